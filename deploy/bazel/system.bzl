@@ -1,0 +1,80 @@
+"""System libraries as Bazel targets: asks pkg-config what a link needs.
+
+A build with `-c opt` links static archives, every other build the shared ones.
+PKG_CONFIG_LIBDIR selects another architecture when cross-building.
+"""
+
+# Target name -> pkg-config modules.
+_LIBRARIES = {
+    "absl": [
+        "absl_base",
+        "absl_flags",
+        "absl_flags_parse",
+        "absl_flat_hash_map",
+        "absl_flat_hash_set",
+        "absl_hash",
+        "absl_random_random",
+        "absl_span",
+        "absl_status",
+        "absl_statusor",
+        "absl_str_format",
+        "absl_strings",
+        "absl_synchronization",
+        "absl_time",
+    ],
+    "benchmark": ["benchmark"],
+    "cli11": ["CLI11"],
+    "grpc": ["grpc++", "protobuf"],
+    "gtest": ["gmock", "gtest"],
+    "openssl": ["openssl"],
+    "protobuf": ["protobuf"],
+    "sqlite3": ["sqlite3"],
+    "yaml_cpp": ["yaml-cpp"],
+}
+
+def _flags(repository_ctx, modules, static):
+    command = ["pkg-config", "--libs"] + (["--static"] if static else []) + modules
+    result = repository_ctx.execute(command)
+    if result.return_code != 0:
+        fail("`%s`: %s" % (" ".join(command), result.stderr))
+    flags = [flag for flag in result.stdout.strip().split(" ") if flag]
+    unique = []
+    for flag in flags:
+        if flag.startswith("-l") and flag in unique:
+            continue
+        unique.append(flag)
+    if not static:
+        return unique
+    return ["-Wl,--start-group"] + unique + ["-Wl,--end-group"]
+
+def _system_libraries_impl(repository_ctx):
+    targets = []
+    for name, modules in _LIBRARIES.items():
+        targets.append("""cc_library(
+    name = "{name}",
+    linkopts = select({{
+        "@clusterd//deploy/bazel:static": {static},
+        "//conditions:default": {shared},
+    }}),
+)
+""".format(
+            name = name,
+            static = repr(_flags(repository_ctx, modules, True)),
+            shared = repr(_flags(repository_ctx, modules, False)),
+        ))
+    targets.append("""cc_library(
+    name = "gtest_main",
+    linkopts = ["-lgtest_main"],
+    deps = [":gtest"],
+)
+""")
+    repository_ctx.file(
+        "BUILD.bazel",
+        "package(default_visibility = [\"//visibility:public\"])\n\n" + "\n".join(targets),
+    )
+
+system_libraries = repository_rule(
+    implementation = _system_libraries_impl,
+    environ = ["PKG_CONFIG_LIBDIR", "PKG_CONFIG_PATH"],
+    local = True,
+)
