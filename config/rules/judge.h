@@ -1,0 +1,50 @@
+// Facts to findings: every rule of the catalogue over one cluster. Pure: no
+// machine, clock, file or thread. The controller judges all hosts with it; the
+// daemon judges its own host with the rules that need no other.
+#ifndef CONFIG_RULES_JUDGE_H_
+#define CONFIG_RULES_JUDGE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+struct JudgeOptions {
+  RuleSelection selection;
+  // Only the rules that need one host: what a daemon can say about itself.
+  bool one_host = false;
+};
+
+// NotFound, with the nearest name for every one that is not a rule, all in one
+// message, one per line. InvalidArgument if nothing is left to check.
+absl::Status ValidateSelection(const RuleSelection& selection);
+
+// One result per rule of the catalogue that ran or was skipped, in catalogue
+// order. `hosts` are the hosts to judge, at most one entry each; an entry with
+// `missing` set is a host of which nothing is known: it costs one `unknown`
+// (host-identity) and counts in no other rule. Findings that read the same are
+// folded into one with many subjects; subjects are in spec order.
+// REQUIRES: ValidateSelection(options.selection).ok().
+std::vector<RuleResult> Judge(const ClusterSpec& spec,
+                              absl::Span<const HostFacts* const> hosts,
+                              const JudgeOptions& options);
+
+// Report with rules, per-host states, counts, verdict, cluster, product, digest,
+// schema and notes (simulation); the caller fills in run id and times.
+// The verdict of a report that judged no host is UNKNOWN, never PASS.
+Report BuildReport(const ClusterSpec& spec,
+                   absl::Span<const HostFacts* const> hosts,
+                   const JudgeOptions& options);
+
+// What a host must be asked so that every rule of the spec can be judged.
+ObserveRequest MakeObserveRequest(const ClusterSpec& spec);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_RULES_JUDGE_H_

@@ -1,0 +1,67 @@
+// What is true of a product line and not of one cluster: how many devices a
+// server has, which subnets they need, which addresses hccn_tool refuses.
+// Data with its sources; rules and the spec loader read it.
+#ifndef CONFIG_SPEC_PRODUCT_PROFILE_H_
+#define CONFIG_SPEC_PRODUCT_PROFILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "config/spec/ipv4.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// How device addresses of one product must be spread over subnets.
+enum class SubnetPlan {
+  // Devices 0/4, 1/5, 2/6, 3/7 of a host in one subnet each; 0-3 in four
+  // different ones; device i of every host in the same one.
+  kPairs,
+  // One subnet for all devices of the cluster, or a gateway between several.
+  kShared,
+  // Each server may have a subnet of its own (A1 in AMP mode).
+  kPerServer,
+  // No rule.
+  kFree,
+};
+
+struct ReservedSubnet {
+  Ipv4Subnet subnet;
+  std::string why;  // e.g. "host vNIC of every product".
+};
+
+// One product in one mode.
+struct ProductProfile {
+  std::string name;   // As cluster.yaml and rules.md spell it.
+  std::string mode;   // Empty where the product has no modes.
+  std::string title;  // For people, e.g. "Atlas training series (SMP)".
+  // As facts.proto IdentityFacts.npu_series names it; empty: not known.
+  std::string npu_series;
+  // Ids every server has; empty: any ids, gaps allowed.
+  std::vector<uint32_t> device_ids;
+  SubnetPlan subnet_plan = SubnetPlan::kFree;
+  // Servers one job may span; 0: no bound known.
+  uint32_t max_servers = 0;
+  // hccn_tool answers "conflicted" to an address in these.
+  std::vector<ReservedSubnet> reserved;
+  // Whether addresses of one subnet must differ in their last 8 bits.
+  bool host_part_must_differ = false;
+  NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
+  // Where these values come from, e.g. "seed 0; facts 3.1, 3.2, 1.4".
+  std::string source;
+};
+
+// Every product in every mode, default mode first.
+const std::vector<ProductProfile>& AllProductProfiles();
+
+// NotFound, naming the known products (or modes) and the nearest one, if there
+// is no such product or it lacks the mode. An empty mode takes the default.
+absl::StatusOr<const ProductProfile*> FindProductProfile(
+    absl::string_view product, absl::string_view mode);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_SPEC_PRODUCT_PROFILE_H_

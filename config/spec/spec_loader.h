@@ -1,0 +1,29 @@
+// Reads cluster.yaml into a ClusterSpec with everything expanded. README.md of
+// config/examples shows the file; the loader is its definition.
+// Text in, message out: reads no file and no machine.
+#ifndef CONFIG_SPEC_SPEC_LOADER_H_
+#define CONFIG_SPEC_SPEC_LOADER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// InvalidArgument when the file has any mistake. The message then holds every
+// mistake of the file, one per line, each as
+//   cluster.yaml:14:11: device 3: address "10.20.0.300" is not IPv4, expected …
+// in the order of the file; `file_name` is only used in messages.
+absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
+                                     absl::string_view yaml);
+
+// The spec as a person reads it: YAML with every host, device and default
+// written out. LoadSpec of the result is the same spec (but for the digest).
+std::string SpecToYaml(const ClusterSpec& spec);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_SPEC_SPEC_LOADER_H_
