@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that a group of work needs, if any is missing.
+#   deploy/install-deps.sh build|test|lint ...
+# Touches nothing and needs neither root nor a network when all are there.
+set -euo pipefail
+
+build=(
+  bazel-bootstrap bazel-rules-java bazel-rules-proto g++ pkg-config
+  libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler
+  libabsl-dev libyaml-cpp-dev libcli11-dev libssl-dev zlib1g-dev
+  libgtest-dev libgmock-dev libbenchmark-dev openssl git ca-certificates
+  iproute2 procps util-linux
+)
+# What tests use besides: real firewalls, run inside namespaces of their own.
+test=(ufw iptables nftables)
+lint=(clang clang-format clang-tidy libclang-rt-14-dev shellcheck npm)
+
+usage() {
+  echo "usage: deploy/install-deps.sh build|test|lint ..." >&2
+  exit 3
+}
+
+[ $# -gt 0 ] || usage
+wanted=()
+for group in "$@"; do
+  case $group in
+    build) wanted+=("${build[@]}") ;;
+    test) wanted+=("${test[@]}") ;;
+    lint) wanted+=("${lint[@]}") ;;
+    *) usage ;;
+  esac
+done
+
+missing=()
+for package in "${wanted[@]}"; do
+  # npm may also come with a Node.js that is not Debian's.
+  if [ "$package" = npm ] && command -v npm >/dev/null; then continue; fi
+  status=$(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null || true)
+  case $status in ii*) ;; *) missing+=("$package") ;; esac
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+echo "installing ${#missing[@]} Debian packages: ${missing[*]}" >&2
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "deploy/install-deps.sh: not root and no sudo; as root run:" >&2
+    echo "  apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1
+}
+# An old package list is the usual reason for a first refusal.
+if ! install; then
+  "${as_root[@]}" apt-get update >/dev/null
+  if ! install; then
+    tail -n 20 "$log" >&2
+    echo "deploy/install-deps.sh: apt-get could not install what is missing" >&2
+    exit 1
+  fi
+fi

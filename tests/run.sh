@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything, runs every test and ends with the
+# line "N passed, N failed". Further arguments go to `bazel test`, e.g.
+#   tests/run.sh --config=asan
+# CLUSTERD_TESTS selects targets; the default is everything.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+deploy/install-deps.sh build test || exit 1
+
+events=$(mktemp)
+trap 'rm -f "$events"' EXIT
+read -r -a targets <<<"${CLUSTERD_TESTS:-//...}"
+bazel test --keep_going --noshow_progress --build_event_text_file="$events" "$@" -- "${targets[@]}"
+status=$?
+
+# One test case is one <testcase> of the XML that GoogleTest or Bazel writes. A
+# target that failed without saying where counts as one failed case.
+logs=$(bazel info "$@" bazel-testlogs 2>/dev/null)
+passed=0
+failed=0
+while read -r label result; do
+  path=${label#//}
+  xml=$logs/${path/://}/test.xml
+  cases=0
+  broken=0
+  skipped=0
+  if [ -f "$xml" ]; then
+    cases=$(grep -c '<testcase ' "$xml")
+    broken=$(grep -cE '<(failure|error) ' "$xml")
+    skipped=$(grep -cE 'result="skipped"|status="notrun"' "$xml")
+    # Several failures may belong to one case.
+    [ "$broken" -le "$cases" ] || broken=$cases
+  fi
+  if [ "$result" != PASSED ] && [ "$result" != FLAKY ]; then
+    [ "$broken" -gt 0 ] || broken=1
+    [ "$cases" -ge "$broken" ] || cases=$broken
+  fi
+  passed=$((passed + cases - broken - skipped))
+  failed=$((failed + broken))
+done < <(awk '
+  /^ *test_summary \{/ && in_id { want = 1 }
+  /^id \{/ { in_id = 1; label = "" }
+  /^ *label: / && in_id && label == "" { gsub(/"/, "", $2); label = $2 }
+  /^ *overall_status: / { print label, $2 }
+' "$events")
+
+# A build that broke ran no test of the targets that it broke.
+if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
+  echo "bazel test ended with status $status before every test could run" >&2
+  failed=1
+fi
+echo "$passed passed, $failed failed"
+[ "$status" -eq 0 ] && [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
