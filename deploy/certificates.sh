@@ -56,7 +56,8 @@ sign() {
 [ $# -ge 3 ] || usage
 verb=$1 dir=$2 cluster=$3
 shift 3
-check_name "$cluster"
+[[ $cluster =~ ^[a-z0-9][a-z0-9._-]*$ ]] ||
+  { echo "deploy/certificates.sh: cluster \"$cluster\", expected lower-case letters, digits, dot, dash, underscore" >&2; exit 3; }
 command -v openssl >/dev/null || fail "openssl is not installed"
 
 case $verb in

@@ -1,0 +1,217 @@
+#include "tests/e2e/demo_cluster.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/util/json_util.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+// bash for the certificate script, with a path to openssl.
+void RunOrFail(std::vector<std::string> argv) {
+  const std::string shown = absl::StrCat(argv[0], " ", argv[1]);
+  const ProcessResult result = RunProgram(std::move(argv));
+  if (result.exit_status != 0) {
+    ADD_FAILURE() << shown << " ended with " << result.exit_status << ":\n"
+                  << result.standard_output << result.standard_error;
+  }
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+std::string Runfile(const std::string& path) {
+  return (std::filesystem::current_path() / path).string();
+}
+
+std::string DemoSpec(int servers) {
+  return absl::StrCat(R"(version: 1
+name: demo
+product: atlas-training
+servers:
+  - hosts: server[0-)",
+                      servers - 1, R"(]
+    address: 192.168.7.[22-)",
+                      21 + servers, R"(]
+devices:
+  netmask: 255.255.255.0
+  rails:
+    - device: 0-3
+      subnet: 192.168.[100-103].0/24
+      host: 101 + 10*n
+    - device: 4-7
+      subnet: 192.168.[100-103].0/24
+      host: 100 + 10*n
+  gateway: 192.168.[100-103,100-103].1
+  detect_address: gateway
+kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
+firewall: disabled
+deadlines: {command: 2s, host: 10s, run: 20s}
+)");
+}
+
+DemoCluster::DemoCluster(const std::string& spec,
+                         const std::vector<std::string>& hosts)
+    : hosts_(hosts) {
+  std::string pattern = "/tmp/clusterd-e2e.XXXXXX";
+  const char* made = mkdtemp(pattern.data());
+  if (made == nullptr) {
+    ADD_FAILURE() << "no temporary folder under /tmp";
+    return;
+  }
+  folder_ = made;
+  std::ofstream(folder_ + "/cluster.yaml") << spec;
+  const std::string script = Runfile("deploy/certificates.sh");
+  const std::string certificates = Certificates();
+  RunOrFail({"/bin/bash", script, "init", certificates, "demo"});
+  RunOrFail({"/bin/bash", script, "controller", certificates, "demo"});
+  RunOrFail(
+      {"/bin/bash", script, "user", certificates, "demo", "admin", "admin"});
+  std::vector<std::string> host_certificates = {"/bin/bash", script, "host",
+                                                certificates, "demo"};
+  for (const std::string& host : hosts) host_certificates.push_back(host);
+  RunOrFail(host_certificates);
+  for (const std::string& host : hosts) {
+    RunOrFail({Runfile("tests/sim/simhost"), "create", "--root", Root(host),
+               "--spec", folder_ + "/cluster.yaml", "--host", host});
+  }
+}
+
+DemoCluster::~DemoCluster() {
+  daemons_.clear();
+  controller_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string DemoCluster::Root(const std::string& host) const {
+  return absl::StrCat(folder_, "/hosts/", host);
+}
+
+std::string DemoCluster::Certificates() const { return folder_ + "/tls"; }
+
+std::string DemoCluster::Socket(const std::string& host) const {
+  return absl::StrCat(folder_, "/", host, ".sock");
+}
+
+void DemoCluster::SetFault(const std::string& host, const std::string& fault) {
+  RunOrFail({Runfile("tests/sim/simhost"), "set", "--root", Root(host), fault});
+}
+
+void DemoCluster::StartController(const std::vector<std::string>& more_flags) {
+  const std::string port_file = folder_ + "/port";
+  std::filesystem::remove(port_file);
+  const std::string listen = absl::StrCat("127.0.0.1:", port_);
+  std::vector<std::string> argv = {
+      Runfile("daemon/controller/clusterd-controller"),
+      "--spec",
+      folder_ + "/cluster.yaml",
+      "--cluster",
+      "demo",
+      "--listen",
+      listen,
+      "--port-file",
+      port_file,
+      "--ca",
+      Certificates() + "/ca.crt",
+      "--cert",
+      Certificates() + "/controller.crt",
+      "--key",
+      Certificates() + "/controller.key"};
+  argv.insert(argv.end(), more_flags.begin(), more_flags.end());
+  controller_ = std::make_unique<Process>(argv);
+  const absl::Status listening = controller_->WaitForError("listening on");
+  ASSERT_TRUE(listening.ok()) << listening;
+  ASSERT_TRUE(absl::SimpleAtoi(ReadFile(port_file), &port_));
+}
+
+Process& DemoCluster::StartHostAs(const std::string& host,
+                                  const std::string& certificate) {
+  daemons_[host] = std::make_unique<Process>(std::vector<std::string>{
+      Runfile("daemon/agent/clusterd"), "--controller",
+      absl::StrCat("127.0.0.1:", port_), "--cluster", "demo", "--ca",
+      Certificates() + "/ca.crt", "--cert",
+      absl::StrCat(Certificates(), "/", certificate, ".crt"), "--key",
+      absl::StrCat(Certificates(), "/", certificate, ".key"), "--root",
+      Root(host), "--socket", Socket(host)});
+  return *daemons_[host];
+}
+
+void DemoCluster::StartHost(const std::string& host) {
+  const absl::Status attached =
+      StartHostAs(host, host).WaitForError("attached to");
+  EXPECT_TRUE(attached.ok()) << attached;
+}
+
+void DemoCluster::StartAll() {
+  StartController();
+  for (const std::string& host : hosts_) StartHost(host);
+}
+
+void DemoCluster::KillHost(const std::string& name) {
+  daemons_.at(name)->Signal(SIGKILL);
+  daemons_.erase(name);
+}
+
+std::vector<std::string> DemoCluster::Clusterctl(
+    std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), Runfile("client/clusterctl"));
+  for (const std::string& flag :
+       {std::string("--controller"), absl::StrCat("127.0.0.1:", port_),
+        std::string("--cluster"), std::string("demo"), std::string("--ca"),
+        Certificates() + "/ca.crt", std::string("--cert"),
+        Certificates() + "/user-admin.crt", std::string("--key"),
+        Certificates() + "/user-admin.key"}) {
+    arguments.push_back(flag);
+  }
+  return arguments;
+}
+
+ProcessResult DemoCluster::RunClusterctl(
+    std::vector<std::string> arguments) const {
+  return RunProgram(Clusterctl(std::move(arguments)));
+}
+
+CheckOutcome DemoCluster::Check(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), {"check", "-o", "json"});
+  CheckOutcome outcome;
+  outcome.process = RunClusterctl(std::move(arguments));
+  const auto parsed = google::protobuf::util::JsonStringToMessage(
+      outcome.process.standard_output, &outcome.report);
+  EXPECT_TRUE(parsed.ok()) << parsed.ToString() << "\n"
+                           << outcome.process.standard_output
+                           << outcome.process.standard_error;
+  return outcome;
+}
+
+std::vector<Finding> FindingsOf(const Report& report, const std::string& rule) {
+  std::vector<Finding> findings;
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() != rule) continue;
+    findings.assign(result.findings().begin(), result.findings().end());
+  }
+  return findings;
+}
+
+State StateOf(const Report& report, const std::string& rule) {
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() == rule) return result.state();
+  }
+  return STATE_UNSPECIFIED;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,82 @@
+// A whole cluster out of the real programs on loopback: certificates from
+// deploy/certificates.sh, simulated servers with a root folder each, a
+// controller and one clusterd per server over mutual TLS. Ends with its object.
+#ifndef TESTS_E2E_DEMO_CLUSTER_H_
+#define TESTS_E2E_DEMO_CLUSTER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/finding.pb.h"
+#include "tests/e2e/process.h"
+
+namespace clusterd {
+
+// A spec for hosts server0 .. serverN-1 of the two-server example's shape.
+std::string DemoSpec(int servers);
+
+// What a run of clusterctl check gave.
+struct CheckOutcome {
+  ProcessResult process;
+  Report report;  // Empty unless standard output was a JSON report.
+};
+
+// Not thread-safe. Every method fails the test by ADD_FAILURE when a program
+// cannot do what it should.
+class DemoCluster {
+ public:
+  // Folder, certificates, spec and servers; starts nothing yet.
+  DemoCluster(const std::string& spec, const std::vector<std::string>& hosts);
+  ~DemoCluster();
+
+  const std::string& folder() const { return folder_; }
+  std::string Root(const std::string& host) const;
+  // Folder of the certificates: ca.crt, NAME.crt, NAME.key.
+  std::string Certificates() const;
+  std::string Socket(const std::string& host) const;
+  int port() const { return port_; }
+
+  // `fault` as simhost takes it, e.g. "3:link=DOWN".
+  void SetFault(const std::string& host, const std::string& fault);
+
+  // Starts the controller and waits until it listens.
+  void StartController(const std::vector<std::string>& more_flags = {});
+  // Starts clusterd; waits until the controller says that it is attached.
+  void StartHost(const std::string& host);
+  // Starts clusterd with another host's certificate, without waiting.
+  Process& StartHostAs(const std::string& host, const std::string& certificate);
+  void StartAll();
+
+  Process& controller() { return *controller_; }
+  Process& host(const std::string& name) { return *daemons_.at(name); }
+  // Ends a daemon at once, as a power cut would.
+  void KillHost(const std::string& name);
+
+  // clusterctl with the connection flags of the user "admin" behind
+  // `arguments`.
+  std::vector<std::string> Clusterctl(std::vector<std::string> arguments) const;
+  ProcessResult RunClusterctl(std::vector<std::string> arguments) const;
+  // clusterctl check -o json with further arguments.
+  CheckOutcome Check(std::vector<std::string> arguments = {}) const;
+
+ private:
+  std::string folder_;
+  std::vector<std::string> hosts_;
+  int port_ = 0;
+  std::unique_ptr<Process> controller_;
+  std::map<std::string, std::unique_ptr<Process>> daemons_;
+};
+
+// Path of a program or file of this workspace inside the test's runfiles.
+std::string Runfile(const std::string& path);
+
+// The findings of one rule; empty if the report has none.
+std::vector<Finding> FindingsOf(const Report& report, const std::string& rule);
+// State of one rule; STATE_UNSPECIFIED if the report does not list it.
+State StateOf(const Report& report, const std::string& rule);
+
+}  // namespace clusterd
+
+#endif  // TESTS_E2E_DEMO_CLUSTER_H_
