@@ -1,0 +1,65 @@
+// Reads an HCCL rank table ("cluster info file"), versions 1.0 and 1.2:
+//   {"version":"1.0","status":"completed","server_count":"1","server_list":[
+//     {"server_id":"node_0","device":[
+//       {"device_id":"0","device_ip":"192.168.100.101","rank_id":"0"}]}]}
+// Text in, value or every mistake out. Does not compare with live devices and
+// does not wait for "completed", as HCCL does.
+//
+// The rules are those of HCCL's own parser (hcomm, topoinfo_ranktableParser.cc,
+// topoinfo_ranktableStandard.cc, commit 8958adbf) and of the HCCL user guide
+// (hccl, docs/zh/user_guide/cluster_info_config, commit 09300b70).
+#ifndef CONFIG_LAUNCH_RANK_TABLE_H_
+#define CONFIG_LAUNCH_RANK_TABLE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace clusterd {
+
+struct RankTableDevice {
+  uint32_t device_id = 0;
+  uint32_t rank_id = 0;
+  // Dotted quads or IPv6 text, in the order of the file; several are separated
+  // by commas there. Empty: the table names none.
+  std::vector<std::string> device_ips;
+  // Version 1.2 only; empty otherwise.
+  std::string super_device_id;
+};
+
+struct RankTableServer {
+  std::string server_id;
+  std::string host_ip;  // Empty: not in the table.
+  std::vector<RankTableDevice> devices;
+};
+
+struct RankTableSuperPod {
+  std::string super_pod_id;
+  std::vector<std::string> server_ids;
+};
+
+struct RankTable {
+  std::string version;  // "1.0" or "1.2".
+  // HCCL polls the file until this is true, for up to 30 minutes.
+  bool completed = false;
+  std::vector<RankTableServer> servers;
+  std::vector<RankTableSuperPod> super_pods;
+};
+
+// Largest file that is looked at: 10,000 servers of 16 devices fit twice.
+inline constexpr size_t kMaxRankTableBytes = 64 << 20;
+
+// InvalidArgument when HCCL would refuse the table. The message holds every
+// mistake, one per line, each with its place as a path into the file and the
+// code HCCL would answer with where it has one:
+//   server_list[0].device[3].rank_id: number 3, expected a JSON string (EI0017)
+// Unimplemented, naming the version, for tables of another kind: 1.1
+// (heterogeneous), 2.0 (Ascend 950) and files without a version.
+absl::StatusOr<RankTable> ParseRankTable(absl::string_view json);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_LAUNCH_RANK_TABLE_H_
