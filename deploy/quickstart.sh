@@ -136,3 +136,171 @@ stop_all() {
 trap stop_all EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+cluster=demo
+tls=$work/tls
+names=()
+for ((i = 0; i < servers; i++)); do names+=("server$i"); done
+
+spec_addresses() {
+  case $product in
+    atlas-training)
+      # The two-server example of Huawei's training guide, as far as its last
+      # octet reaches; two addresses a server and subnet beyond that.
+      local step=10 first=100
+      [ "$servers" -le 15 ] || { step=2; first=10; }
+      cat <<EOT
+devices:
+  netmask: 255.255.255.0
+  rails:
+    - {device: 0-3, subnet: "192.168.[100-103].0/24", host: $((first + 1)) + $step*n}
+    - {device: 4-7, subnet: "192.168.[100-103].0/24", host: $first + $step*n}
+  detect_address: 192.168.[100-103,100-103].1
+EOT
+      ;;
+    atlas-a2 | atlas-a3)
+      local last=7
+      [ "$product" = atlas-a2 ] || last=15
+      cat <<EOT
+devices:
+  netmask: 255.255.0.0
+  rails:
+    - {device: 0-$last, subnet: 10.20.0.0/16, host: 256*n + 256 + d + 1}
+  detect_address: 10.20.0.1
+EOT
+      ;;
+  esac
+}
+
+{
+  cat <<EOT
+version: 1
+name: $cluster
+product: $product
+servers:
+  - hosts: server[0-$((servers - 1))]
+    address: 192.168.7.[22-$((21 + servers))]
+EOT
+  spec_addresses
+  cat <<'EOT'
+hccl: {base_port: 60000, port_count: auto}
+kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
+firewall: disabled
+deadlines: {command: 10s, host: 30s, run: 60s}
+EOT
+} >"$work/cluster.yaml"
+
+deploy/certificates.sh init "$tls" $cluster
+deploy/certificates.sh controller "$tls" $cluster
+deploy/certificates.sh host "$tls" $cluster "${names[@]}"
+deploy/certificates.sh user "$tls" $cluster demo admin
+
+mkdir "$work/hosts"
+for name in "${names[@]}"; do
+  flags=()
+  for fault in "${faults[@]}"; do
+    [ "${fault%%:*}" = "$name" ] && flags+=(--fault "${fault#*:}")
+  done
+  "$bin/simhost" create --tool "$bin/hccn_tool" --root "$work/hosts/$name" \
+    --spec "$work/cluster.yaml" --host "$name" "${flags[@]}" || exit 3
+done
+
+# Namespaces make kernel parameters and firewalls real; without them every
+# server is a folder, and the report says so.
+in_host=()
+in_controller=()
+listen=127.0.0.1
+setting="side by side on loopback, each with a root folder of its own"
+why=asked
+if ! $side_by_side && why=$(tests/sim/namespaces.sh available); then
+  {
+    echo "controller 192.168.7.1/24 -"
+    for ((i = 0; i < servers; i++)); do
+      echo "server$i 192.168.7.$((22 + i))/24 $work/hosts/server$i"
+    done
+  } >"$work/table"
+  namespaces=true
+  tests/sim/namespaces.sh up "$work/net" "$work/table"
+  in_controller=(tests/sim/namespaces.sh exec "$work/net" controller)
+  listen=192.168.7.1
+  setting="in network, mount and host name namespaces of their own: kernel parameters, sockets and firewalls are real"
+elif ! $side_by_side; then
+  setting="$setting ($why)"
+fi
+
+start() {
+  local log=$1
+  shift
+  "$@" >"$log" 2>&1 &
+  pids+=($!)
+}
+
+start "$work/controller.log" "${in_controller[@]}" "$bin/clusterd-controller" \
+  --spec "$work/cluster.yaml" --cluster $cluster --listen "$listen:0" --port-file "$work/port" \
+  --ca "$tls/ca.crt" --cert "$tls/controller.crt" --key "$tls/controller.key"
+
+# await WHAT COMMAND...: until the command succeeds, at most 10 s.
+await() {
+  local what=$1 try
+  shift
+  for ((try = 0; try < 200; try++)); do
+    if "$@"; then return 0; fi
+    sleep 0.05
+  done
+  echo "deploy/quickstart.sh: $what did not happen within 10 s; the logs say:" >&2
+  tail -n 5 "$work"/*.log >&2
+  return 1
+}
+await "the controller's start" test -s "$work/port" || exit 2
+controller=$listen:$(cat "$work/port")
+
+for name in "${names[@]}"; do
+  root=$work/hosts/$name
+  socket=$work/$name.sock
+  in_host=()
+  if $namespaces; then
+    in_host=(tests/sim/namespaces.sh exec "$work/net" "$name")
+    root=/
+    socket=/run/clusterd.sock
+  fi
+  start "$work/$name.log" "${in_host[@]}" "$bin/clusterd" --root "$root" --socket "$socket" \
+    --controller "$controller" --cluster $cluster \
+    --ca "$tls/ca.crt" --cert "$tls/$name.crt" --key "$tls/$name.key"
+done
+
+export CLUSTERD_CONTROLLER=$controller CLUSTERD_CLUSTER=$cluster CLUSTERD_CA=$tls/ca.crt
+export CLUSTERD_CERT=$tls/user-demo.crt CLUSTERD_KEY=$tls/user-demo.key
+clusterctl=("${in_controller[@]}" "$bin/clusterctl")
+
+all_attached() {
+  [ "$(cat "$work"/server*.log | grep -c 'attached to')" -ge "$servers" ]
+}
+await "the attachment of $servers servers" all_attached || exit 2
+
+echo "$servers simulated servers ($product), $setting"
+echo
+status=0
+"${clusterctl[@]}" check || status=$?
+
+if $keep; then
+  cat <<EOT
+
+It is still running. In another shell:
+  export CLUSTERD_CONTROLLER=$controller CLUSTERD_CLUSTER=$cluster CLUSTERD_CA=$tls/ca.crt
+  export CLUSTERD_CERT=$tls/user-demo.crt CLUSTERD_KEY=$tls/user-demo.key
+  ${clusterctl[*]} check
+  ${clusterctl[*]} describe server0
+EOT
+  if $namespaces; then
+    echo "  tests/sim/namespaces.sh exec $work/net server0 $bin/simhost set --root / 3:link=DOWN"
+  else
+    echo "  $bin/simhost set --root $work/hosts/server0 3:link=DOWN"
+  fi
+  echo "Ctrl-C here, or kill -INT $$, ends it and removes $work."
+  # The trap ends everything; a daemon that ends by itself is worth knowing.
+  wait -n "${pids[@]}" || true
+  echo "one of the programs ended by itself:" >&2
+  tail -n 3 "$work"/*.log >&2
+  exit 2
+fi
+exit "$status"
