@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Shows the main job on this machine alone: builds, starts a controller and
 # simulated servers, runs `clusterctl check` and prints its report.
+# shellcheck disable=SC2317  # functions that only a trap or `await` calls
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$repo"
@@ -123,11 +124,8 @@ stop_all() {
   local pid
   for pid in "${pids[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
   for pid in "${pids[@]}"; do
-    # Ours alone, so waiting is enough; a hanging one is killed after 5 s.
-    ( sleep 5; kill -KILL "$pid" 2>/dev/null ) & local guard=$!
+    timeout 5 tail --pid="$pid" -s 0.05 -f /dev/null || kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
-    kill "$guard" 2>/dev/null || true
-    wait "$guard" 2>/dev/null || true
   done
   pids=()
   if $namespaces; then "$repo/tests/sim/namespaces.sh" down "$work/net" || true; fi
