@@ -271,7 +271,7 @@ export CLUSTERD_CERT=$tls/user-demo.crt CLUSTERD_KEY=$tls/user-demo.key
 clusterctl=("${in_controller[@]}" "$bin/clusterctl")
 
 all_attached() {
-  [ "$(cat "$work"/server*.log | grep -c 'attached to')" -ge "$servers" ]
+  [ "$(grep -c ': attached from ' "$work/controller.log")" -ge "$servers" ]
 }
 await "the attachment of $servers servers" all_attached || exit 2
 

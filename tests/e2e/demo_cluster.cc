@@ -56,8 +56,7 @@ devices:
     - device: 4-7
       subnet: 192.168.[100-103].0/24
       host: 100 + 10*n
-  gateway: 192.168.[100-103,100-103].1
-  detect_address: gateway
+  detect_address: 192.168.[100-103,100-103].1
 kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
 deadlines: {command: 2s, host: 10s, run: 20s}
@@ -86,8 +85,9 @@ DemoCluster::DemoCluster(const std::string& spec,
   for (const std::string& host : hosts) host_certificates.push_back(host);
   RunOrFail(host_certificates);
   for (const std::string& host : hosts) {
-    RunOrFail({Runfile("tests/sim/simhost"), "create", "--root", Root(host),
-               "--spec", folder_ + "/cluster.yaml", "--host", host});
+    RunOrFail({Runfile("tests/sim/simhost"), "create", "--tool",
+               Runfile("tests/sim/hccn_tool"), "--root", Root(host), "--spec",
+               folder_ + "/cluster.yaml", "--host", host});
   }
 }
 
@@ -134,7 +134,8 @@ void DemoCluster::StartController(const std::vector<std::string>& more_flags) {
       Certificates() + "/controller.key"};
   argv.insert(argv.end(), more_flags.begin(), more_flags.end());
   controller_ = std::make_unique<Process>(argv);
-  const absl::Status listening = controller_->WaitForError("listening on");
+  const absl::Status listening =
+      controller_->WaitForError("hosts in the spec, port");
   ASSERT_TRUE(listening.ok()) << listening;
   ASSERT_TRUE(absl::SimpleAtoi(ReadFile(port_file), &port_));
 }
@@ -152,8 +153,9 @@ Process& DemoCluster::StartHostAs(const std::string& host,
 }
 
 void DemoCluster::StartHost(const std::string& host) {
+  StartHostAs(host, host);
   const absl::Status attached =
-      StartHostAs(host, host).WaitForError("attached to");
+      controller_->WaitForError(absl::StrCat("host ", host, ": attached from"));
   EXPECT_TRUE(attached.ok()) << attached;
 }
 

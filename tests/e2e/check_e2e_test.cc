@@ -1,0 +1,374 @@
+// The main job with the real programs: clusterctl check over a controller and
+// simulated servers, all of them processes, over mutual TLS.
+#include <signal.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/e2e/demo_cluster.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::vector<std::string> kTwoHosts = {"server0", "server1"};
+
+// Every finding of a rule as text, to look for what people must read.
+std::string Shown(const Report& report, const std::string& rule) {
+  std::string text;
+  for (const Finding& finding : FindingsOf(report, rule)) {
+    absl::StrAppend(&text, finding.ShortDebugString(), "\n");
+  }
+  return text;
+}
+
+bool Names(const Report& report, const std::string& rule,
+           const std::string& host, int device) {
+  for (const Finding& finding : FindingsOf(report, rule)) {
+    for (const Subject& subject : finding.subjects()) {
+      if (subject.host() != host) continue;
+      if (device < 0) return true;
+      for (uint32_t id : subject.devices()) {
+        if (id == static_cast<uint32_t>(device)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+class HealthyClusterTest : public testing::Test {
+ protected:
+  HealthyClusterTest() : cluster_(DemoSpec(2), kTwoHosts) {
+    cluster_.StartAll();
+  }
+  DemoCluster cluster_;
+};
+
+TEST_F(HealthyClusterTest, PassesWithEveryRuleJudged) {
+  const CheckOutcome outcome = cluster_.Check();
+  EXPECT_EQ(outcome.process.exit_status, 0) << outcome.process.standard_output;
+  EXPECT_EQ(outcome.report.verdict(), PASS);
+  EXPECT_EQ(outcome.report.hosts_size(), 2);
+  for (const RuleResult& rule : outcome.report.rules()) {
+    EXPECT_TRUE(rule.state() == PASS || rule.state() == SKIPPED)
+        << rule.ShortDebugString();
+  }
+  EXPECT_EQ(StateOf(outcome.report, "subnet-pairs"), PASS);
+  EXPECT_EQ(StateOf(outcome.report, "net-health"), PASS);
+}
+
+TEST_F(HealthyClusterTest, PrintsTheTableForPeopleAndOneLineForChat) {
+  const ProcessResult table = cluster_.RunClusterctl({"check"});
+  EXPECT_EQ(table.exit_status, 0) << table.standard_error;
+  EXPECT_THAT(table.standard_output, HasSubstr("ports-reserved"));
+  EXPECT_THAT(table.standard_output, HasSubstr("pass"));
+  const ProcessResult line = cluster_.RunClusterctl({"check", "-o", "short"});
+  EXPECT_EQ(line.exit_status, 0);
+  EXPECT_THAT(line.standard_output, HasSubstr("demo"));
+  EXPECT_EQ(std::count(line.standard_output.begin(), line.standard_output.end(),
+                       '\n'),
+            1);
+}
+
+TEST_F(HealthyClusterTest, RefusesWrongWordsWithStatusThree) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{
+           {"check", "server7"},
+           {"check", "--only", "no-such-rule"},
+           {"check", "-o", "csv"},
+           {"check", "server[0-"},
+           {"check", "server0", "-x", "server0"},
+           {"frobnicate"}}) {
+    const ProcessResult result = cluster_.RunClusterctl(arguments);
+    EXPECT_EQ(result.exit_status, 3) << arguments.back();
+    EXPECT_EQ(result.standard_output, "") << arguments.back();
+    EXPECT_NE(result.standard_error, "") << arguments.back();
+  }
+}
+
+TEST_F(HealthyClusterTest, ChecksOnlyTheHostsAndRulesAskedFor) {
+  const CheckOutcome outcome =
+      cluster_.Check({"server1", "--only", "link,lldp"});
+  EXPECT_EQ(outcome.process.exit_status, 0);
+  ASSERT_EQ(outcome.report.hosts_size(), 1);
+  EXPECT_EQ(outcome.report.hosts(0).host(), "server1");
+  EXPECT_EQ(StateOf(outcome.report, "link"), PASS);
+  EXPECT_EQ(StateOf(outcome.report, "ip-unique"), SKIPPED);
+}
+
+TEST_F(HealthyClusterTest, DescribesAHostAndListsBoth) {
+  const ProcessResult described =
+      cluster_.RunClusterctl({"describe", "server1"});
+  EXPECT_EQ(described.exit_status, 0) << described.standard_error;
+  EXPECT_THAT(described.standard_output, HasSubstr("192.168.103.110"));
+  const ProcessResult hosts = cluster_.RunClusterctl({"hosts"});
+  EXPECT_EQ(hosts.exit_status, 0) << hosts.standard_error;
+  EXPECT_THAT(hosts.standard_output, HasSubstr("server"));
+}
+
+// One fault: what is broken, which rule must say so about whom, and a piece of
+// what a person reads.
+struct FaultCase {
+  const char* name;
+  const char* host;
+  int device;  // -1: the host.
+  const char* fault;
+  const char* rule;
+  State state;
+  const char* text;
+};
+
+class FaultTest : public testing::TestWithParam<FaultCase> {};
+
+TEST_P(FaultTest, IsFoundAndNamedWithHostAndDevice) {
+  const FaultCase& fault = GetParam();
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.SetFault(fault.host, fault.fault);
+  cluster.StartAll();
+  const CheckOutcome outcome = cluster.Check();
+  const int expected = fault.state == FAIL ? 1 : fault.state == UNKNOWN ? 2 : 0;
+  EXPECT_EQ(outcome.process.exit_status, expected)
+      << outcome.process.standard_output;
+  EXPECT_EQ(StateOf(outcome.report, fault.rule), fault.state)
+      << Shown(outcome.report, fault.rule);
+  EXPECT_TRUE(Names(outcome.report, fault.rule, fault.host, fault.device))
+      << Shown(outcome.report, fault.rule);
+  EXPECT_THAT(Shown(outcome.report, fault.rule), HasSubstr(fault.text));
+  for (const Finding& finding : FindingsOf(outcome.report, fault.rule)) {
+    EXPECT_NE(finding.observed(), "");
+    EXPECT_NE(finding.expected(), "");
+    EXPECT_NE(finding.why(), "");
+    EXPECT_NE(finding.fix(), "");
+    EXPECT_NE(finding.source(), "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfEveryKind, FaultTest,
+    testing::Values(
+        FaultCase{"Link", "server1", 3, "3:link=DOWN", "link", FAIL, "DOWN"},
+        FaultCase{"NetHealth", "server0", 2, "2:net_health=ReceiveTimeout",
+                  "net-health", FAIL, "Receive timeout"},
+        FaultCase{"Lldp", "server0", 5, "5:lldp=none", "lldp", FAIL, "LLDP"},
+        FaultCase{"NoAddress", "server1", 0, "0:address=none", "device-ip-set",
+                  FAIL, "no"},
+        FaultCase{"WrongAddress", "server1", 4, "4:address=192.168.100.199",
+                  "device-ip-planned", FAIL, "192.168.100.110"},
+        FaultCase{"StoredAddress", "server1", 6,
+                  "6:stored_address=192.168.102.77", "device-ip-persistent",
+                  FAIL, "192.168.102.77"},
+        FaultCase{"WrongMask", "server0", 1, "1:netmask=255.255.0.0",
+                  "netmask-uniform", FAIL, "255.255.0.0"},
+        FaultCase{"Duplicate", "server1", 0, "0:address=192.168.100.101",
+                  "ip-unique", FAIL, "192.168.100.101"},
+        FaultCase{"OtherSubnet", "server1", 1, "1:address=192.168.99.111",
+                  "subnet-across-hosts", FAIL, "192.168.99"},
+        FaultCase{"PairBroken", "server0", 4, "4:address=192.168.105.100",
+                  "subnet-pairs", FAIL, "192.168.105"},
+        FaultCase{"RailsShared", "server0", 2, "2:address=192.168.101.77",
+                  "subnet-distinct", FAIL, "192.168.101"},
+        FaultCase{"Multicast", "server0", 7, "7:address=224.0.0.9",
+                  "device-ip-allowed", FAIL, "multicast"},
+        FaultCase{"NoDetectAddress", "server0", 6, "6:detect=0.0.0.0",
+                  "detect-address", FAIL, "0.0.0.0"},
+        FaultCase{"Gateway", "server0", 0, "0:gateway=10.9.9.9", "gateway",
+                  FAIL, "10.9.9.9"},
+        FaultCase{"Mtu", "server1", 2, "2:mtu=9000", "mtu-uniform", WARN,
+                  "9000"},
+        FaultCase{"Tls", "server1", 5, "5:tls=1", "tls-uniform", FAIL, "5"},
+        FaultCase{"Somaxconn", "server0", -1, "host:somaxconn=128",
+                  "listen-backlog", FAIL, "128"},
+        FaultCase{"SynBacklog", "server1", -1, "host:syn_backlog=2048",
+                  "syn-backlog", FAIL, "2048"},
+        FaultCase{"Reserved", "server1", -1, "host:reserved_ports=60000-60015",
+                  "ports-reserved", FAIL, "60016-60031"},
+        FaultCase{"Stale", "server0", -1, "host:persistent=stale",
+                  "sysctl-persistent", FAIL, "99-zz-site.conf"},
+        FaultCase{"PortTaken", "server0", -1, "host:listen=60007", "ports-free",
+                  FAIL, "60007"},
+        FaultCase{"Ufw", "server1", -1, "host:ufw=active", "firewall", FAIL,
+                  "ufw"},
+        FaultCase{"ConfNewline", "server0", -1, "host:hccn_conf=no-newline",
+                  "hccn-conf", FAIL, "newline"},
+        FaultCase{"DeviceGone", "server1", -1, "host:device=absent-5",
+                  "device-count", FAIL, "5"},
+        FaultCase{"Driver", "server1", -1, "host:driver=23.0.1",
+                  "version-uniform", WARN, "23.0.1"},
+        FaultCase{"NoTool", "server0", -1, "host:tool=absent", "hccn-tool",
+                  UNKNOWN, "hccn_tool"},
+        FaultCase{"BrokenTool", "server0", -1, "host:tool=broken", "hccn-tool",
+                  UNKNOWN, "hccn_tool"},
+        FaultCase{"Rubbish", "server1", 3, "3:answer=0xdeadbeef", "link",
+                  UNKNOWN, "deadbeef"},
+        FaultCase{"Hang", "server1", 2, "2:hang=1", "hccn-tool", UNKNOWN,
+                  "2s"}),
+    [](const testing::TestParamInfo<FaultCase>& info) {
+      return info.param.name;
+    });
+
+TEST(AbsentHostTest, CostsOneUnknownAndStatusTwo) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.StartController();
+  cluster.StartHost("server0");
+  const CheckOutcome outcome = cluster.Check();
+  EXPECT_EQ(outcome.process.exit_status, 2) << outcome.process.standard_output;
+  EXPECT_EQ(StateOf(outcome.report, "host-identity"), UNKNOWN);
+  EXPECT_TRUE(Names(outcome.report, "host-identity", "server1", -1));
+  EXPECT_EQ(StateOf(outcome.report, "link"), PASS);
+  EXPECT_EQ(outcome.report.rule_counts().unknown(), 1u);
+}
+
+TEST(KilledHostTest, LeavesTheVerdictOfTheOthers) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.SetFault("server1", "0:hang=1");
+  cluster.StartAll();
+  Process check(cluster.Clusterctl({"check", "-o", "json"}));
+  // The hanging tool holds the check open while its host dies.
+  const absl::Status asked = cluster.host("server1").WaitForError("observing");
+  ASSERT_TRUE(asked.ok()) << asked;
+  cluster.KillHost("server1");
+  const ProcessResult result = check.Wait();
+  EXPECT_EQ(result.exit_status, 2) << result.standard_error;
+  EXPECT_THAT(result.standard_output, HasSubstr("server1"));
+  EXPECT_THAT(result.standard_output, HasSubstr("\"verdict\": \"UNKNOWN\""));
+}
+
+TEST(WrongCertificateTest, NeverAttaches) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  DemoCluster strangers(DemoSpec(2), kTwoHosts);
+  cluster.StartController();
+  cluster.StartHost("server0");
+  // The same names out of another CA.
+  Process impostor({Runfile("daemon/agent/clusterd"), "--controller",
+                    absl::StrCat("127.0.0.1:", cluster.port()), "--cluster",
+                    "demo", "--ca", cluster.Certificates() + "/ca.crt",
+                    "--cert", strangers.Certificates() + "/server1.crt",
+                    "--key", strangers.Certificates() + "/server1.key",
+                    "--root", cluster.Root("server1"), "--socket",
+                    cluster.Socket("server1")});
+  const absl::Status refused = impostor.WaitForError("not attached to");
+  EXPECT_TRUE(refused.ok()) << refused;
+  const CheckOutcome outcome = cluster.Check();
+  EXPECT_EQ(outcome.process.exit_status, 2);
+  EXPECT_TRUE(Names(outcome.report, "host-identity", "server1", -1));
+}
+
+TEST(WrongCertificateTest, CannotAskTheController) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.StartController();
+  const ProcessResult as_host =
+      RunProgram({Runfile("client/clusterctl"), "check", "--controller",
+                  absl::StrCat("127.0.0.1:", cluster.port()), "--cluster",
+                  "demo", "--ca", cluster.Certificates() + "/ca.crt", "--cert",
+                  cluster.Certificates() + "/server0.crt", "--key",
+                  cluster.Certificates() + "/server0.key"});
+  EXPECT_NE(as_host.exit_status, 0);
+  EXPECT_NE(as_host.standard_error, "");
+  EXPECT_THAT(as_host.standard_output, Not(HasSubstr("pass")));
+}
+
+TEST(AbsentControllerTest, IsNoVerdict) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.StartController();
+  cluster.controller().Signal(SIGTERM);
+  EXPECT_EQ(cluster.controller().Wait().exit_status, 0);
+  const ProcessResult result = cluster.RunClusterctl({"check"});
+  EXPECT_EQ(result.exit_status, 2) << result.standard_error;
+  EXPECT_THAT(result.standard_error, HasSubstr("127.0.0.1"));
+}
+
+TEST(ControllerRestartTest, HostsComeBack) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.StartAll();
+  cluster.controller().Signal(SIGKILL);
+  cluster.controller().Wait();
+  cluster.StartController();
+  for (int i = 0; i < 2; ++i) {
+    const absl::Status back =
+        cluster.controller().WaitForError(": attached from");
+    EXPECT_TRUE(back.ok()) << back;
+  }
+  EXPECT_EQ(cluster.Check().process.exit_status, 0);
+}
+
+TEST(SpecReloadTest, KeepsTheOldSpecWhenTheNewOneIsBad) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.StartAll();
+  const std::string path = cluster.folder() + "/cluster.yaml";
+  std::ofstream(path) << "version: 1\nname: demo\nproduct: atlas-trainin\n";
+  cluster.controller().Signal(SIGHUP);
+  const absl::Status refused = cluster.controller().WaitForError("refused");
+  EXPECT_TRUE(refused.ok()) << refused;
+  const absl::Status mistake =
+      cluster.controller().WaitForError("cluster.yaml:3:");
+  EXPECT_TRUE(mistake.ok()) << mistake;
+  EXPECT_EQ(cluster.Check().process.exit_status, 0);
+  std::ofstream(path) << DemoSpec(3);
+  cluster.controller().Signal(SIGHUP);
+  const absl::Status taken = cluster.controller().WaitForError("read again");
+  EXPECT_TRUE(taken.ok()) << taken;
+  EXPECT_EQ(cluster.Check().report.hosts_size(), 3);
+}
+
+TEST(TerminateTest, EndsEveryProgramWithStatusZero) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.StartAll();
+  cluster.host("server0").Signal(SIGTERM);
+  EXPECT_EQ(cluster.host("server0").Wait().exit_status, 0);
+  cluster.controller().Signal(SIGTERM);
+  EXPECT_EQ(cluster.controller().Wait().exit_status, 0);
+}
+
+TEST(OnceTest, PrintsFactsAndFindingsWithoutAController) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.SetFault("server0", "3:link=DOWN");
+  const ProcessResult result =
+      RunProgram({Runfile("daemon/agent/clusterd"), "--once", "--root",
+                  cluster.Root("server0"), "--spec",
+                  cluster.folder() + "/cluster.yaml", "--host", "server0"});
+  EXPECT_EQ(result.exit_status, 1) << result.standard_error;
+  EXPECT_THAT(result.standard_output, HasSubstr("192.168.100.101"));
+  EXPECT_THAT(result.standard_output, HasSubstr("link"));
+}
+
+TEST(LocalSocketTest, AnswersWithoutTheController) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.StartAll();
+  cluster.controller().Signal(SIGKILL);
+  cluster.controller().Wait();
+  const ProcessResult result =
+      RunProgram({Runfile("client/clusterctl"), "check", "--local", "--socket",
+                  cluster.Socket("server0"), "-o", "json"});
+  EXPECT_THAT(result.standard_output, HasSubstr("server0"))
+      << result.standard_error;
+}
+
+TEST(TenMistakesTest, AreAllNamedAndNothingStarts) {
+  const ProcessResult validated =
+      RunProgram({Runfile("client/clusterctl"), "config", "validate",
+                  Runfile("tests/testdata/spec/ten_mistakes.yaml")});
+  EXPECT_EQ(validated.exit_status, 3);
+  EXPECT_GE(std::count(validated.standard_error.begin(),
+                       validated.standard_error.end(), '\n'),
+            10)
+      << validated.standard_error;
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  const ProcessResult controller = RunProgram(
+      {Runfile("daemon/controller/clusterd-controller"), "--spec",
+       Runfile("tests/testdata/spec/ten_mistakes.yaml"), "--cluster", "demo",
+       "--listen", "127.0.0.1:0", "--ca", cluster.Certificates() + "/ca.crt",
+       "--cert", cluster.Certificates() + "/controller.crt", "--key",
+       cluster.Certificates() + "/controller.key"});
+  EXPECT_NE(controller.exit_status, 0);
+  EXPECT_THAT(controller.standard_error, HasSubstr("ten_mistakes.yaml:"));
+}
+
+}  // namespace
+}  // namespace clusterd
