@@ -37,7 +37,9 @@ class PortSet {
   bool Contains(const PortSet& other) const;
   // What `this` has and `other` has not.
   PortSet Minus(const PortSet& other) const;
-  const std::vector<Range>& ranges() const { return ranges_; }
+  // Not of a temporary: the ranges live as long as the set.
+  const std::vector<Range>& ranges() const& { return ranges_; }
+  const std::vector<Range>& ranges() && = delete;
 
   // In the kernel's spelling; "" when empty.
   std::string ToString() const;

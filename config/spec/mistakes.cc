@@ -1,0 +1,74 @@
+#include "config/spec/mistakes.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxQuotedBytes = 80;
+
+// Reading goes on a while beyond what is shown: the first mistakes of the file
+// are not always the first ones found.
+constexpr size_t kMaxKept = 10 * Mistakes::kMaxShown;
+
+bool ContinuesCharacter(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
+
+}  // namespace
+
+std::string QuoteValue(absl::string_view text) {
+  size_t end = std::min(text.size(), kMaxQuotedBytes);
+  while (end > 0 && end < text.size() && ContinuesCharacter(text[end])) --end;
+  return absl::StrCat("\"", absl::Utf8SafeCEscape(text.substr(0, end)),
+                      end < text.size() ? "…" : "", "\"");
+}
+
+std::string ToString(TextPosition position) {
+  return absl::StrCat(position.line, ":", position.column);
+}
+
+void Mistakes::Add(TextPosition position, absl::string_view message) {
+  ++count_;
+  if (kept_.size() >= kMaxKept) return;
+  kept_.push_back({position, std::string(message)});
+}
+
+void Mistakes::AddOnce(TextPosition position, absl::string_view kind,
+                       absl::string_view message) {
+  const auto [place, is_new] = once_.try_emplace(
+      {position.line, position.column, std::string(kind)}, kept_.size());
+  if (is_new) {
+    Add(position, message);
+  } else if (place->second < kept_.size()) {
+    ++kept_[place->second].repeats;
+  }
+}
+
+absl::Status Mistakes::ToStatus() const {
+  if (empty()) return absl::OkStatus();
+  std::vector<Mistake> sorted = kept_;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Mistake& a, const Mistake& b) {
+                     return a.position < b.position;
+                   });
+  if (sorted.size() > kMaxShown) sorted.resize(kMaxShown);
+  std::string text;
+  for (const Mistake& mistake : sorted) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", file_name_, ":",
+                    ToString(mistake.position), ": ", mistake.message);
+    if (mistake.repeats > 0) {
+      absl::StrAppend(&text, " (and ", mistake.repeats, " more like it)");
+    }
+  }
+  if (count_ > sorted.size()) {
+    absl::StrAppend(&text, "\n", file_name_, ": ", count_ - sorted.size(),
+                    " more mistakes");
+  }
+  return absl::InvalidArgumentError(text);
+}
+
+}  // namespace clusterd

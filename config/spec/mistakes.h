@@ -1,0 +1,77 @@
+// Collects what is wrong with one file, so that a person sees all of it in one
+// run:
+//   cluster.yaml:14:11: device 3: address "10.20.0.300" is not IPv4, expected …
+#ifndef CONFIG_SPEC_MISTAKES_H_
+#define CONFIG_SPEC_MISTAKES_H_
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace clusterd {
+
+// Line and column, counted from 1; columns are bytes.
+struct TextPosition {
+  int line = 1;
+  int column = 1;
+
+  friend bool operator==(TextPosition a, TextPosition b) {
+    return a.line == b.line && a.column == b.column;
+  }
+  friend bool operator<(TextPosition a, TextPosition b) {
+    return a.line != b.line ? a.line < b.line : a.column < b.column;
+  }
+};
+
+// `text` in double quotes, fit for one line of a terminal: control characters
+// and broken UTF-8 escaped, cut after 80 bytes.
+std::string QuoteValue(absl::string_view text);
+
+// "14:11".
+std::string ToString(TextPosition position);
+
+// Not safe for concurrent use.
+class Mistakes {
+ public:
+  // Mistakes that are kept and shown; the rest is counted.
+  static constexpr size_t kMaxShown = 100;
+
+  // `file_name` is only used in messages.
+  explicit Mistakes(absl::string_view file_name) : file_name_(file_name) {}
+
+  void Add(TextPosition position, absl::string_view message);
+  // For what one line of the file does wrong many times, e.g. a pattern on a
+  // thousand servers: only the first message of a `kind` at a position is kept,
+  // followed by how many more there were.
+  void AddOnce(TextPosition position, absl::string_view kind,
+               absl::string_view message);
+
+  bool empty() const { return count_ == 0; }
+  // Also those that are not shown; what AddOnce folds counts once.
+  size_t count() const { return count_; }
+
+  // OK if there are none. Else InvalidArgument: one line each, in the order of
+  // the file; at most kMaxShown and then how many more there are.
+  absl::Status ToStatus() const;
+
+ private:
+  struct Mistake {
+    TextPosition position;
+    std::string message;
+    size_t repeats = 0;
+  };
+
+  std::string file_name_;
+  std::vector<Mistake> kept_;
+  // Index in kept_ by line, column and kind.
+  absl::flat_hash_map<std::tuple<int, int, std::string>, size_t> once_;
+  size_t count_ = 0;
+};
+
+}  // namespace clusterd
+
+#endif  // CONFIG_SPEC_MISTAKES_H_

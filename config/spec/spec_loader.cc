@@ -1,0 +1,360 @@
+#include "config/spec/spec_loader.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "config/spec/device_plan.h"
+#include "config/spec/mistakes.h"
+#include "config/spec/product_profile.h"
+#include "config/spec/server_groups.h"
+#include "config/spec/yaml_document.h"
+#include "config/spec/yaml_values.h"
+
+namespace clusterd {
+namespace {
+
+// 100,000 servers with 16 listed addresses each fit.
+constexpr YamlLimits kLimits = {size_t{32} << 20, size_t{4} << 20};
+
+constexpr uint32_t kVersion = 1;
+constexpr size_t kMaxNameBytes = 255;
+constexpr uint32_t kMaxPort = 65535;
+
+// Range of HCCL_IF_BASE_PORT, and the ports counted from it: 16 in the pages of
+// CANN 5.0.4, 6.3 and 8.0, 32 from 8.2 on (HCCL environment variable reference,
+// HCCL_IF_BASE_PORT). What 8.1 takes is not published; 32 covers every version.
+constexpr uint32_t kMinBasePort = 1024;
+constexpr uint32_t kMaxBasePort = 65520;
+constexpr uint32_t kDefaultBasePort = 60000;
+constexpr uint32_t kPortCount = 32;
+constexpr uint32_t kPortCountUntil80 = 16;
+constexpr uint32_t kMaxPortCount = 4096;
+
+// What HCCL itself advises (HCOMM source, topoinfo_exchange_base.cc).
+constexpr uint32_t kDefaultBacklog = 65535;
+constexpr uint32_t kMaxBacklog = 2147483647;
+
+// An IPv4 host accepts 68 bytes at least (RFC 791).
+constexpr uint32_t kMinMtu = 68;
+constexpr uint32_t kMaxMtu = 65535;
+
+constexpr absl::Duration kMinDeadline = absl::Milliseconds(100);
+constexpr absl::Duration kMaxCommand = absl::Minutes(5);
+constexpr absl::Duration kMaxHost = absl::Minutes(30);
+constexpr absl::Duration kMaxRun = absl::Hours(2);
+
+std::string Sha256Hex(absl::string_view text) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  // Fails only without memory; an empty digest then equals no other.
+  if (EVP_Digest(text.data(), text.size(), digest, &size, EVP_sha256(),
+                 nullptr) != 1) {
+    return "";
+  }
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(digest), size));
+}
+
+// A cluster's name is the trust domain of its certificates.
+bool IsClusterName(absl::string_view name) {
+  if (name.empty() || name.size() > kMaxNameBytes) return false;
+  const auto is_alnum = [](char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c);
+  };
+  for (char c : name) {
+    if (!is_alnum(c) && c != '.' && c != '-' && c != '_') return false;
+  }
+  return is_alnum(name.front()) && is_alnum(name.back());
+}
+
+// "8.0.RC1" to 8 and 0. False unless it begins with two numbers.
+bool ParseCannVersion(absl::string_view text, uint32_t* major,
+                      uint32_t* minor) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, '.');
+  const auto is_number = [](absl::string_view part) {
+    return !part.empty() && part.size() <= 4 &&
+           std::all_of(part.begin(), part.end(), absl::ascii_isdigit);
+  };
+  if (parts.size() < 2 || !is_number(parts[0]) || !is_number(parts[1])) {
+    return false;
+  }
+  for (absl::string_view part : parts) {
+    if (part.empty() ||
+        !std::all_of(part.begin(), part.end(), absl::ascii_isalnum)) {
+      return false;
+    }
+  }
+  return absl::SimpleAtoi(parts[0], major) && absl::SimpleAtoi(parts[1], minor);
+}
+
+class Loader {
+ public:
+  explicit Loader(Mistakes* mistakes) : mistakes_(mistakes) {}
+
+  ClusterSpec Load(const YamlNode& root) {
+    const YamlMap map(
+        &root, "",
+        {"version", "name", "product", "mode", "servers", "devices", "hccl",
+         "kernel", "firewall", "deadlines", "tls", "mtu", "rendezvous_port",
+         "ssh_port", "allow_tls_query"},
+        mistakes_);
+    // What is no mapping has its mistake already, but for "nothing"; that all
+    // keys are missing would add nothing.
+    if (root.kind == YamlNode::Kind::kNothing) {
+      mistakes_->Add(root.position, "is empty");
+    }
+    if (root.kind != YamlNode::Kind::kMap) return {};
+    map.Require("version");
+    spec_.set_version(
+        map.Number("version", kVersion, kVersion).value_or(kVersion));
+    LoadName(map);
+    LoadProduct(map);
+    LoadHccl(map);
+    LoadPorts(map);
+    LoadKernel(map);
+    LoadFirewall(map);
+    LoadDeadlines(map);
+    LoadDeviceSettings(map);
+    LoadServers(map);
+    return std::move(spec_);
+  }
+
+ private:
+  void LoadName(const YamlMap& map) {
+    const std::string name = map.RequireText("name");
+    if (!name.empty() && !IsClusterName(name)) {
+      mistakes_->Add(map.PositionOf("name"),
+                     absl::StrCat("name is ", QuoteValue(name),
+                                  ", expected lower-case letters, digits, "
+                                  "\".\", \"-\" and \"_\" that begin and end "
+                                  "with a letter or digit"));
+    }
+    spec_.set_name(name);
+  }
+
+  void LoadProduct(const YamlMap& map) {
+    const std::string product = map.RequireText("product");
+    const std::string mode = map.Text("mode").value_or("");
+    if (product.empty()) return;
+    absl::StatusOr<const ProductProfile*> profile =
+        FindProductProfile(product, "");
+    if (!profile.ok()) {
+      mistakes_->Add(map.PositionOf("product"), profile.status().message());
+      return;
+    }
+    product_ = *profile;
+    if (!mode.empty()) {
+      profile = FindProductProfile(product, mode);
+      if (profile.ok()) {
+        product_ = *profile;
+      } else {
+        mistakes_->Add(map.PositionOf("mode"), profile.status().message());
+      }
+    }
+    spec_.set_product(product_->name);
+    spec_.set_mode(product_->mode);
+  }
+
+  void LoadHccl(const YamlMap& map) {
+    const YamlMap hccl(map.Find("hccl"), "hccl",
+                       {"base_port", "port_count", "cann"}, mistakes_);
+    const uint32_t base = hccl.Number("base_port", kMinBasePort, kMaxBasePort)
+                              .value_or(kDefaultBasePort);
+    const std::optional<std::string> cann = hccl.Text("cann");
+    uint32_t count = kPortCount;
+    if (cann.has_value()) count = PortCountOf(*cann, hccl);
+    const YamlNode* given = hccl.Find("port_count");
+    const bool is_auto =
+        given == nullptr || (!given->quoted && given->text == "auto");
+    if (!is_auto) {
+      count = ReadNumber(*given, "hccl.port_count (where it is not auto)", 1,
+                         kMaxPortCount, mistakes_)
+                  .value_or(count);
+    }
+    if (base + count - 1 > kMaxPort) {
+      mistakes_->Add(hccl.PositionOf("base_port"),
+                     absl::StrCat("hccl.base_port is ", base, " and ", count,
+                                  " ports from there end at ", base + count - 1,
+                                  ", expected at most ", kMaxPort + 1 - count,
+                                  is_auto && count == kPortCount
+                                      ? " (or cann, where it is before 8.1)"
+                                      : ""));
+    }
+    spec_.mutable_hccl()->set_base_port(base);
+    spec_.mutable_hccl()->set_port_count(count);
+    spec_.mutable_hccl()->set_port_count_auto(is_auto);
+    spec_.mutable_hccl()->set_cann(cann.value_or(""));
+  }
+
+  uint32_t PortCountOf(absl::string_view cann, const YamlMap& hccl) {
+    uint32_t major = 0;
+    uint32_t minor = 0;
+    if (!ParseCannVersion(cann, &major, &minor)) {
+      mistakes_->Add(hccl.PositionOf("cann"),
+                     absl::StrCat("hccl.cann is ", QuoteValue(cann),
+                                  ", expected a version such as 8.0.0 or "
+                                  "8.2.RC1"));
+      return kPortCount;
+    }
+    const bool until_80 = major < 8 || (major == 8 && minor == 0);
+    return until_80 ? kPortCountUntil80 : kPortCount;
+  }
+
+  // After LoadHccl.
+  void LoadPorts(const YamlMap& map) {
+    spec_.set_rendezvous_port(LoadPort(map, "rendezvous_port"));
+    spec_.set_ssh_port(LoadPort(map, "ssh_port"));
+    if (spec_.ssh_port() != 0 && spec_.ssh_port() == spec_.rendezvous_port()) {
+      mistakes_->Add(map.PositionOf("ssh_port"),
+                     absl::StrCat("ssh_port is ", spec_.ssh_port(),
+                                  ", which is the rendezvous_port too"));
+    }
+  }
+
+  uint32_t LoadPort(const YamlMap& map, absl::string_view key) {
+    const uint32_t port = map.Number(key, 1, kMaxPort).value_or(0);
+    const uint32_t first = spec_.hccl().base_port();
+    const uint32_t last = first + spec_.hccl().port_count() - 1;
+    if (port != 0 && port >= first && port <= last) {
+      mistakes_->Add(map.PositionOf(key),
+                     absl::StrCat(key, " is ", port,
+                                  ", expected a port outside of HCCL's ", first,
+                                  "-", last));
+    }
+    return port;
+  }
+
+  void LoadKernel(const YamlMap& map) {
+    const YamlMap kernel(map.Find("kernel"), "kernel",
+                         {"somaxconn", "tcp_max_syn_backlog", "persistent"},
+                         mistakes_);
+    KernelSpec* spec = spec_.mutable_kernel();
+    spec->set_somaxconn(
+        kernel.Number("somaxconn", 1, kMaxBacklog).value_or(kDefaultBacklog));
+    spec->set_tcp_max_syn_backlog(
+        kernel.Number("tcp_max_syn_backlog", 1, kMaxBacklog)
+            .value_or(kDefaultBacklog));
+    spec->set_persistent(kernel.Bool("persistent").value_or(false));
+  }
+
+  void LoadFirewall(const YamlMap& map) {
+    const std::string policy =
+        map.Word("firewall", {"disabled", "open-ports", "ignore"})
+            .value_or("disabled");
+    if (policy == "open-ports") {
+      spec_.set_firewall(FIREWALL_OPEN_PORTS);
+    } else if (policy == "ignore") {
+      spec_.set_firewall(FIREWALL_IGNORE);
+    } else {
+      spec_.set_firewall(FIREWALL_DISABLED);
+    }
+  }
+
+  void LoadDeadlines(const YamlMap& map) {
+    const YamlMap deadlines(map.Find("deadlines"), "deadlines",
+                            {"command", "host", "run"}, mistakes_);
+    const absl::Duration command =
+        LoadDeadline(deadlines, "command", kMaxCommand, absl::Seconds(10));
+    const absl::Duration host =
+        LoadDeadline(deadlines, "host", kMaxHost, absl::Seconds(30));
+    const absl::Duration run =
+        LoadDeadline(deadlines, "run", kMaxRun, absl::Seconds(60));
+    CheckOrder(deadlines, "command", command, "host", host);
+    CheckOrder(deadlines, "host", host, "run", run);
+    const auto to_ms = [](absl::Duration duration) {
+      return static_cast<uint32_t>(absl::ToInt64Milliseconds(duration));
+    };
+    spec_.mutable_deadlines()->set_command_ms(to_ms(command));
+    spec_.mutable_deadlines()->set_host_ms(to_ms(host));
+    spec_.mutable_deadlines()->set_run_ms(to_ms(run));
+  }
+
+  // Zero if it is wrong.
+  absl::Duration LoadDeadline(const YamlMap& map, absl::string_view key,
+                              absl::Duration max, absl::Duration standard) {
+    if (map.Find(key) == nullptr) return standard;
+    return map.Duration(key, kMinDeadline, max).value_or(absl::ZeroDuration());
+  }
+
+  // Blames the outer one if the file names it; it may be a default.
+  void CheckOrder(const YamlMap& map, absl::string_view inner,
+                  absl::Duration inner_value, absl::string_view outer,
+                  absl::Duration outer_value) {
+    if (outer_value == absl::ZeroDuration()) return;
+    if (inner_value <= outer_value) return;
+    mistakes_->Add(
+        map.PositionOf(map.Find(outer) != nullptr ? outer : inner),
+        absl::StrCat(map.Subject(outer), " is ",
+                     absl::FormatDuration(outer_value), ", expected at least ",
+                     absl::FormatDuration(inner_value), " (",
+                     map.Subject(inner), ")"));
+  }
+
+  void LoadDeviceSettings(const YamlMap& map) {
+    const std::optional<bool> tls = map.Bool("tls");
+    if (tls.has_value()) spec_.set_tls(*tls);
+    const std::optional<uint32_t> mtu = map.Number("mtu", kMinMtu, kMaxMtu);
+    if (mtu.has_value()) spec_.set_mtu(*mtu);
+    spec_.set_allow_tls_query(map.Bool("allow_tls_query").value_or(false));
+  }
+
+  void LoadServers(const YamlMap& map) {
+    const ServerGroups groups =
+        ReadServerGroups(map.Require("servers"), mistakes_);
+    const DevicePlan plan =
+        ReadDevicePlan(map.Require("devices"), product_, groups, mistakes_);
+    if (!mistakes_->empty()) return;
+    spec_.mutable_servers()->Reserve(static_cast<int>(groups.servers.size()));
+    for (size_t s = 0; s < groups.servers.size(); ++s) {
+      ServerSpec* server = spec_.add_servers();
+      server->set_host(groups.servers[s].host);
+      server->set_address(groups.servers[s].address.ToString());
+      server->mutable_devices()->Reserve(static_cast<int>(plan.ids.size()));
+      for (size_t k = 0; k < plan.ids.size(); ++k) {
+        FillDevice(plan.ids[k], plan.devices[s][k], server->add_devices());
+      }
+    }
+  }
+
+  static void FillDevice(uint32_t id, const PlannedDevice& planned,
+                         DeviceSpec* device) {
+    device->set_id(id);
+    device->set_address(planned.address->address().ToString());
+    device->set_netmask(planned.address->subnet().netmask().ToString());
+    if (planned.gateway.has_value()) {
+      device->set_gateway(planned.gateway->ToString());
+    }
+    if (planned.detect_address.has_value()) {
+      device->set_detect_address(planned.detect_address->ToString());
+    }
+  }
+
+  Mistakes* const mistakes_;
+  const ProductProfile* product_ = nullptr;
+  ClusterSpec spec_;
+};
+
+}  // namespace
+
+absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
+                                     absl::string_view yaml) {
+  Mistakes mistakes(file_name);
+  const std::optional<YamlNode> root = ParseYaml(yaml, kLimits, &mistakes);
+  ClusterSpec spec;
+  if (root.has_value()) spec = Loader(&mistakes).Load(*root);
+  absl::Status status = mistakes.ToStatus();
+  if (!status.ok()) return status;
+  spec.set_digest(Sha256Hex(yaml));
+  return spec;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,443 @@
+#include "config/spec/spec_loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string ReadRunfile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return std::string(std::istreambuf_iterator<char>(file),
+                     std::istreambuf_iterator<char>());
+}
+
+ClusterSpec LoadExample(const std::string& name) {
+  const absl::StatusOr<ClusterSpec> spec =
+      LoadSpec(name, ReadRunfile("config/examples/" + name));
+  EXPECT_TRUE(spec.ok()) << spec.status().message();
+  return spec.value_or(ClusterSpec());
+}
+
+// A small good file; `more` are further lines.
+std::string File(absl::string_view more = "") {
+  return absl::StrCat(
+      "version: 1\n"
+      "name: demo\n"
+      "product: atlas-a2\n"
+      "servers:\n"
+      "  - hosts: n[0-1]\n"
+      "    address: 10.9.0.[1-2]\n"
+      "devices:\n"
+      "  rails: [{device: 0-7, subnet: 10.20.0.0/24, host: 1 + 8*n + d}]\n",
+      more);
+}
+
+ClusterSpec Load(absl::string_view text) {
+  const absl::StatusOr<ClusterSpec> spec = LoadSpec("cluster.yaml", text);
+  EXPECT_TRUE(spec.ok()) << spec.status().message();
+  return spec.value_or(ClusterSpec());
+}
+
+// The mistakes; empty if there are none.
+std::string Wrong(absl::string_view text) {
+  const absl::Status status = LoadSpec("f", text).status();
+  if (status.ok()) return "";
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+// What is wrong with line 9 of File(line).
+std::string WrongLine(absl::string_view line) {
+  return Wrong(File(absl::StrCat(line, "\n")));
+}
+
+std::string Addresses(const ServerSpec& server) {
+  return absl::StrJoin(server.devices(), " ",
+                       [](std::string* out, const DeviceSpec& device) {
+                         absl::StrAppend(out, device.address());
+                       });
+}
+
+TEST(LoadSpecTest, FillsInDefaults) {
+  const ClusterSpec spec = Load(File());
+  EXPECT_EQ(spec.version(), 1u);
+  EXPECT_EQ(spec.mode(), "");
+  EXPECT_EQ(spec.hccl().base_port(), 60000u);
+  EXPECT_EQ(spec.hccl().port_count(), 32u);
+  EXPECT_TRUE(spec.hccl().port_count_auto());
+  EXPECT_EQ(spec.kernel().somaxconn(), 65535u);
+  EXPECT_EQ(spec.kernel().tcp_max_syn_backlog(), 65535u);
+  EXPECT_FALSE(spec.kernel().persistent());
+  EXPECT_EQ(spec.firewall(), FIREWALL_DISABLED);
+  EXPECT_EQ(spec.deadlines().command_ms(), 10000u);
+  EXPECT_EQ(spec.deadlines().host_ms(), 30000u);
+  EXPECT_EQ(spec.deadlines().run_ms(), 60000u);
+  EXPECT_FALSE(spec.has_tls());
+  EXPECT_FALSE(spec.has_mtu());
+  EXPECT_EQ(spec.rendezvous_port(), 0u);
+  EXPECT_EQ(spec.ssh_port(), 0u);
+  EXPECT_FALSE(spec.allow_tls_query());
+}
+
+TEST(LoadSpecTest, FillsEveryDevice) {
+  const ClusterSpec spec =
+      Load(File("  gateway: 254\n  detect_address: gateway\n"));
+  ASSERT_EQ(spec.servers_size(), 2);
+  EXPECT_EQ(spec.servers(1).host(), "n1");
+  EXPECT_EQ(spec.servers(1).address(), "10.9.0.2");
+  ASSERT_EQ(spec.servers(1).devices_size(), 8);
+  const DeviceSpec& device = spec.servers(1).devices(7);
+  EXPECT_EQ(device.id(), 7u);
+  EXPECT_EQ(device.address(), "10.20.0.16");
+  EXPECT_EQ(device.netmask(), "255.255.255.0");
+  EXPECT_EQ(device.gateway(), "10.20.0.254");
+  EXPECT_EQ(device.detect_address(), "10.20.0.254");
+}
+
+TEST(LoadSpecTest, ReadsEverySetting) {
+  const ClusterSpec spec = Load(
+      File("hccl: {base_port: 50000, port_count: 64}\n"
+           "kernel: {somaxconn: 1024, tcp_max_syn_backlog: 2048, persistent: "
+           "true}\n"
+           "firewall: open-ports\n"
+           "deadlines: {command: 500ms, host: 1m, run: 1m}\n"
+           "tls: false\nmtu: 4200\nrendezvous_port: 29500\nssh_port: 22\n"
+           "allow_tls_query: true\n"));
+  EXPECT_EQ(spec.hccl().base_port(), 50000u);
+  EXPECT_EQ(spec.hccl().port_count(), 64u);
+  EXPECT_FALSE(spec.hccl().port_count_auto());
+  EXPECT_EQ(spec.kernel().somaxconn(), 1024u);
+  EXPECT_EQ(spec.kernel().tcp_max_syn_backlog(), 2048u);
+  EXPECT_TRUE(spec.kernel().persistent());
+  EXPECT_EQ(spec.firewall(), FIREWALL_OPEN_PORTS);
+  EXPECT_EQ(spec.deadlines().command_ms(), 500u);
+  EXPECT_EQ(spec.deadlines().run_ms(), 60000u);
+  EXPECT_TRUE(spec.has_tls());
+  EXPECT_FALSE(spec.tls());
+  EXPECT_EQ(spec.mtu(), 4200u);
+  EXPECT_EQ(spec.rendezvous_port(), 29500u);
+  EXPECT_EQ(spec.ssh_port(), 22u);
+  EXPECT_TRUE(spec.allow_tls_query());
+  EXPECT_EQ(Load(File("firewall: ignore\n")).firewall(), FIREWALL_IGNORE);
+}
+
+TEST(LoadSpecTest, DigestIsTheSha256OfTheText) {
+  // printf of File() | sha256sum
+  EXPECT_EQ(Load(File()).digest(),
+            "216e754ed9cd8f3b9d7fcfcc60bd8ba46eaab490a523620ffaeccd03649ef976");
+  EXPECT_NE(Load(File("# a comment\n")).digest(), Load(File()).digest());
+}
+
+TEST(LoadSpecTest, ModeIsTheDefaultUnlessGiven) {
+  const std::string training =
+      absl::StrReplaceAll(File(), {{"atlas-a2", "atlas-training"}});
+  EXPECT_EQ(Load(training).mode(), "smp");
+  EXPECT_EQ(Load(training + "mode: amp\n").mode(), "amp");
+  EXPECT_THAT(Wrong(training + "mode: apm\n"),
+              HasSubstr("f:9:7: mode \"apm\" is not known for atlas-training, "
+                        "expected one of smp, amp, did you mean \"amp\"?"));
+  EXPECT_EQ(WrongLine("mode: smp"),
+            "f:9:7: mode \"smp\": product atlas-a2 has no modes");
+}
+
+TEST(LoadSpecTest, NamesEveryMissingKey) {
+  EXPECT_EQ(Wrong("firewall: ignore\n"),
+            "f:1:1: version is missing\n"
+            "f:1:1: name is missing\n"
+            "f:1:1: product is missing\n"
+            "f:1:1: servers is missing\n"
+            "f:1:1: devices is missing");
+}
+
+TEST(LoadSpecTest, RefusesWhatIsNoSpecAtAll) {
+  EXPECT_EQ(Wrong(""), "f:1:1: is empty");
+  EXPECT_EQ(Wrong("~\n"), "f:1:1: is empty");
+  EXPECT_THAT(Wrong("just text\n"),
+              StartsWith("f:1:1: the file is \"just text\", expected a "
+                         "mapping with version, name, product"));
+  EXPECT_THAT(Wrong("- a\n"), HasSubstr("the file is a list"));
+  EXPECT_EQ(Wrong("name: \xff\n"), "f:1:7: is not UTF-8");
+  EXPECT_EQ(Wrong("devices:\n\trails: []\n"),
+            "f:2:1: a tab in the indentation, expected spaces");
+  EXPECT_THAT(Wrong("a: [\n"), HasSubstr("is not YAML here"));
+  EXPECT_THAT(Wrong(std::string((32 << 20) + 1, 'a')),
+              HasSubstr("has 33554433 bytes, expected at most 33554432"));
+}
+
+TEST(LoadSpecTest, UnknownKeysSuggestTheNearest) {
+  EXPECT_THAT(WrongLine("firewal: ignore"),
+              AllOf(HasSubstr("f:9:1: unknown key \"firewal\", expected "
+                              "version, name, product, mode, servers"),
+                    HasSubstr("did you mean \"firewall\"?")));
+  EXPECT_THAT(WrongLine("hccl: {baseport: 1}"),
+              HasSubstr("unknown key \"baseport\" in hccl, expected base_port, "
+                        "port_count, cann, did you mean \"base_port\"?"));
+}
+
+TEST(LoadSpecTest, OnlyVersion1IsKnown) {
+  EXPECT_EQ(Wrong(absl::StrReplaceAll(File(), {{"version: 1", "version: 2"}})),
+            "f:1:10: version is \"2\", expected a number from 1 to 1");
+}
+
+TEST(LoadSpecTest, ClusterNamesFitIntoCertificates) {
+  for (absl::string_view name : {"Demo", "a b", "-a", "a/b", "a_", "集群"}) {
+    EXPECT_THAT(Wrong(absl::StrReplaceAll(
+                    File(), {{"name: demo", absl::StrCat("name: ", name)}})),
+                HasSubstr("f:2:7: name is \""))
+        << name;
+  }
+}
+
+TEST(LoadSpecTest, UnknownProductsSuggestTheNearest) {
+  EXPECT_THAT(Wrong(absl::StrReplaceAll(File(), {{"atlas-a2", "atlas-a4"}})),
+              AllOf(HasSubstr("f:3:10: product \"atlas-a4\" is not known"),
+                    HasSubstr("did you mean \"atlas-a2\"?")));
+}
+
+TEST(LoadSpecTest, PortCountFollowsTheCannVersion) {
+  const auto count = [](absl::string_view cann) {
+    return Load(File(absl::StrCat("hccl: {cann: ", cann, "}\n")))
+        .hccl()
+        .port_count();
+  };
+  EXPECT_EQ(count("5.0.4.6"), 16u);
+  EXPECT_EQ(count("6.3.RC2"), 16u);
+  EXPECT_EQ(count("8.0.0"), 16u);
+  EXPECT_EQ(count("8.0"), 16u);
+  // Not published: the larger range covers both.
+  EXPECT_EQ(count("8.1.RC1"), 32u);
+  EXPECT_EQ(count("8.2.RC1"), 32u);
+  EXPECT_EQ(count("8.5.0"), 32u);
+  EXPECT_EQ(count("9.0.0"), 32u);
+  EXPECT_EQ(
+      Load(File("hccl: {cann: 8.0.0, port_count: 32}\n")).hccl().port_count(),
+      32u);
+  for (absl::string_view cann : {"8", "x", "8.", "8..1", "v8.0", "8.0-rc1"}) {
+    EXPECT_THAT(WrongLine(absl::StrCat("hccl: {cann: ", cann, "}")),
+                HasSubstr("expected a version such as 8.0.0 or 8.2.RC1"))
+        << cann;
+  }
+}
+
+TEST(LoadSpecTest, HcclPortsEndBelow65536) {
+  EXPECT_EQ(Load(File("hccl: {base_port: 65504}\n")).hccl().base_port(),
+            65504u);
+  EXPECT_EQ(WrongLine("hccl: {base_port: 65520}"),
+            "f:9:19: hccl.base_port is 65520 and 32 ports from there end at "
+            "65551, expected at most 65504 (or cann, where it is before 8.1)");
+  EXPECT_EQ(
+      Load(File("hccl: {base_port: 65520, cann: 8.0.0}\n")).hccl().port_count(),
+      16u);
+  EXPECT_THAT(WrongLine("hccl: {base_port: 65520, port_count: 17}"),
+              HasSubstr("end at 65536, expected at most 65519"));
+  EXPECT_THAT(WrongLine("hccl: {base_port: 1023}"),
+              HasSubstr("expected a number from 1024 to 65520"));
+  EXPECT_THAT(WrongLine("hccl: {port_count: 0}"),
+              HasSubstr("hccl.port_count (where it is not auto) is \"0\""));
+  EXPECT_THAT(WrongLine("hccl: {port_count: \"auto\"}"),
+              HasSubstr("is the text \"auto\", expected a number"));
+}
+
+TEST(LoadSpecTest, JobPortsStayClearOfHcclAndOfEachOther) {
+  EXPECT_EQ(WrongLine("rendezvous_port: 60031"),
+            "f:9:18: rendezvous_port is 60031, expected a port outside of "
+            "HCCL's 60000-60031");
+  EXPECT_EQ(WrongLine("ssh_port: 60000"),
+            "f:9:11: ssh_port is 60000, expected a port outside of HCCL's "
+            "60000-60031");
+  EXPECT_EQ(WrongLine("rendezvous_port: 60032"), "");
+  EXPECT_EQ(WrongLine("ssh_port: 22\nrendezvous_port: 22"),
+            "f:9:11: ssh_port is 22, which is the rendezvous_port too");
+  EXPECT_THAT(WrongLine("ssh_port: 65536"), HasSubstr("from 1 to 65535"));
+}
+
+TEST(LoadSpecTest, DeadlinesContainEachOther) {
+  EXPECT_EQ(WrongLine("deadlines: {command: 40s}"),
+            "f:9:22: deadlines.host is 30s, expected at least 40s "
+            "(deadlines.command)");
+  EXPECT_EQ(WrongLine("deadlines: {host: 5s}"),
+            "f:9:19: deadlines.host is 5s, expected at least 10s "
+            "(deadlines.command)");
+  EXPECT_EQ(WrongLine("deadlines: {run: 20s}"),
+            "f:9:18: deadlines.run is 20s, expected at least 30s "
+            "(deadlines.host)");
+  EXPECT_EQ(WrongLine("deadlines: {command: 10}"),
+            "f:9:22: deadlines.command is \"10\", expected a duration from "
+            "100ms to 5m such as 10s or 500ms");
+  EXPECT_THAT(WrongLine("deadlines: {command: 99ms}"), HasSubstr("100ms"));
+  EXPECT_THAT(WrongLine("deadlines: {host: 31m, run: 1h}"),
+              HasSubstr("deadlines.host is \"31m\""));
+  EXPECT_THAT(WrongLine("deadlines: {run: 3h}"), HasSubstr("100ms to 2h"));
+}
+
+TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
+  EXPECT_THAT(WrongLine("kernel: {somaxconn: 0}"),
+              HasSubstr("kernel.somaxconn is \"0\", expected a number from 1"));
+  EXPECT_THAT(WrongLine("kernel: {tcp_max_syn_backlog: 2147483648}"),
+              HasSubstr("from 1 to 2147483647"));
+  EXPECT_THAT(WrongLine("kernel: {persistent: yes}"),
+              HasSubstr("expected true or false"));
+  EXPECT_THAT(WrongLine("kernel: 65535"),
+              HasSubstr("kernel is \"65535\", expected a mapping with "
+                        "somaxconn"));
+  EXPECT_THAT(WrongLine("firewall: disable"),
+              HasSubstr("did you mean \"disabled\"?"));
+  EXPECT_THAT(WrongLine("tls: 1"), HasSubstr("tls is \"1\""));
+  EXPECT_THAT(WrongLine("mtu: 67"), HasSubstr("mtu is \"67\""));
+  EXPECT_THAT(WrongLine("allow_tls_query: maybe"), HasSubstr("true or false"));
+}
+
+TEST(LoadSpecTest, KeysThatStandTwiceAreMistakes) {
+  EXPECT_EQ(WrongLine("name: other"),
+            "f:9:1: key \"name\" stands twice, first at 2:1");
+}
+
+TEST(LoadSpecTest, ReportsTenMistakesInOneRun) {
+  const absl::Status status =
+      LoadSpec("cluster.yaml",
+               ReadRunfile("tests/testdata/spec/ten-mistakes.yaml"))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(absl::StrCat(status.message(), "\n"),
+            ReadRunfile("tests/testdata/spec/ten-mistakes.txt"));
+}
+
+TEST(LoadSpecTest, AliasBombsAreRefusedQuickly) {
+  std::string bomb = "a0: &a0 [x, x]\n";
+  for (int i = 1; i < 64; ++i) {
+    absl::StrAppend(&bomb, "a", i, ": &a", i, " [*a", i - 1, ", *a", i - 1,
+                    "]\n");
+  }
+  EXPECT_THAT(Wrong(bomb), HasSubstr("aliases (*name) are not supported"));
+}
+
+TEST(ExamplesTest, TwoServersHaveTheAddressesOfTheGuide) {
+  const ClusterSpec spec = LoadExample("two-servers.yaml");
+  ASSERT_EQ(spec.servers_size(), 2);
+  EXPECT_EQ(spec.servers(0).host(), "server0");
+  EXPECT_EQ(spec.servers(0).address(), "192.168.7.22");
+  EXPECT_EQ(spec.servers(1).address(), "192.168.7.23");
+  EXPECT_EQ(Addresses(spec.servers(0)),
+            "192.168.100.101 192.168.101.101 192.168.102.101 192.168.103.101 "
+            "192.168.100.100 192.168.101.100 192.168.102.100 192.168.103.100");
+  EXPECT_EQ(Addresses(spec.servers(1)),
+            "192.168.100.111 192.168.101.111 192.168.102.111 192.168.103.111 "
+            "192.168.100.110 192.168.101.110 192.168.102.110 192.168.103.110");
+  EXPECT_EQ(spec.servers(1).devices(4).detect_address(), "192.168.100.100");
+}
+
+TEST(ExamplesTest, RailsExpandToTheSameSpecAsLists) {
+  ClusterSpec rails = LoadExample("two-servers-rails.yaml");
+  const ClusterSpec lists = LoadExample("two-servers.yaml");
+  EXPECT_NE(rails.digest(), lists.digest());
+  rails.set_digest(lists.digest());
+  EXPECT_EQ(rails.DebugString(), lists.DebugString());
+}
+
+TEST(ExamplesTest, A2ClusterHasAGateway) {
+  const ClusterSpec spec = LoadExample("atlas-a2.yaml");
+  ASSERT_EQ(spec.servers_size(), 16);
+  EXPECT_EQ(spec.servers(15).host(), "a2-16");
+  EXPECT_EQ(spec.servers(0).devices(0).address(), "10.20.0.1");
+  EXPECT_EQ(spec.servers(15).devices(7).address(), "10.20.0.128");
+  EXPECT_EQ(spec.servers(15).devices(7).gateway(), "10.20.0.254");
+  EXPECT_EQ(spec.servers(15).devices(7).detect_address(), "10.20.0.254");
+}
+
+TEST(ExamplesTest, A3ClusterHasASubnetPerRack) {
+  const ClusterSpec spec = LoadExample("atlas-a3.yaml");
+  ASSERT_EQ(spec.servers_size(), 24);
+  ASSERT_EQ(spec.servers(23).devices_size(), 16);
+  EXPECT_EQ(spec.servers(0).devices(0).address(), "10.30.0.1");
+  EXPECT_EQ(spec.servers(12).host(), "rack2n01");
+  EXPECT_EQ(spec.servers(12).address(), "10.11.2.1");
+  EXPECT_EQ(spec.servers(12).devices(0).address(), "10.30.1.1");
+  EXPECT_EQ(spec.servers(23).devices(15).address(), "10.30.1.192");
+  EXPECT_EQ(spec.servers(23).devices(15).gateway(), "10.30.1.254");
+}
+
+TEST(ExamplesTest, LargeClusterHas9216Addresses) {
+  const ClusterSpec spec = LoadExample("large-1152.yaml");
+  ASSERT_EQ(spec.servers_size(), 1152);
+  EXPECT_EQ(spec.servers(1151).host(), "rack64n18");
+  EXPECT_EQ(spec.servers(0).address(), "10.10.0.1");
+  EXPECT_EQ(spec.servers(1151).address(), "10.10.4.128");
+  EXPECT_EQ(spec.servers(0).devices(0).address(), "10.20.0.1");
+  EXPECT_EQ(spec.servers(1151).devices(7).address(), "10.20.36.0");
+  EXPECT_EQ(spec.servers(1151).devices(7).netmask(), "255.255.192.0");
+  EXPECT_EQ(spec.servers(1151).devices(7).gateway(), "10.20.63.254");
+}
+
+TEST(ExamplesTest, EveryExampleFitsOnAScreenOrIsAList) {
+  for (const char* name : {"two-servers-rails.yaml", "atlas-a2.yaml",
+                           "atlas-a3.yaml", "large-1152.yaml"}) {
+    const std::string text =
+        ReadRunfile(std::string("config/examples/") + name);
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40) << name;
+  }
+}
+
+// Loads what SpecToYaml made of `spec`, with the old digest.
+ClusterSpec Again(const ClusterSpec& spec) {
+  ClusterSpec again = Load(SpecToYaml(spec));
+  again.set_digest(spec.digest());
+  return again;
+}
+
+TEST(SpecToYamlTest, EveryExampleComesBackTheSame) {
+  for (const char* name :
+       {"two-servers.yaml", "two-servers-rails.yaml", "atlas-a2.yaml",
+        "atlas-a3.yaml", "large-1152.yaml"}) {
+    const ClusterSpec spec = LoadExample(name);
+    EXPECT_EQ(Again(spec).DebugString(), spec.DebugString()) << name;
+  }
+}
+
+TEST(SpecToYamlTest, EverySettingComesBackTheSame) {
+  for (const char* name : {"lists.yaml", "rails.yaml"}) {
+    const ClusterSpec spec =
+        Load(ReadRunfile(std::string("tests/testdata/spec/cluster/") + name));
+    EXPECT_EQ(Again(spec).DebugString(), spec.DebugString()) << name;
+  }
+}
+
+TEST(SpecToYamlTest, NamesThatYamlReadsAsNothingAreQuoted) {
+  const std::string text = absl::StrReplaceAll(
+      File(), {{"n[0-1]", "[\"null\", \"Null\"]"}, {"demo", "\"null\""}});
+  const ClusterSpec spec = Load(text);
+  EXPECT_EQ(spec.servers(0).host(), "null");
+  EXPECT_EQ(Again(spec).DebugString(), spec.DebugString());
+}
+
+TEST(SpecToYamlTest, ReadsWell) {
+  const std::string yaml = SpecToYaml(
+      Load(File("  gateway: 254\n  detect_address: \"peer(1-n, d)\"\n")));
+  EXPECT_THAT(yaml, HasSubstr("servers:\n  - hosts: n0\n    address: 10.9.0.1\n"
+                              "  - hosts: n1\n    address: 10.9.0.2\n"));
+  EXPECT_THAT(yaml, HasSubstr("devices:\n  ids: 0-7\n"
+                              "  netmask: 255.255.255.0\n  addresses:\n"
+                              "    n0: [10.20.0.1, 10.20.0.2,"));
+  EXPECT_THAT(yaml, HasSubstr("  gateway: 10.20.0.254\n  detect_address:\n"
+                              "    n0: [10.20.0.9, "));
+  EXPECT_THAT(yaml, HasSubstr("port_count: auto  # 32\n"));
+  EXPECT_THAT(yaml, HasSubstr("firewall: disabled\n"));
+  EXPECT_THAT(yaml, HasSubstr("deadlines:\n  command: 10s\n  host: 30s\n"
+                              "  run: 1m\n"));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,174 @@
+#include "config/spec/yaml_values.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A parsed file with its mistakes.
+struct File {
+  explicit File(absl::string_view text)
+      : root(ParseYaml(text, YamlLimits(), &mistakes)) {}
+
+  YamlMap Map(std::vector<absl::string_view> keys) {
+    return YamlMap(root.has_value() ? &*root : nullptr, "", keys, &mistakes);
+  }
+  std::string Wrong() const {
+    return std::string(mistakes.ToStatus().message());
+  }
+
+  Mistakes mistakes{"f"};
+  std::optional<YamlNode> root;
+};
+
+TEST(YamlMapTest, ReadsEveryType) {
+  File file(
+      "text: node\nnumber: 7\nbool: true\nduration: 1m30s\nword: amp\n"
+      "list: [a, 2]\n");
+  const YamlMap map =
+      file.Map({"text", "number", "bool", "duration", "word", "list"});
+  EXPECT_EQ(map.Text("text"), "node");
+  EXPECT_EQ(map.Text("number"), "7");
+  EXPECT_EQ(map.Number("number", 7, 7), 7u);
+  EXPECT_EQ(map.Bool("bool"), true);
+  EXPECT_EQ(
+      map.Duration("duration", absl::ZeroDuration(), absl::InfiniteDuration()),
+      absl::Seconds(90));
+  EXPECT_EQ(map.Word("word", {"smp", "amp"}), "amp");
+  EXPECT_THAT(*map.TextList("list"), ElementsAre("a", "2"));
+  EXPECT_EQ(file.Wrong(), "");
+}
+
+TEST(YamlMapTest, AbsentKeysAreNoMistake) {
+  File file("a: 1\n");
+  const YamlMap map = file.Map({"a", "b"});
+  EXPECT_EQ(map.Text("b"), std::nullopt);
+  EXPECT_EQ(map.Number("b", 0, 1), std::nullopt);
+  EXPECT_EQ(map.Bool("b"), std::nullopt);
+  EXPECT_EQ(map.Duration("b", absl::ZeroDuration(), absl::Seconds(1)),
+            std::nullopt);
+  EXPECT_EQ(map.Word("b", {"x"}), std::nullopt);
+  EXPECT_EQ(map.TextList("b"), std::nullopt);
+  EXPECT_EQ(map.Find("b"), nullptr);
+  EXPECT_EQ(file.Wrong(), "");
+}
+
+TEST(YamlMapTest, RequiredKeysAreNamedWhenTheyAreMissing) {
+  File file("\n  a: 1\n");
+  EXPECT_EQ(file.Map({"a", "b"}).RequireText("b"), "");
+  EXPECT_EQ(file.Wrong(), "f:2:3: b is missing");
+}
+
+TEST(YamlMapTest, UnknownKeysNameTheNearest) {
+  File file("netmsk: 1\ncolour: 2\n");
+  file.Map({"netmask", "rails"});
+  EXPECT_EQ(file.Wrong(),
+            "f:1:1: unknown key \"netmsk\", expected netmask, rails, did you "
+            "mean \"netmask\"?\n"
+            "f:2:1: unknown key \"colour\", expected netmask, rails");
+}
+
+TEST(YamlMapTest, PathOpensMessagesOfInnerMappings) {
+  File file("hccl: {port: 1, base_port: x}\n");
+  const YamlMap outer = file.Map({"hccl"});
+  const YamlMap inner(outer.Find("hccl"), "hccl", {"base_port"},
+                      &file.mistakes);
+  EXPECT_EQ(inner.Number("base_port", 1, 2), std::nullopt);
+  EXPECT_EQ(file.Wrong(),
+            "f:1:8: unknown key \"port\" in hccl, expected base_port\n"
+            "f:1:28: hccl.base_port is \"x\", expected a number from 1 to 2");
+  EXPECT_EQ(inner.PositionOf("base_port"), (TextPosition{1, 28}));
+  EXPECT_EQ(inner.PositionOf("absent"), (TextPosition{1, 7}));
+}
+
+TEST(YamlMapTest, WhatIsNoMappingIsRecordedAndReadAsEmpty) {
+  File file("- a\n");
+  const YamlMap map = file.Map({"a", "b"});
+  EXPECT_EQ(map.Text("a"), std::nullopt);
+  EXPECT_EQ(file.Wrong(),
+            "f:1:1: the file is a list, expected a mapping with a, b");
+}
+
+TEST(YamlMapTest, AMappingWithNothingInItIsEmpty) {
+  File file("hccl:\n");
+  const YamlMap outer = file.Map({"hccl"});
+  YamlMap(outer.Find("hccl"), "hccl", {"a"}, &file.mistakes);
+  YamlMap(nullptr, "kernel", {"a"}, &file.mistakes);
+  EXPECT_EQ(file.Wrong(), "");
+}
+
+TEST(YamlMapTest, TextListNamesTheItemThatIsWrong) {
+  File file("a: [x, [y], '']\nb: x\n");
+  const YamlMap map = file.Map({"a", "b"});
+  EXPECT_THAT(*map.TextList("a"), ElementsAre("x"));
+  EXPECT_EQ(map.TextList("b"), std::nullopt);
+  EXPECT_EQ(file.Wrong(),
+            "f:1:8: a[1] is a list, expected text\n"
+            "f:1:13: a[2] is the text \"\", expected text\n"
+            "f:2:4: b is \"x\", expected a list");
+}
+
+// What ReadNumber says about one value.
+std::string NumberMistake(absl::string_view value) {
+  File file(std::string("n: ") + std::string(value) + "\n");
+  const std::optional<uint32_t> number = file.Map({"n"}).Number("n", 1, 65535);
+  EXPECT_EQ(number.has_value(), file.Wrong().empty());
+  return file.Wrong();
+}
+
+TEST(ReadNumberTest, TakesPlainDecimalsInRangeOnly) {
+  EXPECT_EQ(NumberMistake("1"), "");
+  EXPECT_EQ(NumberMistake("65535"), "");
+  for (const char* value :
+       {"0", "65536", "-1", "+1", "010", "0x10", "1e3", "1.0", "1_000",
+        "99999999999999999999", "'7'", "seven", "~", "[7]", "{7: 7}"}) {
+    EXPECT_THAT(NumberMistake(value),
+                HasSubstr("expected a number from 1 to 65535"))
+        << value;
+  }
+}
+
+TEST(ReadNumberTest, TellsQuotedTextFromANumber) {
+  EXPECT_EQ(NumberMistake("'7'"),
+            "f:1:4: n is the text \"7\", expected a number from 1 to 65535");
+}
+
+TEST(ReadBoolTest, TakesTrueAndFalseOnly) {
+  for (const char* value : {"yes", "no", "on", "True", "1", "'true'", "~"}) {
+    File file(std::string("b: ") + value + "\n");
+    EXPECT_EQ(file.Map({"b"}).Bool("b"), std::nullopt) << value;
+    EXPECT_THAT(file.Wrong(), HasSubstr("expected true or false")) << value;
+  }
+}
+
+TEST(ReadDurationTest, WantsAUnitAndTheRange) {
+  for (const char* value :
+       {"10", "10 s", "-1s", "inf", "0s", "301s", "1500us", "ten", "[1s]"}) {
+    File file(std::string("d: ") + value + "\n");
+    EXPECT_EQ(
+        file.Map({"d"}).Duration("d", absl::Milliseconds(1), absl::Minutes(5)),
+        std::nullopt)
+        << value;
+    EXPECT_THAT(file.Wrong(),
+                HasSubstr("expected a duration from 1ms to 5m such as 10s"))
+        << value;
+  }
+}
+
+TEST(ReadWordTest, NamesAllWordsAndTheNearest) {
+  File file("w: disable\nx: [a]\n");
+  const YamlMap map = file.Map({"w", "x"});
+  EXPECT_EQ(map.Word("w", {"disabled", "ignore"}), std::nullopt);
+  EXPECT_EQ(map.Word("x", {"disabled", "ignore"}), std::nullopt);
+  EXPECT_EQ(file.Wrong(),
+            "f:1:4: w is \"disable\", expected disabled, ignore, did you mean "
+            "\"disabled\"?\n"
+            "f:2:4: x is a list, expected disabled, ignore");
+}
+
+}  // namespace
+}  // namespace clusterd
