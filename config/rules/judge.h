@@ -35,8 +35,8 @@ std::vector<RuleResult> Judge(const ClusterSpec& spec,
                               absl::Span<const HostFacts* const> hosts,
                               const JudgeOptions& options);
 
-// Report with rules, per-host states, counts, verdict, cluster, product, digest,
-// schema and notes (simulation); the caller fills in run id and times.
+// Report with rules, per-host states, counts, verdict, cluster, product,
+// digest, schema and notes (simulation); the caller fills in run id and times.
 // The verdict of a report that judged no host is UNKNOWN, never PASS.
 Report BuildReport(const ClusterSpec& spec,
                    absl::Span<const HostFacts* const> hosts,

@@ -1,0 +1,243 @@
+#include "config/rules/address_rules.h"
+
+#include "config/rules/judge_testing.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kMask[] = "255.255.255.0";
+
+TEST(CheckDeviceIpSetTest, GivesTheCommandThatSetsThePlannedAddress) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_address()->mutable_value()->clear_settings();
+  EXPECT_EQ(Lines(cluster.Check("device-ip-set")),
+            "FAIL server0:3 no address is set | 192.168.103.1/24 | hccn_tool "
+            "-i 3 -ip -s address 192.168.103.1 netmask 255.255.255.0\n");
+}
+
+TEST(CheckDeviceIpSetTest, AsksForAPlanWhereThereIsNone) {
+  TestCluster cluster;
+  cluster.PlanAddress(0, 3, "", "");
+  cluster.device(0, 3).mutable_address()->mutable_value()->clear_settings();
+  EXPECT_THAT(Lines(cluster.Check("device-ip-set")),
+              HasSubstr("plan an address in cluster.yaml"));
+}
+
+TEST(CheckDeviceIpSetTest, IsUnknownForWhatIsNoAddress) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "10.0.0.300", kMask);
+  const RuleResult result = cluster.Check("device-ip-set");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result), HasSubstr("10.0.0.300"));
+}
+
+TEST(CheckDeviceIpPlannedTest, FailsForAnotherAddressOrMask) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "192.168.103.77", kMask);
+  cluster.SetAddress(1, 2, "192.168.102.3", "255.255.0.0");
+  EXPECT_EQ(Lines(cluster.Check("device-ip-planned")),
+            "FAIL server0:3 192.168.103.77/24 | 192.168.103.1/24 | hccn_tool "
+            "-i 3 -ip -s address 192.168.103.1 netmask 255.255.255.0\n"
+            "FAIL server1:2 192.168.102.3/16 | 192.168.102.3/24 | hccn_tool "
+            "-i 2 -ip -s address 192.168.102.3 netmask 255.255.255.0\n");
+}
+
+TEST(CheckDeviceIpPlannedTest, PassesWhenOneOfSeveralIsThePlannedOne) {
+  TestCluster cluster;
+  Ipv4Setting* more =
+      cluster.device(0, 3).mutable_address()->mutable_value()->add_settings();
+  more->set_address("192.168.103.77");
+  more->set_netmask(kMask);
+  EXPECT_EQ(cluster.Check("device-ip-planned").state(), PASS);
+}
+
+TEST(CheckDeviceIpPlannedTest, LeavesAnUnsetAddressToItsRule) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_address()->mutable_value()->clear_settings();
+  const RuleResult result = cluster.Check("device-ip-planned");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_EQ(result.findings(0).state(), SKIPPED);
+}
+
+TEST(CheckDeviceIpPlannedTest, IsSkippedWithoutAPlan) {
+  TestCluster cluster;
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    server.clear_devices();
+  }
+  const RuleResult result = cluster.Check("device-ip-planned");
+  EXPECT_EQ(result.state(), SKIPPED);
+  EXPECT_EQ(result.skip_reason(), "the spec plans no addresses");
+}
+
+struct NotAllowed {
+  const char* product;
+  const char* mode;
+  const char* address;
+  const char* netmask;
+  const char* says;
+};
+
+TEST(CheckDeviceIpAllowedTest, RefusesWhatTheToolOrTheNetworkRefuses) {
+  constexpr NotAllowed kCases[] = {
+      {"atlas-training", "smp", "192.168.1.7", kMask, "192.168.1.0/24"},
+      {"atlas-training", "smp", "192.168.5.7", kMask, "192.168.5.0/24"},
+      {"atlas-training", "amp", "192.168.2.7", kMask, "192.168.2.0/24"},
+      {"atlas-a2", "", "192.168.2.7", kMask, "192.168.2.0/24"},
+      {"atlas-a3", "", "192.168.7.7", kMask, "192.168.0.0/21"},
+      {"atlas-a3-superpod", "", "192.168.100.7", kMask, "192.0.0.0/8"},
+      {"atlas-training", "", "127.10.0.1", kMask, "loopback"},
+      {"atlas-training", "", "224.0.0.7", kMask, "multicast"},
+      {"atlas-training", "", "240.0.0.7", kMask, "class E"},
+      {"atlas-training", "", "10.0.0.0", kMask, "the network address of"},
+      {"atlas-training", "", "10.0.0.255", kMask, "the broadcast address of"},
+      {"atlas-training", "", "10.0.0.7", "0.0.0.0", "netmask 0.0.0.0"},
+  };
+  for (const NotAllowed& c : kCases) {
+    TestCluster cluster(c.product, c.mode);
+    cluster.SetAddress(0, 1, c.address, c.netmask);
+    const RuleResult result = cluster.Check("device-ip-allowed");
+    EXPECT_EQ(result.state(), FAIL) << c.address << " on " << c.product;
+    ASSERT_EQ(result.findings_size(), 1) << c.address;
+    EXPECT_THAT(result.findings(0).observed(), HasSubstr(c.says));
+  }
+}
+
+TEST(CheckDeviceIpAllowedTest, AcceptsNeighboursOfReservedRanges) {
+  constexpr NotAllowed kCases[] = {
+      {"atlas-training", "smp", "192.168.6.7", kMask, ""},
+      {"atlas-training", "amp", "192.168.3.7", kMask, ""},
+      {"atlas-a2", "", "192.168.3.7", kMask, ""},
+      {"atlas-a3", "", "192.168.8.7", kMask, ""},
+      {"atlas-a3-superpod", "", "193.168.100.7", kMask, ""},
+      {"atlas-training", "", "10.0.0.255", "255.255.254.0", ""},
+      {"atlas-training", "", "10.0.0.7", "255.255.255.255", ""},
+  };
+  for (const NotAllowed& c : kCases) {
+    TestCluster cluster(c.product, c.mode);
+    cluster.SetAddress(0, 1, c.address, c.netmask);
+    EXPECT_EQ(cluster.Check("device-ip-allowed").state(), PASS)
+        << c.address << " on " << c.product;
+  }
+}
+
+TEST(CheckDeviceIpAllowedTest, AsksForAnotherPlanWhenThePlanIsWrong) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "192.168.1.7", kMask);
+  cluster.PlanAddress(0, 3, "192.168.1.7", kMask);
+  EXPECT_THAT(Lines(cluster.Check("device-ip-allowed")),
+              HasSubstr("plan another address"));
+}
+
+RuleResult CheckGatewayOf(const char* gateway, const char* planned) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_gateway()->set_value(gateway);
+  cluster.spec.mutable_servers(0)->mutable_devices(3)->set_gateway(planned);
+  return cluster.Check("gateway");
+}
+
+TEST(CheckGatewayTest, FailsForAGatewayThatCannotRoute) {
+  const struct {
+    const char* gateway;
+    const char* says;
+  } kCases[] = {
+      {"192.168.103.1", "is the device's own address"},
+      {"192.168.103.0", "is the network address of 192.168.103.0/24"},
+      {"192.168.103.255", "is the broadcast address of 192.168.103.0/24"},
+      {"192.168.104.254", "is outside the device's subnet 192.168.103.0/24"},
+  };
+  for (const auto& c : kCases) {
+    const RuleResult result = CheckGatewayOf(c.gateway, "192.168.103.254");
+    EXPECT_EQ(result.state(), FAIL) << c.gateway;
+    EXPECT_THAT(Lines(result), HasSubstr(c.says));
+    EXPECT_EQ(result.findings(0).fix(),
+              "hccn_tool -i 3 -gateway -s gateway 192.168.103.254");
+  }
+}
+
+TEST(CheckGatewayTest, WarnsWhenThePlannedOneIsNotSet) {
+  EXPECT_EQ(Lines(CheckGatewayOf("", "192.168.103.254")),
+            "WARN server0:3 no gateway is set | 192.168.103.254 | hccn_tool -i "
+            "3 -gateway -s gateway 192.168.103.254\n");
+  EXPECT_EQ(CheckGatewayOf("192.168.103.253", "192.168.103.254").state(), WARN);
+}
+
+TEST(CheckGatewayTest, PassesWithoutAPlan) {
+  EXPECT_EQ(CheckGatewayOf("", "").state(), PASS);
+  EXPECT_EQ(CheckGatewayOf("192.168.103.253", "").state(), PASS);
+}
+
+TEST(CheckGatewayTest, StillFailsOutsideTheSubnetWithoutAPlan) {
+  const RuleResult result = CheckGatewayOf("10.0.0.1", "");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(result.findings(0).fix(), HasSubstr("192.168.103.0/24"));
+}
+
+TEST(CheckGatewayTest, IsUnknownForWhatIsNoAddress) {
+  const RuleResult result = CheckGatewayOf("router", "");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("gateway not known: not understood: \"router\""));
+}
+
+// Device 3 of server0 has 192.168.103.1/24.
+struct Detect {
+  const char* detect;
+  const char* planned;
+  const char* gateway;
+  State state;
+  const char* says;
+};
+
+TEST(CheckDetectAddressTest, FollowsItsTable) {
+  constexpr char kRouter[] = "192.168.103.254";
+  const Detect kCases[] = {
+      {kRouter, kRouter, kRouter, PASS, ""},
+      {kRouter, "", kRouter, PASS, ""},
+      {kRouter, kRouter, "", PASS, ""},
+      {"0.0.0.0", kRouter, kRouter, FAIL, "no detect address is set"},
+      {"", kRouter, kRouter, FAIL, "no detect address is set"},
+      {"0.0.0.0", "", kRouter, FAIL, "no detect address is set"},
+      {"192.168.103.1", kRouter, kRouter, FAIL, "the device's own address"},
+      {"192.168.1.199", kRouter, kRouter, FAIL, "lies in 192.168.1.0/24"},
+      {"224.0.0.1", kRouter, kRouter, FAIL, "multicast"},
+      {"192.168.103.255", kRouter, kRouter, FAIL, "the broadcast address"},
+      {"10.0.0.1", kRouter, "", FAIL, "no gateway is set"},
+      {"10.0.0.1", kRouter, kRouter, WARN, "tests the gateway as well"},
+      {"10.0.0.1", "10.0.0.1", kRouter, PASS, ""},
+      {"10.0.0.1", "10.0.0.1", "", FAIL, "no gateway is set"},
+      {"192.168.103.9", kRouter, kRouter, WARN, "is 192.168.103.9"},
+      {"switch", kRouter, kRouter, UNKNOWN, "\"switch\""},
+  };
+  for (const Detect& c : kCases) {
+    TestCluster cluster;
+    cluster.device(0, 3).mutable_detect_address()->set_value(c.detect);
+    cluster.device(0, 3).mutable_gateway()->set_value(c.gateway);
+    cluster.spec.mutable_servers(0)->mutable_devices(3)->set_detect_address(
+        c.planned);
+    const RuleResult result = cluster.Check("detect-address");
+    EXPECT_EQ(result.state(), c.state)
+        << c.detect << ", planned " << c.planned << ": " << Lines(result);
+    EXPECT_THAT(Lines(result), HasSubstr(c.says));
+  }
+}
+
+TEST(CheckDetectAddressTest, GivesTheCommandThatSetsThePlannedOne) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_detect_address()->set_value("0.0.0.0");
+  EXPECT_EQ(cluster.Check("detect-address").findings(0).fix(),
+            "hccn_tool -i 3 -netdetect -s address 192.168.103.254");
+}
+
+TEST(CheckDetectAddressTest, IsUnknownWhenTheWayThereIs) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_detect_address()->set_value("10.0.0.1");
+  cluster.device(0, 3).clear_gateway();
+  EXPECT_EQ(cluster.Check("detect-address").state(), UNKNOWN);
+}
+
+}  // namespace
+}  // namespace clusterd

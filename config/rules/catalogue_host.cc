@@ -1,0 +1,98 @@
+#include "absl/strings/str_cat.h"
+#include "config/rules/catalogue_parts.h"
+
+namespace clusterd {
+
+std::vector<RuleInfo> HostRules() {
+  constexpr char kBasePort[] =
+      "HCCL environment variable HCCL_IF_BASE_PORT: "
+      "https://www.hiascend.com/document/detail/zh/canncommercial/82RC1/"
+      "maintenref/envvar/envref_07_0074.html";
+  constexpr char kBacklogWhy[] =
+      "Every rank dials the root at the same time. When the root's kernel "
+      "cannot "
+      "queue them all, some ranks give up at random and initialisation fails, "
+      "mostly at large scale; HCCL itself then advises to raise "
+      "net.core.somaxconn and net.ipv4.tcp_max_syn_backlog to 65535 on every "
+      "node.";
+  const std::string backlog_source = absl::StrCat(
+      kTrainingGuide,
+      "; HCCL communication source, hcomm 8958adbf, topoinfo_exchange_base.cc");
+  return {
+      {"ports-reserved", "host",
+       "the kernel reserves every port of the HCCL range",
+       "net.ipv4.ip_local_reserved_ports of the network namespace lacks a port "
+       "of base..base+N-1: base is hccl.base_port (60000), N is "
+       "hccl.port_count (32 covers every CANN version; 16 was enough up to "
+       "8.0). "
+       "Compared as sets, so other reservations and spellings do not matter.",
+       "The range lies among the ports that the kernel hands out to outgoing "
+       "connections. Without the reservation any of them may own one when "
+       "training starts; HCCL then cannot listen there: EJ0003 or EI0019, "
+       "\"The "
+       "IP address and port have been bound already\".",
+       "Write the old list and the range together (a write replaces the whole "
+       "list): sysctl -w net.ipv4.ip_local_reserved_ports=OLD,60000-60031. "
+       "Training in a container with a network namespace of its own needs it "
+       "there.",
+       "fail", absl::StrCat(kTrainingGuide, "; ", kBasePort), true},
+      {"ports-free", "host", "no process holds a port that the job needs",
+       "A socket is bound in the HCCL range, on the rendezvous port or on the "
+       "job's ssh port. A connection in TIME_WAIT is a warning: the kernel "
+       "closes it by itself.",
+       "HCCL or the launcher cannot bind the port: EJ0003 or EI0019, \"The IP "
+       "address and port have been bound already\", or \"host nic listen start "
+       "failed\". Reserving a port does not free it.",
+       "End the process that is named, or choose other ports in cluster.yaml.",
+       "fail",
+       absl::StrCat(kBasePort,
+                    "; https://github.com/vllm-project/vllm-ascend/issues/405; "
+                    "Rec SDK user guide, training on several servers"),
+       true},
+      {"listen-backlog", "host",
+       "net.core.somaxconn lets the root queue every rank",
+       "net.core.somaxconn is under kernel.somaxconn of the spec, or under the "
+       "number of devices that will dial the root (at most 65535 is asked "
+       "for).",
+       kBacklogWhy,
+       "sysctl -w net.core.somaxconn=65535. Sockets that listen already keep "
+       "their old limit: restart what listens.",
+       "fail", backlog_source, true},
+      {"syn-backlog", "host",
+       "net.ipv4.tcp_max_syn_backlog lets the root queue every rank",
+       "net.ipv4.tcp_max_syn_backlog is under kernel.tcp_max_syn_backlog of "
+       "the "
+       "spec, or under the number of devices that will dial the root (at most "
+       "65535 is asked for).",
+       kBacklogWhy, "sysctl -w net.ipv4.tcp_max_syn_backlog=65535.", "fail",
+       backlog_source, true},
+      {"sysctl-persistent", "host",
+       "a reboot brings the kernel parameters back",
+       "No file of sysctl.d sets one of the three parameters, or the file that "
+       "is applied last sets a value that the spec does not accept. Files are "
+       "sorted by name whatever their directory; /etc/sysctl.conf counts only "
+       "where it is linked as /etc/sysctl.d/99-sysctl.conf.",
+       "The cluster passes today and fails after the next reboot, on some "
+       "hosts "
+       "only.",
+       "Set the value in a file that sorts last, e.g. "
+       "/etc/sysctl.d/zzz-clusterd.conf, or correct the line that is named.",
+       "warn; fail with kernel.persistent: true",
+       absl::StrCat(kTrainingGuide, "; ", kSysctlManual), true},
+      {"firewall", "host", "no firewall stands between the servers",
+       "With firewall: disabled, ufw or firewalld is active. With firewall: "
+       "open-ports, one is active and does not let in a needed port from every "
+       "host of the cluster. Stopped now but started at boot is a warning.",
+       "Ranks cannot reach each other's HCCL ports or the rendezvous port: "
+       "\"wait socket establish timeout\", EI0006 or EI0015 after the connect "
+       "timeout.",
+       "ufw disable; or systemctl disable --now firewalld; or allow the ports "
+       "from the cluster's host addresses and set firewall: open-ports.",
+       "fail; warn when it only starts at boot",
+       absl::StrCat(kTrainingGuide,
+                    "; https://xie.infoq.cn/article/1797be6916f07d7bc9a69c64f"),
+       true},
+  };
+}
+
+}  // namespace clusterd

@@ -1,0 +1,89 @@
+#include "config/rules/cluster_rules.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace clusterd {
+namespace {
+
+// The controller's sentence names both machines with two ids each.
+constexpr size_t kMaxConflictBytes = 600;
+
+FindingText SilentText(const Missing& missing) {
+  FindingText text;
+  text.state = UNKNOWN;
+  text.observed = absl::StrCat("no facts: ", WhyMissing(&missing));
+  text.fix =
+      "on the host: systemctl status clusterd && journalctl -u clusterd "
+      "-n 50";
+  if (missing.reason() == Missing::TIMED_OUT) {
+    absl::StrAppend(&text.fix,
+                    "; if it is only slow, raise deadlines.host or "
+                    "deadlines.run in cluster.yaml");
+  }
+  return text;
+}
+
+FindingText ConflictText(const HostFacts& facts) {
+  FindingText text;
+  text.observed = Printable(facts.conflict(), kMaxConflictBytes);
+  text.expected = "one machine per name";
+  text.why =
+      "Nobody knows which of the two machines the answers are about, so no "
+      "other verdict about this host holds.";
+  text.fix =
+      "give every machine a certificate with its own name, then systemctl "
+      "restart clusterd on both";
+  return text;
+}
+
+}  // namespace
+
+void CheckClusterSize(const ClusterView& view, RuleReport& report) {
+  const uint32_t servers = view.spec().servers_size();
+  const uint32_t most = view.profile().max_servers;
+  if (most == 0) {
+    report.ExplainSkip(
+        absl::StrCat("no bound is known for ", view.profile().title));
+    return;
+  }
+  if (servers == 0) {
+    report.ExplainSkip("the spec has no servers");
+    return;
+  }
+  report.JudgedCluster(
+      absl::StrCat(Count(servers, "server"), ", at most ", most));
+  if (servers <= most) return;
+  report.Add(
+      {FAIL, Count(servers, "server"),
+       absl::StrCat("at most ", most, " servers of ", view.profile().title),
+       absl::StrCat("split the cluster in cluster.yaml into ",
+                    (servers + most - 1) / most, " or more")});
+}
+
+void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
+  const uint32_t servers = view.spec().servers_size();
+  if (servers == 0) {
+    report.ExplainSkip("the spec has no servers");
+    return;
+  }
+  report.JudgedCluster(Count(servers, "server"));
+  if ((servers & (servers - 1)) == 0) return;
+  uint32_t below = 1;
+  while (below * 2 <= servers) below *= 2;
+  report.Add({WARN, Count(servers, "server"), "a power of two",
+              absl::StrCat("use ", below, " or ", below * 2,
+                           " servers for a job if you can choose")});
+}
+
+void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
+  for (const SilentHost& host : view.silent()) {
+    report.Add(host, SilentText(host.facts->missing()));
+  }
+  for (const HostView& host : view.hosts()) {
+    report.Judged(host);
+    if (host.facts->conflict().empty()) continue;
+    report.Add(host, ConflictText(*host.facts));
+  }
+}
+
+}  // namespace clusterd

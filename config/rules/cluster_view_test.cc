@@ -1,0 +1,147 @@
+#include "config/rules/cluster_view.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ClusterViewTest : public testing::Test {
+ protected:
+  ClusterViewTest()
+      : spec_(MakeSpec("atlas-training", "", 3)),
+        facts_(MakeHealthyFacts(spec_)) {}
+
+  ClusterView View() { return ClusterView(spec_, Pointers(facts_)); }
+
+  ClusterSpec spec_;
+  std::vector<HostFacts> facts_;
+};
+
+TEST_F(ClusterViewTest, PutsHostsInSpecOrderWhateverOrderTheyCameIn) {
+  std::swap(facts_[0], facts_[2]);
+  const ClusterView view = View();
+  ASSERT_EQ(view.hosts().size(), 3u);
+  EXPECT_EQ(view.hosts()[0].name, "server0");
+  EXPECT_EQ(view.hosts()[2].name, "server2");
+  EXPECT_EQ(view.hosts()[2].spec, &spec_.servers(2));
+}
+
+TEST_F(ClusterViewTest, PutsHostsThatTheSpecDoesNotNameLast) {
+  facts_[0].set_host("stranger");
+  const ClusterView view = View();
+  EXPECT_EQ(view.hosts()[2].name, "stranger");
+  EXPECT_EQ(view.hosts()[2].spec, nullptr);
+}
+
+TEST_F(ClusterViewTest, KeepsSilentHostsApart) {
+  facts_[1] = MakeSilentHost("server1", Missing::NO_ANSWER, "");
+  const ClusterView view = View();
+  EXPECT_EQ(view.hosts().size(), 2u);
+  ASSERT_EQ(view.silent().size(), 1u);
+  EXPECT_EQ(view.silent()[0].order, 1u);
+  EXPECT_EQ(view.host_count(), 3u);
+  EXPECT_EQ(view.expected_devices(), 24u);
+}
+
+TEST_F(ClusterViewTest, ReadsADevicesAddresses) {
+  const ClusterView view = View();
+  const DeviceView* device = view.hosts()[0].Find(3);
+  ASSERT_NE(device, nullptr);
+  EXPECT_EQ(device->address_known, Known::kYes);
+  EXPECT_EQ(device->Address().ToString(), "192.168.103.1/24");
+  EXPECT_EQ(device->gateway.ToString(), "192.168.103.254");
+  EXPECT_EQ(device->detect.ToString(), "192.168.103.254");
+  ASSERT_TRUE(device->conf.has_value());
+  EXPECT_EQ(device->conf->ToString(), "192.168.103.1/24");
+  EXPECT_TRUE(device->HasPlannedAddress());
+}
+
+TEST_F(ClusterViewTest, FindsIdsWithGaps) {
+  DeviceIdsFact::Ids* ids = facts_[0].mutable_device_ids()->mutable_value();
+  ids->clear_ids();
+  ids->add_ids(9);
+  ids->add_ids(4);
+  facts_[0].clear_devices();
+  const ClusterView view = View();
+  ASSERT_EQ(view.hosts()[0].devices.size(), 2u);
+  EXPECT_NE(view.hosts()[0].Find(4), nullptr);
+  EXPECT_NE(view.hosts()[0].Find(9), nullptr);
+  EXPECT_EQ(view.hosts()[0].Find(0), nullptr);
+  EXPECT_EQ(view.hosts()[0].Find(5), nullptr);
+}
+
+TEST_F(ClusterViewTest, TellsUnsetFromNotKnown) {
+  DeviceFacts* device = facts_[0].mutable_devices(0);
+  device->mutable_address()->mutable_value()->clear_settings();
+  device->mutable_gateway()->set_value("");
+  device->mutable_detect_address()->set_value("0.0.0.0");
+  facts_[0].mutable_devices(1)->mutable_gateway()->set_value("router");
+  facts_[0].mutable_devices(1)->clear_detect_address();
+  const ClusterView view = View();
+  EXPECT_EQ(view.hosts()[0].devices[0].address_known, Known::kUnset);
+  EXPECT_EQ(view.hosts()[0].devices[0].gateway_known, Known::kUnset);
+  EXPECT_EQ(view.hosts()[0].devices[0].detect_known, Known::kUnset);
+  EXPECT_EQ(view.hosts()[0].devices[1].gateway_known, Known::kNo);
+  EXPECT_EQ(view.hosts()[0].devices[1].detect_known, Known::kNo);
+}
+
+TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
+  DeviceFacts* device = facts_[0].mutable_devices(0);
+  device->mutable_address()->mutable_value()->mutable_settings(0)->set_netmask(
+      "255.0.255.0");
+  const ClusterView view = View();
+  EXPECT_EQ(view.hosts()[0].devices[0].address_known, Known::kNo);
+  EXPECT_THAT(WhyNoAddress(view.hosts()[0].devices[0]),
+              HasSubstr("255.0.255.0"));
+}
+
+TEST_F(ClusterViewTest, PrefersThePlannedOneOfSeveralAddresses) {
+  auto* settings =
+      facts_[0].mutable_devices(0)->mutable_address()->mutable_value();
+  *settings->add_settings() = settings->settings(0);
+  settings->mutable_settings(0)->set_address("192.168.100.77");
+  const ClusterView view = View();
+  EXPECT_EQ(view.hosts()[0].devices[0].interfaces.size(), 2u);
+  EXPECT_EQ(view.hosts()[0].devices[0].Address().ToString(),
+            "192.168.100.1/24");
+}
+
+TEST_F(ClusterViewTest, ObeysTheFirstOfRepeatedKeysAsTheToolDoes) {
+  HccnConf* conf = facts_[0].mutable_hccn_conf()->mutable_value();
+  HccnConf::Entry* again = conf->add_entries();
+  again->set_key("address");
+  again->set_device(0);
+  again->set_value("10.9.9.9");
+  const ClusterView view = View();
+  EXPECT_EQ(view.hosts()[0].devices[0].conf->ToString(), "192.168.100.1/24");
+}
+
+TEST_F(ClusterViewTest, IgnoresEnumValuesOfANewerHost) {
+  auto* link = facts_[0].mutable_devices(0)->mutable_link();
+  link->set_value(static_cast<LinkFact::Link>(256 + LinkFact::UP));
+  EXPECT_EQ(View().hosts()[0].devices[0].link, 0);
+}
+
+TEST_F(ClusterViewTest, CallsAToolOfAnotherGenerationNotUsable) {
+  facts_[0].mutable_hccn_tool()->set_generation(NpuToolFacts::ASCEND_950);
+  facts_[1].mutable_hccn_tool()->clear_path();
+  const ClusterView view = View();
+  EXPECT_FALSE(view.hosts()[0].tool_usable);
+  EXPECT_FALSE(view.hosts()[1].tool_usable);
+  EXPECT_TRUE(view.hosts()[2].tool_usable);
+}
+
+TEST_F(ClusterViewTest, DemandsNothingOfAProductThatIsNotKnown) {
+  spec_.clear_product();
+  const ClusterView view = View();
+  EXPECT_FALSE(view.product_known());
+  EXPECT_EQ(view.profile().subnet_plan, SubnetPlan::kFree);
+  EXPECT_TRUE(view.hosts()[0].tool_usable);
+}
+
+}  // namespace
+}  // namespace clusterd

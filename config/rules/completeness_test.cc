@@ -1,0 +1,343 @@
+// Proofs over the whole catalogue: no rule is blind, and none passes when what
+// it reads is missing.
+#include <functional>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/rules/catalogue.h"
+#include "config/rules/judge_testing.h"
+#include "google/protobuf/descriptor.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+State StateOf(const TestCluster& cluster, const std::string& rule) {
+  return cluster.Check(rule).state();
+}
+
+// One change for each rule, in healthy facts or in the spec, that it must
+// notice.
+struct Fault {
+  const char* rule;
+  const char* product;
+  std::function<void(TestCluster&)> make;
+};
+
+std::vector<Fault> Faults() {
+  const auto address = [](const char* address, const char* netmask) {
+    return [=](TestCluster& c) { c.SetAddress(0, 3, address, netmask); };
+  };
+  const char* const a1 = "atlas-training";
+  return {
+      {"ports-reserved", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value("");
+       }},
+      {"ports-free", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_sockets()->mutable_value()->add_sockets()->set_port(
+             60000);
+       }},
+      {"listen-backlog", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_kernel()->mutable_somaxconn()->set_value(128);
+       }},
+      {"syn-backlog", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(
+             128);
+       }},
+      {"sysctl-persistent", a1,
+       [](TestCluster& c) {
+         c.facts[0]
+             .mutable_kernel()
+             ->mutable_somaxconn_at_boot()
+             ->mutable_value()
+             ->clear_assignments();
+       }},
+      {"firewall", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_ufw()->mutable_active()->set_value(true);
+       }},
+      {"hccn-tool", a1,
+       [](TestCluster& c) {
+         SetMissing(Missing::ABSENT, "",
+                    c.facts[0].mutable_hccn_tool()->mutable_path());
+       }},
+      {"device-count", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_device_ids()->mutable_value()->add_ids(8);
+       }},
+      {"hccn-conf", a1,
+       [](TestCluster& c) {
+         c.facts[0]
+             .mutable_hccn_conf()
+             ->mutable_value()
+             ->add_problems()
+             ->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
+       }},
+      {"link", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+       }},
+      {"net-health", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_net_health()->set_value(NET_HEALTH_FAULT);
+       }},
+      {"lldp", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_lldp()->mutable_value()->set_heard(false);
+       }},
+      {"device-ip-set", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_address()->mutable_value()->clear_settings();
+       }},
+      {"device-ip-planned", a1, address("192.168.103.77", "255.255.255.0")},
+      {"device-ip-persistent", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_hccn_conf()->mutable_value()->clear_entries();
+       }},
+      {"device-ip-allowed", a1, address("127.0.0.1", "255.255.255.0")},
+      {"gateway", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_gateway()->set_value("10.0.0.1");
+       }},
+      {"detect-address", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_detect_address()->set_value("0.0.0.0");
+       }},
+      {"subnet-pairs", a1, address("192.168.99.1", "255.255.255.0")},
+      {"subnet-distinct", a1, address("192.168.100.77", "255.255.255.0")},
+      {"subnet-across-hosts", a1, address("192.168.99.1", "255.255.255.0")},
+      {"subnet-shared", "atlas-a2", address("10.9.9.9", "255.255.255.0")},
+      {"ip-unique", a1, address("192.168.103.3", "255.255.255.0")},
+      {"ip-host-part", a1,
+       [](TestCluster& c) {
+         c.SetAddress(0, 3, "10.1.0.1", "255.255.0.0");
+         c.SetAddress(1, 3, "10.1.1.1", "255.255.0.0");
+       }},
+      {"netmask-uniform", a1, address("192.168.103.1", "255.255.0.0")},
+      {"tls-uniform", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_tls()->mutable_value()->set_enabled(true);
+       }},
+      {"mtu-uniform", a1,
+       [](TestCluster& c) { c.device(0, 3).mutable_mtu()->set_value(9000); }},
+      {"version-uniform", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_versions()->mutable_driver()->set_value("1");
+       }},
+      {"cluster-size", a1,
+       [](TestCluster& c) {
+         for (int i = 0; i < 512; ++i) c.spec.add_servers();
+       }},
+      {"cluster-size-power", a1, [](TestCluster& c) { c.spec.add_servers(); }},
+      {"host-identity", a1, [](TestCluster& c) { c.Silence(0); }},
+  };
+}
+
+TEST(CompletenessTest, EveryRuleNoticesAFaultAndPassesWithoutIt) {
+  std::set<std::string> proven;
+  for (const Fault& fault : Faults()) {
+    TestCluster cluster(fault.product);
+    EXPECT_EQ(StateOf(cluster, fault.rule), PASS) << fault.rule;
+    fault.make(cluster);
+    const State state = StateOf(cluster, fault.rule);
+    EXPECT_TRUE(state == WARN || state == FAIL || state == UNKNOWN)
+        << fault.rule << " is " << State_Name(state);
+    proven.insert(fault.rule);
+  }
+  for (const RuleInfo& rule : RuleCatalogue()) {
+    EXPECT_TRUE(proven.count(rule.name)) << "no fault for " << rule.name;
+  }
+}
+
+// What a fact's absence must keep from passing.
+struct Reader {
+  const char* fact;  // Path in HostFacts.
+  std::vector<std::string> rules;
+  const char* product = "atlas-training";
+  // Where the fact only matters in special circumstances.
+  std::function<void(TestCluster&)> prepare = [](TestCluster&) {};
+};
+
+std::vector<Reader> Readers() {
+  const auto open_ports = [](TestCluster& c) {
+    c.spec.set_firewall(FIREWALL_OPEN_PORTS);
+    for (FirewallFacts* firewall :
+         {c.facts[0].mutable_ufw(), c.facts[0].mutable_firewalld()}) {
+      firewall->mutable_active()->set_value(true);
+      AllowedPort* all =
+          firewall->mutable_allowed()->mutable_value()->add_ports();
+      all->set_first_port(1);
+      all->set_last_port(65535);
+    }
+  };
+  const auto two_subnets = [](TestCluster& c) {
+    c.SetAddress(0, 0, "10.9.9.9", "255.255.255.0");
+    c.device(0, 0).mutable_gateway()->set_value("10.9.9.254");
+  };
+  return {
+      {"hccn_tool.path", {"hccn-tool"}},
+      {"device_ids", {"device-count"}},
+      {"devices.address",
+       {"device-ip-set", "device-ip-planned", "device-ip-persistent",
+        "device-ip-allowed", "gateway", "detect-address", "subnet-pairs",
+        "subnet-distinct", "subnet-across-hosts", "ip-unique", "ip-host-part",
+        "netmask-uniform"}},
+      {"devices.address", {"subnet-shared"}, "atlas-a2"},
+      {"devices.gateway", {"gateway", "ip-unique"}},
+      {"devices.gateway", {"subnet-shared"}, "atlas-a2", two_subnets},
+      {"devices.detect_address", {"detect-address"}},
+      {"devices.net_health", {"net-health"}},
+      {"devices.link", {"link"}},
+      {"devices.lldp", {"lldp"}},
+      {"devices.mtu", {"mtu-uniform"}},
+      {"devices.tls", {"tls-uniform"}},
+      {"hccn_conf", {"hccn-conf", "device-ip-persistent"}},
+      {"kernel.reserved_ports", {"ports-reserved"}},
+      {"kernel.somaxconn", {"listen-backlog"}},
+      {"kernel.tcp_max_syn_backlog", {"syn-backlog"}},
+      {"kernel.reserved_ports_at_boot", {"sysctl-persistent"}},
+      {"kernel.somaxconn_at_boot", {"sysctl-persistent"}},
+      {"kernel.tcp_max_syn_backlog_at_boot", {"sysctl-persistent"}},
+      {"sockets", {"ports-free"}},
+      {"ufw.installed", {"firewall"}},
+      {"ufw.active", {"firewall"}},
+      {"ufw.enabled_at_boot", {"firewall"}},
+      {"ufw.allowed", {"firewall"}, "atlas-training", open_ports},
+      {"firewalld.installed", {"firewall"}},
+      {"firewalld.active", {"firewall"}},
+      {"firewalld.enabled_at_boot", {"firewall"}},
+      {"firewalld.allowed", {"firewall"}, "atlas-training", open_ports},
+      {"identity.npu_series", {"version-uniform"}},
+      {"versions.driver", {"version-uniform"}},
+      {"versions.firmware", {"version-uniform"}},
+      {"versions.cann", {"version-uniform"}},
+  };
+}
+
+// Facts for people: `describe` shows them, no verdict rests on them.
+const std::set<std::string>& ReadByNoRule() {
+  static const auto* const facts = new std::set<std::string>{
+      "identity.hostname",        "identity.kernel_release",
+      "identity.boot_id",         "identity.machine_id",
+      "identity.architecture",    "identity.os_release",
+      "kernel.network_namespace", "kernel.initial_namespace"};
+  return *facts;
+}
+
+bool IsFact(const Descriptor& type) {
+  return type.FindOneofByName("state") != nullptr;
+}
+
+// Paths of all facts below a message type.
+void CollectFacts(const Descriptor& type, const std::string& prefix,
+                  std::set<std::string>* facts) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor* field = type.field(i);
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    const std::string path = absl::StrCat(prefix, field->name());
+    if (IsFact(*field->message_type())) {
+      facts->insert(path);
+    } else {
+      CollectFacts(*field->message_type(), path + ".", facts);
+    }
+  }
+}
+
+// The fact at a path; of a repeated field on the way the first element.
+Message* FactAt(const std::string& path, HostFacts* host) {
+  Message* message = host;
+  for (absl::string_view part : absl::StrSplit(path, '.')) {
+    const FieldDescriptor* field =
+        message->GetDescriptor()->FindFieldByName(std::string(part));
+    const google::protobuf::Reflection* reflection = message->GetReflection();
+    message = field->is_repeated()
+                  ? reflection->MutableRepeatedMessage(message, field, 0)
+                  : reflection->MutableMessage(message, field);
+  }
+  return message;
+}
+
+void ReplaceByMissing(Missing::Reason reason, Message* fact) {
+  const FieldDescriptor* field =
+      fact->GetDescriptor()->FindFieldByName("missing");
+  Missing missing;
+  missing.set_reason(reason);
+  missing.set_detail("taken away by a test");
+  fact->GetReflection()->MutableMessage(fact, field)->CopyFrom(missing);
+}
+
+TEST(CompletenessTest, EveryFactHasItsReadersOrIsForPeople) {
+  std::set<std::string> facts;
+  CollectFacts(*HostFacts::descriptor(), "", &facts);
+  std::set<std::string> listed = ReadByNoRule();
+  for (const Reader& reader : Readers()) listed.insert(reader.fact);
+  EXPECT_EQ(facts, listed);
+}
+
+TEST(CompletenessTest, NoRulePassesWithoutAFactThatItReads) {
+  for (const Reader& reader : Readers()) {
+    for (const int how : {0, int{Missing::TIMED_OUT}, int{Missing::UNREADABLE},
+                          int{Missing::NOT_PERMITTED}}) {
+      TestCluster cluster(reader.product);
+      reader.prepare(cluster);
+      Message* fact = FactAt(reader.fact, &cluster.facts[0]);
+      for (const std::string& rule : reader.rules) {
+        EXPECT_EQ(StateOf(cluster, rule), PASS)
+            << rule << " before " << reader.fact << " is gone";
+      }
+      fact->Clear();
+      if (how != 0) ReplaceByMissing(static_cast<Missing::Reason>(how), fact);
+      for (const std::string& rule : reader.rules) {
+        const RuleResult result = cluster.Check(rule);
+        EXPECT_TRUE(result.state() == UNKNOWN || result.state() == FAIL)
+            << rule << " is " << State_Name(result.state()) << " without "
+            << reader.fact;
+        ASSERT_GT(result.findings_size(), 0);
+        EXPECT_EQ(result.findings(0).subjects(0).host(), "server0") << rule;
+      }
+    }
+  }
+}
+
+TEST(CompletenessTest, EveryRuleAboutHostsReadsAFact) {
+  std::set<std::string> reading = {"cluster-size", "cluster-size-power",
+                                   "host-identity"};
+  for (const Reader& reader : Readers()) {
+    reading.insert(reader.rules.begin(), reader.rules.end());
+  }
+  for (const RuleInfo& rule : RuleCatalogue()) {
+    EXPECT_TRUE(reading.count(rule.name)) << rule.name << " reads no fact";
+  }
+}
+
+TEST(CompletenessTest, NothingPassesAboutHostsThatSayNothing) {
+  for (const char* product : {"atlas-training", "atlas-a2", "atlas-a3"}) {
+    TestCluster cluster(product);
+    for (HostFacts& host : cluster.facts) {
+      const std::string name = host.host();
+      host.Clear();
+      host.set_host(name);
+    }
+    const Report report = cluster.MakeReport();
+    for (const RuleResult& result : report.rules()) {
+      const bool about_spec = result.rule() == "cluster-size" ||
+                              result.rule() == "cluster-size-power";
+      // The hosts are there, they only know nothing.
+      if (about_spec || result.rule() == "host-identity") continue;
+      EXPECT_NE(result.state(), PASS) << result.rule();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,318 @@
+#include "config/rules/device_rules.h"
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "config/rules/judge_testing.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// As a host without the tool reports: nothing is known of any device.
+void RemoveTool(HostFacts* host) {
+  SetMissing(Missing::ABSENT, "/usr/bin/hccn_tool",
+             host->mutable_hccn_tool()->mutable_path());
+  host->mutable_hccn_tool()->clear_generation();
+  for (DeviceFacts& device : *host->mutable_devices()) {
+    const std::string detail = absl::StrCat("hccn_tool -i ", device.id());
+    SetMissing(Missing::ABSENT, detail, device.mutable_address());
+    SetMissing(Missing::ABSENT, detail, device.mutable_gateway());
+    SetMissing(Missing::ABSENT, detail, device.mutable_detect_address());
+    SetMissing(Missing::ABSENT, detail, device.mutable_net_health());
+    SetMissing(Missing::ABSENT, detail, device.mutable_link());
+    SetMissing(Missing::ABSENT, detail, device.mutable_lldp());
+    SetMissing(Missing::ABSENT, detail, device.mutable_mtu());
+    SetMissing(Missing::ABSENT, detail, device.mutable_tls());
+  }
+}
+
+TEST(CheckHccnToolTest, IsUnknownWithoutTheTool) {
+  TestCluster cluster;
+  RemoveTool(&cluster.facts[1]);
+  const RuleResult result = cluster.Check("hccn-tool");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("UNKNOWN server1 hccn_tool not known: does not exist: "
+                        "/usr/bin/hccn_tool"));
+  EXPECT_EQ(result.summary(), "1 of 2 hosts");
+}
+
+TEST(CheckHccnToolTest, CostsEveryDependentRuleOneUnknown) {
+  TestCluster cluster;
+  RemoveTool(&cluster.facts[1]);
+  for (const char* rule :
+       {"link", "net-health", "lldp", "device-ip-set", "device-ip-planned",
+        "device-ip-persistent", "device-ip-allowed", "gateway",
+        "detect-address", "subnet-pairs", "subnet-distinct",
+        "subnet-across-hosts", "ip-unique", "ip-host-part", "netmask-uniform",
+        "tls-uniform", "mtu-uniform"}) {
+    const RuleResult result = cluster.Check(rule);
+    EXPECT_EQ(result.state(), UNKNOWN) << rule;
+    ASSERT_EQ(result.findings_size(), 1) << rule << "\n" << Lines(result);
+    EXPECT_EQ(result.findings(0).caused_by(), "hccn-tool") << rule;
+    EXPECT_EQ(Who(result.findings(0)), "server1:0-7") << rule;
+  }
+}
+
+TEST(CheckHccnToolTest, CostsEveryDependentRuleOneUnknownWithoutIdsToo) {
+  TestCluster cluster;
+  RemoveTool(&cluster.facts[0]);
+  cluster.facts[0].clear_devices();
+  SetMissing(Missing::ABSENT, "", cluster.facts[0].mutable_device_ids());
+  const RuleResult result = cluster.Check("link");
+  EXPECT_EQ(Lines(result),
+            "UNKNOWN server0 [hccn-tool] no device could be asked: hccn_tool "
+            "is not usable | the network port's link is UP | repair what "
+            "hccn-tool reports about this host, then check again\n");
+}
+
+TEST(CheckHccnToolTest, IsUnknownForAToolThatFailsWhateverItIsAsked) {
+  TestCluster cluster;
+  const std::string path = cluster.facts[0].hccn_tool().path().value();
+  RemoveTool(&cluster.facts[0]);
+  cluster.facts[0].mutable_hccn_tool()->mutable_path()->set_value(path);
+  cluster.facts[0].mutable_hccn_tool()->set_generation(NpuToolFacts::CLASSIC);
+  for (DeviceFacts& device : *cluster.facts[0].mutable_devices()) {
+    device.mutable_tls()->mutable_value()->set_source("/etc/hccn.conf");
+  }
+  const RuleResult result = cluster.Check("hccn-tool");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_THAT(result.findings(0).observed(),
+              HasSubstr("hccn_tool answered no query: does not exist: "
+                        "hccn_tool -i 0"));
+  EXPECT_EQ(cluster.Check("link").findings(0).caused_by(), "hccn-tool");
+  EXPECT_EQ(cluster.Check("tls-uniform").state(), PASS);
+}
+
+TEST(CheckHccnToolTest, NamesDevicesThatHangOrStayBusy) {
+  TestCluster cluster;
+  SetMissing(Missing::TIMED_OUT, "no answer in 10s (deadlines.command)",
+             cluster.device(0, 3).mutable_lldp());
+  SetMissing(Missing::BUSY, "5 times", cluster.device(1, 4).mutable_mtu());
+  const std::string lines = Lines(cluster.Check("hccn-tool"));
+  EXPECT_THAT(lines, HasSubstr("UNKNOWN server0:3 no answer: timed out: no "
+                               "answer in 10s (deadlines.command)"));
+  EXPECT_THAT(lines, HasSubstr("UNKNOWN server1:4 no answer: busy: 5 times"));
+  EXPECT_EQ(cluster.Check("lldp").findings(0).caused_by(), "hccn-tool");
+  EXPECT_EQ(cluster.Check("mtu-uniform").findings(0).caused_by(), "hccn-tool");
+  EXPECT_EQ(cluster.Check("link").state(), PASS);
+}
+
+TEST(CheckHccnToolTest, IsTheCauseOfWhatWasNotAskedAfterAHang) {
+  TestCluster cluster;
+  DeviceFacts& device = cluster.device(0, 3);
+  SetMissing(Missing::TIMED_OUT, "no answer in 2s", device.mutable_link());
+  SetMissing(Missing::NOT_QUERIED, "did not answer before",
+             device.mutable_lldp());
+  const RuleResult result = cluster.Check("lldp");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_EQ(result.findings(0).caused_by(), "hccn-tool");
+}
+
+TEST(CheckHccnToolTest, IsUnknownForAnotherGeneration) {
+  TestCluster cluster;
+  cluster.facts[0].mutable_hccn_tool()->set_generation(
+      NpuToolFacts::ASCEND_950);
+  EXPECT_THAT(Lines(cluster.Check("hccn-tool")),
+              HasSubstr("has the Ascend 950 command line"));
+}
+
+TEST(CheckDeviceCountTest, NamesTheDevicesThatAreLacking) {
+  TestCluster cluster;
+  auto* ids = cluster.facts[1].mutable_device_ids()->mutable_value();
+  ids->mutable_ids()->RemoveLast();
+  cluster.facts[1].mutable_devices()->RemoveLast();
+  const RuleResult result = cluster.Check("device-count");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(Who(result.findings(0)), "server1:7");
+  EXPECT_EQ(result.findings(0).observed(),
+            "devices 0-6 found in /dev/davinci*, lacks 7");
+  EXPECT_EQ(result.findings(0).expected(), "devices 0-7");
+  EXPECT_EQ(cluster.Check("link").summary(), "15 of 16 devices on 2 hosts");
+}
+
+TEST(CheckDeviceCountTest, NamesDevicesThatNobodyExpects) {
+  TestCluster cluster;
+  cluster.facts[0].mutable_device_ids()->mutable_value()->add_ids(12);
+  EXPECT_THAT(Lines(cluster.Check("device-count")),
+              HasSubstr("FAIL server0:12 devices 0-7,12 found in "
+                        "/dev/davinci*, more than expected: 12"));
+}
+
+TEST(CheckDeviceCountTest, TakesIdsWithGapsFromTheSpec) {
+  TestCluster cluster("atlas-300t");
+  EXPECT_EQ(cluster.Check("device-count").state(), PASS);
+  cluster.facts[0].mutable_device_ids()->mutable_value()->set_ids(0, 0);
+  EXPECT_THAT(Lines(cluster.Check("device-count")),
+              HasSubstr("devices 0,4 found"));
+}
+
+TEST(CheckDeviceCountTest, TakesIdsFromTheProductWhereTheSpecListsNone) {
+  TestCluster cluster;
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    server.clear_devices();
+  }
+  EXPECT_EQ(cluster.Check("device-count").state(), PASS);
+  cluster.facts[0].mutable_device_ids()->mutable_value()->clear_ids();
+  EXPECT_EQ(cluster.Check("device-count").state(), FAIL);
+}
+
+TEST(CheckDeviceCountTest, IsSkippedWhenNobodySays) {
+  TestCluster cluster("atlas-300t");
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    server.clear_devices();
+  }
+  EXPECT_EQ(cluster.Check("device-count").state(), SKIPPED);
+}
+
+TEST(CheckDeviceCountTest, IsUnknownWithoutTheIds) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_PERMITTED, "/dev",
+             cluster.facts[0].mutable_device_ids());
+  EXPECT_EQ(cluster.Check("device-count").state(), UNKNOWN);
+}
+
+TEST(CheckDeviceCountTest, LeavesOtherRulesUnknownOnAHostWithoutDevices) {
+  TestCluster cluster;
+  cluster.facts[0].mutable_device_ids()->mutable_value()->clear_ids();
+  cluster.facts[0].clear_devices();
+  EXPECT_EQ(Lines(cluster.Check("device-count")).substr(0, 17),
+            "FAIL server0:0-7 ");
+  const RuleResult link = cluster.Check("link");
+  EXPECT_EQ(link.state(), UNKNOWN);
+  EXPECT_EQ(link.findings(0).caused_by(), "device-count");
+}
+
+TEST(CheckLinkTest, FailsForTheDevicesThatAreDown) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
+  const RuleResult result = cluster.Check("link");
+  EXPECT_EQ(result.state(), FAIL);
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(Who(result.findings(0)), "server0:3 server1:3");
+  EXPECT_THAT(result.findings(0).fix(), HasSubstr("hccn_tool -i 3 -link_stat"));
+  EXPECT_THAT(result.findings(0).why(), HasSubstr("EI0009"));
+}
+
+TEST(CheckLinkTest, IsUnknownWithoutAnAnswer) {
+  TestCluster cluster;
+  SetMissing(Missing::TOOL_FAILED, "\"Command execute failed!\"",
+             cluster.device(0, 3).mutable_link());
+  EXPECT_THAT(Lines(cluster.Check("link")),
+              HasSubstr("UNKNOWN server0:3 link not known: the tool failed: "
+                        "\"Command execute failed!\""));
+}
+
+TEST(CheckLinkTest, DoesNotTakeAnUnspecifiedLinkForUp) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::LINK_UNSPECIFIED);
+  EXPECT_EQ(cluster.Check("link").state(), UNKNOWN);
+}
+
+TEST(CheckNetHealthTest, ExplainsEveryCodeInItsOwnWords) {
+  std::set<std::string> observed;
+  std::set<std::string> whys;
+  std::set<std::string> fixes;
+  for (int health = NET_HEALTH_SOCKET_FAIL; health <= NetHealth_MAX; ++health) {
+    TestCluster cluster;
+    cluster.device(0, 3).mutable_net_health()->set_value(
+        static_cast<NetHealth>(health));
+    const RuleResult result = cluster.Check("net-health");
+    ASSERT_EQ(result.findings_size(), 1) << health;
+    EXPECT_EQ(result.state(),
+              health == NET_HEALTH_DETECT_IP_SET ? UNKNOWN : FAIL);
+    EXPECT_EQ(Who(result.findings(0)), "server0:3");
+    observed.insert(result.findings(0).observed());
+    whys.insert(result.findings(0).why());
+    fixes.insert(result.findings(0).fix());
+  }
+  EXPECT_EQ(observed.size(), 9u);
+  EXPECT_EQ(whys.size(), 9u);
+  EXPECT_EQ(fixes.size(), 9u);
+}
+
+TEST(CheckNetHealthTest, CallsInitWithoutDetectAddressNotConfigured) {
+  TestCluster cluster;
+  DeviceFacts& device = cluster.device(0, 3);
+  device.mutable_net_health()->set_value(NET_HEALTH_INIT);
+  device.mutable_detect_address()->set_value("0.0.0.0");
+  const RuleResult result = cluster.Check("net-health");
+  EXPECT_THAT(Lines(result),
+              HasSubstr("[detect-address] Init (code 6): no detect address is "
+                        "configured"));
+  EXPECT_EQ(result.findings(0).fix(),
+            "hccn_tool -i 3 -netdetect -s address 192.168.103.254");
+}
+
+TEST(CheckNetHealthTest, DoesNotClaimThatWhenADetectAddressIsSet) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_net_health()->set_value(NET_HEALTH_INIT);
+  const RuleResult result = cluster.Check("net-health");
+  EXPECT_EQ(result.findings(0).caused_by(), "");
+  EXPECT_THAT(result.findings(0).observed(), HasSubstr("is set"));
+}
+
+TEST(CheckNetHealthTest, IsUnknownWithoutAnAnswer) {
+  TestCluster cluster;
+  cluster.device(0, 3).clear_net_health();
+  EXPECT_EQ(cluster.Check("net-health").state(), UNKNOWN);
+}
+
+TEST(CheckLldpTest, FailsForSilenceOnALinkThatIsUp) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_lldp()->mutable_value()->set_heard(false);
+  const RuleResult result = cluster.Check("lldp");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(Lines(result), HasSubstr("FAIL server0:3 no LLDP neighbour "
+                                       "although the link is UP"));
+}
+
+TEST(CheckLldpTest, IsSkippedForDevicesWhoseLinkIsDown) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_lldp()->mutable_value()->set_heard(false);
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  const RuleResult result = cluster.Check("lldp");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_EQ(result.summary(), "15 of 16 devices on 2 hosts");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(result.findings(0).state(), SKIPPED);
+  EXPECT_EQ(result.findings(0).caused_by(), "link");
+}
+
+TEST(CheckLldpTest, IsSkippedWhenEveryLinkIsDown) {
+  TestCluster cluster;
+  for (HostFacts& host : cluster.facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      device.mutable_lldp()->mutable_value()->set_heard(false);
+      device.mutable_link()->set_value(LinkFact::DOWN);
+    }
+  }
+  const RuleResult result = cluster.Check("lldp");
+  EXPECT_EQ(result.state(), SKIPPED);
+  EXPECT_EQ(result.skip_reason(), "the link is DOWN");
+}
+
+TEST(CheckLldpTest, IsUnknownWhenSilenceCannotBeExplained) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_lldp()->mutable_value()->set_heard(false);
+  cluster.device(0, 3).clear_link();
+  cluster.device(1, 3).clear_lldp();
+  const RuleResult result = cluster.Check("lldp");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_EQ(result.findings_size(), 2);
+}
+
+TEST(CheckLldpTest, AcceptsACableFromDeviceToDevice) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_lldp()->mutable_value()->set_peer(
+      LldpNeighbour::NPU);
+  EXPECT_EQ(cluster.Check("lldp").state(), PASS);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,311 @@
+#include "config/rules/firewall_rules.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/rules/job_ports.h"
+#include "config/spec/ipv4.h"
+
+namespace clusterd {
+namespace {
+
+// Sources that a fix names one by one; more become one subnet.
+constexpr size_t kMaxShownSources = 8;
+
+using Interval = std::pair<uint32_t, uint32_t>;  // Inclusive.
+
+// Who must get in, and through which ports; the same for every host.
+struct Demand {
+  PortSet ports;
+  // Host addresses of the cluster, ascending.
+  std::vector<uint32_t> peers;
+  // Every server of the spec has an address.
+  bool peers_known = true;
+  // The peers as a firewall command takes them.
+  std::vector<std::string> sources;
+};
+
+// The smallest subnet that holds all peers.
+Ipv4Subnet CommonSubnet(uint32_t first, uint32_t last) {
+  int prefix_length = 32;
+  while (prefix_length > 0 && !Ipv4Subnet(Ipv4Address(first), prefix_length)
+                                   .Contains(Ipv4Address(last))) {
+    --prefix_length;
+  }
+  return Ipv4Subnet(Ipv4Address(first), prefix_length);
+}
+
+Demand MakeDemand(const ClusterSpec& spec) {
+  Demand demand;
+  demand.ports = JobPorts(spec);
+  for (const ServerSpec& server : spec.servers()) {
+    const absl::StatusOr<Ipv4Address> address =
+        Ipv4Address::Parse(server.address());
+    if (address.ok()) demand.peers.push_back(address->bits());
+    if (!address.ok()) demand.peers_known = false;
+  }
+  std::sort(demand.peers.begin(), demand.peers.end());
+  if (demand.peers.empty()) return demand;
+  if (demand.peers.size() > kMaxShownSources) {
+    demand.sources = {
+        CommonSubnet(demand.peers.front(), demand.peers.back()).ToString()};
+    return demand;
+  }
+  for (const uint32_t peer : demand.peers) {
+    demand.sources.push_back(Ipv4Address(peer).ToString());
+  }
+  return demand;
+}
+
+std::optional<Interval> ReadSource(const std::string& source) {
+  if (source.empty()) return Interval{0, UINT32_MAX};
+  const absl::StatusOr<Ipv4Address> address = Ipv4Address::Parse(source);
+  if (address.ok()) return Interval{address->bits(), address->bits()};
+  // "192.168.7.5/24" is legal in a firewall rule: host bits do not count.
+  const size_t slash = source.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  const absl::StatusOr<Ipv4Address> network =
+      Ipv4Address::Parse(source.substr(0, slash));
+  if (!network.ok()) return std::nullopt;
+  const absl::StatusOr<Ipv4Subnet> subnet =
+      Ipv4Subnet::Parse(absl::StrCat("0.0.0.0", source.substr(slash)));
+  if (!subnet.ok()) return std::nullopt;
+  const Ipv4Subnet whole(*network, subnet->prefix_length());
+  return Interval{whole.network().bits(), whole.broadcast().bits()};
+}
+
+// The first peer that no interval covers. `own` needs no rule: a host's traffic
+// to itself does not meet its firewall.
+std::optional<uint32_t> FirstUncovered(const std::vector<uint32_t>& peers,
+                                       std::vector<Interval> covered,
+                                       std::optional<uint32_t> own) {
+  constexpr uint64_t kEnd = uint64_t{UINT32_MAX} + 1;
+  std::sort(covered.begin(), covered.end());
+  uint64_t next = 0;  // Everything below is covered.
+  for (size_t i = 0; i <= covered.size(); ++i) {
+    const uint64_t gap_end = i < covered.size() ? covered[i].first : kEnd;
+    for (auto peer = std::lower_bound(peers.begin(), peers.end(), next);
+         peer != peers.end() && *peer < gap_end; ++peer) {
+      if (own != *peer) return *peer;
+    }
+    if (i == covered.size()) break;
+    next = std::max(next, uint64_t{covered[i].second} + 1);
+  }
+  return std::nullopt;
+}
+
+// An IPv6 source lets no IPv4 peer in; other words may.
+bool IsIpv6(const std::string& source) {
+  return source.find(':') != std::string::npos &&
+         source.find_first_not_of("0123456789abcdefABCDEF:./") ==
+             std::string::npos;
+}
+
+// The port ranges of the demand cut where the firewall's rules begin or end, so
+// that a rule covers a piece wholly or not at all.
+std::vector<PortSet::Range> Pieces(const PortSet& ports,
+                                   const AllowedFact::Allowed& allowed) {
+  std::vector<uint32_t> cuts;
+  for (const AllowedPort& rule : allowed.ports()) {
+    cuts.push_back(rule.first_port());
+    cuts.push_back(rule.last_port() + 1);
+  }
+  std::sort(cuts.begin(), cuts.end());
+  std::vector<PortSet::Range> pieces;
+  for (PortSet::Range range : ports.ranges()) {
+    for (auto cut = std::upper_bound(cuts.begin(), cuts.end(), range.first);
+         cut != cuts.end() && *cut <= range.second; ++cut) {
+      if (*cut <= range.first) continue;
+      pieces.emplace_back(range.first, *cut - 1);
+      range.first = *cut;
+    }
+    pieces.push_back(range);
+  }
+  return pieces;
+}
+
+// What of the demand is shut.
+struct Shut {
+  std::string text;  // "TCP 60000-60031 from 192.168.7.23"; "" if nothing.
+  // A rule that might open it names its source in words not understood here.
+  std::string unread_source;
+};
+
+Shut FindShut(const HostView& host, const Demand& demand,
+              const AllowedFact::Allowed& allowed) {
+  std::optional<uint32_t> own;
+  if (host.spec != nullptr) {
+    const auto address = Ipv4Address::Parse(host.spec->address());
+    if (address.ok()) own = address->bits();
+  }
+  Shut shut;
+  PortSet ports;
+  std::optional<uint32_t> peer;
+  for (const PortSet::Range& piece : Pieces(demand.ports, allowed)) {
+    std::vector<Interval> covered;
+    for (const AllowedPort& rule : allowed.ports()) {
+      if (rule.first_port() > piece.first || rule.last_port() < piece.second ||
+          !(rule.protocol().empty() || rule.protocol() == "tcp")) {
+        continue;
+      }
+      const std::optional<Interval> source = ReadSource(rule.source());
+      if (source.has_value()) {
+        covered.push_back(*source);
+      } else if (!IsIpv6(rule.source())) {
+        shut.unread_source = rule.source();
+      }
+    }
+    const auto uncovered = FirstUncovered(demand.peers, covered, own);
+    if (!uncovered.has_value()) continue;
+    ports.Add(piece.first, piece.second);
+    if (!peer.has_value()) peer = uncovered;
+  }
+  if (ports.empty()) return {};
+  shut.text = absl::StrCat("TCP ", ports.ToString(), " from ",
+                           Ipv4Address(*peer).ToString());
+  return shut;
+}
+
+std::string OpenFix(absl::string_view name, const Demand& demand) {
+  std::vector<std::string> commands;
+  for (const std::string& source : demand.sources) {
+    for (const PortSet::Range& range : demand.ports.ranges()) {
+      const bool one = range.first == range.second;
+      if (name == "ufw") {
+        commands.push_back(absl::StrCat(
+            "ufw allow proto tcp from ", source, " to any port ", range.first,
+            one ? "" : absl::StrCat(":", range.second)));
+      } else {
+        commands.push_back(absl::StrCat(
+            "firewall-cmd --permanent --add-rich-rule='rule family=\"ipv4\" "
+            "source address=\"",
+            source, "\" port port=\"", range.first,
+            one ? "" : absl::StrCat("-", range.second),
+            "\" protocol=\"tcp\" accept'"));
+      }
+    }
+  }
+  if (name != "ufw") commands.push_back("firewall-cmd --reload");
+  return absl::StrJoin(commands, " && ");
+}
+
+std::string DisableFix(absl::string_view name) {
+  return name == "ufw" ? "ufw disable" : "systemctl disable --now firewalld";
+}
+
+// One firewall of one host. Returns whether there is a verdict.
+class FirewallCheck {
+ public:
+  FirewallCheck(const HostView& host, absl::string_view name,
+                const FirewallFacts& facts, RuleReport& report)
+      : host_(host), name_(name), facts_(facts), report_(report) {}
+
+  bool Run(bool open_ports, const Demand& demand) const {
+    if (!Know("whether it is installed", facts_.installed())) return false;
+    if (!facts_.installed().value()) return true;
+    if (!Know("whether it is active", facts_.active())) return false;
+    const bool active = facts_.active().value();
+    if (!active) {
+      if (!Know("whether it starts at boot", facts_.enabled_at_boot())) {
+        return false;
+      }
+      if (!facts_.enabled_at_boot().value()) return true;
+    }
+    return open_ports ? RunOpenPorts(active, demand) : Disabled(active);
+  }
+
+ private:
+  bool Know(absl::string_view what, const BoolFact& fact) const {
+    if (IsKnown(fact)) return true;
+    report_.AddUnknown(host_, absl::StrCat(name_, ": ", what), fact);
+    return false;
+  }
+
+  std::string StateText(bool active) const {
+    return absl::StrCat(
+        name_, active ? " is active" : " is stopped but starts at boot");
+  }
+
+  bool Disabled(bool active) const {
+    report_.Add(host_, {active ? FAIL : WARN, StateText(active),
+                        absl::StrCat(name_, " stopped and not started at boot"),
+                        DisableFix(name_)});
+    return true;
+  }
+
+  bool RunOpenPorts(bool active, const Demand& demand) const {
+    if (!IsKnown(facts_.allowed()) && !active) {
+      report_.Add(host_, {WARN,
+                          absl::StrCat(StateText(active),
+                                       ", and what it then lets in cannot be "
+                                       "read"),
+                          absl::StrCat(name_,
+                                       " not started at boot, or started "
+                                       "now with the ports open"),
+                          DisableFix(name_)});
+      return true;
+    }
+    if (!IsKnown(facts_.allowed())) {
+      report_.AddUnknown(host_, absl::StrCat(name_, ": what it lets in"),
+                         facts_.allowed());
+      return false;
+    }
+    if (!demand.peers_known) {
+      report_.Add(host_, {UNKNOWN,
+                          absl::StrCat(StateText(active),
+                                       ", and a server of the spec has no "
+                                       "address that it could let in"),
+                          "", "give every server an address in cluster.yaml"});
+      return false;
+    }
+    const Shut shut = FindShut(host_, demand, facts_.allowed().value());
+    if (shut.text.empty()) return true;
+    if (!shut.unread_source.empty()) {
+      report_.Add(host_, {UNKNOWN,
+                          absl::StrCat(StateText(active), "; whether source ",
+                                       Quoted(shut.unread_source), " lets in ",
+                                       shut.text, " cannot be told"),
+                          "", OpenFix(name_, demand)});
+      return false;
+    }
+    report_.Add(host_, {active ? FAIL : WARN,
+                        absl::StrCat(StateText(active), " and does not let in ",
+                                     shut.text),
+                        absl::StrCat("TCP ", demand.ports.ToString(),
+                                     " let in from every host of the cluster"),
+                        OpenFix(name_, demand)});
+    return true;
+  }
+
+  const HostView& host_;
+  const absl::string_view name_;
+  const FirewallFacts& facts_;
+  RuleReport& report_;
+};
+
+}  // namespace
+
+void CheckFirewall(const ClusterView& view, RuleReport& report) {
+  const FirewallPolicy policy = view.spec().firewall();
+  if (policy == FIREWALL_IGNORE) {
+    report.ExplainSkip("the spec says firewall: ignore");
+    return;
+  }
+  const bool open_ports = policy == FIREWALL_OPEN_PORTS;
+  const Demand demand = open_ports ? MakeDemand(view.spec()) : Demand{};
+  for (const HostView& host : view.hosts()) {
+    const HostFacts& facts = *host.facts;
+    // Both always run: a host can have both.
+    const bool ufw =
+        FirewallCheck(host, "ufw", facts.ufw(), report).Run(open_ports, demand);
+    const bool firewalld =
+        FirewallCheck(host, "firewalld", facts.firewalld(), report)
+            .Run(open_ports, demand);
+    if (ufw && firewalld) report.Judged(host);
+  }
+}
+
+}  // namespace clusterd

@@ -1,0 +1,23 @@
+// Whether a firewall of the host stands between the servers of the cluster.
+#ifndef CONFIG_RULES_FIREWALL_RULES_H_
+#define CONFIG_RULES_FIREWALL_RULES_H_
+
+#include "config/rules/cluster_view.h"
+#include "config/rules/rule_report.h"
+
+namespace clusterd {
+
+// | policy      | active              | stopped, starts at boot        |
+// |-------------|---------------------|--------------------------------|
+// | disabled    | fail                | warn                           |
+// | open-ports  | fail unless it lets | the same as a warning; warn    |
+// |             | in every needed TCP | too if a stopped firewall does |
+// |             | port from every     | not tell what it would let in  |
+// |             | host of the spec    |                                |
+// | ignore      | skipped             | skipped                        |
+// A spec without a policy means disabled.
+void CheckFirewall(const ClusterView& view, RuleReport& report);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_RULES_FIREWALL_RULES_H_

@@ -1,0 +1,209 @@
+#include "config/rules/firewall_rules.h"
+
+#include "config/rules/judge_testing.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+void Allow(uint32_t first, uint32_t last, const std::string& source,
+           FirewallFacts* firewall, const std::string& protocol = "tcp") {
+  AllowedPort* port = firewall->mutable_allowed()->mutable_value()->add_ports();
+  port->set_first_port(first);
+  port->set_last_port(last);
+  port->set_protocol(protocol);
+  port->set_source(source);
+}
+
+// Two hosts at 172.16.0.1 and 172.16.0.2; server0's ufw is active.
+TestCluster OpenPortsCluster() {
+  TestCluster cluster;
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  cluster.facts[0].mutable_ufw()->mutable_active()->set_value(true);
+  return cluster;
+}
+
+TEST(CheckFirewallTest, FailsForAnActiveFirewallOfEitherKind) {
+  TestCluster cluster;
+  cluster.facts[0].mutable_ufw()->mutable_active()->set_value(true);
+  cluster.facts[1].mutable_firewalld()->mutable_active()->set_value(true);
+  EXPECT_EQ(Lines(cluster.Check("firewall")),
+            "FAIL server0 ufw is active | ufw stopped and not started at boot "
+            "| ufw disable\n"
+            "FAIL server1 firewalld is active | firewalld stopped and not "
+            "started at boot | systemctl disable --now firewalld\n");
+}
+
+TEST(CheckFirewallTest, ReportsBothFirewallsOfOneHost) {
+  TestCluster cluster;
+  cluster.facts[0].mutable_ufw()->mutable_active()->set_value(true);
+  cluster.facts[0].mutable_firewalld()->mutable_active()->set_value(true);
+  EXPECT_EQ(cluster.Check("firewall").findings_size(), 2);
+}
+
+TEST(CheckFirewallTest, WarnsOfOneThatStartsAtBoot) {
+  TestCluster cluster;
+  cluster.facts[0].mutable_firewalld()->mutable_enabled_at_boot()->set_value(
+      true);
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("firewalld is stopped but starts at boot"));
+}
+
+TEST(CheckFirewallTest, PassesWithoutAnyFirewall) {
+  TestCluster cluster;
+  for (HostFacts& host : cluster.facts) {
+    host.mutable_ufw()->Clear();
+    host.mutable_ufw()->mutable_installed()->set_value(false);
+  }
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+}
+
+TEST(CheckFirewallTest, IsSkippedWhereTheSpecIgnoresIt) {
+  TestCluster cluster;
+  cluster.spec.set_firewall(FIREWALL_IGNORE);
+  cluster.facts[0].mutable_ufw()->mutable_active()->set_value(true);
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), SKIPPED);
+  EXPECT_THAT(result.skip_reason(), HasSubstr("firewall: ignore"));
+}
+
+TEST(CheckFirewallTest, IsUnknownForEveryStateThatCannotBeRead) {
+  for (const int part : {0, 1, 2}) {
+    TestCluster cluster;
+    FirewallFacts* ufw = cluster.facts[0].mutable_ufw();
+    BoolFact* facts[] = {ufw->mutable_installed(), ufw->mutable_active(),
+                         ufw->mutable_enabled_at_boot()};
+    SetMissing(Missing::NOT_PERMITTED, "ufw status", facts[part]);
+    const RuleResult result = cluster.Check("firewall");
+    EXPECT_EQ(result.state(), UNKNOWN) << part;
+    EXPECT_THAT(Lines(result), HasSubstr("not permitted: ufw status"));
+  }
+}
+
+TEST(CheckFirewallTest, StillReportsTheOtherFirewallBesideAnUnknownOne) {
+  TestCluster cluster;
+  cluster.facts[0].mutable_ufw()->clear_installed();
+  cluster.facts[0].mutable_firewalld()->mutable_active()->set_value(true);
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+}
+
+TEST(CheckFirewallOpenPortsTest, FailsWithTheCommandsThatOpen) {
+  TestCluster cluster = OpenPortsCluster();
+  EXPECT_EQ(Lines(cluster.Check("firewall")),
+            "FAIL server0 ufw is active and does not let in TCP 60000-60031 "
+            "from 172.16.0.2 | TCP 60000-60031 let in from every host of the "
+            "cluster | ufw allow proto tcp from 172.16.0.1 to any port "
+            "60000:60031 && ufw allow proto tcp from 172.16.0.2 to any port "
+            "60000:60031\n");
+}
+
+TEST(CheckFirewallOpenPortsTest, WritesFirewalldsCommands) {
+  TestCluster cluster;
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  cluster.spec.set_ssh_port(2222);
+  cluster.facts[0].mutable_firewalld()->mutable_active()->set_value(true);
+  const std::string lines = Lines(cluster.Check("firewall"));
+  EXPECT_THAT(lines,
+              HasSubstr("source address=\"172.16.0.2\" port "
+                        "port=\"60000-60031\" protocol=\"tcp\" accept'"));
+  EXPECT_THAT(lines, HasSubstr("port=\"2222\""));
+  EXPECT_THAT(lines, HasSubstr("&& firewall-cmd --reload"));
+}
+
+TEST(CheckFirewallOpenPortsTest, PassesWhenEveryOtherHostGetsIn) {
+  for (const char* source :
+       {"", "172.16.0.2", "172.16.0.0/24", "172.16.0.77/24", "0.0.0.0/0"}) {
+    TestCluster cluster = OpenPortsCluster();
+    Allow(60000, 60031, source, cluster.facts[0].mutable_ufw());
+    EXPECT_EQ(cluster.Check("firewall").state(), PASS) << source;
+  }
+}
+
+TEST(CheckFirewallOpenPortsTest, AddsUpRulesForPartsOfTheRange) {
+  TestCluster cluster = OpenPortsCluster();
+  FirewallFacts* ufw = cluster.facts[0].mutable_ufw();
+  Allow(60000, 60010, "", ufw);
+  Allow(60011, 60031, "172.16.0.2", ufw, "");
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+}
+
+TEST(CheckFirewallOpenPortsTest, NamesThePartOfTheRangeThatIsShut) {
+  TestCluster cluster = OpenPortsCluster();
+  FirewallFacts* ufw = cluster.facts[0].mutable_ufw();
+  Allow(60000, 60015, "", ufw);
+  Allow(60016, 60031, "", ufw, "udp");
+  EXPECT_THAT(Lines(cluster.Check("firewall")),
+              HasSubstr("does not let in TCP 60016-60031 from 172.16.0.2"));
+}
+
+TEST(CheckFirewallOpenPortsTest, NamesTheHostBetweenTwoAllowedOnes) {
+  TestCluster cluster("atlas-a2", "", 4);
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  FirewallFacts* ufw = cluster.facts[0].mutable_ufw();
+  ufw->mutable_active()->set_value(true);
+  Allow(1, 65535, "172.16.0.2", ufw);
+  Allow(1, 65535, "172.16.0.4", ufw);
+  EXPECT_THAT(Lines(cluster.Check("firewall")), HasSubstr("from 172.16.0.3"));
+}
+
+TEST(CheckFirewallOpenPortsTest, NamesASubnetForManyHosts) {
+  TestCluster cluster("atlas-a2", "", 64);
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  for (HostFacts& host : cluster.facts) {
+    host.mutable_ufw()->mutable_active()->set_value(true);
+  }
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_THAT(result.findings(0).fix(),
+              HasSubstr("from 172.16.0.0/25 to any port"));
+  EXPECT_LE(result.findings_size(), 2);
+}
+
+TEST(CheckFirewallOpenPortsTest, DoesNotGuessWhatASourceInWordsMeans) {
+  TestCluster cluster = OpenPortsCluster();
+  Allow(60000, 60031, "ipset:cluster", cluster.facts[0].mutable_ufw());
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result), HasSubstr("\"ipset:cluster\""));
+}
+
+TEST(CheckFirewallOpenPortsTest, DoesNotTakeIpv6RulesForIpv4) {
+  TestCluster cluster = OpenPortsCluster();
+  Allow(60000, 60031, "fd00::/8", cluster.facts[0].mutable_ufw());
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+}
+
+TEST(CheckFirewallOpenPortsTest, IsUnknownWithoutTheRules) {
+  TestCluster cluster = OpenPortsCluster();
+  SetMissing(Missing::UNREADABLE, "line 4",
+             cluster.facts[0].mutable_ufw()->mutable_allowed());
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result), HasSubstr("ufw: what it lets in not known"));
+}
+
+TEST(CheckFirewallOpenPortsTest, IsUnknownWhenAServerHasNoAddress) {
+  TestCluster cluster = OpenPortsCluster();
+  cluster.spec.mutable_servers(1)->clear_address();
+  Allow(60000, 60031, "172.16.0.1", cluster.facts[0].mutable_ufw());
+  EXPECT_EQ(cluster.Check("firewall").state(), UNKNOWN);
+}
+
+TEST(CheckFirewallOpenPortsTest, WarnsOfRulesThatWouldShutAtBoot) {
+  TestCluster cluster;
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  FirewallFacts* ufw = cluster.facts[0].mutable_ufw();
+  ufw->mutable_enabled_at_boot()->set_value(true);
+  EXPECT_EQ(cluster.Check("firewall").state(), WARN);
+  ufw->clear_allowed();
+  EXPECT_EQ(cluster.Check("firewall").state(), WARN);
+  Allow(60000, 60031, "", ufw);
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,233 @@
+#include "config/rules/hccn_conf_rules.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace clusterd {
+namespace {
+
+// Problems of one file that are reported one by one.
+constexpr int kMaxProblems = 16;
+
+constexpr char kEditByHand[] =
+    "in place and under the tool's lock: flock /etc/hccn.conf vi -n "
+    "-c 'set nobackup nowritebackup' /etc/hccn.conf";
+
+const HccnConf::Entry* EntryAt(const HccnConf& conf, uint32_t line) {
+  for (const HccnConf::Entry& entry : conf.entries()) {
+    if (entry.line() == line && entry.has_device()) return &entry;
+  }
+  return nullptr;
+}
+
+// hccn_tool's own write removes every line of a key and adds one. Arguments of
+// that write; empty if the key or its planned value is not known here.
+std::string RewriteArguments(const DeviceView* device, absl::string_view key) {
+  if (device == nullptr || device->spec == nullptr) return "";
+  if (key == "address" || key == "netmask") return SetPlannedAddress(*device);
+  if (key == "gateway" && !device->spec->gateway().empty()) {
+    return absl::StrCat("-gateway -s gateway ", device->spec->gateway());
+  }
+  if (key == "netdetect" && !device->spec->detect_address().empty()) {
+    return absl::StrCat("-netdetect -s address ",
+                        device->spec->detect_address());
+  }
+  return "";
+}
+
+void AddDuplicate(const HostView& host, const HccnConf& conf,
+                  const HccnConf::Problem& problem, RuleReport& report) {
+  FindingText text;
+  text.expected = "every key once";
+  text.why =
+      "hccn_tool and the recovery at boot obey the first line of a key; people "
+      "and other readers look at the last. The device comes back with a value "
+      "that nobody expects.";
+  const HccnConf::Entry* entry = EntryAt(conf, problem.line());
+  if (entry == nullptr) {
+    text.observed = absl::StrCat("line ", problem.line(),
+                                 " repeats a key: ", Quoted(problem.text()));
+    text.fix = absl::StrCat("remove the repeated line ", kEditByHand);
+    report.Add(host, std::move(text));
+    return;
+  }
+  text.observed =
+      absl::StrCat("line ", problem.line(), " repeats ",
+                   Quoted(absl::StrCat(entry->key(), "_", entry->device())));
+  text.device_command =
+      RewriteArguments(host.Find(entry->device()), entry->key());
+  if (text.device_command.empty()) {
+    text.fix = absl::StrCat("remove the repeated line ", kEditByHand);
+  }
+  report.Add(host, entry->device(), std::move(text));
+}
+
+FindingText ProblemText(const HccnConf::Problem& problem) {
+  const std::string line =
+      absl::StrCat("line ", problem.line(), ": ", Quoted(problem.text()));
+  FindingText text;
+  switch (problem.kind()) {
+    case HccnConf::Problem::NO_FINAL_NEWLINE:
+      text.observed = "the last line has no newline at its end";
+      text.expected = "a newline after the last line";
+      text.why =
+          "hccn_tool's next write joins its new line to the last one and ruins "
+          "both keys.";
+      text.fix = "flock /etc/hccn.conf sh -c 'echo >> /etc/hccn.conf'";
+      return text;
+    case HccnConf::Problem::CARRIAGE_RETURN:
+      text.observed = "lines end in CR LF";
+      text.expected = "lines end in LF";
+      text.why =
+          "The recovery at boot takes the CR as part of the address and fails: "
+          "the devices come up without addresses.";
+      text.fix =
+          "flock /etc/hccn.conf sh -c 't=$(mktemp) && tr -d \"\\r\" "
+          "< /etc/hccn.conf > \"$t\" && cat \"$t\" > /etc/hccn.conf && "
+          "rm \"$t\"'";
+      return text;
+    case HccnConf::Problem::MALFORMED_ROUTE:
+      text.observed = absl::StrCat("malformed route, ", line);
+      text.expected =
+          "route_address_<destination>_netmask_<mask>_<N>=gateway_<address>";
+      text.why =
+          "hccn_tool -ip -s on this host fails with status 244 as long as the "
+          "line is there.";
+      text.fix =
+          absl::StrCat("correct line ", problem.line(), " ", kEditByHand);
+      return text;
+    case HccnConf::Problem::MALFORMED_LINE:
+      text.state = WARN;
+      text.observed = absl::StrCat("a line that the tool ignores, ", line);
+      text.expected = "key_N=value without spaces";
+      text.why =
+          "The tool does not find the key, so what the line says is not set at "
+          "boot.";
+      text.fix = absl::StrCat("correct or remove line ", problem.line(), " ",
+                              kEditByHand);
+      return text;
+    case HccnConf::Problem::LINE_TOO_LONG:
+      text.observed = absl::StrCat("over 383 bytes in ", line);
+      text.expected = "lines of at most 383 bytes";
+      text.why =
+          "hccn_tool reads the line as several, so its end counts as lines of "
+          "their own.";
+      text.fix =
+          absl::StrCat("shorten line ", problem.line(), " ", kEditByHand);
+      return text;
+    case HccnConf::Problem::FILE_TOO_LARGE:
+      text.observed = "the file is larger than 1,024,000 bytes";
+      text.expected = "at most 1,024,000 bytes";
+      text.why =
+          "hccn_tool refuses to save: \"The hccn.conf has no enough space to "
+          "save user configurations.\"";
+      text.fix = absl::StrCat("remove what is not needed ", kEditByHand);
+      return text;
+    default:
+      text.state = UNKNOWN;
+      text.observed = absl::StrCat("a problem not understood here, ", line);
+      text.fix = "bring the controller to clusterd's version on the host";
+      return text;
+  }
+}
+
+void AddProblems(const HostView& host, const HccnConf& conf,
+                 RuleReport& report) {
+  const int shown = std::min(conf.problems_size(), kMaxProblems);
+  for (int i = 0; i < shown; ++i) {
+    const HccnConf::Problem& problem = conf.problems(i);
+    if (problem.kind() == HccnConf::Problem::DUPLICATE_KEY) {
+      AddDuplicate(host, conf, problem, report);
+    } else {
+      report.Add(host, ProblemText(problem));
+    }
+  }
+  if (conf.problems_size() == shown) return;
+  report.Add(host, {FAIL,
+                    absl::StrCat(conf.problems_size() - shown,
+                                 " more problems in the file"),
+                    "", "repair the first ones, then check again"});
+}
+
+bool FileHasLiveAddress(const DeviceView& device) {
+  return device.conf.has_value() &&
+         std::find(device.interfaces.begin(), device.interfaces.end(),
+                   *device.conf) != device.interfaces.end();
+}
+
+std::string FileText(const DeviceView& device) {
+  const auto line = [&](absl::string_view key, const HccnConf::Entry* entry) {
+    return entry == nullptr ? absl::StrCat("no ", key, "_", device.id)
+                            : absl::StrCat(key, "_", device.id, "=",
+                                           Printable(entry->value()), " (line ",
+                                           entry->line(), ")");
+  };
+  return absl::StrCat(line("address", device.conf_address), ", ",
+                      line("netmask", device.conf_netmask));
+}
+
+}  // namespace
+
+void CheckHccnConf(const ClusterView& view, RuleReport& report) {
+  for (const HostView& host : view.hosts()) {
+    const HccnConfFact& fact = host.facts->hccn_conf();
+    if (IsKnown(fact)) {
+      report.Judged(host);
+      AddProblems(host, fact.value(), report);
+      continue;
+    }
+    const Missing* missing = MissingOf(fact);
+    const bool is_verdict =
+        missing != nullptr && (missing->reason() == Missing::ABSENT ||
+                               missing->reason() == Missing::UNREADABLE);
+    if (!is_verdict) {
+      report.AddUnknown(host, "/etc/hccn.conf", fact);
+      continue;
+    }
+    report.Judged(host);
+    FindingText text{FAIL,
+                     absl::StrCat("/etc/hccn.conf: ", WhyMissing(missing)),
+                     "a regular file that can be read",
+                     "install -m 0644 /dev/null /etc/hccn.conf, then set every "
+                     "device's address with hccn_tool; in a container mount "
+                     "the host's file"};
+    if (missing->reason() == Missing::UNREADABLE) {
+      text.fix =
+          "look at it with ls -ld /etc/hccn.conf, and put a regular "
+          "file there";
+    }
+    report.Add(host, std::move(text));
+  }
+}
+
+void CheckDeviceIpPersistent(const ClusterView& view, RuleReport& report) {
+  ForEachAddress(
+      view, report, [&](const HostView& host, const DeviceView& device) {
+        if (!IsKnown(host.facts->hccn_conf())) {
+          report.Add(host, device.id,
+                     {UNKNOWN, "/etc/hccn.conf not known", "",
+                      "repair what hccn-conf reports about this host", "", "",
+                      "", "hccn-conf"});
+          return;
+        }
+        report.Judged(host, 1);
+        if (FileHasLiveAddress(device)) return;
+        const Ipv4Interface live = device.Address();
+        // The live address is kept where no other is planned.
+        const Ipv4Interface wanted = device.planned.value_or(live);
+        report.Add(
+            host, device.id,
+            {FAIL,
+             absl::StrCat("device has ", live.ToString(),
+                          ", /etc/hccn.conf has ", FileText(device)),
+             absl::StrCat("address_", device.id, "=",
+                          wanted.address().ToString(), ", netmask_", device.id,
+                          "=", wanted.subnet().netmask().ToString()),
+             "",
+             absl::StrCat("-ip -s address ", wanted.address().ToString(),
+                          " netmask ", wanted.subnet().netmask().ToString())});
+      });
+}
+
+}  // namespace clusterd

@@ -1,0 +1,205 @@
+#include "config/rules/hccn_conf_rules.h"
+
+#include <set>
+
+#include "config/rules/judge_testing.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+HccnConf* ConfOf(int host, TestCluster* cluster) {
+  return cluster->facts[host].mutable_hccn_conf()->mutable_value();
+}
+
+void AddProblem(HccnConf::Problem::Kind kind, uint32_t line,
+                const std::string& text, HccnConf* conf) {
+  HccnConf::Problem* problem = conf->add_problems();
+  problem->set_kind(kind);
+  problem->set_line(line);
+  problem->set_text(text);
+}
+
+// Takes the entry of a key for a device out of the file.
+void Erase(const std::string& key, uint32_t device, HccnConf* conf) {
+  for (int i = 0; i < conf->entries_size(); ++i) {
+    if (conf->entries(i).key() != key || conf->entries(i).device() != device) {
+      continue;
+    }
+    conf->mutable_entries()->DeleteSubrange(i, 1);
+    return;
+  }
+  FAIL() << "no " << key << "_" << device;
+}
+
+TEST(CheckHccnConfTest, FailsWithoutTheFile) {
+  TestCluster cluster;
+  SetMissing(Missing::ABSENT, "/etc/hccn.conf",
+             cluster.facts[0].mutable_hccn_conf());
+  const RuleResult result = cluster.Check("hccn-conf");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(Lines(result), HasSubstr("FAIL server0 /etc/hccn.conf: does not "
+                                       "exist"));
+  EXPECT_THAT(Lines(result), HasSubstr("install -m 0644 /dev/null"));
+}
+
+TEST(CheckHccnConfTest, FailsForADirectory) {
+  TestCluster cluster;
+  SetMissing(Missing::UNREADABLE, "is a directory",
+             cluster.facts[0].mutable_hccn_conf());
+  const RuleResult result = cluster.Check("hccn-conf");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(Lines(result), HasSubstr("is a directory"));
+}
+
+TEST(CheckHccnConfTest, IsUnknownWithoutPermissionOrQuestion) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_PERMITTED, "mode 0640",
+             cluster.facts[0].mutable_hccn_conf());
+  cluster.facts[1].clear_hccn_conf();
+  const RuleResult result = cluster.Check("hccn-conf");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result), HasSubstr("not permitted: mode 0640"));
+  EXPECT_THAT(Lines(result), HasSubstr("not asked for"));
+}
+
+TEST(CheckHccnConfTest, ExplainsEveryKindOfProblemInItsOwnWords) {
+  std::set<std::string> whys;
+  for (int kind = HccnConf::Problem::NO_FINAL_NEWLINE;
+       kind <= HccnConf::Problem::Kind_MAX; ++kind) {
+    TestCluster cluster;
+    AddProblem(static_cast<HccnConf::Problem::Kind>(kind), 4, "address_0 = 1",
+               ConfOf(0, &cluster));
+    const RuleResult result = cluster.Check("hccn-conf");
+    EXPECT_EQ(result.state(),
+              kind == HccnConf::Problem::MALFORMED_LINE ? WARN : FAIL)
+        << kind;
+    whys.insert(result.findings(0).why());
+    EXPECT_THAT(result.findings(0).fix(), Not(HasSubstr("sed -i")));
+  }
+  EXPECT_EQ(whys.size(), 7u);
+}
+
+TEST(CheckHccnConfTest, RepairsInPlaceUnderTheToolsLock) {
+  TestCluster cluster;
+  AddProblem(HccnConf::Problem::NO_FINAL_NEWLINE, 0, "", ConfOf(0, &cluster));
+  AddProblem(HccnConf::Problem::CARRIAGE_RETURN, 0, "", ConfOf(1, &cluster));
+  const RuleResult result = cluster.Check("hccn-conf");
+  EXPECT_EQ(result.findings(0).fix(),
+            "flock /etc/hccn.conf sh -c 'echo >> /etc/hccn.conf'");
+  EXPECT_THAT(result.findings(1).fix(),
+              HasSubstr("flock /etc/hccn.conf sh -c"));
+  EXPECT_THAT(result.findings(1).fix(),
+              HasSubstr("cat \"$t\" > /etc/hccn.conf"));
+}
+
+TEST(CheckHccnConfTest, LetsTheToolRewriteARepeatedKeyThatIsPlanned) {
+  TestCluster cluster;
+  HccnConf* conf = ConfOf(0, &cluster);
+  HccnConf::Entry* again = conf->add_entries();
+  again->set_key("address");
+  again->set_device(3);
+  again->set_value("192.168.103.1");
+  again->set_line(99);
+  AddProblem(HccnConf::Problem::DUPLICATE_KEY, 99, "address_3=192.168.103.1",
+             conf);
+  EXPECT_EQ(Lines(cluster.Check("hccn-conf")),
+            "FAIL server0:3 line 99 repeats \"address_3\" | every key once | "
+            "hccn_tool -i 3 -ip -s address 192.168.103.1 netmask "
+            "255.255.255.0\n");
+}
+
+TEST(CheckHccnConfTest, AsksForHandsWhereARepeatedKeyIsNotPlanned) {
+  TestCluster cluster;
+  AddProblem(HccnConf::Problem::DUPLICATE_KEY, 99, "bitmap_3=1",
+             ConfOf(0, &cluster));
+  EXPECT_THAT(Lines(cluster.Check("hccn-conf")),
+              HasSubstr("remove the repeated line in place and under the "
+                        "tool's lock"));
+}
+
+TEST(CheckHccnConfTest, DoesNotUnderstandAProblemOfANewerHost) {
+  TestCluster cluster;
+  AddProblem(static_cast<HccnConf::Problem::Kind>(77), 1, "",
+             ConfOf(0, &cluster));
+  EXPECT_EQ(cluster.Check("hccn-conf").state(), UNKNOWN);
+}
+
+TEST(CheckHccnConfTest, CutsALongListOfProblems) {
+  TestCluster cluster;
+  for (int i = 1; i <= 1000; ++i) {
+    AddProblem(HccnConf::Problem::MALFORMED_ROUTE, i, "route",
+               ConfOf(0, &cluster));
+  }
+  const RuleResult result = cluster.Check("hccn-conf");
+  EXPECT_EQ(result.findings_size(), 17);
+  EXPECT_EQ(result.findings(16).observed(), "984 more problems in the file");
+}
+
+TEST(CheckDeviceIpPersistentTest, FailsForAStaleAddressInTheFile) {
+  TestCluster cluster;
+  for (HccnConf::Entry& entry : *ConfOf(0, &cluster)->mutable_entries()) {
+    if (entry.key() == "address" && entry.device() == 3) {
+      entry.set_value("192.168.103.200");
+    }
+  }
+  EXPECT_EQ(Lines(cluster.Check("device-ip-persistent")),
+            "FAIL server0:3 device has 192.168.103.1/24, /etc/hccn.conf has "
+            "address_3=192.168.103.200 (line 16), netmask_3=255.255.255.0 "
+            "(line 17) | address_3=192.168.103.1, netmask_3=255.255.255.0 | "
+            "hccn_tool -i 3 -ip -s address 192.168.103.1 netmask "
+            "255.255.255.0\n");
+}
+
+TEST(CheckDeviceIpPersistentTest, FailsWhenTheFileHasNoAddressOrNoMask) {
+  for (const char* key : {"address", "netmask"}) {
+    TestCluster cluster;
+    Erase(key, 3, ConfOf(0, &cluster));
+    const RuleResult result = cluster.Check("device-ip-persistent");
+    EXPECT_EQ(result.state(), FAIL);
+    EXPECT_THAT(Lines(result), HasSubstr(std::string("no ") + key + "_3"));
+  }
+}
+
+TEST(CheckDeviceIpPersistentTest, FailsForAnAddressThatIsNone) {
+  TestCluster cluster;
+  for (HccnConf::Entry& entry : *ConfOf(0, &cluster)->mutable_entries()) {
+    if (entry.key() == "address" && entry.device() == 3) {
+      entry.set_value(entry.value() + "\r");
+    }
+  }
+  EXPECT_EQ(cluster.Check("device-ip-persistent").state(), FAIL);
+}
+
+TEST(CheckDeviceIpPersistentTest, KeepsTheLiveAddressWhereNoneIsPlanned) {
+  TestCluster cluster;
+  cluster.PlanAddress(0, 3, "", "");
+  Erase("address", 3, ConfOf(0, &cluster));
+  EXPECT_THAT(Lines(cluster.Check("device-ip-persistent")),
+              HasSubstr("-i 3 -ip -s address 192.168.103.1 netmask"));
+}
+
+TEST(CheckDeviceIpPersistentTest, IsUnknownWithoutTheFile) {
+  TestCluster cluster;
+  SetMissing(Missing::ABSENT, "", cluster.facts[0].mutable_hccn_conf());
+  const RuleResult result = cluster.Check("device-ip-persistent");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(result.findings(0).caused_by(), "hccn-conf");
+}
+
+TEST(CheckDeviceIpPersistentTest, LeavesDevicesWithoutAddressToTheirRule) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_address()->mutable_value()->clear_settings();
+  const RuleResult result = cluster.Check("device-ip-persistent");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_EQ(result.summary(), "15 of 16 devices on 2 hosts");
+  EXPECT_EQ(result.findings(0).caused_by(), "device-ip-set");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,316 @@
+#include "config/rules/judge.h"
+
+#include "absl/strings/str_cat.h"
+#include "config/rules/catalogue.h"
+#include "config/rules/judge_testing.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const RuleResult& ResultOf(const Report& report, absl::string_view rule) {
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() == rule) return result;
+  }
+  ADD_FAILURE() << "no result of " << rule;
+  return RuleResult::default_instance();
+}
+
+RuleSelection Only(const std::vector<std::string>& rules) {
+  RuleSelection selection;
+  for (const std::string& rule : rules) selection.add_only(rule);
+  return selection;
+}
+
+TEST(JudgeTest, AnswersForEveryRuleInCatalogueOrder) {
+  const Report report = TestCluster().MakeReport();
+  ASSERT_EQ(report.rules_size(), static_cast<int>(RuleCatalogue().size()));
+  for (int i = 0; i < report.rules_size(); ++i) {
+    EXPECT_EQ(report.rules(i).rule(), RuleCatalogue()[i].name);
+    EXPECT_EQ(report.rules(i).category(), RuleCatalogue()[i].category);
+    EXPECT_NE(report.rules(i).state(), STATE_UNSPECIFIED);
+  }
+}
+
+TEST(JudgeTest, TellsTheSameWhateverOrderHostsComeIn) {
+  TestCluster cluster("atlas-training", "", 4);
+  cluster.device(3, 2).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.device(1, 2).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.SetAddress(2, 2, "192.168.99.1", "255.255.255.0");
+  const Report in_order = cluster.MakeReport();
+  std::swap(cluster.facts[0], cluster.facts[3]);
+  std::swap(cluster.facts[1], cluster.facts[2]);
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(
+      in_order, cluster.MakeReport()));
+}
+
+TEST(JudgeTest, LetsASilentHostCostOneUnknown) {
+  TestCluster cluster("atlas-training", "", 3);
+  cluster.Silence(1);
+  const Report report = cluster.MakeReport();
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() == "host-identity") {
+      EXPECT_EQ(result.state(), UNKNOWN);
+    } else {
+      EXPECT_THAT(result.state(), testing::AnyOf(PASS, SKIPPED, WARN))
+          << result.rule();
+      EXPECT_THAT(Lines(result), Not(HasSubstr("server1"))) << result.rule();
+    }
+  }
+  EXPECT_EQ(ResultOf(report, "link").summary(),
+            "16 of 24 devices on 2 of 3 hosts");
+}
+
+TEST(JudgeTest, PassesNothingAboutHostsThatAreAllSilent) {
+  TestCluster cluster;
+  cluster.Silence(0);
+  cluster.Silence(1);
+  const Report report = cluster.MakeReport();
+  for (const RuleResult& result : report.rules()) {
+    if (absl::string_view(result.rule()).substr(0, 12) == "cluster-size") {
+      continue;
+    }
+    EXPECT_NE(result.state(), PASS) << result.rule();
+    if (result.state() != SKIPPED) continue;
+    EXPECT_FALSE(result.skip_reason().empty()) << result.rule();
+  }
+  EXPECT_EQ(ResultOf(report, "link").skip_reason(), "no host answered");
+  EXPECT_EQ(report.verdict(), UNKNOWN);
+}
+
+TEST(JudgeTest, SkipsWhatOneHostCannotTell) {
+  TestCluster cluster("atlas-training", "", 1);
+  JudgeOptions options;
+  options.one_host = true;
+  const Report report = cluster.MakeReport(options);
+  for (const RuleResult& result : report.rules()) {
+    const bool one_host = FindRule(result.rule())->one_host;
+    EXPECT_EQ(result.state() == SKIPPED, !one_host) << result.rule();
+  }
+  EXPECT_THAT(ResultOf(report, "ip-unique").skip_reason(),
+              HasSubstr("only the controller can tell"));
+  EXPECT_EQ(report.verdict(), PASS);
+}
+
+TEST(JudgeTest, JudgesAHostWithoutAnySpec) {
+  TestCluster cluster("atlas-training", "", 1);
+  cluster.spec = ClusterSpec();
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  JudgeOptions options;
+  options.one_host = true;
+  const Report report = cluster.MakeReport(options);
+  EXPECT_EQ(ResultOf(report, "link").state(), FAIL);
+  EXPECT_EQ(ResultOf(report, "ports-reserved").state(), PASS);
+  EXPECT_EQ(ResultOf(report, "device-ip-planned").state(), SKIPPED);
+  EXPECT_EQ(ResultOf(report, "device-count").state(), SKIPPED);
+}
+
+TEST(JudgeTest, GivesEveryFindingAllThatARepairNeeds) {
+  TestCluster cluster("atlas-training", "", 3);
+  cluster.facts[0] = HostFacts();
+  cluster.facts[0].set_host("server0");
+  cluster.Silence(1);
+  for (DeviceFacts& device : *cluster.facts[2].mutable_devices()) {
+    device.mutable_link()->set_value(LinkFact::DOWN);
+    device.mutable_gateway()->set_value("1.2.3.4");
+    device.mutable_detect_address()->set_value("0.0.0.0");
+  }
+  int findings = 0;
+  const Report report = cluster.MakeReport();
+  for (const RuleResult& result : report.rules()) {
+    for (const Finding& finding : result.findings()) {
+      ++findings;
+      EXPECT_EQ(finding.rule(), result.rule());
+      EXPECT_GT(finding.subjects_size(), 0) << finding.ShortDebugString();
+      EXPECT_FALSE(finding.observed().empty()) << finding.rule();
+      EXPECT_FALSE(finding.expected().empty()) << finding.rule();
+      EXPECT_FALSE(finding.why().empty()) << finding.rule();
+      EXPECT_FALSE(finding.fix().empty()) << finding.rule();
+      EXPECT_FALSE(finding.source().empty()) << finding.rule();
+    }
+  }
+  EXPECT_GT(findings, 30);
+}
+
+TEST(JudgeSelectionTest, SkipsWhatItIsAskedToSkip) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  JudgeOptions options;
+  options.selection.add_skip("link");
+  const Report report = cluster.MakeReport(options);
+  EXPECT_EQ(ResultOf(report, "link").state(), SKIPPED);
+  EXPECT_EQ(ResultOf(report, "link").skip_reason(), "asked to be skipped");
+  EXPECT_EQ(report.verdict(), PASS);
+}
+
+TEST(JudgeSelectionTest, RunsOnlyWhatItIsAskedFor) {
+  TestCluster cluster;
+  const Report report = cluster.MakeReport({Only({"link", "lldp"})});
+  EXPECT_EQ(report.rule_counts().pass(), 2u);
+  EXPECT_EQ(report.rule_counts().skipped(), RuleCatalogue().size() - 2);
+}
+
+TEST(JudgeSelectionTest, LetsSkipWinOverOnly) {
+  JudgeOptions options{Only({"link", "lldp"})};
+  options.selection.add_skip("lldp");
+  const Report report = TestCluster().MakeReport(options);
+  EXPECT_EQ(ResultOf(report, "lldp").state(), SKIPPED);
+  EXPECT_EQ(ResultOf(report, "link").state(), PASS);
+}
+
+TEST(JudgeSelectionTest, TurnsFailuresIntoWarningsThatSaySo) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  JudgeOptions options;
+  options.selection.add_downgrade("link");
+  const Report report = cluster.MakeReport(options);
+  const RuleResult& result = ResultOf(report, "link");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_EQ(result.findings(0).state(), WARN);
+  EXPECT_TRUE(result.findings(0).downgraded());
+  EXPECT_EQ(report.verdict(), WARN);
+}
+
+TEST(JudgeSelectionTest, DoesNotDowngradeWhatIsUnknown) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.device(1, 3).clear_link();
+  JudgeOptions options;
+  options.selection.add_downgrade("link");
+  const Report report = cluster.MakeReport(options);
+  EXPECT_EQ(ResultOf(report, "link").state(), UNKNOWN);
+}
+
+TEST(ValidateSelectionTest, AcceptsRulesOfTheCatalogue) {
+  EXPECT_TRUE(ValidateSelection(RuleSelection()).ok());
+  EXPECT_TRUE(ValidateSelection(Only({"link"})).ok());
+}
+
+TEST(ValidateSelectionTest, NamesEveryMistakeWithTheNearestRule) {
+  RuleSelection selection = Only({"port-reserved"});
+  selection.add_skip("weather");
+  selection.add_downgrade("lnk");
+  const absl::Status status = ValidateSelection(selection);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(std::string(status.message()),
+            "rule \"port-reserved\" does not exist, expected "
+            "\"ports-reserved\"\n"
+            "rule \"weather\" does not exist, expected a name of `clusterctl "
+            "explain`\n"
+            "rule \"lnk\" does not exist, expected \"link\"");
+}
+
+TEST(ValidateSelectionTest, RefusesToCheckNothing) {
+  RuleSelection selection = Only({"link"});
+  selection.add_skip("link");
+  EXPECT_EQ(ValidateSelection(selection).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(BuildReportTest, TellsWhatItIsAbout) {
+  TestCluster cluster;
+  cluster.spec.set_digest("abc");
+  const Report report = cluster.MakeReport();
+  EXPECT_EQ(report.schema_version(), 1u);
+  EXPECT_EQ(report.cluster(), "test");
+  EXPECT_EQ(report.product(), "atlas-training");
+  EXPECT_EQ(report.spec_digest(), "abc");
+  EXPECT_EQ(report.verdict(), PASS);
+  EXPECT_THAT(report.notes(),
+              ElementsAre("2 hosts simulated: healthy facts, in memory"));
+}
+
+TEST(BuildReportTest, GivesEveryHostItsWorstState) {
+  TestCluster cluster("atlas-training", "", 4);
+  cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.device(1, 3).clear_lldp();
+  cluster.Silence(2);
+  cluster.device(3, 3).mutable_mtu()->set_value(9000);
+  const Report report = cluster.MakeReport();
+  ASSERT_EQ(report.hosts_size(), 4);
+  EXPECT_EQ(report.hosts(0).state(), PASS);
+  EXPECT_EQ(report.hosts(1).state(), FAIL);
+  EXPECT_EQ(report.hosts(2).host(), "server2");
+  EXPECT_EQ(report.hosts(2).state(), UNKNOWN);
+  EXPECT_EQ(report.hosts(2).no_facts_reason(), "no answer: never attached");
+  EXPECT_EQ(report.hosts(3).state(), WARN);
+  EXPECT_EQ(report.hosts(0).elapsed_ms(), 1u);
+}
+
+TEST(BuildReportTest, CountsRulesByState) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.device(0, 4).clear_mtu();
+  const Counts counts = cluster.MakeReport().rule_counts();
+  EXPECT_EQ(counts.fail(), 1u);
+  EXPECT_EQ(counts.unknown(), 1u);
+  EXPECT_EQ(counts.skipped(), 1u);  // subnet-shared
+  EXPECT_EQ(counts.pass() + 3, RuleCatalogue().size());
+}
+
+TEST(BuildReportTest, PutsAFailureBeforeAnUnknown) {
+  TestCluster cluster;
+  cluster.Silence(1);
+  EXPECT_EQ(cluster.MakeReport().verdict(), UNKNOWN);
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  EXPECT_EQ(cluster.MakeReport().verdict(), FAIL);
+}
+
+TEST(BuildReportTest, HasNoCompleteVerdictWithoutAHostWhateverRulesRun) {
+  TestCluster cluster;
+  cluster.Silence(1);
+  JudgeOptions options;
+  options.selection.add_skip("host-identity");
+  const Report report = cluster.MakeReport(options);
+  EXPECT_EQ(report.verdict(), UNKNOWN);
+  EXPECT_THAT(report.notes(), testing::Contains("no facts from 1 of 2 hosts"));
+}
+
+TEST(BuildReportTest, DoesNotPassWhenNoHostWasJudged) {
+  TestCluster cluster;
+  EXPECT_EQ(cluster.MakeReport({Only({"cluster-size"})}).verdict(), UNKNOWN);
+  EXPECT_EQ(cluster.MakeReport({Only({"subnet-shared"})}).verdict(), UNKNOWN);
+  cluster.facts.clear();
+  const Report report = cluster.MakeReport();
+  EXPECT_EQ(report.verdict(), UNKNOWN);
+  EXPECT_EQ(report.hosts_size(), 0);
+}
+
+TEST(BuildReportTest, SaysThatItDoesNotKnowTheProduct) {
+  TestCluster cluster;
+  cluster.spec.set_product("atlas-9999");
+  EXPECT_THAT(cluster.MakeReport().notes(),
+              testing::Contains(HasSubstr("\"atlas-9999\" is not known")));
+}
+
+TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
+  ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  spec.set_rendezvous_port(29500);
+  spec.set_ssh_port(2222);
+  spec.set_allow_tls_query(true);
+  const ObserveRequest request = MakeObserveRequest(spec);
+  ASSERT_EQ(request.socket_ports_size(), 3);
+  EXPECT_EQ(request.socket_ports(0).first(), 2222u);
+  EXPECT_EQ(request.socket_ports(0).last(), 2222u);
+  EXPECT_EQ(request.socket_ports(1).first(), 29500u);
+  EXPECT_EQ(request.socket_ports(2).first(), 60000u);
+  EXPECT_EQ(request.socket_ports(2).last(), 60031u);
+  EXPECT_EQ(request.command_ms(), 10000u);
+  EXPECT_EQ(request.host_ms(), 30000u);
+  EXPECT_TRUE(request.allow_tls_query());
+  EXPECT_EQ(request.generation(), NpuToolFacts::CLASSIC);
+}
+
+TEST(MakeObserveRequestTest, SpeaksTheProductsCommandLine) {
+  EXPECT_EQ(MakeObserveRequest(MakeSpec("ascend-950", "", 1)).generation(),
+            NpuToolFacts::ASCEND_950);
+}
+
+}  // namespace
+}  // namespace clusterd

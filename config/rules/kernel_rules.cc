@@ -1,0 +1,206 @@
+#include "config/rules/kernel_rules.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "config/rules/job_ports.h"
+#include "config/spec/port_set.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kReservedPorts[] = "net.ipv4.ip_local_reserved_ports";
+constexpr char kSomaxconn[] = "net.core.somaxconn";
+constexpr char kSynBacklog[] = "net.ipv4.tcp_max_syn_backlog";
+constexpr uint64_t kAdvisedBacklog = 65535;
+
+void CheckBacklog(const ClusterView& view, absl::string_view key,
+                  uint64_t needed,
+                  const NumberFact& (*fact_of)(const HostView&),
+                  absl::string_view after, RuleReport& report) {
+  for (const HostView& host : view.hosts()) {
+    const NumberFact& fact = fact_of(host);
+    if (!IsKnown(fact)) {
+      AddUnknownKey(host, key, fact, report);
+      continue;
+    }
+    report.Judged(host);
+    if (fact.value() >= needed) continue;
+    report.Add(
+        host,
+        {FAIL, absl::StrCat(key, " is ", fact.value(), NamespaceText(host)),
+         absl::StrCat("at least ", needed),
+         absl::StrCat("sysctl -w ", key, "=", needed, after)});
+  }
+}
+
+// One parameter as the next boot would set it.
+struct BootKey {
+  absl::string_view name;
+  const PersistentValueFact* fact;
+  const PortSet* ports = nullptr;  // Null: a number.
+  uint64_t number = 0;
+};
+
+// Whether the value does what the spec needs; false also for a value that the
+// kernel would refuse.
+bool Satisfies(const BootKey& key, absl::string_view value) {
+  if (key.ports != nullptr) {
+    const absl::StatusOr<PortSet> reserved = PortSet::Parse(value);
+    return reserved.ok() && reserved->Contains(*key.ports);
+  }
+  uint64_t number = 0;
+  return absl::SimpleAtoi(value, &number) && number >= key.number;
+}
+
+std::string Place(const PersistentValue::Assignment& assignment) {
+  return absl::StrCat(Printable(assignment.file()), ":", assignment.line(),
+                      " sets ", Quoted(assignment.value()));
+}
+
+// The value that a file should set: what the spec needs, with the reservations
+// that run now or that the file makes for other programs.
+std::string WantedValue(const HostView& host, const BootKey& key,
+                        absl::string_view in_file) {
+  if (key.ports == nullptr) return absl::StrCat(key.number);
+  PortSet wanted = *key.ports;
+  const TextFact& running = host.facts->kernel().reserved_ports();
+  // The value of a fact that is not known is empty.
+  for (const absl::string_view text :
+       {in_file, absl::string_view(running.value())}) {
+    const absl::StatusOr<PortSet> reserved = PortSet::Parse(text);
+    if (reserved.ok()) wanted.Add(*reserved);
+  }
+  return wanted.ToString();
+}
+
+std::string BootFix(const BootKey& key, absl::string_view wanted,
+                    const PersistentValue::Assignment* winner) {
+  const std::string line = absl::StrCat(key.name, " = ", wanted);
+  // Files outside /etc belong to packages or vanish at boot.
+  if (winner == nullptr || !absl::StartsWith(winner->file(), "/etc/")) {
+    return absl::StrCat("echo '", line, "' >> /etc/sysctl.d/zzz-clusterd.conf");
+  }
+  // Only the line that was seen, and only if it still has the key.
+  return absl::StrCat("sed -i --follow-symlinks '", winner->line(), "{/",
+                      key.name.substr(key.name.rfind('.') + 1), "/s/.*/", line,
+                      "/}' ", ShellQuoted(winner->file()));
+}
+
+FindingText BootFinding(const HostView& host, const BootKey& key, State state) {
+  const auto& assignments = key.fact->value().assignments();
+  FindingText text;
+  text.state = state;
+  text.expected =
+      key.ports != nullptr
+          ? absl::StrCat(key.name, " with ", key.ports->ToString(), " at boot")
+          : absl::StrCat(key.name, " at least ", key.number, " at boot");
+  if (assignments.empty()) {
+    text.observed = absl::StrCat("no file sets ", key.name, " at boot");
+    text.fix = BootFix(key, WantedValue(host, key, ""), nullptr);
+    return text;
+  }
+  const PersistentValue::Assignment& winner =
+      assignments[assignments.size() - 1];
+  text.observed = absl::StrCat(key.name, ": ", Place(winner));
+  // An earlier line that is right and loses is what puzzles people.
+  for (const PersistentValue::Assignment& earlier : assignments) {
+    if (&earlier == &winner || !Satisfies(key, earlier.value())) continue;
+    absl::StrAppend(&text.observed, " and wins over ", Place(earlier));
+    break;
+  }
+  text.fix = BootFix(key, WantedValue(host, key, winner.value()), &winner);
+  return text;
+}
+
+}  // namespace
+
+uint64_t NeededBacklog(const ClusterSpec& spec, uint32_t planned) {
+  uint64_t devices = 0;
+  for (const ServerSpec& server : spec.servers()) {
+    devices += server.devices_size();
+  }
+  const uint64_t wanted = planned == 0 ? kAdvisedBacklog : planned;
+  return std::max(wanted, std::min(devices, kAdvisedBacklog));
+}
+
+std::string NamespaceText(const HostView& host) {
+  const KernelFacts& kernel = host.facts->kernel();
+  if (!IsKnown(kernel.initial_namespace()) ||
+      kernel.initial_namespace().value()) {
+    return "";
+  }
+  return absl::StrCat(" (in network namespace ",
+                      IsKnown(kernel.network_namespace())
+                          ? absl::StrCat(kernel.network_namespace().value())
+                          : "of unknown number",
+                      ", not that of process 1)");
+}
+
+void AddUnknownKey(const HostView& host, absl::string_view key,
+                   const Missing* missing, RuleReport& report) {
+  FindingText text{UNKNOWN, "", "", HowToLearn(missing)};
+  if (missing != nullptr && missing->reason() == Missing::ABSENT) {
+    text.observed = absl::StrCat(key, " does not exist", NamespaceText(host));
+    text.fix =
+        "the kernel keeps no such value in this network namespace: set it on "
+        "the host itself, and start the container with --network=host";
+  } else {
+    text.observed = absl::StrCat(key, " not known: ", WhyMissing(missing));
+  }
+  report.Add(host, std::move(text));
+}
+
+void CheckListenBacklog(const ClusterView& view, RuleReport& report) {
+  CheckBacklog(
+      view, kSomaxconn,
+      NeededBacklog(view.spec(), view.spec().kernel().somaxconn()),
+      [](const HostView& host) -> const NumberFact& {
+        return host.facts->kernel().somaxconn();
+      },
+      "; then restart what listens already", report);
+}
+
+void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
+  CheckBacklog(
+      view, kSynBacklog,
+      NeededBacklog(view.spec(), view.spec().kernel().tcp_max_syn_backlog()),
+      [](const HostView& host) -> const NumberFact& {
+        return host.facts->kernel().tcp_max_syn_backlog();
+      },
+      "", report);
+}
+
+void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
+  const KernelSpec& spec = view.spec().kernel();
+  const State state = spec.persistent() ? FAIL : WARN;
+  const PortSet ports = HcclPorts(view.spec());
+  const uint64_t somaxconn = NeededBacklog(view.spec(), spec.somaxconn());
+  const uint64_t syn = NeededBacklog(view.spec(), spec.tcp_max_syn_backlog());
+  for (const HostView& host : view.hosts()) {
+    const KernelFacts& kernel = host.facts->kernel();
+    const BootKey keys[] = {
+        {kReservedPorts, &kernel.reserved_ports_at_boot(), &ports},
+        {kSomaxconn, &kernel.somaxconn_at_boot(), nullptr, somaxconn},
+        {kSynBacklog, &kernel.tcp_max_syn_backlog_at_boot(), nullptr, syn}};
+    bool all_known = true;
+    for (const BootKey& key : keys) {
+      if (!IsKnown(*key.fact)) {
+        all_known = false;
+        report.AddUnknown(host, absl::StrCat(key.name, " at boot"), *key.fact);
+        continue;
+      }
+      const auto& assignments = key.fact->value().assignments();
+      if (!assignments.empty() &&
+          Satisfies(key, assignments[assignments.size() - 1].value())) {
+        continue;
+      }
+      report.Add(host, BootFinding(host, key, state));
+    }
+    if (all_known) report.Judged(host);
+  }
+}
+
+}  // namespace clusterd

@@ -1,0 +1,326 @@
+#include "config/rules/rule_report.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace clusterd {
+namespace {
+
+auto Fields(const FindingText& text) {
+  return std::tie(text.state, text.observed, text.expected, text.fix,
+                  text.device_command, text.why, text.source, text.caused_by);
+}
+
+// hccn_tool gave no answer about the device, and rule hccn-tool tells it. A
+// device that hung is not asked anything more.
+bool IsToolSilence(const DeviceView& device, const Missing* missing) {
+  if (missing == nullptr) return false;
+  return missing->reason() == Missing::TIMED_OUT ||
+         missing->reason() == Missing::BUSY ||
+         (missing->reason() == Missing::NOT_QUERIED &&
+          device.silence != nullptr);
+}
+
+constexpr char kToolFix[] =
+    "repair what hccn-tool reports about this host, then check again";
+
+}  // namespace
+
+bool FindingText::operator==(const FindingText& other) const {
+  return Fields(*this) == Fields(other);
+}
+
+void RuleReport::Judged(const HostView& host) {
+  if (&host != last_judged_) ++judged_hosts_;
+  last_judged_ = &host;
+}
+
+void RuleReport::Judged(const HostView& host, size_t devices) {
+  counts_devices_ = true;
+  if (devices == 0) return;
+  Judged(host);
+  judged_devices_ += devices;
+}
+
+void RuleReport::JudgedCluster(std::string summary) {
+  cluster_summary_ = std::move(summary);
+}
+
+RuleReport::Group* RuleReport::GroupOf(FindingText text) {
+  if (!groups_.empty() && groups_.back().text == text) return &groups_.back();
+  const size_t hash = absl::HashOf(static_cast<int>(text.state), text.observed,
+                                   text.expected, text.fix, text.device_command,
+                                   text.why, text.source, text.caused_by);
+  const auto found = group_of_.find(hash);
+  if (found != group_of_.end() && groups_[found->second].text == text) {
+    return &groups_[found->second];
+  }
+  if (groups_.size() >= kMaxFindings) {
+    const auto [slot, is_new] =
+        overflow_of_.try_emplace(static_cast<int>(text.state), groups_.size());
+    if (!is_new) return &groups_[slot->second];
+    text.observed = absl::StrCat(
+        "also here, each with values of its own that are left out after ",
+        kMaxFindings, " findings");
+    text.expected.clear();
+    text.fix = "clusterctl describe HOST shows the values of one host";
+    text.device_command.clear();
+    text.caused_by.clear();
+  } else {
+    group_of_[hash] = groups_.size();
+  }
+  groups_.push_back({std::move(text), {}});
+  return &groups_.back();
+}
+
+void RuleReport::AddMember(FindingText text, const Member& member) {
+  GroupOf(std::move(text))->members.push_back(member);
+}
+
+void RuleReport::Add(FindingText text) { AddMember(std::move(text), {}); }
+
+void RuleReport::Add(const HostView& host, FindingText text) {
+  AddMember(std::move(text), {host.facts, host.order, 0, false});
+}
+
+void RuleReport::Add(const SilentHost& host, FindingText text) {
+  AddMember(std::move(text), {host.facts, host.order, 0, false});
+}
+
+void RuleReport::Add(const HostView& host, uint32_t device, FindingText text) {
+  AddMember(std::move(text), {host.facts, host.order, device, true});
+}
+
+void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,
+                     FindingText text) {
+  Group* group = GroupOf(std::move(text));
+  for (const uint32_t device : devices) {
+    group->members.push_back({host.facts, host.order, device, true});
+  }
+}
+
+void RuleReport::AddTogether(
+    absl::Span<const std::pair<const HostView*, uint32_t>> where,
+    FindingText text) {
+  Group* group = GroupOf(std::move(text));
+  for (const auto& [host, device] : where) {
+    group->members.push_back({host->facts, host->order, device, true});
+  }
+}
+
+void RuleReport::AddUnknownHostFact(const HostView& host,
+                                    absl::string_view what,
+                                    const Missing* missing,
+                                    const std::string& reason) {
+  Add(host, {UNKNOWN, absl::StrCat(what, " not known: ", reason), "",
+             HowToLearn(missing)});
+}
+
+void RuleReport::AddUnknownDevice(const HostView& host,
+                                  const DeviceView& device,
+                                  absl::string_view what,
+                                  const Missing* missing,
+                                  const std::string& reason) {
+  FindingText text{UNKNOWN, "", "", kToolFix};
+  if (!host.tool_usable) {
+    text.observed = absl::StrCat(what, " not known: hccn_tool is not usable");
+    text.caused_by = "hccn-tool";
+  } else if (IsToolSilence(device, missing)) {
+    text.observed = absl::StrCat(what, " not known: hccn_tool did not answer");
+    text.caused_by = "hccn-tool";
+  } else {
+    text.observed = absl::StrCat(what, " not known: ", reason);
+    text.fix = HowToLearn(missing);
+  }
+  Add(host, device.id, std::move(text));
+}
+
+void RuleReport::AddUnknownAddress(const HostView& host,
+                                   const DeviceView& device) {
+  AddUnknownDevice(host, device, "address", MissingOf(device.facts->address()),
+                   WhyNoAddress(device));
+}
+
+void RuleReport::AddUnknownAddress(const HostView& host,
+                                   const DeviceView& device,
+                                   absl::string_view what,
+                                   const TextFact& fact) {
+  const Missing* missing = MissingOf(fact);
+  AddUnknownDevice(host, device, what, missing,
+                   IsKnown(fact)
+                       ? absl::StrCat("not understood: ", Quoted(fact.value()))
+                       : WhyMissing(missing));
+}
+
+void RuleReport::AddNoDevices(const HostView& host) {
+  counts_devices_ = true;
+  FindingText text{UNKNOWN, "", "", kToolFix};
+  if (!host.tool_usable) {
+    text.observed = "no device could be asked: hccn_tool is not usable";
+    text.caused_by = "hccn-tool";
+  } else {
+    text.observed = "no device of this host was found";
+    text.fix =
+        "repair what device-count reports about this host, then check "
+        "again";
+    text.caused_by = "device-count";
+  }
+  Add(host, std::move(text));
+}
+
+void RuleReport::AddSkipped(const HostView& host, const DeviceView& device,
+                            std::string observed, std::string caused_by) {
+  counts_devices_ = true;
+  std::string fix = absl::StrCat("repair what ", caused_by, " reports");
+  Add(host, device.id,
+      {SKIPPED, std::move(observed), "", std::move(fix), "", "", "",
+       std::move(caused_by)});
+}
+
+void RuleReport::AddNote(absl::string_view note) {
+  absl::StrAppend(&notes_, "; ", note);
+}
+
+std::string RuleReport::FixText(const FindingText& text,
+                                absl::Span<const uint32_t> devices) const {
+  std::string fix = text.fix;
+  if (!text.device_command.empty()) {
+    const std::string command =
+        devices.size() == 1
+            ? ToolCommand(devices[0], text.device_command)
+            : absl::StrCat("for i in ", absl::StrJoin(devices, " "),
+                           "; do hccn_tool -i $i ", text.device_command,
+                           "; done");
+    absl::StrAppend(&fix, fix.empty() ? "" : ": ", command);
+  }
+  if (view_.profile().generation == NpuToolFacts::ASCEND_950 &&
+      fix.find("hccn_tool -i ") != std::string::npos) {
+    // Nothing public gives every command of that generation's spelling.
+    fix.insert(
+        0, "in the Ascend 950 command line's own spelling (hccn_tool -h): ");
+  }
+  return fix;
+}
+
+void RuleReport::WriteFinding(const FindingText& text,
+                              absl::Span<const Member> members,
+                              RuleResult* result) const {
+  Finding* finding = result->add_findings();
+  finding->set_rule(info_.name);
+  finding->set_state(text.state);
+  const HostFacts* last = nullptr;
+  Subject* subject = nullptr;
+  std::vector<uint32_t> first_devices;
+  for (const Member& member : members) {
+    if (subject == nullptr || member.host != last) {
+      subject = finding->add_subjects();
+      if (member.host != nullptr) subject->set_host(member.host->host());
+      last = member.host;
+    }
+    if (member.has_device) subject->add_devices(member.device);
+    if (member.has_device && finding->subjects_size() == 1) {
+      first_devices.push_back(member.device);
+    }
+  }
+  finding->set_observed(text.observed);
+  finding->set_expected(text.expected.empty() ? info_.title : text.expected);
+  finding->set_why(text.why.empty() ? info_.why : text.why);
+  finding->set_fix(FixText(text, first_devices));
+  finding->set_source(text.source.empty() ? info_.source : text.source);
+  finding->set_caused_by(text.caused_by);
+}
+
+void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
+  std::vector<Member>& members = group->members;
+  const auto place = [](const Member& member) {
+    return std::make_tuple(member.order, member.has_device, member.device);
+  };
+  const auto before = [&](const Member& a, const Member& b) {
+    return place(a) < place(b);
+  };
+  if (!std::is_sorted(members.begin(), members.end(), before)) {
+    std::sort(members.begin(), members.end(), before);
+  }
+  members.erase(std::unique(members.begin(), members.end(),
+                            [&](const Member& a, const Member& b) {
+                              return place(a) == place(b);
+                            }),
+                members.end());
+  if (group->text.device_command.empty()) {
+    WriteFinding(group->text, members, result);
+    return;
+  }
+  // The command names devices, so only hosts with the same ones share it.
+  absl::flat_hash_map<std::string, size_t> part_of;
+  std::vector<std::vector<Member>> parts;
+  for (size_t begin = 0; begin < members.size();) {
+    size_t end = begin;
+    std::string devices;
+    while (end < members.size() && members[end].host == members[begin].host) {
+      absl::StrAppend(&devices, members[end++].device, ",");
+    }
+    const auto [slot, is_new] = part_of.try_emplace(devices, parts.size());
+    if (is_new) parts.emplace_back();
+    std::vector<Member>& part = parts[slot->second];
+    part.insert(part.end(), members.begin() + begin, members.begin() + end);
+    begin = end;
+  }
+  for (const std::vector<Member>& part : parts) {
+    WriteFinding(group->text, part, result);
+  }
+}
+
+std::string RuleReport::Summary() const {
+  if (!cluster_summary_.empty()) return cluster_summary_ + notes_;
+  const auto of = [](size_t judged, size_t all, absl::string_view noun) {
+    return judged == all ? Count(all, noun)
+                         : absl::StrCat(judged, " of ", Count(all, noun));
+  };
+  const std::string hosts = of(judged_hosts_, view_.host_count(), "host");
+  if (!counts_devices_) return hosts + notes_;
+  return absl::StrCat(of(judged_devices_, view_.expected_devices(), "device"),
+                      " on ", hosts, notes_);
+}
+
+RuleResult RuleReport::Finish() && {
+  RuleResult result;
+  result.set_rule(info_.name);
+  result.set_category(info_.category);
+  result.set_summary(Summary());
+  for (Group& group : groups_) WriteGroup(&group, &result);
+  State worst = STATE_UNSPECIFIED;
+  for (const Finding& finding : result.findings()) {
+    if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
+  }
+  const bool judged = judged_hosts_ > 0 || !cluster_summary_.empty();
+  if (worst == STATE_UNSPECIFIED) worst = judged ? PASS : SKIPPED;
+  result.set_state(worst);
+  if (worst != SKIPPED) return result;
+  if (!skip_reason_.empty()) {
+    result.set_skip_reason(skip_reason_);
+  } else if (result.findings_size() > 0) {
+    result.set_skip_reason(result.findings(0).observed());
+  } else {
+    result.set_skip_reason(view_.hosts().empty() ? "no host answered"
+                                                 : "nothing to judge");
+  }
+  return result;
+}
+
+std::string SetPlannedAddress(const DeviceView& device) {
+  if (!device.planned.has_value()) return "";
+  return absl::StrCat("-ip -s address ", device.planned->address().ToString(),
+                      " netmask ",
+                      device.planned->subnet().netmask().ToString());
+}
+
+std::string ToolCommand(uint32_t device, absl::string_view arguments) {
+  if (arguments.empty()) return "";
+  return absl::StrCat("hccn_tool -i ", device, " ", arguments);
+}
+
+}  // namespace clusterd

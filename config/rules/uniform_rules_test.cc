@@ -1,0 +1,249 @@
+#include "config/rules/uniform_rules.h"
+
+#include "absl/strings/str_cat.h"
+#include "config/rules/judge_testing.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(CheckNetmaskUniformTest, NamesTheWiderMaskThatSwallowsTheOthers) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "192.168.103.1", "255.255.0.0");
+  EXPECT_EQ(Lines(cluster.Check("netmask-uniform")),
+            "FAIL server0:3 netmask 255.255.0.0 of 192.168.103.1 | netmask "
+            "255.255.255.0, as 15 other devices in 192.168.0.0/16 | hccn_tool "
+            "-i 3 -ip -s address 192.168.103.1 netmask 255.255.255.0\n");
+}
+
+TEST(CheckNetmaskUniformTest, NamesTheNarrowerMaskInside) {
+  TestCluster cluster;
+  cluster.SetAddress(1, 6, "192.168.102.4", "255.255.255.128");
+  const RuleResult result = cluster.Check("netmask-uniform");
+  ASSERT_EQ(result.findings_size(), 1) << Lines(result);
+  EXPECT_EQ(Who(result.findings(0)), "server1:6");
+}
+
+TEST(CheckNetmaskUniformTest, LetsThePlanDecideBetweenTwo) {
+  TestCluster cluster("atlas-300t", "", 1);
+  cluster.SetAddress(0, 0, "10.0.0.1", "255.255.255.128");
+  EXPECT_EQ(Who(cluster.Check("netmask-uniform").findings(0)), "server0:1");
+}
+
+TEST(CheckNetmaskUniformTest, KeepsTheLiveAddressWhereNoneIsPlanned) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "192.168.103.9", "255.255.0.0");
+  cluster.PlanAddress(0, 3, "", "");
+  EXPECT_THAT(Lines(cluster.Check("netmask-uniform")),
+              HasSubstr("address 192.168.103.9 netmask 255.255.255.0"));
+}
+
+TEST(CheckNetmaskUniformTest, AllowsDifferentMasksInSubnetsThatAreApart) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "10.0.0.1", "255.255.0.0");
+  EXPECT_EQ(cluster.Check("netmask-uniform").state(), PASS);
+}
+
+TEST(CheckNetmaskUniformTest, IsUnknownWithoutAnAddress) {
+  TestCluster cluster;
+  cluster.device(0, 3).clear_address();
+  EXPECT_EQ(cluster.Check("netmask-uniform").state(), UNKNOWN);
+}
+
+void SetTls(bool enabled, DeviceFacts* device) {
+  device->mutable_tls()->mutable_value()->set_enabled(enabled);
+}
+
+TEST(CheckTlsUniformTest, NamesTheMinorityAcrossHosts) {
+  TestCluster cluster;
+  SetTls(true, &cluster.device(1, 4));
+  EXPECT_EQ(Lines(cluster.Check("tls-uniform")),
+            "FAIL server1:4 TLS is on | TLS off, as on 15 other devices | "
+            "hccn_tool -i 4 -tls -s enable 0\n");
+}
+
+TEST(CheckTlsUniformTest, FoldsTheDevicesOfAHost) {
+  TestCluster cluster("atlas-training", "", 3);
+  for (int i = 0; i < 8; ++i) SetTls(true, &cluster.device(1, i));
+  const RuleResult result = cluster.Check("tls-uniform");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(result.findings(0).fix(),
+            "for i in 0 1 2 3 4 5 6 7; do hccn_tool -i $i -tls -s enable 0; "
+            "done");
+}
+
+TEST(CheckTlsUniformTest, FollowsTheSpecWhereItDecides) {
+  TestCluster cluster;
+  cluster.spec.set_tls(true);
+  const RuleResult result = cluster.Check("tls-uniform");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(Who(result.findings(0)), "server0:0-7 server1:0-7");
+  EXPECT_EQ(result.findings(0).expected(), "TLS on, as the spec says");
+}
+
+TEST(CheckTlsUniformTest, PassesWhenEverybodyHasItOn) {
+  TestCluster cluster;
+  for (int host = 0; host < 2; ++host) {
+    for (int i = 0; i < 8; ++i) SetTls(true, &cluster.device(host, i));
+  }
+  EXPECT_EQ(cluster.Check("tls-uniform").state(), PASS);
+}
+
+TEST(CheckTlsUniformTest, FoldsDevicesWhoseSwitchWasNotAskedFor) {
+  TestCluster cluster;
+  for (int i = 0; i < 8; ++i) {
+    SetMissing(Missing::NOT_QUERIED, absl::StrCat("no tls_enable_", i),
+               cluster.device(0, i).mutable_tls());
+  }
+  const RuleResult result = cluster.Check("tls-uniform");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(Who(result.findings(0)), "server0:0-7");
+  EXPECT_THAT(result.findings(0).observed(), HasSubstr("can write"));
+  EXPECT_THAT(result.findings(0).fix(), HasSubstr("allow_tls_query: true"));
+}
+
+TEST(CheckTlsUniformTest, QuotesASwitchThatIsNone) {
+  TestCluster cluster;
+  SetMissing(Missing::UNREADABLE, "tls_enable_3 is \"x\"",
+             cluster.device(0, 3).mutable_tls());
+  EXPECT_THAT(Lines(cluster.Check("tls-uniform")),
+              HasSubstr("UNKNOWN server0:3 TLS switch not known: not "
+                        "understood: tls_enable_3 is \"x\""));
+}
+
+TEST(CheckMtuUniformTest, WarnsOfTheMinorityOfARail) {
+  TestCluster cluster("atlas-training", "", 3);
+  cluster.device(2, 4).mutable_mtu()->set_value(9000);
+  EXPECT_EQ(Lines(cluster.Check("mtu-uniform")),
+            "WARN server2:4 MTU is 9000 | MTU 1500, as device 4 of 2 other "
+            "hosts | hccn_tool -i 4 -mtu -s size 1500\n");
+}
+
+TEST(CheckMtuUniformTest, AllowsRailsToDiffer) {
+  TestCluster cluster;
+  for (int host = 0; host < 2; ++host) {
+    cluster.device(host, 4).mutable_mtu()->set_value(9000);
+  }
+  EXPECT_EQ(cluster.Check("mtu-uniform").state(), PASS);
+}
+
+TEST(CheckMtuUniformTest, FollowsTheSpecWhereItDecides) {
+  TestCluster cluster;
+  cluster.spec.set_mtu(4200);
+  const RuleResult result = cluster.Check("mtu-uniform");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result), HasSubstr("MTU 4200, as the spec says"));
+}
+
+TEST(CheckMtuUniformTest, IsUnknownWithoutTheMtu) {
+  TestCluster cluster;
+  cluster.device(0, 3).clear_mtu();
+  EXPECT_EQ(cluster.Check("mtu-uniform").state(), UNKNOWN);
+}
+
+TEST(CheckVersionUniformTest, GroupsByValueSmallestFirst) {
+  TestCluster cluster("atlas-a2", "", 6);
+  const auto driver = [&](int host) {
+    return cluster.facts[host].mutable_versions()->mutable_driver();
+  };
+  driver(1)->set_value("23.0.rc2");
+  driver(3)->set_value("23.0.rc2");
+  driver(5)->set_value("22.0.4");
+  EXPECT_EQ(Lines(cluster.Check("version-uniform")),
+            "WARN server5 driver 22.0.4 on 1 host | driver 24.1.rc1, as on 3 "
+            "hosts | install driver 24.1.rc1 on the hosts named here\n"
+            "WARN server1 server3 driver 23.0.rc2 on 2 hosts | driver "
+            "24.1.rc1, as on 3 hosts | install driver 24.1.rc1 on the hosts "
+            "named here\n");
+}
+
+TEST(CheckVersionUniformTest, ComparesFirmwareAndCann) {
+  TestCluster cluster;
+  cluster.facts[1].mutable_versions()->mutable_firmware()->set_value("1.8");
+  cluster.facts[1].mutable_versions()->mutable_cann()->set_value("8.0.0");
+  const RuleResult result = cluster.Check("version-uniform");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_EQ(result.findings_size(), 2);
+}
+
+TEST(CheckVersionUniformTest, FailsForAnotherSeriesThanTheProducts) {
+  TestCluster cluster;
+  for (HostFacts& host : cluster.facts) {
+    host.mutable_identity()->mutable_npu_series()->set_value("A2 x 8");
+  }
+  EXPECT_THAT(Lines(cluster.Check("version-uniform")),
+              HasSubstr("FAIL server0 server1 NPU series \"A2 x 8\" | NPU "
+                        "series A1 of Atlas training series (SMP)"));
+}
+
+TEST(CheckVersionUniformTest, FailsForMixedSeriesWhereTheProductNamesNone) {
+  TestCluster cluster("atlas-300t", "", 3);
+  cluster.facts[2].mutable_identity()->mutable_npu_series()->set_value("A2");
+  EXPECT_THAT(Lines(cluster.Check("version-uniform")),
+              HasSubstr("FAIL server2 NPU series A2 on 1 host"));
+}
+
+TEST(CheckVersionUniformTest, LetsAllHostsBeWithoutCann) {
+  TestCluster cluster;
+  for (HostFacts& host : cluster.facts) {
+    SetMissing(Missing::ABSENT, "", host.mutable_versions()->mutable_cann());
+  }
+  EXPECT_EQ(cluster.Check("version-uniform").state(), PASS);
+}
+
+TEST(CheckVersionUniformTest, WarnsWhenOnlySomeHostsHaveCann) {
+  TestCluster cluster("atlas-a2", "", 3);
+  SetMissing(Missing::ABSENT, "",
+             cluster.facts[1].mutable_versions()->mutable_cann());
+  EXPECT_THAT(Lines(cluster.Check("version-uniform")),
+              HasSubstr("WARN server1 CANN not installed on 1 host"));
+}
+
+TEST(CheckVersionUniformTest, SaysWhereCannWasNotAskedFor) {
+  TestCluster cluster;
+  for (HostFacts& host : cluster.facts) {
+    SetMissing(Missing::NOT_QUERIED, "place not known",
+               host.mutable_versions()->mutable_cann());
+  }
+  const RuleResult result = cluster.Check("version-uniform");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_EQ(result.summary(),
+            "2 hosts; CANN not compared on 2 hosts, not queried: place not "
+            "known");
+}
+
+TEST(CheckVersionUniformTest, IsUnknownWhenTheDriverWasNotAskedFor) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_QUERIED, "",
+             cluster.facts[1].mutable_versions()->mutable_driver());
+  EXPECT_EQ(cluster.Check("version-uniform").state(), UNKNOWN);
+}
+
+TEST(CheckVersionUniformTest, FailsForAHostWithTwoSeries) {
+  TestCluster cluster;
+  cluster.facts[1].mutable_identity()->mutable_npu_series()->set_value(
+      "A1 x 7, A2 x 1");
+  EXPECT_EQ(cluster.Check("version-uniform").state(), FAIL);
+}
+
+TEST(CheckVersionUniformTest, IsUnknownWithoutAVersion) {
+  TestCluster cluster;
+  SetMissing(Missing::ABSENT, "version.info",
+             cluster.facts[1].mutable_versions()->mutable_driver());
+  const RuleResult result = cluster.Check("version-uniform");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result), HasSubstr("driver not known: does not exist"));
+  EXPECT_EQ(result.summary(), "1 of 2 hosts");
+}
+
+TEST(CheckVersionUniformTest, HasNothingToCompareOnOneHost) {
+  EXPECT_EQ(TestCluster("atlas-300t", "", 1).Check("version-uniform").state(),
+            SKIPPED);
+}
+
+}  // namespace
+}  // namespace clusterd

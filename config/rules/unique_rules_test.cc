@@ -1,0 +1,142 @@
+#include "config/rules/unique_rules.h"
+
+#include "config/rules/judge_testing.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kMask[] = "255.255.255.0";
+
+TEST(CheckIpUniqueTest, NamesEveryOwnerAndTheOneToChange) {
+  TestCluster cluster;
+  cluster.SetAddress(1, 5, "192.168.103.1", kMask);
+  EXPECT_EQ(Lines(cluster.Check("ip-unique")),
+            "FAIL server0:3 server1:5 192.168.103.1 belongs to server0 device "
+            "3, server1 device 5 | one owner per address | on server1: "
+            "hccn_tool -i 5 -ip -s address 192.168.101.4 netmask "
+            "255.255.255.0\n");
+}
+
+TEST(CheckIpUniqueTest, SeesTwoDevicesOfOneHost) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 7, "192.168.103.1", kMask);
+  EXPECT_THAT(Lines(cluster.Check("ip-unique")), HasSubstr("server0:3,7"));
+}
+
+TEST(CheckIpUniqueTest, AllowsDevicesToShareAGateway) {
+  EXPECT_EQ(TestCluster().Check("ip-unique").state(), PASS);
+}
+
+TEST(CheckIpUniqueTest, FailsForAGatewayThatIsADevice) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_gateway()->set_value("192.168.103.3");
+  EXPECT_THAT(Lines(cluster.Check("ip-unique")),
+              HasSubstr("192.168.103.3 belongs to server1 device 3, gateway of "
+                        "server0 device 3"));
+}
+
+TEST(CheckIpUniqueTest, FailsForADeviceWithAHostsAddress) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "172.16.0.2", kMask);
+  const RuleResult result = cluster.Check("ip-unique");
+  EXPECT_THAT(Lines(result), HasSubstr("172.16.0.2 belongs to server0 device "
+                                       "3, server1 itself"));
+}
+
+TEST(CheckIpUniqueTest, CountsTheAddressOfASilentHost) {
+  TestCluster cluster;
+  cluster.Silence(1);
+  cluster.SetAddress(0, 3, "172.16.0.2", kMask);
+  EXPECT_EQ(cluster.Check("ip-unique").state(), FAIL);
+}
+
+TEST(CheckIpUniqueTest, FailsForTwoHostsWithOneAddress) {
+  TestCluster cluster;
+  cluster.spec.mutable_servers(1)->set_address("172.16.0.1");
+  EXPECT_THAT(Lines(cluster.Check("ip-unique")),
+              HasSubstr("FAIL cluster 172.16.0.1 belongs to server0 itself, "
+                        "server1 itself"));
+}
+
+TEST(CheckIpUniqueTest, ListsAFewOwnersOfMany) {
+  TestCluster cluster("atlas-a2", "", 8);
+  for (int host = 0; host < 8; ++host) {
+    for (int device = 0; device < 8; ++device) {
+      cluster.SetAddress(host, device, "10.0.0.1", kMask);
+    }
+  }
+  const RuleResult result = cluster.Check("ip-unique");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_THAT(result.findings(0).observed(), HasSubstr("and 56 more"));
+  EXPECT_EQ(result.findings(0).subjects_size(), 8);
+  EXPECT_LT(result.findings(0).fix().size(), 1000u);
+}
+
+TEST(CheckIpUniqueTest, BlamesThePlanWhenDevicesFollowIt) {
+  TestCluster cluster;
+  cluster.SetAddress(1, 3, "192.168.103.1", kMask);
+  cluster.PlanAddress(1, 3, "192.168.103.1", kMask);
+  EXPECT_THAT(Lines(cluster.Check("ip-unique")),
+              HasSubstr("give all but one of them another address"));
+}
+
+TEST(CheckIpUniqueTest, IsUnknownWithoutAnAddressOrAGateway) {
+  TestCluster cluster;
+  cluster.device(0, 3).clear_address();
+  cluster.device(1, 4).clear_gateway();
+  const RuleResult result = cluster.Check("ip-unique");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_EQ(result.findings_size(), 2);
+}
+
+TEST(CheckIpHostPartTest, FailsOnTheTrainingSeriesForEqualEndings) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "10.1.0.5", "255.255.0.0");
+  cluster.SetAddress(1, 3, "10.1.1.5", "255.255.0.0");
+  EXPECT_THAT(Lines(cluster.Check("ip-host-part")),
+              HasSubstr("FAIL server0:3 server1:3 10.1.0.5, 10.1.1.5 in "
+                        "10.1.0.0/16 all end in 5"));
+}
+
+TEST(CheckIpHostPartTest, OnlyWarnsOnOtherProducts) {
+  TestCluster cluster("atlas-a2");
+  cluster.SetAddress(0, 3, "10.1.0.5", "255.255.0.0");
+  cluster.SetAddress(1, 3, "10.1.1.5", "255.255.0.0");
+  EXPECT_EQ(cluster.Check("ip-host-part").state(), WARN);
+}
+
+TEST(CheckIpHostPartTest, LeavesEqualAddressesToIpUnique) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "10.1.0.5", "255.255.0.0");
+  cluster.SetAddress(1, 3, "10.1.0.5", "255.255.0.0");
+  EXPECT_EQ(cluster.Check("ip-host-part").state(), PASS);
+}
+
+TEST(CheckIpHostPartTest, PassesInAWideSubnetWithDifferentEndings) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "10.1.0.5", "255.255.0.0");
+  cluster.SetAddress(1, 3, "10.1.1.6", "255.255.0.0");
+  EXPECT_EQ(cluster.Check("ip-host-part").state(), PASS);
+}
+
+TEST(CheckIpHostPartTest, WarnsOnceWhereNoPlanCouldDoBetter) {
+  TestCluster cluster("atlas-training", "smp", 128);
+  const RuleResult result = cluster.Check("ip-host-part");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_EQ(result.findings_size(), 4);
+  EXPECT_THAT(Lines(result), HasSubstr("WARN cluster 256 addresses in "
+                                       "10.0.0.0/11 cannot all differ"));
+}
+
+TEST(CheckIpHostPartTest, IsUnknownWithoutAnAddress) {
+  TestCluster cluster;
+  cluster.device(0, 3).clear_address();
+  EXPECT_EQ(cluster.Check("ip-host-part").state(), UNKNOWN);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,247 @@
+#include "tests/sim/facts/healthy_facts.h"
+
+#include "absl/strings/str_cat.h"
+#include "config/spec/ipv4.h"
+#include "config/spec/product_profile.h"
+
+namespace clusterd {
+namespace {
+
+constexpr uint32_t kTen = 0x0a000000;               // 10.0.0.0
+constexpr uint32_t kVendorExample = 0xc0a86400;     // 192.168.100.0
+constexpr uint32_t kFirstHostAddress = 0xac100001;  // 172.16.0.1
+constexpr int kMaxServersOfExample = 126;
+constexpr int kRails = 4;
+constexpr uint64_t kMtu = 1500;
+constexpr uint64_t kInitialNamespace = 4026531840;
+
+const ProductProfile& ProfileOf(absl::string_view product,
+                                absl::string_view mode) {
+  // A test that names no product has no result to give.
+  return **FindProductProfile(product, mode);
+}
+
+// The last usable address.
+std::string Router(const Ipv4Subnet& subnet) {
+  return Ipv4Address(subnet.broadcast().bits() - 1).ToString();
+}
+
+// Position `slot` (from 0) in the subnet.
+void Place(const Ipv4Subnet& subnet, uint32_t slot, DeviceSpec* device) {
+  device->set_address(
+      Ipv4Address(subnet.network().bits() + 1 + slot).ToString());
+  device->set_netmask(subnet.netmask().ToString());
+  device->set_gateway(Router(subnet));
+  device->set_detect_address(Router(subnet));
+}
+
+// Devices i and i+4 are neighbours in rail i's subnet.
+void PlacePair(int servers, int server, uint32_t index, DeviceSpec* device) {
+  const uint32_t rail = index % kRails;
+  const Ipv4Subnet subnet =
+      servers <= kMaxServersOfExample
+          ? Ipv4Subnet(Ipv4Address(kVendorExample + (rail << 8)), 24)
+          : Ipv4Subnet(Ipv4Address(kTen + (rail << 21)), 11);
+  Place(subnet, 2 * server + index / kRails, device);
+}
+
+// The /24 subnets hold as many whole servers as fit below the router.
+void PlaceShared(int server, uint32_t index, uint32_t devices,
+                 DeviceSpec* device) {
+  const uint32_t per_subnet = 253 / devices;
+  const Ipv4Subnet subnet(Ipv4Address(kTen + ((server / per_subnet) << 8)), 24);
+  Place(subnet, server % per_subnet * devices + index, device);
+}
+
+void PlacePerServer(int server, uint32_t index, DeviceSpec* device) {
+  Place(Ipv4Subnet(Ipv4Address(kTen + (server << 5)), 27), index, device);
+}
+
+void PlaceDevice(const ProductProfile& profile, int servers, int server,
+                 uint32_t index, uint32_t devices, DeviceSpec* device) {
+  switch (profile.subnet_plan) {
+    case SubnetPlan::kPairs:
+      PlacePair(servers, server, index, device);
+      break;
+    case SubnetPlan::kPerServer:
+      PlacePerServer(server, index, device);
+      break;
+    default:
+      PlaceShared(server, index, devices, device);
+  }
+}
+
+void AddEntry(absl::string_view key, uint32_t device, const std::string& value,
+              HccnConf* conf) {
+  if (value.empty()) return;
+  HccnConf::Entry* entry = conf->add_entries();
+  entry->set_key(std::string(key));
+  entry->set_device(device);
+  entry->set_value(value);
+  entry->set_line(conf->entries_size());
+}
+
+void FillDevice(const ClusterSpec& spec, const DeviceSpec& planned,
+                DeviceFacts* device) {
+  device->set_id(planned.id());
+  auto* settings = device->mutable_address()->mutable_value();
+  if (!planned.address().empty()) {
+    Ipv4Setting* setting = settings->add_settings();
+    setting->set_address(planned.address());
+    setting->set_netmask(planned.netmask());
+  }
+  device->mutable_gateway()->set_value(planned.gateway());
+  device->mutable_detect_address()->set_value(
+      planned.detect_address().empty() ? "0.0.0.0" : planned.detect_address());
+  device->mutable_net_health()->set_value(NET_HEALTH_SUCCESS);
+  device->mutable_link()->set_value(LinkFact::UP);
+  LldpNeighbour* neighbour = device->mutable_lldp()->mutable_value();
+  neighbour->set_heard(true);
+  neighbour->set_chassis_id("6c:b1:58:00:00:01");
+  neighbour->set_port_id(absl::StrCat("400GE1/1/", planned.id() + 1));
+  neighbour->set_system_name(absl::StrCat("leaf-", planned.id() % 4));
+  neighbour->set_peer(LldpNeighbour::SWITCH);
+  device->mutable_mtu()->set_value(spec.has_mtu() ? spec.mtu() : kMtu);
+  TlsFact::Switch* tls = device->mutable_tls()->mutable_value();
+  tls->set_enabled(spec.tls());
+  tls->set_source("/etc/hccn.conf");
+}
+
+void FillConf(const ClusterSpec& spec, const ServerSpec& server,
+              HccnConf* conf) {
+  for (const DeviceSpec& device : server.devices()) {
+    AddEntry("address", device.id(), device.address(), conf);
+    AddEntry("netmask", device.id(), device.netmask(), conf);
+    AddEntry("gateway", device.id(), device.gateway(), conf);
+    AddEntry("netdetect", device.id(), device.detect_address(), conf);
+    AddEntry("tls_enable", device.id(), spec.tls() ? "1" : "0", conf);
+  }
+  conf->set_mode(0644);
+}
+
+void FillBoot(const std::string& value, PersistentValueFact* fact) {
+  PersistentValue::Assignment* assignment =
+      fact->mutable_value()->add_assignments();
+  assignment->set_file("/etc/sysctl.d/60-hccl.conf");
+  assignment->set_line(1);
+  assignment->set_value(value);
+}
+
+void FillKernel(const ClusterSpec& spec, KernelFacts* kernel) {
+  const std::string ports =
+      absl::StrCat(spec.hccl().base_port(), "-",
+                   spec.hccl().base_port() + spec.hccl().port_count() - 1);
+  kernel->mutable_reserved_ports()->set_value(ports);
+  FillBoot(ports, kernel->mutable_reserved_ports_at_boot());
+  kernel->mutable_somaxconn()->set_value(spec.kernel().somaxconn());
+  FillBoot(absl::StrCat(spec.kernel().somaxconn()),
+           kernel->mutable_somaxconn_at_boot());
+  kernel->mutable_tcp_max_syn_backlog()->set_value(
+      spec.kernel().tcp_max_syn_backlog());
+  FillBoot(absl::StrCat(spec.kernel().tcp_max_syn_backlog()),
+           kernel->mutable_tcp_max_syn_backlog_at_boot());
+  kernel->mutable_network_namespace()->set_value(kInitialNamespace);
+  kernel->mutable_initial_namespace()->set_value(true);
+}
+
+}  // namespace
+
+ClusterSpec MakeSpec(absl::string_view product, absl::string_view mode,
+                     int servers) {
+  const ProductProfile& profile = ProfileOf(product, mode);
+  const std::vector<uint32_t> ids = profile.device_ids.empty()
+                                        ? std::vector<uint32_t>{1, 4}
+                                        : profile.device_ids;
+  ClusterSpec spec;
+  spec.set_version(1);
+  spec.set_name("test");
+  spec.set_product(profile.name);
+  spec.set_mode(profile.mode);
+  spec.mutable_hccl()->set_base_port(60000);
+  spec.mutable_hccl()->set_port_count(32);
+  spec.mutable_kernel()->set_somaxconn(65535);
+  spec.mutable_kernel()->set_tcp_max_syn_backlog(65535);
+  spec.mutable_kernel()->set_persistent(true);
+  spec.set_firewall(FIREWALL_DISABLED);
+  spec.mutable_deadlines()->set_command_ms(10000);
+  spec.mutable_deadlines()->set_host_ms(30000);
+  spec.mutable_deadlines()->set_run_ms(60000);
+  for (int s = 0; s < servers; ++s) {
+    ServerSpec* server = spec.add_servers();
+    server->set_host(absl::StrCat("server", s));
+    server->set_address(Ipv4Address(kFirstHostAddress + s).ToString());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      DeviceSpec* device = server->add_devices();
+      device->set_id(ids[i]);
+      PlaceDevice(profile, servers, s, i, ids.size(), device);
+    }
+  }
+  return spec;
+}
+
+HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server) {
+  const ProductProfile& profile = ProfileOf(spec.product(), spec.mode());
+  HostFacts facts;
+  facts.set_host(server.host());
+  facts.set_elapsed_ms(1);
+  facts.set_simulation("healthy facts, in memory");
+  IdentityFacts* identity = facts.mutable_identity();
+  identity->mutable_hostname()->set_value(server.host());
+  identity->mutable_kernel_release()->set_value("5.10.0");
+  identity->mutable_boot_id()->set_value(absl::StrCat("boot-", server.host()));
+  identity->mutable_machine_id()->set_value(server.host());
+  identity->mutable_architecture()->set_value("aarch64");
+  identity->mutable_os_release()->set_value("Debian GNU/Linux 12 (bookworm)");
+  identity->mutable_npu_series()->set_value(
+      profile.npu_series.empty() ? "A1" : profile.npu_series);
+  facts.mutable_hccn_tool()->mutable_path()->set_value(
+      "/usr/local/Ascend/driver/tools/hccn_tool");
+  facts.mutable_hccn_tool()->set_generation(profile.generation);
+  DeviceIdsFact::Ids* ids = facts.mutable_device_ids()->mutable_value();
+  ids->set_source("/dev/davinci*");
+  for (const DeviceSpec& device : server.devices()) {
+    ids->add_ids(device.id());
+    FillDevice(spec, device, facts.add_devices());
+  }
+  FillConf(spec, server, facts.mutable_hccn_conf()->mutable_value());
+  FillKernel(spec, facts.mutable_kernel());
+  facts.mutable_sockets()->mutable_value();
+  for (FirewallFacts* firewall :
+       {facts.mutable_ufw(), facts.mutable_firewalld()}) {
+    firewall->mutable_installed()->set_value(true);
+    firewall->mutable_active()->set_value(false);
+    firewall->mutable_enabled_at_boot()->set_value(false);
+    firewall->mutable_allowed()->mutable_value();
+  }
+  facts.mutable_versions()->mutable_driver()->set_value("24.1.rc1");
+  facts.mutable_versions()->mutable_firmware()->set_value("7.5.0.1.129");
+  facts.mutable_versions()->mutable_cann()->set_value("8.2.RC1");
+  return facts;
+}
+
+std::vector<HostFacts> MakeHealthyFacts(const ClusterSpec& spec) {
+  std::vector<HostFacts> facts;
+  facts.reserve(spec.servers_size());
+  for (const ServerSpec& server : spec.servers()) {
+    facts.push_back(MakeHealthyHost(spec, server));
+  }
+  return facts;
+}
+
+HostFacts MakeSilentHost(absl::string_view host, Missing::Reason reason,
+                         absl::string_view detail) {
+  HostFacts facts;
+  facts.set_host(std::string(host));
+  facts.mutable_missing()->set_reason(reason);
+  facts.mutable_missing()->set_detail(std::string(detail));
+  return facts;
+}
+
+std::vector<const HostFacts*> Pointers(const std::vector<HostFacts>& facts) {
+  std::vector<const HostFacts*> pointers;
+  pointers.reserve(facts.size());
+  for (const HostFacts& host : facts) pointers.push_back(&host);
+  return pointers;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,51 @@
+// A cluster that is in order, in memory: a spec with a valid address plan for
+// any product and size, and the facts that its hosts would report. Tests break
+// one thing of it; benchmarks and the simulated fleet use it as it is.
+#ifndef TESTS_SIM_FACTS_HEALTHY_FACTS_H_
+#define TESTS_SIM_FACTS_HEALTHY_FACTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "proto/facts.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// Servers that MakeSpec can give addresses to.
+inline constexpr int kMaxSpecServers = 100000;
+
+// A spec named "test" with hosts server0, server1, … at 172.16.0.1 and on, and
+// the address plan that the product asks for:
+// | subnet plan | addresses of server s |
+// |-------------|--------------------------------------------------------------|
+// | pairs       | up to 126 servers 192.168.(100+i%4).0/24 as the vendor's | |
+// | example spreads them; above, one /11 of 10.0.0.0/8 a rail    | | shared |
+// /24 subnets of 10.0.0.0/8 filled one after the other         | | per server
+// | a /27 of 10.0.0.0/8 for each                                 | | free | as
+// shared                                                    | The last usable
+// address of a subnet is the gateway and detect address of its devices. A
+// product without fixed ids gets devices 1 and 4. REQUIRES: a known product and
+// mode ("" for the default one), 0 <= servers <= kMaxSpecServers.
+ClusterSpec MakeSpec(absl::string_view product, absl::string_view mode,
+                     int servers);
+
+// What the host would report if everything were as the spec says: every fact
+// that a rule reads has a value. `simulation` says so.
+HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server);
+
+// The same for every server of the spec, in its order.
+std::vector<HostFacts> MakeHealthyFacts(const ClusterSpec& spec);
+
+// What stands for a host of which nothing is known.
+HostFacts MakeSilentHost(absl::string_view host, Missing::Reason reason,
+                         absl::string_view detail);
+
+// Pointers to all, as Judge takes them. `facts` must outlive them.
+std::vector<const HostFacts*> Pointers(const std::vector<HostFacts>& facts);
+
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_FACTS_HEALTHY_FACTS_H_

@@ -1,0 +1,57 @@
+#include "tests/sim/facts/healthy_facts.h"
+
+#include "config/rules/judge.h"
+#include "config/spec/product_profile.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+// Rules that are neither PASS nor SKIPPED, with what they say.
+std::string Complaints(const ClusterSpec& spec) {
+  const std::vector<HostFacts> facts = MakeHealthyFacts(spec);
+  std::string complaints;
+  for (const RuleResult& result : Judge(spec, Pointers(facts), {})) {
+    if (result.state() == PASS) continue;
+    if (result.state() == SKIPPED && !result.skip_reason().empty()) continue;
+    complaints += result.ShortDebugString() + "\n";
+  }
+  return complaints;
+}
+
+TEST(HealthyFactsTest, SatisfyEveryRuleOnEveryProduct) {
+  for (const ProductProfile& profile : AllProductProfiles()) {
+    for (const int servers : {1, 2, 8, 64}) {
+      EXPECT_EQ(Complaints(MakeSpec(profile.name, profile.mode, servers)), "")
+          << profile.name << " " << profile.mode << ", " << servers;
+    }
+  }
+}
+
+TEST(HealthyFactsTest, StayInOrderAtTheSizesOfTheRoutedProducts) {
+  EXPECT_EQ(Complaints(MakeSpec("atlas-training", "amp", 512)), "");
+  EXPECT_EQ(Complaints(MakeSpec("atlas-a2", "", 1024)), "");
+  EXPECT_EQ(Complaints(MakeSpec("atlas-a3", "", 1024)), "");
+}
+
+TEST(MakeSpecTest, GivesTheVendorsExampleToTwoTrainingServers) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "smp", 2);
+  EXPECT_EQ(spec.servers(0).devices(3).address(), "192.168.103.1");
+  EXPECT_EQ(spec.servers(0).devices(7).address(), "192.168.103.2");
+  EXPECT_EQ(spec.servers(1).devices(3).address(), "192.168.103.3");
+  EXPECT_EQ(spec.servers(1).devices(3).netmask(), "255.255.255.0");
+  EXPECT_EQ(spec.servers(1).devices(3).gateway(), "192.168.103.254");
+}
+
+TEST(MakeSpecTest, KeepsAddressesApartInTheLargestCluster) {
+  for (const char* mode : {"smp", "amp"}) {
+    const ClusterSpec spec = MakeSpec("atlas-training", mode, kMaxSpecServers);
+    ASSERT_EQ(spec.servers_size(), kMaxSpecServers);
+    EXPECT_NE(spec.servers(0).devices(0).address(),
+              spec.servers(kMaxSpecServers - 1).devices(0).address());
+    EXPECT_EQ(spec.servers(kMaxSpecServers - 1).devices_size(), 8);
+  }
+}
+
+}  // namespace
+}  // namespace clusterd
