@@ -1,0 +1,24 @@
+#include "config/identity/grpc_status.h"
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(GrpcStatusTest, KeepsCodeAndMessageBothWays) {
+  for (int code = 1; code <= 16; ++code) {
+    const absl::Status status(static_cast<absl::StatusCode>(code), "why");
+    EXPECT_EQ(ToAbslStatus(ToGrpcStatus(status)), status);
+  }
+  EXPECT_TRUE(ToGrpcStatus(absl::OkStatus()).ok());
+  EXPECT_TRUE(ToAbslStatus(grpc::Status::OK).ok());
+}
+
+TEST(GrpcStatusTest, MakesForeignCodesUnknown) {
+  EXPECT_EQ(
+      ToAbslStatus(grpc::Status(static_cast<grpc::StatusCode>(99), "x")).code(),
+      absl::StatusCode::kUnknown);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,62 @@
+// Mutual TLS for gRPC out of three PEM files. There is no other mode. Each side
+// requires a certificate of the cluster's CA from the other; a client also
+// requires that the other end is the controller of its cluster, by SPIFFE id
+// and not by host name, so no host's certificate passes for the controller.
+// Files that are renewed on disk are taken up within a refresh interval, by new
+// connections. TLS 1.2 or 1.3.
+#ifndef CONFIG_IDENTITY_TLS_CREDENTIALS_H_
+#define CONFIG_IDENTITY_TLS_CREDENTIALS_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "config/identity/certificate.h"
+#include "config/identity/spiffe_id.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/security/server_credentials.h"
+
+namespace clusterd {
+
+// Paths of PEM files.
+struct TlsFiles {
+  std::string ca;           // Certificates that may sign others; a bundle.
+  std::string certificate;  // Own certificate, then intermediates.
+  // Own private key: a regular file that only owner and group may read.
+  std::string key;
+};
+
+// How often the files are looked at for a renewal.
+inline constexpr unsigned kTlsRefreshSeconds = 60;
+
+// Reads and checks the three files. An error names the file: NotFound if it is
+// not there; PermissionDenied if it cannot be read, or if others may read the
+// key; InvalidArgument if it is no PEM, if key and certificate do not belong
+// together, or if the certificate has no SPIFFE id; FailedPrecondition if the
+// certificate is not valid now.
+absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files);
+
+// The identity that the certificate of `files` gives. Errors as ReadTlsFiles,
+// and PermissionDenied if it is of another cluster or of another kind.
+absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
+                                         const std::string& cluster,
+                                         IdentityKind kind);
+
+// Credentials for a server that every client must show a certificate to.
+// Errors as ReadTlsFiles.
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
+    const TlsFiles& files, unsigned refresh_seconds = kTlsRefreshSeconds);
+
+// Credentials for dialling spiffe://`cluster`/controller. Errors as
+// ReadTlsFiles; InvalidArgument also if `cluster` can be no cluster's name.
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>
+MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
+                       unsigned refresh_seconds = kTlsRefreshSeconds);
+
+// The same from memory, never renewed and not checked beforehand.
+std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
+    const TlsPem& pem, const std::string& cluster);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_IDENTITY_TLS_CREDENTIALS_H_
