@@ -1,0 +1,51 @@
+// Asks one Ascend 950 device what the observer asks a classic one, and fills
+// the same facts. Where the vendor's published texts do not say how an answer
+// looks, or it looks otherwise, the fact is missing with that reason: nothing
+// is guessed from the classic tool.
+//
+// The network address belongs to the device's bond device. -dev_info is asked
+// first: it names the bond and the ports.
+//   address, gateway, mtu, lldp   the bond; bond<id> if the table has none, as
+//                                 an interface without address is not in it
+//   link                          UP or DOWN if all ETH ports agree
+//   net_health, detect_address    the device
+//   tls                           the device, and only if wanted
+// A device with UB ports alone has none of the first five: they are then
+// missing as not supported.
+#ifndef DAEMON_HOST_ASCEND950_DIALECT_H_
+#define DAEMON_HOST_ASCEND950_DIALECT_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "daemon/host/hccn_tool.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+namespace ascend950 {
+
+// Runs the tool with these arguments and says what it brought, as HccnSession
+// does: one run at a time per device, "busy" repeated with a bound, classified
+// by run_verdict.h.
+using AskTool =
+    std::function<HccnAnswer(const std::vector<std::string>& arguments)>;
+
+// Waits; false if that would leave no time.
+using PauseTool = std::function<bool(absl::Duration)>;
+
+// Facts of device `device`, the id that -i takes: the tool's reference calls it
+// the logical id and equal to the NPU ID of `npu-smi info`. Net health "Detect
+// ip set" is asked again up to three times, a second apart. Unless `ask_tls`,
+// tls stays unset: the tool's source holds a function that writes tls_enable to
+// /etc/hccn.conf when the key is absent, as the classic query does, so -tls
+// counts as a query that changes the host.
+DeviceFacts ReadDevice(uint32_t device, const AskTool& ask,
+                       const PauseTool& pause, bool ask_tls);
+
+}  // namespace ascend950
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_ASCEND950_DIALECT_H_

@@ -1,0 +1,95 @@
+// The file operations that change a machine, one call for one effect, so that a
+// test can count them and stop between any two. Paths are absolute; an
+// implementation puts its root folder in front.
+#ifndef DAEMON_HOST_CHANGE_FILE_SYSTEM_H_
+#define DAEMON_HOST_CHANGE_FILE_SYSTEM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace clusterd {
+
+enum class FileType { kRegular, kDirectory, kSymlink, kOther };
+
+struct FileAttributes {
+  FileType type = FileType::kRegular;
+  uint32_t mode = 0600;  // Permission bits.
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint64_t inode = 0;
+  uint64_t size = 0;  // Bytes.
+};
+
+// One open file; closed, and its lock given back, by the destructor. Errors are
+// those of the system call, named after the path.
+class OpenFile {
+ public:
+  virtual ~OpenFile() = default;
+
+  // Everything from the start. OutOfRange if it is more than `max_bytes`.
+  virtual absl::StatusOr<std::string> ReadAll(size_t max_bytes) = 0;
+  virtual absl::StatusOr<FileAttributes> Attributes() = 0;
+
+  // One write(2) at `offset`: how many bytes it took, which may be fewer.
+  virtual absl::StatusOr<size_t> WriteAt(uint64_t offset,
+                                         absl::string_view bytes) = 0;
+  virtual absl::Status Truncate(uint64_t size) = 0;
+  virtual absl::Status SetMode(uint32_t mode) = 0;
+  virtual absl::Status SetOwner(uint32_t uid, uint32_t gid) = 0;
+  virtual absl::Status Sync() = 0;
+
+  // flock(LOCK_EX | LOCK_NB). False: somebody else holds it.
+  virtual absl::StatusOr<bool> TryLock() = 0;
+};
+
+enum class OpenMode {
+  kRead,
+  kReadWrite,  // Must exist; nothing is cut off.
+  kCreate,     // Must not exist, not even as a dangling link; mode 0600.
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  // NotFound, AlreadyExists (kCreate), PermissionDenied, and what else open(2)
+  // says. Follows links but for kCreate.
+  virtual absl::StatusOr<std::unique_ptr<OpenFile>> Open(
+      const std::string& path, OpenMode mode) = 0;
+  // Of the thing itself: a link is not followed. NotFound.
+  virtual absl::StatusOr<FileAttributes> Stat(const std::string& path) = 0;
+  // Names in a folder, sorted, without "." and "..". NotFound.
+  virtual absl::StatusOr<std::vector<std::string>> List(
+      const std::string& folder) = 0;
+
+  virtual absl::Status MakeDirectory(const std::string& path,
+                                     uint32_t mode) = 0;
+  virtual absl::Status Rename(const std::string& from,
+                              const std::string& to) = 0;
+  virtual absl::Status Remove(const std::string& path) = 0;
+  virtual absl::Status SyncDirectory(const std::string& folder) = 0;
+};
+
+// "/etc" for "/etc/hccn.conf"; "/" for "/x".
+std::string FolderOf(const std::string& path);
+
+// All of `bytes` at `offset`, however many writes that takes. DataLoss if a
+// write takes nothing.
+absl::Status WriteFully(OpenFile* file, uint64_t offset,
+                        absl::string_view bytes);
+
+// Opens, reads, closes.
+absl::StatusOr<std::string> ReadWholeFile(FileSystem* files,
+                                          const std::string& path,
+                                          size_t max_bytes);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_CHANGE_FILE_SYSTEM_H_

@@ -1,0 +1,267 @@
+#include "daemon/host/change/firewall_changer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "config/plan/allowed_ports.h"
+#include "daemon/host/change/atomic_file.h"
+#include "daemon/host/change/command_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr const char* kUfwFiles[] = {"/etc/ufw/ufw.conf", "/etc/ufw/user.rules",
+                                     "/etc/ufw/user6.rules"};
+constexpr char kZones[] = "/etc/firewalld/zones/";
+
+std::string Name(FirewallProgram program) {
+  return program == UFW ? "ufw" : "firewalld";
+}
+
+bool Known(const BoolFact& fact) {
+  return fact.state_case() == BoolFact::kValue;
+}
+
+bool IsZoneName(absl::string_view name) {
+  return !name.empty() && name.size() <= 64 &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return absl::ascii_isalnum(c) || c == '-' || c == '_';
+         });
+}
+
+std::string UfwPorts(const AllowedPort& port) {
+  return port.first_port() == port.last_port()
+             ? absl::StrCat(port.first_port())
+             : absl::StrCat(port.first_port(), ":", port.last_port());
+}
+
+}  // namespace
+
+std::string RichRule(const AllowedPort& port) {
+  const std::string ports =
+      port.first_port() == port.last_port()
+          ? absl::StrCat(port.first_port())
+          : absl::StrCat(port.first_port(), "-", port.last_port());
+  return absl::StrCat("rule family=\"ipv4\" source address=\"", port.source(),
+                      "\" port port=\"", ports, "\" protocol=\"",
+                      port.protocol(), "\" accept");
+}
+
+FirewallChanger::FirewallChanger(CommandRunner* runner, FileSystem* files,
+                                 HostReader* reader, FirewallPrograms programs)
+    : runner_(runner),
+      files_(files),
+      reader_(reader),
+      programs_(std::move(programs)) {}
+
+absl::StatusOr<CommandResult> FirewallChanger::Run(
+    std::vector<std::string> argv) {
+  Command command;
+  command.argv = std::move(argv);
+  command.deadline = programs_.deadline;
+  absl::StatusOr<CommandResult> result = runner_->Run(command);
+  said_ = CommandText(command, result);
+  return result;
+}
+
+absl::StatusOr<bool> FirewallChanger::HasRule(const std::string& rule,
+                                              bool permanent) {
+  std::vector<std::string> argv = {programs_.firewall_cmd};
+  if (permanent) argv.push_back("--permanent");
+  argv.push_back(absl::StrCat("--query-rich-rule=", rule));
+  const absl::StatusOr<CommandResult> result = Run(argv);
+  if (!result.ok()) return result.status();
+  const absl::string_view answer =
+      absl::StripAsciiWhitespace(result->standard_output);
+  if (answer == "yes") return true;
+  if (answer == "no") return false;
+  return absl::FailedPreconditionError(said_);
+}
+
+absl::Status FirewallChanger::SaveFirewalld(const FirewallOpenChange& open,
+                                            SavedFirewall* saved) {
+  if (open.ports().empty()) return absl::OkStatus();
+  const absl::StatusOr<CommandResult> zone =
+      Run({programs_.firewall_cmd, "--get-default-zone"});
+  if (!zone.ok()) return zone.status();
+  const absl::string_view name =
+      absl::StripAsciiWhitespace(zone->standard_output);
+  if (!IsZoneName(name)) return absl::FailedPreconditionError(said_);
+  // It keeps the text before its last write beside the file.
+  for (const absl::string_view suffix : {".xml", ".xml.old"}) {
+    absl::StatusOr<SavedFile> file =
+        SaveFile(files_, absl::StrCat(kZones, name, suffix));
+    if (!file.ok()) return file.status();
+    *saved->add_files() = *std::move(file);
+  }
+  for (const AllowedPort& port : open.ports()) {
+    const std::string rule = RichRule(port);
+    const absl::StatusOr<bool> running = HasRule(rule, false);
+    if (!running.ok()) return running.status();
+    const absl::StatusOr<bool> permanent = HasRule(rule, true);
+    if (!permanent.ok()) return permanent.status();
+    if (!*running) saved->add_added_running(rule);
+    if (!*permanent) saved->add_added_permanent(rule);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SavedFirewall> FirewallChanger::Save(
+    const FirewallOpenChange& open) {
+  const FirewallFacts facts = reader_->ReadFirewall(open.program());
+  if (!Known(facts.active()) || !Known(facts.enabled_at_boot())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Name(open.program()), ": its state cannot be told"));
+  }
+  SavedFirewall saved;
+  saved.set_program(open.program());
+  saved.set_active(facts.active().value());
+  saved.set_enabled(facts.enabled_at_boot().value());
+  if (open.program() == FIREWALLD) {
+    const absl::Status status = SaveFirewalld(open, &saved);
+    if (!status.ok()) return status;
+    return saved;
+  }
+  for (const char* const path : kUfwFiles) {
+    absl::StatusOr<SavedFile> file = SaveFile(files_, path);
+    if (!file.ok()) return file.status();
+    *saved.add_files() = *std::move(file);
+  }
+  return saved;
+}
+
+absl::Status FirewallChanger::Expect(FirewallProgram program, bool active,
+                                     bool enabled) {
+  const FirewallFacts facts = reader_->ReadFirewall(program);
+  const bool known = Known(facts.active()) && Known(facts.enabled_at_boot());
+  if (known && facts.active().value() == active &&
+      facts.enabled_at_boot().value() == enabled) {
+    return absl::OkStatus();
+  }
+  const std::string is =
+      !known ? "in a state that cannot be told"
+             : absl::StrCat(facts.active().value() ? "active" : "stopped",
+                            facts.enabled_at_boot().value()
+                                ? ", starts at boot"
+                                : ", does not start at boot");
+  return absl::FailedPreconditionError(absl::StrCat(
+      Name(program), ": is ", is, ", expected ", active ? "active" : "stopped",
+      enabled ? ", starts at boot" : ", does not start at boot",
+      said_.empty() ? "" : "; last was ", said_));
+}
+
+absl::Status FirewallChanger::Disable(const MutationToken&,
+                                      FirewallProgram program) {
+  said_.clear();
+  // What they answer is in said_; whether it is so is read from the machine.
+  if (program == UFW) {
+    (void)Run({programs_.ufw, "disable"});
+  } else {
+    (void)Run({programs_.systemctl, "disable", "firewalld"});
+    (void)Run({programs_.systemctl, "stop", "firewalld"});
+  }
+  return Expect(program, false, false);
+}
+
+absl::Status FirewallChanger::Open(const MutationToken&,
+                                   const FirewallOpenChange& change,
+                                   const SavedFirewall& saved) {
+  said_.clear();
+  if (change.program() == UFW) {
+    for (const AllowedPort& port : change.ports()) {
+      (void)Run({programs_.ufw, "allow", "proto", port.protocol(), "from",
+                 port.source(), "to", "any", "port", UfwPorts(port)});
+    }
+  } else {
+    for (const std::string& rule : saved.added_permanent()) {
+      (void)Run({programs_.firewall_cmd, "--permanent",
+                 absl::StrCat("--add-rich-rule=", rule)});
+    }
+    for (const std::string& rule : saved.added_running()) {
+      (void)Run(
+          {programs_.firewall_cmd, absl::StrCat("--add-rich-rule=", rule)});
+    }
+    for (const AllowedPort& port : change.ports()) {
+      const absl::StatusOr<bool> kept = HasRule(RichRule(port), true);
+      if (!kept.ok()) return kept.status();
+      if (!*kept) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("firewalld: rule is not permanent after adding it: ",
+                         RichRule(port)));
+      }
+    }
+  }
+  const FirewallFacts facts = reader_->ReadFirewall(change.program());
+  const AllowedPorts allowed(facts.allowed().value());
+  for (const AllowedPort& port : change.ports()) {
+    if (allowed.Contains(port)) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        Name(change.program()), ": does not let in ", UfwPorts(port), "/",
+        port.protocol(), " from ", port.source(), "; last was ", said_));
+  }
+  return Expect(change.program(), saved.active(), saved.enabled());
+}
+
+absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
+                                         const SavedFirewall& saved) {
+  const FirewallFacts facts = reader_->ReadFirewall(UFW);
+  const bool active = facts.active().value();
+  if (saved.active() && !active) {
+    (void)Run({programs_.ufw, "--force", "enable"});
+  } else if (!saved.active() && active) {
+    (void)Run({programs_.ufw, "disable"});
+  }
+  for (const SavedFile& file : saved.files()) {
+    const absl::Status status = RestoreFile(token, files_, file);
+    if (!status.ok()) return status;
+  }
+  // Unconditional: a crash may have come between the files and the reload.
+  if (saved.active()) (void)Run({programs_.ufw, "reload"});
+  return absl::OkStatus();
+}
+
+absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
+                                               const SavedFirewall& saved) {
+  const FirewallFacts facts = reader_->ReadFirewall(FIREWALLD);
+  if (facts.enabled_at_boot().value() != saved.enabled()) {
+    (void)Run({programs_.systemctl, saved.enabled() ? "enable" : "disable",
+               "firewalld"});
+  }
+  if (facts.active().value() != saved.active()) {
+    (void)Run(
+        {programs_.systemctl, saved.active() ? "start" : "stop", "firewalld"});
+  }
+  for (const bool permanent : {false, true}) {
+    const auto& rules =
+        permanent ? saved.added_permanent() : saved.added_running();
+    for (const std::string& rule : rules) {
+      const absl::StatusOr<bool> there = HasRule(rule, permanent);
+      if (!there.ok()) return there.status();
+      if (!*there) continue;
+      std::vector<std::string> argv = {programs_.firewall_cmd};
+      if (permanent) argv.push_back("--permanent");
+      argv.push_back(absl::StrCat("--remove-rich-rule=", rule));
+      (void)Run(argv);
+    }
+  }
+  for (const SavedFile& file : saved.files()) {
+    const absl::Status status = RestoreFile(token, files_, file);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FirewallChanger::Restore(const MutationToken& token,
+                                      const SavedFirewall& saved) {
+  said_.clear();
+  const absl::Status status = saved.program() == UFW
+                                  ? RestoreUfw(token, saved)
+                                  : RestoreFirewalld(token, saved);
+  if (!status.ok()) return status;
+  return Expect(saved.program(), saved.active(), saved.enabled());
+}
+
+}  // namespace clusterd

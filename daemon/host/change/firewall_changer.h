@@ -1,0 +1,85 @@
+// Stops firewalls, opens ports in them, and takes both back.
+//   ufw        `ufw disable`, `ufw --force enable`, `ufw reload`,
+//              `ufw allow proto tcp from 10.0.0.0/24 to any port 60000:60015`
+//   firewalld  `systemctl stop|disable|enable|start firewalld`,
+//              `firewall-cmd [--permanent] --add-rich-rule=RULE`
+// The state comes from HostReader after every command, never from a status:
+// `ufw status` exits 0 active or not, and systemd's word about ufw is not the
+// firewall's state (seen with ufw 0.36 and firewalld 1.3).
+#ifndef DAEMON_HOST_CHANGE_FIREWALL_CHANGER_H_
+#define DAEMON_HOST_CHANGE_FIREWALL_CHANGER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "daemon/host/change/file_system.h"
+#include "daemon/host/change/host_reader.h"
+#include "daemon/host/change/mutation_token.h"
+#include "daemon/host/command_runner.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+struct FirewallPrograms {
+  std::string ufw = "/usr/sbin/ufw";
+  std::string firewall_cmd = "/usr/bin/firewall-cmd";
+  std::string systemctl = "/usr/bin/systemctl";
+  absl::Duration deadline = absl::Seconds(30);  // For one command.
+};
+
+class FirewallChanger {
+ public:
+  // All must outlive it.
+  FirewallChanger(CommandRunner* runner, FileSystem* files, HostReader* reader,
+                  FirewallPrograms programs);
+
+  // What Restore needs to take `open` (or, with no ports in it, a Disable)
+  // back: state, start at boot, configuration files, and which rules are not
+  // there yet. Changes nothing. FailedPrecondition, with the reason, if any of
+  // that cannot be told.
+  absl::StatusOr<SavedFirewall> Save(const FirewallOpenChange& open);
+
+  // Stops it and keeps it from starting at boot. FailedPrecondition, with what
+  // the program said, if it is then still active or enabled.
+  absl::Status Disable(const MutationToken& token, FirewallProgram program);
+
+  // Adds the rules that `saved` says are not there, running and permanently.
+  // FailedPrecondition if it then does not let in all of `change`.
+  absl::Status Open(const MutationToken& token,
+                    const FirewallOpenChange& change,
+                    const SavedFirewall& saved);
+
+  // Makes state, start at boot, rules and files what they were. Does nothing
+  // that is done already. FailedPrecondition if it is then not so.
+  absl::Status Restore(const MutationToken& token, const SavedFirewall& saved);
+
+ private:
+  // Runs and keeps what was said for the next error.
+  absl::StatusOr<CommandResult> Run(std::vector<std::string> argv);
+  absl::StatusOr<bool> HasRule(const std::string& rule, bool permanent);
+  absl::Status SaveFirewalld(const FirewallOpenChange& open,
+                             SavedFirewall* saved);
+  absl::Status RestoreUfw(const MutationToken& token,
+                          const SavedFirewall& saved);
+  absl::Status RestoreFirewalld(const MutationToken& token,
+                                const SavedFirewall& saved);
+  // Compares with the machine.
+  absl::Status Expect(FirewallProgram program, bool active, bool enabled);
+
+  CommandRunner* const runner_;
+  FileSystem* const files_;
+  HostReader* const reader_;
+  const FirewallPrograms programs_;
+  std::string said_;
+};
+
+// `rule family="ipv4" source address="10.0.0.0/24" port port="60000-60015"
+// protocol="tcp" accept`
+std::string RichRule(const AllowedPort& port);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_CHANGE_FIREWALL_CHANGER_H_

@@ -1,0 +1,74 @@
+// Runs the commands of hccn_tool that set something, classic command line:
+//   hccn_tool -i 3 -ip -s address 10.20.0.17 netmask 255.255.255.0
+//   hccn_tool -i 3 -gateway -s gateway 10.20.0.1
+//   hccn_tool -i 3 -netdetect -s address 10.20.0.1
+//   hccn_tool -i 3 -tls -s enable 0
+//   hccn_tool -i 3 -route -a address D netmask M gateway G
+// What the tool says is never taken for what it did: a failed command can have
+// acted, and a success can have lost a key of hccn.conf (seen when the tool was
+// run; hccn_tool source, hicann/driver ef377e95). So nothing here reports
+// success; the caller reads device and file back after every call.
+#ifndef DAEMON_HOST_CHANGE_HCCN_SETTER_H_
+#define DAEMON_HOST_CHANGE_HCCN_SETTER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "daemon/host/change/mutation_token.h"
+#include "daemon/host/clock.h"
+#include "daemon/host/command_runner.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// One run, for the text of an error: "`hccn_tool -i 3 -ip -s …`: status 1:
+// Command execute failed!". Vendor text without control characters, cut.
+struct ToolAnswer {
+  std::string text;
+  // It could not be killed at its deadline and may still act.
+  bool left_running = false;
+};
+
+class HccnSetter {
+ public:
+  // `tool` is the absolute path of the tool on this host, never one from a
+  // plan. `deadline` is for one command. A "busy" answer is retried 5 times,
+  // 0.5 s apart. `runner` and `clock` must outlive it.
+  HccnSetter(CommandRunner* runner, Clock* clock, std::string tool,
+             absl::Duration deadline);
+
+  ToolAnswer SetAddress(const MutationToken& token, uint32_t device,
+                        const Ipv4Setting& setting);
+  ToolAnswer SetGateway(const MutationToken& token, uint32_t device,
+                        const std::string& gateway);
+  // "0.0.0.0" is accepted and means none.
+  ToolAnswer SetDetectAddress(const MutationToken& token, uint32_t device,
+                              const std::string& address);
+  ToolAnswer SetTls(const MutationToken& token, uint32_t device, bool enabled);
+
+  // Adds a live route from its line of hccn.conf: a route_address_… entry with
+  // the value gateway_G, or ip_route with the value
+  // "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100". False: the entry has
+  // another form, and nothing was run.
+  bool AddRoute(const MutationToken& token, const HccnConf::Entry& entry,
+                ToolAnswer* answer);
+  // Whether the device has the route of a route_address_… entry, from
+  // `-route -g`. False also if that cannot be told.
+  bool HasRoute(const HccnConf::Entry& entry);
+
+ private:
+  ToolAnswer Run(uint32_t device, const std::vector<std::string>& words,
+                 std::string* standard_output);
+
+  CommandRunner* const runner_;
+  Clock* const clock_;
+  const std::string tool_;
+  const absl::Duration deadline_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_CHANGE_HCCN_SETTER_H_

@@ -1,0 +1,64 @@
+// Edits /etc/hccn.conf the way the vendor's tool does: the same inode, under
+// flock(LOCK_EX). A file that is renamed over while the tool waits for its lock
+// makes the tool report success and lose the key (hccn_tool source,
+// hicann/driver ef377e95, cfg.c; seen when the tool was run).
+// A crash between the writes leaves a mixture: the caller keeps the old text in
+// a synced journal first.
+#ifndef DAEMON_HOST_CHANGE_IN_PLACE_FILE_H_
+#define DAEMON_HOST_CHANGE_IN_PLACE_FILE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "daemon/host/change/file_system.h"
+#include "daemon/host/change/mutation_token.h"
+#include "daemon/host/clock.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+class InPlaceFile {
+ public:
+  // `files` and `clock` must outlive it. `lock_wait`: how long to wait for who
+  // holds the lock; a held lock, even a shared one, blocks writers for ever.
+  InPlaceFile(FileSystem* files, Clock* clock, std::string path,
+              absl::Duration lock_wait);
+
+  const std::string& path() const { return path_; }
+
+  absl::StatusOr<std::string> Read() const;
+  // Content, owner and mode. NotFound; FailedPrecondition if it is no file.
+  absl::StatusOr<SavedFile> Save() const;
+
+  // Reads under the lock, calls `edit`, and writes its answer into the same
+  // inode, synced; writes nothing if the answer is the same text. The error of
+  // `edit` as it is; NotFound; DeadlineExceeded if the lock was not to be had.
+  // Must not be called while the tool runs on behalf of this process: it would
+  // wait for us.
+  absl::Status Edit(
+      const MutationToken& token,
+      const std::function<absl::StatusOr<std::string>(absl::string_view)>&
+          edit);
+
+  // Makes it what it was, owner and mode too. A file that has vanished is
+  // created again. Does nothing that is done already.
+  absl::Status Restore(const MutationToken& token, const SavedFile& saved);
+
+ private:
+  // The file under `path_` with its lock held.
+  absl::StatusOr<std::unique_ptr<OpenFile>> OpenLocked();
+
+  FileSystem* const files_;
+  Clock* const clock_;
+  const std::string path_;
+  const absl::Duration lock_wait_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_CHANGE_IN_PLACE_FILE_H_

@@ -1,0 +1,71 @@
+#include "daemon/host/change/sysctl_writer.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "config/plan/sysctl_file.h"
+#include "config/spec/port_set.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxValueBytes = 1 << 20;  // 65536 ports written singly.
+
+absl::Status CheckKey(absl::string_view key) {
+  if (IsOurSysctlKey(key)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "kernel parameter \"", key, "\" is not one that clusterd sets"));
+}
+
+}  // namespace
+
+bool SameSysctlValue(absl::string_view key, absl::string_view a,
+                     absl::string_view b) {
+  a = absl::StripAsciiWhitespace(a);
+  b = absl::StripAsciiWhitespace(b);
+  if (a == b) return true;
+  if (key != kReservedPortsKey) return false;
+  const absl::StatusOr<PortSet> first = PortSet::Parse(a);
+  const absl::StatusOr<PortSet> second = PortSet::Parse(b);
+  return first.ok() && second.ok() && *first == *second;
+}
+
+SysctlWriter::SysctlWriter(FileSystem* files, std::string folder)
+    : files_(files), folder_(std::move(folder)) {}
+
+std::string SysctlWriter::PathOf(absl::string_view key) const {
+  return absl::StrCat(folder_, "/", absl::StrReplaceAll(key, {{".", "/"}}));
+}
+
+absl::StatusOr<std::string> SysctlWriter::Read(absl::string_view key) const {
+  const absl::Status ours = CheckKey(key);
+  if (!ours.ok()) return ours;
+  absl::StatusOr<std::string> text =
+      ReadWholeFile(files_, PathOf(key), kMaxValueBytes);
+  if (!text.ok()) return text.status();
+  return std::string(absl::StripAsciiWhitespace(*text));
+}
+
+absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
+                                 absl::string_view value) {
+  const absl::Status ours = CheckKey(key);
+  if (!ours.ok()) return ours;
+  absl::Status written;
+  {
+    absl::StatusOr<std::unique_ptr<OpenFile>> file =
+        files_->Open(PathOf(key), OpenMode::kReadWrite);
+    if (!file.ok()) return file.status();
+    written = WriteFully(file->get(), 0, absl::StrCat(value, "\n"));
+  }
+  const absl::StatusOr<std::string> now = Read(key);
+  if (!now.ok()) return now.status();
+  if (SameSysctlValue(key, *now, value)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      key, ": is \"", *now, "\" after writing \"", value, "\"",
+      written.ok() ? "" : absl::StrCat(" (", written.message(), ")")));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,52 @@
+// Running kernel parameters, written to /proc/sys directly and read back.
+// Traps of the kernel that `sysctl -w` falls into (seen on Linux 6.18):
+// net.ipv4.ip_local_reserved_ports takes about one page for each write and
+// says how much it took; more on the same descriptor adds to the set. A write
+// of no bytes changes nothing, so an empty list is written as a newline. Every
+// write replaces the whole set. 060000 is read as octal.
+#ifndef DAEMON_HOST_CHANGE_SYSCTL_WRITER_H_
+#define DAEMON_HOST_CHANGE_SYSCTL_WRITER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "daemon/host/change/file_system.h"
+#include "daemon/host/change/mutation_token.h"
+
+namespace clusterd {
+
+// Whether two texts of one parameter mean the same: ports as sets, all else as
+// text without the white space around it.
+bool SameSysctlValue(absl::string_view key, absl::string_view a,
+                     absl::string_view b);
+
+class SysctlWriter {
+ public:
+  // `folder` is "/proc/sys", or that of another network namespace.
+  // `files` must outlive it.
+  SysctlWriter(FileSystem* files, std::string folder);
+
+  // As the kernel prints it, without the newline. NotFound: the kernel has no
+  // such parameter in this namespace. InvalidArgument: not one of ours
+  // (config/plan/sysctl_file.h).
+  absl::StatusOr<std::string> Read(absl::string_view key) const;
+
+  // `value` in the kernel's own spelling. Reads back whatever the write said:
+  // FailedPrecondition, with both values, if the parameter is then not
+  // `value`. NotFound and InvalidArgument as Read; a read-only /proc/sys is
+  // the error of the write.
+  absl::Status Write(const MutationToken& token, absl::string_view key,
+                     absl::string_view value);
+
+ private:
+  std::string PathOf(absl::string_view key) const;
+
+  FileSystem* const files_;
+  const std::string folder_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_CHANGE_SYSCTL_WRITER_H_

@@ -1,0 +1,23 @@
+// Everything about one device that hccn_tool and hccn.conf can tell, in one
+// chain of queries.
+#ifndef DAEMON_HOST_DEVICE_OBSERVER_H_
+#define DAEMON_HOST_DEVICE_OBSERVER_H_
+
+#include <cstdint>
+
+#include "daemon/host/hccn_tool.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// Asks for address, gateway, detect address, net health, link, LLDP neighbour
+// and MTU. "Detect ip set" is asked again up to three times, a second apart:
+// the result is pending. The TLS switch comes from tls_enable_<id> in `conf`;
+// without that key `-tls -g` would write it, so it runs only if
+// `allow_tls_query`.
+DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
+                          bool allow_tls_query, HccnSession* session);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_DEVICE_OBSERVER_H_

@@ -1,0 +1,24 @@
+// The state of the two host firewalls: absent, stopped, active, started at
+// boot, and what they let in.
+#ifndef DAEMON_HOST_FIREWALL_OBSERVER_H_
+#define DAEMON_HOST_FIREWALL_OBSERVER_H_
+
+#include "daemon/host/command_runner.h"
+#include "daemon/host/host_observer.h"
+#include "daemon/host/time_budget.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// From /usr/sbin/ufw, `ufw status verbose` and /etc/ufw/ufw.conf. What systemd
+// says about ufw is not its state: its unit is "active" either way.
+FirewallFacts ReadUfw(const HostPaths& paths, CommandRunner* runner,
+                      const TimeBudget& budget);
+
+// From /usr/bin/firewall-cmd and systemd's links to firewalld.service.
+FirewallFacts ReadFirewalld(const HostPaths& paths, CommandRunner* runner,
+                            const TimeBudget& budget);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_FIREWALL_OBSERVER_H_

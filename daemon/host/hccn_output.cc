@@ -1,0 +1,40 @@
+#include "daemon/host/hccn_output.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "daemon/host/quoted_text.h"
+
+namespace clusterd {
+
+std::vector<absl::string_view> HccnDataLines(absl::string_view output) {
+  std::vector<absl::string_view> lines;
+  for (absl::string_view line : absl::StrSplit(output, '\n')) {
+    line = absl::StripTrailingAsciiWhitespace(line);
+    if (line.empty() || absl::StartsWith(line, "[WARNING] ") ||
+        absl::StartsWith(line, "[Warning] ") ||
+        line == "Cmd executed successfully!") {
+      continue;
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+absl::StatusOr<absl::string_view> OnlyHccnDataLine(absl::string_view output) {
+  const std::vector<absl::string_view> lines = HccnDataLines(output);
+  if (lines.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no answer in ", QuotedText(output)));
+  }
+  if (lines.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unexpected line ", QuotedText(lines[1]), " after ",
+                     QuotedText(lines[0])));
+  }
+  return lines[0];
+}
+
+}  // namespace clusterd

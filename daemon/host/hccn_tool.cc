@@ -1,0 +1,175 @@
+#include "daemon/host/hccn_tool.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "daemon/host/file_reader.h"
+#include "daemon/host/info_files.h"
+#include "daemon/host/missing.h"
+#include "daemon/host/program_path.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kInstallInfo = "/etc/ascend_install.info";
+// Waits of 0.2, 0.4, 0.8 and 1.6 s lie between them.
+constexpr int kMaxAttempts = 5;
+constexpr absl::Duration kFirstBusyPause = absl::Milliseconds(200);
+
+Missing::Reason ReasonFor(HccnFailure failure) {
+  switch (failure) {
+    case HccnFailure::kBusy:
+      return Missing::BUSY;
+    case HccnFailure::kNotPermitted:
+      return Missing::NOT_PERMITTED;
+    case HccnFailure::kNotSupported:
+      return Missing::NOT_SUPPORTED;
+    default:
+      return Missing::TOOL_FAILED;
+  }
+}
+
+// "None is set" answers the question for it, and no other.
+bool IsAnswer(HccnFailure failure, absl::string_view query) {
+  return failure == HccnFailure::kNone ||
+         (failure == HccnFailure::kNoAddress && query == "-ip") ||
+         (failure == HccnFailure::kNoGateway && query == "-gateway");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> LocateHccnTool(const HostPaths& paths) {
+  const FileReader files(paths.root);
+  const absl::StatusOr<FileText> info = files.Read(kInstallInfo);
+  absl::StatusOr<std::string> prefix = std::string(kDefaultInstallPath);
+  if (info.ok()) prefix = ParseInstallPath(info->text);
+  if (!prefix.ok()) return prefix.status();
+  const std::string path = absl::StrCat(*prefix, "/driver/tools/hccn_tool");
+  const absl::string_view candidates[] = {path};
+  return FindProgram(paths.root, candidates);
+}
+
+HccnSession::HccnSession(absl::StatusOr<std::string> tool,
+                         NpuToolFacts::Generation generation, uint32_t device,
+                         CommandRunner* runner, Clock* clock,
+                         const TimeBudget* budget, DeviceTurns* turns)
+    : tool_(std::move(tool)),
+      generation_(generation),
+      device_(device),
+      runner_(runner),
+      clock_(clock),
+      budget_(budget),
+      turns_(turns) {
+  if (!tool_.ok()) {
+    Stop(MissingFor(tool_.status()));
+    return;
+  }
+  absl::StatusOr<DeviceTurns::Turn> turn =
+      turns_->Take(device_, budget_->Left());
+  if (turn.ok()) {
+    turn_.emplace(*std::move(turn));
+  } else if (absl::IsDeadlineExceeded(turn.status())) {
+    Stop(MakeMissing(Missing::TIMED_OUT,
+                     absl::StrCat(turn.status().message(), " for ",
+                                  budget_->HostDeadline())));
+  } else {
+    Stop(MakeMissing(Missing::NOT_QUERIED, turn.status().message()));
+  }
+}
+
+HccnAnswer HccnSession::Ask(absl::string_view query) {
+  absl::Duration pause = kFirstBusyPause;
+  HccnAnswer answer = AskOnce(query);
+  int attempts = 1;
+  while (answer.failure == HccnFailure::kBusy && attempts < kMaxAttempts &&
+         Pause(pause)) {
+    pause *= 2;
+    ++attempts;
+    answer = AskOnce(query);
+  }
+  if (answer.failure == HccnFailure::kBusy) {
+    answer.missing->set_detail(
+        absl::StrCat(answer.missing->detail(), ", asked ", attempts,
+                     attempts == 1 ? " time" : " times"));
+  }
+  return answer;
+}
+
+bool HccnSession::Pause(absl::Duration duration) {
+  if (stopped_.has_value() || budget_->Left() <= duration) return false;
+  clock_->SleepFor(duration);
+  return true;
+}
+
+std::vector<std::string> HccnSession::Arguments(absl::string_view query) const {
+  const std::string id = absl::StrCat(device_);
+  if (generation_ == NpuToolFacts::ASCEND_950) {
+    return {"-g", std::string(query), "-i", id};
+  }
+  return {"-i", id, std::string(query), "-g"};
+}
+
+HccnAnswer HccnSession::AskOnce(absl::string_view query) {
+  HccnAnswer answer;
+  const std::vector<std::string> arguments = Arguments(query);
+  answer.command =
+      absl::StrCat("`hccn_tool ", absl::StrJoin(arguments, " "), "`");
+  if (!stopped_.has_value() && budget_->IsSpent()) {
+    Stop(MakeMissing(Missing::TIMED_OUT,
+                     absl::StrCat(answer.command, ": not asked within ",
+                                  budget_->HostDeadline())));
+  }
+  if (stopped_.has_value()) {
+    answer.missing = stopped_;
+    return answer;
+  }
+  Command command;
+  command.argv = {*tool_};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  command.deadline = budget_->ForCommand();
+  const absl::StatusOr<CommandResult> result = runner_->Run(command);
+  if (!result.ok()) {
+    Stop(MissingFor(result.status()));
+    answer.missing = stopped_;
+    return answer;
+  }
+  if (result->timed_out) {
+    TakeSilence(*result, &answer);
+    return answer;
+  }
+  const HccnVerdict verdict = ClassifyHccnRun(*result);
+  answer.failure = verdict.failure;
+  answer.exit_status = result->exit_status;
+  answer.output = result->standard_output;
+  if (!IsAnswer(verdict.failure, query)) {
+    answer.missing =
+        MakeMissing(ReasonFor(verdict.failure),
+                    absl::StrCat(answer.command, ": ", verdict.text));
+  } else if (result->output_cut) {
+    answer.missing = MakeMissing(
+        Missing::UNREADABLE, absl::StrCat(answer.command, ": over ",
+                                          kMaxStreamBytes, " bytes of output"));
+  }
+  if (verdict.failure == HccnFailure::kWrongCommandLine &&
+      generation_ == NpuToolFacts::ASCEND_950 &&
+      absl::StartsWith(verdict.text, "Get invalid major cmd type.")) {
+    is_classic_tool_ = true;
+  }
+  return answer;
+}
+
+void HccnSession::TakeSilence(const CommandResult& result, HccnAnswer* answer) {
+  std::string detail = absl::StrCat(answer->command, ": no answer in ",
+                                    budget_->CutBy(result.elapsed));
+  if (result.left_running) {
+    turns_->LeaveBehind(device_, result.pid);
+    absl::StrAppend(&detail, "; process ", result.pid,
+                    " cannot be killed and was left behind");
+  }
+  answer->missing = MakeMissing(Missing::TIMED_OUT, detail);
+  Stop(MakeMissing(Missing::NOT_QUERIED,
+                   absl::StrCat("not asked, because device ", device_,
+                                " did not answer before: ", answer->command)));
+}
+
+}  // namespace clusterd

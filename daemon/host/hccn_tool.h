@@ -1,0 +1,86 @@
+// Asks the vendor's hccn_tool about one device: where it is, how it is called,
+// one call at a time, "busy" again with a bound, and nothing more after the
+// device did not answer in time. What the answers mean is for the parsers.
+#ifndef DAEMON_HOST_HCCN_TOOL_H_
+#define DAEMON_HOST_HCCN_TOOL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "daemon/host/clock.h"
+#include "daemon/host/command_runner.h"
+#include "daemon/host/device_turns.h"
+#include "daemon/host/hccn_error.h"
+#include "daemon/host/host_observer.h"
+#include "daemon/host/time_budget.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// Root and path of the tool: driver/tools/hccn_tool below the install path in
+// /etc/ascend_install.info, /usr/local/Ascend unless that file names another.
+// NotFound; PermissionDenied, also if others than root could have changed the
+// tool (program_path.h); InvalidArgument if the install path is malformed.
+absl::StatusOr<std::string> LocateHccnTool(const HostPaths& paths);
+
+// What one query brought.
+struct HccnAnswer {
+  // Set: no answer, and why. Not set for kNoAddress and kNoGateway, which are
+  // answers.
+  std::optional<Missing> missing;
+  HccnFailure failure = HccnFailure::kNone;
+  int exit_status = 0;
+  std::string output;   // Standard output, also of a failure.
+  std::string command;  // "`hccn_tool -i 3 -ip -g`", for messages.
+};
+
+// The queries of one observation to one device. Has the device's turn for as
+// long as it lives. For one thread.
+class HccnSession {
+ public:
+  // `tool`: what LocateHccnTool returned, or why there is none; then, and when
+  // the turn does not come in time, every Ask says so and runs nothing. All
+  // pointers must outlive this object.
+  HccnSession(absl::StatusOr<std::string> tool,
+              NpuToolFacts::Generation generation, uint32_t device,
+              CommandRunner* runner, Clock* clock, const TimeBudget* budget,
+              DeviceTurns* turns);
+  HccnSession(const HccnSession&) = delete;
+  HccnSession& operator=(const HccnSession&) = delete;
+
+  // `query`: "-ip", "-link", …; the words for getting it are added.
+  HccnAnswer Ask(absl::string_view query);
+
+  // False, without waiting, if that would leave nothing of the host's time.
+  bool Pause(absl::Duration duration);
+
+  // The tool did not know this generation's command line but the classic one.
+  bool is_classic_tool() const { return is_classic_tool_; }
+
+ private:
+  std::vector<std::string> Arguments(absl::string_view query) const;
+  HccnAnswer AskOnce(absl::string_view query);
+  // Nothing more is asked in this session, for this reason.
+  void Stop(Missing reason) { stopped_ = std::move(reason); }
+  void TakeSilence(const CommandResult& result, HccnAnswer* answer);
+
+  const absl::StatusOr<std::string> tool_;
+  const NpuToolFacts::Generation generation_;
+  const uint32_t device_;
+  CommandRunner* const runner_;
+  Clock* const clock_;
+  const TimeBudget* const budget_;
+  DeviceTurns* const turns_;
+  std::optional<DeviceTurns::Turn> turn_;
+  std::optional<Missing> stopped_;
+  bool is_classic_tool_ = false;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_HCCN_TOOL_H_

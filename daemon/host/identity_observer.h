@@ -1,0 +1,31 @@
+// Who this machine is and what is installed on it, from files.
+#ifndef DAEMON_HOST_IDENTITY_OBSERVER_H_
+#define DAEMON_HOST_IDENTITY_OBSERVER_H_
+
+#include <string>
+
+#include "daemon/host/file_reader.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// Names from /proc/sys/kernel, /etc/machine-id and /etc/os-release, the
+// architecture from uname, the NPU series from the PCI ids under
+// /sys/bus/pci/devices.
+IdentityFacts ReadIdentity(const FileReader& files);
+
+// Driver and firmware from their version.info below the driver's install path.
+// No public source names a file with the version of CANN, which a host may have
+// several of: that one is NOT_QUERIED.
+VersionFacts ReadVersions(const FileReader& files);
+
+// /etc/hccn.conf. ABSENT; NOT_PERMITTED; UNREADABLE for a directory or a file
+// that is not the tool's.
+HccnConfFact ReadHccnConf(const FileReader& files);
+
+// The first line of /etc/clusterd/simulation; "" on a real host.
+std::string ReadSimulation(const FileReader& files);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_IDENTITY_OBSERVER_H_

@@ -1,0 +1,36 @@
+// Tells whether a run of npu-smi failed, and how, from what it said. Texts of
+// the published source (hicann/driver ef377e95, dev_prod/user/npucli):
+//   There is no NPU card on this server.          NotFound
+//   Invalid card id.                              NotFound
+//   This device does not support querying hccs.   Unimplemented
+//   Error parameter of -i                         InvalidArgument
+//   Usage: npu-smi info <watch|proc|…> …          InvalidArgument
+#ifndef DAEMON_HOST_NPU_SMI_NPU_SMI_ERROR_H_
+#define DAEMON_HOST_NPU_SMI_NPU_SMI_ERROR_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "daemon/host/command_runner.h"
+
+namespace clusterd {
+
+// Ok if the run brought data. The message quotes what the tool said. A status
+// other than 0, or a signal, without a known text: Unavailable. A known text
+// counts whatever the status is, on either stream, if it begins a line.
+// REQUIRES: the program ended by itself or by a signal, not at a deadline.
+absl::Status NpuSmiFailure(const CommandResult& result);
+
+// The lines of `output` that carry data, without blanks at their end. Left out:
+// empty lines, and "[WARNING]…", which the tool prints first while
+// /etc/ascend_install.info lacks Driver_Install_Status=complete. Views into
+// `output`.
+std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output);
+
+// Whether the tool printed that warning.
+bool HasNpuSmiInstallWarning(absl::string_view output);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_NPU_SMI_NPU_SMI_ERROR_H_

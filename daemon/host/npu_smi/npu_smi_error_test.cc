@@ -1,0 +1,80 @@
+#include "daemon/host/npu_smi/npu_smi_error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kWarning[] =
+    "[WARNING]The driver package may not be completely installed, which may "
+    "cause function abnormal. Please reinstall it.\n";
+
+CommandResult Result(int status, const std::string& standard_output,
+                     const std::string& standard_error = "") {
+  CommandResult result;
+  result.exit_status = status;
+  result.standard_output = standard_output;
+  result.standard_error = standard_error;
+  return result;
+}
+
+TEST(NpuSmiFailureTest, KnowsEveryPublishedTextOnEitherStream) {
+  const struct {
+    const char* text;
+    absl::StatusCode code;
+  } kCases[] = {
+      {"There is no NPU card on this server.", absl::StatusCode::kNotFound},
+      {"Invalid card id.", absl::StatusCode::kNotFound},
+      {"This device does not support querying hccs.",
+       absl::StatusCode::kUnimplemented},
+      {"Error parameter of -i", absl::StatusCode::kInvalidArgument},
+      {"Usage: npu-smi info <watch|proc|-h|-m|-l|-t type> [Options...]",
+       absl::StatusCode::kInvalidArgument},
+  };
+  for (const auto& test_case : kCases) {
+    const std::string line = std::string(test_case.text) + "\n";
+    for (const CommandResult& result :
+         {Result(1, line), Result(1, "", line), Result(0, line),
+          Result(1, kWarning + line)}) {
+      const absl::Status status = NpuSmiFailure(result);
+      EXPECT_EQ(status.code(), test_case.code) << test_case.text;
+      EXPECT_THAT(std::string(status.message()), HasSubstr(test_case.text));
+    }
+  }
+}
+
+TEST(NpuSmiFailureTest, QuotesAFailureItDoesNotKnow) {
+  const absl::Status status = NpuSmiFailure(Result(254, "", "dcmi init\n"));
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("status 254 and \"dcmi init\\n\""));
+  CommandResult killed;
+  killed.signal = 11;
+  EXPECT_THAT(std::string(NpuSmiFailure(killed).message()),
+              HasSubstr("ended by signal 11"));
+}
+
+TEST(NpuSmiFailureTest, PassesDataWithOrWithoutTheWarning) {
+  EXPECT_TRUE(NpuSmiFailure(Result(0, "\tTotal Count : 8\n")).ok());
+  EXPECT_TRUE(
+      NpuSmiFailure(Result(0, std::string(kWarning) + "\tTotal Count : 8\n"))
+          .ok());
+}
+
+TEST(NpuSmiDataLinesTest, LeavesTheWarningAndEmptyLinesOut) {
+  const std::string output = std::string(kWarning) + "\n\tA : b \r\n \nC\n";
+  EXPECT_THAT(NpuSmiDataLines(output), ElementsAre("\tA : b", "C"));
+}
+
+TEST(HasNpuSmiInstallWarningTest, TellsThatWarningFromOthers) {
+  EXPECT_TRUE(HasNpuSmiInstallWarning(std::string(kWarning) + "A : b\n"));
+  EXPECT_FALSE(HasNpuSmiInstallWarning("[WARNING]something else\n"));
+  EXPECT_FALSE(HasNpuSmiInstallWarning("A : b\n"));
+}
+
+}  // namespace
+}  // namespace clusterd
