@@ -1,0 +1,257 @@
+#include "daemon/agent/agent_stream.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "config/version/version.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::Duration kLeaveTimeout = absl::Seconds(1);
+
+int64_t UnixMs(absl::Time time) { return absl::ToUnixMillis(time); }
+
+}  // namespace
+
+// Everything happens on the loop's thread, but for status().
+class AgentStream::Core : public std::enable_shared_from_this<Core> {
+ public:
+  Core(AgentStreamOptions options,
+       std::shared_ptr<grpc::ChannelCredentials> credentials,
+       const AgentStreamParts& parts)
+      : options_(std::move(options)),
+        credentials_(std::move(credentials)),
+        parts_(parts),
+        backoff_(options_.backoff, parts.random),
+        tasks_(options_.host, parts.observer, parts.pool, parts.scheduler,
+               options_.limits) {
+    status_.set_host(options_.host);
+    status_.set_clusterd_version(kClusterdVersion);
+    status_.set_controller(options_.dial.controller);
+    status_.set_since_ms(UnixMs(parts_.scheduler->Now()));
+  }
+
+  void Attach();
+  void Stop();
+
+  AgentStatus status() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return status_;
+  }
+  EventLoop* loop() { return parts_.loop; }
+  absl::Notification* stopped() { return &stopped_; }
+
+ private:
+  void OnMessage(HubMessage message);
+  void OnWelcome(const Welcome& welcome);
+  void OnTask(const Task& task);
+  void OnEnd(const absl::Status& why);
+  void SetAttached(bool attached, const std::string& error)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  AgentMessage MakeHello() const;
+  // Runs `run` on the loop after `delay`, if this object is still there.
+  void After(absl::Duration delay, void (Core::*run)());
+  void GiveUpWaiting();
+  void BreakOff();
+  void EndStop();
+
+  const AgentStreamOptions options_;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  const AgentStreamParts parts_;
+  Backoff backoff_;
+  TaskRunner tasks_;
+  std::shared_ptr<HubConnection> connection_;
+  bool attached_ = false;
+  bool stopping_ = false;
+  Scheduler::TimerId timer_ = 0;
+  std::string logged_error_;
+  absl::Notification stopped_;
+
+  mutable absl::Mutex mutex_;
+  AgentStatus status_ ABSL_GUARDED_BY(mutex_);
+};
+
+AgentMessage AgentStream::Core::MakeHello() const {
+  AgentMessage message;
+  Hello* hello = message.mutable_hello();
+  hello->set_protocol_version(kProtocolVersion);
+  hello->set_clusterd_version(kClusterdVersion);
+  hello->set_boot_id(options_.boot_id);
+  hello->set_machine_id(options_.machine_id);
+  hello->add_tasks("observe");
+  hello->set_simulation(options_.simulation);
+  return message;
+}
+
+void AgentStream::Core::After(absl::Duration delay, void (Core::*run)()) {
+  parts_.scheduler->Cancel(timer_);
+  const std::weak_ptr<Core> weak = weak_from_this();
+  EventLoop* const loop = parts_.loop;
+  timer_ = parts_.scheduler->RunAfter(delay, [weak, loop, run] {
+    loop->Post([weak, run] {
+      if (const std::shared_ptr<Core> core = weak.lock()) ((*core).*run)();
+    });
+  });
+}
+
+void AgentStream::Core::Attach() {
+  if (stopping_ || connection_ != nullptr) return;
+  const std::weak_ptr<Core> weak = weak_from_this();
+  HubConnection::Callbacks callbacks;
+  callbacks.on_message = [weak](HubMessage message) {
+    if (const auto core = weak.lock()) core->OnMessage(std::move(message));
+  };
+  callbacks.on_end = [weak](const absl::Status& why) {
+    if (const auto core = weak.lock()) core->OnEnd(why);
+  };
+  connection_ = std::make_shared<HubConnection>(
+      Dial(options_.dial, credentials_), parts_.loop, std::move(callbacks));
+  After(options_.welcome_timeout, &Core::GiveUpWaiting);
+  connection_->Start(MakeHello());
+}
+
+void AgentStream::Core::GiveUpWaiting() {
+  if (connection_ == nullptr || attached_) return;
+  connection_->Abort(absl::DeadlineExceededError(absl::StrCat(
+      "no welcome in ", absl::FormatDuration(options_.welcome_timeout))));
+}
+
+void AgentStream::Core::OnMessage(HubMessage message) {
+  if (!attached_ && message.kind_case() != HubMessage::kWelcome) {
+    connection_->Abort(absl::FailedPreconditionError(
+        "the controller's first message was no welcome"));
+    return;
+  }
+  switch (message.kind_case()) {
+    case HubMessage::kWelcome:
+      OnWelcome(message.welcome());
+      return;
+    case HubMessage::kTask:
+      OnTask(message.task());
+      return;
+    case HubMessage::kCancel:
+      tasks_.Cancel(message.cancel().task_id());
+      return;
+    case HubMessage::KIND_NOT_SET:
+      // A newer controller's message; what needs an answer is a task.
+      return;
+  }
+}
+
+void AgentStream::Core::OnWelcome(const Welcome& welcome) {
+  if (attached_) return;
+  if (welcome.cluster() != options_.cluster) {
+    connection_->Abort(absl::FailedPreconditionError(
+        absl::StrCat("the controller is of cluster \"", welcome.cluster(),
+                     "\", expected \"", options_.cluster, "\"")));
+    return;
+  }
+  parts_.scheduler->Cancel(timer_);
+  backoff_.Reset();
+  attached_ = true;
+  logged_error_.clear();
+  SetAttached(true, "");
+  parts_.log->Info(absl::StrCat("attached to ", options_.dial.controller,
+                                " as ", options_.host));
+  if (stopping_) connection_->HangUp();
+}
+
+void AgentStream::Core::OnTask(const Task& task) {
+  const std::weak_ptr<HubConnection> weak = connection_;
+  EventLoop* const loop = parts_.loop;
+  tasks_.Run(task, [weak, loop](TaskResult result) {
+    auto message = std::make_shared<AgentMessage>();
+    *message->mutable_result() = std::move(result);
+    loop->Post([weak, message] {
+      if (const auto connection = weak.lock()) {
+        connection->Send(std::move(*message));
+      }
+    });
+  });
+}
+
+void AgentStream::Core::OnEnd(const absl::Status& why) {
+  parts_.scheduler->Cancel(timer_);
+  tasks_.CancelAll();
+  connection_ = nullptr;
+  attached_ = false;
+  if (stopping_) {
+    SetAttached(false, "");
+    EndStop();
+    return;
+  }
+  const std::string error = why.ToString();
+  SetAttached(false, error);
+  // A controller that is away for a night is one line, not a thousand.
+  if (error != logged_error_) {
+    parts_.log->Warning(absl::StrCat("not attached to ",
+                                     options_.dial.controller, ": ", error));
+    logged_error_ = error;
+  }
+  After(backoff_.Next(), &Core::Attach);
+}
+
+void AgentStream::Core::SetAttached(bool attached, const std::string& error) {
+  bool changed;
+  {
+    absl::MutexLock lock(&mutex_);
+    changed = status_.attached() != attached;
+    status_.set_attached(attached);
+    status_.set_last_error(error);
+    if (changed) status_.set_since_ms(UnixMs(parts_.scheduler->Now()));
+  }
+  if (changed && options_.on_change) options_.on_change(attached);
+}
+
+void AgentStream::Core::Stop() {
+  if (stopping_) return;
+  stopping_ = true;
+  tasks_.CancelAll();
+  if (connection_ == nullptr) {
+    EndStop();
+  } else if (attached_) {
+    connection_->HangUp();
+    After(kLeaveTimeout, &Core::BreakOff);
+  } else {
+    BreakOff();
+  }
+}
+
+void AgentStream::Core::BreakOff() {
+  if (connection_ == nullptr) return;
+  connection_->Abort(absl::CancelledError("this clusterd is stopping"));
+}
+
+void AgentStream::Core::EndStop() {
+  parts_.scheduler->Cancel(timer_);
+  stopped_.Notify();
+}
+
+AgentStream::AgentStream(AgentStreamOptions options,
+                         std::shared_ptr<grpc::ChannelCredentials> credentials,
+                         const AgentStreamParts& parts)
+    : core_(std::make_shared<Core>(std::move(options), std::move(credentials),
+                                   parts)) {}
+
+AgentStream::~AgentStream() { Stop(); }
+
+void AgentStream::Start() {
+  core_->loop()->Post([core = core_] { core->Attach(); });
+}
+
+void AgentStream::BeginStop() {
+  core_->loop()->Post([core = core_] { core->Stop(); });
+}
+
+void AgentStream::Stop() {
+  BeginStop();
+  core_->stopped()->WaitForNotification();
+}
+
+AgentStatus AgentStream::Status() const { return core_->status(); }
+
+}  // namespace clusterd

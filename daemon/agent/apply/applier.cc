@@ -1,0 +1,533 @@
+#include "daemon/agent/apply/applier.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "config/plan/host_plan_check.h"
+#include "config/plan/named_facts.h"
+#include "config/plan/plan_digest.h"
+#include "config/plan/plan_text.h"
+#include "config/plan/step_check.h"
+#include "daemon/agent/apply/resource_keeper.h"
+#include "daemon/agent/apply/step_runner.h"
+#include "daemon/host/change/mutation_token_issuer.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kJournalSuffix[] = ".journal";
+constexpr size_t kMaxIdBytes = 64;
+
+bool IsApplyId(absl::string_view id) {
+  return !id.empty() && id.size() <= kMaxIdBytes && id[0] != '.' &&
+         std::all_of(id.begin(), id.end(), [](unsigned char c) {
+           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+         });
+}
+
+absl::Status CheckId(absl::string_view id) {
+  if (IsApplyId(id)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("apply id \"", id.substr(0, kMaxIdBytes),
+                   "\" is not one, expected 1 to 64 of A-Z a-z 0-9 . _ -"));
+}
+
+absl::Status InFront(absl::string_view what, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(what, ": ", status.message()));
+}
+
+std::string StepName(const PlanStep& step) {
+  return absl::StrCat("step ", step.id(), " (", StepText(step), ")");
+}
+
+uint64_t Milliseconds(absl::Duration duration) {
+  return static_cast<uint64_t>(
+      std::max<int64_t>(0, absl::ToInt64Milliseconds(duration)));
+}
+
+bool HasResidues(const ApplyResult& result) {
+  return result.outcome() == ApplyResult::UNDONE_WITH_RESIDUES ||
+         result.outcome() == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
+}
+
+JournalEntry EndEntry(const ApplyResult& result) {
+  JournalEntry entry;
+  *entry.mutable_end() = result;
+  return entry;
+}
+
+}  // namespace
+
+// One apply while it runs.
+struct Applier::Run {
+  explicit Run(const MachineDoors& doors, const MachinePaths& paths)
+      : machine(doors, paths), keeper(&machine), steps(&machine) {}
+
+  const MutationToken& token() const { return issuer.token(); }
+
+  Machine machine;
+  ResourceKeeper keeper;
+  StepRunner steps;
+  MutationTokenIssuer issuer;
+  std::unique_ptr<Journal> journal;
+  std::vector<SavedResource> saved;
+  ApplyResult result;
+  absl::Time started;
+};
+
+Applier::Applier(ApplierOptions options, MachineDoors doors, ReadVeto veto,
+                 DeviceUsers device_users)
+    : options_(std::move(options)),
+      doors_(doors),
+      veto_(std::move(veto)),
+      device_users_(std::move(device_users)) {}
+
+std::string Applier::JournalPath(const std::string& apply_id) const {
+  return absl::StrCat(options_.state_folder, "/", apply_id, kJournalSuffix);
+}
+
+absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
+  absl::Status made = doors_.files->MakeDirectory(options_.state_folder, 0700);
+  if (made.ok()) {
+    made = doors_.files->SyncDirectory(FolderOf(options_.state_folder));
+  }
+  if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+  const std::string path = absl::StrCat(options_.state_folder, "/lock");
+  auto file = doors_.files->Open(path, OpenMode::kReadWrite);
+  if (absl::IsNotFound(file.status())) {
+    file = doors_.files->Open(path, OpenMode::kCreate);
+    if (absl::IsAlreadyExists(file.status())) {
+      file = doors_.files->Open(path, OpenMode::kReadWrite);
+    }
+  }
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<bool> locked = (*file)->TryLock();
+  if (!locked.ok()) return locked.status();
+  if (*locked) return file;
+  return absl::UnavailableError(absl::StrCat(
+      options_.host, ": another apply or rollback is running on this host"));
+}
+
+absl::StatusOr<std::vector<JournalState>> Applier::ListApplies() {
+  std::vector<JournalState> states;
+  const auto names = doors_.files->List(options_.state_folder);
+  if (absl::IsNotFound(names.status())) return states;
+  if (!names.ok()) return names.status();
+  for (absl::string_view name : *names) {
+    if (!absl::ConsumeSuffix(&name, kJournalSuffix)) continue;
+    const auto bytes = ReadWholeFile(
+        doors_.files, JournalPath(std::string(name)), kMaxJournalBytes);
+    if (!bytes.ok()) return bytes.status();
+    const auto text = ParseJournal(*bytes);
+    if (!text.ok()) continue;
+    states.push_back(SummariseJournal(text->entries));
+    states.back().begin.set_apply_id(std::string(name));
+  }
+  std::stable_sort(states.begin(), states.end(),
+                   [](const JournalState& a, const JournalState& b) {
+                     return a.begin.started_at_ms() < b.begin.started_at_ms();
+                   });
+  return states;
+}
+
+absl::Status Applier::CheckNothingUnfinished() {
+  const auto names = doors_.files->List(options_.state_folder);
+  if (!names.ok()) return names.status();
+  for (absl::string_view name : *names) {
+    if (!absl::ConsumeSuffix(&name, kJournalSuffix)) continue;
+    const std::string path = JournalPath(std::string(name));
+    const auto bytes = ReadWholeFile(doors_.files, path, kMaxJournalBytes);
+    if (!bytes.ok()) return bytes.status();
+    const auto text = ParseJournal(*bytes);
+    if (!text.ok()) return InFront(path, text.status());
+    if (SummariseJournal(text->entries).unfinished()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          options_.host, ": apply ", name,
+          " was cut off and is not undone yet; restart clusterd there"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Applier::CheckIdle(const HostPlan& plan,
+                                               bool force) {
+  std::set<uint32_t> touched;
+  for (const PlanStep& step : plan.steps()) {
+    for (const uint32_t device : DevicesOf(step)) touched.insert(device);
+  }
+  if (touched.empty()) return std::string();
+  const auto users = device_users_();
+  std::string why;
+  if (!users.ok()) {
+    why = absl::StrCat("whether a process uses its devices cannot be told: ",
+                       users.status().message());
+  } else {
+    std::vector<std::string> texts;
+    for (const DeviceUser& user : *users) {
+      if (touched.count(user.device) == 0) continue;
+      texts.push_back(absl::StrCat("device ", user.device,
+                                   " is in use by process ", user.pid, " (",
+                                   user.command, ")"));
+    }
+    why = absl::StrJoin(texts, ", ");
+  }
+  if (why.empty() || force) return why;
+  return absl::FailedPreconditionError(
+      absl::StrCat(options_.host, ": ", why, "; end the job, or use --force"));
+}
+
+std::vector<PlanFact> Applier::FactsNow(const HostPlan& plan,
+                                        const std::vector<SavedResource>& saved,
+                                        const HostFacts& facts) {
+  const NamedFacts named = NameFacts(facts);
+  std::vector<PlanFact> now;
+  for (const PlanFact& planned : plan.facts()) {
+    const auto found = named.find(planned.name());
+    now.emplace_back();
+    now.back().set_name(planned.name());
+    now.back().set_value(found == named.end() ? kUnknownFact : found->second);
+  }
+  for (const SavedResource& resource : saved) {
+    const std::string& path = resource.has_file_in_place()
+                                  ? resource.file_in_place().path()
+                                  : resource.file().path();
+    if (path.empty()) continue;
+    const auto text = ReadWholeFile(doors_.files, path, kMaxJournalBytes);
+    now.emplace_back();
+    now.back().set_name(absl::StrCat(path, ": SHA-256"));
+    now.back().set_value(text.ok()                         ? Sha256Hex(*text)
+                         : absl::IsNotFound(text.status()) ? "none"
+                                                           : kUnknownFact);
+  }
+  return now;
+}
+
+absl::Status Applier::Begin(const ApplyRequest& request,
+                            const std::vector<std::string>& forced, Run* run) {
+  auto journal = Journal::Create(doors_.files, JournalPath(request.apply_id));
+  if (absl::IsAlreadyExists(journal.status())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        options_.host, ": apply id ", request.apply_id, " was used before"));
+  }
+  if (!journal.ok()) return journal.status();
+  run->journal = *std::move(journal);
+  JournalEntry entry;
+  JournalBegin* begin = entry.mutable_begin();
+  begin->set_apply_id(request.apply_id);
+  begin->set_actor(request.actor);
+  for (const std::string& text : forced) begin->add_forced(text);
+  *begin->mutable_plan() = request.plan;
+  begin->set_plan_digest(request.plan_digest);
+  begin->set_started_at_ms(absl::ToUnixMillis(run->started));
+  return run->journal->Append(entry);
+}
+
+absl::Status Applier::RunStep(const PlanStep& step, Run* run,
+                              StepOutcome* outcome) {
+  const absl::StatusOr<bool> already = run->steps.IsAlreadySo(step);
+  if (!already.ok()) return already.status();
+  if (*already) {
+    outcome->set_state(StepOutcome::ALREADY_SO);
+    return absl::OkStatus();
+  }
+  auto saved = run->keeper.Save(step);
+  if (!saved.ok()) return saved.status();
+  JournalEntry entry;
+  entry.mutable_intent()->set_step(step.id());
+  for (const SavedResource& each : *saved) {
+    *entry.mutable_intent()->add_saved() = each;
+  }
+  const absl::Status written = run->journal->Append(entry);
+  if (!written.ok()) return InFront("journal", written);
+  run->saved.insert(run->saved.end(), saved->begin(), saved->end());
+  const auto done = run->steps.Run(run->token(), step, *saved);
+  if (!done.ok()) return done.status();
+  outcome->set_state(StepOutcome::DONE);
+  outcome->set_detail(*done);
+  return absl::OkStatus();
+}
+
+absl::Status Applier::RunSteps(const ApplyRequest& request, Run* run) {
+  for (const PlanStep& step : request.plan.steps()) {
+    StepOutcome* outcome = run->result.add_steps();
+    outcome->set_step(step.id());
+    const absl::Time started = doors_.clock->Now();
+    absl::Status status = RunStep(step, run, outcome);
+    outcome->set_elapsed_ms(Milliseconds(doors_.clock->Now() - started));
+    if (status.ok()) {
+      JournalEntry entry;
+      *entry.mutable_done() = *outcome;
+      status = run->journal->Append(entry);
+    }
+    if (!status.ok()) {
+      outcome->set_state(StepOutcome::FAILED);
+      outcome->set_detail(std::string(status.message()));
+    }
+    if (request.progress) request.progress(*outcome);
+    if (!status.ok()) return InFront(StepName(step), status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Applier::FinishApplied(Run* run) {
+  const HostPlan& plan = run->journal->entries().front().begin().plan();
+  const HostFacts facts = doors_.reader->ReadHost();
+  const std::vector<DriftedStep> unmet = FindDrift(plan, facts);
+  if (!unmet.empty()) {
+    const PlanStep& step = plan.steps(static_cast<int>(unmet[0].step) - 1);
+    return absl::FailedPreconditionError(
+        absl::StrCat(StepName(step), ": after all steps, ", unmet[0].why));
+  }
+  run->result.set_outcome(ApplyResult::APPLIED);
+  run->result.set_elapsed_ms(Milliseconds(doors_.clock->Now() - run->started));
+  for (const PlanFact& fact : FactsNow(plan, run->saved, facts)) {
+    *run->result.add_facts_after() = fact;
+  }
+  return run->journal->Append(EndEntry(run->result));
+}
+
+ApplyResult Applier::UndoFailed(const ApplyRequest& request, absl::Status why,
+                                Run* run) {
+  JournalEntry entry;
+  entry.mutable_undo()->set_reason(std::string(why.message()));
+  entry.mutable_undo()->set_actor("clusterd");
+  entry.mutable_undo()->set_started_at_ms(
+      absl::ToUnixMillis(doors_.clock->Now()));
+  // Undone also when this cannot be written: the old values are in there.
+  absl::Status journal = run->journal->Append(entry);
+  const std::vector<std::string> residues =
+      run->keeper.Restore(run->token(), run->saved, request.plan);
+
+  ApplyResult& result = run->result;
+  result.set_outcome(residues.empty() ? ApplyResult::UNDONE
+                                      : ApplyResult::UNDONE_WITH_RESIDUES);
+  for (const std::string& residue : residues) result.add_residues(residue);
+  result.set_error(std::string(why.message()));
+  for (StepOutcome& outcome : *result.mutable_steps()) {
+    if (outcome.state() != StepOutcome::DONE) continue;
+    outcome.set_state(StepOutcome::UNDONE);
+    if (request.progress) request.progress(outcome);
+  }
+  for (int i = result.steps_size(); i < request.plan.steps_size(); ++i) {
+    StepOutcome* outcome = result.add_steps();
+    outcome->set_step(request.plan.steps(i).id());
+    outcome->set_state(StepOutcome::NOT_RUN);
+  }
+  for (const PlanFact& fact :
+       FactsNow(request.plan, run->saved, doors_.reader->ReadHost())) {
+    *result.add_facts_after() = fact;
+  }
+  result.set_elapsed_ms(Milliseconds(doors_.clock->Now() - run->started));
+  journal = run->journal->Append(EndEntry(result));
+  if (!journal.ok()) {
+    absl::StrAppend(result.mutable_error(),
+                    "; the journal could not be closed, so the next start of "
+                    "clusterd undoes it once more: ",
+                    journal.message());
+  }
+  return result;
+}
+
+absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
+  absl::Status status = CheckId(request.apply_id);
+  if (status.ok()) status = CheckHostPlan(request.plan);
+  if (!status.ok()) return status;
+  if (request.plan.host() != options_.host) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan: is for host \"", request.plan.host(),
+                     "\", expected \"", options_.host, "\""));
+  }
+  status = veto_().Check(request.plan);
+  if (!status.ok()) return status;
+  const auto lock = TakeLock();
+  if (!lock.ok()) return lock.status();
+  status = CheckNothingUnfinished();
+  if (!status.ok()) return status;
+  std::vector<std::string> forced;
+  const auto in_use = CheckIdle(request.plan, request.force);
+  if (!in_use.ok()) return in_use.status();
+  if (!in_use->empty()) forced.push_back(*in_use);
+  const auto moved = FindMovedFacts(request.plan, doors_.reader->ReadHost());
+  if (!moved.empty()) {
+    return absl::AbortedError(
+        absl::StrCat(options_.host, ": facts moved since the plan was made: ",
+                     MovedFactsText(moved), "; plan again"));
+  }
+
+  MachinePaths paths = options_.paths;
+  if (request.plan.command_ms() > 0) {
+    paths.command_deadline = std::min<absl::Duration>(
+        absl::Milliseconds(request.plan.command_ms()), absl::Minutes(2));
+  }
+  Run run(doors_, paths);
+  run.started = doors_.clock->Now();
+  run.result.set_apply_id(request.apply_id);
+  run.result.set_host(options_.host);
+  for (const std::string& text : forced) run.result.add_forced(text);
+  if (request.plan.steps().empty()) {
+    run.result.set_outcome(ApplyResult::NOTHING_TO_DO);
+    return run.result;
+  }
+  status = Begin(request, forced, &run);
+  if (!status.ok()) return status;
+  status = RunSteps(request, &run);
+  if (status.ok()) status = FinishApplied(&run);
+  if (!status.ok()) return UndoFailed(request, status, &run);
+  PruneJournals();
+  return run.result;
+}
+
+absl::StatusOr<ApplyResult> Applier::UndoJournal(Journal* journal,
+                                                 const JournalUndo& undo) {
+  const absl::Time started = doors_.clock->Now();
+  const JournalState state = SummariseJournal(journal->entries());
+  JournalEntry entry;
+  *entry.mutable_undo() = undo;
+  const absl::Status written = journal->Append(entry);
+  if (!written.ok()) return InFront("journal", written);
+  MutationTokenIssuer issuer;
+  Machine machine(doors_, options_.paths);
+  ResourceKeeper keeper(&machine);
+  const std::vector<std::string> residues =
+      keeper.Restore(issuer.token(), state.saved, state.begin.plan());
+
+  ApplyResult result;
+  result.set_apply_id(state.begin.apply_id());
+  result.set_host(options_.host);
+  result.set_error(undo.rollback() ? "" : undo.reason());
+  const bool clean = residues.empty();
+  result.set_outcome(
+      undo.rollback()
+          ? (clean ? ApplyResult::ROLLED_BACK
+                   : ApplyResult::ROLLED_BACK_WITH_RESIDUES)
+          : (clean ? ApplyResult::UNDONE : ApplyResult::UNDONE_WITH_RESIDUES));
+  for (const std::string& residue : residues) result.add_residues(residue);
+  for (const std::string& text : undo.forced()) result.add_forced(text);
+  for (const StepOutcome& step : state.steps) {
+    *result.add_steps() = step;
+    if (step.state() != StepOutcome::DONE) continue;
+    result.mutable_steps()->rbegin()->set_state(StepOutcome::UNDONE);
+  }
+  for (const PlanFact& fact :
+       FactsNow(state.begin.plan(), state.saved, doors_.reader->ReadHost())) {
+    *result.add_facts_after() = fact;
+  }
+  result.set_elapsed_ms(Milliseconds(doors_.clock->Now() - started));
+  const absl::Status closed = journal->Append(EndEntry(result));
+  if (!closed.ok()) return InFront("journal", closed);
+  return result;
+}
+
+absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
+  const absl::Status id = CheckId(request.apply_id);
+  if (!id.ok()) return id;
+  const auto lock = TakeLock();
+  if (!lock.ok()) return lock.status();
+  const absl::Status finished = CheckNothingUnfinished();
+  if (!finished.ok()) return finished;
+  auto journal = Journal::Open(doors_.files, JournalPath(request.apply_id));
+  if (absl::IsNotFound(journal.status())) {
+    return absl::NotFoundError(absl::StrCat(options_.host,
+                                            ": no journal of apply ",
+                                            request.apply_id, " on this host"));
+  }
+  if (!journal.ok()) return journal.status();
+  const JournalState state = SummariseJournal((*journal)->entries());
+  if (state.phase != JournalState::Phase::kApplied && !HasResidues(state.end)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(options_.host, ": apply ", request.apply_id,
+                     " is not in effect: it was undone or rolled back before"));
+  }
+  const absl::Status allowed = veto_().Check(state.begin.plan());
+  if (!allowed.ok()) return allowed;
+  const auto in_use = CheckIdle(state.begin.plan(), request.force);
+  if (!in_use.ok()) return in_use.status();
+  JournalUndo undo;
+  undo.set_rollback(true);
+  undo.set_reason("asked for");
+  undo.set_actor(request.actor);
+  undo.set_started_at_ms(absl::ToUnixMillis(doors_.clock->Now()));
+  if (!in_use->empty()) undo.add_forced(*in_use);
+
+  std::vector<MovedFact> moved;
+  const auto now =
+      FactsNow(state.begin.plan(), state.saved, doors_.reader->ReadHost());
+  for (size_t i = 0; i < now.size(); ++i) {
+    const int index = static_cast<int>(i);
+    const std::string left = index < state.end.facts_after_size()
+                                 ? state.end.facts_after(index).value()
+                                 : kUnknownFact;
+    if (now[i].value() != left) {
+      moved.push_back({now[i].name(), left, now[i].value()});
+    }
+  }
+  if (!moved.empty()) {
+    const std::string text = absl::StrCat(
+        "changed since apply ", request.apply_id, ": ", MovedFactsText(moved));
+    if (!request.force) {
+      return absl::AbortedError(
+          absl::StrCat(options_.host, ": ", text,
+                       "; a rollback would undo that too: --force does it"));
+    }
+    undo.add_forced(text);
+  }
+  return UndoJournal(journal->get(), undo);
+}
+
+absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
+  const auto lock = TakeLock();
+  if (!lock.ok()) return lock.status();
+  const auto names = doors_.files->List(options_.state_folder);
+  if (!names.ok()) return names.status();
+  std::vector<ApplyResult> results;
+  absl::Status damaged;
+  for (absl::string_view name : *names) {
+    if (!absl::ConsumeSuffix(&name, kJournalSuffix)) continue;
+    const std::string path = JournalPath(std::string(name));
+    auto journal = Journal::Open(doors_.files, path);
+    if (absl::IsDataLoss(journal.status())) {
+      damaged = journal.status();
+      continue;
+    }
+    if (!journal.ok()) return journal.status();
+    const JournalState state = SummariseJournal((*journal)->entries());
+    if (state.phase == JournalState::Phase::kEmpty) {
+      const absl::Status removed = doors_.files->Remove(path);
+      if (!removed.ok()) return removed;
+      continue;
+    }
+    if (!state.unfinished()) continue;
+    JournalUndo undo;
+    undo.set_rollback(state.phase == JournalState::Phase::kRollingBack);
+    undo.set_reason("clusterd ended in the middle");
+    undo.set_actor("clusterd");
+    undo.set_started_at_ms(absl::ToUnixMillis(doors_.clock->Now()));
+    auto result = UndoJournal(journal->get(), undo);
+    if (!result.ok()) return InFront(path, result.status());
+    results.push_back(*std::move(result));
+  }
+  if (!damaged.ok()) return damaged;
+  return results;
+}
+
+void Applier::PruneJournals() {
+  const auto states = ListApplies();
+  if (!states.ok() || states->size() <= options_.kept_journals) return;
+  size_t surplus = states->size() - options_.kept_journals;
+  for (const JournalState& state : *states) {
+    if (surplus == 0) return;
+    if (state.unfinished()) continue;
+    // A journal too many does no harm; the next apply tries again.
+    (void)doors_.files->Remove(JournalPath(state.begin.apply_id()));
+    --surplus;
+  }
+}
+
+}  // namespace clusterd

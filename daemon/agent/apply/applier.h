@@ -1,0 +1,141 @@
+// Applies one host's plan, takes it back, and cleans up after a crash. The only
+// part of clusterd that changes a machine.
+//
+//   Apply      refuse or lock -> for each step: save, journal, do, read back ->
+//              read the host back -> applied; on any failure undo all, in
+//              reverse
+//   Rollback   the undo of an apply that ended well, later
+//   Recover    at start, before anything else: the undo of what a crash cut off
+//
+// Order of refusals, none of which has changed anything:
+//   InvalidArgument     the plan or apply id is not one (host_plan_check.h), or
+//                       it is for another host
+//   PermissionDenied    this host does not allow a step (veto.h)
+//   Unavailable         another apply or rollback runs on this host
+//   FailedPrecondition  a crash's undo is not finished yet: Recover first; or a
+//                       device that would change is in use by a process (named)
+//                       or that cannot be told, unless forced; or the apply id
+//                       was used before
+//   Aborted             facts moved since the plan was made (named)
+#ifndef DAEMON_AGENT_APPLY_APPLIER_H_
+#define DAEMON_AGENT_APPLY_APPLIER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "daemon/agent/apply/journal.h"
+#include "daemon/agent/apply/machine.h"
+#include "daemon/agent/apply/veto.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+struct DeviceUser {
+  uint32_t device = 0;
+  uint32_t pid = 0;
+  std::string command;
+};
+
+struct ApplierOptions {
+  // The name in this host's certificate.
+  std::string host;
+  // Journals and the lock; made if absent, its parent is not.
+  std::string state_folder = "/var/lib/clusterd/apply";
+  MachinePaths paths;
+  // Finished journals that are kept, the newest; older ones cannot be rolled
+  // back any more.
+  size_t kept_journals = 64;
+};
+
+struct ApplyRequest {
+  HostPlan plan;
+  std::string plan_digest;  // Of the cluster plan; kept in the journal.
+  // Unique; 1 to 64 of [A-Za-z0-9._-], not starting with a dot.
+  std::string apply_id;
+  std::string actor;  // For the journal: who asked.
+  bool force = false;
+  // Called after each step, and again with UNDONE; may be empty. Must not call
+  // the applier.
+  std::function<void(const StepOutcome&)> progress;
+};
+
+struct RollbackRequest {
+  std::string apply_id;
+  std::string actor;
+  // Also when the machine is not as the apply left it, or a device is in use.
+  bool force = false;
+};
+
+// One call at a time changes the machine, whatever the thread or process; a
+// second one is Unavailable. Calls block for as long as the commands take.
+class Applier {
+ public:
+  // Who uses devices right now; an error: it cannot be told.
+  using DeviceUsers = std::function<absl::StatusOr<std::vector<DeviceUser>>()>;
+  // Read at each call, so that a changed agent.yaml counts at once.
+  using ReadVeto = std::function<Veto()>;
+
+  // All doors must outlive it.
+  Applier(ApplierOptions options, MachineDoors doors, ReadVeto veto,
+          DeviceUsers device_users);
+
+  // Refusals: see above. Otherwise what came of it: APPLIED, NOTHING_TO_DO,
+  // UNDONE or UNDONE_WITH_RESIDUES with the failed step in `error`. Any other
+  // status is a journal that cannot be written before the first effect.
+  absl::StatusOr<ApplyResult> Apply(const ApplyRequest& request);
+
+  // Restores exactly what was there before that apply. Refusals as Apply;
+  // NotFound: no journal of that id; FailedPrecondition: it did not end as
+  // applied, or was rolled back before; Aborted: somebody changed since what
+  // the apply left (named), unless forced.
+  absl::StatusOr<ApplyResult> Rollback(const RollbackRequest& request);
+
+  // Finishes what a crash cut off; one result for each journal that was not
+  // finished. DataLoss: a journal is damaged; nothing is applied on this host
+  // until a person has moved that file away. Unavailable: another process is at
+  // it. Must be called before the first Apply.
+  absl::StatusOr<std::vector<ApplyResult>> Recover();
+
+  // One entry for each journal, oldest first: `end` of its state. Damaged ones
+  // are left out.
+  absl::StatusOr<std::vector<JournalState>> ListApplies();
+
+ private:
+  class Lock;
+  struct Run;
+
+  absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
+  absl::Status CheckNothingUnfinished();
+  // The text of what `force` overrode; empty: nothing needed it.
+  absl::StatusOr<std::string> CheckIdle(const HostPlan& plan, bool force);
+  absl::Status Begin(const ApplyRequest& request,
+                     const std::vector<std::string>& forced, Run* run);
+  absl::Status RunSteps(const ApplyRequest& request, Run* run);
+  absl::Status RunStep(const PlanStep& step, Run* run, StepOutcome* outcome);
+  absl::Status FinishApplied(Run* run);
+  ApplyResult UndoFailed(const ApplyRequest& request, absl::Status why,
+                         Run* run);
+  absl::StatusOr<ApplyResult> UndoJournal(Journal* journal,
+                                          const JournalUndo& undo);
+  // Facts of the plan and the digests of saved files, as they are now.
+  std::vector<PlanFact> FactsNow(const HostPlan& plan,
+                                 const std::vector<SavedResource>& saved,
+                                 const HostFacts& facts);
+  void PruneJournals();
+
+  std::string JournalPath(const std::string& apply_id) const;
+
+  const ApplierOptions options_;
+  const MachineDoors doors_;
+  const ReadVeto veto_;
+  const DeviceUsers device_users_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AGENT_APPLY_APPLIER_H_

@@ -1,0 +1,232 @@
+// Kills an apply, an undo, a rollback and a recovery at every single effect:
+// before it, in the middle of it, and right after it. After the next start the
+// host is exactly as before or exactly as planned.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply/apply_scenarios.h"
+
+namespace clusterd {
+namespace {
+
+using State = std::map<std::string, std::string>;
+
+constexpr CrashPoint kPoints[] = {CrashPoint::kBefore, CrashPoint::kDuring,
+                                  CrashPoint::kAfter};
+
+// The keys in which two states differ, for a readable failure.
+std::string Difference(const State& now, const State& expected) {
+  std::string text;
+  for (const auto& [key, value] : expected) {
+    const auto found = now.find(key);
+    if (found == now.end()) {
+      absl::StrAppend(&text, key, ": gone\n");
+    } else if (found->second != value) {
+      absl::StrAppend(&text, key, ": is\n", found->second, "\nexpected\n",
+                      value, "\n");
+    }
+  }
+  for (const auto& [key, value] : now) {
+    if (expected.count(key) == 0) absl::StrAppend(&text, key, ": left over\n");
+  }
+  return text;
+}
+
+struct Expected {
+  State before;
+  State planned;
+  std::vector<std::string> effects;
+};
+
+// What a run without a crash does.
+Expected RunToTheEnd(const NamedScenario& named) {
+  Expected expected;
+  auto scenario = named.make();
+  expected.before = scenario->State();
+  EffectLog log;
+  const HostPlan plan = scenario->Plan();
+  const auto result =
+      scenario->MakeApplier(&log)->Apply(RequestFor(plan, "a1"));
+  EXPECT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outcome(), ApplyResult::APPLIED) << result->error();
+  expected.planned = scenario->State();
+  expected.effects = log.effects();
+  return expected;
+}
+
+// Applies until the effect, dies, and starts again.
+void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
+                          size_t effect, CrashPoint point, bool power_fails) {
+  SCOPED_TRACE(absl::StrCat(named.name, ", effect ", effect, " (",
+                            expected.effects[effect], "), point ",
+                            static_cast<int>(point)));
+  auto scenario = named.make();
+  EffectLog log;
+  log.CrashAt(effect, point);
+  (void)scenario->MakeApplier(&log)->Apply(RequestFor(scenario->Plan(), "a1"));
+  ASSERT_TRUE(log.dead());
+  if (power_fails) scenario->machine.PowerCycle();
+
+  auto applier = scenario->MakeApplier();
+  const auto recovered = applier->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  for (const ApplyResult& result : *recovered) {
+    EXPECT_EQ(result.outcome(), ApplyResult::UNDONE)
+        << result.ShortDebugString();
+  }
+  const State now = scenario->State();
+  // As planned only if the journal said so before the end.
+  if (recovered->empty() && now == expected.planned) return;
+  EXPECT_EQ(Difference(now, expected.before), "");
+}
+
+TEST(ApplierCrashTest, PlansOfTheScenariosHaveEveryKindOfStep) {
+  std::map<int, int> changes;
+  for (const NamedScenario& named : AllScenarios()) {
+    auto scenario = named.make();
+    const HostPlan plan = scenario->Plan();
+    EXPECT_TRUE(plan.blocked().empty())
+        << named.name << ": " << plan.ShortDebugString();
+    for (const PlanStep& step : plan.steps()) ++changes[step.change_case()];
+  }
+  // Every member of the oneof.
+  EXPECT_EQ(changes.size(), 10u);
+}
+
+TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverApplyIsKilled) {
+  for (const NamedScenario& named : AllScenarios()) {
+    const Expected expected = RunToTheEnd(named);
+    ASSERT_NE(expected.before, expected.planned);
+    for (size_t i = 0; i < expected.effects.size(); ++i) {
+      for (const CrashPoint point : kPoints) {
+        CrashApplyAndRecover(named, expected, i, point, false);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverThePowerFails) {
+  // Live settings and files agree in this one, so a reboot alone is no change.
+  const NamedScenario named = {"open ufw", &OpenUfwScenario};
+  const Expected expected = RunToTheEnd(named);
+  for (size_t i = 0; i < expected.effects.size(); ++i) {
+    for (const CrashPoint point : kPoints) {
+      CrashApplyAndRecover(named, expected, i, point, true);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(ApplierCrashTest, RecoveryMayBeKilledAnywhereAndIsFinishedByTheNext) {
+  for (const NamedScenario& named : AllScenarios()) {
+    const Expected expected = RunToTheEnd(named);
+    // The last record of the journal says that it is over: dying before that
+    // leaves everything to undo.
+    size_t last = expected.effects.size() - 1;
+    const std::string record =
+        absl::StrCat("write ", kScenarioStateFolder, "/a1.journal");
+    while (expected.effects[last] != record) --last;
+    const auto crash_apply = [&](Scenario* scenario) {
+      EffectLog log;
+      log.CrashAt(last, CrashPoint::kBefore);
+      (void)scenario->MakeApplier(&log)->Apply(
+          RequestFor(scenario->Plan(), "a1"));
+    };
+    EffectLog whole;
+    auto first = named.make();
+    crash_apply(first.get());
+    ASSERT_TRUE(first->MakeApplier(&whole)->Recover().ok());
+    ASSERT_GT(whole.effects().size(), 10u);
+    for (size_t i = 0; i < whole.effects().size(); ++i) {
+      for (const CrashPoint point : kPoints) {
+        SCOPED_TRACE(absl::StrCat(named.name, ", recovery effect ", i, " (",
+                                  whole.effects()[i], "), point ",
+                                  static_cast<int>(point)));
+        auto scenario = named.make();
+        crash_apply(scenario.get());
+        EffectLog log;
+        log.CrashAt(i, point);
+        (void)scenario->MakeApplier(&log)->Recover();
+        const auto recovered = scenario->MakeApplier()->Recover();
+        ASSERT_TRUE(recovered.ok()) << recovered.status();
+        ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+      }
+    }
+  }
+}
+
+TEST(ApplierCrashTest, RollbackMayBeKilledAnywhereAndIsFinishedByTheNext) {
+  for (const NamedScenario& named : AllScenarios()) {
+    const Expected expected = RunToTheEnd(named);
+    RollbackRequest rollback;
+    rollback.apply_id = "a1";
+    const auto apply = [](Scenario* scenario) {
+      const auto result =
+          scenario->MakeApplier()->Apply(RequestFor(scenario->Plan(), "a1"));
+      ASSERT_EQ(result->outcome(), ApplyResult::APPLIED);
+    };
+    EffectLog whole;
+    auto first = named.make();
+    apply(first.get());
+    const auto rolled_back = first->MakeApplier(&whole)->Rollback(rollback);
+    ASSERT_TRUE(rolled_back.ok()) << rolled_back.status();
+    EXPECT_EQ(rolled_back->outcome(), ApplyResult::ROLLED_BACK)
+        << rolled_back->ShortDebugString();
+    EXPECT_EQ(Difference(first->State(), expected.before), "");
+    for (size_t i = 0; i < whole.effects().size(); ++i) {
+      for (const CrashPoint point : kPoints) {
+        SCOPED_TRACE(absl::StrCat(named.name, ", rollback effect ", i, " (",
+                                  whole.effects()[i], "), point ",
+                                  static_cast<int>(point)));
+        auto scenario = named.make();
+        apply(scenario.get());
+        EffectLog log;
+        log.CrashAt(i, point);
+        (void)scenario->MakeApplier(&log)->Rollback(rollback);
+        const auto recovered = scenario->MakeApplier()->Recover();
+        ASSERT_TRUE(recovered.ok()) << recovered.status();
+        const State now = scenario->State();
+        // Before the journal says that a rollback has begun it has not.
+        if (now == expected.planned && recovered->empty()) continue;
+        ASSERT_EQ(Difference(now, expected.before), "");
+      }
+    }
+  }
+}
+
+TEST(ApplierCrashTest, UndoOfAFailedStepMayBeKilledAnywhere) {
+  const NamedScenario named = {"open ufw", &OpenUfwScenario};
+  const Expected expected = RunToTheEnd(named);
+  // The last step is the firewall's; it does not listen.
+  const auto apply = [](Scenario* scenario, EffectLog* log) {
+    scenario->machine.firewall(UFW).ignores_commands = true;
+    return scenario->MakeApplier(log)->Apply(
+        RequestFor(scenario->Plan(), "a1"));
+  };
+  EffectLog whole;
+  auto first = named.make();
+  const auto failed = apply(first.get(), &whole);
+  ASSERT_TRUE(failed.ok());
+  ASSERT_EQ(failed->outcome(), ApplyResult::UNDONE) << failed->error();
+  for (size_t i = 0; i < whole.effects().size(); ++i) {
+    for (const CrashPoint point : kPoints) {
+      SCOPED_TRACE(absl::StrCat("effect ", i, " (", whole.effects()[i],
+                                "), point ", static_cast<int>(point)));
+      auto scenario = named.make();
+      EffectLog log;
+      log.CrashAt(i, point);
+      (void)apply(scenario.get(), &log);
+      ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
+      ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

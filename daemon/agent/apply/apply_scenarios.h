@@ -1,0 +1,66 @@
+// Servers with something wrong, the spec that they should meet, and the plan
+// that gets them there: what the tests of the applier start from.
+#ifndef DAEMON_AGENT_APPLY_APPLY_SCENARIOS_H_
+#define DAEMON_AGENT_APPLY_APPLY_SCENARIOS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply/fake_machine.h"
+#include "daemon/host/change/effect_log.h"
+#include "daemon/host/fake_clock.h"
+#include "proto/plan.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+inline constexpr char kScenarioHost[] = "node-07";
+inline constexpr char kScenarioStateFolder[] = "/var/lib/clusterd/apply";
+
+// One machine and what is done to it. Movable by pointer only.
+struct Scenario {
+  FakeMachine machine{kScenarioHost};
+  FakeClock clock;
+  ClusterSpec spec;
+
+  // The plan for the machine as it is now. REQUIRES: nothing is blocked.
+  HostPlan Plan();
+  // An applier on the machine, with everything allowed and no device in use.
+  std::unique_ptr<Applier> MakeApplier();
+  // The same, but through a log that can end the process.
+  std::unique_ptr<Applier> MakeApplier(EffectLog* log);
+  // Everything of the machine but clusterd's own folder.
+  std::map<std::string, std::string> State() const;
+
+  std::unique_ptr<EffectFileSystem> logged_files;
+  std::unique_ptr<EffectCommandRunner> logged_runner;
+};
+
+ApplyRequest RequestFor(const HostPlan& plan, const std::string& apply_id);
+
+// Three devices with addresses, gateways, routes, an IPv6 gateway and comments
+// in an hccn.conf without a final newline; TLS on; low kernel parameters and
+// another file of sysctl.d; ufw with a rule. The spec wants all of it changed
+// and ports opened. Live settings and files agree, so that a reboot changes
+// nothing.
+std::unique_ptr<Scenario> OpenUfwScenario();
+// One device of which hccn.conf says another address, an own sysctl file with
+// lines of somebody else; firewalld, in which ports are to be opened.
+std::unique_ptr<Scenario> OpenFirewalldScenario();
+// ufw and firewalld, both to be stopped; devices that pass an address on.
+std::unique_ptr<Scenario> DisableFirewallsScenario();
+
+struct NamedScenario {
+  std::string name;
+  std::unique_ptr<Scenario> (*make)();
+};
+// All of the above.
+std::vector<NamedScenario> AllScenarios();
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AGENT_APPLY_APPLY_SCENARIOS_H_

@@ -1,0 +1,208 @@
+#include "daemon/agent/apply/journal.h"
+
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "daemon/host/change/atomic_file.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kMagic[] = "clusterd journal 1\n";
+constexpr size_t kMagicBytes = sizeof(kMagic) - 1;
+constexpr size_t kLengthBytes = 4;
+constexpr size_t kHeadCheckBytes = 8;
+constexpr size_t kHeadBytes = kLengthBytes + kHeadCheckBytes + 32;
+
+std::string Sha256(absl::string_view bytes) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+         digest);
+  return std::string(reinterpret_cast<const char*>(digest), sizeof(digest));
+}
+
+std::string LittleEndian(uint64_t value, size_t bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes; ++i) {
+    text.push_back(static_cast<char>(value >> (8 * i) & 0xff));
+  }
+  return text;
+}
+
+uint64_t FromLittleEndian(absl::string_view text) {
+  uint64_t value = 0;
+  for (size_t i = text.size(); i-- > 0;) {
+    value = value << 8 | static_cast<unsigned char>(text[i]);
+  }
+  return value;
+}
+
+std::string HeadCheck(absl::string_view length, uint64_t place) {
+  return Sha256(absl::StrCat(length, LittleEndian(place, 8)))
+      .substr(0, kHeadCheckBytes);
+}
+
+bool IsZero(absl::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(),
+                     [](char c) { return c == '\0'; });
+}
+
+std::string Record(const JournalEntry& entry, uint64_t place) {
+  const std::string payload = entry.SerializeAsString();
+  const std::string length = LittleEndian(payload.size(), kLengthBytes);
+  return absl::StrCat(length, HeadCheck(length, place), Sha256(payload),
+                      payload);
+}
+
+absl::Status Damaged(uint64_t place) {
+  return absl::DataLossError(
+      absl::StrCat("journal is damaged at byte ", place,
+                   "; what was there before cannot be told from it"));
+}
+
+enum class Take { kRecord, kEnd, kDamaged };
+
+// One record at `place`; kEnd if a crash cut it off.
+Take TakeRecord(absl::string_view bytes, uint64_t place, JournalEntry* entry,
+                uint64_t* next) {
+  const absl::string_view rest = bytes.substr(place);
+  // Some file systems leave zeros where the last write did not arrive.
+  if (rest.size() < kHeadBytes || IsZero(rest)) return Take::kEnd;
+  const absl::string_view length = rest.substr(0, kLengthBytes);
+  if (rest.substr(kLengthBytes, kHeadCheckBytes) != HeadCheck(length, place)) {
+    return Take::kDamaged;
+  }
+  const uint64_t size = FromLittleEndian(length);
+  if (rest.size() - kHeadBytes < size) return Take::kEnd;
+  const absl::string_view payload = rest.substr(kHeadBytes, size);
+  const bool good =
+      rest.substr(kLengthBytes + kHeadCheckBytes, 32) == Sha256(payload) &&
+      entry->ParseFromArray(payload.data(), static_cast<int>(size));
+  *next = place + kHeadBytes + size;
+  if (good) return Take::kRecord;
+  return *next == bytes.size() ? Take::kEnd : Take::kDamaged;
+}
+
+}  // namespace
+
+absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
+  JournalText text;
+  if (!absl::StartsWith(bytes, kMagic)) {
+    // A crash while the file was made.
+    if (absl::StartsWith(kMagic, bytes) || IsZero(bytes)) return text;
+    return Damaged(0);
+  }
+  uint64_t place = kMagicBytes;
+  while (place < bytes.size()) {
+    JournalEntry entry;
+    uint64_t next = place;
+    const Take taken = TakeRecord(bytes, place, &entry, &next);
+    if (taken == Take::kDamaged) return Damaged(place);
+    if (taken == Take::kEnd) break;
+    text.entries.push_back(std::move(entry));
+    place = next;
+  }
+  text.good_bytes = place;
+  return text;
+}
+
+Journal::Journal(std::unique_ptr<OpenFile> file, JournalText text)
+    : file_(std::move(file)),
+      entries_(std::move(text.entries)),
+      end_(text.good_bytes) {}
+
+absl::StatusOr<std::unique_ptr<Journal>> Journal::Create(
+    FileSystem* files, const std::string& path) {
+  absl::StatusOr<std::unique_ptr<OpenFile>> file =
+      files->Open(path, OpenMode::kCreate);
+  if (!file.ok()) return file.status();
+  absl::Status status = WriteFully(file->get(), 0, kMagic);
+  if (status.ok()) status = (*file)->Sync();
+  if (status.ok()) status = files->SyncDirectory(FolderOf(path));
+  if (!status.ok()) return status;
+  JournalText text;
+  text.good_bytes = kMagicBytes;
+  return std::unique_ptr<Journal>(
+      new Journal(*std::move(file), std::move(text)));
+}
+
+absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(
+    FileSystem* files, const std::string& path) {
+  absl::StatusOr<std::unique_ptr<OpenFile>> file =
+      files->Open(path, OpenMode::kReadWrite);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<std::string> bytes = (*file)->ReadAll(kMaxJournalBytes);
+  if (!bytes.ok()) return bytes.status();
+  absl::StatusOr<JournalText> text = ParseJournal(*bytes);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(),
+                        absl::StrCat(path, ": ", text.status().message()));
+  }
+  if (text->good_bytes < bytes->size()) {
+    absl::Status status = (*file)->Truncate(text->good_bytes);
+    if (status.ok()) status = (*file)->Sync();
+    if (!status.ok()) return status;
+  }
+  return std::unique_ptr<Journal>(
+      new Journal(*std::move(file), *std::move(text)));
+}
+
+absl::Status Journal::Append(const JournalEntry& entry) {
+  if (!broken_.ok()) return broken_;
+  if (end_ < kMagicBytes) {
+    return absl::FailedPreconditionError("journal has no heading");
+  }
+  const std::string record = Record(entry, end_);
+  absl::Status status = WriteFully(file_.get(), end_, record);
+  if (status.ok()) status = file_->Sync();
+  if (!status.ok()) {
+    broken_ = status;
+    return status;
+  }
+  end_ += record.size();
+  entries_.push_back(entry);
+  return absl::OkStatus();
+}
+
+JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
+  using Phase = JournalState::Phase;
+  JournalState state;
+  for (const JournalEntry& entry : entries) {
+    switch (entry.kind_case()) {
+      case JournalEntry::kBegin:
+        state.begin = entry.begin();
+        state.phase = Phase::kApplying;
+        break;
+      case JournalEntry::kIntent:
+        for (const SavedResource& saved : entry.intent().saved()) {
+          state.saved.push_back(saved);
+        }
+        break;
+      case JournalEntry::kDone:
+        state.steps.push_back(entry.done());
+        break;
+      case JournalEntry::kUndo:
+        state.phase =
+            entry.undo().rollback() ? Phase::kRollingBack : Phase::kUndoing;
+        break;
+      case JournalEntry::kEnd:
+        state.end = entry.end();
+        if (entry.end().outcome() == ApplyResult::APPLIED) {
+          state.phase = Phase::kApplied;
+          state.applied = entry.end();
+        } else {
+          state.phase = Phase::kUndone;
+        }
+        break;
+      case JournalEntry::KIND_NOT_SET:
+        break;
+    }
+  }
+  return state;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,83 @@
+#include "daemon/agent/apply/veto.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/plan/change_kind.h"
+#include "config/spec/mistakes.h"
+#include "config/spec/yaml_document.h"
+#include "config/spec/yaml_values.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxBytes = 64 << 10;
+constexpr size_t kMaxNodes = 1024;
+
+}  // namespace
+
+absl::StatusOr<Veto> Veto::Parse(absl::string_view file_name,
+                                 absl::string_view yaml) {
+  Mistakes mistakes(file_name);
+  YamlLimits limits;
+  limits.max_bytes = kMaxBytes;
+  limits.max_nodes = kMaxNodes;
+  const std::optional<YamlNode> root = ParseYaml(yaml, limits, &mistakes);
+  if (!root) return mistakes.ToStatus();
+  const YamlMap map(&*root, "", {"allow"}, &mistakes);
+  std::vector<std::string> names;
+  for (const ChangeKind kind : AllChangeKinds()) {
+    names.push_back(ChangeKindName(kind));
+  }
+  const std::vector<absl::string_view> words(names.begin(), names.end());
+
+  std::set<ChangeKind> allowed = {CHANGE_OBSERVE};
+  if (const YamlNode* const list = map.Find("allow")) {
+    if (list->kind != YamlNode::Kind::kList) {
+      mistakes.Add(list->position, absl::StrCat("allow: ", KindName(list->kind),
+                                                ", expected a list of ",
+                                                absl::StrJoin(names, ", ")));
+    }
+    // Naming what is allowed leaves nothing out but what is not named.
+    allowed.clear();
+    for (const YamlNode& item : list->items) {
+      const auto word = ReadWord(item, "allow", words, &mistakes);
+      if (word) allowed.insert(*ParseChangeKind(*word));
+    }
+  }
+  const absl::Status status = mistakes.ToStatus();
+  if (!status.ok()) return status;
+  return Veto(std::move(allowed));
+}
+
+absl::Status Veto::Check(const HostPlan& plan) const {
+  std::map<ChangeKind, std::vector<uint32_t>> refused;
+  for (const PlanStep& step : plan.steps()) {
+    if (!Allows(step.kind())) refused[step.kind()].push_back(step.id());
+  }
+  if (refused.empty()) return absl::OkStatus();
+  std::vector<std::string> kinds;
+  std::vector<std::string> names;
+  for (const auto& [kind, steps] : refused) {
+    names.push_back(ChangeKindName(kind));
+    kinds.push_back(
+        absl::StrCat(names.back(), " (step ", absl::StrJoin(steps, ","), ")"));
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      plan.host(), ": this host does not allow ", absl::StrJoin(kinds, ", "),
+      "; it allows ", ToString(), "; add ", absl::StrJoin(names, ", "),
+      " to allow in /etc/clusterd/agent.yaml there to permit it"));
+}
+
+std::string Veto::ToString() const {
+  std::vector<std::string> names;
+  for (const ChangeKind kind : AllChangeKinds()) {
+    if (Allows(kind)) names.push_back(ChangeKindName(kind));
+  }
+  return names.empty() ? "nothing" : absl::StrJoin(names, ", ");
+}
+
+}  // namespace clusterd

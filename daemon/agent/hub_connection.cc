@@ -1,0 +1,131 @@
+#include "daemon/agent/hub_connection.h"
+
+#include <utility>
+
+#include "config/identity/grpc_status.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/support/channel_arguments.h"
+
+namespace clusterd {
+namespace {
+
+// A task is small; nothing that the controller sends comes near this.
+constexpr int kMaxReceivedBytes = 1 << 20;
+
+int Milliseconds(absl::Duration duration) {
+  return static_cast<int>(absl::ToInt64Milliseconds(duration));
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> Dial(
+    const DialOptions& options,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS,
+                   Milliseconds(options.keepalive_time));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                   Milliseconds(options.keepalive_timeout));
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetMaxReceiveMessageSize(kMaxReceivedBytes);
+  return grpc::CreateCustomChannel(options.controller, credentials, arguments);
+}
+
+HubConnection::HubConnection(const std::shared_ptr<grpc::Channel>& channel,
+                             EventLoop* loop, Callbacks callbacks)
+    : loop_(loop),
+      callbacks_(std::move(callbacks)),
+      stub_(AgentHub::NewStub(channel)) {}
+
+void HubConnection::Start(AgentMessage first) {
+  stream_ = stub_->PrepareAsyncAttach(&context_, loop_->queue());
+  to_write_.push_back(std::move(first));
+  writing_ = true;  // Holds writes back until the stream is there.
+  stream_->StartCall(EventLoop::Tag([self = shared_from_this()](bool ok) {
+    self->writing_ = false;
+    if (ok) {
+      self->WriteNext();
+      self->Read();
+    } else {
+      self->reads_ended_ = true;
+      self->EndIfQuiet();
+    }
+  }));
+}
+
+void HubConnection::Read() {
+  stream_->Read(&read_, EventLoop::Tag([self = shared_from_this()](bool ok) {
+    if (!ok) {
+      self->reads_ended_ = true;
+      self->EndIfQuiet();
+      return;
+    }
+    if (self->abort_reason_.ok()) {
+      self->callbacks_.on_message(std::move(self->read_));
+    }
+    self->read_.Clear();
+    self->Read();
+  }));
+}
+
+void HubConnection::Send(AgentMessage message) {
+  if (hanging_up_ || reads_ended_) return;
+  to_write_.push_back(std::move(message));
+  WriteNext();
+}
+
+void HubConnection::HangUp() {
+  hanging_up_ = true;
+  WriteNext();
+}
+
+void HubConnection::Abort(absl::Status why) {
+  if (!abort_reason_.ok() || finishing_) return;
+  abort_reason_ = std::move(why);
+  context_.TryCancel();
+}
+
+void HubConnection::WriteNext() {
+  if (writing_ || reads_ended_ || hung_up_) return;
+  if (to_write_.empty() && !hanging_up_) return;
+  writing_ = true;
+  if (to_write_.empty()) {
+    hung_up_ = true;
+    stream_->WritesDone(EventLoop::Tag([self = shared_from_this()](bool) {
+      self->writing_ = false;
+      self->EndIfQuiet();
+    }));
+    return;
+  }
+  stream_->Write(to_write_.front(),
+                 EventLoop::Tag([self = shared_from_this()](bool ok) {
+                   self->writing_ = false;
+                   self->to_write_.pop_front();
+                   // When a write is refused, the read tells why.
+                   if (!ok) self->to_write_.clear();
+                   if (ok) self->WriteNext();
+                   self->EndIfQuiet();
+                 }));
+}
+
+void HubConnection::EndIfQuiet() {
+  if (!reads_ended_ || writing_ || finishing_) return;
+  finishing_ = true;
+  stream_->Finish(
+      &final_status_, EventLoop::Tag([self = shared_from_this()](bool) {
+        absl::Status why = self->abort_reason_.ok()
+                               ? ToAbslStatus(self->final_status_)
+                               : self->abort_reason_;
+        if (why.ok()) {
+          why = absl::UnavailableError("the controller ended the stream");
+        }
+        // The callbacks may hold what holds this object.
+        const Callbacks callbacks = std::move(self->callbacks_);
+        callbacks.on_end(std::move(why));
+      }));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,76 @@
+// Does what the controller asks of this host. Every task has a deadline and
+// ends in exactly one result, also when the work behind it never returns; what
+// this daemon does not know is answered `unsupported`. The controller is not
+// trusted with this host's memory or threads: how much runs at once is bounded
+// here.
+#ifndef DAEMON_AGENT_TASK_RUNNER_H_
+#define DAEMON_AGENT_TASK_RUNNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/host/host_observer.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "proto/agent_hub.pb.h"
+
+namespace clusterd {
+
+struct TaskLimits {
+  // Tasks whose work has not returned, also those already answered.
+  int max_running = 16;
+  absl::Duration max_deadline = absl::Minutes(10);
+};
+
+// The request as it will be carried out within `deadline`: absent deadlines
+// take their defaults (10 s a command, 30 s a host), none exceeds `deadline`.
+// InvalidArgument if a port range is malformed or there are over 64.
+absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
+    const ObserveRequest& request, absl::Duration deadline);
+
+// Safe for concurrent use.
+class TaskRunner {
+ public:
+  // Called once, from any thread, possibly before Run returns.
+  using Done = std::function<void(TaskResult)>;
+
+  // All pointers must outlive this object and whatever runs in `pool`.
+  TaskRunner(std::string host, HostObserver* observer, WorkerPool* pool,
+             Scheduler* scheduler, TaskLimits limits = {});
+  // Forgets what runs: no call of a `done` begins from now on.
+  ~TaskRunner();
+  TaskRunner(const TaskRunner&) = delete;
+  TaskRunner& operator=(const TaskRunner&) = delete;
+
+  // Errors are results too: ResourceExhausted when too much runs already,
+  // AlreadyExists for a repeated id, InvalidArgument, DeadlineExceeded.
+  void Run(const Task& task, Done done);
+  // No call of the task's `done` begins any more. Its work ends when it ends.
+  void Cancel(uint64_t task_id);
+  void CancelAll();
+
+ private:
+  struct Running;
+  struct Shared;
+
+  absl::Status Admit(uint64_t id, absl::Duration deadline, Done done);
+  void Observe(uint64_t id, const ObserveRequest& request);
+
+  const std::string host_;
+  HostObserver* const observer_;
+  WorkerPool* const pool_;
+  const TaskLimits limits_;
+  // Also held by work in the pool, which may end after this object.
+  const std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AGENT_TASK_RUNNER_H_

@@ -1,0 +1,182 @@
+// Which hosts hold a stream now, and the tasks that wait for their answers.
+// Knows no gRPC: a stream is a HostLink. Names come from certificates; a host
+// that the spec does not name may attach and is listed as such.
+//
+// Two streams under one name:
+//   same machine id and boot id    the new one replaces the old one, whose end
+//                                  we had not noticed yet
+//   anything else                  two machines hold one certificate: the new
+//                                  one is refused, and the host has a conflict
+//                                  until that machine stops trying
+#ifndef DAEMON_CONTROLLER_ATTACHED_HOSTS_H_
+#define DAEMON_CONTROLLER_ATTACHED_HOSTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/log/log.h"
+#include "daemon/process/scheduler.h"
+#include "proto/agent_hub.pb.h"
+#include "proto/controller.pb.h"
+#include "proto/facts.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// The sending half of one host's stream. Safe for concurrent use; neither call
+// blocks or calls back.
+class HostLink {
+ public:
+  virtual ~HostLink() = default;
+  // Dropped without a word once the stream has ended.
+  virtual void Send(HubMessage message) = 0;
+  // Ends the stream; `why` goes to the host.
+  virtual void Close(const absl::Status& why) = 0;
+};
+
+struct HostLimits {
+  size_t max_attached = 20000;
+  // Tasks one host may owe us at once.
+  size_t max_pending = 64;
+  // Answers to nothing that a host may send in a row. A few are usual: of tasks
+  // that had been cancelled or were late.
+  int max_unsolicited = 128;
+  // How long a second machine's last try counts as a conflict.
+  absl::Duration conflict_memory = absl::Minutes(3);
+};
+
+struct Attachment {
+  std::string host;  // From the certificate.
+  std::string peer;  // Address that it dials from.
+  Hello hello;       // REQUIRES: CheckHello is OK.
+  std::shared_ptr<HostLink> link;
+};
+
+// What to ask of one host, and how to name the setting that bounds it.
+struct Observation {
+  std::string host;
+  ObserveRequest request;
+  absl::Duration deadline;
+  std::string deadline_setting = "deadlines.host";
+};
+
+// Safe for concurrent use. Calls no link and no callback under its lock.
+class AttachedHosts {
+ public:
+  using SessionId = uint64_t;
+  using TaskId = uint64_t;
+  // Facts under the host's name; `missing` is set when there are none.
+  using Done = std::function<void(HostFacts facts)>;
+
+  // Both must outlive this object.
+  AttachedHosts(Scheduler* scheduler, Log* log, HostLimits limits = {});
+  // REQUIRES: all streams have ended.
+  ~AttachedHosts();
+
+  // FailedPrecondition when another machine holds the name;
+  // ResourceExhausted when the controller has all the hosts it takes.
+  absl::StatusOr<SessionId> Attach(Attachment attachment);
+  // The stream has ended; its pending tasks end with it. Unknown ids are
+  // ignored: the session may have been replaced.
+  void Detach(SessionId session, absl::string_view reason);
+  // A message with an outcome that the host was asked for, or was not. OK, or
+  // why the stream has to be closed.
+  absl::Status OnResult(SessionId session, TaskResult result);
+
+  // Asks a host for its facts. `done` is called exactly once unless the task is
+  // cancelled: possibly before this returns, when the host is not attached.
+  TaskId Observe(const Observation& observation, Done done);
+  // No call of the task's `done` begins any more; the host is told to stop.
+  void Cancel(TaskId task);
+
+  // Every host of the spec in its order, then attached ones that it does not
+  // name.
+  std::vector<HostEntry> Entries(const ClusterSpec& spec);
+  // One host, known or not.
+  HostEntry Entry(const ClusterSpec& spec, const std::string& host);
+
+  size_t attached_count();
+  // Ends every stream.
+  void CloseAll(const absl::Status& why);
+
+ private:
+  struct Pending {
+    std::string host;
+    Done done;
+    Scheduler::TimerId timer = 0;
+  };
+  struct Session {
+    SessionId id = 0;
+    Attachment attachment;
+    absl::Time attached_since;
+    absl::Time last_seen;
+    std::map<TaskId, Pending> pending;
+    int unsolicited = 0;
+  };
+  struct Conflict {
+    std::string machine_id;
+    std::string boot_id;
+    std::string peer;
+    absl::Time last_try;
+  };
+  struct Past {
+    std::string detached_reason;
+    absl::Time last_seen;
+    std::string clusterd_version;
+    std::string simulation;
+  };
+
+  // `replaced` is set to the same machine's older session.
+  absl::StatusOr<SessionId> AdmitLocked(Attachment attachment,
+                                        std::unique_ptr<Session>* replaced)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Session* FindSessionLocked(SessionId id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes a session out, remembers it, and returns it.
+  std::unique_ptr<Session> RemoveLocked(const std::string& host,
+                                        absl::string_view reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string ConflictTextLocked(const std::string& host) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string WhyNotAttachedLocked(const std::string& host) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FillEntryLocked(const std::string& host, HostEntry* entry) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  void EndPending(std::unique_ptr<Session> session, absl::string_view reason)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes a task out and tells the host to stop; nothing if it has ended.
+  std::optional<Pending> TakeTask(TaskId task) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnDeadline(TaskId task, const Observation& observation)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Hands facts over, with what the controller has to say about the host.
+  void Complete(Pending pending, HostFacts facts) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  Scheduler* const scheduler_;
+  Log* const log_;
+  const HostLimits limits_;
+
+  absl::Mutex mutex_;
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::unique_ptr<Session>> sessions_
+      ABSL_GUARDED_BY(mutex_);
+  std::map<SessionId, std::string> host_of_session_ ABSL_GUARDED_BY(mutex_);
+  std::map<TaskId, std::string> host_of_task_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Conflict> conflicts_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Past> past_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_ATTACHED_HOSTS_H_

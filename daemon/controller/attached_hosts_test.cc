@@ -1,0 +1,369 @@
+#include "daemon/controller/attached_hosts.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/version/version.h"
+#include "daemon/log/recording_log.h"
+#include "daemon/process/manual_scheduler.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Keeps what would go to the host.
+class FakeLink final : public HostLink {
+ public:
+  void Send(HubMessage message) override { sent.push_back(message); }
+  void Close(const absl::Status& why) override { closed = why; }
+
+  std::vector<HubMessage> sent;
+  std::optional<absl::Status> closed;
+};
+
+Attachment Machine(const std::string& host, const std::string& machine_id,
+                   const std::string& boot_id, std::shared_ptr<HostLink> link) {
+  Attachment attachment;
+  attachment.host = host;
+  attachment.peer = "ipv4:10.0.0.1:5000";
+  attachment.hello.set_protocol_version(kProtocolVersion);
+  attachment.hello.set_machine_id(machine_id);
+  attachment.hello.set_boot_id(boot_id);
+  attachment.hello.set_clusterd_version("9.9");
+  attachment.link = std::move(link);
+  return attachment;
+}
+
+Observation Ask(const std::string& host) {
+  Observation observation;
+  observation.host = host;
+  observation.deadline = absl::Seconds(10);
+  return observation;
+}
+
+TaskResult FactsFor(uint64_t task_id) {
+  TaskResult result;
+  result.set_task_id(task_id);
+  result.mutable_facts()->set_elapsed_ms(42);
+  return result;
+}
+
+// Remembers the one answer.
+class Answer {
+ public:
+  AttachedHosts::Done Expect() {
+    return [this](HostFacts facts) {
+      EXPECT_FALSE(facts_.has_value()) << "a second answer";
+      facts_ = std::move(facts);
+    };
+  }
+  bool arrived() const { return facts_.has_value(); }
+  const HostFacts& facts() const { return *facts_; }
+
+ private:
+  std::optional<HostFacts> facts_;
+};
+
+ClusterSpec SpecOf(const std::vector<std::string>& hosts) {
+  ClusterSpec spec;
+  for (const std::string& host : hosts) spec.add_servers()->set_host(host);
+  return spec;
+}
+
+TEST(AttachedHostsTest, ListsHostsOfTheSpecFirstAndStrangersAfter) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  ASSERT_TRUE(
+      hosts.Attach(Machine("b", "m", "1", std::make_shared<FakeLink>())).ok());
+  ASSERT_TRUE(
+      hosts.Attach(Machine("stranger", "n", "1", std::make_shared<FakeLink>()))
+          .ok());
+  const std::vector<HostEntry> entries = hosts.Entries(SpecOf({"b", "a"}));
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_EQ(entries[0].host(), "b");
+  EXPECT_TRUE(entries[0].attached());
+  EXPECT_TRUE(entries[0].in_spec());
+  EXPECT_EQ(entries[0].clusterd_version(), "9.9");
+  EXPECT_EQ(entries[0].attached_since_ms(),
+            absl::ToUnixMillis(scheduler.Now()));
+  EXPECT_EQ(entries[1].host(), "a");
+  EXPECT_FALSE(entries[1].attached());
+  EXPECT_EQ(entries[1].last_seen_ms(), 0);
+  EXPECT_EQ(entries[2].host(), "stranger");
+  EXPECT_FALSE(entries[2].in_spec());
+}
+
+TEST(AttachedHostsTest, AsksHostAndHandsItsFactsOverUnderItsCertifiedName) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  ASSERT_EQ(link->sent.size(), 1u);
+  EXPECT_EQ(link->sent[0].task().task_id(), task);
+  // Less than the controller waits, so that a partial answer arrives.
+  EXPECT_EQ(link->sent[0].task().deadline_ms(), 9500u);
+  EXPECT_EQ(link->sent[0].task().observe().host_ms(), 9000u);
+  TaskResult result = FactsFor(task);
+  result.mutable_facts()->set_host("b");
+  ASSERT_TRUE(hosts.OnResult(*session, result).ok());
+  ASSERT_TRUE(answer.arrived());
+  EXPECT_EQ(answer.facts().host(), "a");
+  EXPECT_EQ(answer.facts().elapsed_ms(), 42u);
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+TEST(AttachedHostsTest, SaysWhyThereAreNoFacts) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  Answer never;
+  hosts.Observe(Ask("a"), never.Expect());
+  EXPECT_EQ(never.facts().missing().reason(), Missing::NO_ANSWER);
+  EXPECT_THAT(never.facts().missing().detail(), HasSubstr("never attached"));
+
+  const auto session =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  hosts.Detach(*session, "the connection broke");
+  Answer gone;
+  hosts.Observe(Ask("a"), gone.Expect());
+  EXPECT_THAT(gone.facts().missing().detail(),
+              HasSubstr("detached at 2024-01-01T00:00:00+00:00: the "
+                        "connection broke"));
+}
+
+TEST(AttachedHostsTest, NamesTheDeadlineAndStopsTheHost) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  scheduler.Advance(absl::Seconds(10));
+  ASSERT_TRUE(answer.arrived());
+  EXPECT_EQ(answer.facts().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_EQ(answer.facts().missing().detail(),
+            "no answer in 10s (deadlines.host)");
+  ASSERT_EQ(link->sent.size(), 2u);
+  EXPECT_EQ(link->sent[1].cancel().task_id(), task);
+  // The late answer changes nothing.
+  EXPECT_TRUE(hosts.OnResult(*session, FactsFor(task)).ok());
+}
+
+TEST(AttachedHostsTest, EndsPendingTasksWithTheStream) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto session =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  Answer answer;
+  hosts.Observe(Ask("a"), answer.Expect());
+  hosts.Detach(*session, "the connection broke");
+  ASSERT_TRUE(answer.arrived());
+  EXPECT_EQ(answer.facts().missing().reason(), Missing::NO_ANSWER);
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+TEST(AttachedHostsTest, NeverLetsHostAnswerForAnother) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto a =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  const auto b =
+      hosts.Attach(Machine("b", "n", "1", std::make_shared<FakeLink>()));
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  ASSERT_TRUE(hosts.OnResult(*b, FactsFor(task)).ok());
+  EXPECT_FALSE(answer.arrived());
+  ASSERT_TRUE(hosts.OnResult(*a, FactsFor(task)).ok());
+  EXPECT_TRUE(answer.arrived());
+}
+
+TEST(AttachedHostsTest, CancelledTaskIsNeverAnswered) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  hosts.Cancel(task);
+  hosts.Cancel(task);
+  EXPECT_EQ(link->sent.back().cancel().task_id(), task);
+  ASSERT_TRUE(hosts.OnResult(*session, FactsFor(task)).ok());
+  scheduler.Advance(absl::Hours(1));
+  EXPECT_FALSE(answer.arrived());
+}
+
+TEST(AttachedHostsTest, ReplacesStreamOfTheSameMachine) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto old_link = std::make_shared<FakeLink>();
+  const auto first = hosts.Attach(Machine("a", "m", "1", old_link));
+  Answer answer;
+  hosts.Observe(Ask("a"), answer.Expect());
+  const auto second =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_TRUE(old_link->closed.has_value());
+  EXPECT_TRUE(answer.arrived());
+  // The old stream's end is no news about the new one.
+  hosts.Detach(*first, "closed");
+  EXPECT_EQ(hosts.attached_count(), 1u);
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+}
+
+TEST(AttachedHostsTest, RefusesSecondMachineAndReportsConflict) {
+  for (const bool same_machine_id : {false, true}) {
+    ManualScheduler scheduler;
+    RecordingLog log;
+    AttachedHosts hosts(&scheduler, &log);
+    const auto link = std::make_shared<FakeLink>();
+    const auto first = hosts.Attach(Machine("a", "m1", "boot1", link));
+    const auto second =
+        hosts.Attach(Machine("a", same_machine_id ? "m1" : "m2", "boot2",
+                             std::make_shared<FakeLink>()));
+    EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_FALSE(link->closed.has_value());
+    EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
+                HasSubstr(same_machine_id ? "(boot id boot2) was refused"
+                                          : "(machine id m2) was refused"));
+    Answer answer;
+    const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+    ASSERT_TRUE(hosts.OnResult(*first, FactsFor(task)).ok());
+    EXPECT_THAT(answer.facts().conflict(), HasSubstr("10.0.0.1:5000 ("));
+  }
+}
+
+TEST(AttachedHostsTest, ForgetsConflictWhenTheSecondMachineStopsTrying) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  ASSERT_TRUE(
+      hosts.Attach(Machine("a", "m1", "1", std::make_shared<FakeLink>())).ok());
+  ASSERT_FALSE(
+      hosts.Attach(Machine("a", "m2", "1", std::make_shared<FakeLink>())).ok());
+  scheduler.Advance(absl::Minutes(4));
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+}
+
+TEST(AttachedHostsTest, ForgetsConflictOfMachineThatRestarted) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto before =
+      hosts.Attach(Machine("a", "m", "boot1", std::make_shared<FakeLink>()));
+  // It is back before we have noticed that its old stream is dead.
+  EXPECT_FALSE(
+      hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
+          .ok());
+  hosts.Detach(*before, "no answer to pings");
+  EXPECT_TRUE(
+      hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
+          .ok());
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+}
+
+TEST(AttachedHostsTest, TakesNoMoreHostsThanItsLimit) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  HostLimits limits;
+  limits.max_attached = 1;
+  AttachedHosts hosts(&scheduler, &log, limits);
+  EXPECT_TRUE(
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>())).ok());
+  EXPECT_EQ(hosts.Attach(Machine("b", "n", "1", std::make_shared<FakeLink>()))
+                .status()
+                .code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST(AttachedHostsTest, OwesNoHostMoreTasksThanItsLimit) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  HostLimits limits;
+  limits.max_pending = 1;
+  AttachedHosts hosts(&scheduler, &log, limits);
+  ASSERT_TRUE(
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>())).ok());
+  Answer first;
+  Answer second;
+  hosts.Observe(Ask("a"), first.Expect());
+  hosts.Observe(Ask("a"), second.Expect());
+  ASSERT_TRUE(second.arrived());
+  EXPECT_EQ(second.facts().missing().reason(), Missing::BUSY);
+}
+
+TEST(AttachedHostsTest, ClosesHostThatFloodsItWithAnswersToNothing) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  HostLimits limits;
+  limits.max_unsolicited = 3;
+  AttachedHosts hosts(&scheduler, &log, limits);
+  const auto session =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(hosts.OnResult(*session, FactsFor(99)).ok());
+  }
+  EXPECT_EQ(hosts.OnResult(*session, FactsFor(99)).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(AttachedHostsTest, TurnsEveryOtherOutcomeIntoReason) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto session =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  const auto ask = [&](TaskResult result) {
+    Answer answer;
+    result.set_task_id(hosts.Observe(Ask("a"), answer.Expect()));
+    EXPECT_TRUE(hosts.OnResult(*session, result).ok());
+    EXPECT_TRUE(answer.arrived());
+    return answer.facts().missing();
+  };
+  TaskResult unsupported;
+  unsupported.set_unsupported("what?");
+  EXPECT_EQ(ask(unsupported).reason(), Missing::NOT_SUPPORTED);
+  EXPECT_THAT(ask(unsupported).detail(), HasSubstr("clusterd 9.9 does not"));
+  TaskResult error;
+  error.mutable_error()->set_code(
+      static_cast<int>(absl::StatusCode::kResourceExhausted));
+  error.mutable_error()->set_message("16 tasks run already");
+  EXPECT_EQ(ask(error).reason(), Missing::BUSY);
+  EXPECT_THAT(ask(error).detail(), HasSubstr("16 tasks run already"));
+  EXPECT_EQ(ask(TaskResult()).reason(), Missing::UNREADABLE);
+  TaskResult absurd;
+  for (uint32_t id = 0; id < 1000; ++id) {
+    absurd.mutable_facts()->add_devices()->set_id(id);
+  }
+  EXPECT_EQ(ask(absurd).reason(), Missing::UNREADABLE);
+  EXPECT_THAT(ask(absurd).detail(), HasSubstr("1000 devices"));
+}
+
+TEST(AttachedHostsTest, MarksFactsOfSimulatedHost) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  Attachment attachment = Machine("a", "m", "1", std::make_shared<FakeLink>());
+  attachment.hello.set_simulation("in memory");
+  const auto session = hosts.Attach(std::move(attachment));
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  ASSERT_TRUE(hosts.OnResult(*session, FactsFor(task)).ok());
+  EXPECT_EQ(answer.facts().simulation(), "in memory");
+}
+
+}  // namespace
+}  // namespace clusterd

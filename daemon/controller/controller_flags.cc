@@ -1,0 +1,40 @@
+#include "daemon/controller/controller_flags.h"
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "config/version/version.h"
+
+namespace clusterd {
+
+std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
+                                        ControllerFlags* flags) {
+  CLI::App app("Holds the cluster's spec, asks all attached hosts, and judges.",
+               "clusterd-controller");
+  app.add_option("--cluster", flags->cluster,
+                 "The cluster's name: in the spec and in every certificate")
+      ->required();
+  app.add_option("--spec", flags->spec, "cluster.yaml; SIGHUP reads it again")
+      ->required();
+  app.add_option("--ca", flags->tls.ca, "PEM certificates that sign others")
+      ->required();
+  app.add_option("--cert", flags->tls.certificate,
+                 "PEM certificate of spiffe://CLUSTER/controller")
+      ->required();
+  app.add_option("--key", flags->tls.key, "PEM private key of --cert")
+      ->required();
+  app.add_option("--listen", flags->listen,
+                 "ADDRESS:PORT; port 0 takes a free one")
+      ->capture_default_str();
+  app.add_option("--port-file", flags->port_file,
+                 "Write the port that is listened on to this file");
+  app.set_version_flag("--version",
+                       absl::StrCat("clusterd-controller ", kClusterdVersion));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 3;
+  }
+  return std::nullopt;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,28 @@
+// The command line of clusterd-controller.
+#ifndef DAEMON_CONTROLLER_CONTROLLER_FLAGS_H_
+#define DAEMON_CONTROLLER_CONTROLLER_FLAGS_H_
+
+#include <optional>
+#include <string>
+
+#include "config/identity/tls_credentials.h"
+
+namespace clusterd {
+
+struct ControllerFlags {
+  std::string cluster;
+  std::string spec;
+  std::string listen = "0.0.0.0:7443";
+  std::string port_file;  // Empty: none.
+  TlsFiles tls;
+};
+
+// Nothing when the program should go on; else the status that it should exit
+// with: 0 after --help and --version, 3 after wrong usage. What there is to say
+// has been printed then.
+std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
+                                        ControllerFlags* flags);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_CONTROLLER_FLAGS_H_

@@ -1,0 +1,52 @@
+#include "daemon/controller/controller_flags.h"
+
+#include <optional>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+std::optional<int> Parse(std::vector<const char*> arguments,
+                         ControllerFlags* flags) {
+  arguments.insert(arguments.begin(), "clusterd-controller");
+  return ParseControllerFlags(static_cast<int>(arguments.size()),
+                              arguments.data(), flags);
+}
+
+TEST(ParseControllerFlagsTest, ReadsFlags) {
+  ControllerFlags flags;
+  ASSERT_EQ(Parse({"--cluster", "demo", "--spec", "/s.yaml", "--ca", "/ca",
+                   "--cert", "/cert", "--key", "/key", "--listen",
+                   "127.0.0.1:0", "--port-file", "/p"},
+                  &flags),
+            std::nullopt);
+  EXPECT_EQ(flags.cluster, "demo");
+  EXPECT_EQ(flags.spec, "/s.yaml");
+  EXPECT_EQ(flags.tls.ca, "/ca");
+  EXPECT_EQ(flags.tls.certificate, "/cert");
+  EXPECT_EQ(flags.tls.key, "/key");
+  EXPECT_EQ(flags.listen, "127.0.0.1:0");
+  EXPECT_EQ(flags.port_file, "/p");
+}
+
+TEST(ParseControllerFlagsTest, RefusesToStartWithoutCertificates) {
+  ControllerFlags flags;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Parse({"--cluster", "demo", "--spec", "/s.yaml"}, &flags), 3);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("--ca is required"));
+}
+
+TEST(ParseControllerFlagsTest, PrintsVersion) {
+  ControllerFlags flags;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Parse({"--version"}, &flags), 0);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(),
+              testing::HasSubstr("clusterd-controller "));
+}
+
+}  // namespace
+}  // namespace clusterd

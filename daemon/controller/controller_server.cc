@@ -1,0 +1,98 @@
+#include "daemon/controller/controller_server.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "daemon/controller/fact_limits.h"
+#include "grpcpp/server_builder.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::Duration kHandshakeTimeout = absl::Seconds(30);
+constexpr absl::Duration kMaxIdle = absl::Minutes(5);
+// A host has one call, a client few.
+constexpr int kMaxCallsPerConnection = 16;
+constexpr std::chrono::milliseconds kShutdownGrace(500);
+
+int Milliseconds(absl::Duration duration) {
+  return static_cast<int>(absl::ToInt64Milliseconds(duration));
+}
+
+AgentHubOptions HubOptions(const ControllerServerOptions& options) {
+  AgentHubOptions hub;
+  hub.cluster = options.cluster;
+  hub.hello_timeout = options.hello_timeout;
+  return hub;
+}
+
+ControllerServiceOptions ServiceOptions(
+    const ControllerServerOptions& options) {
+  ControllerServiceOptions service;
+  service.cluster = options.cluster;
+  return service;
+}
+
+void SetArguments(const ControllerServerOptions& options,
+                  grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder->SetMaxSendMessageSize(-1);  // A report is as long as the cluster.
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
+                              Milliseconds(options.keepalive_time));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                              Milliseconds(options.keepalive_timeout));
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder->AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+      Milliseconds(options.min_ping_interval));
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                              Milliseconds(kHandshakeTimeout));
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                              Milliseconds(kMaxIdle));
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                              kMaxCallsPerConnection);
+  // Otherwise a second controller would share the port and steal hosts.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+}  // namespace
+
+ControllerServer::ControllerServer(const ControllerServerOptions& options,
+                                   const ControllerServerParts& parts)
+    : hosts_(parts.scheduler, parts.log, options.limits),
+      hub_(HubOptions(options), &hosts_, parts.scheduler, parts.log),
+      controller_(ServiceOptions(options),
+                  ControllerServiceParts{&hosts_, parts.spec, parts.scheduler,
+                                         parts.pool, parts.log}) {}
+
+absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
+    const ControllerServerOptions& options,
+    std::shared_ptr<grpc::ServerCredentials> credentials,
+    const ControllerServerParts& parts) {
+  std::unique_ptr<ControllerServer> server(
+      new ControllerServer(options, parts));
+  grpc::ServerBuilder builder;
+  SetArguments(options, &builder);
+  builder.AddListeningPort(options.listen, std::move(credentials),
+                           &server->port_);
+  builder.RegisterService(&server->hub_);
+  builder.RegisterService(&server->controller_);
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr || server->port_ == 0) {
+    return absl::UnavailableError(absl::StrCat(
+        "cannot listen on \"", options.listen,
+        "\", expected a free ADDRESS:PORT of this machine (--listen)"));
+  }
+  return server;
+}
+
+ControllerServer::~ControllerServer() {
+  if (server_ == nullptr) return;
+  hosts_.CloseAll(absl::UnavailableError("the controller is stopping"));
+  server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+  server_->Wait();
+}
+
+}  // namespace clusterd

@@ -1,0 +1,70 @@
+// The listening side of clusterd-controller: one port, mutual TLS, both
+// services.
+#ifndef DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
+#define DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "daemon/controller/agent_hub_service.h"
+#include "daemon/controller/attached_hosts.h"
+#include "daemon/controller/controller_service.h"
+#include "daemon/controller/spec_holder.h"
+#include "daemon/log/log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server.h"
+
+namespace clusterd {
+
+struct ControllerServerOptions {
+  std::string cluster;
+  // ADDRESS:PORT; port 0 takes a free one.
+  std::string listen;
+  // A dead connection is noticed after about the sum of both.
+  absl::Duration keepalive_time = absl::Seconds(30);
+  absl::Duration keepalive_timeout = absl::Seconds(10);
+  absl::Duration hello_timeout = absl::Seconds(10);
+  // The least time between two pings that a client may send.
+  absl::Duration min_ping_interval = absl::Seconds(10);
+  HostLimits limits;
+};
+
+// All must outlive the server.
+struct ControllerServerParts {
+  const SpecHolder* spec = nullptr;
+  Scheduler* scheduler = nullptr;
+  WorkerPool* pool = nullptr;
+  Log* log = nullptr;
+};
+
+class ControllerServer {
+ public:
+  // Unavailable if the address cannot be listened on.
+  static absl::StatusOr<std::unique_ptr<ControllerServer>> Start(
+      const ControllerServerOptions& options,
+      std::shared_ptr<grpc::ServerCredentials> credentials,
+      const ControllerServerParts& parts);
+
+  // Tells every host and client, and waits until all calls have ended.
+  ~ControllerServer();
+
+  int port() const { return port_; }
+
+ private:
+  ControllerServer(const ControllerServerOptions& options,
+                   const ControllerServerParts& parts);
+
+  AttachedHosts hosts_;
+  AgentHubService hub_;
+  ControllerService controller_;
+  std::unique_ptr<grpc::Server> server_;  // Ends before what it calls.
+  int port_ = 0;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_CONTROLLER_SERVER_H_

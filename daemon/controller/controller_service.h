@@ -1,0 +1,84 @@
+// The gRPC service that clusterctl talks to. Any user of the cluster may look;
+// hosts may not.
+#ifndef DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
+#define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "daemon/controller/attached_hosts.h"
+#include "daemon/controller/check_run.h"
+#include "daemon/controller/slots.h"
+#include "daemon/controller/spec_holder.h"
+#include "daemon/log/log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "grpcpp/support/server_callback.h"
+#include "proto/controller.grpc.pb.h"
+
+namespace clusterd {
+
+struct ControllerServiceOptions {
+  std::string cluster;
+  // Runs, and descriptions of one host, that may be under way at once.
+  int max_checks = 8;
+  int max_describes = 32;
+};
+
+// What the service speaks for. All must outlive it and its server.
+struct ControllerServiceParts {
+  AttachedHosts* hosts = nullptr;
+  const SpecHolder* spec = nullptr;
+  Scheduler* scheduler = nullptr;
+  WorkerPool* pool = nullptr;
+  Log* log = nullptr;
+};
+
+// Every call: Unauthenticated or PermissionDenied unless the peer is a user of
+// this cluster.
+class ControllerService final : public Controller::CallbackService {
+ public:
+  ControllerService(ControllerServiceOptions options,
+                    const ControllerServiceParts& parts);
+
+  // InvalidArgument for hosts that the spec does not name; NotFound or
+  // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when
+  // max_checks run.
+  grpc::ServerWriteReactor<CheckEvent>* Check(
+      grpc::CallbackServerContext* context,
+      const CheckRequest* request) override;
+
+  grpc::ServerUnaryReactor* ListHosts(grpc::CallbackServerContext* context,
+                                      const ListHostsRequest* request,
+                                      ListHostsResponse* response) override;
+
+  // NotFound for a host that is neither in the spec nor attached. A host that
+  // does not answer has facts that say so.
+  grpc::ServerUnaryReactor* DescribeHost(
+      grpc::CallbackServerContext* context, const DescribeHostRequest* request,
+      DescribeHostResponse* response) override;
+
+  grpc::ServerUnaryReactor* GetSpec(grpc::CallbackServerContext* context,
+                                    const GetSpecRequest* request,
+                                    GetSpecResponse* response) override;
+
+ private:
+  // Why the caller is refused; logged together with what it asked for.
+  absl::Status Admit(const grpc::CallbackServerContext& context,
+                     absl::string_view call) const;
+  absl::Status PrepareCheck(const CheckRequest& request,
+                            const ClusterSpec& spec,
+                            std::vector<std::string>* hosts) const;
+
+  const ControllerServiceOptions options_;
+  const ControllerServiceParts parts_;
+
+  Slots checks_;
+  Slots describes_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_

@@ -1,0 +1,177 @@
+#include "daemon/controller/fact_limits.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "config/version/version.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+
+namespace clusterd {
+namespace {
+
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::Reflection;
+
+absl::Status TooLong(const FieldDescriptor* field, size_t size, size_t limit) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(field->full_name()), ": ", size,
+                   field->is_repeated() ? " entries" : " bytes",
+                   ", expected at most ", limit));
+}
+
+// Depth is bounded by the messages' definition: none contains itself.
+absl::Status CheckSizes(const Message& message) {
+  const Reflection* reflection = message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const int count =
+        field->is_repeated() ? reflection->FieldSize(message, field) : 1;
+    if (count > kMaxRepeated) {
+      return TooLong(field, static_cast<size_t>(count), kMaxRepeated);
+    }
+    for (int i = 0; i < count; ++i) {
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+        std::string scratch;
+        const std::string& text =
+            field->is_repeated()
+                ? reflection->GetRepeatedStringReference(message, field, i,
+                                                         &scratch)
+                : reflection->GetStringReference(message, field, &scratch);
+        if (text.size() > kMaxTextBytes) {
+          return TooLong(field, text.size(), kMaxTextBytes);
+        }
+      } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+        const absl::Status inner =
+            CheckSizes(field->is_repeated()
+                           ? reflection->GetRepeatedMessage(message, field, i)
+                           : reflection->GetMessage(message, field));
+        if (!inner.ok()) return inner;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool HasControlBytes(absl::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\n' &&
+           c != '\t';
+  });
+}
+
+std::string Escaped(absl::string_view text) {
+  std::string clean;
+  for (const char c : text) {
+    if (HasControlBytes(absl::string_view(&c, 1))) {
+      absl::StrAppend(
+          &clean, "\\x",
+          absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    } else {
+      clean += c;
+    }
+  }
+  return clean;
+}
+
+void EscapeTexts(Message* message) {
+  const Reflection* reflection = message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(*message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const int count =
+        field->is_repeated() ? reflection->FieldSize(*message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+        EscapeTexts(field->is_repeated()
+                        ? reflection->MutableRepeatedMessage(message, field, i)
+                        : reflection->MutableMessage(message, field));
+      } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+        const std::string text =
+            field->is_repeated()
+                ? reflection->GetRepeatedString(*message, field, i)
+                : reflection->GetString(*message, field);
+        if (!HasControlBytes(text)) continue;
+        if (field->is_repeated()) {
+          reflection->SetRepeatedString(message, field, i, Escaped(text));
+        } else {
+          reflection->SetString(message, field, Escaped(text));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status CheckFactLimits(const HostFacts& facts) {
+  if (facts.devices_size() > kMaxDevices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("facts: ", facts.devices_size(),
+                     " devices, expected at most ", kMaxDevices));
+  }
+  if (facts.device_ids().value().ids_size() > kMaxDevices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("facts: ", facts.device_ids().value().ids_size(),
+                     " device ids, expected at most ", kMaxDevices));
+  }
+  std::set<uint32_t> ids;
+  for (const DeviceFacts& device : facts.devices()) {
+    if (!ids.insert(device.id()).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("facts: device ", device.id(), " stands twice"));
+    }
+  }
+  return CheckSizes(facts);
+}
+
+void CleanFacts(const std::string& host, HostFacts* facts) {
+  facts->set_host(host);
+  facts->clear_conflict();
+  EscapeTexts(facts);
+}
+
+absl::Status CheckHello(const Hello& hello) {
+  if (hello.protocol_version() != kProtocolVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("hello: protocol version ", hello.protocol_version(),
+                     ", expected ", kProtocolVersion,
+                     "; clusterd and clusterd-controller must be of releases "
+                     "that know each other"));
+  }
+  std::vector<absl::string_view> texts = {hello.clusterd_version(),
+                                          hello.boot_id(), hello.machine_id(),
+                                          hello.simulation()};
+  if (hello.tasks_size() > 64) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "hello: ", hello.tasks_size(), " kinds of task, expected at most 64"));
+  }
+  texts.insert(texts.end(), hello.tasks().begin(), hello.tasks().end());
+  for (const absl::string_view text : texts) {
+    const bool one_line = text.find('\n') == absl::string_view::npos &&
+                          text.find('\t') == absl::string_view::npos;
+    if (text.size() > kMaxHelloTextBytes || !one_line ||
+        HasControlBytes(text)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "hello: a text of ", text.size(), " bytes, expected at most ",
+          kMaxHelloTextBytes, " and no control bytes"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+HostFacts MissingFacts(const std::string& host, Missing::Reason reason,
+                       absl::string_view detail) {
+  HostFacts facts;
+  facts.set_host(host);
+  facts.mutable_missing()->set_reason(reason);
+  facts.mutable_missing()->set_detail(std::string(detail));
+  return facts;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,111 @@
+#include "daemon/controller/fact_limits.h"
+
+#include <string>
+
+#include "config/version/version.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string MessageOf(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+TEST(CheckFactLimitsTest, TakesUsualFacts) {
+  HostFacts facts;
+  facts.set_host("server0");
+  for (uint32_t id = 0; id < 16; ++id) facts.add_devices()->set_id(id);
+  facts.mutable_versions()->mutable_driver()->set_value("24.1.rc2");
+  EXPECT_TRUE(CheckFactLimits(facts).ok());
+}
+
+TEST(CheckFactLimitsTest, RefusesTooManyDevices) {
+  HostFacts facts;
+  for (uint32_t id = 0; id < 65; ++id) facts.add_devices()->set_id(id);
+  EXPECT_THAT(MessageOf(CheckFactLimits(facts)), HasSubstr("65 devices"));
+  HostFacts ids;
+  for (uint32_t id = 0; id < 65; ++id) {
+    ids.mutable_device_ids()->mutable_value()->add_ids(id);
+  }
+  EXPECT_THAT(MessageOf(CheckFactLimits(ids)), HasSubstr("65 device ids"));
+}
+
+TEST(CheckFactLimitsTest, RefusesDeviceThatStandsTwice) {
+  HostFacts facts;
+  facts.add_devices()->set_id(3);
+  facts.add_devices()->set_id(3);
+  EXPECT_THAT(MessageOf(CheckFactLimits(facts)), HasSubstr("device 3 stands"));
+}
+
+TEST(CheckFactLimitsTest, RefusesLongTextAndLongListAnywhere) {
+  HostFacts text;
+  text.add_devices()->mutable_lldp()->mutable_value()->set_system_name(
+      std::string(kMaxTextBytes + 1, 'a'));
+  EXPECT_EQ(CheckFactLimits(text).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(MessageOf(CheckFactLimits(text)),
+              HasSubstr("system_name: 16385"));
+  HostFacts list;
+  for (int i = 0; i <= kMaxRepeated; ++i) {
+    list.mutable_sockets()->mutable_value()->add_sockets();
+  }
+  EXPECT_THAT(MessageOf(CheckFactLimits(list)), HasSubstr("sockets: 8193"));
+}
+
+TEST(CleanFactsTest, NeverLetsHostSpeakForAnotherOrForTheController) {
+  HostFacts facts;
+  facts.set_host("server1");
+  facts.set_conflict("server1 is two machines");
+  CleanFacts("server0", &facts);
+  EXPECT_EQ(facts.host(), "server0");
+  EXPECT_EQ(facts.conflict(), "");
+}
+
+TEST(CleanFactsTest, EscapesControlBytesEverywhere) {
+  HostFacts facts;
+  facts.mutable_identity()->mutable_hostname()->set_value("a\x1b[2Jb");
+  facts.add_devices()->mutable_gateway()->mutable_missing()->set_detail(
+      "x\ry\nz\t\x7f");
+  CleanFacts("server0", &facts);
+  EXPECT_EQ(facts.identity().hostname().value(), "a\\x1b[2Jb");
+  EXPECT_EQ(facts.devices(0).gateway().missing().detail(), "x\\x0dy\nz\t\\x7f");
+}
+
+TEST(CheckHelloTest, TakesOurOwnAndRefusesOtherVersions) {
+  Hello hello;
+  hello.set_protocol_version(kProtocolVersion);
+  hello.set_boot_id("b");
+  EXPECT_TRUE(CheckHello(hello).ok());
+  hello.set_protocol_version(kProtocolVersion + 1);
+  EXPECT_EQ(CheckHello(hello).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(MessageOf(CheckHello(hello)),
+              HasSubstr("protocol version 2, expected 1"));
+}
+
+TEST(CheckHelloTest, RefusesLongOrControllingText) {
+  Hello good;
+  good.set_protocol_version(kProtocolVersion);
+  Hello hello = good;
+  hello.set_machine_id(std::string(257, 'a'));
+  EXPECT_EQ(CheckHello(hello).code(), absl::StatusCode::kInvalidArgument);
+  hello = good;
+  hello.set_clusterd_version("1\n2");
+  EXPECT_EQ(CheckHello(hello).code(), absl::StatusCode::kInvalidArgument);
+  hello = good;
+  for (int i = 0; i < 65; ++i) hello.add_tasks("observe");
+  EXPECT_EQ(CheckHello(hello).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(MissingFactsTest, HoldNothingButTheReason) {
+  const HostFacts facts = MissingFacts("a", Missing::NO_ANSWER, "gone");
+  EXPECT_EQ(facts.host(), "a");
+  EXPECT_EQ(facts.missing().reason(), Missing::NO_ANSWER);
+  EXPECT_EQ(facts.missing().detail(), "gone");
+  EXPECT_FALSE(facts.has_kernel());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,98 @@
+// clusterd-controller: builds the objects, waits for signals.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/identity/tls_credentials.h"
+#include "config/version/version.h"
+#include "daemon/controller/controller_flags.h"
+#include "daemon/controller/controller_server.h"
+#include "daemon/controller/port_file.h"
+#include "daemon/controller/spec_holder.h"
+#include "daemon/log/log.h"
+#include "daemon/process/grpc_log.h"
+#include "daemon/process/notify_systemd.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/signals.h"
+#include "daemon/process/worker_pool.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int kWorkers = 2;
+constexpr size_t kMaxQueuedWork = 64;
+
+void Reload(SpecHolder* spec, Log* log) {
+  const absl::Status status = spec->Reload();
+  if (status.ok()) {
+    log->Notice("spec read again");
+    return;
+  }
+  log->Error("spec refused, the one before stays:");
+  for (const absl::string_view line :
+       absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
+    log->Error(line);
+  }
+}
+
+absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
+                 Log* log) {
+  const std::string notify =
+      std::getenv("NOTIFY_SOCKET") ? std::getenv("NOTIFY_SOCKET") : "";
+  const absl::StatusOr<SpiffeId> self =
+      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kController);
+  if (!self.ok()) return self.status();
+  const auto credentials = MakeServerCredentials(flags.tls);
+  if (!credentials.ok()) return credentials.status();
+  ThreadScheduler scheduler;
+  const auto spec = SpecHolder::Open(flags.spec, flags.cluster, &scheduler);
+  if (!spec.ok()) return spec.status();
+  WorkerPool pool(kWorkers, kMaxQueuedWork);
+  ControllerServerOptions options;
+  options.cluster = flags.cluster;
+  options.listen = flags.listen;
+  const auto server = ControllerServer::Start(
+      options, *credentials,
+      ControllerServerParts{spec->get(), &scheduler, &pool, log});
+  if (!server.ok()) return server.status();
+  if (!flags.port_file.empty()) {
+    const absl::Status written =
+        WritePortFile(flags.port_file, (*server)->port());
+    if (!written.ok()) return written;
+  }
+  log->Notice(absl::StrCat(
+      "clusterd-controller ", kClusterdVersion, ": cluster ", flags.cluster,
+      ", ", (*spec)->spec()->servers_size(),
+      " hosts in the spec, listening on port ", (*server)->port()));
+  const absl::Status ready = NotifySystemd(notify, "READY=1");
+  if (!ready.ok()) log->Warning(ready.message());
+  while (signals->Wait() == DaemonSignal::kReload) Reload(spec->get(), log);
+  log->Notice("stopping");
+  return NotifySystemd(notify, "STOPPING=1");
+}
+
+}  // namespace
+}  // namespace clusterd
+
+int main(int argc, char** argv) {
+  clusterd::ControllerFlags flags;
+  if (const std::optional<int> status =
+          clusterd::ParseControllerFlags(argc, argv, &flags)) {
+    return *status;
+  }
+  clusterd::BlockedSignals signals;
+  clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
+  clusterd::SendGrpcLogTo(&log);
+  const absl::Status status = clusterd::Run(flags, &signals, &log);
+  if (status.ok()) return 0;
+  for (const absl::string_view line : absl::StrSplit(status.message(), '\n')) {
+    log.Error(line);
+  }
+  return 1;
+}

@@ -1,0 +1,75 @@
+#include "daemon/process/scheduler.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "daemon/process/manual_scheduler.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(ThreadSchedulerTest, RunsWhatIsDueFirstFirst) {
+  std::string order;
+  absl::Notification done;
+  ThreadScheduler scheduler;
+  scheduler.RunAfter(absl::Milliseconds(20), [&] {
+    order += 'b';
+    done.Notify();
+  });
+  scheduler.RunAfter(absl::ZeroDuration(), [&] { order += 'a'; });
+  ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_EQ(order, "ab");
+}
+
+TEST(ThreadSchedulerTest, NeverRunsWhatWasCancelled) {
+  bool ran = false;
+  absl::Notification done;
+  ThreadScheduler scheduler;
+  const Scheduler::TimerId timer =
+      scheduler.RunAfter(absl::Milliseconds(10), [&] { ran = true; });
+  scheduler.Cancel(timer);
+  scheduler.Cancel(timer);
+  scheduler.Cancel(0);
+  scheduler.RunAfter(absl::Milliseconds(20), [&] { done.Notify(); });
+  ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_FALSE(ran);
+}
+
+TEST(ThreadSchedulerTest, MayBeUsedFromWhatItRuns) {
+  absl::Notification done;
+  ThreadScheduler scheduler;
+  scheduler.RunAfter(absl::ZeroDuration(), [&] {
+    const Scheduler::TimerId other =
+        scheduler.RunAfter(absl::Hours(1), [] { FAIL(); });
+    scheduler.Cancel(other);
+    scheduler.RunAfter(absl::ZeroDuration(), [&] { done.Notify(); });
+  });
+  EXPECT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+}
+
+TEST(ThreadSchedulerTest, DropsWhatIsPendingWhenDestroyed) {
+  bool ran = false;
+  {
+    ThreadScheduler scheduler;
+    scheduler.RunAfter(absl::InfiniteDuration(), [&] { ran = true; });
+  }
+  EXPECT_FALSE(ran);
+}
+
+TEST(ManualSchedulerTest, RunsOnlyWhatTimeHasReached) {
+  std::vector<int> ran;
+  ManualScheduler scheduler;
+  scheduler.RunAfter(absl::Seconds(2), [&] { ran.push_back(2); });
+  scheduler.RunAfter(absl::Seconds(1), [&] { ran.push_back(1); });
+  scheduler.Advance(absl::Seconds(1));
+  EXPECT_EQ(ran, std::vector<int>({1}));
+  EXPECT_EQ(scheduler.UntilNext(), absl::Seconds(1));
+  scheduler.Advance(absl::Seconds(1));
+  EXPECT_EQ(ran, std::vector<int>({1, 2}));
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+}  // namespace
+}  // namespace clusterd

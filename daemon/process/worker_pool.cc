@@ -1,0 +1,42 @@
+#include "daemon/process/worker_pool.h"
+
+#include <utility>
+
+namespace clusterd {
+
+WorkerPool::WorkerPool(int threads, size_t max_queued)
+    : max_queued_(max_queued) {
+  threads_.reserve(static_cast<size_t>(threads));
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+}
+
+WorkerPool::~WorkerPool() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool WorkerPool::TryRun(std::function<void()> work) {
+  absl::MutexLock lock(&mutex_);
+  if (stopping_ || queue_.size() >= max_queued_) return false;
+  queue_.push_back(std::move(work));
+  return true;
+}
+
+void WorkerPool::Run() {
+  for (;;) {
+    std::function<void()> work;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(this, &WorkerPool::HasNews));
+      if (stopping_) return;
+      work = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    work();
+  }
+}
+
+}  // namespace clusterd

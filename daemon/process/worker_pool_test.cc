@@ -1,0 +1,67 @@
+#include "daemon/process/worker_pool.h"
+
+#include "absl/synchronization/notification.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(WorkerPoolTest, RunsAsManyAtOnceAsItHasThreads) {
+  absl::Notification first;
+  absl::Notification second;
+  WorkerPool pool(2, 2);
+  // Each waits for the other: one thread alone would hang here.
+  ASSERT_TRUE(pool.TryRun([&] {
+    first.Notify();
+    second.WaitForNotification();
+  }));
+  ASSERT_TRUE(pool.TryRun([&] {
+    second.Notify();
+    first.WaitForNotification();
+  }));
+  EXPECT_TRUE(first.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_TRUE(second.WaitForNotificationWithTimeout(absl::Seconds(30)));
+}
+
+TEST(WorkerPoolTest, RefusesWhatDoesNotFitInTheQueue) {
+  absl::Notification running;
+  absl::Notification release;
+  int ran = 0;
+  {
+    WorkerPool pool(1, 1);
+    ASSERT_TRUE(pool.TryRun([&] {
+      running.Notify();
+      release.WaitForNotification();
+    }));
+    running.WaitForNotification();
+    absl::Notification second;
+    EXPECT_TRUE(pool.TryRun([&] {
+      ++ran;
+      second.Notify();
+    }));
+    EXPECT_FALSE(pool.TryRun([&] { ++ran; }));
+    release.Notify();
+    second.WaitForNotification();
+  }
+  EXPECT_EQ(ran, 1);
+}
+
+TEST(WorkerPoolTest, WaitsForWhatIsRunningWhenDestroyed) {
+  bool finished = false;
+  absl::Notification running;
+  absl::Notification release;
+  {
+    WorkerPool pool(1, 1);
+    pool.TryRun([&] {
+      running.Notify();
+      release.WaitForNotification();
+      finished = true;
+    });
+    running.WaitForNotification();
+    release.Notify();
+  }
+  EXPECT_TRUE(finished);
+}
+
+}  // namespace
+}  // namespace clusterd
