@@ -1,0 +1,174 @@
+#include "client/command/clusterctl.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/testing/program_run.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+// Every command, by what is typed.
+const std::vector<Arguments>& Commands() {
+  static const auto& commands = *new std::vector<Arguments>{
+      {"check"},
+      {"hosts"},
+      {"describe"},
+      {"config"},
+      {"config", "validate"},
+      {"config", "show"},
+      {"explain"},
+      {"version"},
+  };
+  return commands;
+}
+
+TEST(HelpTest, IsThereForEveryCommandWithUsageAndExitStatuses) {
+  for (Arguments arguments : Commands()) {
+    const std::string name = absl::StrJoin(arguments, " ");
+    arguments.push_back("--help");
+    const ProgramOutput output = RunProgram(arguments);
+    EXPECT_EQ(output.status, 0) << name;
+    EXPECT_EQ(output.err, "") << name;
+    EXPECT_TRUE(
+        absl::StrContains(output.out, absl::StrCat("clusterctl ", name)))
+        << output.out;
+    if (name != "config") {
+      EXPECT_TRUE(absl::StrContains(output.out, "Exit status:")) << output.out;
+    }
+  }
+}
+
+TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
+  const ProgramOutput output = RunProgram({"--help"});
+  EXPECT_EQ(output.status, 0);
+  for (const char* text :
+       {"check", "hosts", "describe", "config", "explain", "version",
+        "--controller", "CLUSTERD_CONTROLLER", "client.yaml"}) {
+    EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
+                                                     << output.out;
+  }
+}
+
+TEST(HelpTest, NamesEveryOptionOfCheck) {
+  const ProgramOutput output = RunProgram({"check", "--help"});
+  for (const char* option :
+       {"HOSTS", "-x,--exclude", "--hostfile", "--all", "--only", "--skip",
+        "--downgrade", "--fail-on", "-o,--output", "--color", "--report",
+        "--timeout", "--local", "--socket", "--controller", "--cluster", "--ca",
+        "--cert", "--key"}) {
+    EXPECT_TRUE(absl::StrContains(output.out, option)) << option << "\n"
+                                                       << output.out;
+  }
+}
+
+TEST(HelpTest, FitsEightyColumns) {
+  for (Arguments arguments : Commands()) {
+    arguments.push_back("--help");
+    for (const absl::string_view line :
+         absl::StrSplit(RunProgram(arguments).out, '\n')) {
+      EXPECT_LE(line.size(), 80u) << line;
+    }
+  }
+}
+
+struct WrongLine {
+  const char* name;
+  Arguments arguments;
+  std::string message;  // A part of what stderr says.
+};
+
+class WrongLineTest : public testing::TestWithParam<WrongLine> {};
+
+TEST_P(WrongLineTest, ExitsWithThreeAndSaysWhatIsWrong) {
+  const ProgramOutput output = RunProgram(GetParam().arguments);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_EQ(output.out, "");
+  EXPECT_TRUE(absl::StrContains(output.err, GetParam().message)) << output.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lines, WrongLineTest,
+    testing::Values(
+        WrongLine{"NoCommand", {}, "Usage: clusterctl"},
+        WrongLine{
+            "UnknownCommand",
+            {"chekc"},
+            "clusterctl: command \"chekc\" does not exist, expected check, "
+            "hosts, "
+            "describe, config, explain, version, did you mean \"check\"?"},
+        WrongLine{
+            "UnknownOption",
+            {"check", "--onyl", "link"},
+            "clusterctl check: option \"--onyl\" does not exist, did you mean "
+            "\"--only\"?"},
+        WrongLine{"UnknownOptionWithValue",
+                  {"check", "--hostfiel=x"},
+                  "did you mean \"--hostfile\"?"},
+        WrongLine{"OptionWithoutValue", {"check", "--report"}, "--report"},
+        WrongLine{"ConfigAlone",
+                  {"config"},
+                  "clusterctl config: no command, expected validate, show"},
+        WrongLine{"UnknownConfigCommand",
+                  {"config", "shwo", "f"},
+                  "did you mean \"show\"?"},
+        WrongLine{"NoFile",
+                  {"config", "validate"},
+                  "clusterctl config validate: FILE"},
+        WrongLine{"NoHost", {"describe"}, "clusterctl describe: HOST"},
+        WrongLine{"TooMany",
+                  {"describe", "server0", "server1"},
+                  "\"server1\" was not expected"},
+        WrongLine{
+            "TwoCommands", {"version", "hosts"}, "\"hosts\" was not expected"},
+        WrongLine{"TooManyRules",
+                  {"explain", "link", "lldp"},
+                  "\"lldp\" was not expected"},
+        WrongLine{
+            "Escape", {"\x1b[2J"}, "command \"\\x1b[2J\" does not exist"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(ClusterctlTest, RefusesAnEmptyValueOfAnyOption) {
+  for (const char* option :
+       {"--only", "--skip", "--downgrade", "--exclude", "--hostfile",
+        "--fail-on", "--output", "--color", "--report", "--timeout", "--socket",
+        "--controller", "--cluster", "--ca", "--cert", "--key"}) {
+    const std::string message = absl::StrCat("clusterctl check: ", option,
+                                             ": is empty, expected a value\n");
+    for (const Arguments& arguments :
+         {Arguments{"check", absl::StrCat(option, "="), "--all"},
+          Arguments{"check", option, "", "--all"}}) {
+      const ProgramOutput output = RunProgram(arguments);
+      EXPECT_EQ(output.status, 3) << option;
+      EXPECT_TRUE(absl::StrContains(output.err, message)) << option << "\n"
+                                                          << output.err;
+    }
+  }
+}
+
+TEST(ClusterctlTest, TakesConnectionOptionsBeforeAndAfterTheCommand) {
+  for (const Arguments& arguments :
+       {Arguments{"--controller", "other:1", "hosts"},
+        Arguments{"hosts", "--controller", "other:1"}}) {
+    FakeController controller({});
+    ProgramWorld world;
+    world.controller = &controller;
+    EXPECT_EQ(RunProgram(arguments, world).status, 0);
+    EXPECT_EQ(controller.settings().value().controller, "other:1");
+  }
+}
+
+TEST(ClusterctlTest, WritesAReportFileForALineThatCannotBeParsed) {
+  const std::string path = TestFile("report.json", "old");
+  EXPECT_EQ(RunProgram({"check", "--report", path, "--onyl"}).status, 3);
+  EXPECT_TRUE(absl::StrContains(FileContent(path),
+                                "option \\\"--onyl\\\" does not exist"))
+      << FileContent(path);
+}
+
+}  // namespace
+}  // namespace clusterd

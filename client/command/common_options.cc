@@ -1,0 +1,150 @@
+#include "client/command/common_options.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/command/exit_status.h"
+#include "client/print/terminal_text.h"
+#include "config/spec/nearest_word.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::Duration kLongestTimeout = absl::Hours(24);
+
+// The position of `value` among `words`; 0 and a mistake if it is none.
+size_t ReadChoice(const char* option, absl::string_view value,
+                  const std::vector<absl::string_view>& words,
+                  std::vector<std::string>& mistakes) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (value == words[i]) return i;
+  }
+  mistakes.push_back(
+      absl::StrCat(option, ": \"", value, "\" is not known, expected ",
+                   absl::StrJoin(words, ", "), DidYouMean(value, words)));
+  return 0;
+}
+
+void PrintLines(const std::string& command, absl::string_view text,
+                Session& session) {
+  const Style style =
+      StyleOfErr(session.terminal, session.environment, ColorMode::kNever);
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    session.err << "clusterctl " << command << ": "
+                << SafeText(line, style.utf8) << "\n";
+  }
+}
+
+}  // namespace
+
+void AddOutputOptions(CLI::App& command, OutputFlags& flags) {
+  command
+      .add_option("-o,--output", flags.format,
+                  "table (default), short (one line for a chat message), json")
+      ->type_name("FORMAT");
+  command
+      .add_option("--color", flags.color,
+                  "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
+                  "never")
+      ->type_name("WHEN");
+}
+
+void AddConnectionOptions(CLI::App& command, ConnectionFlags& flags) {
+  const std::string group = "Connection";
+  command
+      .add_option("--controller", flags.controller,
+                  "Where the controller listens [CLUSTERD_CONTROLLER]")
+      ->type_name("HOST:PORT")
+      ->group(group);
+  command
+      .add_option("--cluster", flags.cluster,
+                  "Name of the cluster [CLUSTERD_CLUSTER]")
+      ->type_name("NAME")
+      ->group(group);
+  command
+      .add_option("--ca", flags.ca,
+                  "The cluster's CA certificate [CLUSTERD_CA]")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_option("--cert", flags.cert, "Your certificate [CLUSTERD_CERT]")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_option("--key", flags.key, "Its private key [CLUSTERD_KEY]")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+void AddTimeoutOption(CLI::App& command, const std::string& absent,
+                      std::string& timeout) {
+  command
+      .add_option("--timeout", timeout,
+                  absl::StrCat("Give up after this long, e.g. 90s or 2m "
+                               "(default: ",
+                               absent, ")"))
+      ->type_name("DURATION");
+}
+
+OutputFormat ReadFormat(const OutputFlags& flags,
+                        std::vector<std::string>& mistakes) {
+  return static_cast<OutputFormat>(ReadChoice(
+      "--output", flags.format, {"table", "short", "json"}, mistakes));
+}
+
+ColorMode ReadColor(const OutputFlags& flags,
+                    std::vector<std::string>& mistakes) {
+  return static_cast<ColorMode>(ReadChoice(
+      "--color", flags.color, {"auto", "always", "never"}, mistakes));
+}
+
+absl::Duration ReadTimeout(absl::string_view text, absl::Duration absent,
+                           std::vector<std::string>& mistakes) {
+  if (text.empty()) return absent;
+  absl::Duration timeout;
+  if (!absl::ParseDuration(text, &timeout) || timeout < absl::Milliseconds(1) ||
+      timeout > kLongestTimeout) {
+    mistakes.push_back(
+        absl::StrCat("--timeout: \"", text,
+                     "\" is no duration, expected 1ms to 24h, such "
+                     "as 90s or 2m"));
+    return absent;
+  }
+  return timeout;
+}
+
+std::unique_ptr<ControllerClient> ConnectToController(
+    const ConnectionFlags& flags, Session& session,
+    std::vector<std::string>& mistakes) {
+  const absl::StatusOr<ConnectionSettings> settings =
+      ResolveConnection(flags, session.environment,
+                        SettingsFiles(session.environment, session.root));
+  if (!settings.ok()) {
+    mistakes.push_back(std::string(settings.status().message()));
+    return nullptr;
+  }
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel =
+      session.connector.ToController(*settings);
+  if (!channel.ok()) {
+    mistakes.push_back(std::string(channel.status().message()));
+    return nullptr;
+  }
+  return std::make_unique<ControllerClient>(
+      *std::move(channel), settings->controller, session.interrupt);
+}
+
+int RejectUsage(const std::string& command,
+                const std::vector<std::string>& mistakes, Session& session) {
+  for (const std::string& mistake : mistakes)
+    PrintLines(command, mistake, session);
+  session.err << "see: clusterctl " << command << " --help\n";
+  return kExitUsage;
+}
+
+int ReportFailure(const std::string& command, const absl::Status& failure,
+                  Session& session) {
+  PrintLines(command, failure.message(), session);
+  return ExitStatusOf(failure);
+}
+
+}  // namespace clusterd

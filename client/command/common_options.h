@@ -1,0 +1,63 @@
+// Options that several commands share, and how their values are read. Values
+// stay text while the command line is parsed, so that a command can name every
+// wrong one in one run.
+#ifndef CLIENT_COMMAND_COMMON_OPTIONS_H_
+#define CLIENT_COMMAND_COMMON_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "client/command/session.h"
+#include "client/connection/connection_settings.h"
+#include "client/connection/controller_client.h"
+#include "client/print/terminal.h"
+
+namespace clusterd {
+
+enum class OutputFormat { kTable, kShort, kJson };
+
+struct OutputFlags {
+  std::string format = "table";
+  std::string color = "auto";
+};
+
+// -o/--output and --color.
+void AddOutputOptions(CLI::App& command, OutputFlags& flags);
+// --controller, --cluster, --ca, --cert, --key.
+void AddConnectionOptions(CLI::App& command, ConnectionFlags& flags);
+// --timeout, a text such as "90s"; `absent` says what holds without it.
+void AddTimeoutOption(CLI::App& command, const std::string& absent,
+                      std::string& timeout);
+
+// Each adds a mistake, naming the option, the value and what was expected, and
+// then returns the default.
+OutputFormat ReadFormat(const OutputFlags& flags,
+                        std::vector<std::string>& mistakes);
+ColorMode ReadColor(const OutputFlags& flags,
+                    std::vector<std::string>& mistakes);
+// `absent` if `text` is empty.
+absl::Duration ReadTimeout(absl::string_view text, absl::Duration absent,
+                           std::vector<std::string>& mistakes);
+
+// A client for the controller that flags, environment and files name; nullptr
+// after it has added mistakes.
+std::unique_ptr<ControllerClient> ConnectToController(
+    const ConnectionFlags& flags, Session& session,
+    std::vector<std::string>& mistakes);
+
+// Prints "clusterctl COMMAND: mistake" for each, made safe for a terminal, then
+// where help is. The exit status for wrong usage.
+int RejectUsage(const std::string& command,
+                const std::vector<std::string>& mistakes, Session& session);
+
+// Prints "clusterctl COMMAND: message", each line of it. The exit status that
+// the failure stands for.
+int ReportFailure(const std::string& command, const absl::Status& failure,
+                  Session& session);
+
+}  // namespace clusterd
+
+#endif  // CLIENT_COMMAND_COMMON_OPTIONS_H_

@@ -1,0 +1,62 @@
+#include "absl/strings/match.h"
+#include "client/testing/program_run.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+// Nothing here needs a controller or a setting.
+ProgramWorld EmptyWorld() {
+  ProgramWorld world;
+  world.environment.clear();
+  return world;
+}
+
+TEST(ExplainCommandTest, SaysWhatWhyAndHowToFix) {
+  const ProgramOutput output =
+      RunProgram({"explain", "net-health"}, EmptyWorld());
+  EXPECT_EQ(output.status, 0) << output.err;
+  for (const char* key : {"net-health\n", "\nwhat ", "\nfails when", "\nwhy ",
+                          "\nfix ", "\nlevel ", "\nsource "}) {
+    EXPECT_TRUE(absl::StrContains(output.out, key)) << key << "\n"
+                                                    << output.out;
+  }
+}
+
+TEST(ExplainCommandTest, ListsAllRulesByCategory) {
+  const ProgramOutput output = RunProgram({"explain"}, EmptyWorld());
+  EXPECT_EQ(output.status, 0);
+  for (const char* text :
+       {"Host\n", "Device\n", "Address\n", "Cluster\n", "  ports-reserved ",
+        "  link ", "  host-identity "}) {
+    EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
+                                                     << output.out;
+  }
+}
+
+TEST(ExplainCommandTest, NamesTheNearestRule) {
+  const ProgramOutput output =
+      RunProgram({"explain", "net-helth"}, EmptyWorld());
+  EXPECT_EQ(output.status, 3);
+  EXPECT_EQ(output.out, "");
+  EXPECT_TRUE(
+      absl::StrContains(output.err,
+                        "rule \"net-helth\" does not exist, did you mean "
+                        "\"net-health\"?"))
+      << output.err;
+}
+
+TEST(ExplainCommandTest, PointsToTheListWhenNothingIsNear) {
+  EXPECT_TRUE(
+      absl::StrContains(RunProgram({"explain", "zzzzzzzz"}, EmptyWorld()).err,
+                        "clusterctl explain lists all rules"));
+}
+
+TEST(ExplainCommandTest, PrintsAsciiWhereTheLocaleIsNotUtf8) {
+  for (const char c : RunProgram({"explain", "net-health"}, EmptyWorld()).out) {
+    EXPECT_GT(static_cast<signed char>(c), 0);
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,154 @@
+#include "client/command/host_selection.h"
+
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/files/text_file.h"
+#include "client/print/subject_text.h"
+#include "config/spec/hostlist.h"
+#include "config/spec/nearest_word.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxHostfileBytes = 32 << 20;
+// Unknown hosts that get a line of their own; the rest share one.
+constexpr size_t kNamedUnknown = 10;
+constexpr int kHostsColumns = 200;
+
+// Adds the names of one hostlist. `where` says where it was given.
+void Expand(const std::string& where, absl::string_view text,
+            std::vector<std::string>& names,
+            std::vector<std::string>& mistakes) {
+  const absl::string_view list = absl::StripAsciiWhitespace(text);
+  if (list.empty()) {
+    mistakes.push_back(absl::StrCat(where, ": is empty, expected host names"));
+    return;
+  }
+  if (list.find('@') != absl::string_view::npos) {
+    mistakes.push_back(absl::StrCat(where, ": host groups (\"", list,
+                                    "\") are not supported yet, expected names "
+                                    "such as node[01-12,15]"));
+    return;
+  }
+  const absl::StatusOr<std::vector<std::string>> expanded =
+      ExpandHostlist(list);
+  if (!expanded.ok()) {
+    mistakes.push_back(absl::StrCat(where, ": ", expanded.status().message()));
+    return;
+  }
+  names.insert(names.end(), expanded->begin(), expanded->end());
+}
+
+void ExpandHostfile(const std::string& path, std::vector<std::string>& names,
+                    std::vector<std::string>& mistakes) {
+  const absl::StatusOr<std::string> text =
+      ReadTextFile(path, kMaxHostfileBytes);
+  if (!text.ok()) {
+    mistakes.push_back(absl::StrCat("--hostfile ", text.status().message()));
+    return;
+  }
+  const size_t names_before = names.size();
+  const size_t mistakes_before = mistakes.size();
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+    ++number;
+    const absl::string_view list =
+        absl::StripAsciiWhitespace(line.substr(0, line.find('#')));
+    if (list.empty()) continue;
+    Expand(absl::StrCat(path, ":", number), list, names, mistakes);
+  }
+  if (names.size() == names_before && mistakes.size() == mistakes_before) {
+    mistakes.push_back(absl::StrCat("--hostfile ", path, ": names no host"));
+  }
+}
+
+void ExpandSlurmJob(const Environment& environment, HostRequest& request,
+                    std::vector<std::string>& mistakes) {
+  const auto job = environment.find("SLURM_JOB_ID");
+  const auto nodes = environment.find("SLURM_JOB_NODELIST");
+  if (job == environment.end() || nodes == environment.end()) return;
+  request.slurm_job = job->second;
+  request.all = false;
+  Expand("SLURM_JOB_NODELIST", nodes->second, request.hosts, mistakes);
+}
+
+void AddUnknownHosts(const std::vector<std::string>& unknown,
+                     absl::Span<const std::string> spec_hosts,
+                     std::vector<std::string>& mistakes) {
+  const std::vector<absl::string_view> candidates(spec_hosts.begin(),
+                                                  spec_hosts.end());
+  for (size_t i = 0; i < unknown.size() && i < kNamedUnknown; ++i) {
+    mistakes.push_back(absl::StrCat("host \"", unknown[i],
+                                    "\" is not in the spec",
+                                    DidYouMean(unknown[i], candidates)));
+  }
+  if (unknown.size() <= kNamedUnknown) return;
+  const std::vector<std::string> rest(unknown.begin() + kNamedUnknown,
+                                      unknown.end());
+  mistakes.push_back(absl::StrCat("nor are ", rest.size(), " more hosts: ",
+                                  HostsText(rest, kHostsColumns)));
+}
+
+}  // namespace
+
+HostRequest ExpandHostArguments(const HostArguments& arguments,
+                                const Environment& environment,
+                                std::vector<std::string>& mistakes) {
+  HostRequest request;
+  for (const std::string& hosts : arguments.hosts) {
+    request.all = false;
+    Expand("HOSTS", hosts, request.hosts, mistakes);
+  }
+  if (!arguments.hostfile.empty()) {
+    request.all = false;
+    ExpandHostfile(arguments.hostfile, request.hosts, mistakes);
+  }
+  if (arguments.all && !request.all) {
+    mistakes.push_back(
+        "--all: HOSTS or --hostfile are given too, expected one "
+        "of them");
+  }
+  if (request.all && !arguments.all) {
+    ExpandSlurmJob(environment, request, mistakes);
+  }
+  for (const std::string& hosts : arguments.exclude) {
+    Expand("--exclude", hosts, request.exclude, mistakes);
+  }
+  return request;
+}
+
+std::vector<std::string> ResolveHosts(const HostRequest& request,
+                                      absl::Span<const std::string> spec_hosts,
+                                      std::vector<std::string>& mistakes) {
+  const std::set<std::string> known(spec_hosts.begin(), spec_hosts.end());
+  const std::set<std::string> wanted(request.hosts.begin(),
+                                     request.hosts.end());
+  const std::set<std::string> excluded(request.exclude.begin(),
+                                       request.exclude.end());
+  std::set<std::string> seen;
+  std::vector<std::string> unknown;
+  for (const auto* list : {&request.hosts, &request.exclude}) {
+    for (const std::string& host : *list) {
+      if (known.count(host) == 0 && seen.insert(host).second)
+        unknown.push_back(host);
+    }
+  }
+  AddUnknownHosts(unknown, spec_hosts, mistakes);
+
+  std::vector<std::string> hosts;
+  for (const std::string& host : spec_hosts) {
+    const bool named = request.all || wanted.count(host) > 0;
+    if (named && excluded.count(host) == 0) hosts.push_back(host);
+  }
+  if (hosts.empty() && unknown.empty()) {
+    mistakes.push_back(spec_hosts.empty()
+                           ? "no host to check: the spec has no servers"
+                           : "no host to check: --exclude leaves none");
+  }
+  return hosts;
+}
+
+}  // namespace clusterd

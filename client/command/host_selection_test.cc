@@ -1,0 +1,148 @@
+#include "client/command/host_selection.h"
+
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using Names = std::vector<std::string>;
+
+const Names kSpec = {"node1", "node2", "node3", "node4"};
+
+std::string Hostfile(const std::string& text) {
+  const std::string path = absl::StrCat(
+      testing::TempDir(), "/",
+      testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::ofstream(path) << text;
+  return path;
+}
+
+// Expands and resolves; all mistakes of both steps.
+struct Selected {
+  Names hosts;
+  Names mistakes;
+  HostRequest request;
+};
+
+Selected Select(const HostArguments& arguments,
+                const Environment& environment = {}) {
+  Selected selected;
+  selected.request =
+      ExpandHostArguments(arguments, environment, selected.mistakes);
+  if (selected.mistakes.empty()) {
+    selected.hosts = ResolveHosts(selected.request, kSpec, selected.mistakes);
+  }
+  return selected;
+}
+
+HostArguments Hosts(const Names& hosts) {
+  HostArguments arguments;
+  arguments.hosts = hosts;
+  return arguments;
+}
+
+TEST(HostSelectionTest, TakesAllHostsWhenNoneIsNamed) {
+  const Selected selected = Select({});
+  EXPECT_TRUE(selected.request.all);
+  EXPECT_EQ(selected.hosts, kSpec);
+}
+
+TEST(HostSelectionTest, KeepsTheOrderOfTheSpecAndForgetsRepeats) {
+  EXPECT_EQ(Select(Hosts({"node3", "node[1,3]"})).hosts,
+            (Names{"node1", "node3"}));
+}
+
+TEST(HostSelectionTest, LeavesOutExcludedHosts) {
+  HostArguments arguments = Hosts({"node[1-3]"});
+  arguments.exclude = {"node2", "node3"};
+  EXPECT_EQ(Select(arguments).hosts, (Names{"node1"}));
+  arguments.hosts.clear();
+  EXPECT_EQ(Select(arguments).hosts, (Names{"node1", "node4"}));
+}
+
+TEST(HostSelectionTest, ReadsAHostfileWithComments) {
+  HostArguments arguments;
+  arguments.hostfile = Hostfile("# rack 1\nnode[1-2]  # two\n\n node4\n");
+  EXPECT_EQ(Select(arguments).hosts, (Names{"node1", "node2", "node4"}));
+}
+
+TEST(HostSelectionTest, NamesFileAndLineOfAMistakeInAHostfile) {
+  HostArguments arguments;
+  arguments.hostfile = Hostfile("node1\nnode[2\n@gpu\n");
+  const Names mistakes = Select(arguments).mistakes;
+  ASSERT_EQ(mistakes.size(), 2u);
+  EXPECT_TRUE(
+      absl::StartsWith(mistakes[0], absl::StrCat(arguments.hostfile, ":2: ")));
+  EXPECT_TRUE(absl::StartsWith(
+      mistakes[1],
+      absl::StrCat(arguments.hostfile,
+                   ":3: host groups (\"@gpu\") are not supported yet")));
+}
+
+TEST(HostSelectionTest, NeverTakesAnEmptyListForAllHosts) {
+  EXPECT_EQ(Select(Hosts({""})).mistakes,
+            (Names{"HOSTS: is empty, expected host names"}));
+  EXPECT_EQ(Select(Hosts({" "})).mistakes.size(), 1u);
+  HostArguments arguments;
+  arguments.hostfile = Hostfile("# nobody\n");
+  EXPECT_EQ(Select(arguments).mistakes,
+            (Names{absl::StrCat("--hostfile ", arguments.hostfile,
+                                ": names no host")}));
+}
+
+TEST(HostSelectionTest, NamesEveryUnknownHostWithTheNearest) {
+  HostArguments arguments = Hosts({"nod1,node2,elsewhere"});
+  arguments.exclude = {"node44"};
+  EXPECT_EQ(
+      Select(arguments).mistakes,
+      (Names{"host \"nod1\" is not in the spec, did you mean \"node1\"?",
+             "host \"elsewhere\" is not in the spec",
+             "host \"node44\" is not in the spec, did you mean \"node4\"?"}));
+}
+
+TEST(HostSelectionTest, FoldsTheRestOfManyUnknownHosts) {
+  const Names mistakes = Select(Hosts({"other[0-499]"})).mistakes;
+  ASSERT_EQ(mistakes.size(), 11u);
+  EXPECT_EQ(mistakes.back(), "nor are 490 more hosts: other[10-499]");
+}
+
+TEST(HostSelectionTest, RefusesASelectionThatLeavesNobody) {
+  HostArguments arguments;
+  arguments.exclude = {"node[1-4]"};
+  EXPECT_EQ(Select(arguments).mistakes,
+            (Names{"no host to check: --exclude leaves none"}));
+  Names mistakes;
+  EXPECT_TRUE(ResolveHosts({}, {}, mistakes).empty());
+  EXPECT_EQ(mistakes, (Names{"no host to check: the spec has no servers"}));
+}
+
+TEST(HostSelectionTest, TakesTheNodesOfTheSlurmJobByDefault) {
+  const Environment job = {{"SLURM_JOB_ID", "17"},
+                           {"SLURM_JOB_NODELIST", "node[2-3]"}};
+  const Selected selected = Select({}, job);
+  EXPECT_EQ(selected.hosts, (Names{"node2", "node3"}));
+  EXPECT_EQ(selected.request.slurm_job, "17");
+  EXPECT_EQ(Select(Hosts({"node4"}), job).hosts, (Names{"node4"}));
+  HostArguments all;
+  all.all = true;
+  EXPECT_EQ(Select(all, job).hosts, kSpec);
+}
+
+TEST(HostSelectionTest, DoesNotLetAnEmptySlurmListMeanAllHosts) {
+  const Environment job = {{"SLURM_JOB_ID", "17"}, {"SLURM_JOB_NODELIST", ""}};
+  EXPECT_EQ(Select({}, job).mistakes,
+            (Names{"SLURM_JOB_NODELIST: is empty, expected host names"}));
+}
+
+TEST(HostSelectionTest, RefusesAllTogetherWithNames) {
+  HostArguments arguments = Hosts({"node1"});
+  arguments.all = true;
+  EXPECT_EQ(Select(arguments).mistakes.size(), 1u);
+}
+
+}  // namespace
+}  // namespace clusterd

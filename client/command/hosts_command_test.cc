@@ -1,0 +1,61 @@
+#include "absl/strings/match.h"
+#include "client/testing/fake_controller.h"
+#include "client/testing/program_run.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+ProgramWorld WorldOfHosts() {
+  ProgramWorld world;
+  world.script.hosts.set_cluster("demo");
+  HostEntry& up = *world.script.hosts.add_hosts();
+  up.set_host("server0");
+  up.set_attached(true);
+  up.set_in_spec(true);
+  up.set_attached_since_ms(1735689600000 -
+                           300'000);  // The world's clock less 5 min.
+  up.set_clusterd_version("0.1.0");
+  HostEntry& down = *world.script.hosts.add_hosts();
+  down.set_host("server1");
+  down.set_in_spec(true);
+  return world;
+}
+
+TEST(HostsCommandTest, PrintsWhoIsAttachedAndSinceWhen) {
+  const ProgramOutput output = RunProgram({"hosts"}, WorldOfHosts());
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out,
+            "STATE         HOSTS    SINCE  VERSION\n"
+            "attached      server0  5 min  0.1.0\n"
+            "not attached  server1  never\n"
+            "\n"
+            "demo: 1 attached, 1 not attached\n");
+}
+
+TEST(HostsCommandTest, PrintsOneLineOrJsonOnRequest) {
+  EXPECT_EQ(RunProgram({"hosts", "-o", "short"}, WorldOfHosts()).out,
+            "demo: 1 of 2 hosts attached; not attached: server1\n");
+  EXPECT_TRUE(
+      absl::StrContains(RunProgram({"hosts", "-o", "json"}, WorldOfHosts()).out,
+                        "\"attached_since_ms\": \"1735689300000\""));
+}
+
+TEST(HostsCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
+  ProgramWorld world;
+  world.script.hosts_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+  const ProgramOutput output = RunProgram({"hosts"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_EQ(output.err, "clusterctl hosts: controller head:7443: away\n");
+}
+
+TEST(HostsCommandTest, ExitsWithThreeForWrongUsage) {
+  EXPECT_EQ(RunProgram({"hosts", "-o", "xml"}, WorldOfHosts()).status, 3);
+  ProgramWorld world = WorldOfHosts();
+  world.environment.clear();
+  EXPECT_EQ(RunProgram({"hosts"}, world).status, 3);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,40 @@
+#include "absl/strings/match.h"
+#include "client/testing/fake_controller.h"
+#include "client/testing/program_run.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(VersionCommandTest, PrintsOurOwnWithoutAnyController) {
+  ProgramWorld world;
+  world.environment.clear();
+  const ProgramOutput output = RunProgram({"version"}, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_EQ(output.out, "clusterctl 0.1.0 (protocol 1, report schema 1)\n");
+  EXPECT_EQ(RunProgram({"--version"}, world).out, output.out);
+}
+
+TEST(VersionCommandTest, PrintsTheControllersWhenOneIsNamed) {
+  ProgramWorld world;
+  world.script.spec.set_controller_version("0.2.0");
+  world.script.spec.mutable_spec()->set_name("demo");
+  const ProgramOutput output =
+      RunProgram({"version", "--controller", "head:7443"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_TRUE(absl::EndsWith(output.out, "\ncontroller 0.2.0, cluster demo\n"));
+}
+
+TEST(VersionCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
+  ProgramWorld world;
+  world.script.spec_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+  const ProgramOutput output =
+      RunProgram({"version", "--controller", "head:7443"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_TRUE(absl::StartsWith(output.out, "clusterctl 0.1.0"));
+  EXPECT_TRUE(absl::StrContains(output.err, "away"));
+}
+
+}  // namespace
+}  // namespace clusterd

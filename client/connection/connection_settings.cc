@@ -1,0 +1,188 @@
+#include "client/connection/connection_settings.h"
+
+#include <map>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "client/files/text_file.h"
+#include "config/spec/mistakes.h"
+#include "config/spec/yaml_document.h"
+#include "config/spec/yaml_values.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxSettingsBytes = 64 << 10;
+
+struct SettingName {
+  absl::string_view key;  // In a file; "--" and it is the flag.
+  const char* variable;
+  const char* placeholder;
+  bool is_path;
+};
+
+constexpr SettingName kController = {"controller", "CLUSTERD_CONTROLLER",
+                                     "HOST:PORT", false};
+constexpr SettingName kCluster = {"cluster", "CLUSTERD_CLUSTER", "NAME", false};
+constexpr SettingName kCa = {"ca", "CLUSTERD_CA", "FILE", true};
+constexpr SettingName kCert = {"cert", "CLUSTERD_CERT", "FILE", true};
+constexpr SettingName kKey = {"key", "CLUSTERD_KEY", "FILE", true};
+
+// Letters, digits, "." and "-" or an IPv6 address in brackets, then a port: a
+// name that gRPC would take for something else (unix:, dns://) is refused.
+bool IsHostAndPort(absl::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == absl::string_view::npos || colon == 0) return false;
+  const absl::string_view port_text = text.substr(colon + 1);
+  uint32_t port = 0;
+  if (port_text.empty() || !absl::ascii_isdigit(port_text[0]) ||
+      !absl::SimpleAtoi(port_text, &port) || port == 0 || port > 65535) {
+    return false;
+  }
+  absl::string_view host = text.substr(0, colon);
+  const bool brackets =
+      absl::StartsWith(host, "[") && absl::EndsWith(host, "]");
+  if (brackets) host = host.substr(1, host.size() - 2);
+  for (const char c : host) {
+    const bool plain =
+        absl::ascii_isalnum(c) || c == '.' || c == '-' || c == '_';
+    const bool ipv6 = absl::ascii_isxdigit(c) || c == ':' || c == '.';
+    if (brackets ? !ipv6 : !plain) return false;
+  }
+  return !host.empty();
+}
+
+// Looks settings up in one place after the other.
+class SettingsReader {
+ public:
+  SettingsReader(const Environment& environment,
+                 const std::vector<std::string>& files)
+      : environment_(environment), files_(files) {}
+
+  std::string Get(const SettingName& name,
+                  const std::optional<std::string>& flag) {
+    if (flag.has_value()) {
+      if (flag->empty()) {
+        mistakes_.push_back(absl::StrCat(
+            "--", name.key, ": is empty, expected ", name.placeholder));
+      }
+      return *flag;
+    }
+    const auto variable = environment_.find(name.variable);
+    if (variable != environment_.end() && !variable->second.empty()) {
+      return variable->second;
+    }
+    ReadFiles();
+    const auto setting = from_files_.find(std::string(name.key));
+    if (setting != from_files_.end()) return setting->second;
+    if (files_wrong_) return "";  // It may stand in what could not be read.
+    mistakes_.push_back(absl::StrCat(
+        "no setting \"", name.key, "\", expected one of --", name.key, " ",
+        name.placeholder, ", ", name.variable, " in the environment, or \"",
+        name.key, ": ", name.placeholder, "\" in ",
+        absl::StrJoin(files_, " or ")));
+    return "";
+  }
+
+  void AddMistake(std::string mistake) {
+    mistakes_.push_back(std::move(mistake));
+  }
+  const std::vector<std::string>& mistakes() const { return mistakes_; }
+
+ private:
+  // Once, and only when a setting is not given elsewhere.
+  void ReadFiles() {
+    if (files_read_) return;
+    files_read_ = true;
+    for (const std::string& file : files_) {
+      const absl::StatusOr<std::string> text =
+          ReadTextFile(file, kMaxSettingsBytes);
+      if (absl::IsNotFound(text.status())) continue;
+      if (!text.ok()) {
+        files_wrong_ = true;
+        mistakes_.emplace_back(text.status().message());
+      } else {
+        ReadFile(file, *text);
+      }
+    }
+  }
+
+  void ReadFile(const std::string& file, const std::string& text) {
+    Mistakes mistakes(file);
+    const std::optional<YamlNode> root =
+        ParseYaml(text, YamlLimits(), &mistakes);
+    if (root.has_value()) {
+      const YamlMap map(
+          &*root, "",
+          {kController.key, kCluster.key, kCa.key, kCert.key, kKey.key},
+          &mistakes);
+      for (const SettingName& name :
+           {kController, kCluster, kCa, kCert, kKey}) {
+        const std::optional<std::string> value = map.Text(name.key);
+        if (!value.has_value()) continue;
+        // A file read earlier wins.
+        from_files_.emplace(std::string(name.key),
+                            name.is_path ? FromFolderOf(file, *value) : *value);
+      }
+    }
+    if (mistakes.empty()) return;
+    files_wrong_ = true;
+    mistakes_.emplace_back(mistakes.ToStatus().message());
+  }
+
+  static std::string FromFolderOf(const std::string& file,
+                                  const std::string& path) {
+    if (absl::StartsWith(path, "/")) return path;
+    return absl::StrCat(file.substr(0, file.rfind('/') + 1), path);
+  }
+
+  const Environment& environment_;
+  const std::vector<std::string>& files_;
+  bool files_read_ = false;
+  bool files_wrong_ = false;
+  std::map<std::string, std::string> from_files_;
+  std::vector<std::string> mistakes_;
+};
+
+}  // namespace
+
+std::vector<std::string> SettingsFiles(const Environment& environment,
+                                       const std::string& root) {
+  std::vector<std::string> files;
+  const auto home = environment.find("HOME");
+  if (home != environment.end() && absl::StartsWith(home->second, "/")) {
+    files.push_back(
+        absl::StrCat(home->second, "/.config/clusterd/client.yaml"));
+  }
+  files.push_back(
+      absl::StrCat(absl::StripSuffix(root, "/"), "/etc/clusterd/client.yaml"));
+  return files;
+}
+
+absl::StatusOr<ConnectionSettings> ResolveConnection(
+    const ConnectionFlags& flags, const Environment& environment,
+    const std::vector<std::string>& files) {
+  SettingsReader reader(environment, files);
+  ConnectionSettings settings;
+  settings.controller = reader.Get(kController, flags.controller);
+  settings.cluster = reader.Get(kCluster, flags.cluster);
+  settings.tls.ca = reader.Get(kCa, flags.ca);
+  settings.tls.certificate = reader.Get(kCert, flags.cert);
+  settings.tls.key = reader.Get(kKey, flags.key);
+  if (!settings.controller.empty() && !IsHostAndPort(settings.controller)) {
+    reader.AddMistake(
+        absl::StrCat("controller: \"", settings.controller,
+                     "\" is no address, expected HOST:PORT such as "
+                     "head:7443 or [fd00::1]:7443"));
+  }
+  if (!reader.mistakes().empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(reader.mistakes(), "\n"));
+  }
+  return settings;
+}
+
+}  // namespace clusterd

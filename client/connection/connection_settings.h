@@ -1,0 +1,53 @@
+// Where the controller is and who we are to it. Each setting is taken from the
+// first place that has it: flag, environment, ~/.config/clusterd/client.yaml,
+// /etc/clusterd/client.yaml. The file:
+//   controller: head:7443
+//   cluster: demo
+//   ca: ca.crt            # paths are relative to the file's own folder
+//   cert: user-ann.crt
+//   key: user-ann.key
+#ifndef CLIENT_CONNECTION_CONNECTION_SETTINGS_H_
+#define CLIENT_CONNECTION_CONNECTION_SETTINGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/print/terminal.h"
+#include "config/identity/tls_credentials.h"
+
+namespace clusterd {
+
+struct ConnectionSettings {
+  std::string controller;  // HOST:PORT
+  std::string cluster;
+  TlsFiles tls;
+};
+
+// What was given on the command line.
+struct ConnectionFlags {
+  std::optional<std::string> controller;
+  std::optional<std::string> cluster;
+  std::optional<std::string> ca;
+  std::optional<std::string> cert;
+  std::optional<std::string> key;
+};
+
+// The settings files to look into: the user's own, then the system's below
+// `root`.
+std::vector<std::string> SettingsFiles(const Environment& environment,
+                                       const std::string& root);
+
+// InvalidArgument, one line per mistake, if a setting is nowhere (the line then
+// names all places that were looked at), a flag is empty or the address
+// malformed; if a file that had to be read has an unknown key or is no YAML
+// mapping. An empty variable counts as not set. Files are only read for what
+// flags and environment leave open; one that does not exist is passed over.
+absl::StatusOr<ConnectionSettings> ResolveConnection(
+    const ConnectionFlags& flags, const Environment& environment,
+    const std::vector<std::string>& files);
+
+}  // namespace clusterd
+
+#endif  // CLIENT_CONNECTION_CONNECTION_SETTINGS_H_

@@ -1,0 +1,134 @@
+#include "client/connection/connection_settings.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Environment kWhole = {
+    {"CLUSTERD_CONTROLLER", "head:7443"}, {"CLUSTERD_CLUSTER", "demo"},
+    {"CLUSTERD_CA", "/env/ca.crt"},       {"CLUSTERD_CERT", "/env/user.crt"},
+    {"CLUSTERD_KEY", "/env/user.key"},
+};
+
+std::string SettingsFile(const std::string& name, const std::string& text) {
+  const std::string folder = absl::StrCat(
+      testing::TempDir(), "/",
+      testing::UnitTest::GetInstance()->current_test_info()->name());
+  fs::create_directories(folder);
+  std::ofstream(absl::StrCat(folder, "/", name)) << text;
+  return absl::StrCat(folder, "/", name);
+}
+
+std::string ErrorOf(const absl::StatusOr<ConnectionSettings>& settings) {
+  EXPECT_TRUE(absl::IsInvalidArgument(settings.status())) << settings.status();
+  return std::string(settings.status().message());
+}
+
+TEST(ResolveConnectionTest, TakesFlagBeforeEnvironmentBeforeFiles) {
+  const std::string own = SettingsFile("own.yaml",
+                                       "controller: own:1\ncluster: own\n"
+                                       "ca: /own/ca.crt\ncert: /own/c.crt\n");
+  const std::string all =
+      SettingsFile("all.yaml",
+                   "controller: all:1\ncluster: all\nca: /a\n"
+                   "cert: /b\nkey: /all/c.key\n");
+  ConnectionFlags flags;
+  flags.controller = "flag:1";
+  const auto settings =
+      ResolveConnection(flags, {{"CLUSTERD_CLUSTER", "env"}}, {own, all});
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->controller, "flag:1");
+  EXPECT_EQ(settings->cluster, "env");
+  EXPECT_EQ(settings->tls.ca, "/own/ca.crt");
+  EXPECT_EQ(settings->tls.certificate, "/own/c.crt");
+  EXPECT_EQ(settings->tls.key, "/all/c.key");
+}
+
+TEST(ResolveConnectionTest, TakesPathsInAFileFromItsOwnFolder) {
+  const std::string file =
+      SettingsFile("client.yaml",
+                   "controller: head:1\ncluster: demo\n"
+                   "ca: ca.crt\ncert: me.crt\nkey: me.key\n");
+  const auto settings = ResolveConnection({}, {}, {file});
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->tls.ca,
+            absl::StrCat(file.substr(0, file.rfind('/')), "/ca.crt"));
+}
+
+TEST(ResolveConnectionTest, NamesEveryMissingSettingAndEveryPlaceForIt) {
+  const std::string error = ErrorOf(
+      ResolveConnection({}, {}, {"/home/ann/client.yaml", "/etc/c.yaml"}));
+  EXPECT_TRUE(absl::StrContains(
+      error,
+      "no setting \"controller\", expected one of --controller HOST:PORT, "
+      "CLUSTERD_CONTROLLER in the environment, or \"controller: HOST:PORT\" in "
+      "/home/ann/client.yaml or /etc/c.yaml"))
+      << error;
+  for (const char* key : {"cluster", "ca", "cert", "key"}) {
+    EXPECT_TRUE(
+        absl::StrContains(error, absl::StrCat("no setting \"", key, "\"")));
+  }
+}
+
+TEST(ResolveConnectionTest, DoesNotReadFilesThatItDoesNotNeed) {
+  const std::string broken = SettingsFile("broken.yaml", "{");
+  EXPECT_TRUE(ResolveConnection({}, kWhole, {broken}).ok());
+}
+
+TEST(ResolveConnectionTest, NamesTheLineOfAMistakeInAFile) {
+  const std::string file =
+      SettingsFile("client.yaml", "controler: head:1\ncluster: demo\n");
+  const std::string error = ErrorOf(ResolveConnection({}, {}, {file}));
+  EXPECT_TRUE(absl::StrContains(error, absl::StrCat(file, ":1:1: "))) << error;
+  EXPECT_TRUE(absl::StrContains(error, "did you mean \"controller\"?"))
+      << error;
+  // The wrong key may be the missing setting: naming both would mislead.
+  EXPECT_FALSE(absl::StrContains(error, "no setting")) << error;
+}
+
+TEST(ResolveConnectionTest, RefusesAnEmptyFlagAndPassesOverAnEmptyVariable) {
+  ConnectionFlags flags;
+  flags.ca = "";
+  EXPECT_EQ(ErrorOf(ResolveConnection(flags, kWhole, {})),
+            "--ca: is empty, expected FILE");
+  Environment environment = kWhole;
+  environment["CLUSTERD_CA"] = "";
+  EXPECT_TRUE(absl::StrContains(ErrorOf(ResolveConnection({}, environment, {})),
+                                "no setting \"ca\""));
+}
+
+TEST(ResolveConnectionTest, AcceptsHostAndPortOnly) {
+  Environment environment = kWhole;
+  for (const char* good : {"head:7443", "10.0.0.1:1", "[fd00::1]:65535",
+                           "head-1.example.org:7443"}) {
+    environment["CLUSTERD_CONTROLLER"] = good;
+    EXPECT_TRUE(ResolveConnection({}, environment, {}).ok()) << good;
+  }
+  for (const char* bad :
+       {"head", ":7443", "head:", "head:0", "head:65536", "head:-1", "head:+1",
+        "head: 7443", "unix:/run/x", "dns:///head:7443", "a b:1",
+        "fd00::1:7443", "[head]:1", "[]:1", "head:7443/x"}) {
+    environment["CLUSTERD_CONTROLLER"] = bad;
+    EXPECT_FALSE(ResolveConnection({}, environment, {}).ok()) << bad;
+  }
+}
+
+TEST(SettingsFilesTest, LooksIntoTheHomeFolderFirst) {
+  EXPECT_EQ(SettingsFiles({{"HOME", "/home/ann"}}, "/"),
+            (std::vector<std::string>{"/home/ann/.config/clusterd/client.yaml",
+                                      "/etc/clusterd/client.yaml"}));
+  EXPECT_EQ(
+      SettingsFiles({}, "/root/of/test"),
+      (std::vector<std::string>{"/root/of/test/etc/clusterd/client.yaml"}));
+}
+
+}  // namespace
+}  // namespace clusterd

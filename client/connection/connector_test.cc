@@ -1,0 +1,174 @@
+#include "client/connection/connector.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/connection/controller_client.h"
+#include "client/connection/interrupt.h"
+#include "config/identity/test_authority.h"
+#include "config/identity/tls_credentials.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "gtest/gtest.h"
+#include "proto/controller.grpc.pb.h"
+
+namespace clusterd {
+namespace {
+
+class SpecService final : public Controller::Service {
+ public:
+  grpc::Status GetSpec(grpc::ServerContext*, const GetSpecRequest*,
+                       GetSpecResponse* response) override {
+    response->mutable_spec()->set_name("demo");
+    return grpc::Status::OK;
+  }
+};
+
+std::string TestPath(const std::string& name) {
+  return absl::StrCat(
+      testing::TempDir(), "/",
+      testing::UnitTest::GetInstance()->current_test_info()->name(), "-", name);
+}
+
+// A certificate with this id as three files.
+TlsFiles WriteFiles(const std::string& name, const TestAuthority& signer,
+                    const TestAuthority& trusted, const std::string& id) {
+  const TlsPem pem = signer.Issue({id});
+  const TlsFiles files = {TestPath(name + ".ca"), TestPath(name + ".crt"),
+                          TestPath(name + ".key")};
+  std::ofstream(files.ca) << trusted.certificate_pem();
+  std::ofstream(files.certificate) << pem.certificate;
+  std::ofstream(files.key) << pem.key;
+  chmod(files.key.c_str(), 0600);
+  return files;
+}
+
+// A controller on a port of the kernel's choice.
+struct RunningController {
+  SpecService service;
+  std::unique_ptr<grpc::Server> server;
+  std::string address;
+
+  explicit RunningController(
+      std::shared_ptr<grpc::ServerCredentials> credentials) {
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.RegisterService(&service);
+    builder.AddListeningPort("127.0.0.1:0", std::move(credentials), &port);
+    server = builder.BuildAndStart();
+    address = absl::StrCat("127.0.0.1:", port);
+  }
+};
+
+absl::Status Ask(const std::string& address, const TlsFiles& files,
+                 const std::string& cluster = "demo") {
+  GrpcConnector connector;
+  const auto channel = connector.ToController({address, cluster, files});
+  if (!channel.ok()) return channel.status();
+  Interrupt interrupt;
+  ControllerClient client(*channel, address, interrupt);
+  return client.GetSpec(absl::Seconds(20)).status();
+}
+
+class GrpcConnectorTest : public testing::Test {
+ protected:
+  const std::unique_ptr<TestAuthority> ca_ = TestAuthority::Create();
+  const std::unique_ptr<TestAuthority> other_ca_ = TestAuthority::Create();
+
+  TlsFiles User() {
+    return WriteFiles("user", *ca_, *ca_, "spiffe://demo/user/ann/role/viewer");
+  }
+  std::unique_ptr<RunningController> Start(const TlsFiles& files) {
+    return std::make_unique<RunningController>(*MakeServerCredentials(files));
+  }
+};
+
+TEST_F(GrpcConnectorTest, ReachesTheControllerOfItsCluster) {
+  const auto controller =
+      Start(WriteFiles("controller", *ca_, *ca_, "spiffe://demo/controller"));
+  EXPECT_TRUE(Ask(controller->address, User()).ok());
+}
+
+TEST_F(GrpcConnectorTest, RefusesAHostThatPosesAsTheController) {
+  const auto host =
+      Start(WriteFiles("host", *ca_, *ca_, "spiffe://demo/host/server0"));
+  const absl::Status status = Ask(host->address, User());
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_TRUE(absl::EndsWith(status.message(),
+                             "wrong certificate: the other end is "
+                             "spiffe://demo/host/server0, expected "
+                             "spiffe://demo/controller"))
+      << status;
+}
+
+TEST_F(GrpcConnectorTest, RefusesAControllerOfAnotherAuthority) {
+  const auto controller = Start(
+      WriteFiles("controller", *other_ca_, *ca_, "spiffe://demo/controller"));
+  EXPECT_TRUE(
+      absl::StrContains(Ask(controller->address, User()).message(),
+                        "wrong certificate: not signed by our CA (--ca)"));
+}
+
+TEST_F(GrpcConnectorTest, SaysThatItsOwnCertificateMayBeRefused) {
+  const auto controller =
+      Start(WriteFiles("controller", *ca_, *ca_, "spiffe://demo/controller"));
+  const TlsFiles stranger = WriteFiles("stranger", *other_ca_, *ca_,
+                                       "spiffe://demo/user/eve/role/admin");
+  const absl::Status status = Ask(controller->address, stranger);
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_TRUE(absl::StrContains(status.message(),
+                                "may not trust our certificate (--cert)"))
+      << status;
+}
+
+TEST_F(GrpcConnectorTest, SaysThatAProgramWithoutTlsListensThere) {
+  const RunningController plain(grpc::InsecureServerCredentials());
+  EXPECT_TRUE(absl::StrContains(Ask(plain.address, User()).message(),
+                                "does not speak TLS"));
+}
+
+TEST_F(GrpcConnectorTest, SaysThatNobodyListens) {
+  std::string address;
+  {
+    const RunningController gone(grpc::InsecureServerCredentials());
+    address = gone.address;
+  }
+  EXPECT_TRUE(absl::EndsWith(Ask(address, User()).message(),
+                             "not reachable: Connection refused"));
+}
+
+TEST_F(GrpcConnectorTest, NamesACertificateFileThatIsNotThere) {
+  TlsFiles files = User();
+  files.certificate = "/nonexistent/user.crt";
+  const absl::Status status = Ask("127.0.0.1:1", files);
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_TRUE(absl::StrContains(status.message(), "/nonexistent/user.crt"));
+}
+
+TEST_F(GrpcConnectorTest, SaysThatNoDaemonIsBehindTheSocket) {
+  GrpcConnector connector;
+  const std::string path = "/nonexistent/clusterd.sock";
+  Interrupt interrupt;
+  const auto answer = CheckSelf(*connector.ToLocalDaemon(path), path,
+                                absl::Seconds(20), interrupt);
+  EXPECT_TRUE(absl::IsUnavailable(answer.status()));
+  EXPECT_EQ(answer.status().message(),
+            "clusterd of this host, /nonexistent/clusterd.sock: not reachable: "
+            "No such file or directory");
+}
+
+TEST_F(GrpcConnectorTest, RefusesASocketPathThatNoSocketHas) {
+  GrpcConnector connector;
+  EXPECT_TRUE(absl::IsInvalidArgument(connector.ToLocalDaemon("").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      connector.ToLocalDaemon(std::string(200, 'x')).status()));
+}
+
+}  // namespace
+}  // namespace clusterd

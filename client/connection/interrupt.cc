@@ -1,0 +1,32 @@
+#include "client/connection/interrupt.h"
+
+namespace clusterd {
+
+bool Interrupt::Fire() {
+  std::shared_ptr<grpc::ClientContext> context;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (fired_) return false;
+    fired_ = true;
+    context = watched_.lock();
+  }
+  if (context != nullptr) context->TryCancel();
+  return true;
+}
+
+bool Interrupt::fired() const {
+  absl::MutexLock lock(&mutex_);
+  return fired_;
+}
+
+void Interrupt::Watch(const std::shared_ptr<grpc::ClientContext>& context) {
+  bool fired = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    watched_ = context;
+    fired = fired_;
+  }
+  if (fired) context->TryCancel();
+}
+
+}  // namespace clusterd

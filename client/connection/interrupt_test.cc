@@ -1,0 +1,25 @@
+#include "client/connection/interrupt.h"
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+// That a running call really ends is tested with one, in
+// controller_client_test.cc.
+TEST(InterruptTest, FiresOnce) {
+  Interrupt interrupt;
+  EXPECT_FALSE(interrupt.fired());
+  EXPECT_TRUE(interrupt.Fire());
+  EXPECT_TRUE(interrupt.fired());
+  EXPECT_FALSE(interrupt.Fire());
+}
+
+TEST(InterruptTest, OutlivesTheCallThatItWatched) {
+  Interrupt interrupt;
+  interrupt.Watch(std::make_shared<grpc::ClientContext>());
+  EXPECT_TRUE(interrupt.Fire());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,129 @@
+#include "client/files/text_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace clusterd {
+namespace {
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+absl::Status SystemError(const std::string& path, int error) {
+  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
+  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
+  return absl::PermissionDeniedError(message);
+}
+
+absl::Status WriteAll(const std::string& path, int fd, absl::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return SystemError(path, errno);
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteInPlace(const std::string& path, absl::string_view text) {
+  const FileDescriptor fd(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (fd.get() < 0) return SystemError(path, errno);
+  return WriteAll(path, fd.get(), text);
+}
+
+// The file that `path` leads to; `path` itself if that does not exist yet.
+std::string ResolvedPath(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(
+      realpath(path.c_str(), nullptr), &std::free);
+  return real == nullptr ? path : std::string(real.get());
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+absl::Status Replace(const std::string& path, const std::string& target,
+                     absl::string_view text) {
+  std::string temporary = absl::StrCat(target, ".XXXXXX");
+  const FileDescriptor fd(mkostemp(temporary.data(), O_CLOEXEC));
+  if (fd.get() < 0) return SystemError(path, errno);
+  absl::Status status = WriteAll(path, fd.get(), text);
+  // mkostemp makes 0600; a report is for others to read, as far as umask lets.
+  const mode_t mask = umask(0);
+  umask(mask);
+  if (status.ok() &&
+      (fchmod(fd.get(), 0666 & ~mask) != 0 || fsync(fd.get()) != 0 ||
+       rename(temporary.c_str(), target.c_str()) != 0)) {
+    status = SystemError(path, errno);
+  }
+  if (!status.ok()) {
+    unlink(temporary.c_str());
+    return status;
+  }
+  const FileDescriptor folder(
+      open(FolderOf(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0 || fsync(folder.get()) != 0)
+    return SystemError(path, errno);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadTextFile(const std::string& path,
+                                         size_t max_bytes) {
+  const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (fd.get() < 0) return SystemError(path, errno);
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t count = read(fd.get(), buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EISDIR) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": is a folder, expected a file"));
+    }
+    if (count < 0) return SystemError(path, errno);
+    if (count == 0) return text;
+    text.append(buffer, static_cast<size_t>(count));
+    if (text.size() > max_bytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": more than ", max_bytes, " bytes"));
+    }
+  }
+}
+
+absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
+  struct stat info = {};
+  const bool exists = stat(path.c_str(), &info) == 0;
+  // /dev/stdout may lead to a regular file that our own stdout still writes to.
+  const bool is_descriptor =
+      absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/");
+  if (exists && (is_descriptor || !S_ISREG(info.st_mode))) {
+    return WriteInPlace(path, text);
+  }
+  return Replace(path, ResolvedPath(path), text);
+}
+
+}  // namespace clusterd

@@ -1,0 +1,127 @@
+#include "client/files/text_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of this test's own.
+std::string Folder() {
+  const std::string path =
+      testing::TempDir() + "/" +
+      testing::UnitTest::GetInstance()->current_test_info()->name();
+  fs::remove_all(path);
+  fs::create_directories(path);
+  return path;
+}
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+size_t FilesIn(const std::string& folder) {
+  return std::distance(fs::directory_iterator(folder),
+                       fs::directory_iterator());
+}
+
+TEST(ReadTextFileTest, ReadsTheWholeFile) {
+  const std::string path = Folder() + "/f";
+  const std::string text(200'000, 'x');
+  std::ofstream(path) << text;
+  EXPECT_EQ(*ReadTextFile(path), text);
+}
+
+TEST(ReadTextFileTest, NamesThePathOfWhatCannotBeRead) {
+  const std::string folder = Folder();
+  const auto absent = ReadTextFile(folder + "/none");
+  EXPECT_TRUE(absl::IsNotFound(absent.status()));
+  EXPECT_EQ(absent.status().message(),
+            folder + "/none: No such file or directory");
+  const auto directory = ReadTextFile(folder);
+  EXPECT_TRUE(absl::IsInvalidArgument(directory.status()));
+  EXPECT_EQ(directory.status().message(),
+            folder + ": is a folder, expected a file");
+}
+
+TEST(ReadTextFileTest, RefusesAFileOverTheBound) {
+  const std::string path = Folder() + "/f";
+  std::ofstream(path) << "12345";
+  EXPECT_TRUE(ReadTextFile(path, 5).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadTextFile(path, 4).status()));
+}
+
+TEST(WriteTextFileTest, WritesANewFileAndLeavesNoOtherBehind) {
+  const std::string folder = Folder();
+  ASSERT_TRUE(WriteTextFile(folder + "/f", "new").ok());
+  EXPECT_EQ(Content(folder + "/f"), "new");
+  EXPECT_EQ(FilesIn(folder), 1u);
+}
+
+TEST(WriteTextFileTest, ReplacesTheFileInsteadOfWritingIntoIt) {
+  const std::string folder = Folder();
+  const std::string path = folder + "/f";
+  std::ofstream(path) << "an older and longer text";
+  fs::create_hard_link(path, folder + "/old");
+  ASSERT_TRUE(WriteTextFile(path, "new").ok());
+  EXPECT_EQ(Content(path), "new");
+  EXPECT_EQ(Content(folder + "/old"), "an older and longer text");
+}
+
+TEST(WriteTextFileTest, FollowsALinkToItsFile) {
+  const std::string folder = Folder();
+  std::ofstream(folder + "/real") << "old";
+  fs::create_symlink(folder + "/real", folder + "/link");
+  ASSERT_TRUE(WriteTextFile(folder + "/link", "new").ok());
+  EXPECT_TRUE(fs::is_symlink(folder + "/link"));
+  EXPECT_EQ(Content(folder + "/real"), "new");
+}
+
+TEST(WriteTextFileTest, LetsOthersReadAsFarAsTheUmaskDoes) {
+  const std::string path = Folder() + "/f";
+  ASSERT_TRUE(WriteTextFile(path, "new").ok());
+  const mode_t mask = umask(0);
+  umask(mask);
+  struct stat info = {};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0666 & ~mask);
+}
+
+TEST(WriteTextFileTest, WritesToAFifoInsteadOfReplacingIt) {
+  const std::string path = Folder() + "/fifo";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::string received;
+  std::thread reader([&] { received = *ReadTextFile(path); });
+  EXPECT_TRUE(WriteTextFile(path, "report").ok());
+  reader.join();
+  EXPECT_EQ(received, "report");
+  EXPECT_TRUE(fs::is_fifo(path));
+}
+
+TEST(WriteTextFileTest, NeverReplacesADevice) {
+  ASSERT_TRUE(WriteTextFile("/dev/null", "report").ok());
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST(WriteTextFileTest, SaysThatTheFolderIsAbsent) {
+  const std::string path = Folder() + "/none/f";
+  const absl::Status status = WriteTextFile(path, "x");
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_EQ(status.message(), path + ": No such file or directory");
+}
+
+}  // namespace
+}  // namespace clusterd

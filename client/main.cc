@@ -1,0 +1,89 @@
+// clusterctl: gathers what the process was given and hands it to
+// command/clusterctl.h.
+#include <pthread.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "client/command/clusterctl.h"
+#include "client/command/exit_status.h"
+#include "client/connection/connector.h"
+#include "client/connection/interrupt.h"
+
+extern char** environ;
+
+namespace {
+
+clusterd::Environment ReadEnvironment() {
+  clusterd::Environment environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) {
+      environment[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+  }
+  return environment;
+}
+
+clusterd::Terminal ReadTerminal() {
+  clusterd::Terminal terminal;
+  terminal.out_is_terminal = isatty(STDOUT_FILENO) == 1;
+  terminal.err_is_terminal = isatty(STDERR_FILENO) == 1;
+  winsize size = {};
+  const int fd = terminal.out_is_terminal ? STDOUT_FILENO : STDERR_FILENO;
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0) terminal.width = size.ws_col;
+  return terminal;
+}
+
+// Waits for signals in a thread of its own. The first ends the call under way,
+// and the run then says what it knows; the second ends the program.
+void WaitForSignals(const sigset_t& signals, clusterd::Interrupt& interrupt) {
+  for (;;) {
+    int signal = 0;
+    if (sigwait(&signals, &signal) != 0) return;
+    if (signal == SIGUSR1) return;  // From main, at the end.
+    if (!interrupt.Fire()) _exit(clusterd::kExitNoVerdict);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // gRPC logs every failed connection by itself; we say what it means.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1})
+    sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In all threads from here.
+
+  clusterd::Interrupt interrupt;
+  std::thread waiter([&] { WaitForSignals(signals, interrupt); });
+  clusterd::GrpcConnector connector;
+  clusterd::Session session{std::cout,
+                            std::cerr,
+                            ReadTerminal(),
+                            ReadEnvironment(),
+                            [] { return absl::Now(); },
+                            connector,
+                            interrupt,
+                            "/"};
+  int status = clusterd::RunClusterctl(
+      std::vector<std::string>(argv + 1, argv + argc), session);
+  // A report that nobody got, on a full disk say, is no pass.
+  if (!std::cout.flush()) {
+    std::cerr << "clusterctl: stdout cannot be written\n";
+    if (status == clusterd::kExitPass) status = clusterd::kExitNoVerdict;
+  }
+  pthread_kill(waiter.native_handle(), SIGUSR1);
+  waiter.join();
+  return status;
+}

@@ -1,0 +1,47 @@
+#include "client/print/facts_text.h"
+
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "client/print/golden.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+const absl::Time kNow = absl::FromUnixMillis(1735689600000);
+
+std::string Text(const DescribeHostResponse& answer) {
+  Style style;
+  style.utf8 = true;
+  std::ostringstream out;
+  PrintHostFacts(answer, style, kNow, out);
+  return out.str();
+}
+
+TEST(HostFactsTest, PrintsAsInTheFile) {
+  ExpectGolden("hosts/description.table",
+               Text(GoldenMessage<DescribeHostResponse>("hosts/description")));
+}
+
+TEST(HostFactsTest, SaysWhyThereAreNoFacts) {
+  DescribeHostResponse answer;
+  answer.mutable_entry()->set_host("server3");
+  answer.mutable_entry()->set_in_spec(true);
+  EXPECT_EQ(Text(answer), "server3: never attached\nno facts\n");
+  answer.mutable_facts()->mutable_missing()->set_reason(Missing::NO_ANSWER);
+  answer.mutable_facts()->mutable_missing()->set_detail("no answer in 30s");
+  EXPECT_EQ(Text(answer),
+            "server3: never attached\nno facts: no answer: no answer in 30s\n");
+}
+
+TEST(HostFactsTest, CutsLongListsAndSaysSo) {
+  DescribeHostResponse answer;
+  auto& sockets = *answer.mutable_facts()->mutable_sockets()->mutable_value();
+  for (int i = 0; i < 500; ++i) sockets.add_sockets()->set_port(i);
+  EXPECT_NE(Text(answer).find("and 480 more; -o json has all"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,75 @@
+#include "client/print/hosts_table.h"
+
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/print/golden.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+const absl::Time kNow = absl::FromUnixMillis(1735689600000);
+
+Style Utf8() {
+  Style style;
+  style.utf8 = true;
+  return style;
+}
+
+TEST(HostsTableTest, PrintsAsInTheFile) {
+  const auto hosts = GoldenMessage<ListHostsResponse>("hosts/list");
+  std::ostringstream out;
+  PrintHostsTable(hosts, Utf8(), kNow, out);
+  ExpectGolden("hosts/list.table", out.str());
+  ExpectGolden("hosts/list.short", absl::StrCat(HostsShort(hosts, true), "\n"));
+}
+
+TEST(HostsTableTest, FoldsAClusterWhereAllIsWell) {
+  ListHostsResponse hosts;
+  hosts.set_cluster("big");
+  for (int i = 0; i < 1152; ++i) {
+    HostEntry& host = *hosts.add_hosts();
+    host.set_host(absl::StrCat("node", i));
+    host.set_attached(true);
+    host.set_in_spec(true);
+    host.set_attached_since_ms(absl::ToUnixMillis(kNow - absl::Minutes(5)));
+    host.set_clusterd_version("0.1.0");
+  }
+  std::ostringstream out;
+  PrintHostsTable(hosts, Utf8(), kNow, out);
+  EXPECT_EQ(out.str(),
+            "STATE     HOSTS         SINCE  VERSION\n"
+            "attached  node[0-1151]  5 min  0.1.0\n"
+            "\n"
+            "big: 1152 attached\n");
+  EXPECT_EQ(HostsShort(hosts, true), "big: 1152 of 1152 hosts attached");
+}
+
+TEST(HostsTableTest, StaysReadableWhenEveryHostDiffers) {
+  ListHostsResponse hosts;
+  for (int i = 0; i < 1152; ++i) {
+    HostEntry& host = *hosts.add_hosts();
+    host.set_host(absl::StrCat("node", i));
+    host.set_in_spec(true);
+    host.set_detached_reason(absl::StrCat("reason ", i));
+  }
+  std::ostringstream out;
+  PrintHostsTable(hosts, Utf8(), kNow, out);
+  const std::vector<std::string> lines = absl::StrSplit(out.str(), '\n');
+  EXPECT_LT(lines.size(), 60u);
+  EXPECT_NE(out.str().find("1112 more groups; -o json has all"),
+            std::string::npos);
+}
+
+TEST(HostsTableTest, SaysThatThereIsNobody) {
+  std::ostringstream out;
+  PrintHostsTable(ListHostsResponse(), Utf8(), kNow, out);
+  EXPECT_EQ(out.str(), "STATE  HOSTS  SINCE  VERSION\n\nno hosts\n");
+  EXPECT_EQ(HostsShort(ListHostsResponse(), true),
+            "cluster: 0 of 0 hosts attached");
+}
+
+}  // namespace
+}  // namespace clusterd

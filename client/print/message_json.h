@@ -1,0 +1,18 @@
+// Any message as JSON: the protobuf JSON mapping with the names of the .proto
+// files, every field written, also zeros. 64-bit numbers are strings there.
+#ifndef CLIENT_PRINT_MESSAGE_JSON_H_
+#define CLIENT_PRINT_MESSAGE_JSON_H_
+
+#include <string>
+
+#include "google/protobuf/message.h"
+
+namespace clusterd {
+
+// Ends with one newline. Parses back to an equal message. Characters that a
+// terminal would obey are \u escapes.
+std::string MessageJson(const google::protobuf::Message& message);
+
+}  // namespace clusterd
+
+#endif  // CLIENT_PRINT_MESSAGE_JSON_H_

@@ -1,0 +1,19 @@
+// The report as one line that fits a chat message:
+//   demo: FAIL 1 of 25 rules: link: server1 device 3: DOWN; 2 hosts in 1.3 s
+#ifndef CLIENT_PRINT_REPORT_SHORT_H_
+#define CLIENT_PRINT_REPORT_SHORT_H_
+
+#include <string>
+
+#include "proto/finding.pb.h"
+
+namespace clusterd {
+
+// One line without its end, some 400 characters at most; made safe for a
+// terminal. Names the worst findings only, and of those first the ones that
+// have no other rule as their cause.
+std::string ReportShort(const Report& report, bool utf8);
+
+}  // namespace clusterd
+
+#endif  // CLIENT_PRINT_REPORT_SHORT_H_

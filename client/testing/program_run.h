@@ -1,0 +1,52 @@
+// Runs clusterctl in-process: arguments in; stdout, stderr and status out.
+#ifndef CLIENT_TESTING_PROGRAM_RUN_H_
+#define CLIENT_TESTING_PROGRAM_RUN_H_
+
+#include <string>
+#include <vector>
+
+#include "client/print/terminal.h"
+#include "client/testing/fake_controller.h"
+
+namespace clusterd {
+
+struct ProgramOutput {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+// The process that a run believes it lives in.
+struct ProgramWorld {
+  ControllerScript script;
+  Terminal terminal;
+  // All connection settings, and a UTF-8 locale, unless a test takes them out.
+  Environment environment = {
+      {"CLUSTERD_CONTROLLER", "head:7443"},
+      {"CLUSTERD_CLUSTER", "demo"},
+      {"CLUSTERD_CA", "/etc/clusterd/ca.crt"},
+      {"CLUSTERD_CERT", "/etc/clusterd/user.crt"},
+      {"CLUSTERD_KEY", "/etc/clusterd/user.key"},
+      {"LC_ALL", "C.UTF-8"},
+  };
+  // An empty folder: no settings file exists.
+  std::string root = "/nonexistent";
+  // Set where a test wants to see what reached the controller.
+  FakeController* controller = nullptr;
+  // Ctrl-C is pressed as soon as stderr holds this text; empty: never.
+  std::string interrupt_at;
+};
+
+// One run at 2025-01-01 00:00 UTC by a clock that stands still.
+ProgramOutput RunProgram(const std::vector<std::string>& arguments,
+                         const ProgramWorld& world = {});
+
+// A new file in the test's own folder with this content; its path.
+std::string TestFile(const std::string& name, const std::string& content);
+
+// The content of a file; fails the test if there is none.
+std::string FileContent(const std::string& path);
+
+}  // namespace clusterd
+
+#endif  // CLIENT_TESTING_PROGRAM_RUN_H_
