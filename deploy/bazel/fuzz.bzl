@@ -3,15 +3,26 @@
 def fuzz_test(name, srcs, deps, corpus = []):
     """A test that feeds a parser mutated inputs for a bounded time.
 
-    With `--config=fuzz` libFuzzer drives it; otherwise a small driver replays
+    With `--config=asan` libFuzzer drives it; otherwise a small driver replays
     the corpus and a fixed number of seeded mutations of it.
 
     Args:
       name: the target.
       srcs: the file with LLVMFuzzerTestOneInput.
       deps: what it needs.
-      corpus: example inputs, one per file.
+      corpus: labels of example inputs, one input per file.
     """
+    seeds = name + "_seeds"
+
+    # libFuzzer would only replay files that are named alone; a list of seeds it
+    # takes as a file of comma-separated paths.
+    native.genrule(
+        name = seeds,
+        testonly = True,
+        srcs = corpus,
+        outs = [seeds + ".txt"],
+        cmd = "echo -n $(SRCS) | tr ' ' ',' > $@",
+    )
     native.cc_test(
         name = name,
         size = "small",
@@ -20,10 +31,13 @@ def fuzz_test(name, srcs, deps, corpus = []):
             "//conditions:default": ["//tests/fuzz:driver"],
         }),
         args = select({
-            "//tests/fuzz:libfuzzer": ["-max_total_time=10", "-rss_limit_mb=2048"],
-            "//conditions:default": [],
-        }) + ["$(locations %s)" % label for label in corpus],
-        data = corpus,
+            "//tests/fuzz:libfuzzer": [
+                "-max_total_time=5",
+                "-rss_limit_mb=2048",
+            ] + (["-seed_inputs=@$(location %s)" % seeds] if corpus else []),
+            "//conditions:default": ["$(locations %s)" % label for label in corpus],
+        }),
+        data = corpus + [seeds],
         linkopts = select({
             "//tests/fuzz:libfuzzer": ["-fsanitize=fuzzer"],
             "//conditions:default": [],

@@ -1,168 +1,296 @@
 #!/usr/bin/env bash
-# Gives each simulated server a network, mount and host name namespace of its
-# own, so that its kernel parameters, firewalls, sockets and /etc are real ones,
-# with a bridge to a further network namespace for the controller. Nothing
-# outside of these namespaces changes; everything hangs on files under DIR.
+# Runs simulated servers as machines of their own: each one has a network, a
+# mount and a UTS namespace, so that kernel values, sockets, /etc and the host
+# name are real and its own.
+#
+#   namespaces.sh available             can this machine do it? prints why not
+#   namespaces.sh up DIR TABLE          DIR: new folder; TABLE: a file, see below
+#   namespaces.sh exec DIR NAME CMD...  runs CMD, with its absolute path, in NAME
+#   namespaces.sh down DIR              ends what runs in them, leaves nothing behind
+#
+# TABLE has a line per namespace: its name, its address and the root folder that
+# `simhost create` made. "-" for a folder makes a network namespace only, which
+# is what a controller needs:
+#   controller 192.168.7.1/24  -
+#   server0    192.168.7.22/24 /tmp/demo/server0
+# All hang on a bridge in one more namespace, so nothing changes in the machine's
+# own network. There is no pid namespace: `exec` becomes the command itself, and a
+# signal reaches it.
+# Exit status: 0 done, 1 could not be done, 3 wrong usage.
 set -euo pipefail
 
-usage() {
-  cat >&2 <<'EOT'
-usage: namespaces.sh available            can they be had here? Says why not, status 1
-       namespaces.sh up DIR TABLE         TABLE: a line "NAME ADDRESS/PREFIX ROOT" per server;
-                                          the first line is the controller, ROOT "-"
-       namespaces.sh exec DIR NAME COMMAND...
-       namespaces.sh down DIR             removes what `up` made; processes in them must have ended
-
-ROOT is a server's folder as `simhost create` makes it: its etc, usr/local, var, dev
-and sys/bus/pci/devices are seen by programs in the namespace at the same paths under
-/, and its proc/sys/net values are written to the namespace's kernel parameters.
-EOT
+say() { echo "namespaces.sh: $*" >&2; }
+wrong() {
+  say "$*"
+  sed -n '6,9s/^# *//p' "${BASH_SOURCE[0]}" >&2
   exit 3
 }
 
-available() {
-  if [ "$(id -u)" -ne 0 ]; then
-    echo "namespaces need root"
-    return 1
-  fi
+# Prints why namespaces are not to be had; nothing if they are.
+obstacle() {
   local tool
-  for tool in ip nsenter unshare mount; do
-    command -v "$tool" >/dev/null || { echo "namespaces need the program \"$tool\""; return 1; }
-  done
-  local probe
-  probe=$(mktemp -d)
-  # shellcheck disable=SC2016
-  if ! unshare --net --mount --uts --propagation private bash -c '
-      set -e
-      mount -t tmpfs tmpfs "$1"
-      mkdir "$1/up" "$1/work"
-      mount -t overlay overlay -o "lowerdir=/etc,upperdir=$1/up,workdir=$1/work" /etc
-      mount -t sysfs -o ro sysfs /sys
-      ip link add probe0 type veth peer name probe1
-      echo 4096 >/proc/sys/net/core/somaxconn
-    ' probe "$probe" 2>/dev/null; then
-    rmdir "$probe"
-    echo "this machine grants no network and mount namespaces with overlay and veth"
-    return 1
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "needs root, this is uid $(id -u)"
+    return
   fi
-  rmdir "$probe"
+  for tool in ip nsenter unshare mount umount; do
+    if ! command -v "$tool" >/dev/null; then
+      echo "$tool is not installed (packages iproute2, util-linux)"
+      return
+    fi
+  done
+  if ! unshare --net --uts --mount --propagation private true 2>/dev/null; then
+    echo "the kernel refuses new namespaces (needs CAP_SYS_ADMIN)"
+    return
+  fi
+  if ! unshare --net ip link add probe0 type veth peer name probe1 2>/dev/null; then
+    echo "the kernel has no veth devices, or refuses them (needs CAP_NET_ADMIN)"
+    return
+  fi
+  if ! unshare --net ip link add probe0 type bridge 2>/dev/null; then
+    echo "the kernel has no bridge device"
+    return
+  fi
+  # Overlays do not stack everywhere.
+  # shellcheck disable=SC2016  # the inner shell expands these
+  if ! unshare --mount --propagation private sh -c '
+    mount -t tmpfs probe /mnt && mkdir /mnt/u /mnt/w &&
+      mount -t overlay -o lowerdir=/etc,upperdir=/mnt/u,workdir=/mnt/w overlay /etc
+  ' 2>/dev/null; then
+    echo "the kernel refuses an overlay over /etc"
+  fi
 }
 
-# The mounts of one server; runs inside its new mount namespace.
-enter_root() {
-  local name=$1 root=$2 dev=$3 work=$4
-  hostname "$name"
-  mount -t sysfs -o ro sysfs /sys
-  if [ -d "$root/sys/bus/pci/devices" ]; then
-    mount --bind "$root/sys/bus/pci/devices" /sys/bus/pci/devices
-  fi
-  local part
-  for part in etc usr/local var; do
-    mkdir -p "$root/$part" "$work/$part"
+# Mounts of one server; runs inside its namespaces. $1: its folder below DIR,
+# $2: its root folder, $3: its name. Lower layers are the root folder over the machine's own.
+enter_server() {
+  local own=$1 root=$2 name=$3 layer node
+  for layer in etc usr/local var; do
+    mkdir -p "$own/up/$layer" "$own/work/$layer" "$root/$layer"
     mount -t overlay overlay \
-      -o "lowerdir=/$part,upperdir=$root/$part,workdir=$work/$part" "/$part"
+      -o "lowerdir=$root/$layer:/$layer,upperdir=$own/up/$layer,workdir=$own/work/$layer" "/$layer"
   done
-  mount -t tmpfs -o mode=755 tmpfs /run
-  mount --bind "$dev" /dev
-  local key value
-  for key in net/core/somaxconn net/ipv4/tcp_max_syn_backlog net/ipv4/ip_local_reserved_ports; do
-    [ -f "$root/proc/sys/$key" ] || continue
-    value=$(cat "$root/proc/sys/$key")
-    # One write: the kernel takes a second one for an addition.
-    printf '%s\n' "$value" >"/proc/sys/$key"
+  mkdir -p /etc/clusterd
+  echo "simulated devices, in network, mount and UTS namespaces of its own" >/etc/clusterd/simulation
+
+  mkdir "$own/dev"
+  for node in null zero full random urandom tty; do
+    cp -a "/dev/$node" "$own/dev/"
+  done
+  cp -a "$root/dev/." "$own/dev/"
+  mount --bind "$own/dev" /dev
+  if [ -d /sys/bus/pci/devices ]; then
+    mount --bind "$root/sys/bus/pci/devices" /sys/bus/pci/devices
+  else
+    mount --bind "$root/sys" /sys
+  fi
+  mount --bind "$root/proc/sys/kernel/random/boot_id" /proc/sys/kernel/random/boot_id
+  mount -t tmpfs -o mode=755 run /run
+
+  hostname "$name"
+  local value
+  for value in net/core/somaxconn net/ipv4/tcp_max_syn_backlog net/ipv4/ip_local_reserved_ports; do
+    cat "$root/proc/sys/$value" >"/proc/sys/$value"
   done
 }
 
-make_dev() {
-  local dev=$1 root=$2 node
-  mkdir -p "$dev"
-  mknod -m 666 "$dev/null" c 1 3
-  mknod -m 666 "$dev/zero" c 1 5
-  mknod -m 666 "$dev/full" c 1 7
-  mknod -m 666 "$dev/random" c 1 8
-  mknod -m 666 "$dev/urandom" c 1 9
-  ln -s /proc/self/fd "$dev/fd"
-  [ -d "$root/dev" ] || return 0
-  for node in "$root/dev"/*; do
-    [ -e "$node" ] || continue
-    : >"$dev/$(basename "$node")"
-  done
+# The namespace that holds the bridge.
+up_wire() {
+  local own=$1/.wire
+  mkdir "$own"
+  touch "$own/net"
+  unshare --net="$own/net" ip link add bridge type bridge
+  nsenter --net="$own/net" ip link set bridge up
+}
+
+# Hangs one namespace's eth0 on the bridge. Every address counts as reachable on
+# the wire, so servers of any subnets see each other.
+connect() {
+  local dir=$1 number=$2 name=$3 address=$4
+  nsenter --net="$dir/.wire/net" ip link add "s$number" type veth \
+    peer name eth0 netns "$dir/$name/net"
+  nsenter --net="$dir/.wire/net" ip link set "s$number" master bridge up
+  nsenter --net="$dir/$name/net" ip -batch - <<EOT
+link set lo up
+link set eth0 up
+addr add $address dev eth0
+route add default dev eth0 src ${address%/*}
+EOT
+}
+
+# One line of the table.
+up_one() {
+  local dir=$1 number=$2 name=$3 address=$4 root=$5
+  local own=$dir/$name
+  local spaces=("--net=$own/net")
+  local prepare='echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 2>/dev/null || true'
+  mkdir "$own"
+  touch "$own/net"
+  if [ "$root" != - ]; then
+    touch "$own/uts" "$own/mnt"
+    spaces+=("--uts=$own/uts" "--mount=$own/mnt" --propagation private)
+    # shellcheck disable=SC2016  # the inner shell expands these
+    prepare+='; enter_server "$1" "$2" "$3"'
+  fi
+  unshare "${spaces[@]}" "$BASH" -c "$(declare -f enter_server)
+    set -euo pipefail
+    $prepare" prepare "$own" "$root" "$name"
+  connect "$dir" "$number" "$name" "$address"
+}
+
+# Reads the table into names, addresses and roots. Every mistake is named.
+names=()
+addresses=()
+roots=()
+read_table() {
+  local table=$1 line=0 mistakes=0 name address root rest
+  mistake() {
+    say "$table:$line: $*"
+    mistakes=$((mistakes + 1))
+  }
+  while read -r name address root rest; do
+    line=$((line + 1))
+    case $name in "" | "#"*) continue ;; esac
+    [[ $name =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] || mistake "\"$name\" is no name of a host"
+    [[ " ${names[*]} " != *" $name "* ]] || mistake "\"$name\" is there twice"
+    [[ $address =~ ^[0-9]+(\.[0-9]+){3}(/[0-9]+)?$ ]] || mistake "\"$address\" is no IPv4 address"
+    if [ "$root" != - ]; then
+      # Overlay mounts take lists with these.
+      if [[ $root == *[:,]* ]]; then mistake "$root: a path here has no colon or comma"; fi
+      [ -f "$root/etc/clusterd/simulation" ] ||
+        mistake "\"$root\" is no simulated server, expected a folder that \`simhost create\` made, or -"
+    fi
+    [ -z "$rest" ] || mistake "\"$rest\" is too much, expected NAME ADDRESS ROOT"
+    names+=("$name")
+    addresses+=("$address")
+    roots+=("$root")
+  done <"$table"
+  [ ${#names[@]} -gt 0 ] || mistake "no line names a namespace"
+  [ "$mistakes" -eq 0 ]
+}
+
+# What `up` has begun and not finished.
+unfinished=
+take_down_unfinished() {
+  local status=$?
+  trap - EXIT
+  if [ -n "$unfinished" ]; then down "$unfinished"; fi
+  exit "$status"
 }
 
 up() {
-  local dir=$1 table=$2 name address root self number=0
-  self=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/$(basename "${BASH_SOURCE[0]}")
+  local dir=$1 table=$2 i why
+  [ -r "$table" ] || wrong "$table: cannot be read"
+  read_table "$table" || exit 3
+  if [[ $dir == *[:,]* ]]; then wrong "$dir: a path here has no colon or comma"; fi
+  why=$(obstacle)
+  if [ -n "$why" ]; then
+    say "no namespaces here: $why"
+    exit 1
+  fi
+  if [ -e "$dir" ] && [ -n "$(ls -A "$dir")" ]; then
+    say "$dir: is in use, expected a new folder"
+    exit 1
+  fi
   mkdir -p "$dir"
-  mount -t tmpfs -o mode=755 clusterd-sim "$dir"
+  dir=$(realpath "$dir")
+  # Whatever goes wrong from here on is taken down again.
+  unfinished=$dir
+  trap 'take_down_unfinished' EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  mount -t tmpfs -o mode=755 simulated-servers "$dir"
   mount --make-private "$dir"
-  while read -r name address root; do
-    [ -n "$name" ] || continue
-    local here=$dir/$name
-    mkdir "$here"
-    touch "$here/net"
-    unshare --net="$here/net" true
-    nsenter --net="$here/net" ip link set lo up
-    if [ "$root" = - ]; then
-      ln -s "$name" "$dir/.controller"
-      nsenter --net="$here/net" ip link add br0 type bridge
-      nsenter --net="$here/net" ip address add "$address" dev br0
-      nsenter --net="$here/net" ip link set br0 up
-      continue
-    fi
-    number=$((number + 1))
-    local hub=$dir/.controller/net
-    nsenter --net="$hub" ip link add "host$number" type veth peer name eth0 netns "$here/net"
-    nsenter --net="$hub" ip link set "host$number" master br0 up
-    nsenter --net="$here/net" ip address add "$address" dev eth0
-    nsenter --net="$here/net" ip link set eth0 up
-    # Overlay's upper layer must be on the same file system as its work folder.
-    mkdir "$here/root" "$here/work"
-    cp -a "$root/." "$here/root/"
-    make_dev "$here/dev" "$root"
-    touch "$here/mnt" "$here/uts"
-    nsenter --net="$here/net" unshare --uts="$here/uts" --mount="$here/mnt" \
-      --propagation private "$self" enter-root "$name" "$here/root" "$here/dev" "$here/work"
-  done <"$table"
+  up_wire "$dir"
+  for i in "${!names[@]}"; do
+    if [ "${roots[i]}" != - ]; then roots[i]=$(realpath "${roots[i]}"); fi
+    up_one "$dir" "$i" "${names[i]}" "${addresses[i]}" "${roots[i]}"
+  done
+  unfinished=
 }
 
 run_in() {
-  local dir=$1 name=$2
+  local own=$1/$2
   shift 2
-  local here=$dir/$name
-  [ -e "$here/net" ] || { echo "namespaces.sh: no \"$name\" under $dir" >&2; exit 3; }
-  if [ -e "$here/mnt" ]; then
-    exec nsenter --net="$here/net" --uts="$here/uts" --mount="$here/mnt" -- "$@"
+  if [ ! -e "$own/net" ]; then
+    wrong "no namespace \"$(basename "$own")\" below $(dirname "$own")"
   fi
-  exec nsenter --net="$here/net" -- "$@"
+  local spaces=("--net=$own/net")
+  if [ -e "$own/uts" ]; then spaces+=("--uts=$own/uts" "--mount=$own/mnt"); fi
+  exec nsenter "${spaces[@]}" -- "$@"
+}
+
+# Ids of the processes that run in network namespace file $1. `ip netns pids`
+# would want a name in /run/netns.
+inhabitants() {
+  local inode
+  inode=$(stat -c %i "$1")
+  find /proc/[0-9]*/ns/net -maxdepth 0 -lname "net:\\[$inode\\]" 2>/dev/null | cut -d/ -f3
+}
+
+# Every process in our namespaces was started in there by `exec`.
+end_inhabitants() {
+  local file pids=() pid signal try
+  for signal in TERM KILL; do
+    for try in 1 2 3 4 5 6 7 8 9 10; do
+      pids=()
+      for file in "$1"/*/net "$1"/.wire/net; do
+        mountpoint -q "$file" || continue
+        while read -r pid; do pids+=("$pid"); done < <(inhabitants "$file")
+      done
+      [ ${#pids[@]} -gt 0 ] || return 0
+      [ "$try" -ne 1 ] || kill "-$signal" "${pids[@]}" 2>/dev/null || true
+      sleep 0.1
+    done
+  done
+  say "processes that do not end: ${pids[*]}"
 }
 
 down() {
-  local dir=$1 held
-  mountpoint -q "$dir" || return 0
-  for held in "$dir"/*/mnt "$dir"/*/uts "$dir"/*/net; do
-    if mountpoint -q "$held" 2>/dev/null; then umount "$held"; fi
+  local dir=$1 file
+  [ -d "$dir" ] || return 0
+  dir=$(realpath "$dir")
+  mountpoint -q "$dir" || {
+    rmdir "$dir" 2>/dev/null || true
+    return 0
+  }
+  end_inhabitants "$dir"
+  for file in "$dir"/*/mnt "$dir"/*/uts "$dir"/*/net "$dir"/.wire/net; do
+    if mountpoint -q "$file"; then umount "$file"; fi
   done
-  umount "$dir"
+  # A mount namespace lets go of its overlays a moment after its last user.
+  local try
+  for try in 1 2 3 4 5 6 7 8 9 10; do
+    if umount "$dir" 2>/dev/null; then break; fi
+    if [ "$try" -eq 10 ]; then umount --lazy "$dir"; fi
+    sleep 0.1
+  done
   rmdir "$dir"
 }
 
-[ $# -ge 1 ] || usage
+[ $# -ge 1 ] || wrong "needs a command"
 verb=$1
 shift
 case $verb in
-  available) [ $# -eq 0 ] || usage; available ;;
-  up)
-    [ $# -eq 2 ] || usage
-    # Half a set of namespaces is worse than none. A process of its own, because
-    # bash forgets `set -e` inside a condition.
-    if ! "${BASH_SOURCE[0]}" make "$@"; then
-      down "$1"
+  available)
+    why=$(obstacle)
+    if [ -n "$why" ]; then
+      echo "no: $why"
       exit 1
     fi
+    echo yes
     ;;
-  exec) [ $# -ge 3 ] || usage; run_in "$@" ;;
-  down) [ $# -eq 1 ] || usage; down "$@" ;;
-  make) up "$@" ;;
-  enter-root) enter_root "$@" ;;
-  *) usage ;;
+  up)
+    [ $# -eq 2 ] || wrong "up needs a folder and a table"
+    up "$@"
+    ;;
+  exec)
+    [ $# -ge 3 ] || wrong "exec needs a folder, a name and a command"
+    run_in "$@"
+    ;;
+  down)
+    [ $# -eq 1 ] || wrong "down needs a folder"
+    down "$1"
+    ;;
+  *) wrong "unknown command \"$verb\"" ;;
 esac

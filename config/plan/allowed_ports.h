@@ -1,0 +1,35 @@
+// What a firewall lets in, to ask it about addresses and ports.
+#ifndef CONFIG_PLAN_ALLOWED_PORTS_H_
+#define CONFIG_PLAN_ALLOWED_PORTS_H_
+
+#include <cstdint>
+#include <map>
+
+#include "config/spec/ipv4.h"
+#include "config/spec/port_set.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// TCP only. Sources that are no IPv4 address or subnet let in none of our
+// hosts, so they are left out. Immutable.
+class AllowedPorts {
+ public:
+  explicit AllowedPorts(const AllowedFact::Allowed& allowed);
+
+  // Ports that this address may reach.
+  PortSet For(Ipv4Address address) const;
+
+  // Whether every address of the source may reach every port. Only rules for
+  // the whole source count.
+  bool Contains(const AllowedPort& port) const;
+
+ private:
+  PortSet anywhere_;
+  std::map<Ipv4Address, PortSet> exact_;
+  std::map<Ipv4Subnet, PortSet> subnets_;
+};
+
+}  // namespace clusterd
+
+#endif  // CONFIG_PLAN_ALLOWED_PORTS_H_

@@ -1,0 +1,129 @@
+#include "config/plan/firewall_steps.h"
+
+#include <gtest/gtest.h>
+
+#include "config/plan/good_cluster.h"
+#include "config/plan/plan_text.h"
+
+namespace clusterd {
+namespace {
+
+HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
+  HostPlanBuilder builder(facts);
+  PlanFirewallSteps(spec, &builder);
+  return builder.Finish();
+}
+
+FirewallFacts Firewall(bool active, bool enabled) {
+  FirewallFacts facts;
+  facts.mutable_installed()->set_value(true);
+  facts.mutable_active()->set_value(active);
+  facts.mutable_enabled_at_boot()->set_value(enabled);
+  if (active) facts.mutable_allowed()->mutable_value();
+  return facts;
+}
+
+ClusterSpec OpenPorts() {
+  ClusterSpec spec = GoodSpec();
+  spec.set_firewall(FIREWALL_OPEN_PORTS);
+  return spec;
+}
+
+TEST(PlanFirewallStepsTest, StopsWhatIsActiveOrWouldStart) {
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_ufw() = Firewall(true, true);
+  *facts.mutable_firewalld() = Firewall(false, true);
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  ASSERT_EQ(plan.steps_size(), 2);
+  EXPECT_EQ(StepText(plan.steps(0)),
+            "ufw: active, starts at boot -> stopped, does not start at boot");
+  EXPECT_EQ(StepText(plan.steps(1)),
+            "firewalld: starts at boot -> stopped, does not start at boot");
+}
+
+TEST(PlanFirewallStepsTest, LeavesAloneWhatIsStoppedAbsentOrToBeIgnored) {
+  HostFacts facts = GoodFacts("node-01");
+  EXPECT_TRUE(Plan(GoodSpec(), facts).steps().empty());
+  *facts.mutable_ufw() = Firewall(false, false);
+  EXPECT_TRUE(Plan(GoodSpec(), facts).steps().empty());
+  *facts.mutable_ufw() = Firewall(true, true);
+  ClusterSpec ignore = GoodSpec();
+  ignore.set_firewall(FIREWALL_IGNORE);
+  EXPECT_TRUE(Plan(ignore, facts).steps().empty());
+}
+
+TEST(PlanFirewallStepsTest, BlocksAFirewallWhoseStateIsNotKnown) {
+  for (const FirewallPolicy policy : {FIREWALL_DISABLED, FIREWALL_OPEN_PORTS}) {
+    ClusterSpec spec = GoodSpec();
+    spec.set_firewall(policy);
+    HostFacts facts = GoodFacts("node-01");
+    *facts.mutable_ufw() = Firewall(true, true);
+    MakeMissing(facts.mutable_ufw()->mutable_active(), Missing::TIMED_OUT, "");
+    MakeMissing(facts.mutable_firewalld()->mutable_installed(),
+                Missing::NOT_PERMITTED, "");
+    const HostPlan plan = Plan(spec, facts);
+    EXPECT_TRUE(plan.steps().empty());
+    EXPECT_EQ(plan.blocked_size(), 2);
+  }
+}
+
+TEST(PlanFirewallStepsTest, OpensThreePortsOnlyFromTheClustersHosts) {
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_firewalld() = Firewall(true, true);
+  const HostPlan plan = Plan(OpenPorts(), facts);
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(StepText(plan.steps(0)),
+            "firewalld: let in 60000-60015/tcp from 192.168.7.22/31, 29500/tcp "
+            "from 192.168.7.22/31, 22/tcp from 192.168.7.22/31");
+}
+
+TEST(PlanFirewallStepsTest, OpensOnlyWhatIsShut) {
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_ufw() = Firewall(true, true);
+  AllowedPort* port =
+      facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports();
+  port->set_first_port(22);
+  port->set_last_port(22);
+  port->set_protocol("tcp");
+  port = facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports();
+  port->set_first_port(1024);
+  port->set_last_port(65535);
+  port->set_source("192.168.7.22");
+  const HostPlan plan = Plan(OpenPorts(), facts);
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(StepText(plan.steps(0)),
+            "ufw: let in 60000-60015/tcp from 192.168.7.23/32, 29500/tcp from "
+            "192.168.7.23/32");
+}
+
+TEST(PlanFirewallStepsTest, ASecondPlanAfterOpeningIsEmpty) {
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_ufw() = Firewall(true, true);
+  const HostPlan first = Plan(OpenPorts(), facts);
+  *facts.mutable_ufw()->mutable_allowed()->mutable_value()->mutable_ports() =
+      first.steps(0).firewall_open().ports();
+  EXPECT_TRUE(Plan(OpenPorts(), facts).steps().empty());
+}
+
+TEST(PlanFirewallStepsTest, BlocksOpeningWhatIsStoppedButStartsAtBoot) {
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_ufw() = Firewall(false, true);
+  const HostPlan plan = Plan(OpenPorts(), facts);
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_NE(plan.blocked(0).reason().find("starts at boot"), std::string::npos);
+}
+
+TEST(PlanFirewallStepsTest, BlocksOpeningWithoutRulesOrAddresses) {
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_ufw() = Firewall(true, true);
+  ClusterSpec nameless = OpenPorts();
+  nameless.mutable_servers(1)->clear_address();
+  EXPECT_NE(Plan(nameless, facts).blocked(0).reason().find("node-02"),
+            std::string::npos);
+  MakeMissing(facts.mutable_ufw()->mutable_allowed(), Missing::UNREADABLE, "");
+  EXPECT_EQ(Plan(OpenPorts(), facts).blocked_size(), 1);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,28 @@
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "config/plan/hccn_conf_text.h"
+
+// A repair is complete: doing it again changes nothing. Lines put back are
+// there: putting them back again changes nothing.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  clusterd::HccnConfRepairChange repair;
+  for (int kind = 1; kind <= 4; ++kind) {
+    repair.add_problems()->set_kind(
+        static_cast<clusterd::HccnConf::Problem::Kind>(kind));
+  }
+  const std::string once = clusterd::RepairHccnConf(text, repair);
+  if (clusterd::RepairHccnConf(once, repair) != once) std::abort();
+  const std::string before = text.substr(0, size / 2);
+  const std::string after = text.substr(size / 2);
+  const std::string whole =
+      clusterd::WithLostLines(before, after, {"address_0"});
+  if (clusterd::WithLostLines(before, whole, {"address_0"}) != whole) {
+    std::abort();
+  }
+  (void)clusterd::HccnConfValue(text, "address_0");
+  return 0;
+}

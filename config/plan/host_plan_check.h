@@ -1,0 +1,23 @@
+// What a root daemon insists on before it believes a plan that somebody sent:
+// every value is one that config/plan itself could have planned.
+#ifndef CONFIG_PLAN_HOST_PLAN_CHECK_H_
+#define CONFIG_PLAN_HOST_PLAN_CHECK_H_
+
+#include "absl/status/status.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+// InvalidArgument, naming the step and quoting the value: a step without or
+// with an unknown change, whose kind is not that of its change, or out of
+// number; an address, netmask, port, source, device id (over 63), kernel
+// parameter or path that clusterd never sets; steps that rest on no fact; over
+// 4096 steps or 65536 facts.
+absl::Status CheckHostPlan(const HostPlan& plan);
+
+// The kind that a change has; CHANGE_KIND_UNSPECIFIED if none is set.
+ChangeKind KindOfChange(const PlanStep& step);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_PLAN_HOST_PLAN_CHECK_H_

@@ -1,0 +1,31 @@
+// Spec and facts to plan: what apply would do to each host. Pure: no machine,
+// clock, file or thread.
+#ifndef CONFIG_PLAN_MAKE_PLAN_H_
+#define CONFIG_PLAN_MAKE_PLAN_H_
+
+#include "absl/types/span.h"
+#include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// One HostPlan per entry of `hosts`, in spec order. Steps of a host run in this
+// order: repair of hccn.conf; per device address, gateway, detect address; TLS;
+// running kernel parameters; our sysctl.d file; firewall.
+//   fact known, as the spec wants it     no step
+//   fact known, otherwise                a step
+//   fact missing                         blocked, with the reason; never
+//   guessed host without facts, not in the spec  blocked as a whole
+// The same spec and facts give the same plan, and so the same digest. The
+// caller fills in plan_id, created_at_ms and created_by.
+// REQUIRES: at most one entry of `hosts` per name.
+ClusterPlan MakePlan(const ClusterSpec& spec,
+                     absl::Span<const HostFacts* const> hosts);
+
+// Whether the plan has no step and nothing blocked on any host, and has hosts.
+bool IsNothingToDo(const ClusterPlan& plan);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_PLAN_MAKE_PLAN_H_

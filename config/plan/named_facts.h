@@ -1,0 +1,55 @@
+// The facts that a plan can rest on, each as a name and a text, so that "the
+// facts moved" can say which:
+//   device 3: address                  10.20.0.17/255.255.255.0
+//   hccn.conf: gateway_3               none
+//   net.core.somaxconn                 4096
+//   ufw: active                        yes
+// A fact that nobody knows is kUnknownFact: it equals no planned value.
+#ifndef CONFIG_PLAN_NAMED_FACTS_H_
+#define CONFIG_PLAN_NAMED_FACTS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+inline constexpr char kUnknownFact[] = "unknown";
+inline constexpr char kHccnConfFormFact[] = "hccn.conf: form";
+
+using NamedFacts = std::map<std::string, std::string>;
+
+std::string DeviceFactName(uint32_t device, absl::string_view what);
+std::string HccnConfFactName(absl::string_view key, uint32_t device);
+std::string AtBootFactName(absl::string_view sysctl_key);
+std::string FirewallFactName(FirewallProgram program, absl::string_view what);
+
+// Every fact of the host that has a name, known or not.
+NamedFacts NameFacts(const HostFacts& facts);
+
+struct MovedFact {
+  std::string name;
+  std::string planned;
+  std::string now;
+};
+
+// Facts of the plan that are not as they were, in the order of their names.
+std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
+                                      const HostFacts& now);
+
+// `device 3: address was 10.0.0.1/…, now 10.0.0.2/…; …`: at most eight, then
+// how many more.
+std::string MovedFactsText(const std::vector<MovedFact>& moved);
+
+// "timed out: no answer in 10s (deadlines.command)"; "not observed" if there is
+// no reason. Control characters of a host's text are dropped, long text is cut.
+std::string MissingText(const Missing& missing);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_PLAN_NAMED_FACTS_H_

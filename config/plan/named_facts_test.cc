@@ -1,0 +1,104 @@
+#include "config/plan/named_facts.h"
+
+#include <gtest/gtest.h>
+
+#include "config/plan/good_cluster.h"
+#include "config/plan/sysctl_file.h"
+
+namespace clusterd {
+namespace {
+
+HostPlan PlanOn(const std::string& name, const std::string& value) {
+  HostPlan plan;
+  plan.add_facts()->set_name(name);
+  plan.mutable_facts(0)->set_value(value);
+  return plan;
+}
+
+TEST(NameFactsTest, SaysWhatAPersonWouldCompare) {
+  const NamedFacts named = NameFacts(GoodFacts("node-01"));
+  EXPECT_EQ(named.at("device 0: address"), "10.0.0.1/255.255.255.0");
+  EXPECT_EQ(named.at("device 1: tls"), "off");
+  EXPECT_EQ(named.at("hccn.conf: gateway_1"), "10.0.0.254");
+  EXPECT_EQ(named.at("hccn.conf: routes_1"), "none");
+  EXPECT_EQ(named.at("hccn.conf: form"), "good");
+  EXPECT_EQ(named.at(kSomaxconnKey), "65535");
+  EXPECT_EQ(named.at("ufw: installed"), "no");
+  EXPECT_EQ(named.at("ufw: active"), kUnknownFact);
+}
+
+TEST(NameFactsTest, MissingFactsAreUnknownAndNeverEmpty) {
+  HostFacts facts;
+  facts.add_devices()->set_id(3);
+  for (const auto& [name, value] : NameFacts(facts)) {
+    EXPECT_EQ(value, kUnknownFact) << name;
+  }
+}
+
+TEST(NameFactsTest, ReservedPortsAreASet) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_reserved_ports()->set_value(
+      "60008-60015,60000-60007\n");
+  EXPECT_EQ(NameFacts(facts).at(kReservedPortsKey), "60000-60015");
+}
+
+TEST(NameFactsTest, TakesTheFirstOfARepeatedKeyAndAllRoutes) {
+  HostFacts facts = GoodFacts("node-01");
+  HccnConf* conf = facts.mutable_hccn_conf()->mutable_value();
+  for (const char* const value : {"add a", "add b"}) {
+    HccnConf::Entry* entry = conf->add_entries();
+    entry->set_key("ip_route");
+    entry->set_device(0);
+    entry->set_value(value);
+  }
+  HccnConf::Entry* again = conf->add_entries();
+  again->set_key("address");
+  again->set_device(0);
+  again->set_value("9.9.9.9");
+  const NamedFacts named = NameFacts(facts);
+  EXPECT_EQ(named.at("hccn.conf: address_0"), "10.0.0.1");
+  EXPECT_EQ(named.at("hccn.conf: routes_0"), "ip_route=add a, ip_route=add b");
+}
+
+TEST(FindMovedFactsTest, NamesTheFactWithBothValues) {
+  const auto moved = FindMovedFacts(
+      PlanOn("device 0: address", "10.9.9.9/255.0.0.0"), GoodFacts("node-01"));
+  ASSERT_EQ(moved.size(), 1u);
+  EXPECT_EQ(MovedFactsText(moved),
+            "device 0: address was 10.9.9.9/255.0.0.0, now "
+            "10.0.0.1/255.255.255.0");
+}
+
+TEST(FindMovedFactsTest, AFactThatIsUnknownNowHasMovedEvenIfItWasBefore) {
+  HostFacts facts = GoodFacts("node-01");
+  MakeMissing(facts.mutable_kernel()->mutable_somaxconn(), Missing::TIMED_OUT,
+              "");
+  EXPECT_EQ(FindMovedFacts(PlanOn(kSomaxconnKey, "65535"), facts).size(), 1u);
+  EXPECT_EQ(FindMovedFacts(PlanOn(kSomaxconnKey, kUnknownFact), facts).size(),
+            1u);
+}
+
+TEST(FindMovedFactsTest, NothingMovedWhereAllIsAsPlanned) {
+  EXPECT_TRUE(FindMovedFacts(PlanOn("device 1: gateway", "10.0.0.254"),
+                             GoodFacts("node-01"))
+                  .empty());
+}
+
+TEST(MovedFactsTextTest, CutsALongListAndControlCharacters) {
+  const std::vector<MovedFact> moved(11, {"x", "a", "b\x1b[31m"});
+  const std::string text = MovedFactsText(moved);
+  EXPECT_NE(text.find("and 3 more"), std::string::npos);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(MissingTextTest, SaysReasonAndDetail) {
+  Missing missing;
+  EXPECT_EQ(MissingText(missing), "not observed");
+  missing.set_reason(Missing::TIMED_OUT);
+  missing.set_detail("no answer in 10s (deadlines.command)");
+  EXPECT_EQ(MissingText(missing),
+            "timed out: no answer in 10s (deadlines.command)");
+}
+
+}  // namespace
+}  // namespace clusterd

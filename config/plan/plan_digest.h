@@ -1,0 +1,33 @@
+// What makes a saved plan tamper-evident and tells two plans apart.
+#ifndef CONFIG_PLAN_PLAN_DIGEST_H_
+#define CONFIG_PLAN_PLAN_DIGEST_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "proto/plan.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// SHA-256 in lower-case hex.
+std::string Sha256Hex(absl::string_view bytes);
+
+// Of the spec as expanded, defaults and file digest included.
+std::string SpecSha256(const ClusterSpec& spec);
+
+// Over everything that is planned and everything that it rests on: schema,
+// cluster, product, both spec digests, and of every host the steps, what is
+// blocked, and the facts with their values. Not over plan_id, created_at_ms,
+// created_by and the digest itself. The input is the messages' binary form in
+// field order (they hold no maps and no floating point).
+std::string PlanDigest(const ClusterPlan& plan);
+
+// FailedPrecondition if the plan was made by a newer schema; InvalidArgument if
+// its digest is not that of its content: the file was damaged or edited.
+absl::Status VerifyPlan(const ClusterPlan& plan);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_PLAN_PLAN_DIGEST_H_

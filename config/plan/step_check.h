@@ -1,0 +1,31 @@
+// Whether what a step was to bring about is so: after an apply, and later, to
+// tell drift.
+#ifndef CONFIG_PLAN_STEP_CHECK_H_
+#define CONFIG_PLAN_STEP_CHECK_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+// "": it is so. Else both values: `device 3: address is 10.0.0.1/…, applied was
+// 10.20.0.17/…`. A fact that nobody knows is not so. Reserved ports may be
+// more, and numbers larger, than what was applied.
+std::string WhyNotSo(const PlanStep& step, const HostFacts& facts);
+
+struct DriftedStep {
+  uint32_t step = 0;
+  std::string why;  // As WhyNotSo.
+};
+
+// The steps of an applied plan that are not so any more.
+std::vector<DriftedStep> FindDrift(const HostPlan& plan,
+                                   const HostFacts& facts);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_PLAN_STEP_CHECK_H_

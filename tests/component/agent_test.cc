@@ -1,0 +1,232 @@
+// clusterd's side of the stream against a controller that a test plays.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "config/identity/tls_credentials.h"
+#include "config/version/version.h"
+#include "gmock/gmock.h"
+#include "grpcpp/server_builder.h"
+#include "gtest/gtest.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_host.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Reads the hello, sends what it was given, and collects results until the host
+// hangs up.
+class ScriptedHub final : public AgentHub::Service {
+ public:
+  explicit ScriptedHub(std::vector<HubMessage> script)
+      : script_(std::move(script)) {}
+
+  grpc::Status Attach(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<HubMessage, AgentMessage>* stream) override {
+    AgentMessage message;
+    stream->Read(&message);
+    {
+      absl::MutexLock lock(&mutex_);
+      hello_ = message.hello();
+      ++attached_;
+    }
+    for (const HubMessage& send : script_) stream->Write(send);
+    while (stream->Read(&message)) {
+      absl::MutexLock lock(&mutex_);
+      results_.push_back(message.result());
+    }
+    absl::MutexLock lock(&mutex_);
+    hung_up_ = true;
+    return grpc::Status::OK;
+  }
+
+  std::vector<TaskResult> WaitForResults(size_t count) {
+    absl::MutexLock lock(&mutex_);
+    const auto reached = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return results_.size() >= count;
+    };
+    EXPECT_TRUE(
+        mutex_.AwaitWithTimeout(absl::Condition(&reached), absl::Seconds(30)));
+    return results_;
+  }
+  bool WaitForAttached(int count) {
+    absl::MutexLock lock(&mutex_);
+    const auto reached = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return attached_ >= count;
+    };
+    return mutex_.AwaitWithTimeout(absl::Condition(&reached),
+                                   absl::Seconds(30));
+  }
+  bool hung_up() {
+    absl::MutexLock lock(&mutex_);
+    return hung_up_;
+  }
+  Hello hello() {
+    absl::MutexLock lock(&mutex_);
+    return hello_;
+  }
+
+ private:
+  const std::vector<HubMessage> script_;
+  absl::Mutex mutex_;
+  Hello hello_ ABSL_GUARDED_BY(mutex_);
+  std::vector<TaskResult> results_ ABSL_GUARDED_BY(mutex_);
+  int attached_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool hung_up_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+HubMessage WelcomeTo(const std::string& cluster) {
+  HubMessage message;
+  message.mutable_welcome()->set_cluster(cluster);
+  return message;
+}
+
+HubMessage ObserveTask(uint64_t id) {
+  HubMessage message;
+  message.mutable_task()->set_task_id(id);
+  message.mutable_task()->set_deadline_ms(30000);
+  message.mutable_task()->mutable_observe();
+  return message;
+}
+
+// The hub in a server, and one host that dials it.
+class AgentTest : public testing::Test {
+ protected:
+  void Start(std::vector<HubMessage> script) {
+    hub_ = std::make_unique<ScriptedHub>(std::move(script));
+    const auto credentials = MakeServerCredentials(certificates_.Controller());
+    ASSERT_TRUE(credentials.ok()) << credentials.status();
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", *credentials, &port);
+    builder.RegisterService(hub_.get());
+    server_ = builder.BuildAndStart();
+    TestHost::Options options;
+    options.controller = absl::StrCat("127.0.0.1:", port);
+    options.name = "server0";
+    options.tls = certificates_.Host("server0");
+    options.machine_id = "the machine";
+    options.boot_id = "the boot";
+    host_ = std::make_unique<TestHost>(options, &observer_);
+  }
+  void TearDown() override {
+    host_.reset();
+    server_->Shutdown();
+  }
+
+  TestCertificates certificates_;
+  MemoryObserver observer_{HostFacts()};
+  std::unique_ptr<ScriptedHub> hub_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<TestHost> host_;
+};
+
+TEST_F(AgentTest, SaysWhoAndWhatItIs) {
+  Start({WelcomeTo("test")});
+  ASSERT_TRUE(host_->WaitAttached());
+  EXPECT_EQ(hub_->hello().protocol_version(), kProtocolVersion);
+  EXPECT_EQ(hub_->hello().clusterd_version(), kClusterdVersion);
+  EXPECT_EQ(hub_->hello().machine_id(), "the machine");
+  EXPECT_EQ(hub_->hello().boot_id(), "the boot");
+  EXPECT_THAT(hub_->hello().tasks(), ElementsAre("observe"));
+}
+
+TEST_F(AgentTest, ExecutesTasksUnderItsOwnName) {
+  Start({WelcomeTo("test"), ObserveTask(41)});
+  const std::vector<TaskResult> results = hub_->WaitForResults(1);
+  EXPECT_EQ(results[0].task_id(), 41u);
+  EXPECT_EQ(results[0].facts().host(), "server0");
+}
+
+TEST_F(AgentTest, AnswersTaskOfNewerControllerAsUnsupported) {
+  HubMessage unknown;
+  unknown.mutable_task()->set_task_id(42);
+  unknown.mutable_task()->set_deadline_ms(1000);
+  Start({WelcomeTo("test"), unknown});
+  EXPECT_THAT(hub_->WaitForResults(1)[0].unsupported(),
+              HasSubstr("no such task"));
+}
+
+TEST_F(AgentTest, NeverAnswersCancelledTask) {
+  absl::Notification gate;
+  observer_.HoldUntil(&gate);
+  HubMessage cancel;
+  cancel.mutable_cancel()->set_task_id(1);
+  HubMessage unknown;
+  unknown.mutable_task()->set_task_id(2);
+  Start({WelcomeTo("test"), ObserveTask(1), cancel, unknown});
+  // The answer to the second shows that the cancel has been read.
+  ASSERT_EQ(hub_->WaitForResults(1)[0].task_id(), 2u);
+  gate.Notify();
+  host_->stream().Stop();
+  EXPECT_EQ(hub_->WaitForResults(1).size(), 1u);
+}
+
+TEST_F(AgentTest, RunsBoundedNumberOfTasksAtOnce) {
+  absl::Notification gate;
+  observer_.HoldUntil(&gate);
+  std::vector<HubMessage> script = {WelcomeTo("test")};
+  for (uint64_t id = 1; id <= 40; ++id) script.push_back(ObserveTask(id));
+  Start(std::move(script));
+  // 16 run or wait; the others are refused while those hang.
+  const std::vector<TaskResult> refused = hub_->WaitForResults(24);
+  for (const TaskResult& result : refused) {
+    EXPECT_EQ(result.error().code(),
+              static_cast<int>(absl::StatusCode::kResourceExhausted));
+  }
+  gate.Notify();
+  EXPECT_EQ(hub_->WaitForResults(40).size(), 40u);
+}
+
+TEST_F(AgentTest, RefusesControllerOfAnotherCluster) {
+  Start({WelcomeTo("prod")});
+  EXPECT_TRUE(host_->WaitError("the controller is of cluster \"prod\""));
+  EXPECT_FALSE(host_->Status().attached());
+}
+
+TEST_F(AgentTest, RefusesTaskBeforeTheWelcome) {
+  Start({ObserveTask(1)});
+  EXPECT_TRUE(host_->WaitError("first message was no welcome"));
+  // It tries again, as after any other end.
+  EXPECT_TRUE(hub_->WaitForAttached(2));
+}
+
+TEST_F(AgentTest, HangsUpWhenItStops) {
+  Start({WelcomeTo("test")});
+  ASSERT_TRUE(host_->WaitAttached());
+  host_->stream().Stop();
+  EXPECT_TRUE(hub_->hung_up());
+  EXPECT_FALSE(host_->Status().attached());
+}
+
+TEST_F(AgentTest, StopsWhileItCannotAttach) {
+  Start({});
+  ASSERT_TRUE(hub_->WaitForAttached(1));
+  host_->stream().Stop();
+  EXPECT_FALSE(host_->Status().attached());
+}
+
+TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
+  TestCertificates certificates;
+  MemoryObserver observer{HostFacts()};
+  TestHost::Options options;
+  // Nobody can listen on port 0.
+  options.controller = "127.0.0.1:0";
+  options.name = "server0";
+  options.tls = certificates.Host("server0");
+  TestHost host(options, &observer);
+  EXPECT_TRUE(host.WaitError("not attached to 127.0.0.1:0: UNAVAILABLE"));
+  EXPECT_THAT(host.Status().last_error(), HasSubstr("UNAVAILABLE"));
+  host.stream().Stop();
+  EXPECT_FALSE(host.Status().attached());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,169 @@
+// Hosts attach to a controller over real connections with mutual TLS.
+#include <string>
+
+#include "daemon/process/scheduler.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+TestHost::Options HostAt(const TestController& controller,
+                         const std::string& name, const TlsFiles& tls) {
+  TestHost::Options options;
+  options.controller = controller.address();
+  options.name = name;
+  options.tls = tls;
+  return options;
+}
+
+TEST(AttachTest, HostAttachesAndIsListed) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 2, &scheduler);
+  controller.Start();
+  MemoryObserver observer{HostFacts()};
+  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
+                &observer);
+  ASSERT_TRUE(host.WaitAttached());
+
+  const ListHostsResponse list = controller.ListHosts();
+
+  EXPECT_EQ(list.cluster(), "test");
+  ASSERT_EQ(list.hosts_size(), 2);
+  EXPECT_EQ(list.hosts(0).host(), "server0");
+  EXPECT_TRUE(list.hosts(0).attached());
+  EXPECT_TRUE(list.hosts(0).in_spec());
+  EXPECT_GT(list.hosts(0).attached_since_ms(), 0);
+  EXPECT_THAT(list.hosts(0).peer(), HasSubstr("127.0.0.1"));
+  EXPECT_FALSE(list.hosts(1).attached());
+  EXPECT_TRUE(host.Status().attached());
+  EXPECT_EQ(host.Status().last_error(), "");
+}
+
+TEST(AttachTest, HostThatTheSpecDoesNotNameIsListedAsSuch) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  MemoryObserver observer{HostFacts()};
+  TestHost host(HostAt(controller, "stranger", certificates.Host("stranger")),
+                &observer);
+  ASSERT_TRUE(host.WaitAttached());
+  const HostEntry entry = controller.Entry("stranger");
+  EXPECT_TRUE(entry.attached());
+  EXPECT_FALSE(entry.in_spec());
+}
+
+TEST(AttachTest, HostThatLeavesIsListedWithTheReason) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  MemoryObserver observer{HostFacts()};
+  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
+                &observer);
+  ASSERT_TRUE(host.WaitAttached());
+  host.stream().Stop();
+  ASSERT_TRUE(controller.log().WaitFor("host server0: detached"));
+  const HostEntry entry = controller.Entry("server0");
+  EXPECT_FALSE(entry.attached());
+  EXPECT_EQ(entry.detached_reason(), "clusterd ended its stream");
+  EXPECT_GT(entry.last_seen_ms(), 0);
+}
+
+TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  MemoryObserver observer{HostFacts()};
+  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
+                &observer);
+  ASSERT_TRUE(host.WaitAttached());
+  controller.Stop();
+  ASSERT_TRUE(host.WaitAttached(false));
+  EXPECT_TRUE(host.WaitError("the controller is stopping"));
+  controller.Start();
+  ASSERT_TRUE(host.WaitAttached());
+  EXPECT_TRUE(controller.Entry("server0").attached());
+}
+
+TEST(AttachTest, SecondControllerCannotShareThePort) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  ControllerServerOptions options;
+  options.cluster = "test";
+  options.listen = controller.address();
+  WorkerPool pool(1, 1);
+  RecordingLog log;
+  const auto credentials = MakeServerCredentials(certificates.Controller());
+  ASSERT_TRUE(credentials.ok());
+  const auto second = ControllerServer::Start(
+      options, *credentials,
+      ControllerServerParts{&controller.spec(), &scheduler, &pool, &log});
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(second.status().message()),
+              HasSubstr(controller.address()));
+}
+
+TEST(AttachTest, MachineThatReconnectsReplacesItsOldStream) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const TlsFiles tls = certificates.Host("server0");
+  RawHost first(controller.address(), tls);
+  ASSERT_TRUE(first.Attach());
+  RawHost second(controller.address(), tls);
+  ASSERT_TRUE(second.Attach());
+  EXPECT_EQ(first.End().code(), absl::StatusCode::kAborted);
+  const HostEntry entry = controller.Entry("server0");
+  EXPECT_TRUE(entry.attached());
+  EXPECT_EQ(entry.conflict(), "");
+}
+
+TEST(AttachTest, SecondMachineUnderOneNameIsRefusedAndReported) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const TlsFiles tls = certificates.Host("server0");
+  RawHost first(controller.address(), tls);
+  ASSERT_TRUE(first.Attach());
+  RawHost second(controller.address(), tls);
+  ASSERT_TRUE(second.Send(RawHost::Hello("another machine", "boot")));
+  const absl::Status end = second.End();
+  EXPECT_EQ(end.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(end.message()), HasSubstr("two machines"));
+  EXPECT_THAT(controller.Entry("server0").conflict(),
+              HasSubstr("another machine"));
+  EXPECT_TRUE(controller.Entry("server0").attached());
+}
+
+TEST(AttachTest, RefusedMachineIsNeverWelcomed) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const TlsFiles tls = certificates.Host("server0");
+  RawHost first(controller.address(), tls);
+  ASSERT_TRUE(first.Attach());
+  MemoryObserver observer{HostFacts()};
+  TestHost::Options options = HostAt(controller, "server0", tls);
+  options.machine_id = "another machine";
+  TestHost second(options, &observer);
+  EXPECT_TRUE(second.WaitError("two machines present themselves"));
+  // Else its waits would begin anew after each refusal.
+  EXPECT_THAT(second.log().Lines(), testing::Not(HasSubstr("<6>attached")));
+}
+
+}  // namespace
+}  // namespace clusterd

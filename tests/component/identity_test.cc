@@ -1,0 +1,244 @@
+// Who may do what, and who is refused, over real connections.
+#include <memory>
+#include <string>
+
+#include "daemon/process/scheduler.h"
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/tls_certificate_provider.h"
+#include "grpcpp/security/tls_certificate_verifier.h"
+#include "grpcpp/security/tls_credentials_options.h"
+#include "gtest/gtest.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+grpc::Status ListAs(TestController* controller, const TlsFiles& files) {
+  ListHostsResponse response;
+  return controller->ClientAs(files)->ListHosts(NewContext().get(), {},
+                                                &response);
+}
+
+// Dials without checking the files beforehand.
+absl::Status AttachAs(const TestController& controller, const TlsPem& pem,
+                      const std::string& cluster = "test") {
+  DialOptions dial;
+  dial.controller = controller.address();
+  const auto stub = AgentHub::NewStub(
+      Dial(dial, MakeChannelCredentialsFromPem(pem, cluster)));
+  const auto context = NewContext();
+  const auto stream = stub->Attach(context.get());
+  stream->Write(RawHost::Hello());
+  HubMessage message;
+  if (stream->Read(&message)) {
+    context->TryCancel();
+    stream->Finish();
+    return absl::OkStatus();
+  }
+  const grpc::Status status = stream->Finish();
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                      status.error_message());
+}
+
+TlsPem Pem(const TlsFiles& files) { return *ReadTlsFiles(files); }
+
+TEST(IdentityTest, HostMayAttachAndUserMayAsk) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  EXPECT_TRUE(AttachAs(controller, Pem(certificates.Host("server0"))).ok());
+  EXPECT_TRUE(ListAs(&controller, certificates.User("eve")).ok());
+}
+
+TEST(IdentityTest, UserMayNotAttach) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const absl::Status status =
+      AttachAs(controller, Pem(certificates.User("server0")));
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("spiffe://test/user/server0 is a user, and only a host "
+                        "may do this"));
+  EXPECT_FALSE(controller.Entry("server0").attached());
+}
+
+TEST(IdentityTest, HostMayNotAsk) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const auto client = controller.ClientAs(certificates.Host("server0"));
+  ListHostsResponse list;
+  DescribeHostResponse description;
+  GetSpecResponse spec;
+  const grpc::Status listed = client->ListHosts(NewContext().get(), {}, &list);
+  EXPECT_EQ(listed.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(listed.error_message(), HasSubstr("only a user may do this"));
+  EXPECT_EQ(
+      client->DescribeHost(NewContext().get(), {}, &description).error_code(),
+      grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(client->GetSpec(NewContext().get(), {}, &spec).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  const auto context = NewContext();
+  const auto check = client->Check(context.get(), {});
+  CheckEvent event;
+  EXPECT_FALSE(check->Read(&event));
+  EXPECT_EQ(check->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST(IdentityTest, ControllersCertificateIsNeitherHostNorUser) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  EXPECT_EQ(AttachAs(controller, Pem(certificates.Controller())).code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(ListAs(&controller, certificates.Controller()).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST(IdentityTest, CertificateOfAnotherAuthorityIsRefused) {
+  TestCertificates certificates;
+  TestCertificates stranger;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  // It trusts our authority, and shows a certificate of its own.
+  TlsPem pem = Pem(stranger.Host("server0"));
+  pem.ca = Pem(certificates.Host("server0")).ca;
+  const absl::Status status = AttachAs(controller, pem);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_FALSE(controller.Entry("server0").attached());
+}
+
+TEST(IdentityTest, ControllerOfAnotherAuthorityIsRefused) {
+  TestCertificates certificates;
+  TestCertificates stranger;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.StartAs(stranger.Controller());
+  EXPECT_EQ(AttachAs(controller, Pem(certificates.Host("server0"))).code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(IdentityTest, HostsCertificateNeverPassesForTheController) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.StartAs(certificates.Host("evil"));
+  const absl::Status attach =
+      AttachAs(controller, Pem(certificates.Host("server0")));
+  EXPECT_EQ(attach.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ListAs(&controller, certificates.User("eve")).error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(IdentityTest, UsersCertificateNeverPassesForTheController) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.StartAs(certificates.User("root"));
+  EXPECT_EQ(AttachAs(controller, Pem(certificates.Host("server0"))).code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(IdentityTest, ControllerOfAnotherClusterIsRefused) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.StartAs(
+      certificates.Issue("other", {"spiffe://other/controller"}));
+  EXPECT_EQ(AttachAs(controller, Pem(certificates.Host("server0"))).code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(IdentityTest, HostOfAnotherClusterIsRefused) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const absl::Status status = AttachAs(
+      controller,
+      Pem(certificates.Issue("other", {"spiffe://other/host/server0"})));
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("is not of this cluster, \"test\""));
+}
+
+TEST(IdentityTest, ExpiredCertificateIsRefused) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  IssueOptions past;
+  past.valid_from = -absl::Hours(2);
+  past.valid_until = -absl::Hours(1);
+  const TlsFiles expired =
+      certificates.Issue("expired", {"spiffe://test/host/server0"}, past);
+  // A daemon does not even start with it.
+  EXPECT_EQ(ReadTlsFiles(expired).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  controller.Start();
+  const TlsPem valid = Pem(certificates.Host("server0"));
+  const TlsPem pem{valid.ca, certificates.Text(expired.certificate),
+                   certificates.Text(expired.key)};
+  EXPECT_EQ(AttachAs(controller, pem).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(AttachAs(controller, valid).ok());
+}
+
+TEST(IdentityTest, CertificateWithTwoIdentitiesIsRefused) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const TlsFiles two = certificates.Issue(
+      "two", {"spiffe://test/host/server0", "spiffe://test/host/server1"});
+  const TlsPem valid = Pem(certificates.Host("server0"));
+  const absl::Status status =
+      AttachAs(controller, TlsPem{valid.ca, certificates.Text(two.certificate),
+                                  certificates.Text(two.key)});
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("2 URI names"));
+}
+
+TEST(IdentityTest, ConnectionWithoutTlsIsRefused) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const auto stub = Controller::NewStub(grpc::CreateChannel(
+      controller.address(), grpc::InsecureChannelCredentials()));
+  ListHostsResponse response;
+  EXPECT_EQ(stub->ListHosts(NewContext().get(), {}, &response).error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(IdentityTest, ClientWithoutCertificateIsRefused) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  grpc::experimental::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(
+      std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
+          Pem(certificates.User("eve")).ca));
+  options.watch_root_certs();
+  options.set_check_call_host(false);
+  options.set_certificate_verifier(
+      std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
+  const auto stub = Controller::NewStub(grpc::CreateChannel(
+      controller.address(), grpc::experimental::TlsCredentials(options)));
+  ListHostsResponse response;
+  EXPECT_EQ(stub->ListHosts(NewContext().get(), {}, &response).error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+}
+
+}  // namespace
+}  // namespace clusterd

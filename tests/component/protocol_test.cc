@@ -1,0 +1,127 @@
+// Hosts that break the protocol: each costs its own stream, and nothing else.
+#include <string>
+
+#include "daemon/controller/fact_limits.h"
+#include "daemon/process/manual_scheduler.h"
+#include "daemon/process/scheduler.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Ending {
+  absl::StatusCode code;
+  std::string message;
+};
+
+Ending EndOf(RawHost& host) {
+  const absl::Status status = host.End();
+  return {status.code(), std::string(status.message())};
+}
+
+TEST(ProtocolTest, HostThatSaysNothingIsCutOff) {
+  TestCertificates certificates;
+  ManualScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(scheduler.WaitForPending(1));
+  scheduler.Advance(absl::Seconds(10));
+  const Ending end = EndOf(host);
+  EXPECT_EQ(end.code, absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(end.message, HasSubstr("no hello in 10s"));
+}
+
+TEST(ProtocolTest, FirstMessageMustBeTheHello) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server0"));
+  AgentMessage result;
+  result.mutable_result()->set_task_id(1);
+  ASSERT_TRUE(host.Send(result));
+  const Ending end = EndOf(host);
+  EXPECT_EQ(end.code, absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(end.message, HasSubstr("first message was no hello"));
+  EXPECT_FALSE(controller.Entry("server0").attached());
+}
+
+TEST(ProtocolTest, SecondHelloEndsTheStream) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  ASSERT_TRUE(host.Send(RawHost::Hello()));
+  EXPECT_EQ(EndOf(host).code, absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ProtocolTest, UnknownProtocolVersionIsRefused) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server0"));
+  AgentMessage hello = RawHost::Hello();
+  hello.mutable_hello()->set_protocol_version(99);
+  ASSERT_TRUE(host.Send(hello));
+  const Ending end = EndOf(host);
+  EXPECT_EQ(end.code, absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(end.message, HasSubstr("protocol version 99, expected 1"));
+}
+
+TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  AgentMessage huge;
+  huge.mutable_result()->set_unsupported(
+      std::string(kMaxMessageBytes + 1, 'a'));
+  host.Send(huge);
+  EXPECT_FALSE(host.End().ok());
+  ASSERT_TRUE(controller.log().WaitFor("host server0: detached"));
+}
+
+TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  AgentMessage result;
+  result.mutable_result()->set_task_id(12345);
+  result.mutable_result()->mutable_facts();
+  for (int i = 0; i < 200 && host.Send(result); ++i) {
+  }
+  const Ending end = EndOf(host);
+  EXPECT_EQ(end.code, absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(end.message, HasSubstr("answers to nothing"));
+}
+
+TEST(ProtocolTest, BrokenHostLeavesOthersAlone) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 2, &scheduler);
+  controller.Start();
+  RawHost good(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(good.Attach());
+  RawHost broken(controller.address(), certificates.Host("server1"));
+  ASSERT_TRUE(broken.Send(AgentMessage()));
+  EXPECT_FALSE(broken.End().ok());
+  EXPECT_TRUE(controller.Entry("server0").attached());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,47 @@
+// Certificates of one cluster in a folder of its own, for tests that need
+// files.
+#ifndef TESTS_COMPONENT_TEST_CERTIFICATES_H_
+#define TESTS_COMPONENT_TEST_CERTIFICATES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/identity/test_authority.h"
+#include "config/identity/tls_credentials.h"
+
+namespace clusterd {
+
+// Safe for concurrent use but for Issue under one label.
+class TestCertificates {
+ public:
+  explicit TestCertificates(std::string cluster = "test");
+  // Removes the folder.
+  ~TestCertificates();
+  TestCertificates(const TestCertificates&) = delete;
+  TestCertificates& operator=(const TestCertificates&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  const TestAuthority& authority() const { return *authority_; }
+
+  TlsFiles Controller();
+  TlsFiles Host(const std::string& name);
+  TlsFiles User(const std::string& name);
+  // Any other certificate of this authority, in files named after `label`.
+  // Issued again under one label, it replaces the files, one rename each.
+  TlsFiles Issue(const std::string& label,
+                 const std::vector<std::string>& uri_names,
+                 const IssueOptions& options = {});
+
+  // What one of the files holds.
+  static std::string Text(const std::string& path);
+
+ private:
+  const std::string cluster_;
+  const std::string folder_;
+  const std::unique_ptr<TestAuthority> authority_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_COMPONENT_TEST_CERTIFICATES_H_

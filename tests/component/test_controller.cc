@@ -1,0 +1,130 @@
+#include "tests/component/test_controller.h"
+
+#include <chrono>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "config/identity/grpc_status.h"
+#include "config/identity/tls_credentials.h"
+#include "config/spec/spec_loader.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/support/channel_arguments.h"
+#include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
+
+namespace clusterd {
+
+TestController::TestController(TestCertificates* certificates, int servers,
+                               Scheduler* scheduler,
+                               const ControllerServerOptions& options)
+    : certificates_(certificates),
+      scheduler_(scheduler),
+      options_(options),
+      spec_path_(certificates->folder() + "/cluster.yaml") {
+  options_.cluster = "test";
+  std::ofstream(spec_path_)
+      << SpecToYaml(MakeSpec("atlas-training", "", servers));
+  auto spec = SpecHolder::Open(spec_path_, "test", scheduler);
+  EXPECT_TRUE(spec.ok()) << spec.status();
+  if (spec.ok()) spec_ = *std::move(spec);
+}
+
+TestController::~TestController() { Stop(); }
+
+void TestController::Start() { StartAs(certificates_->Controller()); }
+
+void TestController::StartAs(const TlsFiles& files) {
+  options_.listen = absl::StrCat("127.0.0.1:", port_);
+  const auto credentials = MakeServerCredentials(files);
+  ASSERT_TRUE(credentials.ok()) << credentials.status();
+  auto server = ControllerServer::Start(
+      options_, *credentials,
+      ControllerServerParts{spec_.get(), scheduler_, &pool_, &log_});
+  ASSERT_TRUE(server.ok()) << server.status();
+  server_ = *std::move(server);
+  port_ = server_->port();
+}
+
+void TestController::Stop() { server_.reset(); }
+
+std::string TestController::address() const {
+  return absl::StrCat("127.0.0.1:", port_);
+}
+
+std::unique_ptr<Controller::Stub> TestController::Client() {
+  return ClientAs(certificates_->User("tester"));
+}
+
+std::unique_ptr<Controller::Stub> TestController::ClientAs(
+    const TlsFiles& files) {
+  const auto credentials = MakeChannelCredentials(files, "test");
+  EXPECT_TRUE(credentials.ok()) << credentials.status();
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return Controller::NewStub(
+      grpc::CreateCustomChannel(address(), *credentials, arguments));
+}
+
+std::unique_ptr<grpc::ClientContext> NewContext() {
+  auto context = std::make_unique<grpc::ClientContext>();
+  context->set_deadline(std::chrono::system_clock::now() +
+                        std::chrono::seconds(30));
+  return context;
+}
+
+ListHostsResponse TestController::ListHosts() {
+  ListHostsResponse response;
+  const grpc::Status status =
+      Client()->ListHosts(NewContext().get(), {}, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response;
+}
+
+HostEntry TestController::Entry(const std::string& host) {
+  const ListHostsResponse list = ListHosts();
+  for (const HostEntry& entry : list.hosts()) {
+    if (entry.host() == host) return entry;
+  }
+  ADD_FAILURE() << "no host " << host << " in the list";
+  return {};
+}
+
+absl::Status TestController::Check(const CheckRequest& request, Report* report,
+                                   std::vector<CheckProgress>* events) {
+  const auto client = Client();
+  const auto context = NewContext();
+  const auto stream = client->Check(context.get(), request);
+  CheckEvent event;
+  int reports = 0;
+  while (stream->Read(&event)) {
+    if (event.has_progress()) {
+      EXPECT_EQ(reports, 0) << "progress after the report";
+      if (events != nullptr) events->push_back(event.progress());
+    } else {
+      ++reports;
+      *report = event.report();
+    }
+  }
+  const absl::Status status = ToAbslStatus(stream->Finish());
+  EXPECT_EQ(reports, status.ok() ? 1 : 0);
+  return status;
+}
+
+RuleResult RuleOf(const Report& report, const std::string& rule) {
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() == rule) return result;
+  }
+  ADD_FAILURE() << "no rule " << rule << " in the report";
+  return {};
+}
+
+HostStatus HostOf(const Report& report, const std::string& host) {
+  for (const HostStatus& status : report.hosts()) {
+    if (status.host() == host) return status;
+  }
+  ADD_FAILURE() << "no host " << host << " in the report";
+  return {};
+}
+
+}  // namespace clusterd

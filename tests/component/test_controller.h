@@ -1,0 +1,76 @@
+// A controller inside the test: the real server on a free port of 127.0.0.1,
+// with mutual TLS, a spec in a file, and what a client needs to ask it.
+#ifndef TESTS_COMPONENT_TEST_CONTROLLER_H_
+#define TESTS_COMPONENT_TEST_CONTROLLER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "daemon/controller/controller_server.h"
+#include "daemon/controller/spec_holder.h"
+#include "daemon/log/recording_log.h"
+#include "daemon/process/manual_scheduler.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "proto/controller.grpc.pb.h"
+#include "proto/spec.pb.h"
+#include "tests/component/test_certificates.h"
+
+namespace clusterd {
+
+class TestController {
+ public:
+  // A spec named "test" with `servers` hosts server0, server1, … `scheduler`
+  // and `certificates` must outlive the controller.
+  TestController(TestCertificates* certificates, int servers,
+                 Scheduler* scheduler,
+                 const ControllerServerOptions& options = {});
+  ~TestController();
+
+  // Listens with the controller's certificate, or with `files`; again on the
+  // same port after Stop.
+  void Start();
+  void StartAs(const TlsFiles& files);
+  void Stop();
+
+  // HOST:PORT.
+  std::string address() const;
+  SpecHolder& spec() { return *spec_; }
+  const std::string& spec_path() const { return spec_path_; }
+  RecordingLog& log() { return log_; }
+
+  // A new connection of a user.
+  std::unique_ptr<Controller::Stub> Client();
+  std::unique_ptr<Controller::Stub> ClientAs(const TlsFiles& files);
+
+  // One call each, over a connection of its own, with a deadline.
+  ListHostsResponse ListHosts();
+  HostEntry Entry(const std::string& host);
+  // Runs a check to its end; `events`, if given, takes all progress.
+  absl::Status Check(const CheckRequest& request, Report* report,
+                     std::vector<CheckProgress>* events = nullptr);
+
+ private:
+  TestCertificates* const certificates_;
+  Scheduler* const scheduler_;
+  ControllerServerOptions options_;
+  std::string spec_path_;
+  RecordingLog log_;
+  WorkerPool pool_{2, 64};
+  std::unique_ptr<SpecHolder> spec_;
+  std::unique_ptr<ControllerServer> server_;
+  int port_ = 0;
+};
+
+// A call's context that gives up after a time no test should take.
+std::unique_ptr<grpc::ClientContext> NewContext();
+
+// What the report says about one rule; fails the test if it is not there.
+RuleResult RuleOf(const Report& report, const std::string& rule);
+HostStatus HostOf(const Report& report, const std::string& host);
+
+}  // namespace clusterd
+
+#endif  // TESTS_COMPONENT_TEST_CONTROLLER_H_

@@ -1,0 +1,129 @@
+#include "tests/component/test_host.h"
+
+#include <utility>
+
+#include "config/identity/grpc_status.h"
+#include "config/identity/tls_credentials.h"
+#include "config/version/version.h"
+#include "gtest/gtest.h"
+#include "tests/component/test_controller.h"
+
+namespace clusterd {
+
+HostFacts MemoryObserver::Observe(const std::string& host,
+                                  const ObserveRequest&) {
+  HostFacts facts;
+  absl::Notification* gate;
+  {
+    absl::MutexLock lock(&mutex_);
+    ++begun_;
+    facts = facts_;
+    gate = gate_;
+  }
+  if (gate != nullptr) gate->WaitForNotification();
+  facts.set_host(host);
+  return facts;
+}
+
+void MemoryObserver::HoldUntil(absl::Notification* gate) {
+  absl::MutexLock lock(&mutex_);
+  gate_ = gate;
+}
+
+bool MemoryObserver::WaitForBegun(int count) {
+  absl::MutexLock lock(&mutex_);
+  const auto reached = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return begun_ >= count;
+  };
+  return mutex_.AwaitWithTimeout(absl::Condition(&reached), absl::Seconds(30));
+}
+
+TestHost::TestHost(const Options& options, HostObserver* observer) {
+  const absl::StatusOr<TlsPem> pem = ReadTlsFiles(options.tls);
+  // Also certificates that a daemon refuses to start with.
+  const auto credentials =
+      pem.ok() ? MakeChannelCredentialsFromPem(*pem, options.cluster) : nullptr;
+  EXPECT_TRUE(pem.ok()) << pem.status();
+  AgentStreamOptions stream;
+  stream.dial = options.dial;
+  stream.dial.controller = options.controller;
+  stream.cluster = options.cluster;
+  stream.host = options.name;
+  stream.machine_id = options.machine_id;
+  stream.boot_id = options.boot_id;
+  stream.backoff.min = absl::Milliseconds(1);
+  stream.backoff.initial = absl::Milliseconds(10);
+  stream.backoff.max = absl::Milliseconds(100);
+  stream.on_change = [this](bool attached) {
+    absl::MutexLock lock(&mutex_);
+    attached_ = attached;
+  };
+  stream_ = std::make_unique<AgentStream>(
+      std::move(stream), credentials,
+      AgentStreamParts{observer, &loop_, &scheduler_, &pool_, &log_,
+                       [] { return 0.5; }});
+  stream_->Start();
+}
+
+TestHost::~TestHost() { stream_->Stop(); }
+
+bool TestHost::WaitAttached(bool attached) {
+  absl::MutexLock lock(&mutex_);
+  const auto reached = [this, attached]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return attached_ == attached;
+  };
+  return mutex_.AwaitWithTimeout(absl::Condition(&reached), absl::Seconds(30));
+}
+
+bool TestHost::WaitError(const std::string& text) {
+  const bool found = log_.WaitFor(text);
+  EXPECT_TRUE(found) << "not \"" << text << "\" but:\n" << log_.Lines();
+  return found;
+}
+
+RawHost::RawHost(const std::string& controller, const TlsFiles& tls,
+                 const std::string& cluster)
+    : context_(NewContext()) {
+  const auto pem = ReadTlsFiles(tls);
+  EXPECT_TRUE(pem.ok()) << pem.status();
+  DialOptions dial;
+  dial.controller = controller;
+  stub_ = AgentHub::NewStub(
+      Dial(dial, MakeChannelCredentialsFromPem(*pem, cluster)));
+  stream_ = stub_->Attach(context_.get());
+}
+
+RawHost::~RawHost() {
+  if (ended_) return;
+  Kill();
+  End().IgnoreError();
+}
+
+AgentMessage RawHost::Hello(const std::string& machine_id,
+                            const std::string& boot_id) {
+  AgentMessage message;
+  message.mutable_hello()->set_protocol_version(kProtocolVersion);
+  message.mutable_hello()->set_clusterd_version("raw");
+  message.mutable_hello()->set_machine_id(machine_id);
+  message.mutable_hello()->set_boot_id(boot_id);
+  return message;
+}
+
+bool RawHost::Attach() {
+  HubMessage message;
+  return Send(Hello()) && Receive(&message) && message.has_welcome();
+}
+
+uint64_t RawHost::ReceiveTask() {
+  HubMessage message;
+  return Receive(&message) ? message.task().task_id() : 0;
+}
+
+absl::Status RawHost::End() {
+  HubMessage message;
+  while (Receive(&message)) message.Clear();
+  ended_ = true;
+  return ToAbslStatus(stream_->Finish());
+}
+
+}  // namespace clusterd

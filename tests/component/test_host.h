@@ -1,0 +1,110 @@
+// Hosts inside the test: TestHost is clusterd's own stream with facts from
+// memory; RawHost speaks the protocol by hand, for hosts that break it.
+#ifndef TESTS_COMPONENT_TEST_HOST_H_
+#define TESTS_COMPONENT_TEST_HOST_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "daemon/agent/agent_stream.h"
+#include "daemon/agent/event_loop.h"
+#include "daemon/host/host_observer.h"
+#include "daemon/log/recording_log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "proto/agent_hub.grpc.pb.h"
+#include "tests/component/test_certificates.h"
+
+namespace clusterd {
+
+// Hands out the same facts each time; the gate, if set, holds it.
+class MemoryObserver final : public HostObserver {
+ public:
+  explicit MemoryObserver(HostFacts facts) : facts_(std::move(facts)) {}
+
+  HostFacts Observe(const std::string& host,
+                    const ObserveRequest& request) override;
+
+  // The next observations wait for `gate`; it must outlive them.
+  void HoldUntil(absl::Notification* gate);
+  // Blocks until `count` observations have begun.
+  bool WaitForBegun(int count);
+
+ private:
+  absl::Mutex mutex_;
+  HostFacts facts_ ABSL_GUARDED_BY(mutex_);
+  absl::Notification* gate_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  int begun_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+class TestHost {
+ public:
+  struct Options {
+    std::string controller;
+    std::string name;
+    TlsFiles tls;
+    std::string cluster = "test";
+    std::string machine_id = "machine";
+    std::string boot_id = "boot";
+    DialOptions dial;
+  };
+
+  // Begins to attach. `observer` must outlive the host.
+  TestHost(const Options& options, HostObserver* observer);
+  ~TestHost();
+
+  // Blocks until the host is attached, or not; false if that takes over 30 s.
+  bool WaitAttached(bool attached = true);
+  // Blocks until an attempt to attach has ended with an error that holds
+  // `text`.
+  bool WaitError(const std::string& text);
+
+  AgentStatus Status() const { return stream_->Status(); }
+  RecordingLog& log() { return log_; }
+  AgentStream& stream() { return *stream_; }
+
+ private:
+  RecordingLog log_;
+  absl::Mutex mutex_;
+  bool attached_ ABSL_GUARDED_BY(mutex_) = false;
+  EventLoop loop_;
+  ThreadScheduler scheduler_;
+  WorkerPool pool_{2, 16};
+  std::unique_ptr<AgentStream> stream_;
+};
+
+// One stream, synchronous.
+class RawHost {
+ public:
+  RawHost(const std::string& controller, const TlsFiles& tls,
+          const std::string& cluster = "test");
+  ~RawHost();
+
+  static AgentMessage Hello(const std::string& machine_id = "machine",
+                            const std::string& boot_id = "boot");
+
+  bool Send(const AgentMessage& message) { return stream_->Write(message); }
+  // False when the stream has ended.
+  bool Receive(HubMessage* message) { return stream_->Read(message); }
+  // Hello, then the welcome.
+  bool Attach();
+  // The next task; 0 if something else comes.
+  uint64_t ReceiveTask();
+  // What the controller ended the stream with.
+  absl::Status End();
+  // As a host that loses power, as far as one process can play that.
+  void Kill() { context_->TryCancel(); }
+
+ private:
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<AgentHub::Stub> stub_;
+  std::unique_ptr<grpc::ClientReaderWriter<AgentMessage, HubMessage>> stream_;
+  bool ended_ = false;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_COMPONENT_TEST_HOST_H_

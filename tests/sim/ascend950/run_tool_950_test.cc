@@ -1,0 +1,174 @@
+#include "tests/sim/ascend950/run_tool_950.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_split.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class TextTerminal : public Terminal {
+ public:
+  void Flush() override {}
+  std::string ReadLine() override { return ""; }
+  const std::string& out() const { return out_; }
+  const std::string& err() const { return err_; }
+};
+
+class RunTool950Test : public ::testing::Test {
+ protected:
+  RunTool950Test() : root_(::testing::TempDir() + "/sim950XXXXXX") {
+    EXPECT_NE(mkdtemp(root_.data()), nullptr);
+    for (const char* folder :
+         {"/etc", "/var", "/var/lib", "/var/lib/hccn_sim"}) {
+      EXPECT_EQ(mkdir((root_ + folder).c_str(), 0755), 0);
+    }
+    Write("/etc/hccn.conf", "");
+  }
+
+  void Write(const std::string& path, const std::string& text) {
+    std::ofstream(root_ + path) << text;
+  }
+  void State(const std::string& text) {
+    Write("/var/lib/hccn_sim/state", text);
+  }
+  std::string ReadConf() const {
+    std::ostringstream text;
+    text << std::ifstream(root_ + "/etc/hccn.conf").rdbuf();
+    return text.str();
+  }
+
+  // Status; what was said is in out_ and err_.
+  int Run(const std::string& line, uid_t uid = 0) {
+    ToolEnvironment environment;
+    environment.root = root_;
+    environment.uid = uid;
+    TextTerminal terminal;
+    const std::vector<std::string> words =
+        absl::StrSplit(line, ' ', absl::SkipEmpty());
+    const int status = RunTool950(words, environment, &terminal);
+    out_ = terminal.out();
+    err_ = terminal.err();
+    return status;
+  }
+
+  std::string root_;
+  std::string out_;
+  std::string err_;
+};
+
+TEST_F(RunTool950Test, AnswersQueriesFromTheState) {
+  State(
+      "ip.0=10.20.0.17; mask.0=255.255.255.0; gateway.0=10.20.0.1; mtu.0=4200; "
+      "netdetect.0=10.20.0.1; net_health.0=6; tls.0=1");
+  const struct {
+    const char* line;
+    const char* out;
+  } kCases[] = {
+      {"-g -ip -i 0 -d bond0", "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n"},
+      {"-g -gateway -i 0 -d bond0", "default gateway:10.20.0.1\n"},
+      {"-g -mtu -i 0 -d bond0", "mtu:4200\n"},
+      {"-g -netdetect -i 0", "netdetect addr: 10.20.0.1\n"},
+      {"-g -net_health -i 0", "net health status: Init\n"},
+      {"-g -link -i 0 -u 0 -p 4", "link status: UP\n"},
+      {"-g -cfg_recovery -i 0", "config status:NONE\n"},
+  };
+  for (const auto& test_case : kCases) {
+    EXPECT_EQ(Run(test_case.line), 0) << test_case.line;
+    EXPECT_EQ(out_, test_case.out);
+    EXPECT_EQ(err_, "");
+  }
+  EXPECT_EQ(Run("-g -tls -i 0"), 0);
+  EXPECT_THAT(out_, StartsWith("device 0, tls switch[1](0:disable, 1:enable)"));
+}
+
+TEST_F(RunTool950Test, SaysThatNothingIsPreset) {
+  EXPECT_EQ(Run("-g -ip -i 3 -d bond3"), 6);
+  EXPECT_EQ(err_, "Get ip failed, because no ip was preset there!\n");
+  EXPECT_EQ(Run("-g -gateway -i 3 -d bond3"), 5);
+  EXPECT_EQ(err_, "Get gateway failed, because no gateway was preset there!\n");
+}
+
+TEST_F(RunTool950Test, IsBusyAsOftenAsTold) {
+  State("busy.0=1");
+  EXPECT_EQ(Run("-g -net_health -i 0"), 1);
+  EXPECT_EQ(out_, "hccn_tool is busy, please try again.\n");
+  EXPECT_EQ(err_, "");
+  EXPECT_EQ(Run("-g -net_health -i 0"), 0);
+}
+
+TEST_F(RunTool950Test, LetsOnlyRootChangeADevice) {
+  for (const char* line : {"-s -gateway -i 0 -d bond0 -address 10.20.0.1",
+                           "-s -cfg_recovery -i 0"}) {
+    EXPECT_EQ(Run(line, /*uid=*/1000), 2) << line;
+    EXPECT_EQ(err_, "permission denied: pls check this cmd run permission.\n");
+  }
+}
+
+TEST_F(RunTool950Test, RefusesAGatewayOutsideTheSubnet) {
+  Write("/etc/hccn.conf", "address_0=10.20.0.17\nnetmask_0=255.255.255.0\n");
+  EXPECT_EQ(Run("-s -gateway -i 0 -d bond0 -address 10.21.0.1"), 7);
+  EXPECT_EQ(err_,
+            "The segment of configured gateway doesn't match that of the "
+            "configured ip address!\n");
+  EXPECT_EQ(Run("-s -gateway -i 0 -d bond0 -address 10.20.0.1"), 0);
+  EXPECT_EQ(out_, "Cmd executed successfully!\n");
+  EXPECT_THAT(ReadConf(), HasSubstr("gateway_0=10.20.0.1\n"));
+  EXPECT_EQ(Run("-g -gateway -i 0 -d bond0"), 0);
+}
+
+TEST_F(RunTool950Test, TakesTheFilesValuesAtRecovery) {
+  Write("/etc/hccn.conf",
+        "address_2=10.20.0.19\nnetmask_2=255.255.255.0\nmtu_2=4200\n");
+  EXPECT_EQ(Run("-s -cfg_recovery -i 2"), 0);
+  EXPECT_EQ(Run("-g -ip -i 2 -d bond2"), 0);
+  EXPECT_EQ(out_, "ipaddr:10.20.0.19\nnetmask:255.255.255.0\n");
+  EXPECT_EQ(Run("-g -cfg_recovery -i 2"), 0);
+  EXPECT_EQ(out_, "config status:SUCCESS\n");
+}
+
+TEST_F(RunTool950Test, InsistsOnTheBondOfTheSlot) {
+  State("bond.0=4");
+  EXPECT_EQ(Run("-g -ip -i 0 -d bond0"), 14);
+  EXPECT_THAT(err_, StartsWith("Bond device ID mismatch: name='bond0', "
+                               "expected 'bond4'.\n"));
+  EXPECT_EQ(Run("-g -ip -i 0 -d eth0"), 14);
+  EXPECT_THAT(err_, StartsWith("Command is only applicable to bond devices"));
+  EXPECT_EQ(Run("-g -ip -i 0"), 14);
+  EXPECT_THAT(err_, StartsWith("Device name is empty, expected 'bond4'."));
+}
+
+TEST_F(RunTool950Test, RefusesTheClassicCommandLine) {
+  EXPECT_EQ(Run("-i 0 -ip -g"), 2);
+  EXPECT_EQ(err_,
+            "Please specify a valid mode.\n"
+            "Enter [ hccn_tool -h ] for more details.\n");
+  EXPECT_EQ(Run(""), 1);
+  EXPECT_EQ(Run("-g"), 3);
+}
+
+TEST_F(RunTool950Test, DoesNotInventWhatIsNotPublished) {
+  for (const char* line :
+       {"-h", "-g -optical -i 0 -d bond0", "-t -ping -i 0 -address 10.0.0.1",
+        "-g -ip -i 99 -d bond99", "-g -ip -d bond0", "-g -link -i 0",
+        "-s -ip -i 0 -d bond0 -address 10.0.0.1 -netmask 255.0.0.0",
+        "-g -net_health -i 0 -i 0", "-g -net_health -i"}) {
+    EXPECT_EQ(Run(line), kNotPublished) << line;
+    EXPECT_EQ(out_, "");
+    EXPECT_THAT(err_, HasSubstr("what the tool answers is not published"));
+  }
+}
+
+}  // namespace
+}  // namespace sim
+}  // namespace clusterd

@@ -1,0 +1,176 @@
+#include "tests/sim/fault.h"
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/test_folder.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::vector<int>& Devices() {
+  static const auto* const devices = new std::vector<int>{0, 1, 5};
+  return *devices;
+}
+
+std::string MistakesIn(const std::vector<std::string>& texts) {
+  return std::string(ParseFaults(texts, Devices()).status().message());
+}
+
+TEST(ParseFaultsTest, ReadsDeviceAndHostFaults) {
+  const auto faults =
+      ParseFaults(std::vector<std::string>{"5:link=DOWN", "host:somaxconn=128",
+                                           "0:state=res.0x5=-16"},
+                  Devices());
+  ASSERT_TRUE(faults.ok()) << faults.status();
+  ASSERT_EQ(faults->size(), 3u);
+  EXPECT_EQ(faults->at(0).device, 5);
+  EXPECT_EQ(faults->at(1).device, -1);
+  EXPECT_EQ(faults->at(2).value, "res.0x5=-16");
+}
+
+TEST(ParseFaultsTest, NamesEveryMistakeInOneRun) {
+  const std::string mistakes =
+      MistakesIn({"5:lnk=DOWN", "7:link=UP", "0:link=SIDEWAYS", "x",
+                  "host:link=UP", "0:net_health=11", "0:address=10.0.0.300"});
+  EXPECT_THAT(mistakes, HasSubstr("did you mean \"link\"?"));
+  EXPECT_THAT(mistakes, HasSubstr("no device \"7\", expected host or one of "
+                                  "0 1 5"));
+  EXPECT_THAT(mistakes, HasSubstr("link is \"SIDEWAYS\", expected UP|DOWN"));
+  EXPECT_THAT(mistakes, HasSubstr("fault \"x\": expected DEVICE:KEY=VALUE or "
+                                  "host:KEY=VALUE"));
+  EXPECT_THAT(mistakes, HasSubstr("unknown key \"link\" of the host"));
+  EXPECT_THAT(mistakes, HasSubstr("net_health is \"11\""));
+  EXPECT_THAT(mistakes, HasSubstr("address is \"10.0.0.300\""));
+  const std::vector<std::string> lines = absl::StrSplit(mistakes, '\n');
+  EXPECT_EQ(lines.size(), 7u);
+}
+
+TEST(ParseFaultsTest, ValueStaysOnItsLine) {
+  EXPECT_THAT(MistakesIn({"0:answer=a\nhang.0=1"}), HasSubstr("answer is"));
+}
+
+TEST(FaultKeysTest, EveryKeyOfAScopeIsThereOnceAndSaysWhatItDoes) {
+  std::set<std::string> seen;
+  for (const FaultKey& key : FaultKeys()) {
+    EXPECT_TRUE(
+        seen.insert(absl::StrCat(key.of_device ? "d" : "h", key.key)).second)
+        << key.key;
+    EXPECT_FALSE(key.values.empty()) << key.key;
+    EXPECT_FALSE(key.meaning.empty()) << key.key;
+  }
+}
+
+class ApplyFaultTest : public ::testing::Test {
+ protected:
+  ApplyFaultTest() : host_(folder_.path()) {
+    EXPECT_TRUE(
+        host_.Write("var/lib/hccn_sim/state", "devices=0,1,5;ip.5=10.0.0.6\n")
+            .ok());
+    EXPECT_TRUE(host_.Write("etc/hccn.conf", "address_5=10.0.0.6\n").ok());
+  }
+
+  void Apply(const std::string& text) {
+    const auto faults = ParseFaults({text}, Devices());
+    ASSERT_TRUE(faults.ok()) << faults.status();
+    const absl::Status status = ApplyFault(faults->front(), host_);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  std::string State(const std::string& key) {
+    return host_.state().Read().Find(key).value_or("none");
+  }
+  std::string Conf() { return host_.Read("etc/hccn.conf"); }
+
+  const TestFolder folder_;
+  const HostFolder host_;
+};
+
+TEST_F(ApplyFaultTest, AddressGoesToDeviceAndFileOrToOneOfThem) {
+  Apply("5:address=10.0.0.9");
+  EXPECT_EQ(State("ip.5"), "10.0.0.9");
+  EXPECT_EQ(Conf(), "address_5=10.0.0.9\n");
+  Apply("5:live_address=10.0.0.10");
+  EXPECT_EQ(State("ip.5"), "10.0.0.10");
+  EXPECT_EQ(Conf(), "address_5=10.0.0.9\n");
+  Apply("5:stored_address=10.0.0.11");
+  EXPECT_EQ(State("ip.5"), "10.0.0.10");
+  EXPECT_EQ(Conf(), "address_5=10.0.0.11\n");
+  Apply("5:address=none");
+  EXPECT_EQ(State("ip.5"), "none");
+  EXPECT_EQ(Conf(), "");
+}
+
+TEST_F(ApplyFaultTest, WordsBecomeTheDevicesCodes) {
+  Apply("0:link=DOWN");
+  Apply("0:net_health=ReceiveTimeout");
+  Apply("0:gone=1");
+  Apply("1:busy=always");
+  Apply("1:delay=250");
+  Apply("1:lldp=none");
+  Apply("5:lldp=leaf-09/400GE1/0/3");
+  EXPECT_EQ(State("link.0"), "0");
+  EXPECT_EQ(State("net_health.0"), "2");
+  EXPECT_EQ(State("health.0"), "0xffffffff");
+  EXPECT_EQ(State("busy.1"), "-1");
+  EXPECT_EQ(State("delay.1.ms"), "250");
+  EXPECT_EQ(State("lldp.1"), "");
+  EXPECT_THAT(State("lldp.5"), HasSubstr("Ifname: 400GE1/0/3\n"));
+}
+
+TEST_F(ApplyFaultTest, TlsKeyCanBeAbsent) {
+  Apply("0:tls=1");
+  EXPECT_THAT(Conf(), HasSubstr("tls_enable_0=1\n"));
+  Apply("0:tls=absent");
+  EXPECT_THAT(Conf(), Not(HasSubstr("tls_enable_0")));
+  EXPECT_EQ(State("tls.0"), "1");
+}
+
+TEST_F(ApplyFaultTest, ConfTakesEveryShape) {
+  Apply("host:hccn_conf=no-newline");
+  EXPECT_EQ(Conf(), "address_5=10.0.0.6");
+  Apply("host:hccn_conf=directory");
+  EXPECT_TRUE(host_.Exists("etc/hccn.conf/."));
+  Apply("host:hccn_conf=absent");
+  EXPECT_FALSE(host_.Exists("etc/hccn.conf"));
+}
+
+TEST_F(ApplyFaultTest, CarriageReturnsComeAtEveryLineEnd) {
+  Apply("host:hccn_conf=crlf");
+  EXPECT_EQ(Conf(), "address_5=10.0.0.6\r\n");
+}
+
+TEST_F(ApplyFaultTest, KernelValuesAndVersionsAreFiles) {
+  Apply("host:somaxconn=128");
+  Apply("host:reserved_ports=none");
+  Apply("host:driver=24.1.0");
+  Apply("host:listen=60003");
+  EXPECT_EQ(host_.Read("proc/sys/net/core/somaxconn"), "128\n");
+  EXPECT_EQ(host_.Read("proc/sys/net/ipv4/ip_local_reserved_ports"), "\n");
+  EXPECT_EQ(host_.Read("usr/local/Ascend/driver/version.info"),
+            "Version=24.1.0\n");
+  EXPECT_THAT(host_.Read("proc/net/tcp"), HasSubstr("00000000:EA63 "));
+}
+
+TEST_F(ApplyFaultTest, AbsentDeviceIsGoneFromNodesAndDriver) {
+  ASSERT_TRUE(host_.MakeNode("dev/davinci5").ok());
+  Apply("host:device=absent-5");
+  EXPECT_FALSE(host_.Exists("dev/davinci5"));
+  EXPECT_EQ(State("devices"), "0,1");
+}
+
+TEST_F(ApplyFaultTest, FirewallSaysWhatItIs) {
+  Apply("host:ufw=active");
+  EXPECT_THAT(host_.Read("usr/sbin/ufw"), HasSubstr("Status: active"));
+  EXPECT_THAT(host_.Read("etc/ufw/ufw.conf"), HasSubstr("ENABLED=yes"));
+}
+
+}  // namespace
+}  // namespace sim
+}  // namespace clusterd

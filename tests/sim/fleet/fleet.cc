@@ -1,0 +1,87 @@
+#include "tests/sim/fleet/fleet.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "config/identity/tls_credentials.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int kWorkers = 2;
+constexpr char kSimulation[] = "in memory";
+
+}  // namespace
+
+FleetObserver::FleetObserver(const std::vector<HostFacts>& facts) {
+  for (const HostFacts& host : facts) {
+    HostFacts& kept = facts_[host.host()];
+    kept = host;
+    kept.set_simulation(kSimulation);
+  }
+}
+
+HostFacts FleetObserver::Observe(const std::string& host,
+                                 const ObserveRequest&) {
+  const auto found = facts_.find(host);
+  if (found != facts_.end()) return found->second;
+  HostFacts facts;
+  facts.set_host(host);
+  facts.mutable_missing()->set_reason(Missing::ABSENT);
+  facts.mutable_missing()->set_detail("the fleet has no such host");
+  return facts;
+}
+
+Fleet::Fleet(const std::string& controller, const std::string& cluster,
+             const std::vector<HostFacts>& facts,
+             const TestAuthority& authority, Log* log)
+    : observer_(facts),
+      random_(std::random_device{}()),
+      pool_(kWorkers, facts.size() * 4) {
+  const AgentStreamParts parts{&observer_,
+                               &loop_,
+                               &scheduler_,
+                               &pool_,
+                               log,
+                               [this] {
+        return std::uniform_real_distribution<>()(random_); }};
+  for (const HostFacts& host : facts) {
+    AgentStreamOptions options;
+    options.dial.controller = controller;
+    options.cluster = cluster;
+    options.host = host.host();
+    options.simulation = kSimulation;
+    options.machine_id = absl::StrCat("fleet-", host.host());
+    options.boot_id = "fleet";
+    options.on_change = [this](bool attached) {
+      absl::MutexLock lock(&mutex_);
+      attached_ += attached ? 1 : -1;
+    };
+    const TlsPem pem = authority.Issue(
+        {absl::StrCat("spiffe://", cluster, "/host/", host.host())});
+    streams_.push_back(std::make_unique<AgentStream>(
+        std::move(options), MakeChannelCredentialsFromPem(pem, cluster),
+        parts));
+  }
+  for (const auto& stream : streams_) stream->Start();
+}
+
+Fleet::~Fleet() {
+  for (const auto& stream : streams_) stream->BeginStop();
+  for (const auto& stream : streams_) stream->Stop();
+}
+
+int Fleet::attached() {
+  absl::MutexLock lock(&mutex_);
+  return attached_;
+}
+
+bool Fleet::WaitAllAttached(absl::Duration limit) {
+  absl::MutexLock lock(&mutex_);
+  const auto all = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return attached_ == size();
+  };
+  return mutex_.AwaitWithTimeout(absl::Condition(&all), limit);
+}
+
+}  // namespace clusterd

@@ -1,0 +1,74 @@
+// Many simulated hosts in one process, for scale: each has clusterd's own
+// stream over a connection and a certificate of its own, and facts from memory.
+// Nothing about the machine that it runs on is observed.
+#ifndef TESTS_SIM_FLEET_FLEET_H_
+#define TESTS_SIM_FLEET_FLEET_H_
+
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "config/identity/test_authority.h"
+#include "daemon/agent/agent_stream.h"
+#include "daemon/agent/event_loop.h"
+#include "daemon/host/host_observer.h"
+#include "daemon/log/log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "proto/facts.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// Facts of many hosts by name. Safe for concurrent use once filled.
+class FleetObserver final : public HostObserver {
+ public:
+  explicit FleetObserver(const std::vector<HostFacts>& facts);
+
+  // A host that is not among the facts has a reason instead.
+  HostFacts Observe(const std::string& host,
+                    const ObserveRequest& request) override;
+
+ private:
+  std::map<std::string, HostFacts> facts_;
+};
+
+// Safe for concurrent use.
+class Fleet {
+ public:
+  // One host for each of `facts`, under its name there, with a certificate by
+  // `authority`. Begins to attach to `controller`, HOST:PORT, at once. `log`
+  // must outlive the fleet and hears from every host.
+  Fleet(const std::string& controller, const std::string& cluster,
+        const std::vector<HostFacts>& facts, const TestAuthority& authority,
+        Log* log);
+  // All hosts take leave.
+  ~Fleet();
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  int size() const { return static_cast<int>(streams_.size()); }
+  int attached() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Blocks until all hosts are attached at the same time; false after `limit`.
+  bool WaitAllAttached(absl::Duration limit) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  FleetObserver observer_;
+  std::mt19937_64 random_;  // Only on the loop's thread.
+  absl::Mutex mutex_;
+  int attached_ ABSL_GUARDED_BY(mutex_) = 0;
+  EventLoop loop_;
+  ThreadScheduler scheduler_;
+  WorkerPool pool_;
+  std::vector<std::unique_ptr<AgentStream>> streams_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_FLEET_FLEET_H_

@@ -1,0 +1,48 @@
+// The files of one simulated server below its root folder, and the state of its
+// devices. Paths are relative: "etc/hccn.conf".
+#ifndef TESTS_SIM_HOST_FOLDER_H_
+#define TESTS_SIM_HOST_FOLDER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "tests/sim/tool/device_state.h"
+
+namespace clusterd {
+namespace sim {
+
+// Every change returns FailedPrecondition or what errno says, with the path in
+// front.
+class HostFolder {
+ public:
+  explicit HostFolder(std::string root);
+
+  const std::string& root() const { return root_; }
+  std::string Path(absl::string_view relative) const;
+  StateFile state() const { return StateFile(Path("var/lib/hccn_sim/state")); }
+
+  bool Exists(absl::string_view relative) const;
+  // Empty if it cannot be read.
+  std::string Read(absl::string_view relative) const;
+  // Makes missing folders; replaces the content in place.
+  absl::Status Write(absl::string_view relative, absl::string_view content,
+                     int mode = 0644) const;
+  // A file, a link or an empty folder; fine if there is none.
+  absl::Status Remove(absl::string_view relative) const;
+  absl::Status MakeFolder(absl::string_view relative) const;
+  absl::Status Link(absl::string_view relative, absl::string_view target) const;
+  // A character device where this user may make one (it is /dev/null's), else
+  // an empty file.
+  absl::Status MakeNode(absl::string_view relative) const;
+  // A hard link where that is possible, else a copy.
+  absl::Status Adopt(absl::string_view relative, const std::string& file) const;
+
+ private:
+  std::string root_;
+};
+
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_HOST_FOLDER_H_

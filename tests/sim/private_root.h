@@ -1,0 +1,50 @@
+// A temporary folder that holds what one run of the tool may see and change:
+// etc/hccn.conf, etc/passwd, var/log, the state of the devices.
+#ifndef TESTS_SIM_PRIVATE_ROOT_H_
+#define TESTS_SIM_PRIVATE_ROOT_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tests/sim/run_setup.h"
+
+namespace clusterd {
+namespace sim {
+
+// Deletes the folder when it goes.
+class PrivateRoot {
+ public:
+  // `conf`: content of hccn.conf; nothing: no such file.
+  static absl::StatusOr<std::unique_ptr<PrivateRoot>> Create(
+      const RunSetup& setup, const std::optional<std::string>& conf);
+  ~PrivateRoot();
+  PrivateRoot(const PrivateRoot&) = delete;
+  PrivateRoot& operator=(const PrivateRoot&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string ConfPath() const { return path_ + "/etc/hccn.conf"; }
+  // As a record writes it: the content, "<directory>", or nothing.
+  std::optional<std::string> ReadConf() const;
+  DeviceState ReadState() const;
+
+ private:
+  explicit PrivateRoot(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// What a process does before it becomes the tool: own view of /etc and /var/log
+// and read-only mounts where the kernel allows them, then the setup's user.
+// False, with errno, if something that the setup needs cannot be had.
+bool EnterPrivateRoot(const PrivateRoot& root, const RunSetup& setup);
+
+// Whether this process may do what RunSetup::NeedsPrivilege asks for.
+bool MayEnterPrivately();
+
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_PRIVATE_ROOT_H_

@@ -1,0 +1,362 @@
+#include "tests/sim/replay_run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "tests/sim/private_root.h"
+#include "tests/sim/run_setup.h"
+#include "tests/sim/tool_process.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+// A run that ends does so within this.
+constexpr absl::Duration kLimit = absl::Seconds(10);
+// A run that the record says does not end is watched for this long.
+constexpr absl::Duration kBlockedFor = absl::Milliseconds(700);
+// Seconds of the record, shortened.
+constexpr absl::Duration kSignalAfter = absl::Milliseconds(300);
+constexpr absl::Duration kLockHeld = absl::Milliseconds(400);
+constexpr absl::Duration kBetweenPartners = absl::Milliseconds(40);
+
+constexpr char kUsage[] = "<usage text>";
+
+// Commands of the vendor's tool that clusterd never runs, whose answers no
+// public text shows in full.
+struct NeverUsed {
+  const char* command;
+  const char* why;
+};
+constexpr NeverUsed kNeverUsed[] = {
+    {"-stat", "clusterd reads no traffic counters"},
+    {"-pci", "clusterd reads PCI devices from sysfs"},
+    {"-roce_test", "clusterd starts no traffic test"},
+    {"-local_lldp", "clusterd does not change what devices announce"},
+    {"-ip_rule", "clusterd sets no policy routing"},
+    {"-udp", "clusterd does not change UDP source ports"},
+    {"-prbs", "clusterd runs no link pattern test"},
+    {"-scdr", "clusterd reads no link diagnostics"},
+    {"-cdr", "clusterd reads no link diagnostics"},
+    {"-dcqcn", "clusterd does not tune congestion control"},
+};
+
+// Where the record of the vendor's tool shows undefined behaviour.
+bool IsUndefinedHealth(const CaptureRecord& record) {
+  return absl::StrContains(record.precondition, "net_health.") &&
+         absl::StrContains(record.precondition, "=-1");
+}
+
+std::string Escaped(const std::string& line) {
+  return absl::StrReplaceAll(line, {{"\r", "\\r"}, {"\t", "\\t"}});
+}
+
+// Lines of both without what they have in common at both ends.
+std::string Diff(const std::string& name, const std::string& expected,
+                 const std::string& actual) {
+  const std::vector<std::string> want = absl::StrSplit(expected, '\n');
+  const std::vector<std::string> got = absl::StrSplit(actual, '\n');
+  size_t front = 0;
+  const size_t shorter = std::min(want.size(), got.size());
+  while (front < shorter && want[front] == got[front]) ++front;
+  size_t back = 0;
+  while (back < shorter - front &&
+         want[want.size() - 1 - back] == got[got.size() - 1 - back]) {
+    ++back;
+  }
+  std::string text =
+      absl::StrCat("    ", name, ", from line ", front + 1, "\n");
+  for (size_t i = front; i < want.size() - back; ++i) {
+    absl::StrAppend(&text, "      - ", Escaped(want[i]), "\n");
+  }
+  for (size_t i = front; i < got.size() - back; ++i) {
+    absl::StrAppend(&text, "      + ", Escaped(got[i]), "\n");
+  }
+  return text;
+}
+
+// "<usage text>" stands for anything; what is around it is compared.
+bool Matches(const std::string& expected, const std::string& actual) {
+  const size_t at = expected.find(kUsage);
+  if (at == std::string::npos) return expected == actual;
+  const std::string rest = expected.substr(at + sizeof(kUsage) - 1);
+  return actual.size() >= at + rest.size() &&
+         absl::StartsWith(actual, expected.substr(0, at)) &&
+         absl::EndsWith(actual, rest);
+}
+
+void Compare(const std::string& name, const std::string& expected,
+             const std::string& actual, ReplayResult* result) {
+  if (Matches(expected, actual)) return;
+  result->verdict = ReplayResult::Verdict::kDifferent;
+  result->text += Diff(name, expected, actual);
+}
+
+std::string ExitText(const std::optional<int>& exit) {
+  return exit ? absl::StrCat(*exit) : "still running";
+}
+
+// Optional in the vendor's tool: memory decides whether it appears.
+std::string WithoutOptionalWarning(const CaptureRecord& record,
+                                   const std::string& text) {
+  const std::vector<std::string> words = {"-tls", "-s", "enable", "0"};
+  if (std::search(record.argv.begin(), record.argv.end(), words.begin(),
+                  words.end()) == record.argv.end()) {
+    return text;
+  }
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  lines.erase(std::remove_if(lines.begin(), lines.end(),
+                             [](const std::string& line) {
+                               return absl::StartsWith(line, "[Warning]");
+                             }),
+              lines.end());
+  return absl::StrJoin(lines, "\n");
+}
+
+void CompareDevices(const CaptureRecord& record, const RunSetup& setup,
+                    const DeviceState& after, ReplayResult* result) {
+  DeviceState expected = setup.state;
+  for (const auto& [key, value] : record.device_changes) {
+    expected.Set(key, value);
+  }
+  DeviceState actual = after;
+  // The simulation's own, which no device has.
+  for (const auto& [key, value] : after.values()) {
+    if (absl::StartsWith(key, "detect_pending") || key == "root_uid") {
+      actual.Erase(key);
+    }
+  }
+  Compare("devices", expected.Text(), actual.Text(), result);
+}
+
+// flock on hccn.conf, as another process would hold it.
+class ConfLock {
+ public:
+  ConfLock(const std::string& path, RunSetup::Lock kind) {
+    if (kind == RunSetup::Lock::kNone) return;
+    fd_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd_ < 0) return;
+    flock(fd_, kind == RunSetup::Lock::kShared ? LOCK_SH : LOCK_EX);
+  }
+  ~ConfLock() { Release(); }
+  ConfLock(const ConfLock&) = delete;
+  ConfLock& operator=(const ConfLock&) = delete;
+  void Release() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+// The kernel lists locks by inode, and those who wait for one:
+//   1: -> FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF
+bool SomebodyWaitsForLock(const std::string& path) {
+  struct stat found;
+  if (stat(path.c_str(), &found) != 0) return false;
+  std::ifstream locks("/proc/locks");
+  const std::string inode = absl::StrCat(":", found.st_ino, " ");
+  for (std::string line; std::getline(locks, line);) {
+    if (absl::StrContains(line, "->") && absl::StrContains(line, inode)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// An editor that renames its new file over the one the tool waits for.
+void RenameOverWhileWaiting(const CaptureRecord& record,
+                            const PrivateRoot& root, ToolProcess* process) {
+  const absl::Time until = absl::Now() + kLimit;
+  while (!SomebodyWaitsForLock(root.ConfPath()) && !process->ended() &&
+         absl::Now() < until) {
+    process->Pump(absl::Milliseconds(5));
+  }
+  const std::string fresh = root.ConfPath() + ".new";
+  std::ofstream(fresh, std::ios::binary)
+      << record.conf_after.value_or(record.conf_before.value_or(""));
+  rename(fresh.c_str(), root.ConfPath().c_str());
+}
+
+// The other one of two runs. The record says only what the file held when both
+// were done: the line that came last is the one whose run began last.
+struct Partner {
+  std::vector<std::string> argv;
+  bool begins_first = true;
+};
+
+Partner PartnerOf(const CaptureRecord& record) {
+  Partner partner;
+  partner.argv = record.argv;
+  const auto value =
+      std::find(partner.argv.begin(), partner.argv.end(), "address");
+  if (partner.argv.size() < 3 || partner.argv.end() - value < 2) {
+    return partner;
+  }
+  const std::string own =
+      absl::StrCat("address_", record.argv[2], "=", *(value + 1));
+  std::string last;
+  *(value + 1) = "10.0.0.99";
+  const std::vector<std::string> lines =
+      absl::StrSplit(record.conf_after.value_or(""), '\n');
+  for (const std::string& line : lines) {
+    if (!absl::StartsWith(line, "address_")) continue;
+    last = line;
+    if (line == own) continue;
+    const size_t equals = line.find('=');
+    partner.argv[2] = line.substr(8, equals - 8);
+    *(value + 1) = line.substr(equals + 1);
+  }
+  partner.begins_first = last == own;
+  return partner;
+}
+
+// One record being played.
+class Player {
+ public:
+  Player(const CaptureRecord& record, const ReplayOptions& options,
+         const RunSetup& setup, const PrivateRoot& root)
+      : record_(record), options_(options), setup_(setup), root_(root) {}
+
+  absl::StatusOr<ToolResult> Play() {
+    RunSetup::Lock kind = setup_.lock;
+    if (setup_.renamed_while_waiting) kind = RunSetup::Lock::kExclusive;
+    ConfLock lock(root_.ConfPath(), kind);
+    ToolProcess other, own;
+    const Partner partner = PartnerOf(record_);
+    const bool first = setup_.with_partner && partner.begins_first;
+    absl::Status status;
+    if (first) {
+      status.Update(StartPartner(partner, &other));
+      other.Pump(kBetweenPartners);
+    }
+    status.Update(own.Start(options_.tool, record_.argv, record_.standard_input,
+                            root_, setup_));
+    if (setup_.with_partner && !first) {
+      own.Pump(kBetweenPartners);
+      status.Update(StartPartner(partner, &other));
+    }
+    if (!status.ok()) return status;
+    Disturb(&own, &lock);
+    ToolResult result = own.Finish(record_.exit ? kLimit : kBlockedFor);
+    if (setup_.with_partner) other.Finish(kLimit);
+    return result;
+  }
+
+ private:
+  absl::Status StartPartner(const Partner& partner, ToolProcess* process) {
+    return process->Start(options_.tool, partner.argv, "", root_, setup_);
+  }
+
+  void Disturb(ToolProcess* process, ConfLock* lock) {
+    if (setup_.renamed_while_waiting) {
+      RenameOverWhileWaiting(record_, root_, process);
+      lock->Release();
+    } else if (setup_.lock != RunSetup::Lock::kNone && record_.exit &&
+               !setup_.lock_for_ever) {
+      process->Pump(kLockHeld);
+      lock->Release();
+    }
+    if (setup_.signal) {
+      process->Pump(kSignalAfter);
+      if (!process->ended()) kill(process->pid(), *setup_.signal);
+    }
+  }
+
+  const CaptureRecord& record_;
+  const ReplayOptions& options_;
+  const RunSetup& setup_;
+  const PrivateRoot& root_;
+};
+
+ReplayResult Skipped(const std::string& why) {
+  ReplayResult result;
+  result.verdict = ReplayResult::Verdict::kSkipped;
+  result.text = why;
+  return result;
+}
+
+ReplayResult Broken(const absl::Status& status) {
+  ReplayResult result;
+  result.verdict = ReplayResult::Verdict::kDifferent;
+  result.text =
+      absl::StrCat("    not run: ", std::string(status.message()), "\n");
+  return result;
+}
+
+}  // namespace
+
+std::string ReasonToSkip(const CaptureRecord& record) {
+  for (const NeverUsed& row : kNeverUsed) {
+    if (std::find(record.argv.begin(), record.argv.end(), row.command) !=
+        record.argv.end()) {
+      return absl::StrCat(row.command, " is never used: ", row.why);
+    }
+  }
+  if (IsUndefinedHealth(record)) {
+    return "undefined behaviour of the vendor's tool: a health code of -1";
+  }
+  return "";
+}
+
+ReplayResult Replay(const CaptureRecord& record, const ReplayOptions& options) {
+  if (const std::string why = ReasonToSkip(record); !why.empty()) {
+    return Skipped(why);
+  }
+  const RunSetup setup = SetupOf(record);
+  if (!setup.not_understood.empty()) {
+    return Skipped(absl::StrCat("no way to arrange \"",
+                                absl::StrJoin(setup.not_understood, "; "),
+                                "\""));
+  }
+  if (setup.NeedsPrivilege() && !options.privileged) {
+    return Skipped(
+        "needs root and a mount namespace, for another user or a read-only "
+        "mount");
+  }
+  auto root = PrivateRoot::Create(setup, record.conf_before);
+  if (!root.ok()) return Broken(root.status());
+  struct stat before = {}, after = {};
+  stat((*root)->ConfPath().c_str(), &before);
+  auto run = Player(record, options, setup, **root).Play();
+  if (!run.ok()) return Broken(run.status());
+  stat((*root)->ConfPath().c_str(), &after);
+
+  ReplayResult result;
+  Compare("stdout", WithoutOptionalWarning(record, record.standard_output),
+          WithoutOptionalWarning(record, run->standard_output), &result);
+  Compare("stderr", record.standard_error, run->standard_error, &result);
+  Compare("exit", ExitText(record.exit), ExitText(run->exit), &result);
+  Compare("hccn.conf", record.conf_after.value_or("<no file>"),
+          (*root)->ReadConf().value_or("<no file>"), &result);
+  if (setup.conf_mode) {
+    // Edited in place: the same file with the same permissions.
+    Compare("inode and mode of hccn.conf",
+            absl::StrCat(before.st_ino, " ", before.st_mode),
+            absl::StrCat(after.st_ino, " ", after.st_mode), &result);
+  }
+  // A partner changes devices too.
+  if (options.compare_devices && !setup.with_partner) {
+    CompareDevices(record, setup, (*root)->ReadState(), &result);
+  }
+  return result;
+}
+
+}  // namespace sim
+}  // namespace clusterd

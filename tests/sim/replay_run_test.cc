@@ -1,0 +1,156 @@
+// Whether replay tells right from wrong: tools here are shell scripts. The real
+// one meets the real records in replay_test.sh.
+#include "tests/sim/replay_run.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/host_folder.h"
+#include "tests/sim/private_root.h"
+#include "tests/sim/test_folder.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+using ::testing::HasSubstr;
+using Verdict = ReplayResult::Verdict;
+
+class ReplayTest : public ::testing::Test {
+ protected:
+  ReplayTest() {
+    record_.name = "r";
+    record_.product = "A2";
+    record_.argv = {"hccn_tool", "-i", "0", "-netdetect", "-s"};
+    record_.exit = 0;
+    record_.conf_before = "a=1\n";
+    record_.conf_after = "a=1\n";
+    record_.standard_output = "one\ntwo\n";
+  }
+
+  ReplayResult With(const std::string& script) {
+    EXPECT_TRUE(HostFolder(folder_.path())
+                    .Write("tool", "#!/bin/sh\n" + script, 0755)
+                    .ok());
+    ReplayOptions options;
+    options.tool = folder_.path() + "/tool";
+    options.privileged = MayEnterPrivately();
+    return Replay(record_, options);
+  }
+
+  const TestFolder folder_;
+  CaptureRecord record_;
+};
+
+TEST_F(ReplayTest, SameStreamsStatusAndFileMatch) {
+  EXPECT_EQ(With("echo one; echo two").verdict, Verdict::kMatched);
+}
+
+TEST_F(ReplayTest, EveryDifferenceIsShownAsADiff) {
+  const ReplayResult result = With(
+      "echo one; echo too; echo oops >&2; "
+      "echo a=2 >$HCCN_SIM_ROOT/etc/hccn.conf; exit 3");
+  EXPECT_EQ(result.verdict, Verdict::kDifferent);
+  EXPECT_THAT(result.text, HasSubstr("stdout, from line 2\n      - two\n"
+                                     "      + too\n"));
+  EXPECT_THAT(result.text, HasSubstr("stderr"));
+  EXPECT_THAT(result.text, HasSubstr("      + oops\n"));
+  EXPECT_THAT(result.text, HasSubstr("      - 0\n      + 3\n"));
+  EXPECT_THAT(result.text, HasSubstr("      - a=1\n      + a=2\n"));
+}
+
+TEST_F(ReplayTest, DeletedFileIsADifference) {
+  EXPECT_THAT(With("echo one; echo two; rm $HCCN_SIM_ROOT/etc/hccn.conf").text,
+              HasSubstr("+ <no file>"));
+}
+
+TEST_F(ReplayTest, UsageTextMatchesAnythingInItsPlace) {
+  record_.standard_output = "head\n<usage text>";
+  EXPECT_EQ(With("echo head; echo what; echo ever").verdict, Verdict::kMatched);
+  EXPECT_EQ(With("echo hat; echo what; echo ever").verdict,
+            Verdict::kDifferent);
+}
+
+TEST_F(ReplayTest, RunThatShouldBlockMustNotEnd) {
+  record_.exit = std::nullopt;
+  record_.standard_output.clear();
+  EXPECT_EQ(With("exec sleep 1000").verdict, Verdict::kMatched);
+  EXPECT_THAT(With("exit 0").text, HasSubstr("- still running"));
+}
+
+TEST_F(ReplayTest, SignalEndsTheRunThatTheRecordEnded) {
+  record_.exit = -15;
+  record_.standard_output.clear();
+  record_.precondition =
+      "the stub call never returns (hang.set); SIGTERM "
+      "after 3 s";
+  EXPECT_EQ(With("exec sleep 1000").verdict, Verdict::kMatched);
+  EXPECT_EQ(With("exit 0").verdict, Verdict::kDifferent);
+}
+
+TEST_F(ReplayTest, LockIsHeldForAWhile) {
+  record_.precondition = "another process holds flock on hccn.conf for 2 s";
+  record_.standard_output = "locked\nfree\n";
+  EXPECT_EQ(With("exec 9<$HCCN_SIM_ROOT/etc/hccn.conf; "
+                 "flock -n 9 || echo locked; flock 9 && echo free")
+                .verdict,
+            Verdict::kMatched);
+}
+
+TEST_F(ReplayTest, FileIsRenamedOverWhileTheToolWaits) {
+  record_.precondition =
+      "an editor locks hccn.conf, writes a new file and renames it over the "
+      "old one while the tool waits for the lock";
+  record_.conf_after = "a=1\nb=2\n";
+  record_.standard_output = "";
+  EXPECT_EQ(With("exec 9>>$HCCN_SIM_ROOT/etc/hccn.conf; flock 9; "
+                 "echo lost >&9")
+                .verdict,
+            Verdict::kMatched);
+  // One that opens the file again after the wait does not lose its key.
+  EXPECT_EQ(With("exec 9>>$HCCN_SIM_ROOT/etc/hccn.conf; flock 9; "
+                 "echo kept >>$HCCN_SIM_ROOT/etc/hccn.conf")
+                .verdict,
+            Verdict::kDifferent);
+}
+
+TEST_F(ReplayTest, FileThatIsReplacedIsNotEditedInPlace) {
+  record_.precondition = "hccn.conf mode 0640";
+  record_.standard_output = "";
+  EXPECT_THAT(
+      With("cd $HCCN_SIM_ROOT/etc; cp hccn.conf n; mv n hccn.conf").text,
+      HasSubstr("inode and mode"));
+}
+
+TEST_F(ReplayTest, SkipsSayWhy) {
+  record_.precondition = "the moon is full";
+  ReplayResult result = With("exit 0");
+  EXPECT_EQ(result.verdict, Verdict::kSkipped);
+  EXPECT_THAT(result.text, HasSubstr("the moon is full"));
+  record_.argv = {"hccn_tool", "-i", "0", "-roce_test", "reset"};
+  result = With("exit 0");
+  EXPECT_EQ(result.verdict, Verdict::kSkipped);
+  EXPECT_THAT(result.text, HasSubstr("-roce_test is never used"));
+}
+
+TEST_F(ReplayTest, UnprivilegedReplaySkipsOtherUsers) {
+  record_.precondition = "user nobody, hccn.conf 0644";
+  ReplayOptions options;
+  options.tool = "/bin/true";
+  const ReplayResult result = Replay(record_, options);
+  EXPECT_EQ(result.verdict, Verdict::kSkipped);
+  EXPECT_THAT(result.text, HasSubstr("needs root"));
+}
+
+TEST(ReasonToSkipTest, ComparesEveryCommandThatClusterdUses) {
+  for (const char* command :
+       {"-ip", "-gateway", "-netdetect", "-net_health", "-link", "-lldp",
+        "-mtu", "-tls", "-cfg", "-ping", "-hccs_ping", "-vnic"}) {
+    CaptureRecord record;
+    record.argv = {"hccn_tool", "-i", "0", command, "-g"};
+    EXPECT_EQ(ReasonToSkip(record), "") << command;
+  }
+}
+
+}  // namespace
+}  // namespace sim
+}  // namespace clusterd

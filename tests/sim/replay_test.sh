@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Every recorded run of the vendor's tool, against the simulated one.
+set -euo pipefail
+replay=$PWD/tests/sim/replay
+tool=$PWD/tests/sim/hccn_tool
+captures=$PWD/tests/testdata/hccn_tool/captures.jsonl
+
+fail() {
+  echo "$*"
+  exit 1
+}
+
+"$replay" --tool "$tool" "$captures" >"$TEST_TMPDIR/report" || {
+  cat "$TEST_TMPDIR/report"
+  fail "the simulated hccn_tool differs"
+}
+tail -n 1 "$TEST_TMPDIR/report"
+records=$(grep -c . "$captures")
+read -r matched _ different _ skipped _ < <(tail -n 1 "$TEST_TMPDIR/report")
+[ "$((matched + different + skipped))" -eq "$records" ] || fail "$records records, not all counted"
+[ "$matched" -ge 300 ] || fail "only $matched records could be compared"
+if [ "$(id -u)" -eq 0 ] && [ "$skipped" -ne 0 ] && unshare --mount true 2>/dev/null; then
+  cat "$TEST_TMPDIR/report"
+  fail "$skipped records skipped although this is root"
+fi
+
+# A tool that is wrong must not pass.
+printf '#!/bin/sh\necho nonsense\n' >"$TEST_TMPDIR/wrong"
+chmod 755 "$TEST_TMPDIR/wrong"
+head -n 5 "$captures" >"$TEST_TMPDIR/few"
+status=0
+"$replay" --tool "$TEST_TMPDIR/wrong" "$TEST_TMPDIR/few" >"$TEST_TMPDIR/report" || status=$?
+[ "$status" -eq 1 ] || fail "status $status for a wrong tool"
+[ "$(tail -n 1 "$TEST_TMPDIR/report")" = "0 matched, 5 different, 0 skipped" ] ||
+  fail "$(tail -n 1 "$TEST_TMPDIR/report")"
+
+# A file that holds no records is a mistake, not a success.
+echo '{"name": 1}' >"$TEST_TMPDIR/bad"
+status=0
+"$replay" --tool "$tool" "$TEST_TMPDIR/bad" 2>"$TEST_TMPDIR/err" || status=$?
+[ "$status" -eq 3 ] || fail "status $status for a file without records"
+grep -q 'bad:1: field "name"' "$TEST_TMPDIR/err" || fail "$(cat "$TEST_TMPDIR/err")"

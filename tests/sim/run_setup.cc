@@ -1,0 +1,214 @@
+#include "tests/sim/run_setup.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+constexpr uid_t kNobody = 65534;
+// Records hold this many characters of a value at most.
+constexpr size_t kRecordedValueChars = 120;
+
+using Match = std::smatch;
+
+// One condition in words: a pattern, and what it does to the setup.
+struct Condition {
+  std::regex pattern;
+  void (*apply)(const Match&, RunSetup*);
+};
+
+void Nothing(const Match&, RunSetup*) {}
+
+std::vector<Condition> UserConditions() {
+  return {
+      {std::regex("\\broot\\b"), Nothing},
+      {std::regex("user nobody"),
+       [](const Match&, RunSetup* setup) { setup->uid = kNobody; }},
+      {std::regex("uid ([0-9]+), not in passwd"),
+       [](const Match& match, RunSetup* setup) {
+         setup->uid = strtoul(match[1].str().c_str(), nullptr, 10);
+         setup->in_passwd = false;
+       }},
+  };
+}
+
+std::vector<Condition> FileConditions() {
+  return {
+      {std::regex("hccn\\.conf (?:mode )?(0[0-7]{3})"),
+       [](const Match& match, RunSetup* setup) {
+         setup->conf_mode = strtoul(match[1].str().c_str(), nullptr, 8);
+       }},
+      // The record's "before" says so as well.
+      {std::regex("hccn\\.conf (?:absent|missing)"), Nothing},
+      {std::regex("hccn\\.conf on a read-only mount"),
+       [](const Match&, RunSetup* setup) { setup->conf_read_only = true; }},
+      {std::regex("hccn\\.conf is a directory"),
+       [](const Match&, RunSetup* setup) {
+         setup->conf_kind = RunSetup::ConfKind::kDirectory;
+       }},
+      {std::regex("hccn\\.conf is a sym(?:bolic )?link"),
+       [](const Match&, RunSetup* setup) {
+         setup->conf_kind = RunSetup::ConfKind::kSymlink;
+       }},
+      {std::regex("/var/log read-only"),
+       [](const Match&, RunSetup* setup) { setup->log_read_only = true; }},
+      {std::regex("/var/log(?:/hccn_tool absent| read-only, no hccn_tool in "
+                  "it)"),
+       [](const Match&, RunSetup* setup) {
+         setup->log_folder = RunSetup::LogFolder::kAbsent;
+       }},
+      {std::regex("/var/log/hccn_tool is a regular file"),
+       [](const Match&, RunSetup* setup) {
+         setup->log_folder = RunSetup::LogFolder::kRegularFile;
+       }},
+      {std::regex("ascend_install\\.info absent"),
+       [](const Match&, RunSetup* setup) { setup->install_info = false; }},
+  };
+}
+
+std::vector<Condition> CompanyConditions() {
+  return {
+      {std::regex("holds (?:a )?(shared )?(?:flock|lock)"),
+       [](const Match& match, RunSetup* setup) {
+         setup->lock = match[1].matched ? RunSetup::Lock::kShared
+                                        : RunSetup::Lock::kExclusive;
+       }},
+      {std::regex("for ?ever|until the end|never released"),
+       [](const Match&, RunSetup* setup) { setup->lock_for_ever = true; }},
+      {std::regex("renames it over"),
+       [](const Match&, RunSetup* setup) {
+         setup->renamed_while_waiting = true;
+       }},
+      {std::regex("two runs started together"),
+       [](const Match&, RunSetup* setup) { setup->with_partner = true; }},
+      {std::regex("needs [0-9]+ s per set call"),
+       [](const Match&, RunSetup* setup) {
+         setup->state.Set("delay.set.ms", absl::StrCat(kShortDelayMs));
+       }},
+      {std::regex("never returns \\((hang\\.[A-Za-z0-9_.]+)\\)"),
+       [](const Match& match, RunSetup* setup) {
+         setup->state.Set(match[1].str(), "1");
+       }},
+      {std::regex("SIG(TERM|INT|KILL|HUP) after [0-9]+ s"),
+       [](const Match& match, RunSetup* setup) {
+         const std::string name = match[1].str();
+         setup->signal = name == "TERM"  ? SIGTERM
+                         : name == "INT" ? SIGINT
+                         : name == "HUP" ? SIGHUP
+                                         : SIGKILL;
+       }},
+  };
+}
+
+std::vector<Condition> DeviceConditions() {
+  return {
+      // Said again by the keys beside them.
+      {std::regex("devices [0-9]+-[0-9]+ have "), Nothing},
+      {std::regex("vNIC addresses moved"), Nothing},
+      {std::regex("board id (0x[0-9a-f]+)"),
+       [](const Match& match, RunSetup* setup) {
+         setup->state.Set("board_id", match[1].str());
+       }},
+      {std::regex("two cards, ids ([0-9]+) and ([0-9]+)"),
+       [](const Match& match, RunSetup* setup) {
+         setup->state.Set("devices",
+                          absl::StrCat(match[1].str(), ",", match[2].str()));
+       }},
+  };
+}
+
+const std::vector<Condition>& Conditions() {
+  static const auto* const conditions = [] {
+    auto* all = new std::vector<Condition>;
+    for (auto& group : {UserConditions(), FileConditions(), CompanyConditions(),
+                        DeviceConditions()}) {
+      all->insert(all->end(), group.begin(), group.end());
+    }
+    return all;
+  }();
+  return *conditions;
+}
+
+void ApplyWords(const std::string& words, RunSetup* setup) {
+  bool understood = false;
+  for (const Condition& condition : Conditions()) {
+    Match match;
+    if (!std::regex_search(words, match, condition.pattern)) continue;
+    condition.apply(match, setup);
+    understood = true;
+  }
+  if (!understood) setup->not_understood.push_back(words);
+}
+
+// A long text is cut in the record's precondition. Where the output shows it,
+// what follows there is the rest: the tool adds one newline.
+std::string Completed(const std::string& value, const CaptureRecord& record) {
+  const size_t at = record.standard_output.find(value);
+  if (value.empty() || at == std::string::npos) return value;
+  std::string whole = record.standard_output.substr(at);
+  if (!whole.empty() && whole.back() == '\n') whole.pop_back();
+  return whole;
+}
+
+bool IsKeyAndValue(const std::string& piece) {
+  const size_t equals = piece.find('=');
+  if (equals == std::string::npos || equals == 0) return false;
+  return std::all_of(piece.begin(), piece.begin() + equals, [](char c) {
+    return absl::ascii_isalnum(c) || c == '_' || c == '.';
+  });
+}
+
+void ApplyKey(const std::string& piece, const CaptureRecord& record,
+              RunSetup* setup) {
+  std::string cut = piece;
+  const size_t equals = piece.find('=');
+  const bool is_cut = piece.size() - equals - 1 >= kRecordedValueChars;
+  // Half an escape at the cut.
+  if (is_cut && cut.back() == '\\') cut.pop_back();
+  const DeviceState parsed = DeviceState::Parse(cut);
+  for (const auto& [key, value] : parsed.values()) {
+    setup->state.Set(key, is_cut ? Completed(value, record) : value);
+  }
+}
+
+}  // namespace
+
+bool RunSetup::NeedsPrivilege() const {
+  return uid.has_value() || conf_read_only || log_read_only;
+}
+
+RunSetup SetupOf(const CaptureRecord& record) {
+  RunSetup setup;
+  setup.state.Set("product", record.product);
+  setup.state.Set("retry.ms", "0");
+  const std::vector<std::string> pieces =
+      absl::StrSplit(record.precondition, ';');
+  for (std::string piece : pieces) {
+    piece = std::string(absl::StripLeadingAsciiWhitespace(piece));
+    if (piece.empty()) continue;
+    if (IsKeyAndValue(piece)) {
+      ApplyKey(piece, record, &setup);
+    } else {
+      ApplyWords(piece, &setup);
+    }
+  }
+  // The records about locks name no device; it had this address.
+  if (setup.lock != RunSetup::Lock::kNone && !setup.state.Find("ip.0")) {
+    setup.state.Set("ip.0", "10.0.0.1");
+    setup.state.Set("mask.0", "255.255.255.0");
+  }
+  return setup;
+}
+
+}  // namespace sim
+}  // namespace clusterd

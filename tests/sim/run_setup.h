@@ -1,0 +1,69 @@
+// What a recorded run found around it, from its `precondition`: device state
+// (`ip.0=10.0.0.1`) and conditions in words ("user nobody, hccn.conf 0640"),
+// with semicolons between them. Text in, value out.
+//
+// | words                                         | setup |
+// |-----------------------------------------------|----------------------------|
+// | user nobody; uid N, not in passwd             | uid, in_passwd | |
+// hccn.conf [mode] 0640                         | conf_mode                  |
+// | hccn.conf on a read-only mount                | conf_read_only | |
+// hccn.conf is a directory / a symlink          | conf_kind                  |
+// | holds [a shared] flock on hccn.conf for N s   | lock | | … renames it over
+// …                           | renamed_while_waiting      | | two runs started
+// together                     | with_partner               | | needs N s per
+// set call, never returns (hang.X)| state                      | | SIGTERM
+// after N s                             | signal                     | |
+// /var/log read-only, no hccn_tool in it        | log_read_only, log_folder  |
+// | ascend_install.info absent                    | install_info |
+#ifndef TESTS_SIM_RUN_SETUP_H_
+#define TESTS_SIM_RUN_SETUP_H_
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/sim/capture_record.h"
+#include "tests/sim/tool/device_state.h"
+
+namespace clusterd {
+namespace sim {
+
+struct RunSetup {
+  enum class ConfKind { kFile, kDirectory, kSymlink };
+  enum class LogFolder { kPresent, kAbsent, kRegularFile };
+  enum class Lock { kNone, kExclusive, kShared };
+
+  DeviceState state;
+  std::optional<uid_t> uid;
+  bool in_passwd = true;
+  ConfKind conf_kind = ConfKind::kFile;
+  std::optional<mode_t> conf_mode;
+  bool conf_read_only = false;
+  LogFolder log_folder = LogFolder::kPresent;
+  bool log_read_only = false;
+  bool install_info = true;
+  Lock lock = Lock::kNone;
+  // The lock is not let go while the run lasts.
+  bool lock_for_ever = false;
+  bool renamed_while_waiting = false;
+  bool with_partner = false;
+  std::optional<int> signal;
+  // Conditions that nothing above can hold.
+  std::vector<std::string> not_understood;
+
+  // Needs another user or a mount of its own.
+  bool NeedsPrivilege() const;
+};
+
+// Delays of the record are shortened: tools wait `retry.ms` of 0 between tries,
+// and a set call of seconds takes kShortDelayMs.
+RunSetup SetupOf(const CaptureRecord& record);
+
+inline constexpr int kShortDelayMs = 100;
+
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_RUN_SETUP_H_

@@ -1,0 +1,92 @@
+#include "tests/sim/run_setup.h"
+
+#include <signal.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+
+RunSetup Of(const std::string& precondition, const std::string& out = "") {
+  CaptureRecord record;
+  record.product = "A2";
+  record.precondition = precondition;
+  record.standard_output = out;
+  return SetupOf(record);
+}
+
+TEST(SetupOfTest, KeysBecomeState) {
+  const RunSetup setup = Of("ip.0=10.0.0.1; res.0x5.0=-16; tls_end=a b:c");
+  EXPECT_EQ(setup.state.Find("product"), "A2");
+  EXPECT_EQ(setup.state.Find("ip.0"), "10.0.0.1");
+  EXPECT_EQ(setup.state.Find("res.0x5.0"), "-16");
+  EXPECT_EQ(setup.state.Find("tls_end"), "a b:c");
+  EXPECT_FALSE(setup.NeedsPrivilege());
+}
+
+TEST(SetupOfTest, WordsBecomeUserAndPermissions) {
+  const RunSetup nobody = Of("user nobody, hccn.conf 0640; ip.0=10.0.0.1");
+  EXPECT_THAT(nobody.uid, Optional(65534u));
+  EXPECT_THAT(nobody.conf_mode, Optional(0640u));
+  EXPECT_TRUE(nobody.NeedsPrivilege());
+  const RunSetup stranger = Of("uid 777, not in passwd (as in containers)");
+  EXPECT_THAT(stranger.uid, Optional(777u));
+  EXPECT_FALSE(stranger.in_passwd);
+}
+
+TEST(SetupOfTest, WordsBecomeFilesOfEveryKind) {
+  EXPECT_TRUE(Of("root, hccn.conf on a read-only mount").conf_read_only);
+  EXPECT_EQ(Of("/etc/hccn.conf is a directory, as runtimes do").conf_kind,
+            RunSetup::ConfKind::kDirectory);
+  EXPECT_EQ(Of("hccn.conf is a symlink").conf_kind,
+            RunSetup::ConfKind::kSymlink);
+  EXPECT_FALSE(Of("/etc/ascend_install.info absent").install_info);
+  EXPECT_EQ(Of("/var/log/hccn_tool is a regular file").log_folder,
+            RunSetup::LogFolder::kRegularFile);
+  const RunSetup log = Of("/var/log read-only, no hccn_tool in it");
+  EXPECT_TRUE(log.log_read_only);
+  EXPECT_EQ(log.log_folder, RunSetup::LogFolder::kAbsent);
+}
+
+TEST(SetupOfTest, WordsBecomeCompany) {
+  EXPECT_EQ(Of("another process holds flock on hccn.conf for 2 s").lock,
+            RunSetup::Lock::kExclusive);
+  const RunSetup shared = Of("it holds a shared flock on hccn.conf for ever");
+  EXPECT_EQ(shared.lock, RunSetup::Lock::kShared);
+  EXPECT_TRUE(shared.lock_for_ever);
+  const RunSetup two =
+      Of("two runs started together, the stub device needs 1 s per set call");
+  EXPECT_TRUE(two.with_partner);
+  EXPECT_EQ(two.state.Find("delay.set.ms"), "100");
+  const RunSetup hang =
+      Of("the stub call never returns (hang.get_ip); SIGTERM after 3 s");
+  EXPECT_EQ(hang.state.Find("hang.get_ip"), "1");
+  EXPECT_THAT(hang.signal, Optional(SIGTERM));
+}
+
+TEST(SetupOfTest, SaysWhatItDoesNotUnderstand) {
+  EXPECT_THAT(Of("the moon is full; ip.0=10.0.0.1").not_understood,
+              ElementsAre("the moon is full"));
+  EXPECT_THAT(Of("two cards, ids 1 and 4").not_understood, IsEmpty());
+}
+
+TEST(SetupOfTest, CutTextIsCompletedFromTheOutput) {
+  const std::string cut(120, 'x');
+  EXPECT_EQ(Of("lldp.0=" + cut, cut + "yz\n").state.Find("lldp.0"), cut + "yz");
+  EXPECT_EQ(Of("lldp.0=" + cut, "other\n").state.Find("lldp.0"), cut);
+  EXPECT_EQ(Of("lldp.0=short", "shorter\n").state.Find("lldp.0"), "short");
+  const std::string half = std::string(119, 'x') + "\\";
+  EXPECT_EQ(Of("lldp.0=" + half, std::string(119, 'x') + "\nend\n")
+                .state.Find("lldp.0"),
+            std::string(119, 'x') + "\nend");
+}
+
+}  // namespace
+}  // namespace sim
+}  // namespace clusterd

@@ -1,0 +1,292 @@
+#include "tests/sim/simulated_host.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "tests/sim/fault.h"
+#include "tests/sim/host_folder.h"
+#include "tests/sim/lldp_text.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+// Huawei's PCI vendor id, and an accelerator of an A3 server that is no NPU.
+constexpr char kPciVendor[] = "0x19e5";
+constexpr char kZipEngine[] = "0xa250";
+constexpr char kTool[] = "usr/local/Ascend/driver/tools/hccn_tool";
+
+struct Server {
+  const ClusterSpec& spec;
+  const ServerSpec& server;
+  // Its place in the spec, from 0: what makes its ids and ports its own.
+  int number;
+  std::string product;
+};
+
+// Runs steps until one fails.
+class Steps {
+ public:
+  Steps& operator<<(absl::Status status) {
+    if (status_.ok()) status_ = std::move(status);
+    return *this;
+  }
+  absl::Status status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+std::vector<int> DeviceIds(const ServerSpec& server) {
+  std::vector<int> ids;
+  for (const DeviceSpec& device : server.devices()) ids.push_back(device.id());
+  return ids;
+}
+
+std::string ReservedPorts(const ClusterSpec& spec) {
+  const uint32_t first = spec.hccl().base_port();
+  return absl::StrCat(first, "-",
+                      first + std::max(spec.hccl().port_count(), 1u) - 1);
+}
+
+std::string PciDevice(const std::string& product) {
+  if (absl::StartsWith(product, "A1")) return "0xd801";
+  return absl::StartsWith(product, "A3") ? "0xd803" : "0xd802";
+}
+
+DeviceState HealthyState(const Server& of) {
+  DeviceState state;
+  state.Set("product", of.product);
+  state.Set("devices", absl::StrJoin(DeviceIds(of.server), ","));
+  // Who may change devices, when the simulation does not run as root.
+  if (geteuid() != 0) state.Set("root_uid", absl::StrCat(geteuid()));
+  for (const DeviceSpec& device : of.server.devices()) {
+    const int id = static_cast<int>(device.id());
+    state.Set(DeviceKey("ip", id), device.address());
+    state.Set(DeviceKey("mask", id), device.netmask());
+    if (!device.gateway().empty()) {
+      state.Set(DeviceKey("gateway", id), device.gateway());
+    }
+    if (!device.detect_address().empty()) {
+      state.Set(DeviceKey("netdetect", id), device.detect_address());
+    }
+    state.Set(DeviceKey("link", id), "1");
+    state.Set(DeviceKey("tls", id), of.spec.tls() ? "1" : "0");
+    state.Set(DeviceKey("mtu", id),
+              absl::StrCat(of.spec.has_mtu() ? of.spec.mtu() : 1500));
+    state.Set(DeviceKey("mac", id),
+              absl::StrFormat("6c:b1:58:%02x:%02x:%02x", of.number / 256,
+                              of.number % 256, id));
+    SwitchPort port;
+    port.switch_name = absl::StrFormat("leaf-%02d", id);
+    port.port = absl::StrCat("400GE1/0/", of.number + 1);
+    port.number = id + 1;
+    state.Set(DeviceKey("lldp", id), SwitchNeighbourText(port));
+  }
+  return state;
+}
+
+std::string HealthyConf(const Server& of) {
+  std::string text;
+  for (const DeviceSpec& device : of.server.devices()) {
+    auto add = [&](const char* key, absl::string_view value) {
+      if (value.empty()) return;
+      absl::StrAppend(&text, key, "_", device.id(), "=", value, "\n");
+    };
+    add("address", device.address());
+    add("netmask", device.netmask());
+    add("netdetect", device.detect_address());
+    add("gateway", device.gateway());
+    add("tls_ca_recovered", "1");
+    add("tls_enable", of.spec.tls() ? "1" : "0");
+    add("mtu", of.spec.has_mtu() ? absl::StrCat(of.spec.mtu()) : "");
+  }
+  return text;
+}
+
+absl::Status WriteAscendFiles(const HostFolder& folder, const Server& of) {
+  Steps steps;
+  steps << folder.Write("var/lib/hccn_sim/state", HealthyState(of).Text())
+        << folder.Write("etc/hccn.conf", HealthyConf(of))
+        << folder.MakeFolder("var/log/hccn_tool")
+        << folder.Write("etc/ascend_install.info",
+                        "Driver_Install_Path_Param=/usr/local/Ascend\n"
+                        "Driver_Install_Type=full\n"
+                        "Driver_Install_Mode=normal\n"
+                        "Driver_Install_Status=complete\n")
+        << folder.Write("usr/local/Ascend/driver/version.info",
+                        "Version=23.0.7\nascendhal_version=7.35.19\n"
+                        "package_version=23.0.7\n")
+        << folder.Write("usr/local/Ascend/firmware/version.info",
+                        "Version=7.1.0.11.220\n");
+  for (int id : DeviceIds(of.server)) {
+    steps << folder.MakeNode(absl::StrCat("dev/davinci", id));
+  }
+  for (const char* node : {"davinci_manager", "devmm_svm", "hisi_hdc"}) {
+    steps << folder.MakeNode(absl::StrCat("dev/", node));
+  }
+  return steps.status();
+}
+
+absl::Status WritePci(const HostFolder& folder, const Server& of) {
+  Steps steps;
+  int slot = 0;
+  auto add = [&](const std::string& device) {
+    const std::string path = absl::StrFormat(
+        "sys/bus/pci/devices/0000:%02x:00.0/", 0x81 + 2 * slot++);
+    steps << folder.Write(path + "vendor", absl::StrCat(kPciVendor, "\n"))
+          << folder.Write(path + "device", device + "\n")
+          << folder.Write(path + "class", "0x120000\n");
+  };
+  for (int i = 0; i < of.server.devices_size(); ++i) add(PciDevice(of.product));
+  if (absl::StartsWith(of.product, "A3")) add(kZipEngine);
+  return steps.status();
+}
+
+absl::Status WriteKernel(const HostFolder& folder, const Server& of) {
+  const std::string ports = ReservedPorts(of.spec);
+  const uint32_t somaxconn = of.spec.kernel().somaxconn();
+  const uint32_t backlog = of.spec.kernel().tcp_max_syn_backlog();
+  constexpr char kSockets[] =
+      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when "
+      "retrnsmt   uid  timeout inode\n"
+      "   0: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 "
+      "00000000     0        0 4100 1 0000000000000000 100 0 0 10 0\n";
+  const std::string header(kSockets, strchr(kSockets, '\n') + 1);
+  constexpr char kNamespace[] = "net:[4026531840]";
+  Steps steps;
+  steps
+      << folder.Write("proc/sys/net/core/somaxconn",
+                      absl::StrCat(somaxconn, "\n"))
+      << folder.Write("proc/sys/net/ipv4/tcp_max_syn_backlog",
+                      absl::StrCat(backlog, "\n"))
+      << folder.Write("proc/sys/net/ipv4/ip_local_reserved_ports", ports + "\n")
+      << folder.Write("proc/sys/net/ipv4/ip_local_port_range", "32768\t60999\n")
+      << folder.Write("proc/net/tcp", kSockets)
+      << folder.Write("proc/net/tcp6", header)
+      << folder.Write("proc/net/udp", header)
+      << folder.Write("proc/net/udp6", header)
+      << folder.Link("proc/self/ns/net", kNamespace)
+      << folder.Link("proc/1/ns/net", kNamespace)
+      << folder.Write(
+             "etc/sysctl.d/90-clusterd.conf",
+             absl::StrCat("# Written by the simulation.\n",
+                          "net.ipv4.ip_local_reserved_ports = ", ports,
+                          "\nnet.core.somaxconn = ", somaxconn,
+                          "\nnet.ipv4.tcp_max_syn_backlog = ", backlog, "\n"));
+  return steps.status();
+}
+
+absl::Status WriteIdentity(const HostFolder& folder, const Server& of) {
+  const std::string& name = of.server.host();
+  Steps steps;
+  steps << folder.Write("proc/sys/kernel/hostname", name + "\n")
+        << folder.Write("proc/sys/kernel/osrelease", "6.1.0-simulated\n")
+        << folder.Write(
+               "proc/sys/kernel/random/boot_id",
+               absl::StrFormat("51a0b007-0000-4000-8000-%012x\n", of.number))
+        << folder.Write("etc/hostname", name + "\n")
+        << folder.Write("etc/machine-id",
+                        absl::StrFormat("51a0c0de%024x\n", of.number))
+        << folder.Write("etc/os-release",
+                        "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"
+                        "ID=debian\nVERSION_ID=\"12\"\n");
+  return steps.status();
+}
+
+absl::Status RequireEmpty(const std::string& root) {
+  std::error_code error;
+  if (!std::filesystem::exists(root, error)) return absl::OkStatus();
+  if (std::filesystem::is_directory(root, error) &&
+      std::filesystem::is_empty(root, error)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(root, ": is in use, expected a new or empty folder"));
+}
+
+absl::Status ApplyFaults(absl::Span<const Fault> faults,
+                         const HostFolder& folder) {
+  Steps steps;
+  for (const Fault& fault : faults) steps << ApplyFault(fault, folder);
+  return steps.status();
+}
+
+}  // namespace
+
+std::string ToolProductOf(const ClusterSpec& spec, const ServerSpec& server) {
+  const std::string& product = spec.product();
+  if (product == "atlas-training") {
+    return spec.mode() == "amp" ? "A1-AMP" : "A1-SMP";
+  }
+  if (product == "atlas-a2-box16") return "A2-Box16";
+  if (product == "atlas-a3-superpod") return "A3-superpod";
+  if (product == "atlas-a3") return "A3-no-pod";
+  if (product == "atlas-300t") return "A2-PCIe-card";
+  return server.devices_size() > 8 ? "A2-Box16" : "A2";
+}
+
+absl::Status CreateSimulatedHost(const ClusterSpec& spec,
+                                 const SimulatedHostOptions& options) {
+  for (int i = 0; i < spec.servers_size(); ++i) {
+    const ServerSpec& server = spec.servers(i);
+    if (server.host() != options.host) continue;
+    if (spec.product() == "ascend-950") {
+      return absl::InvalidArgumentError(
+          "product \"ascend-950\": the simulated hccn_tool speaks the classic "
+          "command line only, expected a product of the atlas series");
+    }
+    auto faults = ParseFaults(options.faults, DeviceIds(server));
+    if (!faults.ok()) return faults.status();
+    if (absl::Status status = RequireEmpty(options.root); !status.ok()) {
+      return status;
+    }
+    const Server of{spec, server, i, ToolProductOf(spec, server)};
+    const HostFolder folder(options.root);
+    Steps steps;
+    steps << WriteAscendFiles(folder, of) << WritePci(folder, of)
+          << WriteKernel(folder, of) << WriteIdentity(folder, of)
+          << folder.Write("etc/clusterd/simulation", options.marker + "\n")
+          << folder.Adopt(kTool, options.tool) << ApplyFaults(*faults, folder);
+    return steps.status();
+  }
+  std::vector<absl::string_view> hosts;
+  for (const ServerSpec& server : spec.servers())
+    hosts.push_back(server.host());
+  return absl::NotFoundError(absl::StrCat("no host \"", options.host,
+                                          "\" in the spec, expected one ",
+                                          "of ", absl::StrJoin(hosts, " ")));
+}
+
+absl::Status AddFaults(const std::string& root,
+                       const std::vector<std::string>& texts) {
+  const HostFolder folder(root);
+  const auto devices = folder.state().Read().Find("devices");
+  if (!devices) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(root,
+                     ": is no simulated server, expected a folder that "
+                     "`simhost create` made"));
+  }
+  std::vector<int> ids;
+  for (absl::string_view part :
+       absl::StrSplit(*devices, ',', absl::SkipEmpty())) {
+    int id;
+    if (absl::SimpleAtoi(part, &id)) ids.push_back(id);
+  }
+  auto faults = ParseFaults(texts, ids);
+  if (!faults.ok()) return faults.status();
+  return ApplyFaults(*faults, folder);
+}
+
+}  // namespace sim
+}  // namespace clusterd

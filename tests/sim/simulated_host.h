@@ -1,0 +1,49 @@
+// Builds the root folder of one healthy server of a cluster spec: hccn_tool
+// (the simulated one), hccn.conf, version files, device nodes, PCI entries,
+// kernel values, sysctl.d, LLDP neighbours. Then its faults. Run with that
+// folder as the root of the host's files it is a server of its own on a shared
+// kernel; with a network and mount namespace around it (namespaces.sh) the
+// kernel values are real ones.
+#ifndef TESTS_SIM_SIMULATED_HOST_H_
+#define TESTS_SIM_SIMULATED_HOST_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+namespace sim {
+
+struct SimulatedHostOptions {
+  // Must not exist, or be empty.
+  std::string root;
+  // Program that stands in for hccn_tool.
+  std::string tool;
+  std::string host;
+  // As fault.h has them.
+  std::vector<std::string> faults;
+  // Text of the first line of etc/clusterd/simulation.
+  std::string marker = "simulated server on this machine's kernel";
+};
+
+// NotFound if the spec has no such host; InvalidArgument for product
+// ascend-950, whose command line the simulated tool lacks, and with every
+// mistake of the faults; FailedPrecondition if the folder is in use or cannot
+// be written. On the first two nothing has been written.
+absl::Status CreateSimulatedHost(const ClusterSpec& spec,
+                                 const SimulatedHostOptions& options);
+
+// Adds faults to a server that CreateSimulatedHost made. InvalidArgument as
+// above, and then nothing has changed.
+absl::Status AddFaults(const std::string& root,
+                       const std::vector<std::string>& faults);
+
+// The product of tool/product.h that a server of the spec is.
+std::string ToolProductOf(const ClusterSpec& spec, const ServerSpec& server);
+
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_SIMULATED_HOST_H_

@@ -1,0 +1,185 @@
+#include "tests/sim/simulated_host.h"
+
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/host_folder.h"
+#include "tests/sim/test_folder.h"
+#include "tests/sim/tool/fake_terminal.h"
+#include "tests/sim/tool/run_tool.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+ClusterSpec TwoServers(const std::string& product = "atlas-training") {
+  ClusterSpec spec;
+  spec.set_product(product);
+  spec.mutable_hccl()->set_base_port(60000);
+  spec.mutable_hccl()->set_port_count(32);
+  spec.mutable_kernel()->set_somaxconn(65535);
+  spec.mutable_kernel()->set_tcp_max_syn_backlog(65535);
+  for (int i = 0; i < 2; ++i) {
+    ServerSpec* server = spec.add_servers();
+    server->set_host(absl::StrCat("server", i));
+    server->set_address(absl::StrCat("192.168.7.", 22 + i));
+    for (int id = 0; id < 8; ++id) {
+      DeviceSpec* device = server->add_devices();
+      device->set_id(id);
+      device->set_address(absl::StrCat("192.168.", 100 + id % 4, ".",
+                                       100 + 2 * i + (id < 4 ? 1 : 0)));
+      device->set_netmask("255.255.255.0");
+      device->set_detect_address(absl::StrCat("192.168.", 100 + id % 4, ".1"));
+    }
+  }
+  return spec;
+}
+
+class SimulatedHostTest : public ::testing::Test {
+ protected:
+  SimulatedHostOptions Options(std::vector<std::string> faults = {},
+                               const std::string& host = "server0") {
+    SimulatedHostOptions options;
+    options.root = folder_.path() + "/" + host;
+    options.tool = "/bin/true";
+    options.host = host;
+    options.faults = std::move(faults);
+    return options;
+  }
+  HostFolder Host(const std::string& host = "server0") {
+    return HostFolder(folder_.path() + "/" + host);
+  }
+  std::string Ask(const std::vector<std::string>& words) {
+    FakeTerminal terminal;
+    RunTool(words, {Host().root(), 0, 0}, &terminal);
+    return terminal.out() + terminal.err();
+  }
+
+  const TestFolder folder_;
+};
+
+TEST_F(SimulatedHostTest, HealthyServerAnswersAsTheSpecHasIt) {
+  const absl::Status status = CreateSimulatedHost(TwoServers(), Options());
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(Ask({"-i", "5", "-ip", "-g"}),
+            "ipaddr:192.168.101.100\nnetmask:255.255.255.0\n");
+  EXPECT_EQ(Ask({"-i", "5", "-net_health", "-g"}),
+            "net health status: Success\n");
+  EXPECT_EQ(Ask({"-i", "5", "-link", "-g"}), "link status: UP\n");
+  EXPECT_EQ(Ask({"-i", "5", "-netdetect", "-g"}),
+            "netdetect addr: 192.168.101.1\n");
+  EXPECT_THAT(Ask({"-i", "5", "-lldp", "-g"}), HasSubstr("leaf-05"));
+}
+
+TEST_F(SimulatedHostTest, FilesAreWhereAServerHasThem) {
+  ASSERT_TRUE(CreateSimulatedHost(TwoServers(), Options()).ok());
+  const HostFolder host = Host();
+  EXPECT_THAT(host.Read("etc/hccn.conf"),
+              StartsWith("address_0=192.168.100.101\n"
+                         "netmask_0=255.255.255.0\n"));
+  EXPECT_EQ(host.Read("proc/sys/net/ipv4/ip_local_reserved_ports"),
+            "60000-60031\n");
+  EXPECT_THAT(host.Read("etc/sysctl.d/90-clusterd.conf"),
+              HasSubstr("net.core.somaxconn = 65535\n"));
+  for (const char* path :
+       {"dev/davinci7", "etc/ascend_install.info", "etc/machine-id",
+        "usr/local/Ascend/driver/version.info", "proc/net/udp6",
+        "usr/local/Ascend/driver/tools/hccn_tool", "etc/os-release",
+        "proc/self/ns/net", "etc/clusterd/simulation"}) {
+    EXPECT_TRUE(host.Exists(path)) << path;
+  }
+  EXPECT_FALSE(host.Exists("dev/davinci8"));
+}
+
+TEST_F(SimulatedHostTest, ServersDifferWhereRealOnesDo) {
+  const ClusterSpec spec = TwoServers();
+  ASSERT_TRUE(CreateSimulatedHost(spec, Options()).ok());
+  ASSERT_TRUE(CreateSimulatedHost(spec, Options({}, "server1")).ok());
+  for (const char* path : {"etc/machine-id", "proc/sys/kernel/random/boot_id",
+                           "proc/sys/kernel/hostname", "etc/hccn.conf"}) {
+    EXPECT_NE(Host().Read(path), Host("server1").Read(path)) << path;
+  }
+  EXPECT_NE(Host().state().Read().Find("lldp.0"),
+            Host("server1").state().Read().Find("lldp.0"));
+  EXPECT_NE(Host().state().Read().Find("mac.0"),
+            Host("server1").state().Read().Find("mac.0"));
+}
+
+TEST_F(SimulatedHostTest, PciEntriesTellTheSeries) {
+  ASSERT_TRUE(CreateSimulatedHost(TwoServers("atlas-a3"), Options()).ok());
+  int npus = 0, others = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           Host().Path("sys/bus/pci/devices"))) {
+    const std::string device = Host().Read(absl::StrCat(
+        "sys/bus/pci/devices/", entry.path().filename().string(), "/device"));
+    ++(device == "0xd803\n" ? npus : others);
+  }
+  EXPECT_EQ(npus, 8);
+  EXPECT_EQ(others, 1);
+}
+
+TEST_F(SimulatedHostTest, BadFaultWritesNothing) {
+  const absl::Status status = CreateSimulatedHost(
+      TwoServers(), Options({"3:link=DOWN", "3:lnk=DOWN", "8:link=UP"}));
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("3:lnk=DOWN"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("8:link=UP"));
+  EXPECT_FALSE(std::filesystem::exists(Host().root()));
+}
+
+TEST_F(SimulatedHostTest, UnknownHostNamesTheKnownOnes) {
+  const absl::Status status =
+      CreateSimulatedHost(TwoServers(), Options({}, "server9"));
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("server0 server1"));
+}
+
+TEST_F(SimulatedHostTest, ProductOfAnotherCommandLineIsRefused) {
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      CreateSimulatedHost(TwoServers("ascend-950"), Options())));
+  EXPECT_FALSE(std::filesystem::exists(Host().root()));
+}
+
+TEST_F(SimulatedHostTest, FolderInUseIsRefused) {
+  ASSERT_TRUE(Host().Write("etc/hosts", "kept").ok());
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(CreateSimulatedHost(TwoServers(), Options())));
+  EXPECT_EQ(Host().Read("etc/hosts"), "kept");
+}
+
+TEST_F(SimulatedHostTest, FaultsCanBeAddedLater) {
+  ASSERT_TRUE(CreateSimulatedHost(TwoServers(), Options({"3:link=DOWN"})).ok());
+  EXPECT_EQ(Ask({"-i", "3", "-link", "-g"}), "link status: DOWN\n");
+  ASSERT_TRUE(AddFaults(Host().root(), {"3:link=UP", "4:busy=1"}).ok());
+  EXPECT_EQ(Ask({"-i", "3", "-link", "-g"}), "link status: UP\n");
+  EXPECT_EQ(Ask({"-i", "4", "-link", "-g"}),
+            "hccn_tool is busy, please try again.\n");
+  EXPECT_TRUE(absl::IsInvalidArgument(AddFaults(Host().root(), {"9:link=UP"})));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(AddFaults("/nonexistent", {"3:link=UP"})));
+}
+
+TEST(ToolProductOfTest, FollowsProductAndMode) {
+  ClusterSpec spec;
+  const ServerSpec server;
+  spec.set_product("atlas-training");
+  EXPECT_EQ(ToolProductOf(spec, server), "A1-SMP");
+  spec.set_mode("amp");
+  EXPECT_EQ(ToolProductOf(spec, server), "A1-AMP");
+  spec.set_product("atlas-a2");
+  EXPECT_EQ(ToolProductOf(spec, server), "A2");
+  spec.set_product("atlas-a3");
+  EXPECT_EQ(ToolProductOf(spec, server), "A3-no-pod");
+  spec.set_product("atlas-a3-superpod");
+  EXPECT_EQ(ToolProductOf(spec, server), "A3-superpod");
+}
+
+}  // namespace
+}  // namespace sim
+}  // namespace clusterd

@@ -1,0 +1,67 @@
+// What the simulated devices of one server know and how they misbehave: keys
+// and values in a text file, one `key=value` per line or several on a line with
+// `;` between them:
+//   product=A2; ip.0=10.0.0.1; mask.0=255.255.255.0
+//   net_health.3=2
+//   lldp.0=Chassis ID TLV\n\tMAC: 00:11:22:33:44:55
+// A key ends in the device id where it belongs to one device. README.md of
+// tests/sim lists the keys. Pieces without `=` are ignored. In values `\n`,
+// `\t`,
+// `\;` and `\\` stand for the character.
+#ifndef TESTS_SIM_TOOL_DEVICE_STATE_H_
+#define TESTS_SIM_TOOL_DEVICE_STATE_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace clusterd {
+namespace sim {
+
+// A value type.
+class DeviceState {
+ public:
+  static DeviceState Parse(absl::string_view text);
+  // One key a line, sorted; Parse of it gives the same state.
+  std::string Text() const;
+
+  std::optional<std::string> Find(const std::string& key) const;
+  // Decimal, 0x… or negative; nothing if absent or not a number.
+  std::optional<long> Number(const std::string& key) const;
+  void Set(const std::string& key, const std::string& value);
+  void Erase(const std::string& key);
+
+  const std::map<std::string, std::string>& values() const& { return values_; }
+  // A loop over a temporary's values would read freed memory.
+  void values() const&& = delete;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+// "ip", 3 -> "ip.3".
+std::string DeviceKey(absl::string_view name, int device);
+
+// The file, safe for use by several processes at once: a change reads, modifies
+// and writes in place under flock.
+class StateFile {
+ public:
+  explicit StateFile(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+  // Empty if there is no such file.
+  DeviceState Read() const;
+  // False if the file cannot be written; `change` has then not taken effect.
+  bool Update(const std::function<void(DeviceState&)>& change) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_TOOL_DEVICE_STATE_H_

@@ -1,0 +1,46 @@
+#include "tests/sim/tool/device_values.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace clusterd {
+namespace sim {
+
+bool IsDigits(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isdigit(c); });
+}
+
+bool IsMtu(const std::string& text) {
+  if (!IsDigits(text) || text.size() > 5) return false;
+  const int size = atoi(text.c_str());
+  return size >= kMinMtu && size <= kMaxMtu;
+}
+
+bool IsMacAddress(const std::string& text) {
+  constexpr size_t kChars = 17;
+  if (text.size() != kChars) return false;
+  for (size_t i = 0; i < kChars; ++i) {
+    const unsigned char c = text[i];
+    if (i % 3 == 2 ? c != ':' : !std::isxdigit(c)) return false;
+  }
+  const long first = strtol(text.substr(0, 2).c_str(), nullptr, 16);
+  constexpr long kGroupBit = 1;
+  return (first & kGroupBit) == 0 && text != "00:00:00:00:00:00";
+}
+
+bool IsPfcBitmap(const std::string& text) {
+  constexpr size_t kChars = 15;
+  if (text.size() != kChars) return false;
+  for (size_t i = 0; i < kChars; ++i) {
+    if (i % 2 == 1 ? text[i] != ',' : (text[i] != '0' && text[i] != '1')) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace sim
+}  // namespace clusterd

@@ -1,0 +1,160 @@
+#include "tests/sim/tool/driver.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+// Return codes of the vendor's driver library.
+constexpr long kOperationNotPermitted = 46;
+// Health of a device that is not in the library's list of living ones.
+constexpr long kNotInList = 0xffffffff;
+// The tool asks a silent device once a second for this long.
+constexpr int kHealthTries = 300;
+constexpr int kDefaultRetryMs = 1000;
+
+void SleepMs(long ms) {
+  timespec left{ms / 1000, (ms % 1000) * 1000000};
+  while (ms > 0 && nanosleep(&left, &left) != 0) {
+  }
+}
+
+Outcome FromReturnCode(long code) {
+  if (code == 0) return std::nullopt;
+  if (code == kOperationNotPermitted) return failures::PermissionDenied();
+  return failures::CommandFailed();
+}
+
+Outcome FromDeviceResult(long code) {
+  switch (code) {
+    case 0:
+      return std::nullopt;
+    case -16:
+    case 0x300b:
+      return failures::Busy();
+    case -13:
+      return failures::PermissionDenied();
+    case -67:
+      return failures::LinkDown();
+    case 0x100:
+      return failures::LockTimeout();
+    default:
+      return failures::CommandFailed();
+  }
+}
+
+}  // namespace
+
+Driver::Driver(StateFile file, bool privileged)
+    : file_(std::move(file)),
+      privileged_(privileged),
+      state_(file_.Read()),
+      product_(ProductOf(state_)) {}
+
+void Driver::HangIf(const std::string& key) const {
+  const auto value = state_.Find(key);
+  if (!value || *value == "0") return;
+  for (;;) pause();
+}
+
+Outcome Driver::Begin(int device) {
+  SleepMs(state_.Number(DeviceKey("delay", device) + ".ms").value_or(0));
+  HangIf(DeviceKey("hang", device));
+  const std::string key = DeviceKey("busy", device);
+  if (state_.Number(key).value_or(0) == 0) return std::nullopt;
+  // Two runs may take one off at the same time, so the file decides.
+  bool busy = false;
+  file_.Update([&](DeviceState& state) {
+    const long left = state.Number(key).value_or(0);
+    busy = left != 0;
+    if (left > 0) state.Set(key, absl::StrCat(left - 1));
+  });
+  if (!busy) return std::nullopt;
+  return failures::Busy();
+}
+
+Outcome Driver::RequireHealth(int device) {
+  HangIf("hang.health");
+  for (int tries = 0; state_.Number(DeviceKey("rc.health", device)).value_or(0);
+       ++tries) {
+    if (tries == kHealthTries) return failures::HealthUnknown();
+    SleepMs(retry_ms());
+  }
+  const long health = state_.Number(DeviceKey("health", device)).value_or(0);
+  if (health == kNotInList) return failures::DeviceAbsent();
+  return std::nullopt;
+}
+
+Outcome Driver::Ask(Mailbox call, int device) const {
+  const std::string name = absl::StrFormat("0x%x", static_cast<int>(call));
+  HangIf("hang.mailbox");
+  HangIf(absl::StrCat("hang.", name));
+  auto code = [&](const char* kind) {
+    const std::string key = absl::StrCat(kind, ".", name);
+    const auto own = state_.Number(DeviceKey(key, device));
+    return own ? *own : state_.Number(key).value_or(0);
+  };
+  const long result = code("res");
+  // The tool tells this one apart only where two pings share a resource.
+  if (call == Mailbox::kHccsPing && result == 16) return failures::Occupied();
+  if (Outcome failure = FromReturnCode(code("rc"))) return failure;
+  return FromDeviceResult(result);
+}
+
+Outcome Driver::AskToChange(int device) const {
+  if (!privileged_) return failures::PermissionDenied();
+  SleepMs(state_.Number("delay.set.ms").value_or(0));
+  HangIf("hang.set");
+  HangIf(DeviceKey("hang.set", device));
+  return std::nullopt;
+}
+
+long Driver::LibraryCode(const std::string& call, int device) const {
+  HangIf("hang." + call);
+  HangIf(DeviceKey("hang." + call, device));
+  const std::string key = "rc." + call;
+  const auto own = state_.Number(DeviceKey(key, device));
+  return own ? *own : state_.Number(key).value_or(0);
+}
+
+Outcome Driver::CallLibrary(const std::string& call, int device) const {
+  return FromReturnCode(LibraryCode(call, device));
+}
+
+std::optional<std::string> Driver::Value(const std::string& name,
+                                         int device) const {
+  return state_.Find(DeviceKey(name, device));
+}
+
+std::optional<long> Driver::Number(const std::string& name, int device) const {
+  return state_.Number(DeviceKey(name, device));
+}
+
+std::optional<std::string> Driver::Setting(const std::string& key) const {
+  return state_.Find(key);
+}
+
+void Driver::Change(const std::string& name, int device,
+                    const std::string& value) {
+  const std::string key = DeviceKey(name, device);
+  state_.Set(key, value);
+  file_.Update([&](DeviceState& state) { state.Set(key, value); });
+}
+
+void Driver::Erase(const std::string& name, int device) {
+  const std::string key = DeviceKey(name, device);
+  state_.Erase(key);
+  file_.Update([&](DeviceState& state) { state.Erase(key); });
+}
+
+int Driver::retry_ms() const {
+  return static_cast<int>(state_.Number("retry.ms").value_or(kDefaultRetryMs));
+}
+
+}  // namespace sim
+}  // namespace clusterd

@@ -1,0 +1,79 @@
+// What the vendor's tool says when a command does not succeed: one line, the
+// stream it goes to, and the exit status. Texts, streams and statuses are those
+// of the published tool (hicann/driver ef377e95, hccn/ascend910B); the status
+// is the low byte of an internal code, so several failures share one.
+#ifndef TESTS_SIM_TOOL_FAILURE_H_
+#define TESTS_SIM_TOOL_FAILURE_H_
+
+#include <optional>
+#include <string>
+
+namespace clusterd {
+namespace sim {
+
+struct Failure {
+  int status = 1;
+  std::string text;  // Empty: nothing is printed.
+  bool to_stdout = false;
+  // The usage of the command follows on standard output.
+  bool with_usage = false;
+  // "Enter [ hccn_tool -h ] for more details." follows on standard error.
+  bool with_hint = false;
+};
+
+// Nothing: the command went well.
+using Outcome = std::optional<Failure>;
+
+namespace failures {
+
+// Arguments.
+Failure WrongMajorType();
+Failure WrongArgumentCount();  // Of the whole line: none, or too many.
+Failure UnknownCommand();
+Failure WrongDeviceId();
+Failure WrongParameterCount();
+Failure UnknownOption();
+Failure WrongParameters();
+Failure OutOfRange(const std::string& what);
+Failure WrongEnableValue();
+
+// Values.
+Failure InvalidAddress();
+Failure Conflict();
+Failure GatewayOutside();
+Failure GatewayWithoutAddress();
+Failure InvalidMac();
+Failure Broadcast();
+
+// The device.
+Failure CommandFailed();  // "Command execute failed!", 1
+Failure DeviceAbsent();
+Failure HealthUnknown();
+Failure Busy();
+Failure PermissionDenied();
+Failure LinkDown();
+Failure LockTimeout();
+Failure Occupied();
+Failure NoAddress();
+Failure NoGateway();
+Failure NoCertificate();
+Failure NotSupported();
+Failure NoIpv6();
+Failure Aborted();
+
+// hccn.conf.
+Failure ConfMissing();
+Failure ConfUnreadable();
+Failure ConfUnwritable();
+Failure ConfFull();
+
+// "Cmd execute failed!" with the low byte of a code that has no text.
+Failure Generic(int status);
+// A status and no output at all.
+Failure Silent(int status);
+
+}  // namespace failures
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_TOOL_FAILURE_H_

@@ -1,0 +1,55 @@
+// /etc/hccn.conf as the vendor's tool reads and edits it:
+//   address_0=10.20.0.17
+//   netmask_0=255.255.255.0
+// One `key_<device>=value` a line, nothing trimmed, the first match wins. A
+// write drops the lines of that key and appends the new one. The file is edited
+// in place under flock(LOCK_EX), so a file that is renamed over meanwhile loses
+// the key, and a last line without a newline is joined to the next key.
+#ifndef TESTS_SIM_TOOL_HCCN_CONF_H_
+#define TESTS_SIM_TOOL_HCCN_CONF_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tests/sim/tool/failure.h"
+
+namespace clusterd {
+namespace sim {
+
+class HccnConf {
+ public:
+  // Bytes the tool reads as one line; a longer line counts as several.
+  static constexpr size_t kMaxLineBytes = 383;
+  static constexpr size_t kMaxFileBytes = 1024000;
+
+  explicit HccnConf(std::string path) : path_(std::move(path)) {}
+
+  // ConfMissing if there is no such file.
+  Outcome RequireFile() const;
+  // The value of the first line `key=…`. ConfMissing, or ConfUnreadable if the
+  // file cannot be opened. A directory can be opened and holds no key.
+  Outcome Read(const std::string& key, std::optional<std::string>* value) const;
+  // ConfMissing, ConfUnwritable or ConfFull; the file is then unchanged.
+  Outcome Write(const std::string& key, const std::string& value) const;
+  // Drops every line for which `drop` holds (the line comes without newline).
+  // ConfMissing or ConfUnwritable.
+  Outcome Remove(const std::function<bool(const std::string&)>& drop) const;
+  // Drops lines that contain `text` anywhere, as the tool does for a gateway.
+  Outcome RemoveContaining(const std::string& text) const;
+
+ private:
+  using Change = std::function<void(std::string*)>;
+  Outcome Edit(const Change& change) const;
+
+  std::string path_;
+};
+
+// Calls `visit` with each line as the tool reads it, without its newline.
+void ForEachConfLine(const std::string& text,
+                     const std::function<void(const std::string&)>& visit);
+
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_TOOL_HCCN_CONF_H_

@@ -1,0 +1,136 @@
+#include "tests/sim/tool/hccn_conf.h"
+
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+using ::testing::Optional;
+
+class HccnConfTest : public ::testing::Test {
+ protected:
+  HccnConfTest() {
+    const char* folder = getenv("TEST_TMPDIR");
+    folder_ = absl::StrCat(folder == nullptr ? "/tmp" : folder, "/conf.XXXXXX");
+    mkdtemp(folder_.data());
+  }
+  ~HccnConfTest() override { std::filesystem::remove_all(folder_); }
+
+  HccnConf With(const std::string& text) {
+    std::ofstream(path(), std::ios::binary) << text;
+    return HccnConf(path());
+  }
+  std::string path() const { return folder_ + "/hccn.conf"; }
+  std::string Text() const {
+    std::ifstream file(path(), std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  std::string folder_;
+};
+
+std::optional<std::string> ValueOf(const HccnConf& conf,
+                                   const std::string& key) {
+  std::optional<std::string> value;
+  EXPECT_EQ(conf.Read(key, &value), std::nullopt) << key;
+  return value;
+}
+
+TEST_F(HccnConfTest, FirstLineOfAKeyWins) {
+  const HccnConf conf = With("# x\nmtu_1=1\nmtu_0=1500\nmtu_0=9000\n");
+  EXPECT_THAT(ValueOf(conf, "mtu_0"), Optional(std::string("1500")));
+}
+
+TEST_F(HccnConfTest, TrimsNothing) {
+  const HccnConf conf =
+      With("mtu_0 = 1\n mtu_0=2\n#mtu_0=3\nmtu_0=4 \r\nxmtu_0=5\n");
+  EXPECT_THAT(ValueOf(conf, "mtu_0"), Optional(std::string("4 \r")));
+}
+
+TEST_F(HccnConfTest, WriteMovesTheKeyToTheEndInTheSameFile) {
+  const HccnConf conf = With("mtu_0=1\naddress_0=1.1.1.1\nmtu_0=2\n# c\n");
+  struct stat before, after;
+  stat(path().c_str(), &before);
+  EXPECT_EQ(conf.Write("mtu_0", "1500"), std::nullopt);
+  stat(path().c_str(), &after);
+  EXPECT_EQ(Text(), "address_0=1.1.1.1\n# c\nmtu_0=1500\n");
+  EXPECT_EQ(before.st_ino, after.st_ino);
+}
+
+TEST_F(HccnConfTest, WriteFollowsASymlink) {
+  With("mtu_0=1\n");
+  const std::string link = folder_ + "/link";
+  ASSERT_EQ(symlink("hccn.conf", link.c_str()), 0);
+  EXPECT_EQ(HccnConf(link).Write("mtu_0", "2"), std::nullopt);
+  EXPECT_EQ(Text(), "mtu_0=2\n");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+}
+
+TEST_F(HccnConfTest, WriteJoinsALastLineWithoutNewline) {
+  const HccnConf conf = With("mtu_1=1500");
+  EXPECT_EQ(conf.Write("mtu_0", "9000"), std::nullopt);
+  EXPECT_EQ(Text(), "mtu_1=1500mtu_0=9000\n");
+  EXPECT_EQ(ValueOf(conf, "mtu_0"), std::nullopt);
+}
+
+TEST_F(HccnConfTest, LongLineCountsAsSeveral) {
+  const std::string junk(HccnConf::kMaxLineBytes, 'z');
+  const HccnConf conf = With(junk + "mtu_0=7\nmtu_1=8\n");
+  EXPECT_THAT(ValueOf(conf, "mtu_0"), Optional(std::string("7")));
+  EXPECT_EQ(conf.Write("mtu_0", "9"), std::nullopt);
+  EXPECT_EQ(Text(), junk + "mtu_1=8\nmtu_0=9\n");
+}
+
+TEST_F(HccnConfTest, RemoveContainingTakesTheTextAnywhere) {
+  const HccnConf conf =
+      With("gateway_0=1\nIPv6gateway_0=2\n# gateway_0=3\ngateway_00=4\n");
+  EXPECT_EQ(conf.RemoveContaining("gateway_0="), std::nullopt);
+  EXPECT_EQ(Text(), "gateway_00=4\n");
+}
+
+TEST_F(HccnConfTest, MissingFileIsItsOwnFailure) {
+  const HccnConf conf(path());
+  std::optional<std::string> value;
+  EXPECT_EQ(conf.Read("mtu_0", &value)->status, 29);
+  EXPECT_EQ(conf.Write("mtu_0", "1")->status, 29);
+  EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+TEST_F(HccnConfTest, DirectoryReadsAsEmptyAndCannotBeWritten) {
+  std::filesystem::create_directory(path());
+  const HccnConf conf(path());
+  EXPECT_EQ(ValueOf(conf, "mtu_0"), std::nullopt);
+  EXPECT_EQ(conf.Write("mtu_0", "1")->status, 4);
+}
+
+TEST_F(HccnConfTest, FullFileStaysAsItIs) {
+  const std::string full(HccnConf::kMaxFileBytes, '#');
+  const HccnConf conf = With(full);
+  EXPECT_EQ(conf.Write("mtu_0", "1")->status, 15);
+  EXPECT_EQ(Text(), full);
+}
+
+TEST(ForEachConfLineTest, KeepsAnUnfinishedLastLine) {
+  std::vector<std::string> lines;
+  ForEachConfLine("a\n\nb",
+                  [&](const std::string& line) { lines.push_back(line); });
+  EXPECT_THAT(lines, ::testing::ElementsAre("a", "", "b"));
+}
+
+}  // namespace
+}  // namespace sim
+}  // namespace clusterd

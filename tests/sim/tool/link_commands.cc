@@ -1,0 +1,177 @@
+// -link, -link_stat, -optical
+#include <ctime>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tests/sim/tool/command_steps.h"
+#include "tests/sim/tool/commands.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+// The link history that a device reports unless the state says otherwise: a
+// change every ten seconds from Mon Aug  1 14:26:40 2022 on.
+constexpr time_t kFirstChange = 1659364000;
+constexpr time_t kStepSeconds = 10;
+constexpr time_t kHistoryNow = 1659409766;
+
+std::string TimeText(time_t when) {
+  tm parts;
+  gmtime_r(&when, &parts);
+  char text[64];
+  strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &parts);
+  return text;
+}
+
+std::string OpticalRow(const std::string& name, const std::string& value) {
+  return absl::StrFormat("%-21s: %s\n", name, value);
+}
+
+std::string FourLanes(const char* name, const char* value) {
+  std::string text;
+  for (int lane = 0; lane < 4; ++lane) {
+    text += OpticalRow(absl::StrCat(name, lane), value);
+  }
+  return text;
+}
+
+// A copper cable has neither power nor thresholds.
+std::string CopperRows() {
+  std::string text = OpticalRow("temperature", "0 C");
+  text += OpticalRow("high power enable reg", "not enabled");
+  for (const char* name :
+       {"vendor name", "vendor part number", "vendor serial number"}) {
+    text += OpticalRow(name, "");
+  }
+  text += OpticalRow("vendor org unique id", "0x0 0x0 0x0");
+  text += OpticalRow("xsfp identifier", "UNKNOWN");
+  text += OpticalRow("xsfp wave length", "0 nm");
+  text += OpticalRow("manufact date code", "");
+  for (const char* name :
+       {"Vcc", "Tx Power", "Rx Power", "Vcc High Thres", "Vcc Low Thres",
+        "Temp High Thres", "Temp Low Thres", "TxPower High Thres",
+        "TxPower Low Thres", "RxPower High Thres", "RxPower Low Thres"}) {
+    text += OpticalRow(name, "NA");
+  }
+  return text;
+}
+
+std::string ModuleThresholds() {
+  std::string text = OpticalRow("Vcc High Thres", "0.00 mV");
+  text += OpticalRow("Vcc Low Thres", "0.00 mV");
+  text += OpticalRow("Temp High Thres", "0 C");
+  text += OpticalRow("Temp Low Thres", "0 C");
+  for (const char* name : {"TxPower High Thres", "TxPower Low Thres",
+                           "RxPower High Thres", "RxPower Low Thres"}) {
+    text += OpticalRow(name, "0.0000 mW");
+  }
+  return text;
+}
+
+std::string ModuleRows() {
+  std::string text = OpticalRow("temperature", "47 C");
+  text += OpticalRow("high power enable reg", "not enabled");
+  text += OpticalRow("vendor name", "STUBVENDOR");
+  text += OpticalRow("vendor part number", "STUBPN-400G");
+  text += OpticalRow("vendor serial number", "STUBSN0001");
+  text += OpticalRow("vendor org unique id", "0x0 0x0 0x0");
+  text += OpticalRow("xsfp identifier", "QSFP_DD");
+  text += OpticalRow("xsfp wave length", "850 nm");
+  text += OpticalRow("manufact date code", "240101");
+  text += OpticalRow("Vcc", "3300.00 mV");
+  for (int lane = 0; lane < 4; ++lane) {
+    text += OpticalRow(absl::StrCat("Tx Power", lane), "1.2000 mW");
+    text += OpticalRow(absl::StrCat("Rx Power", lane), "1.0000 mW");
+  }
+  text += ModuleThresholds();
+  text += FourLanes("Tx Bias", "8.0000 mA");
+  for (const char* name :
+       {"Tx Los Flag", "Rx Los Flag", "Tx LoL Flag", "Rx LoL Flag"}) {
+    text += OpticalRow(name, "0x0");
+  }
+  text += FourLanes("Host SNR Lane", "not supported");
+  text += FourLanes("Media SNR Lane", "not supported");
+  text += OpticalRow("Physical Code", "NA");
+  text += OpticalRow("vendor rev", "NA");
+  text += OpticalRow("Specification compliance",
+                     "0x00 0x00 0x00 0x00 0x00 0x00 0x00 0x00");
+  return text;
+}
+
+}  // namespace
+
+Outcome GetLink(ToolContext& context, const Arguments&) {
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.Ask(Mailbox::kGetLink, context.device)) {
+    return failure;
+  }
+  const bool up = driver.Number("link", context.device).value_or(1) != 0;
+  context.terminal->Out(
+      absl::StrCat("link status: ", up ? "UP" : "DOWN", "\n"));
+  return std::nullopt;
+}
+
+Outcome SetLink(ToolContext& context, const Arguments& arguments) {
+  const std::string& wanted = arguments.at(0);
+  if (wanted != "up" && wanted != "down") return failures::UnknownOption();
+  if (wanted == "down" &&
+      !AskYes(context,
+              "[WARNING] This link down command will result in the loss of the "
+              "IPv6 address, continue?(y/n)")) {
+    return failures::Aborted();
+  }
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.AskToChange(context.device)) return failure;
+  driver.Change("link", context.device, wanted == "up" ? "1" : "0");
+  if (wanted == "down" || RecoverDevice(context)) return std::nullopt;
+  context.terminal->Out(
+      "Link up executed, but recovery failed, please check "
+      "'/var/log/hccn_tool/hccn_config.log' for details.\n");
+  return failures::Generic(1);
+}
+
+Outcome GetLinkStat(ToolContext& context, const Arguments&) {
+  Driver& driver = *context.driver;
+  const int device = context.device;
+  if (Outcome failure = driver.Ask(Mailbox::kGetLinkStat, device)) {
+    return failure;
+  }
+  const std::string start = absl::StrCat("[devid ", device, "]");
+  const long changes = driver.Number("ls_n", device).value_or(0);
+  std::string text = absl::StrCat(
+      start, "current time        : ", TimeText(kHistoryNow), "\n", start,
+      "link up count       : ", driver.Number("ls_up", device).value_or(2),
+      "\n", start,
+      "link down count     : ", driver.Number("ls_down", device).value_or(1),
+      "\n", start, "link change records :", changes > 0 ? "\n" : " NA\n");
+  for (long i = changes - 1; i >= 0; --i) {
+    absl::StrAppend(&text, start, "    ",
+                    TimeText(kFirstChange + i * kStepSeconds), "    LINK ",
+                    i % 2 == 0 ? "UP" : "DOWN", "\n");
+  }
+  context.terminal->Out(text);
+  return std::nullopt;
+}
+
+Outcome GetOptical(ToolContext& context, const Arguments&) {
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.Ask(Mailbox::kGetOptical, context.device)) {
+    return failure;
+  }
+  std::string text = "optical info:\n";
+  if (driver.Number("opt_present", context.device).value_or(1) == 0) {
+    text += OpticalRow("present", "not present");
+  } else {
+    constexpr long kCopper = 1;
+    text += OpticalRow("present", "present");
+    text += driver.Number("opt_kind", context.device).value_or(0) == kCopper
+                ? CopperRows()
+                : ModuleRows();
+  }
+  context.terminal->Out(text);
+  return std::nullopt;
+}
+
+}  // namespace sim
+}  // namespace clusterd

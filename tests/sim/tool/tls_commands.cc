@@ -1,0 +1,119 @@
+// -tls
+#include <ctime>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/tool/command_steps.h"
+#include "tests/sim/tool/commands.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+constexpr time_t kNearExpirySeconds = 60 * 24 * 3600;
+// The low byte of the code for a date that cannot be read.
+constexpr int kUnreadableDate = 8;
+constexpr char kPresetWarning[] =
+    "[Warning] The currently loaded is a preset certificate, which has "
+    "security risks.It is recommended to configure a security certificate.\n";
+
+struct Certificate {
+  const char* kind;
+  const char* subject;
+  const char* issuer;
+};
+constexpr Certificate kCertificates[] = {
+    {"pub", "/CN=stub-leaf", "/C=CN/O=Huawei/CN=Huawei IT Product CA"},
+    {"ca1", "/CN=stub-ca", "/C=CN/O=Huawei/CN=Huawei Equipment CA"},
+};
+
+bool ParseDate(const std::string& text, time_t* when) {
+  tm parts = {};
+  const char* end = strptime(text.c_str(), "%a %b %d %H:%M:%S %Y", &parts);
+  if (end == nullptr || *end != '\0') return false;
+  *when = timegm(&parts);
+  return true;
+}
+
+Outcome PrintCertificate(ToolContext& context, const Certificate& certificate) {
+  Driver& driver = *context.driver;
+  const std::string start =
+      driver.Setting("tls_start").value_or("Wed Feb 19 03:19:21 2020");
+  const std::string end =
+      driver.Setting("tls_end").value_or("Mon Feb 19 03:19:21 2040");
+  Terminal& terminal = *context.terminal;
+  terminal.Out(absl::StrCat("dev_id:", context.device, ", [", certificate.kind,
+                            " cert] info:\n\t subject[", certificate.subject,
+                            "]\n\t issuer[", certificate.issuer,
+                            "]\n\t start_time[", start, " GMT]\n\t end_time[",
+                            end, " GMT]\n"));
+  time_t ends = 0;
+  if (!ParseDate(end, &ends)) return failures::Generic(kUnreadableDate);
+  int status = 0;
+  if (ends < context.now) {
+    status = 2;
+  } else if (ends - context.now < kNearExpirySeconds) {
+    status = 1;
+  }
+  const std::string line =
+      absl::StrCat("\t tls expiration status[", status,
+                   "](0:normal, 1:near expiration, 2:has expired)\n");
+  // An expired one is reported on the other stream.
+  if (status == 2) {
+    terminal.Err(line);
+  } else {
+    terminal.Out(line);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome GetTls(ToolContext& context, const Arguments&) {
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.CallLibrary("tls", context.device)) {
+    return failure;
+  }
+  const long certificates =
+      driver.Number("tls_ncert", context.device)
+          .value_or(atol(driver.Setting("tls_ncert").value_or("2").c_str()));
+  if (certificates <= 0) return failures::NoCertificate();
+  const std::string enabled = driver.Value("tls", context.device).value_or("0");
+  // A query that writes: the key is stored if it is not there. It does not
+  // matter to the tool whether that succeeds.
+  std::optional<std::string> stored;
+  const std::string key = context.Key("tls_enable");
+  if (!context.conf->Read(key, &stored) && !stored) {
+    context.conf->Write(key, enabled);
+  }
+  context.terminal->Out(
+      absl::StrCat("dev_id:", context.device, ", tls switch[", enabled,
+                   "](0:disable, 1:enable), tls preconfigured[1](0:non-preset, "
+                   "1:preset), tls alarm time threshold[60]days\n"));
+  long left = certificates;
+  for (const Certificate& certificate : kCertificates) {
+    if (left-- <= 0) break;
+    if (Outcome failure = PrintCertificate(context, certificate)) {
+      return failure;
+    }
+  }
+  if (enabled == "1") context.terminal->Out(kPresetWarning);
+  return std::nullopt;
+}
+
+Outcome SetTls(ToolContext& context, const Arguments& arguments) {
+  std::map<std::string, std::string> values;
+  if (Outcome failure = TakeKeywords(arguments, {"enable"}, &values)) {
+    return failure;
+  }
+  const std::string& enable = values["enable"];
+  if (enable != "0" && enable != "1") return failures::WrongEnableValue();
+  if (Outcome failure = context.driver->AskToChange(context.device)) {
+    return failure;
+  }
+  context.driver->Change("tls", context.device, enable);
+  if (enable == "1") context.terminal->Out(kPresetWarning);
+  return context.conf->Write(context.Key("tls_enable"), enable);
+}
+
+}  // namespace sim
+}  // namespace clusterd

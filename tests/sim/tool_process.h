@@ -1,0 +1,59 @@
+// One run of the tool as a process, in its private root.
+#ifndef TESTS_SIM_TOOL_PROCESS_H_
+#define TESTS_SIM_TOOL_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "tests/sim/private_root.h"
+#include "tests/sim/run_setup.h"
+
+namespace clusterd {
+namespace sim {
+
+struct ToolResult {
+  // Negative: ended by that signal. Nothing: had not ended at the limit, and
+  // was killed.
+  std::optional<int> exit;
+  std::string standard_output;
+  std::string standard_error;
+};
+
+// Kills and reaps the process if it still runs when it goes.
+class ToolProcess {
+ public:
+  ToolProcess() = default;
+  ~ToolProcess();
+  ToolProcess(const ToolProcess&) = delete;
+  ToolProcess& operator=(const ToolProcess&) = delete;
+
+  // `argv` with the name to give the program; `tool` is what is run.
+  absl::Status Start(const std::string& tool,
+                     const std::vector<std::string>& argv,
+                     const std::string& standard_input, const PrivateRoot& root,
+                     const RunSetup& setup);
+  pid_t pid() const { return pid_; }
+  // Reads both streams for `time`, or until the process has ended.
+  void Pump(absl::Duration time);
+  bool ended() const { return exit_.has_value(); }
+  ToolResult Finish(absl::Duration limit);
+
+ private:
+  bool TryReap();
+
+  pid_t pid_ = -1;
+  int out_ = -1;
+  int err_ = -1;
+  std::optional<int> exit_;
+  ToolResult result_;
+};
+
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_TOOL_PROCESS_H_

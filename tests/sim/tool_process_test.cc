@@ -1,0 +1,67 @@
+#include "tests/sim/tool_process.h"
+
+#include <signal.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+using ::testing::Optional;
+
+class ToolProcessTest : public ::testing::Test {
+ protected:
+  ToolProcessTest() : root_(*PrivateRoot::Create(setup_, "")) {}
+
+  void StartShell(const std::string& script, const std::string& input = "") {
+    const absl::Status status = process_.Start(
+        "/bin/sh", {"tool", "-c", script}, input, *root_, setup_);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  RunSetup setup_;
+  std::unique_ptr<PrivateRoot> root_;
+  ToolProcess process_;
+};
+
+TEST_F(ToolProcessTest, CollectsStreamsAndStatus) {
+  StartShell("cat; echo bad >&2; exit 7", "typed\n");
+  const ToolResult result = process_.Finish(absl::Seconds(20));
+  EXPECT_THAT(result.exit, Optional(7));
+  EXPECT_EQ(result.standard_output, "typed\n");
+  EXPECT_EQ(result.standard_error, "bad\n");
+}
+
+TEST_F(ToolProcessTest, FindsItsRootInTheEnvironment) {
+  StartShell("echo $HCCN_SIM_ROOT");
+  EXPECT_EQ(process_.Finish(absl::Seconds(20)).standard_output,
+            root_->path() + "\n");
+}
+
+TEST_F(ToolProcessTest, ReadsMoreThanAPipeHolds) {
+  StartShell("head -c 300000 /dev/zero");
+  EXPECT_EQ(process_.Finish(absl::Seconds(20)).standard_output.size(), 300000u);
+}
+
+TEST_F(ToolProcessTest, SaysThatItHasNotEnded) {
+  StartShell("echo before; exec sleep 1000");
+  EXPECT_EQ(process_.Finish(absl::Milliseconds(200)).exit, std::nullopt);
+  EXPECT_FALSE(process_.ended());
+}
+
+TEST_F(ToolProcessTest, SignalIsANegativeStatus) {
+  StartShell("exec sleep 1000");
+  kill(process_.pid(), SIGTERM);
+  EXPECT_THAT(process_.Finish(absl::Seconds(20)).exit, Optional(-SIGTERM));
+}
+
+TEST_F(ToolProcessTest, ToolThatIsNotThereIsAStatus) {
+  EXPECT_TRUE(absl::IsNotFound(
+      process_.Start("/nonexistent/tool", {"tool"}, "", *root_, setup_)));
+}
+
+}  // namespace
+}  // namespace sim
+}  // namespace clusterd
