@@ -50,7 +50,8 @@ struct ProductProfile {
   // Whether addresses of one subnet must differ in their last 8 bits.
   bool host_part_must_differ = false;
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
-  // Where these values come from, e.g. "seed 0; facts 3.1, 3.2, 1.4".
+  // Where these values come from: titles and addresses of public pages and
+  // sources, for people.
   std::string source;
 };
 

@@ -15,8 +15,10 @@ namespace clusterd {
 
 // InvalidArgument when the file has any mistake. The message then holds every
 // mistake of the file, one per line, each as
-//   cluster.yaml:14:11: device 3: address "10.20.0.300" is not IPv4, expected …
-// in the order of the file; `file_name` is only used in messages.
+//   cluster.yaml:14:11: n1 device 3: address "10.20.0.300" is not IPv4,
+//   expected four numbers 0-255
+// in the order of the file (without the break); at most 100 and then how many
+// more. `file_name` is only used in messages.
 absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
                                      absl::string_view yaml);
 
