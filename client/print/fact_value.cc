@@ -24,7 +24,8 @@ std::string Words(const std::string& name) {
 }
 
 Lines OrNone(Lines lines, const char* none) {
-  return lines.empty() ? Lines{none} : lines;
+  if (lines.empty()) lines.emplace_back(none);
+  return lines;
 }
 
 Lines Describe(const DeviceAddressFact::Settings& value) {

@@ -18,7 +18,6 @@ namespace {
 using ::google::protobuf::Descriptor;
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
-using ::google::protobuf::Reflection;
 
 constexpr size_t kMaxLines = 20;
 

@@ -353,7 +353,7 @@ TEST(LocalSocketTest, AnswersWithoutTheController) {
 TEST(TenMistakesTest, AreAllNamedAndNothingStarts) {
   const ProcessResult validated =
       RunProgram({Runfile("client/clusterctl"), "config", "validate",
-                  Runfile("tests/testdata/spec/ten_mistakes.yaml")});
+                  Runfile("tests/testdata/spec/ten-mistakes.yaml")});
   EXPECT_EQ(validated.exit_status, 3);
   EXPECT_GE(std::count(validated.standard_error.begin(),
                        validated.standard_error.end(), '\n'),
@@ -362,12 +362,12 @@ TEST(TenMistakesTest, AreAllNamedAndNothingStarts) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   const ProcessResult controller = RunProgram(
       {Runfile("daemon/controller/clusterd-controller"), "--spec",
-       Runfile("tests/testdata/spec/ten_mistakes.yaml"), "--cluster", "demo",
+       Runfile("tests/testdata/spec/ten-mistakes.yaml"), "--cluster", "demo",
        "--listen", "127.0.0.1:0", "--ca", cluster.Certificates() + "/ca.crt",
        "--cert", cluster.Certificates() + "/controller.crt", "--key",
        cluster.Certificates() + "/controller.key"});
   EXPECT_NE(controller.exit_status, 0);
-  EXPECT_THAT(controller.standard_error, HasSubstr("ten_mistakes.yaml:"));
+  EXPECT_THAT(controller.standard_error, HasSubstr("ten-mistakes.yaml:"));
 }
 
 }  // namespace
