@@ -226,6 +226,16 @@ TEST(ParseRecordsTest, ReadsTheFormOfThePublishedCaptures) {
   EXPECT_EQ(records[0].device_changes().fields().count("ip.0"), 1u);
 }
 
+TEST(ParseRecordsTest, ReadsThePublishedCaptures) {
+  std::ostringstream text;
+  text << std::ifstream("tests/testdata/hccn_tool/captures.jsonl").rdbuf();
+  const absl::StatusOr<std::vector<RunRecord>> records =
+      ParseRecords(text.str());
+  ASSERT_TRUE(records.ok()) << records.status();
+  EXPECT_EQ(records->size(), 383u);
+  EXPECT_EQ((*records)[0].name(), "ip-get-set");
+}
+
 TEST(ParseRecordsTest, NamesTheLineThatIsNoRecord) {
   for (const char* bad : {"{\"name\":\"a\"}\n\nnot json\n",
                           "{\"name\":\"a\"}\n\n{\"nmae\":\"b\"}\n",
