@@ -88,7 +88,8 @@ std::string RepairHccnConf(absl::string_view text,
   std::set<std::string> seen;
   std::string repaired;
   for (absl::string_view line : Lines(text)) {
-    if (drop_returns) line = absl::StripSuffix(line, "\r");
+    while (drop_returns && absl::ConsumeSuffix(&line, "\r")) {
+    }
     if (drop_repeats && !MayRepeat(line) && !seen.insert(KeyOf(line)).second) {
       continue;
     }

@@ -48,7 +48,7 @@ TEST(RepairHccnConfTest, AddsTheFinalNewlineAndNothingElse) {
 }
 
 TEST(RepairHccnConfTest, RemovesCarriageReturnsAtLineEndsOnly) {
-  EXPECT_EQ(RepairHccnConf("a_0=1\r\nb_0=x\ry\n",
+  EXPECT_EQ(RepairHccnConf("a_0=1\r\r\nb_0=x\ry\n",
                            Repair({HccnConf::Problem::CARRIAGE_RETURN})),
             "a_0=1\nb_0=x\ry\n");
 }

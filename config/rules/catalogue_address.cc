@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "config/rules/catalogue_parts.h"
 
@@ -23,7 +25,7 @@ constexpr char kNoLink[] =
     "link is disconnected. (For example, the IP addresses are not on the same "
     "network segment ...)\".";
 
-std::vector<RuleInfo> OneDeviceRules() {
+std::vector<RuleInfo> DeviceIpRules() {
   return {
       {"device-ip-set", "address", "every device has an address",
        "hccn_tool -i N -ip -g says that none is set.",
@@ -68,6 +70,11 @@ std::vector<RuleInfo> OneDeviceRules() {
        "address "
        "A netmask M.",
        "fail", kToolSource, true},
+  };
+}
+
+std::vector<RuleInfo> RouteRules() {
+  return {
       {"gateway", "address", "every set gateway can route for its device",
        "The gateway lies outside the device's subnet, or is the device's own, "
        "the network or the broadcast address (the tool takes these three). A "
@@ -126,6 +133,11 @@ std::vector<RuleInfo> SubnetRules() {
        "no gateway inside its own.",
        kNoLink, kSetAddress, "fail",
        absl::StrCat(kTrainingGuide, "; ", kDeployerGuide), false},
+  };
+}
+
+std::vector<RuleInfo> DifferenceRules() {
+  return {
       {"ip-unique", "address", "no address stands twice in the cluster",
        "One address belongs to two among device addresses, gateways and host "
        "addresses. Devices that share a gateway are normal. hccn_tool compares "
@@ -162,8 +174,10 @@ std::vector<RuleInfo> SubnetRules() {
 }  // namespace
 
 std::vector<RuleInfo> AddressRules() {
-  std::vector<RuleInfo> rules = OneDeviceRules();
-  for (RuleInfo& rule : SubnetRules()) rules.push_back(std::move(rule));
+  std::vector<RuleInfo> rules = DeviceIpRules();
+  for (const auto part : {RouteRules, SubnetRules, DifferenceRules}) {
+    for (RuleInfo& rule : part()) rules.push_back(std::move(rule));
+  }
   return rules;
 }
 

@@ -1,9 +1,13 @@
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "config/rules/catalogue_parts.h"
 
 namespace clusterd {
+namespace {
 
-std::vector<RuleInfo> DeviceRules() {
+// Tool, devices and their file.
+std::vector<RuleInfo> PresenceRules() {
   return {
       {"hccn-tool", "device", "hccn_tool runs, answers and fits the product",
        "The tool is absent, may not be run, has the command line of another "
@@ -52,6 +56,11 @@ std::vector<RuleInfo> DeviceRules() {
        "lock and keep the inode: flock /etc/hccn.conf COMMAND; never sed -i, "
        "never rename over it.",
        "fail", kToolSource, true},
+  };
+}
+
+std::vector<RuleInfo> PortRules() {
+  return {
       {"link", "device", "the network port's link is UP",
        "hccn_tool -i N -link -g says DOWN.",
        "No frame leaves the device: EI0009, transport init error, \"The "
@@ -80,6 +89,14 @@ std::vector<RuleInfo> DeviceRules() {
        "Turn LLDP on at the switch port; check where the cable ends.", "fail",
        kTrainingGuide, true},
   };
+}
+
+}  // namespace
+
+std::vector<RuleInfo> DeviceRules() {
+  std::vector<RuleInfo> rules = PresenceRules();
+  for (RuleInfo& rule : PortRules()) rules.push_back(std::move(rule));
+  return rules;
 }
 
 }  // namespace clusterd

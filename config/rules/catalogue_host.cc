@@ -1,23 +1,16 @@
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "config/rules/catalogue_parts.h"
 
 namespace clusterd {
+namespace {
 
-std::vector<RuleInfo> HostRules() {
+std::vector<RuleInfo> PortRules() {
   constexpr char kBasePort[] =
       "HCCL environment variable HCCL_IF_BASE_PORT: "
       "https://www.hiascend.com/document/detail/zh/canncommercial/82RC1/"
       "maintenref/envvar/envref_07_0074.html";
-  constexpr char kBacklogWhy[] =
-      "Every rank dials the root at the same time. When the root's kernel "
-      "cannot "
-      "queue them all, some ranks give up at random and initialisation fails, "
-      "mostly at large scale; HCCL itself then advises to raise "
-      "net.core.somaxconn and net.ipv4.tcp_max_syn_backlog to 65535 on every "
-      "node.";
-  const std::string backlog_source = absl::StrCat(
-      kTrainingGuide,
-      "; HCCL communication source, hcomm 8958adbf, topoinfo_exchange_base.cc");
   return {
       {"ports-reserved", "host",
        "the kernel reserves every port of the HCCL range",
@@ -49,6 +42,21 @@ std::vector<RuleInfo> HostRules() {
                     "; https://github.com/vllm-project/vllm-ascend/issues/405; "
                     "Rec SDK user guide, training on several servers"),
        true},
+  };
+}
+
+std::vector<RuleInfo> SystemRules() {
+  constexpr char kBacklogWhy[] =
+      "Every rank dials the root at the same time. When the root's kernel "
+      "cannot "
+      "queue them all, some ranks give up at random and initialisation fails, "
+      "mostly at large scale; HCCL itself then advises to raise "
+      "net.core.somaxconn and net.ipv4.tcp_max_syn_backlog to 65535 on every "
+      "node.";
+  const std::string backlog_source = absl::StrCat(
+      kTrainingGuide,
+      "; HCCL communication source, hcomm 8958adbf, topoinfo_exchange_base.cc");
+  return {
       {"listen-backlog", "host",
        "net.core.somaxconn lets the root queue every rank",
        "net.core.somaxconn is under kernel.somaxconn of the spec, or under the "
@@ -93,6 +101,14 @@ std::vector<RuleInfo> HostRules() {
                     "; https://xie.infoq.cn/article/1797be6916f07d7bc9a69c64f"),
        true},
   };
+}
+
+}  // namespace
+
+std::vector<RuleInfo> HostRules() {
+  std::vector<RuleInfo> rules = PortRules();
+  for (RuleInfo& rule : SystemRules()) rules.push_back(std::move(rule));
+  return rules;
 }
 
 }  // namespace clusterd

@@ -30,6 +30,7 @@ void ReadInterfaces(DeviceView* device) {
       return;
     }
     device->interfaces.push_back(*parsed);
+    if (device->interfaces.size() == kMaxAddressesOfDevice) break;
   }
   device->address_known =
       device->interfaces.empty() ? Known::kUnset : Known::kYes;
@@ -104,19 +105,21 @@ void SortUnique(std::vector<uint32_t>* ids) {
   ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
 }
 
-DeviceView* FindDevice(std::vector<DeviceView>* devices, uint32_t id) {
+// Device is DeviceView, const or not.
+template <typename Device>
+Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
   // Nearly every host has devices 0..N-1, so look there first.
-  if (id < devices->size() && (*devices)[id].id == id) return &(*devices)[id];
+  if (id < devices.size() && devices[id].id == id) return &devices[id];
   const auto found =
-      std::lower_bound(devices->begin(), devices->end(), id,
+      std::lower_bound(devices.begin(), devices.end(), id,
                        [](const DeviceView& device, uint32_t wanted) {
                          return device.id < wanted;
                        });
-  if (found == devices->end() || found->id != id) return nullptr;
+  if (found == devices.end() || found->id != id) return nullptr;
   return &*found;
 }
 
-void ReadConf(const HostFacts& facts, std::vector<DeviceView>* devices) {
+void ReadConf(const HostFacts& facts, absl::Span<DeviceView> devices) {
   if (!IsKnown(facts.hccn_conf())) return;
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
     if (!entry.has_device()) continue;
@@ -129,7 +132,7 @@ void ReadConf(const HostFacts& facts, std::vector<DeviceView>* devices) {
         address ? device->conf_address : device->conf_netmask;
     if (slot == nullptr) slot = &entry;
   }
-  for (DeviceView& device : *devices) {
+  for (DeviceView& device : devices) {
     if (device.conf_address == nullptr || device.conf_netmask == nullptr) {
       continue;
     }
@@ -138,8 +141,8 @@ void ReadConf(const HostFacts& facts, std::vector<DeviceView>* devices) {
   }
 }
 
-std::vector<DeviceView> ReadDevices(const HostFacts& facts,
-                                    const ServerSpec* spec) {
+// Ids that the host lists or has facts about, ascending, each once.
+std::vector<uint32_t> DeviceIds(const HostFacts& facts) {
   std::vector<uint32_t> ids;
   if (IsKnown(facts.device_ids())) {
     const auto& found = facts.device_ids().value().ids();
@@ -147,24 +150,28 @@ std::vector<DeviceView> ReadDevices(const HostFacts& facts,
   }
   for (const DeviceFacts& device : facts.devices()) ids.push_back(device.id());
   SortUnique(&ids);
+  if (ids.size() > kMaxDevicesOfHost) ids.resize(kMaxDevicesOfHost);
+  return ids;
+}
 
-  std::vector<DeviceView> devices(ids.size());
-  for (size_t i = 0; i < ids.size(); ++i) {
-    devices[i].id = ids[i];
-    devices[i].facts = &DeviceFacts::default_instance();
+// REQUIRES: `devices` have their ids, ascending.
+void ReadDevices(const HostFacts& facts, const ServerSpec* spec,
+                 absl::Span<DeviceView> devices) {
+  for (DeviceView& device : devices) {
+    device.facts = &DeviceFacts::default_instance();
   }
-  for (const DeviceFacts& device : facts.devices()) {
-    FindDevice(&devices, device.id())->facts = &device;
+  for (const DeviceFacts& found : facts.devices()) {
+    DeviceView* device = FindDevice(devices, found.id());
+    if (device != nullptr) device->facts = &found;
   }
   if (spec != nullptr) {
     for (const DeviceSpec& planned : spec->devices()) {
-      DeviceView* device = FindDevice(&devices, planned.id());
+      DeviceView* device = FindDevice(devices, planned.id());
       if (device != nullptr) device->spec = &planned;
     }
   }
   for (DeviceView& device : devices) ReadDevice(&device);
-  ReadConf(facts, &devices);
-  return devices;
+  ReadConf(facts, devices);
 }
 
 // `generation`: what the product needs; unset: any.
@@ -186,7 +193,7 @@ void ForEachAnswer(const DeviceFacts& facts, Visit visit) {
   visit(facts.mtu());
 }
 
-const Missing* ToolSilence(const std::vector<DeviceView>& devices) {
+const Missing* ToolSilence(absl::Span<const DeviceView> devices) {
   const Missing* silence = nullptr;
   for (const DeviceView& device : devices) {
     bool answered = false;
@@ -205,6 +212,41 @@ size_t ExpectedDevices(const ServerSpec* spec, const ProductProfile& profile,
   return std::max(found, planned > 0 ? planned : profile.device_ids.size());
 }
 
+struct Placed {
+  uint32_t place;  // In the spec; UINT32_MAX for hosts that it does not name.
+  const HostFacts* facts;
+  const ServerSpec* server;
+};
+
+std::vector<Placed> InSpecOrder(const ClusterSpec& spec,
+                                absl::Span<const HostFacts* const> hosts) {
+  absl::flat_hash_map<absl::string_view, uint32_t> place_of;
+  place_of.reserve(spec.servers_size());
+  for (int i = 0; i < spec.servers_size(); ++i) {
+    place_of.emplace(spec.servers(i).host(), i);
+  }
+  std::vector<Placed> placed;
+  placed.reserve(hosts.size());
+  for (const HostFacts* facts : hosts) {
+    const auto found = place_of.find(facts->host());
+    if (found == place_of.end()) {
+      placed.push_back({UINT32_MAX, facts, nullptr});
+    } else {
+      placed.push_back({found->second, facts, &spec.servers(found->second)});
+    }
+  }
+  std::stable_sort(
+      placed.begin(), placed.end(),
+      [](const Placed& a, const Placed& b) { return a.place < b.place; });
+  return placed;
+}
+
+size_t MostDevices(const HostFacts& facts) {
+  const size_t most =
+      facts.device_ids().value().ids_size() + facts.devices_size();
+  return std::min<size_t>(most, kMaxDevicesOfHost);
+}
+
 }  // namespace
 
 Ipv4Interface DeviceView::Address() const {
@@ -217,7 +259,7 @@ bool DeviceView::HasPlannedAddress() const {
 }
 
 const DeviceView* HostView::Find(uint32_t id) const {
-  return FindDevice(const_cast<std::vector<DeviceView>*>(&devices), id);
+  return FindDevice(devices, id);
 }
 
 ClusterView::ClusterView(const ClusterSpec& spec,
@@ -227,51 +269,47 @@ ClusterView::ClusterView(const ClusterSpec& spec,
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());
   product_known_ = !spec.product().empty() && profile.ok();
-  std::optional<NpuToolFacts::Generation> generation;
-  if (product_known_) {
-    profile_ = **profile;
-    generation = profile_.generation;
-  }
+  if (product_known_) profile_ = **profile;
 
-  absl::flat_hash_map<absl::string_view, uint32_t> position;
-  position.reserve(spec.servers_size());
-  for (int i = 0; i < spec.servers_size(); ++i) {
-    position.emplace(spec.servers(i).host(), i);
+  const std::vector<Placed> placed = InSpecOrder(spec, hosts);
+  // HostView points into devices_, which must not move.
+  size_t most_devices = 0;
+  for (const Placed& host : placed) most_devices += MostDevices(*host.facts);
+  devices_.reserve(most_devices);
+  hosts_.reserve(placed.size());
+  for (uint32_t order = 0; order < placed.size(); ++order) {
+    AddHost(*placed[order].facts, placed[order].server, order);
   }
-  // Spec position, then the order given.
-  std::vector<std::pair<uint32_t, const HostFacts*>> ordered;
-  ordered.reserve(hosts.size());
-  for (const HostFacts* facts : hosts) {
-    const auto found = position.find(facts->host());
-    ordered.emplace_back(found == position.end() ? UINT32_MAX : found->second,
-                         facts);
-  }
-  std::stable_sort(
-      ordered.begin(), ordered.end(),
-      [](const auto& a, const auto& b) { return a.first < b.first; });
+}
 
-  hosts_.reserve(ordered.size());
-  for (uint32_t order = 0; order < ordered.size(); ++order) {
-    const auto& [place, facts] = ordered[order];
-    const ServerSpec* server =
-        place == UINT32_MAX ? nullptr : &spec.servers(place);
-    if (facts->has_missing()) {
-      silent_.push_back({facts, order});
-      expected_devices_ += ExpectedDevices(server, profile_, 0);
-      continue;
-    }
-    HostView host;
-    host.name = facts->host();
-    host.facts = facts;
-    host.spec = server;
-    host.order = order;
-    host.tool_usable = ToolIsUsable(facts->hccn_tool(), generation);
-    host.devices = ReadDevices(*facts, server);
-    if (host.tool_usable) host.tool_silence = ToolSilence(host.devices);
-    if (host.tool_silence != nullptr) host.tool_usable = false;
-    expected_devices_ += ExpectedDevices(server, profile_, host.devices.size());
-    hosts_.push_back(std::move(host));
+void ClusterView::AddHost(const HostFacts& facts, const ServerSpec* server,
+                          uint32_t order) {
+  if (facts.has_missing()) {
+    silent_.push_back({&facts, order});
+    expected_devices_ += ExpectedDevices(server, profile_, 0);
+    return;
   }
+  const size_t begin = devices_.size();
+  for (const uint32_t id : DeviceIds(facts)) {
+    devices_.emplace_back();
+    devices_.back().id = id;
+  }
+  const absl::Span<DeviceView> devices =
+      absl::MakeSpan(devices_).subspan(begin);
+  ReadDevices(facts, server, devices);
+  HostView host;
+  host.name = facts.host();
+  host.facts = &facts;
+  host.spec = server;
+  host.order = order;
+  host.devices = devices;
+  host.tool_usable = ToolIsUsable(
+      facts.hccn_tool(),
+      product_known_ ? std::make_optional(profile_.generation) : std::nullopt);
+  if (host.tool_usable) host.tool_silence = ToolSilence(host.devices);
+  if (host.tool_silence != nullptr) host.tool_usable = false;
+  expected_devices_ += ExpectedDevices(server, profile_, devices.size());
+  hosts_.push_back(host);
 }
 
 std::string WhyNoAddress(const DeviceView& device) {

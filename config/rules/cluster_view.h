@@ -20,6 +20,11 @@
 
 namespace clusterd {
 
+// Far above any product. A host that sends more is not believed further, so
+// that one broken host costs the judge no more than another.
+inline constexpr size_t kMaxDevicesOfHost = 256;
+inline constexpr size_t kMaxAddressesOfDevice = 16;
+
 // What is known about an address fact.
 enum class Known : uint8_t {
   kNo,     // Missing, not asked for, or text that is no address.
@@ -82,8 +87,8 @@ struct HostView {
   // Why no query of any device was answered although the tool is there; null:
   // one was, or none was made.
   const Missing* tool_silence = nullptr;
-  // Ascending ids, each once.
-  std::vector<DeviceView> devices;
+  // Ascending ids, each once. Lies in the view.
+  absl::Span<const DeviceView> devices;
 
   // nullptr if the host has no such device.
   const DeviceView* Find(uint32_t id) const;
@@ -99,6 +104,8 @@ class ClusterView {
   // REQUIRES: at most one entry of `hosts` per name.
   ClusterView(const ClusterSpec& spec,
               absl::Span<const HostFacts* const> hosts);
+  ClusterView(const ClusterView&) = delete;
+  ClusterView& operator=(const ClusterView&) = delete;
 
   const ClusterSpec& spec() const { return spec_; }
   // A profile that demands nothing if the spec names no known product.
@@ -113,9 +120,14 @@ class ClusterView {
   size_t expected_devices() const { return expected_devices_; }
 
  private:
+  void AddHost(const HostFacts& facts, const ServerSpec* server,
+               uint32_t order);
+
   const ClusterSpec& spec_;
   ProductProfile profile_;
   bool product_known_ = false;
+  // Of all hosts one after the other: one allocation for a whole cluster.
+  std::vector<DeviceView> devices_;
   std::vector<HostView> hosts_;
   std::vector<SilentHost> silent_;
   size_t expected_devices_ = 0;

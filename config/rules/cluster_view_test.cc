@@ -74,6 +74,21 @@ TEST_F(ClusterViewTest, FindsIdsWithGaps) {
   EXPECT_EQ(view.hosts()[0].Find(5), nullptr);
 }
 
+TEST_F(ClusterViewTest, BelievesNoHostWithAMillionDevices) {
+  DeviceIdsFact::Ids* ids = facts_[0].mutable_device_ids()->mutable_value();
+  for (int i = 0; i < 1000000; ++i) ids->add_ids(2 * i);
+  auto* settings =
+      facts_[0].mutable_devices(0)->mutable_address()->mutable_value();
+  for (int i = 0; i < 1000; ++i) {
+    *settings->add_settings() = settings->settings(0);
+  }
+  const ClusterView view = View();
+  EXPECT_EQ(view.hosts()[0].devices.size(), kMaxDevicesOfHost);
+  EXPECT_EQ(view.hosts()[0].devices[0].interfaces.size(),
+            kMaxAddressesOfDevice);
+  EXPECT_EQ(view.hosts()[1].devices.size(), 8u);
+}
+
 TEST_F(ClusterViewTest, TellsUnsetFromNotKnown) {
   DeviceFacts* device = facts_[0].mutable_devices(0);
   device->mutable_address()->mutable_value()->clear_settings();

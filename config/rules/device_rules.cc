@@ -46,6 +46,11 @@ std::vector<uint32_t> ExpectedIds(const ClusterView& view,
   return ids;
 }
 
+// Cut, since a broken host can send ids without end.
+std::string ShortIds(absl::Span<const uint32_t> ids) {
+  return Printable(FoldIds(ids));
+}
+
 void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
                 RuleReport& report) {
   const DeviceIdsFact::Ids& fact = host.facts->device_ids().value();
@@ -63,25 +68,28 @@ void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
   std::vector<uint32_t> extra;
   std::set_difference(found.begin(), found.end(), expected.begin(),
                       expected.end(), std::back_inserter(extra));
-  std::string observed = absl::StrCat("devices ", FoldIds(found), " found");
+  std::string observed = absl::StrCat("devices ", ShortIds(found), " found");
   if (!fact.source().empty()) {
     absl::StrAppend(&observed, " in ", Printable(fact.source()));
   }
   std::string fix;
   if (!lacking.empty()) {
-    absl::StrAppend(&observed, ", lacks ", FoldIds(lacking));
+    absl::StrAppend(&observed, ", lacks ", ShortIds(lacking));
     fix =
         "look for the devices that are lacking: npu-smi info && ls "
         "/dev/davinci*; in a container mount their nodes";
   }
   if (!extra.empty()) {
-    absl::StrAppend(&observed, ", more than expected: ", FoldIds(extra));
+    absl::StrAppend(&observed, ", more than expected: ", ShortIds(extra));
     absl::StrAppend(&fix, fix.empty() ? "" : "; ",
-                    "if the server is built so, list devices ", FoldIds(found),
+                    "if the server is built so, list devices ", ShortIds(found),
                     " for it in cluster.yaml");
   }
   std::vector<uint32_t> differing = lacking;
   differing.insert(differing.end(), extra.begin(), extra.end());
+  if (differing.size() > kMaxDevicesOfHost) {
+    differing.resize(kMaxDevicesOfHost);
+  }
   report.Add(host, differing,
              {FAIL, std::move(observed),
               absl::StrCat("devices ", FoldIds(expected)), std::move(fix)});

@@ -143,6 +143,16 @@ TEST(CheckDeviceCountTest, NamesDevicesThatNobodyExpects) {
                         "/dev/davinci*, more than expected: 12"));
 }
 
+TEST(CheckDeviceCountTest, CutsIdsWithoutEnd) {
+  TestCluster cluster;
+  auto* ids = cluster.facts[0].mutable_device_ids()->mutable_value();
+  for (int i = 0; i < 100000; ++i) ids->add_ids(2 * i);
+  const RuleResult result = cluster.Check("device-count");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_LT(result.findings(0).observed().size(), 500u);
+  EXPECT_LE(result.findings(0).subjects(0).devices_size(), 256);
+}
+
 TEST(CheckDeviceCountTest, TakesIdsWithGapsFromTheSpec) {
   TestCluster cluster("atlas-300t");
   EXPECT_EQ(cluster.Check("device-count").state(), PASS);

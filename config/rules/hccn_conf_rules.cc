@@ -63,73 +63,76 @@ void AddDuplicate(const HostView& host, const HccnConf& conf,
   report.Add(host, entry->device(), std::move(text));
 }
 
+// What a kind of problem means. The line is shown after `observed`, and
+// `by_hand` is what to do to it there.
+struct ProblemWords {
+  HccnConf::Problem::Kind kind;
+  State state;
+  const char* observed;
+  const char* expected;
+  const char* why;
+  const char* fix;      // A command for the whole file; null: by hand.
+  const char* by_hand;  // "correct line"
+};
+
+constexpr ProblemWords kProblemWords[] = {
+    {HccnConf::Problem::NO_FINAL_NEWLINE, FAIL,
+     "the last line has no newline at its end", "a newline after the last line",
+     "hccn_tool's next write joins its new line to the last one and ruins both "
+     "keys.",
+     "flock /etc/hccn.conf sh -c 'echo >> /etc/hccn.conf'", nullptr},
+    {HccnConf::Problem::CARRIAGE_RETURN, FAIL, "lines end in CR LF",
+     "lines end in LF",
+     "The recovery at boot takes the CR as part of the address and fails: the "
+     "devices come up without addresses.",
+     "flock /etc/hccn.conf sh -c 't=$(mktemp) && tr -d \"\\r\" "
+     "< /etc/hccn.conf > \"$t\" && cat \"$t\" > /etc/hccn.conf && "
+     "rm \"$t\"'",
+     nullptr},
+    {HccnConf::Problem::MALFORMED_ROUTE, FAIL, "malformed route",
+     "route_address_<destination>_netmask_<mask>_<N>=gateway_<address>",
+     "hccn_tool -ip -s on this host fails with status 244 as long as the line "
+     "is there.",
+     nullptr, "correct line"},
+    {HccnConf::Problem::MALFORMED_LINE, WARN, "a line that the tool ignores",
+     "key_N=value without spaces",
+     "The tool does not find the key, so what the line says is not set at "
+     "boot.",
+     nullptr, "correct or remove line"},
+    {HccnConf::Problem::LINE_TOO_LONG, FAIL, "a line over 383 bytes",
+     "lines of at most 383 bytes",
+     "hccn_tool reads the line as several, so its end counts as lines of their "
+     "own.",
+     nullptr, "shorten line"},
+    {HccnConf::Problem::FILE_TOO_LARGE, FAIL,
+     "the file is larger than 1,024,000 bytes", "at most 1,024,000 bytes",
+     "hccn_tool refuses to save: \"The hccn.conf has no enough space to save "
+     "user configurations.\"",
+     nullptr, "remove what is not needed"},
+};
+
 FindingText ProblemText(const HccnConf::Problem& problem) {
-  const std::string line =
-      absl::StrCat("line ", problem.line(), ": ", Quoted(problem.text()));
-  FindingText text;
-  switch (problem.kind()) {
-    case HccnConf::Problem::NO_FINAL_NEWLINE:
-      text.observed = "the last line has no newline at its end";
-      text.expected = "a newline after the last line";
-      text.why =
-          "hccn_tool's next write joins its new line to the last one and ruins "
-          "both keys.";
-      text.fix = "flock /etc/hccn.conf sh -c 'echo >> /etc/hccn.conf'";
-      return text;
-    case HccnConf::Problem::CARRIAGE_RETURN:
-      text.observed = "lines end in CR LF";
-      text.expected = "lines end in LF";
-      text.why =
-          "The recovery at boot takes the CR as part of the address and fails: "
-          "the devices come up without addresses.";
-      text.fix =
-          "flock /etc/hccn.conf sh -c 't=$(mktemp) && tr -d \"\\r\" "
-          "< /etc/hccn.conf > \"$t\" && cat \"$t\" > /etc/hccn.conf && "
-          "rm \"$t\"'";
-      return text;
-    case HccnConf::Problem::MALFORMED_ROUTE:
-      text.observed = absl::StrCat("malformed route, ", line);
-      text.expected =
-          "route_address_<destination>_netmask_<mask>_<N>=gateway_<address>";
-      text.why =
-          "hccn_tool -ip -s on this host fails with status 244 as long as the "
-          "line is there.";
-      text.fix =
-          absl::StrCat("correct line ", problem.line(), " ", kEditByHand);
-      return text;
-    case HccnConf::Problem::MALFORMED_LINE:
-      text.state = WARN;
-      text.observed = absl::StrCat("a line that the tool ignores, ", line);
-      text.expected = "key_N=value without spaces";
-      text.why =
-          "The tool does not find the key, so what the line says is not set at "
-          "boot.";
-      text.fix = absl::StrCat("correct or remove line ", problem.line(), " ",
-                              kEditByHand);
-      return text;
-    case HccnConf::Problem::LINE_TOO_LONG:
-      text.observed = absl::StrCat("over 383 bytes in ", line);
-      text.expected = "lines of at most 383 bytes";
-      text.why =
-          "hccn_tool reads the line as several, so its end counts as lines of "
-          "their own.";
-      text.fix =
-          absl::StrCat("shorten line ", problem.line(), " ", kEditByHand);
-      return text;
-    case HccnConf::Problem::FILE_TOO_LARGE:
-      text.observed = "the file is larger than 1,024,000 bytes";
-      text.expected = "at most 1,024,000 bytes";
-      text.why =
-          "hccn_tool refuses to save: \"The hccn.conf has no enough space to "
-          "save user configurations.\"";
-      text.fix = absl::StrCat("remove what is not needed ", kEditByHand);
-      return text;
-    default:
-      text.state = UNKNOWN;
-      text.observed = absl::StrCat("a problem not understood here, ", line);
-      text.fix = "bring the controller to clusterd's version on the host";
-      return text;
+  const std::string line = problem.line() == 0
+                               ? ""
+                               : absl::StrCat(", line ", problem.line(), ": ",
+                                              Quoted(problem.text()));
+  for (const ProblemWords& words : kProblemWords) {
+    if (words.kind != problem.kind()) continue;
+    FindingText text{
+        words.state,
+        absl::StrCat(words.observed, words.fix == nullptr ? line : ""),
+        words.expected};
+    text.why = words.why;
+    text.fix =
+        words.fix != nullptr
+            ? words.fix
+            : absl::StrCat(words.by_hand, line.empty() ? "" : " ",
+                           line.empty() ? "" : absl::StrCat(problem.line()),
+                           " ", kEditByHand);
+    return text;
   }
+  return {UNKNOWN, absl::StrCat("a problem not understood here", line), "",
+          "bring the controller to clusterd's version on the host"};
 }
 
 void AddProblems(const HostView& host, const HccnConf& conf,

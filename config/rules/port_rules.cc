@@ -13,6 +13,8 @@ namespace {
 
 // Sockets of one owner that a finding lists.
 constexpr size_t kMaxShownSockets = 8;
+// Owners of one host that get a finding of their own.
+constexpr size_t kMaxShownOwners = 16;
 
 // Who holds sockets: those of one owner make one finding.
 struct Owner {
@@ -58,7 +60,16 @@ void AddHeldPorts(const HostView& host, const PortSet& needed,
     const bool closing = socket.state() == "TIME_WAIT";
     held[{socket.pid(), closing, socket.command()}].push_back(&socket);
   }
+  size_t shown = 0;
   for (const auto& [owner, sockets] : held) {
+    if (shown++ == kMaxShownOwners) {
+      report.Add(
+          host, {FAIL,
+                 absl::StrCat(held.size() - kMaxShownOwners,
+                              " more owners of sockets in ", needed.ToString()),
+                 "", "ss -tulnap as root shows all of them"});
+      return;
+    }
     std::string list;
     for (size_t i = 0; i < std::min(sockets.size(), kMaxShownSockets); ++i) {
       absl::StrAppend(&list, i == 0 ? "" : ", ", SocketText(*sockets[i]));

@@ -143,6 +143,16 @@ TEST(CheckPortsFreeTest, CutsALongListOfSockets) {
   EXPECT_THAT(Lines(cluster.Check("ports-free")), HasSubstr("and 24 more"));
 }
 
+TEST(CheckPortsFreeTest, CutsALongListOfOwners) {
+  TestCluster cluster;
+  for (int i = 1; i <= 1000; ++i) {
+    AddSocket(60000, i, "python3", "LISTEN", &cluster.facts[0]);
+  }
+  const RuleResult result = cluster.Check("ports-free");
+  ASSERT_EQ(result.findings_size(), 17);
+  EXPECT_THAT(result.findings(16).observed(), HasSubstr("984 more owners"));
+}
+
 TEST(CheckPortsFreeTest, IsUnknownWithoutTheSockets) {
   TestCluster cluster;
   SetMissing(Missing::UNREADABLE, "/proc/net/tcp: line 3",
