@@ -1,5 +1,6 @@
 #include "daemon/agent/event_loop.h"
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -9,7 +10,17 @@
 namespace clusterd {
 namespace {
 
-using OperationEnd = std::function<void(bool)>;
+// What a tag points to. gRPC hands it from the thread that makes it to the
+// loop's; the flag says so in a way that a race detector can see without
+// looking into gRPC.
+struct OperationEnd {
+  explicit OperationEnd(std::function<void(bool)> run) : run(std::move(run)) {
+    made.store(true, std::memory_order_release);
+  }
+
+  const std::function<void(bool)> run;
+  std::atomic<bool> made{false};
+};
 
 }  // namespace
 
@@ -37,7 +48,7 @@ void EventLoop::Run() {
   bool ok = false;
   while (queue_.Next(&tag, &ok)) {
     const std::unique_ptr<OperationEnd> end(static_cast<OperationEnd*>(tag));
-    (*end)(ok);
+    if (end->made.load(std::memory_order_acquire)) end->run(ok);
   }
 }
 

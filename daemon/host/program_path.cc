@@ -121,7 +121,9 @@ class Walk {
 }  // namespace
 
 absl::Status CheckProgram(const std::string& root, absl::string_view path) {
-  return Walk(root, path).Run();
+  const absl::Status walked = Walk(root, path).Run();
+  if (!absl::IsNotFound(walked)) return walked;
+  return absl::NotFoundError(absl::StrCat(path, ": No such file or directory"));
 }
 
 absl::StatusOr<std::string> FindProgram(

@@ -72,15 +72,14 @@ TEST_F(ProgramPathTest, AcceptsAFolderWithTheStickyBit) {
 }
 
 TEST_F(ProgramPathTest, RefusesAProgramOfAnotherUser) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   const std::string full = root_.path() + kTool;
-  ASSERT_EQ(chown(full.c_str(), 1234, 0), 0);
+  if (chown(full.c_str(), 1234, 0) != 0) GTEST_SKIP() << "chown not possible";
   ExpectRefused("owner 1234");
 }
 
 TEST_F(ProgramPathTest, RefusesAFolderThatAnotherGroupCanWrite) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
-  ASSERT_EQ(chown((root_.path() + "/usr/local").c_str(), 0, 1234), 0);
+  const std::string full = root_.path() + "/usr/local";
+  if (chown(full.c_str(), 0, 1234) != 0) GTEST_SKIP() << "chown not possible";
   root_.SetMode("/usr/local", 0775);
   ExpectRefused("group 1234");
 }

@@ -25,11 +25,11 @@ namespace clusterd {
 absl::StatusOr<bool> ParseUfwActive(absl::string_view status_output);
 
 // What an active ufw lets in over IPv4, from `ufw status verbose`:
-//   ALLOW IN, any or given port, any source or address      an entry
-//   default allow (incoming)                                all ports
-//   LIMIT, DENY, REJECT           taken off what comes after
-//   IPv6, outgoing and routed rules,    no entry
-//   rules for the loopback interface, other protocols
+//   ALLOW IN, any or given port, any source or address    an entry
+//   default allow (incoming)                              all ports
+//   LIMIT, DENY, REJECT                                   off what comes after
+//   IPv6, outgoing and routed rules; rules for the        nothing
+//   loopback interface; protocols but TCP and UDP
 // InvalidArgument, quoting the row, for what an AllowedPort cannot say: a rule
 // for one interface, destination address or source port, and a LIMIT, DENY or
 // REJECT that takes some of its sources from an ALLOW after it.

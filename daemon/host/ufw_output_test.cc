@@ -70,7 +70,8 @@ TEST(ParseUfwAllowedTest, ReadsARecordedTable) {
               ElementsAre("60000-60031/tcp from ", "0-65535/ from 10.77.0.0/16",
                           "4791-4791/udp from 10.1.0.0/16", "80-80/tcp from ",
                           "443-443/tcp from ", "1000-2000/tcp from ",
-                          "0-65535/tcp from 10.9.0.0/16", "77-77/udp from "));
+                          "0-21/tcp from 10.9.0.0/16",
+                          "24-65535/tcp from 10.9.0.0/16", "77-77/udp from "));
 }
 
 TEST(ParseUfwAllowedTest, ReadsAnEmptyTable) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "config/identity/tls_credentials.h"
 #include "daemon/controller/controller_server.h"
 #include "daemon/controller/spec_holder.h"
 #include "daemon/log/recording_log.h"
@@ -32,7 +33,8 @@ class TestController {
   // Listens with the controller's certificate, or with `files`; again on the
   // same port after Stop.
   void Start();
-  void StartAs(const TlsFiles& files);
+  void StartAs(const TlsFiles& files,
+               unsigned refresh_seconds = kTlsRefreshSeconds);
   void Stop();
 
   // HOST:PORT.

@@ -293,8 +293,8 @@ absl::Status Applier::FinishApplied(Run* run) {
   return run->journal->Append(EndEntry(run->result));
 }
 
-ApplyResult Applier::UndoFailed(const ApplyRequest& request, absl::Status why,
-                                Run* run) {
+ApplyResult Applier::UndoFailed(const ApplyRequest& request,
+                                const absl::Status& why, Run* run) {
   JournalEntry entry;
   entry.mutable_undo()->set_reason(std::string(why.message()));
   entry.mutable_undo()->set_actor("clusterd");
@@ -425,6 +425,22 @@ absl::StatusOr<ApplyResult> Applier::UndoJournal(Journal* journal,
   return result;
 }
 
+std::vector<MovedFact> Applier::MovedSince(const JournalState& state) {
+  std::vector<MovedFact> moved;
+  const auto now =
+      FactsNow(state.begin.plan(), state.saved, doors_.reader->ReadHost());
+  for (size_t i = 0; i < now.size(); ++i) {
+    const int index = static_cast<int>(i);
+    const std::string left = index < state.end.facts_after_size()
+                                 ? state.end.facts_after(index).value()
+                                 : kUnknownFact;
+    if (now[i].value() != left) {
+      moved.push_back({now[i].name(), left, now[i].value()});
+    }
+  }
+  return moved;
+}
+
 absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   const absl::Status id = CheckId(request.apply_id);
   if (!id.ok()) return id;
@@ -456,18 +472,7 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   undo.set_started_at_ms(absl::ToUnixMillis(doors_.clock->Now()));
   if (!in_use->empty()) undo.add_forced(*in_use);
 
-  std::vector<MovedFact> moved;
-  const auto now =
-      FactsNow(state.begin.plan(), state.saved, doors_.reader->ReadHost());
-  for (size_t i = 0; i < now.size(); ++i) {
-    const int index = static_cast<int>(i);
-    const std::string left = index < state.end.facts_after_size()
-                                 ? state.end.facts_after(index).value()
-                                 : kUnknownFact;
-    if (now[i].value() != left) {
-      moved.push_back({now[i].name(), left, now[i].value()});
-    }
-  }
+  const std::vector<MovedFact> moved = MovedSince(state);
   if (!moved.empty()) {
     const std::string text = absl::StrCat(
         "changed since apply ", request.apply_id, ": ", MovedFactsText(moved));

@@ -28,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "config/plan/named_facts.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply/veto.h"
@@ -118,7 +119,7 @@ class Applier {
   absl::Status RunSteps(const ApplyRequest& request, Run* run);
   absl::Status RunStep(const PlanStep& step, Run* run, StepOutcome* outcome);
   absl::Status FinishApplied(Run* run);
-  ApplyResult UndoFailed(const ApplyRequest& request, absl::Status why,
+  ApplyResult UndoFailed(const ApplyRequest& request, const absl::Status& why,
                          Run* run);
   absl::StatusOr<ApplyResult> UndoJournal(Journal* journal,
                                           const JournalUndo& undo);
@@ -126,6 +127,8 @@ class Applier {
   std::vector<PlanFact> FactsNow(const HostPlan& plan,
                                  const std::vector<SavedResource>& saved,
                                  const HostFacts& facts);
+  // Facts that are not as `state` says that they were left.
+  std::vector<MovedFact> MovedSince(const JournalState& state);
   void PruneJournals();
 
   std::string JournalPath(const std::string& apply_id) const;

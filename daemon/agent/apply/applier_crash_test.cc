@@ -123,42 +123,73 @@ TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverThePowerFails) {
   }
 }
 
-TEST(ApplierCrashTest, RecoveryMayBeKilledAnywhereAndIsFinishedByTheNext) {
-  for (const NamedScenario& named : AllScenarios()) {
-    const Expected expected = RunToTheEnd(named);
-    // The last record of the journal says that it is over: dying before that
-    // leaves everything to undo.
-    size_t last = expected.effects.size() - 1;
-    const std::string record =
-        absl::StrCat("write ", kScenarioStateFolder, "/a1.journal");
-    while (expected.effects[last] != record) --last;
-    const auto crash_apply = [&](Scenario* scenario) {
+enum class PowerFails { kNever, kWithTheSecondCrash, kAfterwards };
+
+// Kills the recovery of an apply that was killed at its very end, and starts
+// once more.
+void CrashRecoveryAndRecover(const NamedScenario& named,
+                             PowerFails power_fails) {
+  const Expected expected = RunToTheEnd(named);
+  // The last record of the journal says that it is over: dying before that
+  // leaves everything to undo.
+  size_t last = expected.effects.size() - 1;
+  const std::string record =
+      absl::StrCat("write ", kScenarioStateFolder, "/a1.journal");
+  while (expected.effects[last] != record) --last;
+  const auto crash_apply = [&](Scenario* scenario) {
+    EffectLog log;
+    log.CrashAt(last, CrashPoint::kBefore);
+    (void)scenario->MakeApplier(&log)->Apply(
+        RequestFor(scenario->Plan(), "a1"));
+  };
+  EffectLog whole;
+  auto first = named.make();
+  crash_apply(first.get());
+  ASSERT_TRUE(first->MakeApplier(&whole)->Recover().ok());
+  ASSERT_GT(whole.effects().size(), 10u);
+  for (size_t i = 0; i < whole.effects().size(); ++i) {
+    for (const CrashPoint point : kPoints) {
+      SCOPED_TRACE(absl::StrCat(named.name, ", recovery effect ", i, " (",
+                                whole.effects()[i], "), point ",
+                                static_cast<int>(point)));
+      auto scenario = named.make();
+      crash_apply(scenario.get());
       EffectLog log;
-      log.CrashAt(last, CrashPoint::kBefore);
-      (void)scenario->MakeApplier(&log)->Apply(
-          RequestFor(scenario->Plan(), "a1"));
-    };
-    EffectLog whole;
-    auto first = named.make();
-    crash_apply(first.get());
-    ASSERT_TRUE(first->MakeApplier(&whole)->Recover().ok());
-    ASSERT_GT(whole.effects().size(), 10u);
-    for (size_t i = 0; i < whole.effects().size(); ++i) {
-      for (const CrashPoint point : kPoints) {
-        SCOPED_TRACE(absl::StrCat(named.name, ", recovery effect ", i, " (",
-                                  whole.effects()[i], "), point ",
-                                  static_cast<int>(point)));
-        auto scenario = named.make();
-        crash_apply(scenario.get());
-        EffectLog log;
-        log.CrashAt(i, point);
-        (void)scenario->MakeApplier(&log)->Recover();
-        const auto recovered = scenario->MakeApplier()->Recover();
-        ASSERT_TRUE(recovered.ok()) << recovered.status();
-        ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+      log.CrashAt(i, point);
+      (void)scenario->MakeApplier(&log)->Recover();
+      if (power_fails == PowerFails::kWithTheSecondCrash) {
+        scenario->machine.PowerCycle();
       }
+      const auto recovered = scenario->MakeApplier()->Recover();
+      ASSERT_TRUE(recovered.ok()) << recovered.status();
+      if (power_fails == PowerFails::kAfterwards) {
+        scenario->machine.PowerCycle();
+      }
+      ASSERT_EQ(Difference(scenario->State(), expected.before), "");
     }
   }
+}
+
+TEST(ApplierCrashTest, RecoveryMayBeKilledAnywhereAndIsFinishedByTheNext) {
+  for (const NamedScenario& named : AllScenarios()) {
+    CrashRecoveryAndRecover(named, PowerFails::kNever);
+  }
+}
+
+TEST(ApplierCrashTest, ThePowerMayFailAnywhereInARecovery) {
+  const NamedScenario named = {"open ufw", &OpenUfwScenario};
+  CrashRecoveryAndRecover(named, PowerFails::kWithTheSecondCrash);
+  CrashRecoveryAndRecover(named, PowerFails::kAfterwards);
+}
+
+TEST(ApplierCrashTest, WhatWasAppliedSurvivesAPowerCut) {
+  auto scenario = OpenUfwScenario();
+  const HostPlan plan = scenario->Plan();
+  ASSERT_TRUE(scenario->MakeApplier()->Apply(RequestFor(plan, "a1")).ok());
+  const State planned = scenario->State();
+  scenario->machine.PowerCycle();
+  EXPECT_EQ(Difference(scenario->State(), planned), "");
+  EXPECT_TRUE(scenario->MakeApplier()->Recover()->empty());
 }
 
 TEST(ApplierCrashTest, RollbackMayBeKilledAnywhereAndIsFinishedByTheNext) {

@@ -69,6 +69,7 @@ std::unique_ptr<Applier> Scenario::MakeApplier() {
   doors.runner = &machine;
   doors.reader = &machine;
   doors.clock = &clock;
+  doors.turns = &turns;
   const std::vector<ChangeKind>& kinds = AllChangeKinds();
   return std::make_unique<Applier>(
       options, doors,
@@ -90,6 +91,7 @@ std::unique_ptr<Applier> Scenario::MakeApplier(EffectLog* log) {
   doors.runner = logged_runner.get();
   doors.reader = &machine;
   doors.clock = &clock;
+  doors.turns = &turns;
   const std::vector<ChangeKind>& kinds = AllChangeKinds();
   return std::make_unique<Applier>(
       options, doors,

@@ -12,6 +12,7 @@
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/fake_machine.h"
 #include "daemon/host/change/effect_log.h"
+#include "daemon/host/device_turns.h"
 #include "daemon/host/fake_clock.h"
 #include "proto/plan.pb.h"
 #include "proto/spec.pb.h"
@@ -25,6 +26,7 @@ inline constexpr char kScenarioStateFolder[] = "/var/lib/clusterd/apply";
 struct Scenario {
   FakeMachine machine{kScenarioHost};
   FakeClock clock;
+  DeviceTurns turns;
   ClusterSpec spec;
 
   // The plan for the machine as it is now. REQUIRES: nothing is blocked.

@@ -13,6 +13,7 @@
 #include "daemon/host/change/sysctl_writer.h"
 #include "daemon/host/clock.h"
 #include "daemon/host/command_runner.h"
+#include "daemon/host/device_turns.h"
 
 namespace clusterd {
 
@@ -22,6 +23,8 @@ struct MachineDoors {
   CommandRunner* runner = nullptr;
   HostReader* reader = nullptr;
   Clock* clock = nullptr;
+  // Shared with the observer, which asks the same devices.
+  DeviceTurns* turns = nullptr;
 };
 
 struct MachinePaths {
@@ -39,7 +42,7 @@ struct Machine {
       : files(doors.files),
         reader(doors.reader),
         conf(doors.files, doors.clock, paths.hccn_conf, paths.lock_wait),
-        tool(doors.runner, doors.clock, paths.hccn_tool,
+        tool(doors.runner, doors.clock, doors.turns, paths.hccn_tool,
              paths.command_deadline),
         sysctl(doors.files, paths.proc_sys),
         firewall(doors.runner, doors.files, doors.reader, paths.firewalls) {}

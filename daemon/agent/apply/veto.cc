@@ -7,49 +7,28 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/plan/change_kind.h"
-#include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
-#include "config/spec/yaml_values.h"
 
 namespace clusterd {
-namespace {
-
-constexpr size_t kMaxBytes = 64 << 10;
-constexpr size_t kMaxNodes = 1024;
-
-}  // namespace
-
-absl::StatusOr<Veto> Veto::Parse(absl::string_view file_name,
-                                 absl::string_view yaml) {
-  Mistakes mistakes(file_name);
-  YamlLimits limits;
-  limits.max_bytes = kMaxBytes;
-  limits.max_nodes = kMaxNodes;
-  const std::optional<YamlNode> root = ParseYaml(yaml, limits, &mistakes);
-  if (!root) return mistakes.ToStatus();
-  const YamlMap map(&*root, "", {"allow"}, &mistakes);
+Veto Veto::Read(const YamlMap& agent, Mistakes* mistakes) {
+  const YamlNode* const list = agent.Find("allow");
+  if (list == nullptr) return Veto();
   std::vector<std::string> names;
   for (const ChangeKind kind : AllChangeKinds()) {
     names.push_back(ChangeKindName(kind));
   }
   const std::vector<absl::string_view> words(names.begin(), names.end());
-
-  std::set<ChangeKind> allowed = {CHANGE_OBSERVE};
-  if (const YamlNode* const list = map.Find("allow")) {
-    if (list->kind != YamlNode::Kind::kList) {
-      mistakes.Add(list->position, absl::StrCat("allow: ", KindName(list->kind),
-                                                ", expected a list of ",
-                                                absl::StrJoin(names, ", ")));
-    }
-    // Naming what is allowed leaves nothing out but what is not named.
-    allowed.clear();
-    for (const YamlNode& item : list->items) {
-      const auto word = ReadWord(item, "allow", words, &mistakes);
-      if (word) allowed.insert(*ParseChangeKind(*word));
-    }
+  if (list->kind != YamlNode::Kind::kList) {
+    mistakes->Add(list->position, absl::StrCat("allow: ", KindName(list->kind),
+                                               ", expected a list of ",
+                                               absl::StrJoin(names, ", ")));
   }
-  const absl::Status status = mistakes.ToStatus();
-  if (!status.ok()) return status;
+  // Naming what is allowed leaves out all that is not named.
+  std::set<ChangeKind> allowed;
+  for (const YamlNode& item : list->items) {
+    const auto word = ReadWord(item, "allow", words, mistakes);
+    if (word) allowed.insert(*ParseChangeKind(*word));
+  }
   return Veto(std::move(allowed));
 }
 

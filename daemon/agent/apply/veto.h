@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "config/spec/mistakes.h"
+#include "config/spec/yaml_values.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -21,11 +21,11 @@ class Veto {
   Veto() : allowed_({CHANGE_OBSERVE}) {}
   explicit Veto(std::set<ChangeKind> allowed) : allowed_(std::move(allowed)) {}
 
-  // InvalidArgument with every mistake of the file, one a line, each with
-  // file, line, column and the nearest known word. Only then use Veto(): a file
-  // that cannot be understood allows nothing.
-  static absl::StatusOr<Veto> Parse(absl::string_view file_name,
-                                    absl::string_view yaml);
+  // The key `allow` of agent.yaml's top mapping, which must be among its known
+  // keys. Records what is wrong, with its place and the nearest known word. A
+  // file with mistakes must not be used: then take Veto(), which allows
+  // nothing.
+  static Veto Read(const YamlMap& agent, Mistakes* mistakes);
 
   bool Allows(ChangeKind kind) const { return allowed_.count(kind) > 0; }
 

@@ -196,6 +196,14 @@ void FakeFileSystem::ReplaceInode(const std::string& path) {
 }
 
 void FakeFileSystem::LosePower() {
+  // A file is gone with its folder. Folders come before what is in them.
+  for (auto entry = durable_entries_.begin();
+       entry != durable_entries_.end();) {
+    const std::string folder = FolderOf(entry->first);
+    entry = folder == "/" || durable_entries_.count(folder) > 0
+                ? std::next(entry)
+                : durable_entries_.erase(entry);
+  }
   entries_ = durable_entries_;
   for (const auto& [path, inode] : entries_) {
     inode->content = inode->synced;

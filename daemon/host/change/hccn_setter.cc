@@ -67,10 +67,11 @@ bool IsBusy(const CommandResult& result) {
 
 }  // namespace
 
-HccnSetter::HccnSetter(CommandRunner* runner, Clock* clock, std::string tool,
-                       absl::Duration deadline)
+HccnSetter::HccnSetter(CommandRunner* runner, Clock* clock, DeviceTurns* turns,
+                       std::string tool, absl::Duration deadline)
     : runner_(runner),
       clock_(clock),
+      turns_(turns),
       tool_(std::move(tool)),
       deadline_(deadline) {}
 
@@ -82,12 +83,19 @@ ToolAnswer HccnSetter::Run(uint32_t device,
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.deadline = deadline_;
   ToolAnswer answer;
+  const absl::StatusOr<DeviceTurns::Turn> turn =
+      turns_->Take(device, deadline_);
+  if (!turn.ok()) {
+    answer.text = absl::StrCat("nothing was run: ", turn.status().message());
+    return answer;
+  }
   for (int attempt = 0; attempt <= kBusyRetries; ++attempt) {
     if (attempt > 0) clock_->SleepFor(kBusyPause);
     const absl::StatusOr<CommandResult> result = runner_->Run(command);
     answer.text = CommandText(command, result);
     if (!result.ok()) return answer;
     answer.left_running = result->left_running;
+    if (result->left_running) turns_->LeaveBehind(device, result->pid);
     if (standard_output != nullptr) *standard_output = result->standard_output;
     if (!IsBusy(*result)) return answer;
   }

@@ -20,6 +20,7 @@
 #include "daemon/host/change/mutation_token.h"
 #include "daemon/host/clock.h"
 #include "daemon/host/command_runner.h"
+#include "daemon/host/device_turns.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
@@ -35,10 +36,11 @@ struct ToolAnswer {
 class HccnSetter {
  public:
   // `tool` is the absolute path of the tool on this host, never one from a
-  // plan. `deadline` is for one command. A "busy" answer is retried 5 times,
-  // 0.5 s apart. `runner` and `clock` must outlive it.
-  HccnSetter(CommandRunner* runner, Clock* clock, std::string tool,
-             absl::Duration deadline);
+  // plan. `deadline` is for one command, and for the wait until observation is
+  // done with the device. A "busy" answer is retried 5 times, 0.5 s apart.
+  // `turns` are those of the host's observer. All must outlive it.
+  HccnSetter(CommandRunner* runner, Clock* clock, DeviceTurns* turns,
+             std::string tool, absl::Duration deadline);
 
   ToolAnswer SetAddress(const MutationToken& token, uint32_t device,
                         const Ipv4Setting& setting);
@@ -65,6 +67,7 @@ class HccnSetter {
 
   CommandRunner* const runner_;
   Clock* const clock_;
+  DeviceTurns* const turns_;
   const std::string tool_;
   const absl::Duration deadline_;
 };

@@ -101,7 +101,7 @@ class PosixFile final : public OpenFile {
 
 }  // namespace
 
-PosixFileSystem::PosixFileSystem(std::string root)
+PosixFileSystem::PosixFileSystem(const std::string& root)
     : root_(absl::StripSuffix(root, "/")) {}
 
 absl::StatusOr<std::unique_ptr<OpenFile>> PosixFileSystem::Open(

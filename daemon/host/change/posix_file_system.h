@@ -15,7 +15,7 @@ class PosixFileSystem final : public FileSystem {
  public:
   // "/" in production, a scratch folder in tests. Links inside are followed as
   // the kernel does, so they can lead out of `root`.
-  explicit PosixFileSystem(std::string root);
+  explicit PosixFileSystem(const std::string& root);
 
   absl::StatusOr<std::unique_ptr<OpenFile>> Open(const std::string& path,
                                                  OpenMode mode) override;

@@ -1,0 +1,369 @@
+#include "daemon/agent/apply/applier.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "config/plan/make_plan.h"
+#include "config/plan/sysctl_file.h"
+#include "daemon/agent/apply/apply_scenarios.h"
+
+namespace clusterd {
+namespace {
+
+using Fault = FakeMachine::Fault;
+
+// An applier of which a test says what the host allows and who is using it.
+struct Host {
+  std::unique_ptr<Scenario> scenario = OpenUfwScenario();
+  Veto veto{{CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
+             CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF}};
+  absl::StatusOr<std::vector<DeviceUser>> users = std::vector<DeviceUser>();
+  size_t kept_journals = 64;
+
+  std::unique_ptr<Applier> MakeApplier() {
+    ApplierOptions options;
+    options.host = kScenarioHost;
+    options.state_folder = kScenarioStateFolder;
+    options.kept_journals = kept_journals;
+    MachineDoors doors;
+    doors.files = &scenario->machine.files();
+    doors.runner = &scenario->machine;
+    doors.reader = &scenario->machine;
+    doors.clock = &scenario->clock;
+    doors.turns = &scenario->turns;
+    return std::make_unique<Applier>(
+        options, doors, [this] { return veto; }, [this] { return users; });
+  }
+  absl::StatusOr<ApplyResult> Apply(const std::string& id = "a1") {
+    return MakeApplier()->Apply(RequestFor(scenario->Plan(), id));
+  }
+  absl::StatusOr<ApplyResult> Rollback(bool force = false) {
+    RollbackRequest request;
+    request.apply_id = "a1";
+    request.actor = "ada";
+    request.force = force;
+    return MakeApplier()->Rollback(request);
+  }
+  FakeMachine& machine() { return scenario->machine; }
+};
+
+bool Says(const absl::Status& status, absl::string_view text) {
+  return absl::StrContains(status.message(), text);
+}
+
+TEST(ApplierTest, BringsEveryScenarioToItsSpecAndASecondPlanIsEmpty) {
+  for (const NamedScenario& named : AllScenarios()) {
+    auto scenario = named.make();
+    std::vector<StepOutcome> progress;
+    ApplyRequest request = RequestFor(scenario->Plan(), "a1");
+    request.progress = [&](const StepOutcome& outcome) {
+      progress.push_back(outcome);
+    };
+    const auto result = scenario->MakeApplier()->Apply(request);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->outcome(), ApplyResult::APPLIED) << result->error();
+    EXPECT_EQ(progress.size(), static_cast<size_t>(request.plan.steps_size()));
+    EXPECT_FALSE(result->facts_after().empty());
+    const HostPlan second = scenario->Plan();
+    EXPECT_TRUE(second.steps().empty()) << second.ShortDebugString();
+    const auto nothing =
+        scenario->MakeApplier()->Apply(RequestFor(second, "a2"));
+    EXPECT_EQ(nothing->outcome(), ApplyResult::NOTHING_TO_DO);
+  }
+}
+
+TEST(ApplierTest, RollsEveryScenarioBackByteForByte) {
+  for (const NamedScenario& named : AllScenarios()) {
+    auto scenario = named.make();
+    const auto before = scenario->State();
+    ASSERT_TRUE(scenario->MakeApplier()
+                    ->Apply(RequestFor(scenario->Plan(), "a1"))
+                    .ok());
+    EXPECT_NE(scenario->State(), before);
+    RollbackRequest request;
+    request.apply_id = "a1";
+    const auto result = scenario->MakeApplier()->Rollback(request);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_EQ(scenario->State(), before) << named.name;
+  }
+}
+
+TEST(ApplierTest, UndoesAllWheneverADeviceMisbehavesAtAnyStep) {
+  for (const Fault fault :
+       {Fault::kDeviceRefuses, Fault::kActsAndFails,
+        Fault::kSuccessChangesNothing, Fault::kSuccessLosesKey, Fault::kHangs,
+        Fault::kHangsHalfWay}) {
+    for (const uint32_t device : {0u, 1u, 2u}) {
+      Host host;
+      const auto before = host.scenario->State();
+      host.machine().device(device).fault = fault;
+      host.machine().device(device).faults_left = 1;
+      const auto result = host.Apply();
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_EQ(result->outcome(), ApplyResult::UNDONE)
+          << static_cast<int>(fault) << " on " << device << ": "
+          << result->ShortDebugString();
+      EXPECT_TRUE(absl::StartsWith(result->error(), "step "));
+      EXPECT_EQ(host.scenario->State(), before)
+          << static_cast<int>(fault) << " on " << device;
+    }
+  }
+}
+
+TEST(ApplierTest, SaysOfEachStepWhatBecameOfIt) {
+  Host host;
+  host.machine().firewall(UFW).ignores_commands = true;
+  const auto result = host.Apply();
+  ASSERT_TRUE(result.ok());
+  const int steps = result->steps_size();
+  EXPECT_EQ(steps, host.scenario->Plan().steps_size());
+  EXPECT_EQ(result->steps(0).state(), StepOutcome::UNDONE);
+  EXPECT_EQ(result->steps(steps - 1).state(), StepOutcome::FAILED);
+  EXPECT_NE(result->steps(steps - 1).detail().find("does not let in"),
+            std::string::npos);
+}
+
+TEST(ApplierTest, ReportsWhatHasNoWayBackAndRestoresTheRest) {
+  Host host;
+  host.machine().device(1).address.clear();
+  host.machine().device(1).netmask.clear();
+  host.machine().device(1).gateway.clear();
+  const auto before = host.scenario->State();
+  ASSERT_EQ(host.Apply()->outcome(), ApplyResult::APPLIED);
+  const auto result = host.Rollback();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outcome(), ApplyResult::ROLLED_BACK_WITH_RESIDUES);
+  ASSERT_EQ(result->residues_size(), 2);
+  EXPECT_NE(result->residues(0).find(
+                "device 1: address is 10.20.0.2/255.255.255.0, was none: "
+                "hccn_tool has no command that clears it"),
+            std::string::npos)
+      << result->residues(0);
+  auto expected = before;
+  auto now = host.scenario->State();
+  expected.erase("device 1");
+  now.erase("device 1");
+  EXPECT_EQ(now, expected);
+}
+
+TEST(ApplierTest, RefusesWhatTheHostDoesNotAllowBeforeAnything) {
+  Host host;
+  host.veto = Veto({CHANGE_OBSERVE, CHANGE_SYSCTL});
+  const auto before = host.machine().State("");
+  const auto result = host.Apply();
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(Says(result.status(), "device-address"));
+  EXPECT_EQ(host.machine().State(""), before);
+}
+
+TEST(ApplierTest, RefusesWhenFactsMovedAndSaysWhich) {
+  Host host;
+  const HostPlan plan = host.scenario->Plan();
+  host.machine().sysctl()[kSomaxconnKey] = "1024";
+  const auto before = host.scenario->State();
+  const auto result = host.MakeApplier()->Apply(RequestFor(plan, "a1"));
+  EXPECT_TRUE(absl::IsAborted(result.status()));
+  EXPECT_TRUE(Says(result.status(),
+                   "net.core.somaxconn was 4096, now 1024; plan again"))
+      << result.status();
+  EXPECT_EQ(host.scenario->State(), before);
+}
+
+TEST(ApplierTest, RefusesADeviceInUseUnlessForcedAndKeepsThatOnRecord) {
+  Host host;
+  host.users = std::vector<DeviceUser>{{1, 4711, "python3"}};
+  const auto refused = host.Apply();
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(
+      Says(refused.status(), "device 1 is in use by process 4711 (python3)"));
+  ApplyRequest request = RequestFor(host.scenario->Plan(), "a2");
+  request.force = true;
+  const auto forced = host.MakeApplier()->Apply(request);
+  ASSERT_TRUE(forced.ok()) << forced.status();
+  EXPECT_EQ(forced->forced_size(), 1);
+  const auto states = host.MakeApplier()->ListApplies();
+  ASSERT_EQ(states->size(), 1u);
+  EXPECT_EQ((*states)[0].begin.forced_size(), 1);
+  EXPECT_EQ((*states)[0].begin.actor(), "spiffe://demo/user/ada");
+}
+
+TEST(ApplierTest, RefusesWhenItCannotBeToldWhoUsesADevice) {
+  Host host;
+  host.users = absl::UnavailableError("no /dev");
+  EXPECT_TRUE(Says(host.Apply().status(), "cannot be told: no /dev"));
+}
+
+TEST(ApplierTest, DoesNotAskAboutDevicesThatThePlanLeavesAlone) {
+  Host host;
+  host.users = std::vector<DeviceUser>{{1, 4711, "python3"}};
+  host.scenario->spec.mutable_servers(0)->clear_devices();
+  host.scenario->spec.clear_tls();
+  host.machine().files().Put("/etc/hccn.conf", "");
+  EXPECT_EQ(host.Apply()->outcome(), ApplyResult::APPLIED);
+}
+
+TEST(ApplierTest, LetsOneApplyRunAtATime) {
+  Host host;
+  std::unique_ptr<Applier> other = host.MakeApplier();
+  ApplyRequest request = RequestFor(host.scenario->Plan(), "a1");
+  absl::Status second;
+  absl::Status rollback;
+  request.progress = [&](const StepOutcome&) {
+    second = other->Apply(RequestFor(request.plan, "a2")).status();
+    rollback = other->Rollback(RollbackRequest{"a1", "", true}).status();
+  };
+  EXPECT_EQ(host.MakeApplier()->Apply(request)->outcome(),
+            ApplyResult::APPLIED);
+  EXPECT_TRUE(absl::IsUnavailable(second)) << second;
+  EXPECT_TRUE(absl::IsUnavailable(rollback)) << rollback;
+}
+
+TEST(ApplierTest, RefusesPlansAndIdsThatAreNotOnes) {
+  Host host;
+  ApplyRequest bad_id = RequestFor(host.scenario->Plan(), "../../etc/x");
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(host.MakeApplier()->Apply(bad_id).status()));
+  ApplyRequest other_host = RequestFor(host.scenario->Plan(), "a1");
+  other_host.plan.set_host("node-99");
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(host.MakeApplier()->Apply(other_host).status()));
+  ApplyRequest bad_step = RequestFor(host.scenario->Plan(), "a1");
+  bad_step.plan.mutable_steps(0)->set_kind(CHANGE_OBSERVE);
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(host.MakeApplier()->Apply(bad_step).status()));
+  ASSERT_TRUE(host.Apply("a1").ok());
+  ASSERT_TRUE(host.Rollback().ok());
+  EXPECT_TRUE(Says(host.Apply("a1").status(), "was used before"));
+}
+
+TEST(ApplierTest, ChangesNothingWhenTheJournalCannotBeWritten) {
+  for (const absl::Status& fault :
+       {absl::ResourceExhaustedError("No space left on device"),
+        absl::FailedPreconditionError("Read-only file system")}) {
+    Host host;
+    (void)host.MakeApplier()->Recover();
+    const auto before = host.scenario->State();
+    host.machine().files().FailChanges(kScenarioStateFolder, fault);
+    const auto result = host.Apply();
+    EXPECT_FALSE(result.ok());
+    EXPECT_EQ(host.scenario->State(), before);
+  }
+}
+
+TEST(ApplierTest, UndoesWhenTheDiskFillsUpOnTheWay) {
+  for (uint64_t bytes = 200; bytes < 40000; bytes += 700) {
+    Host host;
+    (void)host.MakeApplier()->Recover();
+    const auto before = host.scenario->State();
+    host.machine().files().SetFreeBytes(bytes);
+    const auto result = host.Apply();
+    host.machine().files().SetFreeBytes(std::nullopt);
+    const auto recovered = host.MakeApplier()->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    if (result.ok() && result->outcome() == ApplyResult::APPLIED) return;
+    EXPECT_EQ(host.scenario->State(), before) << bytes << " bytes";
+  }
+  FAIL() << "it never had enough room";
+}
+
+TEST(ApplierTest, UndoesWhenSysctlDIsReadOnly) {
+  Host host;
+  const auto before = host.scenario->State();
+  host.machine().files().FailChanges(
+      "/etc/sysctl.d", absl::FailedPreconditionError("Read-only file system"));
+  const auto result = host.Apply();
+  EXPECT_EQ(result->outcome(), ApplyResult::UNDONE)
+      << result->ShortDebugString();
+  EXPECT_NE(result->error().find("Read-only file system"), std::string::npos);
+  EXPECT_EQ(host.scenario->State(), before);
+}
+
+TEST(ApplierTest, RefusesToRollBackWhatSomebodyChangedSince) {
+  Host host;
+  ASSERT_TRUE(host.Apply().ok());
+  FakeFileSystem& files = host.machine().files();
+  files.Put("/etc/hccn.conf", *files.Content("/etc/hccn.conf") + "mtu_1=9000\n",
+            0640, 0, 12);
+  const auto refused = host.Rollback();
+  EXPECT_TRUE(absl::IsAborted(refused.status()));
+  EXPECT_TRUE(Says(refused.status(), "/etc/hccn.conf: SHA-256"))
+      << refused.status();
+  const auto forced = host.Rollback(true);
+  ASSERT_TRUE(forced.ok()) << forced.status();
+  EXPECT_EQ(forced->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(forced->forced_size(), 1);
+}
+
+TEST(ApplierTest, RollsBackOnceAndOnlyWhatItKnows) {
+  Host host;
+  EXPECT_TRUE(absl::IsNotFound(host.Rollback().status()));
+  ASSERT_TRUE(host.Apply().ok());
+  ASSERT_TRUE(host.Rollback().ok());
+  EXPECT_TRUE(Says(host.Rollback().status(), "rolled back before"));
+}
+
+TEST(ApplierTest, RollbackNeedsThePermissionThatTheApplyNeeded) {
+  Host host;
+  ASSERT_TRUE(host.Apply().ok());
+  host.veto = Veto();
+  EXPECT_EQ(host.Rollback().status().code(),
+            absl::StatusCode::kPermissionDenied);
+}
+
+TEST(ApplierTest, RollbackWithAResidueMayBeTriedAgain) {
+  Host host;
+  const auto before = host.scenario->State();
+  ASSERT_TRUE(host.Apply().ok());
+  host.machine().device(1).fault = Fault::kHangs;
+  const auto first = host.Rollback();
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->outcome(), ApplyResult::ROLLED_BACK_WITH_RESIDUES);
+  host.machine().device(1).fault = Fault::kNone;
+  const auto second = host.Rollback();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(host.scenario->State(), before);
+}
+
+TEST(ApplierTest, RefusesToApplyUntilACrashIsUndone) {
+  Host host;
+  EffectLog log;
+  log.CrashAt(20, CrashPoint::kAfter);
+  (void)host.scenario->MakeApplier(&log)->Apply(
+      RequestFor(host.scenario->Plan(), "a1"));
+  ASSERT_TRUE(log.dead());
+  EXPECT_TRUE(Says(host.Apply("a2").status(), "apply a1 was cut off"));
+  const auto recovered = host.MakeApplier()->Recover();
+  ASSERT_EQ(recovered->size(), 1u);
+  EXPECT_EQ((*recovered)[0].apply_id(), "a1");
+  EXPECT_EQ((*recovered)[0].error(), "clusterd ended in the middle");
+  EXPECT_EQ(host.Apply("a2")->outcome(), ApplyResult::APPLIED);
+  EXPECT_TRUE(host.MakeApplier()->Recover()->empty());
+}
+
+TEST(ApplierTest, RefusesToApplyBesideADamagedJournal) {
+  Host host;
+  host.machine().files().Put("/var/lib/clusterd/apply/a0.journal", "rubbish");
+  EXPECT_TRUE(absl::IsDataLoss(host.MakeApplier()->Recover().status()));
+  EXPECT_TRUE(absl::IsDataLoss(host.Apply().status()));
+  EXPECT_TRUE(host.MakeApplier()->ListApplies()->empty());
+}
+
+TEST(ApplierTest, KeepsTheNewestJournals) {
+  Host host;
+  host.kept_journals = 2;
+  for (int i = 1; i <= 4; ++i) {
+    host.machine().sysctl()[kSomaxconnKey] = "128";
+    const auto result = host.Apply(absl::StrCat("a", i));
+    ASSERT_EQ(result->outcome(), ApplyResult::APPLIED) << result->error();
+    host.scenario->clock.Advance(absl::Seconds(1));
+  }
+  const auto states = host.MakeApplier()->ListApplies();
+  ASSERT_EQ(states->size(), 2u);
+  EXPECT_EQ((*states)[0].begin.apply_id(), "a3");
+  EXPECT_EQ((*states)[1].begin.apply_id(), "a4");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,171 @@
+#include "daemon/agent/apply/journal.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/host/change/effect_log.h"
+#include "daemon/host/change/fake_file_system.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kPath[] = "/var/lib/clusterd/apply/a1.journal";
+
+JournalEntry BeginEntry(const std::string& id) {
+  JournalEntry entry;
+  entry.mutable_begin()->set_apply_id(id);
+  return entry;
+}
+
+JournalEntry IntentEntry(uint32_t step, const std::string& key) {
+  JournalEntry entry;
+  entry.mutable_intent()->set_step(step);
+  SavedSysctl* saved = entry.mutable_intent()->add_saved()->mutable_sysctl();
+  saved->set_key(key);
+  saved->set_value("4096");
+  return entry;
+}
+
+JournalEntry EndEntry(ApplyResult::Outcome outcome) {
+  JournalEntry entry;
+  entry.mutable_end()->set_outcome(outcome);
+  return entry;
+}
+
+// A journal with two records, and where the first ends.
+struct Written {
+  FakeFileSystem files;
+  size_t first_end = 0;
+
+  Written() {
+    files.PutFolder("/var/lib/clusterd/apply");
+    auto journal = Journal::Create(&files, kPath);
+    EXPECT_TRUE(journal.ok()) << journal.status();
+    EXPECT_TRUE((*journal)->Append(BeginEntry("a1")).ok());
+    first_end = files.Content(kPath)->size();
+    EXPECT_TRUE((*journal)->Append(IntentEntry(1, "net.core.somaxconn")).ok());
+  }
+  std::string Bytes() { return *files.Content(kPath); }
+};
+
+TEST(JournalTest, ReadsBackWhatWasAppended) {
+  Written written;
+  const auto journal = Journal::Open(&written.files, kPath);
+  ASSERT_TRUE(journal.ok());
+  ASSERT_EQ((*journal)->entries().size(), 2u);
+  EXPECT_EQ((*journal)->entries()[0].begin().apply_id(), "a1");
+  EXPECT_EQ((*journal)->entries()[1].intent().saved(0).sysctl().value(),
+            "4096");
+}
+
+TEST(JournalTest, ARecordIsOnDiskWhenAppendReturns) {
+  Written written;
+  written.files.LosePower();
+  EXPECT_EQ((*Journal::Open(&written.files, kPath))->entries().size(), 2u);
+}
+
+TEST(JournalTest, AnyCutOfTheLastRecordLeavesTheOthers) {
+  Written written;
+  const std::string bytes = written.Bytes();
+  for (size_t size = written.first_end; size < bytes.size(); ++size) {
+    const auto text = ParseJournal(bytes.substr(0, size));
+    ASSERT_TRUE(text.ok()) << size;
+    EXPECT_EQ(text->entries.size(), 1u);
+    EXPECT_EQ(text->good_bytes, written.first_end);
+  }
+}
+
+TEST(JournalTest, ZerosWhereTheLastRecordShouldBeAreACutToo) {
+  Written written;
+  std::string bytes = written.Bytes();
+  bytes.replace(written.first_end, std::string::npos,
+                std::string(bytes.size() - written.first_end, '\0'));
+  const auto text = ParseJournal(bytes);
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(text->entries.size(), 1u);
+}
+
+TEST(JournalTest, EveryFlippedByteBeforeTheLastRecordIsDamage) {
+  Written written;
+  const std::string bytes = written.Bytes();
+  for (size_t i = 0; i < written.first_end; ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x40);
+    const auto text = ParseJournal(damaged);
+    EXPECT_TRUE(absl::IsDataLoss(text.status())) << i;
+  }
+}
+
+TEST(JournalTest, AFlippedByteInTheLastRecordIsNeverReadAsGood) {
+  Written written;
+  const std::string bytes = written.Bytes();
+  for (size_t i = written.first_end; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x40);
+    const auto text = ParseJournal(damaged);
+    EXPECT_TRUE(!text.ok() || text->entries.size() == 1u) << i;
+  }
+}
+
+TEST(JournalTest, OpenCutsOffAHalfRecordAndGoesOnBehindTheGoodOnes) {
+  Written written;
+  {
+    auto file = written.files.Open(kPath, OpenMode::kReadWrite);
+    ASSERT_TRUE((*file)->Truncate(written.Bytes().size() - 3).ok());
+  }
+  auto journal = Journal::Open(&written.files, kPath);
+  ASSERT_TRUE(journal.ok());
+  ASSERT_TRUE((*journal)->Append(EndEntry(ApplyResult::UNDONE)).ok());
+  const auto again = Journal::Open(&written.files, kPath);
+  ASSERT_EQ((*again)->entries().size(), 2u);
+  EXPECT_TRUE((*again)->entries()[1].has_end());
+}
+
+TEST(JournalTest, OpenNamesTheDamagedFile) {
+  Written written;
+  written.files.Put(kPath, "something else entirely");
+  const absl::Status status = Journal::Open(&written.files, kPath).status();
+  EXPECT_TRUE(absl::IsDataLoss(status));
+  EXPECT_NE(status.message().find(kPath), absl::string_view::npos);
+}
+
+TEST(JournalTest, TakesNothingMoreAfterAWriteThatFailed) {
+  Written written;
+  auto journal = Journal::Open(&written.files, kPath);
+  written.files.SetFreeBytes(3);
+  EXPECT_FALSE((*journal)->Append(EndEntry(ApplyResult::APPLIED)).ok());
+  written.files.SetFreeBytes(std::nullopt);
+  EXPECT_FALSE((*journal)->Append(EndEntry(ApplyResult::APPLIED)).ok());
+  EXPECT_EQ((*Journal::Open(&written.files, kPath))->entries().size(), 2u);
+}
+
+TEST(JournalTest, DoesNotWriteOverAnotherApplysJournal) {
+  Written written;
+  EXPECT_TRUE(
+      absl::IsAlreadyExists(Journal::Create(&written.files, kPath).status()));
+}
+
+TEST(SummariseJournalTest, TellsWhatIsUnfinished) {
+  using Phase = JournalState::Phase;
+  std::vector<JournalEntry> entries;
+  EXPECT_EQ(SummariseJournal(entries).phase, Phase::kEmpty);
+  EXPECT_FALSE(SummariseJournal(entries).unfinished());
+  entries.push_back(BeginEntry("a1"));
+  EXPECT_EQ(SummariseJournal(entries).phase, Phase::kApplying);
+  entries.push_back(IntentEntry(1, "a"));
+  entries.push_back(IntentEntry(2, "b"));
+  EXPECT_TRUE(SummariseJournal(entries).unfinished());
+  EXPECT_EQ(SummariseJournal(entries).saved.size(), 2u);
+  entries.push_back(EndEntry(ApplyResult::APPLIED));
+  EXPECT_EQ(SummariseJournal(entries).phase, Phase::kApplied);
+  JournalEntry undo;
+  undo.mutable_undo()->set_rollback(true);
+  entries.push_back(undo);
+  EXPECT_EQ(SummariseJournal(entries).phase, Phase::kRollingBack);
+  EXPECT_TRUE(SummariseJournal(entries).unfinished());
+  entries.push_back(EndEntry(ApplyResult::ROLLED_BACK));
+  EXPECT_EQ(SummariseJournal(entries).phase, Phase::kUndone);
+  EXPECT_EQ(SummariseJournal(entries).applied.outcome(), ApplyResult::APPLIED);
+}
+
+}  // namespace
+}  // namespace clusterd

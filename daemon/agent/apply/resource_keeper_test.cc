@@ -1,0 +1,123 @@
+#include "daemon/agent/apply/resource_keeper.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/agent/apply/apply_scenarios.h"
+#include "daemon/host/change/mutation_token_issuer.h"
+
+namespace clusterd {
+namespace {
+
+MachineDoors Doors(Scenario* scenario) {
+  MachineDoors doors;
+  doors.files = &scenario->machine.files();
+  doors.runner = &scenario->machine;
+  doors.reader = &scenario->machine;
+  doors.clock = &scenario->clock;
+  doors.turns = &scenario->turns;
+  return doors;
+}
+
+TEST(ResourceKeeperTest, SavesEachThingOnceBeforeItIsTouchedFirst) {
+  auto scenario = OpenUfwScenario();
+  const HostPlan plan = scenario->Plan();
+  Machine machine(Doors(scenario.get()), MachinePaths());
+  ResourceKeeper keeper(&machine);
+  std::map<int, int> kinds;
+  for (const PlanStep& step : plan.steps()) {
+    const auto saved = keeper.Save(step);
+    ASSERT_TRUE(saved.ok()) << saved.status();
+    for (const SavedResource& each : *saved) ++kinds[each.resource_case()];
+  }
+  EXPECT_EQ(kinds[SavedResource::kFileInPlace], 1);
+  EXPECT_EQ(kinds[SavedResource::kDevice], 3);
+  EXPECT_EQ(kinds[SavedResource::kSysctl], 3);
+  EXPECT_EQ(kinds[SavedResource::kFile], 1);
+  EXPECT_EQ(kinds[SavedResource::kFirewall], 1);
+}
+
+TEST(ResourceKeeperTest, SavingChangesNothing) {
+  auto scenario = OpenUfwScenario();
+  const auto before = scenario->State();
+  const HostPlan plan = scenario->Plan();
+  Machine machine(Doors(scenario.get()), MachinePaths());
+  ResourceKeeper keeper(&machine);
+  for (const PlanStep& step : plan.steps()) (void)keeper.Save(step);
+  EXPECT_EQ(scenario->State(), before);
+}
+
+TEST(ResourceKeeperTest, RefusesADeviceThatCouldNotBePutBack) {
+  auto scenario = OpenUfwScenario();
+  PlanStep step;
+  step.mutable_gateway()->set_device(1);
+  scenario->machine.device(1).fault = FakeMachine::Fault::kSilent;
+  Machine machine(Doors(scenario.get()), MachinePaths());
+  ResourceKeeper keeper(&machine);
+  const auto saved = keeper.Save(step);
+  EXPECT_EQ(saved.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(saved.status().message().find("could not be put back"),
+            absl::string_view::npos);
+}
+
+TEST(ResourceKeeperTest, RestoringWhatIsAsItWasRunsNoSetCommand) {
+  auto scenario = DisableFirewallsScenario();
+  const HostPlan plan = scenario->Plan();
+  Machine machine(Doors(scenario.get()), MachinePaths());
+  ResourceKeeper keeper(&machine);
+  std::vector<SavedResource> saved;
+  for (const PlanStep& step : plan.steps()) {
+    const auto more = keeper.Save(step);
+    ASSERT_TRUE(more.ok()) << more.status();
+    saved.insert(saved.end(), more->begin(), more->end());
+  }
+  MutationTokenIssuer issuer;
+  const auto before = scenario->State();
+  EXPECT_TRUE(keeper.Restore(issuer.token(), saved, plan).empty());
+  EXPECT_EQ(scenario->State(), before);
+  for (const std::string& command : scenario->machine.commands()) {
+    EXPECT_EQ(command.find(" -s "), std::string::npos) << command;
+  }
+}
+
+TEST(ResourceKeeperTest, MendsAHalfWrittenHccnConfBeforeItRunsTheTool) {
+  auto scenario = OpenUfwScenario();
+  const auto before = scenario->State();
+  Machine machine(Doors(scenario.get()), MachinePaths());
+  ResourceKeeper keeper(&machine);
+  PlanStep step;
+  step.mutable_device_address()->set_device(1);
+  const auto saved = keeper.Save(step);
+  ASSERT_TRUE(saved.ok());
+  scenario->machine.device(1).address = "10.20.0.77";
+  // With a line like this the tool sets no address.
+  scenario->machine.files().Put(
+      "/etc/hccn.conf", "route_address_172.16.0.0_netmask_255.255.0.0_1=gat",
+      0640, 0, 12);
+  MutationTokenIssuer issuer;
+  const auto residues = keeper.Restore(issuer.token(), *saved, HostPlan());
+  EXPECT_TRUE(residues.empty()) << residues[0];
+  EXPECT_EQ(scenario->State(), before);
+}
+
+TEST(ResourceKeeperTest, NamesWhatItCouldNotPutBackWithBothValues) {
+  auto scenario = OpenUfwScenario();
+  Machine machine(Doors(scenario.get()), MachinePaths());
+  ResourceKeeper keeper(&machine);
+  PlanStep step;
+  step.mutable_detect_address()->set_device(1);
+  const auto saved = keeper.Save(step);
+  ASSERT_TRUE(saved.ok());
+  FakeMachine::Device& device = scenario->machine.device(1);
+  device.detect = "10.20.0.253";
+  device.fault = FakeMachine::Fault::kDeviceRefuses;
+  MutationTokenIssuer issuer;
+  const auto residues = keeper.Restore(issuer.token(), *saved, HostPlan());
+  ASSERT_EQ(residues.size(), 1u);
+  EXPECT_EQ(residues[0],
+            "device 1: detect address is 10.20.0.253, was 0.0.0.0 (`hccn_tool "
+            "-i 1 -netdetect -s address 0.0.0.0`: status 1: Command execute "
+            "failed!)");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,89 @@
+#include "daemon/agent/self_check.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+class FixedObserver final : public HostObserver {
+ public:
+  explicit FixedObserver(HostFacts facts) : facts_(std::move(facts)) {}
+  HostFacts Observe(const std::string& host,
+                    const ObserveRequest& request) override {
+    asked = request;
+    HostFacts facts = facts_;
+    facts.set_host(host);
+    return facts;
+  }
+
+  ObserveRequest asked;
+
+ private:
+  const HostFacts facts_;
+};
+
+State StateOf(const Report& report, const std::string& rule) {
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() == rule) return result.state();
+  }
+  return STATE_UNSPECIFIED;
+}
+
+TEST(CheckSelfTest, PassesHealthyHostOfItsSpec) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 2);
+  FixedObserver observer(MakeHealthyHost(spec, spec.servers(1)));
+  const CheckSelfResponse response = CheckSelf(&observer, "server1", spec);
+  EXPECT_EQ(response.report().verdict(), PASS)
+      << response.report().DebugString();
+  EXPECT_EQ(response.facts().host(), "server1");
+  EXPECT_EQ(StateOf(response.report(), "ip-unique"), SKIPPED);
+  EXPECT_EQ(StateOf(response.report(), "listen-backlog"), PASS);
+}
+
+TEST(CheckSelfTest, FindsFaultWithoutAnySpec) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  FixedObserver observer(facts);
+  const CheckSelfResponse response =
+      CheckSelf(&observer, "server0", std::nullopt);
+  EXPECT_EQ(response.report().verdict(), FAIL);
+  EXPECT_EQ(StateOf(response.report(), "listen-backlog"), FAIL);
+  ASSERT_FALSE(response.report().notes().empty());
+  EXPECT_THAT(response.report().notes(response.report().notes_size() - 1),
+              HasSubstr("no spec"));
+}
+
+TEST(CheckSelfTest, AsksForTheSocketsOfTheHcclPorts) {
+  FixedObserver observer{HostFacts()};
+  CheckSelf(&observer, "server0", std::nullopt);
+  ASSERT_GE(observer.asked.socket_ports_size(), 1);
+  EXPECT_EQ(observer.asked.socket_ports(0).first(), 60000u);
+}
+
+TEST(CheckSelfTest, NeverPassesHostThatCouldNotBeRead) {
+  FixedObserver observer{HostFacts()};
+  const CheckSelfResponse response =
+      CheckSelf(&observer, "server0", std::nullopt);
+  EXPECT_EQ(response.report().verdict(), UNKNOWN)
+      << response.report().DebugString();
+}
+
+TEST(AssumedSpecTest, TakesProductFromTheNpusFound) {
+  HostFacts facts;
+  facts.mutable_identity()->mutable_npu_series()->set_value("A1");
+  EXPECT_EQ(AssumedSpec("demo", facts).product(), "atlas-training");
+  facts.mutable_identity()->mutable_npu_series()->set_value("Z9");
+  EXPECT_EQ(AssumedSpec("demo", facts).product(), "");
+}
+
+}  // namespace
+}  // namespace clusterd

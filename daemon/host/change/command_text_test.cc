@@ -1,0 +1,49 @@
+#include "daemon/host/change/command_text.h"
+
+#include <gtest/gtest.h>
+
+namespace clusterd {
+namespace {
+
+Command UfwDisable() {
+  Command command;
+  command.argv = {"/usr/sbin/ufw", "disable"};
+  command.deadline = absl::Seconds(10);
+  return command;
+}
+
+TEST(CommandTextTest, PrefersTheErrorStreamAndOneLine) {
+  CommandResult result;
+  result.exit_status = 1;
+  result.standard_output = "usage";
+  result.standard_error = "ERROR: one\nERROR: two\n";
+  EXPECT_EQ(CommandText(UfwDisable(), result),
+            "`ufw disable`: status 1: ERROR: one ERROR: two");
+}
+
+TEST(CommandTextTest, DropsControlCharactersAndCutsLongText) {
+  CommandResult result;
+  result.standard_output = "\x1b[31m" + std::string(500, 'x');
+  const std::string text = CommandText(UfwDisable(), result);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_LT(text.size(), 260u);
+  EXPECT_EQ(text.substr(text.size() - 3), "...");
+}
+
+TEST(CommandTextTest, SaysThatAProcessWasLeftBehind) {
+  CommandResult result;
+  result.timed_out = true;
+  result.left_running = true;
+  result.pid = 77;
+  EXPECT_EQ(CommandText(UfwDisable(), result),
+            "`ufw disable`: no answer in 10s, and process 77 could not be "
+            "killed: it may still act");
+}
+
+TEST(CommandTextTest, ShowsWhyAProgramCouldNotStart) {
+  EXPECT_EQ(CommandText(UfwDisable(), absl::NotFoundError("no such program")),
+            "`ufw disable`: no such program");
+}
+
+}  // namespace
+}  // namespace clusterd

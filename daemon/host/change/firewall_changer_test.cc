@@ -1,0 +1,194 @@
+#include "daemon/host/change/firewall_changer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "daemon/host/change/fake_file_system.h"
+#include "daemon/host/change/mutation_token_issuer.h"
+
+namespace clusterd {
+namespace {
+
+// A firewall of which a test says how it takes each command.
+class ScriptedFirewall final : public CommandRunner, public HostReader {
+ public:
+  absl::StatusOr<CommandResult> Run(const Command& command) override {
+    std::string line = absl::StrJoin(command.argv, " ");
+    line = line.substr(line.rfind('/', line.find(' ')) + 1);
+    commands.push_back(line);
+    CommandResult result;
+    if (absl::StrContains(line, "--get-default-zone")) {
+      result.standard_output = zone + "\n";
+    } else if (absl::StrContains(line, "--query-rich-rule")) {
+      const bool permanent = absl::StrContains(line, "--permanent");
+      result.standard_output =
+          (permanent ? has_permanent : has_running) ? "yes\n" : "no\n";
+    }
+    if (on_command) on_command(line);
+    return result;
+  }
+  HostFacts ReadHost() override { return HostFacts(); }
+  DeviceFacts ReadDevice(uint32_t) override { return DeviceFacts(); }
+  FirewallFacts ReadFirewall(FirewallProgram) override { return facts; }
+
+  bool Ran(const std::string& line) const {
+    return std::count(commands.begin(), commands.end(), line) > 0;
+  }
+
+  std::vector<std::string> commands;
+  std::function<void(const std::string&)> on_command;
+  FirewallFacts facts;
+  std::string zone = "public";
+  bool has_running = false;
+  bool has_permanent = false;
+};
+
+struct Changer {
+  ScriptedFirewall outside;
+  FakeFileSystem files;
+  MutationTokenIssuer issuer;
+  FirewallChanger changer{&outside, &files, &outside, FirewallPrograms()};
+
+  Changer() { Set(true, true); }
+  void Set(bool active, bool enabled) {
+    outside.facts.mutable_installed()->set_value(true);
+    outside.facts.mutable_active()->set_value(active);
+    outside.facts.mutable_enabled_at_boot()->set_value(enabled);
+  }
+};
+
+FirewallOpenChange Open(FirewallProgram program) {
+  FirewallOpenChange change;
+  change.set_program(program);
+  AllowedPort* port = change.add_ports();
+  port->set_first_port(60000);
+  port->set_last_port(60015);
+  port->set_protocol("tcp");
+  port->set_source("10.0.0.0/24");
+  return change;
+}
+
+TEST(FirewallChangerTest, DisablesUfwByItsOwnCommand) {
+  Changer test;
+  test.outside.on_command = [&](const std::string&) { test.Set(false, false); };
+  EXPECT_TRUE(test.changer.Disable(test.issuer.token(), UFW).ok());
+  EXPECT_EQ(test.outside.commands, std::vector<std::string>{"ufw disable"});
+}
+
+TEST(FirewallChangerTest, DisablesFirewalldForTheNextBootToo) {
+  Changer test;
+  test.outside.on_command = [&](const std::string& line) {
+    if (line == "systemctl stop firewalld") test.Set(false, false);
+  };
+  EXPECT_TRUE(test.changer.Disable(test.issuer.token(), FIREWALLD).ok());
+  EXPECT_TRUE(test.outside.Ran("systemctl disable firewalld"));
+}
+
+TEST(FirewallChangerTest, DoesNotBelieveASuccessThatChangedNothing) {
+  Changer test;
+  const absl::Status status = test.changer.Disable(test.issuer.token(), UFW);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "ufw: is active, starts at boot, expected stopped, does not start "
+            "at boot; last was `ufw disable`: status 0");
+}
+
+TEST(FirewallChangerTest, OpensPortsInUfwFromTheSourceOnly) {
+  Changer test;
+  test.outside.on_command = [&](const std::string&) {
+    *test.outside.facts.mutable_allowed()->mutable_value()->add_ports() =
+        Open(UFW).ports(0);
+  };
+  const auto saved = test.changer.Save(Open(UFW));
+  ASSERT_TRUE(saved.ok());
+  EXPECT_EQ(saved->files_size(), 3);
+  EXPECT_TRUE(test.changer.Open(test.issuer.token(), Open(UFW), *saved).ok());
+  EXPECT_EQ(test.outside.commands,
+            std::vector<std::string>{"ufw allow proto tcp from 10.0.0.0/24 to "
+                                     "any port 60000:60015"});
+}
+
+TEST(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
+  Changer test;
+  test.outside.facts.mutable_allowed()->mutable_value();
+  const auto saved = test.changer.Save(Open(UFW));
+  const absl::Status status =
+      test.changer.Open(test.issuer.token(), Open(UFW), *saved);
+  EXPECT_NE(status.message().find("does not let in 60000:60015/tcp"),
+            absl::string_view::npos);
+}
+
+TEST(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
+  Changer test;
+  test.outside.has_permanent = true;
+  const auto saved = test.changer.Save(Open(FIREWALLD));
+  ASSERT_TRUE(saved.ok());
+  EXPECT_EQ(saved->added_running_size(), 1);
+  EXPECT_EQ(saved->added_permanent_size(), 0);
+  test.outside.commands.clear();
+  *test.outside.facts.mutable_allowed()->mutable_value()->add_ports() =
+      Open(FIREWALLD).ports(0);
+  EXPECT_TRUE(
+      test.changer.Open(test.issuer.token(), Open(FIREWALLD), *saved).ok());
+  EXPECT_TRUE(test.outside.Ran("firewall-cmd --add-rich-rule=" +
+                               RichRule(Open(FIREWALLD).ports(0))));
+  for (const std::string& command : test.outside.commands) {
+    EXPECT_FALSE(absl::StrContains(command, "--permanent --add")) << command;
+  }
+}
+
+TEST(FirewallChangerTest, RefusesAZoneNameThatIsAPath) {
+  Changer test;
+  test.outside.zone = "../../etc/passwd";
+  EXPECT_EQ(test.changer.Save(Open(FIREWALLD)).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(FirewallChangerTest, DoesNotTouchWhatItCannotPutBack) {
+  Changer test;
+  test.outside.facts.clear_enabled_at_boot();
+  EXPECT_EQ(test.changer.Save(Open(UFW)).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(test.outside.commands.empty());
+}
+
+TEST(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
+  Changer test;
+  test.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");
+  test.files.Put("/etc/ufw/user.rules", "old\n", 0640);
+  FirewallOpenChange disable;
+  disable.set_program(UFW);
+  const auto saved = test.changer.Save(disable);
+  ASSERT_TRUE(saved.ok());
+  test.files.Put("/etc/ufw/ufw.conf", "ENABLED=no\n");
+  test.Set(false, false);
+  test.outside.on_command = [&](const std::string& line) {
+    if (line == "ufw --force enable") test.Set(true, true);
+  };
+  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
+  EXPECT_EQ(*test.files.Content("/etc/ufw/ufw.conf"), "ENABLED=yes\n");
+  EXPECT_TRUE(test.outside.Ran("ufw reload"));
+}
+
+TEST(FirewallChangerTest, RemovesOnlyTheRulesThatItAdded) {
+  Changer test;
+  SavedFirewall saved;
+  saved.set_program(FIREWALLD);
+  saved.set_active(true);
+  saved.set_enabled(true);
+  saved.add_added_running("rule a");
+  test.outside.has_running = test.outside.has_permanent = true;
+  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
+  EXPECT_EQ(
+      test.outside.commands,
+      (std::vector<std::string>{"firewall-cmd --query-rich-rule=rule a",
+                                "firewall-cmd --remove-rich-rule=rule a"}));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,165 @@
+#include "daemon/host/change/hccn_setter.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "absl/strings/str_join.h"
+#include "daemon/host/change/mutation_token_issuer.h"
+#include "daemon/host/fake_clock.h"
+
+namespace clusterd {
+namespace {
+
+class ScriptedRunner final : public CommandRunner {
+ public:
+  absl::StatusOr<CommandResult> Run(const Command& command) override {
+    commands.push_back(absl::StrJoin(command.argv, " "));
+    deadline = command.deadline;
+    return answer(commands.size());
+  }
+
+  std::function<CommandResult(size_t)> answer = [](size_t) {
+    return CommandResult();
+  };
+  std::vector<std::string> commands;
+  absl::Duration deadline;
+};
+
+struct Setter {
+  ScriptedRunner runner;
+  FakeClock clock;
+  DeviceTurns turns;
+  MutationTokenIssuer issuer;
+  HccnSetter tool{&runner, &clock, &turns, "/opt/hccn_tool", absl::Seconds(7)};
+};
+
+HccnConf::Entry Entry(const std::string& key, const std::string& value) {
+  HccnConf::Entry entry;
+  entry.set_key(key);
+  entry.set_device(3);
+  entry.set_value(value);
+  return entry;
+}
+
+TEST(HccnSetterTest, SpeaksTheClassicCommandLine) {
+  Setter setter;
+  Ipv4Setting setting;
+  setting.set_address("10.20.0.17");
+  setting.set_netmask("255.255.255.0");
+  setter.tool.SetAddress(setter.issuer.token(), 3, setting);
+  setter.tool.SetGateway(setter.issuer.token(), 3, "10.20.0.1");
+  setter.tool.SetDetectAddress(setter.issuer.token(), 3, "10.20.0.1");
+  setter.tool.SetTls(setter.issuer.token(), 3, false);
+  EXPECT_EQ(setter.runner.commands,
+            (std::vector<std::string>{
+                "/opt/hccn_tool -i 3 -ip -s address 10.20.0.17 netmask "
+                "255.255.255.0",
+                "/opt/hccn_tool -i 3 -gateway -s gateway 10.20.0.1",
+                "/opt/hccn_tool -i 3 -netdetect -s address 10.20.0.1",
+                "/opt/hccn_tool -i 3 -tls -s enable 0"}));
+  EXPECT_EQ(setter.runner.deadline, absl::Seconds(7));
+}
+
+TEST(HccnSetterTest, AsksABusyToolAgainAndNotForEver) {
+  Setter setter;
+  setter.runner.answer = [](size_t run) {
+    CommandResult result;
+    if (run < 3) {
+      result.exit_status = 11;
+      result.standard_output = "hccn_tool is busy, please try again.\n";
+    }
+    return result;
+  };
+  setter.tool.SetTls(setter.issuer.token(), 3, true);
+  EXPECT_EQ(setter.runner.commands.size(), 3u);
+
+  Setter always;
+  always.runner.answer = [](size_t) {
+    CommandResult result;
+    result.standard_output = "hccn_tool is busy, please try again.\n";
+    return result;
+  };
+  always.tool.SetTls(always.issuer.token(), 3, true);
+  EXPECT_EQ(always.runner.commands.size(), 6u);
+}
+
+TEST(HccnSetterTest, SaysWhenATeardownFailedAndTheToolMayStillAct) {
+  Setter setter;
+  setter.runner.answer = [](size_t) {
+    CommandResult result;
+    result.timed_out = result.left_running = true;
+    result.pid = 9;
+    return result;
+  };
+  const ToolAnswer answer = setter.tool.SetTls(setter.issuer.token(), 3, true);
+  EXPECT_TRUE(answer.left_running);
+  EXPECT_NE(answer.text.find("process 9"), std::string::npos);
+}
+
+TEST(HccnSetterTest, RunsNothingWhileSomebodyElseUsesTheDevice) {
+  ScriptedRunner runner;
+  FakeClock clock;
+  DeviceTurns turns;
+  MutationTokenIssuer issuer;
+  HccnSetter tool(&runner, &clock, &turns, "/opt/hccn_tool",
+                  absl::ZeroDuration());
+  const auto turn = turns.Take(3, absl::ZeroDuration());
+  ASSERT_TRUE(turn.ok());
+  const ToolAnswer answer = tool.SetTls(issuer.token(), 3, true);
+  EXPECT_EQ(answer.text.find("nothing was run: "), 0u) << answer.text;
+  EXPECT_TRUE(runner.commands.empty());
+  tool.SetTls(issuer.token(), 4, true);
+  EXPECT_EQ(runner.commands.size(), 1u);
+}
+
+TEST(HccnSetterTest, AddsRoutesFromTheirLinesInTheFile) {
+  Setter setter;
+  ToolAnswer answer;
+  EXPECT_TRUE(
+      setter.tool.AddRoute(setter.issuer.token(),
+                           Entry("route_address_172.16.0.0_netmask_255.255.0.0",
+                                 "gateway_10.0.0.253"),
+                           &answer));
+  EXPECT_TRUE(setter.tool.AddRoute(
+      setter.issuer.token(),
+      Entry("ip_route", "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100"),
+      &answer));
+  EXPECT_EQ(setter.runner.commands,
+            (std::vector<std::string>{
+                "/opt/hccn_tool -i 3 -route -a address 172.16.0.0 netmask "
+                "255.255.0.0 gateway 10.0.0.253",
+                "/opt/hccn_tool -i 3 -ip_route -a ip 10.0.0.0 ip_mask 24 via "
+                "10.0.0.253 dev eth0 table 100"}));
+}
+
+TEST(HccnSetterTest, RunsNothingForARouteThatItDoesNotUnderstand) {
+  Setter setter;
+  ToolAnswer answer;
+  for (const auto& entry :
+       {Entry("route_address_172.16.0.0_netmask_255.255.0.0", "10.0.0.253"),
+        Entry("route_address_x_netmask_255.255.0.0", "gateway_10.0.0.253"),
+        Entry("ip_route", "del 10.0.0.0/24"), Entry("ip_rule", "add x")}) {
+    EXPECT_FALSE(setter.tool.AddRoute(setter.issuer.token(), entry, &answer));
+  }
+  EXPECT_TRUE(setter.runner.commands.empty());
+}
+
+TEST(HccnSetterTest, FindsARouteInTheDevicesTable) {
+  Setter setter;
+  setter.runner.answer = [](size_t) {
+    CommandResult result;
+    result.standard_output =
+        "Routing table:\nDestination     Gateway         Genmask\n"
+        "172.16.0.0      10.0.0.253      255.255.0.0     UG    0 0 0 eth3\n";
+    return result;
+  };
+  EXPECT_TRUE(setter.tool.HasRoute(Entry(
+      "route_address_172.16.0.0_netmask_255.255.0.0", "gateway_10.0.0.253")));
+  EXPECT_FALSE(setter.tool.HasRoute(Entry(
+      "route_address_172.16.0.0_netmask_255.255.0.0", "gateway_10.0.0.1")));
+  EXPECT_FALSE(setter.tool.HasRoute(Entry("ip_route", "add x")));
+}
+
+}  // namespace
+}  // namespace clusterd

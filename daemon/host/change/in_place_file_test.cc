@@ -1,0 +1,95 @@
+#include "daemon/host/change/in_place_file.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/host/change/fake_file_system.h"
+#include "daemon/host/change/mutation_token_issuer.h"
+#include "daemon/host/fake_clock.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kPath[] = "/etc/hccn.conf";
+
+struct Conf {
+  FakeFileSystem files;
+  FakeClock clock;
+  MutationTokenIssuer issuer;
+  InPlaceFile file{&files, &clock, kPath, absl::Seconds(1)};
+
+  absl::Status Write(const std::string& text) {
+    return file.Edit(issuer.token(), [&](absl::string_view) {
+      return absl::StatusOr<std::string>(text);
+    });
+  }
+};
+
+TEST(InPlaceFileTest, KeepsTheInodeTheOwnerAndTheMode) {
+  Conf conf;
+  conf.files.Put(kPath, "a much longer old text\n", 0640, 0, 12);
+  const uint64_t inode = conf.files.Stat(kPath)->inode;
+  ASSERT_TRUE(conf.Write("new\n").ok());
+  EXPECT_EQ(conf.files.Stat(kPath)->inode, inode);
+  EXPECT_EQ(conf.files.Snapshot({}).at(kPath), "0640 0:12 new\n");
+}
+
+TEST(InPlaceFileTest, GivesUpOnALockThatIsHeldTooLong) {
+  Conf conf;
+  conf.files.Put(kPath, "old\n");
+  conf.files.SetLockedElsewhere(kPath, true);
+  const absl::Status status = conf.Write("new\n");
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status));
+  EXPECT_NE(status.message().find("locked by another process for 1s"),
+            absl::string_view::npos);
+  EXPECT_EQ(*conf.files.Content(kPath), "old\n");
+}
+
+TEST(InPlaceFileTest, GivesTheLockBack) {
+  Conf conf;
+  conf.files.Put(kPath, "old\n");
+  ASSERT_TRUE(conf.Write("new\n").ok());
+  auto file = conf.files.Open(kPath, OpenMode::kReadWrite);
+  EXPECT_TRUE(*(*file)->TryLock());
+}
+
+TEST(InPlaceFileTest, HandsOnTheErrorOfTheEditAndWritesNothing) {
+  Conf conf;
+  conf.files.Put(kPath, "old\n");
+  const absl::Status status =
+      conf.file.Edit(conf.issuer.token(), [](absl::string_view) {
+        return absl::StatusOr<std::string>(absl::AbortedError("moved"));
+      });
+  EXPECT_TRUE(absl::IsAborted(status));
+  EXPECT_EQ(*conf.files.Content(kPath), "old\n");
+}
+
+TEST(InPlaceFileTest, DoesNotCreateAFileThatIsNotThere) {
+  Conf conf;
+  conf.files.PutFolder("/etc");
+  EXPECT_TRUE(absl::IsNotFound(conf.Write("new\n")));
+  EXPECT_FALSE(conf.files.Content(kPath).has_value());
+}
+
+TEST(InPlaceFileTest, KeepsTheOldTextWhenTheDiskIsFull) {
+  Conf conf;
+  conf.files.Put(kPath, "old\n");
+  conf.files.SetFreeBytes(0);
+  EXPECT_TRUE(absl::IsResourceExhausted(conf.Write("old\nand more\n")));
+  // What did fit is the same text.
+  EXPECT_EQ(*conf.files.Content(kPath), "old\n");
+}
+
+TEST(InPlaceFileTest, RestoresByteForByteAndCreatesWhatVanished) {
+  Conf conf;
+  conf.files.Put(kPath, "no newline", 0640, 0, 12);
+  const SavedFile saved = *conf.file.Save();
+  ASSERT_TRUE(conf.Write("x\n").ok());
+  ASSERT_TRUE(conf.file.Restore(conf.issuer.token(), saved).ok());
+  EXPECT_EQ(conf.files.Snapshot({}).at(kPath), "0640 0:12 no newline");
+  ASSERT_TRUE(conf.files.Remove(kPath).ok());
+  ASSERT_TRUE(conf.file.Restore(conf.issuer.token(), saved).ok());
+  EXPECT_EQ(conf.files.Snapshot({}).at(kPath), "0640 0:12 no newline");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,196 @@
+#include "daemon/host/device_observer.h"
+
+#include <string>
+
+#include "daemon/host/fake_clock.h"
+#include "daemon/host/fake_command_runner.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kHealth[] = "hccn_tool -i 3 -net_health -g";
+constexpr char kTls[] = "hccn_tool -i 3 -tls -g";
+
+class DeviceObserverTest : public ::testing::Test {
+ protected:
+  DeviceObserverTest() {
+    runner_.Answers("hccn_tool -i 3 -ip -g",
+                    "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n");
+    runner_.Answers("hccn_tool -i 3 -gateway -g",
+                    "default gateway:10.20.0.1, Iface:eth3\n");
+    runner_.Answers("hccn_tool -i 3 -netdetect -g",
+                    "netdetect addr: 10.20.0.1\n");
+    runner_.Answers(kHealth, "net health status: Success\n");
+    runner_.Answers("hccn_tool -i 3 -link -g", "link status: UP\n");
+    runner_.Answers("hccn_tool -i 3 -lldp -g", "\n");
+    runner_.Answers("hccn_tool -i 3 -mtu -g", "mtu:4200\n");
+    conf_.mutable_value();
+  }
+
+  DeviceFacts Observe(bool allow_tls_query = false) {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
+                        &runner_, &clock_, &budget, &turns_);
+    return ObserveDevice(3, conf_, allow_tls_query, &session);
+  }
+
+  void Instead(const std::string& command, const std::string& output) {
+    runner_.Forget(command);
+    runner_.Answers(command, output);
+  }
+
+  void SetConf(const std::string& key, const std::string& value) {
+    HccnConf::Entry* entry = conf_.mutable_value()->add_entries();
+    entry->set_key(key);
+    entry->set_device(3);
+    entry->set_value(value);
+  }
+
+  FakeClock clock_;
+  FakeCommandRunner runner_{&clock_};
+  DeviceTurns turns_;
+  HccnConfFact conf_;
+};
+
+TEST_F(DeviceObserverTest, FillsEveryFact) {
+  SetConf("tls_enable", "0");
+  const DeviceFacts facts = Observe();
+  EXPECT_EQ(facts.id(), 3u);
+  ASSERT_EQ(facts.address().value().settings_size(), 1);
+  EXPECT_EQ(facts.address().value().settings(0).address(), "10.20.0.17");
+  EXPECT_EQ(facts.address().value().settings(0).netmask(), "255.255.255.0");
+  EXPECT_EQ(facts.gateway().value(), "10.20.0.1");
+  EXPECT_EQ(facts.detect_address().value(), "10.20.0.1");
+  EXPECT_EQ(facts.net_health().value(), NET_HEALTH_SUCCESS);
+  EXPECT_EQ(facts.link().value(), LinkFact::UP);
+  EXPECT_TRUE(facts.lldp().has_value());
+  EXPECT_FALSE(facts.lldp().value().heard());
+  EXPECT_EQ(facts.mtu().value(), 4200u);
+  EXPECT_FALSE(facts.tls().value().enabled());
+  EXPECT_EQ(facts.tls().value().source(), "/etc/hccn.conf");
+}
+
+TEST_F(DeviceObserverTest, TakesNothingSetForAValue) {
+  runner_.Forget("hccn_tool -i 3 -ip -g");
+  runner_.Fails("hccn_tool -i 3 -ip -g", 13,
+                "Get ipconf failed, because no ip was preset there!\n");
+  runner_.Forget("hccn_tool -i 3 -gateway -g");
+  runner_.Fails("hccn_tool -i 3 -gateway -g", 2,
+                "Get gateway failed, because no gateway was preset there!\n");
+  const DeviceFacts facts = Observe();
+  EXPECT_TRUE(facts.address().has_value());
+  EXPECT_EQ(facts.address().value().settings_size(), 0);
+  EXPECT_EQ(facts.gateway().state_case(), TextFact::kValue);
+  EXPECT_EQ(facts.gateway().value(), "");
+}
+
+TEST_F(DeviceObserverTest, TakesRubbishForNoValueAnywhere) {
+  for (const char* query : {"-ip", "-gateway", "-netdetect", "-net_health",
+                            "-link", "-lldp", "-mtu", "-tls"}) {
+    Instead(std::string("hccn_tool -i 3 ") + query + " -g",
+            "Segmentation fault\n");
+  }
+  const DeviceFacts facts = Observe(true);
+  EXPECT_EQ(facts.address().missing().reason(), Missing::UNREADABLE);
+  EXPECT_EQ(facts.gateway().missing().reason(), Missing::UNREADABLE);
+  EXPECT_EQ(facts.detect_address().missing().reason(), Missing::UNREADABLE);
+  EXPECT_EQ(facts.net_health().missing().reason(), Missing::UNREADABLE);
+  EXPECT_EQ(facts.link().missing().reason(), Missing::UNREADABLE);
+  EXPECT_EQ(facts.lldp().missing().reason(), Missing::UNREADABLE);
+  EXPECT_EQ(facts.mtu().missing().reason(), Missing::UNREADABLE);
+  EXPECT_EQ(facts.tls().missing().reason(), Missing::UNREADABLE);
+  EXPECT_THAT(facts.link().missing().detail(),
+              HasSubstr("`hccn_tool -i 3 -link -g`: unexpected \"Segmentation "
+                        "fault\""));
+}
+
+TEST_F(DeviceObserverTest, PollsAHealthThatIsPending) {
+  runner_.Forget(kHealth);
+  runner_.Answers(kHealth, "net health status: Detect ip set\n");
+  runner_.Answers(kHealth, "net health status: Detect ip set\n");
+  runner_.Answers(kHealth, "net health status: Success\n");
+  EXPECT_EQ(Observe().net_health().value(), NET_HEALTH_SUCCESS);
+  EXPECT_EQ(clock_.Monotonic(), absl::Seconds(2));
+}
+
+TEST_F(DeviceObserverTest, ReportsAHealthThatStaysPending) {
+  Instead(kHealth, "net health status: Detect ip set\n");
+  EXPECT_EQ(Observe().net_health().value(), NET_HEALTH_DETECT_IP_SET);
+  EXPECT_EQ(runner_.CountOf(kHealth), 4);
+}
+
+TEST_F(DeviceObserverTest, ForgetsAPendingHealthWhenTheNextQueryFails) {
+  runner_.Forget(kHealth);
+  runner_.Answers(kHealth, "net health status: Detect ip set\n");
+  runner_.Fails(kHealth, 1, "Command execute failed!\n");
+  const DeviceFacts facts = Observe();
+  EXPECT_EQ(facts.net_health().missing().reason(), Missing::TOOL_FAILED);
+}
+
+TEST_F(DeviceObserverTest, RunsOneCommandForADeviceThatHangs) {
+  runner_.Forget("hccn_tool -i 3 -ip -g");
+  runner_.Hangs("hccn_tool -i 3 -ip -g");
+  const DeviceFacts facts = Observe(true);
+  EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_EQ(facts.mtu().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(runner_.commands().size(), 1u);
+}
+
+TEST_F(DeviceObserverTest, DoesNotRunTheQueryThatWouldWrite) {
+  const DeviceFacts facts = Observe();
+  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_THAT(facts.tls().missing().detail(),
+              HasSubstr("no tls_enable_3, and `hccn_tool -i 3 -tls -g` would "
+                        "write that key"));
+  EXPECT_EQ(runner_.CountOf(kTls), 0);
+}
+
+TEST_F(DeviceObserverTest, SaysThatTheFileOfTheSwitchCannotBeRead) {
+  conf_.mutable_missing()->set_reason(Missing::NOT_PERMITTED);
+  conf_.mutable_missing()->set_detail("/etc/hccn.conf: Permission denied");
+  EXPECT_THAT(Observe().tls().missing().detail(),
+              HasSubstr("/etc/hccn.conf: Permission denied"));
+}
+
+TEST_F(DeviceObserverTest, RunsTheQueryThatWouldWriteIfAllowed) {
+  runner_.Answers(kTls,
+                  "dev_id:3, tls switch[1](0:disable, 1:enable), tls "
+                  "alarm time threshold[60]days\n");
+  const DeviceFacts facts = Observe(true);
+  EXPECT_TRUE(facts.tls().value().enabled());
+  EXPECT_EQ(facts.tls().value().source(), "hccn_tool -tls -g");
+}
+
+TEST_F(DeviceObserverTest, PrefersTheFileToTheAllowedQuery) {
+  SetConf("tls_enable", "1");
+  EXPECT_TRUE(Observe(true).tls().value().enabled());
+  EXPECT_EQ(runner_.CountOf(kTls), 0);
+}
+
+TEST_F(DeviceObserverTest, ReadsTheSwitchBeforeAnUnreadableDate) {
+  runner_.Fails(kTls, 8, "Cmd execute failed!\n",
+                "dev_id:3, tls switch[0](0:disable, 1:enable), tls "
+                "preconfigured[1](0:non-preset, 1:preset), tls alarm time "
+                "threshold[60]days\ndev_id:3, [pub cert] info:\n");
+  EXPECT_TRUE(Observe(true).tls().has_value());
+}
+
+TEST_F(DeviceObserverTest, TakesAFailedTlsQueryForNoValue) {
+  runner_.Fails(kTls, 1, "Command execute failed!\n");
+  EXPECT_EQ(Observe(true).tls().missing().reason(), Missing::TOOL_FAILED);
+}
+
+TEST_F(DeviceObserverTest, RejectsASwitchThatIsNeitherOnNorOff) {
+  SetConf("tls_enable", "2");
+  const DeviceFacts facts = Observe();
+  EXPECT_EQ(facts.tls().missing().reason(), Missing::UNREADABLE);
+  EXPECT_THAT(facts.tls().missing().detail(), HasSubstr("\"2\""));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,107 @@
+#include "daemon/host/identity_observer.h"
+
+#include <string>
+
+#include "daemon/host/scratch_root.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+class IdentityObserverTest : public ::testing::Test {
+ protected:
+  FileReader files() { return FileReader(root_.path()); }
+
+  void AddPciDevice(const std::string& slot, const std::string& vendor,
+                    const std::string& device) {
+    root_.Write("/sys/bus/pci/devices/" + slot + "/vendor", vendor + "\n");
+    root_.Write("/sys/bus/pci/devices/" + slot + "/device", device + "\n");
+  }
+
+  ScratchRoot root_;
+};
+
+TEST_F(IdentityObserverTest, ReadsWhoTheMachineIs) {
+  root_.Write("/proc/sys/kernel/hostname", "server0\n");
+  root_.Write("/proc/sys/kernel/osrelease", "5.10.0-60.18.0.50\n");
+  root_.Write("/proc/sys/kernel/random/boot_id", "7d3b5b0c-1\n");
+  root_.Write("/etc/machine-id", "0123456789abcdef\n");
+  root_.Write("/etc/os-release", "PRETTY_NAME=\"openEuler 22.03\"\n");
+  AddPciDevice("0000:3d:00.0", "0x19e5", "0xd802");
+  AddPciDevice("0000:3e:00.0", "0x19e5", "0xd802");
+  AddPciDevice("0000:3f:00.0", "0x19e5", "0xa250");
+  const IdentityFacts facts = ReadIdentity(files());
+  EXPECT_EQ(facts.hostname().value(), "server0");
+  EXPECT_EQ(facts.kernel_release().value(), "5.10.0-60.18.0.50");
+  EXPECT_EQ(facts.boot_id().value(), "7d3b5b0c-1");
+  EXPECT_EQ(facts.machine_id().value(), "0123456789abcdef");
+  EXPECT_EQ(facts.os_release().value(), "openEuler 22.03");
+  EXPECT_EQ(facts.npu_series().value(), "A2 x 2");
+  EXPECT_FALSE(facts.architecture().value().empty());
+}
+
+TEST_F(IdentityObserverTest, GivesReasonsOnAnEmptyMachine) {
+  const IdentityFacts facts = ReadIdentity(files());
+  EXPECT_EQ(facts.hostname().missing().reason(), Missing::ABSENT);
+  EXPECT_EQ(facts.os_release().missing().reason(), Missing::ABSENT);
+  EXPECT_EQ(facts.npu_series().missing().reason(), Missing::ABSENT);
+}
+
+TEST_F(IdentityObserverTest, DoesNotTakeAnEmptyFileForAValue) {
+  root_.Write("/etc/machine-id", "\n");
+  root_.Write("/etc/os-release", "NAME=x\n");
+  const IdentityFacts facts = ReadIdentity(files());
+  EXPECT_EQ(facts.machine_id().missing().reason(), Missing::UNREADABLE);
+  EXPECT_EQ(facts.os_release().missing().reason(), Missing::UNREADABLE);
+}
+
+TEST_F(IdentityObserverTest, FindsNoNpuAmongOtherDevices) {
+  AddPciDevice("0000:00:00.0", "0x8086", "0x1237");
+  const IdentityFacts facts = ReadIdentity(files());
+  EXPECT_EQ(facts.npu_series().missing().reason(), Missing::ABSENT);
+  EXPECT_THAT(facts.npu_series().missing().detail(), HasSubstr("no Ascend"));
+}
+
+TEST_F(IdentityObserverTest, ReadsVersionsBelowTheInstallPath) {
+  root_.Write("/etc/ascend_install.info", "Driver_Install_Path_Param=/opt/a\n");
+  root_.Write("/opt/a/driver/version.info", "Version=23.0.7\n");
+  root_.Write("/opt/a/firmware/version.info", "Version=7.1.0.11.220\n");
+  const VersionFacts facts = ReadVersions(files());
+  EXPECT_EQ(facts.driver().value(), "23.0.7");
+  EXPECT_EQ(facts.firmware().value(), "7.1.0.11.220");
+  EXPECT_EQ(facts.cann().missing().reason(), Missing::NOT_QUERIED);
+}
+
+TEST_F(IdentityObserverTest, GivesReasonsForVersions) {
+  root_.Write("/usr/local/Ascend/driver/version.info", "rubbish\n");
+  const VersionFacts facts = ReadVersions(files());
+  EXPECT_EQ(facts.driver().missing().reason(), Missing::UNREADABLE);
+  EXPECT_EQ(facts.firmware().missing().reason(), Missing::ABSENT);
+}
+
+TEST_F(IdentityObserverTest, ReadsHccnConfWithItsMode) {
+  root_.Write("/etc/hccn.conf", "address_0=10.0.0.1\n", 0640);
+  const HccnConfFact fact = ReadHccnConf(files());
+  EXPECT_EQ(fact.value().entries_size(), 1);
+  EXPECT_EQ(fact.value().mode(), 0640u);
+}
+
+TEST_F(IdentityObserverTest, TellsWhyHccnConfCannotBeRead) {
+  EXPECT_EQ(ReadHccnConf(files()).missing().reason(), Missing::ABSENT);
+  root_.MakeFolder("/etc/hccn.conf");
+  EXPECT_EQ(ReadHccnConf(files()).missing().reason(), Missing::UNREADABLE);
+  EXPECT_THAT(ReadHccnConf(files()).missing().detail(),
+              HasSubstr("is a directory"));
+}
+
+TEST_F(IdentityObserverTest, TakesTheFirstLineOfTheSimulationMark) {
+  EXPECT_EQ(ReadSimulation(files()), "");
+  root_.Write("/etc/clusterd/simulation", "side by side on loopback\nmore\n");
+  EXPECT_EQ(ReadSimulation(files()), "side by side on loopback");
+}
+
+}  // namespace
+}  // namespace clusterd

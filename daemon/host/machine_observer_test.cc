@@ -1,0 +1,344 @@
+#include "daemon/host/machine_observer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/host/fake_clock.h"
+#include "daemon/host/fake_command_runner.h"
+#include "daemon/host/posix_command_runner.h"
+#include "daemon/host/recording_command_runner.h"
+#include "daemon/host/scratch_root.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
+
+// A tool that answers every query for any device.
+constexpr char kGoodTool[] = R"(#!/bin/sh
+[ "$1" = -i ] || exit 1
+case "$3" in
+  -ip) printf 'ipaddr:10.20.0.1%s\nnetmask:255.255.255.0\n' "$2";;
+  -gateway) printf 'default gateway:10.20.0.1, Iface:eth%s\n' "$2";;
+  -netdetect) echo 'netdetect address: 10.20.0.1';;
+  -net_health) echo 'net health status: Success';;
+  -link) echo 'link status: UP';;
+  -lldp) echo;;
+  -mtu) echo 'mtu:1500';;
+  *) echo 'Get invalid major cmd.' >&2; exit 3;;
+esac
+)";
+
+// A host of `devices` NPUs below a folder.
+class SimulatedHost {
+ public:
+  explicit SimulatedHost(int devices, const std::string& tool = kGoodTool) {
+    for (int id = 0; id < devices; ++id) {
+      root_.Write(absl::StrCat("/dev/davinci", id), "");
+    }
+    root_.WriteProgram(kTool, tool);
+    root_.Write("/etc/hccn.conf", "tls_enable_0=0\n");
+  }
+
+  ScratchRoot& root() { return root_; }
+
+ private:
+  ScratchRoot root_;
+};
+
+ObserveRequest Request(int command_ms = 60000, int host_ms = 120000) {
+  ObserveRequest request;
+  request.set_command_ms(command_ms);
+  request.set_host_ms(host_ms);
+  ObserveRequest::PortRange* range = request.add_socket_ports();
+  range->set_first(60000);
+  range->set_last(60031);
+  return request;
+}
+
+// With the machine's own processes and clock.
+HostFacts ObserveForReal(SimulatedHost& host,
+                         const ObserveRequest& request = Request()) {
+  PosixCommandRunner runner;
+  SystemClock clock;
+  MachineObserver observer(host.root().paths(), &runner, &clock);
+  return observer.Observe("server0", request);
+}
+
+TEST(MachineObserverTest, ObservesAHostThroughARealTool) {
+  SimulatedHost host(8);
+  const HostFacts facts = ObserveForReal(host);
+  EXPECT_EQ(facts.host(), "server0");
+  EXPECT_EQ(facts.hccn_tool().path().value(), host.root().path() + kTool);
+  EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::CLASSIC);
+  ASSERT_EQ(facts.devices_size(), 8);
+  for (int i = 0; i < 8; ++i) {
+    const DeviceFacts& device = facts.devices(i);
+    EXPECT_EQ(device.id(), static_cast<uint32_t>(i));
+    ASSERT_TRUE(device.address().has_value()) << device.ShortDebugString();
+    EXPECT_EQ(device.address().value().settings(0).address(),
+              absl::StrCat("10.20.0.1", i));
+    EXPECT_EQ(device.link().value(), LinkFact::UP);
+    EXPECT_EQ(device.mtu().value(), 1500u);
+  }
+  EXPECT_TRUE(facts.devices(0).tls().has_value());
+  EXPECT_EQ(facts.devices(1).tls().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(facts.hccn_conf().value().entries_size(), 1);
+  EXPECT_GT(facts.observed_at_ms(), 0);
+}
+
+TEST(MachineObserverTest, GivesReasonsForAnEmptyMachine) {
+  ScratchRoot root;
+  FakeClock clock;
+  FakeCommandRunner runner(&clock);
+  MachineObserver observer(root.paths(), &runner, &clock);
+  const HostFacts facts = observer.Observe("server0", Request());
+  EXPECT_EQ(facts.device_ids().missing().reason(), Missing::ABSENT);
+  EXPECT_EQ(facts.devices_size(), 0);
+  EXPECT_EQ(facts.hccn_tool().path().missing().reason(), Missing::ABSENT);
+  EXPECT_EQ(facts.hccn_conf().missing().reason(), Missing::ABSENT);
+  EXPECT_EQ(facts.kernel().somaxconn().missing().reason(), Missing::ABSENT);
+  EXPECT_EQ(facts.sockets().missing().reason(), Missing::ABSENT);
+  EXPECT_EQ(facts.versions().driver().missing().reason(), Missing::ABSENT);
+  EXPECT_EQ(facts.identity().hostname().missing().reason(), Missing::ABSENT);
+  EXPECT_FALSE(facts.ufw().installed().value());
+  EXPECT_FALSE(facts.firewalld().installed().value());
+  EXPECT_THAT(runner.commands(), IsEmpty());
+}
+
+TEST(MachineObserverTest, RunsNothingWhereThereAreDevicesAndNoTool) {
+  SimulatedHost host(8);
+  host.root().Remove(kTool);
+  FakeClock clock;
+  FakeCommandRunner runner(&clock);
+  MachineObserver observer(host.root().paths(), &runner, &clock);
+  const HostFacts facts = observer.Observe("server0", Request());
+  ASSERT_EQ(facts.devices_size(), 8);
+  EXPECT_EQ(facts.devices(7).address().missing().reason(), Missing::ABSENT);
+  EXPECT_EQ(facts.devices(7).mtu().missing().reason(), Missing::ABSENT);
+  EXPECT_THAT(runner.commands(), IsEmpty());
+}
+
+TEST(MachineObserverTest, DoesNotRunAToolThatAnybodyCouldReplace) {
+  SimulatedHost host(1, "#!/bin/sh\necho ran > \"$0.ran\"\n");
+  host.root().SetMode("/usr/local/Ascend", 0777);
+  const HostFacts facts = ObserveForReal(host);
+  EXPECT_EQ(facts.hccn_tool().path().missing().reason(),
+            Missing::NOT_PERMITTED);
+  EXPECT_EQ(facts.devices(0).link().missing().reason(), Missing::NOT_PERMITTED);
+  const std::string trace = host.root().path() + kTool + ".ran";
+  EXPECT_NE(access(trace.c_str(), F_OK), 0);
+}
+
+TEST(MachineObserverTest, KeepsOtherDevicesWhenOneHangs) {
+  SimulatedHost host(3,
+                     std::string("#!/bin/sh\n[ \"$2\" = 1 ] && sleep 100\n") +
+                         (kGoodTool + sizeof("#!/bin/sh")));
+  const HostFacts facts = ObserveForReal(host, Request(2000, 60000));
+  EXPECT_EQ(facts.devices(0).mtu().value(), 1500u);
+  EXPECT_EQ(facts.devices(1).address().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(facts.devices(1).address().missing().detail(),
+              HasSubstr("2s (deadlines.command)"));
+  EXPECT_EQ(facts.devices(1).mtu().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(facts.devices(2).mtu().value(), 1500u);
+}
+
+TEST(MachineObserverTest, EndsAtTheHostsDeadline) {
+  SimulatedHost host(2, "#!/bin/sh\nsleep 100\n");
+  const HostFacts facts = ObserveForReal(host, Request(60000, 300));
+  EXPECT_LT(facts.elapsed_ms(), 30000u);
+  EXPECT_EQ(facts.devices(0).address().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(facts.devices(0).address().missing().detail(),
+              HasSubstr("deadlines.host"));
+}
+
+TEST(MachineObserverTest, TakesRubbishForNoValue) {
+  SimulatedHost host(1, "#!/bin/sh\nhead -c 2000 /dev/urandom\n");
+  const HostFacts facts = ObserveForReal(host);
+  EXPECT_FALSE(facts.devices(0).address().has_value());
+  EXPECT_FALSE(facts.devices(0).lldp().has_value());
+  EXPECT_FALSE(facts.devices(0).net_health().has_value());
+  HostFacts sent;
+  EXPECT_TRUE(sent.ParseFromString(facts.SerializeAsString()));
+}
+
+TEST(MachineObserverTest, TakesEndlessOutputForNoValue) {
+  SimulatedHost host(1, "#!/bin/sh\necho 'link status: UP'\nexec yes\n");
+  const HostFacts facts = ObserveForReal(host, Request(200, 60000));
+  EXPECT_EQ(facts.devices(0).address().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_FALSE(facts.devices(0).link().has_value());
+}
+
+TEST(MachineObserverTest, DoesNotWaitForAGrandchildOfTheTool) {
+  SimulatedHost host(1, std::string("#!/bin/sh\nsleep 100 &\n") +
+                            (kGoodTool + sizeof("#!/bin/sh")));
+  const HostFacts facts = ObserveForReal(host);
+  EXPECT_EQ(facts.devices(0).mtu().value(), 1500u);
+  EXPECT_LT(facts.elapsed_ms(), 60000u);
+}
+
+TEST(MachineObserverTest, GivesReasonsWhenTheToolFails) {
+  SimulatedHost host(1,
+                     "#!/bin/sh\necho 'Command execute failed!' >&2\n"
+                     "exit 1\n");
+  const HostFacts facts = ObserveForReal(host);
+  EXPECT_EQ(facts.devices(0).address().missing().reason(),
+            Missing::TOOL_FAILED);
+  EXPECT_EQ(facts.devices(0).lldp().missing().reason(), Missing::TOOL_FAILED);
+}
+
+TEST(MachineObserverTest, GivesReasonsWhenTheToolIsNoProgram) {
+  SimulatedHost host(1, "\x7f\x01 no program");
+  const HostFacts facts = ObserveForReal(host);
+  EXPECT_EQ(facts.devices(0).address().missing().reason(),
+            Missing::NOT_PERMITTED);
+}
+
+TEST(MachineObserverTest, NoticesTheWrongGeneration) {
+  SimulatedHost host(
+      1,
+      "#!/bin/sh\necho 'Get invalid major cmd type. The valid major cmd "
+      "type should be \"-a\" or \"-i\".' >&2\nexit 1\n");
+  ObserveRequest request = Request();
+  request.set_generation(NpuToolFacts::ASCEND_950);
+  EXPECT_EQ(ObserveForReal(host, request).hccn_tool().generation(),
+            NpuToolFacts::CLASSIC);
+}
+
+TEST(MachineObserverTest, ReadsTheSimulationMark) {
+  SimulatedHost host(0);
+  host.root().Write("/etc/clusterd/simulation", "side by side\n");
+  EXPECT_EQ(ObserveForReal(host).simulation(), "side by side");
+}
+
+TEST(MachineObserverTest, DoesNotReadSocketsWithoutPorts) {
+  SimulatedHost host(0);
+  const HostFacts facts = ObserveForReal(host, ObserveRequest());
+  EXPECT_EQ(facts.sockets().state_case(), SocketsFact::STATE_NOT_SET);
+}
+
+TEST(MachineObserverTest, RejectsPortsThatAreNoRange) {
+  SimulatedHost host(0);
+  for (const auto& [first, last] :
+       std::map<uint32_t, uint32_t>{{7, 6}, {60000, 65536}}) {
+    ObserveRequest request;
+    ObserveRequest::PortRange* range = request.add_socket_ports();
+    range->set_first(first);
+    range->set_last(last);
+    EXPECT_EQ(ObserveForReal(host, request).sockets().missing().reason(),
+              Missing::NOT_QUERIED);
+  }
+}
+
+TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
+  SimulatedHost host(1);
+  PosixCommandRunner posix;
+  RecordingCommandRunner runner(&posix);
+  SystemClock clock;
+  MachineObserver observer(host.root().paths(), &runner, &clock);
+  observer.Observe("server0", Request());
+  std::vector<std::string> queries;
+  for (const RecordedCommand& recorded : runner.commands()) {
+    queries.push_back(recorded.command.argv[3]);
+    EXPECT_EQ(recorded.command.argv[0], host.root().path() + kTool);
+    EXPECT_EQ(recorded.command.argv[4], "-g");
+  }
+  EXPECT_THAT(queries, ElementsAre("-ip", "-gateway", "-netdetect",
+                                   "-net_health", "-link", "-lldp", "-mtu"));
+}
+
+// Counts how many commands run at once, over all and for one device, and holds
+// the first `gather` of them until all of these have come.
+class CountingRunner final : public CommandRunner {
+ public:
+  explicit CountingRunner(int gather) : gather_(gather) {}
+
+  absl::StatusOr<CommandResult> Run(const Command& command) override
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    const std::string& device = command.argv[2];
+    {
+      absl::MutexLock lock(&mutex_);
+      ++arrived_;
+      most_per_device_ = std::max(most_per_device_, ++running_[device]);
+      const auto complete = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+        return arrived_ >= gather_;
+      };
+      gathered_ = mutex_.AwaitWithTimeout(absl::Condition(&complete),
+                                          absl::Minutes(1)) &&
+                  gathered_;
+    }
+    std::this_thread::yield();
+    absl::MutexLock lock(&mutex_);
+    --running_[device];
+    CommandResult result;
+    result.standard_output = "link status: UP\n";
+    return result;
+  }
+
+  int most_per_device() const {
+    absl::MutexLock lock(&mutex_);
+    return most_per_device_;
+  }
+  bool gathered() const {
+    absl::MutexLock lock(&mutex_);
+    return gathered_;
+  }
+
+ private:
+  const int gather_;
+  mutable absl::Mutex mutex_;
+  int arrived_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool gathered_ ABSL_GUARDED_BY(mutex_) = true;
+  std::map<std::string, int> running_ ABSL_GUARDED_BY(mutex_);
+  int most_per_device_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+TEST(MachineObserverTest, AsksAllDevicesAtTheSameTime) {
+  SimulatedHost host(16);
+  CountingRunner runner(16);
+  SystemClock clock;
+  MachineObserver observer(host.root().paths(), &runner, &clock);
+  observer.Observe("server0", Request());
+  EXPECT_TRUE(runner.gathered());
+  EXPECT_EQ(runner.most_per_device(), 1);
+}
+
+TEST(MachineObserverTest, TakesTurnsBetweenTwoObservations) {
+  SimulatedHost host(4);
+  CountingRunner runner(4);
+  SystemClock clock;
+  MachineObserver observer(host.root().paths(), &runner, &clock);
+  std::thread other([&] { observer.Observe("server0", Request()); });
+  observer.Observe("server0", Request());
+  other.join();
+  EXPECT_EQ(runner.most_per_device(), 1);
+}
+
+TEST(MachineObserverTest, BoundsItsThreads) {
+  SimulatedHost host(6);
+  CountingRunner runner(1);
+  SystemClock clock;
+  ObserverOptions options;
+  options.max_parallel_devices = 0;
+  MachineObserver observer(host.root().paths(), &runner, &clock, options);
+  const HostFacts facts = observer.Observe("server0", Request());
+  ASSERT_EQ(facts.devices_size(), 6);
+  EXPECT_EQ(facts.devices(5).link().value(), LinkFact::UP);
+}
+
+}  // namespace
+}  // namespace clusterd

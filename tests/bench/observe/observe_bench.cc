@@ -1,0 +1,113 @@
+// What an observation costs beside the vendor's commands: a host of 8 devices,
+// as a ratio to the slowest device's own chain of commands, run alone and one
+// after another. Both are measured in turn, so that a busy machine slows both.
+//   observe_bench PATH_OF_SLOW_TOOL [ROUNDS]
+// Ends with 1 if the median ratio is over the limit.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "daemon/host/clock.h"
+#include "daemon/host/machine_observer.h"
+#include "daemon/host/posix_command_runner.h"
+#include "daemon/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+constexpr double kLimit = 1.10;
+constexpr int kDevices = 8;
+constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
+constexpr const char* kChain[] = {
+    "-ip", "-gateway", "-netdetect", "-net_health", "-link", "-lldp", "-mtu"};
+
+bool MakeHost(const std::string& tool, ScratchRoot* root) {
+  for (int id = 0; id < kDevices; ++id) {
+    root->Write(absl::StrCat("/dev/davinci", id), "");
+  }
+  root->WriteProgram(kTool, "");
+  std::error_code error;
+  std::filesystem::copy_file(tool, root->path() + kTool,
+                             std::filesystem::copy_options::overwrite_existing,
+                             error);
+  root->SetMode(kTool, 0755);
+  return !error;
+}
+
+// The chain of the slowest device, nothing else. Zero if a command failed.
+absl::Duration RunChain(const std::string& tool, CommandRunner* runner,
+                        Clock* clock) {
+  const absl::Duration begin = clock->Monotonic();
+  for (const char* query : kChain) {
+    const absl::StatusOr<CommandResult> result =
+        runner->Run({{tool, "-i", absl::StrCat(kDevices - 1), query, "-g"},
+                     absl::Seconds(10)});
+    if (!result.ok() || result->exit_status != 0) return absl::ZeroDuration();
+  }
+  return clock->Monotonic() - begin;
+}
+
+// Zero if a fact is missing.
+absl::Duration RunObservation(MachineObserver* observer, Clock* clock) {
+  const absl::Duration begin = clock->Monotonic();
+  const HostFacts facts = observer->Observe("server0", ObserveRequest());
+  const absl::Duration took = clock->Monotonic() - begin;
+  for (const DeviceFacts& device : facts.devices()) {
+    if (device.mtu().value() != 1500) return absl::ZeroDuration();
+  }
+  return facts.devices_size() == kDevices ? took : absl::ZeroDuration();
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+int Measure(const std::string& tool, int rounds) {
+  ScratchRoot root;
+  if (!MakeHost(tool, &root)) {
+    std::fprintf(stderr, "%s: cannot be copied\n", tool.c_str());
+    return 2;
+  }
+  PosixCommandRunner runner;
+  SystemClock clock;
+  MachineObserver observer(root.paths(), &runner, &clock);
+  std::vector<double> chains;
+  std::vector<double> observations;
+  std::vector<double> ratios;
+  for (int round = 0; round < rounds; ++round) {
+    const absl::Duration chain = RunChain(root.path() + kTool, &runner, &clock);
+    const absl::Duration observation = RunObservation(&observer, &clock);
+    if (chain == absl::ZeroDuration() || observation == absl::ZeroDuration()) {
+      std::fprintf(stderr, "%s: did not answer as it should\n", tool.c_str());
+      return 2;
+    }
+    chains.push_back(absl::ToDoubleMilliseconds(chain));
+    observations.push_back(absl::ToDoubleMilliseconds(observation));
+    ratios.push_back(observations.back() / chains.back());
+  }
+  const double ratio = Median(ratios);
+  std::printf(
+      "observe 8 devices, %d rounds: %.1f ms, slowest device's chain %.1f ms, "
+      "ratio %.3f (limit %.2f)\n",
+      rounds, Median(observations), Median(chains), ratio, kLimit);
+  return ratio <= kLimit ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace clusterd
+
+int main(int argc, char** argv) {
+  int rounds = 21;
+  if (argc < 2 || argc > 3 ||
+      (argc == 3 && (!absl::SimpleAtoi(argv[2], &rounds) || rounds < 1))) {
+    std::fprintf(stderr, "usage: %s PATH_OF_SLOW_TOOL [ROUNDS]\n", argv[0]);
+    return 2;
+  }
+  return clusterd::Measure(argv[1], rounds);
+}

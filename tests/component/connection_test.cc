@@ -1,0 +1,86 @@
+// What happens to connections while everybody behaves: they go dead without a
+// word, and certificates are renewed.
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "daemon/process/scheduler.h"
+#include "gtest/gtest.h"
+#include "tests/component/tcp_proxy.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
+
+namespace clusterd {
+namespace {
+
+int PortOf(const std::string& address) {
+  int port = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
+  return port;
+}
+
+TEST(ConnectionTest, ControllerNoticesHostThatIsSuddenlyGone) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  ControllerServerOptions options;
+  options.keepalive_time = absl::Milliseconds(100);
+  options.keepalive_timeout = absl::Milliseconds(100);
+  TestController controller(&certificates, 1, &scheduler, options);
+  controller.Start();
+  TcpProxy proxy(PortOf(controller.address()));
+  RawHost host(proxy.address(), certificates.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  proxy.CutPresentConnections();
+  EXPECT_TRUE(controller.log().WaitFor("host server0: detached"))
+      << controller.log().Lines();
+  EXPECT_EQ(controller.Entry("server0").detached_reason(),
+            "the connection broke");
+}
+
+TEST(ConnectionTest, HostNoticesControllerThatIsSuddenlyGoneAndReturns) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  ControllerServerOptions options;
+  options.min_ping_interval = absl::Milliseconds(10);
+  TestController controller(&certificates, 1, &scheduler, options);
+  controller.Start();
+  TcpProxy proxy(PortOf(controller.address()));
+  MemoryObserver observer{HostFacts()};
+  TestHost::Options host_options;
+  host_options.controller = proxy.address();
+  host_options.name = "server0";
+  host_options.tls = certificates.Host("server0");
+  host_options.dial.keepalive_time = absl::Milliseconds(100);
+  host_options.dial.keepalive_timeout = absl::Milliseconds(100);
+  TestHost host(host_options, &observer);
+  ASSERT_TRUE(host.WaitAttached());
+  proxy.CutPresentConnections();
+  // The same machine: the new stream replaces the one that the controller
+  // still believes in.
+  EXPECT_TRUE(host.WaitError("not attached"));
+  EXPECT_TRUE(host.WaitAttached());
+  EXPECT_TRUE(controller.Entry("server0").attached());
+  EXPECT_EQ(controller.Entry("server0").conflict(), "");
+}
+
+TEST(ConnectionTest, RenewedCertificateIsTakenUpWithoutRestart) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  // It begins with a certificate that no host accepts as the controller's.
+  const TlsFiles files =
+      certificates.Issue("renewed", {"spiffe://test/host/server0"});
+  controller.StartAs(files, /*refresh_seconds=*/1);
+  MemoryObserver observer{HostFacts()};
+  TestHost::Options options;
+  options.controller = controller.address();
+  options.name = "server0";
+  options.tls = certificates.Host("server0");
+  TestHost host(options, &observer);
+  ASSERT_TRUE(host.WaitError("not attached"));
+  certificates.Issue("renewed", {"spiffe://test/controller"});
+  EXPECT_TRUE(host.WaitAttached());
+}
+
+}  // namespace
+}  // namespace clusterd

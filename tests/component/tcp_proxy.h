@@ -1,0 +1,56 @@
+// A wire between two programs that a test can cut without either noticing: what
+// a switch that dies, or a host that loses power, looks like to the other end.
+#ifndef TESTS_COMPONENT_TCP_PROXY_H_
+#define TESTS_COMPONENT_TCP_PROXY_H_
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace clusterd {
+
+// Passes connections to 127.0.0.1 on to a port of 127.0.0.1. Safe for
+// concurrent use.
+class TcpProxy {
+ public:
+  explicit TcpProxy(int target_port);
+  ~TcpProxy();
+  TcpProxy(const TcpProxy&) = delete;
+  TcpProxy& operator=(const TcpProxy&) = delete;
+
+  // HOST:PORT to dial.
+  std::string address() const;
+
+  // From now on nothing that either end of the present connections says comes
+  // through, and neither is told. New connections work.
+  void CutPresentConnections() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Wire {
+    int from;
+    int to;
+    bool cut = false;
+  };
+
+  void Run();
+  void Accept();
+  // One end's bytes to the other; false at the end of either.
+  static bool Pass(const Wire& wire);
+
+  const int target_port_;
+  int listener_ = -1;
+  int port_ = 0;
+  int wake_read_ = -1;
+  int wake_write_ = -1;
+  absl::Mutex mutex_;
+  std::vector<Wire> wires_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_COMPONENT_TCP_PROXY_H_
