@@ -182,7 +182,7 @@ class Child {
   pid_t pid() const { return pid_; }
 
   // Reads both streams until the child has ended or `end` has come. True: it
-  // has ended, and its pid is still its own (not reaped).
+  // has ended and, unless it is lost, its pid is still its own (not reaped).
   bool Follow(Stream& out, Stream& err, SteadyClock::time_point end) {
     while (true) {
       if (HasEnded()) return true;
@@ -207,11 +207,12 @@ class Child {
 
   // The child, and whoever it started and did not move away.
   void KillGroup() {
+    if (is_lost_) return;
     kill(-pid_, SIGKILL);
     kill(pid_, SIGKILL);
   }
 
-  // REQUIRES: HasEnded(). False: somebody else took the exit status.
+  // REQUIRES: HasEnded(). False if it is lost.
   bool Reap(CommandResult* result) {
     int status = 0;
     pid_t reaped;
@@ -225,16 +226,19 @@ class Child {
   }
 
  private:
-  bool HasEnded() const {
+  bool HasEnded() {
     siginfo_t info = {};
     if (waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
-      return errno == ECHILD;
+      is_lost_ = errno == ECHILD;
+      return is_lost_;
     }
     return info.si_pid == pid_;
   }
 
   const pid_t pid_;
   const FileDescriptor pidfd_;  // Closed before Linux 5.3.
+  // Somebody else took the exit status: the pid may be a stranger's now.
+  bool is_lost_ = false;
 };
 
 std::vector<std::string> MakeEnvironment(const std::string& library_path) {
@@ -292,7 +296,7 @@ absl::StatusOr<pid_t> Start(const Command& command,
 
 }  // namespace
 
-PosixCommandRunner::PosixCommandRunner(std::string library_path)
+PosixCommandRunner::PosixCommandRunner(const std::string& library_path)
     : environment_(MakeEnvironment(library_path)) {}
 
 absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {

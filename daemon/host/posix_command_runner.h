@@ -22,7 +22,7 @@ class PosixCommandRunner final : public CommandRunner {
  public:
   // `library_path`: LD_LIBRARY_PATH of every child, e.g. where the vendor's
   // driver libraries are; empty: not set.
-  explicit PosixCommandRunner(std::string library_path = "");
+  explicit PosixCommandRunner(const std::string& library_path = "");
 
   // As CommandRunner::Run; moreover InvalidArgument if argv is empty, argv[0]
   // is not absolute, or a word contains a NUL.
