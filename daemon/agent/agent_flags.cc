@@ -40,6 +40,10 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
   app->add_option("--spec", flags->spec,
                   "Of --once: cluster.yaml that this host belongs to")
       ->needs(once);
+  app->add_option("--record", flags->record,
+                  "Write the runs of one observation to this new file, "
+                  "addresses replaced, and end")
+      ->excludes(once);
   app->set_version_flag("--version",
                         absl::StrCat("clusterd ", kClusterdVersion));
 }
@@ -62,7 +66,7 @@ absl::Status AddFile(AgentFlags* flags) {
 }
 
 absl::Status CheckComplete(const AgentFlags& flags) {
-  if (flags.once) return absl::OkStatus();
+  if (flags.once || !flags.record.empty()) return absl::OkStatus();
   const std::vector<std::pair<const char*, const std::string*>> required = {
       {"controller", &flags.controller},
       {"cluster", &flags.cluster},

@@ -22,6 +22,8 @@ struct AgentFlags {
   std::string root;
   // Print facts and own findings and end, without any controller.
   bool once = false;
+  // New file for the runs of one observation; empty: none. See record.h.
+  std::string record;
   std::string format;  // "text" or "json".
   std::string spec;    // cluster.yaml to judge --once by; empty: none.
 };

@@ -18,6 +18,7 @@
 #include "daemon/agent/local_server.h"
 #include "daemon/agent/machine_ids.h"
 #include "daemon/agent/once.h"
+#include "daemon/agent/record.h"
 #include "daemon/agent/self_check.h"
 #include "daemon/host/clock.h"
 #include "daemon/host/machine_observer.h"
@@ -86,6 +87,10 @@ int main(int argc, char** argv) {
   }
   clusterd::PosixCommandRunner runner;
   clusterd::SystemClock clock;
+  if (!flags.record.empty()) {
+    return clusterd::RecordHost(flags.record, flags.root, &runner, &clock,
+                               &std::cout, &std::cerr);
+  }
   clusterd::MachineObserver observer({flags.root}, &runner, &clock);
   if (flags.once) {
     char name[256] = {};

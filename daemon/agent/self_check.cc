@@ -1,8 +1,9 @@
 #include "daemon/agent/self_check.h"
 
+#include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
 #include "config/rules/judge.h"
 #include "config/spec/product_profile.h"
 #include "config/version/version.h"
@@ -11,14 +12,24 @@ namespace clusterd {
 namespace {
 
 constexpr uint32_t kBasePort = 60000;
-constexpr uint32_t kPortCount = 16;
+// The width that every CANN version fits into; cluster.yaml's "auto" is the
+// same.
+constexpr uint32_t kPortCount = 32;
 constexpr uint32_t kBacklog = 65535;
 
+// The default mode of the product that the PCI ids and the devices' ids speak
+// for; nullptr if they do not settle it. The fact reads "A2 x 8".
 const ProductProfile* ProfileOf(const HostFacts& facts) {
   const std::string& series = facts.identity().npu_series().value();
-  if (series.empty()) return nullptr;
+  if (series.find(',') != std::string::npos) return nullptr;  // A mixture.
+  const std::vector<uint32_t> ids(facts.device_ids().value().ids().begin(),
+                                  facts.device_ids().value().ids().end());
   for (const ProductProfile& profile : AllProductProfiles()) {
-    if (profile.npu_series == series) return &profile;
+    if (profile.npu_series.empty() ||
+        !absl::StartsWith(series, profile.npu_series + " x ")) {
+      continue;
+    }
+    if (profile.device_ids == ids) return &profile;
   }
   return nullptr;
 }

@@ -77,12 +77,32 @@ TEST(CheckSelfTest, NeverPassesHostThatCouldNotBeRead) {
       << response.report().DebugString();
 }
 
-TEST(AssumedSpecTest, TakesProductFromTheNpusFound) {
+HostFacts FactsOf(const std::string& series, uint32_t devices) {
   HostFacts facts;
-  facts.mutable_identity()->mutable_npu_series()->set_value("A1");
-  EXPECT_EQ(AssumedSpec("demo", facts).product(), "atlas-training");
-  facts.mutable_identity()->mutable_npu_series()->set_value("Z9");
-  EXPECT_EQ(AssumedSpec("demo", facts).product(), "");
+  facts.mutable_identity()->mutable_npu_series()->set_value(series);
+  for (uint32_t id = 0; id < devices; ++id) {
+    facts.mutable_device_ids()->mutable_value()->add_ids(id);
+  }
+  return facts;
+}
+
+TEST(AssumedSpecTest, TakesProductFromTheNpusFound) {
+  EXPECT_EQ(AssumedSpec("demo", FactsOf("A1 x 8", 8)).product(),
+            "atlas-training");
+  EXPECT_EQ(AssumedSpec("demo", FactsOf("A2 x 8", 8)).product(), "atlas-a2");
+  EXPECT_EQ(AssumedSpec("demo", FactsOf("A2 x 16", 16)).product(),
+            "atlas-a2-box16");
+}
+
+TEST(AssumedSpecTest, GuessesNoProduct) {
+  EXPECT_EQ(AssumedSpec("demo", FactsOf("Z9 x 8", 8)).product(), "");
+  EXPECT_EQ(AssumedSpec("demo", FactsOf("A2 x 7, A3 x 1", 8)).product(), "");
+  EXPECT_EQ(AssumedSpec("demo", FactsOf("A2 x 8", 5)).product(), "");
+  EXPECT_EQ(AssumedSpec("demo", HostFacts()).product(), "");
+}
+
+TEST(AssumedSpecTest, ReservesThePortsOfEveryCannVersion) {
+  EXPECT_EQ(AssumedSpec("demo", HostFacts()).hccl().port_count(), 32u);
 }
 
 }  // namespace

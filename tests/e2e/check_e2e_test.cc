@@ -360,6 +360,21 @@ TEST(OnceTest, PrintsFactsAndFindingsWithoutAController) {
   EXPECT_THAT(result.standard_output, HasSubstr("link"));
 }
 
+TEST(RecordTest, WritesRunsThatReplayAgainstTheSameTool) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  const std::string file = cluster.folder() + "/runs.jsonl";
+  const ProcessResult recorded =
+      RunProgram({Runfile("daemon/agent/clusterd"), "--record", file, "--root",
+                  cluster.Root("server0")});
+  EXPECT_EQ(recorded.exit_status, 0) << recorded.standard_error;
+  const ProcessResult replayed =
+      RunProgram({Runfile("tests/sim/replay"), "--tool",
+                  Runfile("tests/sim/hccn_tool"), file});
+  EXPECT_EQ(replayed.exit_status, 0)
+      << replayed.standard_output << replayed.standard_error;
+  EXPECT_THAT(replayed.standard_output, HasSubstr(" matched, 0 different"));
+}
+
 TEST(LocalSocketTest, AnswersWithoutTheController) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   cluster.StartAll();
