@@ -1,10 +1,9 @@
 // Lets ThreadSanitizer see the locks of an Abseil that was built without it, as
 // Debian's is: each call is passed on to the real one and told to the detector.
 // Without this everything behind an absl::Mutex looks like a race, in our code
-// and in gRPC, which locks with it too. Preload it, or link it into a test:
-//   LD_PRELOAD=libtsan.so:libabseil_locks.so TSAN_OPTIONS=\
-//       ignore_noninstrumented_modules=1:… some_test
-// Only the members that clusterd and gRPC 1.51 call; Abseil 20220623.
+// and in gRPC, which locks with it too. Preload it after libtsan.so, with
+// ignore_noninstrumented_modules=1 in TSAN_OPTIONS. Only the members that
+// clusterd and gRPC 1.51 call; Abseil 20220623.
 #include <dlfcn.h>
 
 #include <cstdlib>

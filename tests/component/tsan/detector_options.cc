@@ -1,0 +1,23 @@
+// What ThreadSanitizer asks a program for at its start: options, and what not to
+// report. Debian's gRPC and what it stands on are not built with the detector,
+// so what they synchronise inside themselves looks like a race. Our own code has
+// no entry here.
+
+extern "C" const char* __tsan_default_options() {
+  return "ignore_noninstrumented_modules=1:halt_on_error=1";
+}
+
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:libgrpc.so\n"
+         "race:libgrpc++.so\n"
+         "race:libgpr.so\n"
+         "race:libabsl_\n"
+         "race:libcrypto.so\n"
+         "race:libssl.so\n"
+         "race:libprotobuf.so\n"
+         "race:grpc::\n"
+         "called_from_lib:libgrpc.so\n"
+         "called_from_lib:libgpr.so\n"
+         "called_from_lib:libcrypto.so\n"
+         "called_from_lib:libssl.so\n";
+}
