@@ -16,7 +16,7 @@ TEST(GrpcStatusTest, KeepsCodeAndMessageBothWays) {
 
 TEST(GrpcStatusTest, MakesForeignCodesUnknown) {
   EXPECT_EQ(
-      ToAbslStatus(grpc::Status(static_cast<grpc::StatusCode>(99), "x")).code(),
+      ToAbslStatus(grpc::Status(grpc::StatusCode::DO_NOT_USE, "x")).code(),
       absl::StatusCode::kUnknown);
 }
 

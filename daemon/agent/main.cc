@@ -33,6 +33,11 @@
 namespace clusterd {
 namespace {
 
+// Where hccn_tool finds the driver's libraries when the loader does not know
+// them; Ascend's container guides set the same two (vllm-ascend, installation).
+constexpr char kDriverLibraries[] =
+    "/usr/local/Ascend/driver/lib64/driver:"
+    "/usr/local/Ascend/driver/lib64/common";
 constexpr int kWorkers = 4;
 constexpr size_t kMaxQueuedWork = 16;
 
@@ -85,11 +90,11 @@ int main(int argc, char** argv) {
           clusterd::ParseAgentFlags(argc, argv, &flags)) {
     return *status;
   }
-  clusterd::PosixCommandRunner runner;
+  clusterd::PosixCommandRunner runner(clusterd::kDriverLibraries);
   clusterd::SystemClock clock;
   if (!flags.record.empty()) {
     return clusterd::RecordHost(flags.record, flags.root, &runner, &clock,
-                               &std::cout, &std::cerr);
+                                &std::cout, &std::cerr);
   }
   clusterd::MachineObserver observer({flags.root}, &runner, &clock);
   if (flags.once) {

@@ -5,6 +5,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "daemon/host/ascend950/command_line.h"
+#include "daemon/host/ascend950/dialect.h"
 #include "daemon/host/hccn_answers.h"
 #include "daemon/host/hccn_conf.h"
 #include "daemon/host/hccn_ip.h"
@@ -116,38 +119,62 @@ void AskTls(uint32_t id, HccnSession* session, TlsFact* fact) {
   fact->mutable_value()->set_source("hccn_tool -tls -g");
 }
 
-void ReadTls(uint32_t id, const HccnConfFact& conf, bool allow_query,
-             HccnSession* session, TlsFact* fact) {
+// The switch as `conf` has it. False, and nothing done: it has none.
+bool TakeTlsFromConf(uint32_t id, const HccnConfFact& conf, TlsFact* fact) {
   const std::string* value =
       conf.has_value() ? FindHccnConfValue(conf.value(), "tls_enable", id)
                        : nullptr;
-  if (value != nullptr) {
-    if (*value != "0" && *value != "1") {
-      return SetMissing(
-          MakeMissing(Missing::UNREADABLE,
-                      absl::StrCat("/etc/hccn.conf: tls_enable_", id, " is ",
-                                   QuotedText(*value), ", expected 0 or 1")),
-          fact);
-    }
-    fact->mutable_value()->set_enabled(*value == "1");
-    fact->mutable_value()->set_source("/etc/hccn.conf");
-    return;
+  if (value == nullptr) return false;
+  if (*value != "0" && *value != "1") {
+    SetMissing(
+        MakeMissing(Missing::UNREADABLE,
+                    absl::StrCat("/etc/hccn.conf: tls_enable_", id, " is ",
+                                 QuotedText(*value), ", expected 0 or 1")),
+        fact);
+    return true;
   }
-  if (allow_query) return AskTls(id, session, fact);
+  fact->mutable_value()->set_enabled(*value == "1");
+  fact->mutable_value()->set_source("/etc/hccn.conf");
+  return true;
+}
+
+// `query`: the command that was not run, and what it does to the file.
+void SetTlsNotQueried(uint32_t id, const HccnConfFact& conf,
+                      const std::string& query, TlsFact* fact) {
   const std::string where =
       conf.has_value() ? absl::StrCat("/etc/hccn.conf has no tls_enable_", id)
                        : absl::StrCat("tls_enable_", id, " is not known (",
                                       conf.missing().detail(), ")");
-  SetMissing(MakeMissing(Missing::NOT_QUERIED,
-                         absl::StrCat(where, ", and `hccn_tool -i ", id,
-                                      " -tls -g` would write that key")),
-             fact);
+  SetMissing(
+      MakeMissing(Missing::NOT_QUERIED, absl::StrCat(where, ", and ", query)),
+      fact);
 }
 
-}  // namespace
+DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
+                             bool allow_tls_query, HccnSession* session) {
+  TlsFact tls;
+  const bool is_in_conf = TakeTlsFromConf(id, conf, &tls);
+  if (!is_in_conf && !allow_tls_query) {
+    const std::vector<std::string> query =
+        ascend950::QueryArguments(ascend950::Query::kTls, id);
+    SetTlsNotQueried(id, conf,
+                     absl::StrCat("`hccn_tool ", absl::StrJoin(query, " "),
+                                  "` may write that key"),
+                     &tls);
+  }
+  DeviceFacts facts = ascend950::ReadDevice(
+      id,
+      [session](const std::vector<std::string>& arguments) {
+        return session->AskWith(arguments);
+      },
+      [session](absl::Duration duration) { return session->Pause(duration); },
+      /*ask_tls=*/!is_in_conf && allow_tls_query);
+  if (is_in_conf || !allow_tls_query) *facts.mutable_tls() = tls;
+  return facts;
+}
 
-DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
-                          bool allow_tls_query, HccnSession* session) {
+DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
+                           bool allow_tls_query, HccnSession* session) {
   DeviceFacts facts;
   facts.set_id(id);
   AskAddress(session, facts.mutable_address());
@@ -157,8 +184,25 @@ DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
   AskLink(session, facts.mutable_link());
   AskLldp(session, facts.mutable_lldp());
   AskMtu(session, facts.mutable_mtu());
-  ReadTls(id, conf, allow_tls_query, session, facts.mutable_tls());
+  if (TakeTlsFromConf(id, conf, facts.mutable_tls())) return facts;
+  if (allow_tls_query) {
+    AskTls(id, session, facts.mutable_tls());
+  } else {
+    SetTlsNotQueried(
+        id, conf,
+        absl::StrCat("`hccn_tool -i ", id, " -tls -g` would write that key"),
+        facts.mutable_tls());
+  }
   return facts;
+}
+
+}  // namespace
+
+DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
+                          bool allow_tls_query, HccnSession* session) {
+  return session->generation() == NpuToolFacts::ASCEND_950
+             ? ObserveAscend950(id, conf, allow_tls_query, session)
+             : ObserveClassic(id, conf, allow_tls_query, session);
 }
 
 }  // namespace clusterd

@@ -13,8 +13,9 @@ namespace clusterd {
 // Asks for address, gateway, detect address, net health, link, LLDP neighbour
 // and MTU. "Detect ip set" is asked again up to three times, a second apart:
 // the result is pending. The TLS switch comes from tls_enable_<id> in `conf`;
-// without that key `-tls -g` would write it, so it runs only if
-// `allow_tls_query`.
+// without that key the query for it would write it, so that runs only if
+// `allow_tls_query`. The session's generation chooses the words and parsers:
+// those of ascend950/dialect.h, or the classic tool's.
 DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
                           bool allow_tls_query, HccnSession* session);
 

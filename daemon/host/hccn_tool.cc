@@ -1,8 +1,11 @@
 #include "daemon/host/hccn_tool.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "daemon/host/ascend950/run_verdict.h"
 #include "daemon/host/file_reader.h"
 #include "daemon/host/info_files.h"
 #include "daemon/host/missing.h"
@@ -30,10 +33,23 @@ Missing::Reason ReasonFor(HccnFailure failure) {
 }
 
 // "None is set" answers the question for it, and no other.
-bool IsAnswer(HccnFailure failure, absl::string_view query) {
+bool IsAnswer(HccnFailure failure, const std::vector<std::string>& arguments) {
+  const auto asks_for = [&arguments](absl::string_view query) {
+    return std::find(arguments.begin(), arguments.end(), query) !=
+           arguments.end();
+  };
   return failure == HccnFailure::kNone ||
-         (failure == HccnFailure::kNoAddress && query == "-ip") ||
-         (failure == HccnFailure::kNoGateway && query == "-gateway");
+         (failure == HccnFailure::kNoAddress && asks_for("-ip")) ||
+         (failure == HccnFailure::kNoGateway && asks_for("-gateway"));
+}
+
+// What the tool of the other generation says to a line of `generation`: each
+// looks at the first word alone ("-i" there, "-g" here).
+bool IsOtherToolsRefusal(NpuToolFacts::Generation generation,
+                         absl::string_view text) {
+  return absl::StartsWith(text, generation == NpuToolFacts::ASCEND_950
+                                    ? "Get invalid major cmd type."
+                                    : "Please specify a valid mode.");
 }
 
 }  // namespace
@@ -78,14 +94,18 @@ HccnSession::HccnSession(absl::StatusOr<std::string> tool,
 }
 
 HccnAnswer HccnSession::Ask(absl::string_view query) {
+  return AskWith({"-i", absl::StrCat(device_), std::string(query), "-g"});
+}
+
+HccnAnswer HccnSession::AskWith(const std::vector<std::string>& arguments) {
   absl::Duration pause = kFirstBusyPause;
-  HccnAnswer answer = AskOnce(query);
+  HccnAnswer answer = AskOnce(arguments);
   int attempts = 1;
   while (answer.failure == HccnFailure::kBusy && attempts < kMaxAttempts &&
          Pause(pause)) {
     pause *= 2;
     ++attempts;
-    answer = AskOnce(query);
+    answer = AskOnce(arguments);
   }
   if (answer.failure == HccnFailure::kBusy) {
     answer.missing->set_detail(
@@ -101,17 +121,8 @@ bool HccnSession::Pause(absl::Duration duration) {
   return true;
 }
 
-std::vector<std::string> HccnSession::Arguments(absl::string_view query) const {
-  const std::string id = absl::StrCat(device_);
-  if (generation_ == NpuToolFacts::ASCEND_950) {
-    return {"-g", std::string(query), "-i", id};
-  }
-  return {"-i", id, std::string(query), "-g"};
-}
-
-HccnAnswer HccnSession::AskOnce(absl::string_view query) {
+HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   HccnAnswer answer;
-  const std::vector<std::string> arguments = Arguments(query);
   answer.command =
       absl::StrCat("`hccn_tool ", absl::StrJoin(arguments, " "), "`");
   if (!stopped_.has_value() && budget_->IsSpent()) {
@@ -137,11 +148,14 @@ HccnAnswer HccnSession::AskOnce(absl::string_view query) {
     TakeSilence(*result, &answer);
     return answer;
   }
-  const HccnVerdict verdict = ClassifyHccnRun(*result);
+  const HccnVerdict verdict = Classify(*result);
   answer.failure = verdict.failure;
   answer.exit_status = result->exit_status;
   answer.output = result->standard_output;
-  if (!IsAnswer(verdict.failure, query)) {
+  if (verdict.failure == HccnFailure::kWrongCommandLine &&
+      IsOtherToolsRefusal(generation_, verdict.text)) {
+    TakeOtherTool(verdict.text, &answer);
+  } else if (!IsAnswer(verdict.failure, arguments)) {
     answer.missing =
         MakeMissing(ReasonFor(verdict.failure),
                     absl::StrCat(answer.command, ": ", verdict.text));
@@ -150,12 +164,16 @@ HccnAnswer HccnSession::AskOnce(absl::string_view query) {
         Missing::UNREADABLE, absl::StrCat(answer.command, ": over ",
                                           kMaxStreamBytes, " bytes of output"));
   }
-  if (verdict.failure == HccnFailure::kWrongCommandLine &&
-      generation_ == NpuToolFacts::ASCEND_950 &&
-      absl::StartsWith(verdict.text, "Get invalid major cmd type.")) {
-    is_classic_tool_ = true;
-  }
   return answer;
+}
+
+HccnVerdict HccnSession::Classify(const CommandResult& result) const {
+  const HccnVerdict verdict = ascend950::ClassifyRun(result);
+  // A classic session takes one thing from that tool: its refusal.
+  return generation_ == NpuToolFacts::ASCEND_950 ||
+                 IsOtherToolsRefusal(generation_, verdict.text)
+             ? verdict
+             : ClassifyHccnRun(result);
 }
 
 void HccnSession::TakeSilence(const CommandResult& result, HccnAnswer* answer) {
@@ -170,6 +188,18 @@ void HccnSession::TakeSilence(const CommandResult& result, HccnAnswer* answer) {
   Stop(MakeMissing(Missing::NOT_QUERIED,
                    absl::StrCat("not asked, because device ", device_,
                                 " did not answer before: ", answer->command)));
+}
+
+void HccnSession::TakeOtherTool(absl::string_view text, HccnAnswer* answer) {
+  is_other_tool_ = true;
+  const bool is_classic = is_classic_tool();
+  answer->missing = MakeMissing(
+      Missing::TOOL_FAILED,
+      absl::StrCat(answer->command, ": ", text, " This is the ",
+                   is_classic ? "classic" : "Ascend 950",
+                   " hccn_tool; the product in cluster.yaml has the ",
+                   is_classic ? "Ascend 950" : "classic", " one"));
+  Stop(*answer->missing);
 }
 
 }  // namespace clusterd

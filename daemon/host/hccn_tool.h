@@ -53,21 +53,36 @@ class HccnSession {
   HccnSession(const HccnSession&) = delete;
   HccnSession& operator=(const HccnSession&) = delete;
 
-  // `query`: "-ip", "-link", …; the words for getting it are added.
+  // Asks a classic tool; `query`: "-ip", "-link", …, the other words are added.
+  // REQUIRES: generation() is CLASSIC.
   HccnAnswer Ask(absl::string_view query);
+
+  // Asks with exactly these words, which are the generation's own, as
+  // ascend950/dialect.h has them for its tool.
+  HccnAnswer AskWith(const std::vector<std::string>& arguments);
 
   // False, without waiting, if that would leave nothing of the host's time.
   bool Pause(absl::Duration duration);
 
-  // The tool did not know this generation's command line but the classic one.
-  bool is_classic_tool() const { return is_classic_tool_; }
+  // The command line that is spoken.
+  NpuToolFacts::Generation generation() const { return generation_; }
+
+  // The tool refused that command line as the other generation's tool does. It
+  // is asked nothing more then, and every answer is missing for that reason.
+  bool is_classic_tool() const {
+    return is_other_tool_ && generation_ == NpuToolFacts::ASCEND_950;
+  }
+  bool is_ascend950_tool() const {
+    return is_other_tool_ && generation_ == NpuToolFacts::CLASSIC;
+  }
 
  private:
-  std::vector<std::string> Arguments(absl::string_view query) const;
-  HccnAnswer AskOnce(absl::string_view query);
+  HccnAnswer AskOnce(const std::vector<std::string>& arguments);
+  HccnVerdict Classify(const CommandResult& result) const;
   // Nothing more is asked in this session, for this reason.
   void Stop(Missing reason) { stopped_ = std::move(reason); }
   void TakeSilence(const CommandResult& result, HccnAnswer* answer);
+  void TakeOtherTool(absl::string_view text, HccnAnswer* answer);
 
   const absl::StatusOr<std::string> tool_;
   const NpuToolFacts::Generation generation_;
@@ -78,7 +93,7 @@ class HccnSession {
   DeviceTurns* const turns_;
   std::optional<DeviceTurns::Turn> turn_;
   std::optional<Missing> stopped_;
-  bool is_classic_tool_ = false;
+  bool is_other_tool_ = false;
 };
 
 }  // namespace clusterd

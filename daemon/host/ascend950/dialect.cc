@@ -100,7 +100,8 @@ class DeviceReader {
   void ReadAddress(const std::string& bond) {
     const HccnAnswer answer = Ask(Query::kAddress, bond);
     DeviceAddressFact* fact = facts_->mutable_address();
-    if (answer.failure == HccnFailure::kNoAddress) {
+    if (!answer.missing.has_value() &&
+        answer.failure == HccnFailure::kNoAddress) {
       fact->mutable_value();
       return;
     }
@@ -117,7 +118,8 @@ class DeviceReader {
   void ReadGateway(const std::string& bond) {
     const HccnAnswer answer = Ask(Query::kGateway, bond);
     TextFact* fact = facts_->mutable_gateway();
-    if (answer.failure == HccnFailure::kNoGateway) {
+    if (!answer.missing.has_value() &&
+        answer.failure == HccnFailure::kNoGateway) {
       fact->set_value("");
       return;
     }
