@@ -110,6 +110,8 @@ std::string TablePrinter::RuleText(const RuleResult& rule) const {
     subjects.MergeFrom(finding.subjects());
     if (finding.caused_by() != cause) cause.clear();
   }
+  // A pass whose findings only say what was left out.
+  if (subjects.empty()) return rule.summary();
   std::string text =
       SubjectsText(subjects, limits_.subject_groups, limits_.hosts_columns);
   if (!cause.empty()) absl::StrAppend(&text, ", because of ", cause);

@@ -108,6 +108,24 @@ TEST(ReportTableTest, StaysReadableWithThirtyThousandFindings) {
   EXPECT_NE(table.find("rule-29"), std::string::npos);
 }
 
+TEST(ReportTableTest, SummarisesAPassThatLeftSomethingOut) {
+  Report report;
+  report.set_verdict(PASS);
+  report.add_hosts()->set_host("server0");
+  RuleResult* const rule = report.add_rules();
+  rule->set_rule("lldp");
+  rule->set_category("device");
+  rule->set_state(PASS);
+  rule->set_summary("7 devices on 1 host");
+  Finding* const skipped = rule->add_findings();
+  skipped->set_state(SKIPPED);
+  skipped->set_caused_by("link");
+  skipped->add_subjects()->set_host("server0");
+  EXPECT_NE(Table(report, Window()).find("lldp  7 devices on 1 host"),
+            std::string::npos)
+      << Table(report, Window());
+}
+
 TEST(ReportTableTest, PrintsAnEmptyReportAsOneWithoutVerdict) {
   EXPECT_EQ(Table(Report(), Style()),
             "\nUNKNOWN: no rule was judged of 0 rules; 0 hosts in 0 s\n");

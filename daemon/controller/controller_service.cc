@@ -8,6 +8,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/identity/peer_identity.h"
 #include "config/rules/judge.h"
+#include "config/version/version.h"
 #include "daemon/controller/check_stream.h"
 
 namespace clusterd {
@@ -135,7 +136,10 @@ grpc::ServerUnaryReactor* ControllerService::GetSpec(
     grpc::CallbackServerContext* context, const GetSpecRequest*,
     GetSpecResponse* response) {
   const absl::Status admitted = Admit(*context, "GetSpec");
-  if (admitted.ok()) *response = parts_.spec->Describe();
+  if (admitted.ok()) {
+    *response = parts_.spec->Describe();
+    response->set_controller_version(kClusterdVersion);
+  }
   return FinishWith(context, admitted);
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "config/spec/spec_loader.h"
+#include "config/version/version.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -32,6 +33,7 @@ TEST(SpecReloadTest, GoodSpecTakesOver) {
   const GetSpecResponse before = GetSpec(controller);
   EXPECT_EQ(before.spec().servers_size(), 1);
   EXPECT_EQ(before.path(), controller.spec_path());
+  EXPECT_EQ(before.controller_version(), kClusterdVersion);
   std::ofstream(controller.spec_path())
       << SpecToYaml(MakeSpec("atlas-training", "", 4));
 
