@@ -65,7 +65,8 @@ obstacle() {
 # $2: its root folder, $3: its name. Lower layers are the root folder over the machine's own.
 enter_server() {
   local own=$1 root=$2 name=$3 layer node
-  for layer in etc usr/local var; do
+  # Not /var as a whole: DIR may lie in /var/tmp, and no layer may hold another.
+  for layer in etc usr/local var/lib var/log; do
     mkdir -p "$own/up/$layer" "$own/work/$layer" "$root/$layer"
     mount -t overlay overlay \
       -o "lowerdir=$root/$layer:/$layer,upperdir=$own/up/$layer,workdir=$own/work/$layer" "/$layer"
