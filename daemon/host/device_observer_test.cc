@@ -11,6 +11,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr char kHealth[] = "hccn_tool -i 3 -net_health -g";
 constexpr char kTls[] = "hccn_tool -i 3 -tls -g";
@@ -190,6 +191,184 @@ TEST_F(DeviceObserverTest, RejectsASwitchThatIsNeitherOnNorOff) {
   const DeviceFacts facts = Observe();
   EXPECT_EQ(facts.tls().missing().reason(), Missing::UNREADABLE);
   EXPECT_THAT(facts.tls().missing().detail(), HasSubstr("\"2\""));
+}
+
+TEST_F(DeviceObserverTest, NamesTheGenerationOfAnAscend950Tool) {
+  runner_.Forget("hccn_tool -i 3 -ip -g");
+  runner_.Fails("hccn_tool -i 3 -ip -g", 2, "Please specify a valid mode.\n");
+  const DeviceFacts facts = Observe(true);
+  for (const Missing& missing :
+       {facts.address().missing(), facts.net_health().missing(),
+        facts.link().missing(), facts.tls().missing()}) {
+    EXPECT_EQ(missing.reason(), Missing::TOOL_FAILED);
+    EXPECT_THAT(missing.detail(), HasSubstr("the Ascend 950 hccn_tool"));
+  }
+  EXPECT_EQ(runner_.commands().size(), 1u);
+}
+
+class Ascend950ObserverTest : public ::testing::Test {
+ protected:
+  Ascend950ObserverTest() {
+    Instead("-dev_info -i 3",
+            "| UDie ID | Port ID | Speed Ability(Gbps) | Port Type | Link "
+            "Status | Media Type |\n"
+            "| 0 | 4 | 400 | ETH | UP | Electrical |\n"
+            "| Interface Name | IP Address | Netmask | Bond Mode | Slaves |\n"
+            "| end3v0 | 192.168.2.199 | 255.255.255.0 | NA | NA |\n");
+    Instead("-ip -i 3 -d bond3", "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n");
+    Instead("-gateway -i 3 -d bond3", "default gateway:10.20.0.1\n");
+    Instead("-mtu -i 3 -d bond3", "mtu:4200\n");
+    Instead("-lldp -i 3 -d bond3",
+            "[dev_name:ethc3d0e0] LLDP neighbor info:\n\n"
+            "[dev_name:ethc3d0e1] LLDP neighbor info:\n\n");
+    Instead("-link -i 3 -u 0 -p 4", "link status: UP\n");
+    Instead("-netdetect -i 3", "netdetect addr: 10.20.0.1\n");
+    Instead("-net_health -i 3", "net health status: Success\n");
+    conf_.mutable_value();
+  }
+
+  DeviceFacts Observe(bool allow_tls_query = false) {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::ASCEND_950,
+                        3, &runner_, &clock_, &budget, &turns_);
+    return ObserveDevice(3, conf_, allow_tls_query, &session);
+  }
+
+  static std::string Line(const std::string& query) {
+    return "hccn_tool -g " + query;
+  }
+  void Instead(const std::string& query, const std::string& output) {
+    runner_.Forget(Line(query));
+    runner_.Answers(Line(query), output);
+  }
+  void InsteadFails(const std::string& query, int status,
+                    const std::string& standard_error) {
+    runner_.Forget(Line(query));
+    runner_.Fails(Line(query), status, standard_error);
+  }
+
+  FakeClock clock_;
+  FakeCommandRunner runner_{&clock_};
+  DeviceTurns turns_;
+  HccnConfFact conf_;
+};
+
+TEST_F(Ascend950ObserverTest, FillsEveryFactInItsOwnWordsOnly) {
+  Instead("-tls -i 3", "device 3, tls switch[1](0:disable, 1:enable)\n");
+  const DeviceFacts facts = Observe(true);
+  EXPECT_EQ(facts.id(), 3u);
+  ASSERT_EQ(facts.address().value().settings_size(), 1);
+  EXPECT_EQ(facts.address().value().settings(0).address(), "10.20.0.17");
+  EXPECT_EQ(facts.gateway().value(), "10.20.0.1");
+  EXPECT_EQ(facts.detect_address().value(), "10.20.0.1");
+  EXPECT_EQ(facts.net_health().value(), NET_HEALTH_SUCCESS);
+  EXPECT_EQ(facts.link().value(), LinkFact::UP);
+  EXPECT_TRUE(facts.lldp().has_value());
+  EXPECT_EQ(facts.mtu().value(), 4200u);
+  EXPECT_TRUE(facts.tls().value().enabled());
+  EXPECT_EQ(facts.tls().value().source(), "hccn_tool -g -tls");
+  for (const std::string& command : runner_.commands()) {
+    EXPECT_THAT(command, StartsWith("hccn_tool -g -"));
+  }
+}
+
+TEST_F(Ascend950ObserverTest, TakesNothingSetForAValue) {
+  InsteadFails("-ip -i 3 -d bond3", 6,
+               "Get ip failed, because no ip was preset there!\n");
+  InsteadFails("-gateway -i 3 -d bond3", 5,
+               "Get gateway failed, because no gateway was preset there!\n");
+  const DeviceFacts facts = Observe();
+  EXPECT_TRUE(facts.address().has_value());
+  EXPECT_EQ(facts.address().value().settings_size(), 0);
+  EXPECT_EQ(facts.gateway().state_case(), TextFact::kValue);
+  EXPECT_EQ(facts.gateway().value(), "");
+}
+
+TEST_F(Ascend950ObserverTest, AsksABusyDeviceAgain) {
+  CommandResult busy;
+  busy.exit_status = 1;
+  busy.standard_output = "hccn_tool is busy, please try again.\n";
+  const std::string line = Line("-ip -i 3 -d bond3");
+  runner_.Forget(line);
+  runner_.Ends(line, busy);
+  runner_.Answers(line, "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n");
+  EXPECT_EQ(Observe().address().value().settings_size(), 1);
+  EXPECT_EQ(runner_.CountOf(line), 2);
+}
+
+TEST_F(Ascend950ObserverTest, GivesUpOnADeviceThatStaysBusy) {
+  CommandResult busy;
+  busy.exit_status = 1;
+  busy.standard_output = "hccn_tool is busy, please try again.\n";
+  runner_.Forget(Line("-net_health -i 3"));
+  runner_.Ends(Line("-net_health -i 3"), busy);
+  const Missing missing = Observe().net_health().missing();
+  EXPECT_EQ(missing.reason(), Missing::BUSY);
+  EXPECT_THAT(missing.detail(), HasSubstr("asked 5 times"));
+}
+
+TEST_F(Ascend950ObserverTest, NamesTheToolWhoseAnswerIsNotKnown) {
+  Instead("-mtu -i 3 -d bond3", "| MTU | 4200 |\n");
+  const DeviceFacts facts = Observe();
+  EXPECT_EQ(facts.mtu().missing().reason(), Missing::UNREADABLE);
+  EXPECT_THAT(facts.mtu().missing().detail(),
+              HasSubstr("not known for the Ascend 950 tool"));
+  EXPECT_TRUE(facts.address().has_value());
+}
+
+TEST_F(Ascend950ObserverTest, NamesTheGenerationOfAClassicTool) {
+  InsteadFails("-dev_info -i 3", 1,
+               "Get invalid major cmd type. The valid major cmd type should be "
+               "\"-a\" or \"-i\".\n");
+  const DeviceFacts facts = Observe();
+  for (const Missing& missing :
+       {facts.address().missing(), facts.gateway().missing(),
+        facts.mtu().missing(), facts.lldp().missing(), facts.link().missing(),
+        facts.net_health().missing(), facts.detect_address().missing()}) {
+    EXPECT_EQ(missing.reason(), Missing::TOOL_FAILED);
+    EXPECT_THAT(missing.detail(), HasSubstr("this is the classic hccn_tool"));
+  }
+  EXPECT_EQ(runner_.commands().size(), 1u);
+}
+
+TEST_F(Ascend950ObserverTest, RunsOneCommandForADeviceThatHangs) {
+  runner_.Forget(Line("-dev_info -i 3"));
+  runner_.Hangs(Line("-dev_info -i 3"));
+  const DeviceFacts facts = Observe();
+  EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_EQ(facts.net_health().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(runner_.commands().size(), 1u);
+}
+
+TEST_F(Ascend950ObserverTest, DoesNotBelieveThatACutAnswerIsNoAddress) {
+  CommandResult endless;
+  endless.exit_status = 6;
+  endless.standard_error = "Get ip failed, because no ip was preset there!\n";
+  endless.output_cut = true;
+  runner_.Forget(Line("-ip -i 3 -d bond3"));
+  runner_.Ends(Line("-ip -i 3 -d bond3"), endless);
+  EXPECT_EQ(Observe().address().missing().reason(), Missing::UNREADABLE);
+}
+
+TEST_F(Ascend950ObserverTest, PrefersTheFileToTheAllowedTlsQuery) {
+  HccnConf::Entry* entry = conf_.mutable_value()->add_entries();
+  entry->set_key("tls_enable");
+  entry->set_device(3);
+  entry->set_value("0");
+  const DeviceFacts facts = Observe(true);
+  EXPECT_TRUE(facts.tls().has_value());
+  EXPECT_FALSE(facts.tls().value().enabled());
+  EXPECT_EQ(facts.tls().value().source(), "/etc/hccn.conf");
+  EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
+}
+
+TEST_F(Ascend950ObserverTest, DoesNotRunTheTlsQueryUnlessAllowed) {
+  const DeviceFacts facts = Observe();
+  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_THAT(facts.tls().missing().detail(),
+              HasSubstr("no tls_enable_3, and `hccn_tool -g -tls -i 3` may "
+                        "write that key"));
+  EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
 }
 
 }  // namespace

@@ -195,10 +195,11 @@ void HccnSession::TakeOtherTool(absl::string_view text, HccnAnswer* answer) {
   const bool is_classic = is_classic_tool();
   answer->missing = MakeMissing(
       Missing::TOOL_FAILED,
-      absl::StrCat(answer->command, ": ", text, " This is the ",
-                   is_classic ? "classic" : "Ascend 950",
-                   " hccn_tool; the product in cluster.yaml has the ",
-                   is_classic ? "Ascend 950" : "classic", " one"));
+      absl::StrCat(
+          answer->command, ": this is the ",
+          is_classic ? "classic" : "Ascend 950", " hccn_tool, asked in the ",
+          is_classic ? "Ascend 950" : "classic",
+          " command line, which the product in cluster.yaml chooses: ", text));
   Stop(*answer->missing);
 }
 

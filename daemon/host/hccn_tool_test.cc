@@ -85,19 +85,74 @@ TEST_F(HccnSessionTest, ReturnsWhatTheToolPrints) {
   EXPECT_EQ(answer.command, "`hccn_tool -i 3 -link -g`");
 }
 
-TEST_F(HccnSessionTest, SpeaksTheCommandLineOfTheGeneration) {
-  runner_.Answers("hccn_tool -g -link -i 3", "link status: UP\n");
-  EXPECT_FALSE(
-      Session(NpuToolFacts::ASCEND_950).Ask("-link").missing.has_value());
+TEST_F(HccnSessionTest, AsksInTheWordsThatItIsGiven) {
+  runner_.Answers("hccn_tool -g -mtu -i 3 -d bond3", "mtu:1500\n");
+  const HccnAnswer answer =
+      Session(NpuToolFacts::ASCEND_950)
+          .AskWith({"-g", "-mtu", "-i", "3", "-d", "bond3"});
+  EXPECT_FALSE(answer.missing.has_value());
+  EXPECT_EQ(answer.command, "`hccn_tool -g -mtu -i 3 -d bond3`");
+  EXPECT_EQ(answer.output, "mtu:1500\n");
+}
+
+TEST_F(HccnSessionTest, JudgesARunByTheGenerationsTexts) {
+  const char kText[] =
+      "permission denied: pls check this cmd run environment.\n";
+  const char kDeviceInfo[] = "hccn_tool -g -dev_info -i 3";
+  runner_.Fails(kDeviceInfo, 3, kText);
+  runner_.Fails(kLink, 3, kText);
+  EXPECT_EQ(Session(NpuToolFacts::ASCEND_950)
+                .AskWith({"-g", "-dev_info", "-i", "3"})
+                .missing->reason(),
+            Missing::NOT_PERMITTED);
+  EXPECT_EQ(Session().Ask("-link").missing->reason(), Missing::TOOL_FAILED);
 }
 
 TEST_F(HccnSessionTest, NoticesAClassicToolWhereItExpectedAnother) {
-  runner_.Fails("hccn_tool -g -link -i 3", 1,
+  runner_.Fails("hccn_tool -g -tls -i 3", 1,
                 "Get invalid major cmd type. The valid major cmd type should "
                 "be \"-a\" or \"-i\".\n");
   HccnSession& session = Session(NpuToolFacts::ASCEND_950);
-  EXPECT_EQ(session.Ask("-link").missing->reason(), Missing::TOOL_FAILED);
+  const HccnAnswer answer = session.AskWith({"-g", "-tls", "-i", "3"});
+  EXPECT_EQ(answer.missing->reason(), Missing::TOOL_FAILED);
+  EXPECT_THAT(answer.missing->detail(),
+              HasSubstr("this is the classic hccn_tool, asked in the Ascend "
+                        "950 command line"));
   EXPECT_TRUE(session.is_classic_tool());
+  EXPECT_FALSE(session.is_ascend950_tool());
+}
+
+TEST_F(HccnSessionTest, NoticesAnAscend950ToolWhereItExpectedAClassicOne) {
+  runner_.Fails(kLink, 2,
+                "Please specify a valid mode.\n"
+                "Enter [ hccn_tool -h ] for more details.\n");
+  HccnSession& session = Session();
+  const HccnAnswer answer = session.Ask("-link");
+  EXPECT_EQ(answer.missing->reason(), Missing::TOOL_FAILED);
+  EXPECT_THAT(answer.missing->detail(),
+              HasSubstr("this is the Ascend 950 hccn_tool, asked in the "
+                        "classic command line"));
+  EXPECT_TRUE(session.is_ascend950_tool());
+  EXPECT_FALSE(session.is_classic_tool());
+}
+
+TEST_F(HccnSessionTest, AsksTheOtherGenerationsToolNothingMore) {
+  runner_.Fails(kLink, 2, "Please specify a valid mode.\n");
+  HccnSession& session = Session();
+  session.Ask("-link");
+  EXPECT_THAT(session.Ask("-ip").missing->detail(),
+              HasSubstr("Ascend 950 hccn_tool"));
+  EXPECT_THAT(runner_.commands(), ElementsAre(kLink));
+}
+
+TEST_F(HccnSessionTest, TakesAnotherRefusalForNoOtherTool) {
+  runner_.Fails("hccn_tool -g -ip -i 3 -d bond3", 14,
+                "Bond device ID mismatch: name='bond3', expected 'bond4'.\n");
+  HccnSession& session = Session(NpuToolFacts::ASCEND_950);
+  const HccnAnswer answer =
+      session.AskWith({"-g", "-ip", "-i", "3", "-d", "bond3"});
+  EXPECT_THAT(answer.missing->detail(), HasSubstr("expected 'bond4'"));
+  EXPECT_FALSE(session.is_classic_tool());
 }
 
 TEST_F(HccnSessionTest, TakesNoAddressForAnAnswerToItsQueryOnly) {
