@@ -1,0 +1,20 @@
+// What the daemon's parsers read in a text that is not in it.
+#ifndef TESTS_READERS_INVENTED_VALUES_H_
+#define TESTS_READERS_INVENTED_VALUES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace clusterd {
+
+// Gives `output` to the parser of every query, for device 0. Returns one text
+// for each value that does not stand in `output`; a number or address has to be
+// there whole, not as part of a longer one. Empty: every parser refused, or
+// repeated what it saw.
+std::vector<std::string> InventedValues(absl::string_view output);
+
+}  // namespace clusterd
+
+#endif  // TESTS_READERS_INVENTED_VALUES_H_
