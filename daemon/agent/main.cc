@@ -3,32 +3,20 @@
 
 #include <cstdlib>
 #include <iostream>
-#include <memory>
 #include <optional>
-#include <random>
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "config/identity/tls_credentials.h"
-#include "config/version/version.h"
 #include "daemon/agent/agent_flags.h"
-#include "daemon/agent/agent_stream.h"
-#include "daemon/agent/event_loop.h"
-#include "daemon/agent/local_server.h"
-#include "daemon/agent/machine_ids.h"
 #include "daemon/agent/once.h"
 #include "daemon/agent/record.h"
-#include "daemon/agent/self_check.h"
+#include "daemon/agent/run_daemon.h"
 #include "daemon/host/clock.h"
 #include "daemon/host/machine_observer.h"
 #include "daemon/host/posix_command_runner.h"
 #include "daemon/log/log.h"
 #include "daemon/process/grpc_log.h"
-#include "daemon/process/notify_systemd.h"
-#include "daemon/process/scheduler.h"
 #include "daemon/process/signals.h"
-#include "daemon/process/worker_pool.h"
 
 namespace clusterd {
 namespace {
@@ -38,48 +26,6 @@ namespace {
 constexpr char kDriverLibraries[] =
     "/usr/local/Ascend/driver/lib64/driver:"
     "/usr/local/Ascend/driver/lib64/common";
-constexpr int kWorkers = 4;
-constexpr size_t kMaxQueuedWork = 16;
-
-absl::Status Run(const AgentFlags& flags, HostObserver* observer,
-                 BlockedSignals* signals, Log* log) {
-  const char* const notify_socket = std::getenv("NOTIFY_SOCKET");
-  const std::string notify = notify_socket ? notify_socket : "";
-  const absl::StatusOr<SpiffeId> self =
-      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost);
-  if (!self.ok()) return self.status();
-  const auto credentials = MakeChannelCredentials(flags.tls, flags.cluster);
-  if (!credentials.ok()) return credentials.status();
-  EventLoop loop;
-  ThreadScheduler scheduler;
-  WorkerPool pool(kWorkers, kMaxQueuedWork);
-  std::mt19937_64 generator(std::random_device{}());
-  AgentStreamParts parts{observer, &loop, &scheduler, &pool, log, [&generator] {
-                           return std::uniform_real_distribution<>()(generator);
-                         }};
-  AgentStreamOptions options;
-  options.dial.controller = flags.controller;
-  options.cluster = flags.cluster;
-  options.host = self->name;
-  const MachineIds ids = ReadMachineIds(flags.root);
-  options.boot_id = ids.boot_id;
-  options.machine_id = ids.machine_id;
-  AgentStream stream(options, *credentials, parts);
-  const auto local = LocalServer::Start(
-      flags.socket,
-      {[&stream] { return stream.Status(); },
-       [observer, self] { return CheckSelf(observer, self->name, {}); }});
-  if (!local.ok()) return local.status();
-  stream.Start();
-  log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ", self->name,
-                           " of cluster ", flags.cluster));
-  const absl::Status ready = NotifySystemd(notify, "READY=1");
-  if (!ready.ok()) log->Warning(ready.message());
-  while (signals->Wait() != DaemonSignal::kStop) continue;
-  log->Notice("stopping");
-  stream.Stop();
-  return NotifySystemd(notify, "STOPPING=1");
-}
 
 }  // namespace
 }  // namespace clusterd
@@ -105,7 +51,9 @@ int main(int argc, char** argv) {
   clusterd::BlockedSignals signals;
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
   clusterd::SendGrpcLogTo(&log);
-  const absl::Status status = clusterd::Run(flags, &observer, &signals, &log);
+  const char* const notify_socket = std::getenv("NOTIFY_SOCKET");
+  const absl::Status status = clusterd::RunDaemon(
+      flags, notify_socket ? notify_socket : "", &observer, &signals, &log);
   if (!status.ok()) log.Error(status.message());
   return status.ok() ? 0 : 1;
 }
