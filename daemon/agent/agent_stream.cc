@@ -46,7 +46,7 @@ class AgentStream::Core : public std::enable_shared_from_this<Core> {
   absl::Notification* stopped() { return &stopped_; }
 
  private:
-  void OnMessage(HubMessage message);
+  void OnMessage(const HubMessage& message);
   void OnWelcome(const Welcome& welcome);
   void OnTask(const Task& task);
   void OnEnd(const absl::Status& why);
@@ -102,8 +102,8 @@ void AgentStream::Core::Attach() {
   if (stopping_ || connection_ != nullptr) return;
   const std::weak_ptr<Core> weak = weak_from_this();
   HubConnection::Callbacks callbacks;
-  callbacks.on_message = [weak](HubMessage message) {
-    if (const auto core = weak.lock()) core->OnMessage(std::move(message));
+  callbacks.on_message = [weak](const HubMessage& message) {
+    if (const auto core = weak.lock()) core->OnMessage(message);
   };
   callbacks.on_end = [weak](const absl::Status& why) {
     if (const auto core = weak.lock()) core->OnEnd(why);
@@ -120,7 +120,7 @@ void AgentStream::Core::GiveUpWaiting() {
       "no welcome in ", absl::FormatDuration(options_.welcome_timeout))));
 }
 
-void AgentStream::Core::OnMessage(HubMessage message) {
+void AgentStream::Core::OnMessage(const HubMessage& message) {
   if (!attached_ && message.kind_case() != HubMessage::kWelcome) {
     connection_->Abort(absl::FailedPreconditionError(
         "the controller's first message was no welcome"));

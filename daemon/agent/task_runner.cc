@@ -99,7 +99,7 @@ TaskRunner::TaskRunner(std::string host, HostObserver* observer,
 
 TaskRunner::~TaskRunner() { CancelAll(); }
 
-void TaskRunner::Run(const Task& task, Done done) {
+void TaskRunner::Run(const Task& task, const Done& done) {
   const uint64_t id = task.task_id();
   if (task.kind_case() != Task::kObserve) {
     TaskResult result;

@@ -51,7 +51,7 @@ class TaskRunner {
 
   // Errors are results too: ResourceExhausted when too much runs already,
   // AlreadyExists for a repeated id, InvalidArgument, DeadlineExceeded.
-  void Run(const Task& task, Done done);
+  void Run(const Task& task, const Done& done);
   // No call of the task's `done` begins any more. Its work ends when it ends.
   void Cancel(uint64_t task_id);
   void CancelAll();

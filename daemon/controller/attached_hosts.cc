@@ -196,7 +196,7 @@ void AttachedHosts::EndPending(std::unique_ptr<Session> session,
   for (auto& [task, pending] : session->pending) {
     scheduler_->Cancel(pending.timer);
     const std::string host = pending.host;
-    Complete(std::move(pending),
+    Complete(pending,
              MissingFacts(host, Missing::NO_ANSWER,
                           absl::StrCat("its connection ended: ", reason)));
   }
@@ -237,7 +237,7 @@ absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
   const std::string host = pending.host;
   HostFacts facts = FactsOf(host, std::move(result), version);
   if (facts.simulation().empty()) facts.set_simulation(simulation);
-  Complete(std::move(pending), std::move(facts));
+  Complete(pending, std::move(facts));
   return absl::OkStatus();
 }
 
@@ -263,7 +263,7 @@ AttachedHosts::TaskId AttachedHosts::Observe(const Observation& observation,
       const Scheduler::TimerId timer = scheduler_->RunAfter(
           observation.deadline,
           [this, id, observation] { OnDeadline(id, observation); });
-      found->second->pending[id] = Pending{host, std::move(done), timer};
+      found->second->pending[id] = Pending{host, done, timer};
       host_of_task_[id] = host;
     }
   }
@@ -298,7 +298,7 @@ std::optional<AttachedHosts::Pending> AttachedHosts::TakeTask(TaskId task) {
 void AttachedHosts::OnDeadline(TaskId task, const Observation& observation) {
   std::optional<Pending> pending = TakeTask(task);
   if (!pending) return;
-  Complete(*std::move(pending),
+  Complete(*pending,
            MissingFacts(observation.host, Missing::TIMED_OUT,
                         absl::StrCat("no answer in ",
                                      absl::FormatDuration(observation.deadline),
@@ -310,7 +310,7 @@ void AttachedHosts::Cancel(TaskId task) {
   if (pending) scheduler_->Cancel(pending->timer);
 }
 
-void AttachedHosts::Complete(Pending pending, HostFacts facts) {
+void AttachedHosts::Complete(const Pending& pending, HostFacts facts) {
   {
     absl::MutexLock lock(&mutex_);
     facts.set_conflict(ConflictTextLocked(pending.host));

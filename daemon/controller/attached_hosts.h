@@ -161,7 +161,8 @@ class AttachedHosts {
   void OnDeadline(TaskId task, const Observation& observation)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Hands facts over, with what the controller has to say about the host.
-  void Complete(Pending pending, HostFacts facts) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Complete(const Pending& pending, HostFacts facts)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   Scheduler* const scheduler_;
   Log* const log_;

@@ -60,8 +60,14 @@ TlsFiles TestCertificates::Host(const std::string& name) {
 }
 
 TlsFiles TestCertificates::User(const std::string& name) {
-  return Issue(absl::StrCat("user-", name),
-               {absl::StrCat("spiffe://", cluster_, "/user/", name)});
+  // Once each: clients of one user start side by side, and must not read a key
+  // of one issue with the certificate of another.
+  absl::MutexLock lock(&mutex_);
+  const auto known = users_.find(name);
+  if (known != users_.end()) return known->second;
+  return users_[name] =
+             Issue(absl::StrCat("user-", name),
+                   {absl::StrCat("spiffe://", cluster_, "/user/", name)});
 }
 
 TlsFiles TestCertificates::Issue(const std::string& label,

@@ -3,10 +3,13 @@
 #ifndef TESTS_COMPONENT_TEST_CERTIFICATES_H_
 #define TESTS_COMPONENT_TEST_CERTIFICATES_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "config/identity/test_authority.h"
 #include "config/identity/tls_credentials.h"
 
@@ -40,6 +43,8 @@ class TestCertificates {
   const std::string cluster_;
   const std::string folder_;
   const std::unique_ptr<TestAuthority> authority_;
+  absl::Mutex mutex_;
+  std::map<std::string, TlsFiles> users_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd
