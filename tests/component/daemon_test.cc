@@ -1,0 +1,157 @@
+// clusterd as a service, from start to SIGTERM, in a thread of the test.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "daemon/agent/run_daemon.h"
+#include "daemon/log/recording_log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/signals.h"
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "gtest/gtest.h"
+#include "proto/agent_hub.grpc.pb.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Before any thread of the process, gRPC's included: a signal to the process
+// must find no thread that it would end.
+BlockedSignals process_signals;
+
+AgentFlags FlagsFor(TestCertificates* certificates,
+                    const std::string& controller) {
+  AgentFlags flags;
+  flags.controller = controller;
+  flags.cluster = "test";
+  flags.tls = certificates->Host("server0");
+  flags.socket = certificates->folder() + "/agent.sock";
+  flags.root = certificates->folder();
+  return flags;
+}
+
+// The daemon in a thread; SIGTERM ends it.
+class RunningDaemon {
+ public:
+  explicit RunningDaemon(const AgentFlags& flags,
+                         const std::string& notify_socket = "")
+      : thread_([this, flags, notify_socket] {
+          status_ = RunDaemon(flags, notify_socket, &observer_,
+                              &process_signals, &log_);
+        }) {}
+  ~RunningDaemon() {
+    if (thread_.joinable()) Terminate().IgnoreError();
+  }
+  absl::Status Terminate() {
+    kill(getpid(), SIGTERM);
+    thread_.join();
+    return status_;
+  }
+  RecordingLog& log() { return log_; }
+
+ private:
+  MemoryObserver observer_{HostFacts()};
+  RecordingLog log_;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+AgentStatus AskSocket(const std::string& path) {
+  const auto client = LocalAgent::NewStub(grpc::CreateChannel(
+      "unix:" + path, grpc::experimental::LocalCredentials(UDS)));
+  AgentStatus response;
+  const grpc::Status status =
+      client->GetStatus(NewContext().get(), {}, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response;
+}
+
+TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const AgentFlags flags = FlagsFor(&certificates, controller.address());
+  RunningDaemon daemon(flags);
+  ASSERT_TRUE(daemon.log().WaitFor("attached to")) << daemon.log().Lines();
+
+  const AgentStatus status = AskSocket(flags.socket);
+  EXPECT_EQ(status.host(), "server0");
+  EXPECT_TRUE(status.attached());
+  EXPECT_EQ(status.controller(), controller.address());
+
+  EXPECT_TRUE(daemon.Terminate().ok());
+  ASSERT_TRUE(controller.log().WaitFor("clusterd ended its stream"));
+  EXPECT_NE(access(flags.socket.c_str(), F_OK), 0);
+}
+
+TEST(DaemonTest, RunsAndSaysWhyWhileTheControllerIsAway) {
+  TestCertificates certificates;
+  // Nobody can listen on port 0.
+  const AgentFlags flags = FlagsFor(&certificates, "127.0.0.1:0");
+  RunningDaemon daemon(flags);
+  ASSERT_TRUE(daemon.log().WaitFor("not attached")) << daemon.log().Lines();
+  const AgentStatus status = AskSocket(flags.socket);
+  EXPECT_FALSE(status.attached());
+  EXPECT_THAT(status.last_error(), HasSubstr("UNAVAILABLE"));
+  EXPECT_TRUE(daemon.Terminate().ok());
+}
+
+TEST(DaemonTest, TellsSystemdWhenItIsReadyAndWhenItEnds) {
+  TestCertificates certificates;
+  const std::string path = certificates.folder() + "/notify";
+  const int systemd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  ASSERT_EQ(
+      bind(systemd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  RunningDaemon daemon(FlagsFor(&certificates, "127.0.0.1:0"), path);
+  char first[64] = {};
+  EXPECT_GT(recv(systemd, first, sizeof(first) - 1, 0), 0);
+  EXPECT_STREQ(first, "READY=1");
+  EXPECT_TRUE(daemon.Terminate().ok());
+  char last[64] = {};
+  EXPECT_GT(recv(systemd, last, sizeof(last) - 1, 0), 0);
+  EXPECT_STREQ(last, "STOPPING=1");
+  close(systemd);
+}
+
+TEST(DaemonTest, RefusesToStartBesideAnother) {
+  TestCertificates certificates;
+  const AgentFlags flags = FlagsFor(&certificates, "127.0.0.1:0");
+  RunningDaemon first(flags);
+  ASSERT_TRUE(first.log().WaitFor("host server0 of cluster test"));
+  MemoryObserver observer{HostFacts()};
+  RecordingLog log;
+  const absl::Status second =
+      RunDaemon(flags, "", &observer, &process_signals, &log);
+  EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(second.message()), HasSubstr("another clusterd"));
+}
+
+TEST(DaemonTest, RefusesToStartAsAnythingButAHost) {
+  TestCertificates certificates;
+  AgentFlags flags = FlagsFor(&certificates, "127.0.0.1:0");
+  flags.tls = certificates.User("eve");
+  MemoryObserver observer{HostFacts()};
+  RecordingLog log;
+  const absl::Status status =
+      RunDaemon(flags, "", &observer, &process_signals, &log);
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("is spiffe://test/user/eve, expected a host"));
+}
+
+}  // namespace
+}  // namespace clusterd
