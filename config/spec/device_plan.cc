@@ -49,6 +49,7 @@ class Reader {
     if (addresses != nullptr && rails != nullptr) {
       mistakes_->Add(rails->position,
                      "devices has both addresses and rails, expected one");
+      CheckNetmasks();
     } else if (addresses != nullptr) {
       ReadAddresses(*addresses);
     } else if (rails != nullptr) {
@@ -56,6 +57,7 @@ class Reader {
     } else {
       mistakes_->Add(map_.position(),
                      "devices has no addresses, expected addresses or rails");
+      CheckNetmasks();
     }
     ReadSources();
     return std::move(plan_);
@@ -104,6 +106,19 @@ class Reader {
   void MakeDevices() {
     for (std::vector<PlannedDevice>& devices : plan_.devices) {
       devices.resize(plan_.ids.size());
+    }
+  }
+
+  // Where there is nothing to use them for, so that a wrong one is still named.
+  void CheckNetmasks() {
+    const YamlNode* node = map_.Find("netmask");
+    if (node == nullptr) return;
+    if (node->kind != YamlNode::Kind::kList) {
+      ReadNetmask(*node, "devices.netmask");
+      return;
+    }
+    for (const YamlNode& item : node->items) {
+      ReadNetmask(item, "devices.netmask");
     }
   }
 

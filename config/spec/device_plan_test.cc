@@ -164,6 +164,14 @@ TEST(ReadDevicePlanTest, RefusesBothAddressesAndRails) {
               HasSubstr("f:3:8: devices has both addresses and rails"));
 }
 
+TEST(ReadDevicePlanTest, NamesAWrongNetmaskAlsoWithoutAddresses) {
+  for (const char* text :
+       {"netmask: 255.0.255.0\n", "netmask: [255.0.255.0]\n",
+        "netmask: 255.0.255.0\naddresses: {n0: []}\nrails: []\n"}) {
+    EXPECT_THAT(A2(text), HasSubstr("\"255.0.255.0\" has a hole")) << text;
+  }
+}
+
 TEST(ReadDevicePlanTest, WantsOneAddressPerDevice) {
   EXPECT_EQ(A2("netmask: 255.255.255.0\n"
                "addresses:\n  n0: [10.0.0.1, 10.0.0.2]\n"
