@@ -1,16 +1,15 @@
 // Every recorded -ping and -hccs_ping of the vendor's tool, read from its
 // standard output alone, against the value that stands beside its name here.
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "daemon/host/hccn_ping.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/readers/recorded_runs.h"
 #include "tests/sim/capture_record.h"
 
 namespace clusterd {
@@ -38,20 +37,6 @@ const std::map<std::string, std::string>& Expectations() {
       {"hccs-ping-superpod-bad", "missing"},
   };
   return *expected;
-}
-
-std::vector<sim::CaptureRecord> ReadRecords() {
-  const std::string path = "tests/testdata/hccn_tool/captures.jsonl";
-  std::ifstream file(path);
-  EXPECT_TRUE(file) << path;
-  std::vector<sim::CaptureRecord> records;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    const auto record = sim::ParseCaptureRecord(line);
-    EXPECT_TRUE(record.ok()) << record.status() << " in " << line;
-    if (record.ok()) records.push_back(*record);
-  }
-  return records;
 }
 
 bool IsPing(const sim::CaptureRecord& record) {

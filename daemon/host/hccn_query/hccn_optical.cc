@@ -1,0 +1,154 @@
+#include "daemon/host/hccn_query/hccn_optical.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "daemon/host/hccn_query/hccn_named_values.h"
+
+namespace clusterd {
+namespace {
+
+// The unit of the rows whose name begins so.
+constexpr std::pair<absl::string_view, absl::string_view> kUnits[] = {
+    {"temperature", "C"},
+    {"Temp ", "C"},
+    {"Vcc", "mV"},
+    {"Tx Power", "mW"},
+    {"Rx Power", "mW"},
+    {"TxPower ", "mW"},
+    {"RxPower ", "mW"},
+    {"Tx Bias", "mA"},
+    {"Host SNR ", "dB"},
+    {"Media SNR ", "dB"},
+    {"xsfp wave length", "nm"},
+};
+
+constexpr std::pair<absl::string_view, HccnNoNumber> kNoNumbers[] = {
+    {"NA", HccnNoNumber::kNotAvailable},
+    {"not supported", HccnNoNumber::kNotSupported},
+    {"get failed", HccnNoNumber::kGetFailed},
+};
+
+// Empty: the row does not measure.
+absl::string_view UnitOf(absl::string_view name) {
+  for (const auto& [prefix, unit] : kUnits) {
+    if (absl::StartsWith(name, prefix)) return unit;
+  }
+  return "";
+}
+
+HccnNoNumber NoNumberOf(absl::string_view value) {
+  for (const auto& [text, no_number] : kNoNumbers) {
+    if (value == text) return no_number;
+  }
+  return HccnNoNumber::kNone;
+}
+
+// A decimal number as printf writes it: "47", "-5", "0.1445".
+bool ParseDecimal(absl::string_view text, double* number) {
+  constexpr uint64_t kMaxWhole = 999999999;
+  constexpr size_t kMaxDecimals = 4;
+  absl::string_view rest = text;
+  absl::ConsumePrefix(&rest, "-");
+  const size_t point = rest.find('.');
+  const absl::string_view whole = rest.substr(0, point);
+  if (!ParseHccnNumber(whole, kMaxWhole).ok()) return false;
+  if (point != absl::string_view::npos) {
+    const absl::string_view decimals = rest.substr(point + 1);
+    const bool digits =
+        std::all_of(decimals.begin(), decimals.end(),
+                    [](char c) { return absl::ascii_isdigit(c); });
+    if (!digits || decimals.empty() || decimals.size() > kMaxDecimals) {
+      return false;
+    }
+  }
+  return absl::SimpleAtod(text, number);
+}
+
+absl::Status AddMeasurement(const HccnNamedValue& row, absl::string_view unit,
+                            HccnOptical* optical) {
+  HccnMeasurement measurement;
+  measurement.name = HccnText(row.name);
+  measurement.no_number = NoNumberOf(row.value);
+  if (measurement.no_number == HccnNoNumber::kNone) {
+    absl::string_view number = row.value;
+    if (!absl::ConsumeSuffix(&number, absl::StrCat(" ", unit)) ||
+        !ParseDecimal(number, &measurement.number)) {
+      return UnexpectedHccnText(
+          absl::StrCat(row.name, ": ", row.value),
+          absl::StrCat("a number of ", unit,
+                       ", NA, not supported or get failed"));
+    }
+    measurement.unit = std::string(unit);
+  }
+  optical->measurements.push_back(std::move(measurement));
+  return absl::OkStatus();
+}
+
+absl::Status AddFlag(const HccnNamedValue& row, HccnOptical* optical) {
+  constexpr size_t kMaxDigits = 8;
+  HccnOpticalFlag flag;
+  flag.name = HccnText(row.name);
+  flag.no_number = NoNumberOf(row.value);
+  if (flag.no_number == HccnNoNumber::kNone) {
+    absl::string_view digits = row.value;
+    if (!absl::ConsumePrefix(&digits, "0x") || digits.empty() ||
+        digits.size() > kMaxDigits ||
+        !std::all_of(digits.begin(), digits.end(),
+                     [](char c) { return absl::ascii_isxdigit(c); }) ||
+        !absl::SimpleHexAtoi(digits, &flag.mask)) {
+      return UnexpectedHccnText(
+          absl::StrCat(row.name, ": ", row.value),
+          "a flag like \"0xff\", NA, not supported or get failed");
+    }
+  }
+  optical->flags.push_back(std::move(flag));
+  return absl::OkStatus();
+}
+
+absl::Status AddRow(const HccnNamedValue& row, HccnOptical* optical) {
+  if (row.name == "high power enable reg") {
+    if (row.value != "enabled" && row.value != "not enabled") {
+      return UnexpectedHccnText(row.value, "\"enabled\" or \"not enabled\"");
+    }
+    optical->high_power = row.value == "enabled";
+    return absl::OkStatus();
+  }
+  if (absl::EndsWith(row.name, " Flag")) return AddFlag(row, optical);
+  const absl::string_view unit = UnitOf(row.name);
+  if (!unit.empty()) return AddMeasurement(row, unit, optical);
+  optical->texts.push_back({HccnText(row.name), HccnText(row.value)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output) {
+  const absl::StatusOr<std::vector<absl::string_view>> lines =
+      HccnLinesBelow("optical info:", output);
+  if (!lines.ok()) return lines.status();
+  const absl::StatusOr<std::vector<HccnNamedValue>> rows =
+      ParseHccnNamedValues(*lines);
+  if (!rows.ok()) return rows.status();
+  if (rows->empty() || rows->front().name != "present" ||
+      (rows->front().value != "present" &&
+       rows->front().value != "not present")) {
+    return UnexpectedHccnText(
+        lines->empty() ? output : lines->front(),
+        "\"present: present\" or \"present: not present\"");
+  }
+  HccnOptical optical;
+  optical.present = rows->front().value == "present";
+  for (size_t i = 1; i < rows->size(); ++i) {
+    const absl::Status added = AddRow((*rows)[i], &optical);
+    if (!added.ok()) return added;
+  }
+  return optical;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,278 @@
+// Answers that others have published to the queries that no observation asks:
+// captures of an 8-device host ("GPU Advanced Notes 2", arthurchiao.art,
+// 2023-09-16), the fixtures of MindCluster's ascend-faultdiag, pages of the
+// vendor's documentation, and formats of the hccn_tool source, hicann/driver
+// ef377e95 and 05354178. Lines that an author left out of a capture are left
+// out here.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/readers/invented_values.h"
+#include "tests/readers/read_unasked.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr char kWarning[] =
+    "[WARNING] \"/var/log/hccn_tool\" is not a directory, hccn_tool logs may "
+    "be lost.\n";
+
+struct PublishedAnswer {
+  std::string query;
+  std::string output;
+  std::string value;  // As read_unasked.h writes it.
+  uint32_t device = 0;
+};
+
+std::vector<PublishedAnswer> PortAnswers() {
+  return {
+      {"-vnic",
+       "vnic link status: UP\nvnic ipaddr: 192.168.2.199\n"
+       "vnic netmask: 255.255.255.0\n",
+       "UP 192.168.2.199/24"},
+      {"-ip -inet6", "ipv6_address:fd00::1\nprefix_length:64\n", "fd00::1/64"},
+      {"-speed", "Speed: 200000 Mb/s\n", "200000 Mb/s"},
+      {"-speed", "Speed: Unknown!\n", "unknown"},
+      {"-duplex", "Duplex: Full\n", "full"},
+      {"-duplex", "Duplex: Half\n", "half"},
+      {"-duplex", "Duplex: Unknown!\n", "unknown"},
+      {"-mac", "mac addr: 6c:b1:58:00:00:01\n", "6c:b1:58:00:00:01"},
+      {"-fec", "fec mode: rs FEC mode\n", "rs"},
+      {"-fec", "fec mode: no FEC mode\n", "none"},
+      {"-fec", "fec mode: auto FEC mode\n", "auto"},
+      {"-bandwidth",
+       "Bandwidth TX:     0.00 MB/sec\nBandwidth RX: 24035.07 MB/sec\n",
+       "sent 0.00 received 24035.07"},
+      {"-shaping", "bw_limit[200000 Mbps], bw_max[200000 Mbps]\n",
+       "limit 200000 max 200000"},
+      {"-shaping",
+       "bw_limit[100000 Mbps], bw_max[200000 Mbps], bw_cur[100000 Mbps]\n",
+       "limit 100000 max 200000 current 100000"},
+      {"-process", "device hccp process: exist\n", "exist"},
+      {"-process", "device hccp process: not exist\n", "not exist"},
+      {"-version",
+       "Network Driver Version:    25.7.rc1\n"
+       "Network Firmware Version:  B0202_1053\n",
+       "driver 25.7.rc1 firmware B0202_1053"},
+      {"-cfg status", "config status:NONE\n", "NONE"},
+      {"-cfg status", "config status:START\n", "START"},
+      {"-cfg status", "config status:FAIL\n", "FAIL"},
+      {"-cfg status", "config status:SUCCESS\n", "SUCCESS"},
+      {"-cfg status", "config status:FAULT\n", "FAULT"},
+  };
+}
+
+// The weekdays of the first one are the author's.
+std::vector<PublishedAnswer> HistoryAnswers() {
+  return {
+      {"-link_stat",
+       "[devid 0]current time        : Wed Aug  2 03:09:26 2022\n"
+       "[devid 0]link up count       : 2\n"
+       "[devid 0]link down count     : 1\n"
+       "[devid 0]link change records :\n"
+       "[devid 0]    Tue Aug  1 14:43:40 2022    LINK UP\n"
+       "[devid 0]    Tue Aug  1 14:43:40 2022    LINK DOWN\n",
+       "now 2022-08-02T03:09:26 up 2 down 1 changes "
+       "2022-08-01T14:43:40 UP 2022-08-01T14:43:40 DOWN"},
+      {"-link_stat",
+       "[device 0]current time        : Wed Jun  7 10:08:28 2023\n"
+       "[device 0]link up count       : 2\n"
+       "[device 0]link change records :\n"
+       "[device 0]    Tue Jun  6 16:32:12 2023    LINK UP\n"
+       "[device 0]    Tue Jun  6 16:32:10 2023    LINK DOWN\n",
+       "now 2023-06-07T10:08:28 up 2 changes "
+       "2023-06-06T16:32:12 UP 2023-06-06T16:32:10 DOWN"},
+      {"-link_stat",
+       "[devid 0]current time        : Wed Aug  2 03:09:26 2022\n"
+       "[devid 0]link up count       : 0\n"
+       "[devid 0]link down count     : 0\n"
+       "[devid 0]link change records : NA\n",
+       "now 2022-08-02T03:09:26 up 0 down 0 changes none"},
+      {"-stat",
+       "packet statistics:\nmac_tx_mac_pause_num:0\nmac_rx_mac_pause_num:0\n"
+       "mac_tx_pfc_pkt_num:0\nroce_qp_status_err_num:0\n"
+       "nic_tx_all_pkg_num:122404\nnic_tx_all_oct_num:16921741\n"
+       "nic_rx_all_pkg_num:6414803\nnic_rx_all_oct_num:482237805\n",
+       "mac_tx_mac_pause_num=0 mac_rx_mac_pause_num=0 mac_tx_pfc_pkt_num=0 "
+       "roce_qp_status_err_num=0 nic_tx_all_pkg_num=122404 "
+       "nic_tx_all_oct_num=16921741 nic_rx_all_pkg_num=6414803 "
+       "nic_rx_all_oct_num=482237805"},
+      {"-hw_stats", "[devid 3] pd_alloc: 1\n[devid 3] qp_active: 1\n",
+       "pd_alloc=1 qp_active=1", 3},
+  };
+}
+
+std::vector<PublishedAnswer> ModuleAnswers() {
+  return {
+      {"-optical",
+       "optical info:\n"
+       "present              : present\n"
+       "temperature          : 47 C\n"
+       "high power enable reg: enabled\n"
+       "vendor name          : Hisense\n"
+       "Tx Power0            : 4.4035 mW\n"
+       "Rx Power0            : 1.0189 mW\n"
+       "RxPower Low Thres    : 0.1445 mW\n"
+       "Tx Los Flag          : 0x0\n"
+       "Rx Los Flag          : 0xff\n"
+       "Host SNR Lane0       : not supported\n"
+       "Media SNR Lane0      : 23.1211 dB\n",
+       "present; high power on; temperature=47 C; Tx Power0=4.4035 mW; "
+       "Rx Power0=1.0189 mW; RxPower Low Thres=0.1445 mW; "
+       "Host SNR Lane0=not supported; Media SNR Lane0=23.1211 dB; "
+       "Tx Los Flag=0x0; Rx Los Flag=0xff; vendor name=\"Hisense\""},
+      {"-optical",
+       "optical info:\npresent              : not present\n"
+       "temperature          : NA\nhigh power enable reg: not enabled\n",
+       "not present; high power off; temperature=NA"},
+      {"-optical",
+       "optical info:\npresent              : present\n"
+       "temperature          : get failed\n",
+       "present; temperature=get failed"},
+  };
+}
+
+// Nobody has published what stands below the headings of the last five.
+std::vector<PublishedAnswer> TableAnswers() {
+  return {
+      {"-route",
+       "Routing table:\n"
+       "Destination     Gateway         Genmask         Flags Metric Ref    "
+       "Use Iface\n"
+       "default         29.1.0.1        0.0.0.0         UG    0      0        "
+       "0 eth3\n"
+       "29.1.0.0        *               255.255.0.0     U     0      0        "
+       "0 eth3\n"
+       "127.0.0.1       *               255.255.255.255 UH    0      0        "
+       "0 lo\n"
+       "192.168.1.0     *               255.255.255.0   U     0      0        "
+       "0 end3v0\n"
+       "192.168.2.0     *               255.255.255.0   U     0      0        "
+       "0 end3v0\n",
+       "0.0.0.0/0 via 29.1.0.1 dev eth3 flags UG metric 0; "
+       "29.1.0.0/16 dev eth3 flags U metric 0; "
+       "127.0.0.1/32 dev lo flags UH metric 0; "
+       "192.168.1.0/24 dev end3v0 flags U metric 0; "
+       "192.168.2.0/24 dev end3v0 flags U metric 0"},
+      {"-dscp_to_tc", "dscp      tc\n   0       0\n  63       3\n", "0=0 63=3"},
+      {"-pfc",
+       "PFC configuration:\npriority   0 1 2 3 4 5 6 7\n"
+       "enabled    0 0 0 0 1 0 0 0\n",
+       "00001000"},
+      {"-status",
+       "Netdev status:Settings for eth3:\n"
+       "        Supported ports: [ Backplane ]\n"
+       "        Supported link modes:   1000baseKX/Full\n"
+       "                                100000baseKR4/Full\n"
+       "        Speed: 200000Mb/s\n\n",
+       "Settings for eth3: | Supported ports: [ Backplane ] | "
+       "Supported link modes:   1000baseKX/Full | 100000baseKR4/Full | "
+       "Speed: 200000Mb/s"},
+      {"-arp", "arp table:\n\n", "none"},
+      {"-ip_route", "ip route table:\n\n", "none"},
+      {"-ip_rule", "ip rule table:\n\n", "none"},
+      {"-pci", "pci:\n\n", "none"},
+      {"-arp", "arp table:\nanything at all\n", "anything at all"},
+  };
+}
+
+std::vector<PublishedAnswer> PublishedAnswers() {
+  std::vector<PublishedAnswer> all = PortAnswers();
+  for (const auto& answers :
+       {HistoryAnswers(), ModuleAnswers(), TableAnswers()}) {
+    all.insert(all.end(), answers.begin(), answers.end());
+  }
+  return all;
+}
+
+std::string Read(absl::string_view query, const std::string& output,
+                 uint32_t device = 0, int exit_status = 0) {
+  EXPECT_THAT(InventedValues(output), IsEmpty()) << output;
+  CommandResult run;
+  run.standard_output = output;
+  run.exit_status = exit_status;
+  return ReadUnasked(query, device, run);
+}
+
+TEST(PublishedUnaskedTest, EveryAnswerIsReadAsExpected) {
+  for (const PublishedAnswer& answer : PublishedAnswers()) {
+    EXPECT_EQ(Read(answer.query, answer.output, answer.device), answer.value)
+        << answer.query;
+  }
+}
+
+TEST(PublishedUnaskedTest, EveryReaderHasAnAnswer) {
+  std::set<std::string> unread(kUnaskedQueries.begin(), kUnaskedQueries.end());
+  for (const PublishedAnswer& answer : PublishedAnswers()) {
+    unread.erase(answer.query);
+  }
+  EXPECT_THAT(unread, IsEmpty());
+}
+
+TEST(PublishedUnaskedTest, WarningBeforeTheDataIsPassedOver) {
+  for (const PublishedAnswer& answer : PublishedAnswers()) {
+    EXPECT_EQ(Read(answer.query, kWarning + answer.output, answer.device),
+              answer.value)
+        << answer.query;
+  }
+}
+
+TEST(PublishedUnaskedTest, NoAnswerIsTakenForAnotherQuerys) {
+  for (const PublishedAnswer& answer : PublishedAnswers()) {
+    for (const absl::string_view query : kUnaskedQueries) {
+      if (query == answer.query) continue;
+      EXPECT_THAT(Read(query, answer.output, answer.device),
+                  StartsWith("missing UNREADABLE: "))
+          << answer.query << " read as " << query;
+    }
+  }
+}
+
+TEST(PublishedUnaskedTest, WhatCannotBeReadIsMissingAndQuoted) {
+  for (const absl::string_view query : kUnaskedQueries) {
+    EXPECT_THAT(Read(query, "another form: 17\n"),
+                AllOf(StartsWith("missing UNREADABLE: `hccn_tool -i 0 "),
+                      HasSubstr("another form: 17")))
+        << query;
+    EXPECT_THAT(Read(query, "\n"),
+                AllOf(StartsWith("missing UNREADABLE: "), HasSubstr("\"\\n\"")))
+        << query;
+  }
+}
+
+TEST(PublishedUnaskedTest, StatusWithoutTextIsMissingPermission) {
+  for (const absl::string_view query : kUnaskedQueries) {
+    EXPECT_THAT(Read(query, "", 0, 234),
+                StartsWith("missing NOT_PERMITTED: `hccn_tool -i 0 "))
+        << query;
+  }
+}
+
+TEST(PublishedUnaskedTest, CutAnswerHasNoValueThatIsNotThere) {
+  for (const PublishedAnswer& answer : PublishedAnswers()) {
+    for (size_t size = 0; size < answer.output.size(); ++size) {
+      EXPECT_THAT(InventedValues(answer.output.substr(0, size)), IsEmpty())
+          << answer.query << " cut after " << size;
+    }
+  }
+}
+
+TEST(PublishedUnaskedTest, ModuleThatCannotBeAskedIsMissing) {
+  CommandResult run;
+  run.standard_error = "Control link unreachable.\n";
+  EXPECT_THAT(ReadUnasked("-optical", 0, run),
+              AllOf(StartsWith("missing TOOL_FAILED: "),
+                    HasSubstr("Control link unreachable.")));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,282 @@
+#include "tests/readers/read_unasked.h"
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "daemon/host/device_turns.h"
+#include "daemon/host/fake_clock.h"
+#include "daemon/host/fake_command_runner.h"
+#include "daemon/host/hccn_query/hccn_addresses.h"
+#include "daemon/host/hccn_query/hccn_counters.h"
+#include "daemon/host/hccn_query/hccn_device_text.h"
+#include "daemon/host/hccn_query/hccn_link_stat.h"
+#include "daemon/host/hccn_query/hccn_optical.h"
+#include "daemon/host/hccn_query/hccn_port.h"
+#include "daemon/host/hccn_query/hccn_route.h"
+#include "daemon/host/hccn_query/hccn_software.h"
+#include "daemon/host/hccn_query/hccn_traffic_classes.h"
+#include "daemon/host/hccn_tool.h"
+#include "daemon/host/time_budget.h"
+
+namespace clusterd {
+namespace {
+
+std::string Text(const HccnVnic& vnic) {
+  return absl::StrCat(vnic.link_up ? "UP " : "DOWN ", vnic.address.ToString());
+}
+
+std::string Text(const HccnIpv6& ipv6) {
+  return absl::StrCat(ipv6.address, "/", ipv6.prefix_length);
+}
+
+std::string Text(const std::optional<uint32_t>& speed) {
+  return speed.has_value() ? absl::StrCat(*speed, " Mb/s") : "unknown";
+}
+
+std::string Text(HccnDuplex duplex) {
+  switch (duplex) {
+    case HccnDuplex::kFull:
+      return "full";
+    case HccnDuplex::kHalf:
+      return "half";
+    case HccnDuplex::kUnknown:
+      return "unknown";
+  }
+  return "no duplex";
+}
+
+std::string Text(HccnFec fec) {
+  switch (fec) {
+    case HccnFec::kRs:
+      return "rs";
+    case HccnFec::kNone:
+      return "none";
+    case HccnFec::kAuto:
+      return "auto";
+  }
+  return "no mode";
+}
+
+std::string Text(const std::string& text) { return text; }
+
+std::string Load(uint64_t hundredths) {
+  return absl::StrFormat("%d.%02d", hundredths / 100, hundredths % 100);
+}
+
+std::string Text(const HccnBandwidth& load) {
+  return absl::StrCat("sent ", Load(load.sent_mb_per_s_hundredths),
+                      " received ", Load(load.received_mb_per_s_hundredths));
+}
+
+std::string Text(const HccnShaping& shaping) {
+  std::string text =
+      absl::StrCat("limit ", shaping.limit_mbps, " max ", shaping.max_mbps);
+  if (shaping.current_mbps.has_value()) {
+    absl::StrAppend(&text, " current ", *shaping.current_mbps);
+  }
+  return text;
+}
+
+std::string Text(bool process) { return process ? "exist" : "not exist"; }
+
+std::string Text(const HccnVersions& versions) {
+  return absl::StrCat("driver ", versions.driver, " firmware ",
+                      versions.firmware);
+}
+
+std::string Text(HccnConfigStatus status) {
+  switch (status) {
+    case HccnConfigStatus::kNone:
+      return "NONE";
+    case HccnConfigStatus::kStart:
+      return "START";
+    case HccnConfigStatus::kFail:
+      return "FAIL";
+    case HccnConfigStatus::kSuccess:
+      return "SUCCESS";
+    case HccnConfigStatus::kFault:
+      return "FAULT";
+  }
+  return "no status";
+}
+
+std::string Text(const HccnLinkStat& stat) {
+  std::string text = absl::StrCat(
+      "now ", absl::FormatCivilTime(stat.current_time), " up ", stat.ups);
+  if (stat.downs.has_value()) absl::StrAppend(&text, " down ", *stat.downs);
+  absl::StrAppend(&text, " changes");
+  for (const HccnLinkChange& change : stat.changes) {
+    absl::StrAppend(&text, " ", absl::FormatCivilTime(change.time),
+                    change.up ? " UP" : " DOWN");
+  }
+  return stat.changes.empty() ? text + " none" : text;
+}
+
+std::string NoNumber(HccnNoNumber no_number) {
+  switch (no_number) {
+    case HccnNoNumber::kNone:
+      return "a number";
+    case HccnNoNumber::kNotAvailable:
+      return "NA";
+    case HccnNoNumber::kNotSupported:
+      return "not supported";
+    case HccnNoNumber::kGetFailed:
+      return "get failed";
+  }
+  return "no state";
+}
+
+std::string Text(const HccnOptical& optical) {
+  std::vector<std::string> rows = {optical.present ? "present" : "not present"};
+  if (optical.high_power.has_value()) {
+    rows.push_back(*optical.high_power ? "high power on" : "high power off");
+  }
+  for (const HccnMeasurement& row : optical.measurements) {
+    rows.push_back(absl::StrCat(row.name, "=",
+                                row.no_number == HccnNoNumber::kNone
+                                    ? absl::StrCat(row.number, " ", row.unit)
+                                    : NoNumber(row.no_number)));
+  }
+  for (const HccnOpticalFlag& row : optical.flags) {
+    rows.push_back(absl::StrCat(row.name, "=",
+                                row.no_number == HccnNoNumber::kNone
+                                    ? absl::StrCat("0x", absl::Hex(row.mask))
+                                    : NoNumber(row.no_number)));
+  }
+  for (const HccnOpticalText& row : optical.texts) {
+    rows.push_back(absl::StrCat(row.name, "=\"", row.value, "\""));
+  }
+  return absl::StrJoin(rows, "; ");
+}
+
+std::string Text(const std::vector<HccnRoute>& routes) {
+  std::vector<std::string> rows;
+  for (const HccnRoute& route : routes) {
+    std::string row = route.destination.ToString();
+    if (route.gateway.has_value()) {
+      absl::StrAppend(&row, " via ", route.gateway->ToString());
+    }
+    absl::StrAppend(&row, " dev ", route.interface, " flags ", route.flags,
+                    " metric ", route.metric);
+    rows.push_back(row);
+  }
+  return rows.empty() ? "none" : absl::StrJoin(rows, "; ");
+}
+
+std::string Text(const std::vector<HccnCounter>& counters) {
+  return absl::StrJoin(counters, " ",
+                       [](std::string* out, const HccnCounter& counter) {
+                         absl::StrAppend(out, counter.name, "=", counter.value);
+                       });
+}
+
+std::string Text(const std::map<uint32_t, uint32_t>& classes) {
+  return absl::StrJoin(classes, " ", absl::PairFormatter("="));
+}
+
+std::string Text(const std::array<bool, kHccnPriorities>& pfc) {
+  std::string text;
+  for (const bool enabled : pfc) text += enabled ? '1' : '0';
+  return text;
+}
+
+std::string Text(const std::vector<std::string>& lines) {
+  return lines.empty() ? "none" : absl::StrJoin(lines, " | ");
+}
+
+template <typename Value>
+absl::StatusOr<std::string> Line(const absl::StatusOr<Value>& value) {
+  if (!value.ok()) return value.status();
+  return Text(*value);
+}
+
+using Reader = std::function<absl::StatusOr<std::string>(
+    absl::string_view output, uint32_t device)>;
+
+// A reader that does not ask which device it is.
+template <typename Parse>
+Reader Of(Parse parse) {
+  return [parse](absl::string_view output, uint32_t) {
+    return Line(parse(output));
+  };
+}
+
+template <typename Parse>
+Reader OfDevice(Parse parse) {
+  return [parse](absl::string_view output, uint32_t device) {
+    return Line(parse(output, device));
+  };
+}
+
+const std::map<absl::string_view, Reader>& Readers() {
+  static const auto* const readers = new std::map<absl::string_view, Reader>{
+      {"-vnic", Of(ParseHccnVnic)},
+      {"-ip -inet6", Of(ParseHccnIpv6)},
+      {"-speed", Of(ParseHccnSpeed)},
+      {"-duplex", Of(ParseHccnDuplex)},
+      {"-mac", Of(ParseHccnMac)},
+      {"-fec", Of(ParseHccnFec)},
+      {"-bandwidth", Of(ParseHccnBandwidth)},
+      {"-shaping", Of(ParseHccnShaping)},
+      {"-process", Of(ParseHccnProcess)},
+      {"-version", Of(ParseHccnVersions)},
+      {"-cfg status", Of(ParseHccnConfigStatus)},
+      {"-link_stat", OfDevice(ParseHccnLinkStat)},
+      {"-optical", Of(ParseHccnOptical)},
+      {"-stat", Of(ParseHccnPacketStatistics)},
+      {"-hw_stats", OfDevice(ParseHccnHardwareStatistics)},
+      {"-route", Of(ParseHccnRoutes)},
+      {"-dscp_to_tc", Of(ParseHccnDscpToTc)},
+      {"-pfc", Of(ParseHccnPfc)},
+      {"-arp", Of(ParseHccnArpTable)},
+      {"-ip_route", Of(ParseHccnIpRouteTable)},
+      {"-ip_rule", Of(ParseHccnIpRuleTable)},
+      {"-pci", Of(ParseHccnPci)},
+      {"-status", Of(ParseHccnNetdevStatus)},
+  };
+  return *readers;
+}
+
+std::vector<std::string> Arguments(absl::string_view query, uint32_t device) {
+  std::vector<std::string> arguments = {"-i", absl::StrCat(device)};
+  for (const absl::string_view word : absl::StrSplit(query, ' ')) {
+    arguments.emplace_back(word);
+  }
+  if (query != "-cfg status") arguments.emplace_back("-g");
+  return arguments;
+}
+
+}  // namespace
+
+std::string ReadUnasked(absl::string_view query, uint32_t device,
+                        const CommandResult& run) {
+  const auto reader = Readers().find(query);
+  if (reader == Readers().end()) return absl::StrCat("no reader for ", query);
+  const std::vector<std::string> arguments = Arguments(query, device);
+  FakeClock clock;
+  FakeCommandRunner runner(&clock);
+  runner.Ends(absl::StrCat("hccn_tool ", absl::StrJoin(arguments, " ")), run);
+  DeviceTurns turns;
+  const TimeBudget budget(&clock, absl::Seconds(10), absl::Seconds(30));
+  HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC,
+                      device, &runner, &clock, &budget, &turns);
+  const HccnAnswer answer = session.AskWith(arguments);
+  if (answer.missing.has_value()) {
+    return absl::StrCat("missing ",
+                        Missing::Reason_Name(answer.missing->reason()), ": ",
+                        answer.missing->detail());
+  }
+  const absl::StatusOr<std::string> text =
+      reader->second(answer.output, device);
+  if (text.ok()) return *text;
+  return absl::StrCat("missing UNREADABLE: ", answer.command, ": ",
+                      text.status().message());
+}
+
+}  // namespace clusterd

@@ -1,0 +1,121 @@
+// Every recorded run that reads: the queries that no observation asks against
+// the value that expected_unasked.tsv has beside their name, as read_unasked.h
+// writes it, and a census, so that no query goes without a reader.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/host/hccn_error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/readers/read_answer.h"
+#include "tests/readers/read_unasked.h"
+#include "tests/readers/recorded_runs.h"
+#include "tests/sim/capture_record.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+template <typename List>
+bool Has(const List& list, absl::string_view query) {
+  return std::find(list.begin(), list.end(), query) != list.end();
+}
+
+// Read in ping_test.cc: what they answer is no value of a setting.
+constexpr std::array<absl::string_view, 2> kPings = {"-ping", "-hccs_ping"};
+
+// -s sets, -a adds, -d deletes, -c clears, and recovery sets what hccn.conf
+// has.
+bool Changes(const sim::CaptureRecord& record) {
+  constexpr size_t kFirstOption = 4;
+  const std::vector<std::string>& argv = record.argv;
+  if (Has(argv, "recovery")) return true;
+  if (argv.size() <= kFirstOption) return false;
+  const std::vector<std::string> options(argv.begin() + kFirstOption,
+                                         argv.end());
+  return Has(options, "-s") || Has(options, "-a") || Has(options, "-d") ||
+         Has(options, "-c");
+}
+
+// Records that neither change anything nor ask what a reader could read, and
+// why. The tool refuses each of these lines.
+const std::map<std::string, std::string>& NoQueries() {
+  static const auto* const reasons = new std::map<std::string, std::string>{
+      {"bond-ip-get-9000", "the tool has no command -bond"},
+      {"bond-ip-get-A2", "the tool has no command -bond"},
+      {"backup-ip", "the tool has no command -backup_ip"},
+      {"net-health-inet6", "-net_health takes no -inet6"},
+      {"args-i-0", "no command"},
+      {"args-i-0-ip", "no -g"},
+      {"args-950-order", "the order of the Ascend 950 tool"},
+      {"args-cmd-first", "the command before the device"},
+      {"args-unknown-no-dash", "a command without its dash"},
+      {"args-v", "no command -v"},
+      {"args-a-cfg", "-cfg without what to do"},
+      {"args-cfg-no-arg", "-cfg without what to do"},
+      {"args-bond-only", "the tool has no command -bond"},
+      {"args-many-60", "too many arguments"},
+      {"args-many-45", "too many arguments"},
+  };
+  return *reasons;
+}
+
+TEST(CensusTest, EveryRecordThatReadsHasAReaderOrAReason) {
+  std::set<std::string> unused;
+  for (const auto& [name, reason] : NoQueries()) unused.insert(name);
+  for (const sim::CaptureRecord& record : ReadRecords()) {
+    const std::string query = QueryOf(record);
+    if (Changes(record) || Has(kQueries, query) ||
+        Has(kUnaskedQueries, query) || Has(kPings, query)) {
+      continue;
+    }
+    SCOPED_TRACE(record.name);
+    EXPECT_EQ(unused.erase(record.name), 1u)
+        << "no reader for \"" << query << "\"";
+    EXPECT_EQ(ClassifyHccnRun(RunOf(record)).failure,
+              HccnFailure::kWrongCommandLine);
+  }
+  EXPECT_THAT(unused, IsEmpty()) << "a reason, and no such record";
+}
+
+TEST(UnaskedCapturesTest, EveryQueryIsReadAsExpected) {
+  const std::map<std::string, std::string> expected =
+      ReadExpectations("tests/readers/expected_unasked.tsv");
+  std::set<std::string> unused;
+  for (const auto& [name, value] : expected) unused.insert(name);
+  for (const sim::CaptureRecord& record : ReadRecords()) {
+    const std::string query = QueryOf(record);
+    if (!Has(kUnaskedQueries, query) || Changes(record)) continue;
+    SCOPED_TRACE(record.name);
+    const auto found = expected.find(record.name);
+    if (found == expected.end()) {
+      ADD_FAILURE() << "not in expected_unasked.tsv";
+      continue;
+    }
+    unused.erase(record.name);
+    ExpectReadAs(found->second,
+                 ReadUnasked(query, DeviceOf(record), RunOf(record)));
+  }
+  EXPECT_THAT(unused, IsEmpty()) << "expected, and no such query recorded";
+}
+
+TEST(UnaskedCapturesTest, NoOtherCommandsAnswerIsTakenForAValue) {
+  for (const sim::CaptureRecord& record : ReadRecords()) {
+    for (const absl::string_view query : kUnaskedQueries) {
+      if (QueryOf(record) == query) continue;
+      SCOPED_TRACE(absl::StrCat(record.name, " read as ", query));
+      EXPECT_THAT(ReadUnasked(query, DeviceOf(record), RunOf(record)),
+                  StartsWith("missing "));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

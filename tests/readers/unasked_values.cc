@@ -1,0 +1,301 @@
+#include "tests/readers/unasked_values.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "daemon/host/hccn_ping.h"
+#include "daemon/host/hccn_query/hccn_addresses.h"
+#include "daemon/host/hccn_query/hccn_counters.h"
+#include "daemon/host/hccn_query/hccn_device_text.h"
+#include "daemon/host/hccn_query/hccn_link_stat.h"
+#include "daemon/host/hccn_query/hccn_optical.h"
+#include "daemon/host/hccn_query/hccn_port.h"
+#include "daemon/host/hccn_query/hccn_route.h"
+#include "daemon/host/hccn_query/hccn_software.h"
+#include "daemon/host/hccn_query/hccn_traffic_classes.h"
+
+namespace clusterd {
+namespace {
+
+// Checks the values of one query.
+class Checker {
+ public:
+  Checker(absl::string_view query, const SeenText& text, InventedList* invented)
+      : query_(query), text_(text), invented_(invented) {}
+
+  void Words(absl::string_view words) const {
+    invented_->Expect(text_.Has(words), query_, words);
+  }
+  // A name and its value, without the blanks that may stand between.
+  void Pair(absl::string_view pair) const {
+    invented_->Expect(text_.HasWithoutBlanks(pair), query_, pair);
+  }
+  void Number(const std::string& number) const {
+    invented_->Expect(text_.HasNumber(number), query_, number);
+  }
+  void Number(uint64_t number) const { Number(absl::StrCat(number)); }
+  void Hex(uint32_t number) const {
+    invented_->Expect(text_.HasHex(number), query_, absl::StrCat(number));
+  }
+  void Decimal(double number) const {
+    invented_->Expect(text_.HasDecimal(number), query_, absl::StrCat(number));
+  }
+  void Printable(absl::string_view value) const {
+    invented_->Expect(text_.HasPrintable(value), query_, value);
+  }
+  void Hundredths(absl::string_view name, uint64_t number) const {
+    Pair(absl::StrFormat("%s:%d.%02dMB/sec", name, number / 100, number % 100));
+  }
+  // `words` follow it, all without blanks.
+  void Time(absl::CivilSecond time, absl::string_view words) const {
+    constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr",
+                                       "May", "Jun", "Jul", "Aug",
+                                       "Sep", "Oct", "Nov", "Dec"};
+    Pair(absl::StrFormat("%s%d%02d:%02d:%02d%d%s", kMonths[time.month() - 1],
+                         time.day(), time.hour(), time.minute(), time.second(),
+                         time.year(), words));
+  }
+
+ private:
+  const absl::string_view query_;
+  const SeenText& text_;
+  InventedList* const invented_;
+};
+
+void CheckPort(absl::string_view output, const SeenText& text,
+               InventedList* invented) {
+  const auto speed = ParseHccnSpeed(output);
+  const Checker speed_check("-speed", text, invented);
+  if (speed.ok() && speed->has_value()) {
+    speed_check.Pair(absl::StrCat("Speed:", **speed, "Mb/s"));
+  }
+  if (speed.ok() && !speed->has_value()) {
+    speed_check.Pair("Speed:Unknown!");
+  }
+  const auto duplex = ParseHccnDuplex(output);
+  if (duplex.ok()) {
+    Checker("-duplex", text, invented)
+        .Pair(*duplex == HccnDuplex::kFull   ? "Duplex:Full"
+              : *duplex == HccnDuplex::kHalf ? "Duplex:Half"
+                                             : "Duplex:Unknown!");
+  }
+  const auto mac = ParseHccnMac(output);
+  if (mac.ok()) Checker("-mac", text, invented).Words(*mac);
+  const auto fec = ParseHccnFec(output);
+  if (fec.ok()) {
+    Checker("-fec", text, invented)
+        .Words(*fec == HccnFec::kRs     ? "rs FEC mode"
+               : *fec == HccnFec::kNone ? "no FEC mode"
+                                        : "auto FEC mode");
+  }
+  const auto load = ParseHccnBandwidth(output);
+  if (load.ok()) {
+    const Checker check("-bandwidth", text, invented);
+    check.Hundredths("TX", load->sent_mb_per_s_hundredths);
+    check.Hundredths("RX", load->received_mb_per_s_hundredths);
+  }
+  const auto shaping = ParseHccnShaping(output);
+  if (shaping.ok()) {
+    const Checker check("-shaping", text, invented);
+    check.Pair(absl::StrCat("bw_limit[", shaping->limit_mbps, "Mbps],bw_max[",
+                            shaping->max_mbps, "Mbps]"));
+    if (shaping->current_mbps.has_value()) {
+      check.Pair(absl::StrCat("bw_cur[", *shaping->current_mbps, "Mbps]"));
+    }
+  }
+}
+
+absl::string_view StatusWords(HccnConfigStatus status) {
+  switch (status) {
+    case HccnConfigStatus::kNone:
+      return "configstatus:NONE";
+    case HccnConfigStatus::kStart:
+      return "configstatus:START";
+    case HccnConfigStatus::kFail:
+      return "configstatus:FAIL";
+    case HccnConfigStatus::kSuccess:
+      return "configstatus:SUCCESS";
+    case HccnConfigStatus::kFault:
+      return "configstatus:FAULT";
+  }
+  return "a status that the tool has no word for";
+}
+
+void CheckSoftware(absl::string_view output, const SeenText& text,
+                   InventedList* invented) {
+  const auto process = ParseHccnProcess(output);
+  if (process.ok()) {
+    Checker("-process", text, invented)
+        .Pair(*process ? "process:exist" : "process:notexist");
+  }
+  const auto versions = ParseHccnVersions(output);
+  if (versions.ok()) {
+    const Checker check("-version", text, invented);
+    check.Printable(versions->driver);
+    check.Printable(versions->firmware);
+  }
+  const auto status = ParseHccnConfigStatus(output);
+  if (status.ok()) {
+    Checker("-cfg status", text, invented).Pair(StatusWords(*status));
+  }
+}
+
+void CheckAddresses(absl::string_view output, const SeenText& text,
+                    InventedList* invented) {
+  const auto vnic = ParseHccnVnic(output);
+  if (vnic.ok()) {
+    const Checker check("-vnic", text, invented);
+    check.Pair(vnic->link_up ? "status:UP" : "status:DOWN");
+    const std::string address = vnic->address.address().ToString();
+    const std::string netmask = vnic->address.subnet().netmask().ToString();
+    check.Number(address);
+    check.Number(netmask);
+    check.Pair(absl::StrCat("ipaddr:", address));
+    check.Pair(absl::StrCat("netmask:", netmask));
+  }
+  const auto ipv6 = ParseHccnIpv6(output);
+  if (ipv6.ok()) {
+    const Checker check("-ip -inet6", text, invented);
+    check.Pair(absl::StrCat("ipv6_address:", ipv6->address));
+    check.Number(ipv6->prefix_length);
+  }
+}
+
+void CheckCounters(const absl::StatusOr<std::vector<HccnCounter>>& counters,
+                   const Checker& check) {
+  if (!counters.ok()) return;
+  for (const HccnCounter& counter : *counters) {
+    check.Number(counter.value);
+    check.Pair(absl::StrCat(counter.name, ":", counter.value));
+  }
+}
+
+void CheckLinkStat(absl::string_view output, const Checker& check) {
+  const auto stat = ParseHccnLinkStat(output, 0);
+  if (!stat.ok()) return;
+  check.Time(stat->current_time, "");
+  check.Number(stat->ups);
+  check.Pair(absl::StrCat("upcount:", stat->ups));
+  if (stat->downs.has_value()) {
+    check.Number(*stat->downs);
+    check.Pair(absl::StrCat("downcount:", *stat->downs));
+  }
+  if (stat->changes.empty()) check.Pair("records:NA");
+  for (const HccnLinkChange& change : stat->changes) {
+    check.Time(change.time, change.up ? "LINKUP" : "LINKDOWN");
+  }
+}
+
+void CheckNoNumber(HccnNoNumber no_number, const Checker& check) {
+  if (no_number == HccnNoNumber::kNotAvailable) check.Words("NA");
+  if (no_number == HccnNoNumber::kNotSupported) check.Words("not supported");
+  if (no_number == HccnNoNumber::kGetFailed) check.Words("get failed");
+}
+
+void CheckOptical(absl::string_view output, const Checker& check) {
+  const auto optical = ParseHccnOptical(output);
+  if (!optical.ok()) return;
+  check.Pair(optical->present ? "present:present" : "present:notpresent");
+  if (optical->high_power.has_value()) {
+    check.Pair(*optical->high_power ? "reg:enabled" : "reg:notenabled");
+  }
+  for (const HccnMeasurement& row : optical->measurements) {
+    check.Printable(row.name);
+    CheckNoNumber(row.no_number, check);
+    if (row.no_number != HccnNoNumber::kNone) continue;
+    check.Decimal(row.number);
+    check.Words(absl::StrCat(" ", row.unit));
+  }
+  for (const HccnOpticalFlag& row : optical->flags) {
+    check.Printable(row.name);
+    CheckNoNumber(row.no_number, check);
+    if (row.no_number == HccnNoNumber::kNone) check.Hex(row.mask);
+  }
+  for (const HccnOpticalText& row : optical->texts) {
+    check.Printable(row.name);
+    check.Printable(row.value);
+  }
+}
+
+void CheckRoutes(absl::string_view output, const Checker& check) {
+  const auto routes = ParseHccnRoutes(output);
+  if (!routes.ok()) return;
+  for (const HccnRoute& route : *routes) {
+    check.Number(route.destination.netmask().ToString());
+    if (route.destination.prefix_length() > 0) {
+      check.Number(route.destination.network().ToString());
+    }
+    if (route.gateway.has_value()) check.Number(route.gateway->ToString());
+    if (!route.gateway.has_value()) check.Words("*");
+    check.Words(route.flags);
+    check.Number(route.metric);
+    check.Words(route.interface);
+  }
+}
+
+void CheckTrafficClasses(absl::string_view output, const SeenText& text,
+                         InventedList* invented) {
+  const auto classes = ParseHccnDscpToTc(output);
+  if (classes.ok()) {
+    const Checker check("-dscp_to_tc", text, invented);
+    for (const auto& [dscp, tc] : *classes) {
+      check.Number(dscp);
+      check.Number(tc);
+    }
+  }
+  const auto pfc = ParseHccnPfc(output);
+  if (!pfc.ok()) return;
+  std::vector<std::string> row = {"enabled"};
+  for (const bool enabled : *pfc) row.push_back(enabled ? "1" : "0");
+  bool is_there = false;
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    const std::vector<std::string> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t\r\v\f"), absl::SkipEmpty());
+    is_there = is_there || words == row;
+  }
+  invented->Expect(is_there, "-pfc", "a row of priorities");
+}
+
+void CheckLines(const absl::StatusOr<std::vector<std::string>>& lines,
+                const Checker& check) {
+  if (!lines.ok()) return;
+  for (const std::string& line : *lines) check.Printable(line);
+}
+
+void CheckPing(absl::string_view output, const Checker& check) {
+  const auto ping = ParseHccnPing(output);
+  if (!ping.ok()) return;
+  check.Number(ping->transmitted);
+  check.Number(ping->received);
+  check.Words(ping->hccs ? "packets loss" : "packet loss");
+  for (const std::string& marker : ping->markers) check.Words(marker);
+}
+
+}  // namespace
+
+void CheckUnaskedValues(absl::string_view output, const SeenText& text,
+                        InventedList* invented) {
+  const auto check = [&text, invented](absl::string_view query) {
+    return Checker(query, text, invented);
+  };
+  CheckPort(output, text, invented);
+  CheckSoftware(output, text, invented);
+  CheckAddresses(output, text, invented);
+  CheckCounters(ParseHccnPacketStatistics(output), check("-stat"));
+  CheckCounters(ParseHccnHardwareStatistics(output, 0), check("-hw_stats"));
+  CheckLinkStat(output, check("-link_stat"));
+  CheckOptical(output, check("-optical"));
+  CheckRoutes(output, check("-route"));
+  CheckTrafficClasses(output, text, invented);
+  CheckLines(ParseHccnArpTable(output), check("-arp"));
+  CheckLines(ParseHccnIpRouteTable(output), check("-ip_route"));
+  CheckLines(ParseHccnIpRuleTable(output), check("-ip_rule"));
+  CheckLines(ParseHccnPci(output), check("-pci"));
+  CheckLines(ParseHccnNetdevStatus(output), check("-status"));
+  CheckPing(output, check("-ping"));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,19 @@
+// The part of InventedValues about the queries that no observation asks, and
+// about pings.
+#ifndef TESTS_READERS_UNASKED_VALUES_H_
+#define TESTS_READERS_UNASKED_VALUES_H_
+
+#include "absl/strings/string_view.h"
+#include "tests/readers/seen_text.h"
+
+namespace clusterd {
+
+// Gives `output` to every parser of daemon/host/hccn_query and to that of
+// pings, for device 0, and adds to `invented` each value that is not in `text`,
+// which is the same.
+void CheckUnaskedValues(absl::string_view output, const SeenText& text,
+                        InventedList* invented);
+
+}  // namespace clusterd
+
+#endif  // TESTS_READERS_UNASKED_VALUES_H_
