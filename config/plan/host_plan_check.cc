@@ -1,14 +1,17 @@
 #include "config/plan/host_plan_check.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "config/plan/change_kind.h"
 #include "config/plan/hccn_conf_text.h"
+#include "config/plan/named_facts.h"
 #include "config/plan/plan_text.h"
 #include "config/plan/sysctl_file.h"
+#include "config/spec/change_kind.h"
 #include "config/spec/ipv4.h"
+#include "config/spec/network_namespace.h"
 
 namespace clusterd {
 namespace {
@@ -194,6 +197,37 @@ absl::Status CheckStep(const HostPlan& plan, int index) {
   return CheckChange(step);
 }
 
+// In another network namespace there are only running parameters, and a plan
+// for it must notice when the name leads to a new one.
+absl::Status CheckNamespace(const HostPlan& plan) {
+  if (!plan.has_network_namespace()) return absl::OkStatus();
+  const NetworkNamespace& target = plan.network_namespace();
+  if (target.target_case() == NetworkNamespace::TARGET_NOT_SET) {
+    return absl::InvalidArgumentError(
+        "plan: its network namespace has no name");
+  }
+  const absl::Status valid = CheckNetworkNamespace(target);
+  if (!valid.ok()) {
+    return absl::Status(valid.code(), absl::StrCat("plan: ", valid.message()));
+  }
+  for (const PlanStep& step : plan.steps()) {
+    if (step.has_sysctl()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plan step ", step.id(), ": \"", StepText(step),
+        "\" is no change of a network namespace, expected only running kernel "
+        "parameters in ",
+        NetworkNamespaceText(target)));
+  }
+  const bool knows_it = std::any_of(
+      plan.facts().begin(), plan.facts().end(), [](const PlanFact& fact) {
+        return fact.name() == kNetworkNamespaceFact;
+      });
+  if (plan.steps().empty() || knows_it) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("plan: its steps do not rest on the fact \"",
+                   kNetworkNamespaceFact, "\""));
+}
+
 }  // namespace
 
 ChangeKind KindOfChange(const PlanStep& step) {
@@ -235,7 +269,7 @@ absl::Status CheckHostPlan(const HostPlan& plan) {
                                                       status.message()));
     }
   }
-  return absl::OkStatus();
+  return CheckNamespace(plan);
 }
 
 }  // namespace clusterd

@@ -11,7 +11,9 @@ namespace clusterd {
 // InvalidArgument, naming the step and quoting the value: a step without or
 // with an unknown change, whose kind is not that of its change, or out of
 // number; an address, netmask, port, source, device id (over 63), kernel
-// parameter or path that clusterd never sets; steps that rest on no fact; over
+// parameter or path that clusterd never sets; steps that rest on no fact; a
+// network namespace that is none, with a step that is no running kernel
+// parameter, or with steps that do not rest on its inode; over
 // 4096 steps or 65536 facts.
 absl::Status CheckHostPlan(const HostPlan& plan);
 

@@ -137,5 +137,49 @@ TEST(CheckHostPlanTest, RefusesRewritesAndRepairsThatAreNot) {
                }).ok());
 }
 
+HostPlan NamespacePlan() {
+  HostPlan plan = PlanOf(CHANGE_SYSCTL, [](PlanStep* step) {
+    step->mutable_sysctl()->set_key("net.core.somaxconn");
+    step->mutable_sysctl()->set_to("65535");
+  });
+  plan.mutable_network_namespace()->set_container("train-1");
+  plan.add_facts()->set_name("network namespace");
+  return plan;
+}
+
+TEST(CheckHostPlanInNamespaceTest, TakesRunningParametersOnly) {
+  EXPECT_TRUE(CheckHostPlan(NamespacePlan()).ok())
+      << CheckHostPlan(NamespacePlan());
+  HostPlan address = PlanOf(CHANGE_DEVICE_ADDRESS, FillAddress);
+  address.mutable_network_namespace()->set_container("train-1");
+  address.add_facts()->set_name("network namespace");
+  const absl::Status status = CheckHostPlan(address);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("expected only running kernel parameters in "
+                                  "container:train-1"),
+            absl::string_view::npos)
+      << status;
+}
+
+TEST(CheckHostPlanInNamespaceTest, RefusesATargetThatIsNone) {
+  HostPlan plan = NamespacePlan();
+  for (const char* const name : {"", "-f", "a b", "../x"}) {
+    plan.mutable_network_namespace()->set_container(name);
+    EXPECT_FALSE(CheckHostPlan(plan).ok()) << name;
+  }
+  plan.mutable_network_namespace()->set_path("/etc/../proc/1/mem");
+  EXPECT_FALSE(CheckHostPlan(plan).ok());
+  plan.mutable_network_namespace()->clear_target();
+  EXPECT_FALSE(CheckHostPlan(plan).ok());
+}
+
+TEST(CheckHostPlanInNamespaceTest, WantsTheNamespaceAmongTheFacts) {
+  HostPlan plan = NamespacePlan();
+  plan.mutable_facts()->RemoveLast();
+  EXPECT_NE(CheckHostPlan(plan).message().find(
+                "do not rest on the fact \"network namespace\""),
+            absl::string_view::npos);
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -14,6 +14,8 @@
 #include "config/plan/plan_digest.h"
 #include "config/plan/sysctl_steps.h"
 #include "config/plan/tls_steps.h"
+#include "config/spec/namespace_facts.h"
+#include "config/spec/network_namespace.h"
 
 namespace clusterd {
 namespace {
@@ -30,14 +32,21 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
     plan.Block(CHANGE_OBSERVE, {}, "the host",
                absl::StrCat("nothing is known about it: ",
                             MissingText(facts.missing())),
-               "let its clusterd attach, then plan again");
+               facts.network_namespace().empty()
+                   ? "let its clusterd attach, then plan again"
+                   : "start the container there, or name another target with "
+                     "--netns");
     return plan.Finish();
   }
-  PlanHccnConfSteps(&plan);
-  PlanDeviceSteps(spec, *server, &plan);
-  PlanTlsSteps(spec, *server, &plan);
-  PlanSysctlSteps(spec, &plan);
-  PlanFirewallSteps(spec, &plan);
+  if (facts.network_namespace().empty()) {
+    PlanHccnConfSteps(&plan);
+    PlanDeviceSteps(spec, *server, &plan);
+    PlanTlsSteps(spec, *server, &plan);
+    PlanSysctlSteps(spec, &plan);
+    PlanFirewallSteps(spec, &plan);
+  } else {
+    PlanNamespaceSysctlSteps(spec, &plan);
+  }
   HostPlan host_plan = plan.Finish();
   host_plan.set_command_ms(spec.deadlines().command_ms());
   return host_plan;
@@ -46,7 +55,8 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
 }  // namespace
 
 ClusterPlan MakePlan(const ClusterSpec& spec,
-                     absl::Span<const HostFacts* const> hosts) {
+                     absl::Span<const HostFacts* const> hosts,
+                     const NetworkNamespace& network_namespace) {
   ClusterPlan plan;
   plan.set_schema_version(1);
   plan.set_cluster(spec.name());
@@ -63,7 +73,8 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
     return found == order.end() ? static_cast<int>(order.size())
                                 : found->second;
   };
-  std::vector<const HostFacts*> sorted(hosts.begin(), hosts.end());
+  const NamespaceFacts asked(NetworkNamespaceText(network_namespace), hosts);
+  std::vector<const HostFacts*> sorted = asked.hosts();
   std::stable_sort(sorted.begin(), sorted.end(),
                    [&position](const HostFacts* a, const HostFacts* b) {
                      return position(a) < position(b);
@@ -73,6 +84,10 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
     const ServerSpec* server =
         found == order.end() ? nullptr : &spec.servers(found->second);
     *plan.add_hosts() = PlanHost(spec, server, *facts);
+    if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {
+      *plan.mutable_hosts()->rbegin()->mutable_network_namespace() =
+          network_namespace;
+    }
   }
   plan.set_digest(PlanDigest(plan));
   return plan;

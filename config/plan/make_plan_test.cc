@@ -4,6 +4,7 @@
 
 #include "config/plan/good_cluster.h"
 #include "config/plan/host_plan_check.h"
+#include "config/plan/named_facts.h"
 
 namespace clusterd {
 namespace {
@@ -80,6 +81,133 @@ TEST(MakePlanTest, OrdersTheFamiliesAndStatesPreconditionAndUndo) {
                        PlanStep::kFirewallDisable}));
   EXPECT_TRUE(CheckHostPlan(plan).ok()) << CheckHostPlan(plan);
   EXPECT_EQ(plan.command_ms(), 10000u);
+}
+
+// Facts of container train-1 on the host, everything too low.
+HostFacts ContainerFacts(const std::string& host) {
+  HostFacts facts;
+  facts.set_host(host);
+  facts.set_network_namespace("container:train-1");
+  KernelFacts* kernel = facts.mutable_kernel();
+  kernel->mutable_reserved_ports()->set_value("8080");
+  kernel->mutable_somaxconn()->set_value(4096);
+  kernel->mutable_tcp_max_syn_backlog()->set_value(2048);
+  kernel->mutable_network_namespace()->set_value(4026532000);
+  kernel->mutable_initial_namespace()->set_value(false);
+  kernel->mutable_proc_sys_writable()->set_value(true);
+  return facts;
+}
+
+NetworkNamespace TrainContainer() {
+  NetworkNamespace target;
+  target.set_container("train-1");
+  return target;
+}
+
+HostPlan PlanContainer(const HostFacts& facts) {
+  return MakePlan(GoodSpec(), {&facts}, TrainContainer()).hosts(0);
+}
+
+TEST(MakePlanInNamespaceTest, SetsRunningParametersAndNothingElse) {
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_kernel()->set_persistent(true);
+  const HostFacts facts = ContainerFacts("node-01");
+  const HostPlan plan = MakePlan(spec, {&facts}, TrainContainer()).hosts(0);
+  ASSERT_EQ(plan.steps_size(), 3);
+  for (const PlanStep& step : plan.steps()) EXPECT_TRUE(step.has_sysctl());
+  EXPECT_TRUE(plan.blocked().empty());
+  EXPECT_EQ(plan.steps(0).sysctl().to(), "8080,60000-60015");
+  EXPECT_EQ(plan.network_namespace().container(), "train-1");
+  EXPECT_TRUE(CheckHostPlan(plan).ok()) << CheckHostPlan(plan);
+}
+
+TEST(MakePlanInNamespaceTest, RestsOnTheInode) {
+  HostFacts facts = ContainerFacts("node-01");
+  const HostPlan plan = PlanContainer(facts);
+  EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
+  facts.mutable_kernel()->mutable_network_namespace()->set_value(4026532001);
+  EXPECT_EQ(MovedFactsText(FindMovedFacts(plan, facts)),
+            "network namespace was 4026532000, now 4026532001");
+}
+
+TEST(MakePlanInNamespaceTest, TellsTheThreeTroublesApart) {
+  HostFacts facts = ContainerFacts("node-01");
+  MakeMissing(facts.mutable_kernel()->mutable_tcp_max_syn_backlog(),
+              Missing::ABSENT, "this kernel keeps it for the host alone");
+  const HostPlan missing_key = PlanContainer(facts);
+  EXPECT_EQ(missing_key.steps_size(), 2);
+  ASSERT_EQ(missing_key.blocked_size(), 1);
+  EXPECT_EQ(missing_key.blocked(0).reason(),
+            "it does not exist in container:train-1: absent: this kernel keeps "
+            "it for the host alone");
+  EXPECT_EQ(missing_key.blocked(0).fix(),
+            "set it on the host (clusterctl plan without --netns), where it "
+            "holds for all, or update the host's kernel");
+
+  facts = ContainerFacts("node-01");
+  facts.mutable_kernel()->mutable_proc_sys_writable()->set_value(false);
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(65535);
+  const HostPlan read_only = PlanContainer(facts);
+  EXPECT_TRUE(read_only.steps().empty());
+  ASSERT_EQ(read_only.blocked_size(), 2);
+  EXPECT_EQ(read_only.blocked(0).reason(),
+            "/proc/sys is read-only where clusterd runs");
+  EXPECT_EQ(
+      read_only.blocked(0).fix(),
+      "make the container anew with docker run --sysctl "
+      "net.ipv4.ip_local_reserved_ports=8080,60000-60015, or run clusterd "
+      "on the host itself, where /proc/sys is writable");
+}
+
+TEST(MakePlanInNamespaceTest, NotesThatHostAndContainerAreOne) {
+  HostFacts facts = ContainerFacts("node-01");
+  EXPECT_TRUE(PlanContainer(facts).notes().empty());
+  facts.mutable_kernel()->mutable_initial_namespace()->set_value(true);
+  const HostPlan plan = PlanContainer(facts);
+  ASSERT_EQ(plan.notes_size(), 1);
+  EXPECT_EQ(plan.notes(0),
+            "container train-1 on node-01 uses the host's network: host and "
+            "container are one; clusterctl plan without --netns also sets what "
+            "the next boot takes");
+}
+
+TEST(MakePlanInNamespaceTest, PlansNothingOnFactsOfAnotherNamespace) {
+  const HostFacts own = GoodFacts("node-01");
+  const HostPlan for_container = PlanContainer(own);
+  EXPECT_TRUE(for_container.steps().empty());
+  ASSERT_EQ(for_container.blocked_size(), 1);
+  EXPECT_EQ(for_container.blocked(0).what(), "the host");
+  const HostFacts container = ContainerFacts("node-01");
+  const HostPlan for_host = MakePlan(GoodSpec(), {&container}).hosts(0);
+  EXPECT_TRUE(for_host.steps().empty());
+  EXPECT_EQ(for_host.blocked_size(), 1);
+  EXPECT_FALSE(for_host.has_network_namespace());
+}
+
+TEST(MakePlanInNamespaceTest, BlocksAHostWithoutThatContainer) {
+  HostFacts facts;
+  facts.set_host("node-01");
+  facts.set_network_namespace("container:train-1");
+  facts.mutable_missing()->set_reason(Missing::ABSENT);
+  facts.mutable_missing()->set_detail("no such container, says docker");
+  const HostPlan plan = PlanContainer(facts);
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_EQ(plan.blocked(0).reason(),
+            "nothing is known about it: absent: no such container, says "
+            "docker");
+  EXPECT_EQ(plan.blocked(0).fix(),
+            "start the container there, or name another target with --netns");
+}
+
+TEST(MakePlanTest, BlocksAHostWhoseProcSysIsReadOnly) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  facts.mutable_kernel()->mutable_proc_sys_writable()->set_value(false);
+  const HostPlan plan = MakePlan(GoodSpec(), {&facts}).hosts(0);
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_EQ(plan.blocked(0).fix(),
+            "run clusterd on the host itself, where /proc/sys is writable");
 }
 
 }  // namespace

@@ -168,6 +168,7 @@ NamedFacts NameFacts(const HostFacts& facts) {
           : kUnknownFact;
   const KernelFacts& kernel = facts.kernel();
   named[kReservedPortsKey] = ReservedPortsText(kernel.reserved_ports());
+  named[kNetworkNamespaceFact] = Text(kernel.network_namespace());
   named[kSomaxconnKey] = Text(kernel.somaxconn());
   named[kSynBacklogKey] = Text(kernel.tcp_max_syn_backlog());
   named[AtBootFactName(kReservedPortsKey)] =

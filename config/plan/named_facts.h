@@ -21,6 +21,10 @@ namespace clusterd {
 
 inline constexpr char kUnknownFact[] = "unknown";
 inline constexpr char kHccnConfFormFact[] = "hccn.conf: form";
+// Its inode: another number is another namespace, e.g. of a container that was
+// started anew. The kernel may give it the number of the one that has ended,
+// and then only its values tell.
+inline constexpr char kNetworkNamespaceFact[] = "network namespace";
 
 using NamedFacts = std::map<std::string, std::string>;
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/plan/change_kind.h"
 #include "config/plan/plan_text.h"
+#include "config/spec/change_kind.h"
 
 namespace clusterd {
 namespace {

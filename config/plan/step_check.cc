@@ -1,7 +1,9 @@
 #include "config/plan/step_check.h"
 
+#include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/allowed_ports.h"
@@ -16,72 +18,119 @@ std::string Pair(const Ipv4Setting& setting) {
   return absl::StrCat(setting.address(), "/", setting.netmask());
 }
 
+struct Mismatch {
+  std::string why;
+  bool untold = false;
+};
+
+Mismatch MakeMismatch(absl::string_view name, const std::string& now,
+                      absl::string_view wanted) {
+  return {absl::StrCat(name, " is ", now, ", applied was ", wanted),
+          now == kUnknownFact};
+}
+
 // Whether a kernel parameter is at least what was applied.
-std::string CompareSysctl(const std::string& name, const std::string& key,
-                          const std::string& now, const std::string& to) {
-  bool is_so = false;
+bool Reaches(const std::string& key, const std::string& now,
+             const std::string& to) {
   if (key == kReservedPortsKey) {
     const auto have = PortSet::Parse(now);
     const auto want = PortSet::Parse(to);
-    is_so = have.ok() && want.ok() && have->Contains(*want);
-  } else {
-    uint64_t have = 0;
-    uint64_t want = 0;
-    is_so = absl::SimpleAtoi(now, &have) && absl::SimpleAtoi(to, &want) &&
-            have >= want;
+    return have.ok() && want.ok() && have->Contains(*want);
   }
-  return is_so ? "" : absl::StrCat(name, " is ", now, ", applied was ", to);
+  uint64_t have = 0;
+  uint64_t want = 0;
+  return absl::SimpleAtoi(now, &have) && absl::SimpleAtoi(to, &want) &&
+         have >= want;
 }
 
-class StepChecker {
+// What a host's facts say, made ready once for all steps.
+class CheckedFacts {
  public:
-  explicit StepChecker(const HostFacts& facts)
+  explicit CheckedFacts(const HostFacts& facts)
       : facts_(facts), named_(NameFacts(facts)) {}
 
-  std::string Check(const PlanStep& step) const;
+  const HostFacts& facts() const { return facts_; }
+  const NamedFacts& named() const { return named_; }
+  const FirewallFacts& Firewall(FirewallProgram program) const {
+    return program == UFW ? facts_.ufw() : facts_.firewalld();
+  }
+  // A firewall may have thousands of rules, and be asked for each of them.
+  const AllowedPorts& LetsIn(FirewallProgram program) {
+    std::optional<AllowedPorts>& ports = program == UFW ? ufw_ : firewalld_;
+    if (!ports) ports.emplace(Firewall(program).allowed().value());
+    return *ports;
+  }
+
+ private:
+  const HostFacts& facts_;
+  const NamedFacts named_;
+  std::optional<AllowedPorts> ufw_;
+  std::optional<AllowedPorts> firewalld_;
+};
+
+// Collects what is not so about one step.
+class StepChecker {
+ public:
+  explicit StepChecker(CheckedFacts* checked)
+      : checked_(*checked),
+        facts_(checked->facts()),
+        named_(checked->named()) {}
+
+  std::vector<Mismatch> Check(const PlanStep& step) &&;
 
  private:
   std::string Now(const std::string& name) const {
     const auto found = named_.find(name);
-    return found == named_.end() ? kUnknownFact : found->second;
+    const std::string now =
+        found == named_.end() ? kUnknownFact : found->second;
+    // Of a file that is not there every key is known not to be there.
+    const bool gone = facts_.hccn_conf().missing().reason() == Missing::ABSENT;
+    return now == kUnknownFact && gone && absl::StartsWith(name, "hccn.conf: ")
+               ? "none"
+               : now;
   }
-  std::string Expect(const std::string& name, const std::string& wanted) const {
+  void Expect(const std::string& name, const std::string& wanted) {
     const std::string now = Now(name);
-    if (now == wanted) return "";
-    return absl::StrCat(name, " is ", now, ", applied was ", wanted);
+    if (now != wanted) found_.push_back(MakeMismatch(name, now, wanted));
   }
-  // The first that says something.
-  static std::string First(const std::string& a, const std::string& b) {
-    return a.empty() ? b : a;
+  void ExpectSysctl(const std::string& name, const std::string& key,
+                    const std::string& now, const std::string& to) {
+    if (!Reaches(key, now, to)) found_.push_back(MakeMismatch(name, now, to));
   }
-  std::string ExpectAddress(uint32_t device, const Ipv4Setting& to) const {
-    return First(
-        Expect(DeviceFactName(device, "address"), Pair(to)),
-        First(Expect(HccnConfFactName("address", device), to.address()),
-              Expect(HccnConfFactName("netmask", device), to.netmask())));
+  void ExpectAddress(uint32_t device, const Ipv4Setting& to) {
+    Expect(DeviceFactName(device, "address"), Pair(to));
+    Expect(HccnConfFactName("address", device), to.address());
+    Expect(HccnConfFactName("netmask", device), to.netmask());
   }
-  std::string ExpectText(uint32_t device, const char* fact, const char* key,
-                         const std::string& to) const {
-    return First(Expect(DeviceFactName(device, fact), to),
-                 Expect(HccnConfFactName(key, device), to));
+  void ExpectText(uint32_t device, const char* fact, const char* key,
+                  const std::string& to) {
+    Expect(DeviceFactName(device, fact), to);
+    Expect(HccnConfFactName(key, device), to);
   }
-  std::string ExpectTls(uint32_t device, bool on) const {
-    return First(
-        Expect(DeviceFactName(device, "tls"), on ? "on" : "off"),
-        Expect(HccnConfFactName("tls_enable", device), on ? "1" : "0"));
+  void ExpectTls(uint32_t device, bool on) {
+    Expect(DeviceFactName(device, "tls"), on ? "on" : "off");
+    Expect(HccnConfFactName("tls_enable", device), on ? "1" : "0");
   }
-  std::string CheckRewrite(const HccnConfRewriteChange& change) const;
-  std::string CheckRepair(const HccnConfRepairChange& change) const;
-  std::string CheckFile(const SysctlFileChange& change) const;
-  std::string CheckFirewall(FirewallProgram program,
-                            const FirewallOpenChange* open) const;
+  void CheckRewrite(const HccnConfRewriteChange& change);
+  void CheckRepair(const HccnConfRepairChange& change);
+  void CheckFile(const SysctlFileChange& change);
+  void CheckDisabled(FirewallProgram program);
+  void CheckOpen(const FirewallOpenChange& change);
+  // Then nothing else is known about it.
+  bool IsNotInstalled(FirewallProgram program) const {
+    const FirewallFacts& facts = checked_.Firewall(program);
+    return facts.installed().state_case() == BoolFact::kValue &&
+           !facts.installed().value() &&
+           facts.active().state_case() == BoolFact::STATE_NOT_SET;
+  }
 
+  CheckedFacts& checked_;
   const HostFacts& facts_;
-  const NamedFacts named_;
+  const NamedFacts& named_;
+  std::vector<Mismatch> found_;
 };
 
-std::string StepChecker::CheckRewrite(
-    const HccnConfRewriteChange& change) const {
+void StepChecker::CheckRewrite(const HccnConfRewriteChange& change) {
   switch (change.setting()) {
     case HccnConfRewriteChange::ADDRESS: {
       const size_t slash = change.live().find('/');
@@ -102,22 +151,26 @@ std::string StepChecker::CheckRewrite(
   }
 }
 
-std::string StepChecker::CheckRepair(const HccnConfRepairChange& change) const {
-  if (facts_.hccn_conf().state_case() != HccnConfFact::kValue) {
-    return absl::StrCat(kHccnConfFormFact, " is ", kUnknownFact);
+void StepChecker::CheckRepair(const HccnConfRepairChange& change) {
+  const HccnConfFact& fact = facts_.hccn_conf();
+  if (fact.missing().reason() == Missing::ABSENT) return;
+  if (fact.state_case() != HccnConfFact::kValue) {
+    found_.push_back(MakeMismatch(kHccnConfFormFact, kUnknownFact, "none"));
+    return;
   }
-  for (const HccnConf::Problem& now : facts_.hccn_conf().value().problems()) {
+  for (const HccnConf::Problem& now : fact.value().problems()) {
     for (const HccnConf::Problem& repaired : change.problems()) {
       if (now.kind() != repaired.kind()) continue;
-      return absl::StrCat(kHccnConfFormFact, " is ",
-                          HccnConf::Problem::Kind_Name(now.kind()), " in line ",
-                          now.line(), ", applied was none");
+      found_.push_back(
+          MakeMismatch(kHccnConfFormFact,
+                       absl::StrCat(HccnConf::Problem::Kind_Name(now.kind()),
+                                    " in line ", now.line()),
+                       "none"));
     }
   }
-  return "";
 }
 
-std::string StepChecker::CheckFile(const SysctlFileChange& change) const {
+void StepChecker::CheckFile(const SysctlFileChange& change) {
   const KernelFacts& kernel = facts_.kernel();
   for (const SysctlFileChange::Setting& setting : change.settings()) {
     const PersistentValueFact& fact =
@@ -129,82 +182,115 @@ std::string StepChecker::CheckFile(const SysctlFileChange& change) const {
       wins = "none";
       for (const auto& each : fact.value().assignments()) wins = each.value();
     }
-    const std::string why = CompareSysctl(AtBootFactName(setting.key()),
-                                          setting.key(), wins, setting.to());
-    if (!why.empty()) return why;
+    ExpectSysctl(AtBootFactName(setting.key()), setting.key(), wins,
+                 setting.to());
   }
-  return "";
 }
 
-std::string StepChecker::CheckFirewall(FirewallProgram program,
-                                       const FirewallOpenChange* open) const {
-  if (open == nullptr) {
-    return First(Expect(FirewallFactName(program, "active"), "no"),
-                 Expect(FirewallFactName(program, "starts at boot"), "no"));
-  }
-  const FirewallFacts& facts =
-      program == UFW ? facts_.ufw() : facts_.firewalld();
+void StepChecker::CheckDisabled(FirewallProgram program) {
+  if (IsNotInstalled(program)) return;
+  Expect(FirewallFactName(program, "active"), "no");
+  Expect(FirewallFactName(program, "starts at boot"), "no");
+}
+
+void StepChecker::CheckOpen(const FirewallOpenChange& change) {
+  const FirewallFacts& facts = checked_.Firewall(change.program());
+  if (IsNotInstalled(change.program())) return;
   if (facts.active().state_case() != BoolFact::kValue) {
-    return Expect(FirewallFactName(program, "active"), "yes");
+    return Expect(FirewallFactName(change.program(), "active"), "yes");
   }
   // Stopped since: nothing is in the way of these ports.
-  if (!facts.active().value()) return "";
-  const AllowedPorts allowed(facts.allowed().value());
-  for (const AllowedPort& port : open->ports()) {
+  if (!facts.active().value()) return;
+  const std::string name = FirewallFactName(change.program(), "lets in");
+  const bool known = facts.allowed().state_case() == AllowedFact::kValue;
+  const AllowedPorts& allowed = checked_.LetsIn(change.program());
+  for (const AllowedPort& port : change.ports()) {
     if (allowed.Contains(port)) continue;
-    return absl::StrCat(FirewallFactName(program, "lets in"), " lacks ",
-                        port.first_port(), "-", port.last_port(), "/",
-                        port.protocol(), " from ", port.source());
+    const std::string wanted =
+        absl::StrCat(port.first_port(), "-", port.last_port(), "/",
+                     port.protocol(), " from ", port.source());
+    if (known) {
+      found_.push_back({absl::StrCat(name, " lacks ", wanted)});
+    } else {
+      found_.push_back(MakeMismatch(name, kUnknownFact, wanted));
+    }
   }
-  return "";
 }
 
-std::string StepChecker::Check(const PlanStep& step) const {
+std::vector<Mismatch> StepChecker::Check(const PlanStep& step) && {
   switch (step.change_case()) {
     case PlanStep::kDeviceAddress:
-      return ExpectAddress(step.device_address().device(),
-                           step.device_address().to());
-    case PlanStep::kGateway:
-      return ExpectText(step.gateway().device(), "gateway", "gateway",
-                        step.gateway().to());
-    case PlanStep::kDetectAddress:
-      return ExpectText(step.detect_address().device(), "detect address",
-                        "netdetect", step.detect_address().to());
-    case PlanStep::kTls:
-      return ExpectTls(step.tls().device(), step.tls().to());
-    case PlanStep::kHccnConfRewrite:
-      return CheckRewrite(step.hccn_conf_rewrite());
-    case PlanStep::kHccnConfRepair:
-      return CheckRepair(step.hccn_conf_repair());
-    case PlanStep::kSysctl:
-      return CompareSysctl(step.sysctl().key(), step.sysctl().key(),
-                           Now(step.sysctl().key()), step.sysctl().to());
-    case PlanStep::kSysctlFile:
-      return CheckFile(step.sysctl_file());
-    case PlanStep::kFirewallDisable:
-      return CheckFirewall(step.firewall_disable().program(), nullptr);
-    case PlanStep::kFirewallOpen:
-      return CheckFirewall(step.firewall_open().program(),
-                           &step.firewall_open());
-    case PlanStep::CHANGE_NOT_SET:
+      ExpectAddress(step.device_address().device(), step.device_address().to());
       break;
+    case PlanStep::kGateway:
+      ExpectText(step.gateway().device(), "gateway", "gateway",
+                 step.gateway().to());
+      break;
+    case PlanStep::kDetectAddress:
+      ExpectText(step.detect_address().device(), "detect address", "netdetect",
+                 step.detect_address().to());
+      break;
+    case PlanStep::kTls:
+      ExpectTls(step.tls().device(), step.tls().to());
+      break;
+    case PlanStep::kHccnConfRewrite:
+      CheckRewrite(step.hccn_conf_rewrite());
+      break;
+    case PlanStep::kHccnConfRepair:
+      CheckRepair(step.hccn_conf_repair());
+      break;
+    case PlanStep::kSysctl:
+      ExpectSysctl(step.sysctl().key(), step.sysctl().key(),
+                   Now(step.sysctl().key()), step.sysctl().to());
+      break;
+    case PlanStep::kSysctlFile:
+      CheckFile(step.sysctl_file());
+      break;
+    case PlanStep::kFirewallDisable:
+      CheckDisabled(step.firewall_disable().program());
+      break;
+    case PlanStep::kFirewallOpen:
+      CheckOpen(step.firewall_open());
+      break;
+    case PlanStep::CHANGE_NOT_SET:
+      found_.push_back({"a change that this version does not know", true});
   }
-  return "a change that this version does not know";
+  return std::move(found_);
+}
+
+StepVerdict VerdictOf(const std::vector<Mismatch>& found) {
+  for (const Mismatch& mismatch : found) {
+    if (!mismatch.untold) return {StepVerdict::kMoved, mismatch.why};
+  }
+  if (found.empty()) return {};
+  return {StepVerdict::kUntold, found.front().why};
 }
 
 }  // namespace
 
 std::string WhyNotSo(const PlanStep& step, const HostFacts& facts) {
-  return StepChecker(facts).Check(step);
+  CheckedFacts checked(facts);
+  const auto found = StepChecker(&checked).Check(step);
+  return found.empty() ? "" : found.front().why;
+}
+
+std::vector<StepVerdict> JudgeSteps(absl::Span<const PlanStep> steps,
+                                    const HostFacts& facts) {
+  CheckedFacts checked(facts);
+  std::vector<StepVerdict> verdicts;
+  for (const PlanStep& step : steps) {
+    verdicts.push_back(VerdictOf(StepChecker(&checked).Check(step)));
+  }
+  return verdicts;
 }
 
 std::vector<DriftedStep> FindDrift(const HostPlan& plan,
                                    const HostFacts& facts) {
-  const StepChecker checker(facts);
+  CheckedFacts checked(facts);
   std::vector<DriftedStep> drifted;
   for (const PlanStep& step : plan.steps()) {
-    std::string why = checker.Check(step);
-    if (!why.empty()) drifted.push_back({step.id(), std::move(why)});
+    const auto found = StepChecker(&checked).Check(step);
+    if (!found.empty()) drifted.push_back({step.id(), found.front().why});
   }
   return drifted;
 }

@@ -1,5 +1,5 @@
 // Whether what a step was to bring about is so: after an apply, and later, to
-// tell drift.
+// tell drift (applied_drift.h).
 #ifndef CONFIG_PLAN_STEP_CHECK_H_
 #define CONFIG_PLAN_STEP_CHECK_H_
 
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "proto/facts.pb.h"
 #include "proto/plan.pb.h"
 
@@ -16,6 +17,22 @@ namespace clusterd {
 // 10.20.0.17/…`. A fact that nobody knows is not so. Reserved ports may be
 // more, and numbers larger, than what was applied.
 std::string WhyNotSo(const PlanStep& step, const HostFacts& facts);
+
+struct StepVerdict {
+  enum State {
+    kSo,
+    kMoved,
+    kUntold,  // A fact that would tell is not known.
+  };
+  State state = kSo;
+  std::string why;  // As WhyNotSo.
+};
+
+// One verdict for each step. What has moved says more than what is not known:
+// with both, kMoved. A firewall that is not installed any more stops nothing;
+// keys of an /etc/hccn.conf that is gone have moved.
+std::vector<StepVerdict> JudgeSteps(absl::Span<const PlanStep> steps,
+                                    const HostFacts& facts);
 
 struct DriftedStep {
   uint32_t step = 0;

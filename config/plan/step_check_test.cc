@@ -100,6 +100,65 @@ TEST(WhyNotSoTest, SeesAProblemThatIsBackInTheFile) {
   EXPECT_NE(WhyNotSo(step, facts), "");
 }
 
+StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
+  return JudgeSteps({step}, facts).front();
+}
+
+TEST(JudgeStepsTest, PrefersWhatMovedToWhatIsNotKnown) {
+  PlanStep step;
+  step.mutable_gateway()->set_device(0);
+  step.mutable_gateway()->set_to("10.0.0.254");
+  HostFacts facts = GoodFacts("node-01");
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
+  MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::TIMED_OUT, "");
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(step, facts).why,
+            "device 0: gateway is unknown, applied was 10.0.0.254");
+  SetConf(&facts, "gateway_0", "10.0.0.253");
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
+  EXPECT_EQ(VerdictOn(step, facts).why,
+            "hccn.conf: gateway_0 is 10.0.0.253, applied was 10.0.0.254");
+}
+
+TEST(JudgeStepsTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
+  PlanStep step;
+  step.mutable_tls()->set_device(0);
+  HostFacts facts = GoodFacts("node-01");
+  MakeMissing(facts.mutable_hccn_conf(), Missing::NOT_PERMITTED, "");
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
+  MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "");
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
+  EXPECT_EQ(VerdictOn(step, facts).why,
+            "hccn.conf: tls_enable_0 is none, applied was 0");
+}
+
+TEST(JudgeStepsTest, TakesAFirewallThatWasRemovedAsStopped) {
+  PlanStep disable;
+  disable.mutable_firewall_disable()->set_program(UFW);
+  HostFacts facts = GoodFacts("node-01");
+  EXPECT_EQ(VerdictOn(disable, facts).state, StepVerdict::kSo);
+  MakeMissing(facts.mutable_ufw()->mutable_installed(), Missing::TIMED_OUT, "");
+  EXPECT_EQ(VerdictOn(disable, facts).state, StepVerdict::kUntold);
+}
+
+TEST(JudgeStepsTest, CannotTellAPortWithoutTheRules) {
+  PlanStep open;
+  open.mutable_firewall_open()->set_program(FIREWALLD);
+  AllowedPort* port = open.mutable_firewall_open()->add_ports();
+  port->set_first_port(22);
+  port->set_last_port(22);
+  port->set_protocol("tcp");
+  port->set_source("10.0.0.0/24");
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_firewalld()->mutable_installed()->set_value(true);
+  facts.mutable_firewalld()->mutable_active()->set_value(true);
+  MakeMissing(facts.mutable_firewalld()->mutable_allowed(),
+              Missing::TOOL_FAILED, "");
+  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
+  facts.mutable_firewalld()->mutable_allowed()->mutable_value();
+  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kMoved);
+}
+
 TEST(FindDriftTest, NamesTheStepsThatDoNotHoldAnyMore) {
   HostPlan plan;
   for (uint32_t device = 0; device < 2; ++device) {

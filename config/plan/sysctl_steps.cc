@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/sysctl_file.h"
+#include "config/spec/namespace_facts.h"
 #include "config/spec/port_set.h"
 
 namespace clusterd {
@@ -76,6 +77,46 @@ bool Requirement::IsMetBy(absl::string_view value) const {
   return canonical.ok() && *canonical == Meet(value).value_or("");
 }
 
+bool IsOfNamespace(const HostPlanBuilder& plan) {
+  return !plan.facts().network_namespace().empty();
+}
+
+void BlockUnknown(const std::string& what, const Missing& missing,
+                  HostPlanBuilder* plan) {
+  if (IsOfNamespace(*plan) && missing.reason() == Missing::ABSENT) {
+    plan->Block(
+        CHANGE_SYSCTL, {}, what,
+        absl::StrCat("it does not exist in ", plan->facts().network_namespace(),
+                     ": ", MissingText(missing)),
+        "set it on the host (clusterctl plan without --netns), where "
+        "it holds for all, or update the host's kernel");
+    return;
+  }
+  plan->Block(
+      CHANGE_SYSCTL, {}, what,
+      absl::StrCat("its running value is not known: ", MissingText(missing)),
+      "let clusterd read /proc/sys on this host, then plan again");
+}
+
+// Whether the value can be written at all; blocks it if not.
+bool IsWritable(const std::string& key, const std::string& wanted,
+                HostPlanBuilder* plan) {
+  const BoolFact& writable = plan->facts().kernel().proc_sys_writable();
+  if (writable.state_case() != BoolFact::kValue || writable.value()) {
+    return true;
+  }
+  const std::string by_hand =
+      "run clusterd on the host itself, where /proc/sys is writable";
+  plan->Block(CHANGE_SYSCTL, {}, absl::StrCat(key, " ", wanted),
+              "/proc/sys is read-only where clusterd runs",
+              IsOfNamespace(*plan) && !SharesHostNetwork(plan->facts())
+                  ? absl::StrCat("make the container anew with docker run "
+                                 "--sysctl ",
+                                 key, "=", wanted, ", or ", by_hand)
+                  : by_hand);
+  return false;
+}
+
 // Returns what the parameter will be after the plan; "" if that is not known.
 std::string PlanRunning(const Requirement& requirement, bool known,
                         const Missing& missing, const std::string& now,
@@ -83,10 +124,7 @@ std::string PlanRunning(const Requirement& requirement, bool known,
   const std::string& key = requirement.key();
   const std::string what = absl::StrCat(key, " ", requirement.ToString());
   if (!known) {
-    plan->Block(
-        CHANGE_SYSCTL, {}, what,
-        absl::StrCat("its running value is not known: ", MissingText(missing)),
-        "let clusterd read /proc/sys on this host, then plan again");
+    BlockUnknown(what, missing, plan);
     return "";
   }
   const absl::StatusOr<std::string> wanted = requirement.Meet(now);
@@ -98,8 +136,11 @@ std::string PlanRunning(const Requirement& requirement, bool known,
     return "";
   }
   if (requirement.IsMetBy(now)) return *wanted;
+  if (!IsWritable(key, *wanted, plan)) return "";
   const std::string from(absl::StripAsciiWhitespace(now));
-  PlanStep* step = plan->AddStep(CHANGE_SYSCTL, {key});
+  std::vector<std::string> rests_on = {key};
+  if (IsOfNamespace(*plan)) rests_on.push_back(kNetworkNamespaceFact);
+  PlanStep* step = plan->AddStep(CHANGE_SYSCTL, rests_on);
   SysctlChange* change = step->mutable_sysctl();
   change->set_key(key);
   change->set_from(from);
@@ -214,20 +255,34 @@ uint64_t AtLeastRanks(const ClusterSpec& spec, uint32_t asked) {
                     : std::max<uint64_t>(asked, std::min(ranks, kRanksAsked));
 }
 
-}  // namespace
-
-void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
+void PlanParameters(const ClusterSpec& spec, bool persistent,
+                    SysctlFileChange* file, HostPlanBuilder* plan) {
   const KernelFacts& facts = plan->facts().kernel();
-  const bool persistent = spec.kernel().persistent();
-  SysctlFileChange file;
-  PlanPorts(spec.hccl(), facts, persistent, &file, plan);
+  PlanPorts(spec.hccl(), facts, persistent, file, plan);
   PlanNumber(kSomaxconnKey, AtLeastRanks(spec, spec.kernel().somaxconn()),
-             facts.somaxconn(), facts.somaxconn_at_boot(), persistent, &file,
+             facts.somaxconn(), facts.somaxconn_at_boot(), persistent, file,
              plan);
   PlanNumber(kSynBacklogKey,
              AtLeastRanks(spec, spec.kernel().tcp_max_syn_backlog()),
              facts.tcp_max_syn_backlog(), facts.tcp_max_syn_backlog_at_boot(),
-             persistent, &file, plan);
+             persistent, file, plan);
+}
+
+}  // namespace
+
+void PlanNamespaceSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
+  SysctlFileChange file;
+  PlanParameters(spec, /*persistent=*/false, &file, plan);
+  const HostFacts& facts = plan->facts();
+  if (!SharesHostNetwork(facts)) return;
+  plan->Note(absl::StrCat(
+      HostNetworkNote(facts.network_namespace(), {facts.host()}),
+      "; clusterctl plan without --netns also sets what the next boot takes"));
+}
+
+void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
+  SysctlFileChange file;
+  PlanParameters(spec, spec.kernel().persistent(), &file, plan);
   if (file.settings().empty()) return;
   file.set_path(kSysctlFile);
   std::vector<std::string> rests_on;

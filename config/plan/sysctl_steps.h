@@ -17,7 +17,13 @@
 
 namespace clusterd {
 
+// Where /proc/sys is read-only for clusterd, a value that would have to change
+// is blocked.
 void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
+
+// The running values alone, in the network namespace that the facts are of:
+// systemd applies sysctl.d to the host's own only.
+void PlanNamespaceSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 
 }  // namespace clusterd
 

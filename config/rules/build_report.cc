@@ -9,6 +9,7 @@
 #include "config/rules/job_ports.h"
 #include "config/rules/judge.h"
 #include "config/rules/judge_view.h"
+#include "config/spec/namespace_facts.h"
 
 namespace clusterd {
 namespace {
@@ -86,7 +87,9 @@ void AddHosts(const ClusterView& view, Report* report) {
 
 void AddNotes(const ClusterView& view, Report* report) {
   std::map<std::string, size_t> simulations;
+  std::vector<std::string> shared;
   for (const HostView& host : view.hosts()) {
+    if (SharesHostNetwork(*host.facts)) shared.emplace_back(host.name);
     if (!host.facts->simulation().empty()) {
       ++simulations[host.facts->simulation()];
     }
@@ -94,6 +97,9 @@ void AddNotes(const ClusterView& view, Report* report) {
   for (const auto& [simulation, hosts] : simulations) {
     report->add_notes(absl::StrCat(Count(hosts, "host"),
                                    " simulated: ", Printable(simulation)));
+  }
+  if (!shared.empty()) {
+    report->add_notes(HostNetworkNote(report->network_namespace(), shared));
   }
   if (!view.silent().empty()) {
     report->add_notes(absl::StrCat("no facts from ", view.silent().size(),
@@ -127,7 +133,9 @@ Report BuildReport(const ClusterSpec& spec,
   report.set_cluster(spec.name());
   report.set_product(spec.product());
   report.set_spec_digest(spec.digest());
-  const ClusterView view(spec, hosts);
+  report.set_network_namespace(options.network_namespace);
+  const NamespaceFacts asked(options.network_namespace, hosts);
+  const ClusterView view(spec, asked.hosts());
   for (RuleResult& result : JudgeView(view, options)) {
     *report.add_rules() = std::move(result);
   }
@@ -153,6 +161,15 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec) {
       FindProductProfile(spec.product(), spec.mode());
   request.set_generation(profile.ok() ? (*profile)->generation
                                       : NpuToolFacts::CLASSIC);
+  return request;
+}
+
+ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
+                                  const NetworkNamespace& network_namespace) {
+  ObserveRequest request = MakeObserveRequest(spec);
+  if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {
+    *request.mutable_network_namespace() = network_namespace;
+  }
   return request;
 }
 

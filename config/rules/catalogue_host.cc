@@ -27,7 +27,8 @@ std::vector<RuleInfo> PortRules() {
        "Write the old list and the range together (a write replaces the whole "
        "list): sysctl -w net.ipv4.ip_local_reserved_ports=OLD,60000-60031. "
        "Training in a container with a network namespace of its own needs it "
-       "there.",
+       "there: --netns container:NAME checks and plans it; with --network=host "
+       "the host's list is the container's.",
        "fail", absl::StrCat(kTrainingGuide, "; ", kBasePort), true},
       {"ports-free", "host", "no process holds a port that the job needs",
        "A socket is bound in the HCCL range, on the rendezvous port or on the "
@@ -64,7 +65,9 @@ std::vector<RuleInfo> SystemRules() {
        "for).",
        kBacklogWhy,
        "sysctl -w net.core.somaxconn=65535. Sockets that listen already keep "
-       "their old limit: restart what listens.",
+       "their old limit: restart what listens. A container with a network "
+       "namespace of its own has its own value: --netns container:NAME, or "
+       "docker run --sysctl when it is made.",
        "fail", backlog_source, true},
       {"syn-backlog", "host",
        "net.ipv4.tcp_max_syn_backlog lets the root queue every rank",
@@ -72,8 +75,11 @@ std::vector<RuleInfo> SystemRules() {
        "the "
        "spec, or under the number of devices that will dial the root (at most "
        "65535 is asked for).",
-       kBacklogWhy, "sysctl -w net.ipv4.tcp_max_syn_backlog=65535.", "fail",
-       backlog_source, true},
+       kBacklogWhy,
+       "sysctl -w net.ipv4.tcp_max_syn_backlog=65535. In a container: --netns "
+       "container:NAME; kernels before about Linux 4.10 have one value for the "
+       "whole host, and no such file in the container.",
+       "fail", backlog_source, true},
       {"sysctl-persistent", "host",
        "a reboot brings the kernel parameters back",
        "No file of sysctl.d sets one of the three parameters, or the file that "
@@ -83,8 +89,10 @@ std::vector<RuleInfo> SystemRules() {
        "The cluster passes today and fails after the next reboot, on some "
        "hosts "
        "only.",
-       "Set the value in a file that sorts last, e.g. "
-       "/etc/sysctl.d/zzz-clusterd.conf, or correct the line that is named.",
+       "Set the value in /etc/sysctl.d/90-clusterd.conf, which clusterctl "
+       "apply "
+       "writes too, or correct the line that is named: a file that sorts after "
+       "that one, such as 99-sysctl.conf, wins over it.",
        "warn; fail with kernel.persistent: true",
        absl::StrCat(kTrainingGuide, "; ", kSysctlManual), true},
       {"firewall", "host", "no firewall stands between the servers",
@@ -103,11 +111,35 @@ std::vector<RuleInfo> SystemRules() {
   };
 }
 
+RuleInfo DriftRule() {
+  return {
+      "drift",
+      "host",
+      "what clusterctl apply set is still so",
+      "A step of an apply that is in effect does not hold any more: somebody "
+      "or something else changed the value since. A later apply of the same "
+      "setting takes over; an apply that was rolled back counts no more. A "
+      "value that cannot be read is unknown. Hosts that keep no record of "
+      "applies are skipped.",
+      "What was set once is taken for granted, and the next job finds "
+      "something else: hosts that agreed yesterday do not today, often after "
+      "a reboot, a driver update or a repair by hand. The value itself fails "
+      "in its own rule where cluster.yaml asks for it.",
+      "clusterctl plan --out FILE, then clusterctl apply FILE sets it again; "
+      "clusterctl rollback ID takes the whole apply back (somebody else's "
+      "later change only with --force). With enforce in cluster.yaml the "
+      "controller puts back that kind by itself.",
+      "warn",
+      "the journals of applies on the host, /var/lib/clusterd/apply",
+      true};
+}
+
 }  // namespace
 
 std::vector<RuleInfo> HostRules() {
   std::vector<RuleInfo> rules = PortRules();
   for (RuleInfo& rule : SystemRules()) rules.push_back(std::move(rule));
+  rules.push_back(DriftRule());
   return rules;
 }
 

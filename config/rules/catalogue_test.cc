@@ -49,7 +49,7 @@ TEST(RuleCatalogueTest, KeepsTheNamesThatUsersType) {
       "netmask-uniform",     "tls-uniform",
       "mtu-uniform",         "version-uniform",
       "cluster-size",        "cluster-size-power",
-      "host-identity"};
+      "host-identity",       "drift"};
   for (const std::string& name : promised) {
     EXPECT_NE(FindRule(name), nullptr) << name;
   }

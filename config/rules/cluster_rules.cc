@@ -8,7 +8,27 @@ namespace {
 // The controller's sentence names both machines with two ids each.
 constexpr size_t kMaxConflictBytes = 600;
 
-FindingText SilentText(const Missing& missing) {
+// The host answers; the namespace that it was asked about is the matter.
+FindingText NoNamespaceText(const HostFacts& facts) {
+  FindingText text;
+  text.state = UNKNOWN;
+  text.observed =
+      absl::StrCat("nothing known about ", Printable(facts.network_namespace()),
+                   ": ", WhyMissing(&facts.missing()));
+  text.expected = "a network namespace that can be entered";
+  text.why =
+      "Whether training in that container can start on this host cannot be "
+      "told.";
+  text.fix = facts.missing().reason() == Missing::ABSENT
+                 ? "start the container there, or name another target with "
+                   "--netns, or leave the host out of the check"
+                 : HowToLearn(&facts.missing());
+  return text;
+}
+
+FindingText SilentText(const HostFacts& facts) {
+  if (!facts.network_namespace().empty()) return NoNamespaceText(facts);
+  const Missing& missing = facts.missing();
   FindingText text;
   text.state = UNKNOWN;
   text.observed = absl::StrCat("no facts: ", WhyMissing(&missing));
@@ -77,7 +97,7 @@ void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
 
 void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
   for (const SilentHost& host : view.silent()) {
-    report.Add(host, SilentText(host.facts->missing()));
+    report.Add(host, SilentText(*host.facts));
   }
   for (const HostView& host : view.hosts()) {
     report.Judged(host);

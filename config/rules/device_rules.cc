@@ -12,7 +12,8 @@ absl::string_view GenerationText(NpuToolFacts::Generation generation) {
     case NpuToolFacts::CLASSIC:
       return "the classic command line (hccn_tool -i N -ip -g)";
     case NpuToolFacts::ASCEND_950:
-      return "the Ascend 950 command line (hccn_tool -g -ip -i N)";
+      return "the Ascend 950 command line (hccn_tool -g -ip -i N -d "
+             "bond<slot>)";
     default:
       return "a command line that is not known";
   }
@@ -221,9 +222,11 @@ void CheckHccnTool(const ClusterView& view, RuleReport& report) {
            "", HowToLearn(host.tool_silence)});
     } else if (!host.tool_usable) {
       report.Add(host, {UNKNOWN,
-                        absl::StrCat(Printable(tool.path().value()), " has ",
+                        absl::StrCat(Printable(tool.path().value()),
+                                     " is of the wrong generation: it has ",
                                      GenerationText(tool.generation())),
-                        std::string(GenerationText(view.profile().generation)),
+                        absl::StrCat(GenerationText(view.profile().generation),
+                                     " of ", view.profile().title),
                         "correct product in cluster.yaml, or install the "
                         "driver of this product"});
     } else {

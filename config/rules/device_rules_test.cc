@@ -11,6 +11,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // As a host without the tool reports: nothing is known of any device.
 void RemoveTool(HostFacts* host) {
@@ -117,8 +118,16 @@ TEST(CheckHccnToolTest, IsUnknownForAnotherGeneration) {
   TestCluster cluster;
   cluster.facts[0].mutable_hccn_tool()->set_generation(
       NpuToolFacts::ASCEND_950);
-  EXPECT_THAT(Lines(cluster.Check("hccn-tool")),
-              HasSubstr("has the Ascend 950 command line"));
+  const RuleResult result = cluster.Check("hccn-tool");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_THAT(result.findings(0).observed(),
+              HasSubstr("is of the wrong generation: it has the Ascend 950 "
+                        "command line"));
+  EXPECT_THAT(result.findings(0).expected(),
+              StartsWith("the classic command line"));
+  EXPECT_THAT(result.findings(0).fix(),
+              HasSubstr("correct product in cluster.yaml"));
 }
 
 TEST(CheckDeviceCountTest, NamesTheDevicesThatAreLacking) {

@@ -1,6 +1,7 @@
 #include "config/rules/judge.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "config/rules/cluster_rules.h"
 #include "config/rules/cluster_view.h"
 #include "config/rules/device_rules.h"
+#include "config/rules/drift_rules.h"
 #include "config/rules/firewall_rules.h"
 #include "config/rules/hccn_conf_rules.h"
 #include "config/rules/judge_view.h"
@@ -19,6 +21,7 @@
 #include "config/rules/subnet_rules.h"
 #include "config/rules/uniform_rules.h"
 #include "config/rules/unique_rules.h"
+#include "config/spec/namespace_facts.h"
 
 namespace clusterd {
 namespace {
@@ -37,6 +40,7 @@ constexpr struct {
     {"syn-backlog", CheckSynBacklog},
     {"sysctl-persistent", CheckSysctlPersistent},
     {"firewall", CheckFirewall},
+    {"drift", CheckDrift},
     {"hccn-tool", CheckHccnTool},
     {"device-count", CheckDeviceCount},
     {"hccn-conf", CheckHccnConf},
@@ -63,6 +67,18 @@ constexpr struct {
     {"cluster-size-power", CheckClusterSizePower},
     {"host-identity", CheckHostIdentity},
 };
+
+// The rules that a network namespace can be judged by, and the one that says
+// which hosts could not tell. Everything else is the host's.
+constexpr absl::string_view kNamespaceRules[] = {
+    "ports-reserved", "ports-free",    "listen-backlog",
+    "syn-backlog",    "host-identity",
+};
+
+bool IsAboutNamespaces(absl::string_view rule) {
+  return std::find(std::begin(kNamespaceRules), std::end(kNamespaceRules),
+                   rule) != std::end(kNamespaceRules);
+}
 
 Check CheckOf(absl::string_view rule) {
   for (const auto& entry : kChecks) {
@@ -130,7 +146,8 @@ absl::Status ValidateSelection(const RuleSelection& selection) {
 std::vector<RuleResult> Judge(const ClusterSpec& spec,
                               absl::Span<const HostFacts* const> hosts,
                               const JudgeOptions& options) {
-  return JudgeView(ClusterView(spec, hosts), options);
+  const NamespaceFacts asked(options.network_namespace, hosts);
+  return JudgeView(ClusterView(spec, asked.hosts()), options);
 }
 
 std::vector<RuleResult> JudgeView(const ClusterView& view,
@@ -148,6 +165,10 @@ std::vector<RuleResult> JudgeView(const ClusterView& view,
     if (options.one_host && !rule.one_host) {
       results.push_back(
           Skipped(rule, "needs all hosts: only the controller can tell"));
+      continue;
+    }
+    if (!options.network_namespace.empty() && !IsAboutNamespaces(rule.name)) {
+      results.push_back(Skipped(rule, "does not apply to a network namespace"));
       continue;
     }
     RuleReport report(rule, view);

@@ -19,6 +19,10 @@ struct JudgeOptions {
   RuleSelection selection;
   // Only the rules that need one host: what a daemon can say about itself.
   bool one_host = false;
+  // As NetworkNamespaceText has it: the facts are of this namespace, and only
+  // the rules about one run. Facts of another are those of a host of which
+  // nothing is known. Empty: the hosts' own.
+  std::string network_namespace = {};
 };
 
 // NotFound, with the nearest name for every one that is not a rule, all in one
@@ -36,13 +40,17 @@ std::vector<RuleResult> Judge(const ClusterSpec& spec,
                               const JudgeOptions& options);
 
 // Report with rules, per-host states, counts, verdict, cluster, product,
-// digest, schema and notes (simulation); the caller fills in run id and times.
+// digest, schema, network namespace and notes (simulation, containers that
+// share the host's network); the caller fills in run id and times.
 // The verdict of a report that judged no host is UNKNOWN, never PASS.
 Report BuildReport(const ClusterSpec& spec,
                    absl::Span<const HostFacts* const> hosts,
                    const JudgeOptions& options);
 
-// What a host must be asked so that every rule of the spec can be judged.
+// What a host must be asked so that every rule of the spec can be judged; with
+// a target in `network_namespace`, so that the rules about one can be.
+ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
+                                  const NetworkNamespace& network_namespace);
 ObserveRequest MakeObserveRequest(const ClusterSpec& spec);
 
 }  // namespace clusterd

@@ -307,9 +307,99 @@ TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
   EXPECT_EQ(request.generation(), NpuToolFacts::CLASSIC);
 }
 
+TEST(MakeObserveRequestTest, NamesTheNamespaceOnlyIfThereIsOne) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  NetworkNamespace target;
+  EXPECT_FALSE(MakeObserveRequest(spec, target).has_network_namespace());
+  target.set_container("train-1");
+  EXPECT_EQ(MakeObserveRequest(spec, target).network_namespace().container(),
+            "train-1");
+}
+
 TEST(MakeObserveRequestTest, SpeaksTheProductsCommandLine) {
   EXPECT_EQ(MakeObserveRequest(MakeSpec("ascend-950", "", 1)).generation(),
             NpuToolFacts::ASCEND_950);
+}
+
+Report NamespaceReport(const TestCluster& cluster) {
+  JudgeOptions options;
+  options.network_namespace = "container:train-1";
+  return cluster.MakeReport(options);
+}
+
+// What a healthy container on each host sends.
+TestCluster ContainerCluster() {
+  TestCluster cluster;
+  for (HostFacts& host : cluster.facts) {
+    HostFacts inside;
+    inside.set_host(host.host());
+    inside.set_network_namespace("container:train-1");
+    *inside.mutable_kernel() = host.kernel();
+    inside.mutable_kernel()->mutable_initial_namespace()->set_value(false);
+    *inside.mutable_sockets() = host.sockets();
+    host = inside;
+  }
+  return cluster;
+}
+
+TEST(JudgeInNamespaceTest, RunsOnlyWhatANamespaceCanBeJudgedBy) {
+  const Report report = NamespaceReport(ContainerCluster());
+  EXPECT_EQ(report.verdict(), PASS);
+  EXPECT_EQ(report.network_namespace(), "container:train-1");
+  EXPECT_TRUE(report.notes().empty()) << report.notes(0);
+  std::vector<std::string> ran;
+  for (const RuleResult& result : report.rules()) {
+    if (result.state() != SKIPPED) {
+      ran.push_back(result.rule());
+    } else {
+      EXPECT_EQ(result.skip_reason(), "does not apply to a network namespace");
+    }
+  }
+  EXPECT_EQ(ran, (std::vector<std::string>{"ports-reserved", "ports-free",
+                                           "listen-backlog", "syn-backlog",
+                                           "host-identity"}));
+}
+
+TEST(JudgeInNamespaceTest, SaysWhichContainersShareTheHostsNetwork) {
+  TestCluster cluster = ContainerCluster();
+  cluster.facts[1].mutable_kernel()->mutable_initial_namespace()->set_value(
+      true);
+  const Report report = NamespaceReport(cluster);
+  ASSERT_EQ(report.notes_size(), 1);
+  EXPECT_EQ(report.notes(0),
+            "container train-1 on server1 uses the host's network: host and "
+            "container are one");
+}
+
+TEST(JudgeInNamespaceTest, NeverPassesAHostByItsOwnFacts) {
+  TestCluster cluster = ContainerCluster();
+  cluster.facts[1].clear_network_namespace();
+  const Report report = NamespaceReport(cluster);
+  EXPECT_EQ(report.verdict(), UNKNOWN);
+  EXPECT_EQ(report.hosts(1).state(), UNKNOWN);
+  EXPECT_NE(report.hosts(1).no_facts_reason().find("the host's own facts"),
+            std::string::npos);
+  EXPECT_EQ(TestCluster().MakeReport({}).network_namespace(), "");
+}
+
+TEST(JudgeInNamespaceTest, IsUnknownWhereTheContainerIsNot) {
+  TestCluster cluster = ContainerCluster();
+  HostFacts& gone = cluster.facts[1];
+  gone.clear_kernel();
+  gone.clear_sockets();
+  gone.mutable_missing()->set_reason(Missing::ABSENT);
+  gone.mutable_missing()->set_detail("no such container, says docker");
+  const Report report = NamespaceReport(cluster);
+  EXPECT_EQ(report.verdict(), UNKNOWN);
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() != "host-identity") continue;
+    EXPECT_EQ(Lines(result),
+              "UNKNOWN server1 nothing known about container:train-1: does not "
+              "exist: no such container, says docker | a network namespace "
+              "that can be entered | start the container there, or name "
+              "another target with --netns, or leave the host out of the "
+              "check\n");
+  }
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "config/rules/job_ports.h"
+#include "config/spec/namespace_facts.h"
 #include "config/spec/port_set.h"
 
 namespace clusterd {
@@ -15,6 +17,49 @@ constexpr char kReservedPorts[] = "net.ipv4.ip_local_reserved_ports";
 constexpr char kSomaxconn[] = "net.core.somaxconn";
 constexpr char kSynBacklog[] = "net.ipv4.tcp_max_syn_backlog";
 constexpr uint64_t kAdvisedBacklog = 65535;
+// The file that an apply writes too.
+constexpr char kOwnFolder[] = "/etc/sysctl.d/";
+constexpr char kOwnFile[] = "90-clusterd.conf";
+
+// Whether the values are of a namespace that somebody asked for.
+bool IsOfNamespace(const HostView& host) {
+  return !host.facts->network_namespace().empty();
+}
+
+bool IsReadOnly(const HostView& host) {
+  const BoolFact& writable = host.facts->kernel().proc_sys_writable();
+  return IsKnown(writable) && !writable.value();
+}
+
+absl::string_view KeptSince(absl::string_view key) {
+  if (key == kReservedPorts) return " (for each namespace since Linux 3.16)";
+  if (key == kSynBacklog) return " (for each namespace since about Linux 4.10)";
+  return "";
+}
+
+// A target as one word for a shell; it is one already but for odd paths.
+std::string ShellQuotedIfNeeded(const std::string& target) {
+  const bool plain = target.find_first_not_of(
+                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                         "0123456789_.:/-") == std::string::npos;
+  return plain ? target : ShellQuoted(target);
+}
+
+// The beginning of a command that then runs in that namespace.
+std::string EnterCommand(absl::string_view target) {
+  if (absl::ConsumePrefix(&target, "container:")) {
+    return absl::StrCat(
+        "nsenter --target $(docker inspect --format '{{.State.Pid}}' ",
+        ShellQuotedIfNeeded(std::string(target)), ") --net");
+  }
+  if (absl::ConsumePrefix(&target, "pid:")) {
+    return absl::StrCat("nsenter --target ",
+                        ShellQuotedIfNeeded(std::string(target)), " --net");
+  }
+  absl::ConsumePrefix(&target, "path:");
+  return absl::StrCat("nsenter --net=",
+                      ShellQuotedIfNeeded(std::string(target)));
+}
 
 void CheckBacklog(const ClusterView& view, absl::string_view key,
                   uint64_t needed,
@@ -28,11 +73,13 @@ void CheckBacklog(const ClusterView& view, absl::string_view key,
     }
     report.Judged(host);
     if (fact.value() >= needed) continue;
-    report.Add(
-        host,
-        {FAIL, absl::StrCat(key, " is ", fact.value(), NamespaceText(host)),
-         absl::StrCat("at least ", needed),
-         absl::StrCat("sysctl -w ", key, "=", needed, after)});
+    report.Add(host,
+               {FAIL,
+                absl::StrCat(key, " is ", fact.value(), NamespaceText(host),
+                             ReadOnlyText(host)),
+                absl::StrCat("at least ", needed),
+                absl::StrCat(SetParameterFix(host, key, absl::StrCat(needed)),
+                             after)});
   }
 }
 
@@ -76,17 +123,32 @@ std::string WantedValue(const HostView& host, const BootKey& key,
   return wanted.ToString();
 }
 
+// Only the line that was seen, and only if it still has the key.
+std::string EditLine(const BootKey& key, absl::string_view line,
+                     uint32_t number, absl::string_view file) {
+  return absl::StrCat("sed -i --follow-symlinks '", number, "{/",
+                      key.name.substr(key.name.rfind('.') + 1), "/s/.*/", line,
+                      "/}' ", ShellQuoted(file));
+}
+
 std::string BootFix(const BootKey& key, absl::string_view wanted,
                     const PersistentValue::Assignment* winner) {
   const std::string line = absl::StrCat(key.name, " = ", wanted);
-  // Files outside /etc belong to packages or vanish at boot.
-  if (winner == nullptr || !absl::StartsWith(winner->file(), "/etc/")) {
-    return absl::StrCat("echo '", line, "' >> /etc/sysctl.d/zzz-clusterd.conf");
+  if (winner != nullptr && absl::StartsWith(winner->file(), "/etc/")) {
+    return EditLine(key, line, winner->line(), winner->file());
   }
-  // Only the line that was seen, and only if it still has the key.
-  return absl::StrCat("sed -i --follow-symlinks '", winner->line(), "{/",
-                      key.name.substr(key.name.rfind('.') + 1), "/s/.*/", line,
-                      "/}' ", ShellQuoted(winner->file()));
+  // Files outside /etc belong to packages or vanish at boot.
+  absl::string_view file;
+  if (winner != nullptr) file = winner->file();
+  const absl::string_view name = file.substr(file.rfind('/') + 1);
+  if (name <= kOwnFile) {
+    return absl::StrCat("echo '", line, "' >> ", kOwnFolder, kOwnFile);
+  }
+  // It sorts after our file and would win; one of its name under /etc takes its
+  // place (sysctl.d(5)).
+  return absl::StrCat(
+      "cp ", ShellQuoted(file), " ", kOwnFolder, " && ",
+      EditLine(key, line, winner->line(), absl::StrCat(kOwnFolder, name)));
 }
 
 FindingText BootFinding(const HostView& host, const BootKey& key, State state) {
@@ -128,6 +190,9 @@ uint64_t NeededBacklog(const ClusterSpec& spec, uint32_t planned) {
 
 std::string NamespaceText(const HostView& host) {
   const KernelFacts& kernel = host.facts->kernel();
+  if (IsOfNamespace(host)) {
+    return absl::StrCat(" in ", Printable(host.facts->network_namespace()));
+  }
   if (!IsKnown(kernel.initial_namespace()) ||
       kernel.initial_namespace().value()) {
     return "";
@@ -139,14 +204,43 @@ std::string NamespaceText(const HostView& host) {
                       ", not that of process 1)");
 }
 
+std::string ReadOnlyText(const HostView& host) {
+  return IsReadOnly(host) ? ", and /proc/sys is read-only where clusterd runs"
+                          : "";
+}
+
+std::string SetParameterFix(const HostView& host, absl::string_view key,
+                            absl::string_view value) {
+  const std::string set = absl::StrCat("sysctl -w ", key, "=", value);
+  if (!IsOfNamespace(host) || SharesHostNetwork(*host.facts)) {
+    return IsReadOnly(host)
+               ? absl::StrCat("on the host itself, not where clusterd runs: ",
+                              set)
+               : set;
+  }
+  if (IsReadOnly(host)) {
+    return absl::StrCat("make the container anew with docker run --sysctl ",
+                        key, "=", value,
+                        " …, or run clusterd on the host itself");
+  }
+  const std::string& target = host.facts->network_namespace();
+  return absl::StrCat("clusterctl plan --netns ", ShellQuotedIfNeeded(target),
+                      "; or on the host: ", EnterCommand(target), " ", set);
+}
+
 void AddUnknownKey(const HostView& host, absl::string_view key,
                    const Missing* missing, RuleReport& report) {
   FindingText text{UNKNOWN, "", "", HowToLearn(missing)};
   if (missing != nullptr && missing->reason() == Missing::ABSENT) {
     text.observed = absl::StrCat(key, " does not exist", NamespaceText(host));
-    text.fix =
-        "the kernel keeps no such value in this network namespace: set it on "
-        "the host itself, and start the container with --network=host";
+    text.fix = IsOfNamespace(host)
+                   ? absl::StrCat("this kernel keeps it for the host alone",
+                                  KeptSince(key),
+                                  ": set it there (clusterctl plan without "
+                                  "--netns), it then holds in the container")
+                   : "the kernel keeps no such value in this network "
+                     "namespace: set it on the host itself, and start the "
+                     "container with --network=host";
   } else {
     text.observed = absl::StrCat(key, " not known: ", WhyMissing(missing));
   }

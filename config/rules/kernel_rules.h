@@ -16,13 +16,29 @@ namespace clusterd {
 // The second never asks for more than the 65535 that HCCL itself advises.
 uint64_t NeededBacklog(const ClusterSpec& spec, uint32_t planned);
 
-// " (in network namespace 4026532000, not that of process 1)" where the host's
-// kernel values come from such a place, else "".
+// " in container:train-1" where that namespace was asked for; " (in network
+// namespace 4026532000, not that of process 1)" where clusterd itself lives in
+// one; else "".
 std::string NamespaceText(const HostView& host);
+
+// ", and /proc/sys is read-only where clusterd runs" if it is, else "".
+std::string ReadOnlyText(const HostView& host);
+
+// How to set a running parameter where the values come from, ready to paste:
+// | values of       | /proc/sys | fix                                        |
+// |-----------------|-----------|--------------------------------------------|
+// | host            | writable  | sysctl -w                                  |
+// | host            | read-only | the same on the host itself                |
+// | other namespace | writable  | clusterctl plan --netns, or nsenter        |
+// | other namespace | read-only | --sysctl when the container is made anew   |
+// A namespace that is the host's own counts as the host.
+std::string SetParameterFix(const HostView& host, absl::string_view key,
+                            absl::string_view value);
 
 // A running value that is not known. A key that does not exist is told apart:
 // a kernel that does not keep it per network namespace has no such file in a
-// container.
+// container. Kept per namespace since Linux 3.16 (ip_local_reserved_ports,
+// mainline 122ff243f5f1) and about 4.10 (tcp_max_syn_backlog).
 void AddUnknownKey(const HostView& host, absl::string_view key,
                    const Missing* missing, RuleReport& report);
 template <typename Fact>

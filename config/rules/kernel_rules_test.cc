@@ -8,6 +8,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(NeededBacklogTest, IsTheSpecsValueOrAPlaceForEveryRank) {
   ClusterSpec spec = MakeSpec("atlas-a3", "", 1152);
@@ -95,7 +96,7 @@ TEST(CheckSysctlPersistentTest, FailsWhenNoFileSetsTheValue) {
             "FAIL server0 no file sets net.core.somaxconn at boot | "
             "net.core.somaxconn at least 65535 at boot | echo "
             "'net.core.somaxconn = 65535' >> "
-            "/etc/sysctl.d/zzz-clusterd.conf\n");
+            "/etc/sysctl.d/90-clusterd.conf\n");
 }
 
 TEST(CheckSysctlPersistentTest, OnlyWarnsUnlessTheSpecWantsPersistence) {
@@ -124,7 +125,18 @@ TEST(CheckSysctlPersistentTest, LeavesFilesOfPackagesAlone) {
   SetBoot({{"/usr/lib/sysctl.d/50-pkg.conf", 1, "128"}},
           cluster.facts[0].mutable_kernel()->mutable_somaxconn_at_boot());
   EXPECT_THAT(Lines(cluster.Check("sysctl-persistent")),
-              HasSubstr(">> /etc/sysctl.d/zzz-clusterd.conf"));
+              HasSubstr(">> /etc/sysctl.d/90-clusterd.conf"));
+}
+
+TEST(CheckSysctlPersistentTest, ReplacesAPackagesFileThatSortsAfterOurs) {
+  TestCluster cluster;
+  SetBoot({{"/usr/lib/sysctl.d/99-pkg.conf", 4, "128"}},
+          cluster.facts[0].mutable_kernel()->mutable_somaxconn_at_boot());
+  EXPECT_THAT(
+      Lines(cluster.Check("sysctl-persistent")),
+      HasSubstr("cp '/usr/lib/sysctl.d/99-pkg.conf' /etc/sysctl.d/ && sed -i "
+                "--follow-symlinks '4{/somaxconn/s/.*/net.core.somaxconn = "
+                "65535/}' '/etc/sysctl.d/99-pkg.conf'"));
 }
 
 TEST(CheckSysctlPersistentTest, PassesWhenTheLastLineIsRight) {
@@ -172,6 +184,92 @@ TEST(CheckSysctlPersistentTest, IsUnknownWithoutTheFiles) {
               HasSubstr("net.ipv4.tcp_max_syn_backlog at boot not known: not "
                         "permitted: /etc/sysctl.d"));
   EXPECT_EQ(result.summary(), "1 of 2 hosts");
+}
+
+HostFacts& InContainer(TestCluster& cluster) {
+  HostFacts& facts = cluster.facts[0];
+  facts.set_network_namespace("container:train-1");
+  facts.mutable_kernel()->mutable_network_namespace()->set_value(4026532000);
+  facts.mutable_kernel()->mutable_initial_namespace()->set_value(false);
+  facts.mutable_kernel()->mutable_proc_sys_writable()->set_value(true);
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  return facts;
+}
+
+std::string ListenBacklogIn(const TestCluster& cluster) {
+  JudgeOptions options;
+  options.network_namespace = "container:train-1";
+  for (const RuleResult& result :
+       Judge(cluster.spec, {&cluster.facts[0]}, options)) {
+    if (result.rule() == "listen-backlog") return Lines(result);
+  }
+  return "no rule";
+}
+
+TEST(CheckListenBacklogTest, SetsALowValueInsideTheContainer) {
+  TestCluster cluster;
+  InContainer(cluster);
+  EXPECT_EQ(
+      ListenBacklogIn(cluster),
+      "FAIL server0 net.core.somaxconn is 128 in container:train-1 | at least "
+      "65535 | clusterctl plan --netns container:train-1; or on the host: "
+      "nsenter --target $(docker inspect --format '{{.State.Pid}}' train-1) "
+      "--net sysctl -w net.core.somaxconn=65535; then restart what listens "
+      "already\n");
+}
+
+TEST(CheckListenBacklogTest, MakesTheContainerAnewWhereProcSysIsReadOnly) {
+  TestCluster cluster;
+  InContainer(cluster).mutable_kernel()->mutable_proc_sys_writable()->set_value(
+      false);
+  const std::string lines = ListenBacklogIn(cluster);
+  EXPECT_THAT(lines, HasSubstr("and /proc/sys is read-only where clusterd "
+                               "runs | at least 65535 | "));
+  EXPECT_THAT(lines, HasSubstr("docker run --sysctl net.core.somaxconn=65535"));
+  EXPECT_THAT(lines, Not(HasSubstr("nsenter")));
+}
+
+TEST(CheckListenBacklogTest, SetsAKeyOfTheHostAloneOnTheHost) {
+  TestCluster cluster;
+  SetMissing(Missing::ABSENT, "",
+             InContainer(cluster).mutable_kernel()->mutable_somaxconn());
+  const std::string lines = ListenBacklogIn(cluster);
+  EXPECT_THAT(lines, HasSubstr("UNKNOWN server0 net.core.somaxconn does not "
+                               "exist in container:train-1"));
+  EXPECT_THAT(lines, HasSubstr("set it there (clusterctl plan without "
+                               "--netns)"));
+}
+
+TEST(CheckListenBacklogTest, SetsTheHostsValueWhereBothAreOne) {
+  TestCluster cluster;
+  InContainer(cluster).mutable_kernel()->mutable_initial_namespace()->set_value(
+      true);
+  EXPECT_THAT(ListenBacklogIn(cluster),
+              HasSubstr("| sysctl -w net.core.somaxconn=65535; then"));
+}
+
+TEST(CheckListenBacklogTest, SaysThatTheHostsOwnProcSysIsReadOnly) {
+  TestCluster cluster;
+  KernelFacts* kernel = cluster.facts[0].mutable_kernel();
+  kernel->mutable_somaxconn()->set_value(128);
+  kernel->mutable_proc_sys_writable()->set_value(false);
+  EXPECT_THAT(Lines(cluster.Check("listen-backlog")),
+              HasSubstr("on the host itself, not where clusterd runs: sysctl "
+                        "-w net.core.somaxconn=65535"));
+}
+
+TEST(SetParameterFixTest, EntersEveryKindOfTarget) {
+  HostFacts facts;
+  HostView host;
+  host.facts = &facts;
+  facts.set_network_namespace("pid:4711");
+  EXPECT_EQ(SetParameterFix(host, "k", "1"),
+            "clusterctl plan --netns pid:4711; or on the host: nsenter "
+            "--target 4711 --net sysctl -w k=1");
+  facts.set_network_namespace("path:/run/netns/a b");
+  EXPECT_EQ(SetParameterFix(host, "k", "1"),
+            "clusterctl plan --netns 'path:/run/netns/a b'; or on the host: "
+            "nsenter --net='/run/netns/a b' sysctl -w k=1");
 }
 
 }  // namespace

@@ -108,15 +108,14 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
     if (lacking.empty()) continue;
     PortSet merged = *reserved;
     merged.Add(needed);
-    report.Add(
-        host,
-        {FAIL,
-         absl::StrCat(reserved->empty() ? "nothing" : reserved->ToString(),
-                      " reserved, lacks ", lacking.ToString(),
-                      NamespaceText(host)),
-         absl::StrCat(needed.ToString(), " reserved"),
-         absl::StrCat("sysctl -w net.ipv4.ip_local_reserved_ports=",
-                      merged.ToString())});
+    report.Add(host, {FAIL,
+                      absl::StrCat(
+                          reserved->empty() ? "nothing" : reserved->ToString(),
+                          " reserved, lacks ", lacking.ToString(),
+                          NamespaceText(host), ReadOnlyText(host)),
+                      absl::StrCat(needed.ToString(), " reserved"),
+                      SetParameterFix(host, "net.ipv4.ip_local_reserved_ports",
+                                      merged.ToString())});
   }
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "config/spec/change_kind.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
@@ -105,7 +106,7 @@ class Loader {
         &root, "",
         {"version", "name", "product", "mode", "servers", "devices", "hccl",
          "kernel", "firewall", "deadlines", "tls", "mtu", "rendezvous_port",
-         "ssh_port", "allow_tls_query"},
+         "ssh_port", "allow_tls_query", "enforce"},
         mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
@@ -124,6 +125,7 @@ class Loader {
     LoadFirewall(map);
     LoadDeadlines(map);
     LoadDeviceSettings(map);
+    LoadEnforce(map);
     LoadServers(map);
     return std::move(spec_);
   }
@@ -305,6 +307,19 @@ class Loader {
     const std::optional<uint32_t> mtu = map.Number("mtu", kMinMtu, kMaxMtu);
     if (mtu.has_value()) spec_.set_mtu(*mtu);
     spec_.set_allow_tls_query(map.Bool("allow_tls_query").value_or(false));
+  }
+
+  void LoadEnforce(const YamlMap& map) {
+    std::vector<std::string> names;
+    for (const ChangeKind kind : AllChangeKinds()) {
+      if (kind != CHANGE_OBSERVE) names.push_back(ChangeKindName(kind));
+    }
+    const YamlMap enforce(
+        map.Find("enforce"), "enforce",
+        std::vector<absl::string_view>(names.begin(), names.end()), mistakes_);
+    for (const std::string& name : names) {
+      if (enforce.Bool(name).value_or(false)) spec_.add_enforce(name);
+    }
   }
 
   void LoadServers(const YamlMap& map) {

@@ -15,7 +15,9 @@ namespace clusterd {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 std::string ReadRunfile(const std::string& path) {
@@ -301,6 +303,22 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
   EXPECT_THAT(WrongLine("allow_tls_query: maybe"), HasSubstr("true or false"));
 }
 
+TEST(LoadSpecTest, EnforcesOnlyTheKindsThatSayTrue) {
+  EXPECT_THAT(Load(File()).enforce(), IsEmpty());
+  EXPECT_THAT(
+      Load(File("enforce:\n  hccn-conf: true\n  tls: false\n  sysctl: true\n"))
+          .enforce(),
+      ElementsAre("sysctl", "hccn-conf"));
+}
+
+TEST(LoadSpecTest, EnforceNamesKindsAndTheNearestOne) {
+  EXPECT_THAT(WrongLine("enforce: {sysctrl: true}"), HasSubstr("\"sysctl\""));
+  EXPECT_THAT(WrongLine("enforce: {observe: true}"), HasSubstr("observe"));
+  EXPECT_THAT(WrongLine("enforce: {sysctl: yes}"), HasSubstr("enforce.sysctl"));
+  EXPECT_THAT(WrongLine("enforce: [sysctl]"), HasSubstr("mapping"));
+  EXPECT_THAT(WrongLine("enforce: true"), HasSubstr("mapping"));
+}
+
 TEST(LoadSpecTest, KeysThatStandTwiceAreMistakes) {
   EXPECT_EQ(WrongLine("name: other"),
             "f:9:1: key \"name\" stands twice, first at 2:1");
@@ -370,6 +388,16 @@ TEST(ExamplesTest, A3ClusterHasASubnetPerRack) {
   EXPECT_EQ(spec.servers(23).devices(15).gateway(), "10.30.1.254");
 }
 
+TEST(ExamplesTest, Ascend950ClusterHasOneAddressADevice) {
+  const ClusterSpec spec = LoadExample("ascend-950.yaml");
+  EXPECT_EQ(spec.product(), "ascend-950");
+  ASSERT_EQ(spec.servers_size(), 8);
+  ASSERT_EQ(spec.servers(7).devices_size(), 8);
+  EXPECT_EQ(spec.servers(0).devices(0).address(), "10.51.0.1");
+  EXPECT_EQ(spec.servers(7).devices(7).address(), "10.51.0.64");
+  EXPECT_EQ(spec.servers(7).devices(7).detect_address(), "10.51.0.254");
+}
+
 TEST(ExamplesTest, LargeClusterHas9216Addresses) {
   const ClusterSpec spec = LoadExample("large-1152.yaml");
   ASSERT_EQ(spec.servers_size(), 1152);
@@ -383,8 +411,9 @@ TEST(ExamplesTest, LargeClusterHas9216Addresses) {
 }
 
 TEST(ExamplesTest, EveryExampleFitsOnAScreenOrIsAList) {
-  for (const char* name : {"two-servers-rails.yaml", "atlas-a2.yaml",
-                           "atlas-a3.yaml", "large-1152.yaml"}) {
+  for (const char* name :
+       {"two-servers-rails.yaml", "atlas-a2.yaml", "atlas-a3.yaml",
+        "ascend-950.yaml", "large-1152.yaml"}) {
     const std::string text =
         ReadRunfile(std::string("config/examples/") + name);
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40) << name;
@@ -401,7 +430,7 @@ ClusterSpec Again(const ClusterSpec& spec) {
 TEST(SpecToYamlTest, EveryExampleComesBackTheSame) {
   for (const char* name :
        {"two-servers.yaml", "two-servers-rails.yaml", "atlas-a2.yaml",
-        "atlas-a3.yaml", "large-1152.yaml"}) {
+        "atlas-a3.yaml", "ascend-950.yaml", "large-1152.yaml"}) {
     const ClusterSpec spec = LoadExample(name);
     EXPECT_EQ(Again(spec).DebugString(), spec.DebugString()) << name;
   }

@@ -155,6 +155,10 @@ void AppendSettings(const ClusterSpec& spec, std::string* out) {
   }
   absl::StrAppend(out, "allow_tls_query: ", BoolName(spec.allow_tls_query()),
                   "\n");
+  if (!spec.enforce().empty()) absl::StrAppend(out, "enforce:\n");
+  for (const std::string& kind : spec.enforce()) {
+    absl::StrAppend(out, "  ", kind, ": true\n");
+  }
 }
 
 }  // namespace

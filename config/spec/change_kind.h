@@ -1,7 +1,7 @@
 // The kinds of change as people write them: in agent.yaml, in findings, in a
 // printed plan.
-#ifndef CONFIG_PLAN_CHANGE_KIND_H_
-#define CONFIG_PLAN_CHANGE_KIND_H_
+#ifndef CONFIG_SPEC_CHANGE_KIND_H_
+#define CONFIG_SPEC_CHANGE_KIND_H_
 
 #include <optional>
 #include <string>
@@ -24,4 +24,4 @@ const std::vector<ChangeKind>& AllChangeKinds();
 
 }  // namespace clusterd
 
-#endif  // CONFIG_PLAN_CHANGE_KIND_H_
+#endif  // CONFIG_SPEC_CHANGE_KIND_H_

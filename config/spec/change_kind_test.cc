@@ -1,4 +1,4 @@
-#include "config/plan/change_kind.h"
+#include "config/spec/change_kind.h"
 
 #include <gtest/gtest.h>
 

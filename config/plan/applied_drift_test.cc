@@ -1,0 +1,262 @@
+#include "config/plan/applied_drift.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/good_cluster.h"
+#include "config/plan/sysctl_file.h"
+#include "config/spec/change_kind.h"
+
+namespace clusterd {
+namespace {
+
+PlanStep SysctlStep(const std::string& key, const std::string& to) {
+  PlanStep step;
+  step.set_kind(CHANGE_SYSCTL);
+  step.mutable_sysctl()->set_key(key);
+  step.mutable_sysctl()->set_from("128");
+  step.mutable_sysctl()->set_to(to);
+  return step;
+}
+
+PlanStep GatewayStep(uint32_t device, const std::string& to) {
+  PlanStep step;
+  step.set_kind(CHANGE_DEVICE_ADDRESS);
+  step.mutable_gateway()->set_device(device);
+  step.mutable_gateway()->set_to(to);
+  return step;
+}
+
+EndedApply Applied(const std::string& id, const std::vector<PlanStep>& steps) {
+  EndedApply apply;
+  apply.begin.set_apply_id(id);
+  apply.begin.set_actor("alice");
+  apply.begin.set_started_at_ms(1700000000000);
+  apply.end.set_outcome(ApplyResult::APPLIED);
+  for (const PlanStep& step : steps) {
+    PlanStep* added = apply.begin.mutable_plan()->add_steps();
+    *added = step;
+    added->set_id(apply.begin.plan().steps_size());
+    StepOutcome* outcome = apply.end.add_steps();
+    outcome->set_step(added->id());
+    outcome->set_state(StepOutcome::DONE);
+  }
+  return apply;
+}
+
+// "aa:1 sysctl: net.core.somaxconn is 128, applied was 65535" for each.
+std::string Lines(
+    const google::protobuf::RepeatedPtrField<AppliedDrift>& drifts) {
+  std::string text;
+  for (const AppliedDrift& drift : drifts) {
+    absl::StrAppend(&text, drift.apply_id(), ":", drift.step(), " ",
+                    drift.kind(), ": ", drift.why(), "\n");
+  }
+  return text;
+}
+
+std::string Drifts(const std::vector<EndedApply>& applies,
+                   const HostFacts& facts) {
+  return Lines(FindAppliedDrift(applies, facts).value().drifts());
+}
+
+HostFacts LowSomaxconn() {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  return facts;
+}
+
+TEST(FindAppliedDriftTest, IsEmptyWhileEverythingIsAsApplied) {
+  const EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+  const DriftFact fact = FindAppliedDrift({apply}, GoodFacts("node-01"));
+  ASSERT_TRUE(fact.has_value());
+  EXPECT_EQ(fact.value().drifts_size(), 0);
+  EXPECT_EQ(fact.value().untold_size(), 0);
+  EXPECT_TRUE(FindAppliedDrift({}, LowSomaxconn()).has_value());
+}
+
+TEST(FindAppliedDriftTest, NamesApplyStepActorAndBothValues) {
+  EndedApply apply = Applied("aa", {SysctlStep(kSynBacklogKey, "65535"),
+                                    SysctlStep(kSomaxconnKey, "65535")});
+  const DriftFact fact = FindAppliedDrift({apply}, LowSomaxconn());
+  ASSERT_EQ(fact.value().drifts_size(), 1);
+  const AppliedDrift& drift = fact.value().drifts(0);
+  EXPECT_EQ(drift.apply_id(), "aa");
+  EXPECT_EQ(drift.step(), 2u);
+  EXPECT_EQ(drift.kind(), "sysctl");
+  EXPECT_EQ(drift.change(), "net.core.somaxconn: 128 -> 65535");
+  EXPECT_EQ(drift.why(), "net.core.somaxconn is 128, applied was 65535");
+  EXPECT_EQ(drift.applied_by(), "alice");
+  EXPECT_EQ(drift.applied_at_ms(), 1700000000000);
+  ASSERT_EQ(drift.goals_size(), 1);
+  EXPECT_EQ(drift.goals(0).target(), kSomaxconnKey);
+  EXPECT_EQ(drift.goals(0).to(), "65535");
+}
+
+TEST(FindAppliedDriftTest, CountsAStepThatWasSoAlready) {
+  EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+  apply.end.mutable_steps(0)->set_state(StepOutcome::ALREADY_SO);
+  EXPECT_NE(Drifts({apply}, LowSomaxconn()), "");
+  apply.end.mutable_steps(0)->set_state(StepOutcome::NOT_RUN);
+  EXPECT_EQ(Drifts({apply}, LowSomaxconn()), "");
+}
+
+TEST(FindAppliedDriftTest, LeavesOutWhatWasTakenBackOrNeverHeld) {
+  for (const ApplyResult::Outcome outcome :
+       {ApplyResult::UNDONE, ApplyResult::ROLLED_BACK,
+        ApplyResult::UNDONE_WITH_RESIDUES,
+        ApplyResult::ROLLED_BACK_WITH_RESIDUES, ApplyResult::NOTHING_TO_DO}) {
+    EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+    apply.end.set_outcome(outcome);
+    EXPECT_EQ(Drifts({apply}, LowSomaxconn()), "") << outcome;
+  }
+}
+
+TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
+  const EndedApply first = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+  EndedApply second = Applied("bb", {SysctlStep(kSomaxconnKey, "1024")});
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  EXPECT_EQ(Drifts({first, second}, facts), "");
+  // Taken back, it decides nothing.
+  second.end.set_outcome(ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(Drifts({first, second}, facts),
+            "aa:1 sysctl: net.core.somaxconn is 4096, applied was 65535\n");
+}
+
+TEST(FindAppliedDriftTest, TakesOverOneSettingOfAFileAndLeavesTheOthers) {
+  PlanStep file;
+  file.set_kind(CHANGE_SYSCTL);
+  for (const char* key : {kSomaxconnKey, kSynBacklogKey}) {
+    auto* setting = file.mutable_sysctl_file()->add_settings();
+    setting->set_key(key);
+    setting->set_to("65535");
+  }
+  PlanStep later = file;
+  later.mutable_sysctl_file()->mutable_settings()->DeleteSubrange(1, 1);
+  later.mutable_sysctl_file()->mutable_settings(0)->set_to("1024");
+  HostFacts facts = GoodFacts("node-01");
+  KernelFacts* kernel = facts.mutable_kernel();
+  SetAtBoot(kernel->mutable_somaxconn_at_boot(), kSysctlFile, "1024");
+  SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), "", "");
+  EXPECT_EQ(Drifts({Applied("aa", {file}), Applied("bb", {later})}, facts),
+            "aa:1 sysctl: net.ipv4.tcp_max_syn_backlog at boot is none, "
+            "applied was 65535\n");
+  EXPECT_EQ(Drifts({Applied("aa", {file})}, facts),
+            "aa:1 sysctl: net.core.somaxconn at boot is 1024, applied was "
+            "65535; net.ipv4.tcp_max_syn_backlog at boot is none, applied was "
+            "65535\n");
+}
+
+TEST(FindAppliedDriftTest, DoesNotMissAGatewayThatALaterAddressDropped) {
+  PlanStep address;
+  address.set_kind(CHANGE_DEVICE_ADDRESS);
+  address.mutable_device_address()->set_device(0);
+  address.mutable_device_address()->mutable_to()->set_address("10.9.0.1");
+  address.mutable_device_address()->mutable_to()->set_netmask("255.255.255.0");
+  HccnConf::Entry* dropped = address.mutable_device_address()->add_dropped();
+  dropped->set_key("gateway");
+  dropped->set_device(0);
+  HostFacts facts = GoodFacts("node-01");
+  Ipv4Setting* live =
+      DeviceOf(&facts, 0)->mutable_address()->mutable_value()->mutable_settings(
+          0);
+  live->set_address("10.9.0.1");
+  SetConf(&facts, "address_0", "10.9.0.1");
+  DeviceOf(&facts, 0)->mutable_gateway()->set_value("");
+  SetConf(&facts, "gateway_0", "");
+  const EndedApply gateways = Applied(
+      "aa", {GatewayStep(0, "10.0.0.254"), GatewayStep(1, "10.0.0.254")});
+  EXPECT_EQ(Drifts({gateways, Applied("bb", {address})}, facts), "");
+  EXPECT_NE(Drifts({gateways}, facts), "");
+}
+
+TEST(FindAppliedDriftTest, SaysOfWhichStepItCannotTell) {
+  HostFacts facts = LowSomaxconn();
+  MakeMissing(DeviceOf(&facts, 1)->mutable_gateway(), Missing::TIMED_OUT, "");
+  const DriftFact fact =
+      FindAppliedDrift({Applied("aa", {GatewayStep(1, "10.0.0.254"),
+                                       SysctlStep(kSomaxconnKey, "65535")})},
+                       facts);
+  EXPECT_EQ(Lines(fact.value().drifts()),
+            "aa:2 sysctl: net.core.somaxconn is 128, applied was 65535\n");
+  EXPECT_EQ(Lines(fact.value().untold()),
+            "aa:1 device-address: device 1: gateway is unknown, applied was "
+            "10.0.0.254\n");
+  ASSERT_EQ(fact.value().untold(0).devices_size(), 1);
+  EXPECT_EQ(fact.value().untold(0).devices(0), 1u);
+}
+
+TEST(FindAppliedDriftTest, IsMissingWhenNothingIsKnownAboutTheHost) {
+  HostFacts facts;
+  facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
+  facts.mutable_missing()->set_detail("gone");
+  const DriftFact fact = FindAppliedDrift(
+      {Applied("aa", {SysctlStep(kSomaxconnKey, "65535")})}, facts);
+  EXPECT_EQ(fact.missing().reason(), Missing::NO_ANSWER);
+  EXPECT_EQ(fact.missing().detail(), "gone");
+}
+
+TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
+  EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+  EndedApply inner = Applied("bb", {SysctlStep(kSomaxconnKey, "1024")});
+  inner.begin.mutable_plan()->mutable_network_namespace()->set_container("t");
+  EXPECT_EQ(Drifts({inner}, LowSomaxconn()), "");
+  // Nor does it take over what was applied to the host.
+  EXPECT_NE(Drifts({apply, inner}, LowSomaxconn()), "");
+}
+
+TEST(FindAppliedDriftTest, ListsNoMoreThanTheLimitAndWhatDriftedFirst) {
+  std::vector<EndedApply> applies = {
+      Applied("aa", {SysctlStep(kSomaxconnKey, "65535")})};
+  std::vector<PlanStep> steps;
+  for (uint32_t device = 0; device < kMaxAppliedDrifts + 9; ++device) {
+    steps.push_back(GatewayStep(device + 2, "10.0.0.254"));
+  }
+  applies.push_back(Applied("bb", steps));
+  const DriftFact fact = FindAppliedDrift(applies, LowSomaxconn());
+  EXPECT_EQ(fact.value().drifts_size(), 1);
+  EXPECT_EQ(fact.value().untold_size(), kMaxAppliedDrifts - 1);
+  EXPECT_EQ(fact.value().left_out(), 10u);
+  EXPECT_EQ(fact.value().untold(0).apply_id(), "bb");
+  EXPECT_EQ(fact.value().untold(0).step(), 1u);
+}
+
+TEST(FindAppliedDriftTest, StaysBoundedWhereAStepHasThousandsOfGoals) {
+  PlanStep open;
+  open.set_kind(CHANGE_FIREWALL);
+  open.mutable_firewall_open()->set_program(FIREWALLD);
+  for (int i = 0; i < 10000; ++i) {
+    AllowedPort* port = open.mutable_firewall_open()->add_ports();
+    port->set_first_port(60000);
+    port->set_last_port(60031);
+    port->set_protocol("tcp");
+    port->set_source(absl::StrCat("10.0.", i / 128, ".", 2 * (i % 128), "/32"));
+  }
+  HostFacts facts = GoodFacts("node-07");
+  FirewallFacts* firewall = facts.mutable_firewalld();
+  firewall->mutable_installed()->set_value(true);
+  firewall->mutable_active()->set_value(true);
+  firewall->mutable_enabled_at_boot()->set_value(true);
+  firewall->mutable_allowed()->mutable_value();
+  const DriftFact drift = FindAppliedDrift({Applied("aa", {open})}, facts);
+  ASSERT_EQ(drift.value().drifts_size(), 1);
+  const AppliedDrift& only = drift.value().drifts(0);
+  EXPECT_EQ(only.goals_size(), 1024);
+  EXPECT_LT(only.why().size(), 1024u);
+  EXPECT_LT(only.change().size(), 1024u);
+  EXPECT_LT(drift.ByteSizeLong(), size_t{256} << 10);
+
+  *firewall->mutable_allowed()->mutable_value()->mutable_ports() =
+      open.firewall_open().ports();
+  EXPECT_EQ(Drifts({Applied("aa", {open})}, facts), "");
+  firewall->mutable_allowed()->mutable_value()->mutable_ports()->RemoveLast();
+  EXPECT_EQ(Drifts({Applied("aa", {open})}, facts),
+            "aa:1 firewall: firewalld: lets in lacks 60000-60031/tcp from "
+            "10.0.78.30/32\n");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,128 @@
+#include "config/rules/drift_rules.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "config/rules/judge_testing.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int64_t kApplied = 1700000000000;  // 2023-11-14 22:13:20 UTC.
+
+AppliedDrift Drift(const std::string& change, const std::string& why,
+                   const std::string& to) {
+  AppliedDrift drift;
+  drift.set_apply_id("0123456789abcdef");
+  drift.set_step(1);
+  drift.set_change(change);
+  drift.set_why(why);
+  drift.set_applied_by("alice");
+  drift.set_applied_at_ms(kApplied);
+  drift.add_goals()->set_to(to);
+  return drift;
+}
+
+AppliedDrift SomaxconnDrift() {
+  return Drift("net.core.somaxconn: 4096 -> 65535",
+               "net.core.somaxconn is 128, applied was 65535", "65535");
+}
+
+AppliedDrift GatewayDrift(uint32_t device) {
+  AppliedDrift drift =
+      Drift("device 3: gateway none -> 10.0.0.254",
+            "device 3: gateway is none, applied was 10.0.0.254", "10.0.0.254");
+  drift.add_devices(device);
+  drift.set_why(absl::StrReplaceAll(
+      drift.why(), {{"device 3", absl::StrCat("device ", device)}}));
+  return drift;
+}
+
+DriftFact::Drifts* DriftsOf(TestCluster* cluster, int host) {
+  return cluster->facts[host].mutable_drift()->mutable_value();
+}
+
+TEST(CheckDriftTest, WarnsWithBothValuesTheApplyAndTheWayBack) {
+  TestCluster cluster;
+  *DriftsOf(&cluster, 0)->add_drifts() = SomaxconnDrift();
+  const RuleResult result = cluster.Check("drift");
+  EXPECT_EQ(Lines(result),
+            "WARN server0 net.core.somaxconn is 128, applied was 65535 | 65535 "
+            "by apply 0123456789abcdef by alice, 2023-11-14 22:13 UTC | "
+            "clusterctl plan --out drift.plan && clusterctl apply drift.plan; "
+            "or take that apply back: clusterctl rollback 0123456789abcdef\n");
+  EXPECT_EQ(result.category(), "host");
+  EXPECT_EQ(result.summary(), "2 hosts");
+}
+
+TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
+  TestCluster cluster;
+  for (int host = 0; host < 2; ++host) {
+    for (const uint32_t device : {3, 4}) {
+      AppliedDrift drift = GatewayDrift(device);
+      // Each host begins in its own moment.
+      drift.set_applied_at_ms(kApplied + host * 600000);
+      *DriftsOf(&cluster, host)->add_drifts() = drift;
+    }
+  }
+  const RuleResult result = cluster.Check("drift");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(Who(result.findings(0)), "server0:3,4 server1:3,4");
+  EXPECT_EQ(result.findings(0).observed(),
+            "gateway is none, applied was 10.0.0.254");
+  EXPECT_THAT(result.findings(0).expected(), HasSubstr("22:13"));
+}
+
+TEST(CheckDriftTest, IsUnknownWhereTheHostCannotTell) {
+  TestCluster cluster;
+  AppliedDrift untold = GatewayDrift(3);
+  untold.set_why("device 3: gateway is unknown, applied was 10.0.0.254");
+  *DriftsOf(&cluster, 1)->add_untold() = untold;
+  const RuleResult result = cluster.Check("drift");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result),
+              AllOf(HasSubstr("UNKNOWN server1:3 drift not known: gateway is "
+                              "unknown"),
+                    HasSubstr("clusterctl describe")));
+}
+
+TEST(CheckDriftTest, IsUnknownWhereTheRecordCannotBeRead) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_PERMITTED, "/var/lib/clusterd/apply",
+             cluster.facts[0].mutable_drift());
+  const RuleResult result = cluster.Check("drift");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result), HasSubstr("/var/lib/clusterd/apply"));
+}
+
+TEST(CheckDriftTest, PassesOnlyIfEveryHostKeepsARecord) {
+  TestCluster cluster;
+  EXPECT_EQ(cluster.Check("drift").state(), PASS);
+  cluster.facts[1].clear_drift();
+  RuleResult result = cluster.Check("drift");
+  EXPECT_EQ(result.state(), SKIPPED);
+  EXPECT_EQ(result.skip_reason(), "the host keeps no record of applies");
+  // What is known of another host is told all the same.
+  *DriftsOf(&cluster, 0)->add_drifts() = SomaxconnDrift();
+  EXPECT_EQ(cluster.Check("drift").state(), WARN);
+}
+
+TEST(CheckDriftTest, QuotesAnIdThatIsNoneAndSaysWhatIsLeftOut) {
+  TestCluster cluster;
+  AppliedDrift drift = SomaxconnDrift();
+  drift.set_apply_id("x; reboot");
+  *DriftsOf(&cluster, 0)->add_drifts() = drift;
+  DriftsOf(&cluster, 0)->set_left_out(7);
+  const RuleResult result = cluster.Check("drift");
+  EXPECT_THAT(result.findings(0).fix(), AllOf(HasSubstr("rollback 'x; reboot'"),
+                                              Not(HasSubstr("rollback x"))));
+  EXPECT_EQ(result.summary(), "2 hosts; 7 more are not listed");
+}
+
+}  // namespace
+}  // namespace clusterd
