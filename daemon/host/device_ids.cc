@@ -22,26 +22,13 @@ namespace {
 constexpr absl::string_view kNpuSmi[] = {"/usr/local/sbin/npu-smi",
                                          "/usr/local/bin/npu-smi"};
 
-// 3 of "davinci3"; none of "davinci_manager".
-std::optional<uint32_t> IdOfNode(absl::string_view name) {
-  uint32_t id = 0;
-  if (!absl::ConsumePrefix(&name, "davinci") || name.empty() ||
-      name.size() > 2 ||
-      !std::all_of(name.begin(), name.end(),
-                   [](char c) { return absl::ascii_isdigit(c); }) ||
-      !absl::SimpleAtoi(name, &id)) {
-    return {};
-  }
-  return id;
-}
-
 absl::StatusOr<std::vector<uint32_t>> IdsFromNodes(const HostPaths& paths) {
   const absl::StatusOr<std::vector<std::string>> names =
       FileReader(paths.root).List("/dev");
   if (!names.ok()) return names.status();
   std::vector<uint32_t> ids;
   for (const std::string& name : *names) {
-    const std::optional<uint32_t> id = IdOfNode(name);
+    const std::optional<uint32_t> id = DeviceIdOfNode(name);
     if (id.has_value()) ids.push_back(*id);
   }
   std::sort(ids.begin(), ids.end());
@@ -80,6 +67,18 @@ void SetIds(const std::vector<uint32_t>& ids, absl::string_view source,
 }
 
 }  // namespace
+
+std::optional<uint32_t> DeviceIdOfNode(absl::string_view name) {
+  uint32_t id = 0;
+  if (!absl::ConsumePrefix(&name, "davinci") || name.empty() ||
+      name.size() > 2 ||
+      !std::all_of(name.begin(), name.end(),
+                   [](char c) { return absl::ascii_isdigit(c); }) ||
+      !absl::SimpleAtoi(name, &id)) {
+    return {};
+  }
+  return id;
+}
 
 DeviceIdsFact ReadDeviceIds(const HostPaths& paths, CommandRunner* runner,
                             const TimeBudget& budget) {

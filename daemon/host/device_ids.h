@@ -3,6 +3,10 @@
 #ifndef DAEMON_HOST_DEVICE_IDS_H_
 #define DAEMON_HOST_DEVICE_IDS_H_
 
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
 #include "daemon/host/command_runner.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/host/time_budget.h"
@@ -14,6 +18,9 @@ namespace clusterd {
 // where npu-smi is installed. ABSENT if neither names a device.
 DeviceIdsFact ReadDeviceIds(const HostPaths& paths, CommandRunner* runner,
                             const TimeBudget& budget);
+
+// 3 for "davinci3", a name in /dev; none for "davinci_manager" and all others.
+std::optional<uint32_t> DeviceIdOfNode(absl::string_view name);
 
 }  // namespace clusterd
 

@@ -150,26 +150,45 @@ void SetTlsNotQueried(uint32_t id, const HccnConfFact& conf,
       fact);
 }
 
+void SetClassicTlsNotQueried(uint32_t id, const HccnConfFact& conf,
+                             TlsFact* fact) {
+  SetTlsNotQueried(
+      id, conf,
+      absl::StrCat("`hccn_tool -i ", id, " -tls -g` would write that key"),
+      fact);
+}
+
 DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
                              bool allow_tls_query, HccnSession* session) {
-  TlsFact tls;
-  const bool is_in_conf = TakeTlsFromConf(id, conf, &tls);
-  if (!is_in_conf && !allow_tls_query) {
+  const auto ask = [session](const std::vector<std::string>& arguments) {
+    return session->AskWith(arguments);
+  };
+  ascend950::DeviceReading reading = ascend950::ReadDevice(
+      id, ask,
+      [session](absl::Duration duration) { return session->Pause(duration); });
+  DeviceFacts& facts = reading.facts;
+  // Rules compare the address with the lines that have the device's id.
+  if (reading.slot != id) {
+    SetMissing(
+        MakeMissing(Missing::NOT_SUPPORTED,
+                    absl::StrCat("device ", id, " has bond", reading.slot,
+                                 ", and its lines in /etc/hccn.conf end in ",
+                                 reading.slot,
+                                 "; an address is compared only where "
+                                 "device id and slot are the same")),
+        facts.mutable_address());
+  }
+  if (TakeTlsFromConf(reading.slot, conf, facts.mutable_tls())) return facts;
+  if (allow_tls_query) {
+    *facts.mutable_tls() = ascend950::ReadTls(id, ask);
+  } else {
     const std::vector<std::string> query =
         ascend950::QueryArguments(ascend950::Query::kTls, id);
-    SetTlsNotQueried(id, conf,
+    SetTlsNotQueried(reading.slot, conf,
                      absl::StrCat("`hccn_tool ", absl::StrJoin(query, " "),
                                   "` may write that key"),
-                     &tls);
+                     facts.mutable_tls());
   }
-  DeviceFacts facts = ascend950::ReadDevice(
-      id,
-      [session](const std::vector<std::string>& arguments) {
-        return session->AskWith(arguments);
-      },
-      [session](absl::Duration duration) { return session->Pause(duration); },
-      /*ask_tls=*/!is_in_conf && allow_tls_query);
-  if (is_in_conf || !allow_tls_query) *facts.mutable_tls() = tls;
   return facts;
 }
 
@@ -188,10 +207,7 @@ DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
   if (allow_tls_query) {
     AskTls(id, session, facts.mutable_tls());
   } else {
-    SetTlsNotQueried(
-        id, conf,
-        absl::StrCat("`hccn_tool -i ", id, " -tls -g` would write that key"),
-        facts.mutable_tls());
+    SetClassicTlsNotQueried(id, conf, facts.mutable_tls());
   }
   return facts;
 }
@@ -203,6 +219,24 @@ DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
   return session->generation() == NpuToolFacts::ASCEND_950
              ? ObserveAscend950(id, conf, allow_tls_query, session)
              : ObserveClassic(id, conf, allow_tls_query, session);
+}
+
+DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
+                                  HccnSession* session) {
+  DeviceFacts facts;
+  facts.set_id(id);
+  AskAddress(session, facts.mutable_address());
+  AskGateway(session, facts.mutable_gateway());
+  AskDetectAddress(session, facts.mutable_detect_address());
+  const bool has_key =
+      conf.has_value() &&
+      FindHccnConfValue(conf.value(), "tls_enable", id) != nullptr;
+  if (has_key) {
+    AskTls(id, session, facts.mutable_tls());
+  } else {
+    SetClassicTlsNotQueried(id, conf, facts.mutable_tls());
+  }
+  return facts;
 }
 
 }  // namespace clusterd

@@ -19,6 +19,12 @@ namespace clusterd {
 DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
                           bool allow_tls_query, HccnSession* session);
 
+// Only what a change of this host can set: address, gateway, detect address and
+// TLS switch, all as the tool says now. Without tls_enable_<id> in `conf` the
+// switch is NOT_QUERIED. REQUIRES: the session speaks the classic command line.
+DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
+                                  HccnSession* session);
+
 }  // namespace clusterd
 
 #endif  // DAEMON_HOST_DEVICE_OBSERVER_H_

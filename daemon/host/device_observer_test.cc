@@ -206,6 +206,25 @@ TEST_F(DeviceObserverTest, NamesTheGenerationOfAnAscend950Tool) {
   EXPECT_EQ(runner_.commands().size(), 1u);
 }
 
+TEST_F(DeviceObserverTest, AsksForSettingsAloneAndForTlsIfItsKeyIsThere) {
+  runner_.Answers(kTls, "dev_id:3, tls switch[1](0:disable, 1:enable)\n");
+  const auto settings = [this] {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
+                        &runner_, &clock_, &budget, &turns_);
+    return ObserveDeviceSettings(3, conf_, &session);
+  };
+  EXPECT_EQ(settings().tls().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(runner_.commands().size(), 3u);
+  SetConf("tls_enable", "0");
+  const DeviceFacts facts = settings();
+  EXPECT_EQ(facts.address().value().settings_size(), 1);
+  EXPECT_EQ(facts.gateway().value(), "10.20.0.1");
+  EXPECT_EQ(facts.detect_address().value(), "10.20.0.1");
+  EXPECT_TRUE(facts.tls().value().enabled());
+  EXPECT_EQ(runner_.commands().size(), 7u);
+}
+
 class Ascend950ObserverTest : public ::testing::Test {
  protected:
   Ascend950ObserverTest() {

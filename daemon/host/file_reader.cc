@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -179,6 +180,17 @@ absl::Status FileReader::CheckExists(absl::string_view path) const {
   struct stat info;
   if (lstat(Resolve(path).c_str(), &info) == 0) return absl::OkStatus();
   return ErrnoStatus(path, errno);
+}
+
+absl::StatusOr<bool> FileReader::IsOnReadOnlyMount(
+    absl::string_view path) const {
+  const absl::Status inside = CheckInsideRoot(path);
+  if (!inside.ok()) return inside;
+  struct statvfs mount;
+  if (statvfs(Resolve(path).c_str(), &mount) != 0) {
+    return ErrnoStatus(path, errno);
+  }
+  return (mount.f_flag & ST_RDONLY) != 0;
 }
 
 absl::Status FileReader::CheckInsideRoot(absl::string_view path) const {

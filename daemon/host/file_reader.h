@@ -64,6 +64,9 @@ class FileReader {
   // PermissionDenied if a directory on the way may not be searched.
   absl::Status CheckExists(absl::string_view path) const;
 
+  // Whether `path` lies on a mount that takes no writes. The codes of Read.
+  absl::StatusOr<bool> IsOnReadOnlyMount(absl::string_view path) const;
+
  private:
   absl::StatusOr<int> OpenRegularFile(absl::string_view path,
                                       uint32_t* mode) const;

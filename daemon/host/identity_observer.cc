@@ -65,7 +65,8 @@ void ReadSeries(const FileReader& files, TextFact* fact) {
   }
   if (series.empty()) {
     return SetMissing(
-        MakeMissing(Missing::ABSENT, absl::StrCat(kFolder, ": no Ascend NPU")),
+        MakeMissing(Missing::ABSENT,
+                    absl::StrCat(kFolder, ": no PCI id of a known NPU series")),
         fact);
   }
   fact->set_value(CountNpuSeries(series));

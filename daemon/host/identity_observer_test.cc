@@ -62,7 +62,8 @@ TEST_F(IdentityObserverTest, FindsNoNpuAmongOtherDevices) {
   AddPciDevice("0000:00:00.0", "0x8086", "0x1237");
   const IdentityFacts facts = ReadIdentity(files());
   EXPECT_EQ(facts.npu_series().missing().reason(), Missing::ABSENT);
-  EXPECT_THAT(facts.npu_series().missing().detail(), HasSubstr("no Ascend"));
+  EXPECT_THAT(facts.npu_series().missing().detail(),
+              HasSubstr("no PCI id of a known"));
 }
 
 TEST_F(IdentityObserverTest, ReadsVersionsBelowTheInstallPath) {

@@ -25,6 +25,8 @@ constexpr absl::string_view kReservedPorts =
 constexpr absl::string_view kSomaxconn = "/proc/sys/net/core/somaxconn";
 constexpr absl::string_view kSynBacklog =
     "/proc/sys/net/ipv4/tcp_max_syn_backlog";
+constexpr absl::string_view kNetworkParameters = "/proc/sys/net";
+constexpr absl::string_view kFirstProcess = "/proc/1/ns/net";
 
 void SetUnreadable(absl::string_view path, absl::string_view text,
                    absl::string_view expected, Missing* missing) {
@@ -76,7 +78,7 @@ absl::StatusOr<uint64_t> ReadNamespace(const FileReader& files,
 void ReadNamespaces(const FileReader& files, KernelFacts* facts) {
   const absl::StatusOr<uint64_t> own =
       ReadNamespace(files, "/proc/self/ns/net");
-  const absl::StatusOr<uint64_t> first = ReadNamespace(files, "/proc/1/ns/net");
+  const absl::StatusOr<uint64_t> first = ReadNamespace(files, kFirstProcess);
   if (own.ok()) {
     facts->mutable_network_namespace()->set_value(*own);
   } else {
@@ -140,13 +142,71 @@ void ReadNextBoot(const FileReader& files, KernelFacts* facts) {
   }
 }
 
+// Of the namespace that the calling thread is in.
+void ReadRunning(const FileReader& files, KernelFacts* facts) {
+  ReadPorts(files, facts->mutable_reserved_ports());
+  ReadNumber(files, kSomaxconn, facts->mutable_somaxconn());
+  ReadNumber(files, kSynBacklog, facts->mutable_tcp_max_syn_backlog());
+  const absl::StatusOr<bool> read_only =
+      files.IsOnReadOnlyMount(kNetworkParameters);
+  if (read_only.ok()) {
+    facts->mutable_proc_sys_writable()->set_value(!*read_only);
+  } else {
+    SetMissing(MissingFor(read_only.status()),
+               facts->mutable_proc_sys_writable());
+  }
+}
+
+// The file is missing where the kernel does not keep the value for each
+// namespace; without /proc/sys/net nothing of the kind can be told.
+template <typename Fact>
+void ExplainAbsence(absl::string_view path, Fact* fact) {
+  if (fact->missing().reason() != Missing::ABSENT) return;
+  SetMissing(MakeMissing(Missing::ABSENT,
+                         absl::StrCat(path,
+                                      ": this kernel keeps it for the host "
+                                      "alone, not in each network namespace")),
+             fact);
+}
+
+void SkipNextBoot(KernelFacts* facts) {
+  for (PersistentValueFact* fact :
+       {facts->mutable_reserved_ports_at_boot(),
+        facts->mutable_somaxconn_at_boot(),
+        facts->mutable_tcp_max_syn_backlog_at_boot()}) {
+    SetMissing(MakeMissing(Missing::NOT_QUERIED,
+                           "systemd applies sysctl.d to the host's own network "
+                           "namespace only"),
+               fact);
+  }
+}
+
 }  // namespace
+
+absl::StatusOr<KernelFacts> ReadKernelIn(const OpenNetworkNamespace& place,
+                                         const FileReader& files) {
+  KernelFacts facts;
+  const absl::Status entered = place.Run([&] { ReadRunning(files, &facts); });
+  if (!entered.ok()) return entered;
+  if (facts.proc_sys_writable().state_case() == BoolFact::kValue) {
+    ExplainAbsence(kReservedPorts, facts.mutable_reserved_ports());
+    ExplainAbsence(kSomaxconn, facts.mutable_somaxconn());
+    ExplainAbsence(kSynBacklog, facts.mutable_tcp_max_syn_backlog());
+  }
+  SkipNextBoot(&facts);
+  facts.mutable_network_namespace()->set_value(place.inode());
+  const absl::StatusOr<uint64_t> first = ReadNamespace(files, kFirstProcess);
+  if (first.ok()) {
+    facts.mutable_initial_namespace()->set_value(place.inode() == *first);
+  } else {
+    SetMissing(MissingFor(first.status()), facts.mutable_initial_namespace());
+  }
+  return facts;
+}
 
 KernelFacts ReadKernel(const FileReader& files) {
   KernelFacts facts;
-  ReadPorts(files, facts.mutable_reserved_ports());
-  ReadNumber(files, kSomaxconn, facts.mutable_somaxconn());
-  ReadNumber(files, kSynBacklog, facts.mutable_tcp_max_syn_backlog());
+  ReadRunning(files, &facts);
   ReadNextBoot(files, &facts);
   ReadNamespaces(files, &facts);
   return facts;

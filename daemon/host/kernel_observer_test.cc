@@ -57,6 +57,12 @@ TEST_F(KernelObserverTest, RejectsWhatIsNoNumber) {
   EXPECT_EQ(facts.reserved_ports().missing().reason(), Missing::UNREADABLE);
 }
 
+TEST_F(KernelObserverTest, TellsWhetherParametersCanBeWritten) {
+  EXPECT_EQ(Read().proc_sys_writable().missing().reason(), Missing::ABSENT);
+  root_.MakeFolder("/proc/sys/net");
+  EXPECT_TRUE(Read().proc_sys_writable().value());
+}
+
 TEST_F(KernelObserverTest, ComparesItsNamespaceWithThatOfTheFirstProcess) {
   root_.Link("/proc/self/ns/net", "net:[4026531840]");
   root_.Link("/proc/1/ns/net", "net:[4026531840]");

@@ -21,6 +21,7 @@
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/kernel_observer.h"
 #include "daemon/host/missing.h"
+#include "daemon/host/namespace_observer.h"
 #include "daemon/host/socket_observer.h"
 #include "daemon/host/time_budget.h"
 
@@ -50,21 +51,30 @@ class ThreadGroup {
   std::vector<std::thread> threads_;
 };
 
-void ReadSocketsIfAsked(const FileReader& files, const ObserveRequest& request,
-                        const TimeBudget& budget, SocketsFact* fact) {
-  if (request.socket_ports().empty()) return;
+// The ports whose sockets are asked for; else why they cannot be.
+absl::StatusOr<PortSet> AskedPorts(const ObserveRequest& request) {
   PortSet ports;
   for (const ObserveRequest::PortRange& range : request.socket_ports()) {
     if (range.first() > range.last() || range.last() > 65535) {
-      return SetMissing(
-          MakeMissing(Missing::NOT_QUERIED,
-                      absl::StrCat("ports ", range.first(), "-", range.last(),
-                                   " of the request are no range")),
-          fact);
+      return absl::InvalidArgumentError(
+          absl::StrCat("ports ", range.first(), "-", range.last(),
+                       " of the request are no range"));
     }
     ports.Add(range.first(), range.last());
   }
-  *fact = ReadSockets(files, ports, budget);
+  return ports;
+}
+
+void ReadSocketsIfAsked(const FileReader& files, const ObserveRequest& request,
+                        const TimeBudget& budget, SocketsFact* fact) {
+  if (request.socket_ports().empty()) return;
+  const absl::StatusOr<PortSet> ports = AskedPorts(request);
+  if (ports.ok()) {
+    *fact = ReadSockets(files, *ports, budget);
+  } else {
+    SetMissing(MakeMissing(Missing::NOT_QUERIED, ports.status().message()),
+               fact);
+  }
 }
 
 }  // namespace
@@ -104,7 +114,7 @@ struct MachineObserver::Parts {
     for (const uint32_t id : ids.ids()) facts->add_devices()->set_id(id);
 
     std::atomic<int> next{0};
-    std::atomic<bool> is_classic{generation == NpuToolFacts::CLASSIC};
+    std::atomic<NpuToolFacts::Generation> found{generation};
     const auto work = [&] {
       for (int i; (i = next.fetch_add(1)) < facts->devices_size();) {
         DeviceFacts* device = facts->mutable_devices(i);
@@ -112,7 +122,8 @@ struct MachineObserver::Parts {
                             &budget, &turns);
         *device = ObserveDevice(device->id(), facts->hccn_conf(),
                                 request.allow_tls_query(), &session);
-        if (session.is_classic_tool()) is_classic = true;
+        if (session.is_classic_tool()) found = NpuToolFacts::CLASSIC;
+        if (session.is_ascend950_tool()) found = NpuToolFacts::ASCEND_950;
       }
     };
     {
@@ -121,8 +132,21 @@ struct MachineObserver::Parts {
       ThreadGroup threads;
       for (int i = 0; i < count; ++i) threads.Run(work);
     }
-    facts->mutable_hccn_tool()->set_generation(
-        is_classic ? NpuToolFacts::CLASSIC : generation);
+    facts->mutable_hccn_tool()->set_generation(found);
+  }
+
+  // What another network namespace has of its own.
+  HostFacts ObserveNamespace(const ObserveRequest& request,
+                             const TimeBudget& budget) {
+    const absl::StatusOr<PortSet> ports = AskedPorts(request);
+    HostFacts facts =
+        ReadNamespace(paths, runner, request.network_namespace(), files,
+                      ports.ok() ? *ports : PortSet(), budget);
+    if (!ports.ok() && !facts.has_missing()) {
+      SetMissing(MakeMissing(Missing::NOT_QUERIED, ports.status().message()),
+                 facts.mutable_sockets());
+    }
+    return facts;
   }
 };
 
@@ -132,14 +156,24 @@ MachineObserver::MachineObserver(HostPaths paths, CommandRunner* runner,
 
 MachineObserver::~MachineObserver() = default;
 
+DeviceTurns* MachineObserver::turns() { return &parts_->turns; }
+
 HostFacts MachineObserver::Observe(const std::string& host,
                                    const ObserveRequest& request) {
   const FileReader& files = parts_->files;
   const TimeBudget budget = TimeBudget::ForRequest(parts_->clock, request);
+  const absl::Time began = parts_->clock->Now();
   HostFacts facts;
+  if (request.has_network_namespace()) {
+    facts = parts_->ObserveNamespace(request, budget);
+  }
   facts.set_host(host);
-  facts.set_observed_at_ms(absl::ToUnixMillis(parts_->clock->Now()));
+  facts.set_observed_at_ms(absl::ToUnixMillis(began));
   facts.set_simulation(ReadSimulation(files));
+  if (request.has_network_namespace()) {
+    facts.set_elapsed_ms(absl::ToInt64Milliseconds(budget.Passed()));
+    return facts;
+  }
   // Every thread writes to a message of its own, made here.
   IdentityFacts* identity = facts.mutable_identity();
   KernelFacts* kernel = facts.mutable_kernel();

@@ -13,6 +13,7 @@
 
 #include "daemon/host/clock.h"
 #include "daemon/host/command_runner.h"
+#include "daemon/host/device_turns.h"
 #include "daemon/host/host_observer.h"
 #include "proto/facts.pb.h"
 
@@ -34,11 +35,20 @@ class MachineObserver final : public HostObserver {
                   ObserverOptions options = {});
   ~MachineObserver() override;
 
+  // hccn_tool.generation is the one that the request names, unless the tool
+  // refused its command line as the other generation's does; then it is that
+  // one, and the devices' facts are missing for that reason.
+  // With a network namespace in `request`, only what namespace_observer.h reads
+  // of it; `missing` if it cannot be found or entered.
   // Absent deadlines in `request` are 10 s a command and 30 s a host. With a
   // root folder that holds etc/clusterd/simulation, that file's first line goes
   // to HostFacts.simulation.
   HostFacts Observe(const std::string& host,
                     const ObserveRequest& request) override;
+
+  // The turns it takes, for what else runs hccn_tool on this machine. Lives as
+  // long as this object.
+  DeviceTurns* turns();
 
  private:
   struct Parts;

@@ -208,15 +208,40 @@ TEST(MachineObserverTest, GivesReasonsWhenTheToolIsNoProgram) {
             Missing::NOT_PERMITTED);
 }
 
-TEST(MachineObserverTest, NoticesTheWrongGeneration) {
+TEST(MachineObserverTest, NoticesAClassicToolWhereAnAscend950IsExpected) {
   SimulatedHost host(
       1,
       "#!/bin/sh\necho 'Get invalid major cmd type. The valid major cmd "
       "type should be \"-a\" or \"-i\".' >&2\nexit 1\n");
   ObserveRequest request = Request();
   request.set_generation(NpuToolFacts::ASCEND_950);
-  EXPECT_EQ(ObserveForReal(host, request).hccn_tool().generation(),
-            NpuToolFacts::CLASSIC);
+  const HostFacts facts = ObserveForReal(host, request);
+  EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::CLASSIC);
+  EXPECT_THAT(facts.devices(0).address().missing().detail(),
+              HasSubstr("this is the classic hccn_tool"));
+}
+
+TEST(MachineObserverTest, NoticesAnAscend950ToolWhereAClassicIsExpected) {
+  SimulatedHost host(2,
+                     "#!/bin/sh\necho 'Please specify a valid mode.' >&2\n"
+                     "exit 2\n");
+  const HostFacts facts = ObserveForReal(host);
+  EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::ASCEND_950);
+  for (const DeviceFacts& device : facts.devices()) {
+    EXPECT_THAT(device.link().missing().detail(),
+                HasSubstr("this is the Ascend 950 hccn_tool"));
+  }
+}
+
+TEST(MachineObserverTest, BelievesTheRequestAboutAToolThatSaysNothing) {
+  SimulatedHost host(1, "#!/bin/sh\nexit 1\n");
+  for (const NpuToolFacts::Generation generation :
+       {NpuToolFacts::CLASSIC, NpuToolFacts::ASCEND_950}) {
+    ObserveRequest request = Request();
+    request.set_generation(generation);
+    EXPECT_EQ(ObserveForReal(host, request).hccn_tool().generation(),
+              generation);
+  }
 }
 
 TEST(MachineObserverTest, ReadsTheSimulationMark) {

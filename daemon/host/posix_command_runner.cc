@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,8 +74,13 @@ bool MakePipe(Pipe* made) {
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   made->read_end = AboveStandardStreams(FileDescriptor(ends[0]));
   made->write_end = AboveStandardStreams(FileDescriptor(ends[1]));
-  if (!made->read_end.open() || !made->write_end.open()) return false;
-  return fcntl(made->read_end.get(), F_SETFL, O_NONBLOCK) == 0;
+  return made->read_end.open() && made->write_end.open();
+}
+
+// For a child's stream, which is read as far as there is something.
+bool MakeStreamPipe(Pipe* made) {
+  return MakePipe(made) &&
+         fcntl(made->read_end.get(), F_SETFL, O_NONBLOCK) == 0;
 }
 
 // One of the child's streams, as far as it has been read.
@@ -125,44 +130,6 @@ absl::Status StartStatus(const std::string& program, int error) {
   }
 }
 
-// posix_spawn's two argument objects, with their destruction.
-class SpawnSettings {
- public:
-  SpawnSettings(int standard_input, int standard_output, int standard_error) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_adddup2(&actions_, standard_input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, standard_output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, standard_error, STDERR_FILENO);
-    // Whatever some library opened without O_CLOEXEC stays here.
-    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-
-    posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    sigset_t all;
-    sigfillset(&all);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP |
-                                               POSIX_SPAWN_SETSIGMASK |
-                                               POSIX_SPAWN_SETSIGDEF);
-  }
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
-
 std::vector<char*> Pointers(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);
@@ -171,6 +138,89 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   }
   pointers.push_back(nullptr);
   return pointers;
+}
+
+// What a child needs to become its program, made before there is a child.
+struct Launch {
+  int standard_input;
+  int standard_output;
+  int standard_error;
+  // Takes the errno of what went wrong; closed by a program that started.
+  int failure;
+  pid_t parent;
+  char* const* argv;
+  char* const* environment;
+};
+
+// False with errno.
+bool TakeDescriptors(const Launch& launch, int failure) {
+  if (dup2(launch.standard_input, STDIN_FILENO) < 0 ||
+      dup2(launch.standard_output, STDOUT_FILENO) < 0 ||
+      dup2(launch.standard_error, STDERR_FILENO) < 0) {
+    return false;
+  }
+  if (launch.failure != failure &&
+      dup3(launch.failure, failure, O_CLOEXEC) < 0) {
+    return false;
+  }
+  // Whatever some library opened without O_CLOEXEC stays behind.
+  closefrom(failure + 1);
+  return true;
+}
+
+// In the child of a process with threads: nothing here takes a lock.
+[[noreturn]] void BecomeProgram(const Launch& launch) {
+  setpgid(0, 0);
+  // What would take a change back is gone with the daemon: its tool must not
+  // go on changing the machine behind the back of the next start.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != launch.parent) _exit(127);
+  struct sigaction by_default = {};
+  by_default.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) {
+    sigaction(signal, &by_default, nullptr);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  constexpr int kFailure = STDERR_FILENO + 1;
+  int failure = launch.failure;
+  if (TakeDescriptors(launch, kFailure)) {
+    failure = kFailure;
+    execve(launch.argv[0], launch.argv, launch.environment);
+  }
+  const int error = errno;
+  // Who cannot be told takes it for a program that ended with 127.
+  (void)!write(failure, &error, sizeof(error));
+  _exit(127);
+}
+
+// fork() while no handler of this process can run in the child.
+pid_t ForkQuietly() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = fork();
+  const int error = errno;
+  if (pid != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return pid;
+}
+
+// The errno that a child left; 0: it has become its program.
+int ReadFailure(int fd) {
+  int error = 0;
+  ssize_t got;
+  do {
+    got = read(fd, &error, sizeof(error));
+  } while (got < 0 && errno == EINTR);
+  return got == sizeof(error) ? error : 0;
+}
+
+void ReapFailed(pid_t pid) {
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 // A started child until it has ended or been given up.
@@ -279,16 +329,28 @@ absl::StatusOr<pid_t> Start(const Command& command,
   if (!null.open()) return ResourceStatus(program, "/dev/null");
   Pipe out_pipe;
   Pipe err_pipe;
-  if (!MakePipe(&out_pipe) || !MakePipe(&err_pipe)) {
+  Pipe failure;
+  if (!MakeStreamPipe(&out_pipe) || !MakeStreamPipe(&err_pipe) ||
+      !MakePipe(&failure)) {
     return ResourceStatus(program, "pipe");
   }
-  const SpawnSettings settings(null.get(), out_pipe.write_end.get(),
-                               err_pipe.write_end.get());
-  pid_t pid = 0;
-  const int error = posix_spawn(
-      &pid, program.c_str(), settings.actions(), settings.attributes(),
-      Pointers(command.argv).data(), Pointers(environment).data());
-  if (error != 0) return StartStatus(program, error);
+  const std::vector<char*> argv = Pointers(command.argv);
+  const std::vector<char*> variables = Pointers(environment);
+  const Launch launch = {null.get(),
+                         out_pipe.write_end.get(),
+                         err_pipe.write_end.get(),
+                         failure.write_end.get(),
+                         getpid(),
+                         argv.data(),
+                         variables.data()};
+  const pid_t pid = ForkQuietly();
+  if (pid < 0) return StartStatus(program, errno);
+  if (pid == 0) BecomeProgram(launch);
+  failure.write_end.Close();
+  if (const int error = ReadFailure(failure.read_end.get())) {
+    ReapFailed(pid);
+    return StartStatus(program, error);
+  }
   out.fd = std::move(out_pipe.read_end);
   err.fd = std::move(err_pipe.read_end);
   return pid;

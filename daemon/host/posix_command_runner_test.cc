@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -221,6 +222,29 @@ TEST(PosixCommandRunnerTest, DoesNotWaitForAGrandchildInAnotherGroup) {
   EXPECT_EQ(result.exit_status, 4);
   EXPECT_LT(result.elapsed, absl::Seconds(30));
   kill(PrintedPid(result), SIGKILL);
+}
+
+TEST(PosixCommandRunnerTest, LeavesNoChildBehindWhenItDies) {
+  int said[2];
+  ASSERT_EQ(pipe(said), 0);
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    close(said[0]);
+    // Says that it is there, and then holds nothing of ours but the file.
+    (void)RunShell(absl::StrCat("echo x >/proc/", getpid(), "/fd/", said[1],
+                                "; exec sleep 1000 9>/proc/", getpid(), "/fd/",
+                                said[1]));
+    _exit(1);
+  }
+  close(said[1]);
+  char byte;
+  ASSERT_EQ(read(said[0], &byte, 1), 1);
+  kill(daemon, SIGKILL);
+  ASSERT_EQ(waitpid(daemon, nullptr, 0), daemon);
+  // The end of the pipe comes when the last one that holds it has ended.
+  while (read(said[0], &byte, 1) > 0) {
+  }
+  close(said[0]);
 }
 
 TEST(PosixCommandRunnerTest, RunsManyAtOnce) {

@@ -41,9 +41,10 @@ struct Found {
   uint64_t inode;
 };
 
-absl::Status ReadTable(const FileReader& files, const Table& table,
-                       const PortSet& ports, std::vector<Found>* found) {
-  const std::string path = absl::StrCat("/proc/net/", table.name);
+absl::Status ReadTable(const FileReader& files, absl::string_view folder,
+                       const Table& table, const PortSet& ports,
+                       std::vector<Found>* found) {
+  const std::string path = absl::StrCat(folder, "/", table.name);
   absl::Status bad = absl::OkStatus();
   bool is_header = true;
   const absl::Status read = files.ReadLines(path, [&](absl::string_view line) {
@@ -150,19 +151,23 @@ bool Earlier(const Found& a, const Found& b) {
   return key(a.socket) < key(b.socket);
 }
 
-}  // namespace
-
-SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
-                        const TimeBudget& budget) {
-  SocketsFact fact;
-  std::vector<Found> found;
+absl::Status ReadTables(const FileReader& files, absl::string_view folder,
+                        const PortSet& ports, std::vector<Found>* found) {
   for (const Table& table : kTables) {
-    const absl::Status read = ReadTable(files, table, ports, &found);
+    const absl::Status read = ReadTable(files, folder, table, ports, found);
     if (table.is_ipv6 && absl::IsNotFound(read)) continue;
-    if (!read.ok()) {
-      SetMissing(MissingFor(read), &fact);
-      return fact;
-    }
+    if (!read.ok()) return read;
+  }
+  return absl::OkStatus();
+}
+
+// With the owners of what was found in the tables.
+SocketsFact MakeFact(const FileReader& files, const absl::Status& read,
+                     std::vector<Found> found, const TimeBudget& budget) {
+  SocketsFact fact;
+  if (!read.ok()) {
+    SetMissing(MissingFor(read), &fact);
+    return fact;
   }
   const absl::Status owners = OwnerSearch(files, &found).Run(budget);
   if (!owners.ok()) {
@@ -175,6 +180,28 @@ SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
     *fact.mutable_value()->add_sockets() = std::move(entry.socket);
   }
   return fact;
+}
+
+}  // namespace
+
+SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
+                        const TimeBudget& budget) {
+  std::vector<Found> found;
+  const absl::Status read = ReadTables(files, "/proc/net", ports, &found);
+  return MakeFact(files, read, std::move(found), budget);
+}
+
+SocketsFact ReadSocketsIn(const OpenNetworkNamespace& place,
+                          const FileReader& files, const PortSet& ports,
+                          const TimeBudget& budget) {
+  std::vector<Found> found;
+  absl::Status read;
+  // Not /proc/net: that is the namespace of the process, not of the thread.
+  const absl::Status entered = place.Run([&] {
+    read = ReadTables(files, "/proc/thread-self/net", ports, &found);
+  });
+  return MakeFact(files, entered.ok() ? read : entered, std::move(found),
+                  budget);
 }
 
 }  // namespace clusterd

@@ -4,6 +4,7 @@
 
 #include "config/spec/port_set.h"
 #include "daemon/host/file_reader.h"
+#include "daemon/host/network_namespace.h"
 #include "daemon/host/time_budget.h"
 #include "proto/facts.pb.h"
 
@@ -21,6 +22,12 @@ inline constexpr int kMaxBoundSockets = 4096;
 // where the kernel has none.
 SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
                         const TimeBudget& budget);
+
+// The same in another network namespace. The fact is missing if it may not be
+// entered.
+SocketsFact ReadSocketsIn(const OpenNetworkNamespace& place,
+                          const FileReader& files, const PortSet& ports,
+                          const TimeBudget& budget);
 
 }  // namespace clusterd
 

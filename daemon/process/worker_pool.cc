@@ -25,6 +25,11 @@ bool WorkerPool::TryRun(std::function<void()> work) {
   return true;
 }
 
+void WorkerPool::Drain() {
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(this, &WorkerPool::IsIdle));
+}
+
 void WorkerPool::Run() {
   for (;;) {
     std::function<void()> work;
@@ -34,8 +39,13 @@ void WorkerPool::Run() {
       if (stopping_) return;
       work = std::move(queue_.front());
       queue_.pop_front();
+      ++running_;
     }
     work();
+    // What it holds goes before it counts as done.
+    work = nullptr;
+    absl::MutexLock lock(&mutex_);
+    --running_;
   }
 }
 

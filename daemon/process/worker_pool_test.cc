@@ -1,5 +1,7 @@
 #include "daemon/process/worker_pool.h"
 
+#include <thread>
+
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 
@@ -61,6 +63,24 @@ TEST(WorkerPoolTest, WaitsForWhatIsRunningWhenDestroyed) {
     release.Notify();
   }
   EXPECT_TRUE(finished);
+}
+
+TEST(WorkerPoolTest, DrainWaitsForWhatRunsAndWhatIsQueued) {
+  absl::Notification running;
+  absl::Notification release;
+  int ran = 0;
+  WorkerPool pool(1, 4);
+  ASSERT_TRUE(pool.TryRun([&] {
+    running.Notify();
+    release.WaitForNotification();
+    ++ran;
+  }));
+  ASSERT_TRUE(pool.TryRun([&] { ++ran; }));
+  running.WaitForNotification();
+  std::thread later([&] { release.Notify(); });
+  pool.Drain();
+  EXPECT_EQ(ran, 2);
+  later.join();
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "config/spec/ipv4.h"
 #include "daemon/host/ascend950/answers.h"
 #include "daemon/host/ascend950/command_line.h"
@@ -43,10 +45,14 @@ void Fill(const HccnAnswer& answer, const absl::StatusOr<Parsed>& parsed,
 class DeviceReader {
  public:
   DeviceReader(uint32_t device, const AskTool& ask, const PauseTool& pause,
-               DeviceFacts* facts)
-      : device_(device), ask_(ask), pause_(pause), facts_(facts) {}
+               DeviceReading* reading)
+      : device_(device),
+        ask_(ask),
+        pause_(pause),
+        reading_(reading),
+        facts_(&reading->facts) {}
 
-  void ReadAll(bool ask_tls) {
+  void ReadAll() {
     const HccnAnswer answer = Ask(Query::kDeviceInfo);
     const absl::StatusOr<DeviceInfo> info = ParseDeviceInfo(answer.output);
     if (!answer.missing.has_value() && info.ok()) {
@@ -61,7 +67,6 @@ class DeviceReader {
     }
     ReadDetectAddress();
     ReadNetHealth();
-    if (ask_tls) ReadTls();
   }
 
  private:
@@ -89,8 +94,11 @@ class DeviceReader {
                        "for the Ascend 950 tool")));
       return;
     }
-    const std::string bond =
-        info.bonds.empty() ? absl::StrCat("bond", device_) : info.bonds[0];
+    std::string bond = absl::StrCat("bond", device_);
+    if (!info.bonds.empty()) {
+      bond = info.bonds[0];
+      (void)absl::SimpleAtoi(absl::StripPrefix(bond, "bond"), &reading_->slot);
+    }
     ReadAddress(bond);
     ReadGateway(bond);
     ReadMtu(bond);
@@ -196,29 +204,32 @@ class DeviceReader {
     }
   }
 
-  void ReadTls() {
-    const HccnAnswer answer = Ask(Query::kTls);
-    TlsFact* fact = facts_->mutable_tls();
-    Fill(answer, ParseTls(answer.output, device_), fact, [fact](bool enabled) {
-      fact->mutable_value()->set_enabled(enabled);
-      fact->mutable_value()->set_source("hccn_tool -g -tls");
-    });
-  }
-
   const uint32_t device_;
   const AskTool& ask_;
   const PauseTool& pause_;
+  DeviceReading* const reading_;
   DeviceFacts* const facts_;
 };
 
 }  // namespace
 
-DeviceFacts ReadDevice(uint32_t device, const AskTool& ask,
-                       const PauseTool& pause, bool ask_tls) {
-  DeviceFacts facts;
-  facts.set_id(device);
-  DeviceReader(device, ask, pause, &facts).ReadAll(ask_tls);
-  return facts;
+DeviceReading ReadDevice(uint32_t device, const AskTool& ask,
+                         const PauseTool& pause) {
+  DeviceReading reading;
+  reading.facts.set_id(device);
+  reading.slot = device;
+  DeviceReader(device, ask, pause, &reading).ReadAll();
+  return reading;
+}
+
+TlsFact ReadTls(uint32_t device, const AskTool& ask) {
+  const HccnAnswer answer = ask(QueryArguments(Query::kTls, device));
+  TlsFact fact;
+  Fill(answer, ParseTls(answer.output, device), &fact, [&fact](bool enabled) {
+    fact.mutable_value()->set_enabled(enabled);
+    fact.mutable_value()->set_source("hccn_tool -g -tls");
+  });
+  return fact;
 }
 
 }  // namespace ascend950

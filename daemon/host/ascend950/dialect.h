@@ -9,7 +9,7 @@
 //                                 an interface without address is not in it
 //   link                          UP or DOWN if all ETH ports agree
 //   net_health, detect_address    the device
-//   tls                           the device, and only if wanted
+//   tls                           the device, by a call of its own
 // A device with UB ports alone has none of the first five: they are then
 // missing as not supported.
 #ifndef DAEMON_HOST_ASCEND950_DIALECT_H_
@@ -36,14 +36,24 @@ using AskTool =
 // Waits; false if that would leave no time.
 using PauseTool = std::function<bool(absl::Duration)>;
 
+struct DeviceReading {
+  DeviceFacts facts;
+  // The device's slot, which its bond is named after and in which its lines of
+  // hccn.conf end (tool_cfg_ops.c). That of the table; without a bond there the
+  // id, since the tool refuses the name bond<id> if that is another slot's.
+  uint32_t slot = 0;
+};
+
 // Facts of device `device`, the id that -i takes: the tool's reference calls it
 // the logical id and equal to the NPU ID of `npu-smi info`. Net health "Detect
-// ip set" is asked again up to three times, a second apart. Unless `ask_tls`,
-// tls stays unset: the tool's source holds a function that writes tls_enable to
-// /etc/hccn.conf when the key is absent, as the classic query does, so -tls
+// ip set" is asked again up to three times, a second apart. tls stays unset.
+DeviceReading ReadDevice(uint32_t device, const AskTool& ask,
+                         const PauseTool& pause);
+
+// The TLS switch. The tool's source holds a function that writes tls_enable to
+// /etc/hccn.conf when the key is absent, as the classic query does, so this
 // counts as a query that changes the host.
-DeviceFacts ReadDevice(uint32_t device, const AskTool& ask,
-                       const PauseTool& pause, bool ask_tls);
+TlsFact ReadTls(uint32_t device, const AskTool& ask);
 
 }  // namespace ascend950
 }  // namespace clusterd

@@ -64,9 +64,7 @@ class ScriptedTool {
   PauseTool pause() {
     return [this](absl::Duration) { return ++pauses_ <= allowed_pauses_; };
   }
-  DeviceFacts Read(bool ask_tls = false) {
-    return ReadDevice(0, ask(), pause(), ask_tls);
-  }
+  DeviceFacts Read() { return ReadDevice(0, ask(), pause()).facts; }
 
   std::vector<std::string> asked_;
   int pauses_ = 0;
@@ -143,6 +141,22 @@ TEST(ReadDeviceTest, NamesTheBondItselfWhereTheTableHasNone) {
             absl::StrCat(kPortHeader, "| 0 | 4 | 400 | ETH | UP | Optical |\n",
                          kInterfaceHeader));
   EXPECT_EQ(tool.Read().gateway().value(), "10.20.0.1");
+}
+
+TEST(ReadDeviceTest, TakesTheSlotFromTheBondsName) {
+  ScriptedTool tool;
+  EXPECT_EQ(ReadDevice(0, tool.ask(), tool.pause()).slot, 0u);
+  tool.Says("-g -dev_info -i 0",
+            absl::StrCat(kPortHeader, "| 0 | 4 | 400 | ETH | UP | Optical |\n",
+                         kInterfaceHeader,
+                         "| bond14 | 10.0.0.1 | 255.0.0.0 | 8023.ad | a |\n"));
+  tool.Says("-g -ip -i 0 -d bond14", "ipaddr:10.0.0.1\nnetmask:255.0.0.0\n");
+  for (const char* query : {"gateway", "mtu", "lldp"}) {
+    tool.Says(absl::StrCat("-g -", query, " -i 0 -d bond14"), "");
+  }
+  const DeviceReading reading = ReadDevice(0, tool.ask(), tool.pause());
+  EXPECT_EQ(reading.slot, 14u);
+  EXPECT_EQ(reading.facts.address().value().settings(0).address(), "10.0.0.1");
 }
 
 TEST(ReadDeviceTest, DoesNotLookForAnAddressOnUbPorts) {
@@ -227,11 +241,17 @@ TEST(ReadDeviceTest, GivesEveryFactThatNeedsTheTableItsReason) {
   EXPECT_EQ(facts.net_health().value(), NET_HEALTH_SUCCESS);
 }
 
-TEST(ReadDeviceTest, AsksForTlsOnlyIfWanted) {
+TEST(ReadTlsTest, ReadsTheSwitch) {
   ScriptedTool tool;
-  const DeviceFacts facts = tool.Read(/*ask_tls=*/true);
-  EXPECT_TRUE(facts.tls().value().enabled());
-  EXPECT_EQ(facts.tls().value().source(), "hccn_tool -g -tls");
+  const TlsFact fact = ReadTls(0, tool.ask());
+  EXPECT_TRUE(fact.value().enabled());
+  EXPECT_EQ(fact.value().source(), "hccn_tool -g -tls");
+}
+
+TEST(ReadTlsTest, GivesTheReasonOfAFailure) {
+  ScriptedTool tool;
+  tool.Fails("-g -tls -i 0", 1, "Cmd execute failed!\n");
+  EXPECT_EQ(ReadTls(0, tool.ask()).missing().detail(), "Cmd execute failed!");
 }
 
 }  // namespace

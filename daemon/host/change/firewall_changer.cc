@@ -32,6 +32,11 @@ bool IsZoneName(absl::string_view name) {
          });
 }
 
+bool Succeeded(const absl::StatusOr<CommandResult>& result) {
+  return result.ok() && !result->timed_out && result->signal == 0 &&
+         result->exit_status == 0;
+}
+
 std::string UfwPorts(const AllowedPort& port) {
   return port.first_port() == port.last_port()
              ? absl::StrCat(port.first_port())
@@ -218,9 +223,13 @@ absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
     const absl::Status status = RestoreFile(token, files_, file);
     if (!status.ok()) return status;
   }
-  // Unconditional: a crash may have come between the files and the reload.
-  if (saved.active()) (void)Run({programs_.ufw, "reload"});
-  return absl::OkStatus();
+  if (!saved.active()) return absl::OkStatus();
+  // Unconditional: a crash may have come between the files and the reload. What
+  // runs after one that failed are the rules of before.
+  const absl::StatusOr<CommandResult> reload = Run({programs_.ufw, "reload"});
+  if (Succeeded(reload)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "ufw: its files are as they were, the rules that run are not: ", said_));
 }
 
 absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
@@ -234,6 +243,7 @@ absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
     (void)Run(
         {programs_.systemctl, saved.active() ? "start" : "stop", "firewalld"});
   }
+  absl::Status left;
   for (const bool permanent : {false, true}) {
     const auto& rules =
         permanent ? saved.added_permanent() : saved.added_running();
@@ -245,13 +255,20 @@ absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
       if (permanent) argv.push_back("--permanent");
       argv.push_back(absl::StrCat("--remove-rich-rule=", rule));
       (void)Run(argv);
+      const std::string said = said_;
+      const absl::StatusOr<bool> still = HasRule(rule, permanent);
+      if (!still.ok()) return still.status();
+      if (!*still || !left.ok()) continue;
+      left = absl::FailedPreconditionError(
+          absl::StrCat("firewalld: still has the ",
+                       permanent ? "permanent" : "running", " rule: ", said));
     }
   }
   for (const SavedFile& file : saved.files()) {
     const absl::Status status = RestoreFile(token, files_, file);
     if (!status.ok()) return status;
   }
-  return absl::OkStatus();
+  return left;
 }
 
 absl::Status FirewallChanger::Restore(const MutationToken& token,

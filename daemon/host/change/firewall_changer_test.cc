@@ -30,6 +30,7 @@ class ScriptedFirewall final : public CommandRunner, public HostReader {
           (permanent ? has_permanent : has_running) ? "yes\n" : "no\n";
     }
     if (on_command) on_command(line);
+    if (line == "ufw reload") return reload;
     return result;
   }
   HostFacts ReadHost() override { return HostFacts(); }
@@ -43,6 +44,7 @@ class ScriptedFirewall final : public CommandRunner, public HostReader {
   std::vector<std::string> commands;
   std::function<void(const std::string&)> on_command;
   FirewallFacts facts;
+  CommandResult reload;
   std::string zone = "public";
   bool has_running = false;
   bool has_permanent = false;
@@ -183,11 +185,48 @@ TEST(FirewallChangerTest, RemovesOnlyTheRulesThatItAdded) {
   saved.set_enabled(true);
   saved.add_added_running("rule a");
   test.outside.has_running = test.outside.has_permanent = true;
+  test.outside.on_command = [&](const std::string& line) {
+    if (absl::StrContains(line, "--remove")) test.outside.has_running = false;
+  };
   EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
   EXPECT_EQ(
       test.outside.commands,
       (std::vector<std::string>{"firewall-cmd --query-rich-rule=rule a",
-                                "firewall-cmd --remove-rich-rule=rule a"}));
+                                "firewall-cmd --remove-rich-rule=rule a",
+                                "firewall-cmd --query-rich-rule=rule a"}));
+}
+
+TEST(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
+  Changer test;
+  test.files.Put("/etc/firewalld/zones/public.xml", "old\n");
+  auto saved = test.changer.Save(Open(FIREWALLD));
+  ASSERT_TRUE(saved.ok());
+  test.files.Put("/etc/firewalld/zones/public.xml", "new\n");
+  test.outside.has_running = true;
+  const absl::Status status = test.changer.Restore(test.issuer.token(), *saved);
+  EXPECT_TRUE(
+      absl::StrContains(status.message(),
+                        "firewalld: still has the running rule: `firewall-cmd "
+                        "--remove-rich-rule=rule family="))
+      << status;
+  EXPECT_EQ(*test.files.Content("/etc/firewalld/zones/public.xml"), "old\n");
+}
+
+TEST(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
+  Changer test;
+  SavedFirewall saved;
+  saved.set_program(UFW);
+  saved.set_active(true);
+  saved.set_enabled(true);
+  test.outside.reload.exit_status = 1;
+  test.outside.reload.standard_error = "ERROR: Could not load logging rules\n";
+  const absl::Status status = test.changer.Restore(test.issuer.token(), saved);
+  EXPECT_EQ(status.message(),
+            "ufw: its files are as they were, the rules that run are not: `ufw "
+            "reload`: status 1: ERROR: Could not load logging rules");
+  test.outside.reload = CommandResult();
+  test.outside.reload.timed_out = true;
+  EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "daemon/host/change/hccn_setter.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -43,6 +45,14 @@ std::optional<Route> ParseRoute(const HccnConf::Entry& entry) {
                std::string(value)};
 }
 
+// A device, a prefix length or a routing table; never an option of the tool.
+bool IsWord(absl::string_view text) {
+  return !text.empty() && text[0] != '-' &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+         });
+}
+
 // ip_route = add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100
 std::vector<std::string> IpRouteWords(const HccnConf::Entry& entry) {
   if (entry.key() != "ip_route") return {};
@@ -53,7 +63,8 @@ std::vector<std::string> IpRouteWords(const HccnConf::Entry& entry) {
     return {};
   }
   const std::vector<std::string> subnet = absl::StrSplit(words[1], '/');
-  if (subnet.size() != 2 || !IsAddress(subnet[0]) || !IsAddress(words[3])) {
+  if (subnet.size() != 2 || !IsAddress(subnet[0]) || !IsAddress(words[3]) ||
+      !IsWord(subnet[1]) || !IsWord(words[5]) || !IsWord(words[7])) {
     return {};
   }
   return {"-ip_route", "-a",     "ip",  subnet[0], "ip_mask", subnet[1],

@@ -139,6 +139,8 @@ TEST(HccnSetterTest, RunsNothingForARouteThatItDoesNotUnderstand) {
   for (const auto& entry :
        {Entry("route_address_172.16.0.0_netmask_255.255.0.0", "10.0.0.253"),
         Entry("route_address_x_netmask_255.255.0.0", "gateway_10.0.0.253"),
+        Entry("ip_route", "add 10.0.0.0/24 via 10.0.0.253 dev -x table 100"),
+        Entry("ip_route", "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table -s"),
         Entry("ip_route", "del 10.0.0.0/24"), Entry("ip_rule", "add x")}) {
     EXPECT_FALSE(setter.tool.AddRoute(setter.issuer.token(), entry, &answer));
   }

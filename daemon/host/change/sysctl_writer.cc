@@ -58,7 +58,14 @@ absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
     absl::StatusOr<std::unique_ptr<OpenFile>> file =
         files_->Open(PathOf(key), OpenMode::kReadWrite);
     if (!file.ok()) return file.status();
-    written = WriteFully(file->get(), 0, absl::StrCat(value, "\n"));
+    const std::string line = absl::StrCat(value, "\n");
+    written = WriteFully(file->get(), 0, line);
+    // The kernel's files say that they are empty; those of a simulated server
+    // are ordinary ones, and may have been longer.
+    const absl::StatusOr<FileAttributes> is = (*file)->Attributes();
+    if (written.ok() && is.ok() && is->size > line.size()) {
+      written = (*file)->Truncate(line.size());
+    }
   }
   const absl::StatusOr<std::string> now = Read(key);
   if (!now.ok()) return now.status();

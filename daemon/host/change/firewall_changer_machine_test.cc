@@ -1,0 +1,264 @@
+// FirewallChanger with the real ufw and firewalld of a machine of its own: run
+// by tests/systemd/firewall_test.sh, which boots that machine. Do not run it
+// elsewhere: it changes the firewalls of the machine that it runs on.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "daemon/host/change/firewall_changer.h"
+#include "daemon/host/change/mutation_token_issuer.h"
+#include "daemon/host/change/posix_file_system.h"
+#include "daemon/host/clock.h"
+#include "daemon/host/firewall_observer.h"
+#include "daemon/host/posix_command_runner.h"
+
+namespace clusterd {
+namespace {
+
+// The machine as it is; devices are not looked at.
+class FirewallReader final : public HostReader {
+ public:
+  explicit FirewallReader(CommandRunner* runner) : runner_(runner) {}
+
+  HostFacts ReadHost() override { return HostFacts(); }
+  DeviceFacts ReadDevice(uint32_t) override { return DeviceFacts(); }
+  FirewallFacts ReadFirewall(FirewallProgram program) override {
+    const TimeBudget budget =
+        TimeBudget::ForRequest(&clock_, ObserveRequest::default_instance());
+    return program == UFW ? ReadUfw(HostPaths(), runner_, budget)
+                          : ReadFirewalld(HostPaths(), runner_, budget);
+  }
+
+ private:
+  CommandRunner* const runner_;
+  SystemClock clock_;
+};
+
+AllowedPort HcclPorts() {
+  AllowedPort port;
+  port.set_first_port(60000);
+  port.set_last_port(60015);
+  port.set_protocol("tcp");
+  port.set_source("10.99.0.0/24");
+  return port;
+}
+
+// A socket that somebody may dial.
+class Listener {
+ public:
+  explicit Listener(int port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    const int on = 1;
+    setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    EXPECT_EQ(
+        bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+        0);
+    EXPECT_EQ(listen(socket_, 8), 0);
+  }
+  ~Listener() { close(socket_); }
+
+ private:
+  const int socket_;
+};
+
+class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
+ protected:
+  // A neighbour at 10.99.0.2 on a wire of its own.
+  static void SetUpTestSuite() {
+    PosixCommandRunner runner("");
+    for (const char* const line :
+         {"netns add peer",
+          "link add wire0 type veth peer name wire1 netns peer",
+          "addr add 10.99.0.1/24 dev wire0", "link set wire0 up",
+          "-n peer addr add 10.99.0.2/24 dev wire1",
+          "-n peer link set wire1 up"}) {
+      std::vector<std::string> argv = {"/sbin/ip"};
+      for (const absl::string_view word : absl::StrSplit(line, ' ')) {
+        argv.emplace_back(word);
+      }
+      Command command;
+      command.argv = argv;
+      command.deadline = absl::Seconds(10);
+      const auto result = runner.Run(command);
+      ASSERT_TRUE(result.ok() && result->exit_status == 0)
+          << line << ": " << (result.ok() ? result->standard_error : "");
+    }
+  }
+
+  void SetUp() override {
+    if (GetParam() == UFW) {
+      Must({"/usr/sbin/ufw", "--force", "enable"});
+    } else {
+      Must({"/usr/bin/systemctl", "enable", "--now", "firewalld"});
+      Must({"/usr/bin/firewall-cmd", "--state"});
+    }
+  }
+
+  void TearDown() override {
+    Must({"/usr/sbin/ufw", "--force", "reset"});
+    Must({"/usr/sbin/ufw", "disable"});
+    Must({"/usr/bin/systemctl", "disable", "--now", "firewalld"});
+  }
+
+  CommandResult Run(std::vector<std::string> argv) {
+    Command command;
+    command.argv = std::move(argv);
+    command.deadline = absl::Seconds(60);
+    const absl::StatusOr<CommandResult> result = runner_.Run(command);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? *result : CommandResult();
+  }
+  CommandResult Must(const std::vector<std::string>& argv) {
+    const CommandResult result = Run(argv);
+    EXPECT_EQ(result.exit_status, 0)
+        << absl::StrJoin(argv, " ") << ": " << result.standard_output
+        << result.standard_error;
+    return result;
+  }
+
+  // Whether a TCP connection from the neighbour to this port is let in.
+  bool LetsIn(int port) {
+    const Listener listener(port);
+    return Run({"/sbin/ip", "netns", "exec", "peer", "/usr/bin/timeout", "1",
+                "/bin/bash", "-c", absl::StrCat("</dev/tcp/10.99.0.1/", port)})
+               .exit_status == 0;
+  }
+
+  // Everything of the firewall that an undo has to bring back.
+  std::map<std::string, std::string> State() {
+    std::map<std::string, std::string> state;
+    std::vector<std::string> files;
+    if (GetParam() == UFW) {
+      state["status"] =
+          Must({"/usr/sbin/ufw", "status", "verbose"}).standard_output;
+      state["rules"] = Must({"/usr/sbin/iptables", "-S"}).standard_output;
+      files = {"/etc/ufw/ufw.conf", "/etc/ufw/user.rules",
+               "/etc/ufw/user6.rules"};
+    } else {
+      state["running"] =
+          Must({"/usr/bin/firewall-cmd", "--list-all-zones"}).standard_output;
+      state["permanent"] =
+          Must({"/usr/bin/firewall-cmd", "--permanent", "--list-all-zones"})
+              .standard_output;
+      state["enabled"] = Run({"/usr/bin/systemctl", "is-enabled", "firewalld"})
+                             .standard_output;
+      files = {"/etc/firewalld/zones/public.xml",
+               "/etc/firewalld/zones/public.xml.old"};
+    }
+    for (const std::string& path : files) {
+      const auto text = ReadWholeFile(&files_, path, 1 << 20);
+      state[path] = text.ok() ? *text : std::string(text.status().message());
+    }
+    return state;
+  }
+
+  SavedFirewall Save(const FirewallOpenChange& open) {
+    const absl::StatusOr<SavedFirewall> saved = changer_.Save(open);
+    EXPECT_TRUE(saved.ok()) << saved.status();
+    return saved.ok() ? *saved : SavedFirewall();
+  }
+  FirewallOpenChange Opening() {
+    FirewallOpenChange open;
+    open.set_program(GetParam());
+    *open.add_ports() = HcclPorts();
+    return open;
+  }
+  FirewallOpenChange NoPorts() {
+    FirewallOpenChange open;
+    open.set_program(GetParam());
+    return open;
+  }
+
+  PosixCommandRunner runner_{""};
+  FirewallReader reader_{&runner_};
+  PosixFileSystem files_{"/"};
+  MutationTokenIssuer issuer_;
+  FirewallChanger changer_{&runner_, &files_, &reader_, FirewallPrograms()};
+};
+
+TEST_P(FirewallMachineTest, StopsForGoodAndComesBackAsItWas) {
+  EXPECT_FALSE(LetsIn(60001));
+  const auto before = State();
+  const SavedFirewall saved = Save(NoPorts());
+  EXPECT_TRUE(saved.active());
+  EXPECT_TRUE(saved.enabled());
+
+  ASSERT_EQ(changer_.Disable(issuer_.token(), GetParam()), absl::OkStatus());
+  EXPECT_TRUE(LetsIn(60001));
+  // Once more changes nothing and is no error.
+  ASSERT_EQ(changer_.Disable(issuer_.token(), GetParam()), absl::OkStatus());
+
+  ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
+  EXPECT_EQ(State(), before);
+  EXPECT_FALSE(LetsIn(60001));
+  ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
+  EXPECT_EQ(State(), before);
+}
+
+TEST_P(FirewallMachineTest, OpensPortsForOneSourceAndClosesThemAgain) {
+  const auto before = State();
+  EXPECT_FALSE(LetsIn(60015));
+  const SavedFirewall saved = Save(Opening());
+
+  ASSERT_EQ(changer_.Open(issuer_.token(), Opening(), saved), absl::OkStatus());
+  EXPECT_TRUE(LetsIn(60000));
+  EXPECT_TRUE(LetsIn(60015));
+  EXPECT_FALSE(LetsIn(60016));
+  const auto open = State();
+  EXPECT_NE(open, before);
+  ASSERT_EQ(changer_.Open(issuer_.token(), Opening(), Save(Opening())),
+            absl::OkStatus());
+  EXPECT_EQ(State(), open) << "the second time adds nothing";
+
+  ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
+  EXPECT_EQ(State(), before);
+  EXPECT_FALSE(LetsIn(60000));
+}
+
+TEST_P(FirewallMachineTest, StaysOpenAfterARestart) {
+  const SavedFirewall saved = Save(Opening());
+  ASSERT_EQ(changer_.Open(issuer_.token(), Opening(), saved), absl::OkStatus());
+  if (GetParam() == UFW) {
+    Must({"/usr/sbin/ufw", "reload"});
+  } else {
+    Must({"/usr/bin/systemctl", "restart", "firewalld"});
+    Must({"/usr/bin/firewall-cmd", "--state"});
+  }
+  EXPECT_TRUE(LetsIn(60000));
+  EXPECT_FALSE(LetsIn(60016));
+}
+
+// The machine after a crash: the rules went in and nobody noted that they did.
+TEST_P(FirewallMachineTest, TakesBackWhatWasDoneHalfWay) {
+  const auto before = State();
+  const SavedFirewall saved = Save(Opening());
+  if (GetParam() == UFW) {
+    Must({"/usr/sbin/ufw", "allow", "proto", "tcp", "from", "10.99.0.0/24",
+          "to", "any", "port", "60000:60015"});
+    Must({"/usr/sbin/ufw", "disable"});
+  } else {
+    Must({"/usr/bin/firewall-cmd", "--permanent",
+          absl::StrCat("--add-rich-rule=", RichRule(HcclPorts()))});
+    Must({"/usr/bin/systemctl", "stop", "firewalld"});
+  }
+  ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
+  EXPECT_EQ(State(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, FirewallMachineTest,
+                         testing::Values(UFW, FIREWALLD), [](const auto& test) {
+                           return test.param == UFW ? "Ufw" : "Firewalld";
+                         });
+
+}  // namespace
+}  // namespace clusterd

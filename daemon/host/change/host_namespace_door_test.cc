@@ -1,0 +1,114 @@
+#include "daemon/host/change/host_namespace_door.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/sysctl_file.h"
+#include "config/spec/port_set.h"
+#include "daemon/host/change/mutation_token_issuer.h"
+#include "daemon/host/change/posix_file_system.h"
+#include "daemon/host/change/sysctl_writer.h"
+#include "daemon/host/posix_command_runner.h"
+#include "daemon/host/test_namespace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HostNamespaceDoorTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    train_ = TestNamespace::Make(&why_);
+    other_ = TestNamespace::Make(&why_);
+    if (train_ == nullptr || other_ == nullptr) GTEST_SKIP() << why_;
+  }
+  std::unique_ptr<EnteredNamespace> Enter(uint32_t pid) {
+    NetworkNamespace target;
+    target.set_pid(pid);
+    auto entered = door_.Enter(target);
+    if (entered.ok()) return *std::move(entered);
+    ADD_FAILURE() << entered.status();
+    return nullptr;
+  }
+
+  std::string why_;
+  std::unique_ptr<TestNamespace> train_;
+  std::unique_ptr<TestNamespace> other_;
+  PosixCommandRunner runner_;
+  SystemClock clock_;
+  PosixFileSystem files_{"/"};
+  HostNamespaceDoor door_{HostPaths{}, &runner_, &clock_, &files_};
+  MutationTokenIssuer issuer_;
+};
+
+TEST_F(HostNamespaceDoorTest, WritesInOneNamespaceAndNoOther) {
+  const std::string here = GetHere(kSomaxconnKey);
+  const std::string there = other_->Get(kSomaxconnKey);
+  const auto entered = Enter(train_->pid());
+  ASSERT_NE(entered, nullptr);
+  SysctlWriter writer(entered->files(), "/proc/sys");
+  const absl::Status written =
+      writer.Write(issuer_.token(), kSomaxconnKey, "54321");
+  EXPECT_TRUE(written.ok()) << written;
+  EXPECT_EQ(*writer.Read(kSomaxconnKey), "54321");
+  EXPECT_EQ(train_->Get(kSomaxconnKey), "54321");
+  EXPECT_EQ(other_->Get(kSomaxconnKey), there);
+  EXPECT_EQ(GetHere(kSomaxconnKey), here);
+  EXPECT_EQ(entered->inode(), train_->inode());
+  EXPECT_EQ(entered->Read().kernel().somaxconn().value(), 54321u);
+}
+
+TEST_F(HostNamespaceDoorTest, WritesAListThatIsLongerThanOneWriteTakes) {
+  PortSet wanted;
+  for (uint32_t port = 10001; port < 14000; port += 2) wanted.Add(port, port);
+  ASSERT_GT(wanted.ToString().size(), 8000u);
+  const std::string here = GetHere(kReservedPortsKey);
+  const auto entered = Enter(train_->pid());
+  ASSERT_NE(entered, nullptr);
+  SysctlWriter writer(entered->files(), "/proc/sys");
+  const absl::Status written =
+      writer.Write(issuer_.token(), kReservedPortsKey, wanted.ToString());
+  EXPECT_TRUE(written.ok()) << written;
+  EXPECT_EQ(train_->Get(kReservedPortsKey), wanted.ToString());
+  EXPECT_TRUE(writer.Write(issuer_.token(), kReservedPortsKey, "").ok());
+  EXPECT_EQ(train_->Get(kReservedPortsKey), "");
+  EXPECT_EQ(GetHere(kReservedPortsKey), here);
+}
+
+TEST_F(HostNamespaceDoorTest, ReportsAReadOnlyProcSysWithBothValues) {
+  const std::string before = train_->Get(kSomaxconnKey);
+  const bool had = WithOwnMounts(
+      [&] {
+        MountReadOnly("/proc/sys");
+        const auto entered = Enter(train_->pid());
+        ASSERT_NE(entered, nullptr);
+        SysctlWriter writer(entered->files(), "/proc/sys");
+        const absl::Status written =
+            writer.Write(issuer_.token(), kSomaxconnKey, "54321");
+        EXPECT_THAT(std::string(written.message()),
+                    HasSubstr("Read-only file system"));
+      },
+      &why_);
+  if (!had) GTEST_SKIP() << why_;
+  EXPECT_EQ(train_->Get(kSomaxconnKey), before);
+}
+
+TEST_F(HostNamespaceDoorTest, StaysWithTheNamespaceThatWasEntered) {
+  const auto entered = Enter(train_->pid());
+  ASSERT_NE(entered, nullptr);
+  const uint32_t pid = train_->pid();
+  train_->End();
+  SysctlWriter writer(entered->files(), "/proc/sys");
+  EXPECT_TRUE(writer.Write(issuer_.token(), kSomaxconnKey, "54321").ok());
+  EXPECT_EQ(*writer.Read(kSomaxconnKey), "54321");
+  NetworkNamespace target;
+  target.set_pid(pid);
+  EXPECT_TRUE(absl::IsNotFound(door_.Enter(target).status()));
+}
+
+}  // namespace
+}  // namespace clusterd

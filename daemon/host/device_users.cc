@@ -1,0 +1,175 @@
+#include "daemon/host/device_users.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "daemon/host/device_ids.h"
+#include "daemon/host/file_reader.h"
+#include "daemon/host/identity_observer.h"
+#include "daemon/host/quoted_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxCommandBytes = 64;
+// Of the first pid namespace, in every kernel (PROC_PID_INIT_INO of
+// include/linux/proc_ns.h).
+constexpr char kFirstPidNamespace[] = "pid:[4026531836]";
+
+struct Node {
+  uint32_t device;
+  struct stat status;
+};
+
+absl::StatusOr<std::vector<Node>> ReadNodes(const FileReader& files) {
+  const absl::StatusOr<std::vector<std::string>> names = files.List("/dev");
+  if (!names.ok()) return names.status();
+  std::vector<Node> nodes;
+  for (const std::string& name : *names) {
+    const std::optional<uint32_t> id = DeviceIdOfNode(name);
+    Node node;
+    if (!id.has_value() ||
+        stat(files.Resolve(absl::StrCat("/dev/", name)).c_str(),
+             &node.status) != 0) {
+      continue;
+    }
+    node.device = *id;
+    nodes.push_back(node);
+  }
+  if (!nodes.empty()) return nodes;
+  return absl::FailedPreconditionError(
+      "there is no node /dev/davinci<N> that a process could hold open");
+}
+
+bool IsPid(absl::string_view name, uint32_t* pid) {
+  return !name.empty() && absl::ascii_isdigit(name[0]) &&
+         absl::SimpleAtoi(name, pid);
+}
+
+// Goes through the machine's processes.
+class UserSearch {
+ public:
+  UserSearch(std::vector<Node> nodes, bool is_simulated, uint32_t self)
+      : nodes_(std::move(nodes)), is_simulated_(is_simulated), self_(self) {}
+
+  absl::StatusOr<std::vector<DeviceUser>> Run() {
+    const absl::StatusOr<std::vector<std::string>> names = files_.List("/proc");
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      uint32_t pid = 0;
+      if (!IsPid(name, &pid) || pid == self_) continue;
+      const absl::Status searched = SearchProcess(pid);
+      if (!searched.ok()) return searched;
+    }
+    std::sort(users_.begin(), users_.end(),
+              [](const DeviceUser& a, const DeviceUser& b) {
+                return std::tie(a.device, a.pid) < std::tie(b.device, b.pid);
+              });
+    return std::move(users_);
+  }
+
+ private:
+  absl::Status SearchProcess(uint32_t pid) {
+    const std::string process = absl::StrCat("/proc/", pid);
+    const std::string folder = process + "/fd";
+    const absl::StatusOr<std::vector<std::string>> fds = files_.List(folder);
+    if (!fds.ok()) {
+      const bool has_ended = absl::IsNotFound(files_.CheckExists(process));
+      const bool is_hidden =
+          is_simulated_ && absl::IsPermissionDenied(fds.status());
+      return has_ended || is_hidden ? absl::OkStatus() : fds.status();
+    }
+    std::set<uint32_t> devices;
+    for (const std::string& fd : *fds) {
+      const std::optional<uint32_t> device =
+          DeviceOf(absl::StrCat(folder, "/", fd));
+      if (device.has_value()) devices.insert(*device);
+    }
+    if (devices.empty() || ParentOf(process) == self_) return absl::OkStatus();
+    const absl::StatusOr<std::string> command =
+        files_.ReadTrimmed(process + "/comm");
+    for (const uint32_t device : devices) {
+      users_.push_back(
+          {device, pid,
+           command.ok() ? PrintableText(*command, kMaxCommandBytes) : "?"});
+    }
+    return absl::OkStatus();
+  }
+
+  std::optional<uint32_t> DeviceOf(const std::string& fd) const {
+    const absl::StatusOr<std::string> link = files_.ReadLink(fd);
+    // The name first: only what may be a node is followed, since a file on a
+    // server that is away would hold up whoever asks about it.
+    if (!link.ok() || !absl::StrContains(*link, "/davinci")) return {};
+    struct stat open;
+    if (stat(fd.c_str(), &open) != 0) return {};
+    for (const Node& node : nodes_) {
+      if (IsSame(node.status, open)) return node.device;
+    }
+    return {};
+  }
+
+  bool IsSame(const struct stat& node, const struct stat& open) const {
+    if (node.st_dev == open.st_dev && node.st_ino == open.st_ino) return true;
+    // A container has nodes of its own for the same device. Those of simulated
+    // servers all stand for /dev/null.
+    return !is_simulated_ && S_ISCHR(node.st_mode) && S_ISCHR(open.st_mode) &&
+           node.st_rdev == open.st_rdev;
+  }
+
+  // 0 if it cannot be told.
+  uint32_t ParentOf(const std::string& process) const {
+    const absl::StatusOr<std::string> stat =
+        files_.ReadTrimmed(process + "/stat");
+    if (!stat.ok()) return 0;
+    // "4711 (a name) S 17 …"; the name may hold anything.
+    const size_t name_end = stat->rfind(')');
+    if (name_end == std::string::npos) return 0;
+    const std::vector<absl::string_view> words = absl::StrSplit(
+        absl::string_view(*stat).substr(name_end + 1), ' ', absl::SkipEmpty());
+    uint32_t parent = 0;
+    if (words.size() < 2 || !absl::SimpleAtoi(words[1], &parent)) return 0;
+    return parent;
+  }
+
+  const FileReader files_{"/"};
+  const std::vector<Node> nodes_;
+  const bool is_simulated_;
+  const uint32_t self_;
+  std::vector<DeviceUser> users_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(const HostPaths& paths,
+                                                        uint32_t self) {
+  const FileReader files(paths.root);
+  const bool is_simulated =
+      files.Resolve("/") != "/" || !ReadSimulation(files).empty();
+  absl::StatusOr<std::vector<Node>> nodes = ReadNodes(files);
+  if (!nodes.ok()) return nodes.status();
+  if (!is_simulated) {
+    const absl::StatusOr<std::string> space =
+        files.ReadLink("/proc/self/ns/pid");
+    if (!space.ok()) return space.status();
+    if (*space != kFirstPidNamespace) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("/proc shows the processes of this container only (",
+                       *space, "), expected the host's"));
+    }
+  }
+  return UserSearch(*std::move(nodes), is_simulated, self).Run();
+}
+
+}  // namespace clusterd

@@ -1,0 +1,31 @@
+// The observation of one network namespace of this machine: its kernel
+// parameters and its sockets, and nothing of the host around it.
+#ifndef DAEMON_HOST_NAMESPACE_OBSERVER_H_
+#define DAEMON_HOST_NAMESPACE_OBSERVER_H_
+
+#include "config/spec/port_set.h"
+#include "daemon/host/command_runner.h"
+#include "daemon/host/file_reader.h"
+#include "daemon/host/host_observer.h"
+#include "daemon/host/network_namespace.h"
+#include "daemon/host/time_budget.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// `network_namespace`, `kernel` and, if `ports` is not empty, `sockets` of the
+// open namespace that people call `target`. Otherwise `missing`, with the
+// reason why it cannot be entered.
+HostFacts ReadOpenNamespace(const OpenNetworkNamespace& place,
+                            const NetworkNamespace& target,
+                            const FileReader& files, const PortSet& ports,
+                            const TimeBudget& budget);
+
+// Finds it first; `missing` says why it cannot be found.
+HostFacts ReadNamespace(const HostPaths& paths, CommandRunner* runner,
+                        const NetworkNamespace& target, const FileReader& files,
+                        const PortSet& ports, const TimeBudget& budget);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_NAMESPACE_OBSERVER_H_
