@@ -16,6 +16,9 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxBytes = 1 << 16;
+// An observation takes seconds; more often would keep the devices busy.
+constexpr absl::Duration kLeastDriftInterval = absl::Seconds(10);
+constexpr absl::Duration kMostDriftInterval = absl::Hours(24);
 
 std::string AbsolutePath(const YamlMap& map, absl::string_view key,
                          Mistakes* mistakes) {
@@ -28,6 +31,17 @@ std::string AbsolutePath(const YamlMap& map, absl::string_view key,
   return path;
 }
 
+std::optional<absl::Duration> DriftInterval(const YamlMap& map,
+                                            Mistakes* mistakes) {
+  const YamlNode* const node = map.Find("drift_interval");
+  if (node == nullptr) return std::nullopt;
+  if (node->kind == YamlNode::Kind::kText && node->text == "0") {
+    return absl::ZeroDuration();
+  }
+  return ReadDuration(*node, "drift_interval (where it is not 0)",
+                      kLeastDriftInterval, kMostDriftInterval, mistakes);
+}
+
 }  // namespace
 
 absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
@@ -38,7 +52,8 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
   const std::optional<YamlNode> root = ParseYaml(text, limits, &mistakes);
   if (!root.has_value()) return mistakes.ToStatus();
   const YamlMap map(&*root, "",
-                    {"controller", "cluster", "ca", "cert", "key", "socket"},
+                    {"controller", "cluster", "ca", "cert", "key", "socket",
+                     "state", "drift_interval", "allow"},
                     &mistakes);
   AgentConfig config;
   config.controller = map.Text("controller").value_or("");
@@ -47,6 +62,9 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
   config.certificate = AbsolutePath(map, "cert", &mistakes);
   config.key = AbsolutePath(map, "key", &mistakes);
   config.socket = AbsolutePath(map, "socket", &mistakes);
+  config.state = AbsolutePath(map, "state", &mistakes);
+  config.drift_interval = DriftInterval(map, &mistakes);
+  config.veto = Veto::Read(map, &mistakes);
   if (!mistakes.empty()) return mistakes.ToStatus();
   return config;
 }

@@ -6,14 +6,22 @@
 //   cert: /etc/clusterd/host.crt
 //   key: /etc/clusterd/host.key
 //   socket: /run/clusterd/agent.sock
-// Every key may be left to the command line. Text in, value out.
+//   state: /var/lib/clusterd
+//   drift_interval: 10m
+// and what this host allows it to do:
+//   allow: [observe, sysctl]
+// Every key but `allow` and `drift_interval` may be left to the command line.
+// Text in, value out.
 #ifndef DAEMON_AGENT_AGENT_CONFIG_H_
 #define DAEMON_AGENT_AGENT_CONFIG_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "daemon/agent/apply/veto.h"
 
 namespace clusterd {
 
@@ -25,6 +33,12 @@ struct AgentConfig {
   std::string certificate;
   std::string key;
   std::string socket;
+  std::string state;
+  // How often the host looks for drift; zero ("0"): only when it attaches and
+  // after changes.
+  std::optional<absl::Duration> drift_interval;
+  // Without the key: observing alone.
+  Veto veto;
 };
 
 // InvalidArgument with every mistake of the file, one per line with line and

@@ -15,10 +15,12 @@ namespace {
 
 constexpr int kWrongUsage = 3;
 constexpr char kDefaultSocket[] = "/run/clusterd/agent.sock";
+constexpr char kDefaultState[] = "/var/lib/clusterd";
 
 void AddOptions(CLI::App* app, AgentFlags* flags) {
   app->add_option("--config", flags->config,
-                  "File with controller, cluster, ca, cert, key and socket");
+                  "File with controller, cluster, ca, cert, key, socket and "
+                  "state, and with what this host allows");
   app->add_option("--controller", flags->controller,
                   "HOST:PORT of the controller");
   app->add_option("--cluster", flags->cluster, "The cluster's name");
@@ -29,6 +31,10 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
   app->add_option(
       "--socket", flags->socket,
       absl::StrCat("Where to answer on this host [", kDefaultSocket, "]"));
+  app->add_option("--state", flags->state,
+                  absl::StrCat("Folder below --root for the journals of "
+                               "applies [",
+                               kDefaultState, "]"));
   app->add_option("--root", flags->root, "Where this machine's files begin")
       ->capture_default_str();
   CLI::Option* const once = app->add_flag(
@@ -62,11 +68,17 @@ absl::Status AddFile(AgentFlags* flags) {
   fill(config->certificate, &flags->tls.certificate);
   fill(config->key, &flags->tls.key);
   fill(config->socket, &flags->socket);
+  fill(config->state, &flags->state);
+  if (config->drift_interval) flags->drift_interval = *config->drift_interval;
   return absl::OkStatus();
 }
 
 absl::Status CheckComplete(const AgentFlags& flags) {
   if (flags.once || !flags.record.empty()) return absl::OkStatus();
+  if (flags.state[0] != '/') {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--state: \"", flags.state, "\" is no absolute path"));
+  }
   const std::vector<std::pair<const char*, const std::string*>> required = {
       {"controller", &flags.controller},
       {"cluster", &flags.cluster},
@@ -100,6 +112,7 @@ std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
     return app.exit(error) == 0 ? 0 : kWrongUsage;
   }
   absl::Status status = AddFile(flags);
+  if (flags->state.empty()) flags->state = kDefaultState;
   if (status.ok()) status = CheckComplete(*flags);
   if (!status.ok()) {
     std::cerr << status.message() << "\n";

@@ -18,6 +18,11 @@ struct AgentFlags {
   std::string cluster;
   TlsFiles tls;
   std::string socket;
+  // Folder below the root for what must outlive the daemon: journals of
+  // applies.
+  std::string state;
+  // Zero: only when the host attaches and after changes.
+  absl::Duration drift_interval = absl::Minutes(10);
   // Where the machine's files begin.
   std::string root;
   // Print facts and own findings and end, without any controller.

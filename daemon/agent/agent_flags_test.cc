@@ -24,12 +24,13 @@ TEST(ParseAgentFlagsTest, ReadsFlags) {
   AgentFlags flags;
   ASSERT_EQ(Parse({"--controller", "c:1", "--cluster", "demo", "--ca", "/ca",
                    "--cert", "/cert", "--key", "/key", "--socket", "/s",
-                   "--root", "/tmp/r"},
+                   "--state", "/srv/state", "--root", "/tmp/r"},
                   &flags),
             std::nullopt);
   EXPECT_EQ(flags.controller, "c:1");
   EXPECT_EQ(flags.tls.certificate, "/cert");
   EXPECT_EQ(flags.socket, "/s");
+  EXPECT_EQ(flags.state, "/srv/state");
   EXPECT_EQ(flags.root, "/tmp/r");
   EXPECT_FALSE(flags.once);
 }
@@ -44,6 +45,18 @@ TEST(ParseAgentFlagsTest, LetsFlagBeatTheFile) {
   EXPECT_EQ(flags.controller, "flag:2");
   EXPECT_EQ(flags.cluster, "demo");
   EXPECT_EQ(flags.socket, "/run/clusterd/agent.sock");
+  EXPECT_EQ(flags.state, "/var/lib/clusterd");
+}
+
+TEST(ParseAgentFlagsTest, RefusesAStateFolderThatIsNoAbsolutePath) {
+  AgentFlags flags;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Parse({"--controller", "c:1", "--cluster", "demo", "--ca", "/ca",
+                   "--cert", "/cert", "--key", "/key", "--state", "state"},
+                  &flags),
+            3);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("--state: \"state\" is no absolute path"));
 }
 
 TEST(ParseAgentFlagsTest, NamesEverythingThatIsNotSet) {

@@ -1,5 +1,6 @@
 #include "daemon/agent/agent_stream.h"
 
+#include <deque>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -14,6 +15,27 @@ namespace {
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(1);
 
 int64_t UnixMs(absl::Time time) { return absl::ToUnixMillis(time); }
+
+// The messages of one task, in the order in which they were made: a loop keeps
+// none between what is posted to it. Safe for concurrent use.
+class Outbox {
+ public:
+  void Put(AgentMessage message) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    messages_.push_back(std::move(message));
+  }
+  // REQUIRES: fewer calls than of Put.
+  AgentMessage Take() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    AgentMessage message = std::move(messages_.front());
+    messages_.pop_front();
+    return message;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::deque<AgentMessage> messages_ ABSL_GUARDED_BY(mutex_);
+};
 
 }  // namespace
 
@@ -37,6 +59,7 @@ class AgentStream::Core : public std::enable_shared_from_this<Core> {
 
   void Attach();
   void Stop();
+  void SendDrift(const DriftReport& report);
 
   AgentStatus status() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -49,6 +72,9 @@ class AgentStream::Core : public std::enable_shared_from_this<Core> {
   void OnMessage(const HubMessage& message);
   void OnWelcome(const Welcome& welcome);
   void OnTask(const Task& task);
+  void OnChange(const Task& task);
+  void SendOfChange(const std::weak_ptr<HubConnection>& asker,
+                    AgentMessage message);
   void OnEnd(const absl::Status& why);
   void SetAttached(bool attached, const std::string& error)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -83,6 +109,10 @@ AgentMessage AgentStream::Core::MakeHello() const {
   hello->set_boot_id(options_.boot_id);
   hello->set_machine_id(options_.machine_id);
   hello->add_tasks("observe");
+  if (parts_.applies != nullptr) {
+    hello->add_tasks("apply");
+    hello->add_tasks("rollback");
+  }
   hello->set_simulation(options_.simulation);
   return message;
 }
@@ -157,10 +187,21 @@ void AgentStream::Core::OnWelcome(const Welcome& welcome) {
   SetAttached(true, "");
   parts_.log->Info(absl::StrCat("attached to ", options_.dial.controller,
                                 " as ", options_.host));
+  if (parts_.applies != nullptr) {
+    AgentMessage message;
+    *message.mutable_past_applies() = parts_.applies->Past();
+    if (!message.past_applies().results().empty()) {
+      connection_->Send(std::move(message));
+    }
+  }
   if (stopping_) connection_->HangUp();
 }
 
 void AgentStream::Core::OnTask(const Task& task) {
+  if (parts_.applies != nullptr && (task.has_apply() || task.has_rollback())) {
+    OnChange(task);
+    return;
+  }
   const std::weak_ptr<HubConnection> weak = connection_;
   EventLoop* const loop = parts_.loop;
   tasks_.Run(task, [weak, loop](TaskResult result) {
@@ -172,6 +213,60 @@ void AgentStream::Core::OnTask(const Task& task) {
       }
     });
   });
+}
+
+void AgentStream::Core::OnChange(const Task& task) {
+  const auto send = [core = weak_from_this(), loop = parts_.loop,
+                     asker = std::weak_ptr<HubConnection>(connection_),
+                     outbox =
+                         std::make_shared<Outbox>()](AgentMessage message) {
+    outbox->Put(std::move(message));
+    loop->Post([core, asker, outbox] {
+      AgentMessage next = outbox->Take();
+      if (const auto here = core.lock()) {
+        here->SendOfChange(asker, std::move(next));
+      }
+    });
+  };
+  const uint64_t id = task.task_id();
+  const auto done = [send, id](ApplyResult result) {
+    AgentMessage message;
+    message.mutable_result()->set_task_id(id);
+    *message.mutable_result()->mutable_apply() = std::move(result);
+    send(std::move(message));
+  };
+  if (task.has_rollback()) {
+    parts_.applies->RollBack(task.rollback(), done);
+    return;
+  }
+  const auto progress = [send, id](const StepOutcome& step) {
+    AgentMessage message;
+    message.mutable_progress()->set_task_id(id);
+    *message.mutable_progress()->mutable_step() = step;
+    send(std::move(message));
+  };
+  parts_.applies->Apply(task.apply(), progress, done);
+}
+
+void AgentStream::Core::SendOfChange(const std::weak_ptr<HubConnection>& asker,
+                                     AgentMessage message) {
+  // Without a stream, the next one begins with the past applies.
+  if (connection_ == nullptr || !attached_) return;
+  if (asker.lock() == connection_) {
+    connection_->Send(std::move(message));
+  } else if (message.has_result()) {
+    // This stream's controller knows no such task.
+    AgentMessage late;
+    *late.mutable_past_applies()->add_results() = message.result().apply();
+    connection_->Send(std::move(late));
+  }
+}
+
+void AgentStream::Core::SendDrift(const DriftReport& report) {
+  if (connection_ == nullptr || !attached_) return;
+  AgentMessage message;
+  *message.mutable_drift() = report;
+  connection_->Send(std::move(message));
 }
 
 void AgentStream::Core::OnEnd(const absl::Status& why) {
@@ -250,6 +345,11 @@ void AgentStream::BeginStop() {
 void AgentStream::Stop() {
   BeginStop();
   core_->stopped()->WaitForNotification();
+}
+
+void AgentStream::SendDrift(DriftReport report) {
+  core_->loop()->Post(
+      [core = core_, report = std::move(report)] { core->SendDrift(report); });
 }
 
 AgentStatus AgentStream::Status() const { return core_->status(); }

@@ -1,6 +1,8 @@
 // Keeps this host attached to its controller: dials, says hello, does the tasks
 // that come down the stream, and after any end of it waits and dials again.
 //   attaching -> attached -> (ended: wait) -> attaching -> ...
+// An apply outlives the stream that asked for it: its result goes to whatever
+// stream there is when it ends, or among the past applies to the next.
 #ifndef DAEMON_AGENT_AGENT_STREAM_H_
 #define DAEMON_AGENT_AGENT_STREAM_H_
 
@@ -9,6 +11,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/backoff.h"
 #include "daemon/agent/event_loop.h"
 #include "daemon/agent/hub_connection.h"
@@ -40,7 +43,8 @@ struct AgentStreamOptions {
 };
 
 // What the stream needs and does not own. All must outlive it; `pool` and
-// `scheduler` must be destroyed before `loop` is.
+// `scheduler` must be destroyed, and `applies` stopped, before `loop` is
+// destroyed.
 struct AgentStreamParts {
   HostObserver* observer = nullptr;
   EventLoop* loop = nullptr;
@@ -49,6 +53,8 @@ struct AgentStreamParts {
   Log* log = nullptr;
   // Draws from [0, 1); called on the loop's thread.
   std::function<double()> random;
+  // nullptr: this daemon observes only.
+  ApplyTasks* applies = nullptr;
 };
 
 // Safe for concurrent use.
@@ -68,6 +74,9 @@ class AgentStream {
   void BeginStop();
   // BeginStop, and waits until all has ended: a second at most.
   void Stop();
+
+  // Tells the controller; dropped while there is none.
+  void SendDrift(DriftReport report);
 
   AgentStatus Status() const;
 

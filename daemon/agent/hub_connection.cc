@@ -9,8 +9,10 @@
 namespace clusterd {
 namespace {
 
-// A task is small; nothing that the controller sends comes near this.
-constexpr int kMaxReceivedBytes = 1 << 20;
+// The largest message is the plan of one host. One that is believed has at most
+// 4096 steps and 65536 facts (config/plan/host_plan_check.h): at 1 KiB a step
+// and 150 bytes a fact that is 14 MB. Real ones have some hundred steps.
+constexpr int kMaxReceivedBytes = 16 << 20;
 
 int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));

@@ -11,7 +11,11 @@
 #include "daemon/agent/once.h"
 #include "daemon/agent/record.h"
 #include "daemon/agent/run_daemon.h"
+#include "daemon/host/change/host_namespace_door.h"
+#include "daemon/host/change/observer_host_reader.h"
+#include "daemon/host/change/posix_file_system.h"
 #include "daemon/host/clock.h"
+#include "daemon/host/device_users.h"
 #include "daemon/host/machine_observer.h"
 #include "daemon/host/posix_command_runner.h"
 #include "daemon/log/log.h"
@@ -51,9 +55,23 @@ int main(int argc, char** argv) {
   clusterd::BlockedSignals signals;
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
   clusterd::SendGrpcLogTo(&log);
+  clusterd::PosixFileSystem files(flags.root);
+  clusterd::ObserverHostReader reader(&observer, observer.turns(), {flags.root},
+                                      &runner, &clock);
+  clusterd::HostNamespaceDoor namespaces({flags.root}, &runner, &clock, &files);
+  clusterd::DaemonParts parts;
+  parts.observer = &observer;
+  parts.doors = {&files, &runner, &reader, &clock, observer.turns()};
+  parts.doors.namespaces = &namespaces;
+  parts.look = [&reader] { return reader.ReadHost(); };
+  parts.device_users = [&flags] {
+    return clusterd::ReadDeviceUsers({flags.root}, getpid());
+  };
+  parts.signals = &signals;
+  parts.log = &log;
   const char* const notify_socket = std::getenv("NOTIFY_SOCKET");
-  const absl::Status status = clusterd::RunDaemon(
-      flags, notify_socket ? notify_socket : "", &observer, &signals, &log);
+  const absl::Status status =
+      clusterd::RunDaemon(flags, notify_socket ? notify_socket : "", parts);
   if (!status.ok()) log.Error(status.message());
   return status.ok() ? 0 : 1;
 }

@@ -1,12 +1,20 @@
 #include "daemon/agent/run_daemon.h"
 
+#include <optional>
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "config/identity/tls_credentials.h"
 #include "config/version/version.h"
 #include "daemon/agent/agent_stream.h"
+#include "daemon/agent/applies_record.h"
+#include "daemon/agent/apply/find_machine_paths.h"
+#include "daemon/agent/apply_tasks.h"
+#include "daemon/agent/drift_observer.h"
+#include "daemon/agent/drift_watch.h"
 #include "daemon/agent/event_loop.h"
+#include "daemon/agent/host_veto.h"
 #include "daemon/agent/local_server.h"
 #include "daemon/agent/machine_ids.h"
 #include "daemon/agent/self_check.h"
@@ -20,43 +28,119 @@ namespace {
 constexpr int kWorkers = 4;
 constexpr size_t kMaxQueuedWork = 16;
 
+// The folder and what is missing above it. What cannot be made shows when the
+// journals are read.
+void MakeStateFolder(const std::string& folder, FileSystem* files) {
+  std::string path;
+  for (absl::string_view part :
+       absl::StrSplit(folder, '/', absl::SkipEmpty())) {
+    absl::StrAppend(&path, "/", part);
+    files->MakeDirectory(path, path == folder ? 0700 : 0755).IgnoreError();
+  }
+}
+
+AgentStreamOptions MakeOptions(const AgentFlags& flags,
+                               const std::string& host) {
+  AgentStreamOptions options;
+  options.dial.controller = flags.controller;
+  options.cluster = flags.cluster;
+  options.host = host;
+  const MachineIds ids = ReadMachineIds(flags.root);
+  options.boot_id = ids.boot_id;
+  options.machine_id = ids.machine_id;
+  return options;
+}
+
+Applier MakeApplier(const AgentFlags& flags, const std::string& host,
+                    const DaemonParts& parts) {
+  ApplierOptions options;
+  options.host = host;
+  options.state_folder = absl::StrCat(flags.state, "/apply");
+  options.find_paths = [paths = HostPaths{flags.root}] {
+    return FindMachinePaths(paths);
+  };
+  return Applier(
+      std::move(options), parts.doors,
+      [config = flags.config, log = parts.log] {
+        return ReadHostVeto(config, log);
+      },
+      parts.device_users);
+}
+
+DriftWatch::Parts WatchParts(const DaemonParts& parts,
+                             const AppliesRecord* record, AgentStream* stream,
+                             Scheduler* scheduler, WorkerPool* pool) {
+  DriftWatch::Parts watch;
+  watch.observe = parts.look;
+  watch.record = record;
+  watch.send = [stream](DriftReport report) {
+    stream->SendDrift(std::move(report));
+  };
+  watch.random = [generator =
+                      std::mt19937_64(std::random_device{}())]() mutable {
+    return std::uniform_real_distribution<>()(generator);
+  };
+  watch.scheduler = scheduler;
+  watch.pool = pool;
+  return watch;
+}
+
 }  // namespace
 
 absl::Status RunDaemon(const AgentFlags& flags,
-                       const std::string& notify_socket, HostObserver* observer,
-                       BlockedSignals* signals, Log* log) {
+                       const std::string& notify_socket,
+                       const DaemonParts& parts) {
+  Log* const log = parts.log;
   const absl::StatusOr<SpiffeId> self =
       ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost);
   if (!self.ok()) return self.status();
   const auto credentials = MakeChannelCredentials(flags.tls, flags.cluster);
   if (!credentials.ok()) return credentials.status();
+  MakeStateFolder(flags.state, parts.doors.files);
+  Applier applier = MakeApplier(flags, self->name, parts);
   EventLoop loop;
+  AppliesRecord record;
+  DriftObserver observer(parts.observer, &record);
+  ApplyTasks applies(self->name, &applier, log, &record);
+  applies.Recover();
   ThreadScheduler scheduler;
   WorkerPool pool(kWorkers, kMaxQueuedWork);
   std::mt19937_64 generator(std::random_device{}());
-  AgentStreamParts parts{observer, &loop, &scheduler, &pool, log, [&generator] {
-                           return std::uniform_real_distribution<>()(generator);
-                         }};
-  AgentStreamOptions options;
-  options.dial.controller = flags.controller;
-  options.cluster = flags.cluster;
-  options.host = self->name;
-  const MachineIds ids = ReadMachineIds(flags.root);
-  options.boot_id = ids.boot_id;
-  options.machine_id = ids.machine_id;
-  AgentStream stream(options, *credentials, parts);
+  AgentStreamParts stream_parts{
+      &observer,
+      &loop,
+      &scheduler,
+      &pool,
+      log,
+      [&generator] { return std::uniform_real_distribution<>()(generator); },
+      &applies};
+  std::optional<DriftWatch> watch;  // It and the stream tell each other.
+  AgentStreamOptions options = MakeOptions(flags, self->name);
+  options.on_change = [&watch](bool attached) {
+    if (watch) watch->OnAttached(attached);
+  };
+  AgentStream stream(options, *credentials, stream_parts);
+  if (parts.look) {
+    watch.emplace(flags.drift_interval,
+                  WatchParts(parts, &record, &stream, &scheduler, &pool));
+    record.Listen([&watch] { watch->OnChanged(); });
+  }
   const auto local = LocalServer::Start(
       flags.socket,
       {[&stream] { return stream.Status(); },
-       [observer, self] { return CheckSelf(observer, self->name, {}); }});
+       [&observer, self] { return CheckSelf(&observer, self->name, {}); }});
   if (!local.ok()) return local.status();
   stream.Start();
   log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ", self->name,
                            " of cluster ", flags.cluster));
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
   if (!ready.ok()) log->Warning(ready.message());
-  while (signals->Wait() != DaemonSignal::kStop) continue;
+  while (parts.signals->Wait() != DaemonSignal::kStop) continue;
   log->Notice("stopping");
+  // First, so that the controller still hears how an apply under way ends.
+  applies.Stop();
+  record.Listen(nullptr);
+  if (watch) watch->Stop();
   stream.Stop();
   return NotifySystemd(notify_socket, "STOPPING=1");
 }

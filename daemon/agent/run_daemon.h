@@ -3,22 +3,40 @@
 #ifndef DAEMON_AGENT_RUN_DAEMON_H_
 #define DAEMON_AGENT_RUN_DAEMON_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "daemon/agent/agent_flags.h"
+#include "daemon/agent/apply/applier.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/log/log.h"
 #include "daemon/process/signals.h"
 
 namespace clusterd {
 
-// Returns OK after SIGTERM or SIGINT; before, only when the daemon cannot
-// start: errors as ReadOwnIdentity and LocalServer::Start. A controller that is
-// away is no reason. `notify_socket` is systemd's, see notify_systemd.h.
+// What the daemon stands on and does not own. `doors` are to the machine that
+// `observer` observes, its turns those of the observer.
+struct DaemonParts {
+  HostObserver* observer = nullptr;
+  MachineDoors doors;
+  // Reads the host as an apply does, from any thread, to tell drift without
+  // being asked; empty: drift is told only with what is observed.
+  std::function<HostFacts()> look;
+  Applier::DeviceUsers device_users;
+  BlockedSignals* signals = nullptr;
+  Log* log = nullptr;
+};
+
+// Before anything else it finishes what a crash cut an apply off in; when it
+// cannot, the host is observed and every apply is refused with the reason.
+// Returns OK after SIGTERM or SIGINT, once an apply under way has ended;
+// before, only when the daemon cannot start: errors as ReadOwnIdentity and
+// LocalServer::Start. A controller that is away is no reason. `notify_socket`
+// is systemd's, see notify_systemd.h.
 absl::Status RunDaemon(const AgentFlags& flags,
-                       const std::string& notify_socket, HostObserver* observer,
-                       BlockedSignals* signals, Log* log);
+                       const std::string& notify_socket,
+                       const DaemonParts& parts);
 
 }  // namespace clusterd
 

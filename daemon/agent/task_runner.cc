@@ -104,7 +104,8 @@ void TaskRunner::Run(const Task& task, const Done& done) {
   if (task.kind_case() != Task::kObserve) {
     TaskResult result;
     result.set_task_id(id);
-    result.set_unsupported("this clusterd knows no such task, only: observe");
+    result.set_unsupported(
+        "this clusterd knows no such task, only those that its hello names");
     done(std::move(result));
     return;
   }

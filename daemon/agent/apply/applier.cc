@@ -14,15 +14,18 @@
 #include "config/plan/plan_digest.h"
 #include "config/plan/plan_text.h"
 #include "config/plan/step_check.h"
+#include "daemon/agent/apply/outcome_text.h"
 #include "daemon/agent/apply/resource_keeper.h"
 #include "daemon/agent/apply/step_runner.h"
 #include "daemon/host/change/mutation_token_issuer.h"
+#include "daemon/host/quoted_text.h"
 
 namespace clusterd {
 namespace {
 
 constexpr char kJournalSuffix[] = ".journal";
 constexpr size_t kMaxIdBytes = 64;
+constexpr size_t kMaxStepTextBytes = 256;
 
 bool IsApplyId(absl::string_view id) {
   return !id.empty() && id.size() <= kMaxIdBytes && id[0] != '.' &&
@@ -44,7 +47,9 @@ absl::Status InFront(absl::string_view what, const absl::Status& status) {
 }
 
 std::string StepName(const PlanStep& step) {
-  return absl::StrCat("step ", step.id(), " (", StepText(step), ")");
+  // One that opens ports to thousands of hosts must leave room for the reason.
+  return absl::StrCat("step ", step.id(), " (",
+                      PrintableText(StepText(step), kMaxStepTextBytes), ")");
 }
 
 uint64_t Milliseconds(absl::Duration duration) {
@@ -63,15 +68,49 @@ JournalEntry EndEntry(const ApplyResult& result) {
   return entry;
 }
 
+// The machine is as `result` says, whatever became of the journal's last entry.
+void AddUnclosed(const absl::Status& closed, ApplyResult* result) {
+  if (closed.ok()) return;
+  absl::StrAppend(result->mutable_error(), result->error().empty() ? "" : "; ",
+                  "the journal could not be closed, so the next start of "
+                  "clusterd undoes it once more: ",
+                  closed.message());
+}
+
+// What could not be put back. Nothing is left behind in a namespace that is
+// gone.
+std::vector<std::string> RestoreAt(const absl::StatusOr<PlanPlace>& place,
+                                   const MachinePaths& paths,
+                                   const JournalState& state) {
+  if (place.ok()) {
+    MutationTokenIssuer issuer;
+    Machine machine(place->doors(), paths);
+    return ResourceKeeper(&machine).Restore(issuer.token(), state.saved,
+                                            state.begin.plan());
+  }
+  std::vector<std::string> residues;
+  if (absl::IsNotFound(place.status())) return residues;
+  for (const SavedResource& saved : state.saved) {
+    residues.push_back(absl::StrCat(
+        saved.sysctl().key(), ": whether it is ", saved.sysctl().value(),
+        " again cannot be told: ", place.status().message()));
+  }
+  return residues;
+}
+
 }  // namespace
 
 // One apply while it runs.
 struct Applier::Run {
-  explicit Run(const MachineDoors& doors, const MachinePaths& paths)
-      : machine(doors, paths), keeper(&machine), steps(&machine) {}
+  Run(const PlanPlace* place_in, const MachinePaths& paths)
+      : place(place_in),
+        machine(place_in->doors(), paths),
+        keeper(&machine),
+        steps(&machine) {}
 
   const MutationToken& token() const { return issuer.token(); }
 
+  const PlanPlace* place;
   Machine machine;
   ResourceKeeper keeper;
   StepRunner steps;
@@ -261,6 +300,7 @@ absl::Status Applier::RunSteps(const ApplyRequest& request, Run* run) {
     const absl::Time started = doors_.clock->Now();
     absl::Status status = RunStep(step, run, outcome);
     outcome->set_elapsed_ms(Milliseconds(doors_.clock->Now() - started));
+    CleanTexts(outcome);
     if (status.ok()) {
       JournalEntry entry;
       *entry.mutable_done() = *outcome;
@@ -268,7 +308,7 @@ absl::Status Applier::RunSteps(const ApplyRequest& request, Run* run) {
     }
     if (!status.ok()) {
       outcome->set_state(StepOutcome::FAILED);
-      outcome->set_detail(std::string(status.message()));
+      outcome->set_detail(OutcomeText(status.message()));
     }
     if (request.progress) request.progress(*outcome);
     if (!status.ok()) return InFront(StepName(step), status);
@@ -278,7 +318,7 @@ absl::Status Applier::RunSteps(const ApplyRequest& request, Run* run) {
 
 absl::Status Applier::FinishApplied(Run* run) {
   const HostPlan& plan = run->journal->entries().front().begin().plan();
-  const HostFacts facts = doors_.reader->ReadHost();
+  const HostFacts facts = run->place->ReadHost();
   const std::vector<DriftedStep> unmet = FindDrift(plan, facts);
   if (!unmet.empty()) {
     const PlanStep& step = plan.steps(static_cast<int>(unmet[0].step) - 1);
@@ -296,12 +336,12 @@ absl::Status Applier::FinishApplied(Run* run) {
 ApplyResult Applier::UndoFailed(const ApplyRequest& request,
                                 const absl::Status& why, Run* run) {
   JournalEntry entry;
-  entry.mutable_undo()->set_reason(std::string(why.message()));
+  entry.mutable_undo()->set_reason(OutcomeText(why.message()));
   entry.mutable_undo()->set_actor("clusterd");
   entry.mutable_undo()->set_started_at_ms(
       absl::ToUnixMillis(doors_.clock->Now()));
   // Undone also when this cannot be written: the old values are in there.
-  absl::Status journal = run->journal->Append(entry);
+  run->journal->Append(entry).IgnoreError();
   const std::vector<std::string> residues =
       run->keeper.Restore(run->token(), run->saved, request.plan);
 
@@ -321,17 +361,12 @@ ApplyResult Applier::UndoFailed(const ApplyRequest& request,
     outcome->set_state(StepOutcome::NOT_RUN);
   }
   for (const PlanFact& fact :
-       FactsNow(request.plan, run->saved, doors_.reader->ReadHost())) {
+       FactsNow(request.plan, run->saved, run->place->ReadHost())) {
     *result.add_facts_after() = fact;
   }
   result.set_elapsed_ms(Milliseconds(doors_.clock->Now() - run->started));
-  journal = run->journal->Append(EndEntry(result));
-  if (!journal.ok()) {
-    absl::StrAppend(result.mutable_error(),
-                    "; the journal could not be closed, so the next start of "
-                    "clusterd undoes it once more: ",
-                    journal.message());
-  }
+  CleanTexts(&result);
+  AddUnclosed(run->journal->Append(EndEntry(result)), &result);
   return result;
 }
 
@@ -354,19 +389,26 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   const auto in_use = CheckIdle(request.plan, request.force);
   if (!in_use.ok()) return in_use.status();
   if (!in_use->empty()) forced.push_back(*in_use);
-  const auto moved = FindMovedFacts(request.plan, doors_.reader->ReadHost());
+  const auto place = PlanPlace::Enter(doors_, request.plan);
+  if (absl::IsNotFound(place.status())) {
+    return absl::AbortedError(
+        absl::StrCat(options_.host, ": facts moved since the plan was made: ",
+                     place.status().message(), "; plan again"));
+  }
+  if (!place.ok()) return InFront(options_.host, place.status());
+  const auto moved = FindMovedFacts(request.plan, place->ReadHost());
   if (!moved.empty()) {
     return absl::AbortedError(
         absl::StrCat(options_.host, ": facts moved since the plan was made: ",
                      MovedFactsText(moved), "; plan again"));
   }
 
-  MachinePaths paths = options_.paths;
+  MachinePaths paths = options_.find_paths();
   if (request.plan.command_ms() > 0) {
     paths.command_deadline = std::min<absl::Duration>(
         absl::Milliseconds(request.plan.command_ms()), absl::Minutes(2));
   }
-  Run run(doors_, paths);
+  Run run(&*place, paths);
   run.started = doors_.clock->Now();
   run.result.set_apply_id(request.apply_id);
   run.result.set_host(options_.host);
@@ -379,24 +421,23 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   if (!status.ok()) return status;
   status = RunSteps(request, &run);
   if (status.ok()) status = FinishApplied(&run);
-  if (!status.ok()) return UndoFailed(request, status, &run);
+  const ApplyResult result =
+      status.ok() ? run.result : UndoFailed(request, status, &run);
   PruneJournals();
-  return run.result;
+  return result;
 }
 
-absl::StatusOr<ApplyResult> Applier::UndoJournal(Journal* journal,
-                                                 const JournalUndo& undo) {
+absl::StatusOr<ApplyResult> Applier::UndoJournal(
+    const absl::StatusOr<PlanPlace>& place, Journal* journal,
+    const JournalUndo& undo) {
   const absl::Time started = doors_.clock->Now();
   const JournalState state = SummariseJournal(journal->entries());
   JournalEntry entry;
   *entry.mutable_undo() = undo;
   const absl::Status written = journal->Append(entry);
   if (!written.ok()) return InFront("journal", written);
-  MutationTokenIssuer issuer;
-  Machine machine(doors_, options_.paths);
-  ResourceKeeper keeper(&machine);
   const std::vector<std::string> residues =
-      keeper.Restore(issuer.token(), state.saved, state.begin.plan());
+      RestoreAt(place, options_.find_paths(), state);
 
   ApplyResult result;
   result.set_apply_id(state.begin.apply_id());
@@ -414,21 +455,26 @@ absl::StatusOr<ApplyResult> Applier::UndoJournal(Journal* journal,
     *result.add_steps() = step;
     if (step.state() != StepOutcome::DONE) continue;
     result.mutable_steps()->rbegin()->set_state(StepOutcome::UNDONE);
+    if (!absl::IsNotFound(place.status())) continue;
+    result.mutable_steps()->rbegin()->set_detail(
+        absl::StrCat("its network namespace is gone, and the value with it: ",
+                     place.status().message()));
   }
   for (const PlanFact& fact :
-       FactsNow(state.begin.plan(), state.saved, doors_.reader->ReadHost())) {
+       FactsNow(state.begin.plan(), state.saved,
+                place.ok() ? place->ReadHost() : HostFacts())) {
     *result.add_facts_after() = fact;
   }
   result.set_elapsed_ms(Milliseconds(doors_.clock->Now() - started));
-  const absl::Status closed = journal->Append(EndEntry(result));
-  if (!closed.ok()) return InFront("journal", closed);
+  CleanTexts(&result);
+  AddUnclosed(journal->Append(EndEntry(result)), &result);
   return result;
 }
 
-std::vector<MovedFact> Applier::MovedSince(const JournalState& state) {
+std::vector<MovedFact> Applier::MovedSince(const JournalState& state,
+                                           const PlanPlace& place) {
   std::vector<MovedFact> moved;
-  const auto now =
-      FactsNow(state.begin.plan(), state.saved, doors_.reader->ReadHost());
+  const auto now = FactsNow(state.begin.plan(), state.saved, place.ReadHost());
   for (size_t i = 0; i < now.size(); ++i) {
     const int index = static_cast<int>(i);
     const std::string left = index < state.end.facts_after_size()
@@ -450,14 +496,14 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   if (!finished.ok()) return finished;
   auto journal = Journal::Open(doors_.files, JournalPath(request.apply_id));
   if (absl::IsNotFound(journal.status())) {
-    return absl::NotFoundError(absl::StrCat(options_.host,
-                                            ": no journal of apply ",
-                                            request.apply_id, " on this host"));
+    return absl::NotFoundError(
+        absl::StrCat(options_.host, ": nothing was applied here under id ",
+                     request.apply_id));
   }
   if (!journal.ok()) return journal.status();
   const JournalState state = SummariseJournal((*journal)->entries());
   if (state.phase != JournalState::Phase::kApplied && !HasResidues(state.end)) {
-    return absl::FailedPreconditionError(
+    return absl::NotFoundError(
         absl::StrCat(options_.host, ": apply ", request.apply_id,
                      " is not in effect: it was undone or rolled back before"));
   }
@@ -472,7 +518,12 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   undo.set_started_at_ms(absl::ToUnixMillis(doors_.clock->Now()));
   if (!in_use->empty()) undo.add_forced(*in_use);
 
-  const std::vector<MovedFact> moved = MovedSince(state);
+  const auto place = PlanPlace::EnterAgain(doors_, state.begin.plan());
+  if (!place.ok() && !absl::IsNotFound(place.status())) {
+    return InFront(options_.host, place.status());
+  }
+  const std::vector<MovedFact> moved =
+      place.ok() ? MovedSince(state, *place) : std::vector<MovedFact>();
   if (!moved.empty()) {
     const std::string text = absl::StrCat(
         "changed since apply ", request.apply_id, ": ", MovedFactsText(moved));
@@ -483,7 +534,7 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
     }
     undo.add_forced(text);
   }
-  return UndoJournal(journal->get(), undo);
+  return UndoJournal(place, journal->get(), undo);
 }
 
 absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
@@ -514,7 +565,8 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
     undo.set_reason("clusterd ended in the middle");
     undo.set_actor("clusterd");
     undo.set_started_at_ms(absl::ToUnixMillis(doors_.clock->Now()));
-    auto result = UndoJournal(journal->get(), undo);
+    auto result = UndoJournal(PlanPlace::EnterAgain(doors_, state.begin.plan()),
+                              journal->get(), undo);
     if (!result.ok()) return InFront(path, result.status());
     results.push_back(*std::move(result));
   }
@@ -523,9 +575,16 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
 }
 
 void Applier::PruneJournals() {
-  const auto states = ListApplies();
+  auto states = ListApplies();
   if (!states.ok() || states->size() <= options_.kept_journals) return;
   size_t surplus = states->size() - options_.kept_journals;
+  // First what nobody can roll back: applies that fail again and again must not
+  // push out those that are in effect.
+  std::stable_partition(states->begin(), states->end(),
+                        [](const JournalState& state) {
+                          return state.phase == JournalState::Phase::kUndone &&
+                                 !HasResidues(state.end);
+                        });
   for (const JournalState& state : *states) {
     if (surplus == 0) return;
     if (state.unfinished()) continue;

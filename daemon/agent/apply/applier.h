@@ -16,11 +16,14 @@
 //                       device that would change is in use by a process (named)
 //                       or that cannot be told, unless forced; or the apply id
 //                       was used before
-//   Aborted             facts moved since the plan was made (named)
+//   Aborted             facts moved since the plan was made (named), or its
+//                       network namespace is gone
+// A plan for another network namespace (plan_place.h) is also refused with what
+// keeps it from being entered. When it is gone at a rollback or recovery, its
+// values went with it: that is clean, and each step says so.
 #ifndef DAEMON_AGENT_APPLY_APPLIER_H_
 #define DAEMON_AGENT_APPLY_APPLIER_H_
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,25 +34,22 @@
 #include "config/plan/named_facts.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/machine.h"
+#include "daemon/agent/apply/plan_place.h"
 #include "daemon/agent/apply/veto.h"
+#include "daemon/host/device_users.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
-
-struct DeviceUser {
-  uint32_t device = 0;
-  uint32_t pid = 0;
-  std::string command;
-};
 
 struct ApplierOptions {
   // The name in this host's certificate.
   std::string host;
   // Journals and the lock; made if absent, its parent is not.
   std::string state_folder = "/var/lib/clusterd/apply";
-  MachinePaths paths;
-  // Finished journals that are kept, the newest; older ones cannot be rolled
-  // back any more.
+  // Asked before each change: the driver may have been installed since.
+  std::function<MachinePaths()> find_paths = [] { return MachinePaths(); };
+  // Finished journals that are kept: the newest, those in effect before those
+  // that were taken back. What goes cannot be rolled back any more.
   size_t kept_journals = 64;
 };
 
@@ -91,9 +91,9 @@ class Applier {
   absl::StatusOr<ApplyResult> Apply(const ApplyRequest& request);
 
   // Restores exactly what was there before that apply. Refusals as Apply;
-  // NotFound: no journal of that id; FailedPrecondition: it did not end as
-  // applied, or was rolled back before; Aborted: somebody changed since what
-  // the apply left (named), unless forced.
+  // NotFound: nothing of it is in effect here, because there is no journal of
+  // that id, or it was undone or rolled back before; Aborted: somebody changed
+  // since what the apply left (named), unless forced.
   absl::StatusOr<ApplyResult> Rollback(const RollbackRequest& request);
 
   // Finishes what a crash cut off; one result for each journal that was not
@@ -121,14 +121,18 @@ class Applier {
   absl::Status FinishApplied(Run* run);
   ApplyResult UndoFailed(const ApplyRequest& request, const absl::Status& why,
                          Run* run);
-  absl::StatusOr<ApplyResult> UndoJournal(Journal* journal,
-                                          const JournalUndo& undo);
+  // `place`: of EnterAgain; NotFound leaves nothing to undo, any other error is
+  // a residue.
+  absl::StatusOr<ApplyResult> UndoJournal(
+      const absl::StatusOr<PlanPlace>& place, Journal* journal,
+      const JournalUndo& undo);
   // Facts of the plan and the digests of saved files, as they are now.
   std::vector<PlanFact> FactsNow(const HostPlan& plan,
                                  const std::vector<SavedResource>& saved,
                                  const HostFacts& facts);
   // Facts that are not as `state` says that they were left.
-  std::vector<MovedFact> MovedSince(const JournalState& state);
+  std::vector<MovedFact> MovedSince(const JournalState& state,
+                                    const PlanPlace& place);
   void PruneJournals();
 
   std::string JournalPath(const std::string& apply_id) const;

@@ -300,7 +300,9 @@ TEST(ApplierTest, RollsBackOnceAndOnlyWhatItKnows) {
   EXPECT_TRUE(absl::IsNotFound(host.Rollback().status()));
   ASSERT_TRUE(host.Apply().ok());
   ASSERT_TRUE(host.Rollback().ok());
-  EXPECT_TRUE(Says(host.Rollback().status(), "rolled back before"));
+  const auto again = host.Rollback();
+  EXPECT_TRUE(absl::IsNotFound(again.status()));
+  EXPECT_TRUE(Says(again.status(), "rolled back before"));
 }
 
 TEST(ApplierTest, RollbackNeedsThePermissionThatTheApplyNeeded) {
@@ -363,6 +365,45 @@ TEST(ApplierTest, KeepsTheNewestJournals) {
   ASSERT_EQ(states->size(), 2u);
   EXPECT_EQ((*states)[0].begin.apply_id(), "a3");
   EXPECT_EQ((*states)[1].begin.apply_id(), "a4");
+}
+
+TEST(ApplierTest, AppliesThatFailDoNotPushOutOneThatIsInEffect) {
+  Host host;
+  host.kept_journals = 2;
+  ASSERT_EQ(host.Apply("a1")->outcome(), ApplyResult::APPLIED);
+  for (int i = 2; i <= 5; ++i) {
+    host.scenario->clock.Advance(absl::Seconds(1));
+    host.machine().device(1).detect = "0.0.0.0";
+    const HostPlan plan = host.scenario->Plan();
+    host.machine().device(1).fault = Fault::kDeviceRefuses;
+    const auto result =
+        host.MakeApplier()->Apply(RequestFor(plan, absl::StrCat("a", i)));
+    ASSERT_EQ(result->outcome(), ApplyResult::UNDONE) << result->error();
+    host.machine().device(1).fault = Fault::kNone;
+  }
+  const auto states = host.MakeApplier()->ListApplies();
+  ASSERT_EQ(states->size(), 2u);
+  EXPECT_EQ((*states)[0].begin.apply_id(), "a1");
+  EXPECT_EQ((*states)[1].begin.apply_id(), "a5");
+}
+
+TEST(ApplierTest, WritesNoJournalThatCannotBeReadWhateverAProgramSays) {
+  Host host;
+  const HostPlan plan = host.scenario->Plan();
+  host.machine().device(1).fault = Fault::kSpeaksNoUtf8;
+  ApplyRequest request = RequestFor(plan, "a1");
+  request.progress = [&](const StepOutcome& outcome) {
+    StepOutcome read;
+    EXPECT_TRUE(read.ParseFromString(outcome.SerializeAsString()));
+  };
+  const auto result = host.MakeApplier()->Apply(request);
+  ASSERT_EQ(result->outcome(), ApplyResult::UNDONE) << result->error();
+  EXPECT_TRUE(absl::StrContains(result->error(), "\\xca\\xa7"))
+      << result->error();
+  const auto states = host.MakeApplier()->ListApplies();
+  ASSERT_EQ(states->size(), 1u);
+  EXPECT_FALSE((*states)[0].unfinished());
+  EXPECT_TRUE(host.MakeApplier()->Recover()->empty());
 }
 
 }  // namespace

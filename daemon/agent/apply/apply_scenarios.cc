@@ -3,9 +3,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/change_kind.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/sysctl_file.h"
+#include "config/spec/change_kind.h"
 
 namespace clusterd {
 namespace {
@@ -181,6 +181,26 @@ std::unique_ptr<Scenario> DisableFirewallsScenario() {
   AddDevice(&spec, 0, "10.0.0.2", "10.0.0.254", "10.0.0.254");
   AddDevice(&spec, 1, "10.0.0.3", "10.0.0.254", "10.0.0.254");
   return scenario;
+}
+
+std::unique_ptr<Scenario> CrashedScenario() {
+  const auto apply = [](Scenario* scenario, EffectLog* log) {
+    const HostPlan plan = scenario->Plan();
+    scenario->MakeApplier(log)
+        ->Apply(RequestFor(plan, "a1"))
+        .status()
+        .IgnoreError();
+    // They hold the log.
+    scenario->logged_files.reset();
+    scenario->logged_runner.reset();
+  };
+  EffectLog whole;
+  apply(OpenUfwScenario().get(), &whole);
+  auto crashed = OpenUfwScenario();
+  EffectLog half;
+  half.CrashAt(whole.effects().size() / 2, CrashPoint::kAfter);
+  apply(crashed.get(), &half);
+  return crashed;
 }
 
 std::vector<NamedScenario> AllScenarios() {

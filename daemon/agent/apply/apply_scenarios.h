@@ -56,6 +56,10 @@ std::unique_ptr<Scenario> OpenFirewalldScenario();
 // ufw and firewalld, both to be stopped; devices that pass an address on.
 std::unique_ptr<Scenario> DisableFirewallsScenario();
 
+// OpenUfwScenario, after the process ended half way through the effects of
+// apply "a1".
+std::unique_ptr<Scenario> CrashedScenario();
+
 struct NamedScenario {
   std::string name;
   std::unique_ptr<Scenario> (*make)();

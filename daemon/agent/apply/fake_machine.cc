@@ -314,6 +314,9 @@ CommandResult FakeMachine::Tool(const Words& argv) {
   if (fault == Fault::kBusy) {
     return Says(11, "hccn_tool is busy, please try again.\n");
   }
+  if (fault == Fault::kSpeaksNoUtf8) {
+    return Says(1, "", "hccn_tool: \xca\xa7\xb0\xdc\n");
+  }
   if (fault == Fault::kSuccessChangesNothing) return Success();
   if (argv[3] == "-ip") return SetAddress(id, argv, fault);
   if (fault == Fault::kDeviceRefuses) {

@@ -32,6 +32,7 @@ class FakeMachine final : public CommandRunner, public HostReader {
     kHangs,            // Killed at the deadline before anything.
     kHangsHalfWay,     // Killed with the device changed and the file not.
     kBusy,             // "busy", status 11.
+    kSpeaksNoUtf8,     // Fails, and says so in GBK.
     kSilent,           // Nothing can be read from the device any more.
   };
 

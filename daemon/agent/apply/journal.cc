@@ -156,11 +156,18 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   if (end_ < kMagicBytes) {
     return absl::FailedPreconditionError("journal has no heading");
   }
+  JournalEntry read;
+  if (!read.ParseFromString(entry.SerializeAsString())) {
+    return absl::InternalError("journal entry holds a text that is not UTF-8");
+  }
   const std::string record = Record(entry, end_);
   absl::Status status = WriteFully(file_.get(), end_, record);
   if (status.ok()) status = file_->Sync();
   if (!status.ok()) {
     broken_ = status;
+    // Whole in the file, and not said to be: the next start must not believe
+    // it. If not even this can be done, there is nothing more to do here.
+    (void)file_->Truncate(end_);
     return status;
   }
   end_ += record.size();

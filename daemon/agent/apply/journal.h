@@ -44,8 +44,10 @@ class Journal {
   static absl::StatusOr<std::unique_ptr<Journal>> Open(FileSystem* files,
                                                        const std::string& path);
 
-  // Written and synced when it returns OK. After an error the journal takes no
-  // more: what is behind the last good record cannot be known.
+  // Written and synced when it returns OK. Internal, with nothing written: it
+  // holds a text that is not UTF-8. After any other error the journal takes no
+  // more, because what is behind the last good record cannot be known; it is
+  // cut off if that can be done.
   absl::Status Append(const JournalEntry& entry);
 
   // Everything read and appended.

@@ -57,6 +57,16 @@ TEST(JournalTest, ReadsBackWhatWasAppended) {
             "4096");
 }
 
+TEST(JournalTest, RefusesARecordThatCouldNotBeReadBack) {
+  Written written;
+  auto journal = Journal::Open(&written.files, kPath);
+  JournalEntry entry;
+  entry.mutable_done()->set_detail("\xca");
+  EXPECT_FALSE((*journal)->Append(entry).ok());
+  EXPECT_TRUE((*journal)->Append(EndEntry(ApplyResult::UNDONE)).ok());
+  EXPECT_EQ((*Journal::Open(&written.files, kPath))->entries().size(), 3u);
+}
+
 TEST(JournalTest, ARecordIsOnDiskWhenAppendReturns) {
   Written written;
   written.files.LosePower();

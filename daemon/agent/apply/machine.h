@@ -10,6 +10,7 @@
 #include "daemon/host/change/hccn_setter.h"
 #include "daemon/host/change/host_reader.h"
 #include "daemon/host/change/in_place_file.h"
+#include "daemon/host/change/namespace_door.h"
 #include "daemon/host/change/sysctl_writer.h"
 #include "daemon/host/clock.h"
 #include "daemon/host/command_runner.h"
@@ -25,6 +26,10 @@ struct MachineDoors {
   Clock* clock = nullptr;
   // Shared with the observer, which asks the same devices.
   DeviceTurns* turns = nullptr;
+  // Into other network namespaces; null: plans for one are refused.
+  NamespaceDoor* namespaces = nullptr;
+  // Where /proc/sys is read and written; null: `files`.
+  FileSystem* sysctl_files = nullptr;
 };
 
 struct MachinePaths {
@@ -44,7 +49,8 @@ struct Machine {
         conf(doors.files, doors.clock, paths.hccn_conf, paths.lock_wait),
         tool(doors.runner, doors.clock, doors.turns, paths.hccn_tool,
              paths.command_deadline),
-        sysctl(doors.files, paths.proc_sys),
+        sysctl(doors.sysctl_files == nullptr ? doors.files : doors.sysctl_files,
+               paths.proc_sys),
         firewall(doors.runner, doors.files, doors.reader, paths.firewalls) {}
 
   FileSystem* files;

@@ -1,11 +1,14 @@
 #include "daemon/agent/apply/resource_keeper.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/plan_text.h"
@@ -82,6 +85,33 @@ absl::Status ResourceKeeper::SaveConf(std::vector<SavedResource>* saved) {
   return absl::OkStatus();
 }
 
+// As the file has them: what a plan says of routes is no reason to add one.
+absl::Status ResourceKeeper::SaveRoutes(const DeviceAddressChange& change,
+                                        SavedDevice* saved) {
+  const absl::StatusOr<std::string> conf = machine_->conf.Read();
+  if (!conf.ok()) return conf.status();
+  const std::vector<absl::string_view> lines = absl::StrSplit(*conf, '\n');
+  for (const HccnConf::Entry& entry : change.dropped()) {
+    if (entry.key() == "gateway") continue;
+    const std::string key = HccnConfKey(entry.key(), change.device());
+    HccnConf::Entry route = entry;
+    if (entry.key() == "ip_route") {  // There may be several.
+      const std::string line = absl::StrCat(key, "=", entry.value());
+      if (std::none_of(lines.begin(), lines.end(), [&](absl::string_view each) {
+            return absl::StripSuffix(each, "\r") == line;
+          })) {
+        continue;
+      }
+    } else {
+      const std::optional<std::string> value = HccnConfValue(*conf, key);
+      if (!value) continue;
+      route.set_value(*value);
+    }
+    *saved->add_routes() = std::move(route);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ResourceKeeper::SaveDevice(const PlanStep& step, uint32_t device,
                                         std::vector<SavedResource>* saved) {
   const absl::Status conf = SaveConf(saved);
@@ -98,9 +128,8 @@ absl::Status ResourceKeeper::SaveDevice(const PlanStep& step, uint32_t device,
     return absl::FailedPreconditionError(
         absl::StrCat(name, ": its TLS switch cannot be told"));
   }
-  for (const HccnConf::Entry& entry : step.device_address().dropped()) {
-    if (entry.key() != "gateway") *now->add_routes() = entry;
-  }
+  const absl::Status routes = SaveRoutes(step.device_address(), &*now);
+  if (!routes.ok()) return routes;
   touched_.insert(name);
   saved->emplace_back();
   *saved->back().mutable_device() = *std::move(now);

@@ -36,6 +36,8 @@ class ResourceKeeper {
                                    const HostPlan& plan);
 
  private:
+  absl::Status SaveRoutes(const DeviceAddressChange& change,
+                          SavedDevice* saved);
   absl::Status SaveDevice(const PlanStep& step, uint32_t device,
                           std::vector<SavedResource>* saved);
   absl::Status SaveConf(std::vector<SavedResource>* saved);

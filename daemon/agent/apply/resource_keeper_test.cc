@@ -99,6 +99,35 @@ TEST(ResourceKeeperTest, MendsAHalfWrittenHccnConfBeforeItRunsTheTool) {
   EXPECT_EQ(scenario->State(), before);
 }
 
+TEST(ResourceKeeperTest, SavesOnlyRoutesThatTheFileHas) {
+  auto scenario = OpenUfwScenario();
+  scenario->machine.files().Put(
+      "/etc/hccn.conf",
+      "route_address_172.16.0.0_netmask_255.255.0.0_1=gateway_10.20.0.9\n"
+      "ip_route_1=add 10.0.0.0/24 via 10.20.0.9 dev eth1 table 100\r\n",
+      0640, 0, 12);
+  PlanStep step;
+  step.mutable_device_address()->set_device(1);
+  const auto drop = [&step](const std::string& key, const std::string& value) {
+    HccnConf::Entry* entry = step.mutable_device_address()->add_dropped();
+    entry->set_key(key);
+    entry->set_device(1);
+    entry->set_value(value);
+  };
+  drop("route_address_172.16.0.0_netmask_255.255.0.0", "gateway_10.66.6.6");
+  drop("route_address_10.66.0.0_netmask_255.255.0.0", "gateway_10.20.0.9");
+  drop("ip_route", "add 10.0.0.0/24 via 10.66.6.6 dev eth1 table 100");
+  drop("ip_route", "add 10.0.0.0/24 via 10.20.0.9 dev eth1 table 100");
+  Machine machine(Doors(scenario.get()), MachinePaths());
+  const auto saved = ResourceKeeper(&machine).Save(step);
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  const SavedDevice& device = saved->back().device();
+  ASSERT_EQ(device.routes_size(), 2);
+  EXPECT_EQ(device.routes(0).value(), "gateway_10.20.0.9");
+  EXPECT_EQ(device.routes(1).value(),
+            "add 10.0.0.0/24 via 10.20.0.9 dev eth1 table 100");
+}
+
 TEST(ResourceKeeperTest, NamesWhatItCouldNotPutBackWithBothValues) {
   auto scenario = OpenUfwScenario();
   Machine machine(Doors(scenario.get()), MachinePaths());

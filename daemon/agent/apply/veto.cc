@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/plan/change_kind.h"
+#include "config/spec/change_kind.h"
 #include "config/spec/yaml_document.h"
 
 namespace clusterd {

@@ -1,0 +1,86 @@
+#include "daemon/agent/applies_record.h"
+
+#include <utility>
+
+namespace clusterd {
+namespace {
+
+DriftFact MissingDrift(Missing::Reason reason, absl::string_view detail) {
+  DriftFact fact;
+  fact.mutable_missing()->set_reason(reason);
+  fact.mutable_missing()->set_detail(std::string(detail));
+  return fact;
+}
+
+}  // namespace
+
+void AppliesRecord::BeginChange() {
+  absl::MutexLock lock(&mutex_);
+  changes_ |= 1;
+}
+
+void AppliesRecord::EndChange(
+    const absl::StatusOr<std::vector<JournalState>>& journals) {
+  auto ended = std::make_shared<Applies>();
+  const size_t count = journals.ok() ? journals->size() : 0;
+  for (size_t i = 0; i < count; ++i) {
+    const JournalState& state = (*journals)[i];
+    // Only what holds: a journal is large, and most of it are old values.
+    if (state.phase != JournalState::Phase::kApplied) continue;
+    ended->push_back({state.begin, state.end});
+    ended->back().begin.mutable_plan()->clear_facts();
+    ended->back().end.clear_facts_after();
+  }
+  std::function<void()> changed;
+  {
+    absl::MutexLock lock(&mutex_);
+    changes_ = (changes_ | 1) + 1;
+    if (journals.ok()) {
+      applies_ = std::shared_ptr<const Applies>(std::move(ended));
+    } else {
+      applies_ = journals.status();
+    }
+    changed = changed_;
+  }
+  if (changed) changed();
+}
+
+void AppliesRecord::Listen(std::function<void()> changed) {
+  absl::MutexLock lock(&mutex_);
+  changed_ = std::move(changed);
+}
+
+uint64_t AppliesRecord::change_count() const {
+  absl::MutexLock lock(&mutex_);
+  return changes_;
+}
+
+bool AppliesRecord::needs_facts() const {
+  absl::MutexLock lock(&mutex_);
+  return applies_.ok() && !(*applies_)->empty();
+}
+
+DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
+                                 uint64_t count_before) const {
+  absl::StatusOr<std::shared_ptr<const Applies>> applies =
+      absl::UnavailableError("");
+  uint64_t changes = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    applies = applies_;
+    changes = changes_;
+  }
+  if (changes != count_before || changes % 2 != 0) {
+    return MissingDrift(Missing::NOT_QUERIED,
+                        "an apply or rollback was running on this host");
+  }
+  if (!applies.ok()) {
+    return MissingDrift(absl::IsPermissionDenied(applies.status())
+                            ? Missing::NOT_PERMITTED
+                            : Missing::UNREADABLE,
+                        applies.status().message());
+  }
+  return FindAppliedDrift(**applies, facts);
+}
+
+}  // namespace clusterd

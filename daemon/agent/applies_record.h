@@ -1,0 +1,67 @@
+// What the applies on this host have left, kept in memory for whoever tells
+// drift: journals are read once at start and once after every change, never for
+// a check. Who changes the host says when it begins and ends, so that nobody
+// takes a host in the middle of an apply for one that has drifted.
+#ifndef DAEMON_AGENT_APPLIES_RECORD_H_
+#define DAEMON_AGENT_APPLIES_RECORD_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "config/plan/applied_drift.h"
+#include "daemon/agent/apply/journal.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// Safe for concurrent use.
+class AppliesRecord {
+ public:
+  // Before it is told anything it is that of a host whose journals have not
+  // been read: missing.
+  AppliesRecord() = default;
+  AppliesRecord(const AppliesRecord&) = delete;
+  AppliesRecord& operator=(const AppliesRecord&) = delete;
+
+  // An apply, rollback or recovery begins, and is over. One at a time.
+  void BeginChange() ABSL_LOCKS_EXCLUDED(mutex_);
+  // `journals`: as Applier::ListApplies has them now, or why nobody knows.
+  void EndChange(const absl::StatusOr<std::vector<JournalState>>& journals)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Called after each EndChange, on its thread; empty: nobody. One listener;
+  // not while a change may end.
+  void Listen(std::function<void()> changed) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Odd while the host is being changed; never the same again after a change.
+  uint64_t change_count() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Whether drift can be told at all, and of something: the journals are known
+  // and hold an apply that stands. Else the facts of DriftOf need no machine.
+  bool needs_facts() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Drift of facts that were observed since change_count() was
+  // `count_before`. Missing, NOT_QUERIED, if the host was being changed
+  // meanwhile; UNREADABLE or NOT_PERMITTED if the journals cannot be read.
+  DriftFact DriftOf(const HostFacts& facts, uint64_t count_before) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  using Applies = std::vector<EndedApply>;
+
+  mutable absl::Mutex mutex_;
+  uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::function<void()> changed_ ABSL_GUARDED_BY(mutex_);
+  absl::StatusOr<std::shared_ptr<const Applies>> applies_ ABSL_GUARDED_BY(
+      mutex_) = absl::UnavailableError("the journals have not been read yet");
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AGENT_APPLIES_RECORD_H_

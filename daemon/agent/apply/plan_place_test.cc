@@ -1,0 +1,274 @@
+#include "daemon/agent/apply/plan_place.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "config/plan/make_plan.h"
+#include "config/plan/sysctl_file.h"
+#include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply/apply_scenarios.h"
+#include "daemon/agent/apply/journal.h"
+#include "daemon/host/change/fake_file_system.h"
+
+namespace clusterd {
+namespace {
+
+bool Says(const absl::Status& status, absl::string_view text) {
+  return absl::StrContains(status.message(), text);
+}
+
+// One container on the scenario's host, with parameters of its own.
+class FakeNamespaces final : public NamespaceDoor {
+ public:
+  static constexpr char kFile[] = "/proc/sys/net/core/somaxconn";
+
+  FakeNamespaces() { Start(4026532000); }
+
+  // The container starts: a new namespace with the kernel's default.
+  void Start(uint64_t inode) {
+    inode_ = inode;
+    status_ = absl::OkStatus();
+    value_ = "4096";
+  }
+  void Fail(absl::Status status) { status_ = std::move(status); }
+  void IgnoreWrites() { ignores_ = true; }
+  const std::string& value() const { return value_; }
+  void set_value(const std::string& value) { value_ = value; }
+
+  absl::StatusOr<std::unique_ptr<EnteredNamespace>> Enter(
+      const NetworkNamespace& target) override {
+    EXPECT_EQ(target.container(), "train-1");
+    if (!status_.ok()) return status_;
+    return std::unique_ptr<EnteredNamespace>(std::make_unique<Entered>(this));
+  }
+
+  HostFacts Read() const {
+    HostFacts facts;
+    facts.set_host(kScenarioHost);
+    facts.set_network_namespace("container:train-1");
+    KernelFacts* kernel = facts.mutable_kernel();
+    uint64_t number = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(value_, &number));
+    kernel->mutable_somaxconn()->set_value(number);
+    kernel->mutable_tcp_max_syn_backlog()->set_value(65535);
+    kernel->mutable_reserved_ports()->set_value("60000-60031");
+    kernel->mutable_network_namespace()->set_value(inode_);
+    return facts;
+  }
+
+ private:
+  class Entered final : public EnteredNamespace {
+   public:
+    explicit Entered(FakeNamespaces* all) : all_(all) {
+      FakeFileSystem::Special special;
+      special.read = [all] { return all->value_ + "\n"; };
+      special.write = [all](uint64_t,
+                            absl::string_view bytes) -> absl::StatusOr<size_t> {
+        if (!all->ignores_) {
+          all->value_ = std::string(absl::StripAsciiWhitespace(bytes));
+        }
+        return bytes.size();
+      };
+      files_.PutSpecial(kFile, special);
+    }
+    uint64_t inode() const override { return all_->inode_; }
+    FileSystem* files() override { return &files_; }
+    HostFacts Read() override { return all_->Read(); }
+
+   private:
+    FakeNamespaces* const all_;
+    FakeFileSystem files_;
+  };
+
+  uint64_t inode_ = 0;
+  std::string value_;
+  absl::Status status_;
+  bool ignores_ = false;
+};
+
+struct ContainerHost {
+  std::unique_ptr<Scenario> scenario = OpenUfwScenario();
+  FakeNamespaces namespaces;
+  ClusterSpec spec;
+  bool has_door = true;
+
+  ContainerHost() {
+    spec.set_name("demo");
+    spec.add_servers()->set_host(kScenarioHost);
+    spec.mutable_kernel()->set_somaxconn(65535);
+  }
+  FakeMachine& machine() { return scenario->machine; }
+  std::unique_ptr<Applier> MakeApplier() {
+    ApplierOptions options;
+    options.host = kScenarioHost;
+    options.state_folder = kScenarioStateFolder;
+    MachineDoors doors;
+    doors.files = &machine().files();
+    doors.runner = &machine();
+    doors.reader = &machine();
+    doors.clock = &scenario->clock;
+    doors.turns = &scenario->turns;
+    doors.namespaces = has_door ? &namespaces : nullptr;
+    return std::make_unique<Applier>(
+        options, doors,
+        [] {
+          return Veto({CHANGE_OBSERVE, CHANGE_SYSCTL});
+        },
+        [] { return std::vector<DeviceUser>(); });
+  }
+  HostPlan Plan() {
+    const HostFacts facts = namespaces.Read();
+    NetworkNamespace target;
+    target.set_container("train-1");
+    return MakePlan(spec, {&facts}, target).hosts(0);
+  }
+  absl::StatusOr<ApplyResult> Apply(const HostPlan& plan) {
+    return MakeApplier()->Apply(RequestFor(plan, "a1"));
+  }
+  absl::StatusOr<ApplyResult> Rollback() {
+    RollbackRequest request;
+    request.apply_id = "a1";
+    return MakeApplier()->Rollback(request);
+  }
+};
+
+TEST(PlanPlaceTest, ChangesTheContainerAndNotTheHost) {
+  ContainerHost container;
+  const std::string before = container.machine().sysctl()[kSomaxconnKey];
+  const auto applied = container.Apply(container.Plan());
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
+  EXPECT_EQ(container.namespaces.value(), "65535");
+  EXPECT_EQ(container.machine().sysctl()[kSomaxconnKey], before);
+  EXPECT_TRUE(container.Plan().steps().empty());
+  const auto back = container.Rollback();
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(container.namespaces.value(), "4096");
+}
+
+TEST(PlanPlaceTest, RefusesAContainerThatWasStartedAnew) {
+  ContainerHost container;
+  const HostPlan plan = container.Plan();
+  container.namespaces.Start(4026532001);
+  const auto anew = container.Apply(plan);
+  EXPECT_EQ(anew.status().code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(
+      Says(anew.status(), "network namespace was 4026532000, now 4026532001"));
+  container.namespaces.Fail(absl::NotFoundError("no such container"));
+  const auto gone = container.Apply(plan);
+  EXPECT_EQ(gone.status().code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(Says(gone.status(), "no such container; plan again"));
+  EXPECT_EQ(container.namespaces.value(), "4096");
+}
+
+TEST(PlanPlaceTest, RefusesWhatItCannotEnter) {
+  ContainerHost container;
+  const HostPlan plan = container.Plan();
+  container.namespaces.Fail(absl::UnavailableError("docker does not answer"));
+  EXPECT_EQ(container.Apply(plan).status().code(),
+            absl::StatusCode::kUnavailable);
+  container.has_door = false;
+  EXPECT_EQ(container.Apply(plan).status().code(),
+            absl::StatusCode::kUnimplemented);
+}
+
+TEST(PlanPlaceTest, UndoesAStepThatDidNotTake) {
+  ContainerHost container;
+  const HostPlan plan = container.Plan();
+  container.namespaces.IgnoreWrites();
+  const auto result = container.Apply(plan);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outcome(), ApplyResult::UNDONE) << result->error();
+}
+
+TEST(PlanPlaceTest, LeavesNothingInANamespaceThatIsGone) {
+  for (const bool started_anew : {false, true}) {
+    ContainerHost container;
+    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
+              ApplyResult::APPLIED);
+    if (started_anew) {
+      container.namespaces.Start(4026532001);
+      container.namespaces.set_value("777");
+    } else {
+      container.namespaces.Fail(absl::NotFoundError("no such container"));
+    }
+    const auto back = container.Rollback();
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_TRUE(back->residues().empty());
+    EXPECT_TRUE(absl::StartsWith(back->steps(0).detail(),
+                                 "its network namespace is gone"))
+        << back->steps(0).detail();
+    // The new container's values are its own.
+    if (started_anew) {
+      EXPECT_EQ(container.namespaces.value(), "777");
+    }
+  }
+}
+
+TEST(PlanPlaceTest, CanBeAskedAgainWhenTheEngineDidNotAnswer) {
+  ContainerHost container;
+  ASSERT_TRUE(container.Apply(container.Plan()).ok());
+  container.namespaces.Fail(absl::UnavailableError("docker does not answer"));
+  EXPECT_EQ(container.Rollback().status().code(),
+            absl::StatusCode::kUnavailable);
+  container.namespaces.Fail(absl::OkStatus());
+  EXPECT_EQ(container.Rollback()->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(container.namespaces.value(), "4096");
+}
+
+// A journal as a killed apply leaves it: begun, and the step not done.
+TEST(PlanPlaceTest, IsNeverKeptFromRecovering) {
+  const struct {
+    absl::Status entered;
+    ApplyResult::Outcome outcome;
+  } cases[] = {
+      {absl::OkStatus(), ApplyResult::UNDONE},
+      {absl::NotFoundError("no such container"), ApplyResult::UNDONE},
+      {absl::UnavailableError("docker does not answer"),
+       ApplyResult::UNDONE_WITH_RESIDUES},
+  };
+  for (const auto& [entered, outcome] : cases) {
+    ContainerHost container;
+    FileSystem* files = &container.machine().files();
+    ASSERT_TRUE(files->MakeDirectory(kScenarioStateFolder, 0700).ok());
+    {
+      const auto journal = Journal::Create(
+          files, absl::StrCat(kScenarioStateFolder, "/a1.journal"));
+      ASSERT_TRUE(journal.ok()) << journal.status();
+      JournalEntry begin;
+      begin.mutable_begin()->set_apply_id("a1");
+      *begin.mutable_begin()->mutable_plan() = container.Plan();
+      ASSERT_TRUE((*journal)->Append(begin).ok());
+      JournalEntry intent;
+      intent.mutable_intent()->set_step(1);
+      SavedSysctl* saved =
+          intent.mutable_intent()->add_saved()->mutable_sysctl();
+      saved->set_key(kSomaxconnKey);
+      saved->set_value("4096");
+      ASSERT_TRUE((*journal)->Append(intent).ok());
+    }
+    container.namespaces.set_value("65535");
+    container.namespaces.Fail(entered);
+    const auto recovered = container.MakeApplier()->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    ASSERT_EQ(recovered->size(), 1u);
+    EXPECT_EQ(recovered->front().outcome(), outcome) << entered;
+    if (entered.ok()) {
+      EXPECT_EQ(container.namespaces.value(), "4096");
+    }
+    EXPECT_TRUE(container.MakeApplier()->Recover()->empty());
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

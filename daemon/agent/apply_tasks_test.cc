@@ -1,0 +1,319 @@
+#include "daemon/agent/apply_tasks.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "config/plan/sysctl_file.h"
+#include "daemon/agent/apply/apply_scenarios.h"
+#include "daemon/log/recording_log.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// One result that somebody waits for.
+class Answer {
+ public:
+  ApplyTasks::Done Expect() {
+    return [this](ApplyResult result) {
+      result_ = std::move(result);
+      done_.Notify();
+    };
+  }
+  const ApplyResult& Wait() {
+    EXPECT_TRUE(done_.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    return result_;
+  }
+  bool arrived() const { return done_.HasBeenNotified(); }
+
+ private:
+  ApplyResult result_;
+  absl::Notification done_;
+};
+
+class ApplyTasksTest : public ::testing::Test {
+ protected:
+  ApplyTasksTest() { Restart(); }
+  ~ApplyTasksTest() override { tasks_.reset(); }
+
+  // As a new process would: what was in memory is gone.
+  void Restart() {
+    tasks_.reset();
+    ApplierOptions options;
+    options.host = kScenarioHost;
+    options.state_folder = kScenarioStateFolder;
+    MachineDoors doors;
+    doors.files = &machine().files();
+    doors.runner = &machine();
+    doors.reader = &machine();
+    doors.clock = &scenario_->clock;
+    doors.turns = &scenario_->turns;
+    applier_ = std::make_unique<Applier>(
+        options, doors, [this] { return veto_; }, [this] { return users_; });
+    tasks_ = std::make_unique<ApplyTasks>(kScenarioHost, applier_.get(), &log_);
+  }
+
+  FakeMachine& machine() { return scenario_->machine; }
+
+  ApplyTask Task(const std::string& id = "a1") {
+    ApplyTask task;
+    task.set_apply_id(id);
+    *task.mutable_plan() = scenario_->Plan();
+    task.set_plan_digest("digest");
+    task.set_actor("ada");
+    return task;
+  }
+  ApplyResult Apply(const ApplyTask& task) {
+    Answer answer;
+    tasks_->Apply(task, nullptr, answer.Expect());
+    return answer.Wait();
+  }
+  ApplyResult RollBack(const std::string& id = "a1") {
+    RollbackTask task;
+    task.set_apply_id(id);
+    task.set_actor("bob");
+    Answer answer;
+    tasks_->RollBack(task, answer.Expect());
+    return answer.Wait();
+  }
+
+  std::unique_ptr<Scenario> scenario_ = OpenUfwScenario();
+  Veto veto_{{CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
+              CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF}};
+  absl::StatusOr<std::vector<DeviceUser>> users_ = std::vector<DeviceUser>();
+  RecordingLog log_;
+  std::unique_ptr<Applier> applier_;
+  std::unique_ptr<ApplyTasks> tasks_;
+};
+
+TEST_F(ApplyTasksTest, TellsEachStepAndThenTheResult) {
+  tasks_->Recover();
+  const ApplyTask task = Task();
+  std::vector<StepOutcome> steps;
+  Answer answer;
+  tasks_->Apply(
+      task,
+      [&](const StepOutcome& step) {
+        EXPECT_FALSE(answer.arrived());
+        steps.push_back(step);
+      },
+      answer.Expect());
+  const ApplyResult result = answer.Wait();
+  EXPECT_EQ(result.outcome(), ApplyResult::APPLIED) << result.error();
+  EXPECT_EQ(result.apply_id(), "a1");
+  EXPECT_EQ(result.host(), kScenarioHost);
+  ASSERT_EQ(static_cast<int>(steps.size()), task.plan().steps_size());
+  for (size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(steps[i].step(), i + 1);
+  EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 of ada ended: APPLIED"));
+}
+
+TEST_F(ApplyTasksTest, TakesBackWhatItApplied) {
+  tasks_->Recover();
+  const auto before = scenario_->State();
+  ASSERT_EQ(Apply(Task()).outcome(), ApplyResult::APPLIED);
+  EXPECT_NE(scenario_->State(), before);
+  EXPECT_EQ(RollBack().outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(scenario_->State(), before);
+}
+
+TEST_F(ApplyTasksTest, HasNothingToTakeBackOfWhatItDoesNotKnowOrTookBack) {
+  tasks_->Recover();
+  const ApplyResult unknown = RollBack();
+  EXPECT_EQ(unknown.outcome(), ApplyResult::NOTHING_TO_DO);
+  EXPECT_EQ(unknown.error(), "nothing was applied here under id a1");
+  ASSERT_EQ(Apply(Task()).outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(RollBack().outcome(), ApplyResult::ROLLED_BACK);
+  const ApplyResult again = RollBack();
+  EXPECT_EQ(again.outcome(), ApplyResult::NOTHING_TO_DO);
+  EXPECT_THAT(again.error(), HasSubstr("rolled back before"));
+}
+
+TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
+  tasks_->Recover();
+  const auto before = scenario_->State();
+  const auto refusal = [this](const ApplyTask& task) {
+    const ApplyResult result = Apply(task);
+    EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);
+    EXPECT_EQ(result.apply_id(), task.apply_id());
+    EXPECT_EQ(result.host(), kScenarioHost);
+    EXPECT_THAT(result.error(), Not(HasSubstr("\n")));
+    return result.error();
+  };
+  veto_ = Veto();
+  EXPECT_THAT(refusal(Task()), HasSubstr("this host does not allow"));
+  EXPECT_EQ(RollBack("../etc").outcome(), ApplyResult::REFUSED);
+  veto_ = Veto({CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
+                CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF});
+  users_ = std::vector<DeviceUser>{{1, 4711, "python3"}};
+  EXPECT_THAT(refusal(Task()),
+              HasSubstr("device 1 is in use by process 4711 (python3)"));
+  users_ = absl::PermissionDeniedError("/proc/1/fd: Permission denied");
+  EXPECT_THAT(refusal(Task()), HasSubstr("cannot be told: /proc/1/fd"));
+  users_ = std::vector<DeviceUser>();
+  ApplyTask elsewhere = Task();
+  elsewhere.mutable_plan()->set_host("node-08\nnode-09");
+  EXPECT_THAT(refusal(elsewhere),
+              HasSubstr("is for host \"node-08; node-09\""));
+  const ApplyTask planned = Task();
+  machine().sysctl()[kSomaxconnKey] = "777";
+  EXPECT_THAT(refusal(planned), HasSubstr("facts moved since"));
+  machine().sysctl()[kSomaxconnKey] = "4096";
+  EXPECT_EQ(scenario_->State(), before);
+  ASSERT_EQ(Apply(planned).outcome(), ApplyResult::APPLIED);
+  machine().sysctl()[kSomaxconnKey] = "4096";
+  EXPECT_THAT(refusal(Task()), HasSubstr("was used before"));
+  EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 of ada ended: REFUSED: "));
+}
+
+TEST_F(ApplyTasksTest, ForcesWhatItIsToldToAndSaysSo) {
+  tasks_->Recover();
+  users_ = std::vector<DeviceUser>{{1, 4711, "python3"}};
+  ApplyTask task = Task();
+  task.set_force(true);
+  const ApplyResult result = Apply(task);
+  EXPECT_EQ(result.outcome(), ApplyResult::APPLIED) << result.error();
+  EXPECT_EQ(result.forced_size(), 1);
+  EXPECT_THAT(log_.Lines(), HasSubstr("forced: device 1 is in use"));
+}
+
+TEST_F(ApplyTasksTest, RefusesASecondTaskWhileOneRuns) {
+  tasks_->Recover();
+  absl::Notification begun;
+  absl::Notification go_on;
+  Answer first;
+  tasks_->Apply(
+      Task("a1"),
+      [&](const StepOutcome&) {
+        if (!begun.HasBeenNotified()) begun.Notify();
+        go_on.WaitForNotification();
+      },
+      first.Expect());
+  begun.WaitForNotification();
+  ApplyTask second;
+  second.set_apply_id("a2");
+  const ApplyResult refused = Apply(second);
+  EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
+  EXPECT_EQ(refused.error(),
+            "another apply or rollback is running on this host");
+  EXPECT_EQ(RollBack("a1").outcome(), ApplyResult::REFUSED);
+  go_on.Notify();
+  EXPECT_EQ(first.Wait().outcome(), ApplyResult::APPLIED);
+  // An answer means that the next one may come.
+  EXPECT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
+}
+
+TEST_F(ApplyTasksTest, StopsAfterTheTaskThatRunsHasBeenAnswered) {
+  tasks_->Recover();
+  absl::Notification begun;
+  absl::Notification go_on;
+  Answer running;
+  tasks_->Apply(
+      Task("a1"),
+      [&](const StepOutcome&) {
+        if (!begun.HasBeenNotified()) begun.Notify();
+        go_on.WaitForNotification();
+      },
+      running.Expect());
+  begun.WaitForNotification();
+  bool was_answered = false;
+  std::thread stopper([&] {
+    tasks_->Stop();
+    was_answered = running.arrived();
+  });
+  // Stop has begun when its refusal comes instead of the other one.
+  std::string refusal;
+  do {
+    ApplyTask other;
+    other.set_apply_id("a2");
+    refusal = Apply(other).error();
+  } while (refusal.find("is running on this host") != std::string::npos);
+  EXPECT_EQ(refusal, "its clusterd is stopping");
+  go_on.Notify();
+  stopper.join();
+  EXPECT_TRUE(was_answered);
+  EXPECT_EQ(running.Wait().outcome(), ApplyResult::APPLIED);
+}
+
+TEST_F(ApplyTasksTest, FinishesWhatACrashCutOffBeforeAnythingElse) {
+  const auto before = scenario_->State();
+  tasks_.reset();
+  scenario_ = CrashedScenario();
+  ASSERT_NE(scenario_->State(), before);
+  Restart();
+  tasks_->Recover();
+  EXPECT_EQ(scenario_->State(), before);
+  EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 was cut off: UNDONE"));
+  ASSERT_EQ(tasks_->Past().results_size(), 1);
+  EXPECT_EQ(tasks_->Past().results(0).outcome(), ApplyResult::UNDONE);
+  EXPECT_EQ(Apply(Task("a2")).outcome(), ApplyResult::APPLIED);
+}
+
+TEST_F(ApplyTasksTest, RefusesWithTheReasonUntilADamagedJournalIsGone) {
+  const std::string path = absl::StrCat(kScenarioStateFolder, "/old.journal");
+  machine().files().Put(path, "no journal\n");
+  const auto before = scenario_->State();
+  tasks_->Recover();
+  EXPECT_THAT(log_.Lines(), HasSubstr("nothing is applied on this host: "));
+  const ApplyResult refused = Apply(Task());
+  EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(refused.error(), HasSubstr(path));
+  EXPECT_EQ(scenario_->State(), before);
+  ASSERT_TRUE(machine().files().Remove(path).ok());
+  EXPECT_EQ(Apply(Task()).outcome(), ApplyResult::APPLIED);
+}
+
+TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {
+  tasks_->Recover();
+  EXPECT_THAT(tasks_->Past().results(), IsEmpty());
+  for (int i = 0; i < 9; ++i) {
+    scenario_->clock.SleepFor(absl::Seconds(1));
+    ASSERT_EQ(Apply(Task(absl::StrCat("done", i))).outcome(),
+              ApplyResult::APPLIED);
+    ASSERT_EQ(RollBack(absl::StrCat("done", i)).outcome(),
+              ApplyResult::ROLLED_BACK);
+    scenario_->clock.SleepFor(absl::Seconds(1));
+    machine().device(1).fault = FakeMachine::Fault::kDeviceRefuses;
+    ASSERT_EQ(Apply(Task(absl::StrCat("undone", i))).outcome(),
+              ApplyResult::UNDONE);
+    machine().device(1).fault = FakeMachine::Fault::kNone;
+  }
+  Restart();
+  tasks_->Recover();
+  const PastApplies past = tasks_->Past();
+  ASSERT_EQ(past.results_size(), 16);
+  EXPECT_EQ(past.results(0).apply_id(), "done1");
+  EXPECT_EQ(past.results(0).outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(past.results(15).apply_id(), "undone8");
+  EXPECT_EQ(past.results(15).outcome(), ApplyResult::UNDONE);
+  EXPECT_EQ(past.results(15).host(), kScenarioHost);
+  EXPECT_THAT(past.results(15).error(), HasSubstr("step "));
+  EXPECT_THAT(past.results(15).facts_after(), IsEmpty());
+}
+
+TEST_F(ApplyTasksTest, LeavesTheFactsOutOfAResultThatIsTooLargeToSend) {
+  tasks_->Recover();
+  std::string file;
+  for (int i = 0; i < 20000; ++i) {
+    absl::StrAppend(&file, "net.core.somaxconn = 512\n");
+  }
+  machine().files().Put("/etc/sysctl.d/10-site.conf", file);
+  const ApplyTask task = Task();
+  ASSERT_GT(task.plan().ByteSizeLong(), kMaxResultBytes);
+  const ApplyResult result = Apply(task);
+  EXPECT_EQ(result.outcome(), ApplyResult::APPLIED) << result.error();
+  EXPECT_THAT(result.facts_after(), IsEmpty());
+  EXPECT_THAT(result.steps(), Not(IsEmpty()));
+  EXPECT_LE(result.ByteSizeLong(), kMaxResultBytes);
+}
+
+}  // namespace
+}  // namespace clusterd

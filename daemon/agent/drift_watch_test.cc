@@ -1,0 +1,201 @@
+#include "daemon/agent/drift_watch.h"
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "daemon/process/manual_scheduler.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+// Of a host on which one apply stands.
+std::vector<JournalState> OneApply() {
+  std::vector<JournalState> journals(1);
+  journals[0].phase = JournalState::Phase::kApplied;
+  return journals;
+}
+
+// A host that is looked at, and what was told of it.
+class Watched {
+ public:
+  Watched() { record.EndChange(OneApply()); }
+
+  DriftWatch::Parts Parts() {
+    DriftWatch::Parts parts;
+    parts.observe = [this] {
+      if (during_look) during_look();
+      HostFacts facts;
+      absl::MutexLock lock(&mutex_);
+      facts.set_observed_at_ms(++looks_);
+      return facts;
+    };
+    parts.record = &record;
+    parts.send = [this](DriftReport report) {
+      absl::MutexLock lock(&mutex_);
+      sent_.push_back(std::move(report));
+    };
+    parts.random = [this] { return random; };
+    parts.scheduler = &scheduler;
+    parts.pool = &pool;
+    return parts;
+  }
+
+  bool WaitForSent(size_t count) {
+    absl::MutexLock lock(&mutex_);
+    const auto there = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return sent_.size() >= count;
+    };
+    return mutex_.AwaitWithTimeout(absl::Condition(&there), absl::Seconds(30));
+  }
+  size_t sent() {
+    absl::MutexLock lock(&mutex_);
+    return sent_.size();
+  }
+  DriftReport last() {
+    absl::MutexLock lock(&mutex_);
+    return sent_.back();
+  }
+  int looks() {
+    absl::MutexLock lock(&mutex_);
+    return looks_;
+  }
+
+  AppliesRecord record;
+  std::function<void()> during_look;
+  double random = 0.5;
+  ManualScheduler scheduler;
+
+ private:
+  absl::Mutex mutex_;
+  int looks_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<DriftReport> sent_ ABSL_GUARDED_BY(mutex_);
+
+ public:
+  WorkerPool pool{2, 4};  // Last: uses everything above.
+};
+
+TEST(DriftWatchTest, TellsOnAttachAndOnTheInterval) {
+  Watched host;
+  DriftWatch watch(absl::Minutes(10), host.Parts());
+  EXPECT_EQ(host.scheduler.pending(), 0);
+  watch.OnAttached(true);
+  ASSERT_TRUE(host.scheduler.WaitForPending(1));
+  ASSERT_EQ(host.sent(), 1u);
+  EXPECT_TRUE(host.last().drift().has_value());
+  EXPECT_EQ(host.last().observed_at_ms(), 1);
+  EXPECT_EQ(host.scheduler.UntilNext(), absl::Minutes(10));
+  host.scheduler.Advance(absl::Minutes(10));
+  ASSERT_TRUE(host.WaitForSent(2));
+  watch.Stop();
+}
+
+TEST(DriftWatchTest, LeavesAMachineAloneThatNothingIsAppliedTo) {
+  Watched host;
+  host.record.EndChange(std::vector<JournalState>());
+  DriftWatch watch(absl::Minutes(10), host.Parts());
+  watch.OnAttached(true);
+  ASSERT_TRUE(host.WaitForSent(1));
+  EXPECT_EQ(host.looks(), 0);
+  EXPECT_TRUE(host.last().drift().has_value());
+  EXPECT_EQ(host.last().drift().value().drifts_size(), 0);
+  EXPECT_EQ(host.last().observed_at_ms(),
+            absl::ToUnixMillis(host.scheduler.Now()));
+  // The first apply changes that.
+  host.record.EndChange(OneApply());
+  watch.OnChanged();
+  ASSERT_TRUE(host.WaitForSent(2));
+  EXPECT_EQ(host.looks(), 1);
+  watch.Stop();
+}
+
+TEST(DriftWatchTest, DoesNotLookInStepWithOthers) {
+  for (const double random : {0.0, 0.999999}) {
+    Watched host;
+    host.random = random;
+    DriftWatch watch(absl::Minutes(10), host.Parts());
+    watch.OnAttached(true);
+    ASSERT_TRUE(host.scheduler.WaitForPending(1));
+    const double minutes = absl::ToDoubleMinutes(host.scheduler.UntilNext());
+    EXPECT_NEAR(minutes, random < 0.5 ? 9 : 11, 0.01);
+  }
+}
+
+TEST(DriftWatchTest, LooksOnlyOnAttachWithoutAnInterval) {
+  Watched host;
+  DriftWatch watch(absl::ZeroDuration(), host.Parts());
+  watch.OnAttached(true);
+  ASSERT_TRUE(host.WaitForSent(1));
+  watch.Stop();
+  EXPECT_EQ(host.scheduler.pending(), 0);
+}
+
+TEST(DriftWatchTest, IsQuietWhileNobodyListens) {
+  Watched host;
+  DriftWatch watch(absl::Minutes(10), host.Parts());
+  watch.OnChanged();
+  watch.OnAttached(true);
+  ASSERT_TRUE(host.scheduler.WaitForPending(1));
+  watch.OnAttached(false);
+  EXPECT_EQ(host.scheduler.pending(), 0);
+  watch.OnChanged();
+  watch.Stop();
+  EXPECT_EQ(host.looks(), 1);
+}
+
+TEST(DriftWatchTest, NeverLooksTwiceAtOnceAndOnceMoreAfterwards) {
+  Watched host;
+  absl::Notification first_look;
+  absl::Notification go_on;
+  host.during_look = [&] {
+    if (!first_look.HasBeenNotified()) first_look.Notify();
+    go_on.WaitForNotification();
+  };
+  DriftWatch watch(absl::ZeroDuration(), host.Parts());
+  watch.OnAttached(true);
+  first_look.WaitForNotification();
+  for (int i = 0; i < 5; ++i) watch.OnChanged();
+  EXPECT_EQ(host.looks(), 0);
+  go_on.Notify();
+  ASSERT_TRUE(host.WaitForSent(2));
+  watch.Stop();
+  EXPECT_EQ(host.looks(), 2);
+}
+
+TEST(DriftWatchTest, WaitsForTheEndOfAnApply) {
+  Watched host;
+  DriftWatch watch(absl::ZeroDuration(), host.Parts());
+  host.record.BeginChange();
+  watch.OnAttached(true);
+  EXPECT_EQ(host.looks(), 0);
+  host.record.EndChange(OneApply());
+  watch.OnChanged();
+  ASSERT_TRUE(host.WaitForSent(1));
+  EXPECT_TRUE(host.last().drift().has_value());
+}
+
+TEST(DriftWatchTest, DoesNotTellWhatItSawDuringAnApply) {
+  Watched host;
+  bool first = true;
+  DriftWatch* told = nullptr;
+  host.during_look = [&] {
+    if (!std::exchange(first, false)) return;
+    host.record.BeginChange();
+    host.record.EndChange(OneApply());
+    told->OnChanged();
+  };
+  DriftWatch watch(absl::ZeroDuration(), host.Parts());
+  told = &watch;
+  watch.OnAttached(true);
+  ASSERT_TRUE(host.WaitForSent(1));
+  watch.Stop();
+  EXPECT_EQ(host.looks(), 2);
+  EXPECT_EQ(host.sent(), 1u);
+  EXPECT_EQ(host.last().observed_at_ms(), 2);
+}
+
+}  // namespace
+}  // namespace clusterd
