@@ -38,62 +38,70 @@ Missing::Reason ReasonOf(absl::StatusCode code) {
       return Missing::BUSY;
     case absl::StatusCode::kPermissionDenied:
       return Missing::NOT_PERMITTED;
+    case absl::StatusCode::kUnimplemented:
+      return Missing::NOT_SUPPORTED;
+    case absl::StatusCode::kInvalidArgument:
+      return Missing::UNREADABLE;
     default:
       return Missing::NO_ANSWER;
   }
 }
 
-// The outcome of a task as facts about `host`.
-HostFacts FactsOf(const std::string& host, TaskResult result,
-                  const std::string& version) {
-  switch (result.outcome_case()) {
-    case TaskResult::kFacts: {
-      const absl::Status limits = CheckFactLimits(result.facts());
-      if (!limits.ok()) {
-        return MissingFacts(host, Missing::UNREADABLE, limits.message());
-      }
-      HostFacts facts = std::move(*result.mutable_facts());
-      CleanFacts(host, &facts);
-      return facts;
-    }
-    case TaskResult::kError: {
-      HostFacts facts = MissingFacts(
-          host, ReasonOf(static_cast<absl::StatusCode>(result.error().code())),
-          absl::StrCat("clusterd answered: ",
-                       result.error().message().substr(0, kMaxTextBytes)));
-      CleanFacts(host, &facts);
-      return facts;
-    }
-    case TaskResult::kUnsupported:
-      return MissingFacts(
-          host, Missing::NOT_SUPPORTED,
-          absl::StrCat("clusterd ", version, " does not know the task"));
-    case TaskResult::OUTCOME_NOT_SET:
-      break;
+// The task as Hello.tasks names it; null: every clusterd knows it, or says that
+// it does not.
+const char* NameOf(const Task& task) {
+  if (task.has_apply()) return "apply";
+  if (task.has_rollback()) return "rollback";
+  return nullptr;
+}
+
+bool Knows(const Hello& hello, const std::string& task) {
+  return std::find(hello.tasks().begin(), hello.tasks().end(), task) !=
+         hello.tasks().end();
+}
+
+absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
+  return absl::UnimplementedError(absl::StrCat(
+      "clusterd ", hello.clusterd_version(), " does not know the ", task));
+}
+
+// What the host sent as its answer, fit to be handed on.
+absl::StatusOr<TaskResult> Checked(TaskResult result, const Hello& hello) {
+  if (result.has_unsupported()) return DoesNotKnow(hello, "task");
+  if (result.outcome_case() == TaskResult::OUTCOME_NOT_SET) {
+    return absl::InvalidArgumentError(
+        "clusterd sent an answer without an outcome");
   }
-  return MissingFacts(host, Missing::UNREADABLE,
-                      "clusterd sent an answer without an outcome");
+  // Facts have limits of their own, and one more owner of their texts.
+  const absl::Status limits = result.has_facts()
+                                  ? CheckFactLimits(result.facts())
+                                  : CheckTextLimits(result);
+  if (!limits.ok()) return limits;
+  if (!result.has_facts()) EscapeTexts(&result);
+  return result;
 }
 
 // The host answers before we give up, and its observation ends before it must
 // answer, so that the part that is known gets here.
-HubMessage ObserveTask(uint64_t id, const Observation& observation) {
+Task ObserveTask(const Observation& observation) {
   const int64_t total_ms = absl::ToInt64Milliseconds(observation.deadline);
-  HubMessage message;
-  Task* const task = message.mutable_task();
-  task->set_task_id(id);
-  task->set_deadline_ms(
+  Task task;
+  task.set_deadline_ms(
       static_cast<uint32_t>(std::max<int64_t>(1, total_ms * 95 / 100)));
-  *task->mutable_observe() = observation.request;
-  task->mutable_observe()->set_host_ms(
+  *task.mutable_observe() = observation.request;
+  task.mutable_observe()->set_host_ms(
       static_cast<uint32_t>(std::max<int64_t>(1, total_ms * 90 / 100)));
-  return message;
+  return task;
 }
 
 }  // namespace
 
-AttachedHosts::AttachedHosts(Scheduler* scheduler, Log* log, HostLimits limits)
-    : scheduler_(scheduler), log_(log), limits_(limits) {}
+AttachedHosts::AttachedHosts(Scheduler* scheduler, Log* log, HostLimits limits,
+                             HostHooks hooks)
+    : scheduler_(scheduler),
+      log_(log),
+      limits_(limits),
+      hooks_(std::move(hooks)) {}
 
 AttachedHosts::~AttachedHosts() = default;
 
@@ -195,84 +203,211 @@ void AttachedHosts::EndPending(std::unique_ptr<Session> session,
                                absl::string_view reason) {
   for (auto& [task, pending] : session->pending) {
     scheduler_->Cancel(pending.timer);
-    const std::string host = pending.host;
-    Complete(pending,
-             MissingFacts(host, Missing::NO_ANSWER,
-                          absl::StrCat("its connection ended: ", reason)));
+    pending.done(
+        absl::UnavailableError(absl::StrCat("its connection ended: ", reason)));
   }
 }
 
-AttachedHosts::Session* AttachedHosts::FindSessionLocked(SessionId id) {
+AttachedHosts::Session* AttachedHosts::HearLocked(SessionId id) {
   const auto host = host_of_session_.find(id);
   if (host == host_of_session_.end()) return nullptr;
-  return sessions_.find(host->second)->second.get();
+  Session* const session = sessions_.find(host->second)->second.get();
+  session->last_seen = scheduler_->Now();
+  return session;
+}
+
+std::string AttachedHosts::Hear(SessionId id) {
+  absl::MutexLock lock(&mutex_);
+  const Session* const session = HearLocked(id);
+  return session == nullptr ? "" : session->attachment.host;
+}
+
+absl::Status AttachedHosts::UnsolicitedLocked(Session* session) {
+  if (++session->unsolicited <= limits_.max_unsolicited) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(session->unsolicited, " answers to nothing in a row"));
 }
 
 absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
   Pending pending;
-  std::string version;
-  std::string simulation;
+  std::string host;
+  Hello hello;
+  absl::Status unsolicited;
   {
     absl::MutexLock lock(&mutex_);
-    Session* const session = FindSessionLocked(id);
+    Session* const session = HearLocked(id);
     if (session == nullptr) return absl::OkStatus();
-    session->last_seen = scheduler_->Now();
+    host = session->attachment.host;
     // Looked up in this session alone: a host answers only for itself.
     const auto found = session->pending.find(result.task_id());
     if (found == session->pending.end()) {
-      if (++session->unsolicited <= limits_.max_unsolicited) {
-        return absl::OkStatus();
-      }
-      return absl::InvalidArgumentError(
-          absl::StrCat(session->unsolicited, " answers to nothing in a row"));
+      unsolicited = UnsolicitedLocked(session);
+    } else {
+      session->unsolicited = 0;
+      pending = std::move(found->second);
+      session->pending.erase(found);
+      host_of_task_.erase(result.task_id());
+      hello = session->attachment.hello;
     }
-    session->unsolicited = 0;
-    pending = std::move(found->second);
-    session->pending.erase(found);
-    host_of_task_.erase(result.task_id());
-    version = session->attachment.hello.clusterd_version();
-    simulation = session->attachment.hello.simulation();
   }
-  scheduler_->Cancel(pending.timer);
-  const std::string host = pending.host;
-  HostFacts facts = FactsOf(host, std::move(result), version);
-  if (facts.simulation().empty()) facts.set_simulation(simulation);
-  Complete(pending, std::move(facts));
+  if (pending.done) {
+    scheduler_->Cancel(pending.timer);
+    pending.done(Checked(std::move(result), hello));
+    return absl::OkStatus();
+  }
+  if (!unsolicited.ok() || !result.has_apply()) return unsolicited;
+  PastApplies late;
+  *late.add_results() = std::move(*result.mutable_apply());
+  return OnPastApplies(id, std::move(late));
+}
+
+absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
+  std::function<void(StepOutcome)> tell;
+  {
+    absl::MutexLock lock(&mutex_);
+    Session* const session = HearLocked(id);
+    if (session == nullptr) return absl::OkStatus();
+    const auto found = session->pending.find(progress.task_id());
+    // A long apply that nobody waits for any more goes on telling: that is as
+    // usual as a late answer, but has no end in sight, so it is not counted.
+    if (found == session->pending.end()) return absl::OkStatus();
+    tell = found->second.progress;
+  }
+  const absl::Status limits = CheckTextLimits(progress);
+  if (!limits.ok()) return limits;
+  EscapeTexts(&progress);
+  if (tell) tell(std::move(*progress.mutable_step()));
   return absl::OkStatus();
 }
 
-AttachedHosts::TaskId AttachedHosts::Observe(const Observation& observation,
-                                             Done done) {
-  const std::string& host = observation.host;
+absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
+  const std::string host = Hear(id);
+  if (host.empty()) return absl::OkStatus();
+  const absl::Status limits = CheckTextLimits(report);
+  if (!limits.ok()) return limits;
+  EscapeTexts(&report);
+  TrimDrift(report.mutable_drift());
+  {
+    absl::MutexLock lock(&mutex_);
+    if (drifts_.size() < kMaxPast || drifts_.count(host) > 0) {
+      drifts_[host] = report;
+    }
+  }
+  if (hooks_.drift) hooks_.drift(host, std::move(report));
+  return absl::OkStatus();
+}
+
+absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
+  const std::string host = Hear(id);
+  if (host.empty()) return absl::OkStatus();
+  if (past.results_size() > kMaxPastApplies) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("past applies: ", past.results_size(),
+                     " results, expected at most ", kMaxPastApplies));
+  }
+  const absl::Status limits = CheckTextLimits(past);
+  if (!limits.ok()) return limits;
+  EscapeTexts(&past);
+  // A host speaks for itself, whatever name it writes.
+  for (ApplyResult& result : *past.mutable_results()) result.set_host(host);
+  if (hooks_.past_applies) hooks_.past_applies(host, std::move(past));
+  return absl::OkStatus();
+}
+
+absl::Status AttachedHosts::AdmitTaskLocked(const HostTask& task, TaskId id,
+                                            const TaskDone& done) {
+  const auto found = sessions_.find(task.host);
+  if (found == sessions_.end()) {
+    return absl::FailedPreconditionError(WhyNotAttachedLocked(task.host));
+  }
+  Session& session = *found->second;
+  const char* const name = NameOf(task.task);
+  if (name != nullptr && !Knows(session.attachment.hello, name)) {
+    return DoesNotKnow(session.attachment.hello, absl::StrCat("task ", name));
+  }
+  if (session.pending.size() >= limits_.max_pending) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(limits_.max_pending, " tasks wait for it already"));
+  }
+  const Scheduler::TimerId timer = scheduler_->RunAfter(
+      task.deadline,
+      [this, id, deadline = task.deadline] { OnDeadline(id, deadline); });
+  session.pending[id] = Pending{done, task.progress, timer};
+  host_of_task_[id] = task.host;
+  return absl::OkStatus();
+}
+
+AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
+                                             const TaskDone& done) {
   std::shared_ptr<HostLink> link;
-  HostFacts refused;
+  absl::Status refused;
   TaskId id = 0;
   {
     absl::MutexLock lock(&mutex_);
     id = ++last_id_;
-    const auto found = sessions_.find(host);
-    if (found == sessions_.end()) {
-      refused =
-          MissingFacts(host, Missing::NO_ANSWER, WhyNotAttachedLocked(host));
-    } else if (found->second->pending.size() >= limits_.max_pending) {
-      refused = MissingFacts(
-          host, Missing::BUSY,
-          absl::StrCat(limits_.max_pending, " tasks wait for it already"));
-    } else {
-      link = found->second->attachment.link;
-      const Scheduler::TimerId timer = scheduler_->RunAfter(
-          observation.deadline,
-          [this, id, observation] { OnDeadline(id, observation); });
-      found->second->pending[id] = Pending{host, done, timer};
-      host_of_task_[id] = host;
-    }
+    refused = AdmitTaskLocked(task, id, done);
+    if (refused.ok()) link = sessions_[task.host]->attachment.link;
   }
-  if (link == nullptr) {
-    Complete(Pending{host, std::move(done), 0}, std::move(refused));
-  } else {
-    link->Send(ObserveTask(id, observation));
+  if (!refused.ok()) {
+    done(refused);
+    return id;
   }
+  HubMessage message;
+  *message.mutable_task() = std::move(task.task);
+  message.mutable_task()->set_task_id(id);
+  if (message.task().deadline_ms() == 0) {
+    message.mutable_task()->set_deadline_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(task.deadline)));
+  }
+  link->Send(std::move(message));
   return id;
+}
+
+AttachedHosts::TaskId AttachedHosts::Observe(const Observation& observation,
+                                             Done done) {
+  HostTask task;
+  task.host = observation.host;
+  task.task = ObserveTask(observation);
+  task.deadline = observation.deadline;
+  return RunTask(std::move(task), [this, observation, done = std::move(done)](
+                                      absl::StatusOr<TaskResult> result) {
+    done(FactsOf(observation, std::move(result)));
+  });
+}
+
+HostFacts AttachedHosts::FactsOf(const Observation& observation,
+                                 absl::StatusOr<TaskResult> result) {
+  const std::string& host = observation.host;
+  HostFacts facts;
+  HostEntry entry;
+  {
+    absl::MutexLock lock(&mutex_);
+    FillEntryLocked(host, &entry);
+  }
+  if (!result.ok()) {
+    std::string why(result.status().message());
+    if (absl::IsDeadlineExceeded(result.status())) {
+      absl::StrAppend(&why, " (", observation.deadline_setting, ")");
+    }
+    facts = MissingFacts(host, ReasonOf(result.status().code()), why);
+  } else if (result->has_facts()) {
+    facts = std::move(*result->mutable_facts());
+  } else if (result->has_error()) {
+    facts = MissingFacts(
+        host, ReasonOf(static_cast<absl::StatusCode>(result->error().code())),
+        absl::StrCat("clusterd answered: ", result->error().message()));
+  } else {
+    facts = MissingFacts(host, Missing::UNREADABLE,
+                         "clusterd answered another question");
+  }
+  CleanFacts(host, &facts);
+  facts.set_conflict(entry.conflict());
+  if (result.ok() && facts.simulation().empty()) {
+    facts.set_simulation(entry.simulation());
+  }
+  return facts;
 }
 
 std::optional<AttachedHosts::Pending> AttachedHosts::TakeTask(TaskId task) {
@@ -295,14 +430,11 @@ std::optional<AttachedHosts::Pending> AttachedHosts::TakeTask(TaskId task) {
   return pending;
 }
 
-void AttachedHosts::OnDeadline(TaskId task, const Observation& observation) {
-  std::optional<Pending> pending = TakeTask(task);
+void AttachedHosts::OnDeadline(TaskId task, absl::Duration deadline) {
+  const std::optional<Pending> pending = TakeTask(task);
   if (!pending) return;
-  Complete(*pending,
-           MissingFacts(observation.host, Missing::TIMED_OUT,
-                        absl::StrCat("no answer in ",
-                                     absl::FormatDuration(observation.deadline),
-                                     " (", observation.deadline_setting, ")")));
+  pending->done(absl::DeadlineExceededError(
+      absl::StrCat("no answer in ", absl::FormatDuration(deadline))));
 }
 
 void AttachedHosts::Cancel(TaskId task) {
@@ -310,12 +442,9 @@ void AttachedHosts::Cancel(TaskId task) {
   if (pending) scheduler_->Cancel(pending->timer);
 }
 
-void AttachedHosts::Complete(const Pending& pending, HostFacts facts) {
-  {
-    absl::MutexLock lock(&mutex_);
-    facts.set_conflict(ConflictTextLocked(pending.host));
-  }
-  pending.done(std::move(facts));
+bool AttachedHosts::IsAttached(const std::string& host) {
+  absl::MutexLock lock(&mutex_);
+  return sessions_.count(host) > 0;
 }
 
 std::string AttachedHosts::ConflictTextLocked(const std::string& host) const {
@@ -354,6 +483,11 @@ std::string AttachedHosts::WhyNotAttachedLocked(const std::string& host) const {
 void AttachedHosts::FillEntryLocked(const std::string& host,
                                     HostEntry* entry) const {
   entry->set_host(host);
+  const auto drift = drifts_.find(host);
+  if (drift != drifts_.end()) {
+    *entry->mutable_drift() = drift->second.drift();
+    entry->set_drift_observed_at_ms(drift->second.observed_at_ms());
+  }
   const auto found = sessions_.find(host);
   if (found != sessions_.end()) {
     const Session& session = *found->second;

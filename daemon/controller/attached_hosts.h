@@ -71,16 +71,47 @@ struct Observation {
   std::string deadline_setting = "deadlines.host";
 };
 
+// Any other task of one host.
+struct HostTask {
+  std::string host;
+  // Its kind; the id is filled in, and deadline_ms if it is 0.
+  Task task;
+  // How long the answer is waited for.
+  absl::Duration deadline;
+  // Each step of it that has ended; may be empty. From the stream's thread,
+  // never after `done` has begun; must not block. The host may be hostile: it
+  // names any step, any number of times.
+  std::function<void(StepOutcome step)> progress;
+};
+
+// What hosts say unasked. Called on the streams' threads, without a lock; must
+// not block. All texts are clean, and sizes within fact_limits.h.
+struct HostHooks {
+  std::function<void(const std::string& host, DriftReport report)> drift;
+  // Also the answer to an apply or rollback that nobody waits for any more.
+  std::function<void(const std::string& host, PastApplies past)> past_applies;
+};
+
 // Safe for concurrent use. Calls no link and no callback under its lock.
 class AttachedHosts {
  public:
   using SessionId = uint64_t;
   using TaskId = uint64_t;
+  // The host's answer, with an outcome, its sizes checked and its texts clean,
+  // or why there is none:
+  //   FailedPrecondition  not attached; nothing was sent
+  //   Unimplemented       its clusterd does not know the task; it did nothing
+  //   ResourceExhausted   it owes too many answers already; nothing was sent
+  //   Unavailable         its stream has ended; it may have got the task
+  //   DeadlineExceeded    no answer in time; it may be at it still
+  //   InvalidArgument     an answer without an outcome or beyond the limits
+  using TaskDone = std::function<void(absl::StatusOr<TaskResult> result)>;
   // Facts under the host's name; `missing` is set when there are none.
   using Done = std::function<void(HostFacts facts)>;
 
-  // Both must outlive this object.
-  AttachedHosts(Scheduler* scheduler, Log* log, HostLimits limits = {});
+  // Both pointers must outlive this object.
+  AttachedHosts(Scheduler* scheduler, Log* log, HostLimits limits = {},
+                HostHooks hooks = {});
   // REQUIRES: all streams have ended.
   ~AttachedHosts();
 
@@ -93,12 +124,22 @@ class AttachedHosts {
   // A message with an outcome that the host was asked for, or was not. OK, or
   // why the stream has to be closed.
   absl::Status OnResult(SessionId session, TaskResult result);
+  // Any other message after the hello; the same.
+  absl::Status OnProgress(SessionId session, TaskProgress progress);
+  absl::Status OnDrift(SessionId session, DriftReport report);
+  absl::Status OnPastApplies(SessionId session, PastApplies past);
 
+  // Gives a task to a host. `done` is called exactly once unless the task is
+  // cancelled: possibly before this returns.
+  TaskId RunTask(HostTask task, const TaskDone& done);
   // Asks a host for its facts. `done` is called exactly once unless the task is
   // cancelled: possibly before this returns, when the host is not attached.
   TaskId Observe(const Observation& observation, Done done);
-  // No call of the task's `done` begins any more; the host is told to stop.
+  // No call of the task's `done` begins any more; the host is told to stop,
+  // which it heeds when it observes and never when it applies.
   void Cancel(TaskId task);
+
+  bool IsAttached(const std::string& host);
 
   // Every host of the spec in its order, then attached ones that it does not
   // name.
@@ -112,8 +153,8 @@ class AttachedHosts {
 
  private:
   struct Pending {
-    std::string host;
-    Done done;
+    TaskDone done;
+    std::function<void(StepOutcome)> progress;
     Scheduler::TimerId timer = 0;
   };
   struct Session {
@@ -141,8 +182,17 @@ class AttachedHosts {
   absl::StatusOr<SessionId> AdmitLocked(Attachment attachment,
                                         std::unique_ptr<Session>* replaced)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Session* FindSessionLocked(SessionId id)
+  // Null for a session that has ended; else the host has been seen now.
+  Session* HearLocked(SessionId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // One more message of the host to nothing that it was asked.
+  absl::Status UnsolicitedLocked(Session* session)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes the task on, or says why not.
+  absl::Status AdmitTaskLocked(const HostTask& task, TaskId id,
+                               const TaskDone& done)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The name of a session's host; empty if it has ended.
+  std::string Hear(SessionId id) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a session out, remembers it, and returns it.
   std::unique_ptr<Session> RemoveLocked(const std::string& host,
                                         absl::string_view reason)
@@ -158,15 +208,18 @@ class AttachedHosts {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a task out and tells the host to stop; nothing if it has ended.
   std::optional<Pending> TakeTask(TaskId task) ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnDeadline(TaskId task, const Observation& observation)
+  void OnDeadline(TaskId task, absl::Duration deadline)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Hands facts over, with what the controller has to say about the host.
-  void Complete(const Pending& pending, HostFacts facts)
+  // An observation's outcome, with what the controller has to say about the
+  // host.
+  HostFacts FactsOf(const Observation& observation,
+                    absl::StatusOr<TaskResult> result)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   Scheduler* const scheduler_;
   Log* const log_;
   const HostLimits limits_;
+  const HostHooks hooks_;
 
   absl::Mutex mutex_;
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -176,6 +229,8 @@ class AttachedHosts {
   std::map<TaskId, std::string> host_of_task_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Conflict> conflicts_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Past> past_ ABSL_GUARDED_BY(mutex_);
+  // The last word of each host, also of one that has detached since.
+  std::map<std::string, DriftReport> drifts_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

@@ -365,5 +365,183 @@ TEST(AttachedHostsTest, MarksFactsOfSimulatedHost) {
   EXPECT_EQ(answer.facts().simulation(), "in memory");
 }
 
+// Remembers how a task ended.
+class Ending {
+ public:
+  AttachedHosts::TaskDone Expect() {
+    return [this](absl::StatusOr<TaskResult> result) {
+      EXPECT_FALSE(result_.has_value()) << "a second end";
+      result_ = std::move(result);
+    };
+  }
+  bool arrived() const { return result_.has_value(); }
+  absl::Status status() const { return result_->status(); }
+  const TaskResult& result() const { return **result_; }
+
+ private:
+  std::optional<absl::StatusOr<TaskResult>> result_;
+};
+
+Attachment Applying(const std::string& host, std::shared_ptr<HostLink> link) {
+  Attachment attachment = Machine(host, "m", "1", std::move(link));
+  attachment.hello.add_tasks("apply");
+  return attachment;
+}
+
+HostTask Apply(const std::string& host) {
+  HostTask task;
+  task.host = host;
+  task.task.mutable_apply()->set_apply_id("run");
+  task.deadline = absl::Minutes(2);
+  return task;
+}
+
+TaskResult AppliedFor(uint64_t task_id, const std::string& host) {
+  TaskResult result;
+  result.set_task_id(task_id);
+  result.mutable_apply()->set_apply_id("run");
+  result.mutable_apply()->set_host(host);
+  result.mutable_apply()->set_outcome(ApplyResult::APPLIED);
+  return result;
+}
+
+TEST(AttachedHostsTest, HandsTaskItsProgressAndItsResult) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Applying("a", link));
+  Ending ending;
+  std::vector<StepOutcome> steps;
+  HostTask task = Apply("a");
+  task.progress = [&](StepOutcome step) { steps.push_back(std::move(step)); };
+  const uint64_t id = hosts.RunTask(std::move(task), ending.Expect());
+  ASSERT_EQ(link->sent.size(), 1u);
+  EXPECT_EQ(link->sent[0].task().task_id(), id);
+  EXPECT_EQ(link->sent[0].task().deadline_ms(), 120000u);
+  EXPECT_EQ(link->sent[0].task().apply().apply_id(), "run");
+
+  TaskProgress progress;
+  progress.set_task_id(id);
+  progress.mutable_step()->set_step(7);
+  progress.mutable_step()->set_detail("\x1b[2J");
+  ASSERT_TRUE(hosts.OnProgress(*session, progress).ok());
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].step(), 7u);
+  EXPECT_EQ(steps[0].detail(), "\\x1b[2J");
+  ASSERT_TRUE(hosts.OnResult(*session, AppliedFor(id, "a")).ok());
+  ASSERT_TRUE(ending.arrived());
+  EXPECT_EQ(ending.result().apply().outcome(), ApplyResult::APPLIED);
+  // Nobody listens any more.
+  ASSERT_TRUE(hosts.OnProgress(*session, progress).ok());
+  EXPECT_EQ(steps.size(), 1u);
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+TEST(AttachedHostsTest, SaysWhetherTaskWasSentThatHasNoResult) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  Ending absent;
+  hosts.RunTask(Apply("a"), absent.Expect());
+  EXPECT_EQ(absent.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(hosts.IsAttached("a"));
+
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Ending unknown;
+  hosts.RunTask(Apply("a"), unknown.Expect());
+  EXPECT_EQ(unknown.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(unknown.status().message(),
+              HasSubstr("clusterd 9.9 does not know the task apply"));
+  EXPECT_TRUE(link->sent.empty());
+  EXPECT_TRUE(hosts.IsAttached("a"));
+  hosts.Detach(*session, "restarted");
+
+  const auto again = hosts.Attach(Applying("a", link));
+  Ending lost;
+  hosts.RunTask(Apply("a"), lost.Expect());
+  hosts.Detach(*again, "the connection broke");
+  EXPECT_EQ(lost.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(lost.status().message(), HasSubstr("the connection broke"));
+
+  ASSERT_TRUE(hosts.Attach(Applying("a", link)).ok());
+  Ending late;
+  hosts.RunTask(Apply("a"), late.Expect());
+  scheduler.Advance(absl::Minutes(2));
+  EXPECT_EQ(late.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+TEST(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  std::vector<std::string> heard;
+  HostHooks hooks;
+  hooks.drift = [&](const std::string& host, DriftReport report) {
+    heard.push_back(host + " looked at " +
+                    std::to_string(report.observed_at_ms()));
+  };
+  hooks.past_applies = [&](const std::string& host, PastApplies past) {
+    for (const ApplyResult& result : past.results()) {
+      heard.push_back(host + " is " + result.host() + " in " +
+                      result.apply_id());
+    }
+  };
+  AttachedHosts hosts(&scheduler, &log, {}, hooks);
+  const auto session =
+      hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
+  DriftReport drift;
+  drift.set_observed_at_ms(5);
+  ASSERT_TRUE(hosts.OnDrift(*session, drift).ok());
+  PastApplies past;
+  past.add_results()->set_apply_id("old");
+  past.mutable_results(0)->set_host("b");
+  ASSERT_TRUE(hosts.OnPastApplies(*session, past).ok());
+  // A result that comes after its deadline is not lost.
+  Ending ending;
+  const uint64_t id = hosts.RunTask(Apply("a"), ending.Expect());
+  scheduler.Advance(absl::Minutes(2));
+  ASSERT_TRUE(hosts.OnResult(*session, AppliedFor(id, "a")).ok());
+  EXPECT_EQ(heard, (std::vector<std::string>{"a looked at 5", "a is a in old",
+                                             "a is a in run"}));
+
+  for (int i = 0; i < 16; ++i) past.add_results();
+  EXPECT_EQ(hosts.OnPastApplies(*session, past).code(),
+            absl::StatusCode::kInvalidArgument);
+  hosts.Detach(*session, "gone");
+  EXPECT_TRUE(hosts.OnDrift(*session, drift).ok());
+  EXPECT_EQ(heard.size(), 3u);
+}
+
+TEST(AttachedHostsTest, RemembersAHostsLastWordOnItsDrift) {
+  ManualScheduler scheduler;
+  RecordingLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  ClusterSpec spec;
+  spec.add_servers()->set_host("a");
+  const auto session =
+      hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
+  EXPECT_FALSE(hosts.Entry(spec, "a").has_drift());
+  DriftReport report;
+  report.set_observed_at_ms(5);
+  AppliedDrift* drift = report.mutable_drift()->mutable_value()->add_drifts();
+  drift->set_why("x is 1, applied was 2\x1b[2J");
+  ASSERT_TRUE(hosts.OnDrift(*session, report).ok());
+  HostEntry entry = hosts.Entry(spec, "a");
+  EXPECT_EQ(entry.drift_observed_at_ms(), 5);
+  ASSERT_EQ(entry.drift().value().drifts_size(), 1);
+  EXPECT_EQ(entry.drift().value().drifts(0).why(),
+            "x is 1, applied was 2\\x1b[2J");
+  hosts.Detach(*session, "gone");
+  EXPECT_EQ(hosts.Entries(spec)[0].drift().value().drifts_size(), 1);
+  // A later word takes its place.
+  const auto again = hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
+  report.mutable_drift()->mutable_value()->clear_drifts();
+  ASSERT_TRUE(hosts.OnDrift(*again, report).ok());
+  EXPECT_EQ(hosts.Entry(spec, "a").drift().value().drifts_size(), 0);
+  hosts.Detach(*again, "gone");
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -77,15 +77,21 @@ class CheckRunTest : public testing::Test {
     EXPECT_TRUE(hosts_.OnResult(host.session, std::move(result)).ok());
   }
 
-  std::shared_ptr<CheckRun> Start() {
-    CheckRun::Callbacks callbacks;
+  std::shared_ptr<FactRun> Start() { return Start(spec_); }
+
+  std::shared_ptr<FactRun> Start(std::shared_ptr<const ClusterSpec> spec) {
+    CheckOrder order;
+    order.run_id = "run";
+    order.spec = spec;
+    order.hosts = *SelectHosts(*spec, CheckRequest().hosts());
+    CheckCallbacks callbacks;
     callbacks.on_report = [this](Report report) {
       report_ = std::move(report);
       reported_.Notify();
     };
-    auto run = std::make_shared<CheckRun>(
-        "run", spec_, *SelectHosts(*spec_, CheckRequest()), RuleSelection(),
-        CheckRun::Parts{&hosts_, &scheduler_, &pool_}, std::move(callbacks));
+    auto run = MakeCheckRun(std::move(order),
+                            FactRun::Parts{&hosts_, &scheduler_, &pool_},
+                            std::move(callbacks));
     EXPECT_TRUE(run->Start().ok());
     return run;
   }
@@ -125,6 +131,29 @@ TEST_F(CheckRunTest, ReportsWhenTheLastHostHasAnswered) {
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 
+TEST_F(CheckRunTest, NeverKeepsTheAnsweringThreadWhileThePoolIsFull) {
+  const Host host0 = Attach("server0");
+  const Host host1 = Attach("server1");
+  const auto run = Start();
+  host1.link->WaitForTask();
+  pool_.Drain();
+  absl::Notification go_on;
+  absl::Notification begun;
+  ASSERT_TRUE(pool_.TryRun([&begun, &go_on] {
+    begun.Notify();
+    go_on.WaitForNotification();
+  }));
+  begun.WaitForNotification();
+  while (pool_.TryRun([] {})) continue;
+  Answer(host0, 0);
+  Answer(host1, 1);
+  EXPECT_FALSE(reported_.HasBeenNotified());
+  go_on.Notify();
+  pool_.Drain();
+  scheduler_.Advance(absl::Seconds(1));
+  EXPECT_EQ(WaitForReport().verdict(), PASS);
+}
+
 TEST_F(CheckRunTest, KeepsWhatIsThereAtTheRunsDeadline) {
   ClusterSpec patient = *spec_;
   patient.mutable_deadlines()->set_host_ms(600000);
@@ -132,15 +161,7 @@ TEST_F(CheckRunTest, KeepsWhatIsThereAtTheRunsDeadline) {
   const auto spec = std::make_shared<const ClusterSpec>(patient);
   const Host host0 = Attach("server0");
   const Host host1 = Attach("server1");
-  CheckRun::Callbacks callbacks;
-  callbacks.on_report = [this](Report report) {
-    report_ = std::move(report);
-    reported_.Notify();
-  };
-  const auto run = std::make_shared<CheckRun>(
-      "run", spec, *SelectHosts(*spec, CheckRequest()), RuleSelection(),
-      CheckRun::Parts{&hosts_, &scheduler_, &pool_}, std::move(callbacks));
-  ASSERT_TRUE(run->Start().ok());
+  const auto run = Start(spec);
   Answer(host0, 0);
   host1.link->WaitForTask();
   // The run's own timer and that of the one task.
@@ -174,28 +195,6 @@ TEST_F(CheckRunTest, ReportsAtOnceWhenNobodyIsAttached) {
   const Report& report = WaitForReport();
   EXPECT_EQ(report.verdict(), UNKNOWN);
   EXPECT_EQ(run->progress().failed(), 2u);
-}
-
-TEST(SelectHostsTest, KeepsOrderOfTheSpecAndDropsRepeats) {
-  const ClusterSpec spec = MakeSpec("atlas-training", "", 3);
-  CheckRequest request;
-  request.add_hosts("server2");
-  request.add_hosts("server0");
-  request.add_hosts("server2");
-  EXPECT_THAT(*SelectHosts(spec, request), ElementsAre("server0", "server2"));
-  EXPECT_EQ(SelectHosts(spec, CheckRequest())->size(), 3u);
-}
-
-TEST(SelectHostsTest, NamesHostsThatAreNotThere) {
-  CheckRequest request;
-  for (int i = 0; i < 25; ++i) request.add_hosts("x" + std::to_string(100 + i));
-  const absl::Status status =
-      SelectHosts(MakeSpec("atlas-training", "", 1), request).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("x118, x119 and 5 more"));
-  EXPECT_EQ(SelectHosts(ClusterSpec(), CheckRequest()).status().code(),
-            absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

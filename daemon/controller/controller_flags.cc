@@ -25,6 +25,9 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
   app.add_option("--listen", flags->listen,
                  "ADDRESS:PORT; port 0 takes a free one")
       ->capture_default_str();
+  app.add_option("--state", flags->state,
+                 "Folder of the history; made if its parent is there")
+      ->capture_default_str();
   app.add_option("--port-file", flags->port_file,
                  "Write the port that is listened on to this file");
   app.set_version_flag("--version",

@@ -13,6 +13,8 @@ struct ControllerFlags {
   std::string cluster;
   std::string spec;
   std::string listen = "0.0.0.0:7443";
+  // The history; made, mode 0700, if its parent is there.
+  std::string state = "/var/lib/clusterd-controller";
   std::string port_file;  // Empty: none.
   TlsFiles tls;
 };

@@ -40,7 +40,7 @@ ControllerServiceOptions ServiceOptions(
 
 void SetArguments(const ControllerServerOptions& options,
                   grpc::ServerBuilder* builder) {
-  builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder->SetMaxReceiveMessageSize(kMaxRequestBytes);
   builder->SetMaxSendMessageSize(-1);  // A report is as long as the cluster.
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                               Milliseconds(options.keepalive_time));
@@ -66,11 +66,56 @@ void SetArguments(const ControllerServerOptions& options,
 
 ControllerServer::ControllerServer(const ControllerServerOptions& options,
                                    const ControllerServerParts& parts)
-    : hosts_(parts.scheduler, parts.log, options.limits),
+    : pool_(parts.pool),
+      hosts_(parts.scheduler, parts.log, options.limits, Hooks()),
+      changes_(options.cluster,
+               ClusterChanges::Parts{&hosts_, parts.spec, parts.history,
+                                     parts.scheduler, parts.pool, parts.log,
+                                     options.reattach_wait}),
+      enforcer_(EnforcerParts(parts)),
       hub_(HubOptions(options), &hosts_, parts.scheduler, parts.log),
-      controller_(ServiceOptions(options),
-                  ControllerServiceParts{&hosts_, parts.spec, parts.scheduler,
-                                         parts.pool, parts.log}) {}
+      controller_(
+          ServiceOptions(options),
+          ControllerServiceParts{&hosts_, parts.spec, parts.history, &changes_,
+                                 parts.scheduler, parts.pool, parts.log}) {}
+
+// No host attaches before all members are there.
+HostHooks ControllerServer::Hooks() {
+  HostHooks hooks;
+  hooks.past_applies = [this](const std::string& host,
+                              const PastApplies& past) {
+    changes_.OnPastApplies(host, past);
+  };
+  hooks.drift = [this](const std::string& host, const DriftReport& report) {
+    enforcer_.OnDrift(host, report);
+  };
+  return hooks;
+}
+
+DriftEnforcer::Parts ControllerServer::EnforcerParts(
+    const ControllerServerParts& parts) {
+  DriftEnforcer::Parts enforcer;
+  enforcer.spec = [spec = parts.spec] { return spec->spec(); };
+  enforcer.observe = [this](const Observation& observation,
+                            AttachedHosts::Done done) {
+    hosts_.Observe(observation, std::move(done));
+  };
+  enforcer.apply = [this](std::shared_ptr<const ClusterPlan> plan,
+                          DriftEnforcer::OnApplied done) {
+    ChangeRequest request;
+    request.actor = kControllerActor;
+    request.from = "enforce of the spec";
+    request.enforced = true;
+    ApplyWatcher watcher;
+    watcher.on_end = std::move(done);
+    return changes_.StartApply(std::move(plan), request, std::move(watcher))
+        .status();
+  };
+  enforcer.scheduler = parts.scheduler;
+  enforcer.pool = parts.pool;
+  enforcer.log = parts.log;
+  return enforcer;
+}
 
 absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     const ControllerServerOptions& options,
@@ -78,6 +123,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     const ControllerServerParts& parts) {
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts));
+  server->changes_.Recover();
   grpc::ServerBuilder builder;
   SetArguments(options, &builder);
   builder.AddListeningPort(options.listen, std::move(credentials),
@@ -94,10 +140,14 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
 }
 
 ControllerServer::~ControllerServer() {
+  enforcer_.Stop();
+  changes_.Stop();
   if (server_ == nullptr) return;
   hosts_.CloseAll(absl::UnavailableError("the controller is stopping"));
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
+  // What calls have left there uses our members.
+  pool_->Drain();
 }
 
 }  // namespace clusterd

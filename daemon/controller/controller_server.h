@@ -10,7 +10,10 @@
 #include "absl/time/time.h"
 #include "daemon/controller/agent_hub_service.h"
 #include "daemon/controller/attached_hosts.h"
+#include "daemon/controller/cluster_changes.h"
 #include "daemon/controller/controller_service.h"
+#include "daemon/controller/drift_enforcer.h"
+#include "daemon/controller/history/history_store.h"
 #include "daemon/controller/spec_holder.h"
 #include "daemon/log/log.h"
 #include "daemon/process/scheduler.h"
@@ -30,12 +33,16 @@ struct ControllerServerOptions {
   absl::Duration hello_timeout = absl::Seconds(10);
   // The least time between two pings that a client may send.
   absl::Duration min_ping_interval = absl::Seconds(10);
-  HostLimits limits;
+  HostLimits limits = {};
+  // How long an apply waits for a host whose stream ended.
+  absl::Duration reattach_wait = absl::Seconds(30);
 };
 
-// All must outlive the server.
+// All must outlive the server. The pool must be this server's alone: it is
+// drained when the server ends.
 struct ControllerServerParts {
   const SpecHolder* spec = nullptr;
+  HistoryStore* history = nullptr;
   Scheduler* scheduler = nullptr;
   WorkerPool* pool = nullptr;
   Log* log = nullptr;
@@ -49,7 +56,8 @@ class ControllerServer {
       std::shared_ptr<grpc::ServerCredentials> credentials,
       const ControllerServerParts& parts);
 
-  // Tells every host and client, and waits until all calls have ended.
+  // Tells every host and client, and waits until all calls have ended. An apply
+  // that runs is interrupted.
   ~ControllerServer();
 
   int port() const { return port_; }
@@ -57,8 +65,13 @@ class ControllerServer {
  private:
   ControllerServer(const ControllerServerOptions& options,
                    const ControllerServerParts& parts);
+  HostHooks Hooks();
+  DriftEnforcer::Parts EnforcerParts(const ControllerServerParts& parts);
 
+  WorkerPool* const pool_;
   AttachedHosts hosts_;
+  ClusterChanges changes_;
+  DriftEnforcer enforcer_;
   AgentHubService hub_;
   ControllerService controller_;
   std::unique_ptr<grpc::Server> server_;  // Ends before what it calls.

@@ -1,31 +1,22 @@
 #include "daemon/controller/controller_service.h"
 
 #include <memory>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
-#include "config/identity/peer_identity.h"
 #include "config/rules/judge.h"
+#include "config/spec/network_namespace.h"
 #include "config/version/version.h"
-#include "daemon/controller/check_stream.h"
+#include "daemon/controller/admission.h"
+#include "daemon/controller/check_run.h"
+#include "daemon/controller/event_stream.h"
+#include "daemon/controller/fact_run.h"
+#include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/history/history_service.h"
 
 namespace clusterd {
 namespace {
-
-// A call that ends before it begins.
-class RefusedCheck final : public grpc::ServerWriteReactor<CheckEvent> {
- public:
-  explicit RefusedCheck(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
-  void OnDone() override { delete this; }
-};
-
-std::string NewRunId() {
-  std::random_device random;
-  const uint64_t id = static_cast<uint64_t>(random()) << 32 | random();
-  return absl::StrCat(absl::Hex(id, absl::kZeroPad16));
-}
 
 grpc::ServerUnaryReactor* FinishWith(grpc::CallbackServerContext* context,
                                      const absl::Status& status) {
@@ -41,52 +32,86 @@ ControllerService::ControllerService(ControllerServiceOptions options,
     : options_(std::move(options)),
       parts_(parts),
       checks_(options_.max_checks),
-      describes_(options_.max_describes) {}
+      describes_(options_.max_describes),
+      change_(options_.cluster, options_.max_plans,
+              ChangeServiceParts{parts.hosts, parts.spec, parts.history,
+                                 parts.changes, parts.scheduler, parts.pool,
+                                 parts.log}) {}
 
 absl::Status ControllerService::Admit(
     const grpc::CallbackServerContext& context, absl::string_view call) const {
-  const absl::Status peer = RequirePeer(*context.auth_context(),
-                                        options_.cluster, IdentityKind::kUser)
-                                .status();
-  if (!peer.ok()) {
-    parts_.log->Warning(absl::StrCat("refused ", call, " to ", context.peer(),
-                                     ": ", peer.message()));
-  }
-  return peer;
+  return AdmitUser(context, options_.cluster, Role::kViewer, call, parts_.log)
+      .status();
+}
+
+void ControllerService::KeepCheck(const Report& report,
+                                  const std::string& actor) const {
+  const absl::Status kept = parts_.history->Add(RecordOfCheck(report, actor));
+  if (kept.ok()) return;
+  parts_.log->Warning(
+      absl::StrCat("history: check ", report.run_id(),
+                   " is not kept: ", std::string(kept.message())));
 }
 
 absl::Status ControllerService::PrepareCheck(
     const CheckRequest& request, const ClusterSpec& spec,
     std::vector<std::string>* hosts) const {
   absl::StatusOr<std::vector<std::string>> selected =
-      SelectHosts(spec, request);
+      SelectHosts(spec, request.hosts());
   if (!selected.ok()) return selected.status();
   *hosts = *std::move(selected);
+  const absl::Status place = CheckNetworkNamespace(request.network_namespace());
+  if (!place.ok()) return place;
   return ValidateSelection(request.selection());
 }
 
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
     grpc::CallbackServerContext* context, const CheckRequest* request) {
-  absl::Status status = Admit(*context, "Check");
-  const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
-  std::vector<std::string> hosts;
-  if (status.ok()) status = PrepareCheck(*request, *spec, &hosts);
+  const auto stream =
+      EventStream<CheckEvent>::Create(context, parts_.scheduler);
+  const absl::StatusOr<SpiffeId> user =
+      AdmitUser(*context, options_.cluster, Role::kViewer, "Check", parts_.log);
+  CheckOrder order;
+  order.run_id = NewRunId();
+  order.spec = parts_.spec->spec();
+  order.selection = request->selection();
+  order.network_namespace = request->network_namespace();
+  absl::Status status = user.status();
+  if (status.ok()) status = PrepareCheck(*request, *order.spec, &order.hosts);
   if (status.ok() && !checks_.TryTake()) {
     status = absl::ResourceExhaustedError(absl::StrCat(
         options_.max_checks, " checks run already, try again later"));
   }
-  if (!status.ok()) return new RefusedCheck(status);
-  const CheckStream::MakeRun make_run = [&](CheckRun::Callbacks callbacks) {
-    CheckRun::Parts parts;
-    parts.hosts = parts_.hosts;
-    parts.scheduler = parts_.scheduler;
-    parts.pool = parts_.pool;
-    return std::make_shared<CheckRun>(NewRunId(), spec, std::move(hosts),
-                                      request->selection(), parts,
-                                      std::move(callbacks));
+  if (!status.ok()) {
+    stream->End(status);
+    return stream.get();
+  }
+  const std::weak_ptr<EventStream<CheckEvent>> weak = stream;
+  CheckCallbacks callbacks;
+  callbacks.on_progress = [weak] {
+    if (const auto to = weak.lock()) to->NoteProgress();
   };
-  return CheckStream::Create(make_run, context, parts_.scheduler,
-                             [this] { checks_.Give(); });
+  callbacks.on_report = [this, weak, actor = user->name](Report report) {
+    KeepCheck(report, actor);
+    CheckEvent last;
+    *last.mutable_report() = std::move(report);
+    if (const auto to = weak.lock()) to->End(std::move(last));
+  };
+  const auto run =
+      MakeCheckRun(std::move(order),
+                   FactRun::Parts{parts_.hosts, parts_.scheduler, parts_.pool},
+                   std::move(callbacks));
+  EventStreamOptions<CheckEvent> options;
+  options.progress = [run](CheckEvent* event) {
+    *event->mutable_progress() = run->progress();
+  };
+  options.on_leave = [run] { run->Cancel(); };
+  options.on_end = [this] { checks_.Give(); };
+  stream->Begin(std::move(options));
+  const absl::Status started = run->Start();
+  if (!started.ok()) stream->End(started);
+  stream->NoteProgress();
+  return stream.get();
 }
 
 grpc::ServerUnaryReactor* ControllerService::ListHosts(
@@ -141,6 +166,47 @@ grpc::ServerUnaryReactor* ControllerService::GetSpec(
     response->set_controller_version(kClusterdVersion);
   }
   return FinishWith(context, admitted);
+}
+
+grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
+    grpc::CallbackServerContext* context, const PlanRequest* request) {
+  return change_.Plan(context, request);
+}
+
+grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
+    grpc::CallbackServerContext* context, const ApplyPlanRequest* request) {
+  return change_.ApplyPlan(context, request);
+}
+
+grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RollBack(
+    grpc::CallbackServerContext* context, const RollBackRequest* request) {
+  return change_.RollBack(context, request);
+}
+
+grpc::ServerUnaryReactor* ControllerService::ListHistory(
+    grpc::CallbackServerContext* context, const ListHistoryRequest* request,
+    ListHistoryResponse* response) {
+  const absl::Status admitted = Admit(*context, "ListHistory");
+  if (!admitted.ok()) return FinishWith(context, admitted);
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  AnswerListHistory(parts_.history, parts_.pool, request, response,
+                    [reactor](const absl::Status& status) {
+                      reactor->Finish(ToGrpcStatus(status));
+                    });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ControllerService::GetHistory(
+    grpc::CallbackServerContext* context, const GetHistoryRequest* request,
+    HistoryRecord* response) {
+  const absl::Status admitted = Admit(*context, "GetHistory");
+  if (!admitted.ok()) return FinishWith(context, admitted);
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  AnswerGetHistory(parts_.history, parts_.pool, request, response,
+                   [reactor](const absl::Status& status) {
+                     reactor->Finish(ToGrpcStatus(status));
+                   });
+  return reactor;
 }
 
 }  // namespace clusterd

@@ -1,5 +1,5 @@
 // The gRPC service that clusterctl talks to. Any user of the cluster may look;
-// hosts may not.
+// hosts may not. What changes hosts is in change_service.h.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 #define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 
@@ -9,7 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "daemon/controller/attached_hosts.h"
-#include "daemon/controller/check_run.h"
+#include "daemon/controller/change_service.h"
+#include "daemon/controller/cluster_changes.h"
+#include "daemon/controller/history/history_store.h"
 #include "daemon/controller/slots.h"
 #include "daemon/controller/spec_holder.h"
 #include "daemon/log/log.h"
@@ -24,6 +26,7 @@ struct ControllerServiceOptions {
   std::string cluster;
   // Runs, and descriptions of one host, that may be under way at once.
   int max_checks = 8;
+  int max_plans = 4;
   int max_describes = 32;
 };
 
@@ -31,6 +34,8 @@ struct ControllerServiceOptions {
 struct ControllerServiceParts {
   AttachedHosts* hosts = nullptr;
   const SpecHolder* spec = nullptr;
+  HistoryStore* history = nullptr;
+  ClusterChanges* changes = nullptr;
   Scheduler* scheduler = nullptr;
   WorkerPool* pool = nullptr;
   Log* log = nullptr;
@@ -64,10 +69,31 @@ class ControllerService final : public Controller::CallbackService {
                                     const GetSpecRequest* request,
                                     GetSpecResponse* response) override;
 
+  // As change_service.h says.
+  grpc::ServerWriteReactor<PlanEvent>* Plan(
+      grpc::CallbackServerContext* context,
+      const PlanRequest* request) override;
+  grpc::ServerWriteReactor<ApplyEvent>* ApplyPlan(
+      grpc::CallbackServerContext* context,
+      const ApplyPlanRequest* request) override;
+  grpc::ServerWriteReactor<ApplyEvent>* RollBack(
+      grpc::CallbackServerContext* context,
+      const RollBackRequest* request) override;
+
+  // Errors are the store's.
+  grpc::ServerUnaryReactor* ListHistory(grpc::CallbackServerContext* context,
+                                        const ListHistoryRequest* request,
+                                        ListHistoryResponse* response) override;
+  grpc::ServerUnaryReactor* GetHistory(grpc::CallbackServerContext* context,
+                                       const GetHistoryRequest* request,
+                                       HistoryRecord* response) override;
+
  private:
   // Why the caller is refused; logged together with what it asked for.
   absl::Status Admit(const grpc::CallbackServerContext& context,
                      absl::string_view call) const;
+  // Keeps a check, or logs why not.
+  void KeepCheck(const Report& report, const std::string& actor) const;
   absl::Status PrepareCheck(const CheckRequest& request,
                             const ClusterSpec& spec,
                             std::vector<std::string>* hosts) const;
@@ -77,6 +103,7 @@ class ControllerService final : public Controller::CallbackService {
 
   Slots checks_;
   Slots describes_;
+  ChangeService change_;
 };
 
 }  // namespace clusterd

@@ -79,6 +79,53 @@ std::string Escaped(absl::string_view text) {
   return clean;
 }
 
+// Whole characters of UTF-8, so that the text stays one.
+void CutText(std::string* text) {
+  if (text->size() <= kMaxDriftTextBytes) return;
+  size_t end = kMaxDriftTextBytes;
+  while (end > 0 && (static_cast<unsigned char>((*text)[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  text->resize(end);
+}
+
+// Keeps `room` entries at most; returns how many went.
+int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
+  const int surplus = std::max(0, list->size() - std::max(0, room));
+  list->DeleteSubrange(list->size() - surplus, surplus);
+  for (AppliedDrift& drift : *list) {
+    for (std::string* text : {drift.mutable_apply_id(), drift.mutable_kind(),
+                              drift.mutable_change(), drift.mutable_why(),
+                              drift.mutable_applied_by()}) {
+      CutText(text);
+    }
+    if (drift.devices_size() > kMaxDevices) {
+      drift.mutable_devices()->Truncate(kMaxDevices);
+    }
+    auto* goals = drift.mutable_goals();
+    if (goals->size() > kMaxDevices) {
+      goals->DeleteSubrange(kMaxDevices, goals->size() - kMaxDevices);
+    }
+    for (AppliedDrift::Goal& goal : *goals) {
+      CutText(goal.mutable_target());
+      CutText(goal.mutable_to());
+    }
+  }
+  return surplus;
+}
+
+}  // namespace
+
+void TrimDrift(DriftFact* drift) {
+  if (drift->has_missing()) CutText(drift->mutable_missing()->mutable_detail());
+  if (!drift->has_value()) return;
+  DriftFact::Drifts* value = drift->mutable_value();
+  int gone = TrimList(kMaxKeptDrifts, value->mutable_drifts());
+  gone +=
+      TrimList(kMaxKeptDrifts - value->drifts_size(), value->mutable_untold());
+  value->set_left_out(value->left_out() + static_cast<uint32_t>(gone));
+}
+
 void EscapeTexts(Message* message) {
   const Reflection* reflection = message->GetReflection();
   std::vector<const FieldDescriptor*> fields;
@@ -107,7 +154,9 @@ void EscapeTexts(Message* message) {
   }
 }
 
-}  // namespace
+absl::Status CheckTextLimits(const Message& message) {
+  return CheckSizes(message);
+}
 
 absl::Status CheckFactLimits(const HostFacts& facts) {
   if (facts.devices_size() > kMaxDevices) {

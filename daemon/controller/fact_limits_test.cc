@@ -74,6 +74,29 @@ TEST(CleanFactsTest, EscapesControlBytesEverywhere) {
   EXPECT_EQ(facts.devices(0).gateway().missing().detail(), "x\\x0dy\nz\t\\x7f");
 }
 
+TEST(TrimDriftTest, KeepsWhatDriftedBeforeWhatIsUntoldAndCountsTheRest) {
+  DriftFact drift;
+  DriftFact::Drifts* value = drift.mutable_value();
+  for (int i = 0; i < kMaxKeptDrifts - 1; ++i) value->add_drifts();
+  for (int i = 0; i < 5; ++i) value->add_untold();
+  value->set_left_out(2);
+  TrimDrift(&drift);
+  EXPECT_EQ(value->drifts_size(), kMaxKeptDrifts - 1);
+  EXPECT_EQ(value->untold_size(), 1);
+  EXPECT_EQ(value->left_out(), 6u);
+}
+
+TEST(TrimDriftTest, CutsLongTextsBetweenCharacters) {
+  DriftFact drift;
+  AppliedDrift* entry = drift.mutable_value()->add_drifts();
+  entry->set_why(std::string(kMaxDriftTextBytes - 1, 'a') +
+                 "\xc3\xa4 and more");
+  entry->add_goals()->set_to(std::string(10000, 'b'));
+  TrimDrift(&drift);
+  EXPECT_EQ(entry->why(), std::string(kMaxDriftTextBytes - 1, 'a'));
+  EXPECT_EQ(entry->goals(0).to().size(), kMaxDriftTextBytes);
+}
+
 TEST(CheckHelloTest, TakesOurOwnAndRefusesOtherVersions) {
   Hello hello;
   hello.set_protocol_version(kProtocolVersion);

@@ -78,12 +78,27 @@ absl::Status HostStream::OnMessage() {
     }
     return OnHello(read_.hello());
   }
-  if (read_.kind_case() != AgentMessage::kResult) {
-    return absl::InvalidArgumentError(
-        "a message that is no result, after the hello");
-  }
   if (!session.has_value()) return absl::OkStatus();
-  return hosts_->OnResult(*session, std::move(*read_.mutable_result()));
+  // gRPC's own limit is that of the users' plans.
+  if (read_.ByteSizeLong() > kMaxMessageBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a message of ", read_.ByteSizeLong(),
+                     " bytes, expected at most ", kMaxMessageBytes));
+  }
+  switch (read_.kind_case()) {
+    case AgentMessage::kResult:
+      return hosts_->OnResult(*session, std::move(*read_.mutable_result()));
+    case AgentMessage::kProgress:
+      return hosts_->OnProgress(*session, std::move(*read_.mutable_progress()));
+    case AgentMessage::kDrift:
+      return hosts_->OnDrift(*session, std::move(*read_.mutable_drift()));
+    case AgentMessage::kPastApplies:
+      return hosts_->OnPastApplies(*session,
+                                   std::move(*read_.mutable_past_applies()));
+    default:
+      return absl::InvalidArgumentError(
+          "a second hello, or a message of an unknown kind");
+  }
 }
 
 absl::Status HostStream::OnHello(const Hello& hello) {

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,8 +12,10 @@
 #include "config/version/version.h"
 #include "daemon/controller/controller_flags.h"
 #include "daemon/controller/controller_server.h"
+#include "daemon/controller/history/open_history.h"
 #include "daemon/controller/port_file.h"
 #include "daemon/controller/spec_holder.h"
+#include "daemon/controller/state_folder.h"
 #include "daemon/log/log.h"
 #include "daemon/process/grpc_log.h"
 #include "daemon/process/notify_systemd.h"
@@ -28,17 +29,19 @@ namespace {
 constexpr int kWorkers = 2;
 constexpr size_t kMaxQueuedWork = 64;
 
-void Reload(SpecHolder* spec, Log* log) {
-  const absl::Status status = spec->Reload();
-  if (status.ok()) {
-    log->Notice("spec read again");
-    return;
-  }
-  log->Error("spec refused, the one before stays:");
+void LogLines(const absl::Status& status, Log* log) {
   for (const absl::string_view line :
        absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
     log->Error(line);
   }
+}
+
+void Reload(SpecHolder* spec, Log* log) {
+  const absl::Status status = spec->Reload();
+  log->Write(
+      status.ok() ? LogLevel::kNotice : LogLevel::kError,
+      status.ok() ? "spec read again" : "spec refused, the one before stays:");
+  LogLines(status, log);
 }
 
 absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
@@ -53,13 +56,14 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   ThreadScheduler scheduler;
   const auto spec = SpecHolder::Open(flags.spec, flags.cluster, &scheduler);
   if (!spec.ok()) return spec.status();
+  if (const auto made = MakeStateFolder(flags.state); !made.ok()) return made;
+  const auto history = OpenHistory(flags.state, log);
+  if (!history.ok()) return history.status();
   WorkerPool pool(kWorkers, kMaxQueuedWork);
-  ControllerServerOptions options;
-  options.cluster = flags.cluster;
-  options.listen = flags.listen;
-  const auto server = ControllerServer::Start(
-      options, *credentials,
-      ControllerServerParts{spec->get(), &scheduler, &pool, log});
+  ControllerServerOptions options{flags.cluster, flags.listen};
+  const ControllerServerParts parts{spec->get(), history->get(), &scheduler,
+                                    &pool, log};
+  const auto server = ControllerServer::Start(options, *credentials, parts);
   if (!server.ok()) return server.status();
   if (!flags.port_file.empty()) {
     const absl::Status written =
@@ -90,9 +94,6 @@ int main(int argc, char** argv) {
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
   clusterd::SendGrpcLogTo(&log);
   const absl::Status status = clusterd::Run(flags, &signals, &log);
-  if (status.ok()) return 0;
-  for (const absl::string_view line : absl::StrSplit(status.message(), '\n')) {
-    log.Error(line);
-  }
-  return 1;
+  clusterd::LogLines(status, &log);
+  return status.ok() ? 0 : 1;
 }

@@ -1,0 +1,83 @@
+// Puts back by itself what drifted on a host, where the spec says `enforce` for
+// that kind of change: observes the host, plans it, keeps of the plan only what
+// an apply had set (config/plan/drift_repair.h), and has that applied as an
+// apply of "clusterd-controller".
+//
+// Never a storm:
+//   hosts                 one after the other
+//   one host              a try every 10 minutes at most; the next one waits
+//                         twice as long, up to a day, whether it failed or the
+//                         value drifted back; a host that holds for as long as
+//                         it would have had to wait starts anew
+//   another apply runs    left for the next turn
+//   the host's own veto   holds, as for every apply
+#ifndef DAEMON_CONTROLLER_DRIFT_ENFORCER_H_
+#define DAEMON_CONTROLLER_DRIFT_ENFORCER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "daemon/controller/attached_hosts.h"
+#include "daemon/log/log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "proto/agent_hub.pb.h"
+#include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// The actor of what the controller begins by itself.
+inline constexpr char kControllerActor[] = "clusterd-controller";
+
+inline constexpr absl::Duration kFirstEnforceWait = absl::Minutes(10);
+inline constexpr absl::Duration kLongestEnforceWait = absl::Hours(24);
+
+// Safe for concurrent use; calls nothing under its lock.
+class DriftEnforcer {
+ public:
+  using OnApplied = std::function<void(absl::StatusOr<ApplyReport> report)>;
+  struct Parts {
+    // The spec as it is now.
+    std::function<std::shared_ptr<const ClusterSpec>()> spec;
+    // AttachedHosts::Observe.
+    std::function<void(const Observation& observation, AttachedHosts::Done)>
+        observe;
+    // Begins an enforced apply; on a thread that may block. `done` is called
+    // once, unless this returns an error: Unavailable if another run is under
+    // way.
+    std::function<absl::Status(std::shared_ptr<const ClusterPlan> plan,
+                               OnApplied done)>
+        apply;
+    Scheduler* scheduler = nullptr;
+    WorkerPool* pool = nullptr;
+    Log* log = nullptr;
+  };
+
+  // Everything in the parts must live until Stop.
+  explicit DriftEnforcer(Parts parts);
+  // Stops.
+  ~DriftEnforcer();
+  DriftEnforcer(const DriftEnforcer&) = delete;
+  DriftEnforcer& operator=(const DriftEnforcer&) = delete;
+
+  // A HostHooks::drift. Does not block.
+  void OnDrift(const std::string& host, const DriftReport& report);
+
+  // No part is used any more when this returns. What was begun on a host goes
+  // on there. Must not be called from a callback.
+  void Stop();
+
+ private:
+  class Core;
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_DRIFT_ENFORCER_H_

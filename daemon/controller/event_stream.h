@@ -1,0 +1,250 @@
+// The answer to one call that streams events: progress, at most every 50 ms and
+// never faster than the client reads it; single events in between; then one
+// last event or a status. Whoever works never waits for the client: one that
+// reads too slowly misses single events, one that does not take the last event
+// within a minute is cut off.
+//
+//   const auto stream = EventStream<CheckEvent>::Create(context, scheduler);
+//   stream->Begin({.progress = ..., .on_leave = ..., .on_end = ...});
+//   stream->NoteProgress();        // From any thread, any number of times.
+//   stream->End(std::move(last));  // Or End(status).
+//   return stream.get();           // From the handler, to gRPC.
+#ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
+#define DAEMON_CONTROLLER_EVENT_STREAM_H_
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "config/identity/grpc_status.h"
+#include "daemon/process/scheduler.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/server_callback.h"
+
+namespace clusterd {
+
+template <typename Event>
+struct EventStreamOptions {
+  // Fills in how far the work has come. Never called after on_end.
+  std::function<void(Event* event)> progress;
+  // The client has gone before the end; at most once.
+  std::function<void()> on_leave;
+  // The call is over; the last that is called.
+  std::function<void()> on_end;
+  // Single events that may wait for the client; further ones are dropped.
+  size_t max_queued = 1024;
+};
+
+// gRPC calls the On... members and owns the object until OnDone. Safe for
+// concurrent use; calls nothing under its lock.
+template <typename Event>
+class EventStream final
+    : public grpc::ServerWriteReactor<Event>,
+      public std::enable_shared_from_this<EventStream<Event>> {
+ public:
+  static constexpr absl::Duration kProgressInterval = absl::Milliseconds(50);
+  static constexpr absl::Duration kFlushTimeout = absl::Minutes(1);
+
+  // Both must outlive the call.
+  static std::shared_ptr<EventStream> Create(
+      grpc::CallbackServerContext* context, Scheduler* scheduler) {
+    std::shared_ptr<EventStream> stream(new EventStream(context, scheduler));
+    absl::MutexLock lock(&stream->mutex_);
+    stream->self_ = stream;
+    return stream;
+  }
+
+  // Before anything else but End(status), and before the handler returns.
+  void Begin(EventStreamOptions<Event> options) {
+    options_ = std::move(options);
+  }
+
+  // There is progress to tell; the first time at once.
+  void NoteProgress() ABSL_LOCKS_EXCLUDED(mutex_) {
+    bool first;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (timer_set_ || IsEndingLocked()) return;
+      first = !told_;
+      told_ = true;
+      timer_set_ = !first;
+      progress_due_ |= first;
+    }
+    if (first) {
+      Advance();
+      return;
+    }
+    scheduler_->RunAfter(kProgressInterval, [weak = this->weak_from_this()] {
+      if (const auto stream = weak.lock()) stream->OnProgressDue();
+    });
+  }
+
+  // Queues a single event, or drops it.
+  void Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (IsEndingLocked() || queue_.size() >= options_.max_queued) return;
+      queue_.push_back(std::move(event));
+    }
+    Advance();
+  }
+
+  // The last event, after what is queued and the last progress.
+  void End(Event last) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (IsEndingLocked()) return;
+      progress_due_ = told_;
+      last_ = std::move(last);
+      flush_timer_ =
+          scheduler_->RunAfter(kFlushTimeout, [weak = this->weak_from_this()] {
+            if (const auto stream = weak.lock()) stream->BreakOff();
+          });
+    }
+    Advance();
+  }
+
+  // Ends the call with a status, whatever is queued.
+  void End(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (end_.has_value()) return;
+      end_ = why;
+    }
+    Advance();
+  }
+
+  void OnWriteDone(bool ok) override {
+    {
+      absl::MutexLock lock(&mutex_);
+      writing_ = false;
+    }
+    if (!ok) Leave();
+    Advance();
+  }
+
+  void OnCancel() override { Leave(); }
+
+  void OnDone() override {
+    std::shared_ptr<EventStream> self;
+    {
+      absl::MutexLock lock(&mutex_);
+      self.swap(self_);
+    }
+    if (options_.on_end) options_.on_end();
+  }
+
+ private:
+  EventStream(grpc::CallbackServerContext* context, Scheduler* scheduler)
+      : context_(context), scheduler_(scheduler) {}
+
+  bool IsEndingLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return end_.has_value() || last_.has_value();
+  }
+
+  void OnProgressDue() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      timer_set_ = false;
+      progress_due_ = true;
+    }
+    Advance();
+  }
+
+  void Leave() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (end_.has_value()) return;
+      end_ = absl::CancelledError("the client went away");
+    }
+    if (options_.on_leave) options_.on_leave();
+    Advance();
+  }
+
+  // Cancels a call whose client does not read to the end.
+  void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (finishing_ || !writing_) return;
+      // The context lives until the call has finished: that has to wait.
+      cancelling_ = true;
+    }
+    context_->TryCancel();
+    {
+      absl::MutexLock lock(&mutex_);
+      cancelling_ = false;
+    }
+    Advance();
+  }
+
+  // Starts what is due next: a write, or the end.
+  void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
+    bool progress = false;
+    std::optional<absl::Status> finish;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (writing_ || finishing_ || cancelling_) return;
+      if (end_.has_value()) {
+        finishing_ = true;
+        finish = end_;
+        scheduler_->Cancel(flush_timer_);
+      } else if (!TakeNextLocked(&progress)) {
+        return;
+      }
+    }
+    if (finish.has_value()) {
+      this->Finish(ToGrpcStatus(*finish));
+      return;
+    }
+    if (progress) options_.progress(&write_);
+    this->StartWrite(&write_);
+  }
+
+  // Puts what is to be written next into write_, or says that it is progress.
+  bool TakeNextLocked(bool* progress) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!queue_.empty()) {
+      write_ = std::move(queue_.front());
+      queue_.pop_front();
+    } else if (progress_due_) {
+      progress_due_ = false;
+      *progress = true;
+    } else if (last_.has_value()) {
+      write_ = *std::move(last_);
+      end_ = absl::OkStatus();
+    } else {
+      return false;
+    }
+    writing_ = true;
+    return true;
+  }
+
+  grpc::CallbackServerContext* const context_;
+  Scheduler* const scheduler_;
+  EventStreamOptions<Event> options_;  // Constant once the handler returns.
+  Event write_;                        // Only touched by who set writing_.
+
+  absl::Mutex mutex_;
+  std::shared_ptr<EventStream> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
+  std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);
+  bool told_ ABSL_GUARDED_BY(mutex_) = false;
+  bool timer_set_ ABSL_GUARDED_BY(mutex_) = false;
+  bool progress_due_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool cancelling_ ABSL_GUARDED_BY(mutex_) = false;
+  Scheduler::TimerId flush_timer_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::optional<Event> last_ ABSL_GUARDED_BY(mutex_);
+  // Set: the call ends with this.
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_EVENT_STREAM_H_

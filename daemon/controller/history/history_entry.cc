@@ -1,0 +1,225 @@
+#include "daemon/controller/history/history_entry.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/spec/network_namespace.h"
+#include "daemon/controller/history/history_store.h"
+
+namespace clusterd {
+namespace {
+
+// A run that could not begin may say why in many lines.
+constexpr size_t kMaxSummaryBytes = 200;
+
+std::string Count(int64_t number, const char* one) {
+  return absl::StrCat(number, " ", one, number == 1 ? "" : "s");
+}
+
+// On one line, cut between characters.
+std::string Shorten(std::string text) {
+  text.resize(std::min(text.size(), text.find('\n')));
+  if (text.size() <= kMaxSummaryBytes) return text;
+  size_t end = kMaxSummaryBytes;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
+  return absl::StrCat(text.substr(0, end), "…");
+}
+
+std::string Verdict(State state) {
+  switch (state) {
+    case PASS:
+      return "pass";
+    case WARN:
+      return "warn";
+    case FAIL:
+      return "fail";
+    default:
+      return "unknown";
+  }
+}
+
+// ", "-joined, without those that are zero.
+std::string Counted(const std::vector<std::pair<int64_t, const char*>>& parts) {
+  std::vector<std::string> texts;
+  for (const auto& [number, what] : parts) {
+    if (number > 0) texts.push_back(absl::StrCat(number, " ", what));
+  }
+  return absl::StrJoin(texts, ", ");
+}
+
+std::string SummaryOf(const Report& report) {
+  if (!report.error().empty()) return Shorten(report.error());
+  const Counts& counts = report.rule_counts();
+  return absl::StrCat(Count(report.hosts_size(), "host"), "; ",
+                      Counted({{counts.fail(), "failed"},
+                               {counts.unknown(), "unknown"},
+                               {counts.warn(), "warned"},
+                               {counts.pass(), "passed"},
+                               {counts.skipped(), "skipped"}}),
+                      " of ", Count(report.rules_size(), "rule"));
+}
+
+struct PlanCounts {
+  int64_t steps = 0;
+  int64_t hosts_with_steps = 0;
+  int64_t blocked = 0;
+  int64_t hosts_with_blocked = 0;
+};
+
+PlanCounts CountPlan(const ClusterPlan& plan) {
+  PlanCounts counts;
+  for (const HostPlan& host : plan.hosts()) {
+    counts.steps += host.steps_size();
+    counts.hosts_with_steps += host.steps_size() > 0;
+    counts.blocked += host.blocked_size();
+    counts.hosts_with_blocked += host.blocked_size() > 0;
+  }
+  return counts;
+}
+
+std::string SummaryOf(const ClusterPlan& plan, const PlanCounts& counts) {
+  std::string text = Count(plan.hosts_size(), "host");
+  if (counts.steps > 0) {
+    absl::StrAppend(&text, ", ", counts.hosts_with_steps, " with ",
+                    Count(counts.steps, "step"));
+  }
+  if (counts.blocked > 0) {
+    absl::StrAppend(&text, ", ", counts.blocked, " blocked on ",
+                    Count(counts.hosts_with_blocked, "host"));
+  }
+  if (counts.steps == 0 && counts.blocked == 0) {
+    absl::StrAppend(&text, ", nothing to do");
+  }
+  return text;
+}
+
+const char* OutcomeText(ApplyResult::Outcome outcome) {
+  switch (outcome) {
+    case ApplyResult::APPLIED:
+      return "applied";
+    case ApplyResult::NOTHING_TO_DO:
+      return "with nothing to do";
+    case ApplyResult::UNDONE:
+      return "undone";
+    case ApplyResult::ROLLED_BACK:
+      return "rolled back";
+    case ApplyResult::UNDONE_WITH_RESIDUES:
+      return "undone with residues";
+    case ApplyResult::ROLLED_BACK_WITH_RESIDUES:
+      return "rolled back with residues";
+    case ApplyResult::REFUSED:
+      return "refused";
+    case ApplyResult::NOT_STARTED:
+      return "not started";
+    case ApplyResult::LOST:
+      return "lost";
+    default:
+      return "without result";
+  }
+}
+
+std::string SummaryOf(const ApplyReport& report) {
+  std::map<ApplyResult::Outcome, int64_t> hosts;
+  for (const ApplyResult& host : report.hosts()) ++hosts[host.outcome()];
+  std::vector<std::pair<int64_t, const char*>> parts;
+  for (const auto& [outcome, number] : hosts) {
+    parts.emplace_back(number, OutcomeText(outcome));
+  }
+  std::string text = Count(report.hosts_size(), "host");
+  if (!parts.empty()) absl::StrAppend(&text, "; ", Counted(parts));
+  if (report.enforced()) absl::StrAppend(&text, "; enforced by the spec");
+  return text;
+}
+
+// A report without an outcome comes from no run that ended.
+const char* OutcomeOf(const ApplyReport& report) {
+  switch (report.outcome()) {
+    case ApplyReport::RUNNING:
+      return kRunningOutcome;
+    case ApplyReport::SUCCEEDED:
+      return "succeeded";
+    case ApplyReport::STOPPED:
+      return "stopped";
+    default:
+      return "interrupted";
+  }
+}
+
+}  // namespace
+
+std::string HistoryKindName(HistoryKind kind) {
+  switch (kind) {
+    case HISTORY_CHECK:
+      return "check";
+    case HISTORY_PLAN:
+      return "plan";
+    case HISTORY_APPLY:
+      return "apply";
+    case HISTORY_ROLLBACK:
+      return "rollback";
+    default:
+      return absl::StrCat("unknown kind ", kind);
+  }
+}
+
+HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
+  HistoryRecord record;
+  HistoryEntry* const entry = record.mutable_entry();
+  entry->set_id(report.run_id());
+  entry->set_kind(HISTORY_CHECK);
+  entry->set_actor(actor);
+  entry->set_started_at_ms(report.started_at_ms());
+  entry->set_elapsed_ms(report.elapsed_ms());
+  entry->set_outcome(Verdict(report.verdict()));
+  entry->set_summary(SummaryOf(report));
+  entry->set_network_namespace(report.network_namespace());
+  *record.mutable_report() = std::move(report);
+  return record;
+}
+
+HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms) {
+  const PlanCounts counts = CountPlan(plan);
+  HistoryRecord record;
+  HistoryEntry* const entry = record.mutable_entry();
+  entry->set_id(plan.plan_id());
+  entry->set_kind(HISTORY_PLAN);
+  entry->set_actor(plan.created_by());
+  entry->set_started_at_ms(plan.created_at_ms() -
+                           static_cast<int64_t>(elapsed_ms));
+  entry->set_elapsed_ms(elapsed_ms);
+  entry->set_outcome(counts.steps > 0     ? "changes"
+                     : counts.blocked > 0 ? "blocked"
+                                          : "empty");
+  entry->set_summary(SummaryOf(plan, counts));
+  if (plan.hosts_size() > 0) {
+    entry->set_network_namespace(
+        NetworkNamespaceText(plan.hosts(0).network_namespace()));
+  }
+  *record.mutable_plan() = std::move(plan);
+  return record;
+}
+
+HistoryRecord RecordOfApply(ApplyReport report,
+                            const std::string& network_namespace) {
+  HistoryRecord record;
+  HistoryEntry* const entry = record.mutable_entry();
+  entry->set_id(report.run_id());
+  entry->set_kind(report.rollback() ? HISTORY_ROLLBACK : HISTORY_APPLY);
+  entry->set_actor(report.actor());
+  entry->set_started_at_ms(report.started_at_ms());
+  entry->set_elapsed_ms(report.elapsed_ms());
+  entry->set_outcome(OutcomeOf(report));
+  entry->set_summary(SummaryOf(report));
+  entry->set_parent_id(report.rollback() ? report.apply_id()
+                                         : report.plan_id());
+  entry->set_force(report.force());
+  entry->set_network_namespace(network_namespace);
+  *record.mutable_apply() = std::move(report);
+  return record;
+}
+
+}  // namespace clusterd

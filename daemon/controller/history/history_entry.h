@@ -1,0 +1,35 @@
+// What the history says of a run in one line: who, when, one word for what came
+// of it, and a summary.
+//   check     pass | warn | unknown | fail
+//             "1152 hosts; 2 failed, 28 passed, 1 skipped of 31 rules"
+//   plan      empty | changes | blocked (something is, and there are no steps)
+//             "1152 hosts, 12 with 40 steps, 3 blocked on 1 host"
+//   apply,    running | succeeded | stopped | interrupted
+//   rollback  "1152 hosts; 32 applied, 1 undone, 1119 not started"
+// Pure. The detail moves into the record.
+#ifndef DAEMON_CONTROLLER_HISTORY_HISTORY_ENTRY_H_
+#define DAEMON_CONTROLLER_HISTORY_HISTORY_ENTRY_H_
+
+#include <cstdint>
+#include <string>
+
+#include "proto/controller.pb.h"
+
+namespace clusterd {
+
+// "check", "plan", "apply", "rollback"; "unknown kind 17" for none of them.
+std::string HistoryKindName(HistoryKind kind);
+
+HistoryRecord RecordOfCheck(Report report, const std::string& actor);
+
+// Actor, id and time are the plan's own. `elapsed_ms`: how long it took.
+HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms);
+
+// A rollback if the report says so. `network_namespace`: of the plan, as
+// NetworkNamespaceText.
+HistoryRecord RecordOfApply(ApplyReport report,
+                            const std::string& network_namespace);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_HISTORY_HISTORY_ENTRY_H_

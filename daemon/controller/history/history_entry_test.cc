@@ -1,0 +1,187 @@
+#include "daemon/controller/history/history_entry.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using testing::EndsWith;
+using testing::StartsWith;
+
+Report MakeReport(State verdict) {
+  Report report;
+  report.set_run_id("0123456789abcdef");
+  report.set_started_at_ms(1000);
+  report.set_elapsed_ms(250);
+  report.set_verdict(verdict);
+  for (const char* host : {"node01", "node02"}) {
+    report.add_hosts()->set_host(host);
+  }
+  for (int i = 0; i < 31; ++i) report.add_rules();
+  report.mutable_rule_counts()->set_pass(28);
+  report.mutable_rule_counts()->set_fail(2);
+  report.mutable_rule_counts()->set_skipped(1);
+  return report;
+}
+
+TEST(RecordOfCheckTest, TellsWhoWhenAndWhat) {
+  Report report = MakeReport(FAIL);
+  report.set_network_namespace("container:train-1");
+  const HistoryRecord record = RecordOfCheck(report, "alice");
+  EXPECT_EQ(record.entry().id(), "0123456789abcdef");
+  EXPECT_EQ(record.entry().kind(), HISTORY_CHECK);
+  EXPECT_EQ(record.entry().actor(), "alice");
+  EXPECT_EQ(record.entry().started_at_ms(), 1000);
+  EXPECT_EQ(record.entry().elapsed_ms(), 250);
+  EXPECT_EQ(record.entry().outcome(), "fail");
+  EXPECT_EQ(record.entry().summary(),
+            "2 hosts; 2 failed, 28 passed, 1 skipped of 31 rules");
+  EXPECT_EQ(record.entry().network_namespace(), "container:train-1");
+  EXPECT_EQ(record.report().rules_size(), 31);
+}
+
+TEST(RecordOfCheckTest, NoVerdictIsUnknownAndNeverPass) {
+  const auto outcome = [](State verdict) {
+    return RecordOfCheck(MakeReport(verdict), "alice").entry().outcome();
+  };
+  EXPECT_EQ(outcome(PASS), "pass");
+  EXPECT_EQ(outcome(WARN), "warn");
+  EXPECT_EQ(outcome(UNKNOWN), "unknown");
+  EXPECT_EQ(outcome(SKIPPED), "unknown");
+  EXPECT_EQ(outcome(STATE_UNSPECIFIED), "unknown");
+}
+
+TEST(RecordOfCheckTest, SaysWhyThereIsNoVerdict) {
+  Report report;
+  report.set_verdict(UNKNOWN);
+  report.set_error("no host is attached\nsecond line");
+  EXPECT_EQ(RecordOfCheck(report, "alice").entry().summary(),
+            "no host is attached");
+}
+
+TEST(RecordOfCheckTest, CutsLongErrorBetweenCharacters) {
+  Report report;
+  std::string error = "x";
+  for (int i = 0; i < 200; ++i) error += "é";
+  report.set_error(error);
+  const std::string summary = RecordOfCheck(report, "a").entry().summary();
+  EXPECT_LE(summary.size(), 204);
+  EXPECT_THAT(summary, StartsWith("xéé"));
+  EXPECT_THAT(summary, EndsWith("é…"));
+}
+
+ClusterPlan MakePlan(int hosts, int with_steps, int blocked) {
+  ClusterPlan plan;
+  plan.set_plan_id("00000000000000aa");
+  plan.set_created_by("bob");
+  plan.set_created_at_ms(5000);
+  for (int i = 0; i < hosts; ++i) {
+    HostPlan* const host = plan.add_hosts();
+    if (i < with_steps) {
+      host->add_steps();
+      host->add_steps();
+    }
+    if (i < blocked) host->add_blocked();
+  }
+  return plan;
+}
+
+TEST(RecordOfPlanTest, CountsHostsAndSteps) {
+  const HistoryRecord record = RecordOfPlan(MakePlan(40, 12, 1), 300);
+  EXPECT_EQ(record.entry().id(), "00000000000000aa");
+  EXPECT_EQ(record.entry().kind(), HISTORY_PLAN);
+  EXPECT_EQ(record.entry().actor(), "bob");
+  EXPECT_EQ(record.entry().started_at_ms(), 4700);
+  EXPECT_EQ(record.entry().elapsed_ms(), 300);
+  EXPECT_EQ(record.entry().outcome(), "changes");
+  EXPECT_EQ(record.entry().summary(),
+            "40 hosts, 12 with 24 steps, 1 blocked on 1 host");
+  EXPECT_EQ(record.plan().hosts_size(), 40);
+}
+
+TEST(RecordOfPlanTest, IsBlockedWhenNothingElseIsLeft) {
+  const HistoryEntry entry = RecordOfPlan(MakePlan(3, 0, 2), 0).entry();
+  EXPECT_EQ(entry.outcome(), "blocked");
+  EXPECT_EQ(entry.summary(), "3 hosts, 2 blocked on 2 hosts");
+}
+
+TEST(RecordOfPlanTest, IsEmptyWithNothingToDo) {
+  const HistoryEntry entry = RecordOfPlan(MakePlan(1, 0, 0), 0).entry();
+  EXPECT_EQ(entry.outcome(), "empty");
+  EXPECT_EQ(entry.summary(), "1 host, nothing to do");
+}
+
+TEST(RecordOfPlanTest, NamesTheNamespace) {
+  ClusterPlan plan = MakePlan(1, 1, 0);
+  plan.mutable_hosts(0)->mutable_network_namespace()->set_container("train-1");
+  EXPECT_EQ(RecordOfPlan(plan, 0).entry().network_namespace(),
+            "container:train-1");
+}
+
+ApplyReport MakeApply(ApplyReport::Outcome outcome) {
+  ApplyReport report;
+  report.set_run_id("00000000000000bb");
+  report.set_apply_id("00000000000000bb");
+  report.set_plan_id("00000000000000aa");
+  report.set_actor("carol");
+  report.set_force(true);
+  report.set_started_at_ms(7000);
+  report.set_elapsed_ms(90);
+  report.set_outcome(outcome);
+  for (const auto host : {ApplyResult::APPLIED, ApplyResult::NOT_STARTED,
+                          ApplyResult::UNDONE, ApplyResult::APPLIED}) {
+    report.add_hosts()->set_outcome(host);
+  }
+  return report;
+}
+
+TEST(RecordOfApplyTest, CountsHostsByOutcome) {
+  const HistoryRecord record =
+      RecordOfApply(MakeApply(ApplyReport::STOPPED), "pid:7");
+  EXPECT_EQ(record.entry().id(), "00000000000000bb");
+  EXPECT_EQ(record.entry().kind(), HISTORY_APPLY);
+  EXPECT_EQ(record.entry().actor(), "carol");
+  EXPECT_EQ(record.entry().started_at_ms(), 7000);
+  EXPECT_EQ(record.entry().elapsed_ms(), 90);
+  EXPECT_EQ(record.entry().outcome(), "stopped");
+  EXPECT_EQ(record.entry().summary(),
+            "4 hosts; 2 applied, 1 undone, 1 not started");
+  EXPECT_EQ(record.entry().parent_id(), "00000000000000aa");
+  EXPECT_TRUE(record.entry().force());
+  EXPECT_EQ(record.entry().network_namespace(), "pid:7");
+  EXPECT_EQ(record.apply().hosts_size(), 4);
+}
+
+TEST(RecordOfApplyTest, NoOutcomeCountsAsInterrupted) {
+  const auto outcome = [](ApplyReport::Outcome outcome) {
+    return RecordOfApply(MakeApply(outcome), "").entry().outcome();
+  };
+  EXPECT_EQ(outcome(ApplyReport::RUNNING), "running");
+  EXPECT_EQ(outcome(ApplyReport::SUCCEEDED), "succeeded");
+  EXPECT_EQ(outcome(ApplyReport::INTERRUPTED), "interrupted");
+  EXPECT_EQ(outcome(ApplyReport::OUTCOME_UNSPECIFIED), "interrupted");
+}
+
+TEST(RecordOfApplyTest, RollbackBelongsToItsApply) {
+  ApplyReport report = MakeApply(ApplyReport::SUCCEEDED);
+  report.set_rollback(true);
+  report.set_run_id("00000000000000cc");
+  report.set_enforced(true);
+  const HistoryEntry entry = RecordOfApply(report, "").entry();
+  EXPECT_EQ(entry.kind(), HISTORY_ROLLBACK);
+  EXPECT_EQ(entry.id(), "00000000000000cc");
+  EXPECT_EQ(entry.parent_id(), "00000000000000bb");
+  EXPECT_THAT(entry.summary(), EndsWith("; enforced by the spec"));
+}
+
+TEST(HistoryKindNameTest, NamesEveryKind) {
+  EXPECT_EQ(HistoryKindName(HISTORY_CHECK), "check");
+  EXPECT_EQ(HistoryKindName(HISTORY_PLAN), "plan");
+  EXPECT_EQ(HistoryKindName(HISTORY_APPLY), "apply");
+  EXPECT_EQ(HistoryKindName(HISTORY_ROLLBACK), "rollback");
+  EXPECT_EQ(HistoryKindName(static_cast<HistoryKind>(17)), "unknown kind 17");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,97 @@
+#include "daemon/controller/history/retention.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+KeptEntry Entry(int64_t place, HistoryKind kind, int64_t bytes = 1) {
+  KeptEntry entry;
+  entry.place = place;
+  entry.kind = kind;
+  entry.bytes = bytes;
+  return entry;
+}
+
+KeptEntry Running(int64_t place, int64_t bytes = 1) {
+  KeptEntry entry = Entry(place, HISTORY_APPLY, bytes);
+  entry.running = true;
+  return entry;
+}
+
+HistoryLimits Limits(int64_t entries, int64_t bytes) {
+  HistoryLimits limits;
+  limits.max_entries = entries;
+  limits.max_bytes = bytes;
+  return limits;
+}
+
+TEST(ChooseForRemovalTest, KeepsAllThatFits) {
+  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK, 40)},
+                               Entry(2, HISTORY_CHECK, 60), Limits(2, 100)),
+              IsEmpty());
+}
+
+TEST(ChooseForRemovalTest, DropsOldestOverTheCount) {
+  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK), Entry(2, HISTORY_PLAN),
+                                Entry(3, HISTORY_CHECK)},
+                               Entry(4, HISTORY_CHECK), Limits(2, 100)),
+              ElementsAre(1, 2));
+}
+
+TEST(ChooseForRemovalTest, DropsOldestOverTheBytes) {
+  EXPECT_THAT(ChooseForRemoval(
+                  {Entry(1, HISTORY_CHECK, 10), Entry(2, HISTORY_CHECK, 50),
+                   Entry(3, HISTORY_CHECK, 30)},
+                  Entry(4, HISTORY_CHECK, 60), Limits(10, 100)),
+              ElementsAre(1, 2));
+}
+
+TEST(ChooseForRemovalTest, OneByteOverIsOver) {
+  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK, 40)},
+                               Entry(2, HISTORY_CHECK, 61), Limits(2, 100)),
+              ElementsAre(1));
+}
+
+TEST(ChooseForRemovalTest, NeverDropsWhatRuns) {
+  EXPECT_THAT(ChooseForRemoval({Running(1), Entry(2, HISTORY_CHECK)},
+                               Entry(3, HISTORY_CHECK), Limits(2, 100)),
+              ElementsAre(2));
+  EXPECT_THAT(ChooseForRemoval({Running(1, 99), Running(2, 99)},
+                               Entry(3, HISTORY_CHECK), Limits(1, 10)),
+              IsEmpty());
+}
+
+TEST(ChooseForRemovalTest, ChecksGoBeforeAppliesThatHoldAtMostHalf) {
+  EXPECT_THAT(
+      ChooseForRemoval({Entry(1, HISTORY_APPLY), Entry(2, HISTORY_ROLLBACK),
+                        Entry(3, HISTORY_CHECK), Entry(4, HISTORY_PLAN)},
+                       Entry(5, HISTORY_CHECK), Limits(4, 100)),
+      ElementsAre(3));
+}
+
+TEST(ChooseForRemovalTest, AppliesOverHalfGoByAge) {
+  EXPECT_THAT(
+      ChooseForRemoval({Entry(1, HISTORY_APPLY), Entry(2, HISTORY_APPLY),
+                        Entry(3, HISTORY_APPLY), Entry(4, HISTORY_CHECK)},
+                       Entry(5, HISTORY_CHECK), Limits(4, 100)),
+      ElementsAre(1));
+  EXPECT_THAT(ChooseForRemoval(
+                  {Entry(1, HISTORY_APPLY, 60), Entry(2, HISTORY_CHECK, 40)},
+                  Entry(3, HISTORY_CHECK, 10), Limits(10, 100)),
+              ElementsAre(1));
+}
+
+TEST(ChooseForRemovalTest, AppliesAloneGoByAge) {
+  EXPECT_THAT(ChooseForRemoval(
+                  {Entry(1, HISTORY_APPLY, 10), Entry(2, HISTORY_APPLY, 10)},
+                  Entry(3, HISTORY_CHECK, 90), Limits(10, 100)),
+              ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,117 @@
+#include "daemon/controller/history/sqlite_database.h"
+
+#include <cerrno>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::unique_ptr<SqliteDatabase> NewDatabase() {
+  auto database = SqliteDatabase::Open(":memory:");
+  EXPECT_TRUE(database.ok()) << database.status();
+  EXPECT_EQ((*database)->Execute("CREATE TABLE t (n INTEGER, s TEXT, b BLOB)"),
+            absl::OkStatus());
+  return *std::move(database);
+}
+
+TEST(SqliteStatementTest, GivesBackWhatWasBound) {
+  const auto database = NewDatabase();
+  const std::string blob("\0\xff'\n", 4);
+  ASSERT_EQ(database->Prepare("INSERT INTO t VALUES (?1, ?2, ?3)")
+                .Bind(int64_t{1} << 40)
+                .BindText("x'); DROP TABLE t; --")
+                .BindBlob(blob)
+                .Run(),
+            absl::OkStatus());
+  SqliteStatement read = database->Prepare("SELECT n, s, b FROM t");
+  ASSERT_TRUE(*read.Step());
+  EXPECT_EQ(read.Int(0), int64_t{1} << 40);
+  EXPECT_EQ(read.Text(1), "x'); DROP TABLE t; --");
+  EXPECT_EQ(read.Blob(2), blob);
+  EXPECT_FALSE(*read.Step());
+}
+
+TEST(SqliteStatementTest, EmptyTextAndBlobAreNotNull) {
+  const auto database = NewDatabase();
+  ASSERT_EQ(database->Prepare("INSERT INTO t VALUES (0, ?1, ?2)")
+                .BindText(absl::string_view())
+                .BindBlob(absl::string_view())
+                .Run(),
+            absl::OkStatus());
+  EXPECT_EQ(*database->ReadNumber(
+                "SELECT count(*) FROM t WHERE s IS NULL OR b IS NULL"),
+            0);
+}
+
+TEST(SqliteStatementTest, WrongStatementIsInternalAndSaysWhat) {
+  const auto database = NewDatabase();
+  const absl::Status status = database->Prepare("SELECT x FROM nowhere").Run();
+  EXPECT_TRUE(absl::IsInternal(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no such table"));
+}
+
+TEST(SqliteStatementTest, ValueTooManyIsInternal) {
+  const auto database = NewDatabase();
+  EXPECT_TRUE(
+      absl::IsInternal(database->Prepare("SELECT 1").Bind(1).Step().status()));
+}
+
+TEST(SqliteTransactionTest, TakesBackWhatIsNotCommitted) {
+  const auto database = NewDatabase();
+  {
+    SqliteTransaction transaction(database.get());
+    ASSERT_EQ(transaction.Begin(), absl::OkStatus());
+    ASSERT_EQ(database->Execute("INSERT INTO t (n) VALUES (1)"),
+              absl::OkStatus());
+  }
+  EXPECT_EQ(*database->ReadNumber("SELECT count(*) FROM t"), 0);
+  {
+    SqliteTransaction transaction(database.get());
+    ASSERT_EQ(transaction.Begin(), absl::OkStatus());
+    ASSERT_EQ(database->Execute("INSERT INTO t (n) VALUES (1)"),
+              absl::OkStatus());
+    ASSERT_EQ(transaction.Commit(), absl::OkStatus());
+  }
+  EXPECT_EQ(*database->ReadNumber("SELECT count(*) FROM t"), 1);
+}
+
+TEST(SqliteDatabaseTest, MakesNoFile) {
+  const absl::Status status =
+      SqliteDatabase::Open(testing::TempDir() + "/none.db").status();
+  EXPECT_TRUE(absl::IsPermissionDenied(status));
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("/none.db: cannot be written"),
+                    HasSubstr("No such file")));
+}
+
+TEST(SqliteStatusTest, TellsWhoIsToBlame) {
+  const auto code = [](int sqlite, int system) {
+    return SqliteStatus(sqlite, system, "history.db", "text").code();
+  };
+  EXPECT_EQ(code(SQLITE_OK, 0), absl::StatusCode::kOk);
+  EXPECT_EQ(code(SQLITE_CORRUPT_INDEX, 0), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(code(SQLITE_NOTADB, 0), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(code(SQLITE_FULL, 0), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(code(SQLITE_IOERR_WRITE, EDQUOT),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(code(SQLITE_IOERR_READ, EIO), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(code(SQLITE_BUSY, 0), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(code(SQLITE_READONLY, 0), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(SQLITE_CONSTRAINT, 0), absl::StatusCode::kInternal);
+}
+
+TEST(SqliteStatusTest, DamageNamesFileAndWhatToDo) {
+  EXPECT_THAT(
+      std::string(
+          SqliteStatus(SQLITE_CORRUPT, 0, "/s/history.db", "why").message()),
+      AllOf(HasSubstr("/s/history.db: is damaged (why)"),
+            HasSubstr("move it away")));
+}
+
+}  // namespace
+}  // namespace clusterd
