@@ -16,6 +16,7 @@
 #include "client/command/exit_status.h"
 #include "client/connection/connector.h"
 #include "client/connection/interrupt.h"
+#include "client/files/typed_line.h"
 
 extern char** environ;
 
@@ -37,6 +38,7 @@ clusterd::Terminal ReadTerminal() {
   clusterd::Terminal terminal;
   terminal.out_is_terminal = isatty(STDOUT_FILENO) == 1;
   terminal.err_is_terminal = isatty(STDERR_FILENO) == 1;
+  terminal.in_is_terminal = isatty(STDIN_FILENO) == 1;
   winsize size = {};
   const int fd = terminal.out_is_terminal ? STDOUT_FILENO : STDERR_FILENO;
   if (ioctl(fd, TIOCGWINSZ, &size) == 0) terminal.width = size.ws_col;
@@ -75,7 +77,12 @@ int main(int argc, char** argv) {
                             [] { return absl::Now(); },
                             connector,
                             interrupt,
-                            "/"};
+                            "/",
+                            absl::LocalTimeZone(),
+                            [&interrupt] {
+                              return clusterd::ReadTypedLine(
+                                  STDIN_FILENO, interrupt.descriptor());
+                            }};
   int status = clusterd::RunClusterctl(
       std::vector<std::string>(argv + 1, argv + argc), session);
   // A report that nobody got, on a full disk say, is no pass.

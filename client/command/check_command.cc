@@ -27,6 +27,7 @@ Examples:
   clusterctl check node[001-512] -x node[017,080]
   clusterctl check --only link,net-health -o short
   clusterctl check --fail-on warn --report /var/log/preflight.json
+  clusterctl check --netns container:train-1
   clusterctl check --local          # ask only this host's own clusterd)";
 
 // Lists come as "a,b", repeated, or both.
@@ -35,20 +36,6 @@ struct RuleLists {
   std::vector<std::string> skip;
   std::vector<std::string> downgrade;
 };
-
-void AddHostOptions(CLI::App& command, HostArguments& hosts) {
-  command
-      .add_option("HOSTS", hosts.hosts, "Hosts to check, e.g. node[01-12,15]")
-      ->type_name("");
-  command.add_option("-x,--exclude", hosts.exclude, "Hosts to leave out")
-      ->type_name("HOSTS")
-      ->allow_extra_args(false);
-  command
-      .add_option("--hostfile", hosts.hostfile,
-                  "File with HOSTS on each line; # begins a comment")
-      ->type_name("FILE");
-  command.add_flag("--all", hosts.all, "Every host, also inside a Slurm job");
-}
 
 void AddRuleOptions(CLI::App& command, RuleLists& rules) {
   command.add_option("--only", rules.only, "Run these rules and no other")
@@ -91,13 +78,17 @@ void AddCheckCommand(CLI::App& root, ConnectionFlags& connection,
   command->footer(kFooter);
   const auto options = std::make_shared<CheckOptions>();
   const auto rules = std::make_shared<RuleLists>();
-  AddHostOptions(*command, options->hosts);
+  AddHostOptions(*command, "check", options->hosts);
   AddRuleOptions(*command, *rules);
   command
       ->add_option(
           "--fail-on", options->fail_on,
           "Lowest state that exits with 1: warn, unknown, fail (default)")
       ->type_name("STATE");
+  AddNamespaceOption(*command,
+                     "Judge only the kernel parameters and ports of this "
+                     "network namespace of the hosts",
+                     options->network_namespace);
   AddOutputOptions(*command, options->output);
   command
       ->add_option("--report", options->report_file,

@@ -20,6 +20,7 @@
 #include "client/print/verdict.h"
 #include "config/rules/judge.h"
 #include "config/spec/nearest_word.h"
+#include "config/spec/network_namespace.h"
 #include "config/version/version.h"
 
 namespace clusterd {
@@ -58,6 +59,7 @@ class CheckRun {
   CheckOutcome AskController();
   CheckOutcome AskLocalDaemon();
   void CheckAnswer(const std::vector<std::string>& asked, Report& report) const;
+  void CheckNamespace(Report& report) const;
   CheckOutcome NoVerdict(const absl::Status& error);
   CheckOutcome Mistaken();
   int Finish(CheckOutcome outcome);
@@ -73,6 +75,7 @@ class CheckRun {
   ColorMode color_ = ColorMode::kAuto;
   FailOn fail_on_ = FailOn::kFail;
   absl::Duration timeout_;  // Zero: none was given.
+  NetworkNamespace network_namespace_;
   HostRequest hosts_;
   bool hosts_expanded_ = false;  // Without a mistake.
   // What is known when a run ends without a report.
@@ -97,6 +100,7 @@ void CheckRun::ReadOptions() {
   color_ = ReadColor(options_.output, mistakes_);
   fail_on_ = ReadFailOn(options_.fail_on, mistakes_);
   timeout_ = ReadTimeout(options_.timeout, absl::ZeroDuration(), mistakes_);
+  network_namespace_ = ReadNamespace(options_.network_namespace, mistakes_);
   const absl::Status selection = ValidateSelection(options_.selection);
   if (!selection.ok()) {
     for (const absl::string_view line :
@@ -121,6 +125,10 @@ void CheckRun::CheckLocalOptions() {
     mistakes_.push_back(
         "--local: checks this host only, expected no HOSTS, "
         "--exclude, --hostfile or --all");
+  }
+  if (!options_.network_namespace.empty()) {
+    mistakes_.push_back(
+        "--local: checks this host's own namespace, expected no --netns");
   }
   const RuleSelection& rules = options_.selection;
   if (!rules.only().empty() || !rules.skip().empty() ||
@@ -166,6 +174,20 @@ void CheckRun::CheckAnswer(const std::vector<std::string>& asked,
                    " of the hosts asked for: ", HostsText(missing, 200)));
 }
 
+// A controller that knows no namespaces judges the hosts' own.
+void CheckRun::CheckNamespace(Report& report) const {
+  const std::string asked = NetworkNamespaceText(network_namespace_);
+  if (report.network_namespace() == asked) return;
+  report.set_verdict(report.verdict() == FAIL ? FAIL : UNKNOWN);
+  report.add_notes(absl::StrCat(
+      "the report is about ",
+      report.network_namespace().empty()
+          ? "the hosts' own network namespace"
+          : absl::StrCat("network namespace ", report.network_namespace()),
+      ", expected ", asked.empty() ? "the hosts' own" : asked,
+      "; use the controller's version"));
+}
+
 CheckOutcome CheckRun::AskController() {
   const std::unique_ptr<ControllerClient> client =
       ConnectToController(options_.connection, session_, mistakes_);
@@ -179,6 +201,9 @@ CheckOutcome CheckRun::AskController() {
 
   CheckRequest request;
   *request.mutable_selection() = options_.selection;
+  if (!options_.network_namespace.empty()) {
+    *request.mutable_network_namespace() = network_namespace_;
+  }
   std::vector<std::string> asked;
   if (hosts_expanded_) {
     std::vector<std::string> known;
@@ -203,10 +228,11 @@ CheckOutcome CheckRun::AskController() {
   absl::StatusOr<Report> report = client->Check(
       request, TimeoutOr(run + kRunMargin), [&](const CheckProgress& progress) {
         progress_ = progress;
-        line.Show(progress);
+        line.Show(ProgressText(progress, err_style_.utf8));
       });
   if (!report.ok()) return NoVerdict(report.status());
   CheckAnswer(asked, *report);
+  CheckNamespace(*report);
   if (!spec->refused().empty()) {
     report->add_notes(
         "the controller refused a newer cluster.yaml and judges by the one "

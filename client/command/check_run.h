@@ -20,6 +20,7 @@ struct CheckOptions {
   bool local = false;
   std::string socket;
   std::string timeout;
+  std::string network_namespace;
   OutputFlags output;
   ConnectionFlags connection;
 };

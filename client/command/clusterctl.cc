@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/command/apply_run.h"
 #include "client/command/check_run.h"
 #include "client/command/commands.h"
 #include "client/command/exit_status.h"
@@ -19,10 +20,11 @@ namespace clusterd {
 namespace {
 
 constexpr char kDescription[] =
-    "clusterctl says whether an Ascend training cluster is ready, and what to "
-    "do\n"
-    "where it is not. It asks the cluster's clusterd-controller over mutual "
-    "TLS.";
+    "clusterctl says whether an Ascend training cluster is ready, what to do "
+    "where\n"
+    "it is not, and does it on request. It asks the cluster's "
+    "clusterd-controller\n"
+    "over mutual TLS.";
 
 constexpr char kFooter[] =
     R"(Each connection setting is taken from the first place that has it: option,
@@ -77,6 +79,11 @@ void BuildTree(CLI::App& root, ConnectionFlags& connection, CommandRun& run) {
       "--version", [] { return std::string(kClusterdVersion); },
       "Print versions");
   AddCheckCommand(root, connection, run);
+  AddPlanCommand(root, connection, run);
+  AddApplyCommand(root, connection, run);
+  AddRollbackCommand(root, connection, run);
+  AddHistoryCommand(root, connection, run);
+  AddShowCommand(root, connection, run);
   AddHostsCommand(root, connection, run);
   AddDescribeCommand(root, connection, run);
   AddConfigCommand(root, connection, run);
@@ -194,8 +201,13 @@ int RejectLine(const CLI::ParseError& error, CLI::App& root,
   const std::vector<std::string> mistakes =
       ParseMistakes(error, *named.app, root);
   const std::string report_file = ReportArgument(arguments);
+  const std::string text = absl::StrJoin(mistakes, "\n");
   if (named.name == "check" && !report_file.empty()) {
-    WriteUsageReport(report_file, absl::StrJoin(mistakes, "\n"), session);
+    WriteUsageReport(report_file, text, session);
+  }
+  if ((named.name == "apply" || named.name == "rollback") &&
+      !report_file.empty()) {
+    WriteUsageApplyReport(named.name, report_file, text, session);
   }
   if (!named.name.empty()) return RejectUsage(named.name, mistakes, session);
   for (const std::string& mistake : mistakes) {

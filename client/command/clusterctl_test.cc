@@ -15,13 +15,12 @@ using Arguments = std::vector<std::string>;
 // Every command, by what is typed.
 const std::vector<Arguments>& Commands() {
   static const auto& commands = *new std::vector<Arguments>{
-      {"check"},
-      {"hosts"},
-      {"describe"},
-      {"config"},
-      {"config", "validate"},
-      {"config", "show"},
-      {"explain"},
+      {"check"},          {"plan"},
+      {"apply"},          {"rollback"},
+      {"history"},        {"show"},
+      {"hosts"},          {"describe"},
+      {"config"},         {"config", "validate"},
+      {"config", "show"}, {"explain"},
       {"version"},
   };
   return commands;
@@ -47,8 +46,9 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   const ProgramOutput output = RunProgram({"--help"});
   EXPECT_EQ(output.status, 0);
   for (const char* text :
-       {"check", "hosts", "describe", "config", "explain", "version",
-        "--controller", "CLUSTERD_CONTROLLER", "client.yaml"}) {
+       {"check", "plan", "apply", "rollback", "history", "show", "hosts",
+        "describe", "config", "explain", "version", "--controller",
+        "CLUSTERD_CONTROLLER", "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
   }
@@ -57,13 +57,32 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
 TEST(HelpTest, NamesEveryOptionOfCheck) {
   const ProgramOutput output = RunProgram({"check", "--help"});
   for (const char* option :
-       {"HOSTS", "-x,--exclude", "--hostfile", "--all", "--only", "--skip",
-        "--downgrade", "--fail-on", "-o,--output", "--color", "--report",
-        "--timeout", "--local", "--socket", "--controller", "--cluster", "--ca",
-        "--cert", "--key"}) {
+       {"HOSTS",        "-x,--exclude", "--hostfile", "--all",   "--only",
+        "--skip",       "--downgrade",  "--fail-on",  "--netns", "-o,--output",
+        "--color",      "--report",     "--timeout",  "--local", "--socket",
+        "--controller", "--cluster",    "--ca",       "--cert",  "--key"}) {
     EXPECT_TRUE(absl::StrContains(output.out, option)) << option << "\n"
                                                        << output.out;
   }
+}
+
+TEST(HelpTest, NamesEveryOptionOfPlanAndApply) {
+  const std::string plan = RunProgram({"plan", "--help"}).out;
+  for (const char* option :
+       {"HOSTS", "-x,--exclude", "--hostfile", "--all", "--out", "--netns",
+        "--detailed-exitcode", "--verbose", "-o,--output", "--timeout"}) {
+    EXPECT_TRUE(absl::StrContains(plan, option)) << option << "\n" << plan;
+  }
+  const std::string apply = RunProgram({"apply", "--help"}).out;
+  const std::string rollback = RunProgram({"rollback", "--help"}).out;
+  for (const char* option :
+       {"--wave", "--yes", "--force", "--verbose", "--report", "--timeout"}) {
+    EXPECT_TRUE(absl::StrContains(apply, option)) << option << "\n" << apply;
+    EXPECT_TRUE(absl::StrContains(rollback, option)) << option << rollback;
+  }
+  EXPECT_TRUE(absl::StrContains(apply, "PLANFILE"));
+  EXPECT_TRUE(absl::StrContains(apply, "--netns"));
+  EXPECT_TRUE(absl::StrContains(rollback, "APPLY_ID"));
 }
 
 TEST(HelpTest, FitsEightyColumns) {
@@ -99,8 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
             "UnknownCommand",
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
-            "hosts, "
-            "describe, config, explain, version, did you mean \"check\"?"},
+            "plan, apply, rollback, history, show, hosts, describe, config, "
+            "explain, version, did you mean \"check\"?"},
         WrongLine{
             "UnknownOption",
             {"check", "--onyl", "link"},

@@ -19,6 +19,16 @@ using CommandRun = std::function<int(Session&)>;
 // run; a command's own connection options write to it too.
 void AddCheckCommand(CLI::App& root, ConnectionFlags& connection,
                      CommandRun& run);
+void AddPlanCommand(CLI::App& root, ConnectionFlags& connection,
+                    CommandRun& run);
+void AddApplyCommand(CLI::App& root, ConnectionFlags& connection,
+                     CommandRun& run);
+void AddRollbackCommand(CLI::App& root, ConnectionFlags& connection,
+                        CommandRun& run);
+void AddHistoryCommand(CLI::App& root, ConnectionFlags& connection,
+                       CommandRun& run);
+void AddShowCommand(CLI::App& root, ConnectionFlags& connection,
+                    CommandRun& run);
 void AddHostsCommand(CLI::App& root, ConnectionFlags& connection,
                      CommandRun& run);
 void AddDescribeCommand(CLI::App& root, ConnectionFlags& connection,

@@ -2,16 +2,20 @@
 
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/command/exit_status.h"
 #include "client/print/terminal_text.h"
 #include "config/spec/nearest_word.h"
+#include "config/spec/network_namespace.h"
 
 namespace clusterd {
 namespace {
 
+constexpr size_t kMinIdCharacters = 4;
+constexpr size_t kIdCharacters = 16;
 constexpr absl::Duration kLongestTimeout = absl::Hours(24);
 
 // The position of `value` among `words`; 0 and a mistake if it is none.
@@ -38,6 +42,28 @@ void PrintLines(const std::string& command, absl::string_view text,
 }
 
 }  // namespace
+
+void AddHostOptions(CLI::App& command, const std::string& verb,
+                    HostArguments& hosts) {
+  command
+      .add_option("HOSTS", hosts.hosts,
+                  absl::StrCat("Hosts to ", verb, ", e.g. node[01-12,15]"))
+      ->type_name("");
+  command.add_option("-x,--exclude", hosts.exclude, "Hosts to leave out")
+      ->type_name("HOSTS")
+      ->allow_extra_args(false);
+  command
+      .add_option("--hostfile", hosts.hostfile,
+                  "File with HOSTS on each line; # begins a comment")
+      ->type_name("FILE");
+  command.add_flag("--all", hosts.all, "Every host, also inside a Slurm job");
+}
+
+void AddNamespaceOption(CLI::App& command, const std::string& description,
+                        std::string& text) {
+  command.add_option("--netns", text, description)
+      ->type_name("container:NAME|pid:N|path:P");
+}
 
 void AddOutputOptions(CLI::App& command, OutputFlags& flags) {
   command
@@ -96,6 +122,44 @@ ColorMode ReadColor(const OutputFlags& flags,
                     std::vector<std::string>& mistakes) {
   return static_cast<ColorMode>(ReadChoice(
       "--color", flags.color, {"auto", "always", "never"}, mistakes));
+}
+
+NetworkNamespace ReadNamespace(const std::string& text,
+                               std::vector<std::string>& mistakes) {
+  if (text.empty()) return {};
+  const absl::StatusOr<NetworkNamespace> target = ParseNetworkNamespace(text);
+  if (target.ok()) return *target;
+  mistakes.push_back(absl::StrCat("--netns: ", target.status().message()));
+  return {};
+}
+
+uint32_t ReadNumber(const char* option, const std::string& text,
+                    std::pair<uint32_t, uint32_t> smallest_largest,
+                    uint32_t absent, std::vector<std::string>& mistakes) {
+  if (text.empty()) return absent;
+  uint32_t number = 0;
+  if (absl::SimpleAtoi(text, &number) && number >= smallest_largest.first &&
+      number <= smallest_largest.second) {
+    return number;
+  }
+  mistakes.push_back(absl::StrCat(option, ": \"", text, "\", expected ",
+                                  smallest_largest.first, " to ",
+                                  smallest_largest.second));
+  return absent;
+}
+
+void CheckRunId(const char* argument, const std::string& id,
+                std::vector<std::string>& mistakes) {
+  const bool known_characters =
+      id.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (known_characters && id.size() >= kMinIdCharacters &&
+      id.size() <= kIdCharacters) {
+    return;
+  }
+  mistakes.push_back(absl::StrCat(
+      argument, ": \"", id, "\", expected ", kMinIdCharacters, " to ",
+      kIdCharacters,
+      " characters 0-9 and a-f, as clusterctl history shows them"));
 }
 
 absl::Duration ReadTimeout(absl::string_view text, absl::Duration absent,

@@ -4,16 +4,20 @@
 #ifndef CLIENT_COMMAND_COMMON_OPTIONS_H_
 #define CLIENT_COMMAND_COMMON_OPTIONS_H_
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "client/command/host_selection.h"
 #include "client/command/session.h"
 #include "client/connection/connection_settings.h"
 #include "client/connection/controller_client.h"
 #include "client/print/terminal.h"
+#include "proto/facts.pb.h"
 
 namespace clusterd {
 
@@ -24,6 +28,10 @@ struct OutputFlags {
   std::string color = "auto";
 };
 
+// HOSTS, --exclude, --hostfile and --all. `verb` says what happens to them,
+// e.g. "check".
+void AddHostOptions(CLI::App& command, const std::string& verb,
+                    HostArguments& hosts);
 // -o/--output and --color.
 void AddOutputOptions(CLI::App& command, OutputFlags& flags);
 // --controller, --cluster, --ca, --cert, --key.
@@ -31,6 +39,9 @@ void AddConnectionOptions(CLI::App& command, ConnectionFlags& flags);
 // --timeout, a text such as "90s"; `absent` says what holds without it.
 void AddTimeoutOption(CLI::App& command, const std::string& absent,
                       std::string& timeout);
+// --netns.
+void AddNamespaceOption(CLI::App& command, const std::string& description,
+                        std::string& text);
 
 // Each adds a mistake, naming the option, the value and what was expected, and
 // then returns the default.
@@ -38,6 +49,16 @@ OutputFormat ReadFormat(const OutputFlags& flags,
                         std::vector<std::string>& mistakes);
 ColorMode ReadColor(const OutputFlags& flags,
                     std::vector<std::string>& mistakes);
+// No target if `text` is empty.
+NetworkNamespace ReadNamespace(const std::string& text,
+                               std::vector<std::string>& mistakes);
+// A whole number of `smallest` to `largest`; `absent` if `text` is empty.
+uint32_t ReadNumber(const char* option, const std::string& text,
+                    std::pair<uint32_t, uint32_t> smallest_largest,
+                    uint32_t absent, std::vector<std::string>& mistakes);
+// Adds a mistake if `id` is neither an id of the history nor the start of one.
+void CheckRunId(const char* argument, const std::string& id,
+                std::vector<std::string>& mistakes);
 // `absent` if `text` is empty.
 absl::Duration ReadTimeout(absl::string_view text, absl::Duration absent,
                            std::vector<std::string>& mistakes);

@@ -18,6 +18,9 @@ constexpr char kFooter[] = R"(States:
   not in spec   it is connected, and cluster.yaml does not name it
   conflict      another machine tried to connect under the same name
 
+Drift: values that an apply set and that have moved since, as the host last saw
+them. Nothing repairs them unless the spec says enforce; check judges them.
+
 Exit status: 0, or 2 if the controller did not answer, 3 for wrong usage.)";
 
 struct HostsOptions {

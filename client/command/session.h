@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/connection/connector.h"
 #include "client/connection/interrupt.h"
@@ -25,6 +26,10 @@ struct Session {
   // Where /etc is; "/" in production. Files named by the user are taken as
   // they are.
   std::string root;
+  // In which moments are told.
+  absl::TimeZone zone;
+  // A line that the person types; see ReadTypedLine for what can go wrong.
+  std::function<absl::StatusOr<std::string>()> read_line;
 };
 
 }  // namespace clusterd

@@ -14,6 +14,9 @@ namespace {
 
 // A report of 10,000 hosts with findings on each is some 20 MB.
 constexpr int kMaxMessageBytes = 256 << 20;
+// Shows within a minute that a controller's machine is gone, also in an apply
+// that takes hours. The controller allows a ping every 10 s.
+constexpr int kKeepaliveMs = 30'000;
 
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
@@ -33,8 +36,12 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToController(
   const auto credentials =
       MakeChannelCredentials(settings.tls, settings.cluster);
   if (!credentials.ok()) return credentials.status();
+  grpc::ChannelArguments arguments = Arguments();
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   return grpc::CreateCustomChannel(absl::StrCat("dns:///", settings.controller),
-                                   *credentials, Arguments());
+                                   *credentials, arguments);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToLocalDaemon(

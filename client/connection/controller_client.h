@@ -39,7 +39,31 @@ class ControllerClient {
       const CheckRequest& request, absl::Duration timeout,
       const std::function<void(const CheckProgress&)>& on_progress);
 
+  // Observes and plans; as Check, with a plan for the report.
+  absl::StatusOr<ClusterPlan> Plan(
+      const PlanRequest& request, absl::Duration timeout,
+      const std::function<void(const CheckProgress&)>& on_progress);
+
+  // Both: as Check; `on_event` gets every event but the report. Any error says
+  // only that this side left: a run that began goes on in the controller.
+  absl::StatusOr<ApplyReport> ApplyPlan(
+      const ApplyPlanRequest& request, absl::Duration timeout,
+      const std::function<void(const ApplyEvent&)>& on_event);
+  absl::StatusOr<ApplyReport> RollBack(
+      const RollBackRequest& request, absl::Duration timeout,
+      const std::function<void(const ApplyEvent&)>& on_event);
+
+  absl::StatusOr<ListHistoryResponse> ListHistory(
+      const ListHistoryRequest& request, absl::Duration timeout);
+  // `id` may be the first characters of one, at least four.
+  absl::StatusOr<HistoryRecord> GetHistory(const std::string& id,
+                                           absl::Duration timeout);
+
  private:
+  template <typename Answer, typename Event, typename OnEvent>
+  absl::StatusOr<Answer> ReadAnswer(grpc::ClientReader<Event>& stream,
+                                    absl::Duration timeout, const char* call,
+                                    const OnEvent& on_event);
   std::shared_ptr<grpc::ClientContext> NewContext(absl::Duration timeout);
   absl::Status Explain(const grpc::Status& status,
                        absl::Duration timeout) const;

@@ -1,6 +1,15 @@
 #include "client/connection/interrupt.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 namespace clusterd {
+
+Interrupt::Interrupt() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Interrupt::~Interrupt() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
 
 bool Interrupt::Fire() {
   std::shared_ptr<grpc::ClientContext> context;
@@ -10,6 +19,7 @@ bool Interrupt::Fire() {
     fired_ = true;
     context = watched_.lock();
   }
+  if (descriptor_ >= 0) eventfd_write(descriptor_, 1);
   if (context != nullptr) context->TryCancel();
   return true;
 }

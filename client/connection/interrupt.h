@@ -14,10 +14,19 @@ namespace clusterd {
 // Safe for concurrent use.
 class Interrupt {
  public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
   // Cancels the watched call. False if it had fired before.
   bool Fire() ABSL_LOCKS_EXCLUDED(mutex_);
 
   bool fired() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Readable once it has fired, for a poll() beside what a person types; -1 if
+  // the system has no descriptor left, which poll() passes over.
+  int descriptor() const { return descriptor_; }
 
   // A call that Fire cancels while it lives; at once if Fire came earlier. Only
   // the last one is watched.
@@ -25,6 +34,7 @@ class Interrupt {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  const int descriptor_;
   mutable absl::Mutex mutex_;
   bool fired_ ABSL_GUARDED_BY(mutex_) = false;
   std::weak_ptr<grpc::ClientContext> watched_ ABSL_GUARDED_BY(mutex_);

@@ -1,5 +1,7 @@
 #include "client/connection/interrupt.h"
 
+#include <poll.h>
+
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -13,6 +15,14 @@ TEST(InterruptTest, FiresOnce) {
   EXPECT_TRUE(interrupt.Fire());
   EXPECT_TRUE(interrupt.fired());
   EXPECT_FALSE(interrupt.Fire());
+}
+
+TEST(InterruptTest, WakesWhoPolls) {
+  Interrupt interrupt;
+  pollfd wait = {interrupt.descriptor(), POLLIN, 0};
+  EXPECT_EQ(poll(&wait, 1, 0), 0);
+  interrupt.Fire();
+  EXPECT_EQ(poll(&wait, 1, 0), 1);
 }
 
 TEST(InterruptTest, OutlivesTheCallThatItWatched) {

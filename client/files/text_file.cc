@@ -65,16 +65,15 @@ std::string FolderOf(const std::string& path) {
 }
 
 absl::Status Replace(const std::string& path, const std::string& target,
-                     absl::string_view text) {
+                     absl::string_view text, mode_t mode) {
   std::string temporary = absl::StrCat(target, ".XXXXXX");
   const FileDescriptor fd(mkostemp(temporary.data(), O_CLOEXEC));
   if (fd.get() < 0) return SystemError(path, errno);
   absl::Status status = WriteAll(path, fd.get(), text);
-  // mkostemp makes 0600; a report is for others to read, as far as umask lets.
   const mode_t mask = umask(0);
   umask(mask);
   if (status.ok() &&
-      (fchmod(fd.get(), 0666 & ~mask) != 0 || fsync(fd.get()) != 0 ||
+      (fchmod(fd.get(), mode & ~mask) != 0 || fsync(fd.get()) != 0 ||
        rename(temporary.c_str(), target.c_str()) != 0)) {
     status = SystemError(path, errno);
   }
@@ -87,6 +86,19 @@ absl::Status Replace(const std::string& path, const std::string& target,
   if (folder.get() < 0 || fsync(folder.get()) != 0)
     return SystemError(path, errno);
   return absl::OkStatus();
+}
+
+absl::Status WriteFile(const std::string& path, absl::string_view text,
+                       mode_t mode) {
+  struct stat info = {};
+  const bool exists = stat(path.c_str(), &info) == 0;
+  // /dev/stdout may lead to a regular file that our own stdout still writes to.
+  const bool is_descriptor =
+      absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/");
+  if (exists && (is_descriptor || !S_ISREG(info.st_mode))) {
+    return WriteInPlace(path, text);
+  }
+  return Replace(path, ResolvedPath(path), text, mode);
 }
 
 }  // namespace
@@ -115,15 +127,12 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path,
 }
 
 absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
-  struct stat info = {};
-  const bool exists = stat(path.c_str(), &info) == 0;
-  // /dev/stdout may lead to a regular file that our own stdout still writes to.
-  const bool is_descriptor =
-      absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/");
-  if (exists && (is_descriptor || !S_ISREG(info.st_mode))) {
-    return WriteInPlace(path, text);
-  }
-  return Replace(path, ResolvedPath(path), text);
+  // A report is for others to read, as far as umask lets.
+  return WriteFile(path, text, 0666);
+}
+
+absl::Status WritePrivateFile(const std::string& path, absl::string_view text) {
+  return WriteFile(path, text, 0600);
 }
 
 }  // namespace clusterd

@@ -28,6 +28,9 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path,
 // not exist; PermissionDenied for all else. The message begins with the path.
 absl::Status WriteTextFile(const std::string& path, absl::string_view text);
 
+// The same, for its owner's eyes only: a file that is made or replaced is 0600.
+absl::Status WritePrivateFile(const std::string& path, absl::string_view text);
+
 }  // namespace clusterd
 
 #endif  // CLIENT_FILES_TEXT_FILE_H_

@@ -100,6 +100,17 @@ TEST(WriteTextFileTest, LetsOthersReadAsFarAsTheUmaskDoes) {
   EXPECT_EQ(info.st_mode & 0777, 0666 & ~mask);
 }
 
+TEST(WritePrivateFileTest, KeepsOthersFromReadingAlsoWhatTheyCouldRead) {
+  const std::string path = Folder() + "/f";
+  std::ofstream(path) << "old";
+  fs::permissions(path, fs::perms(0666));
+  ASSERT_TRUE(WritePrivateFile(path, "new").ok());
+  EXPECT_EQ(Content(path), "new");
+  struct stat info = {};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
 TEST(WriteTextFileTest, WritesToAFifoInsteadOfReplacingIt) {
   const std::string path = Folder() + "/fifo";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);

@@ -107,6 +107,24 @@ Lines Describe(const SocketsFact::Sockets& value) {
   return OrNone(std::move(lines), "none in the HCCL range");
 }
 
+Lines Describe(const DriftFact::Drifts& value) {
+  Lines lines;
+  const auto add = [&](const char* before, const AppliedDrift& drift) {
+    lines.push_back(absl::StrCat(
+        before, drift.why().empty() ? drift.change() : drift.why(), " (apply ",
+        drift.apply_id(), drift.applied_by().empty() ? "" : " by ",
+        drift.applied_by(), ")"));
+  };
+  for (const AppliedDrift& drift : value.drifts()) add("", drift);
+  for (const AppliedDrift& drift : value.untold()) {
+    add("cannot be told: ", drift);
+  }
+  if (value.left_out() > 0) {
+    lines.push_back(absl::StrCat(value.left_out(), " more not listed"));
+  }
+  return OrNone(std::move(lines), "none");
+}
+
 Lines Describe(const AllowedFact::Allowed& value) {
   Lines lines;
   for (const AllowedPort& port : value.ports()) {
@@ -136,7 +154,8 @@ Lines DescribeAs(const Message& value) {
 Lines DescribeMessage(const Message& value) {
   return DescribeAs<DeviceAddressFact::Settings, DeviceIdsFact::Ids,
                     LldpNeighbour, TlsFact::Switch, HccnConf, PersistentValue,
-                    SocketsFact::Sockets, AllowedFact::Allowed>(value);
+                    SocketsFact::Sockets, AllowedFact::Allowed,
+                    DriftFact::Drifts>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {
@@ -177,14 +196,14 @@ FactText DescribeFact(const Message& fact) {
   if (set->name() != "missing") return {true, DescribeValue(fact, *set)};
   const auto* missing = DynamicCastToGenerated<const Missing>(
       &fact.GetReflection()->GetMessage(fact, set));
-  return {false, {absl::StrCat("missing: ", MissingText(*missing))}};
+  return {false, {absl::StrCat("missing: ", MissingWords(*missing))}};
 }
 
 std::string EnumWords(const EnumValueDescriptor& value) {
   return Words(value.name());
 }
 
-std::string MissingText(const Missing& missing) {
+std::string MissingWords(const Missing& missing) {
   std::string text = missing.reason() == Missing::REASON_UNSPECIFIED
                          ? "no reason given"
                          : Words(Missing::Reason_Name(missing.reason()));

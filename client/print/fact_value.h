@@ -29,7 +29,7 @@ FactText DescribeFact(const google::protobuf::Message& fact);
 std::string EnumWords(const google::protobuf::EnumValueDescriptor& value);
 
 // "not permitted: detail".
-std::string MissingText(const Missing& missing);
+std::string MissingWords(const Missing& missing);
 
 }  // namespace clusterd
 

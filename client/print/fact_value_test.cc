@@ -64,14 +64,14 @@ TEST(DescribeFactTest, CoversEveryFactOfTheDataModel) {
 
 TEST(MissingTextTest, GivesReasonAndDetail) {
   Missing missing;
-  EXPECT_EQ(MissingText(missing), "no reason given");
+  EXPECT_EQ(MissingWords(missing), "no reason given");
   missing.set_reason(Missing::TIMED_OUT);
   missing.set_detail("no answer in 10s (deadlines.command)");
-  EXPECT_EQ(MissingText(missing),
+  EXPECT_EQ(MissingWords(missing),
             "timed out: no answer in 10s (deadlines.command)");
   missing.set_reason(static_cast<Missing::Reason>(99));
   missing.clear_detail();
-  EXPECT_EQ(MissingText(missing), "reason 99");
+  EXPECT_EQ(MissingWords(missing), "reason 99");
 }
 
 }  // namespace

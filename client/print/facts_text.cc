@@ -123,6 +123,9 @@ void PrintHead(const DescribeHostResponse& answer, const Style& style,
     out << "observed " << AgeText(facts.observed_at_ms(), now) << " ago, took "
         << DurationText(absl::Milliseconds(facts.elapsed_ms())) << "\n";
   }
+  if (!facts.network_namespace().empty()) {
+    out << "network namespace " << safe(facts.network_namespace()) << "\n";
+  }
   if (!facts.simulation().empty()) {
     out << "note: " << safe(facts.simulation()) << "\n";
   }
@@ -137,7 +140,7 @@ void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
   const HostFacts& facts = answer.facts();
   FactsPrinter printer(style, out);
   if (facts.has_missing()) {
-    out << "no facts: " << SafeText(MissingText(facts.missing()), style.utf8)
+    out << "no facts: " << SafeText(MissingWords(facts.missing()), style.utf8)
         << "\n";
     return;
   }
@@ -151,6 +154,7 @@ void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
   printer.PrintFact("sockets", 10, facts.sockets());
   printer.PrintFact("hccn.conf", 10, facts.hccn_conf());
   printer.PrintFact("device ids", 10, facts.device_ids());
+  printer.PrintFact("drift", 10, facts.drift());
   for (const DeviceFacts& device : facts.devices()) {
     printer.PrintSection(absl::StrCat("Device ", device.id()), device);
   }

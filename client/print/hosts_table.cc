@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/print/duration_text.h"
+#include "client/print/fact_value.h"
 #include "client/print/subject_text.h"
 #include "client/print/terminal_text.h"
 
@@ -54,6 +55,30 @@ Presence PresenceOf(const HostEntry& host) {
   return host.in_spec() ? Presence::kAttached : Presence::kNotInSpec;
 }
 
+int DriftCount(const HostEntry& host) {
+  return host.drift().value().drifts_size();
+}
+
+// "2 drifted"; empty: none, or the host never said.
+std::string DriftRemark(const DriftFact& drift) {
+  if (drift.has_missing()) {
+    return absl::StrCat("drift not known: ", MissingWords(drift.missing()));
+  }
+  const DriftFact::Drifts& drifts = drift.value();
+  std::vector<std::string> parts;
+  if (!drifts.drifts().empty()) {
+    parts.push_back(absl::StrCat(drifts.drifts_size(), " drifted"));
+  }
+  if (!drifts.untold().empty()) {
+    parts.push_back(
+        absl::StrCat(drifts.untold_size(), " whose drift cannot be told"));
+  }
+  if (drifts.left_out() > 0) {
+    parts.push_back(absl::StrCat(drifts.left_out(), " more not listed"));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
 std::string Remark(const HostEntry& host) {
   std::vector<std::string> parts;
   if (!host.conflict().empty()) parts.push_back(host.conflict());
@@ -62,6 +87,8 @@ std::string Remark(const HostEntry& host) {
   }
   if (!host.in_spec() && !host.attached()) parts.push_back("not in spec");
   if (!host.simulation().empty()) parts.push_back(host.simulation());
+  const std::string drift = DriftRemark(host.drift());
+  if (!drift.empty()) parts.push_back(drift);
   return absl::StrJoin(parts, "; ");
 }
 
@@ -122,7 +149,50 @@ std::string CountsLine(const ListHostsResponse& response) {
   for (const auto& [presence, count] : counts) {
     parts.push_back(absl::StrCat(count, " ", PresenceWord(presence)));
   }
+  const auto drifted =
+      std::count_if(response.hosts().begin(), response.hosts().end(),
+                    [](const HostEntry& host) { return DriftCount(host) > 0; });
+  if (drifted > 0) parts.push_back(absl::StrCat(drifted, " with drift"));
   return parts.empty() ? "no hosts" : absl::StrJoin(parts, ", ");
+}
+
+// "net.core.somaxconn is 128, applied was 65535 (apply 3fa2c4d5e6f70812 by
+// ann)".
+std::string DriftText(const AppliedDrift& drift) {
+  return absl::StrCat(drift.why().empty() ? drift.change() : drift.why(),
+                      " (apply ", drift.apply_id(),
+                      drift.applied_by().empty() ? "" : " by ",
+                      drift.applied_by(), ")");
+}
+
+// Both values of everything that drifted, folded over hosts that agree.
+void PrintDrift(const ListHostsResponse& response, const Style& style,
+                std::ostream& out) {
+  std::map<std::string, std::vector<std::string>> hosts_of;
+  for (const HostEntry& host : response.hosts()) {
+    const DriftFact::Drifts& drifts = host.drift().value();
+    for (const AppliedDrift& drift : drifts.drifts()) {
+      hosts_of[DriftText(drift)].push_back(host.host());
+    }
+    for (const AppliedDrift& drift : drifts.untold()) {
+      hosts_of[absl::StrCat("cannot be told: ", DriftText(drift))].push_back(
+          host.host());
+    }
+  }
+  if (hosts_of.empty()) return;
+  out << "\n" << Painted(style, Paint::kBold, "Drift") << "\n";
+  size_t shown = 0;
+  for (const auto& [text, hosts] : hosts_of) {
+    if (shown++ == kMaxGroups) break;
+    out << "  "
+        << SafeText(absl::StrCat(HostsText(hosts, kHostsColumns), ": ", text),
+                    style.utf8)
+        << "\n";
+  }
+  if (hosts_of.size() > kMaxGroups) {
+    out << "  and " << hosts_of.size() - kMaxGroups
+        << " more; -o json has all\n";
+  }
 }
 
 }  // namespace
@@ -152,6 +222,7 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
              out);
   }
   if (hidden > 0) out << hidden << " more groups; -o json has all\n";
+  PrintDrift(response, style, out);
   out << "\n"
       << (response.cluster().empty()
               ? ""
@@ -161,10 +232,12 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
 
 std::string HostsShort(const ListHostsResponse& response, bool utf8) {
   std::map<Presence, std::vector<std::string>> hosts_of;
+  std::vector<std::string> drifted;
   int in_spec = 0;
   int attached = 0;
   for (const HostEntry& host : response.hosts()) {
     hosts_of[PresenceOf(host)].push_back(host.host());
+    if (DriftCount(host) > 0) drifted.push_back(host.host());
     if (!host.in_spec()) continue;
     ++in_spec;
     if (host.attached()) ++attached;
@@ -177,6 +250,9 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8) {
     if (presence == Presence::kAttached) continue;
     absl::StrAppend(&line, "; ", PresenceWord(presence), ": ",
                     HostsText(hosts, kHostsColumns));
+  }
+  if (!drifted.empty()) {
+    absl::StrAppend(&line, "; drifted: ", HostsText(drifted, kHostsColumns));
   }
   return SafeText(line, utf8);
 }

@@ -4,6 +4,10 @@
 //   not attached  server1024      3 min      0.1.0    stream broken
 //   not attached  server1025      never
 //   conflict      server7         12 min     0.1.0    another machine ...
+//
+//   Drift
+//     server3: net.core.somaxconn is 128, applied was 65535 (apply 3fa2... by
+//     ann)
 #ifndef CLIENT_PRINT_HOSTS_TABLE_H_
 #define CLIENT_PRINT_HOSTS_TABLE_H_
 

@@ -1,26 +1,35 @@
 #include "client/print/message_json.h"
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "client/print/terminal_text.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace clusterd {
+namespace {
 
-std::string MessageJson(const google::protobuf::Message& message) {
+std::string Json(const google::protobuf::Message& message, bool defaults) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
+  options.always_print_primitive_fields = defaults;
   std::string json;
   const auto status =
       google::protobuf::util::MessageToJsonString(message, &json, options);
   // Our messages have no Any; nothing else can fail but our own mistakes.
-  if (!status.ok()) {
-    return absl::StrCat("{\"error\": \"no JSON form\"}\n");
-  }
+  if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
   while (!json.empty() && json.back() == '\n') json.pop_back();
-  return absl::StrCat(SafeJson(json), "\n");
+  std::string safe = SafeJson(json);
+  safe += '\n';
+  return safe;
+}
+
+}  // namespace
+
+std::string MessageJson(const google::protobuf::Message& message) {
+  return Json(message, /*defaults=*/true);
+}
+
+std::string SparseJson(const google::protobuf::Message& message) {
+  return Json(message, /*defaults=*/false);
 }
 
 }  // namespace clusterd

@@ -36,6 +36,19 @@ TEST(MessageJsonTest, KeepsFieldNamesAndWritesZeros) {
   EXPECT_NE(json.find("\"spec_digest\": \"\""), std::string::npos);
 }
 
+TEST(SparseJsonTest, LeavesOutZerosAndParsesBackToTheSameMessage) {
+  const Report report = GoldenMessage<Report>("reports/hostile");
+  const std::string json = SparseJson(report);
+  EXPECT_EQ(json.find("\"spec_digest\""), std::string::npos);
+  EXPECT_EQ(json.find("\xc2\x9b"), std::string::npos);
+  EXPECT_EQ(json.find('\x1b'), std::string::npos);
+  EXPECT_EQ(json.back(), '\n');
+  Report parsed;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &parsed).ok());
+  EXPECT_TRUE(
+      google::protobuf::util::MessageDifferencer::Equals(report, parsed));
+}
+
 TEST(MessageJsonTest, HoldsNothingThatATerminalObeys) {
   const std::string json =
       MessageJson(GoldenMessage<Report>("reports/hostile"));

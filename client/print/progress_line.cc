@@ -24,12 +24,23 @@ std::string ProgressText(const CheckProgress& progress, bool utf8) {
   return SafeText(text, utf8);
 }
 
-void ProgressLine::Show(const CheckProgress& progress) {
+std::string ApplyProgressText(const ApplyProgress& progress, bool utf8) {
+  std::string text =
+      absl::StrCat("wave ", progress.wave(), " of ", progress.waves(), ": ",
+                   progress.done(), " done, ", progress.failed(), " failed, ",
+                   progress.pending(), " pending");
+  if (!progress.at_work().empty()) {
+    const std::vector<std::string> at_work(progress.at_work().begin(),
+                                           progress.at_work().end());
+    absl::StrAppend(&text, "; at work ", FoldHostlist(at_work));
+  }
+  return SafeText(text, utf8);
+}
+
+void ProgressLine::Show(const std::string& text) {
   if (!style_.rewrites) return;
   const int columns = std::max((style_.width > 0 ? style_.width : 80) - 1, 20);
-  out_ << "\r\x1b[K"
-       << CutText(ProgressText(progress, style_.utf8), columns, style_.utf8)
-       << std::flush;
+  out_ << "\r\x1b[K" << CutText(text, columns, style_.utf8) << std::flush;
   shown_ = true;
 }
 

@@ -1,5 +1,6 @@
-// The line that says how far a running check is, on a terminal only:
+// The line that says how far a running check or apply is, on a terminal only:
 //   1000 ok, 2 failed, 150 pending; awaiting node[3-5] and 147 more
+//   wave 2 of 5: 40 done, 0 failed, 120 pending; at work node[3-5]
 #ifndef CLIENT_PRINT_PROGRESS_LINE_H_
 #define CLIENT_PRINT_PROGRESS_LINE_H_
 
@@ -14,6 +15,8 @@ namespace clusterd {
 // Without colour and line end; safe for a terminal.
 std::string ProgressText(const CheckProgress& progress, bool utf8);
 
+std::string ApplyProgressText(const ApplyProgress& progress, bool utf8);
+
 // Rewrites one line of stderr. Prints nothing at all where the style says that
 // a line cannot be rewritten. Not thread-safe.
 class ProgressLine {
@@ -26,7 +29,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void Show(const CheckProgress& progress);
+  // `text` is safe for a terminal.
+  void Show(const std::string& text);
   void Clear();
 
  private:

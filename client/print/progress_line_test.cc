@@ -42,11 +42,27 @@ TEST(ProgressTextTest, IsSafeForATerminal) {
   EXPECT_EQ(ProgressText(progress, true).find('\x1b'), std::string::npos);
 }
 
+TEST(ApplyProgressTextTest, SaysWhichWaveIsAtWork) {
+  ApplyProgress progress;
+  progress.set_wave(2);
+  progress.set_waves(5);
+  progress.set_done(40);
+  progress.set_pending(120);
+  EXPECT_EQ(ApplyProgressText(progress, true),
+            "wave 2 of 5: 40 done, 0 failed, 120 pending");
+  for (const char* host : {"node3", "node4", "\x1b[2J"}) {
+    progress.add_at_work(host);
+  }
+  EXPECT_EQ(ApplyProgressText(progress, true),
+            "wave 2 of 5: 40 done, 0 failed, 120 pending; at work "
+            "node[3-4],\\x1b[2J");
+}
+
 TEST(ProgressLineTest, RewritesOneLineAndLeavesItEmpty) {
   std::ostringstream out;
   {
     ProgressLine line(Window(120), out);
-    line.Show(Progress());
+    line.Show(ProgressText(Progress(), false));
   }
   EXPECT_EQ(out.str(), absl::StrCat("\r\x1b[K", ProgressText(Progress(), false),
                                     "\r\x1b[K"));
@@ -55,7 +71,7 @@ TEST(ProgressLineTest, RewritesOneLineAndLeavesItEmpty) {
 TEST(ProgressLineTest, NeverTakesMoreThanOneLine) {
   std::ostringstream out;
   ProgressLine line(Window(30), out);
-  line.Show(Progress());
+  line.Show(ProgressText(Progress(), false));
   EXPECT_EQ(out.str(), "\r\x1b[K1000 ok, 2 failed, 150 pen...");
 }
 
@@ -63,7 +79,7 @@ TEST(ProgressLineTest, PrintsNothingWhereNoLineCanBeRewritten) {
   std::ostringstream out;
   {
     ProgressLine line(Style(), out);
-    line.Show(Progress());
+    line.Show(ProgressText(Progress(), false));
   }
   EXPECT_EQ(out.str(), "");
 }

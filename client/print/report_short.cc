@@ -69,7 +69,11 @@ std::string ReportShort(const Report& report, bool utf8) {
     return CutText(SafeText(text, utf8), columns, utf8);
   };
   const std::string head = absl::StrCat(
-      report.cluster().empty() ? "cluster" : safe(report.cluster(), 40), ": ");
+      report.cluster().empty() ? "cluster" : safe(report.cluster(), 40),
+      report.network_namespace().empty()
+          ? ""
+          : absl::StrCat(" in ", safe(report.network_namespace(), 60)),
+      ": ");
   if (!report.error().empty()) {
     return absl::StrCat(head,
                         "NO VERDICT: ", safe(report.error(), kErrorColumns));

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "client/print/count_text.h"
 #include "client/print/duration_text.h"
 #include "client/print/finding_blocks.h"
 #include "client/print/state_word.h"
@@ -69,10 +70,6 @@ class TablePrinter {
   std::ostream& out_;
 };
 
-std::string CountOf(size_t count, const char* one, const char* many) {
-  return absl::StrCat(count, " ", count == 1 ? one : many);
-}
-
 std::vector<std::string> HostNames(const Report& report) {
   std::vector<std::string> names;
   for (const HostStatus& host : report.hosts()) names.push_back(host.host());
@@ -92,6 +89,9 @@ void TablePrinter::PrintHead() {
                  absl::StrCat("Cluster ", Strong(Safe(report_.cluster()))));
   }
   if (!parts.empty()) out_ << absl::StrJoin(parts, ", ") << "\n";
+  if (!report_.network_namespace().empty()) {
+    out_ << "network namespace " << Safe(report_.network_namespace()) << "\n";
+  }
   for (const std::string& note : report_.notes()) {
     for (const std::string& line :
          WrapText(absl::StrCat("note: ", Safe(note)), style_.width)) {

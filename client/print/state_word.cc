@@ -8,6 +8,20 @@ namespace {
 
 constexpr int kLongestWord = 7;
 
+}  // namespace
+
+State KnownState(State state) {
+  switch (state) {
+    case PASS:
+    case SKIPPED:
+    case WARN:
+    case FAIL:
+      return state;
+    default:
+      return UNKNOWN;
+  }
+}
+
 const char* StateSymbol(State state, bool utf8) {
   switch (KnownState(state)) {
     case PASS:
@@ -20,20 +34,6 @@ const char* StateSymbol(State state, bool utf8) {
       return utf8 ? "×" : "x";
     default:
       return "?";
-  }
-}
-
-}  // namespace
-
-State KnownState(State state) {
-  switch (state) {
-    case PASS:
-    case SKIPPED:
-    case WARN:
-    case FAIL:
-      return state;
-    default:
-      return UNKNOWN;
   }
 }
 

@@ -14,6 +14,9 @@ namespace clusterd {
 // as UNKNOWN.
 State KnownState(State state);
 
+// "√", or "+" and the like where the style is not UTF-8.
+const char* StateSymbol(State state, bool utf8);
+
 // "pass", "skipped", "warn", "unknown", "fail".
 const char* StateWord(State state);
 

@@ -11,11 +11,12 @@
 
 namespace clusterd {
 
-// What the system says about our two output streams.
+// What the system says about our streams.
 struct Terminal {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   int width = 0;  // Columns of the window; 0: not known.
+  bool in_is_terminal = false;
 };
 
 enum class ColorMode { kAuto, kAlways, kNever };

@@ -40,14 +40,76 @@ class FakeController::ControllerService final : public Controller::Service {
       absl::MutexLock lock(&owner_.mutex_);
       owner_.check_request_ = *request;
     }
-    for (const CheckEvent& event : owner_.script_.check_events) {
-      writer->Write(event);
+    return Play(owner_.script_.check_events, owner_.script_.check_hangs,
+                owner_.script_.check_status, *writer);
+  }
+
+  grpc::Status Plan(grpc::ServerContext*, const PlanRequest* request,
+                    grpc::ServerWriter<PlanEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.plan_request_ = *request;
     }
-    if (owner_.script_.check_hangs) owner_.closing_.WaitForNotification();
-    return owner_.script_.check_status;
+    return Play(owner_.script_.plan_events, owner_.script_.plan_hangs,
+                owner_.script_.plan_status, *writer);
+  }
+
+  grpc::Status ApplyPlan(grpc::ServerContext*, const ApplyPlanRequest* request,
+                         grpc::ServerWriter<ApplyEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.apply_request_ = *request;
+    }
+    return Apply(*writer);
+  }
+
+  grpc::Status RollBack(grpc::ServerContext*, const RollBackRequest* request,
+                        grpc::ServerWriter<ApplyEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.roll_back_request_ = *request;
+    }
+    return Apply(*writer);
+  }
+
+  grpc::Status ListHistory(grpc::ServerContext*,
+                           const ListHistoryRequest* request,
+                           ListHistoryResponse* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    const size_t calls = owner_.history_requests_.size();
+    owner_.history_requests_.push_back(*request);
+    if (calls < owner_.script_.history.size()) {
+      *response = owner_.script_.history[calls];
+    }
+    return owner_.script_.history_status;
+  }
+
+  grpc::Status GetHistory(grpc::ServerContext*,
+                          const GetHistoryRequest* request,
+                          HistoryRecord* response) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.record_id_ = request->id();
+    }
+    *response = owner_.script_.record;
+    return owner_.script_.record_status;
   }
 
  private:
+  grpc::Status Apply(grpc::ServerWriter<ApplyEvent>& writer) {
+    return Play(owner_.script_.apply_events, owner_.script_.apply_hangs,
+                owner_.script_.apply_status, writer);
+  }
+
+  template <typename Event>
+  grpc::Status Play(const std::vector<Event>& events, bool hangs,
+                    const grpc::Status& status,
+                    grpc::ServerWriter<Event>& writer) {
+    for (const Event& event : events) writer.Write(event);
+    if (hangs) owner_.closing_.WaitForNotification();
+    return status;
+  }
+
   FakeController& owner_;
 };
 
@@ -97,6 +159,31 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> FakeController::ToLocalDaemon(
 std::optional<CheckRequest> FakeController::check_request() const {
   absl::MutexLock lock(&mutex_);
   return check_request_;
+}
+
+std::optional<PlanRequest> FakeController::plan_request() const {
+  absl::MutexLock lock(&mutex_);
+  return plan_request_;
+}
+
+std::optional<ApplyPlanRequest> FakeController::apply_request() const {
+  absl::MutexLock lock(&mutex_);
+  return apply_request_;
+}
+
+std::optional<RollBackRequest> FakeController::roll_back_request() const {
+  absl::MutexLock lock(&mutex_);
+  return roll_back_request_;
+}
+
+std::vector<ListHistoryRequest> FakeController::history_requests() const {
+  absl::MutexLock lock(&mutex_);
+  return history_requests_;
+}
+
+std::string FakeController::record_id() const {
+  absl::MutexLock lock(&mutex_);
+  return record_id_;
 }
 
 std::optional<ConnectionSettings> FakeController::settings() const {
@@ -156,6 +243,30 @@ CheckEvent EventOf(const Report& report) {
 CheckEvent EventOf(const CheckProgress& progress) {
   CheckEvent event;
   *event.mutable_progress() = progress;
+  return event;
+}
+
+PlanEvent EventOf(const ClusterPlan& plan) {
+  PlanEvent event;
+  *event.mutable_plan() = plan;
+  return event;
+}
+
+ApplyEvent EventOf(const ApplyProgress& progress) {
+  ApplyEvent event;
+  *event.mutable_progress() = progress;
+  return event;
+}
+
+ApplyEvent EventOf(const ApplyResult& result) {
+  ApplyEvent event;
+  *event.mutable_host() = result;
+  return event;
+}
+
+ApplyEvent EventOf(const ApplyReport& report) {
+  ApplyEvent event;
+  *event.mutable_report() = report;
   return event;
 }
 

@@ -34,6 +34,21 @@ struct ControllerScript {
   // After its events a check waits until the fake is destroyed.
   bool check_hangs = false;
 
+  std::vector<PlanEvent> plan_events;
+  grpc::Status plan_status;
+  bool plan_hangs = false;
+
+  // Of applies and rollbacks alike.
+  std::vector<ApplyEvent> apply_events;
+  grpc::Status apply_status;
+  bool apply_hangs = false;
+
+  // Answers of ListHistory, one after the other; then empty ones.
+  std::vector<ListHistoryResponse> history;
+  grpc::Status history_status;
+  HistoryRecord record;
+  grpc::Status record_status;
+
   CheckSelfResponse self;
   grpc::Status self_status;
 };
@@ -51,9 +66,15 @@ class FakeController final : public Connector {
 
   // The last ones seen; none before the first.
   std::optional<CheckRequest> check_request() const;
+  std::optional<PlanRequest> plan_request() const;
+  std::optional<ApplyPlanRequest> apply_request() const;
+  std::optional<RollBackRequest> roll_back_request() const;
   std::optional<ConnectionSettings> settings() const;
   std::string socket_path() const;
   std::string described_host() const;
+  std::string record_id() const;
+  // All, in order.
+  std::vector<ListHistoryRequest> history_requests() const;
 
  private:
   class ControllerService;
@@ -67,6 +88,11 @@ class FakeController final : public Connector {
 
   mutable absl::Mutex mutex_;
   std::optional<CheckRequest> check_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<PlanRequest> plan_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ApplyPlanRequest> apply_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<RollBackRequest> roll_back_request_ ABSL_GUARDED_BY(mutex_);
+  std::vector<ListHistoryRequest> history_requests_ ABSL_GUARDED_BY(mutex_);
+  std::string record_id_ ABSL_GUARDED_BY(mutex_);
   std::optional<ConnectionSettings> settings_ ABSL_GUARDED_BY(mutex_);
   std::string socket_path_ ABSL_GUARDED_BY(mutex_);
   std::string described_host_ ABSL_GUARDED_BY(mutex_);
@@ -80,6 +106,10 @@ Report PassingReport(const std::vector<std::string>& hosts);
 
 CheckEvent EventOf(const Report& report);
 CheckEvent EventOf(const CheckProgress& progress);
+PlanEvent EventOf(const ClusterPlan& plan);
+ApplyEvent EventOf(const ApplyProgress& progress);
+ApplyEvent EventOf(const ApplyResult& result);
+ApplyEvent EventOf(const ApplyReport& report);
 
 }  // namespace clusterd
 

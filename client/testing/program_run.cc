@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "client/command/clusterctl.h"
@@ -55,7 +56,14 @@ ProgramOutput RunProgram(const std::vector<std::string>& arguments,
                   [now] { return now; },
                   *controller,
                   interrupt,
-                  world.root};
+                  world.root,
+                  world.zone,
+                  [&]() -> absl::StatusOr<std::string> {
+                    if (interrupt.fired()) {
+                      return absl::CancelledError("interrupted");
+                    }
+                    return world.answer;
+                  }};
   ProgramOutput output;
   output.status = RunClusterctl(arguments, session);
   output.out = out.str();
@@ -64,9 +72,12 @@ ProgramOutput RunProgram(const std::vector<std::string>& arguments,
 }
 
 std::string TestFile(const std::string& name, const std::string& content) {
-  const std::string path = absl::StrCat(
-      testing::TempDir(), "/",
-      testing::UnitTest::GetInstance()->current_test_info()->name(), "-", name);
+  // The name of a test with a parameter has a slash in it.
+  const std::string test = absl::StrReplaceAll(
+      testing::UnitTest::GetInstance()->current_test_info()->name(),
+      {{"/", "-"}});
+  const std::string path =
+      absl::StrCat(testing::TempDir(), "/", test, "-", name);
   std::ofstream(path, std::ios::binary) << content;
   return path;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/print/terminal.h"
 #include "client/testing/fake_controller.h"
 
@@ -35,6 +37,9 @@ struct ProgramWorld {
   FakeController* controller = nullptr;
   // Ctrl-C is pressed as soon as stderr holds this text; empty: never.
   std::string interrupt_at;
+  // What the person types when asked.
+  absl::StatusOr<std::string> answer = absl::OutOfRangeError("no answer");
+  absl::TimeZone zone = absl::UTCTimeZone();
 };
 
 // One run at 2025-01-01 00:00 UTC by a clock that stands still.

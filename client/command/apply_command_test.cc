@@ -1,0 +1,481 @@
+// clusterctl apply from command line to exit status, over real gRPC against a
+// controller with scripted answers.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "client/files/plan_file.h"
+#include "client/testing/fake_controller.h"
+#include "client/testing/program_run.h"
+#include "client/testing/sample_plan.h"
+#include "google/protobuf/util/json_util.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+constexpr char kRun[] = "3fa2c4d5e6f70812";
+
+ClusterPlan TwoHosts() { return SysctlPlan({"server0", "server1"}); }
+
+std::string PlanPath(const ClusterPlan& plan = TwoHosts()) {
+  return TestFile("plan.json", PlanFileText(plan).value());
+}
+
+ApplyProgress Progress(uint32_t done) {
+  ApplyProgress progress;
+  progress.set_run_id(kRun);
+  progress.set_wave(1);
+  progress.set_waves(1);
+  progress.set_done(done);
+  progress.set_pending(2 - done);
+  progress.add_at_work("server1");
+  return progress;
+}
+
+// Progress, both hosts' ends, then the report of them.
+ProgramWorld WorldWith(ApplyReport::Outcome outcome, const ApplyResult& first,
+                       const ApplyResult& second) {
+  ProgramWorld world;
+  world.script.apply_events = {EventOf(Progress(0)), EventOf(first),
+                               EventOf(second),
+                               EventOf(ReportOf(outcome, {first, second}))};
+  return world;
+}
+
+ProgramWorld GoodWorld() {
+  return WorldWith(ApplyReport::SUCCEEDED,
+                   ResultOf("server0", ApplyResult::APPLIED),
+                   ResultOf("server1", ApplyResult::APPLIED));
+}
+
+ApplyReport ParseReport(const std::string& json) {
+  ApplyReport report;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &report).ok())
+      << json;
+  return report;
+}
+
+TEST(ApplyCommandTest, TellsEachEndAsItComesAndThenTheSummary) {
+  const ProgramOutput output =
+      RunProgram({"apply", PlanPath(), "--yes"}, GoodWorld());
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.err,
+            "clusterctl apply: Apply 4 steps on 2 hosts in 1 wave\n"
+            "clusterctl apply: run 3fa2c4d5e6f70812\n"
+            "√ applied  server0  2 steps (1.2 s)\n"
+            "√ applied  server1  2 steps (1.2 s)\n");
+  EXPECT_EQ(output.out,
+            "Cluster demo, apply 3fa2c4d5e6f70812 of plan 9c41d2e3f4051627 by "
+            "ann\n"
+            "\n"
+            "Hosts\n"
+            "  √ applied  server[0-1]  2 steps\n"
+            "\n"
+            "SUCCEEDED: 2 applied of 2 hosts in 12 s\n"
+            "take it back with: clusterctl rollback 3fa2c4d5e6f70812\n");
+}
+
+TEST(ApplyCommandTest, SendsThePlanWholeWithTheWaveAndTheForce) {
+  ProgramWorld world = GoodWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const std::string path = PlanPath();
+  EXPECT_EQ(RunProgram({"apply", path, "--yes"}, world).status, 0);
+  EXPECT_EQ(controller.apply_request().value().plan().SerializeAsString(),
+            TwoHosts().SerializeAsString());
+  EXPECT_EQ(controller.apply_request().value().wave_size(), 32u);
+  EXPECT_FALSE(controller.apply_request().value().force());
+  const ProgramOutput forced =
+      RunProgram({"apply", path, "--yes", "--force", "--wave", "1"}, world);
+  EXPECT_TRUE(absl::StrContains(
+      forced.err, "Apply 4 steps on 2 hosts in 2 waves, with force\n"));
+  EXPECT_EQ(controller.apply_request().value().wave_size(), 1u);
+  EXPECT_TRUE(controller.apply_request().value().force());
+}
+
+TEST(ApplyCommandTest, AsksAPersonAndTakesOnlyYes) {
+  struct Answer {
+    const char* text;
+    int status;
+  };
+  for (const Answer& answer : {Answer{"y", 0}, Answer{" YES ", 0},
+                               Answer{"", 3}, Answer{"n", 3}, Answer{"x", 3}}) {
+    ProgramWorld world = GoodWorld();
+    FakeController controller(world.script);
+    world.controller = &controller;
+    world.terminal.in_is_terminal = true;
+    world.terminal.err_is_terminal = true;
+    world.answer = std::string(answer.text);
+    const ProgramOutput output = RunProgram({"apply", PlanPath()}, world);
+    EXPECT_EQ(output.status, answer.status) << answer.text;
+    EXPECT_EQ(controller.apply_request().has_value(), answer.status == 0);
+    EXPECT_TRUE(
+        absl::StrContains(output.err, "net.core.somaxconn: 4096 -> 65535\n"))
+        << output.err;
+    EXPECT_TRUE(absl::StrContains(
+        output.err, "\nApply 4 steps on 2 hosts in 1 wave? [y/N] "))
+        << output.err;
+    EXPECT_EQ(absl::StrContains(output.err,
+                                "the answer was not yes; nothing "
+                                "was changed"),
+              answer.status == 3);
+  }
+}
+
+TEST(ApplyCommandTest, DoesNotTakeSilenceForYes) {
+  ProgramWorld world = GoodWorld();
+  world.terminal.in_is_terminal = true;
+  world.terminal.err_is_terminal = true;
+  world.answer = absl::OutOfRangeError("stdin: ended without a line");
+  const ProgramOutput output = RunProgram({"apply", PlanPath()}, world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_TRUE(absl::StrContains(output.err,
+                                "stdin: ended without a line; "
+                                "nothing was changed"));
+}
+
+TEST(ApplyCommandTest, ChangesNothingWhenInterruptedAtTheQuestion) {
+  ProgramWorld world = GoodWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  world.terminal.in_is_terminal = true;
+  world.terminal.err_is_terminal = true;
+  world.interrupt_at = "[y/N]";
+  const ProgramOutput output = RunProgram({"apply", PlanPath()}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_TRUE(
+      absl::StrContains(output.err, "interrupted; nothing was changed\n"));
+  EXPECT_FALSE(controller.apply_request().has_value());
+}
+
+struct ExitCase {
+  const char* name;
+  ApplyReport::Outcome outcome;
+  ApplyResult::Outcome first;
+  ApplyResult::Outcome second;
+  int status;
+};
+
+class ApplyExitTest : public testing::TestWithParam<ExitCase> {};
+
+TEST_P(ApplyExitTest, FollowsTheHosts) {
+  EXPECT_EQ(RunProgram({"apply", PlanPath(), "--yes"},
+                       WorldWith(GetParam().outcome,
+                                 ResultOf("server0", GetParam().first),
+                                 ResultOf("server1", GetParam().second)))
+                .status,
+            GetParam().status);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ends, ApplyExitTest,
+    testing::Values(ExitCase{"Applied", ApplyReport::SUCCEEDED,
+                             ApplyResult::APPLIED, ApplyResult::NOTHING_TO_DO,
+                             0},
+                    ExitCase{"Undone", ApplyReport::STOPPED,
+                             ApplyResult::APPLIED, ApplyResult::UNDONE, 1},
+                    ExitCase{"Refused", ApplyReport::STOPPED,
+                             ApplyResult::REFUSED, ApplyResult::NOT_STARTED, 1},
+                    ExitCase{"UndoneAndLost", ApplyReport::STOPPED,
+                             ApplyResult::LOST, ApplyResult::UNDONE, 1},
+                    ExitCase{"Lost", ApplyReport::STOPPED, ApplyResult::APPLIED,
+                             ApplyResult::LOST, 2},
+                    ExitCase{"Interrupted", ApplyReport::INTERRUPTED,
+                             ApplyResult::APPLIED, ApplyResult::NOT_STARTED, 2},
+                    ExitCase{"CalledSuccess", ApplyReport::SUCCEEDED,
+                             ApplyResult::APPLIED, ApplyResult::UNDONE, 1}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(ApplyCommandTest, PutsFailuresLastWithTheirReasons) {
+  ApplyResult undone = ResultOf("server0", ApplyResult::UNDONE_WITH_RESIDUES,
+                                "step 2: Read-only file system");
+  undone.add_residues("net.core.somaxconn is 128, was 4096");
+  const ProgramOutput output =
+      RunProgram({"apply", PlanPath(), "--yes"},
+                 WorldWith(ApplyReport::STOPPED, undone,
+                           ResultOf("server1", ApplyResult::APPLIED)));
+  EXPECT_EQ(output.status, 1);
+  EXPECT_TRUE(absl::StrContains(
+      output.out,
+      "  √ applied                server1  2 steps\n"
+      "  × undone, with residues  server0  step 2: Read-only file system\n"
+      "    residue  net.core.somaxconn is 128, was 4096\n"
+      "\n"
+      "STOPPED: "))
+      << output.out;
+}
+
+TEST(ApplyCommandTest, PrintsOneLineOrJsonOnRequest) {
+  EXPECT_EQ(
+      RunProgram({"apply", PlanPath(), "--yes", "-o", "short"}, GoodWorld())
+          .out,
+      "demo: apply 3fa2c4d5e6f70812 SUCCEEDED: 2 applied of 2 hosts in 12 s\n");
+  const ProgramOutput json =
+      RunProgram({"apply", PlanPath(), "--yes", "-o", "json"}, GoodWorld());
+  EXPECT_EQ(ParseReport(json.out).run_id(), kRun);
+  EXPECT_EQ(ParseReport(json.out).hosts_size(), 2);
+}
+
+TEST(ApplyCommandTest, ShowsACounterOnATerminalAndStepsOnRequest) {
+  ProgramWorld world = GoodWorld();
+  ApplyEvent step;
+  step.mutable_step()->set_host("server0");
+  step.mutable_step()->set_text("net.core.somaxconn: 4096 -> 65535");
+  step.mutable_step()->mutable_outcome()->set_step(1);
+  step.mutable_step()->mutable_outcome()->set_state(StepOutcome::DONE);
+  world.script.apply_events.insert(world.script.apply_events.begin() + 1, step);
+  const std::string step_line =
+      "clusterctl apply: server0 step 1 done: net.core.somaxconn: 4096 -> "
+      "65535\n";
+  EXPECT_FALSE(absl::StrContains(
+      RunProgram({"apply", PlanPath(), "--yes"}, world).err, step_line));
+  EXPECT_TRUE(absl::StrContains(
+      RunProgram({"apply", PlanPath(), "--yes", "--verbose"}, world).err,
+      step_line));
+  world.terminal.err_is_terminal = true;
+  EXPECT_TRUE(absl::StrContains(
+      RunProgram({"apply", PlanPath(), "--yes"}, world).err,
+      "wave 1 of 1: 0 done, 0 failed, 2 pending; at work server1"));
+}
+
+TEST(ApplyCommandTest, LeavesTheRunToTheControllerOnCtrlC) {
+  const std::string report_path = TestFile("report.json", "old");
+  ProgramWorld world = GoodWorld();
+  world.script.apply_events.resize(2);  // Without server1's end.
+  world.script.apply_hangs = true;
+  world.interrupt_at = "√ applied  server0";
+  const ProgramOutput output = RunProgram(
+      {"apply", PlanPath(), "--yes", "--report", report_path}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_TRUE(absl::EndsWith(
+      output.err,
+      "clusterctl apply: interrupted\n"
+      "clusterctl apply: run 3fa2c4d5e6f70812 goes on in the controller; look "
+      "with: clusterctl show 3fa2c4d5e6f70812\n"))
+      << output.err;
+  EXPECT_TRUE(
+      absl::StrContains(output.out,
+                        "  √ applied        server0  2 steps\n"
+                        "  ? no answer yet  server1\n"
+                        "\n"
+                        "RUNNING: 1 applied, 1 no answer yet of 2 hosts\n"))
+      << output.out;
+  const ApplyReport report = ParseReport(FileContent(report_path));
+  EXPECT_EQ(report.outcome(), ApplyReport::RUNNING);
+  EXPECT_EQ(report.run_id(), kRun);
+  EXPECT_EQ(report.notes(0), "interrupted");
+}
+
+TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {
+  ProgramWorld world = GoodWorld();
+  world.script.apply_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed");
+  const ProgramOutput output =
+      RunProgram({"apply", PlanPath(), "--yes"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_TRUE(
+      absl::StrContains(output.err,
+                        "the connection broke: Socket closed\n"
+                        "clusterctl apply: run 3fa2c4d5e6f70812 may go on in "
+                        "the controller"))
+      << output.err;
+  EXPECT_TRUE(absl::StrContains(output.out, "RUNNING: 2 applied"));
+}
+
+struct RefusedCase {
+  const char* name;
+  grpc::Status status;
+  int exit;
+  std::vector<std::string> messages;
+};
+
+class ApplyRefusedTest : public testing::TestWithParam<RefusedCase> {};
+
+TEST_P(ApplyRefusedTest, SaysWhyAndWhetherAnythingWasChanged) {
+  ProgramWorld world;
+  world.script.apply_status = GetParam().status;
+  const ProgramOutput output =
+      RunProgram({"apply", PlanPath(), "--yes"}, world);
+  EXPECT_EQ(output.status, GetParam().exit);
+  EXPECT_EQ(output.out, "");
+  for (const std::string& message : GetParam().messages) {
+    EXPECT_TRUE(absl::StrContains(output.err, message)) << output.err;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, ApplyRefusedTest,
+    testing::Values(
+        RefusedCase{"Role",
+                    grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                                 "apply needs role operator, ann is viewer"),
+                    2,
+                    {"apply needs role operator, ann is viewer\n",
+                     "clusterctl apply: nothing was changed\n"}},
+        RefusedCase{"Moved",
+                    grpc::Status(grpc::StatusCode::ABORTED,
+                                 "the spec changed since; plan again"),
+                    2,
+                    {"plan again\n", "nothing was changed\n"}},
+        RefusedCase{"Wrong",
+                    grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "digest"),
+                    3,
+                    {"digest\n", "nothing was changed\n"}},
+        RefusedCase{"Busy",
+                    grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                                 "run 7777 of bob is under way"),
+                    2,
+                    {"run 7777 of bob is under way\n",
+                     "no run of this command was named; if one began all the "
+                     "same, it is in: clusterctl history --kind apply\n"}},
+        RefusedCase{"NoReport",
+                    grpc::Status::OK,
+                    2,
+                    {"ended the apply with 0 reports"}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(ApplyCommandTest, IsNoSuccessWhenTheReportLeavesOutAHost) {
+  ProgramWorld world;
+  world.script.apply_events = {EventOf(ReportOf(
+      ApplyReport::SUCCEEDED, {ResultOf("server0", ApplyResult::APPLIED)}))};
+  const ProgramOutput output =
+      RunProgram({"apply", PlanPath(), "--yes"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_TRUE(absl::StrContains(output.out, "leaves out 1 of the hosts"));
+  EXPECT_TRUE(absl::StrContains(output.out, "? no answer yet  server1"));
+}
+
+TEST(ApplyCommandTest, HasNothingToDoWithoutAskingAnybody) {
+  ClusterPlan plan = TwoHosts();
+  for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
+  Reseal(plan);
+  ProgramWorld world;
+  world.environment = {{"LC_ALL", "C.UTF-8"}};
+  const ProgramOutput output = RunProgram({"apply", PlanPath(plan)}, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_EQ(output.err, "clusterctl apply: nothing to do on 2 hosts\n");
+  EXPECT_TRUE(absl::StrContains(output.out, "√ nothing to do  server[0-1]"));
+
+  plan.mutable_hosts(0)->add_blocked()->set_what("the host");
+  Reseal(plan);
+  const ProgramOutput blocked = RunProgram({"apply", PlanPath(plan)}, world);
+  EXPECT_EQ(blocked.status, 2);
+  EXPECT_TRUE(absl::StrContains(blocked.err,
+                                "nothing can be done: no step, 1 change "
+                                "blocked on 1 host"))
+      << blocked.err;
+}
+
+struct BadCase {
+  const char* name;
+  Arguments arguments;  // Behind the plan's path.
+  std::vector<std::string> messages;
+};
+
+class ApplyMistakeTest : public testing::TestWithParam<BadCase> {};
+
+TEST_P(ApplyMistakeTest, ExitsWithThreeNamesEveryMistakeAndChangesNothing) {
+  const std::string report_path = TestFile("report.json", "old");
+  ProgramWorld world = GoodWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  Arguments arguments = {"apply", PlanPath(), "--report", report_path};
+  arguments.insert(arguments.end(), GetParam().arguments.begin(),
+                   GetParam().arguments.end());
+  const ProgramOutput output = RunProgram(arguments, world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_EQ(output.out, "");
+  EXPECT_FALSE(controller.apply_request().has_value());
+  const std::string note = ParseReport(FileContent(report_path)).notes(0);
+  for (const std::string& message : GetParam().messages) {
+    EXPECT_TRUE(absl::StrContains(output.err, message)) << message << "\n"
+                                                        << output.err;
+    EXPECT_TRUE(absl::StrContains(note, message)) << note;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mistakes, ApplyMistakeTest,
+    testing::Values(
+        BadCase{
+            "NoConsent", {}, {"--yes: is missing, and nobody can be asked"}},
+        BadCase{
+            "Wave", {"--yes", "--wave", "0"}, {"--wave: \"0\", expected 1"}},
+        BadCase{"NegativeWave", {"--yes", "--wave", "-3"}, {"--wave: \"-3\""}},
+        BadCase{"OtherNamespace",
+                {"--yes", "--netns", "container:train-1"},
+                {"--netns: \"container:train-1\" is not what ",
+                 "expected none: it is for the hosts' own namespace"}},
+        BadCase{"Everything",
+                {"--wave", "x", "--netns", "y", "--timeout", "z", "-o", "xml"},
+                {"--wave", "--netns", "--timeout", "--output", "--yes"}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(ApplyCommandTest, RefusesAnEditedPlanBeforeItAsksAnybody) {
+  ProgramWorld world = GoodWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const std::string path = TestFile(
+      "plan.json", absl::StrReplaceAll(PlanFileText(TwoHosts()).value(),
+                                       {{"\"65535\"", "\"70000\""}}));
+  const ProgramOutput output = RunProgram({"apply", path, "--yes"}, world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_TRUE(absl::StartsWith(
+      output.err,
+      absl::StrCat("clusterctl apply: ", path, ": plan: digest \"")))
+      << output.err;
+  EXPECT_TRUE(absl::StrContains(
+      output.err, "the file was damaged or edited: plan again\n"));
+  EXPECT_FALSE(controller.settings().has_value() &&
+               controller.apply_request().has_value());
+}
+
+TEST(ApplyCommandTest, RefusesWhatIsNoPlan) {
+  EXPECT_TRUE(absl::StrContains(
+      RunProgram({"apply", TestFile("f", "version: 1\n"), "--yes"}).err,
+      ": is no plan of clusterctl: "));
+  const ProgramOutput absent = RunProgram({"apply", "/nonexistent/p", "--yes"});
+  EXPECT_EQ(absent.status, 3);
+  EXPECT_TRUE(absl::StrContains(absent.err,
+                                "/nonexistent/p: No such file or directory"));
+}
+
+TEST(ApplyCommandTest, TakesTheNamespaceThatThePlanIsFor) {
+  ClusterPlan plan = TwoHosts();
+  for (HostPlan& host : *plan.mutable_hosts()) {
+    host.mutable_network_namespace()->set_container("train-1");
+  }
+  Reseal(plan);
+  EXPECT_EQ(RunProgram({"apply", PlanPath(plan), "--yes", "--netns",
+                        "container:train-1"},
+                       GoodWorld())
+                .status,
+            0);
+  EXPECT_EQ(RunProgram({"apply", PlanPath(plan), "--yes", "--netns", "pid:1"},
+                       GoodWorld())
+                .status,
+            3);
+}
+
+TEST(ApplyCommandTest, WritesTheReportFileAlsoForALineThatCannotBeParsed) {
+  const std::string path = TestFile("report.json", "old");
+  EXPECT_EQ(RunProgram({"apply", "p", "--report", path, "--wvae", "3"}).status,
+            3);
+  EXPECT_TRUE(absl::StrContains(ParseReport(FileContent(path)).notes(0),
+                                "did you mean \"--wave\"?"));
+}
+
+TEST(ApplyCommandTest, IsNoSuccessWhenTheReportFileCannotBeWritten) {
+  const Arguments report = {"apply", PlanPath(), "--yes", "--report",
+                            "/nonexistent/report.json"};
+  const ProgramOutput output = RunProgram(report, GoodWorld());
+  EXPECT_EQ(output.status, 3);
+  EXPECT_TRUE(absl::StrContains(output.err,
+                                "--report /nonexistent/report.json"
+                                ": No such file or directory"));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,112 @@
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/testing/fake_controller.h"
+#include "client/testing/program_run.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+HistoryEntry Entry(const std::string& id, HistoryKind kind) {
+  HistoryEntry entry;
+  entry.set_id(id);
+  entry.set_kind(kind);
+  entry.set_actor("ann");
+  entry.set_started_at_ms(1735689600000);
+  entry.set_outcome("pass");
+  entry.set_summary("12 hosts");
+  return entry;
+}
+
+ListHistoryResponse Page(int first, int count, bool more) {
+  ListHistoryResponse page;
+  for (int i = first; i < first + count; ++i) {
+    *page.add_entries() = Entry(absl::StrCat("id", i), HISTORY_CHECK);
+  }
+  page.set_more(more);
+  return page;
+}
+
+TEST(HistoryCommandTest, ListsWhoDidWhatInLocalTime) {
+  ProgramWorld world;
+  world.zone = absl::FixedTimeZone(-5 * 3600);
+  ListHistoryResponse page;
+  *page.add_entries() = Entry("3fa2c4d5e6f70812", HISTORY_CHECK);
+  world.script.history = {page};
+  const ProgramOutput output = RunProgram({"history"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out,
+            "ID                WHEN                        WHO  KIND   OUTCOME "
+            " SUMMARY\n"
+            "3fa2c4d5e6f70812  2024-12-31 19:00:00 -05:00  ann  check  pass   "
+            "  12 hosts\n");
+}
+
+TEST(HistoryCommandTest, AsksForTheKindsAndTheNumberWanted) {
+  ProgramWorld world;
+  FakeController controller(world.script);
+  world.controller = &controller;
+  EXPECT_EQ(RunProgram({"history", "--kind", "check,apply", "--kind",
+                        "rollback", "--limit", "7"},
+                       world)
+                .status,
+            0);
+  const ListHistoryRequest request = controller.history_requests().at(0);
+  ASSERT_EQ(request.kinds_size(), 3);
+  EXPECT_EQ(request.kinds(0), HISTORY_CHECK);
+  EXPECT_EQ(request.kinds(1), HISTORY_APPLY);
+  EXPECT_EQ(request.kinds(2), HISTORY_ROLLBACK);
+  EXPECT_EQ(request.limit(), 7u);
+}
+
+TEST(HistoryCommandTest, AsksPageAfterPageForALongHistory) {
+  ProgramWorld world;
+  world.script.history = {Page(0, 1000, true), Page(1000, 1000, true),
+                          Page(2000, 10, false)};
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output =
+      RunProgram({"history", "--limit", "2500"}, world);
+  EXPECT_TRUE(absl::StrContains(output.out, "id2009"));
+  const auto requests = controller.history_requests();
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[1].before_id(), "id999");
+  EXPECT_EQ(requests[2].limit(), 500u);
+}
+
+TEST(HistoryCommandTest, SaysThatThereAreOlderOnes) {
+  ProgramWorld world;
+  world.script.history = {Page(0, 2, true)};
+  EXPECT_TRUE(absl::EndsWith(RunProgram({"history", "--limit", "2"}, world).out,
+                             "\nolder ones: --limit N\n"));
+  EXPECT_TRUE(absl::StrContains(
+      RunProgram({"history", "--limit", "2", "-o", "json"}, world).out,
+      "\"more\": true"));
+}
+
+TEST(HistoryCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
+  ProgramWorld world;
+  world.script.history_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+  const ProgramOutput output = RunProgram({"history"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_EQ(output.err, "clusterctl history: controller head:7443: away\n");
+}
+
+TEST(HistoryCommandTest, NamesEveryMistake) {
+  const ProgramOutput output =
+      RunProgram({"history", "--kind", "aply,check,x", "--limit", "0",
+                  "--timeout", "y", "-o", "short"});
+  EXPECT_EQ(output.status, 3);
+  for (const char* text :
+       {"--kind: \"aply\" is not known, expected check, plan, apply, rollback, "
+        "did you mean \"apply\"?",
+        "--kind: \"x\"", "--limit: \"0\", expected 1 to 100000",
+        "--timeout: \"y\"", "--output: short says nothing of many runs"}) {
+    EXPECT_TRUE(absl::StrContains(output.err, text)) << text << "\n"
+                                                     << output.err;
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,106 @@
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/files/plan_file.h"
+#include "client/testing/fake_controller.h"
+#include "client/testing/program_run.h"
+#include "client/testing/sample_plan.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+ProgramWorld WorldOf(HistoryKind kind) {
+  ProgramWorld world;
+  HistoryEntry& entry = *world.script.record.mutable_entry();
+  entry.set_id("3fa2c4d5e6f70812");
+  entry.set_kind(kind);
+  entry.set_actor("ann");
+  entry.set_started_at_ms(1735689600000);
+  entry.set_outcome("pass");
+  return world;
+}
+
+TEST(ShowCommandTest, PrintsACheckAsCheckDoes) {
+  ProgramWorld world = WorldOf(HISTORY_CHECK);
+  *world.script.record.mutable_report() = PassingReport({"server0"});
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output = RunProgram({"show", "3fa2"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(controller.record_id(), "3fa2");
+  EXPECT_TRUE(absl::StartsWith(
+      output.out,
+      "check 3fa2c4d5e6f70812 by ann, 2025-01-01 00:00:00 +00:00: pass\n\n"
+      "Cluster demo, atlas-training, 1 host: server0\n"))
+      << output.out;
+  EXPECT_TRUE(absl::StrContains(output.out, "PASS: 1 passed of 1 rule"));
+  EXPECT_EQ(RunProgram({"show", "3fa2", "-o", "short"}, world).out,
+            "demo: PASS 1 passed; 1 host in 1.3 s\n");
+}
+
+TEST(ShowCommandTest, PrintsAPlanAndGivesItBackAsAFile) {
+  ProgramWorld world = WorldOf(HISTORY_PLAN);
+  *world.script.record.mutable_plan() = EveryStepPlan();
+  const ProgramOutput output = RunProgram({"show", "3fa2", "--verbose"}, world);
+  EXPECT_TRUE(
+      absl::StrContains(output.out, "net.core.somaxconn: 4096 -> 65535"));
+  EXPECT_TRUE(absl::StrContains(output.out, "undo  write 4096"));
+  const ProgramOutput json = RunProgram({"show", "3fa2", "-o", "json"}, world);
+  EXPECT_EQ(ParsePlanFile(json.out)->digest(), EveryStepPlan().digest());
+}
+
+TEST(ShowCommandTest, PrintsAnApplyThatIsUnderWay) {
+  ProgramWorld world = WorldOf(HISTORY_APPLY);
+  *world.script.record.mutable_apply() = ReportOf(
+      ApplyReport::RUNNING,
+      {ResultOf("server0", ApplyResult::APPLIED), ResultOf("server1", {})});
+  const ProgramOutput output = RunProgram({"show", "3fa2"}, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_TRUE(absl::StrContains(
+      output.out, "RUNNING: 1 applied, 1 no answer yet of 2 hosts"))
+      << output.out;
+  EXPECT_TRUE(
+      absl::StrContains(RunProgram({"show", "3fa2", "-o", "json"}, world).out,
+                        "\"run_id\": \"3fa2c4d5e6f70812\""));
+}
+
+TEST(ShowCommandTest, SaysWhenNoMoreIsKept) {
+  const ProgramWorld world = WorldOf(HISTORY_ROLLBACK);
+  EXPECT_TRUE(absl::EndsWith(RunProgram({"show", "3fa2"}, world).out,
+                             "\n\nno more is kept of it\n"));
+  EXPECT_TRUE(absl::StartsWith(
+      RunProgram({"show", "3fa2", "-o", "short"}, world).out, "rollback 3fa2"));
+}
+
+TEST(ShowCommandTest, ExitsWithThreeForAnIdThatNobodyKnows) {
+  ProgramWorld world;
+  world.script.record_status =
+      grpc::Status(grpc::StatusCode::NOT_FOUND, "no run \"3fa2\"");
+  const ProgramOutput output = RunProgram({"show", "3fa2"}, world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_EQ(output.err,
+            "clusterctl show: controller head:7443: no run \"3fa2\"\n");
+}
+
+TEST(ShowCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
+  ProgramWorld world;
+  world.script.record_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+  EXPECT_EQ(RunProgram({"show", "3fa2"}, world).status, 2);
+}
+
+TEST(ShowCommandTest, NamesEveryMistake) {
+  const ProgramOutput output =
+      RunProgram({"show", "3f", "--timeout", "y", "-o", "z"});
+  EXPECT_EQ(output.status, 3);
+  for (const char* text : {"ID: \"3f\", expected 4 to 16 characters",
+                           "--timeout: \"y\"", "--output: \"z\""}) {
+    EXPECT_TRUE(absl::StrContains(output.err, text)) << text << "\n"
+                                                     << output.err;
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,91 @@
+#include "client/print/history_table.h"
+
+#include <sstream>
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int64_t kNewYear2025Ms = 1735689600000;
+
+Style Utf8() {
+  Style style;
+  style.utf8 = true;
+  return style;
+}
+
+HistoryEntry Entry(HistoryKind kind, const std::string& outcome) {
+  HistoryEntry entry;
+  entry.set_id("3fa2c4d5e6f70812");
+  entry.set_kind(kind);
+  entry.set_actor("ann");
+  entry.set_started_at_ms(kNewYear2025Ms);
+  entry.set_outcome(outcome);
+  entry.set_summary("12 hosts");
+  return entry;
+}
+
+std::string Printed(const ListHistoryResponse& history, const Style& style) {
+  std::ostringstream out;
+  PrintHistoryTable(history, style, absl::FixedTimeZone(2 * 3600 + 30 * 60),
+                    out);
+  return out.str();
+}
+
+TEST(HistoryTableTest, SaysWhoDidWhatWhenWithTheOffset) {
+  ListHistoryResponse history;
+  HistoryEntry& apply = *history.add_entries();
+  apply = Entry(HISTORY_APPLY, "succeeded");
+  apply.set_parent_id("9c41d2e3f4051627");
+  apply.set_force(true);
+  HistoryEntry& check = *history.add_entries();
+  check = Entry(HISTORY_CHECK, "fail");
+  check.set_network_namespace("container:train-1");
+  EXPECT_EQ(Printed(history, Utf8()),
+            "ID                WHEN                        WHO  KIND   OUTCOME "
+            "   SUMMARY\n"
+            "3fa2c4d5e6f70812  2025-01-01 02:30:00 +02:30  ann  apply  "
+            "succeeded  12 hosts; of plan 9c41d2e3f4051627; forced\n"
+            "3fa2c4d5e6f70812  2025-01-01 02:30:00 +02:30  ann  check  fail   "
+            "    12 hosts; in container:train-1\n");
+}
+
+TEST(HistoryTableTest, CutsTheSummaryAtTheWindow) {
+  ListHistoryResponse history;
+  *history.add_entries() = Entry(HISTORY_PLAN, "changes");
+  history.mutable_entries(0)->set_summary(std::string(500, 'x'));
+  Style style = Utf8();
+  style.width = 100;
+  std::istringstream lines(Printed(history, style));
+  std::string line;
+  while (std::getline(lines, line)) EXPECT_LE(line.size(), 102u) << line;
+}
+
+TEST(HistoryTableTest, IsSafeForATerminal) {
+  ListHistoryResponse history;
+  HistoryEntry& entry = *history.add_entries();
+  entry = Entry(static_cast<HistoryKind>(17), "\x1b[2J");
+  entry.set_id("\x1b]0;x");
+  entry.set_actor("a\nb");
+  const std::string printed = Printed(history, Utf8());
+  EXPECT_EQ(printed.find('\x1b'), std::string::npos) << printed;
+  EXPECT_NE(printed.find("a\\nb  kind 17"), std::string::npos) << printed;
+  EXPECT_EQ(HistoryEntryLine(entry, absl::UTCTimeZone(), true).find('\x1b'),
+            std::string::npos);
+}
+
+TEST(HistoryTableTest, SaysThatThereIsNothing) {
+  EXPECT_EQ(Printed({}, Utf8()),
+            "ID  WHEN  WHO  KIND  OUTCOME  SUMMARY\n\nnothing yet\n");
+}
+
+TEST(HistoryEntryLineTest, TellsOneEntryInOneLine) {
+  EXPECT_EQ(HistoryEntryLine(Entry(HISTORY_ROLLBACK, "stopped"),
+                             absl::UTCTimeZone(), true),
+            "rollback 3fa2c4d5e6f70812 by ann, 2025-01-01 00:00:00 +00:00: "
+            "stopped, 12 hosts");
+}
+
+}  // namespace
+}  // namespace clusterd

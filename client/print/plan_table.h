@@ -1,0 +1,66 @@
+// A plan as people read it, folded over hosts that agree:
+//
+//   Cluster demo, atlas-training, plan for 12 hosts: node[01-12]
+//
+//   node[01-12]
+//     sysctl  net.core.somaxconn: 4096 -> 65535
+//     sysctl  /etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535
+//     also: sockets that listen already keep their old limit ...
+//
+//   node03
+//     blocked  device 3: gateway 10.0.0.254
+//       reason  it is outside 10.20.0.0/24
+//       fix     correct the gateway in cluster.yaml
+//
+//   In order: node[04-12]
+//
+//   PLAN: 24 steps on 12 hosts, 1 change blocked on 1 host, of 12 hosts;
+//   digest 6f1b0c9d2e3a
+#ifndef CLIENT_PRINT_PLAN_TABLE_H_
+#define CLIENT_PRINT_PLAN_TABLE_H_
+
+#include <cstddef>
+#include <ostream>
+#include <string>
+
+#include "client/print/terminal.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+struct PlanCounts {
+  size_t hosts = 0;
+  size_t steps = 0;
+  size_t hosts_with_steps = 0;
+  size_t blocked = 0;
+  size_t hosts_with_blocked = 0;
+};
+
+PlanCounts CountPlan(const ClusterPlan& plan);
+
+// "40 steps on 2 hosts, 1 change blocked on 1 host, of 12 hosts", or
+// "nothing to do on 12 hosts".
+std::string PlanCountsText(const PlanCounts& counts);
+
+// The namespace that the steps are for, as NetworkNamespaceText; "": the hosts'
+// own, or there is no step; "several" if hosts differ.
+std::string PlanNamespace(const ClusterPlan& plan);
+
+struct PlanLimits {
+  // Also the precondition and the undo of each step, and every group.
+  bool verbose = false;
+  size_t groups = 40;       // Of hosts; the rest is counted.
+  int hosts_columns = 100;  // Folded names of one group.
+};
+
+// Every text of the plan is made safe for a terminal.
+void PrintPlanTable(const ClusterPlan& plan, const Style& style,
+                    const PlanLimits& limits, std::ostream& out);
+
+// "demo: PLAN 40 steps on 2 hosts, of 12 hosts; digest 6f1b0c9d2e3a", without
+// line end.
+std::string PlanShort(const ClusterPlan& plan, bool utf8);
+
+}  // namespace clusterd
+
+#endif  // CLIENT_PRINT_PLAN_TABLE_H_

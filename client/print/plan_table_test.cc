@@ -1,0 +1,189 @@
+#include "client/print/plan_table.h"
+
+#include <sstream>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/testing/sample_plan.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+Style Utf8() {
+  Style style;
+  style.utf8 = true;
+  return style;
+}
+
+std::string Printed(const ClusterPlan& plan, const Style& style = Utf8(),
+                    const PlanLimits& limits = {}) {
+  std::ostringstream out;
+  PrintPlanTable(plan, style, limits, out);
+  return out.str();
+}
+
+std::vector<std::string> Nodes(int count) {
+  std::vector<std::string> nodes;
+  for (int i = 1; i <= count; ++i) {
+    nodes.push_back(absl::StrCat("node", i < 10 ? "0" : "", i));
+  }
+  return nodes;
+}
+
+// node[01-12]: two steps each but node12; one change of node03 is blocked.
+ClusterPlan FoldedPlan() {
+  ClusterPlan plan = SysctlPlan(Nodes(12));
+  plan.mutable_hosts(11)->clear_steps();
+  BlockedChange& blocked = *plan.mutable_hosts(2)->add_blocked();
+  blocked.set_kind(CHANGE_DEVICE_ADDRESS);
+  blocked.add_devices(1);
+  blocked.add_devices(0);
+  blocked.set_what("gateway 10.0.0.254");
+  blocked.set_reason("it is outside 10.20.0.0/24");
+  blocked.set_fix("correct the gateway in cluster.yaml");
+  for (HostPlan& host : *plan.mutable_hosts()) {
+    host.add_notes("host and container are one");
+  }
+  plan.set_digest("6f1b0c9d2e3a4b5c");
+  return plan;
+}
+
+TEST(PlanTableTest, FoldsHostsThatAgree) {
+  EXPECT_EQ(Printed(FoldedPlan()),
+            "Cluster demo, atlas-training, plan for 12 hosts: node[01-12]\n"
+            "\n"
+            "node[01-11]\n"
+            "  sysctl          net.core.somaxconn: 4096 -> 65535\n"
+            "  sysctl          /etc/sysctl.d/90-clusterd.conf: "
+            "net.core.somaxconn = 65535\n"
+            "  also: sockets that listen keep their old limit\n"
+            "\n"
+            "node03\n"
+            "  blocked         devices 0-1: gateway 10.0.0.254\n"
+            "                  reason  it is outside 10.20.0.0/24\n"
+            "                  fix     correct the gateway in cluster.yaml\n"
+            "\n"
+            "In order: node12\n"
+            "\n"
+            "Notes\n"
+            "  node[01-12]: host and container are one\n"
+            "\n"
+            "PLAN: 22 steps on 11 hosts, 1 change blocked on 1 host, of 12 "
+            "hosts; digest 6f1b0c9d2e3a\n");
+}
+
+TEST(PlanTableTest, AddsPreconditionAndUndoOnRequest) {
+  PlanLimits limits;
+  limits.verbose = true;
+  const std::string printed = Printed(FoldedPlan(), Utf8(), limits);
+  EXPECT_TRUE(
+      absl::StrContains(printed,
+                        "  sysctl          net.core.somaxconn: 4096 -> 65535\n"
+                        "                  if    net.core.somaxconn is 4096\n"
+                        "                  undo  write 4096\n"))
+      << printed;
+}
+
+TEST(PlanTableTest, NamesTheDevicesOfAConsequence) {
+  ClusterPlan plan = SysctlPlan({"node01"});
+  HostPlan& host = *plan.mutable_hosts(0);
+  host.clear_steps();
+  for (const uint32_t device : {0, 1, 2}) {
+    PlanStep& step = *host.add_steps();
+    step.set_kind(CHANGE_TLS);
+    step.mutable_tls()->set_device(device);
+    step.add_consequences("peers reconnect");
+  }
+  EXPECT_TRUE(absl::StrContains(Printed(plan),
+                                "  also: devices 0-2: peers reconnect\n"))
+      << Printed(plan);
+}
+
+TEST(PlanTableTest, SaysThatThereIsNothingToDo) {
+  ClusterPlan plan = SysctlPlan(Nodes(2));
+  for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
+  plan.set_digest("6f1b0c9d2e3a4b5c");
+  EXPECT_EQ(Printed(plan),
+            "Cluster demo, atlas-training, plan for 2 hosts: node[01-02]\n"
+            "\n"
+            "In order: node[01-02]\n"
+            "\n"
+            "PLAN: nothing to do on 2 hosts; digest 6f1b0c9d2e3a\n");
+}
+
+TEST(PlanTableTest, NamesTheNamespaceThatItIsFor) {
+  ClusterPlan plan = SysctlPlan(Nodes(2));
+  for (HostPlan& host : *plan.mutable_hosts()) {
+    host.mutable_network_namespace()->set_container("train-1");
+  }
+  EXPECT_EQ(PlanNamespace(plan), "container:train-1");
+  EXPECT_TRUE(absl::StrContains(Printed(plan),
+                                "\nnetwork namespace container:train-1\n"));
+  plan.mutable_hosts(0)->clear_network_namespace();
+  EXPECT_EQ(PlanNamespace(plan), "several");
+}
+
+TEST(PlanTableTest, StaysReadableWhenEveryHostDiffers) {
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 1152; ++i) nodes.push_back(absl::StrCat("node", i));
+  ClusterPlan plan = SysctlPlan(nodes);
+  for (int i = 0; i < plan.hosts_size(); ++i) {
+    plan.mutable_hosts(i)->mutable_steps(0)->mutable_sysctl()->set_from(
+        absl::StrCat(i));
+    plan.mutable_hosts(i)->add_notes(absl::StrCat("note ", i));
+  }
+  const std::string printed = Printed(plan);
+  EXPECT_LT(std::vector<std::string>(absl::StrSplit(printed, '\n')).size(),
+            300u);
+  EXPECT_TRUE(absl::StrContains(
+      printed,
+      "and 1113 more groups of steps on 1113 hosts; --verbose has all"))
+      << printed;
+  EXPECT_TRUE(absl::StrContains(printed, "and 1112 more; --verbose has all"));
+  PlanLimits limits;
+  limits.verbose = true;
+  EXPECT_TRUE(absl::StrContains(Printed(plan, Utf8(), limits),
+                                "net.core.somaxconn: 1151 -> 65535"));
+}
+
+TEST(PlanTableTest, IsSafeForATerminalAndAsciiWhereAsked) {
+  ClusterPlan plan = FoldedPlan();
+  HostPlan& host = *plan.mutable_hosts(0);
+  host.set_host("\x1b[2J");
+  host.mutable_steps(0)->mutable_sysctl()->set_from("\x1b\n");
+  host.mutable_steps(0)->set_consequences(0, "\x1b");
+  host.set_notes(0, "\x1b");
+  plan.mutable_hosts(2)->mutable_blocked(0)->set_reason("\x1b");
+  plan.mutable_hosts(2)->mutable_blocked(0)->set_fix("\x1b");
+  plan.set_cluster("\x1b");
+  plan.set_digest("\x1b");
+  PlanLimits limits;
+  limits.verbose = true;
+  EXPECT_EQ(Printed(plan, Utf8(), limits).find('\x1b'), std::string::npos);
+  EXPECT_EQ(PlanShort(plan, true).find('\x1b'), std::string::npos);
+  plan.set_cluster("d\xc3\xa9mo");
+  for (const char c : Printed(plan, Style(), limits)) {
+    EXPECT_GT(c, 0);
+  }
+}
+
+TEST(PlanTableTest, KeepsToTheWindow) {
+  Style style = Utf8();
+  style.width = 60;
+  for (const absl::string_view line :
+       absl::StrSplit(Printed(FoldedPlan(), style), '\n')) {
+    EXPECT_LE(line.size(), 60u) << line;
+  }
+}
+
+TEST(PlanShortTest, IsOneLine) {
+  EXPECT_EQ(PlanShort(FoldedPlan(), true),
+            "demo: PLAN 22 steps on 11 hosts, 1 change blocked on 1 host, of "
+            "12 hosts; digest 6f1b0c9d2e3a");
+}
+
+}  // namespace
+}  // namespace clusterd
