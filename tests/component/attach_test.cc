@@ -108,7 +108,8 @@ TEST(AttachTest, SecondControllerCannotShareThePort) {
   ASSERT_TRUE(credentials.ok());
   const auto second = ControllerServer::Start(
       options, *credentials,
-      ControllerServerParts{&controller.spec(), &scheduler, &pool, &log});
+      ControllerServerParts{&controller.spec(), &controller.history(),
+                            &scheduler, &pool, &log});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr(controller.address()));

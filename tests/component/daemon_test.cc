@@ -4,10 +4,9 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <memory>
 #include <string>
-#include <thread>
 
+#include "daemon/agent/apply/apply_scenarios.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/log/recording_log.h"
 #include "daemon/process/scheduler.h"
@@ -18,7 +17,7 @@
 #include "proto/agent_hub.grpc.pb.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
-#include "tests/component/test_host.h"
+#include "tests/component/test_daemon.h"
 
 namespace clusterd {
 namespace {
@@ -28,43 +27,6 @@ using ::testing::HasSubstr;
 // Before any thread of the process, gRPC's included: a signal to the process
 // must find no thread that it would end.
 BlockedSignals process_signals;
-
-AgentFlags FlagsFor(TestCertificates* certificates,
-                    const std::string& controller) {
-  AgentFlags flags;
-  flags.controller = controller;
-  flags.cluster = "test";
-  flags.tls = certificates->Host("server0");
-  flags.socket = certificates->folder() + "/agent.sock";
-  flags.root = certificates->folder();
-  return flags;
-}
-
-// The daemon in a thread; SIGTERM ends it.
-class RunningDaemon {
- public:
-  explicit RunningDaemon(const AgentFlags& flags,
-                         const std::string& notify_socket = "")
-      : thread_([this, flags, notify_socket] {
-          status_ = RunDaemon(flags, notify_socket, &observer_,
-                              &process_signals, &log_);
-        }) {}
-  ~RunningDaemon() {
-    if (thread_.joinable()) Terminate().IgnoreError();
-  }
-  absl::Status Terminate() {
-    kill(getpid(), SIGTERM);
-    thread_.join();
-    return status_;
-  }
-  RecordingLog& log() { return log_; }
-
- private:
-  MemoryObserver observer_{HostFacts()};
-  RecordingLog log_;
-  absl::Status status_;
-  std::thread thread_;
-};
 
 AgentStatus AskSocket(const std::string& path) {
   const auto client = LocalAgent::NewStub(grpc::CreateChannel(
@@ -81,8 +43,10 @@ TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
   ThreadScheduler scheduler;
   TestController controller(&certificates, 1, &scheduler);
   controller.Start();
-  const AgentFlags flags = FlagsFor(&certificates, controller.address());
-  RunningDaemon daemon(flags);
+  const AgentFlags flags =
+      FlagsFor(&certificates, "server0", controller.address());
+  const auto machine = OpenUfwScenario();
+  TestDaemon daemon(flags, machine.get(), &process_signals);
   ASSERT_TRUE(daemon.log().WaitFor("attached to")) << daemon.log().Lines();
 
   const AgentStatus status = AskSocket(flags.socket);
@@ -98,8 +62,9 @@ TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
 TEST(DaemonTest, RunsAndSaysWhyWhileTheControllerIsAway) {
   TestCertificates certificates;
   // Nobody can listen on port 0.
-  const AgentFlags flags = FlagsFor(&certificates, "127.0.0.1:0");
-  RunningDaemon daemon(flags);
+  const AgentFlags flags = FlagsFor(&certificates, "server0", "127.0.0.1:0");
+  const auto machine = OpenUfwScenario();
+  TestDaemon daemon(flags, machine.get(), &process_signals);
   ASSERT_TRUE(daemon.log().WaitFor("not attached")) << daemon.log().Lines();
   const AgentStatus status = AskSocket(flags.socket);
   EXPECT_FALSE(status.attached());
@@ -116,7 +81,9 @@ TEST(DaemonTest, TellsSystemdWhenItIsReadyAndWhenItEnds) {
   std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
   ASSERT_EQ(
       bind(systemd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  RunningDaemon daemon(FlagsFor(&certificates, "127.0.0.1:0"), path);
+  const auto machine = OpenUfwScenario();
+  TestDaemon daemon(FlagsFor(&certificates, "server0", "127.0.0.1:0"),
+                    machine.get(), &process_signals, path);
   char first[64] = {};
   EXPECT_GT(recv(systemd, first, sizeof(first) - 1, 0), 0);
   EXPECT_STREQ(first, "READY=1");
@@ -129,25 +96,28 @@ TEST(DaemonTest, TellsSystemdWhenItIsReadyAndWhenItEnds) {
 
 TEST(DaemonTest, RefusesToStartBesideAnother) {
   TestCertificates certificates;
-  const AgentFlags flags = FlagsFor(&certificates, "127.0.0.1:0");
-  RunningDaemon first(flags);
+  const AgentFlags flags = FlagsFor(&certificates, "server0", "127.0.0.1:0");
+  const auto machine = OpenUfwScenario();
+  TestDaemon first(flags, machine.get(), &process_signals);
   ASSERT_TRUE(first.log().WaitFor("host server0 of cluster test"));
+  const auto other = OpenUfwScenario();
   MemoryObserver observer{HostFacts()};
   RecordingLog log;
-  const absl::Status second =
-      RunDaemon(flags, "", &observer, &process_signals, &log);
+  const absl::Status second = RunDaemon(
+      flags, "", PartsFor(other.get(), &observer, &process_signals, &log));
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.message()), HasSubstr("another clusterd"));
 }
 
 TEST(DaemonTest, RefusesToStartAsAnythingButAHost) {
   TestCertificates certificates;
-  AgentFlags flags = FlagsFor(&certificates, "127.0.0.1:0");
+  AgentFlags flags = FlagsFor(&certificates, "server0", "127.0.0.1:0");
   flags.tls = certificates.User("eve");
+  const auto other = OpenUfwScenario();
   MemoryObserver observer{HostFacts()};
   RecordingLog log;
-  const absl::Status status =
-      RunDaemon(flags, "", &observer, &process_signals, &log);
+  const absl::Status status = RunDaemon(
+      flags, "", PartsFor(other.get(), &observer, &process_signals, &log));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("is spiffe://test/user/eve, expected a host"));

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/controller_server.h"
+#include "daemon/controller/history/sqlite_history_store.h"
 #include "daemon/controller/spec_holder.h"
 #include "daemon/log/recording_log.h"
 #include "daemon/process/manual_scheduler.h"
@@ -42,6 +43,8 @@ class TestController {
   SpecHolder& spec() { return *spec_; }
   const std::string& spec_path() const { return spec_path_; }
   RecordingLog& log() { return log_; }
+  // In memory; what is in it outlives Stop.
+  HistoryStore& history() { return *history_; }
 
   // A new connection of a user.
   std::unique_ptr<Controller::Stub> Client();
@@ -62,6 +65,7 @@ class TestController {
   RecordingLog log_;
   WorkerPool pool_{2, 64};
   std::unique_ptr<SpecHolder> spec_;
+  std::unique_ptr<HistoryStore> history_;
   std::unique_ptr<ControllerServer> server_;
   int port_ = 0;
 };

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -52,12 +51,7 @@ bool Names(const Report& report, const std::string& rule,
 bool WaitForChild(pid_t pid) {
   const absl::Time until = absl::Now() + absl::Seconds(10);
   while (absl::Now() < until) {
-    for (const auto& task : std::filesystem::directory_iterator(
-             absl::StrCat("/proc/", pid, "/task"))) {
-      std::ifstream children(task.path() / "children");
-      int child = 0;
-      if (children >> child) return true;
-    }
+    if (!ChildrenOf(pid).empty()) return true;
     poll(nullptr, 0, 1);
   }
   return false;

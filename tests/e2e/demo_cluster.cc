@@ -1,5 +1,6 @@
 #include "tests/e2e/demo_cluster.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -7,8 +8,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 
@@ -30,6 +33,23 @@ std::string ReadFile(const std::string& path) {
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+// Stops every thread of it, so that it starts nothing more.
+void Freeze(pid_t pid) {
+  kill(pid, SIGSTOP);
+  const absl::Time until = absl::Now() + absl::Seconds(10);
+  // "pid (name) state ...": T is stopped, Z has ended.
+  while (absl::Now() < until) {
+    const std::string stat = ReadFile(absl::StrCat("/proc/", pid, "/stat"));
+    const size_t name_end = stat.rfind(") ");
+    if (name_end == std::string::npos ||
+        absl::StrContains("TZ", stat.substr(name_end + 2, 1))) {
+      return;
+    }
+    poll(nullptr, 0, 1);
+  }
+  ADD_FAILURE() << "process " << pid << " does not stop";
 }
 
 }  // namespace
@@ -64,7 +84,8 @@ deadlines: {command: 2s, host: 10s, run: 20s}
 }
 
 DemoCluster::DemoCluster(const std::string& spec,
-                         const std::vector<std::string>& hosts)
+                         const std::vector<std::string>& hosts,
+                         const std::string& tool)
     : hosts_(hosts) {
   std::string pattern = "/tmp/clusterd-e2e.XXXXXX";
   const char* made = mkdtemp(pattern.data());
@@ -85,14 +106,15 @@ DemoCluster::DemoCluster(const std::string& spec,
   for (const std::string& host : hosts) host_certificates.push_back(host);
   RunOrFail(host_certificates);
   for (const std::string& host : hosts) {
-    RunOrFail({Runfile("tests/sim/simhost"), "create", "--tool",
-               Runfile("tests/sim/hccn_tool"), "--root", Root(host), "--spec",
-               folder_ + "/cluster.yaml", "--host", host});
+    RunOrFail({Runfile("tests/sim/simhost"), "create", "--tool", Runfile(tool),
+               "--root", Root(host), "--spec", folder_ + "/cluster.yaml",
+               "--host", host});
+    Allow(host, "observe");
   }
 }
 
 DemoCluster::~DemoCluster() {
-  daemons_.clear();
+  while (!daemons_.empty()) KillHost(std::string(daemons_.begin()->first));
   controller_.reset();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
@@ -106,6 +128,22 @@ std::string DemoCluster::Certificates() const { return folder_ + "/tls"; }
 
 std::string DemoCluster::Socket(const std::string& host) const {
   return absl::StrCat(folder_, "/", host, ".sock");
+}
+
+void DemoCluster::Allow(const std::string& host, const std::string& kinds) {
+  std::ofstream(absl::StrCat(folder_, "/", host, ".yaml"))
+      << "allow: [" << kinds
+      << "]\nstate: /var/lib/clusterd\ndrift_interval: 0\n";
+}
+
+void DemoCluster::AddUser(const std::string& name, const std::string& role) {
+  RunOrFail({"/bin/bash", Runfile("deploy/certificates.sh"), "user",
+             Certificates(), "demo", name, role});
+}
+
+void DemoCluster::LaunchWith(const std::string& host,
+                             std::vector<std::string> launcher) {
+  launchers_[host] = std::move(launcher);
 }
 
 void DemoCluster::SetFault(const std::string& host, const std::string& fault) {
@@ -126,6 +164,8 @@ void DemoCluster::StartController(const std::vector<std::string>& more_flags) {
       listen,
       "--port-file",
       port_file,
+      "--state",
+      folder_ + "/state",
       "--ca",
       Certificates() + "/ca.crt",
       "--cert",
@@ -141,13 +181,21 @@ void DemoCluster::StartController(const std::vector<std::string>& more_flags) {
 
 Process& DemoCluster::StartHostAs(const std::string& host,
                                   const std::string& certificate) {
-  daemons_[host] = std::make_unique<Process>(std::vector<std::string>{
-      Runfile("daemon/agent/clusterd"), "--controller",
-      absl::StrCat("127.0.0.1:", port_), "--cluster", "demo", "--ca",
-      Certificates() + "/ca.crt", "--cert",
-      absl::StrCat(Certificates(), "/", certificate, ".crt"), "--key",
-      absl::StrCat(Certificates(), "/", certificate, ".key"), "--root",
-      Root(host), "--socket", Socket(host)});
+  std::vector<std::string> argv = launchers_[host];
+  for (const std::string& word :
+       {Runfile("daemon/agent/clusterd"), std::string("--config"),
+        absl::StrCat(folder_, "/", host, ".yaml"), std::string("--controller"),
+        absl::StrCat("127.0.0.1:", port_), std::string("--cluster"),
+        std::string("demo"), std::string("--ca"), Certificates() + "/ca.crt",
+        std::string("--cert"),
+        absl::StrCat(Certificates(), "/", certificate, ".crt"),
+        std::string("--key"),
+        absl::StrCat(Certificates(), "/", certificate, ".key"),
+        std::string("--root"), Root(host), std::string("--socket"),
+        Socket(host)}) {
+    argv.push_back(word);
+  }
+  daemons_[host] = std::make_unique<Process>(std::move(argv));
   return *daemons_[host];
 }
 
@@ -165,27 +213,33 @@ void DemoCluster::StartAll() {
 }
 
 void DemoCluster::KillHost(const std::string& name) {
-  daemons_.at(name)->Signal(SIGKILL);
+  // -1 once somebody has waited for its end; then no tool is left.
+  const pid_t pid = daemons_.at(name)->pid();
+  if (pid > 0) {
+    Freeze(pid);
+    for (const pid_t tool : ChildrenOf(pid)) kill(tool, SIGKILL);
+  }
   daemons_.erase(name);
 }
 
 std::vector<std::string> DemoCluster::Clusterctl(
-    std::vector<std::string> arguments) const {
+    std::vector<std::string> arguments, const std::string& user) const {
   arguments.insert(arguments.begin(), Runfile("client/clusterctl"));
   for (const std::string& flag :
        {std::string("--controller"), absl::StrCat("127.0.0.1:", port_),
         std::string("--cluster"), std::string("demo"), std::string("--ca"),
         Certificates() + "/ca.crt", std::string("--cert"),
-        Certificates() + "/user-admin.crt", std::string("--key"),
-        Certificates() + "/user-admin.key"}) {
+        absl::StrCat(Certificates(), "/user-", user, ".crt"),
+        std::string("--key"),
+        absl::StrCat(Certificates(), "/user-", user, ".key")}) {
     arguments.push_back(flag);
   }
   return arguments;
 }
 
-ProcessResult DemoCluster::RunClusterctl(
-    std::vector<std::string> arguments) const {
-  return RunProgram(Clusterctl(std::move(arguments)));
+ProcessResult DemoCluster::RunClusterctl(std::vector<std::string> arguments,
+                                         const std::string& user) const {
+  return RunProgram(Clusterctl(std::move(arguments), user));
 }
 
 CheckOutcome DemoCluster::Check(std::vector<std::string> arguments) const {

@@ -1,6 +1,7 @@
 // A whole cluster out of the real programs on loopback: certificates from
 // deploy/certificates.sh, simulated servers with a root folder each, a
 // controller and one clusterd per server over mutual TLS. Ends with its object.
+// Its servers allow observing alone, until Allow.
 #ifndef TESTS_E2E_DEMO_CLUSTER_H_
 #define TESTS_E2E_DEMO_CLUSTER_H_
 
@@ -27,8 +28,10 @@ struct CheckOutcome {
 // cannot do what it should.
 class DemoCluster {
  public:
-  // Folder, certificates, spec and servers; starts nothing yet.
-  DemoCluster(const std::string& spec, const std::vector<std::string>& hosts);
+  // Folder, certificates, spec and servers; starts nothing yet. `tool` is the
+  // runfile that stands in for hccn_tool on all of them.
+  DemoCluster(const std::string& spec, const std::vector<std::string>& hosts,
+              const std::string& tool = "tests/sim/hccn_tool");
   ~DemoCluster();
 
   const std::string& folder() const { return folder_; }
@@ -37,6 +40,15 @@ class DemoCluster {
   std::string Certificates() const;
   std::string Socket(const std::string& host) const;
   int port() const { return port_; }
+
+  // Writes the agent.yaml of the server: what it allows, e.g. "observe,
+  // sysctl", from its next change on.
+  void Allow(const std::string& host, const std::string& kinds);
+  // A certificate of one more user, for Clusterctl.
+  void AddUser(const std::string& name, const std::string& role);
+  // Starts of clusterd from now on: `launcher` with clusterd's own words behind
+  // it, which it must become by exec.
+  void LaunchWith(const std::string& host, std::vector<std::string> launcher);
 
   // `fault` as simhost takes it, e.g. "3:link=DOWN".
   void SetFault(const std::string& host, const std::string& fault);
@@ -51,13 +63,14 @@ class DemoCluster {
 
   Process& controller() { return *controller_; }
   Process& host(const std::string& name) { return *daemons_.at(name); }
-  // Ends a daemon at once, as a power cut would.
+  // Ends a daemon and the tools that it runs at once, as a power cut would.
   void KillHost(const std::string& name);
 
-  // clusterctl with the connection flags of the user "admin" behind
-  // `arguments`.
-  std::vector<std::string> Clusterctl(std::vector<std::string> arguments) const;
-  ProcessResult RunClusterctl(std::vector<std::string> arguments) const;
+  // clusterctl with the connection flags of the user behind `arguments`.
+  std::vector<std::string> Clusterctl(std::vector<std::string> arguments,
+                                      const std::string& user = "admin") const;
+  ProcessResult RunClusterctl(std::vector<std::string> arguments,
+                              const std::string& user = "admin") const;
   // clusterctl check -o json with further arguments.
   CheckOutcome Check(std::vector<std::string> arguments = {}) const;
 
@@ -66,6 +79,7 @@ class DemoCluster {
   std::vector<std::string> hosts_;
   int port_ = 0;
   std::unique_ptr<Process> controller_;
+  std::map<std::string, std::vector<std::string>> launchers_;
   std::map<std::string, std::unique_ptr<Process>> daemons_;
 };
 

@@ -9,6 +9,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -110,6 +112,18 @@ absl::Status Process::WaitForError(const std::string& text,
   }
 }
 
+absl::Status Process::WaitForErrorLine(const std::string& text,
+                                       std::string* rest,
+                                       absl::Duration limit) {
+  absl::Status found = WaitForError(text, limit);
+  if (!found.ok()) return found;
+  const size_t begin = searched_;
+  found = WaitForError("\n", limit);
+  if (!found.ok()) return found;
+  *rest = result_.standard_error.substr(begin, searched_ - 1 - begin);
+  return found;
+}
+
 void Process::Signal(int signal) {
   if (pid_ > 0) kill(pid_, signal);
 }
@@ -130,6 +144,17 @@ ProcessResult Process::Wait(absl::Duration limit) {
   if (WIFEXITED(status)) result_.exit_status = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result_.signal = WTERMSIG(status);
   return result_;
+}
+
+std::vector<pid_t> ChildrenOf(pid_t pid) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator(
+           absl::StrCat("/proc/", pid, "/task"), error)) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t child; children >> child;) found.push_back(child);
+  }
+  return found;
 }
 
 ProcessResult RunProgram(std::vector<std::string> argv,

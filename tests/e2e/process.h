@@ -39,6 +39,9 @@ class Process {
   // before; both messages hold everything it has said.
   absl::Status WaitForError(const std::string& text,
                             absl::Duration limit = absl::Seconds(20));
+  // The same; `rest` is what stands between `text` and the end of its line.
+  absl::Status WaitForErrorLine(const std::string& text, std::string* rest,
+                                absl::Duration limit = absl::Seconds(20));
 
   void Signal(int signal);
   // Waits for the end, reading both streams. Kills it after `limit`.
@@ -54,6 +57,9 @@ class Process {
   size_t searched_ = 0;
   ProcessResult result_;
 };
+
+// The processes that `pid` has started and that still run.
+std::vector<pid_t> ChildrenOf(pid_t pid);
 
 // Runs to the end.
 ProcessResult RunProgram(std::vector<std::string> argv,

@@ -217,6 +217,8 @@ std::vector<Row> ToolRows() {
   return {
       OnDevice("hang", "hang", OneOf({"0", "1"}), "0|1",
                "every hccn_tool command for the device hangs"),
+      OnDevice("lies", "lies", OneOf({"0", "1"}), "0|1",
+               "every change is reported as done, and nothing is changed"),
       {{"delay", true, "MS", "every hccn_tool command takes so long"},
        IsNumber,
        [](const HostFolder& folder, int device, const std::string& value) {

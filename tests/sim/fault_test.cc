@@ -113,6 +113,7 @@ TEST_F(ApplyFaultTest, WordsBecomeTheDevicesCodes) {
   Apply("0:gone=1");
   Apply("1:busy=always");
   Apply("1:delay=250");
+  Apply("1:lies=1");
   Apply("1:lldp=none");
   Apply("5:lldp=leaf-09/400GE1/0/3");
   EXPECT_EQ(State("link.0"), "0");
@@ -120,6 +121,7 @@ TEST_F(ApplyFaultTest, WordsBecomeTheDevicesCodes) {
   EXPECT_EQ(State("health.0"), "0xffffffff");
   EXPECT_EQ(State("busy.1"), "-1");
   EXPECT_EQ(State("delay.1.ms"), "250");
+  EXPECT_EQ(State("lies.1"), "1");
   EXPECT_EQ(State("lldp.1"), "");
   EXPECT_THAT(State("lldp.5"), HasSubstr("Ifname: 400GE1/0/3\n"));
 }

@@ -40,9 +40,22 @@ absl::StatusOr<ClusterSpec> ReadSpec(const std::string& path) {
   return LoadSpec(path, text.str());
 }
 
-int Create(const std::string& spec_path, const SimulatedHostOptions& options) {
+// The tool that the spec's product has, where the build or an installation put
+// it.
+std::string ToolBesideMe(const ClusterSpec& spec) {
+  std::error_code error;
+  const auto folder =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  if (!HasAscend950Tool(spec)) return folder / "hccn_tool";
+  const auto built = folder / "ascend950" / "hccn_tool_950";
+  return std::filesystem::exists(built, error) ? built
+                                               : folder / "hccn_tool_950";
+}
+
+int Create(const std::string& spec_path, SimulatedHostOptions options) {
   auto spec = ReadSpec(spec_path);
   if (!spec.ok()) return Report(spec.status());
+  if (options.tool.empty()) options.tool = ToolBesideMe(*spec);
   return Report(CreateSimulatedHost(*spec, options));
 }
 
@@ -58,17 +71,10 @@ int PrintFaultKeys() {
   return 0;
 }
 
-std::string ToolBesideMe() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (self.parent_path() / "hccn_tool").string();
-}
-
 int Main(int argc, char** argv) {
   CLI::App app("Simulated Ascend servers");
   app.require_subcommand(1);
   SimulatedHostOptions options;
-  options.tool = ToolBesideMe();
   std::string spec_path;
   CLI::App* create =
       app.add_subcommand("create", "Build a server's root folder");
@@ -76,7 +82,8 @@ int Main(int argc, char** argv) {
   create->add_option("--spec", spec_path, "cluster.yaml")->required();
   create->add_option("--host", options.host, "Server of the spec")->required();
   create->add_option("--fault", options.faults, "DEVICE:KEY=VALUE, repeatable");
-  create->add_option("--tool", options.tool, "Simulated hccn_tool");
+  create->add_option("--tool", options.tool,
+                     "Simulated hccn_tool; the product's unless given");
   create->add_option("--marker", options.marker,
                      "What reports say about where facts come from");
   CLI::App* set = app.add_subcommand("set", "Add faults to a server");

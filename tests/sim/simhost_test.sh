@@ -48,4 +48,15 @@ for id in 0 1 2 3 4 5 6 7; do
   expect "device $id" "netdetect addr: 10.1.1.$id" "$("$hccn_tool" -i "$id" -netdetect -g)"
 done
 
+# A product of the other command line gets the other tool by itself.
+other=$TEST_TMPDIR/server950
+"$simhost" create --root "$other" --spec "$PWD/config/examples/ascend-950.yaml" --host a5-01 --fault 3:link=DOWN
+other_tool=$other/usr/local/Ascend/driver/tools/hccn_tool
+expect "link of device 3" "link status: DOWN" "$("$other_tool" -g -link -i 3 -u 0 -p 4)"
+expect "link of device 4" "link status: UP" "$("$other_tool" -g -link -i 4 -u 0 -p 4)"
+status=0
+"$other_tool" -i 3 -link -g 2>"$TEST_TMPDIR/err" || status=$?
+expect "status of the classic line" 2 "$status"
+expect "its text" "Please specify a valid mode." "$(head -n 1 "$TEST_TMPDIR/err")"
+
 "$simhost" fault-keys | grep -q '  net_health=' || fail "fault-keys does not list net_health"

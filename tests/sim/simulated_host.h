@@ -19,7 +19,8 @@ namespace sim {
 struct SimulatedHostOptions {
   // Must not exist, or be empty.
   std::string root;
-  // Program that stands in for hccn_tool.
+  // Program that stands in for hccn_tool; of the generation that the product
+  // has, unless that is to be wrong.
   std::string tool;
   std::string host;
   // As fault.h has them.
@@ -28,10 +29,9 @@ struct SimulatedHostOptions {
   std::string marker = "simulated server on this machine's kernel";
 };
 
-// NotFound if the spec has no such host; InvalidArgument for product
-// ascend-950, whose command line the simulated tool lacks, and with every
-// mistake of the faults; FailedPrecondition if the folder is in use or cannot
-// be written. On the first two nothing has been written.
+// NotFound if the spec has no such host; InvalidArgument with every mistake of
+// the faults; FailedPrecondition if the folder is in use or cannot be written.
+// On the first two nothing has been written.
 absl::Status CreateSimulatedHost(const ClusterSpec& spec,
                                  const SimulatedHostOptions& options);
 
@@ -40,7 +40,11 @@ absl::Status CreateSimulatedHost(const ClusterSpec& spec,
 absl::Status AddFaults(const std::string& root,
                        const std::vector<std::string>& faults);
 
-// The product of tool/product.h that a server of the spec is.
+// Whether the servers of the spec have the tool of ascend950/run_tool_950.h.
+bool HasAscend950Tool(const ClusterSpec& spec);
+
+// The product of tool/product.h that a server of the spec is; "ascend-950",
+// which is none of them, where HasAscend950Tool.
 std::string ToolProductOf(const ClusterSpec& spec, const ServerSpec& server);
 
 }  // namespace sim

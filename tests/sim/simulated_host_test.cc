@@ -4,8 +4,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/sim/ascend950/run_tool_950.h"
 #include "tests/sim/host_folder.h"
 #include "tests/sim/test_folder.h"
 #include "tests/sim/tool/fake_terminal.h"
@@ -16,6 +18,7 @@ namespace sim {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 ClusterSpec TwoServers(const std::string& product = "atlas-training") {
@@ -58,6 +61,12 @@ class SimulatedHostTest : public ::testing::Test {
   std::string Ask(const std::vector<std::string>& words) {
     FakeTerminal terminal;
     RunTool(words, {Host().root(), 0, 0}, &terminal);
+    return terminal.out() + terminal.err();
+  }
+
+  std::string Ask950(const std::string& line) {
+    FakeTerminal terminal;
+    RunTool950(absl::StrSplit(line, ' '), {Host().root(), 0, 0}, &terminal);
     return terminal.out() + terminal.err();
   }
 
@@ -140,10 +149,40 @@ TEST_F(SimulatedHostTest, UnknownHostNamesTheKnownOnes) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("server0 server1"));
 }
 
-TEST_F(SimulatedHostTest, ProductOfAnotherCommandLineIsRefused) {
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      CreateSimulatedHost(TwoServers("ascend-950"), Options())));
-  EXPECT_FALSE(std::filesystem::exists(Host().root()));
+TEST_F(SimulatedHostTest, Ascend950ServerAnswersInItsOwnCommandLine) {
+  const ClusterSpec spec = TwoServers("ascend-950");
+  ASSERT_TRUE(CreateSimulatedHost(spec, Options({"3:link=DOWN"})).ok());
+  EXPECT_EQ(Ask950("-g -ip -i 5 -d bond5"),
+            "ipaddr:192.168.101.100\nnetmask:255.255.255.0\n");
+  EXPECT_EQ(Ask950("-g -net_health -i 5"), "net health status: Success\n");
+  EXPECT_EQ(Ask950("-g -link -i 5 -u 0 -p 4"), "link status: UP\n");
+  EXPECT_EQ(Ask950("-g -link -i 3 -u 0 -p 4"), "link status: DOWN\n");
+  EXPECT_THAT(Ask950("-g -lldp -i 5 -d bond5"), HasSubstr("leaf-05"));
+  EXPECT_TRUE(HasAscend950Tool(spec));
+  EXPECT_FALSE(HasAscend950Tool(TwoServers()));
+}
+
+TEST_F(SimulatedHostTest, Ascend950ServerShowsNoPciId) {
+  ASSERT_TRUE(CreateSimulatedHost(TwoServers("ascend-950"), Options()).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(Host().Path("sys/bus/pci/devices")));
+}
+
+// Every kind of fault of a device changes what the other tool answers, too.
+TEST_F(SimulatedHostTest, FaultsShowInTheOtherCommandLine) {
+  ASSERT_TRUE(CreateSimulatedHost(
+                  TwoServers("ascend-950"),
+                  Options({"0:address=none", "1:mtu=9000", "2:gone=1",
+                           "3:process=1", "4:answer=0xdeadbeef", "5:lldp=none",
+                           "6:busy=1", "7:detect=0.0.0.0"}))
+                  .ok());
+  EXPECT_THAT(Ask950("-g -ip -i 0 -d bond0"), HasSubstr("no ip was preset"));
+  EXPECT_EQ(Ask950("-g -mtu -i 1 -d bond1"), "mtu:9000\n");
+  EXPECT_THAT(Ask950("-g -dev_info -i 2"), HasSubstr("not modelled"));
+  EXPECT_EQ(Ask950("-g -process -i 3"), "device hccp process: exist\n");
+  EXPECT_EQ(Ask950("-g -mtu -i 4 -d bond4"), "0xdeadbeef");
+  EXPECT_THAT(Ask950("-g -lldp -i 5 -d bond5"), Not(HasSubstr("leaf")));
+  EXPECT_THAT(Ask950("-g -net_health -i 6"), HasSubstr("is busy"));
+  EXPECT_EQ(Ask950("-g -net_health -i 7"), "net health status: Init\n");
 }
 
 TEST_F(SimulatedHostTest, FolderInUseIsRefused) {

@@ -58,6 +58,8 @@ class Folder {
     return path;
   }
 
+  const std::string& path() const { return name_; }
+
  private:
   std::string name_ = "/tmp/clusterd_bench_XXXXXX";
 };
@@ -133,7 +135,7 @@ int Run(const Flags& flags) {
 
   Process controller({flags.controller, "--cluster", "test", "--spec", spec,
                       "--listen", "127.0.0.1:0", "--port-file", port_file,
-                      "--ca", ca, "--cert",
+                      "--state", folder.path() + "/state", "--ca", ca, "--cert",
                       folder.Write("own.crt", self.certificate), "--key",
                       folder.Write("own.key", self.key)});
   absl::Status status = controller.WaitForError("listening on");

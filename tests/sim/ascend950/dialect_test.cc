@@ -49,7 +49,7 @@ class DialectTest : public ::testing::Test {
     return runner_.Run(command).value();
   }
 
-  DeviceFacts Read(uint32_t device, bool ask_tls = false) {
+  DeviceFacts Read(uint32_t device) {
     const auto ask = [this](const std::vector<std::string>& arguments) {
       const CommandResult result = Run(arguments);
       const HccnVerdict verdict = ascend950::ClassifyRun(result);
@@ -71,7 +71,7 @@ class DialectTest : public ::testing::Test {
       return answer;
     };
     const auto pause = [](absl::Duration) { return true; };
-    return ascend950::ReadDevice(device, ask, pause, ask_tls);
+    return ascend950::ReadDevice(device, ask, pause).facts;
   }
 
   std::string root_;

@@ -29,11 +29,14 @@ Answer Data(const std::string& line) { return {0, line + "\n", ""}; }
 Answer Error(int status, const std::string& line) {
   return {status, "", line + "\n"};
 }
-Answer NotPublished(const std::string& what) {
-  return Error(kNotPublished,
+// The simulation's own words, so that nobody takes them for the vendor's.
+Answer NotModelled(const std::string& what) {
+  return Error(kNotModelled,
                absl::StrCat("simulated Ascend 950 hccn_tool: ", what,
-                            ": what the tool answers is not published"));
+                            ": not modelled; this is no answer of the "
+                            "vendor's tool"));
 }
+Answer Done() { return Data("Cmd executed successfully!"); }
 
 Answer Busy() { return {1, "hccn_tool is busy, please try again.\n", ""}; }
 Answer NotRoot() {
@@ -51,6 +54,25 @@ struct Request {
   }
 };
 
+bool IsRoot(const ToolEnvironment& environment, const StateFile& state) {
+  if (environment.uid == 0) return true;
+  const long trusted = state.Read().Number("root_uid").value_or(0);
+  return environment.uid == static_cast<uid_t>(trusted);
+}
+
+// The devices' virtual NICs and the host's side of them: in these subnets the
+// tool calls a new address conflicted. The device's is the one that -dev_info
+// of its reference shows.
+constexpr char kDeviceVnic[] = "192.168.2.199";
+constexpr char kHostVnic[] = "192.168.1.199";
+constexpr char kVnicMask[] = "255.255.255.0";
+
+bool InSubnetOf(uint32_t address, const std::string& other,
+                const std::string& netmask) {
+  const uint32_t mask = LooseIpv4(netmask);
+  return (address & mask) == (LooseIpv4(other) & mask);
+}
+
 struct Port {
   int udie = 0;
   int port = 0;
@@ -61,21 +83,27 @@ struct Port {
 class Tool {
  public:
   Tool(const ToolEnvironment& environment, const Request& request)
-      : environment_(environment),
-        request_(request),
+      : request_(request),
         device_(request.device),
-        driver_(StateFile(environment.root + "/var/lib/hccn_sim/state"),
-                environment.uid == 0),
+        state_(environment.root + "/var/lib/hccn_sim/state"),
+        is_root_(IsRoot(environment, state_)),
+        driver_(state_, is_root_),
         conf_(environment.root + "/etc/hccn.conf") {}
 
   Answer Run() {
     if (!HasDevice(driver_.product(), device_)) {
-      return NotPublished("a device that is not there");
+      return NotModelled("a device that is not there");
     }
     if (driver_.Begin(device_).has_value()) return Busy();
+    if (driver_.RequireHealth(device_).has_value()) {
+      return NotModelled("a device that the driver knows no more");
+    }
+    if (const std::optional<std::string> text = driver_.Value("say", device_)) {
+      return {0, *text, ""};
+    }
     if (request_.mode == "-s") return Set();
     if (request_.mode == "-g") return Get();
-    return NotPublished(request_.mode);
+    return NotModelled(request_.mode);
   }
 
  private:
@@ -88,33 +116,38 @@ class Tool {
       return Data("netdetect addr: " + Text("netdetect", "0.0.0.0"));
     }
     if (command == "-tls") return GetTls();
+    if (command == "-process") return GetProcess();
     if (command == "-cfg_recovery") return GetRecoveryStatus();
     if (const std::optional<Answer> wrong = CheckBond()) return *wrong;
     if (command == "-ip") return GetAddress();
     if (command == "-gateway") return GetGateway();
     if (command == "-mtu") return Data("mtu:" + Text("mtu", "1500"));
     if (command == "-lldp") return GetLldp();
-    return NotPublished(command);
+    return NotModelled(command);
   }
 
   Answer Set() {
-    if (request_.command == "-cfg_recovery") return Recover();
-    if (request_.command != "-gateway") return NotPublished(request_.command);
+    const std::string& command = request_.command;
+    if (command == "-cfg_recovery") return Recover();
+    if (command == "-netdetect") return SetDetectAddress();
+    if (command == "-tls") return SetTls();
+    if (command != "-ip" && command != "-gateway") return NotModelled(command);
     if (const std::optional<Answer> wrong = CheckBond()) return *wrong;
-    return SetGateway();
+    return command == "-ip" ? SetAddress() : SetGateway();
   }
 
   std::string Text(const std::string& name, const std::string& fallback) const {
     return driver_.Value(name, device_).value_or(fallback);
   }
 
-  int bond() const {
+  // The tool names a bond, and the lines of hccn.conf, after the device's slot.
+  int slot() const {
     return static_cast<int>(driver_.Number("bond", device_).value_or(device_));
   }
 
   std::optional<Answer> CheckBond() const {
     const std::string name = request_.device_name();
-    const std::string expected = absl::StrCat("expected 'bond", bond(), "'.");
+    const std::string expected = absl::StrCat("expected 'bond", slot(), "'.");
     const std::string hint = absl::StrCat(
         "\nEnter [ hccn_tool -h ", request_.command, " ] for more details.");
     std::string text;
@@ -125,7 +158,7 @@ class Tool {
       text = "Command is only applicable to bond devices, " + expected;
     } else if (!absl::SimpleAtoi(name.substr(4), &number) || number < 0) {
       text = "Invalid bond device name format, " + expected;
-    } else if (number != bond()) {
+    } else if (number != slot()) {
       text = absl::StrCat("Bond device ID mismatch: name='bond", number, "', ",
                           expected);
     } else {
@@ -135,6 +168,7 @@ class Tool {
   }
 
   std::vector<Port> Ports() const {
+    const bool no_link = driver_.Number("link", device_).value_or(1) == 0;
     std::vector<Port> ports;
     for (const absl::string_view word : absl::StrSplit(
              Text("ports", "0/4/ETH/UP 0/5/ETH/UP"), ' ', absl::SkipEmpty())) {
@@ -143,7 +177,7 @@ class Tool {
       if (parts.size() == 4 && absl::SimpleAtoi(parts[0], &port.udie) &&
           absl::SimpleAtoi(parts[1], &port.port)) {
         port.type = parts[2];
-        port.link = parts[3];
+        port.link = port.type == "ETH" && no_link ? "DOWN" : parts[3];
         ports.push_back(port);
       }
     }
@@ -188,11 +222,11 @@ class Tool {
     AppendRow("Interface Name", "IP Address", "Netmask", "Bond Mode", "Slaves",
               out);
     absl::StrAppend(out, bar);
-    AppendRow(absl::StrCat("end", device_, "v0"), "192.168.2.199",
-              "255.255.255.0", "NA", "NA", out);
+    AppendRow(absl::StrCat("end", device_, "v0"), kDeviceVnic, kVnicMask, "NA",
+              "NA", out);
     absl::StrAppend(out, bar);
     if (Text("ip", "").empty()) return;
-    AppendRow(absl::StrCat("bond", bond()), Text("ip", ""), Text("mask", ""),
+    AppendRow(absl::StrCat("bond", slot()), Text("ip", ""), Text("mask", ""),
               "8023.ad", Slave(0), out);
     AppendRow("", "", "", "", Slave(1), out);
     absl::StrAppend(out, bar);
@@ -206,7 +240,7 @@ class Tool {
     const auto udie = request_.options.find("-u");
     const auto port = request_.options.find("-p");
     if (udie == request_.options.end() || port == request_.options.end()) {
-      return NotPublished("-link without -u and -p");
+      return NotModelled("-link without -u and -p");
     }
     for (const Port& known : Ports()) {
       if (absl::StrCat(known.udie) == udie->second &&
@@ -225,17 +259,27 @@ class Tool {
         "Unreachable", "Time exceeded", "Fault",
         "Init",        "Thread error",  "Detect ip set",
         "Unknown"};
-    const long code = driver_.Number("net_health", device_).value_or(0);
-    if (code < 0 || code > 9) return NotPublished("another net health code");
+    constexpr long kSuccess = 0;
+    constexpr long kInit = 6;
+    const bool has_target = Text("netdetect", "0.0.0.0") != "0.0.0.0";
+    const long code = driver_.Number("net_health", device_)
+                          .value_or(has_target ? kSuccess : kInit);
+    if (code < 0 || code > 9) return NotModelled("another net health code");
     return Data(absl::StrCat("net health status: ", kWords[code]));
   }
 
   Answer GetTls() const {
-    if (environment_.uid != 0) return NotPublished("-tls for another user");
+    if (!is_root_) return NotModelled("-tls for another user");
     return Data(absl::StrCat(
         "device ", device_, ", tls switch[", Text("tls", "0"),
         "](0:disable, 1:enable), tls preconfigured[1](0:non-preset, 1:preset), "
         "tls alarm time threshold[60]days"));
+  }
+
+  Answer GetProcess() const {
+    const bool exists = driver_.Number("process", device_).value_or(0) != 0;
+    return Data(
+        absl::StrCat("device hccp process: ", exists ? "exist" : "not exist"));
   }
 
   Answer GetRecoveryStatus() const {
@@ -276,12 +320,35 @@ class Tool {
 
   std::optional<std::string> ConfValue(const std::string& key) const {
     std::optional<std::string> value;
-    conf_.Read(absl::StrCat(key, "_", device_), &value);
+    conf_.Read(absl::StrCat(key, "_", slot()), &value);
     return value;
   }
 
+  std::optional<uint32_t> AddressOption(const std::string& name) const {
+    const auto option = request_.options.find(name);
+    if (option == request_.options.end()) return std::nullopt;
+    return StrictIpv4(option->second);
+  }
+
+  // A device that takes its address from DHCP keeps nothing in the file.
+  bool StoresAddresses() const {
+    return !ConfValue("udhcpc_enable").has_value();
+  }
+
+  // The device has taken the values; the file is told last.
+  Answer Store(const std::map<std::string, std::string>& lines) {
+    for (const auto& [key, value] : lines) {
+      if (conf_.Write(absl::StrCat(key, "_", slot()), value).has_value()) {
+        return Error(
+            18,
+            "Cmd executed successfully, but persistent configuration failed.");
+      }
+    }
+    return Done();
+  }
+
   Answer Recover() {
-    if (environment_.uid != 0) return NotRoot();
+    if (!is_root_) return NotRoot();
     const struct {
       const char* key;
       const char* name;
@@ -293,40 +360,76 @@ class Tool {
       if (value.has_value()) driver_.Change(item.name, device_, *value);
     }
     driver_.Change("cfg_status", device_, "3");
-    return Data("Cmd executed successfully!");
+    return Done();
+  }
+
+  Answer SetAddress() {
+    if (!is_root_) return NotRoot();
+    const std::optional<uint32_t> address = AddressOption("-address");
+    const std::optional<uint32_t> netmask = AddressOption("-netmask");
+    if (!address.has_value() || !netmask.has_value() ||
+        !IsContiguousMask(*netmask)) {
+      return NotModelled("-ip without a valid -address and -netmask");
+    }
+    if (InSubnetOf(*address, kDeviceVnic, kVnicMask) ||
+        InSubnetOf(*address, kHostVnic, kVnicMask)) {
+      return Error(4, "The ip address configured is conflicted!");
+    }
+    const std::string& address_text = request_.options.at("-address");
+    const std::string& netmask_text = request_.options.at("-netmask");
+    driver_.Change("ip", device_, address_text);
+    driver_.Change("mask", device_, netmask_text);
+    if (!StoresAddresses()) return Done();
+    return Store({{"address", address_text}, {"netmask", netmask_text}});
   }
 
   Answer SetGateway() {
-    if (environment_.uid != 0) return NotRoot();
-    const auto option = request_.options.find("-address");
+    if (!is_root_) return NotRoot();
     const std::optional<std::string> address = ConfValue("address");
     const std::optional<std::string> netmask = ConfValue("netmask");
-    if (option == request_.options.end() || !address.has_value() ||
-        !netmask.has_value()) {
-      return NotPublished("-gateway without an address on either side");
+    if (!address.has_value() || !netmask.has_value()) {
+      return NotModelled("-gateway without an address in hccn.conf");
     }
-    const std::optional<uint32_t> gateway = StrictIpv4(option->second);
-    if (!gateway.has_value()) return NotPublished("an invalid gateway");
-    const uint32_t mask = LooseIpv4(*netmask);
-    if ((*gateway & mask) != (LooseIpv4(*address) & mask)) {
+    const std::optional<uint32_t> gateway = AddressOption("-address");
+    if (!gateway.has_value()) {
+      return NotModelled("-gateway without a valid -address");
+    }
+    if (!InSubnetOf(*gateway, *address, *netmask)) {
       return Error(
           7,
           "The segment of configured gateway doesn't match that of the "
           "configured ip address!");
     }
-    driver_.Change("gateway", device_, option->second);
-    if (conf_.Write(absl::StrCat("gateway_", device_), option->second)
-            .has_value()) {
-      return Error(
-          18,
-          "Cmd executed successfully, but persistent configuration failed.");
-    }
-    return Data("Cmd executed successfully!");
+    const std::string& text = request_.options.at("-address");
+    driver_.Change("gateway", device_, text);
+    return StoresAddresses() ? Store({{"gateway", text}}) : Done();
   }
 
-  const ToolEnvironment& environment_;
+  Answer SetDetectAddress() {
+    if (!is_root_) return NotRoot();
+    if (!AddressOption("-address").has_value()) {
+      return NotModelled("-netdetect without a valid -address");
+    }
+    const std::string& text = request_.options.at("-address");
+    driver_.Change("netdetect", device_, text);
+    return Store({{"netdetect", text}});
+  }
+
+  Answer SetTls() {
+    if (!is_root_) return NotRoot();
+    const auto option = request_.options.find("-enable");
+    if (option == request_.options.end() ||
+        (option->second != "0" && option->second != "1")) {
+      return NotModelled("-tls without -enable 0 or 1");
+    }
+    driver_.Change("tls", device_, option->second);
+    return Store({{"tls_enable", option->second}});
+  }
+
   const Request& request_;
   const int device_;
+  const StateFile state_;
+  const bool is_root_;
   Driver driver_;
   HccnConf conf_;
 };
@@ -339,7 +442,7 @@ std::optional<Answer> ParseRequest(const std::vector<std::string>& words,
     return Error(1, absl::StrCat("Please specify a mode.", kGlobalHint));
   }
   request->mode = words[0];
-  if (words[0] == "-h") return NotPublished("the help text");
+  if (words[0] == "-h") return NotModelled("the help text");
   if (words[0] != "-g" && words[0] != "-s" && words[0] != "-t") {
     return Error(2, absl::StrCat("Please specify a valid mode.", kGlobalHint));
   }
@@ -351,13 +454,13 @@ std::optional<Answer> ParseRequest(const std::vector<std::string>& words,
   for (size_t i = 2; i < words.size(); i += 2) {
     if (i + 1 == words.size() || !absl::StartsWith(words[i], "-") ||
         !request->options.emplace(words[i], words[i + 1]).second) {
-      return NotPublished("options without values or twice");
+      return NotModelled("options without values or twice");
     }
   }
   const auto device = request->options.find("-i");
   if (device == request->options.end() ||
       !absl::SimpleAtoi(device->second, &request->device)) {
-    return NotPublished("a command line without a device id");
+    return NotModelled("a command line without a device id");
   }
   return std::nullopt;
 }

@@ -158,7 +158,9 @@ Outcome RunForm(ToolContext& context, const CommandEntry& entry,
       (form->max_arguments > 0 && form->max_arguments % 2 != count % 2)) {
     return failures::WrongParameterCount();
   }
-  Outcome failure = form->run(context, arguments);
+  const bool lies = form->changes &&
+                    context.driver->Number("lies", context.device).value_or(0);
+  Outcome failure = lies ? std::nullopt : form->run(context, arguments);
   if (form->changes) {
     context.log(absl::StrCat(
         "device ", context.device, ": ", entry.name, " ",

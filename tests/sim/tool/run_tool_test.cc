@@ -210,6 +210,17 @@ TEST(RunToolTest, ScriptedAnswerReplacesEveryOther) {
   EXPECT_EQ(server.Run("-i 2 -ip -g").out, "segmentation");
 }
 
+TEST(RunToolTest, LyingDeviceSaysDoneAndChangesNothing) {
+  const TestServer server(std::string(kAddressed) + ";lies.0=1",
+                          "address_0=10.0.0.1\n");
+  const ToolRun run =
+      server.Run("-i 0 -ip -s address 10.0.0.7 netmask 255.255.255.0");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.out, "Cmd executed successfully!\n");
+  EXPECT_THAT(server.Run("-i 0 -ip -g").out, HasSubstr("ipaddr:10.0.0.1\n"));
+  EXPECT_EQ(server.conf(), "address_0=10.0.0.1\n");
+}
+
 TEST(RunToolTest, OtherSpellingOfTheDetectAddressCanBeHad) {
   const TestServer server("spelling.netdetect=netdetect address: ");
   EXPECT_EQ(server.Run("-i 0 -netdetect -g").out,

@@ -1,0 +1,333 @@
+// Applies and rollbacks from a client's request to its report, with hosts that
+// do as told, fail, refuse, die, or are asked by a controller that goes.
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "config/identity/grpc_status.h"
+#include "config/spec/spec_loader.h"
+#include "daemon/process/scheduler.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/component/scripted_host.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/sim/facts/healthy_facts.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Way = ScriptedHost::Way;
+
+// What a client saw of one call.
+struct Seen {
+  absl::Status status;
+  ApplyReport report;
+  std::vector<ApplyProgress> progress;
+  std::vector<HostStep> steps;
+  std::vector<ApplyResult> hosts;
+};
+
+Seen ReadAll(grpc::ClientReader<ApplyEvent>* stream) {
+  Seen seen;
+  ApplyEvent event;
+  int reports = 0;
+  while (stream->Read(&event)) {
+    EXPECT_EQ(reports, 0) << "something after the report";
+    if (event.has_progress()) seen.progress.push_back(event.progress());
+    if (event.has_step()) seen.steps.push_back(event.step());
+    if (event.has_host()) seen.hosts.push_back(event.host());
+    if (event.has_report()) {
+      ++reports;
+      seen.report = event.report();
+    }
+  }
+  seen.status = ToAbslStatus(stream->Finish());
+  EXPECT_EQ(reports, seen.status.ok() ? 1 : 0);
+  return seen;
+}
+
+std::vector<ApplyResult::Outcome> Outcomes(const ApplyReport& report) {
+  std::vector<ApplyResult::Outcome> outcomes;
+  for (const ApplyResult& host : report.hosts()) {
+    outcomes.push_back(host.outcome());
+  }
+  return outcomes;
+}
+
+// A cluster of hosts whose somaxconn is wrong, and users of every role.
+class ApplyTest : public testing::Test {
+ protected:
+  explicit ApplyTest(int servers = 3)
+      : controller_(&certificates_, servers, &scheduler_) {
+    controller_.Start();
+  }
+
+  // server0, server1, … in these ways.
+  void Attach(const std::vector<Way>& ways) {
+    for (const Way way : ways) {
+      AttachOne(static_cast<int>(hosts_.size()), way);
+    }
+  }
+  void AttachOne(int server, Way way, std::vector<ApplyResult> past = {}) {
+    const auto spec = controller_.spec().spec();
+    ScriptedHost::Options options;
+    options.controller = controller_.address();
+    options.tls = certificates_.Host(absl::StrCat("server", server));
+    options.facts = MakeHealthyHost(*spec, spec->servers(server));
+    options.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+    options.way = way;
+    options.past = std::move(past);
+    hosts_.push_back(std::make_unique<ScriptedHost>(options));
+  }
+
+  std::unique_ptr<Controller::Stub> As(const std::string& role) {
+    return controller_.ClientAs(certificates_.Issue(
+        role, {absl::StrCat("spiffe://test/user/", role, "/role/", role)}));
+  }
+
+  ClusterPlan MakePlan() {
+    const auto client = As("operator");
+    const auto context = NewContext();
+    const auto stream = client->Plan(context.get(), PlanRequest());
+    PlanEvent event;
+    ClusterPlan plan;
+    while (stream->Read(&event)) {
+      if (event.has_plan()) plan = event.plan();
+    }
+    EXPECT_TRUE(stream->Finish().ok());
+    return plan;
+  }
+
+  Seen Apply(const ClusterPlan& plan, uint32_t wave_size = 0,
+             const std::string& role = "operator", bool force = false) {
+    ApplyPlanRequest request;
+    *request.mutable_plan() = plan;
+    request.set_wave_size(wave_size);
+    request.set_force(force);
+    const auto client = As(role);
+    const auto context = NewContext();
+    return ReadAll(client->ApplyPlan(context.get(), request).get());
+  }
+
+  Seen RollBack(const std::string& id, const std::string& role = "operator",
+                bool force = false) {
+    RollBackRequest request;
+    request.set_apply_id(id);
+    request.set_force(force);
+    const auto client = As(role);
+    const auto context = NewContext();
+    return ReadAll(client->RollBack(context.get(), request).get());
+  }
+
+  ApplyReport Kept(const std::string& id) {
+    const auto record = controller_.history().Get(id);
+    EXPECT_TRUE(record.ok()) << record.status();
+    return record.ok() ? record->apply() : ApplyReport();
+  }
+
+  TestCertificates certificates_;
+  ThreadScheduler scheduler_;
+  TestController controller_;
+  std::vector<std::unique_ptr<ScriptedHost>> hosts_;
+};
+
+TEST_F(ApplyTest, PlanIsAppliedInWavesAndTakenBackAgain) {
+  Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
+  const ClusterPlan plan = MakePlan();
+  const Seen applied = Apply(plan, 2);
+  ASSERT_TRUE(applied.status.ok()) << applied.status;
+  EXPECT_EQ(applied.report.outcome(), ApplyReport::SUCCEEDED);
+  EXPECT_EQ(applied.report.actor(), "operator");
+  EXPECT_EQ(applied.report.plan_id(), plan.plan_id());
+  EXPECT_THAT(Outcomes(applied.report),
+              ElementsAre(ApplyResult::APPLIED, ApplyResult::APPLIED,
+                          ApplyResult::APPLIED));
+  EXPECT_EQ(applied.hosts.size(), 3u);
+  ASSERT_EQ(applied.steps.size(), 3u);
+  EXPECT_EQ(applied.steps[0].text(), "net.core.somaxconn: 128 -> 65535");
+  EXPECT_EQ(applied.progress.back().done(), 3u);
+  EXPECT_EQ(applied.progress.back().waves(), 2u);
+  EXPECT_EQ(hosts_[0]->tasks()[0].apply().plan_digest(), plan.digest());
+  EXPECT_EQ(hosts_[0]->tasks()[0].apply().actor(), "operator");
+
+  const Seen back = RollBack(applied.report.run_id());
+  ASSERT_TRUE(back.status.ok()) << back.status;
+  EXPECT_EQ(back.report.outcome(), ApplyReport::SUCCEEDED);
+  EXPECT_TRUE(back.report.rollback());
+  EXPECT_EQ(back.report.apply_id(), applied.report.run_id());
+  EXPECT_NE(back.report.run_id(), applied.report.run_id());
+  EXPECT_EQ(RollBack(applied.report.run_id()).status.code(),
+            absl::StatusCode::kFailedPrecondition);
+
+  ListHistoryRequest request;
+  request.add_kinds(HISTORY_APPLY);
+  request.add_kinds(HISTORY_ROLLBACK);
+  ListHistoryResponse list;
+  ASSERT_TRUE(
+      As("viewer")->ListHistory(NewContext().get(), request, &list).ok());
+  ASSERT_EQ(list.entries_size(), 2);
+  EXPECT_EQ(list.entries(0).kind(), HISTORY_ROLLBACK);
+  EXPECT_EQ(list.entries(0).parent_id(), applied.report.run_id());
+  EXPECT_EQ(list.entries(1).outcome(), "succeeded");
+}
+
+TEST_F(ApplyTest, FirstFailingWaveStopsTheRest) {
+  Attach({Way::kSucceeds, Way::kFails, Way::kSucceeds});
+  const Seen seen = Apply(MakePlan(), 1);
+  ASSERT_TRUE(seen.status.ok()) << seen.status;
+  EXPECT_EQ(seen.report.outcome(), ApplyReport::STOPPED);
+  EXPECT_THAT(Outcomes(seen.report),
+              ElementsAre(ApplyResult::APPLIED, ApplyResult::UNDONE,
+                          ApplyResult::NOT_STARTED));
+  EXPECT_TRUE(hosts_[2]->tasks().empty());
+  EXPECT_THAT(seen.report.notes(1),
+              HasSubstr("clusterctl rollback " + seen.report.run_id()));
+}
+
+TEST_F(ApplyTest, HostsSayInTheReportWhyTheyDidNot) {
+  Attach({Way::kRefuses, Way::kFails, Way::kNotFound});
+  const Seen seen = Apply(MakePlan());
+  ASSERT_TRUE(seen.status.ok()) << seen.status;
+  EXPECT_THAT(Outcomes(seen.report),
+              ElementsAre(ApplyResult::REFUSED, ApplyResult::UNDONE,
+                          ApplyResult::REFUSED));
+  EXPECT_EQ(seen.report.hosts(0).error(), "not allowed here");
+  EXPECT_EQ(seen.report.hosts(1).error(), "step 1: no effect");
+}
+
+TEST_F(ApplyTest, RolesDecideWhoMayChangeHosts) {
+  Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
+  const ClusterPlan plan = MakePlan();
+  const Seen viewer = Apply(plan, 0, "viewer");
+  EXPECT_EQ(viewer.status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(viewer.status.message()),
+              HasSubstr("has the role viewer, expected operator"));
+  EXPECT_EQ(RollBack("0123456789abcdef", "viewer").status.code(),
+            absl::StatusCode::kPermissionDenied);
+  const Seen forced = Apply(plan, 0, "operator", /*force=*/true);
+  EXPECT_EQ(forced.status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(forced.status.message()),
+              HasSubstr("has the role operator, expected admin"));
+  EXPECT_TRUE(hosts_[0]->tasks().empty());
+  EXPECT_TRUE(controller_.log().WaitFor("refused ApplyPlan with force to"));
+
+  const Seen admin = Apply(plan, 0, "admin", /*force=*/true);
+  ASSERT_TRUE(admin.status.ok()) << admin.status;
+  EXPECT_TRUE(admin.report.force());
+  EXPECT_TRUE(hosts_[0]->tasks()[0].apply().force());
+  EXPECT_TRUE(controller_.log().WaitFor("on 3 hosts, 32 at once, forced"));
+}
+
+TEST_F(ApplyTest, DamagedPlanAndPlanOfAnOlderSpecAreRefused) {
+  Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
+  const ClusterPlan plan = MakePlan();
+  ClusterPlan damaged = plan;
+  damaged.mutable_hosts(0)->mutable_steps(0)->mutable_sysctl()->set_to("1");
+  EXPECT_EQ(Apply(damaged).status.code(), absl::StatusCode::kInvalidArgument);
+
+  std::ofstream(controller_.spec_path())
+      << SpecToYaml(MakeSpec("atlas-training", "", 4));
+  ASSERT_TRUE(controller_.spec().Reload().ok());
+  const Seen moved = Apply(plan);
+  EXPECT_EQ(moved.status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(moved.status.message()), HasSubstr("plan again"));
+  EXPECT_TRUE(hosts_[0]->tasks().empty());
+}
+
+TEST_F(ApplyTest, SecondApplyIsToldAboutTheFirst) {
+  Attach({Way::kIsSilent});
+  const ClusterPlan plan = MakePlan();
+  std::thread first([&] {
+    const Seen seen = Apply(plan);
+    EXPECT_TRUE(seen.status.ok()) << seen.status;
+    EXPECT_EQ(seen.report.outcome(), ApplyReport::SUCCEEDED);
+  });
+  EXPECT_TRUE(hosts_[0]->WaitForTasks(1));
+  const Seen second = Apply(plan, 0, "admin");
+  EXPECT_EQ(second.status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(second.status.message()),
+              HasSubstr(" of operator runs since "));
+  hosts_[0]->Finish(ApplyResult::APPLIED);
+  first.join();
+}
+
+TEST_F(ApplyTest, RunGoesOnWhenItsClientLeaves) {
+  Attach({Way::kIsSilent, Way::kSucceeds});
+  ApplyPlanRequest request;
+  *request.mutable_plan() = MakePlan();
+  request.set_wave_size(1);
+  {
+    const auto client = As("operator");
+    const auto context = NewContext();
+    const auto stream = client->ApplyPlan(context.get(), request);
+    ASSERT_TRUE(hosts_[0]->WaitForTasks(1));
+    context->TryCancel();
+    EXPECT_FALSE(stream->Finish().ok());
+  }
+  const std::string id = hosts_[0]->tasks()[0].apply().apply_id();
+  hosts_[0]->Finish(ApplyResult::APPLIED);
+  ASSERT_TRUE(controller_.log().WaitFor(
+      absl::StrCat("apply ", id, " of operator: succeeded")));
+  EXPECT_THAT(Outcomes(Kept(id)),
+              ElementsAre(ApplyResult::APPLIED, ApplyResult::APPLIED));
+}
+
+TEST_F(ApplyTest, HostThatDiesAndComesBackTellsHowItEnded) {
+  Attach({Way::kDies, Way::kSucceeds, Way::kSucceeds});
+  const ClusterPlan plan = MakePlan();
+  std::thread apply([&] {
+    const Seen seen = Apply(plan, 1);
+    EXPECT_TRUE(seen.status.ok()) << seen.status;
+    EXPECT_EQ(seen.report.outcome(), ApplyReport::SUCCEEDED)
+        << seen.report.DebugString();
+  });
+  EXPECT_TRUE(hosts_[0]->WaitForTasks(1));
+  ApplyResult result;
+  result.set_apply_id(hosts_[0]->tasks()[0].apply().apply_id());
+  result.set_outcome(ApplyResult::APPLIED);
+  // Before that, the news could not be told from what its answer will say.
+  EXPECT_TRUE(controller_.log().WaitFor("host server0: detached"));
+  AttachOne(0, Way::kSucceeds, {result});
+  apply.join();
+}
+
+TEST_F(ApplyTest, ControllerThatGoesInAWaveIsToldByItsHostsLater) {
+  Attach({Way::kIsSilent, Way::kSucceeds, Way::kSucceeds});
+  const ClusterPlan plan = MakePlan();
+  std::thread apply([&] {
+    const Seen seen = Apply(plan, 2);
+    EXPECT_EQ(seen.status.code(), absl::StatusCode::kUnavailable)
+        << seen.status;
+  });
+  EXPECT_TRUE(hosts_[0]->WaitForTasks(1));
+  EXPECT_TRUE(hosts_[1]->WaitForTasks(1));
+  const std::string id = hosts_[0]->tasks()[0].apply().apply_id();
+  controller_.Stop();
+  apply.join();
+  hosts_.clear();
+  ApplyReport kept = Kept(id);
+  EXPECT_EQ(kept.outcome(), ApplyReport::INTERRUPTED);
+  EXPECT_EQ(kept.hosts(0).outcome(), ApplyResult::LOST);
+  EXPECT_EQ(kept.hosts(2).outcome(), ApplyResult::NOT_STARTED);
+
+  controller_.Start();
+  ApplyResult result;
+  result.set_apply_id(id);
+  result.set_outcome(ApplyResult::APPLIED);
+  AttachOne(0, Way::kSucceeds, {result});
+  AttachOne(1, Way::kSucceeds, {result});
+  const Seen back = RollBack(id);
+  ASSERT_TRUE(back.status.ok()) << back.status;
+  EXPECT_THAT(Outcomes(back.report),
+              ElementsAre(ApplyResult::ROLLED_BACK, ApplyResult::ROLLED_BACK));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,371 @@
+// Applies over the stream: clusterd as a service, on a machine from memory,
+// against a controller that the test plays.
+#include <cstdio>
+#include <deque>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "config/identity/tls_credentials.h"
+#include "daemon/agent/apply/apply_scenarios.h"
+#include "daemon/process/signals.h"
+#include "gmock/gmock.h"
+#include "grpcpp/server_builder.h"
+#include "gtest/gtest.h"
+#include "proto/agent_hub.grpc.pb.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_daemon.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Before any thread of the process, gRPC's included.
+BlockedSignals process_signals;
+
+constexpr char kAllowAll[] =
+    "allow: [observe, sysctl, device-address, firewall, tls, hccn-conf]\n";
+
+// Welcomes a host, keeps what it says, and speaks when the test does. One
+// stream at a time.
+class PlayedHub final : public AgentHub::Service {
+ public:
+  using Stream = grpc::ServerReaderWriter<HubMessage, AgentMessage>;
+
+  grpc::Status Attach(grpc::ServerContext* context, Stream* stream) override {
+    AgentMessage message;
+    if (!stream->Read(&message)) return grpc::Status::OK;
+    HubMessage welcome;
+    welcome.mutable_welcome()->set_cluster("test");
+    {
+      absl::MutexLock lock(&mutex_);
+      hello_ = message.hello();
+      context_ = context;
+      stream_ = stream;
+      ++attached_;
+      stream->Write(welcome);
+    }
+    while (stream->Read(&message)) {
+      absl::MutexLock lock(&mutex_);
+      messages_.push_back(message);
+    }
+    absl::MutexLock lock(&mutex_);
+    stream_ = nullptr;
+    return grpc::Status::OK;
+  }
+
+  Hello WaitForHello(int count = 1) {
+    absl::MutexLock lock(&mutex_);
+    const auto attached = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return attached_ >= count && stream_ != nullptr;
+    };
+    Wait(attached);
+    return hello_;
+  }
+  void Send(const HubMessage& message) {
+    absl::MutexLock lock(&mutex_);
+    ASSERT_NE(stream_, nullptr);
+    EXPECT_TRUE(stream_->Write(message));
+  }
+  // As a controller that loses power.
+  void BreakStream() {
+    absl::MutexLock lock(&mutex_);
+    ASSERT_NE(stream_, nullptr);
+    context_->TryCancel();
+  }
+  // What came next and was not taken yet.
+  AgentMessage Next() {
+    absl::MutexLock lock(&mutex_);
+    const auto some = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return !messages_.empty();
+    };
+    if (!Wait(some)) return AgentMessage();
+    AgentMessage message = std::move(messages_.front());
+    messages_.pop_front();
+    return message;
+  }
+
+ private:
+  template <typename Done>
+  bool Wait(const Done& done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const bool came =
+        mutex_.AwaitWithTimeout(absl::Condition(&done), absl::Seconds(30));
+    EXPECT_TRUE(came);
+    return came;
+  }
+
+  absl::Mutex mutex_;
+  Hello hello_ ABSL_GUARDED_BY(mutex_);
+  grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  int attached_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<AgentMessage> messages_ ABSL_GUARDED_BY(mutex_);
+};
+
+HubMessage ApplyMessage(uint64_t id, const HostPlan& plan,
+                        const std::string& apply_id = "a1") {
+  HubMessage message;
+  message.mutable_task()->set_task_id(id);
+  message.mutable_task()->set_deadline_ms(30000);
+  ApplyTask* apply = message.mutable_task()->mutable_apply();
+  apply->set_apply_id(apply_id);
+  *apply->mutable_plan() = plan;
+  apply->set_plan_digest("digest");
+  apply->set_actor("ada");
+  return message;
+}
+
+HubMessage RollbackMessage(uint64_t id) {
+  HubMessage message;
+  message.mutable_task()->set_task_id(id);
+  message.mutable_task()->mutable_rollback()->set_apply_id("a1");
+  message.mutable_task()->mutable_rollback()->set_actor("bob");
+  return message;
+}
+
+class ApplyTest : public testing::Test {
+ protected:
+  ApplyTest() {
+    const auto credentials = MakeServerCredentials(certificates_.Controller());
+    EXPECT_TRUE(credentials.ok()) << credentials.status();
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", *credentials, &port);
+    builder.RegisterService(&hub_);
+    server_ = builder.BuildAndStart();
+    flags_ = FlagsFor(&certificates_, kScenarioHost,
+                      absl::StrCat("127.0.0.1:", port));
+    flags_.config = certificates_.folder() + "/agent.yaml";
+    Allow(kAllowAll);
+  }
+  ~ApplyTest() override {
+    daemon_.reset();
+    server_->Shutdown();
+  }
+
+  void Allow(const std::string& text) { std::ofstream(flags_.config) << text; }
+
+  // The plan is made before: the machine is the daemon's from then on.
+  void Start(Applier::DeviceUsers users = &TestDaemon::NoUsers) {
+    plan_ = scenario_->Plan();
+    before_ = scenario_->State();
+    daemon_ = std::make_unique<TestDaemon>(
+        flags_, scenario_.get(), &process_signals, "", std::move(users));
+    hello_ = hub_.WaitForHello();
+  }
+  // What is there after the daemon has ended.
+  std::map<std::string, std::string> StateAtTheEnd() {
+    EXPECT_TRUE(daemon_->Terminate().ok());
+    return scenario_->State();
+  }
+  // Skips progress.
+  AgentMessage NextButProgress() {
+    AgentMessage message = hub_.Next();
+    while (message.has_progress()) message = hub_.Next();
+    return message;
+  }
+
+  TestCertificates certificates_;
+  PlayedHub hub_;
+  std::unique_ptr<grpc::Server> server_;
+  AgentFlags flags_;
+  std::unique_ptr<Scenario> scenario_ = OpenUfwScenario();
+  HostPlan plan_;
+  std::map<std::string, std::string> before_;
+  std::unique_ptr<TestDaemon> daemon_;
+  Hello hello_;
+};
+
+TEST_F(ApplyTest, AppliesWithProgressAndRollsBackByteForByte) {
+  Start();
+  EXPECT_THAT(hello_.tasks(), ElementsAre("observe", "apply", "rollback"));
+  hub_.Send(ApplyMessage(7, plan_));
+  for (const PlanStep& step : plan_.steps()) {
+    const AgentMessage message = hub_.Next();
+    ASSERT_TRUE(message.has_progress()) << message.ShortDebugString();
+    EXPECT_EQ(message.progress().task_id(), 7u);
+    EXPECT_EQ(message.progress().step().step(), step.id());
+  }
+  const AgentMessage applied = hub_.Next();
+  EXPECT_EQ(applied.result().task_id(), 7u);
+  EXPECT_EQ(applied.result().apply().outcome(), ApplyResult::APPLIED)
+      << applied.ShortDebugString();
+  EXPECT_EQ(applied.result().apply().host(), kScenarioHost);
+  hub_.Send(RollbackMessage(8));
+  const AgentMessage back = hub_.Next();
+  EXPECT_EQ(back.result().task_id(), 8u);
+  EXPECT_EQ(back.result().apply().outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(StateAtTheEnd(), before_);
+  EXPECT_THAT(daemon_->log().Lines(),
+              HasSubstr("rollback of apply a1 by bob ended: ROLLED_BACK"));
+}
+
+TEST_F(ApplyTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
+  Allow("allow: [observe, sysctl]\n");
+  Start();
+  hub_.Send(ApplyMessage(1, plan_));
+  const ApplyResult refused = hub_.Next().result().apply();
+  EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(refused.error(), HasSubstr("this host does not allow"));
+  EXPECT_THAT(refused.error(), HasSubstr("it allows observe, sysctl;"));
+  Allow(absl::StrCat(kAllowAll, "alow: x\n"));
+  hub_.Send(ApplyMessage(2, plan_));
+  EXPECT_THAT(hub_.Next().result().apply().error(),
+              HasSubstr("it allows observe;"));
+  EXPECT_TRUE(daemon_->log().WaitFor("agent.yaml:2:1"));
+  Allow(kAllowAll);
+  hub_.Send(ApplyMessage(3, plan_));
+  EXPECT_EQ(NextButProgress().result().apply().outcome(), ApplyResult::APPLIED);
+}
+
+TEST_F(ApplyTest, TellsTheNextStreamHowAnApplyEnded) {
+  Start();
+  hub_.Send(ApplyMessage(1, plan_));
+  ASSERT_EQ(NextButProgress().result().apply().outcome(), ApplyResult::APPLIED);
+  hub_.BreakStream();
+  hub_.WaitForHello(2);
+  const AgentMessage past = hub_.Next();
+  ASSERT_EQ(past.past_applies().results_size(), 1) << past.ShortDebugString();
+  EXPECT_EQ(past.past_applies().results(0).apply_id(), "a1");
+  EXPECT_EQ(past.past_applies().results(0).outcome(), ApplyResult::APPLIED);
+}
+
+// Users of devices are looked for before the first effect, so a test that holds
+// that up holds up the apply.
+TEST_F(ApplyTest, FinishesWhenTheStreamBreaksAndTellsTheNextOne) {
+  absl::Notification begun;
+  absl::Notification go_on;
+  Start([&] {
+    begun.Notify();
+    go_on.WaitForNotification();
+    return TestDaemon::NoUsers();
+  });
+  hub_.Send(ApplyMessage(1, plan_));
+  begun.WaitForNotification();
+  hub_.BreakStream();
+  hub_.WaitForHello(2);
+  go_on.Notify();
+  const AgentMessage late = hub_.Next();
+  ASSERT_EQ(late.past_applies().results_size(), 1) << late.ShortDebugString();
+  EXPECT_EQ(late.past_applies().results(0).outcome(), ApplyResult::APPLIED);
+  EXPECT_NE(StateAtTheEnd(), before_);
+}
+
+TEST_F(ApplyTest, IsNotStoppedByACancelAndHoldsUpNoObservation) {
+  absl::Notification begun;
+  absl::Notification go_on;
+  Start([&] {
+    begun.Notify();
+    go_on.WaitForNotification();
+    return TestDaemon::NoUsers();
+  });
+  hub_.Send(ApplyMessage(1, plan_));
+  begun.WaitForNotification();
+  HubMessage cancel;
+  cancel.mutable_cancel()->set_task_id(1);
+  hub_.Send(cancel);
+  HubMessage observe;
+  observe.mutable_task()->set_task_id(2);
+  observe.mutable_task()->set_deadline_ms(30000);
+  observe.mutable_task()->mutable_observe();
+  hub_.Send(observe);
+  EXPECT_TRUE(hub_.Next().result().has_facts());
+  hub_.Send(ApplyMessage(3, plan_, "a2"));
+  const AgentMessage second = hub_.Next();
+  EXPECT_EQ(second.result().task_id(), 3u);
+  EXPECT_EQ(second.result().apply().outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(second.result().apply().error(),
+              HasSubstr("another apply or rollback is running"));
+  go_on.Notify();
+  const AgentMessage first = NextButProgress();
+  EXPECT_EQ(first.result().task_id(), 1u);
+  EXPECT_EQ(first.result().apply().outcome(), ApplyResult::APPLIED);
+}
+
+TEST_F(ApplyTest, EndsAnApplyThatIsUnderWayBeforeItStops) {
+  absl::Notification begun;
+  absl::Notification go_on;
+  Start([&] {
+    begun.Notify();
+    go_on.WaitForNotification();
+    return TestDaemon::NoUsers();
+  });
+  hub_.Send(ApplyMessage(1, plan_));
+  begun.WaitForNotification();
+  daemon_->BeginTerminate();
+  ASSERT_TRUE(daemon_->log().WaitFor("stopping"));
+  go_on.Notify();
+  EXPECT_TRUE(daemon_->Terminate().ok());
+  EXPECT_THAT(daemon_->log().Lines(),
+              HasSubstr("apply a1 of ada ended: APPLIED"));
+  EXPECT_NE(scenario_->State(), before_);
+}
+
+TEST_F(ApplyTest, UndoesWhatACrashCutOffBeforeItAttaches) {
+  const auto before = OpenUfwScenario()->State();
+  scenario_ = CrashedScenario();
+  ASSERT_NE(scenario_->State(), before);
+  Start();
+  const AgentMessage past = hub_.Next();
+  ASSERT_EQ(past.past_applies().results_size(), 1) << past.ShortDebugString();
+  EXPECT_EQ(past.past_applies().results(0).apply_id(), "a1");
+  EXPECT_EQ(past.past_applies().results(0).outcome(), ApplyResult::UNDONE);
+  EXPECT_EQ(StateAtTheEnd(), before);
+  const std::string lines = daemon_->log().Lines();
+  ASSERT_THAT(lines, HasSubstr("apply a1 was cut off: UNDONE"));
+  EXPECT_LT(lines.find("was cut off"), lines.find("attached to"));
+}
+
+TEST_F(ApplyTest, AttachesAndRefusesWhenItCannotRecover) {
+  const std::string journal = "/var/lib/clusterd/apply/old.journal";
+  scenario_->machine.files().Put(journal, "no journal\n");
+  Start();
+  hub_.Send(ApplyMessage(1, plan_));
+  const ApplyResult refused = hub_.Next().result().apply();
+  EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(refused.error(), HasSubstr(journal));
+  HubMessage observe;
+  observe.mutable_task()->set_task_id(2);
+  observe.mutable_task()->set_deadline_ms(30000);
+  observe.mutable_task()->mutable_observe();
+  hub_.Send(observe);
+  EXPECT_TRUE(hub_.Next().result().has_facts());
+  EXPECT_EQ(StateAtTheEnd(), before_);
+  EXPECT_THAT(daemon_->log().Lines(),
+              HasSubstr("nothing is applied on this host: "));
+}
+
+TEST_F(ApplyTest, HasNothingToRollBackOfAnApplyThatItNeverSaw) {
+  Start();
+  hub_.Send(RollbackMessage(1));
+  const ApplyResult result = hub_.Next().result().apply();
+  EXPECT_EQ(result.outcome(), ApplyResult::NOTHING_TO_DO);
+  EXPECT_THAT(result.error(), HasSubstr("nothing was applied here"));
+}
+
+TEST_F(ApplyTest, TakesAPlanOfMegabytes) {
+  std::string file;
+  for (int i = 0; i < 50000; ++i) {
+    absl::StrAppend(&file, "net.core.somaxconn = 512\n");
+  }
+  scenario_->machine.files().Put("/etc/sysctl.d/10-site.conf", file);
+  Start();
+  ASSERT_GT(plan_.ByteSizeLong(), size_t{2} << 20);
+  hub_.Send(ApplyMessage(1, plan_));
+  const AgentMessage applied = NextButProgress();
+  EXPECT_EQ(applied.result().apply().outcome(), ApplyResult::APPLIED)
+      << applied.result().apply().error();
+  EXPECT_LT(applied.ByteSizeLong(), size_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace clusterd

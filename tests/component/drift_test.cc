@@ -1,0 +1,281 @@
+// Drift from end to end: clusterd as a service, on a machine from memory, and
+// the real controller. Somebody changes the machine while its clusterd is away.
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "config/plan/sysctl_file.h"
+#include "config/spec/spec_loader.h"
+#include "daemon/agent/apply/apply_scenarios.h"
+#include "daemon/agent/run_daemon.h"
+#include "daemon/process/manual_scheduler.h"
+#include "daemon/process/signals.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_daemon.h"
+#include "tests/sim/facts/healthy_facts.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Before any thread of the process, gRPC's included.
+BlockedSignals process_signals;
+
+// Observes the machine of a scenario, one look after the other; the time of a
+// look is its number.
+class MachineObserver final : public HostObserver {
+ public:
+  explicit MachineObserver(Scenario* scenario) : scenario_(scenario) {}
+
+  HostFacts Observe(const std::string& host, const ObserveRequest&) override {
+    absl::MutexLock lock(&mutex_);
+    HostFacts facts = scenario_->machine.ReadHost();
+    facts.set_host(host);
+    facts.set_observed_at_ms(++looks_);
+    return facts;
+  }
+  int64_t looks() {
+    absl::MutexLock lock(&mutex_);
+    return looks_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  Scenario* const scenario_ ABSL_PT_GUARDED_BY(mutex_);
+  int64_t looks_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// clusterd with drift told, in a thread, until it is destroyed.
+class Daemon {
+ public:
+  Daemon(const AgentFlags& flags, Scenario* scenario, HostObserver* observer) {
+    DaemonParts parts = PartsFor(scenario, observer, &process_signals, &log_);
+    parts.look = [observer] { return observer->Observe("", {}); };
+    thread_ = std::thread(
+        [this, flags, parts] { status_ = RunDaemon(flags, "", parts); });
+  }
+  ~Daemon() {
+    kill(getpid(), SIGTERM);
+    thread_.join();
+    EXPECT_TRUE(status_.ok()) << status_;
+  }
+
+ private:
+  RecordingLog log_;
+  absl::Status status_;
+  std::thread thread_;  // Last: uses everything above.
+};
+
+class DriftTest : public testing::Test {
+ protected:
+  DriftTest() : controller_(&certificates_, 1, &scheduler_) {
+    spec_ = MakeSpec("atlas-training", "", 1);
+    spec_.mutable_servers(0)->set_host(kScenarioHost);
+    AddDevices();
+    WriteSpec();
+    controller_.Start();
+    flags_ = FlagsFor(&certificates_, kScenarioHost, controller_.address());
+    flags_.config = certificates_.folder() + "/agent.yaml";
+    flags_.drift_interval = absl::ZeroDuration();
+    std::ofstream(flags_.config) << "allow: [observe, sysctl]\n";
+  }
+  ~DriftTest() override { daemon_.reset(); }
+
+  // The machine's devices are as the spec wants them.
+  void AddDevices() {
+    for (const DeviceSpec& device : spec_.servers(0).devices()) {
+      FakeMachine::Device made;
+      made.address = device.address();
+      made.netmask = device.netmask();
+      made.gateway = device.gateway();
+      made.detect =
+          device.detect_address().empty() ? "0.0.0.0" : device.detect_address();
+      made.tls = spec_.tls();
+      scenario_.machine.AddDevice(device.id(), made);
+    }
+  }
+  void WriteSpec() {
+    std::ofstream(controller_.spec_path()) << SpecToYaml(spec_);
+    ASSERT_TRUE(controller_.spec().Reload().ok())
+        << controller_.spec().Reload();
+  }
+  void Start() {
+    since_ = observer_.looks();
+    daemon_ = std::make_unique<Daemon>(flags_, &scenario_, &observer_);
+  }
+  // The machine is the test's again.
+  void Stop() { daemon_.reset(); }
+
+  // The host's entry once `wanted` is true of it.
+  template <typename Wanted>
+  HostEntry WaitForEntry(const Wanted& wanted) {
+    const absl::Time give_up = absl::Now() + absl::Seconds(30);
+    HostEntry entry = controller_.Entry(kScenarioHost);
+    while (!wanted(entry) && absl::Now() < give_up) {
+      entry = controller_.Entry(kScenarioHost);
+    }
+    EXPECT_TRUE(wanted(entry)) << entry.ShortDebugString();
+    return entry;
+  }
+  // Once it has told so since it started or was last changed: then no look of
+  // its own is under way.
+  HostEntry WaitForDrifts(int count) {
+    return WaitForEntry([this, count](const HostEntry& entry) {
+      return entry.attached() && entry.drift().has_value() &&
+             entry.drift().value().drifts_size() == count &&
+             entry.drift_observed_at_ms() > since_;
+    });
+  }
+
+  std::unique_ptr<Controller::Stub> Operator() {
+    return controller_.ClientAs(certificates_.Issue(
+        "alice", {"spiffe://test/user/alice/role/operator"}));
+  }
+  // Plans and applies; the apply's id.
+  std::string Apply() {
+    since_ = observer_.looks();
+    const auto client = Operator();
+    ApplyPlanRequest request;
+    {
+      const auto context = NewContext();
+      const auto stream = client->Plan(context.get(), PlanRequest());
+      PlanEvent event;
+      while (stream->Read(&event)) {
+        if (event.has_plan()) *request.mutable_plan() = event.plan();
+      }
+      EXPECT_TRUE(stream->Finish().ok());
+    }
+    const auto context = NewContext();
+    const auto stream = client->ApplyPlan(context.get(), request);
+    ApplyEvent event;
+    ApplyReport report;
+    while (stream->Read(&event)) {
+      if (event.has_report()) report = event.report();
+    }
+    const grpc::Status status = stream->Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED)
+        << report.ShortDebugString();
+    return report.apply_id();
+  }
+  // Applies that the controller has begun by itself.
+  int EnforcedApplies() {
+    ListHistoryRequest request;
+    request.add_kinds(HISTORY_APPLY);
+    ListHistoryResponse response;
+    EXPECT_TRUE(
+        Operator()->ListHistory(NewContext().get(), request, &response).ok());
+    int count = 0;
+    for (const HistoryEntry& entry : response.entries()) {
+      if (entry.actor() == "clusterd-controller") ++count;
+    }
+    return count;
+  }
+  std::string& somaxconn() { return scenario_.machine.sysctl()[kSomaxconnKey]; }
+
+  ManualScheduler scheduler_;
+  TestCertificates certificates_;
+  TestController controller_;
+  ClusterSpec spec_;
+  Scenario scenario_;
+  MachineObserver observer_{&scenario_};
+  AgentFlags flags_;
+  int64_t since_ = 0;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+TEST_F(DriftTest, IsShownWithBothValuesAndLeftAlone) {
+  Start();
+  WaitForDrifts(0);
+  const std::string apply = Apply();
+  WaitForDrifts(0);
+  Stop();
+  ASSERT_EQ(somaxconn(), "65535");
+  somaxconn() = "128";
+  Start();
+  const HostEntry entry = WaitForDrifts(1);
+  const AppliedDrift& drift = entry.drift().value().drifts(0);
+  EXPECT_EQ(drift.why(), "net.core.somaxconn is 128, applied was 65535");
+  EXPECT_EQ(drift.apply_id(), apply);
+  EXPECT_EQ(drift.applied_by(), "alice");
+
+  Report report;
+  ASSERT_TRUE(controller_.Check({}, &report).ok());
+  const RuleResult result = RuleOf(report, "drift");
+  EXPECT_EQ(result.state(), WARN);
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(result.findings(0).observed(), drift.why());
+  EXPECT_THAT(result.findings(0).expected(), HasSubstr(apply));
+  EXPECT_THAT(result.findings(0).fix(),
+              HasSubstr(absl::StrCat("clusterctl rollback ", apply)));
+  EXPECT_EQ(RuleOf(report, "listen-backlog").state(), FAIL);
+  Stop();
+  EXPECT_EQ(somaxconn(), "128");
+  EXPECT_EQ(EnforcedApplies(), 0);
+}
+
+TEST_F(DriftTest, IsPutBackWhereTheSpecSaysSoAndNotInAStorm) {
+  spec_.add_enforce("sysctl");
+  WriteSpec();
+  Start();
+  WaitForDrifts(0);
+  Apply();
+  WaitForDrifts(0);
+  Stop();
+  somaxconn() = "128";
+  Start();
+  ASSERT_TRUE(controller_.log().WaitFor("put back\n"));
+  WaitForDrifts(0);
+  EXPECT_EQ(EnforcedApplies(), 1);
+  Stop();
+  EXPECT_EQ(somaxconn(), "65535");
+
+  // Back again at once: shown, and left for ten minutes.
+  somaxconn() = "256";
+  Start();
+  WaitForDrifts(1);
+  ASSERT_TRUE(controller_.log().WaitFor("the next try is not before"));
+  Stop();
+  EXPECT_EQ(somaxconn(), "256");
+  EXPECT_EQ(EnforcedApplies(), 1);
+  Start();
+  WaitForDrifts(1);
+  scheduler_.Advance(absl::Minutes(10));
+  WaitForDrifts(0);
+  EXPECT_EQ(EnforcedApplies(), 2);
+  Stop();
+  EXPECT_EQ(somaxconn(), "65535");
+}
+
+TEST_F(DriftTest, IsLeftAloneWhereTheHostDoesNotAllowTheKind) {
+  spec_.add_enforce("sysctl");
+  WriteSpec();
+  Start();
+  WaitForDrifts(0);
+  Apply();
+  WaitForDrifts(0);
+  Stop();
+  somaxconn() = "128";
+  std::ofstream(flags_.config) << "allow: [observe]\n";
+  Start();
+  ASSERT_TRUE(controller_.log().WaitFor("does not allow sysctl"));
+  WaitForDrifts(1);
+  Stop();
+  EXPECT_EQ(somaxconn(), "128");
+}
+
+}  // namespace
+}  // namespace clusterd

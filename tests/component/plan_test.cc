@@ -1,0 +1,157 @@
+// Plans from a client's request to the plan it gets, and what is kept of them.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/identity/grpc_status.h"
+#include "config/plan/make_plan.h"
+#include "config/plan/plan_digest.h"
+#include "daemon/process/scheduler.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/component/scripted_host.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/sim/facts/healthy_facts.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+ScriptedHost::Options HostOptions(TestCertificates* certificates,
+                                  TestController* controller, int server) {
+  const auto spec = controller->spec().spec();
+  ScriptedHost::Options options;
+  options.controller = controller->address();
+  options.tls = certificates->Host(spec->servers(server).host());
+  options.facts = MakeHealthyHost(*spec, spec->servers(server));
+  return options;
+}
+
+absl::Status Plan(TestController* controller, const PlanRequest& request,
+                  ClusterPlan* plan, std::vector<CheckProgress>* progress) {
+  const auto client = controller->Client();
+  const auto context = NewContext();
+  const auto stream = client->Plan(context.get(), request);
+  PlanEvent event;
+  while (stream->Read(&event)) {
+    if (event.has_progress()) progress->push_back(event.progress());
+    if (event.has_plan()) *plan = event.plan();
+  }
+  return ToAbslStatus(stream->Finish());
+}
+
+TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 3, &scheduler);
+  controller.Start();
+  ScriptedHost::Options wrong = HostOptions(&certificates, &controller, 0);
+  wrong.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  ScriptedHost host0(wrong);
+  ScriptedHost host1(HostOptions(&certificates, &controller, 1));
+
+  ClusterPlan plan;
+  std::vector<CheckProgress> progress;
+  ASSERT_TRUE(Plan(&controller, PlanRequest(), &plan, &progress).ok());
+
+  ASSERT_EQ(plan.hosts_size(), 3) << plan.DebugString();
+  ASSERT_EQ(plan.hosts(0).steps_size(), 1) << plan.hosts(0).DebugString();
+  EXPECT_EQ(plan.hosts(0).steps(0).sysctl().key(), "net.core.somaxconn");
+  EXPECT_EQ(plan.hosts(0).steps(0).sysctl().from(), "128");
+  EXPECT_EQ(plan.hosts(1).steps_size(), 0);
+  ASSERT_EQ(plan.hosts(2).blocked_size(), 1);
+  EXPECT_THAT(plan.hosts(2).blocked(0).reason(), HasSubstr("never attached"));
+  EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
+  EXPECT_EQ(plan.created_by(), "tester");
+  EXPECT_EQ(plan.plan_id().size(), 16u);
+  ASSERT_FALSE(progress.empty());
+  EXPECT_EQ(progress.back().answered(), 2u);
+  EXPECT_EQ(progress.back().failed(), 1u);
+  EXPECT_EQ(progress.back().pending(), 0u);
+
+  // Kept, and read back as it was sent.
+  HistoryRecord record;
+  GetHistoryRequest request;
+  request.set_id(plan.plan_id());
+  const grpc::Status read =
+      controller.Client()->GetHistory(NewContext().get(), request, &record);
+  ASSERT_TRUE(read.ok()) << read.error_message();
+  EXPECT_EQ(record.entry().kind(), HISTORY_PLAN);
+  EXPECT_EQ(record.entry().outcome(), "changes");
+  EXPECT_EQ(record.plan().SerializeAsString(), plan.SerializeAsString());
+}
+
+TEST(PlanTest, NothingToDoIsAnEmptyPlan) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  ScriptedHost host(HostOptions(&certificates, &controller, 0));
+  ClusterPlan plan;
+  std::vector<CheckProgress> progress;
+  ASSERT_TRUE(Plan(&controller, PlanRequest(), &plan, &progress).ok());
+  EXPECT_TRUE(IsNothingToDo(plan)) << plan.DebugString();
+}
+
+TEST(PlanTest, HostThatTheSpecDoesNotNameIsRefused) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  PlanRequest request;
+  request.add_hosts("stranger");
+  ClusterPlan plan;
+  std::vector<CheckProgress> progress;
+  const absl::Status status = Plan(&controller, request, &plan, &progress);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("stranger"));
+}
+
+TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  PlanRequest request;
+  request.mutable_network_namespace()->set_container("--help");
+  ClusterPlan plan;
+  std::vector<CheckProgress> progress;
+  absl::Status status = Plan(&controller, request, &plan, &progress);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("container \"--help\" is no name"));
+  CheckRequest check;
+  check.mutable_network_namespace()->set_path("/proc/1/../../etc");
+  Report report;
+  status = controller.Check(check, &report);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  ListHistoryResponse list;
+  const grpc::Status listed =
+      controller.Client()->ListHistory(NewContext().get(), {}, &list);
+  ASSERT_TRUE(listed.ok()) << listed.error_message();
+  EXPECT_EQ(list.entries_size(), 0);
+}
+
+TEST(PlanTest, ChecksAreKeptToo) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  ScriptedHost host(HostOptions(&certificates, &controller, 0));
+  Report report;
+  ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
+  ListHistoryResponse list;
+  const grpc::Status listed =
+      controller.Client()->ListHistory(NewContext().get(), {}, &list);
+  ASSERT_TRUE(listed.ok()) << listed.error_message();
+  ASSERT_EQ(list.entries_size(), 1);
+  EXPECT_EQ(list.entries(0).id(), report.run_id());
+  EXPECT_EQ(list.entries(0).kind(), HISTORY_CHECK);
+  EXPECT_EQ(list.entries(0).actor(), "tester");
+  EXPECT_EQ(list.entries(0).outcome(), "pass");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,68 @@
+// A host inside the test that answers tasks by script, over the real protocol:
+// facts, and how its applies and rollbacks end. Changes no machine.
+#ifndef TESTS_COMPONENT_SCRIPTED_HOST_H_
+#define TESTS_COMPONENT_SCRIPTED_HOST_H_
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "config/identity/tls_credentials.h"
+#include "proto/agent_hub.pb.h"
+#include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
+#include "tests/component/test_host.h"
+
+namespace clusterd {
+
+class ScriptedHost {
+ public:
+  // How it takes an apply or a rollback.
+  enum class Way {
+    kSucceeds,  // APPLIED or ROLLED_BACK, with every step told.
+    kFails,     // UNDONE.
+    kRefuses,   // REFUSED.
+    kNotFound,  // An error: it knows no such apply.
+    kDies,      // Its stream breaks in the middle.
+    kIsSilent,  // Answers when Finish is called.
+  };
+  struct Options {
+    std::string controller;
+    TlsFiles tls;
+    HostFacts facts;
+    Way way = Way::kSucceeds;
+    // What it tells when it has attached; empty: nothing.
+    std::vector<ApplyResult> past;
+  };
+
+  // Attached when it returns.
+  explicit ScriptedHost(const Options& options);
+  ~ScriptedHost();
+  ScriptedHost(const ScriptedHost&) = delete;
+  ScriptedHost& operator=(const ScriptedHost&) = delete;
+
+  // Blocks until so many applies and rollbacks have come; false if that takes
+  // over 30 s.
+  bool WaitForTasks(size_t count);
+  std::vector<Task> tasks();
+  // The answer to the newest task of a silent host.
+  void Finish(ApplyResult::Outcome outcome);
+
+ private:
+  void Run();
+  // False: the stream is to be broken.
+  bool Answer(const Task& task);
+  void AnswerChange(const Task& task, ApplyResult::Outcome outcome);
+
+  const Options options_;
+  RawHost host_;
+  absl::Mutex mutex_;
+  std::vector<Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;  // Last: uses everything above.
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_COMPONENT_SCRIPTED_HOST_H_

@@ -1,0 +1,223 @@
+// The real applier, reader, file system and processes on a simulated server:
+// what clusterd's main() puts together, without a network.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "config/plan/make_plan.h"
+#include "config/spec/spec_loader.h"
+#include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply/find_machine_paths.h"
+#include "daemon/host/change/observer_host_reader.h"
+#include "daemon/host/change/posix_file_system.h"
+#include "daemon/host/clock.h"
+#include "daemon/host/machine_observer.h"
+#include "daemon/host/posix_command_runner.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/simulated_host.h"
+#include "tests/sim/test_folder.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr char kTool[] = "tests/sim/hccn_tool";
+constexpr char kSpec[] = "config/examples/two-servers.yaml";
+// The fake tool's own, and clusterd's.
+constexpr const char* kNotTheMachine[] = {
+    "/var/lib/clusterd", "/var/lib/hccn_sim", "/var/log/hccn_tool"};
+
+class SimulatedApplyTest : public testing::Test {
+ protected:
+  void Make(const std::vector<std::string>& faults) {
+    std::ifstream file(kSpec);
+    const auto spec =
+        LoadSpec(kSpec, std::string(std::istreambuf_iterator<char>(file), {}));
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    spec_ = *spec;
+    sim::SimulatedHostOptions options;
+    options.root = root_;
+    options.tool = std::filesystem::absolute(kTool);
+    options.host = "server0";
+    options.faults = faults;
+    const absl::Status made = sim::CreateSimulatedHost(spec_, options);
+    ASSERT_TRUE(made.ok()) << made;
+    std::filesystem::create_directories(root_ + "/var/lib/clusterd");
+    const HostPaths paths{root_};
+    observer_ = std::make_unique<MachineObserver>(paths, &runner_, &clock_);
+    files_ = std::make_unique<PosixFileSystem>(root_);
+    reader_ = std::make_unique<ObserverHostReader>(
+        observer_.get(), observer_->turns(), paths, &runner_, &clock_);
+    ApplierOptions applier;
+    applier.host = "server0";
+    applier.find_paths = [paths] { return FindMachinePaths(paths); };
+    applier_ = std::make_unique<Applier>(
+        applier,
+        MachineDoors{files_.get(), &runner_, reader_.get(), &clock_,
+                     observer_->turns()},
+        [] {
+          return Veto({CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
+                       CHANGE_TLS, CHANGE_HCCN_CONF});
+        },
+        [paths] { return ReadDeviceUsers(paths, /*self=*/0); });
+  }
+
+  // As a check of the controller observes it.
+  HostPlan Plan() {
+    HostFacts facts = observer_->Observe("server0", ObserveRequest());
+    return MakePlan(spec_, {&facts}).hosts(0);
+  }
+  absl::StatusOr<ApplyResult> Apply(const HostPlan& plan) {
+    ApplyRequest request;
+    request.plan = plan;
+    request.apply_id = "a1";
+    request.actor = "ada";
+    return applier_->Apply(request);
+  }
+  absl::StatusOr<ApplyResult> RollBack() {
+    RollbackRequest request;
+    request.apply_id = "a1";
+    request.actor = "ada";
+    return applier_->Rollback(request);
+  }
+
+  // Every file of the server, and what its devices say.
+  std::map<std::string, std::string> State() {
+    std::map<std::string, std::string> state;
+    for (const DeviceSpec& device : spec_.servers(0).devices()) {
+      state[absl::StrCat("device ", device.id())] =
+          reader_->ReadDevice(device.id()).ShortDebugString();
+    }
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(root_)) {
+      const std::string path = entry.path().string().substr(root_.size());
+      bool skip = !entry.is_regular_file();
+      for (const char* folder : kNotTheMachine) {
+        skip = skip || absl::StartsWith(path, folder);
+      }
+      if (skip) continue;
+      std::ifstream file(entry.path(), std::ios::binary);
+      state[path] = {std::istreambuf_iterator<char>(file), {}};
+    }
+    return state;
+  }
+
+  // What is not as it was, with both texts.
+  std::vector<std::string> DifferencesFrom(
+      const std::map<std::string, std::string>& before) {
+    std::map<std::string, std::string> after = State();
+    std::vector<std::string> differences;
+    for (const auto& [name, text] : before) {
+      if (after.count(name) == 0) {
+        differences.push_back(absl::StrCat(name, " is gone"));
+      } else if (after[name] != text) {
+        differences.push_back(
+            absl::StrCat(name, " was:\n", text, "is:\n", after[name]));
+      }
+      after.erase(name);
+    }
+    for (const auto& [name, text] : after) {
+      differences.push_back(absl::StrCat(name, " is new:\n", text));
+    }
+    return differences;
+  }
+
+  const sim::TestFolder folder_;
+  const std::string root_ = folder_.path() + "/server0";
+  ClusterSpec spec_;
+  PosixCommandRunner runner_;
+  SystemClock clock_;
+  std::unique_ptr<MachineObserver> observer_;
+  std::unique_ptr<PosixFileSystem> files_;
+  std::unique_ptr<ObserverHostReader> reader_;
+  std::unique_ptr<Applier> applier_;
+};
+
+TEST_F(SimulatedApplyTest, BringsAServerToItsSpecAndBackByteForByte) {
+  Make({"3:address=192.168.9.9", "5:stored_address=192.168.9.8",
+        "6:detect=0.0.0.0", "host:somaxconn=128", "host:syn_backlog=256",
+        "host:reserved_ports=none", "host:persistent=none"});
+  const auto before = State();
+  const HostPlan plan = Plan();
+  ASSERT_THAT(plan.steps(), Not(IsEmpty()));
+  ASSERT_THAT(plan.blocked(), IsEmpty()) << plan.blocked(0).DebugString();
+  std::set<PlanStep::ChangeCase> kinds;
+  for (const PlanStep& step : plan.steps()) kinds.insert(step.change_case());
+  EXPECT_EQ(kinds, (std::set<PlanStep::ChangeCase>{
+                       PlanStep::kDeviceAddress, PlanStep::kDetectAddress,
+                       PlanStep::kHccnConfRewrite, PlanStep::kSysctl,
+                       PlanStep::kSysctlFile}));
+
+  const auto applied = Apply(plan);
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->DebugString();
+  EXPECT_THAT(Plan().steps(), IsEmpty()) << Plan().DebugString();
+  const auto back = RollBack();
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK) << back->DebugString();
+  EXPECT_THAT(DifferencesFrom(before), IsEmpty());
+}
+
+TEST_F(SimulatedApplyTest, UndoesAllWhenADeviceHangsHalfWay) {
+  Make(
+      {"3:address=192.168.9.9", "6:address=192.168.9.7", "host:somaxconn=128"});
+  HostPlan plan = Plan();
+  plan.set_command_ms(2000);
+  // The devices can be read, and the second change never returns.
+  ASSERT_TRUE(sim::AddFaults(root_, {"6:state=hang.set=1"}).ok());
+  const auto before = State();
+  const auto undone = Apply(plan);
+  ASSERT_TRUE(undone.ok()) << undone.status();
+  EXPECT_EQ(undone->outcome(), ApplyResult::UNDONE) << undone->DebugString();
+  EXPECT_THAT(undone->error(), HasSubstr("device 6"));
+  EXPECT_THAT(DifferencesFrom(before), IsEmpty());
+}
+
+TEST_F(SimulatedApplyTest, RefusesWhileAProcessHoldsADeviceThatWouldChange) {
+  Make({"3:address=192.168.9.9"});
+  const HostPlan plan = Plan();
+  const int other =
+      open((root_ + "/dev/davinci4").c_str(), O_RDONLY | O_CLOEXEC);
+  const int same =
+      open((root_ + "/dev/davinci3").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(other, 0);
+  ASSERT_GE(same, 0);
+  const auto refused = Apply(plan);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr(absl::StrCat("device 3 is in use by process ", getpid(),
+                                     " (")));
+  close(same);
+  const auto applied = Apply(plan);
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
+  close(other);
+}
+
+TEST_F(SimulatedApplyTest, RefusesWhenTheServerMovedSinceThePlan) {
+  Make({"3:address=192.168.9.9"});
+  const HostPlan plan = Plan();
+  ASSERT_TRUE(sim::AddFaults(root_, {"3:address=192.168.9.10"}).ok());
+  const auto refused = Apply(plan);
+  EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("device 3: address was 192.168.9.9/255.255.255.0, now "
+                        "192.168.9.10/255.255.255.0"));
+}
+
+}  // namespace
+}  // namespace clusterd

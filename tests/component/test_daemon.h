@@ -1,0 +1,61 @@
+// clusterd as a service in a thread of the test, on a machine from memory.
+#ifndef TESTS_COMPONENT_TEST_DAEMON_H_
+#define TESTS_COMPONENT_TEST_DAEMON_H_
+
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "daemon/agent/agent_flags.h"
+#include "daemon/agent/apply/apply_scenarios.h"
+#include "daemon/agent/run_daemon.h"
+#include "daemon/log/recording_log.h"
+#include "daemon/process/signals.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_host.h"
+
+namespace clusterd {
+
+// Attaches `host` of cluster "test"; the folder of the certificates is its
+// root, and holds its socket.
+AgentFlags FlagsFor(TestCertificates* certificates, const std::string& host,
+                    const std::string& controller);
+
+class TestDaemon {
+ public:
+  // Nobody uses any device.
+  static absl::StatusOr<std::vector<DeviceUser>> NoUsers() {
+    return std::vector<DeviceUser>();
+  }
+
+  // Starts. `signals` was made before any thread of the process; `scenario` is
+  // what the daemon changes, and for nobody else while it runs. Both must
+  // outlive it.
+  TestDaemon(const AgentFlags& flags, Scenario* scenario,
+             BlockedSignals* signals, const std::string& notify_socket = "",
+             Applier::DeviceUsers device_users = &NoUsers);
+  // Ends it as Terminate does.
+  ~TestDaemon();
+
+  // Sends the SIGTERM and does not wait.
+  void BeginTerminate();
+  // Waits for its end, after a SIGTERM if there was none.
+  absl::Status Terminate();
+
+  RecordingLog& log() { return log_; }
+
+ private:
+  MemoryObserver observer_{HostFacts()};
+  RecordingLog log_;
+  absl::Status status_;
+  bool signalled_ = false;
+  std::thread thread_;  // Last: uses everything above.
+};
+
+// What a test hands to RunDaemon itself.
+DaemonParts PartsFor(Scenario* scenario, HostObserver* observer,
+                     BlockedSignals* signals, Log* log);
+
+}  // namespace clusterd
+
+#endif  // TESTS_COMPONENT_TEST_DAEMON_H_

@@ -1,0 +1,201 @@
+// Programs that are killed in the middle of an apply or rollback: a host is
+// afterwards as it was or as it was planned, never between, and the history
+// says which.
+#include <signal.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/e2e/change_cluster.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+HistoryEntry EntryOf(const ChangeCluster& cluster, const std::string& id) {
+  for (const HistoryEntry& entry : cluster.History()) {
+    if (entry.id() == id) return entry;
+  }
+  ADD_FAILURE() << "no entry " << id;
+  return HistoryEntry();
+}
+
+TEST(KilledControllerTest, LeavesAnInterruptedRunThatTheHostFinishes) {
+  ChangeCluster cluster(2);
+  cluster.Break("server0", {"3:address=192.168.9.9"});
+  cluster.Break("server1", {"3:address=192.168.9.8"});
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before0 = cluster.Server("server0");
+  const ServerState before1 = cluster.Server("server1");
+  DeviceGate gate(cluster.Root("server0"));
+  const auto apply = cluster.StartApply({"--wave", "1"});
+  const std::string id = WaitForRunId(apply.get());
+  ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
+  cluster.controller().Signal(SIGKILL);
+  cluster.controller().Wait();
+  const ChangeOutcome cut = FinishChange(apply.get());
+  EXPECT_EQ(cut.process.exit_status, 2);
+  EXPECT_THAT(cut.process.standard_error,
+              HasSubstr(absl::StrCat("clusterctl show ", id)));
+
+  cluster.StartController();
+  for (int i = 0; i < 2; ++i) {
+    const absl::Status back =
+        cluster.controller().WaitForError(": attached from");
+    ASSERT_TRUE(back.ok()) << back;
+  }
+  EXPECT_EQ(EntryOf(cluster, id).outcome(), "interrupted");
+  const ApplyReport lost = cluster.Show(id);
+  EXPECT_EQ(lost.outcome(), ApplyReport::INTERRUPTED);
+  EXPECT_EQ(lost.hosts(0).outcome(), ApplyResult::LOST);
+  EXPECT_EQ(lost.hosts(1).outcome(), ApplyResult::NOT_STARTED);
+
+  gate.Open();
+  EXPECT_TRUE(WaitUntil([&] {
+    return cluster.Show(id).hosts(0).outcome() == ApplyResult::APPLIED;
+  })) << cluster.ShowText(id);
+  EXPECT_EQ(EntryOf(cluster, id).outcome(), "interrupted");
+  EXPECT_THAT(DifferencesFrom(before0, cluster.Server("server0")),
+              Not(IsEmpty()));
+  EXPECT_THAT(DifferencesFrom(before1, cluster.Server("server1")), IsEmpty());
+  const ChangeOutcome back = cluster.RollBack(id);
+  EXPECT_EQ(back.process.exit_status, 0) << back.process.standard_output;
+  EXPECT_THAT(DifferencesFrom(before0, cluster.Server("server0")), IsEmpty());
+}
+
+// One host, and what it is like before and after its plan.
+class KilledHostTest : public testing::Test {
+ protected:
+  KilledHostTest() : cluster_(1) {
+    cluster_.Break("server0", {"host:somaxconn=128", "host:persistent=none",
+                               "3:address=192.168.9.9"});
+    cluster_.StartAll();
+    steps_ = static_cast<size_t>(cluster_.Plan().hosts(0).steps_size());
+    before_ = cluster_.Server("server0");
+  }
+
+  // The host must be what the report of the run says of it.
+  void ExpectAsReported(const ChangeOutcome& outcome) {
+    const ApplyResult result = outcome.Host("server0");
+    const std::vector<std::string> changed =
+        DifferencesFrom(before_, cluster_.Server("server0"));
+    EXPECT_THAT(result.residues(), IsEmpty());
+    const ApplyReport kept = cluster_.Show(outcome.report.run_id());
+    EXPECT_EQ(kept.hosts(0).outcome(), result.outcome());
+    if (result.outcome() == ApplyResult::APPLIED) {
+      EXPECT_THAT(DifferencesFrom(planned_, cluster_.Server("server0")),
+                  IsEmpty());
+      return;
+    }
+    EXPECT_EQ(result.outcome(), ApplyResult::UNDONE) << result.DebugString();
+    EXPECT_EQ(outcome.process.exit_status, 1);
+    EXPECT_THAT(result.error(), HasSubstr("clusterd ended in the middle"));
+    EXPECT_THAT(changed, IsEmpty());
+  }
+
+  // Applies, kills clusterd once its journal has so many entries, starts it.
+  ChangeOutcome ApplyAndKillAt(size_t entries) {
+    const auto apply = cluster_.StartApply();
+    const std::string id = WaitForRunId(apply.get());
+    EXPECT_TRUE(cluster_.WaitForJournal("server0", id, entries));
+    cluster_.KillHost("server0");
+    cluster_.StartHost("server0");
+    return FinishChange(apply.get());
+  }
+
+  ChangeCluster cluster_;
+  size_t steps_ = 0;
+  ServerState before_;
+  ServerState planned_;
+};
+
+TEST_F(KilledHostTest, IsAsBeforeOrAsPlannedWheneverItIsKilled) {
+  const ChangeOutcome whole = cluster_.Apply();
+  ASSERT_EQ(whole.process.exit_status, 0) << whole.process.standard_output;
+  planned_ = cluster_.Server("server0");
+  // Its beginning, intent and outcome of each step, its end.
+  const size_t last =
+      cluster_.Journal("server0", whole.report.apply_id()).size();
+  ASSERT_EQ(last, 2 * steps_ + 2);
+  ASSERT_GE(last, 8u);
+  ASSERT_EQ(cluster_.RollBack(whole.report.apply_id()).process.exit_status, 0);
+
+  std::map<ApplyResult::Outcome, int> seen;
+  for (const size_t entries : {size_t{1}, size_t{2}, size_t{3}, size_t{4},
+                               size_t{6}, last - 1, last}) {
+    SCOPED_TRACE(absl::StrCat("killed at entry ", entries, " of ", last));
+    const ChangeOutcome outcome = ApplyAndKillAt(entries);
+    ExpectAsReported(outcome);
+    const ApplyResult::Outcome end = outcome.Host("server0").outcome();
+    ++seen[end];
+    if (end == ApplyResult::APPLIED) {
+      const ChangeOutcome back = cluster_.RollBack(outcome.report.apply_id());
+      ASSERT_EQ(back.process.exit_status, 0) << back.process.standard_output;
+    }
+    ASSERT_THAT(DifferencesFrom(before_, cluster_.Server("server0")),
+                IsEmpty());
+  }
+  // Both ends were seen; which entry was the last to count is a race.
+  EXPECT_GE(seen[ApplyResult::UNDONE], 1);
+  EXPECT_GE(seen[ApplyResult::APPLIED], 1);
+}
+
+// Of clusterd alone: there may be no service manager that ends its tools.
+TEST_F(KilledHostTest, IsAsBeforeWhenAToolWasAtWork) {
+  DeviceGate gate(cluster_.Root("server0"));
+  const auto apply = cluster_.StartApply();
+  const std::string id = WaitForRunId(apply.get());
+  const auto at_device = [&] {
+    for (const JournalEntry& entry : cluster_.Journal("server0", id)) {
+      for (const SavedResource& saved : entry.intent().saved()) {
+        if (saved.has_device()) return true;
+      }
+    }
+    return false;
+  };
+  ASSERT_TRUE(WaitUntil(at_device));
+  const pid_t clusterd = cluster_.host("server0").pid();
+  ASSERT_TRUE(WaitUntil([&] { return !ChildrenOf(clusterd).empty(); }));
+  const std::vector<pid_t> tools = ChildrenOf(clusterd);
+  cluster_.host("server0").Signal(SIGKILL);
+  cluster_.host("server0").Wait();
+  cluster_.StartHost("server0");
+  const ChangeOutcome outcome = FinishChange(apply.get());
+  gate.Open();
+  for (const pid_t tool : tools) {
+    EXPECT_TRUE(WaitUntil([&] { return kill(tool, 0) != 0; }));
+  }
+  EXPECT_EQ(outcome.Host("server0").outcome(), ApplyResult::UNDONE);
+  ExpectAsReported(outcome);
+}
+
+TEST_F(KilledHostTest, FinishesARollback) {
+  const ChangeOutcome applied = cluster_.Apply();
+  ASSERT_EQ(applied.process.exit_status, 0) << applied.process.standard_output;
+  const std::string id = applied.report.apply_id();
+  const size_t entries = cluster_.Journal("server0", id).size();
+  DeviceGate gate(cluster_.Root("server0"));
+  Process rollback(
+      cluster_.Clusterctl({"rollback", id, "--yes", "-o", "json"}));
+  ASSERT_TRUE(cluster_.WaitForJournal("server0", id, entries + 1));
+  cluster_.KillHost("server0");
+  gate.Open();
+  cluster_.StartHost("server0");
+  const ChangeOutcome back = FinishChange(&rollback);
+  EXPECT_EQ(back.process.exit_status, 0) << back.process.standard_output;
+  EXPECT_EQ(back.Host("server0").outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_THAT(DifferencesFrom(before_, cluster_.Server("server0")), IsEmpty());
+  EXPECT_EQ(EntryOf(cluster_, back.report.run_id()).outcome(), "succeeded");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,335 @@
+// clusterctl plan, apply and rollback with the real programs: what people see
+// when all goes well, and everything that keeps a plan from being applied.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/e2e/change_cluster.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// A new server's kernel, a typing mistake and a lost detect address.
+const std::vector<std::string> kWrongSettings = {
+    "host:somaxconn=4096", "host:reserved_ports=none", "host:persistent=none",
+    "3:netmask=255.255.255.128", "5:detect=none"};
+// What another administrator may have left.
+const std::vector<std::string> kOtherWrongSettings = {
+    "host:syn_backlog=2048", "host:reserved_ports=8080,60000-60007",
+    "2:address=192.168.9.9", "host:hccn_conf=crlf"};
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> KindsAndOutcomes(
+    const std::vector<HistoryEntry>& history) {
+  std::vector<std::string> lines;
+  for (const HistoryEntry& entry : history) {
+    lines.push_back(absl::StrCat(HistoryKind_Name(entry.kind()), " ",
+                                 entry.outcome(), " by ", entry.actor()));
+  }
+  return lines;
+}
+
+TEST(ApplyTest, BringsServersToTheSpecAndBackByteForByte) {
+  ChangeCluster cluster(2);
+  cluster.Break("server0", kWrongSettings);
+  cluster.Break("server1", kOtherWrongSettings);
+  cluster.StartAll();
+  const ServerState before0 = cluster.Server("server0");
+  const ServerState before1 = cluster.Server("server1");
+  EXPECT_EQ(cluster.Check().process.exit_status, 1);
+  const ClusterPlan plan = cluster.Plan();
+  ASSERT_EQ(plan.hosts_size(), 2);
+  EXPECT_THAT(plan.hosts(0).blocked(), IsEmpty());
+  EXPECT_THAT(plan.hosts(1).blocked(), IsEmpty());
+  EXPECT_THAT(DifferencesFrom(before0, cluster.Server("server0")), IsEmpty());
+
+  const ChangeOutcome applied = cluster.Apply();
+  EXPECT_EQ(applied.process.exit_status, 0) << applied.process.standard_output;
+  EXPECT_EQ(applied.Host("server0").outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(applied.Host("server1").outcome(), ApplyResult::APPLIED);
+  const CheckOutcome good = cluster.Check();
+  EXPECT_EQ(good.process.exit_status, 0) << good.process.standard_output;
+  const ProcessResult again = cluster.RunClusterctl({"plan"});
+  EXPECT_EQ(again.exit_status, 0) << again.standard_error;
+  EXPECT_THAT(again.standard_output, HasSubstr("nothing to do on 2 hosts"));
+
+  const std::string id = applied.report.apply_id();
+  const ChangeOutcome back = cluster.RollBack(id);
+  EXPECT_EQ(back.process.exit_status, 0) << back.process.standard_output;
+  EXPECT_THAT(DifferencesFrom(before0, cluster.Server("server0")), IsEmpty());
+  EXPECT_THAT(DifferencesFrom(before1, cluster.Server("server1")), IsEmpty());
+  EXPECT_EQ(cluster.Check().process.exit_status, 1);
+
+  const std::vector<HistoryEntry> history = cluster.History();
+  EXPECT_THAT(
+      KindsAndOutcomes(history),
+      ElementsAre(
+          "HISTORY_CHECK fail by admin", "HISTORY_ROLLBACK succeeded by admin",
+          "HISTORY_PLAN empty by admin", "HISTORY_CHECK pass by admin",
+          "HISTORY_APPLY succeeded by admin", "HISTORY_PLAN changes by admin",
+          "HISTORY_CHECK fail by admin"));
+  ASSERT_EQ(history.size(), 7u);
+  EXPECT_EQ(history[4].id(), id);
+  EXPECT_EQ(history[1].parent_id(), id);
+  EXPECT_EQ(history[4].parent_id(), plan.plan_id());
+  for (const HistoryEntry& entry : history) {
+    EXPECT_GT(entry.started_at_ms(), 0);
+    EXPECT_THAT(cluster.ShowText(entry.id()),
+                AllOf(HasSubstr(entry.id()), HasSubstr("by admin"),
+                      HasSubstr("server")));
+  }
+  EXPECT_THAT(cluster.ShowText(id), HasSubstr("rolled back"));
+}
+
+TEST(ApplyTest, DoesNothingWithAPlanThatHasNothingToDo) {
+  ChangeCluster cluster(1);
+  cluster.StartAll();
+  cluster.Plan();
+  const ChangeOutcome nothing = cluster.Apply();
+  EXPECT_EQ(nothing.process.exit_status, 0) << nothing.process.standard_error;
+  EXPECT_THAT(nothing.process.standard_error, HasSubstr("nothing to do"));
+  EXPECT_THAT(KindsAndOutcomes(cluster.History()),
+              ElementsAre("HISTORY_PLAN empty by admin"));
+}
+
+TEST(ApplyTest, RefusesAnEditedPlanBeforeAnybodyIsAsked) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=4096"});
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const std::string text = ReadText(cluster.PlanPath());
+  const std::string edited =
+      absl::StrReplaceAll(text, {{"\"65535\"", "\"65534\""}});
+  ASSERT_NE(edited, text);
+  std::ofstream(cluster.PlanPath()) << edited;
+  const ChangeOutcome refused = cluster.Apply();
+  EXPECT_EQ(refused.process.exit_status, 3);
+  EXPECT_THAT(refused.process.standard_error,
+              AllOf(HasSubstr(cluster.PlanPath()), HasSubstr("digest")));
+  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
+  EXPECT_THAT(KindsAndOutcomes(cluster.History()),
+              ElementsAre("HISTORY_PLAN changes by admin"));
+}
+
+TEST(ApplyTest, RefusesAPlanOfAnotherSpec) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=4096"});
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  std::ofstream(cluster.folder() + "/cluster.yaml") << absl::StrReplaceAll(
+      ChangeSpec(1), {{"somaxconn: 65535", "somaxconn: 32768"}});
+  cluster.controller().Signal(SIGHUP);
+  const absl::Status taken = cluster.controller().WaitForError("read again");
+  ASSERT_TRUE(taken.ok()) << taken;
+  const ChangeOutcome refused = cluster.Apply();
+  EXPECT_EQ(refused.process.exit_status, 2);
+  EXPECT_THAT(refused.process.standard_error,
+              AllOf(HasSubstr("spec has changed"), HasSubstr("plan again")));
+  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
+}
+
+TEST(ApplyTest, HostWhoseFactsMovedRefusesAndNamesThem) {
+  ChangeCluster cluster(2);
+  cluster.Break("server0", {"host:somaxconn=4096"});
+  cluster.Break("server1", {"3:address=192.168.9.9"});
+  cluster.StartAll();
+  cluster.Plan();
+  cluster.Break("server1", {"3:address=192.168.9.10"});
+  const ServerState moved = cluster.Server("server1");
+  const ChangeOutcome outcome = cluster.Apply();
+  EXPECT_EQ(outcome.process.exit_status, 1);
+  EXPECT_EQ(outcome.Host("server0").outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(outcome.Host("server1").outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(outcome.Host("server1").error(),
+              HasSubstr("device 3: address was 192.168.9.9/255.255.255.0, now "
+                        "192.168.9.10/255.255.255.0"));
+  EXPECT_THAT(DifferencesFrom(moved, cluster.Server("server1")), IsEmpty());
+}
+
+TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
+  ChangeCluster cluster(3);
+  std::vector<ServerState> before;
+  for (const char* host : {"server0", "server1", "server2"}) {
+    cluster.Break(host, {"host:somaxconn=4096", "3:detect=none"});
+    before.push_back(cluster.Server(host));
+  }
+  cluster.Allow("server1", "observe, device-address");
+  cluster.StartAll();
+  cluster.Plan();
+  const ChangeOutcome outcome = cluster.Apply({"--wave", "1"});
+  EXPECT_EQ(outcome.process.exit_status, 1);
+  EXPECT_EQ(outcome.report.outcome(), ApplyReport::STOPPED);
+  EXPECT_EQ(outcome.Host("server0").outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(outcome.Host("server1").outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(
+      outcome.Host("server1").error(),
+      AllOf(HasSubstr("does not allow sysctl"),
+            HasSubstr("it allows observe, device-address"),
+            HasSubstr("agent.yaml"), Not(HasSubstr("not allow device"))));
+  EXPECT_EQ(outcome.Host("server2").outcome(), ApplyResult::NOT_STARTED);
+  EXPECT_THAT(outcome.Host("server2").error(), HasSubstr("earlier wave"));
+  EXPECT_THAT(DifferencesFrom(before[0], cluster.Server("server0")),
+              Not(IsEmpty()));
+  EXPECT_THAT(DifferencesFrom(before[1], cluster.Server("server1")), IsEmpty());
+  EXPECT_THAT(DifferencesFrom(before[2], cluster.Server("server2")), IsEmpty());
+
+  const std::string id = outcome.report.apply_id();
+  EXPECT_THAT(cluster.ShowText(id),
+              HasSubstr(absl::StrCat("clusterctl rollback ", id)));
+  const ChangeOutcome back = cluster.RollBack(id);
+  EXPECT_EQ(back.process.exit_status, 0) << back.process.standard_output;
+  EXPECT_EQ(back.report.hosts_size(), 1);
+  EXPECT_EQ(back.Host("server0").outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_THAT(DifferencesFrom(before[0], cluster.Server("server0")), IsEmpty());
+
+  // What agent.yaml says counts at once, and the plan is as good as it was.
+  cluster.Allow("server1", "sysctl, device-address");
+  const ChangeOutcome allowed = cluster.Apply();
+  EXPECT_EQ(allowed.process.exit_status, 0) << allowed.process.standard_output;
+  EXPECT_EQ(allowed.Host("server1").outcome(), ApplyResult::APPLIED);
+}
+
+TEST(AbsentHostTest, KeepsAnApplyFromBeginning) {
+  ChangeCluster cluster(2);
+  cluster.Break("server0", {"host:somaxconn=4096"});
+  cluster.Break("server1", {"host:somaxconn=4096"});
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  cluster.KillHost("server1");
+  ASSERT_TRUE(WaitUntil([&] { return !cluster.Entry("server1").attached(); }));
+  const ChangeOutcome refused = cluster.Apply();
+  EXPECT_EQ(refused.process.exit_status, 2);
+  EXPECT_THAT(refused.process.standard_error,
+              HasSubstr("not attached: server1"));
+  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
+  EXPECT_THAT(KindsAndOutcomes(cluster.History()),
+              ElementsAre("HISTORY_PLAN changes by admin"));
+}
+
+TEST(LeavingClientTest, LeavesTheRunToTheController) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"3:address=192.168.9.9"});
+  cluster.StartAll();
+  cluster.Plan();
+  DeviceGate gate(cluster.Root("server0"));
+  const auto apply = cluster.StartApply();
+  const std::string id = WaitForRunId(apply.get());
+  apply->Signal(SIGINT);
+  const ChangeOutcome left = FinishChange(apply.get());
+  EXPECT_EQ(left.process.exit_status, 2);
+  EXPECT_THAT(left.process.standard_error,
+              AllOf(HasSubstr(id), HasSubstr("goes on")));
+  EXPECT_EQ(left.report.outcome(), ApplyReport::RUNNING);
+  EXPECT_EQ(cluster.Show(id).outcome(), ApplyReport::RUNNING);
+  gate.Open();
+  EXPECT_TRUE(WaitUntil(
+      [&] { return cluster.Show(id).outcome() == ApplyReport::SUCCEEDED; }));
+}
+
+TEST(TwoAppliesTest, SecondIsRefusedAndToldWhoIsAtIt) {
+  ChangeCluster cluster(1);
+  cluster.AddUser("alice", "operator");
+  cluster.Break("server0", {"3:address=192.168.9.9"});
+  cluster.StartAll();
+  cluster.Plan();
+  DeviceGate gate(cluster.Root("server0"));
+  const auto first = cluster.StartApply({}, "alice");
+  const std::string id = WaitForRunId(first.get());
+  const ChangeOutcome second = cluster.Apply();
+  EXPECT_EQ(second.process.exit_status, 2);
+  EXPECT_THAT(second.process.standard_error,
+              HasSubstr(absl::StrCat("apply ", id, " of alice runs since 20")));
+  // A rollback is refused as well, and that of the run itself.
+  const ChangeOutcome rollback = cluster.RollBack(id);
+  EXPECT_EQ(rollback.process.exit_status, 2);
+  EXPECT_THAT(rollback.process.standard_error,
+              HasSubstr(absl::StrCat("apply ", id, " of alice runs since 20")));
+  gate.Open();
+  const ChangeOutcome done = FinishChange(first.get());
+  EXPECT_EQ(done.process.exit_status, 0) << done.process.standard_output;
+  EXPECT_EQ(done.report.apply_id(), id);
+  EXPECT_THAT(KindsAndOutcomes(cluster.History()),
+              ElementsAre("HISTORY_APPLY succeeded by alice",
+                          "HISTORY_PLAN changes by admin"));
+}
+
+TEST(RoleTest, DecidesWhoMayPlanApplyAndForce) {
+  ChangeCluster cluster(1);
+  cluster.AddUser("vera", "viewer");
+  cluster.AddUser("otto", "operator");
+  cluster.Break("server0", {"3:address=192.168.9.9"});
+  cluster.StartAll();
+  const ServerState before = cluster.Server("server0");
+  const ProcessResult plan =
+      cluster.RunClusterctl({"plan", "--out", cluster.PlanPath()}, "vera");
+  EXPECT_EQ(plan.exit_status, 0) << plan.standard_error;
+  const ChangeOutcome viewer = cluster.Apply({}, "vera");
+  EXPECT_EQ(viewer.process.exit_status, 2);
+  EXPECT_THAT(viewer.process.standard_error,
+              AllOf(HasSubstr("viewer"), HasSubstr("operator")));
+  const ChangeOutcome force = cluster.Apply({"--force"}, "otto");
+  EXPECT_EQ(force.process.exit_status, 2);
+  EXPECT_THAT(force.process.standard_error,
+              AllOf(HasSubstr("operator"), HasSubstr("admin")));
+  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
+  const ChangeOutcome plain = cluster.Apply({}, "otto");
+  EXPECT_EQ(plain.process.exit_status, 0) << plain.process.standard_output;
+  EXPECT_EQ(plain.report.actor(), "otto");
+  EXPECT_THAT(KindsAndOutcomes(cluster.History()),
+              ElementsAre("HISTORY_APPLY succeeded by otto",
+                          "HISTORY_PLAN changes by vera"));
+}
+
+TEST(ForceTest, GoesOnWhileAProcessHoldsTheDeviceAndIsKept) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"3:address=192.168.9.9"});
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const int device = open((cluster.Root("server0") + "/dev/davinci3").c_str(),
+                          O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(device, 0);
+  const std::string in_use =
+      absl::StrCat("device 3 is in use by process ", getpid(), " (");
+  const ChangeOutcome refused = cluster.Apply();
+  EXPECT_EQ(refused.process.exit_status, 1);
+  EXPECT_EQ(refused.Host("server0").outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(refused.Host("server0").error(), HasSubstr(in_use));
+  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
+
+  const ChangeOutcome forced = cluster.Apply({"--force"});
+  EXPECT_EQ(forced.process.exit_status, 0) << forced.process.standard_output;
+  EXPECT_THAT(forced.Host("server0").forced(), ElementsAre(HasSubstr(in_use)));
+  const std::vector<HistoryEntry> history = cluster.History();
+  EXPECT_TRUE(history[0].force());
+  EXPECT_FALSE(history[1].force());
+  EXPECT_TRUE(cluster.Show(history[0].id()).force());
+  EXPECT_THAT(cluster.ShowText(history[0].id()),
+              AllOf(HasSubstr("forced"), HasSubstr(in_use)));
+  close(device);
+}
+
+}  // namespace
+}  // namespace clusterd

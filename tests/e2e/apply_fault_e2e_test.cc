@@ -1,0 +1,200 @@
+// What an apply meets on real servers, with the real programs: a tool that
+// lies, one that hangs half way, files that cannot be written, a full disk.
+// Each time the host must be left as it was, and say why.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/e2e/change_cluster.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Why this process may not make mounts of its own; empty: it may.
+std::string WhyNoMounts() {
+  const ProcessResult result =
+      RunProgram({"/usr/bin/unshare", "--mount", "/bin/mount", "-t", "tmpfs",
+                  "-o", "size=4k", "clusterd-e2e", "/mnt"});
+  if (result.exit_status == 0) return "";
+  return absl::StrCat("no mounts of one's own here: ", result.standard_error);
+}
+
+// Starts of clusterd with mounts that nobody else sees, which `script` makes;
+// `$0` in it is the server's root folder.
+std::vector<std::string> WithMounts(const std::string& script,
+                                    const std::string& root) {
+  return {"/usr/bin/unshare",       "--mount", "/bin/sh", "-ec",
+          script + "\nexec \"$@\"", root};
+}
+
+// What one host answered, and that this left it and every other host well.
+ApplyResult ExpectTakenBack(const ChangeCluster& cluster,
+                            const ChangeOutcome& outcome,
+                            const ServerState& before) {
+  EXPECT_EQ(outcome.process.exit_status, 1) << outcome.process.standard_error;
+  EXPECT_EQ(outcome.report.outcome(), ApplyReport::STOPPED);
+  const ApplyResult result = outcome.Host("server0");
+  EXPECT_THAT(result.residues(), IsEmpty());
+  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
+  EXPECT_EQ(cluster.Show(outcome.report.run_id()).hosts(0).outcome(),
+            result.outcome());
+  return result;
+}
+
+TEST(LyingToolTest, IsNotBelievedAndTheRestIsTakenBack) {
+  ChangeCluster cluster(2);
+  cluster.Break("server0", {"2:detect=none", "3:address=192.168.9.9",
+                            "3:lies=1", "host:somaxconn=128"});
+  cluster.Break("server1", {"3:address=192.168.9.9"});
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const ChangeOutcome outcome = cluster.Apply();
+  const ApplyResult result = ExpectTakenBack(cluster, outcome, before);
+  EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
+  EXPECT_THAT(result.error(),
+              AllOf(HasSubstr("device 3"), HasSubstr("192.168.9.9")));
+  EXPECT_EQ(outcome.Host("server1").outcome(), ApplyResult::APPLIED);
+}
+
+TEST(HangingToolTest, IsEndedAtItsDeadlineAndTheRestIsTakenBack) {
+  ChangeCluster cluster(1, ChangeSpec(1, "2s"));
+  cluster.Break("server0", {"2:detect=none", "3:address=192.168.9.9",
+                            "3:state=hang.set=1"});
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+  EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
+  EXPECT_THAT(result.error(), AllOf(HasSubstr("device 3"), HasSubstr("2s")));
+}
+
+// Behind the device and before the file: the device has the new value, and the
+// tool waits for the lock of hccn.conf until clusterd ends it.
+TEST(HangingToolTest, IsTakenBackWhenTheDeviceIsSetAndTheFileIsNot) {
+  ChangeCluster cluster(1, ChangeSpec(1, "2s"));
+  cluster.Break("server0", {"3:detect=none"});
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const pid_t clusterd = cluster.host("server0").pid();
+  DeviceGate gate(cluster.Root("server0"));
+  const auto apply = cluster.StartApply();
+  const std::string id = WaitForRunId(apply.get());
+  ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
+  const int file = open((cluster.Root("server0") + "/etc/hccn.conf").c_str(),
+                        O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(file, LOCK_EX), 0);
+  EXPECT_TRUE(WaitUntil([&] { return !ChildrenOf(clusterd).empty(); }));
+  gate.Open();
+  EXPECT_TRUE(WaitUntil([&] { return ChildrenOf(clusterd).empty(); }));
+  close(file);
+  const ApplyResult result =
+      ExpectTakenBack(cluster, FinishChange(apply.get()), before);
+  EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
+  EXPECT_THAT(result.error(), AllOf(HasSubstr("device 3"), HasSubstr("2s")));
+}
+
+TEST(ReadOnlyFileTest, ThatIsHccnConfIsNamedAndTheRestIsTakenBack) {
+  const std::string why = WhyNoMounts();
+  if (!why.empty()) GTEST_SKIP() << why;
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=128", "3:address=192.168.9.9"});
+  cluster.LaunchWith(
+      "server0",
+      WithMounts("mount --bind \"$0/etc/hccn.conf\" \"$0/etc/hccn.conf\"\n"
+                 "mount -o remount,bind,ro \"$0/etc/hccn.conf\"",
+                 cluster.Root("server0")));
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+  EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
+  EXPECT_THAT(result.error(),
+              AllOf(HasSubstr("device 3"), HasSubstr("hccn.conf")));
+}
+
+TEST(ReadOnlyFileTest, ThatIsOurSysctlFileIsNamedAndTheRestIsTakenBack) {
+  const std::string why = WhyNoMounts();
+  if (!why.empty()) GTEST_SKIP() << why;
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=128", "host:persistent=none",
+                            "3:address=192.168.9.9"});
+  cluster.LaunchWith(
+      "server0",
+      WithMounts("mount --bind \"$0/etc/sysctl.d\" \"$0/etc/sysctl.d\"\n"
+                 "mount -o remount,bind,ro \"$0/etc/sysctl.d\"",
+                 cluster.Root("server0")));
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+  EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
+  EXPECT_THAT(result.error(), AllOf(HasSubstr("/etc/sysctl.d"),
+                                    HasSubstr("Read-only file system")));
+}
+
+TEST(FullDiskTest, RefusesWhereTheJournalCannotBegin) {
+  const std::string why = WhyNoMounts();
+  if (!why.empty()) GTEST_SKIP() << why;
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=128", "3:address=192.168.9.9"});
+  cluster.LaunchWith("server0",
+                     WithMounts("mkdir -p \"$0/var/lib/clusterd\"\n"
+                                "mount -t tmpfs -o size=4k clusterd-e2e "
+                                "\"$0/var/lib/clusterd\"\n"
+                                "head -c 4096 /dev/zero "
+                                ">\"$0/var/lib/clusterd/full\"",
+                                cluster.Root("server0")));
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+  EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(result.error(), AllOf(HasSubstr("No space left on device"),
+                                    HasSubstr(".journal")));
+  // And once more: what could not begin must not be in the way of the next.
+  const ApplyResult again = ExpectTakenBack(cluster, cluster.Apply(), before);
+  EXPECT_THAT(again.error(), HasSubstr("No space left on device"));
+}
+
+TEST(FullDiskTest, TakesBackWhatTheJournalHasNoRoomFor) {
+  const std::string why = WhyNoMounts();
+  if (!why.empty()) GTEST_SKIP() << why;
+  ChangeCluster cluster(1);
+  // Room for the beginning of the journal, and not for so many steps.
+  std::vector<std::string> faults = {"host:somaxconn=128",
+                                     "3:address=192.168.9.9"};
+  for (int device = 0; device < 8; ++device) {
+    faults.push_back(absl::StrCat(device, ":detect=none"));
+  }
+  cluster.Break("server0", faults);
+  cluster.LaunchWith("server0",
+                     WithMounts("mkdir -p \"$0/var/lib/clusterd\"\n"
+                                "mount -t tmpfs -o size=4k clusterd-e2e "
+                                "\"$0/var/lib/clusterd\"",
+                                cluster.Root("server0")));
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+  EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
+  EXPECT_THAT(result.error(),
+              AllOf(HasSubstr("journal"), HasSubstr("No space left")));
+  EXPECT_EQ(result.steps(0).state(), StepOutcome::UNDONE);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,108 @@
+// A cluster of real programs whose servers allow every change, and what a test
+// of plan, apply and rollback asks of it.
+#ifndef TESTS_E2E_CHANGE_CLUSTER_H_
+#define TESTS_E2E_CHANGE_CLUSTER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/controller.pb.h"
+#include "proto/plan.pb.h"
+#include "tests/e2e/demo_cluster.h"
+
+namespace clusterd {
+
+// Everything of a simulated server that an apply could touch: each file with
+// its mode and content, and the values that its devices hold.
+using ServerState = std::map<std::string, std::string>;
+
+ServerState ReadServer(const std::string& root);
+// What is not as it was, with both texts; empty: the same to the byte.
+std::vector<std::string> DifferencesFrom(const ServerState& before,
+                                         const ServerState& after);
+
+// Waits until `condition` holds, looking again and again; false after a minute.
+bool WaitUntil(const std::function<bool()>& condition);
+
+// While it lives, whatever would change a device of the server below `root`
+// waits, and reading goes on: a tool that hangs half way for as long as the
+// test likes.
+class DeviceGate {
+ public:
+  explicit DeviceGate(const std::string& root);
+  ~DeviceGate();
+  DeviceGate(const DeviceGate&) = delete;
+  DeviceGate& operator=(const DeviceGate&) = delete;
+
+  void Open();
+
+ private:
+  int fd_;
+};
+
+// What a run of clusterctl apply or rollback gave.
+struct ChangeOutcome {
+  ProcessResult process;
+  ApplyReport report;  // Empty unless standard output was a JSON report.
+
+  // Of that host; empty if the report has none.
+  ApplyResult Host(const std::string& host) const;
+};
+
+// As DemoSpec, with deadlines that a loaded machine keeps. Tests with a tool
+// that hangs for good ask for a shorter `command`.
+std::string ChangeSpec(int servers, const std::string& command = "20s");
+
+// Not thread-safe.
+class ChangeCluster : public DemoCluster {
+ public:
+  // server0, server1 and so on, by default of ChangeSpec; starts nothing yet.
+  explicit ChangeCluster(int servers, const std::string& spec = "");
+
+  void Break(const std::string& host, const std::vector<std::string>& faults);
+  ServerState Server(const std::string& host) const {
+    return ReadServer(Root(host));
+  }
+  // What the host's journal of an apply holds as yet; empty if there is none.
+  std::vector<JournalEntry> Journal(const std::string& host,
+                                    const std::string& apply_id) const;
+  // Until it has at least so many entries; false if it never gets them.
+  bool WaitForJournal(const std::string& host, const std::string& apply_id,
+                      size_t entries) const;
+
+  // Where Plan saves, and Apply reads.
+  std::string PlanPath() const { return folder() + "/plan.json"; }
+  // clusterctl plan --out; must succeed.
+  ClusterPlan Plan(const std::vector<std::string>& arguments = {}) const;
+  // clusterctl apply --yes -o json, as a user.
+  ChangeOutcome Apply(const std::vector<std::string>& arguments = {},
+                      const std::string& user = "admin") const;
+  // The same, not waited for; FinishChange does.
+  std::unique_ptr<Process> StartApply(
+      const std::vector<std::string>& arguments = {},
+      const std::string& user = "admin") const;
+  ChangeOutcome RollBack(const std::string& apply_id,
+                         const std::vector<std::string>& arguments = {}) const;
+
+  // Newest first.
+  std::vector<HistoryEntry> History() const;
+  // clusterctl show -o json of an apply or rollback.
+  ApplyReport Show(const std::string& id) const;
+  // clusterctl show as people see it.
+  std::string ShowText(const std::string& id) const;
+  // clusterctl hosts -o json.
+  HostEntry Entry(const std::string& host) const;
+};
+
+ChangeOutcome FinishChange(Process* clusterctl);
+// The id that clusterctl tells when its run has begun; empty, with a failure of
+// the test, if it never does.
+std::string WaitForRunId(Process* clusterctl);
+
+}  // namespace clusterd
+
+#endif  // TESTS_E2E_CHANGE_CLUSTER_H_

@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# The systemd units as they are shipped, in a machine of their own: a controller
+# and a clusterd with a firewall to stop, from check over plan and apply to
+# rollback, and a clusterd that is killed in the middle of an apply. Needs root
+# and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+set -euo pipefail
+here=$PWD
+machine=$here/tests/systemd/machine.sh
+dir=$TEST_TMPDIR/machine
+tls=$TEST_TMPDIR/tls
+spec=$TEST_TMPDIR/cluster.yaml
+
+fail() {
+  echo "FAILED: $*"
+  in_machine /usr/bin/journalctl --no-pager -n 40 -u clusterd -u clusterd-controller || true
+  exit 1
+}
+expect() {
+  local what=$1 expected=$2 actual=$3
+  [ "$actual" = "$expected" ] || fail "$what: expected \"$expected\", found \"$actual\""
+}
+
+if ! why=$("$machine" available); then
+  echo "no machine of its own is to be had here: ${why#no: }"
+  # What tests/run.sh installs is no excuse.
+  case $why in *"not installed"* | *"no root folder"*) exit 1 ;; esac
+  exit 0
+fi
+
+trap '"$machine" down "$dir"' EXIT
+"$machine" up "$dir"
+in_machine() { "$machine" exec "$dir" "$@"; }
+push() { "$machine" push "$dir" "$1" "$2"; }
+
+cat >"$spec" <<'EOT'
+version: 1
+name: units
+product: atlas-a2
+servers:
+  - {hosts: server0, address: 10.99.0.1}
+devices:
+  netmask: 255.255.0.0
+  rails:
+    - {device: 0-7, subnet: 10.20.0.0/16, host: 256*n + 256 + d + 1}
+  detect_address: 10.20.0.1
+hccl: {base_port: 60000, port_count: auto}
+kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
+firewall: disabled
+EOT
+
+# --- Install, as an administrator would. ------------------------------------
+
+deploy/certificates.sh init "$tls" units
+deploy/certificates.sh controller "$tls" units
+deploy/certificates.sh host "$tls" units server0
+deploy/certificates.sh user "$tls" units alice operator
+deploy/certificates.sh user "$tls" units bob admin
+for file in ca.crt controller.crt controller.key user-alice.crt user-alice.key user-bob.crt user-bob.key; do
+  push "$tls/$file" "/etc/clusterd/$file"
+done
+push "$tls/server0.crt" /etc/clusterd/host.crt
+push "$tls/server0.key" /etc/clusterd/host.key
+push "$spec" /etc/clusterd/cluster.yaml
+push daemon/agent/clusterd /usr/sbin/clusterd
+push daemon/controller/clusterd-controller /usr/sbin/clusterd-controller
+push client/clusterctl /usr/bin/clusterctl
+push deploy/systemd/clusterd.service /etc/systemd/system/clusterd.service
+push deploy/systemd/clusterd-controller.service /etc/systemd/system/clusterd-controller.service
+printf 'CLUSTER=units\nLISTEN=127.0.0.1:7443\n' >"$TEST_TMPDIR/controller.env"
+push "$TEST_TMPDIR/controller.env" /etc/clusterd/controller.env
+cat >"$TEST_TMPDIR/agent.yaml" <<'EOT'
+controller: 127.0.0.1:7443
+cluster: units
+ca: /etc/clusterd/ca.crt
+cert: /etc/clusterd/host.crt
+key: /etc/clusterd/host.key
+socket: /run/clusterd/agent.sock
+allow: [observe]
+EOT
+push "$TEST_TMPDIR/agent.yaml" /etc/clusterd/agent.yaml
+in_machine /usr/sbin/useradd --system clusterd
+in_machine /bin/chown clusterd /etc/clusterd/controller.key
+
+# The simulated devices, where a server has its own.
+tests/sim/simhost create --root "$TEST_TMPDIR/server0" --spec "$spec" --host server0 \
+  --tool "$here/tests/sim/hccn_tool" \
+  --fault 3:netmask=255.255.255.0 --fault 5:detect=none --fault host:persistent=none
+tar -C "$TEST_TMPDIR/server0" -ch dev etc sys usr var | in_machine /bin/sh -c 'mkdir -p /srv/sim && tar -C /srv/sim -x'
+in_machine /bin/sh -c '
+  cd /srv/sim && cp -a etc/hccn.conf /etc/ && cp -a usr/local/. /usr/local/ && cp -a dev/. /dev/ &&
+  mkdir -p /var/lib /var/log && cp -a var/. /var/ 2>/dev/null
+  mount --bind /srv/sim/sys/bus/pci/devices /sys/bus/pci/devices'
+# What a driver keeps in the hardware, the simulated tool keeps in this folder.
+printf '[Service]\nReadWritePaths=/var/lib/hccn_sim\n' >"$TEST_TMPDIR/simulation.conf"
+push "$TEST_TMPDIR/simulation.conf" /etc/systemd/system/clusterd.service.d/simulation.conf
+in_machine /usr/bin/systemctl daemon-reload
+in_machine /usr/bin/systemctl start clusterd-controller clusterd
+expect "clusterd" active "$(in_machine /usr/bin/systemctl is-active clusterd)"
+expect "controller" active "$(in_machine /usr/bin/systemctl is-active clusterd-controller)"
+
+clusterctl_as() {
+  local user=$1
+  shift
+  in_machine /usr/bin/env CLUSTERD_CONTROLLER=127.0.0.1:7443 CLUSTERD_CLUSTER=units \
+    CLUSTERD_CA=/etc/clusterd/ca.crt "CLUSTERD_CERT=/etc/clusterd/user-$user.crt" \
+    "CLUSTERD_KEY=/etc/clusterd/user-$user.key" /usr/bin/clusterctl "$@"
+}
+clusterctl() { clusterctl_as alice "$@"; }
+attached() { clusterctl hosts -o json | grep -q '"attached": *true'; }
+# await WHAT COMMAND...: until the command succeeds, at most 30 s.
+await() {
+  local what=$1
+  shift
+  for _ in $(seq 300); do
+    if "$@"; then return 0; fi
+    sleep 0.1
+  done
+  fail "$what did not happen"
+}
+await "attaching" attached
+
+# Everything that an apply may change here, and its undo has to bring back.
+settings() {
+  in_machine /bin/sh -c '
+    cd /proc/sys/net && cat core/somaxconn ipv4/tcp_max_syn_backlog ipv4/ip_local_reserved_ports
+    cat /etc/hccn.conf; ls -l /etc/hccn.conf | cut -c1-30; ls -1 /etc/sysctl.d; cat /etc/sysctl.d/*clusterd* 2>/dev/null
+    systemctl is-active firewalld; systemctl is-enabled firewalld; firewall-cmd --list-all
+    ufw status verbose; cat /etc/ufw/ufw.conf' 2>&1 || true
+}
+status_of() {
+  status=0
+  "$@" >"$TEST_TMPDIR/out" 2>&1 || status=$?
+  cat "$TEST_TMPDIR/out"
+}
+
+# In this order, and one after the other: firewalld flushes the rules of ufw when
+# it starts, and leaves ufw's policy, which lets in nothing at all then.
+in_machine /usr/bin/systemctl enable --now firewalld
+await "the start of firewalld" in_machine /usr/bin/firewall-cmd --quiet --state
+in_machine /usr/sbin/ufw --force enable
+before=$(settings)
+
+# --- A host that allows nothing is not changed. -----------------------------
+
+status_of clusterctl check
+expect "status of the first check" 1 "$status"
+grep -q firewalld "$TEST_TMPDIR/out" || fail "the check does not name firewalld"
+status_of clusterctl plan --out /tmp/plan.json
+expect "status of plan" 0 "$status"
+status_of clusterctl apply /tmp/plan.json --yes
+expect "status of an apply that the host does not allow" 1 "$status"
+grep -q "agent.yaml" "$TEST_TMPDIR/out" || fail "the refusal does not name agent.yaml"
+expect "settings after the refusal" "$before" "$(settings)"
+
+# --- Allowed: applied, verified, nothing left to do, rolled back. -----------
+
+sed -i 's/^allow:.*/allow: [observe, sysctl, device-address, firewall, tls, hccn-conf]/' "$TEST_TMPDIR/agent.yaml"
+push "$TEST_TMPDIR/agent.yaml" /etc/clusterd/agent.yaml
+# This machine has a pid namespace: its clusterd cannot see who else holds a
+# device open, and says so. An admin may go on in spite of that, an operator not.
+status_of clusterctl apply /tmp/plan.json --yes
+expect "status of an apply that cannot tell who uses devices" 1 "$status"
+grep -q "whether a process uses its devices cannot be told" "$TEST_TMPDIR/out" || fail "another refusal"
+status_of clusterctl apply /tmp/plan.json --yes --force
+expect "status of an operator's --force" 2 "$status"
+expect "settings after the refusals" "$before" "$(settings)"
+status_of clusterctl_as bob apply /tmp/plan.json --yes --force --report /tmp/apply.json
+expect "status of apply" 0 "$status"
+expect "firewalld" inactive "$(in_machine /usr/bin/systemctl is-active firewalld || true)"
+expect "firewalld at boot" disabled "$(in_machine /usr/bin/systemctl is-enabled firewalld || true)"
+expect "ufw" "Status: inactive" "$(in_machine /usr/sbin/ufw status)"
+expect "somaxconn" 65535 "$(in_machine /bin/cat /proc/sys/net/core/somaxconn)"
+status_of clusterctl check
+expect "status of the check after the apply" 0 "$status"
+status_of clusterctl plan
+expect "status of the second plan" 0 "$status"
+grep -qi "nothing to do" "$TEST_TMPDIR/out" || fail "the second plan still has something to do"
+
+id=$(in_machine /bin/sed -n 's/^ *"apply_id": *"\([0-9a-f]*\)".*/\1/p' /tmp/apply.json | head -n 1)
+status_of clusterctl_as bob rollback "$id" --yes --force
+expect "status of rollback" 0 "$status"
+expect "settings after the rollback" "$before" "$(settings)"
+
+# --- Killed in the middle: systemd starts it again, and it takes all back. ---
+
+status_of clusterctl plan --out /tmp/plan2.json
+expect "status of the third plan" 0 "$status"
+# Slow devices, so that the middle lasts.
+"$machine" push "$dir" tests/sim/simhost /usr/local/bin/simhost
+for device in 3 5; do in_machine /usr/local/bin/simhost set --root / "$device:delay=1500"; done
+clusterctl_as bob apply /tmp/plan2.json --yes --force >"$TEST_TMPDIR/killed" 2>&1 &
+apply=$!
+changed() { [ "$(in_machine /usr/bin/sha256sum /etc/hccn.conf | cut -c1-64)" != "$conf_before" ]; }
+conf_before=$(in_machine /usr/bin/sha256sum /etc/hccn.conf | cut -c1-64)
+await "the first change" changed
+pid=$(in_machine /usr/bin/systemctl show -p MainPID --value clusterd)
+in_machine /bin/kill -KILL "$pid"
+status=0
+wait "$apply" || status=$?
+cat "$TEST_TMPDIR/killed"
+[ "$status" -eq 1 ] || [ "$status" -eq 2 ] || fail "apply says $status although its clusterd was killed"
+restarted() {
+  local now
+  now=$(in_machine /usr/bin/systemctl show -p MainPID --value clusterd)
+  [ "$now" -ne 0 ] && [ "$now" -ne "$pid" ] && [ "$(in_machine /usr/bin/systemctl is-active clusterd)" = active ]
+}
+await "the restart" restarted
+for device in 3 5; do in_machine /usr/local/bin/simhost set --root / "$device:delay=0"; done
+await "attaching again" attached
+expect "settings after the kill" "$before" "$(settings)"
+status_of clusterctl history
+grep -q rollback "$TEST_TMPDIR/out" || fail "the history does not name the rollback"
+echo "units: all well"
