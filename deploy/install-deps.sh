@@ -8,11 +8,12 @@ build=(
   bazel-bootstrap bazel-rules-java bazel-rules-proto g++ pkg-config
   libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler
   libabsl-dev libyaml-cpp-dev libcli11-dev libssl-dev zlib1g-dev
-  libgtest-dev libgmock-dev libbenchmark-dev openssl git ca-certificates
-  iproute2 procps util-linux
+  libsqlite3-dev libgtest-dev libgmock-dev libbenchmark-dev openssl git
+  ca-certificates iproute2 procps util-linux
 )
-# What tests use besides: real firewalls, run inside namespaces of their own.
-test=(ufw iptables nftables)
+# What tests use besides: real firewalls and a real systemd, run inside namespaces
+# and machines of their own.
+test=(ufw iptables nftables systemd-container debootstrap)
 lint=(clang clang-format clang-tidy libclang-rt-14-dev shellcheck npm)
 
 usage() {

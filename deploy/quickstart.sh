@@ -8,17 +8,23 @@ cd "$repo"
 
 usage() {
   cat <<'EOT'
-usage: deploy/quickstart.sh [--servers N] [--product P] [--fault FAULT]... [--keep]
+usage: deploy/quickstart.sh [--servers N] [--product P] [--fault FAULT]... [--fix] [--keep]
 
 Installs what is missing, builds, starts a controller and N simulated servers,
 runs `clusterctl check` and exits with its status: 0 pass or warnings, 1 a
 failure, 2 no complete verdict, 3 wrong usage.
 
+With --fix the servers start with wrong settings (those of --fault, or a choice
+of them), and after the check come plan, apply, check, rollback and check. It
+then exits with 0 if the servers passed in between and are in the end what they
+were at first, else 1.
+
   --servers N     simulated servers, 1 to 64 (default 2)
-  --product P     atlas-training (default), atlas-a2 or atlas-a3
+  --product P     atlas-training (default), atlas-a2, atlas-a3 or ascend-950
   --fault FAULT   SERVER:DEVICE:KEY=VALUE or SERVER:host:KEY=VALUE, repeatable,
                   e.g. --fault server1:3:link=DOWN --fault server0:host:somaxconn=128
                   (--list-faults prints every key)
+  --fix           configure the servers, and take it back
   --list-faults   prints the keys of --fault
   --side-by-side  no namespaces, also where they are to be had
   --keep          leaves it running and prints how to talk to it and how to end it
@@ -36,6 +42,7 @@ servers=2
 product=atlas-training
 faults=()
 keep=false
+fix=false
 list_faults=false
 side_by_side=false
 while [ $# -gt 0 ]; do
@@ -52,6 +59,7 @@ while [ $# -gt 0 ]; do
     --list-faults) list_faults=true ;;
     --side-by-side) side_by_side=true ;;
     --keep) keep=true ;;
+    --fix) fix=true ;;
     --help | -h)
       usage
       exit 0
@@ -66,8 +74,9 @@ if ! [[ $servers =~ ^[0-9]{1,3}$ ]] || [ "$((10#$servers))" -lt 1 ] || [ "$((10#
 fi
 servers=$((10#$servers))
 case $product in
-  atlas-training | atlas-a2 | atlas-a3) ;;
-  *) wrong "--product \"$product\", expected atlas-training, atlas-a2 or atlas-a3" ;;
+  atlas-training | atlas-a2 | atlas-a3) tool=hccn_tool ;;
+  ascend-950) tool=hccn_tool_950 ;;
+  *) wrong "--product \"$product\", expected atlas-training, atlas-a2, atlas-a3 or ascend-950" ;;
 esac
 for fault in "${faults[@]}"; do
   if ! [[ $fault =~ ^server([0-9]+):([^:]+:.+=.*)$ ]] || [ "${BASH_REMATCH[1]}" -ge "$servers" ]; then
@@ -75,12 +84,27 @@ for fault in "${faults[@]}"; do
   fi
 done
 
+if $fix && [ $((${#faults[@]})) -eq 0 ]; then
+  if [ "$product" = ascend-950 ]; then
+    wrong "--fix: clusterd sets nothing on ascend-950 devices yet, choose another --product"
+  fi
+  # One of each kind: a new server's kernel, a typing mistake, a lost detect
+  # address, a file that somebody edited on another system.
+  last=server$((servers - 1))
+  faults=(
+    server0:host:somaxconn=4096 server0:host:reserved_ports=none server0:host:persistent=none
+    server0:3:netmask=255.255.255.128 server0:5:detect=none
+    "$last:host:syn_backlog=2048" "$last:host:reserved_ports=8080,60000-60007"
+    "$last:2:address=192.168.9.9" "$last:host:hccn_conf=crlf"
+  )
+fi
+
 # --- Build, unless the programs are newer than every source. ---------------
 
 bin=$repo/.cache/quickstart/bin
 programs=(
   //daemon/agent:clusterd //daemon/controller:clusterd-controller //client:clusterctl
-  //tests/sim:hccn_tool //tests/sim:simhost
+  //tests/sim:hccn_tool //tests/sim/ascend950:hccn_tool_950 //tests/sim:simhost
 )
 
 fresh() {
@@ -156,9 +180,9 @@ devices:
   detect_address: 192.168.[100-103,100-103].1
 EOT
       ;;
-    atlas-a2 | atlas-a3)
+    atlas-a2 | atlas-a3 | ascend-950)
       local last=7
-      [ "$product" = atlas-a2 ] || last=15
+      [ "$product" != atlas-a3 ] || last=15
       cat <<EOT
 devices:
   netmask: 255.255.0.0
@@ -193,13 +217,16 @@ deploy/certificates.sh controller "$tls" $cluster
 deploy/certificates.sh host "$tls" $cluster "${names[@]}"
 deploy/certificates.sh user "$tls" $cluster demo admin
 
+# What a server allows its daemon to change. Without this file: nothing.
+allow=observe
+! $fix || allow="observe, sysctl, device-address, firewall, tls, hccn-conf"
 mkdir "$work/hosts"
 for name in "${names[@]}"; do
   flags=()
   for fault in "${faults[@]}"; do
     [ "${fault%%:*}" = "$name" ] && flags+=(--fault "${fault#*:}")
   done
-  "$bin/simhost" create --tool "$bin/hccn_tool" --root "$work/hosts/$name" \
+  "$bin/simhost" create --tool "$bin/$tool" --root "$work/hosts/$name" \
     --spec "$work/cluster.yaml" --host "$name" "${flags[@]}" || exit 3
 done
 
@@ -226,6 +253,12 @@ elif ! $side_by_side; then
   setting="$setting ($why)"
 fi
 
+if $fix && $namespaces && [ -x /usr/sbin/ufw ]; then
+  # The real one, in the namespace of this server alone. Before clusterd dials:
+  # a firewall that starts later knows nothing of connections that are there.
+  tests/sim/namespaces.sh exec "$work/net" server0 /usr/sbin/ufw --force enable >/dev/null
+fi
+
 start() {
   local log=$1
   shift
@@ -235,6 +268,7 @@ start() {
 
 start "$work/controller.log" "${in_controller[@]}" "$bin/clusterd-controller" \
   --spec "$work/cluster.yaml" --cluster $cluster --listen "$listen:0" --port-file "$work/port" \
+  --state "$work/state" \
   --ca "$tls/ca.crt" --cert "$tls/controller.crt" --key "$tls/controller.key"
 
 # await WHAT COMMAND...: until the command succeeds, at most 10 s.
@@ -261,7 +295,10 @@ for name in "${names[@]}"; do
     root=/
     socket=/run/clusterd.sock
   fi
-  start "$work/$name.log" "${in_host[@]}" "$bin/clusterd" --root "$root" --socket "$socket" \
+  mkdir "$work/$name.state"
+  echo "{allow: [$allow], state: $work/$name.state}" >"$work/$name.yaml"
+  start "$work/$name.log" "${in_host[@]}" "$bin/clusterd" --config "$work/$name.yaml" \
+    --root "$root" --socket "$socket" \
     --controller "$controller" --cluster $cluster \
     --ca "$tls/ca.crt" --cert "$tls/$name.crt" --key "$tls/$name.key"
 done
@@ -277,8 +314,66 @@ await "the attachment of $servers servers" all_attached || exit 2
 
 echo "$servers simulated servers ($product), $setting"
 echo
+
+# Prints what comes, runs it, keeps its status in $status.
+show() {
+  printf '\n$ clusterctl %s\n' "$*"
+  status=0
+  "${clusterctl[@]}" "$@" || status=$?
+}
+
+# The files and running values that a rollback has to bring back, as one text.
+settings_of() {
+  local key prefix=()
+  local root=$work/hosts/$1
+  if $namespaces; then
+    prefix=(tests/sim/namespaces.sh exec "$work/net" "$1")
+    root=
+  fi
+  for key in net/core/somaxconn net/ipv4/tcp_max_syn_backlog net/ipv4/ip_local_reserved_ports; do
+    "${prefix[@]}" /bin/cat "$root/proc/sys/$key"
+  done
+  # shellcheck disable=SC2016  # the inner shell expands these
+  "${prefix[@]}" /bin/sh -c 'cd "$1/etc" && cksum hccn.conf sysctl.d/* ufw/*.rules ufw/ufw.conf 2>/dev/null' sh "$root" || true
+}
+
+settings() {
+  local name
+  for name in "${names[@]}"; do settings_of "$name"; done
+}
+
+# check, plan, apply, check, rollback, check; $status is 0 if all of it went well.
+fix_and_take_back() {
+  local before broken apply_id
+  before=$(settings)
+  show check
+  broken=$status
+  show plan --out "$work/plan.json"
+  [ "$status" -eq 0 ] || return 0
+  show apply "$work/plan.json" --yes --report "$work/apply.json"
+  [ "$status" -eq 0 ] || return 0
+  apply_id=$(sed -n 's/^ *"apply_id": *"\([0-9a-f]*\)".*/\1/p' "$work/apply.json" | head -n 1)
+  show check
+  [ "$status" -eq 0 ] || return 0
+  show rollback "$apply_id" --yes
+  [ "$status" -eq 0 ] || return 0
+  show check
+  echo
+  if [ "$status" -ne "$broken" ] || [ "$(settings)" != "$before" ]; then
+    echo "The servers are not what they were before the apply." >&2
+    status=1
+  else
+    echo "The servers passed, and are again what they were: kernel parameters by value, files byte for byte."
+    status=0
+  fi
+}
+
 status=0
-"${clusterctl[@]}" check || status=$?
+if $fix; then
+  fix_and_take_back
+else
+  "${clusterctl[@]}" check || status=$?
+fi
 
 if $keep; then
   cat <<EOT
@@ -288,6 +383,7 @@ It is still running. In another shell:
   export CLUSTERD_CERT=$tls/user-demo.crt CLUSTERD_KEY=$tls/user-demo.key
   ${clusterctl[*]} check
   ${clusterctl[*]} describe server0
+  ${clusterctl[*]} history
 EOT
   if $namespaces; then
     echo "  tests/sim/namespaces.sh exec $work/net server0 $bin/simhost set --root / 3:link=DOWN"
