@@ -118,6 +118,9 @@ await() {
   fail "$what did not happen"
 }
 await "attaching" attached
+# As an editor or configuration management saves: another inode by the same name,
+# which the running clusterd must still be able to change.
+in_machine /bin/sh -c 'cp -a /etc/hccn.conf /etc/hccn.conf.new && mv /etc/hccn.conf.new /etc/hccn.conf'
 
 # Everything that an apply may change here, and its undo has to bring back.
 settings() {
