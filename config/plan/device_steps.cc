@@ -24,7 +24,7 @@ constexpr char kAskTheTool[] =
     "let hccn_tool answer on this host, then plan again";
 constexpr char kCorrectSpec[] = "correct the address in the spec";
 constexpr char kNoClear[] =
-    "hccn_tool has no command that clears it: a rollback takes it out of "
+    "no command of hccn_tool is known to clear it: a rollback takes it out of "
     "hccn.conf, and the device keeps it until it restarts";
 
 // What is wanted of one device, and what it has.

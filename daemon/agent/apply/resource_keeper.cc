@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -222,8 +221,9 @@ std::string ResourceKeeper::PutBackDevice(const MutationToken& token,
   }
   for (const HccnConf::Entry& route : saved.routes()) {
     ToolAnswer answer;
-    // A route that is there already is refused, which does no harm.
-    if (!tool.HasRoute(route) && tool.AddRoute(token, route, &answer)) {
+    // Where it cannot be told it is added: one too few breaks a job.
+    if (!tool.HasRoute(route).value_or(false) &&
+        tool.AddRoute(token, route, &answer)) {
       answers.push_back(answer.text);
     }
   }
@@ -275,8 +275,8 @@ std::vector<std::string> ResourceKeeper::DeviceDifferences(
       FromFacts(saved.device(), machine_->reader->ReadDevice(saved.device()));
   if (!now.ok()) return {std::string(now.status().message())};
   constexpr char kNoClear[] =
-      "hccn_tool has no command that clears it; the device has it until it "
-      "restarts, hccn.conf does not name it any more";
+      "no command of hccn_tool is known to clear it; the device has it until "
+      "it restarts, hccn.conf does not name it any more";
   std::vector<std::string> differences;
   if (Pair(now->address()) != Pair(saved.address())) {
     differences.push_back(
@@ -302,13 +302,16 @@ std::vector<std::string> ResourceKeeper::DeviceDifferences(
                              saved.tls() ? "on" : "off", ""));
   }
   for (const HccnConf::Entry& route : saved.routes()) {
-    if (absl::StartsWith(route.key(), "route_address_") &&
-        machine_->tool.HasRoute(route)) {
-      continue;
-    }
-    differences.push_back(absl::StrCat(
-        name, ": whether the live route ", route.key(), "=", route.value(),
-        " is back cannot be told; hccn.conf has it"));
+    const absl::StatusOr<bool> back = machine_->tool.HasRoute(route);
+    if (back.value_or(false)) continue;
+    const std::string line = absl::StrCat(route.key(), "=", route.value());
+    differences.push_back(
+        back.ok()
+            ? absl::StrCat(name, ": the live route ", line,
+                           " is not back; hccn.conf has it")
+            : absl::StrCat(name, ": whether the live route ", line,
+                           " is back cannot be told: ", back.status().message(),
+                           "; hccn.conf has it"));
   }
   return differences;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "daemon/agent/apply/apply_scenarios.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 
@@ -146,6 +148,88 @@ TEST(ResourceKeeperTest, NamesWhatItCouldNotPutBackWithBothValues) {
             "device 1: detect address is 10.20.0.253, was 0.0.0.0 (`hccn_tool "
             "-i 1 -netdetect -s address 0.0.0.0`: status 1: Command execute "
             "failed!)");
+}
+
+// Answers `-route -g` with a text of its own and refuses `-route -a`.
+class OtherRoutes final : public CommandRunner {
+ public:
+  OtherRoutes(CommandRunner* others, std::string table)
+      : others_(others), table_(std::move(table)) {}
+
+  absl::StatusOr<CommandResult> Run(const Command& command) override {
+    if (command.argv.size() < 5 || command.argv[3] != "-route") {
+      return others_->Run(command);
+    }
+    CommandResult result;
+    if (command.argv[4] == "-g") {
+      result.standard_output = table_;
+    } else {
+      ++added;
+      result.exit_status = 1;
+      result.standard_error = "Command execute failed!\n";
+    }
+    return result;
+  }
+
+  int added = 0;
+
+ private:
+  CommandRunner* const others_;
+  const std::string table_;
+};
+
+TEST(ResourceKeeperTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
+  struct Case {
+    const char* table;
+    std::string residue;
+    int added;
+  };
+  const std::string columns =
+      "Routing table:\nDestination Gateway Genmask Flags Metric Ref Use "
+      "Iface\n";
+  const std::string row = "172.16.0.0 10.20.0.9 255.255.0.0 UG 0 0 0 eth1\n";
+  const std::string line =
+      "route_address_172.16.0.0_netmask_255.255.0.0=gateway_10.20.0.9";
+  const std::string complete = columns + row;
+  for (const Case& each :
+       {Case{complete.c_str(), "", 0},
+        Case{columns.c_str(),
+             "device 1: the live route " + line +
+                 " is not back; hccn.conf has it",
+             1},
+        Case{"Kernel IP routing table\n",
+             "device 1: whether the live route " + line +
+                 " is back cannot be told: `hccn_tool -i 1 -route -g`: ",
+             1}}) {
+    auto scenario = OpenUfwScenario();
+    SavedResource saved;
+    {
+      Machine machine(Doors(scenario.get()), MachinePaths());
+      PlanStep step;
+      step.mutable_detect_address()->set_device(1);
+      const auto all = ResourceKeeper(&machine).Save(step);
+      ASSERT_TRUE(all.ok()) << all.status();
+      saved = all->back();
+    }
+    HccnConf::Entry* route = saved.mutable_device()->add_routes();
+    route->set_key("route_address_172.16.0.0_netmask_255.255.0.0");
+    route->set_device(1);
+    route->set_value("gateway_10.20.0.9");
+    OtherRoutes runner(&scenario->machine, each.table);
+    MachineDoors doors = Doors(scenario.get());
+    doors.runner = &runner;
+    Machine machine(doors, MachinePaths());
+    MutationTokenIssuer issuer;
+    const auto residues =
+        ResourceKeeper(&machine).Restore(issuer.token(), {saved}, HostPlan());
+    EXPECT_EQ(runner.added, each.added) << each.table;
+    if (each.residue.empty()) {
+      EXPECT_TRUE(residues.empty()) << residues[0];
+      continue;
+    }
+    ASSERT_EQ(residues.size(), 1u);
+    EXPECT_EQ(residues[0].find(each.residue), 0u) << residues[0];
+  }
 }
 
 }  // namespace

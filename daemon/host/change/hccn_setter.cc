@@ -4,20 +4,21 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/spec/ipv4.h"
 #include "daemon/host/change/command_text.h"
+#include "daemon/host/hccn_error.h"
+#include "daemon/host/hccn_query/hccn_route.h"
 
 namespace clusterd {
 namespace {
 
 constexpr int kBusyRetries = 5;
 constexpr absl::Duration kBusyPause = absl::Milliseconds(500);
-constexpr char kBusyText[] = "hccn_tool is busy";
 
 struct Route {
   std::string destination;
@@ -71,9 +72,27 @@ std::vector<std::string> IpRouteWords(const HccnConf::Entry& entry) {
           "via",       words[3], "dev", words[5],  "table",   words[7]};
 }
 
+// The only runs of which the words say how they ended.
+bool EndedByItself(const CommandResult& result) {
+  return !result.timed_out && !result.left_running;
+}
+
 bool IsBusy(const CommandResult& result) {
-  return absl::StrContains(result.standard_output, kBusyText) ||
-         absl::StrContains(result.standard_error, kBusyText);
+  return EndedByItself(result) &&
+         ClassifyHccnRun(result).failure == HccnFailure::kBusy;
+}
+
+// The subnet that a route leads to, as the device's table would have it.
+absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
+  const absl::StatusOr<Ipv4Interface> parsed =
+      Ipv4Interface::Parse(route.destination, route.netmask);
+  if (!parsed.ok()) return parsed.status();
+  if (parsed->subnet().network() != parsed->address()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "how a device shows a route to ", route.destination, " netmask ",
+        route.netmask, ", which has host bits, is not known"));
+  }
+  return parsed->subnet();
 }
 
 }  // namespace
@@ -86,54 +105,55 @@ HccnSetter::HccnSetter(CommandRunner* runner, Clock* clock, DeviceTurns* turns,
       tool_(std::move(tool)),
       deadline_(deadline) {}
 
-ToolAnswer HccnSetter::Run(uint32_t device,
-                           const std::vector<std::string>& words,
-                           std::string* standard_output) {
+HccnSetter::Ran HccnSetter::Run(uint32_t device,
+                                const std::vector<std::string>& words) {
   Command command;
   command.argv = {tool_, "-i", absl::StrCat(device)};
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.deadline = deadline_;
-  ToolAnswer answer;
+  Ran ran;
   const absl::StatusOr<DeviceTurns::Turn> turn =
       turns_->Take(device, deadline_);
   if (!turn.ok()) {
-    answer.text = absl::StrCat("nothing was run: ", turn.status().message());
-    return answer;
+    ran.result = turn.status();
+    ran.answer.text =
+        absl::StrCat("nothing was run: ", turn.status().message());
+    return ran;
   }
   for (int attempt = 0; attempt <= kBusyRetries; ++attempt) {
     if (attempt > 0) clock_->SleepFor(kBusyPause);
-    const absl::StatusOr<CommandResult> result = runner_->Run(command);
-    answer.text = CommandText(command, result);
-    if (!result.ok()) return answer;
-    answer.left_running = result->left_running;
-    if (result->left_running) turns_->LeaveBehind(device, result->pid);
-    if (standard_output != nullptr) *standard_output = result->standard_output;
-    if (!IsBusy(*result)) return answer;
+    ran.result = runner_->Run(command);
+    ran.answer.text = CommandText(command, ran.result);
+    if (!ran.result.ok()) return ran;
+    ran.answer.left_running = ran.result->left_running;
+    if (ran.result->left_running) {
+      turns_->LeaveBehind(device, ran.result->pid);
+    }
+    if (!IsBusy(*ran.result)) return ran;
   }
-  return answer;
+  return ran;
 }
 
 ToolAnswer HccnSetter::SetAddress(const MutationToken&, uint32_t device,
                                   const Ipv4Setting& setting) {
-  return Run(
-      device,
-      {"-ip", "-s", "address", setting.address(), "netmask", setting.netmask()},
-      nullptr);
+  return Run(device, {"-ip", "-s", "address", setting.address(), "netmask",
+                      setting.netmask()})
+      .answer;
 }
 
 ToolAnswer HccnSetter::SetGateway(const MutationToken&, uint32_t device,
                                   const std::string& gateway) {
-  return Run(device, {"-gateway", "-s", "gateway", gateway}, nullptr);
+  return Run(device, {"-gateway", "-s", "gateway", gateway}).answer;
 }
 
 ToolAnswer HccnSetter::SetDetectAddress(const MutationToken&, uint32_t device,
                                         const std::string& address) {
-  return Run(device, {"-netdetect", "-s", "address", address}, nullptr);
+  return Run(device, {"-netdetect", "-s", "address", address}).answer;
 }
 
 ToolAnswer HccnSetter::SetTls(const MutationToken&, uint32_t device,
                               bool enabled) {
-  return Run(device, {"-tls", "-s", "enable", enabled ? "1" : "0"}, nullptr);
+  return Run(device, {"-tls", "-s", "enable", enabled ? "1" : "0"}).answer;
 }
 
 bool HccnSetter::AddRoute(const MutationToken&, const HccnConf::Entry& entry,
@@ -144,25 +164,37 @@ bool HccnSetter::AddRoute(const MutationToken&, const HccnConf::Entry& entry,
              "netmask", route->netmask, "gateway", route->gateway};
   }
   if (words.empty()) return false;
-  *answer = Run(entry.device(), words, nullptr);
+  *answer = Run(entry.device(), words).answer;
   return true;
 }
 
-bool HccnSetter::HasRoute(const HccnConf::Entry& entry) {
+absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
   const std::optional<Route> route = ParseRoute(entry);
-  if (!route) return false;
-  std::string table;
-  Run(entry.device(), {"-route", "-g"}, &table);
-  // Destination  Gateway  Genmask  Flags …
-  for (const absl::string_view line : absl::StrSplit(table, '\n')) {
-    const std::vector<absl::string_view> words =
-        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-    if (words.size() >= 3 && words[0] == route->destination &&
-        words[1] == route->gateway && words[2] == route->netmask) {
-      return true;
-    }
+  if (!route) {
+    return absl::InvalidArgumentError(
+        "it is not of the form that the device's table shows");
   }
-  return false;
+  const absl::StatusOr<Ipv4Subnet> destination = DestinationOf(*route);
+  const absl::StatusOr<Ipv4Address> gateway =
+      Ipv4Address::Parse(route->gateway);
+  if (!destination.ok()) return destination.status();
+  if (!gateway.ok()) return gateway.status();
+  const Ran ran = Run(entry.device(), {"-route", "-g"});
+  if (!ran.result.ok() || !EndedByItself(*ran.result) ||
+      ran.result->output_cut ||
+      ClassifyHccnRun(*ran.result).failure != HccnFailure::kNone) {
+    return absl::UnavailableError(ran.answer.text);
+  }
+  const absl::StatusOr<std::vector<HccnRoute>> table =
+      ParseHccnRoutes(ran.result->standard_output);
+  if (!table.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("`hccn_tool -i ", entry.device(),
+                     " -route -g`: ", table.status().message()));
+  }
+  return std::any_of(table->begin(), table->end(), [&](const HccnRoute& row) {
+    return row.destination == *destination && row.gateway == *gateway;
+  });
 }
 
 }  // namespace clusterd

@@ -4,6 +4,7 @@
 //   hccn_tool -i 3 -netdetect -s address 10.20.0.1
 //   hccn_tool -i 3 -tls -s enable 0
 //   hccn_tool -i 3 -route -a address D netmask M gateway G
+//   hccn_tool -i 3 -ip_route -a ip D ip_mask P via G dev I table T
 // What the tool says is never taken for what it did: a failed command can have
 // acted, and a success can have lost a key of hccn.conf (seen when the tool was
 // run; hccn_tool source, hicann/driver ef377e95). So nothing here reports
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "daemon/host/change/mutation_token.h"
@@ -58,12 +60,18 @@ class HccnSetter {
   bool AddRoute(const MutationToken& token, const HccnConf::Entry& entry,
                 ToolAnswer* answer);
   // Whether the device has the route of a route_address_… entry, from
-  // `-route -g`. False also if that cannot be told.
-  bool HasRoute(const HccnConf::Entry& entry);
+  // `-route -g`. An error, saying why, if that cannot be told: an entry of
+  // another form or with host bits, a run that failed, a table that
+  // hccn_route.h does not read. Changes nothing.
+  absl::StatusOr<bool> HasRoute(const HccnConf::Entry& entry);
 
  private:
-  ToolAnswer Run(uint32_t device, const std::vector<std::string>& words,
-                 std::string* standard_output);
+  struct Ran {
+    ToolAnswer answer;
+    absl::StatusOr<CommandResult> result;  // Of the last attempt.
+  };
+
+  Ran Run(uint32_t device, const std::vector<std::string>& words);
 
   CommandRunner* const runner_;
   Clock* const clock_;

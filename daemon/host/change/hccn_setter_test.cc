@@ -84,6 +84,33 @@ TEST(HccnSetterTest, AsksABusyToolAgainAndNotForEver) {
   EXPECT_EQ(always.runner.commands.size(), 6u);
 }
 
+TEST(HccnSetterTest, AsksAgainWhereTheLockOfHccnConfWasNotToBeHad) {
+  Setter setter;
+  setter.runner.answer = [](size_t run) {
+    CommandResult result;
+    if (run == 1) {
+      result.exit_status = 25;
+      result.standard_error = "Get lock failed. Please try again.\n";
+    }
+    return result;
+  };
+  setter.tool.SetTls(setter.issuer.token(), 3, true);
+  EXPECT_EQ(setter.runner.commands.size(), 2u);
+}
+
+TEST(HccnSetterTest, DoesNotRunAgainWhatWasKilledAfterItSaidBusy) {
+  Setter setter;
+  setter.runner.answer = [](size_t) {
+    CommandResult result;
+    result.standard_output = "hccn_tool is busy, please try again.\n";
+    result.timed_out = true;
+    result.signal = 9;
+    return result;
+  };
+  setter.tool.SetTls(setter.issuer.token(), 3, true);
+  EXPECT_EQ(setter.runner.commands.size(), 1u);
+}
+
 TEST(HccnSetterTest, SaysWhenATeardownFailedAndTheToolMayStillAct) {
   Setter setter;
   setter.runner.answer = [](size_t) {
@@ -147,20 +174,123 @@ TEST(HccnSetterTest, RunsNothingForARouteThatItDoesNotUnderstand) {
   EXPECT_TRUE(setter.runner.commands.empty());
 }
 
-TEST(HccnSetterTest, FindsARouteInTheDevicesTable) {
+constexpr char kTable[] =
+    "Routing table:\n"
+    "Destination     Gateway         Genmask         Flags Metric Ref    Use "
+    "Iface\n"
+    "default         10.0.0.254      0.0.0.0         UG    0      0        0 "
+    "eth3\n"
+    "172.16.0.0      10.0.0.253      255.255.0.0     UG    0      0        0 "
+    "eth3\n"
+    "10.0.0.0        *               255.255.255.0   U     0      0        0 "
+    "eth3\n\n";
+
+HccnConf::Entry RouteThrough(const std::string& gateway) {
+  return Entry("route_address_172.16.0.0_netmask_255.255.0.0",
+               "gateway_" + gateway);
+}
+
+// What HasRoute makes of a run that ended so.
+absl::StatusOr<bool> HasRoute(const HccnConf::Entry& entry,
+                              const CommandResult& run) {
   Setter setter;
-  setter.runner.answer = [](size_t) {
-    CommandResult result;
-    result.standard_output =
-        "Routing table:\nDestination     Gateway         Genmask\n"
-        "172.16.0.0      10.0.0.253      255.255.0.0     UG    0 0 0 eth3\n";
-    return result;
+  setter.runner.answer = [&run](size_t) { return run; };
+  return setter.tool.HasRoute(entry);
+}
+
+CommandResult Prints(const std::string& text) {
+  CommandResult run;
+  run.standard_output = text;
+  return run;
+}
+
+TEST(HccnSetterTest, FindsARouteInTheDevicesTable) {
+  struct Case {
+    HccnConf::Entry entry;
+    bool there;
   };
-  EXPECT_TRUE(setter.tool.HasRoute(Entry(
-      "route_address_172.16.0.0_netmask_255.255.0.0", "gateway_10.0.0.253")));
-  EXPECT_FALSE(setter.tool.HasRoute(Entry(
-      "route_address_172.16.0.0_netmask_255.255.0.0", "gateway_10.0.0.1")));
-  EXPECT_FALSE(setter.tool.HasRoute(Entry("ip_route", "add x")));
+  for (const Case& each :
+       {Case{RouteThrough("10.0.0.253"), true},
+        Case{RouteThrough("10.0.0.1"), false},
+        Case{Entry("route_address_172.16.0.0_netmask_255.255.255.0",
+                   "gateway_10.0.0.253"),
+             false},
+        Case{Entry("route_address_10.0.0.0_netmask_255.255.255.0",
+                   "gateway_0.0.0.0"),
+             false},
+        Case{Entry("route_address_0.0.0.0_netmask_0.0.0.0",
+                   "gateway_10.0.0.254\r"),
+             true}}) {
+    const auto found = HasRoute(each.entry, Prints(kTable));
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(*found, each.there) << each.entry.ShortDebugString();
+  }
+}
+
+struct UntoldRoute {
+  const char* name;
+  CommandResult run;
+  std::string why;
+};
+
+CommandResult Fails(int status, const std::string& output,
+                    const std::string& error) {
+  CommandResult run = Prints(output);
+  run.exit_status = status;
+  run.standard_error = error;
+  return run;
+}
+
+CommandResult Killed() {
+  CommandResult run = Prints(kTable);
+  run.timed_out = true;
+  run.signal = 9;
+  return run;
+}
+
+class UntoldRouteTest : public testing::TestWithParam<UntoldRoute> {};
+
+TEST_P(UntoldRouteTest, IsNeitherThereNorNot) {
+  const auto found = HasRoute(RouteThrough("10.0.0.253"), GetParam().run);
+  EXPECT_EQ(found.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(found.status().message().find(GetParam().why),
+            absl::string_view::npos)
+      << found.status();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, UntoldRouteTest,
+    testing::Values(
+        UntoldRoute{"FailsWithTheTable",
+                    Fails(1, kTable, "Command execute failed!\n"),
+                    "Command execute failed!"},
+        UntoldRoute{"FailsWithStatusZero",
+                    Fails(0, "", "Command execute failed!\n"),
+                    "Command execute failed!"},
+        UntoldRoute{"Status", Fails(3, kTable, ""), "status 3"},
+        UntoldRoute{"Killed", Killed(), "hccn_tool -i 3 -route -g"},
+        UntoldRoute{"Silent", Prints(""), "`hccn_tool -i 3 -route -g`: "},
+        UntoldRoute{"OtherColumns",
+                    Prints("Routing table:\nDestination Gateway Genmask\n"
+                           "172.16.0.0 10.0.0.253 255.255.0.0\n"),
+                    "Destination Gateway Genmask"},
+        UntoldRoute{"NamesForAddresses",
+                    Prints(std::string(kTable) +
+                           "leaf-01 * 255.255.255.255 UH 0 0 0 lo\n"),
+                    "leaf-01"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(HccnSetterTest, CannotTellOfARouteThatTheTableDoesNotShow) {
+  for (const HccnConf::Entry& entry :
+       {Entry("ip_route", "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100"),
+        Entry("route_address_172.16.0.5_netmask_255.255.0.0",
+              "gateway_10.0.0.253"),
+        Entry("route_address_172.16.0.0_netmask_255.0.255.0",
+              "gateway_10.0.0.253")}) {
+    EXPECT_EQ(HasRoute(entry, Prints(kTable)).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << entry.ShortDebugString();
+  }
 }
 
 }  // namespace
