@@ -37,7 +37,8 @@ std::shared_ptr<FactRun> MakeCheckRun(CheckOrder order,
   facts.on_progress = std::move(callbacks.on_progress);
   facts.on_facts = [shared, on_report = std::move(callbacks.on_report),
                     started_at = parts.scheduler->Now(),
-                    scheduler = parts.scheduler](std::vector<HostFacts> all) {
+                    scheduler =
+                        parts.scheduler](const std::vector<HostFacts>& all) {
     on_report(MakeReport(*shared, all, started_at, scheduler));
   };
   return std::make_shared<FactRun>(
