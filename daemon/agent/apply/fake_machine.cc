@@ -417,8 +417,9 @@ CommandResult FakeMachine::Systemctl(const Words& argv) {
   if (argv[1] == "enable") files_.Put(kFirewalldUnit, "link");
   if (argv[1] == "disable") (void)files_.Remove(kFirewalldUnit);
   if (half_way_) return Killed();
-  if (argv[1] == "start" || argv[1] == "stop") {
-    firewalld.active = argv[1] == "start";
+  const bool start = argv[1] == "start";
+  if ((start && !firewalld.active) || argv[1] == "stop") {
+    firewalld.active = start;
     firewalld.rules =
         firewalld.active ? StoredRules(FIREWALLD) : std::set<std::string>();
   }

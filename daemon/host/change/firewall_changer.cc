@@ -210,6 +210,15 @@ absl::Status FirewallChanger::Open(const MutationToken&,
   return Expect(change.program(), saved.active(), saved.enabled());
 }
 
+absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
+                                           const SavedFirewall& saved) {
+  absl::Status first;
+  for (const SavedFile& file : saved.files()) {
+    first.Update(RestoreFile(token, files_, file));
+  }
+  return first;
+}
+
 absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
                                          const SavedFirewall& saved) {
   const FirewallFacts facts = reader_->ReadFirewall(UFW);
@@ -219,30 +228,18 @@ absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
   } else if (!saved.active() && active) {
     (void)Run({programs_.ufw, "disable"});
   }
-  for (const SavedFile& file : saved.files()) {
-    const absl::Status status = RestoreFile(token, files_, file);
-    if (!status.ok()) return status;
-  }
-  if (!saved.active()) return absl::OkStatus();
+  const absl::Status files = RestoreFiles(token, saved);
+  if (!saved.active()) return files;
   // Unconditional: a crash may have come between the files and the reload. What
   // runs after one that failed are the rules of before.
   const absl::StatusOr<CommandResult> reload = Run({programs_.ufw, "reload"});
+  if (!files.ok()) return files;
   if (Succeeded(reload)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "ufw: its files are as they were, the rules that run are not: ", said_));
 }
 
-absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
-                                               const SavedFirewall& saved) {
-  const FirewallFacts facts = reader_->ReadFirewall(FIREWALLD);
-  if (facts.enabled_at_boot().value() != saved.enabled()) {
-    (void)Run({programs_.systemctl, saved.enabled() ? "enable" : "disable",
-               "firewalld"});
-  }
-  if (facts.active().value() != saved.active()) {
-    (void)Run(
-        {programs_.systemctl, saved.active() ? "start" : "stop", "firewalld"});
-  }
+absl::Status FirewallChanger::RemoveRules(const SavedFirewall& saved) {
   absl::Status left;
   for (const bool permanent : {false, true}) {
     const auto& rules =
@@ -258,17 +255,51 @@ absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
       const std::string said = said_;
       const absl::StatusOr<bool> still = HasRule(rule, permanent);
       if (!still.ok()) return still.status();
-      if (!*still || !left.ok()) continue;
-      left = absl::FailedPreconditionError(
+      if (!*still) continue;
+      left.Update(absl::FailedPreconditionError(
           absl::StrCat("firewalld: still has the ",
-                       permanent ? "permanent" : "running", " rule: ", said));
+                       permanent ? "permanent" : "running", " rule: ", said)));
     }
   }
-  for (const SavedFile& file : saved.files()) {
-    const absl::Status status = RestoreFile(token, files_, file);
-    if (!status.ok()) return status;
-  }
   return left;
+}
+
+absl::Status FirewallChanger::StartFirewalld() {
+  if (Succeeded(Run({programs_.systemctl, "start", "firewalld"}))) {
+    return absl::OkStatus();
+  }
+  const std::string said = said_;
+  // firewalld itself answers until its end; only systemd knows that it is being
+  // stopped.
+  const absl::StatusOr<CommandResult> is =
+      Run({programs_.systemctl, "is-active", "firewalld"});
+  said_ = said;
+  if (Succeeded(is) &&
+      absl::StripAsciiWhitespace(is->standard_output) == "active") {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("firewalld: may not stay active: ", said));
+}
+
+absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
+                                               const SavedFirewall& saved) {
+  const FirewallFacts facts = reader_->ReadFirewall(FIREWALLD);
+  if (facts.enabled_at_boot().value() != saved.enabled()) {
+    (void)Run({programs_.systemctl, saved.enabled() ? "enable" : "disable",
+               "firewalld"});
+  }
+  absl::Status first;
+  if (saved.active()) {
+    first = StartFirewalld();
+  } else if (facts.active().value()) {
+    (void)Run({programs_.systemctl, "stop", "firewalld"});
+  }
+  first.Update(RemoveRules(saved));
+  // Last, because removing a rule writes them; and whatever went wrong before,
+  // because the next boot reads them.
+  first.Update(RestoreFiles(token, saved));
+  return first;
 }
 
 absl::Status FirewallChanger::Restore(const MutationToken& token,

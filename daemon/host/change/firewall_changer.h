@@ -52,8 +52,9 @@ class FirewallChanger {
                     const FirewallOpenChange& change,
                     const SavedFirewall& saved);
 
-  // Makes state, start at boot, rules and files what they were. Does nothing
-  // that is done already. FailedPrecondition if it is then not so.
+  // Makes state, start at boot, rules and files what they were; files also when
+  // the rest fails. Does nothing that is done already. FailedPrecondition if it
+  // is then not so, or may not stay so.
   absl::Status Restore(const MutationToken& token, const SavedFirewall& saved);
 
  private:
@@ -62,6 +63,14 @@ class FirewallChanger {
   absl::StatusOr<bool> HasRule(const std::string& rule, bool permanent);
   absl::Status SaveFirewalld(const FirewallOpenChange& open,
                              SavedFirewall* saved);
+  // All of them, whatever becomes of one; the first error.
+  absl::Status RestoreFiles(const MutationToken& token,
+                            const SavedFirewall& saved);
+  // The rules that `saved` says were added, from firewalld.
+  absl::Status RemoveRules(const SavedFirewall& saved);
+  // Also when it is active: a stop that outlived its command goes on inside
+  // systemd, and only a start takes its place (systemctl(1), --job-mode).
+  absl::Status StartFirewalld();
   absl::Status RestoreUfw(const MutationToken& token,
                           const SavedFirewall& saved);
   absl::Status RestoreFirewalld(const MutationToken& token,

@@ -255,6 +255,49 @@ TEST_P(FirewallMachineTest, TakesBackWhatWasDoneHalfWay) {
   EXPECT_EQ(State(), before);
 }
 
+// A firewalld that takes longer to stop than a command may take.
+class SlowFirewalldMachineTest : public FirewallMachineTest {
+ protected:
+  static void SetUpTestSuite() {}
+
+  void SetUp() override {
+    Must({"/bin/mkdir", "-p", kDropIns});
+    Must({"/bin/bash", "-c",
+          absl::StrCat("printf '[Service]\\nExecStop=/bin/sleep 6\\n' >",
+                       kDropIns, "/slow.conf")});
+    Must({"/usr/bin/systemctl", "daemon-reload"});
+    FirewallMachineTest::SetUp();
+  }
+  void TearDown() override {
+    Must({"/bin/rm", "-r", kDropIns});
+    Must({"/usr/bin/systemctl", "daemon-reload"});
+    FirewallMachineTest::TearDown();
+  }
+
+ private:
+  static constexpr char kDropIns[] = "/run/systemd/system/firewalld.service.d";
+};
+
+TEST_P(SlowFirewalldMachineTest, StaysActiveAfterAStopThatOutlivedItsCommand) {
+  const auto before = State();
+  const SavedFirewall saved = Save(NoPorts());
+  FirewallPrograms hasty;
+  hasty.deadline = absl::Seconds(1);
+  FirewallChanger changer(&runner_, &files_, &reader_, hasty);
+  EXPECT_FALSE(changer.Disable(issuer_.token(), GetParam()).ok());
+  EXPECT_EQ(
+      Run({"/usr/bin/systemctl", "is-active", "firewalld"}).standard_output,
+      "deactivating\n");
+
+  ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
+  SystemClock().SleepFor(absl::Seconds(7));
+  Must({"/usr/bin/systemctl", "is-active", "firewalld"});
+  EXPECT_EQ(State(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Firewalld, SlowFirewalldMachineTest,
+                         testing::Values(FIREWALLD));
+
 INSTANTIATE_TEST_SUITE_P(Programs, FirewallMachineTest,
                          testing::Values(UFW, FIREWALLD), [](const auto& test) {
                            return test.param == UFW ? "Ufw" : "Firewalld";

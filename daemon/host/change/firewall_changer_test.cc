@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
@@ -25,13 +25,14 @@ class ScriptedFirewall final : public CommandRunner, public HostReader {
     if (absl::StrContains(line, "--get-default-zone")) {
       result.standard_output = zone + "\n";
     } else if (absl::StrContains(line, "--query-rich-rule")) {
+      if (!facts.active().value()) return NotRunning();
       const bool permanent = absl::StrContains(line, "--permanent");
       result.standard_output =
           (permanent ? has_permanent : has_running) ? "yes\n" : "no\n";
     }
     if (on_command) on_command(line);
-    if (line == "ufw reload") return reload;
-    return result;
+    const auto other = results.find(line);
+    return other == results.end() ? result : other->second;
   }
   HostFacts ReadHost() override { return HostFacts(); }
   DeviceFacts ReadDevice(uint32_t) override { return DeviceFacts(); }
@@ -44,11 +45,26 @@ class ScriptedFirewall final : public CommandRunner, public HostReader {
   std::vector<std::string> commands;
   std::function<void(const std::string&)> on_command;
   FirewallFacts facts;
-  CommandResult reload;
+  std::map<std::string, CommandResult> results;  // For commands that fail.
   std::string zone = "public";
   bool has_running = false;
   bool has_permanent = false;
+
+ private:
+  static CommandResult NotRunning() {
+    CommandResult result;
+    result.exit_status = 252;
+    result.standard_error = "FirewallD is not running\n";
+    return result;
+  }
 };
+
+CommandResult TimedOut() {
+  CommandResult result;
+  result.timed_out = true;
+  result.signal = 9;
+  return result;
+}
 
 struct Changer {
   ScriptedFirewall outside;
@@ -191,7 +207,8 @@ TEST(FirewallChangerTest, RemovesOnlyTheRulesThatItAdded) {
   EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
   EXPECT_EQ(
       test.outside.commands,
-      (std::vector<std::string>{"firewall-cmd --query-rich-rule=rule a",
+      (std::vector<std::string>{"systemctl start firewalld",
+                                "firewall-cmd --query-rich-rule=rule a",
                                 "firewall-cmd --remove-rich-rule=rule a",
                                 "firewall-cmd --query-rich-rule=rule a"}));
 }
@@ -218,15 +235,96 @@ TEST(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
   saved.set_program(UFW);
   saved.set_active(true);
   saved.set_enabled(true);
-  test.outside.reload.exit_status = 1;
-  test.outside.reload.standard_error = "ERROR: Could not load logging rules\n";
+  CommandResult& reload = test.outside.results["ufw reload"];
+  reload.exit_status = 1;
+  reload.standard_error = "ERROR: Could not load logging rules\n";
   const absl::Status status = test.changer.Restore(test.issuer.token(), saved);
   EXPECT_EQ(status.message(),
             "ufw: its files are as they were, the rules that run are not: `ufw "
             "reload`: status 1: ERROR: Could not load logging rules");
-  test.outside.reload = CommandResult();
-  test.outside.reload.timed_out = true;
+  reload = TimedOut();
   EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
+}
+
+// The command is killed at its deadline; systemd goes on with what it asked
+// for.
+TEST(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
+  Changer test;
+  FirewallOpenChange disable;
+  disable.set_program(FIREWALLD);
+  const auto saved = test.changer.Save(disable);
+  ASSERT_TRUE(saved.ok());
+  test.outside.results["systemctl stop firewalld"] = TimedOut();
+  bool stops_later = false;
+  test.outside.on_command = [&](const std::string& line) {
+    if (line == "systemctl stop firewalld") stops_later = true;
+    if (line == "systemctl start firewalld") stops_later = false;
+  };
+  EXPECT_FALSE(test.changer.Disable(test.issuer.token(), FIREWALLD).ok());
+  ASSERT_TRUE(stops_later);
+  EXPECT_EQ(test.changer.Restore(test.issuer.token(), *saved),
+            absl::OkStatus());
+  EXPECT_FALSE(stops_later);
+}
+
+TEST(FirewallChangerTest, DoesNotVouchForAStartThatIsNotDone) {
+  Changer test;
+  SavedFirewall saved;
+  saved.set_program(FIREWALLD);
+  saved.set_active(true);
+  saved.set_enabled(true);
+  test.outside.results["systemctl start firewalld"] = TimedOut();
+  EXPECT_EQ(test.changer.Restore(test.issuer.token(), saved).message(),
+            "firewalld: may not stay active: `systemctl start firewalld`: no "
+            "answer in 30s");
+  CommandResult& is_active =
+      test.outside.results["systemctl is-active firewalld"];
+  is_active.exit_status = 3;
+  is_active.standard_output = "deactivating\n";
+  EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
+  is_active.exit_status = 0;
+  is_active.standard_output = "active\n";
+  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
+}
+
+TEST(FirewallChangerTest, LeavesAFirewalldStoppedThatWas) {
+  Changer test;
+  SavedFirewall saved;
+  saved.set_program(FIREWALLD);
+  test.Set(false, false);
+  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
+  EXPECT_TRUE(test.outside.commands.empty());
+}
+
+TEST(FirewallChangerTest, RestoresTheFilesOfAFirewalldThatDoesNotComeUp) {
+  Changer test;
+  test.files.Put("/etc/firewalld/zones/public.xml", "old\n");
+  const auto saved = test.changer.Save(Open(FIREWALLD));
+  ASSERT_TRUE(saved.ok());
+  test.files.Put("/etc/firewalld/zones/public.xml", "new\n");
+  test.files.Put("/etc/firewalld/zones/public.xml.old", "old\n");
+  test.Set(false, true);
+  const absl::Status status = test.changer.Restore(test.issuer.token(), *saved);
+  EXPECT_TRUE(absl::StrContains(status.message(), "FirewallD is not running"))
+      << status;
+  EXPECT_EQ(*test.files.Content("/etc/firewalld/zones/public.xml"), "old\n");
+  EXPECT_FALSE(test.files.Content("/etc/firewalld/zones/public.xml.old"));
+}
+
+TEST(FirewallChangerTest, RestoresTheOtherFilesWhenOneCannotBe) {
+  Changer test;
+  test.files.Put("/etc/ufw/ufw.conf", "old\n");
+  test.files.Put("/etc/ufw/user.rules", "old\n");
+  const auto saved = test.changer.Save(Open(UFW));
+  ASSERT_TRUE(saved.ok());
+  test.files.Put("/etc/ufw/ufw.conf", "new\n");
+  test.files.Put("/etc/ufw/user.rules", "new\n");
+  test.files.FailChanges("/etc/ufw/ufw.conf",
+                         absl::ResourceExhaustedError("No space left"));
+  EXPECT_EQ(test.changer.Restore(test.issuer.token(), *saved),
+            absl::ResourceExhaustedError("No space left"));
+  EXPECT_EQ(*test.files.Content("/etc/ufw/user.rules"), "old\n");
+  EXPECT_TRUE(test.outside.Ran("ufw reload"));
 }
 
 }  // namespace
