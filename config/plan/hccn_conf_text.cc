@@ -105,11 +105,22 @@ std::string RepairHccnConf(absl::string_view text,
 
 std::string WithLostLines(absl::string_view before, absl::string_view after,
                           const std::set<std::string>& may_vanish) {
+  std::set<absl::string_view> lines_after;
+  std::set<std::string> keys_after;
+  for (const absl::string_view line : Lines(after)) {
+    lines_after.insert(line);
+    if (!MayRepeat(line)) keys_after.insert(KeyOf(line));
+  }
   std::vector<absl::string_view> kept;
   std::map<absl::string_view, int> missing;  // Line to how often.
   for (const absl::string_view line : Lines(before)) {
     if (may_vanish.count(KeyOf(line)) > 0 ||
         may_vanish.count(std::string(line)) > 0) {
+      continue;
+    }
+    // Somebody has set it to another value since.
+    if (lines_after.count(line) == 0 && keys_after.count(KeyOf(line)) > 0 &&
+        !MayRepeat(line)) {
       continue;
     }
     kept.push_back(line);

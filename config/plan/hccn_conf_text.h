@@ -47,7 +47,8 @@ std::string RepairHccnConf(absl::string_view text,
 // What the file should be after a command of the tool that made `after` out of
 // `before`: `after`, unless lines were lost that `may_vanish` does not name, by
 // key ("gateway_3") or whole ("ip_route_3=add …"). Lost lines then stand where
-// they stood, and what the tool added comes last. The tool's delete of
+// they stood, and what the tool added comes last. A key that has another value
+// afterwards is not lost: somebody else set it. The tool's delete of
 // "gateway_0=" also takes "IPv6gateway_0=" and comments that contain it.
 std::string WithLostLines(absl::string_view before, absl::string_view after,
                           const std::set<std::string>& may_vanish);

@@ -97,6 +97,23 @@ TEST(WithLostLinesTest, LetsOnlyTheNamedLineOfARepeatedKeyGo) {
             "ip_route_0=add b\n");
 }
 
+TEST(WithLostLinesTest, DoesNotTakeAKeyThatSomebodyElseSetForLost) {
+  EXPECT_EQ(WithLostLines("mtu_0=1500\nx_0=1\ngateway_0=1\n",
+                          "x_0=1\nmtu_0=9000\ngateway_0=2\n", {"gateway_0"}),
+            "x_0=1\nmtu_0=9000\ngateway_0=2\n");
+  // Beside a line that is lost.
+  EXPECT_EQ(WithLostLines("mtu_0=1500\nIPv6gateway_0=fd00::1\ngateway_0=1\n",
+                          "mtu_0=9000\ngateway_0=2\n", {"gateway_0"}),
+            "IPv6gateway_0=fd00::1\nmtu_0=9000\ngateway_0=2\n");
+}
+
+TEST(WithLostLinesTest, PutsBackRulesAndCommentsBesideOthersOfTheirKey) {
+  EXPECT_EQ(WithLostLines("ip_route_0=add a\nip_rule_0=add b\n#note=1\n",
+                          "ip_route_0=add c\nip_rule_0=add d\n#note=2\n", {}),
+            "ip_route_0=add a\nip_rule_0=add b\n#note=1\n"
+            "ip_route_0=add c\nip_rule_0=add d\n#note=2\n");
+}
+
 TEST(WithLostLinesTest, CountsEqualLines) {
   EXPECT_EQ(WithLostLines("# x\n# x\n", "# x\n", {}), "# x\n# x\n");
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "absl/strings/str_replace.h"
 #include "config/plan/sysctl_file.h"
 #include "daemon/agent/apply/apply_scenarios.h"
 #include "daemon/host/change/mutation_token_issuer.h"
@@ -11,8 +14,25 @@ namespace {
 
 using Fault = FakeMachine::Fault;
 
+// The machine's commands, of each of which a test may see the end.
+class WatchedRunner final : public CommandRunner {
+ public:
+  explicit WatchedRunner(CommandRunner* runner) : runner_(runner) {}
+  absl::StatusOr<CommandResult> Run(const Command& command) override {
+    absl::StatusOr<CommandResult> result = runner_->Run(command);
+    if (after) after();
+    return result;
+  }
+
+  std::function<void()> after;
+
+ private:
+  CommandRunner* const runner_;
+};
+
 struct Runner {
   std::unique_ptr<Scenario> scenario = OpenUfwScenario();
+  WatchedRunner commands{&scenario->machine};
   MutationTokenIssuer issuer;
   Machine machine{Doors(), MachinePaths()};
   StepRunner runner{&machine};
@@ -20,7 +40,7 @@ struct Runner {
   MachineDoors Doors() {
     MachineDoors doors;
     doors.files = &scenario->machine.files();
-    doors.runner = &scenario->machine;
+    doors.runner = &commands;
     doors.reader = &scenario->machine;
     doors.clock = &scenario->clock;
     doors.turns = &scenario->turns;
@@ -63,6 +83,35 @@ TEST(StepRunnerTest, PutsBackLinesThatTheToolLost) {
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\n# was gateway_1=1\n"
             "gateway_1=10.20.0.9\n");
+}
+
+TEST(StepRunnerTest, LeavesAKeyThatSomebodySetWhileTheToolRan) {
+  Runner test;
+  FakeFileSystem& files = test.scenario->machine.files();
+  files.Put("/etc/hccn.conf",
+            "mtu_1=1500\ngateway_1=10.20.0.1\nIPv6gateway_1=fd00::1\n");
+  test.commands.after = [&] {
+    files.Put("/etc/hccn.conf",
+              absl::StrReplaceAll(test.Conf(), {{"1500", "9000"}}));
+  };
+  const auto done = test.Run(Gateway(1, "10.20.0.9"));
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(*done, "/etc/hccn.conf: put back 1 lines that the tool lost");
+  EXPECT_EQ(test.Conf(),
+            "IPv6gateway_1=fd00::1\nmtu_1=9000\ngateway_1=10.20.0.9\n");
+}
+
+TEST(StepRunnerTest, LeavesTheLockToTheToolWhileItRuns) {
+  Runner test;
+  test.scenario->machine.files().Put("/etc/hccn.conf", "gateway_1=10.20.0.1\n");
+  int free = 0;
+  test.commands.after = [&] {
+    auto conf = test.scenario->machine.files().Open("/etc/hccn.conf",
+                                                    OpenMode::kReadWrite);
+    free += *(*conf)->TryLock() ? 1 : 0;
+  };
+  ASSERT_TRUE(test.Run(Gateway(1, "10.20.0.9")).ok());
+  EXPECT_EQ(free, 1);
 }
 
 TEST(StepRunnerTest, FailsOnEverySuccessThatIsNone) {
@@ -143,6 +192,8 @@ TEST(StepRunnerTest, WaitsBoundedForWhoHoldsHccnConf) {
   test.scenario->machine.files().SetLockedElsewhere("/etc/hccn.conf", true);
   EXPECT_TRUE(
       absl::IsDeadlineExceeded(test.Run(Gateway(1, "10.20.0.9")).status()));
+  // The tool would wait for ever.
+  EXPECT_TRUE(test.scenario->machine.commands().empty());
 }
 
 TEST(StepRunnerTest, RefusesToReplaceALinkBySysctlFile) {

@@ -30,12 +30,13 @@ InPlaceFile::InPlaceFile(FileSystem* files, Clock* clock, std::string path,
       lock_wait_(lock_wait) {}
 
 absl::StatusOr<std::string> InPlaceFile::Read() const {
-  return ReadWholeFile(files_, path_, kMaxFileBytes);
+  const absl::StatusOr<std::unique_ptr<OpenFile>> file = OpenLocked();
+  if (!file.ok()) return file.status();
+  return (*file)->ReadAll(kMaxFileBytes);
 }
 
 absl::StatusOr<SavedFile> InPlaceFile::Save() const {
-  absl::StatusOr<std::unique_ptr<OpenFile>> file =
-      files_->Open(path_, OpenMode::kRead);
+  const absl::StatusOr<std::unique_ptr<OpenFile>> file = OpenLocked();
   if (!file.ok()) return file.status();
   const absl::StatusOr<FileAttributes> attributes = (*file)->Attributes();
   if (!attributes.ok()) return attributes.status();
@@ -55,7 +56,7 @@ absl::StatusOr<SavedFile> InPlaceFile::Save() const {
   return saved;
 }
 
-absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() {
+absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
   const absl::Time give_up = clock_->Now() + lock_wait_;
   while (true) {
     absl::StatusOr<std::unique_ptr<OpenFile>> file =

@@ -31,8 +31,11 @@ class InPlaceFile {
 
   const std::string& path() const { return path_; }
 
+  // Both wait for the lock as well: what the tool has written half of must not
+  // be taken for all of it. NotFound; DeadlineExceeded and the rule about the
+  // tool as for Edit.
   absl::StatusOr<std::string> Read() const;
-  // Content, owner and mode. NotFound; FailedPrecondition if it is no file.
+  // Content, owner and mode. FailedPrecondition if it is no file.
   absl::StatusOr<SavedFile> Save() const;
 
   // Reads under the lock, calls `edit`, and writes its answer into the same
@@ -51,7 +54,7 @@ class InPlaceFile {
 
  private:
   // The file under `path_` with its lock held.
-  absl::StatusOr<std::unique_ptr<OpenFile>> OpenLocked();
+  absl::StatusOr<std::unique_ptr<OpenFile>> OpenLocked() const;
 
   FileSystem* const files_;
   Clock* const clock_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "daemon/host/change/fake_file_system.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "daemon/host/fake_clock.h"
@@ -44,9 +46,57 @@ TEST(InPlaceFileTest, GivesUpOnALockThatIsHeldTooLong) {
   EXPECT_EQ(*conf.files.Content(kPath), "old\n");
 }
 
+// A clock on which something happens while somebody waits.
+class BusyClock final : public Clock {
+ public:
+  absl::Time Now() override { return clock_.Now(); }
+  absl::Duration Monotonic() override { return clock_.Monotonic(); }
+  void SleepFor(absl::Duration duration) override {
+    clock_.SleepFor(duration);
+    if (on_sleep) on_sleep();
+  }
+
+  std::function<void()> on_sleep;
+
+ private:
+  FakeClock clock_;
+};
+
+TEST(InPlaceFileTest, ReadsNothingThatIsHalfWritten) {
+  for (const bool save : {false, true}) {
+    FakeFileSystem files;
+    BusyClock clock;
+    const InPlaceFile file(&files, &clock, kPath, absl::Seconds(1));
+    files.Put(kPath, "gateway_0=10.0");
+    files.SetLockedElsewhere(kPath, true);
+    clock.on_sleep = [&] {
+      auto writer = files.Open(kPath, OpenMode::kReadWrite);
+      ASSERT_TRUE((*writer)->WriteAt(14, ".0.254\n").ok());
+      files.SetLockedElsewhere(kPath, false);
+    };
+    if (save) {
+      const auto saved = file.Save();
+      ASSERT_TRUE(saved.ok()) << saved.status();
+      EXPECT_EQ(saved->content(), "gateway_0=10.0.0.254\n");
+    } else {
+      EXPECT_EQ(file.Read().value_or("nothing"), "gateway_0=10.0.0.254\n");
+    }
+  }
+}
+
+TEST(InPlaceFileTest, ReadsNothingWhileTheLockIsHeld) {
+  Conf conf;
+  conf.files.Put(kPath, "old\n");
+  conf.files.SetLockedElsewhere(kPath, true);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(conf.file.Read().status()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(conf.file.Save().status()));
+}
+
 TEST(InPlaceFileTest, GivesTheLockBack) {
   Conf conf;
   conf.files.Put(kPath, "old\n");
+  ASSERT_TRUE(conf.file.Read().ok());
+  ASSERT_TRUE(conf.file.Save().ok());
   ASSERT_TRUE(conf.Write("new\n").ok());
   auto file = conf.files.Open(kPath, OpenMode::kReadWrite);
   EXPECT_TRUE(*(*file)->TryLock());
