@@ -15,7 +15,8 @@ std::shared_ptr<FactRun> MakePlanRun(PlanOrder order,
   FactRun::Callbacks facts;
   facts.on_progress = std::move(callbacks.on_progress);
   facts.on_facts = [shared, on_plan = std::move(callbacks.on_plan),
-                    scheduler = parts.scheduler](std::vector<HostFacts> all) {
+                    scheduler =
+                        parts.scheduler](const std::vector<HostFacts>& all) {
     std::vector<const HostFacts*> pointers;
     pointers.reserve(all.size());
     for (const HostFacts& host : all) pointers.push_back(&host);
