@@ -77,14 +77,14 @@ TEST(ApplyCommandTest, TellsEachEndAsItComesAndThenTheSummary) {
             "take it back with: clusterctl rollback 3fa2c4d5e6f70812\n");
 }
 
-TEST(ApplyCommandTest, SendsThePlanWholeWithTheWaveAndTheForce) {
+TEST(ApplyCommandTest, NamesThePlanWithTheWaveAndTheForce) {
   ProgramWorld world = GoodWorld();
   FakeController controller(world.script);
   world.controller = &controller;
   const std::string path = PlanPath();
   EXPECT_EQ(RunProgram({"apply", path, "--yes"}, world).status, 0);
-  EXPECT_EQ(controller.apply_request().value().plan().SerializeAsString(),
-            TwoHosts().SerializeAsString());
+  EXPECT_EQ(controller.apply_request().value().plan_id(), TwoHosts().plan_id());
+  EXPECT_EQ(controller.apply_request().value().digest(), TwoHosts().digest());
   EXPECT_EQ(controller.apply_request().value().wave_size(), 32u);
   EXPECT_FALSE(controller.apply_request().value().force());
   const ProgramOutput forced =

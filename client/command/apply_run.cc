@@ -244,7 +244,8 @@ absl::StatusOr<ApplyReport> ApplyRun::Call(ControllerClient& client) {
     return client.RollBack(request, timeout_, on_event);
   }
   ApplyPlanRequest request;
-  *request.mutable_plan() = *plan_;
+  request.set_plan_id(plan_->plan_id());
+  request.set_digest(plan_->digest());
   request.set_wave_size(wave_size_);
   request.set_force(options_.force);
   return client.ApplyPlan(request, timeout_, on_event);

@@ -9,8 +9,9 @@ namespace {
 
 constexpr char kFooter[] =
     R"(Shows what apply would change on each host, old -> new, and changes nothing.
-Only a plan saved with --out can be applied. It rests on the facts of now: when
-they move, or the spec does, apply refuses it.
+Only a plan saved with --out can be applied, and only by the controller that
+made it, as long as its history keeps the plan. It rests on the facts of now:
+when they move, or the spec does, apply refuses it.
 
 Exit status:           with --detailed-exitcode:
   0  a whole plan        0  nothing to do
@@ -18,8 +19,8 @@ Exit status:           with --detailed-exitcode:
                          1  no complete plan
   3  wrong usage or configuration; no host was asked
 No complete plan: a change is blocked, a host or the controller did not answer,
-or the plan could not be saved. A plan with blocked changes is saved all the
-same; apply leaves out what is blocked.
+or the plan could not be kept by the controller or saved. A plan with blocked
+changes is saved all the same; apply leaves out what is blocked.
 
 Examples:
   clusterctl plan

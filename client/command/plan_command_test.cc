@@ -215,6 +215,31 @@ TEST(PlanCommandTest, TakesNoPlanWithAWrongDigest) {
       << output.err;
 }
 
+TEST(PlanCommandTest, SavesNoPlanThatTheControllerCouldNotKeep) {
+  ClusterPlan plan = TwoHosts();
+  plan.set_not_kept("history.db: database or disk is full");
+  const std::string path = TestFile("plan.json", "");
+  const ProgramOutput output =
+      RunProgram({"plan", "--out", path}, WorldWith(plan));
+  EXPECT_EQ(output.status, 2);
+  EXPECT_TRUE(absl::StrContains(output.out, "PLAN: 4 steps on 2 hosts"));
+  EXPECT_EQ(output.err,
+            "clusterctl plan: the controller could not keep this plan, so it "
+            "cannot be applied: history.db: database or disk is full; the plan "
+            "is not saved\n");
+  EXPECT_EQ(FileContent(path), "");
+}
+
+TEST(PlanCommandTest, SaysOfAPlanToLookAtThatItWasNotKept) {
+  ClusterPlan plan = TwoHosts();
+  plan.set_not_kept("history.db: database or disk is full");
+  const ProgramOutput output = RunProgram({"plan"}, WorldWith(plan));
+  EXPECT_EQ(output.status, 0);
+  EXPECT_EQ(output.err,
+            "clusterctl plan: the controller could not keep this plan, so it "
+            "cannot be applied: history.db: database or disk is full\n");
+}
+
 TEST(PlanCommandTest, IsNoPlanWhenItCannotBeSaved) {
   // Writable until it is written to.
   const ProgramOutput output =

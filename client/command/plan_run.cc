@@ -172,6 +172,19 @@ absl::Status PlanRun::CheckAnswer(const ClusterPlan& plan) {
 }
 
 absl::Status PlanRun::Save(const ClusterPlan& plan) {
+  // One without a step is applied without the controller.
+  if (!plan.not_kept().empty() && CountPlan(plan).steps > 0) {
+    const std::string why = absl::StrCat(
+        "the controller could not keep this plan, so it cannot be "
+        "applied: ",
+        plan.not_kept());
+    if (!options_.out.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(why, "; the plan is not saved"));
+    }
+    Tell(why);
+    return absl::OkStatus();
+  }
   if (options_.out.empty()) {
     if (CountPlan(plan).steps > 0 && format_ == OutputFormat::kTable) {
       Tell("not saved; --out FILE saves it for clusterctl apply FILE");

@@ -29,7 +29,8 @@ struct PlanOptions {
 //   nothing to do                      | 0     | 0
 //   steps, nothing blocked             | 0     | 2
 //   blocked, or a host is left out     | 2     | 1
-//   no plan, or it could not be saved  | 2     | 1
+//   no plan, or it could not be saved, | 2     | 1
+//   or be kept by the controller       |       |
 //   wrong usage or configuration       | 3     | 3
 int RunPlan(const PlanOptions& options, Session& session);
 

@@ -43,6 +43,7 @@ std::string PlanDigest(const ClusterPlan& plan) {
   content.clear_plan_id();
   content.clear_created_at_ms();
   content.clear_created_by();
+  content.clear_not_kept();
   return Sha256Hex(absl::StrCat("clusterd plan\n", Serialized(content)));
 }
 
@@ -52,12 +53,11 @@ absl::Status VerifyPlan(const ClusterPlan& plan) {
         absl::StrCat("plan: schema version ", plan.schema_version(),
                      ", expected ", kSchemaVersion, "; plan again"));
   }
-  const std::string digest = PlanDigest(plan);
-  if (digest != plan.digest()) {
+  if (PlanDigest(plan) != plan.digest()) {
     return absl::InvalidArgumentError(
         absl::StrCat("plan: digest \"", plan.digest().substr(0, 64),
-                     "\" is not that of its content, expected ", digest,
-                     "; the file was damaged or edited: plan again"));
+                     "\" is not that of its content; the file was damaged or "
+                     "edited: plan again"));
   }
   return absl::OkStatus();
 }

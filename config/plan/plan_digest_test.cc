@@ -29,6 +29,7 @@ TEST(PlanDigestTest, DoesNotCoverWhoKeepsThePlan) {
   plan.set_plan_id("p7");
   plan.set_created_at_ms(12345);
   plan.set_created_by("ada");
+  plan.set_not_kept("the disk is full");
   EXPECT_TRUE(VerifyPlan(plan).ok());
 }
 
@@ -45,6 +46,7 @@ TEST(PlanDigestTest, ChangesWithEveryEdit) {
     const absl::Status status = VerifyPlan(plan);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_NE(status.message().find("plan again"), absl::string_view::npos);
+    EXPECT_EQ(status.message().find(PlanDigest(plan)), absl::string_view::npos);
   }
 }
 

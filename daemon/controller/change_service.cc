@@ -11,6 +11,7 @@
 #include "daemon/controller/admission.h"
 #include "daemon/controller/fact_run.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/kept_plan.h"
 #include "daemon/controller/plan_run.h"
 
 namespace clusterd {
@@ -103,15 +104,19 @@ grpc::ServerWriteReactor<PlanEvent>* ChangeService::Plan(
   callbacks.on_plan = [this, weak,
                        started_at = parts_.scheduler->Now()](ClusterPlan plan) {
     const absl::Duration elapsed = parts_.scheduler->Now() - started_at;
-    const absl::Status kept = parts_.history->Add(RecordOfPlan(
-        plan, static_cast<uint64_t>(absl::ToInt64Milliseconds(elapsed))));
+    // Moved in and out: a plan of 10,000 hosts is large.
+    HistoryRecord record =
+        RecordOfPlan(std::move(plan),
+                     static_cast<uint64_t>(absl::ToInt64Milliseconds(elapsed)));
+    const absl::Status kept = parts_.history->Add(record);
+    PlanEvent last;
+    *last.mutable_plan() = std::move(*record.mutable_plan());
     if (!kept.ok()) {
       parts_.log->Warning(
-          absl::StrCat("history: plan ", plan.plan_id(),
+          absl::StrCat("history: plan ", last.plan().plan_id(),
                        " is not kept: ", std::string(kept.message())));
+      last.mutable_plan()->set_not_kept(std::string(kept.message()));
     }
-    PlanEvent last;
-    *last.mutable_plan() = std::move(plan);
     if (const auto to = weak.lock()) to->End(std::move(last));
   };
   const auto run =
@@ -181,11 +186,13 @@ grpc::ServerWriteReactor<ApplyEvent>* ChangeService::ApplyPlan(
     stream->End(change.status());
     return stream.get();
   }
-  // The request goes when the client does.
-  const auto plan = std::make_shared<const ClusterPlan>(request->plan());
   RunChange(stream, "ApplyPlan", *change,
-            [this, plan, change = *change](ApplyWatcher watcher) {
-              return parts_.changes->StartApply(plan, change,
+            [this, plan_id = request->plan_id(), digest = request->digest(),
+             change = *change](ApplyWatcher watcher)
+                -> absl::StatusOr<std::shared_ptr<ApplyRun>> {
+              auto plan = ReadKeptPlan(*parts_.history, plan_id, digest);
+              if (!plan.ok()) return plan.status();
+              return parts_.changes->StartApply(*std::move(plan), change,
                                                 std::move(watcher));
             });
   return stream.get();

@@ -43,11 +43,14 @@ class ChangeService {
                 const ChangeServiceParts& parts);
 
   // Any user. InvalidArgument for hosts that the spec does not name;
-  // ResourceExhausted when as many plans run as may.
+  // ResourceExhausted when as many plans run as may. A plan that the history
+  // could not keep says so in not_kept.
   grpc::ServerWriteReactor<PlanEvent>* Plan(
       grpc::CallbackServerContext* context, const PlanRequest* request);
 
-  // Operators; with force admins. Errors are those of ClusterChanges.
+  // Operators; with force admins. Errors are those of ClusterChanges, and for
+  // an apply those of ReadKeptPlan: what is applied is the plan that this
+  // controller has made and kept, and nothing that the client has.
   grpc::ServerWriteReactor<ApplyEvent>* ApplyPlan(
       grpc::CallbackServerContext* context, const ApplyPlanRequest* request);
   grpc::ServerWriteReactor<ApplyEvent>* RollBack(

@@ -90,7 +90,8 @@ class ClusterChanges {
   // is INTERRUPTED, and hosts that were lost may still tell. Blocks.
   void Recover() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Begins to apply a saved plan. Blocks on the history, so not for a thread
+  // Begins to apply a plan of this controller: one that it has just made, or
+  // one from ReadKeptPlan. Blocks on the history, so not for a thread
   // that must not block. The run goes on whether or not it is kept.
   absl::StatusOr<std::shared_ptr<ApplyRun>> StartApply(
       std::shared_ptr<const ClusterPlan> plan, const ChangeRequest& request,

@@ -40,7 +40,7 @@ ControllerServiceOptions ServiceOptions(
 
 void SetArguments(const ControllerServerOptions& options,
                   grpc::ServerBuilder* builder) {
-  builder->SetMaxReceiveMessageSize(kMaxRequestBytes);
+  builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder->SetMaxSendMessageSize(-1);  // A report is as long as the cluster.
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                               Milliseconds(options.keepalive_time));

@@ -14,14 +14,11 @@
 
 namespace clusterd {
 
-// The largest message that the controller takes from a host.
+// The largest message that the controller takes, of hosts and of users: gRPC
+// has one limit for all calls of a port, and refuses what is larger before it
+// is parsed. The longest of a user are the names of 10,000 hosts, at 100
+// characters each.
 inline constexpr int kMaxMessageBytes = 1 << 20;
-// The largest that gRPC hands to the controller, which has one limit for all
-// its calls: a saved plan comes back whole. With every address, gateway, detect
-// address, TLS switch and kernel parameter of 16 devices wrong, a host has 52
-// steps and 132 facts in 12 kB; 10,000 hosts are 120 MB, and this is twice
-// that.
-inline constexpr int kMaxRequestBytes = 1 << 28;
 inline constexpr int kMaxDevices = 64;
 inline constexpr int kMaxRepeated = 8192;
 inline constexpr size_t kMaxTextBytes = 16384;

@@ -59,7 +59,8 @@ void HostStream::OnReadDone(bool ok) {
   const absl::Status status = OnMessage();
   if (!status.ok()) Close(status);
   // Also after Close: gRPC wants the stream read to its end.
-  read_.Clear();
+  // Not Clear, which would keep the memory of the largest one.
+  read_ = AgentMessage();
   StartRead(&read_);
 }
 
@@ -79,12 +80,6 @@ absl::Status HostStream::OnMessage() {
     return OnHello(read_.hello());
   }
   if (!session.has_value()) return absl::OkStatus();
-  // gRPC's own limit is that of the users' plans.
-  if (read_.ByteSizeLong() > kMaxMessageBytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a message of ", read_.ByteSizeLong(),
-                     " bytes, expected at most ", kMaxMessageBytes));
-  }
   switch (read_.kind_case()) {
     case AgentMessage::kResult:
       return hosts_->OnResult(*session, std::move(*read_.mutable_result()));

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
+#include "config/plan/plan_digest.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
@@ -21,8 +22,10 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Way = ScriptedHost::Way;
 
 // What a client saw of one call.
@@ -51,6 +54,13 @@ Seen ReadAll(grpc::ClientReader<ApplyEvent>* stream) {
   seen.status = ToAbslStatus(stream->Finish());
   EXPECT_EQ(reports, seen.status.ok() ? 1 : 0);
   return seen;
+}
+
+ApplyPlanRequest RequestFor(const ClusterPlan& plan) {
+  ApplyPlanRequest request;
+  request.set_plan_id(plan.plan_id());
+  request.set_digest(plan.digest());
+  return request;
 }
 
 std::vector<ApplyResult::Outcome> Outcomes(const ApplyReport& report) {
@@ -107,8 +117,7 @@ class ApplyTest : public testing::Test {
 
   Seen Apply(const ClusterPlan& plan, uint32_t wave_size = 0,
              const std::string& role = "operator", bool force = false) {
-    ApplyPlanRequest request;
-    *request.mutable_plan() = plan;
+    ApplyPlanRequest request = RequestFor(plan);
     request.set_wave_size(wave_size);
     request.set_force(force);
     const auto client = As(role);
@@ -225,13 +234,39 @@ TEST_F(ApplyTest, RolesDecideWhoMayChangeHosts) {
   EXPECT_TRUE(controller_.log().WaitFor("on 3 hosts, 32 at once, forced"));
 }
 
-TEST_F(ApplyTest, DamagedPlanAndPlanOfAnOlderSpecAreRefused) {
+TEST_F(ApplyTest, PlanThatWasEditedUnderARightDigestIsRefused) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
-  ClusterPlan damaged = plan;
-  damaged.mutable_hosts(0)->mutable_steps(0)->mutable_sysctl()->set_to("1");
-  EXPECT_EQ(Apply(damaged).status.code(), absl::StatusCode::kInvalidArgument);
+  ClusterPlan edited = plan;
+  edited.mutable_hosts(0)->mutable_steps(0)->mutable_sysctl()->set_to("1");
+  edited.set_digest(PlanDigest(edited));
+  ASSERT_TRUE(VerifyPlan(edited).ok());
+  const Seen refused = Apply(edited, 0, "admin", /*force=*/true);
+  EXPECT_EQ(refused.status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.status.message()),
+              AllOf(HasSubstr(plan.plan_id()), HasSubstr("was edited"),
+                    Not(HasSubstr(plan.digest()))));
+  EXPECT_TRUE(hosts_[0]->tasks().empty());
+  EXPECT_TRUE(controller_.log().WaitFor("refused ApplyPlan to admin"));
+}
 
+TEST_F(ApplyTest, PlanThatThisControllerHasNotMadeIsRefused) {
+  Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
+  ClusterPlan foreign = MakePlan();
+  foreign.set_plan_id("0123456789abcdef");
+  ASSERT_TRUE(VerifyPlan(foreign).ok());
+  const Seen refused = Apply(foreign);
+  EXPECT_EQ(refused.status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(refused.status.message()),
+              AllOf(HasSubstr("plan \"0123456789abcdef\""),
+                    HasSubstr("has not made it, or keeps it no more"),
+                    HasSubstr("plan again")));
+  EXPECT_TRUE(hosts_[0]->tasks().empty());
+}
+
+TEST_F(ApplyTest, PlanOfAnOlderSpecIsRefused) {
+  Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
+  const ClusterPlan plan = MakePlan();
   std::ofstream(controller_.spec_path())
       << SpecToYaml(MakeSpec("atlas-training", "", 4));
   ASSERT_TRUE(controller_.spec().Reload().ok());
@@ -260,8 +295,7 @@ TEST_F(ApplyTest, SecondApplyIsToldAboutTheFirst) {
 
 TEST_F(ApplyTest, RunGoesOnWhenItsClientLeaves) {
   Attach({Way::kIsSilent, Way::kSucceeds});
-  ApplyPlanRequest request;
-  *request.mutable_plan() = MakePlan();
+  ApplyPlanRequest request = RequestFor(MakePlan());
   request.set_wave_size(1);
   {
     const auto client = As("operator");

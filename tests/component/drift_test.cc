@@ -154,7 +154,8 @@ class DriftTest : public testing::Test {
       const auto stream = client->Plan(context.get(), PlanRequest());
       PlanEvent event;
       while (stream->Read(&event)) {
-        if (event.has_plan()) *request.mutable_plan() = event.plan();
+        request.set_plan_id(event.plan().plan_id());
+        request.set_digest(event.plan().digest());
       }
       EXPECT_TRUE(stream->Finish().ok());
     }

@@ -83,6 +83,75 @@ TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
   EXPECT_EQ(record.plan().SerializeAsString(), plan.SerializeAsString());
 }
 
+// One change on one server, with a history of these limits.
+class LimitedHistoryTest : public testing::Test {
+ protected:
+  void Start(const HistoryLimits& limits) {
+    controller_ = std::make_unique<TestController>(
+        &certificates_, 1, &scheduler_, ControllerServerOptions(), limits);
+    controller_->Start();
+    ScriptedHost::Options wrong =
+        HostOptions(&certificates_, controller_.get(), 0);
+    wrong.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+    host_ = std::make_unique<ScriptedHost>(wrong);
+  }
+  ClusterPlan MakePlan() {
+    ClusterPlan plan;
+    std::vector<CheckProgress> progress;
+    const absl::Status made =
+        Plan(controller_.get(), PlanRequest(), &plan, &progress);
+    EXPECT_TRUE(made.ok()) << made;
+    return plan;
+  }
+  absl::Status Apply(const ClusterPlan& plan) {
+    const auto client = controller_->ClientAs(certificates_.Issue(
+        "alice", {"spiffe://test/user/alice/role/operator"}));
+    ApplyPlanRequest request;
+    request.set_plan_id(plan.plan_id());
+    request.set_digest(plan.digest());
+    const auto context = NewContext();
+    const auto stream = client->ApplyPlan(context.get(), request);
+    ApplyEvent event;
+    while (stream->Read(&event)) {
+    }
+    return ToAbslStatus(stream->Finish());
+  }
+
+  TestCertificates certificates_;
+  ThreadScheduler scheduler_;
+  std::unique_ptr<TestController> controller_;
+  std::unique_ptr<ScriptedHost> host_;
+};
+
+TEST_F(LimitedHistoryTest, PlanThatDoesNotFitSaysSoAndIsNotApplied) {
+  HistoryLimits limits;
+  limits.max_bytes = 100;
+  Start(limits);
+  const ClusterPlan plan = MakePlan();
+  EXPECT_EQ(plan.hosts(0).steps_size(), 1) << plan.DebugString();
+  EXPECT_THAT(plan.not_kept(), HasSubstr("expected at most 100"));
+  EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
+  EXPECT_TRUE(controller_->log().WaitFor("is not kept: "));
+  const absl::Status refused = Apply(plan);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
+  EXPECT_TRUE(host_->tasks().empty());
+}
+
+TEST_F(LimitedHistoryTest, PlanThatHasMadeRoomForOthersIsNotApplied) {
+  HistoryLimits limits;
+  limits.max_entries = 2;
+  Start(limits);
+  const ClusterPlan older = MakePlan();
+  EXPECT_EQ(older.not_kept(), "");
+  MakePlan();
+  MakePlan();
+  const absl::Status refused = Apply(older);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("keeps it no more (the oldest make room"));
+  EXPECT_TRUE(host_->tasks().empty());
+}
+
 TEST(PlanTest, NothingToDoIsAnEmptyPlan) {
   TestCertificates certificates;
   ThreadScheduler scheduler;

@@ -93,6 +93,35 @@ TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {
   ASSERT_TRUE(controller.log().WaitFor("host server0: detached"));
 }
 
+TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  DescribeHostRequest request;
+  request.set_host(std::string(kMaxMessageBytes + 1, 'a'));
+  DescribeHostResponse response;
+  const grpc::Status huge =
+      controller.Client()->DescribeHost(NewContext().get(), request, &response);
+  EXPECT_EQ(huge.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED)
+      << huge.error_message();
+  // Nor as the first word of a host.
+  RawHost host(controller.address(), certificates.Host("server0"));
+  AgentMessage hello = RawHost::Hello();
+  hello.mutable_hello()->set_clusterd_version(
+      std::string(kMaxMessageBytes + 1, 'a'));
+  host.Send(hello);
+  EXPECT_EQ(EndOf(host).code, absl::StatusCode::kResourceExhausted);
+  // The names of a large cluster are within it.
+  CheckRequest check;
+  for (int i = 0; i < 10000; ++i) {
+    check.add_hosts(absl::StrCat(std::string(95, 'n'), i));
+  }
+  Report report;
+  EXPECT_EQ(controller.Check(check, &report).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
   TestCertificates certificates;
   ThreadScheduler scheduler;

@@ -17,7 +17,8 @@ namespace clusterd {
 
 TestController::TestController(TestCertificates* certificates, int servers,
                                Scheduler* scheduler,
-                               const ControllerServerOptions& options)
+                               const ControllerServerOptions& options,
+                               const HistoryLimits& limits)
     : certificates_(certificates),
       scheduler_(scheduler),
       options_(options),
@@ -28,7 +29,7 @@ TestController::TestController(TestCertificates* certificates, int servers,
   auto spec = SpecHolder::Open(spec_path_, "test", scheduler);
   EXPECT_TRUE(spec.ok()) << spec.status();
   if (spec.ok()) spec_ = *std::move(spec);
-  auto history = SqliteHistoryStore::InMemory();
+  auto history = SqliteHistoryStore::InMemory(limits);
   EXPECT_TRUE(history.ok()) << history.status();
   if (history.ok()) history_ = *std::move(history);
 }

@@ -28,7 +28,8 @@ class TestController {
   // and `certificates` must outlive the controller.
   TestController(TestCertificates* certificates, int servers,
                  Scheduler* scheduler,
-                 const ControllerServerOptions& options = {});
+                 const ControllerServerOptions& options = {},
+                 const HistoryLimits& history = {});
   ~TestController();
 
   // Listens with the controller's certificate, or with `files`; again on the

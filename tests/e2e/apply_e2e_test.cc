@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -11,7 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "config/plan/plan_digest.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
 
@@ -36,6 +39,12 @@ const std::vector<std::string> kOtherWrongSettings = {
 std::string ReadText(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void SavePlan(const ClusterPlan& plan, const std::string& path) {
+  std::string text;
+  ASSERT_TRUE(google::protobuf::util::MessageToJsonString(plan, &text).ok());
+  std::ofstream(path) << text;
 }
 
 std::vector<std::string> KindsAndOutcomes(
@@ -129,6 +138,53 @@ TEST(ApplyTest, RefusesAnEditedPlanBeforeAnybodyIsAsked) {
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
   EXPECT_THAT(KindsAndOutcomes(cluster.History()),
               ElementsAre("HISTORY_PLAN changes by admin"));
+}
+
+// As an operator would who wants more than the spec does: the digest is right
+// again, so nothing in the file tells.
+TEST(ApplyTest, RefusesAnEditedPlanUnderARightDigest) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=4096"});
+  cluster.StartAll();
+  const ClusterPlan plan = cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  ClusterPlan edited = plan;
+  for (PlanStep& step : *edited.mutable_hosts(0)->mutable_steps()) {
+    if (step.has_sysctl()) step.mutable_sysctl()->set_to("1");
+  }
+  edited.set_digest(PlanDigest(edited));
+  ASSERT_NE(edited.digest(), plan.digest());
+  SavePlan(edited, cluster.PlanPath());
+  const ChangeOutcome refused = cluster.Apply({"--force"}, "admin");
+  EXPECT_EQ(refused.process.exit_status, 3);
+  EXPECT_THAT(
+      refused.process.standard_error,
+      AllOf(HasSubstr(plan.plan_id()), HasSubstr("was edited"),
+            HasSubstr("nothing was changed"), Not(HasSubstr(plan.digest()))));
+  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
+  EXPECT_THAT(KindsAndOutcomes(cluster.History()),
+              ElementsAre("HISTORY_PLAN changes by admin"));
+}
+
+TEST(ApplyTest, RefusesAPlanWhenTheControllerHasLostItsState) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=4096"});
+  cluster.StartAll();
+  const ClusterPlan plan = cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  cluster.controller().Signal(SIGTERM);
+  EXPECT_EQ(cluster.controller().Wait().exit_status, 0);
+  std::filesystem::remove_all(cluster.folder() + "/state");
+  cluster.StartController();
+  const ChangeOutcome refused = cluster.Apply();
+  EXPECT_EQ(refused.process.exit_status, 2);
+  EXPECT_THAT(
+      refused.process.standard_error,
+      AllOf(HasSubstr(plan.plan_id()),
+            HasSubstr("this controller has not made it, or keeps it no more"),
+            HasSubstr("plan again"), HasSubstr("nothing was changed")));
+  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
+  EXPECT_THAT(cluster.History(), IsEmpty());
 }
 
 TEST(ApplyTest, RefusesAPlanOfAnotherSpec) {
