@@ -23,9 +23,10 @@
 namespace clusterd {
 
 // What is kept, whichever bound is met first. Then the oldest go: checks and
-// plans as long as applies and rollbacks hold at most half of both bounds, so
-// that checks before every job do not wash away who changed what. Never one
-// that is running.
+// plans as long as applies and rollbacks hold at most half of both bounds, and
+// of these checks as long as plans hold at most a quarter, so that checks
+// before every job wash away neither who changed what nor a plan that waits for
+// its apply. Never one that is running.
 struct HistoryLimits {
   int64_t max_entries = 2000;
   // Of the details, serialized.

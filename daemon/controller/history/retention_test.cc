@@ -74,6 +74,33 @@ TEST(ChooseForRemovalTest, ChecksGoBeforeAppliesThatHoldAtMostHalf) {
       ElementsAre(3));
 }
 
+TEST(ChooseForRemovalTest, ChecksGoBeforePlansThatHoldAtMostAQuarter) {
+  EXPECT_THAT(
+      ChooseForRemoval({Entry(1, HISTORY_PLAN), Entry(2, HISTORY_CHECK),
+                        Entry(3, HISTORY_CHECK), Entry(4, HISTORY_CHECK)},
+                       Entry(5, HISTORY_CHECK), Limits(4, 100)),
+      ElementsAre(2));
+  EXPECT_THAT(ChooseForRemoval(
+                  {Entry(1, HISTORY_PLAN, 25), Entry(2, HISTORY_CHECK, 70)},
+                  Entry(3, HISTORY_CHECK, 30), Limits(40, 100)),
+              ElementsAre(2));
+}
+
+TEST(ChooseForRemovalTest, PlansOverAQuarterGoByAgeWithTheChecks) {
+  EXPECT_THAT(
+      ChooseForRemoval({Entry(1, HISTORY_PLAN), Entry(2, HISTORY_CHECK),
+                        Entry(3, HISTORY_PLAN), Entry(4, HISTORY_CHECK)},
+                       Entry(5, HISTORY_CHECK), Limits(4, 100)),
+      ElementsAre(1));
+  EXPECT_THAT(ChooseForRemoval(
+                  {Entry(1, HISTORY_PLAN, 26), Entry(2, HISTORY_CHECK, 70)},
+                  Entry(3, HISTORY_CHECK, 30), Limits(40, 100)),
+              ElementsAre(1));
+  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_PLAN, 10)},
+                               Entry(2, HISTORY_PLAN, 95), Limits(40, 100)),
+              ElementsAre(1));
+}
+
 TEST(ChooseForRemovalTest, AppliesOverHalfGoByAge) {
   EXPECT_THAT(
       ChooseForRemoval({Entry(1, HISTORY_APPLY), Entry(2, HISTORY_APPLY),
