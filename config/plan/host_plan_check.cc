@@ -19,6 +19,9 @@ namespace {
 constexpr int kMaxSteps = 4096;
 constexpr int kMaxFacts = 65536;
 constexpr uint32_t kMaxDevice = 63;
+// A plan opens ports for exactly the cluster's hosts: one block of /16 already
+// holds 65,536 of them in a row.
+constexpr int kMinSourcePrefix = 16;
 
 absl::Status Bad(absl::string_view what, absl::string_view value) {
   return absl::InvalidArgumentError(
@@ -137,8 +140,8 @@ absl::Status Check(const FirewallOpenChange& change) {
   if (change.ports().empty()) return Bad("ports", "none");
   for (const AllowedPort& port : change.ports()) {
     const auto source = Ipv4Subnet::Parse(port.source());
-    // Never from everywhere: the policy is the cluster's hosts alone.
-    if (!source.ok() || source->prefix_length() == 0) {
+    // Never from everywhere, in one piece or in halves.
+    if (!source.ok() || source->prefix_length() < kMinSourcePrefix) {
       return Bad("source", port.source());
     }
     if (port.first_port() == 0 || port.first_port() > port.last_port() ||

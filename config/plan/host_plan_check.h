@@ -10,8 +10,9 @@ namespace clusterd {
 
 // InvalidArgument, naming the step and quoting the value: a step without or
 // with an unknown change, whose kind is not that of its change, or out of
-// number; an address, netmask, port, source, device id (over 63), kernel
-// parameter or path that clusterd never sets; steps that rest on no fact; a
+// number; an address, netmask, port, source (wider than /16: plans open ports
+// for exactly the cluster's hosts), device id (over 63), kernel parameter or
+// path that clusterd never sets; steps that rest on no fact; a
 // network namespace that is none, with a step that is no running kernel
 // parameter, or with steps that do not rest on its inode; over
 // 4096 steps or 65536 facts.

@@ -108,7 +108,10 @@ TEST(CheckHostPlanTest, RefusesToOpenPortsToEverybody) {
     });
   };
   EXPECT_TRUE(open("10.0.0.0/24", 60000, 60015).ok());
+  EXPECT_TRUE(open("10.0.0.0/16", 60000, 60015).ok());
   EXPECT_FALSE(open("0.0.0.0/0", 22, 22).ok());
+  EXPECT_FALSE(open("0.0.0.0/1", 22, 22).ok());
+  EXPECT_FALSE(open("10.0.0.0/15", 60000, 60015).ok());
   EXPECT_FALSE(open("", 22, 22).ok());
   EXPECT_FALSE(open("10.0.0.0/24\" accept", 22, 22).ok());
   EXPECT_FALSE(open("10.0.0.0/24", 0, 22).ok());
