@@ -13,8 +13,6 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-// The driver library's word for "no address".
-constexpr long kNoDevice = 1;
 // Two links make one port on boards with several.
 constexpr long kLinksPerPort = 2;
 constexpr long kMinIpv6Mtu = 1280;
@@ -84,6 +82,9 @@ Outcome SetAddress(ToolContext& context, const Arguments& arguments) {
 
 Outcome GetIpv6Address(ToolContext& context, const Arguments&) {
   if (Is9000(context.product())) return failures::NoIpv6();
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
   const auto address = context.driver->Value("ip6", context.device);
   if (!address) return failures::NoAddress();
   context.terminal->Out(absl::StrCat(

@@ -20,9 +20,8 @@ bool IsMtu(const std::string& text) {
 }
 
 bool IsMacAddress(const std::string& text) {
-  constexpr size_t kChars = 17;
-  if (text.size() != kChars) return false;
-  for (size_t i = 0; i < kChars; ++i) {
+  if (text.size() != kMacAddressChars) return false;
+  for (size_t i = 0; i < kMacAddressChars; ++i) {
     const unsigned char c = text[i];
     if (i % 3 == 2 ? c != ':' : !std::isxdigit(c)) return false;
   }

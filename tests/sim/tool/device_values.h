@@ -13,6 +13,7 @@ inline constexpr int kMaxMtu = 9702;
 // Digits only; no digit at all is 0, as atoi has it.
 bool IsDigits(const std::string& text);
 bool IsMtu(const std::string& text);
+inline constexpr size_t kMacAddressChars = 17;
 // Six hexadecimal pairs with colons, of a single station.
 bool IsMacAddress(const std::string& text);
 // Eight of 0 and 1 with commas: which priorities pause.

@@ -1,10 +1,17 @@
 #include "tests/sim/tool/driver.h"
 
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 
 namespace clusterd {
 namespace sim {
@@ -48,6 +55,22 @@ Outcome FromDeviceResult(long code) {
   }
 }
 
+// "0x21" and the like that is no Mailbox.
+bool IsUnlistedCall(const std::string& text) {
+  constexpr Mailbox kListed[] = {
+      Mailbox::kGetLldp,    Mailbox::kSetGateway,  Mailbox::kGetGateway,
+      Mailbox::kGetMac,     Mailbox::kGetLink,     Mailbox::kGetMtu,
+      Mailbox::kGetOptical, Mailbox::kGetVnic,     Mailbox::kGetProcess,
+      Mailbox::kGetDetect,  Mailbox::kGetLinkStat, Mailbox::kGetAddress,
+      Mailbox::kGetSpeed,   Mailbox::kPing,        Mailbox::kHccsPing,
+  };
+  if (!absl::StartsWith(text, "0x")) return false;
+  const long number = strtol(text.c_str(), nullptr, 16);
+  return std::none_of(
+      std::begin(kListed), std::end(kListed),
+      [number](Mailbox call) { return static_cast<long>(call) == number; });
+}
+
 }  // namespace
 
 Driver::Driver(StateFile file, bool privileged)
@@ -79,9 +102,7 @@ Outcome Driver::Begin(int device) {
 }
 
 Outcome Driver::RequireHealth(int device) {
-  HangIf("hang.health");
-  for (int tries = 0; state_.Number(DeviceKey("rc.health", device)).value_or(0);
-       ++tries) {
+  for (int tries = 0; LibraryCode("health", device) != 0; ++tries) {
     if (tries == kHealthTries) return failures::HealthUnknown();
     SleepMs(retry_ms());
   }
@@ -94,6 +115,7 @@ Outcome Driver::Ask(Mailbox call, int device) const {
   const std::string name = absl::StrFormat("0x%x", static_cast<int>(call));
   HangIf("hang.mailbox");
   HangIf(absl::StrCat("hang.", name));
+  HangIf(DeviceKey(absl::StrCat("hang.", name), device));
   auto code = [&](const char* kind) {
     const std::string key = absl::StrCat(kind, ".", name);
     const auto own = state_.Number(DeviceKey(key, device));
@@ -106,8 +128,27 @@ Outcome Driver::Ask(Mailbox call, int device) const {
   return FromDeviceResult(result);
 }
 
+Outcome Driver::AskUnlisted(int device) const {
+  HangIf("hang.mailbox");
+  for (const auto& [key, value] : state_.values()) {
+    const std::vector<std::string> parts = absl::StrSplit(key, '.');
+    if (parts.size() < 2 || !IsUnlistedCall(parts[1])) continue;
+    const bool for_another =
+        parts.size() > 2 && parts[2] != std::to_string(device);
+    if (for_another) continue;
+    if (parts[0] == "hang") HangIf(key);
+    const long code = state_.Number(key).value_or(0);
+    Outcome failure;
+    if (parts[0] == "rc") failure = FromReturnCode(code);
+    if (parts[0] == "res") failure = FromDeviceResult(code);
+    if (failure) return failure;
+  }
+  return std::nullopt;
+}
+
 Outcome Driver::AskToChange(int device) const {
   if (!privileged_) return failures::PermissionDenied();
+  if (Outcome failure = AskUnlisted(device)) return failure;
   SleepMs(state_.Number("delay.set.ms").value_or(0));
   HangIf("hang.set");
   HangIf(DeviceKey("hang.set", device));

@@ -35,6 +35,9 @@ enum class Mailbox {
   kHccsPing = 0xa0,
 };
 
+// The driver library's word for "no address".
+inline constexpr long kNoDevice = 1;
+
 class Driver {
  public:
   // `privileged`: whether the devices accept changes from this user.
@@ -50,6 +53,9 @@ class Driver {
 
   // The failure the tool reports for a mailbox call, if any.
   Outcome Ask(Mailbox call, int device) const;
+  // The same for a call whose number no record shows: what the state says of
+  // any number that is not a Mailbox.
+  Outcome AskUnlisted(int device) const;
   // For calls that change the device: also PermissionDenied.
   Outcome AskToChange(int device) const;
   // The raw code of a library call, 0 if all is well; hangs if told so.

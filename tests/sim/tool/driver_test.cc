@@ -33,6 +33,16 @@ TEST(DriverTest, AnswerWithoutADeviceIsEveryDevices) {
   EXPECT_EQ(StatusOf(DriverOf(server).Ask(Mailbox::kHccsPing, 3)), 31);
 }
 
+TEST(DriverTest, NumberOfNoMailboxAnswersForCallsWithoutANumber) {
+  const TestServer server("res.0x21.0=-16;rc.0x99.1=46;res.0x5.2=-16");
+  const Driver driver = DriverOf(server);
+  EXPECT_EQ(StatusOf(driver.AskUnlisted(0)), 11);
+  EXPECT_EQ(StatusOf(driver.AskToChange(0)), 11);
+  EXPECT_EQ(StatusOf(driver.AskUnlisted(1)), 12);
+  EXPECT_EQ(StatusOf(driver.AskUnlisted(2)), 0);
+  EXPECT_EQ(StatusOf(driver.Ask(Mailbox::kGetMtu, 0)), 0);
+}
+
 TEST(DriverTest, BusyCountsDownOverRuns) {
   const TestServer server("busy.1=2");
   EXPECT_EQ(StatusOf(DriverOf(server).Begin(1)), 11);

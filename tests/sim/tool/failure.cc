@@ -77,6 +77,7 @@ Failure InvalidMac() {
   return OnStderr(
       5, "The mac address you configured is invalid or saved by system");
 }
+Failure InvalidLength() { return OnStderr(5, "Get invalid input param len."); }
 Failure Broadcast() {
   return OnStderr(37, "Can not config broadcast address!");
 }

@@ -43,6 +43,7 @@ Failure Conflict();
 Failure GatewayOutside();
 Failure GatewayWithoutAddress();
 Failure InvalidMac();
+Failure InvalidLength();
 Failure Broadcast();
 
 // The device.

@@ -32,7 +32,12 @@ Outcome SetGateway(ToolContext& context, const Arguments& arguments) {
   }
   Driver& driver = *context.driver;
   const auto address = driver.Value("ip", context.device);
-  if (!address) return failures::GatewayWithoutAddress();
+  if (driver.LibraryCode("get_ip", context.device) == kNoDevice || !address) {
+    return failures::GatewayWithoutAddress();
+  }
+  if (Outcome failure = driver.CallLibrary("get_ip", context.device)) {
+    return failure;
+  }
   const auto netmask = driver.Value("mask", context.device);
   if (!SameSubnet(value, LooseIpv4(*address),
                   LooseIpv4(netmask.value_or("255.255.255.0")))) {

@@ -158,6 +158,7 @@ Outcome Ping(ToolContext& context, const Arguments& arguments) {
   if (Outcome failure = TakeKeywords(arguments, {"address", "pkt"}, &values)) {
     return failure;
   }
+  if (Outcome failure = CheckLengths(values)) return failure;
   if (!StrictIpv4(values["address"])) return failures::InvalidAddress();
   // `pkt` is the length of the payload, not a count.
   if (values.count("pkt") && !IsNumberUpTo(values["pkt"], 0, 65507)) {

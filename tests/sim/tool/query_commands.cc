@@ -19,6 +19,9 @@ Outcome GetSpeed(ToolContext& context, const Arguments&) {
 }
 
 Outcome GetDuplex(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
   const long duplex =
       context.driver->Number("duplex", context.device).value_or(1);
   const char* name = duplex == 1 ? "Full" : duplex == 0 ? "Half" : "Unknown!";
@@ -30,6 +33,9 @@ Outcome GetFec(ToolContext& context, const Arguments&) {
   if (context.product().build != Product::Build::kA1) {
     context.terminal->Out("This device does not support switching fec mode.\n");
     return std::nullopt;
+  }
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
   }
   const long mode = context.driver->Number("fec", context.device).value_or(0);
   const char* name = mode == 0 ? "rs" : mode == 1 ? "auto" : "no";
@@ -49,6 +55,9 @@ Outcome GetProcess(ToolContext& context, const Arguments&) {
 }
 
 Outcome GetVersion(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
   context.terminal->Out(absl::StrCat(
       "Network Driver Version:    1.0.4.0\nNetwork Firmware Version:  ",
       context.driver->Value("firmware", context.device).value_or("7.1.0.5.220"),
@@ -73,6 +82,9 @@ Outcome GetVnic(ToolContext& context, const Arguments&) {
 }
 
 Outcome GetStatus(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
   context.terminal->Out(absl::StrCat(
       "Netdev status:",
       context.driver->Value("status_text", context.device).value_or(""), "\n"));
@@ -80,6 +92,9 @@ Outcome GetStatus(ToolContext& context, const Arguments&) {
 }
 
 Outcome GetHardwareStats(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
   for (const char* name :
        {"pd_alloc", "pd_dealloc", "mr_alloc", "mr_dealloc", "cq_alloc",
         "cq_dealloc", "qp_alloc", "qp_dealloc", "pd_active", "mr_active",
@@ -91,6 +106,9 @@ Outcome GetHardwareStats(ToolContext& context, const Arguments&) {
 }
 
 Outcome GetBandwidth(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
   context.terminal->Out(
       "Bandwidth TX:     0.00 MB/sec\nBandwidth RX:     0.00 MB/sec\n");
   return std::nullopt;

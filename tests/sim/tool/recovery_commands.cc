@@ -27,6 +27,10 @@ constexpr int kTries = 3;
 
 using Value = std::optional<std::string>;
 
+bool IsAddress(const std::string& text) {
+  return StrictIpv4(text).has_value() && LooseIpv4(text) != 0xffffffff;
+}
+
 Outcome RecoverAddress(ToolContext& context) {
   Value address, netmask;
   if (Outcome failure = context.conf->Read(context.Key("address"), &address)) {
@@ -52,7 +56,7 @@ Outcome RecoverGateway(ToolContext& context) {
   if (dhcp) return std::nullopt;
   if (Outcome failure = ReadStoredGateway(context, &gateway)) return failure;
   if (!gateway || gateway->empty()) return std::nullopt;
-  if (!StrictIpv4(*gateway)) return failures::InvalidAddress();
+  if (!IsAddress(*gateway)) return failures::InvalidAddress();
   // Whether it is in the device's subnet is not asked here.
   return ApplyGateway(context, *gateway);
 }
@@ -75,7 +79,6 @@ Outcome RecoverValue(ToolContext& context, const std::string& conf_key,
 }
 
 bool IsSwitch(const std::string& text) { return text == "0" || text == "1"; }
-bool IsAddress(const std::string& text) { return StrictIpv4(text).has_value(); }
 
 Outcome RecoverTlsSwitch(ToolContext& context) {
   return RecoverValue(context, "tls_enable", "tls", IsSwitch);

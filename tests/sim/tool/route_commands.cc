@@ -28,6 +28,9 @@ Outcome CheckRoute(const std::string& address, const std::string& netmask) {
 }  // namespace
 
 Outcome GetRoutes(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
   const std::string text =
       context.driver->Value("route_text", context.device).value_or("");
   context.terminal->Out(absl::StrCat("Routing table:\n", text, "\n"));
@@ -102,6 +105,9 @@ Outcome AddIpRoute(ToolContext& context, const Arguments& arguments) {
 }
 
 Outcome GetArp(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
   const std::string text =
       context.driver->Value("arp_text", context.device).value_or("");
   context.terminal->Out(absl::StrCat("arp table:\n", text, "\n"));

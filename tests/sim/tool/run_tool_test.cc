@@ -65,6 +65,30 @@ TEST(RunToolTest, AddressTooLongForTheBufferFailsWithoutAReason) {
             "Cmd execute failed!\n");
 }
 
+TEST(RunToolTest, GatewayNeedsTheAddressThatTheDriverKnows) {
+  const std::string set = "-i 0 -gateway -s gateway 10.0.0.254";
+  const std::string known = kAddressed;
+  EXPECT_EQ(TestServer(known + ";rc.get_ip.0=1").Run(set).status, 26);
+  const ToolRun broken = TestServer(known + ";rc.get_ip.0=4").Run(set);
+  EXPECT_EQ(broken.err, "Command execute failed!\n");
+  EXPECT_EQ(broken.status, 1);
+}
+
+TEST(RunToolTest, MacAddressThatDoesNotFitIsAWrongLength) {
+  const TestServer server(kAddressed);
+  const ToolRun run = server.Run("-i 0 -mac -s mac 6c:b1:58:00:00:aa:bb");
+  EXPECT_EQ(run.status, 5);
+  EXPECT_EQ(run.err, "Get invalid input param len.\n");
+}
+
+TEST(RunToolTest, RecoveryTakesNoBroadcastAddress) {
+  for (const char* key : {"gateway_0", "netdetect_0"}) {
+    const TestServer server(kAddressed, std::string("tls_ca_recovered_0=1\n") +
+                                            key + "=255.255.255.255\n");
+    EXPECT_EQ(server.Run("-i 0 -cfg recovery").status, 1) << key;
+  }
+}
+
 TEST(RunToolTest, SetAddressKeepsAGatewayOfTheNewSubnet) {
   const TestServer server(kAddressed, "gateway_0=10.0.0.254\n");
   EXPECT_EQ(

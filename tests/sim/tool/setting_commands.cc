@@ -67,11 +67,17 @@ Outcome GetMac(ToolContext& context, const Arguments&) {
 Outcome SetMac(ToolContext& context, const Arguments& arguments) {
   std::string mac;
   if (Outcome failure = TakeOne(arguments, "mac", &mac)) return failure;
+  // Facts name this text and its status, not the command. Among the commands
+  // with that status, a text that does not fit is all that is left for it.
+  if (mac.size() > kMacAddressChars) return failures::InvalidLength();
   if (!IsMacAddress(mac)) return failures::InvalidMac();
   return ChangeAndStore(context, "mac", "mac_addr", mac);
 }
 
 Outcome GetShaping(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
   context.terminal->Out(absl::StrCat(
       "bw_limit[",
       context.driver->Value("bw_limit", context.device).value_or("200000"),
@@ -87,6 +93,9 @@ Outcome SetShaping(ToolContext& context, const Arguments& arguments) {
 }
 
 Outcome GetPfc(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
   std::string bits = context.driver->Value("bitmap", context.device)
                          .value_or("0,0,0,0,0,0,0,0");
   std::replace(bits.begin(), bits.end(), ',', ' ');
@@ -111,6 +120,9 @@ Outcome GetDscpToTc(ToolContext& context, const Arguments& arguments) {
   if (dscp.size() > 3 || value > kMaxDscp) {
     Failure failure = failures::OutOfRange("dscp");
     failure.status = 9;
+    return failure;
+  }
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
     return failure;
   }
   context.terminal->Out(absl::StrFormat("dscp      tc\n%4d%8d\n", value, 0));

@@ -73,6 +73,7 @@ Outcome GetTls(ToolContext& context, const Arguments&) {
   if (Outcome failure = driver.CallLibrary("tls", context.device)) {
     return failure;
   }
+  if (Outcome failure = driver.AskUnlisted(context.device)) return failure;
   const long certificates =
       driver.Number("tls_ncert", context.device)
           .value_or(atol(driver.Setting("tls_ncert").value_or("2").c_str()));
