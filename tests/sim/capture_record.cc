@@ -3,11 +3,16 @@
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 
 namespace clusterd {
 namespace sim {
 namespace {
+
+// Beyond any exit status and any signal.
+constexpr double kMaxStatus = 0xffff;
 
 using google::protobuf::Struct;
 using google::protobuf::Value;
@@ -31,7 +36,13 @@ class Fields {
     if (IsNull(name)) return std::nullopt;
     const Value* value = Find(name, Value::kNumberValue);
     if (value == nullptr) return std::nullopt;
-    return static_cast<int>(value->number_value());
+    const double number = value->number_value();
+    if (number < -kMaxStatus || number > kMaxStatus ||
+        number != std::trunc(number)) {
+      Wrong(name);
+      return std::nullopt;
+    }
+    return static_cast<int>(number);
   }
 
   std::vector<std::string> Texts(const std::string& name) {
@@ -105,8 +116,8 @@ absl::StatusOr<CaptureRecord> ParseCaptureRecord(absl::string_view json) {
   record.group = fields.Text("group");
   record.product = fields.Text("product");
   record.argv = fields.Texts("argv");
-  record.standard_input = fields.Text("stdin");
-  record.precondition = fields.Text("precondition");
+  record.standard_input = fields.TextOrNull("stdin").value_or("");
+  record.precondition = fields.TextOrNull("precondition").value_or("");
   record.standard_output = fields.Text("stdout");
   record.standard_error = fields.Text("stderr");
   record.exit = fields.NumberOrNull("exit");

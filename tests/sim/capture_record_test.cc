@@ -43,6 +43,26 @@ TEST(ParseCaptureRecordTest, NamesAFieldThatIsMissingOrOfAnotherType) {
               HasSubstr("\"exit\""));
 }
 
+TEST(ParseCaptureRecordTest, StatusIsAWholeNumberThatAStatusCanBe) {
+  for (const char* number : {"1e300", "0.5", "-1e9"}) {
+    std::string text = kRecord;
+    text.replace(text.find("-15"), 3, number);
+    EXPECT_THAT(std::string(ParseCaptureRecord(text).status().message()),
+                HasSubstr("\"exit\""))
+        << number;
+  }
+}
+
+TEST(ParseCaptureRecordTest, NoInputAndNoPreconditionMayBeNull) {
+  std::string text = kRecord;
+  text.replace(text.find("\"y\\n\""), 5, "null");
+  text.replace(text.find("\"ip.0=10.0.0.1\""), 15, "null");
+  const auto record = ParseCaptureRecord(text);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->standard_input, "");
+  EXPECT_EQ(record->precondition, "");
+}
+
 TEST(ParseCaptureRecordTest, RefusesWhatIsNoObject) {
   for (const char* text : {"", "[]", "{", "null", "{\"argv\": []}"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(ParseCaptureRecord(text).status()))

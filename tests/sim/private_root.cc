@@ -32,7 +32,9 @@ absl::Status WriteConf(const HostFolder& folder, const RunSetup& setup,
     case RunSetup::ConfKind::kSymlink: {
       absl::Status status = folder.Link(kConf, "hccn.conf.target");
       if (!status.ok()) return status;
-      return folder.Write("etc/hccn.conf.target", conf.value_or(""), mode);
+      // A link that leads nowhere, where the record had no file.
+      if (!conf) return absl::OkStatus();
+      return folder.Write("etc/hccn.conf.target", *conf, mode);
     }
     case RunSetup::ConfKind::kFile:
       break;

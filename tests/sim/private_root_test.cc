@@ -42,6 +42,9 @@ TEST(PrivateRootTest, TellsNoFileFromADirectoryAndALink) {
   const auto linked = Create(setup, "a\n");
   EXPECT_THAT(linked->ReadConf(), Optional(std::string("a\n")));
   EXPECT_TRUE(std::filesystem::is_symlink(linked->ConfPath()));
+  const auto dangling = Create(setup, std::nullopt);
+  EXPECT_TRUE(std::filesystem::is_symlink(dangling->ConfPath()));
+  EXPECT_EQ(dangling->ReadConf(), std::nullopt);
 }
 
 TEST(PrivateRootTest, KeepsTheModeWhateverTheMaskIs) {

@@ -37,6 +37,9 @@ void Count(const CaptureRecord& record, const ReplayResult& result,
   switch (result.verdict) {
     case ReplayResult::Verdict::kMatched:
       ++tally->matched;
+      if (!result.text.empty()) {
+        tally->details += "  matched " + record.name + "\n" + result.text;
+      }
       break;
     case ReplayResult::Verdict::kDifferent:
       ++tally->different;
@@ -96,6 +99,16 @@ int Main(int argc, char** argv) {
   }
   std::vector<CaptureRecord> records;
   if (!ReadRecords(file, &records)) return kWrongUsage;
+  for (const std::string& group : groups) {
+    if (std::none_of(records.begin(), records.end(),
+                     [&group](const CaptureRecord& record) {
+                       return record.group == group;
+                     })) {
+      fprintf(stderr, "%s: no record of group \"%s\"\n", file.c_str(),
+              group.c_str());
+      return kWrongUsage;
+    }
+  }
   options.privileged = MayEnterPrivately();
   options.tool = std::filesystem::absolute(options.tool).string();
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <regex>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -33,7 +34,9 @@ constexpr absl::Duration kBlockedFor = absl::Milliseconds(700);
 // Seconds of the record, shortened.
 constexpr absl::Duration kSignalAfter = absl::Milliseconds(300);
 constexpr absl::Duration kLockHeld = absl::Milliseconds(400);
-constexpr absl::Duration kBetweenPartners = absl::Milliseconds(40);
+// Less than kShortDelayMs, so that partners overlap; enough for the first to
+// stay first on a busy machine.
+constexpr absl::Duration kBetweenPartners = absl::Milliseconds(300);
 
 constexpr char kUsage[] = "<usage text>";
 
@@ -58,8 +61,8 @@ constexpr NeverUsed kNeverUsed[] = {
 
 // Where the record of the vendor's tool shows undefined behaviour.
 bool IsUndefinedHealth(const CaptureRecord& record) {
-  return absl::StrContains(record.precondition, "net_health.") &&
-         absl::StrContains(record.precondition, "=-1");
+  static const std::regex kMinusOne("(^|[; ])net_health\\.[0-9]+=-1($|;)");
+  return std::regex_search(record.precondition, kMinusOne);
 }
 
 std::string Escaped(const std::string& line) {
@@ -264,11 +267,13 @@ class Player {
     return process->Start(options_.tool, partner.argv, "", root_, setup_);
   }
 
+  bool EndsByItself() const { return record_.exit && *record_.exit >= 0; }
+
   void Disturb(ToolProcess* process, ConfLock* lock) {
     if (setup_.renamed_while_waiting) {
       RenameOverWhileWaiting(record_, root_, process);
       lock->Release();
-    } else if (setup_.lock != RunSetup::Lock::kNone && record_.exit &&
+    } else if (setup_.lock != RunSetup::Lock::kNone && EndsByItself() &&
                !setup_.lock_for_ever) {
       process->Pump(kLockHeld);
       lock->Release();
@@ -354,6 +359,10 @@ ReplayResult Replay(const CaptureRecord& record, const ReplayOptions& options) {
   // A partner changes devices too.
   if (options.compare_devices && !setup.with_partner) {
     CompareDevices(record, setup, (*root)->ReadState(), &result);
+  }
+  if (!setup.unknown_keys.empty()) {
+    absl::StrAppend(&result.text, "    unknown in the precondition: ",
+                    absl::StrJoin(setup.unknown_keys, ", "), "\n");
   }
   return result;
 }

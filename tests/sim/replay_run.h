@@ -22,7 +22,8 @@ struct ReplayOptions {
 struct ReplayResult {
   enum class Verdict { kMatched, kDifferent, kSkipped };
   Verdict verdict = Verdict::kMatched;
-  // What differs, as a diff; why it was skipped.
+  // What differs, as a diff; why it was skipped; what of the precondition the
+  // run went without.
   std::string text;
 };
 

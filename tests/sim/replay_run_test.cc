@@ -96,6 +96,31 @@ TEST_F(ReplayTest, LockIsHeldForAWhile) {
             Verdict::kMatched);
 }
 
+TEST_F(ReplayTest, LockOutlastsARunThatASignalEnds) {
+  record_.exit = -15;
+  record_.standard_output.clear();
+  record_.precondition =
+      "another process holds flock on hccn.conf for 30 s; SIGTERM after 3 s";
+  EXPECT_EQ(With("exec 9<$HCCN_SIM_ROOT/etc/hccn.conf; "
+                 "exec flock 9")
+                .verdict,
+            Verdict::kMatched);
+}
+
+TEST_F(ReplayTest, SaysWhichKeysTheRunWentWithout) {
+  record_.precondition = "moon.0=full";
+  const ReplayResult result = With("echo one; echo two");
+  EXPECT_EQ(result.verdict, Verdict::kMatched);
+  EXPECT_THAT(result.text, HasSubstr("unknown in the precondition: moon.0\n"));
+}
+
+TEST_F(ReplayTest, OnlyAHealthCodeOfMinusOneIsUndefined) {
+  record_.precondition = "net_health.0=-1";
+  EXPECT_THAT(ReasonToSkip(record_), HasSubstr("undefined"));
+  record_.precondition = "net_health.0=0; res.0x5.0=-16";
+  EXPECT_EQ(ReasonToSkip(record_), "");
+}
+
 TEST_F(ReplayTest, FileIsRenamedOverWhileTheToolWaits) {
   record_.precondition =
       "an editor locks hccn.conf, writes a new file and renames it over the "

@@ -10,12 +10,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "tests/sim/tool/product.h"
 
 namespace clusterd {
 namespace sim {
 namespace {
 
 constexpr uid_t kNobody = 65534;
+// The code of "Init", which a device of the records reports unless told.
+constexpr char kHealthInit[] = "6";
 // Records hold this many characters of a value at most.
 constexpr size_t kRecordedValueChars = 120;
 
@@ -31,7 +35,7 @@ void Nothing(const Match&, RunSetup*) {}
 
 std::vector<Condition> UserConditions() {
   return {
-      {std::regex("\\broot\\b"), Nothing},
+      {std::regex("^(?:as )?root$"), Nothing},
       {std::regex("user nobody"),
        [](const Match&, RunSetup* setup) { setup->uid = kNobody; }},
       {std::regex("uid ([0-9]+), not in passwd"),
@@ -49,21 +53,21 @@ std::vector<Condition> FileConditions() {
          setup->conf_mode = strtoul(match[1].str().c_str(), nullptr, 8);
        }},
       // The record's "before" says so as well.
-      {std::regex("hccn\\.conf (?:absent|missing)"), Nothing},
+      {std::regex("hccn\\.conf (?:is )?(?:absent|missing|empty)"), Nothing},
       {std::regex("hccn\\.conf on a read-only mount"),
        [](const Match&, RunSetup* setup) { setup->conf_read_only = true; }},
       {std::regex("hccn\\.conf is a directory"),
        [](const Match&, RunSetup* setup) {
          setup->conf_kind = RunSetup::ConfKind::kDirectory;
        }},
-      {std::regex("hccn\\.conf is a sym(?:bolic )?link"),
+      {std::regex("hccn\\.conf is a (?:dangling )?sym(?:bolic )?link"),
        [](const Match&, RunSetup* setup) {
          setup->conf_kind = RunSetup::ConfKind::kSymlink;
        }},
       {std::regex("/var/log read-only"),
        [](const Match&, RunSetup* setup) { setup->log_read_only = true; }},
-      {std::regex("/var/log(?:/hccn_tool absent| read-only, no hccn_tool in "
-                  "it)"),
+      {std::regex("/var/log(?:/hccn_tool (?:absent|missing)| read-only, no "
+                  "hccn_tool in it)"),
        [](const Match&, RunSetup* setup) {
          setup->log_folder = RunSetup::LogFolder::kAbsent;
        }},
@@ -71,20 +75,22 @@ std::vector<Condition> FileConditions() {
        [](const Match&, RunSetup* setup) {
          setup->log_folder = RunSetup::LogFolder::kRegularFile;
        }},
-      {std::regex("ascend_install\\.info absent"),
+      {std::regex("ascend_install\\.info (?:absent|missing)"),
        [](const Match&, RunSetup* setup) { setup->install_info = false; }},
   };
 }
 
 std::vector<Condition> CompanyConditions() {
   return {
-      {std::regex("holds (?:a )?(shared )?(?:flock|lock)"),
+      {std::regex("holds (?:an? )?(?:exclusive )?(shared )?(?:flock|lock)"),
        [](const Match& match, RunSetup* setup) {
          setup->lock = match[1].matched ? RunSetup::Lock::kShared
                                         : RunSetup::Lock::kExclusive;
        }},
       {std::regex("for ?ever|until the end|never released"),
        [](const Match&, RunSetup* setup) { setup->lock_for_ever = true; }},
+      // The record's status says so as well.
+      {std::regex("killed after [0-9]+ s"), Nothing},
       {std::regex("renames it over"),
        [](const Match&, RunSetup* setup) {
          setup->renamed_while_waiting = true;
@@ -139,7 +145,13 @@ const std::vector<Condition>& Conditions() {
   return *conditions;
 }
 
-void ApplyWords(const std::string& words, RunSetup* setup) {
+void ApplyWords(absl::string_view all, RunSetup* setup) {
+  // "root, hccn.conf ...": who runs it says nothing about the rest.
+  absl::string_view rest = all;
+  if (absl::ConsumePrefix(&rest, "root,")) {
+    rest = absl::StripLeadingAsciiWhitespace(rest);
+  }
+  const std::string words(rest);
   bool understood = false;
   for (const Condition& condition : Conditions()) {
     Match match;
@@ -147,7 +159,7 @@ void ApplyWords(const std::string& words, RunSetup* setup) {
     condition.apply(match, setup);
     understood = true;
   }
-  if (!understood) setup->not_understood.push_back(words);
+  if (!understood) setup->not_understood.emplace_back(all);
 }
 
 // A long text is cut in the record's precondition. Where the output shows it,
@@ -168,6 +180,24 @@ bool IsKeyAndValue(const std::string& piece) {
   });
 }
 
+// Names of keys without the device: what README.md lists, and what the records
+// hold besides.
+bool IsKnownKey(const std::string& key) {
+  static const std::regex kNames(
+      "(product|devices|board_id|mainboard_id|server_id|hccs_ok|tls_ncert|"
+      "tls_start|tls_end|ca_files|root_uid|spelling\\.netdetect|retry\\.ms|"
+      "delay\\.set\\.ms|delay\\.[0-9]+\\.ms|"
+      "(ip|mask|gateway|netdetect|mtu|mac|tls|ip6|prefix|link|vnic_link|"
+      "process|net_health|lldp|ping|route_text|status_text|arp_text|vnic_ip|"
+      "vnic_mask|speed|duplex|fec|firmware|cfg_status|link_cnt|ls_n|ls_up|"
+      "ls_down|opt_kind|opt_present|opt_access_failed|bond_ip|bond_mask|"
+      "bw_limit|bitmap|tls_ncert|health|busy|lies|say|hang)\\.[0-9]+|"
+      "(res|rc|hang)\\.0x[0-9a-f]+(\\.[0-9]+)?|"
+      "(rc|hang)\\.(get_ip|set_ip|health|mainboard|board|spod|net_health|tls|"
+      "set|mailbox)(\\.[0-9]+)?)");
+  return std::regex_match(key, kNames);
+}
+
 void ApplyKey(const std::string& piece, const CaptureRecord& record,
               RunSetup* setup) {
   std::string cut = piece;
@@ -177,6 +207,7 @@ void ApplyKey(const std::string& piece, const CaptureRecord& record,
   if (is_cut && cut.back() == '\\') cut.pop_back();
   const DeviceState parsed = DeviceState::Parse(cut);
   for (const auto& [key, value] : parsed.values()) {
+    if (!IsKnownKey(key)) setup->unknown_keys.push_back(key);
     setup->state.Set(key, is_cut ? Completed(value, record) : value);
   }
 }
@@ -189,6 +220,10 @@ bool RunSetup::NeedsPrivilege() const {
 
 RunSetup SetupOf(const CaptureRecord& record) {
   RunSetup setup;
+  Product product;
+  if (!FindProduct(record.product, &product)) {
+    setup.not_understood.push_back("product " + record.product);
+  }
   setup.state.Set("product", record.product);
   setup.state.Set("retry.ms", "0");
   const std::vector<std::string> pieces =
@@ -201,6 +236,11 @@ RunSetup SetupOf(const CaptureRecord& record) {
     } else {
       ApplyWords(piece, &setup);
     }
+  }
+  // No device of the records judged its health for itself.
+  for (int id : product.devices) {
+    const std::string key = DeviceKey("net_health", id);
+    if (!setup.state.Find(key)) setup.state.Set(key, kHealthInit);
   }
   // The records about locks name no device; it had this address.
   if (setup.lock != RunSetup::Lock::kNone && !setup.state.Find("ip.0")) {

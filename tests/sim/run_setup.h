@@ -2,19 +2,18 @@
 // (`ip.0=10.0.0.1`) and conditions in words ("user nobody, hccn.conf 0640"),
 // with semicolons between them. Text in, value out.
 //
-// | words                                         | setup |
-// |-----------------------------------------------|----------------------------|
-// | user nobody; uid N, not in passwd             | uid, in_passwd | |
-// hccn.conf [mode] 0640                         | conf_mode                  |
-// | hccn.conf on a read-only mount                | conf_read_only | |
-// hccn.conf is a directory / a symlink          | conf_kind                  |
-// | holds [a shared] flock on hccn.conf for N s   | lock | | … renames it over
-// …                           | renamed_while_waiting      | | two runs started
-// together                     | with_partner               | | needs N s per
-// set call, never returns (hang.X)| state                      | | SIGTERM
-// after N s                             | signal                     | |
-// /var/log read-only, no hccn_tool in it        | log_read_only, log_folder  |
-// | ascend_install.info absent                    | install_info |
+//   user nobody; uid N, not in passwd            -> uid, in_passwd
+//   hccn.conf [mode] 0640                        -> conf_mode
+//   hccn.conf on a read-only mount               -> conf_read_only
+//   hccn.conf is a directory / a symlink         -> conf_kind
+//   holds [a shared] flock on hccn.conf for N s  -> lock
+//   ... renames it over ...                      -> renamed_while_waiting
+//   two runs started together                    -> with_partner
+//   needs N s per set call                       -> state
+//   never returns (hang.X)                       -> state
+//   SIGTERM after N s                            -> signal
+//   /var/log read-only, no hccn_tool in it       -> log_read_only, log_folder
+//   ascend_install.info absent                   -> install_info
 #ifndef TESTS_SIM_RUN_SETUP_H_
 #define TESTS_SIM_RUN_SETUP_H_
 
@@ -52,6 +51,9 @@ struct RunSetup {
   std::optional<int> signal;
   // Conditions that nothing above can hold.
   std::vector<std::string> not_understood;
+  // Keys of the device state that mean nothing here. The run may not depend on
+  // them, so it takes place all the same.
+  std::vector<std::string> unknown_keys;
 
   // Needs another user or a mount of its own.
   bool NeedsPrivilege() const;
@@ -61,7 +63,7 @@ struct RunSetup {
 // and a set call of seconds takes kShortDelayMs.
 RunSetup SetupOf(const CaptureRecord& record);
 
-inline constexpr int kShortDelayMs = 100;
+inline constexpr int kShortDelayMs = 600;
 
 }  // namespace sim
 }  // namespace clusterd

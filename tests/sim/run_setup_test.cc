@@ -63,11 +63,39 @@ TEST(SetupOfTest, WordsBecomeCompany) {
   const RunSetup two =
       Of("two runs started together, the stub device needs 1 s per set call");
   EXPECT_TRUE(two.with_partner);
-  EXPECT_EQ(two.state.Find("delay.set.ms"), "100");
+  EXPECT_EQ(two.state.Find("delay.set.ms"), "600");
   const RunSetup hang =
       Of("the stub call never returns (hang.get_ip); SIGTERM after 3 s");
   EXPECT_EQ(hang.state.Find("hang.get_ip"), "1");
   EXPECT_THAT(hang.signal, Optional(SIGTERM));
+}
+
+TEST(SetupOfTest, WhoRunsItSaysNothingAboutTheRest) {
+  EXPECT_THAT(Of("root, hccn.conf immutable").not_understood,
+              ElementsAre("root, hccn.conf immutable"));
+  EXPECT_THAT(Of("root").not_understood, IsEmpty());
+  EXPECT_TRUE(Of("root, hccn.conf on a read-only mount").conf_read_only);
+}
+
+TEST(SetupOfTest, KeysWithoutAMeaningAreNamedAndKept) {
+  const RunSetup setup = Of("ip.0=10.0.0.1; moon.0=full; rc.tides=4");
+  EXPECT_THAT(setup.unknown_keys, ElementsAre("moon.0", "rc.tides"));
+  EXPECT_THAT(setup.not_understood, IsEmpty());
+  EXPECT_EQ(setup.state.Find("moon.0"), "full");
+  EXPECT_THAT(Of("res.0x5.0=-16;rc.get_ip.0=4;hang.0x21=1;tls_end=x;ls_n.0=1")
+                  .unknown_keys,
+              IsEmpty());
+}
+
+TEST(SetupOfTest, ProductThatNobodyKnowsCannotBeArranged) {
+  CaptureRecord record;
+  record.product = "A7";
+  EXPECT_THAT(SetupOf(record).not_understood, ElementsAre("product A7"));
+}
+
+TEST(SetupOfTest, DevicesReportInitUnlessTold) {
+  EXPECT_EQ(Of("netdetect.0=10.0.0.9").state.Find("net_health.0"), "6");
+  EXPECT_EQ(Of("net_health.0=2").state.Find("net_health.0"), "2");
 }
 
 TEST(SetupOfTest, SaysWhatItDoesNotUnderstand) {
