@@ -10,7 +10,8 @@ def fuzz_test(name, srcs, deps, corpus = []):
       name: the target.
       srcs: the file with LLVMFuzzerTestOneInput.
       deps: what it needs.
-      corpus: labels of example inputs, one input per file.
+      corpus: labels of example inputs, one input per file; a label may stand
+        for a folder that a rule fills.
     """
     seeds = name + "_seeds"
 
@@ -21,7 +22,9 @@ def fuzz_test(name, srcs, deps, corpus = []):
         testonly = True,
         srcs = corpus,
         outs = [seeds + ".txt"],
-        cmd = "echo -n $(SRCS) | tr ' ' ',' > $@",
+        # As the test sees them: without where Bazel puts what it makes.
+        cmd = "for s in $(SRCS); do find -L \"$$s\" -type f; done | sort" +
+              " | sed 's,^$(BINDIR)/,,' | paste -sd, | tr -d '\\n' > $@",
     )
     native.cc_test(
         name = name,
@@ -35,7 +38,7 @@ def fuzz_test(name, srcs, deps, corpus = []):
                 "-max_total_time=5",
                 "-rss_limit_mb=2048",
             ] + (["-seed_inputs=@$(location %s)" % seeds] if corpus else []),
-            "//conditions:default": ["$(locations %s)" % label for label in corpus],
+            "//conditions:default": ["$(rootpaths %s)" % label for label in corpus],
         }),
         data = corpus + [seeds],
         linkopts = select({

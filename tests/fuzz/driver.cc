@@ -1,7 +1,10 @@
 // Stands in for libFuzzer where the compiler lacks it: runs every corpus file
-// given on the command line, then a fixed number of seeded mutations of them.
+// given on the command line, alone or in a folder, then a fixed number of
+// seeded mutations of them.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -40,18 +43,31 @@ std::string Mutate(std::string input, std::mt19937& random) {
   return input;
 }
 
+// A folder's files, by name; a file is itself.
+std::vector<std::string> FilesOf(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return {path};
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string> corpus = {""};
   for (int i = 1; i < argc; ++i) {
-    std::ifstream file(argv[i], std::ios::binary);
-    if (!file) {
-      std::fprintf(stderr, "cannot read corpus file %s\n", argv[i]);
-      return 1;
+    for (const std::string& path : FilesOf(argv[i])) {
+      std::ifstream file(path, std::ios::binary);
+      if (!file) {
+        std::fprintf(stderr, "cannot read corpus file %s\n", path.c_str());
+        return 1;
+      }
+      corpus.emplace_back(std::istreambuf_iterator<char>(file),
+                          std::istreambuf_iterator<char>());
     }
-    corpus.emplace_back(std::istreambuf_iterator<char>(file),
-                        std::istreambuf_iterator<char>());
   }
   for (const std::string& input : corpus) Run(input);
   std::mt19937 random(20260101);

@@ -1,0 +1,116 @@
+// What mutation_fuzz_test begins with: every recorded run is there, and every
+// query has an answer there that its reader reads, so that mutations reach the
+// inside of each reader.
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "daemon/host/hccn_ping.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/readers/read_answer.h"
+#include "tests/readers/read_unasked.h"
+#include "tests/readers/recorded_runs.h"
+#include "tests/sim/capture_record.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::Contains;
+using ::testing::SizeIs;
+
+constexpr char kFromRecords[] = "tests/readers/capture_seeds";
+// The corpus of mutation_fuzz_test.
+constexpr std::array<const char*, 4> kFolders = {
+    kFromRecords, "tests/readers/seeds", "tests/testdata/host/hccn_query",
+    "tests/testdata/host/ping"};
+constexpr uint32_t kDevices = 16;
+
+std::set<std::string> ReadFolder(const std::string& folder) {
+  std::set<std::string> texts;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    EXPECT_TRUE(file) << entry.path();
+    texts.emplace(std::istreambuf_iterator<char>(file),
+                  std::istreambuf_iterator<char>());
+  }
+  return texts;
+}
+
+std::set<std::string> ReadSeeds() {
+  std::set<std::string> seeds;
+  for (const char* folder : kFolders) seeds.merge(ReadFolder(folder));
+  return seeds;
+}
+
+CommandResult Prints(const std::string& text) {
+  CommandResult run;
+  run.standard_output = text;
+  return run;
+}
+
+// Some answers name their device.
+template <typename Reader>
+bool IsReadOfSomeDevice(const Reader& reader) {
+  for (uint32_t device = 0; device < kDevices; ++device) {
+    if (!absl::StartsWith(reader(device), "missing ")) return true;
+  }
+  return false;
+}
+
+TEST(SeedsTest, EveryRecordEntersByItself) {
+  const std::set<std::string> seeds = ReadFolder(kFromRecords);
+  size_t texts = 0;
+  for (const sim::CaptureRecord& record : ReadRecords()) {
+    for (const std::string& text :
+         {record.standard_output, record.standard_error}) {
+      if (text.empty()) continue;
+      ++texts;
+      EXPECT_THAT(seeds, Contains(text)) << record.name;
+    }
+  }
+  EXPECT_GE(texts, 383u);
+}
+
+TEST(SeedsTest, EveryQueryOfTheDaemonHasAnAnswerThatItReads) {
+  const std::set<std::string> seeds = ReadSeeds();
+  for (const absl::string_view query : kQueries) {
+    bool read = false;
+    for (const std::string& seed : seeds) {
+      const std::string value = ReadAnswer(query, 0, Prints(seed));
+      // "none" is also what a text without any value is read as.
+      read |= value != "none" && !absl::StartsWith(value, "missing ");
+    }
+    EXPECT_TRUE(read) << query;
+  }
+}
+
+TEST(SeedsTest, EveryOtherQueryHasAnAnswerThatItReads) {
+  const std::set<std::string> seeds = ReadSeeds();
+  for (const absl::string_view query : kUnaskedQueries) {
+    bool read = false;
+    for (const std::string& seed : seeds) {
+      read = read || IsReadOfSomeDevice([&](uint32_t device) {
+               return ReadUnasked(query, device, Prints(seed));
+             });
+    }
+    EXPECT_TRUE(read) << query;
+  }
+}
+
+TEST(SeedsTest, BothPingsHaveAnAnswerThatIsRead) {
+  std::set<bool> read;
+  for (const std::string& seed : ReadSeeds()) {
+    const auto ping = ParseHccnPing(seed);
+    if (ping.ok()) read.insert(ping->hccs);
+  }
+  EXPECT_THAT(read, SizeIs(2));
+}
+
+}  // namespace
+}  // namespace clusterd
