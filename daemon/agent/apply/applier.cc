@@ -233,17 +233,9 @@ std::vector<PlanFact> Applier::FactsNow(const HostPlan& plan,
     now.back().set_name(planned.name());
     now.back().set_value(found == named.end() ? kUnknownFact : found->second);
   }
-  for (const SavedResource& resource : saved) {
-    const std::string& path = resource.has_file_in_place()
-                                  ? resource.file_in_place().path()
-                                  : resource.file().path();
-    if (path.empty()) continue;
-    const auto text = ReadWholeFile(doors_.files, path, kMaxJournalBytes);
-    now.emplace_back();
-    now.back().set_name(absl::StrCat(path, ": SHA-256"));
-    now.back().set_value(text.ok()                         ? Sha256Hex(*text)
-                         : absl::IsNotFound(text.status()) ? "none"
-                                                           : kUnknownFact);
+  for (const auto& more : {DigestFiles(doors_.files, saved),
+                           DigestFirewallFiles(doors_.files, saved)}) {
+    now.insert(now.end(), more.begin(), more.end());
   }
   return now;
 }
@@ -435,7 +427,8 @@ absl::StatusOr<ApplyResult> Applier::UndoJournal(
   JournalEntry entry;
   *entry.mutable_undo() = undo;
   const absl::Status written = journal->Append(entry);
-  if (!written.ok()) return InFront("journal", written);
+  // What has begun is undone without it: the old values are in there.
+  if (!written.ok() && !state.unfinished()) return InFront("journal", written);
   const std::vector<std::string> residues =
       RestoreAt(place, options_.find_paths(), state);
 
@@ -474,7 +467,13 @@ absl::StatusOr<ApplyResult> Applier::UndoJournal(
 std::vector<MovedFact> Applier::MovedSince(const JournalState& state,
                                            const PlanPlace& place) {
   std::vector<MovedFact> moved;
-  const auto now = FactsNow(state.begin.plan(), state.saved, place.ReadHost());
+  auto now = FactsNow(state.begin.plan(), state.saved, place.ReadHost());
+  // Older journals end before the files of firewalls.
+  const size_t kept = static_cast<size_t>(state.end.facts_after_size());
+  if (kept + DigestFirewallFiles(doors_.files, state.saved).size() ==
+      now.size()) {
+    now.resize(kept);
+  }
   for (size_t i = 0; i < now.size(); ++i) {
     const int index = static_cast<int>(i);
     const std::string left = index < state.end.facts_after_size()

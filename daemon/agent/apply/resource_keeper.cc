@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
+#include "config/plan/plan_digest.h"
 #include "config/plan/plan_text.h"
 #include "daemon/host/change/atomic_file.h"
 
@@ -34,6 +35,16 @@ std::string Is(absl::string_view what, absl::string_view now,
                absl::string_view before, const std::string& why) {
   return absl::StrCat(what, " is ", now, ", was ", before,
                       why.empty() ? "" : ": ", why);
+}
+
+PlanFact Digest(FileSystem* files, const std::string& path) {
+  const auto text = ReadWholeFile(files, path, kMaxFileBytes);
+  PlanFact fact;
+  fact.set_name(absl::StrCat(path, ": SHA-256"));
+  fact.set_value(text.ok()                         ? Sha256Hex(*text)
+                 : absl::IsNotFound(text.status()) ? "none"
+                                                   : kUnknownFact);
+  return fact;
 }
 
 // Live settings with the reason for what cannot be told.
@@ -372,6 +383,32 @@ std::vector<std::string> ResourceKeeper::Restore(
     residues.insert(residues.end(), differences.begin(), differences.end());
   }
   return residues;
+}
+
+std::vector<PlanFact> DigestFiles(FileSystem* files,
+                                  const std::vector<SavedResource>& saved) {
+  std::vector<PlanFact> facts;
+  for (const SavedResource& resource : saved) {
+    if (resource.has_file_in_place()) {
+      facts.push_back(Digest(files, resource.file_in_place().path()));
+    } else if (resource.has_file()) {
+      facts.push_back(Digest(files, resource.file().path()));
+    }
+  }
+  return facts;
+}
+
+std::vector<PlanFact> DigestFirewallFiles(
+    FileSystem* files, const std::vector<SavedResource>& saved) {
+  std::set<std::string> paths;
+  for (const SavedResource& resource : saved) {
+    for (const SavedFile& file : resource.firewall().files()) {
+      paths.insert(file.path());
+    }
+  }
+  std::vector<PlanFact> facts;
+  for (const std::string& path : paths) facts.push_back(Digest(files, path));
+  return facts;
 }
 
 }  // namespace clusterd

@@ -58,6 +58,15 @@ class ResourceKeeper {
   std::set<std::string> touched_;
 };
 
+// "/etc/hccn.conf: SHA-256" of each saved file but those of firewalls, as it is
+// now; "none" without such a file.
+std::vector<PlanFact> DigestFiles(FileSystem* files,
+                                  const std::vector<SavedResource>& saved);
+
+// The same of the files of firewalls, each once.
+std::vector<PlanFact> DigestFirewallFiles(
+    FileSystem* files, const std::vector<SavedResource>& saved);
+
 }  // namespace clusterd
 
 #endif  // DAEMON_AGENT_APPLY_RESOURCE_KEEPER_H_

@@ -1,0 +1,214 @@
+// What an undo does when its journal cannot be written, and what a rollback may
+// not overwrite.
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "config/plan/sysctl_file.h"
+#include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply/apply_scenarios.h"
+#include "daemon/agent/apply/journal.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kJournal[] = "/var/lib/clusterd/apply/a1.journal";
+constexpr char kUfwRules[] = "/etc/ufw/user.rules";
+constexpr char kZone[] = "/etc/firewalld/zones/public.xml";
+
+const absl::Status& NoSpace() {
+  static const absl::Status* const status =
+      new absl::Status(absl::ResourceExhaustedError("No space left on device"));
+  return *status;
+}
+
+// After an apply that died right before the last record of its journal.
+std::unique_ptr<Scenario> ToUndo() {
+  const std::string record = absl::StrCat("write ", kJournal);
+  EffectLog whole;
+  auto first = OpenUfwScenario();
+  (void)first->MakeApplier(&whole)->Apply(RequestFor(first->Plan(), "a1"));
+  size_t last = whole.effects().size() - 1;
+  while (whole.effects()[last] != record) --last;
+  auto scenario = OpenUfwScenario();
+  EffectLog log;
+  log.CrashAt(last, CrashPoint::kBefore);
+  (void)scenario->MakeApplier(&log)->Apply(RequestFor(scenario->Plan(), "a1"));
+  EXPECT_TRUE(log.dead());
+  scenario->logged_files.reset();
+  scenario->logged_runner.reset();
+  return scenario;
+}
+
+std::unique_ptr<Scenario> Applied(std::unique_ptr<Scenario> scenario) {
+  const auto result =
+      scenario->MakeApplier()->Apply(RequestFor(scenario->Plan(), "a1"));
+  EXPECT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outcome(), ApplyResult::APPLIED);
+  return scenario;
+}
+
+absl::StatusOr<ApplyResult> Rollback(Scenario* scenario, bool force = false) {
+  RollbackRequest request;
+  request.apply_id = "a1";
+  request.force = force;
+  return scenario->MakeApplier()->Rollback(request);
+}
+
+void AddLine(Scenario* scenario, const std::string& path,
+             const std::string& line) {
+  FakeFileSystem& files = scenario->machine.files();
+  files.Put(path, files.Content(path).value_or("") + line, 0640);
+}
+
+TEST(ApplierUndoTest, RecoveryUndoesWhenTheJournalCannotGrow) {
+  auto scenario = ToUndo();
+  const auto before = OpenUfwScenario()->State();
+  ASSERT_NE(scenario->State(), before);
+  FakeFileSystem& files = scenario->machine.files();
+  files.FailChanges(kJournal, NoSpace());
+  const auto recovered = scenario->MakeApplier()->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  ASSERT_EQ(recovered->size(), 1u);
+  EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::UNDONE)
+      << (*recovered)[0].ShortDebugString();
+  EXPECT_TRUE(absl::StrContains((*recovered)[0].error(),
+                                "the journal could not be closed"))
+      << (*recovered)[0].error();
+  EXPECT_EQ(scenario->State(), before);
+
+  // Nothing is closed, so the next start finds it again.
+  files.FailChanges(kJournal, absl::OkStatus());
+  ASSERT_EQ(scenario->MakeApplier()->Recover()->size(), 1u);
+  EXPECT_EQ(scenario->State(), before);
+  EXPECT_TRUE(scenario->MakeApplier()->Recover()->empty());
+}
+
+TEST(ApplierUndoTest, RecoveryOnAFullDiskUndoesWhatNeedsNoRoom) {
+  auto scenario = ToUndo();
+  auto untouched = OpenUfwScenario();
+  FakeMachine& machine = scenario->machine;
+  ASSERT_NE(machine.sysctl(), untouched->machine.sysctl());
+  ASSERT_NE(machine.device(1).gateway, untouched->machine.device(1).gateway);
+  machine.files().SetFreeBytes(0);
+  const auto recovered = scenario->MakeApplier()->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  ASSERT_EQ(recovered->size(), 1u);
+  EXPECT_EQ(machine.sysctl(), untouched->machine.sysctl());
+  EXPECT_EQ(machine.device(1).gateway, untouched->machine.device(1).gateway);
+
+  machine.files().SetFreeBytes(std::nullopt);
+  ASSERT_EQ(scenario->MakeApplier()->Recover()->size(), 1u);
+  EXPECT_EQ(scenario->State(), untouched->State());
+}
+
+TEST(ApplierUndoTest, RecoveryEndsARollbackWhenTheJournalCannotGrow) {
+  const auto before = OpenUfwScenario()->State();
+  auto scenario = Applied(OpenUfwScenario());
+  EffectLog log;
+  log.CrashAt(2, CrashPoint::kAfter);
+  RollbackRequest request;
+  request.apply_id = "a1";
+  (void)scenario->MakeApplier(&log)->Rollback(request);
+  ASSERT_TRUE(log.dead());
+  ASSERT_NE(scenario->State(), before);
+  scenario->machine.files().FailChanges(kJournal, NoSpace());
+  const auto recovered = scenario->MakeApplier()->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  ASSERT_EQ(recovered->size(), 1u);
+  EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(scenario->State(), before);
+}
+
+TEST(ApplierUndoTest, ARollbackDoesNotBeginWithoutItsJournal) {
+  auto scenario = Applied(OpenUfwScenario());
+  const auto applied = scenario->State();
+  scenario->machine.files().FailChanges(kJournal, NoSpace());
+  const auto refused = Rollback(scenario.get());
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
+  EXPECT_EQ(scenario->State(), applied);
+}
+
+TEST(ApplierUndoTest, RefusesToRollBackOverRulesThatSomebodyAdded) {
+  const struct {
+    std::unique_ptr<Scenario> (*make)();
+    const char* path;
+  } cases[] = {{&DisableFirewallsScenario, kUfwRules},
+               {&OpenUfwScenario, kUfwRules},
+               {&OpenFirewalldScenario, kZone}};
+  for (const auto& each : cases) {
+    auto scenario = each.make();
+    const auto before = scenario->State();
+    scenario = Applied(std::move(scenario));
+    AddLine(scenario.get(), each.path, "443:443/tcp from 10.9.0.0/16\n");
+    const auto changed = scenario->State();
+    const auto refused = Rollback(scenario.get());
+    EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+    EXPECT_TRUE(absl::StrContains(refused.status().message(),
+                                  absl::StrCat(each.path, ": SHA-256")))
+        << refused.status();
+    EXPECT_EQ(scenario->State(), changed);
+
+    const auto forced = Rollback(scenario.get(), true);
+    ASSERT_TRUE(forced.ok()) << forced.status();
+    EXPECT_EQ(forced->outcome(), ApplyResult::ROLLED_BACK)
+        << forced->ShortDebugString();
+    ASSERT_EQ(forced->forced_size(), 1);
+    EXPECT_TRUE(absl::StrContains(forced->forced(0), each.path));
+    EXPECT_EQ(scenario->State(), before);
+  }
+}
+
+// The journal as it was before it kept the digests of firewalls' files.
+void MakeJournalOld(Scenario* scenario) {
+  FakeFileSystem& files = scenario->machine.files();
+  const auto text = ParseJournal(*files.Content(kJournal));
+  ASSERT_TRUE(text.ok());
+  ASSERT_TRUE(files.Remove(kJournal).ok());
+  auto journal = Journal::Create(&files, kJournal);
+  ASSERT_TRUE(journal.ok());
+  size_t removed = 0;
+  for (JournalEntry entry : text->entries) {
+    if (entry.has_end()) {
+      auto* facts = entry.mutable_end()->mutable_facts_after();
+      for (auto fact = facts->begin(); fact != facts->end();) {
+        const bool is_firewall =
+            absl::StartsWith(fact->name(), "/etc/ufw/") ||
+            absl::StartsWith(fact->name(), "/etc/firewalld/");
+        fact = is_firewall ? facts->erase(fact) : std::next(fact);
+        removed += is_firewall ? 1 : 0;
+      }
+    }
+    ASSERT_TRUE((*journal)->Append(entry).ok());
+  }
+  EXPECT_GT(removed, 0u);
+}
+
+TEST(ApplierUndoTest, RollsBackAnApplyOfWhichTheJournalIsOld) {
+  for (const auto make :
+       {&OpenUfwScenario, &OpenFirewalldScenario, &DisableFirewallsScenario}) {
+    auto scenario = make();
+    const auto before = scenario->State();
+    scenario = Applied(std::move(scenario));
+    MakeJournalOld(scenario.get());
+    const auto result = Rollback(scenario.get());
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_EQ(scenario->State(), before);
+  }
+}
+
+TEST(ApplierUndoTest, AnOldJournalStillTellsWhatElseWasChanged) {
+  auto scenario = Applied(OpenUfwScenario());
+  MakeJournalOld(scenario.get());
+  AddLine(scenario.get(), kSysctlFile, "kernel.panic = 10\n");
+  const auto refused = Rollback(scenario.get());
+  EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+  EXPECT_TRUE(absl::StrContains(refused.status().message(), kSysctlFile));
+}
+
+}  // namespace
+}  // namespace clusterd
