@@ -125,7 +125,11 @@ void AddEntries(const Claims& claimed, const std::vector<StepVerdict>& verdicts,
     if (entry->goals_size() < kMaxGoals) {
       *entry->add_goals() = claimed.claims[i].goal;
     }
-    if (entry->why().size() > kMaxTextBytes) continue;
+    // What is true of a whole step, such as a stopped firewall, is said once.
+    const bool said = i > 0 && verdicts[i - 1].state == state &&
+                      verdicts[i - 1].why == verdicts[i].why &&
+                      claimed.claims[i - 1].step == claimed.claims[i].step;
+    if (said || entry->why().size() > kMaxTextBytes) continue;
     entry->set_why(Shortened(absl::StrCat(
         entry->why(), entry->why().empty() ? "" : "; ", verdicts[i].why)));
   }

@@ -241,6 +241,8 @@ TEST(FindAppliedDriftTest, StaysBoundedWhereAStepHasThousandsOfGoals) {
   firewall->mutable_active()->set_value(true);
   firewall->mutable_enabled_at_boot()->set_value(true);
   firewall->mutable_allowed()->mutable_value();
+  *firewall->mutable_allowed_permanently()->mutable_value()->mutable_ports() =
+      open.firewall_open().ports();
   const DriftFact drift = FindAppliedDrift({Applied("aa", {open})}, facts);
   ASSERT_EQ(drift.value().drifts_size(), 1);
   const AppliedDrift& only = drift.value().drifts(0);
@@ -256,6 +258,11 @@ TEST(FindAppliedDriftTest, StaysBoundedWhereAStepHasThousandsOfGoals) {
   EXPECT_EQ(Drifts({Applied("aa", {open})}, facts),
             "aa:1 firewall: firewalld: lets in lacks 60000-60031/tcp from "
             "10.0.78.30/32\n");
+
+  firewall->mutable_active()->set_value(false);
+  firewall->clear_allowed();
+  EXPECT_EQ(Drifts({Applied("aa", {open})}, facts),
+            "aa:1 firewall: firewalld: active is no, applied was yes\n");
 }
 
 }  // namespace

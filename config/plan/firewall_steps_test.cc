@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "config/plan/good_cluster.h"
+#include "config/plan/named_facts.h"
 #include "config/plan/plan_text.h"
 
 namespace clusterd {
@@ -20,6 +21,7 @@ FirewallFacts Firewall(bool active, bool enabled) {
   facts.mutable_active()->set_value(active);
   facts.mutable_enabled_at_boot()->set_value(enabled);
   if (active) facts.mutable_allowed()->mutable_value();
+  if (active) facts.mutable_allowed_permanently()->mutable_value();
   return facts;
 }
 
@@ -75,6 +77,85 @@ TEST(PlanFirewallStepsTest, OpensThreePortsOnlyFromTheClustersHosts) {
   EXPECT_EQ(StepText(plan.steps(0)),
             "firewalld: let in 60000-60015/tcp from 192.168.7.22/31, 29500/tcp "
             "from 192.168.7.22/31, 22/tcp from 192.168.7.22/31");
+}
+
+void LetIn(uint32_t first, uint32_t last, AllowedFact* fact) {
+  AllowedPort* port = fact->mutable_value()->add_ports();
+  port->set_first_port(first);
+  port->set_last_port(last);
+  port->set_protocol("tcp");
+}
+
+TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
+  HostFacts facts = GoodFacts("node-01");
+  FirewallFacts* firewalld = facts.mutable_firewalld();
+  *firewalld = Firewall(true, true);
+  LetIn(1, 65535, firewalld->mutable_allowed());
+  LetIn(22, 22, firewalld->mutable_allowed_permanently());
+  const HostPlan plan = Plan(OpenPorts(), facts);
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(StepText(plan.steps(0)),
+            "firewalld: let in 60000-60015/tcp from 192.168.7.22/31, 29500/tcp "
+            "from 192.168.7.22/31");
+  ASSERT_EQ(plan.steps(0).consequences_size(), 1);
+  EXPECT_EQ(plan.steps(0).consequences(0),
+            "60000-60015, 29500/tcp: open now but not permanently: without "
+            "this step the next reload or reboot shuts it");
+  std::vector<std::string> names;
+  for (const PlanFact& fact : plan.facts()) names.push_back(fact.name());
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"firewalld: active", "firewalld: lets in",
+                                      "firewalld: lets in permanently"}));
+  // Stored since, by somebody else: the plan is not of this host any more.
+  LetIn(1, 65535, firewalld->mutable_allowed_permanently());
+  EXPECT_EQ(FindMovedFacts(plan, facts).size(), 1u);
+  EXPECT_TRUE(Plan(OpenPorts(), facts).steps().empty());
+}
+
+TEST(PlanFirewallStepsTest, OpensNowInFirewalldWhatIsStoredAlone) {
+  HostFacts facts = GoodFacts("node-01");
+  FirewallFacts* firewalld = facts.mutable_firewalld();
+  *firewalld = Firewall(true, true);
+  LetIn(1, 65535, firewalld->mutable_allowed_permanently());
+  const HostPlan plan = Plan(OpenPorts(), facts);
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(plan.steps(0).firewall_open().ports_size(), 3);
+  ASSERT_EQ(plan.steps(0).consequences_size(), 1);
+  EXPECT_EQ(plan.steps(0).consequences(0),
+            "60000-60015, 29500, 22/tcp: open permanently but not now: this "
+            "step lets it in without a reload");
+}
+
+TEST(PlanFirewallStepsTest, BlocksFirewalldOfWhichTheStoredRulesAreUnknown) {
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_firewalld() = Firewall(true, true);
+  MakeMissing(facts.mutable_firewalld()->mutable_allowed_permanently(),
+              Missing::TIMED_OUT, "");
+  const HostPlan plan = Plan(OpenPorts(), facts);
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_EQ(plan.blocked(0).reason(),
+            "what it lets in permanently is not known: timed out");
+  // ufw has no such facts and needs none.
+  *facts.mutable_ufw() = Firewall(true, true);
+  facts.mutable_ufw()->clear_allowed_permanently();
+  EXPECT_EQ(Plan(OpenPorts(), facts).steps_size(), 1);
+}
+
+TEST(PlanFirewallStepsTest, NotesAFirewallThatWasOpenedAndIsStoppedSince) {
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_firewalld() = Firewall(false, false);
+  EXPECT_TRUE(Plan(OpenPorts(), facts).notes().empty());
+  AppliedDrift* drift = facts.mutable_drift()->mutable_value()->add_drifts();
+  drift->set_apply_id("a1");
+  drift->add_goals()->set_target("firewalld: lets in 22-22/tcp from 10.0.0.1");
+  const HostPlan plan = Plan(OpenPorts(), facts);
+  EXPECT_TRUE(plan.steps().empty());
+  EXPECT_TRUE(plan.blocked().empty());
+  ASSERT_EQ(plan.notes_size(), 1);
+  EXPECT_EQ(plan.notes(0).find("firewalld is stopped and does not start at "
+                               "boot, and apply a1 had opened ports in it"),
+            0u);
 }
 
 TEST(PlanFirewallStepsTest, OpensOnlyWhatIsShut) {

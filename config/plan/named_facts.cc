@@ -88,6 +88,9 @@ void NameFirewall(FirewallProgram program, const FirewallFacts& facts,
   (*named)[FirewallFactName(program, "starts at boot")] =
       Text(facts.enabled_at_boot());
   (*named)[FirewallFactName(program, "lets in")] = Text(facts.allowed());
+  if (program == UFW) return;  // It stores what it lets run.
+  (*named)[FirewallFactName(program, "lets in permanently")] =
+      Text(facts.allowed_permanently());
 }
 
 std::string FormText(const HccnConf& conf) {

@@ -56,16 +56,26 @@ class CheckedFacts {
   }
   // A firewall may have thousands of rules, and be asked for each of them.
   const AllowedPorts& LetsIn(FirewallProgram program) {
-    std::optional<AllowedPorts>& ports = program == UFW ? ufw_ : firewalld_;
-    if (!ports) ports.emplace(Firewall(program).allowed().value());
-    return *ports;
+    return Made(program == UFW ? &ufw_ : &firewalld_,
+                Firewall(program).allowed());
+  }
+  // Of firewalld, the only one that stores rules apart from what runs.
+  const AllowedPorts& LetsInPermanently() {
+    return Made(&firewalld_stored_, facts_.firewalld().allowed_permanently());
   }
 
  private:
+  static const AllowedPorts& Made(std::optional<AllowedPorts>* ports,
+                                  const AllowedFact& fact) {
+    if (!*ports) ports->emplace(fact.value());
+    return **ports;
+  }
+
   const HostFacts& facts_;
   const NamedFacts named_;
   std::optional<AllowedPorts> ufw_;
   std::optional<AllowedPorts> firewalld_;
+  std::optional<AllowedPorts> firewalld_stored_;
 };
 
 // Collects what is not so about one step.
@@ -116,6 +126,8 @@ class StepChecker {
   void CheckFile(const SysctlFileChange& change);
   void CheckDisabled(FirewallProgram program);
   void CheckOpen(const FirewallOpenChange& change);
+  void CheckLetsIn(const FirewallOpenChange& change, const std::string& name,
+                   const AllowedFact& fact, const AllowedPorts& allowed);
   // Then nothing else is known about it.
   bool IsNotInstalled(FirewallProgram program) const {
     const FirewallFacts& facts = checked_.Firewall(program);
@@ -193,17 +205,10 @@ void StepChecker::CheckDisabled(FirewallProgram program) {
   Expect(FirewallFactName(program, "starts at boot"), "no");
 }
 
-void StepChecker::CheckOpen(const FirewallOpenChange& change) {
-  const FirewallFacts& facts = checked_.Firewall(change.program());
-  if (IsNotInstalled(change.program())) return;
-  if (facts.active().state_case() != BoolFact::kValue) {
-    return Expect(FirewallFactName(change.program(), "active"), "yes");
-  }
-  // Stopped since: nothing is in the way of these ports.
-  if (!facts.active().value()) return;
-  const std::string name = FirewallFactName(change.program(), "lets in");
-  const bool known = facts.allowed().state_case() == AllowedFact::kValue;
-  const AllowedPorts& allowed = checked_.LetsIn(change.program());
+void StepChecker::CheckLetsIn(const FirewallOpenChange& change,
+                              const std::string& name, const AllowedFact& fact,
+                              const AllowedPorts& allowed) {
+  const bool known = fact.state_case() == AllowedFact::kValue;
   for (const AllowedPort& port : change.ports()) {
     if (allowed.Contains(port)) continue;
     const std::string wanted =
@@ -215,6 +220,20 @@ void StepChecker::CheckOpen(const FirewallOpenChange& change) {
       found_.push_back(MakeMismatch(name, kUnknownFact, wanted));
     }
   }
+}
+
+void StepChecker::CheckOpen(const FirewallOpenChange& change) {
+  const FirewallProgram program = change.program();
+  if (IsNotInstalled(program)) return;
+  // Opening keeps the firewall running; of a stopped one no rules are known.
+  const std::string active = FirewallFactName(program, "active");
+  if (Now(active) != "yes") return Expect(active, "yes");
+  const FirewallFacts& facts = checked_.Firewall(program);
+  CheckLetsIn(change, FirewallFactName(program, "lets in"), facts.allowed(),
+              checked_.LetsIn(program));
+  if (program == UFW) return;
+  CheckLetsIn(change, FirewallFactName(program, "lets in permanently"),
+              facts.allowed_permanently(), checked_.LetsInPermanently());
 }
 
 std::vector<Mismatch> StepChecker::Check(const PlanStep& step) && {

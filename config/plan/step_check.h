@@ -29,8 +29,10 @@ struct StepVerdict {
 };
 
 // One verdict for each step. What has moved says more than what is not known:
-// with both, kMoved. A firewall that is not installed any more stops nothing;
-// keys of an /etc/hccn.conf that is gone have moved.
+// with both, kMoved. A firewall that is not installed any more stops nothing,
+// and has not moved; one that was to let ports in and is stopped has, and so
+// has one that lets them in now and not permanently. Keys of an /etc/hccn.conf
+// that is gone have moved.
 std::vector<StepVerdict> JudgeSteps(absl::Span<const PlanStep> steps,
                                     const HostFacts& facts);
 

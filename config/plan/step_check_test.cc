@@ -87,6 +87,35 @@ TEST(WhyNotSoTest, SeesAFirewallThatCameBackAndARuleThatWent) {
             "10.0.0.0/24");
   *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() = *port;
   EXPECT_EQ(WhyNotSo(open, facts), "");
+  facts.mutable_ufw()->mutable_active()->set_value(false);
+  facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(false);
+  facts.mutable_ufw()->clear_allowed();
+  EXPECT_EQ(WhyNotSo(open, facts), "ufw: active is no, applied was yes");
+}
+
+TEST(WhyNotSoTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
+  PlanStep open;
+  open.mutable_firewall_open()->set_program(FIREWALLD);
+  AllowedPort* port = open.mutable_firewall_open()->add_ports();
+  port->set_first_port(22);
+  port->set_last_port(22);
+  port->set_protocol("tcp");
+  port->set_source("10.0.0.0/24");
+  HostFacts facts = GoodFacts("node-01");
+  FirewallFacts* firewalld = facts.mutable_firewalld();
+  firewalld->mutable_installed()->set_value(true);
+  firewalld->mutable_active()->set_value(true);
+  AllowedFact* now = firewalld->mutable_allowed();
+  AllowedFact* stored = firewalld->mutable_allowed_permanently();
+  *now->mutable_value()->add_ports() = *port;
+  stored->mutable_value();
+  EXPECT_EQ(WhyNotSo(open, facts),
+            "firewalld: lets in permanently lacks 22-22/tcp from 10.0.0.0/24");
+  *stored->mutable_value()->add_ports() = *port;
+  EXPECT_EQ(WhyNotSo(open, facts), "");
+  now->mutable_value()->clear_ports();
+  EXPECT_EQ(WhyNotSo(open, facts),
+            "firewalld: lets in lacks 22-22/tcp from 10.0.0.0/24");
 }
 
 TEST(WhyNotSoTest, SeesAProblemThatIsBackInTheFile) {
@@ -157,6 +186,12 @@ TEST(JudgeStepsTest, CannotTellAPortWithoutTheRules) {
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
   facts.mutable_firewalld()->mutable_allowed()->mutable_value();
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kMoved);
+  *facts.mutable_firewalld()->mutable_allowed()->mutable_value()->add_ports() =
+      *port;
+  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(open, facts).why,
+            "firewalld: lets in permanently is unknown, applied was 22-22/tcp "
+            "from 10.0.0.0/24");
 }
 
 TEST(FindDriftTest, NamesTheStepsThatDoNotHoldAnyMore) {

@@ -98,13 +98,19 @@ std::vector<RuleInfo> SystemRules() {
       {"firewall", "host", "no firewall stands between the servers",
        "With firewall: disabled, ufw or firewalld is active. With firewall: "
        "open-ports, one is active and does not let in a needed port from every "
-       "host of the cluster. Stopped now but started at boot is a warning.",
+       "host of the cluster. Stopped now but started at boot is a warning, and "
+       "so are ports that a running firewalld lets in now and not permanently: "
+       "the next firewall-cmd --reload or reboot shuts them. Ports that it has "
+       "stored and does not let in yet fail. ufw stores every rule that it "
+       "lets run.",
        "Ranks cannot reach each other's HCCL ports or the rendezvous port: "
        "\"wait socket establish timeout\", EI0006 or EI0015 after the connect "
        "timeout.",
        "ufw disable; or systemctl disable --now firewalld; or allow the ports "
-       "from the cluster's host addresses and set firewall: open-ports.",
-       "fail; warn when it only starts at boot",
+       "from the cluster's host addresses and set firewall: open-ports; in "
+       "firewalld both with and without --permanent, or with --permanent and "
+       "then firewall-cmd --reload.",
+       "fail; warn when it only starts at boot, or is open only until then",
        absl::StrCat(kTrainingGuide,
                     "; https://xie.infoq.cn/article/1797be6916f07d7bc9a69c64f"),
        true},

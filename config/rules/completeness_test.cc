@@ -181,10 +181,12 @@ std::vector<Reader> Readers() {
     for (FirewallFacts* firewall :
          {c.facts[0].mutable_ufw(), c.facts[0].mutable_firewalld()}) {
       firewall->mutable_active()->set_value(true);
-      AllowedPort* all =
-          firewall->mutable_allowed()->mutable_value()->add_ports();
-      all->set_first_port(1);
-      all->set_last_port(65535);
+      for (AllowedFact* fact : {firewall->mutable_allowed(),
+                                firewall->mutable_allowed_permanently()}) {
+        AllowedPort* all = fact->mutable_value()->add_ports();
+        all->set_first_port(1);
+        all->set_last_port(65535);
+      }
     }
   };
   const auto two_subnets = [](TestCluster& c) {
@@ -224,6 +226,10 @@ std::vector<Reader> Readers() {
       {"firewalld.active", {"firewall"}},
       {"firewalld.enabled_at_boot", {"firewall"}},
       {"firewalld.allowed", {"firewall"}, "atlas-training", open_ports},
+      {"firewalld.allowed_permanently",
+       {"firewall"},
+       "atlas-training",
+       open_ports},
       {"identity.npu_series", {"version-uniform"}},
       {"versions.driver", {"version-uniform"}},
       {"versions.firmware", {"version-uniform"}},
@@ -239,7 +245,9 @@ const std::set<std::string>& ReadByNoRule() {
       "identity.boot_id",         "identity.machine_id",
       "identity.architecture",    "identity.os_release",
       "kernel.network_namespace", "kernel.initial_namespace",
-      "kernel.proc_sys_writable"};
+      "kernel.proc_sys_writable", "kernel.network_namespace_cookie",
+      // It never lets run what it does not store.
+      "ufw.allowed_permanently"};
   return *facts;
 }
 

@@ -84,7 +84,9 @@ void AddDrifted(const HostView& host, const AppliedDrift& drift,
                 const FirstStarts& starts, RuleReport& report) {
   std::vector<std::string> applied;
   for (const AppliedDrift::Goal& goal : drift.goals()) {
-    applied.push_back(Printable(goal.to()));
+    const std::string to = Printable(goal.to());
+    // A firewall's many ports are all to be open: "yes" is said once.
+    if (applied.empty() || applied.back() != to) applied.push_back(to);
   }
   FindingText text;
   text.state = WARN;

@@ -60,6 +60,16 @@ TEST(CheckDriftTest, WarnsWithBothValuesTheApplyAndTheWayBack) {
   EXPECT_EQ(result.summary(), "2 hosts");
 }
 
+TEST(CheckDriftTest, SaysOnceWhatIsMeantOfEveryPort) {
+  TestCluster cluster;
+  AppliedDrift drift = Drift("firewalld: let in 22/tcp, 29500/tcp",
+                             "firewalld: active is no, applied was yes", "yes");
+  drift.add_goals()->set_to("yes");
+  *DriftsOf(&cluster, 0)->add_drifts() = drift;
+  EXPECT_EQ(cluster.Check("drift").findings(0).expected().find("yes by apply "),
+            0u);
+}
+
 TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
   TestCluster cluster;
   for (int host = 0; host < 2; ++host) {

@@ -15,6 +15,8 @@ namespace {
 // Sources that a fix names one by one; more become one subnet.
 constexpr size_t kMaxShownSources = 8;
 
+constexpr char kReload[] = "firewall-cmd --reload";
+
 using Interval = std::pair<uint32_t, uint32_t>;  // Inclusive.
 
 // Who must get in, and through which ports; the same for every host.
@@ -169,7 +171,8 @@ Shut FindShut(const HostView& host, const Demand& demand,
   return shut;
 }
 
-std::string OpenFix(absl::string_view name, const Demand& demand) {
+// `reload`: firewalld is to let run what it has stored.
+std::string OpenFix(absl::string_view name, const Demand& demand, bool reload) {
   std::vector<std::string> commands;
   for (const std::string& source : demand.sources) {
     for (const PortSet::Range& range : demand.ports.ranges()) {
@@ -188,7 +191,7 @@ std::string OpenFix(absl::string_view name, const Demand& demand) {
       }
     }
   }
-  if (name != "ufw") commands.push_back("firewall-cmd --reload");
+  if (name != "ufw" && reload) commands.push_back(kReload);
   return absl::StrJoin(commands, " && ");
 }
 
@@ -262,22 +265,58 @@ class FirewallCheck {
       return false;
     }
     const Shut shut = FindShut(host_, demand, facts_.allowed().value());
-    if (shut.text.empty()) return true;
+    if (shut.text.empty()) return !active || StaysOpen(demand);
     if (!shut.unread_source.empty()) {
-      report_.Add(host_, {UNKNOWN,
-                          absl::StrCat(StateText(active), "; whether source ",
-                                       Quoted(shut.unread_source), " lets in ",
-                                       shut.text, " cannot be told"),
-                          "", OpenFix(name_, demand)});
-      return false;
+      return Unread(StateText(active), shut, demand);
     }
+    const bool reload_opens =
+        active && IsKnown(facts_.allowed_permanently()) &&
+        FindShut(host_, demand, facts_.allowed_permanently().value())
+            .text.empty();
     report_.Add(host_, {active ? FAIL : WARN,
                         absl::StrCat(StateText(active), " and does not let in ",
-                                     shut.text),
+                                     shut.text,
+                                     reload_opens ? ", only permanently" : ""),
                         absl::StrCat("TCP ", demand.ports.ToString(),
                                      " let in from every host of the cluster"),
-                        OpenFix(name_, demand)});
+                        reload_opens ? kReload : OpenFix(name_, demand, true)});
     return true;
+  }
+
+  // What runs lets all in; the next reload or reboot may not.
+  bool StaysOpen(const Demand& demand) const {
+    if (name_ == "ufw") return true;  // It stores what it lets run.
+    const AllowedFact& stored = facts_.allowed_permanently();
+    if (!IsKnown(stored)) {
+      report_.AddUnknown(
+          host_, absl::StrCat(name_, ": what it lets in permanently"), stored);
+      return false;
+    }
+    const Shut shut = FindShut(host_, demand, stored.value());
+    if (shut.text.empty()) return true;
+    if (!shut.unread_source.empty()) {
+      return Unread(absl::StrCat(name_, " by its stored rules"), shut, demand);
+    }
+    report_.Add(host_,
+                {WARN,
+                 absl::StrCat(name_, " lets in ", shut.text,
+                              " now, not permanently: the next reload or "
+                              "reboot shuts it"),
+                 absl::StrCat("TCP ", demand.ports.ToString(),
+                              " let in from every host of the cluster, also "
+                              "permanently"),
+                 OpenFix(name_, demand, false)});
+    return true;
+  }
+
+  bool Unread(absl::string_view state, const Shut& shut,
+              const Demand& demand) const {
+    report_.Add(host_, {UNKNOWN,
+                        absl::StrCat(state, "; whether source ",
+                                     Quoted(shut.unread_source), " lets in ",
+                                     shut.text, " cannot be told"),
+                        "", OpenFix(name_, demand, true)});
+    return false;
   }
 
   const HostView& host_;

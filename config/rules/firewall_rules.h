@@ -15,7 +15,16 @@ namespace clusterd {
 // |             | port from every     | not tell what it would let in  |
 // |             | host of the spec    |                                |
 // | ignore      | skipped             | skipped                        |
-// A spec without a policy means disabled.
+// A spec without a policy means disabled. One that is stopped and does not
+// start at boot passes: nothing is in the way.
+//
+// firewalld stores rules apart from those that run. With open-ports, active:
+// | needed ports are let in   | state                                        |
+// |---------------------------|----------------------------------------------|
+// | now and permanently       | pass                                         |
+// | now alone                 | warn: the next reload or reboot shuts them   |
+// | permanently alone         | fail: a reload opens them                    |
+// | now, permanently unknown  | unknown                                      |
 void CheckFirewall(const ClusterView& view, RuleReport& report);
 
 }  // namespace clusterd

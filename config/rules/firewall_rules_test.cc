@@ -18,6 +18,16 @@ void Allow(uint32_t first, uint32_t last, const std::string& source,
   port->set_source(source);
 }
 
+void AllowPermanently(uint32_t first, uint32_t last, const std::string& source,
+                      FirewallFacts* firewall) {
+  AllowedPort* port =
+      firewall->mutable_allowed_permanently()->mutable_value()->add_ports();
+  port->set_first_port(first);
+  port->set_last_port(last);
+  port->set_protocol("tcp");
+  port->set_source(source);
+}
+
 // Two hosts at 172.16.0.1 and 172.16.0.2; server0's ufw is active.
 TestCluster OpenPortsCluster() {
   TestCluster cluster;
@@ -191,6 +201,64 @@ TEST(CheckFirewallOpenPortsTest, IsUnknownWhenAServerHasNoAddress) {
   cluster.spec.mutable_servers(1)->clear_address();
   Allow(60000, 60031, "172.16.0.1", cluster.facts[0].mutable_ufw());
   EXPECT_EQ(cluster.Check("firewall").state(), UNKNOWN);
+}
+
+TEST(CheckFirewalldStoredTest, WarnsOfPortsThatAreOpenNowAlone) {
+  TestCluster cluster;
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  FirewallFacts* firewalld = cluster.facts[0].mutable_firewalld();
+  firewalld->mutable_active()->set_value(true);
+  Allow(60000, 60031, "", firewalld);
+  AllowPermanently(60000, 60015, "", firewalld);
+  EXPECT_EQ(
+      Lines(cluster.Check("firewall")),
+      "WARN server0 firewalld lets in TCP 60016-60031 from 172.16.0.2 now, "
+      "not permanently: the next reload or reboot shuts it | TCP 60000-60031 "
+      "let in from every host of the cluster, also permanently | firewall-cmd "
+      "--permanent --add-rich-rule='rule family=\"ipv4\" source "
+      "address=\"172.16.0.1\" port port=\"60000-60031\" protocol=\"tcp\" "
+      "accept' && firewall-cmd --permanent --add-rich-rule='rule "
+      "family=\"ipv4\" source address=\"172.16.0.2\" port "
+      "port=\"60000-60031\" protocol=\"tcp\" accept'\n");
+  AllowPermanently(60016, 60031, "172.16.0.0/24", firewalld);
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+}
+
+TEST(CheckFirewalldStoredTest, FailsForPortsThatOnlyAReloadWouldOpen) {
+  TestCluster cluster;
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  FirewallFacts* firewalld = cluster.facts[0].mutable_firewalld();
+  firewalld->mutable_active()->set_value(true);
+  AllowPermanently(60000, 60031, "", firewalld);
+  EXPECT_EQ(Lines(cluster.Check("firewall")),
+            "FAIL server0 firewalld is active and does not let in TCP "
+            "60000-60031 from 172.16.0.2, only permanently | TCP 60000-60031 "
+            "let in from every host of the cluster | firewall-cmd --reload\n");
+}
+
+TEST(CheckFirewalldStoredTest, IsUnknownWithoutTheStoredRules) {
+  TestCluster cluster;
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  FirewallFacts* firewalld = cluster.facts[0].mutable_firewalld();
+  firewalld->mutable_active()->set_value(true);
+  SetMissing(Missing::TIMED_OUT, "no answer in 10s",
+             firewalld->mutable_allowed_permanently());
+  // What is shut now is shut, whatever is stored.
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+  Allow(60000, 60031, "", firewalld);
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("firewalld: what it lets in permanently not known: "
+                        "timed out: no answer in 10s"));
+}
+
+TEST(CheckFirewalldStoredTest, AsksNothingOfTheKindAboutUfw) {
+  TestCluster cluster = OpenPortsCluster();
+  FirewallFacts* ufw = cluster.facts[0].mutable_ufw();
+  Allow(60000, 60031, "", ufw);
+  SetMissing(Missing::NOT_SUPPORTED, "", ufw->mutable_allowed_permanently());
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
 }
 
 TEST(CheckFirewallOpenPortsTest, WarnsOfRulesThatWouldShutAtBoot) {

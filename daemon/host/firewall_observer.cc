@@ -125,6 +125,9 @@ void ReadUfwState(const Program& ufw, FirewallFacts* facts) {
   SetBool(active, facts->mutable_active());
   if (active.ok() && *active) {
     SetAllowed(ParseUfwAllowed(*status), facts->mutable_allowed());
+    SetMissing(MakeMissing(Missing::NOT_SUPPORTED,
+                           "ufw stores every rule that it lets run"),
+               facts->mutable_allowed_permanently());
   }
 }
 
@@ -134,18 +137,23 @@ absl::StatusOr<bool> ReadUfwAtBoot(const FileReader& files) {
   return ParseUfwConf(conf->text);
 }
 
+// What it lets in now or, `permanently`, after a reload or reboot: zones and
+// services of the two may differ.
 absl::StatusOr<AllowedFact::Allowed> ReadFirewalldAllowed(
-    const Program& program) {
-  const absl::StatusOr<std::string> default_zone =
-      program.Read({"--get-default-zone"});
-  if (!default_zone.ok()) return default_zone.status();
-  const absl::StatusOr<std::string> list = program.Read({"--list-all-zones"});
+    const Program& program, const std::string& default_zone, bool permanently) {
+  const auto read = [&](std::string argument) {
+    std::vector<std::string> arguments;
+    if (permanently) arguments.emplace_back("--permanent");
+    arguments.push_back(std::move(argument));
+    return program.Read(arguments);
+  };
+  const absl::StatusOr<std::string> list = read("--list-all-zones");
   if (!list.ok()) return list.status();
   const absl::StatusOr<std::vector<FirewalldZone>> zones =
       ParseFirewalldZones(*list);
   if (!zones.ok()) return zones.status();
-  const absl::StatusOr<const FirewalldZone*> base = FindFirewalldBaseZone(
-      *zones, std::string(absl::StripAsciiWhitespace(*default_zone)));
+  const absl::StatusOr<const FirewalldZone*> base =
+      FindFirewalldBaseZone(*zones, default_zone);
   if (!base.ok()) return base.status();
   const std::vector<std::string>& names = (*base)->List("services");
   if (names.size() > kMaxServices) {
@@ -155,7 +163,7 @@ absl::StatusOr<AllowedFact::Allowed> ReadFirewalldAllowed(
   std::map<std::string, std::vector<AllowedPort>> services;
   for (const std::string& name : names) {
     const absl::StatusOr<std::string> text =
-        program.Read({absl::StrCat("--info-service=", name)});
+        read(absl::StrCat("--info-service=", name));
     if (!text.ok()) return text.status();
     const absl::StatusOr<std::vector<AllowedPort>> ports =
         ParseFirewalldService(*text);
@@ -170,9 +178,19 @@ void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
   const absl::StatusOr<bool> active =
       state.ok() ? ParseFirewalldState(*state) : state.status();
   SetBool(active, facts->mutable_active());
-  if (active.ok() && *active) {
-    SetAllowed(ReadFirewalldAllowed(program), facts->mutable_allowed());
+  if (!active.ok() || !*active) return;
+  // One for both: setting it changes what runs and what is stored.
+  absl::StatusOr<std::string> zone = program.Read({"--get-default-zone"});
+  if (!zone.ok()) {
+    SetAllowed(zone.status(), facts->mutable_allowed());
+    SetAllowed(zone.status(), facts->mutable_allowed_permanently());
+    return;
   }
+  absl::StripAsciiWhitespace(&*zone);
+  SetAllowed(ReadFirewalldAllowed(program, *zone, false),
+             facts->mutable_allowed());
+  SetAllowed(ReadFirewalldAllowed(program, *zone, true),
+             facts->mutable_allowed_permanently());
 }
 
 }  // namespace

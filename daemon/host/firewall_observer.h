@@ -11,11 +11,14 @@
 namespace clusterd {
 
 // From /usr/sbin/ufw, `ufw status verbose` and /etc/ufw/ufw.conf. What systemd
-// says about ufw is not its state: its unit is "active" either way.
+// says about ufw is not its state: its unit is "active" either way. It has one
+// state: `ufw allow` and the like write the files that the next start reads and
+// change the running rules in one, and `ufw status` prints those files.
 FirewallFacts ReadUfw(const HostPaths& paths, CommandRunner* runner,
                       const TimeBudget& budget);
 
-// From /usr/bin/firewall-cmd and systemd's links to firewalld.service.
+// From /usr/bin/firewall-cmd and systemd's links to firewalld.service. It has
+// two states: what runs, and with --permanent what a reload or reboot brings.
 FirewallFacts ReadFirewalld(const HostPaths& paths, CommandRunner* runner,
                             const TimeBudget& budget);
 

@@ -73,6 +73,8 @@ TEST_F(FirewallObserverTest, SeesActiveUfwWithItsRules) {
   EXPECT_TRUE(facts.enabled_at_boot().value());
   ASSERT_EQ(facts.allowed().value().ports_size(), 1);
   EXPECT_EQ(facts.allowed().value().ports(0).first_port(), 60000u);
+  EXPECT_EQ(facts.allowed_permanently().missing().reason(),
+            Missing::NOT_SUPPORTED);
 }
 
 TEST_F(FirewallObserverTest, KeepsActiveUfwApartFromRulesItCannotRead) {
@@ -150,11 +152,49 @@ TEST_F(FirewallObserverTest, SeesRunningFirewalldWithItsRules) {
                   "public (active)\n  target: default\n  interfaces: eth0\n"
                   "  services: ssh\n  ports: 60000-60031/tcp\n");
   runner_.Answers("firewall-cmd --info-service=ssh", "ssh\n  ports: 22/tcp\n");
+  // Not reloaded since both were changed.
+  runner_.Answers("firewall-cmd --permanent --list-all-zones",
+                  "public\n  target: default\n  interfaces: \n"
+                  "  services: ssh\n  ports: \n");
+  runner_.Answers("firewall-cmd --permanent --info-service=ssh",
+                  "ssh\n  ports: 2222/tcp\n");
   const FirewallFacts facts = Firewalld();
   EXPECT_TRUE(facts.active().value());
   EXPECT_FALSE(facts.enabled_at_boot().value());
   ASSERT_EQ(facts.allowed().value().ports_size(), 2);
   EXPECT_EQ(facts.allowed().value().ports(1).first_port(), 22u);
+  ASSERT_EQ(facts.allowed_permanently().value().ports_size(), 1);
+  EXPECT_EQ(facts.allowed_permanently().value().ports(0).first_port(), 2222u);
+}
+
+TEST_F(FirewallObserverTest, KeepsWhatRunsApartFromStoredRulesItCannotRead) {
+  runner_.Answers(kState, "running\n");
+  runner_.Answers("firewall-cmd --get-default-zone", "public\n");
+  runner_.Answers("firewall-cmd --list-all-zones",
+                  "public\n  target: default\n  ports: 60000/tcp\n");
+  runner_.Answers("firewall-cmd --permanent --list-all-zones",
+                  "public\n  target: default\n  forward-ports: \n"
+                  "\tport=1:proto=tcp:toport=2:toaddr=\n");
+  FirewallFacts facts = Firewalld();
+  EXPECT_EQ(facts.allowed().value().ports_size(), 1);
+  EXPECT_EQ(facts.allowed_permanently().missing().reason(),
+            Missing::UNREADABLE);
+  EXPECT_THAT(facts.allowed_permanently().missing().detail(),
+              HasSubstr("toport=2"));
+  runner_.Forget("firewall-cmd --permanent --list-all-zones");
+  runner_.Hangs("firewall-cmd --permanent --list-all-zones");
+  facts = Firewalld();
+  EXPECT_EQ(facts.allowed().value().ports_size(), 1);
+  EXPECT_EQ(facts.allowed_permanently().missing().reason(), Missing::TIMED_OUT);
+}
+
+TEST_F(FirewallObserverTest, KnowsNeitherStateWithoutTheDefaultZone) {
+  runner_.Answers(kState, "running\n");
+  runner_.Hangs("firewall-cmd --get-default-zone");
+  const FirewallFacts facts = Firewalld();
+  EXPECT_TRUE(facts.active().value());
+  EXPECT_EQ(facts.allowed().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_EQ(facts.allowed_permanently().missing().reason(), Missing::TIMED_OUT);
 }
 
 TEST_F(FirewallObserverTest, KeepsRunningApartFromRulesItCannotRead) {
@@ -162,9 +202,12 @@ TEST_F(FirewallObserverTest, KeepsRunningApartFromRulesItCannotRead) {
   runner_.Answers("firewall-cmd --get-default-zone", "public\n");
   runner_.Fails("firewall-cmd --list-all-zones", 253,
                 "Authorization failed.\nError: AUTHORIZATION_FAILED\n");
+  runner_.Answers("firewall-cmd --permanent --list-all-zones",
+                  "public\n  target: default\n");
   const FirewallFacts facts = Firewalld();
   EXPECT_TRUE(facts.active().value());
   EXPECT_EQ(facts.allowed().missing().reason(), Missing::NOT_PERMITTED);
+  EXPECT_TRUE(facts.allowed_permanently().has_value());
 }
 
 TEST_F(FirewallObserverTest, CannotTellWithoutASystemBus) {

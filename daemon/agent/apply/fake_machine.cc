@@ -489,6 +489,12 @@ FirewallFacts FakeMachine::ReadFirewall(FirewallProgram program) {
   for (const std::string& rule : firewall.rules) {
     *facts.mutable_allowed()->mutable_value()->add_ports() = ParseRule(rule);
   }
+  if (program == UFW) return facts;
+  facts.mutable_allowed_permanently()->mutable_value();
+  for (const std::string& rule : StoredRules(program)) {
+    *facts.mutable_allowed_permanently()->mutable_value()->add_ports() =
+        ParseRule(rule);
+  }
   return facts;
 }
 

@@ -8,11 +8,13 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/plan/allowed_ports.h"
 #include "daemon/host/change/firewall_changer.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "daemon/host/change/posix_file_system.h"
@@ -253,6 +255,59 @@ TEST_P(FirewallMachineTest, TakesBackWhatWasDoneHalfWay) {
   }
   ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
   EXPECT_EQ(State(), before);
+}
+
+// What a reload would shut, and what only a reload would open.
+TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
+  if (GetParam() == UFW) {
+    EXPECT_EQ(
+        reader_.ReadFirewall(UFW).allowed_permanently().missing().reason(),
+        Missing::NOT_SUPPORTED);
+    return;
+  }
+  const auto states = [this] {
+    const FirewallFacts facts = reader_.ReadFirewall(FIREWALLD);
+    EXPECT_TRUE(facts.allowed().has_value()) << facts.ShortDebugString();
+    EXPECT_TRUE(facts.allowed_permanently().has_value())
+        << facts.ShortDebugString();
+    return std::make_pair(
+        AllowedPorts(facts.allowed().value()).Contains(HcclPorts()),
+        AllowedPorts(facts.allowed_permanently().value())
+            .Contains(HcclPorts()));
+  };
+  const std::string stored_rule =
+      absl::StrCat("rich-rule=", RichRule(HcclPorts()));
+  const auto firewall_cmd = [this](const std::vector<std::string>& words) {
+    std::vector<std::string> argv = {"/usr/bin/firewall-cmd"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    Must(argv);
+  };
+  // Whatever the tests before have stored.
+  Run({"/usr/bin/firewall-cmd", "--permanent", "--remove-" + stored_rule});
+  firewall_cmd({"--reload"});
+  EXPECT_EQ(states(), std::make_pair(false, false));
+
+  firewall_cmd({"--add-port=60000-60015/tcp"});
+  EXPECT_EQ(states(), std::make_pair(true, false));
+  EXPECT_TRUE(LetsIn(60000));
+  const auto before = State();
+  const SavedFirewall saved = Save(Opening());
+  ASSERT_EQ(changer_.Open(issuer_.token(), Opening(), saved), absl::OkStatus());
+  EXPECT_EQ(states(), std::make_pair(true, true));
+  ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
+  EXPECT_EQ(State(), before);
+  EXPECT_EQ(states(), std::make_pair(true, false));
+  firewall_cmd({"--reload"});
+  EXPECT_FALSE(LetsIn(60000));
+
+  firewall_cmd({"--permanent", "--add-" + stored_rule});
+  EXPECT_EQ(states(), std::make_pair(false, true));
+  EXPECT_FALSE(LetsIn(60000));
+  ASSERT_EQ(changer_.Open(issuer_.token(), Opening(), Save(Opening())),
+            absl::OkStatus());
+  EXPECT_EQ(states(), std::make_pair(true, true));
+  EXPECT_TRUE(LetsIn(60000));
+  firewall_cmd({"--permanent", "--remove-" + stored_rule});
 }
 
 // A firewalld that takes longer to stop than a command may take.

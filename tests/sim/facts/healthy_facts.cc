@@ -213,6 +213,7 @@ HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server) {
     firewall->mutable_enabled_at_boot()->set_value(false);
     firewall->mutable_allowed()->mutable_value();
   }
+  facts.mutable_firewalld()->mutable_allowed_permanently()->mutable_value();
   facts.mutable_versions()->mutable_driver()->set_value("24.1.rc1");
   facts.mutable_versions()->mutable_firmware()->set_value("7.5.0.1.129");
   facts.mutable_versions()->mutable_cann()->set_value("8.2.RC1");

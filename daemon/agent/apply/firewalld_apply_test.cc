@@ -1,0 +1,81 @@
+// Applies on a firewalld whose running and stored rules differ.
+#include <gtest/gtest.h>
+
+#include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply/apply_scenarios.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kHcclRule[] = "60000:60015/tcp from 192.168.7.22/31";
+
+// Only the firewall differs from the spec, and of it only this rule.
+std::unique_ptr<Scenario> HcclOpenNowAlone() {
+  auto scenario = OpenFirewalldScenario();
+  EXPECT_TRUE(scenario->MakeApplier()
+                  ->Apply(RequestFor(scenario->Plan(), "before"))
+                  .ok());
+  EXPECT_TRUE(scenario->Plan().steps().empty());
+  Command remove;
+  remove.argv = {"/usr/bin/firewall-cmd", "--permanent",
+                 "--remove-rich-rule=rule family=\"ipv4\" source "
+                 "address=\"192.168.7.22/31\" port port=\"60000-60015\" "
+                 "protocol=\"tcp\" accept"};
+  EXPECT_TRUE(scenario->machine.Run(remove).ok());
+  EXPECT_EQ(scenario->machine.firewall(FIREWALLD).rules.count(kHcclRule), 1u);
+  return scenario;
+}
+
+TEST(FirewalldApplyTest, StoresWhatIsOpenNowAloneAndTakesThatBackAgain) {
+  auto scenario = HcclOpenNowAlone();
+  const auto before = scenario->State();
+  const HostPlan plan = scenario->Plan();
+  ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
+  ASSERT_EQ(plan.steps(0).firewall_open().ports_size(), 1);
+  EXPECT_EQ(plan.steps(0).firewall_open().ports(0).first_port(), 60000u);
+  const auto applied = scenario->MakeApplier()->Apply(RequestFor(plan, "a1"));
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
+  EXPECT_TRUE(scenario->Plan().steps().empty());
+
+  RollbackRequest rollback;
+  rollback.apply_id = "a1";
+  const auto back = scenario->MakeApplier()->Rollback(rollback);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(scenario->State(), before);
+}
+
+TEST(FirewalldApplyTest, LetsInAfterARebootWhatWasOpenNowAlone) {
+  auto lost = HcclOpenNowAlone();
+  lost->machine.PowerCycle();
+  EXPECT_EQ(lost->machine.firewall(FIREWALLD).rules.count(kHcclRule), 0u);
+
+  auto scenario = HcclOpenNowAlone();
+  ASSERT_TRUE(
+      scenario->MakeApplier()->Apply(RequestFor(scenario->Plan(), "a1")).ok());
+  scenario->machine.PowerCycle();
+  EXPECT_EQ(scenario->machine.firewall(FIREWALLD).rules.count(kHcclRule), 1u);
+  EXPECT_TRUE(scenario->Plan().steps().empty());
+}
+
+TEST(FirewalldApplyTest, LetsRunWhatIsStoredAlone) {
+  auto scenario = HcclOpenNowAlone();
+  scenario->machine.PowerCycle();
+  // Shut both ways now; stored by hand, and not reloaded.
+  Command add;
+  add.argv = {"/usr/bin/firewall-cmd", "--permanent",
+              "--add-rich-rule=rule family=\"ipv4\" source "
+              "address=\"192.168.7.22/31\" port port=\"60000-60015\" "
+              "protocol=\"tcp\" accept"};
+  ASSERT_TRUE(scenario->machine.Run(add).ok());
+  const HostPlan plan = scenario->Plan();
+  ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
+  const auto applied = scenario->MakeApplier()->Apply(RequestFor(plan, "a1"));
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
+  EXPECT_EQ(scenario->machine.firewall(FIREWALLD).rules.count(kHcclRule), 1u);
+}
+
+}  // namespace
+}  // namespace clusterd
