@@ -105,6 +105,19 @@ std::string EntryText(const HostEntry& entry, absl::Time now) {
   return absl::StrJoin(parts, ", ");
 }
 
+// "observe, sysctl (/etc/clusterd/agent.yaml)"
+std::string AllowsText(const HostAllows& allows) {
+  const std::string kinds =
+      allows.kinds().empty() ? "nothing" : absl::StrJoin(allows.kinds(), ", ");
+  if (!allows.mistake().empty()) {
+    return absl::StrCat(kinds,
+                        ", as its file has a mistake: ", allows.mistake());
+  }
+  return absl::StrCat(
+      kinds, " (",
+      allows.file().empty() ? "no configuration file" : allows.file(), ")");
+}
+
 void PrintHead(const DescribeHostResponse& answer, const Style& style,
                absl::Time now, std::ostream& out) {
   const auto safe = [&](absl::string_view text) {
@@ -128,6 +141,9 @@ void PrintHead(const DescribeHostResponse& answer, const Style& style,
   }
   if (!facts.simulation().empty()) {
     out << "note: " << safe(facts.simulation()) << "\n";
+  }
+  if (facts.has_allows()) {
+    out << "allows " << safe(AllowsText(facts.allows())) << "\n";
   }
 }
 

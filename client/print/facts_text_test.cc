@@ -35,6 +35,21 @@ TEST(HostFactsTest, SaysWhyThereAreNoFacts) {
             "server3: never attached\nno facts: no answer: no answer in 30s\n");
 }
 
+TEST(HostFactsTest, SaysWhatTheHostAllows) {
+  DescribeHostResponse answer;
+  HostAllows* allows = answer.mutable_facts()->mutable_allows();
+  allows->add_kinds("observe");
+  allows->add_kinds("sysctl");
+  allows->set_file("/etc/clusterd/agent.yaml");
+  EXPECT_NE(Text(answer).find(
+                "\nallows observe, sysctl (/etc/clusterd/agent.yaml)\n"),
+            std::string::npos);
+  allows->set_mistake("agent.yaml:2:1: unknown key");
+  EXPECT_NE(Text(answer).find("\nallows observe, sysctl, as its file has a "
+                              "mistake: agent.yaml:2:1: unknown key\n"),
+            std::string::npos);
+}
+
 TEST(HostFactsTest, CutsLongListsAndSaysSo) {
   DescribeHostResponse answer;
   auto& sockets = *answer.mutable_facts()->mutable_sockets()->mutable_value();

@@ -1,11 +1,66 @@
 #include "config/plan/host_plan_builder.h"
 
+#include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
+#include "config/plan/plan_text.h"
+#include "config/spec/change_kind.h"
 
 namespace clusterd {
+namespace {
+
+// In the order in which they are explained.
+std::string KindsText(const std::set<ChangeKind>& kinds) {
+  std::vector<std::string> names;
+  for (const ChangeKind kind : AllChangeKinds()) {
+    if (kinds.count(kind) > 0) names.push_back(ChangeKindName(kind));
+  }
+  return names.empty() ? "nothing" : absl::StrJoin(names, ", ");
+}
+
+// Kinds of a newer host, which no step here has, are left out.
+std::set<ChangeKind> AllowedKinds(const HostAllows& allows) {
+  std::set<ChangeKind> kinds;
+  for (const std::string& name : allows.kinds()) {
+    const auto kind = ParseChangeKind(name);
+    if (kind) kinds.insert(*kind);
+  }
+  return kinds;
+}
+
+// What a person does so that the host allows all of these.
+std::string HowToAllow(const HostAllows& allows,
+                       const std::set<ChangeKind>& kinds) {
+  if (!allows.mistake().empty()) {
+    return absl::StrCat("correct the mistake there (", allows.mistake(),
+                        "), then plan again");
+  }
+  const std::string line = absl::StrCat("\"allow: [", KindsText(kinds), "]\"");
+  if (allows.file().empty()) {
+    return absl::StrCat("start clusterd there with --config and a file with ",
+                        line, " in it, then plan again");
+  }
+  return absl::StrCat("put ", line, " into ", allows.file(),
+                      " there, then plan again");
+}
+
+// The step without the device, which a blocked change names by itself.
+std::string TextWithoutDevice(const PlanStep& step) {
+  const std::string text = StepText(step);
+  for (const uint32_t device : DevicesOf(step)) {
+    absl::string_view rest = text;
+    if (absl::ConsumePrefix(&rest, absl::StrCat("device ", device, ": "))) {
+      return std::string(rest);
+    }
+  }
+  return text;
+}
+
+}  // namespace
 
 HostPlanBuilder::HostPlanBuilder(const HostFacts& facts)
     : facts_(facts), named_(NameFacts(facts)) {
@@ -36,10 +91,7 @@ PlanStep* HostPlanBuilder::AddStep(ChangeKind kind,
   PlanStep* step = plan_.add_steps();
   step->set_id(plan_.steps_size());
   step->set_kind(kind);
-  for (const std::string& name : rests_on) {
-    const auto found = named_.find(name);
-    rests_on_[name] = found == named_.end() ? kUnknownFact : found->second;
-  }
+  rests_on_.push_back(rests_on);
   return step;
 }
 
@@ -59,8 +111,59 @@ void HostPlanBuilder::Note(absl::string_view text) {
   plan_.add_notes(std::string(text));
 }
 
+void HostPlanBuilder::BlockWhatIsNotAllowed() {
+  if (!facts_.has_allows()) return;
+  const HostAllows& allows = facts_.allows();
+  const std::set<ChangeKind> allowed = AllowedKinds(allows);
+  std::set<ChangeKind> needed = allowed;
+  bool form_stays_bad = false;
+  for (const PlanStep& step : plan_.steps()) {
+    needed.insert(step.kind());
+    form_stays_bad |=
+        step.has_hccn_conf_repair() && allowed.count(step.kind()) == 0;
+  }
+  if (needed == allowed) return;
+  const std::string fix = HowToAllow(allows, needed);
+  const std::string only =
+      absl::StrCat("it allows ", KindsText(allowed),
+                   allows.mistake().empty() ? "" : " until its file is right");
+  HostPlan all;
+  all.mutable_steps()->Swap(plan_.mutable_steps());
+  std::vector<std::vector<std::string>> kept;
+  for (int i = 0; i < all.steps_size(); ++i) {
+    PlanStep& step = *all.mutable_steps(i);
+    const std::vector<uint32_t> devices = DevicesOf(step);
+    if (allowed.count(step.kind()) == 0) {
+      Block(step.kind(), devices, TextWithoutDevice(step),
+            absl::StrCat("this host does not allow ",
+                         ChangeKindName(step.kind()), "; ", only),
+            fix);
+    } else if (form_stays_bad && !devices.empty()) {
+      // Whatever the tool does to a device, it writes the file.
+      Block(step.kind(), devices, TextWithoutDevice(step),
+            absl::StrCat("hccn_tool would write /etc/hccn.conf, whose repair "
+                         "this host does not allow; ",
+                         only),
+            fix);
+    } else {
+      *plan_.add_steps() = std::move(step);
+      plan_.mutable_steps()->rbegin()->set_id(plan_.steps_size());
+      kept.push_back(std::move(rests_on_[i]));
+    }
+  }
+  rests_on_ = std::move(kept);
+}
+
 HostPlan HostPlanBuilder::Finish() {
-  for (const auto& [name, value] : rests_on_) {
+  BlockWhatIsNotAllowed();
+  NamedFacts facts;
+  for (const std::vector<std::string>& names : rests_on_) {
+    for (const std::string& name : names) {
+      const auto found = named_.find(name);
+      facts[name] = found == named_.end() ? kUnknownFact : found->second;
+    }
+  }
+  for (const auto& [name, value] : facts) {
     PlanFact* fact = plan_.add_facts();
     fact->set_name(name);
     fact->set_value(value);

@@ -37,15 +37,22 @@ class HostPlanBuilder {
              absl::string_view fix);
   void Note(absl::string_view text);
 
+  // The plan. Of a host that tells what it allows (facts().allows()), steps of
+  // other kinds are blocked instead, each with its text and what to write into
+  // which file there; and if one of them was the repair of /etc/hccn.conf, so
+  // is every step in which the tool would write that file. A host that does not
+  // tell keeps its steps, and refuses by itself.
   // REQUIRES: called once, last.
   HostPlan Finish();
 
  private:
+  void BlockWhatIsNotAllowed();
+
   const HostFacts& facts_;
   const NamedFacts named_;
   std::map<uint32_t, const DeviceFacts*> devices_;
-  std::map<std::string, std::string> conf_;  // First line of each key.
-  NamedFacts rests_on_;
+  std::map<std::string, std::string> conf_;         // First line of each key.
+  std::vector<std::vector<std::string>> rests_on_;  // Of each step.
   HostPlan plan_;
 };
 

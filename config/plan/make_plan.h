@@ -15,8 +15,9 @@ namespace clusterd {
 // running kernel parameters; our sysctl.d file; firewall.
 //   fact known, as the spec wants it     no step
 //   fact known, otherwise                a step
-//   fact missing                         blocked, with the reason; never
-//   guessed host without facts, not in the spec  blocked as a whole
+//   fact missing                         blocked with the reason, not guessed
+//   kind that the host does not allow    blocked, with what to write where
+//   host without facts, not in the spec  blocked as a whole
 // With a target in `network_namespace` the facts are of that namespace, and the
 // only steps are running kernel parameters in it; they rest on its inode. Facts
 // of another namespace are those of a host without facts. A key that the kernel

@@ -83,6 +83,26 @@ TEST(MakePlanTest, OrdersTheFamiliesAndStatesPreconditionAndUndo) {
   EXPECT_EQ(plan.command_ms(), 10000u);
 }
 
+TEST(MakePlanTest, LeavesOutWhatOneHostDoesNotAllowAndKeepsTheOthers) {
+  HostFacts first = GoodFacts("node-01");
+  HostFacts second = GoodFacts("node-02");
+  for (HostFacts* facts : {&first, &second}) {
+    facts->mutable_kernel()->mutable_somaxconn()->set_value(1);
+    DeviceOf(facts, 0)->mutable_detect_address()->set_value("0.0.0.0");
+  }
+  first.mutable_allows()->add_kinds("sysctl");
+  const ClusterPlan plan = MakePlan(GoodSpec(), {&first, &second});
+  ASSERT_EQ(plan.hosts(0).steps_size(), 1);
+  EXPECT_TRUE(plan.hosts(0).steps(0).has_sysctl());
+  EXPECT_EQ(plan.hosts(0).blocked_size(), 1);
+  EXPECT_EQ(plan.hosts(1).steps_size(), 2);
+  EXPECT_TRUE(plan.hosts(1).blocked().empty());
+  for (const HostPlan& host : plan.hosts()) {
+    EXPECT_TRUE(CheckHostPlan(host).ok()) << CheckHostPlan(host);
+  }
+  EXPECT_FALSE(IsNothingToDo(plan));
+}
+
 // Facts of container train-1 on the host, everything too low.
 HostFacts ContainerFacts(const std::string& host) {
   HostFacts facts;

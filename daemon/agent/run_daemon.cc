@@ -8,6 +8,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/version/version.h"
 #include "daemon/agent/agent_stream.h"
+#include "daemon/agent/allows_observer.h"
 #include "daemon/agent/applies_record.h"
 #include "daemon/agent/apply/find_machine_paths.h"
 #include "daemon/agent/apply_tasks.h"
@@ -100,7 +101,10 @@ absl::Status RunDaemon(const AgentFlags& flags,
   Applier applier = MakeApplier(flags, self->name, parts);
   EventLoop loop;
   AppliesRecord record;
-  DriftObserver observer(parts.observer, &record);
+  AllowsObserver allows(parts.observer, [config = flags.config] {
+    return ReadHostAllows(config);
+  });
+  DriftObserver observer(&allows, &record);
   ApplyTasks applies(self->name, &applier, log, &record);
   applies.Recover();
   ThreadScheduler scheduler;

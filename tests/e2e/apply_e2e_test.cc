@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "config/plan/plan_digest.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
@@ -230,9 +231,10 @@ TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
     cluster.Break(host, {"host:somaxconn=4096", "3:detect=none"});
     before.push_back(cluster.Server(host));
   }
-  cluster.Allow("server1", "observe, device-address");
   cluster.StartAll();
   cluster.Plan();
+  // Since the plan was made: the host itself has the last word.
+  cluster.Allow("server1", "observe, device-address");
   const ChangeOutcome outcome = cluster.Apply({"--wave", "1"});
   EXPECT_EQ(outcome.process.exit_status, 1);
   EXPECT_EQ(outcome.report.outcome(), ApplyReport::STOPPED);
@@ -264,6 +266,50 @@ TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
   const ChangeOutcome allowed = cluster.Apply();
   EXPECT_EQ(allowed.process.exit_status, 0) << allowed.process.standard_output;
   EXPECT_EQ(allowed.Host("server1").outcome(), ApplyResult::APPLIED);
+}
+
+TEST(VetoTest, PlanLeavesOutWhatAHostDoesNotAllowAndSaysWhatToWrite) {
+  ChangeCluster cluster(3);
+  for (const char* host : {"server0", "server1", "server2"}) {
+    cluster.Break(host, {"host:somaxconn=4096", "3:detect=none"});
+  }
+  cluster.Allow("server1", "observe, device-address");
+  cluster.StartAll();
+  const ProcessResult plan =
+      cluster.RunClusterctl({"plan", "--out", cluster.PlanPath()});
+  EXPECT_EQ(plan.exit_status, 2) << plan.standard_output;
+  const std::string path = cluster.folder() + "/server1.yaml";
+  std::string text;  // However it is wrapped.
+  for (const absl::string_view word : absl::StrSplit(
+           plan.standard_output, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
+    absl::StrAppend(&text, word, " ");
+  }
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("blocked net.core.somaxconn: 4096 -> 65535"),
+            HasSubstr("this host does not allow sysctl; it allows observe, "
+                      "device-address"),
+            HasSubstr(absl::StrCat("put \"allow: [observe, sysctl, "
+                                   "device-address]\" into ",
+                                   path, " there, then plan again"))));
+  const ChangeOutcome outcome = cluster.Apply({"--wave", "1"});
+  EXPECT_EQ(outcome.process.exit_status, 0) << outcome.process.standard_output;
+  EXPECT_EQ(outcome.report.outcome(), ApplyReport::SUCCEEDED);
+  for (const char* host : {"server0", "server1", "server2"}) {
+    EXPECT_EQ(outcome.Host(host).outcome(), ApplyResult::APPLIED) << host;
+  }
+  EXPECT_GT(outcome.Host("server0").steps_size(), 1);
+  EXPECT_EQ(outcome.Host("server1").steps_size(), 1);
+
+  const ProcessResult described =
+      cluster.RunClusterctl({"describe", "server1"});
+  EXPECT_THAT(
+      described.standard_output,
+      HasSubstr(absl::StrCat("allows observe, device-address (", path, ")")));
+  cluster.Allow("server1", "observe, sysctl, device-address");
+  for (const HostPlan& host : cluster.Plan().hosts()) {
+    EXPECT_EQ(host.steps().empty(), host.host() != "server1");
+  }
 }
 
 TEST(AbsentHostTest, KeepsAnApplyFromBeginning) {

@@ -149,7 +149,24 @@ status_of clusterctl check
 expect "status of the first check" 1 "$status"
 grep -q firewalld "$TEST_TMPDIR/out" || fail "the check does not name firewalld"
 status_of clusterctl plan --out /tmp/plan.json
+expect "status of a plan that the host does not allow" 2 "$status"
+grep -q "agent.yaml" "$TEST_TMPDIR/out" || fail "the plan does not name agent.yaml"
+status_of clusterctl apply /tmp/plan.json --yes
+expect "status of an apply of a plan without steps" 2 "$status"
+expect "settings after the plan" "$before" "$(settings)"
+
+# --- One that allows it no more when the plan comes refuses by itself. -------
+
+# allow KINDS: as its administrator would write it.
+allow() {
+  sed -i "s/^allow:.*/allow: [$1]/" "$TEST_TMPDIR/agent.yaml"
+  push "$TEST_TMPDIR/agent.yaml" /etc/clusterd/agent.yaml
+}
+everything="observe, sysctl, device-address, firewall, tls, hccn-conf"
+allow "$everything"
+status_of clusterctl plan --out /tmp/plan.json
 expect "status of plan" 0 "$status"
+allow observe
 status_of clusterctl apply /tmp/plan.json --yes
 expect "status of an apply that the host does not allow" 1 "$status"
 grep -q "agent.yaml" "$TEST_TMPDIR/out" || fail "the refusal does not name agent.yaml"
@@ -157,8 +174,7 @@ expect "settings after the refusal" "$before" "$(settings)"
 
 # --- Allowed: applied, verified, nothing left to do, rolled back. -----------
 
-sed -i 's/^allow:.*/allow: [observe, sysctl, device-address, firewall, tls, hccn-conf]/' "$TEST_TMPDIR/agent.yaml"
-push "$TEST_TMPDIR/agent.yaml" /etc/clusterd/agent.yaml
+allow "$everything"
 # This machine has a pid namespace: its clusterd cannot see who else holds a
 # device open, and says so. An admin may go on in spite of that, an operator not.
 status_of clusterctl apply /tmp/plan.json --yes
