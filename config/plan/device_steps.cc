@@ -23,9 +23,17 @@ namespace {
 constexpr char kAskTheTool[] =
     "let hccn_tool answer on this host, then plan again";
 constexpr char kCorrectSpec[] = "correct the address in the spec";
+constexpr char kUnseenRoutes[] =
+    "routes that only the device has, and hccn.conf does not, are not seen "
+    "here and may go with the old address";
 constexpr char kNoClear[] =
     "no command of hccn_tool is known to clear it: a rollback takes it out of "
     "hccn.conf, and the device keeps it until it restarts";
+
+bool AsksForSomething(const DeviceSpec& device) {
+  return !device.address().empty() || !device.gateway().empty() ||
+         !device.detect_address().empty();
+}
 
 // What is wanted of one device, and what it has.
 struct DeviceChange {
@@ -52,19 +60,12 @@ Ipv4Setting Setting(const Ipv4Interface& interface) {
   return setting;
 }
 
-// Why no network would work with this address; "": nothing is known against it.
-std::string WhyUnusable(const ClusterSpec& spec, const Ipv4Interface& wanted) {
-  const Ipv4Address address = wanted.address();
-  const Ipv4Subnet subnet = wanted.subnet();
+// Why this is no address that anybody could have; "": nothing is known against
+// it.
+std::string WhyNobodys(const ClusterSpec& spec, Ipv4Address address) {
   if (address.IsUnset() || address.IsLoopback() || address.IsMulticast() ||
       address.IsClassE()) {
     return "it is no address of a network port";
-  }
-  if (wanted.prefix_length() == 0) return "its netmask is 0.0.0.0";
-  if (wanted.prefix_length() < 31 &&
-      (address == subnet.network() || address == subnet.broadcast())) {
-    return absl::StrCat("it is the first or last address of ",
-                        subnet.ToString());
   }
   const auto profile = FindProductProfile(spec.product(), spec.mode());
   if (!profile.ok()) return "";
@@ -75,6 +76,19 @@ std::string WhyUnusable(const ClusterSpec& spec, const Ipv4Interface& wanted) {
     }
   }
   return "";
+}
+
+// Why no network would work with this address; "": nothing is known against it.
+std::string WhyUnusable(const ClusterSpec& spec, const Ipv4Interface& wanted) {
+  const Ipv4Address address = wanted.address();
+  const Ipv4Subnet subnet = wanted.subnet();
+  if (wanted.prefix_length() == 0) return "its netmask is 0.0.0.0";
+  if (wanted.prefix_length() < 31 &&
+      (address == subnet.network() || address == subnet.broadcast())) {
+    return absl::StrCat("it is the first or last address of ",
+                        subnet.ToString());
+  }
+  return WhyNobodys(spec, address);
 }
 
 // Fills in what is known of the live address. False, with `why`, if it cannot
@@ -145,6 +159,12 @@ class DevicePlanner {
   void PlanAddress(const DeviceChange& change);
   void PlanGateway(const DeviceChange& change);
   void PlanDetect(const DeviceChange& change);
+  // The same for what the spec does not name: the file gets the live value.
+  void KeepGateway(const DeviceChange& change);
+  void KeepDetect(const DeviceChange& change);
+  // Whether hccn.conf brings the device's own address back, now or after the
+  // plan: the recovery at boot refuses a gateway without it.
+  bool FileKeepsAddress(const DeviceChange& change) const;
   void AddDropped(const DeviceChange& change, PlanStep* step);
   // The live value is right; the file may not be.
   void PlanRewrite(const DeviceChange& change, absl::string_view what,
@@ -158,10 +178,6 @@ class DevicePlanner {
 };
 
 void DevicePlanner::Collect(const DeviceSpec& device) {
-  if (device.address().empty() && device.gateway().empty() &&
-      device.detect_address().empty()) {
-    return;
-  }
   DeviceChange change;
   change.spec = &device;
   change.facts = plan_.FindDevice(device.id());
@@ -171,6 +187,7 @@ void DevicePlanner::Collect(const DeviceSpec& device) {
                                               " netmask ", device.netmask());
   std::string why;
   if (!ReadLive(change.facts, &change.live, &why)) {
+    if (!AsksForSomething(device)) return;
     plan_.Block(CHANGE_DEVICE_ADDRESS, {device.id()}, what, why, kAskTheTool);
     return;
   }
@@ -282,6 +299,7 @@ void DevicePlanner::AddDropped(const DeviceChange& change, PlanStep* step) {
                                         " is outside ", subnet.ToString(),
                                         " and is lost"));
   }
+  if (change.live) step->add_consequences(kUnseenRoutes);
 }
 
 void DevicePlanner::PlanAddress(const DeviceChange& change) {
@@ -328,7 +346,7 @@ void DevicePlanner::PlanGateway(const DeviceChange& change) {
   const TextFact& fact = change.facts->gateway();
   const bool known = fact.state_case() == TextFact::kValue;
   const bool in_spec = !change.spec->gateway().empty();
-  if (!in_spec && !change.sets_address) return;
+  if (!in_spec && !change.sets_address) return KeepGateway(change);
   if (!known) {
     if (in_spec) {
       plan_.Block(CHANGE_DEVICE_ADDRESS, {id},
@@ -381,7 +399,7 @@ void DevicePlanner::PlanGateway(const DeviceChange& change) {
 
 void DevicePlanner::PlanDetect(const DeviceChange& change) {
   const std::string& wanted = change.spec->detect_address();
-  if (wanted.empty()) return;
+  if (wanted.empty()) return KeepDetect(change);
   const uint32_t id = change.spec->id();
   const TextFact& fact = change.facts->detect_address();
   const std::string what = absl::StrCat("detect address ", wanted);
@@ -414,6 +432,45 @@ void DevicePlanner::PlanDetect(const DeviceChange& change) {
       absl::StrCat("device ", id, " has detect address ", detect->from()));
   step->set_undo(
       absl::StrCat("set ", detect->from(), " again; hccn.conf byte for byte"));
+}
+
+bool DevicePlanner::FileKeepsAddress(const DeviceChange& change) const {
+  if (change.has_wanted) return true;  // A step sees to it.
+  const uint32_t id = change.spec->id();
+  const auto in_file = Ipv4Interface::Parse(plan_.ConfValue("address", id),
+                                            plan_.ConfValue("netmask", id));
+  return in_file.ok() && change.live && *in_file == *change.live;
+}
+
+void DevicePlanner::KeepGateway(const DeviceChange& change) {
+  const uint32_t id = change.spec->id();
+  const TextFact& fact = change.facts->gateway();
+  const auto live = Ipv4Address::Parse(fact.value());
+  if (fact.state_case() != TextFact::kValue || !live.ok() || !change.live ||
+      !change.live->subnet().Contains(*live) || !FileKeepsAddress(change) ||
+      // The recovery at boot then does not take it from the file.
+      !plan_.ConfValue("udhcpc_enable", id).empty()) {
+    return;
+  }
+  PlanRewrite(
+      change, "gateway", HccnConfRewriteChange::GATEWAY,
+      {DeviceFactName(id, "address"), DeviceFactName(id, "gateway"),
+       HccnConfFactName("address", id), HccnConfFactName("gateway", id)},
+      plan_.ConfValue("gateway", id), fact.value());
+}
+
+void DevicePlanner::KeepDetect(const DeviceChange& change) {
+  const uint32_t id = change.spec->id();
+  const TextFact& fact = change.facts->detect_address();
+  const auto live = Ipv4Address::Parse(fact.value());
+  if (fact.state_case() != TextFact::kValue || !live.ok() ||
+      !WhyNobodys(spec_, *live).empty()) {
+    return;
+  }
+  PlanRewrite(
+      change, "detect address", HccnConfRewriteChange::DETECT_ADDRESS,
+      {DeviceFactName(id, "detect address"), HccnConfFactName("netdetect", id)},
+      plan_.ConfValue("netdetect", id), fact.value());
 }
 
 void DevicePlanner::PlanRewrite(const DeviceChange& change,
@@ -484,14 +541,11 @@ void PlanDeviceSteps(const ClusterSpec& spec, const ServerSpec& server,
                      HostPlanBuilder* plan) {
   std::vector<uint32_t> ids;
   for (const DeviceSpec& device : server.devices()) {
-    if (!device.address().empty() || !device.gateway().empty() ||
-        !device.detect_address().empty()) {
-      ids.push_back(device.id());
-    }
+    if (AsksForSomething(device)) ids.push_back(device.id());
   }
-  if (ids.empty()) return;
   const std::string why = WhyNoSetCommands(plan->facts());
   if (!why.empty()) {
+    if (ids.empty()) return;
     plan->Block(CHANGE_DEVICE_ADDRESS, ids, "device addresses", why,
                 "repair that by hand, then plan again");
     return;

@@ -63,7 +63,10 @@ TEST(PlanDeviceStepsTest, PutsAGatewayBackThatTheNewAddressMayDrop) {
   spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
   const HostPlan plan = Plan(spec, facts);
   ASSERT_EQ(plan.steps_size(), 2);
-  EXPECT_TRUE(plan.steps(0).consequences().empty());
+  ASSERT_EQ(plan.steps(0).consequences_size(), 1);
+  EXPECT_EQ(plan.steps(0).consequences(0),
+            "routes that only the device has, and hccn.conf does not, are not "
+            "seen here and may go with the old address");
   EXPECT_TRUE(plan.steps(1).gateway().put_back());
   EXPECT_EQ(plan.steps(1).gateway().to(), "10.0.0.254");
 }
@@ -86,7 +89,7 @@ TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
   ASSERT_EQ(step.device_address().dropped_size(), 3);
   EXPECT_EQ(step.device_address().dropped(0).key(), "gateway");
   EXPECT_EQ(step.device_address().dropped(2).key(), "ip_route");
-  ASSERT_EQ(step.consequences_size(), 3);
+  ASSERT_EQ(step.consequences_size(), 4);
   EXPECT_NE(step.consequences(1).find("172.16.0.0"), std::string::npos);
 }
 
@@ -111,6 +114,87 @@ TEST(PlanDeviceStepsTest, SaysThatAnUnsetAddressCannotBeTakenBack) {
   EXPECT_NE(plan.steps(0).consequences(0).find(
                 "no command of hccn_tool is known to clear it"),
             std::string::npos);
+  // Without an address it had no routes either.
+  EXPECT_EQ(plan.steps(0).consequences_size(), 1);
+}
+
+// The spec names nothing of device 0.
+ClusterSpec SilentSpec() {
+  ClusterSpec spec = GoodSpec();
+  DeviceSpec* device = spec.mutable_servers(0)->mutable_devices(0);
+  const uint32_t id = device->id();
+  device->Clear();
+  device->set_id(id);
+  return spec;
+}
+
+TEST(PlanUnnamedTest, LetsTheFileHaveWhatTheDeviceHas) {
+  HostFacts facts = GoodFacts("node-01");
+  EXPECT_TRUE(Plan(SilentSpec(), facts).steps().empty());
+  SetConf(&facts, "gateway_0", "");
+  SetConf(&facts, "netdetect_0", "10.0.0.77");
+  const HostPlan plan = Plan(SilentSpec(), facts);
+  EXPECT_EQ(Texts(plan),
+            (std::vector<std::string>{
+                "device 0: hccn.conf gateway none -> 10.0.0.254",
+                "device 0: hccn.conf netdetect 10.0.0.77 -> 10.0.0.254"}));
+  EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
+  EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
+  // An address alone in the spec leaves the other two to the device as well.
+  ClusterSpec address_only = GoodSpec();
+  address_only.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  address_only.mutable_servers(0)->mutable_devices(0)->clear_detect_address();
+  EXPECT_EQ(Texts(Plan(address_only, facts)), Texts(plan));
+}
+
+TEST(PlanUnnamedTest, LeavesAloneWhatTheToolWouldRefuseOrTheBootNotTake) {
+  HostFacts outside = GoodFacts("node-01");
+  SetConf(&outside, "gateway_0", "");
+  DeviceOf(&outside, 0)->mutable_gateway()->set_value("10.9.9.9");
+  HostFacts no_address = GoodFacts("node-01");
+  SetConf(&no_address, "gateway_0", "");
+  SetConf(&no_address, "address_0", "10.0.0.99");
+  HostFacts dhcp = GoodFacts("node-01");
+  SetConf(&dhcp, "gateway_0", "");
+  SetConf(&dhcp, "udhcpc_enable_0", "1");
+  HostFacts reserved = GoodFacts("node-01");
+  DeviceOf(&reserved, 0)->mutable_detect_address()->set_value("192.168.1.9");
+  for (const HostFacts* facts : {&outside, &no_address, &dhcp, &reserved}) {
+    const HostPlan plan = Plan(SilentSpec(), *facts);
+    EXPECT_TRUE(plan.steps().empty()) << plan.ShortDebugString();
+    EXPECT_TRUE(plan.blocked().empty()) << plan.ShortDebugString();
+  }
+}
+
+TEST(PlanUnnamedTest, LeavesAloneWhatTheFileAloneHasOrNobodyKnows) {
+  HostFacts unset = GoodFacts("node-01");
+  DeviceOf(&unset, 0)->mutable_gateway()->set_value("");
+  DeviceOf(&unset, 0)->mutable_detect_address()->set_value("0.0.0.0");
+  HostFacts unknown = GoodFacts("node-01");
+  SetConf(&unknown, "gateway_0", "");
+  MakeMissing(DeviceOf(&unknown, 0)->mutable_gateway(), Missing::BUSY, "");
+  MakeMissing(DeviceOf(&unknown, 0)->mutable_detect_address(), Missing::BUSY,
+              "");
+  HostFacts silent = GoodFacts("node-01");
+  SetConf(&silent, "gateway_0", "");
+  MakeMissing(DeviceOf(&silent, 0)->mutable_address(), Missing::TIMED_OUT, "");
+  for (const HostFacts* facts : {&unset, &unknown, &silent}) {
+    const HostPlan plan = Plan(SilentSpec(), *facts);
+    EXPECT_TRUE(plan.steps().empty()) << plan.ShortDebugString();
+    EXPECT_TRUE(plan.blocked().empty()) << plan.ShortDebugString();
+  }
+}
+
+TEST(PlanUnnamedTest, BlocksNothingOnAHostWithoutSetCommands) {
+  ClusterSpec spec = SilentSpec();
+  spec.mutable_servers(0)->mutable_devices()->RemoveLast();
+  HostFacts facts = GoodFacts("node-01");
+  SetConf(&facts, "gateway_0", "");
+  EXPECT_EQ(Plan(spec, facts).steps_size(), 1);
+  facts.mutable_hccn_tool()->set_generation(NpuToolFacts::ASCEND_950);
+  const HostPlan plan = Plan(spec, facts);
+  EXPECT_TRUE(plan.steps().empty());
+  EXPECT_TRUE(plan.blocked().empty());
 }
 
 TEST(PlanDeviceStepsTest, BlocksADeviceOfWhichTheAddressIsUnknown) {

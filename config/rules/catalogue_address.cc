@@ -20,6 +20,10 @@ constexpr char kSetAddress[] =
     "gateway and the detect address: setting an address drops a gateway or "
     "route "
     "outside the new subnet.";
+constexpr char kLostAtBoot[] =
+    "The driver sets devices from that file at boot: the cluster passes today, "
+    "and after the next reboot of one host it has another address there, or "
+    "none.";
 constexpr char kNoLink[] =
     "Devices of one rail cannot reach each other: EI0006, \"The communication "
     "link is disconnected. (For example, the IP addresses are not on the same "
@@ -87,6 +91,19 @@ std::vector<RuleInfo> RouteRules() {
        "hccn_tool -i N -gateway -s gateway G, after the address is set.",
        "fail; warn when missing or not the planned one",
        absl::StrCat(kToolSource, "; ", kReachGuide), true},
+      {"gateway-persistent", "address",
+       "/etc/hccn.conf brings every gateway back at boot",
+       "The live gateway differs from gateway_N in /etc/hccn.conf, planned or "
+       "not: the file has another or none, or has one and the device none. A "
+       "device with udhcpc_enable_N is skipped, since the recovery at boot "
+       "does not take its gateway from the file. Unknown where they differ on "
+       "Ascend 950.",
+       kLostAtBoot,
+       "clusterctl plan and apply set the live gateway again through "
+       "hccn_tool, which writes the file; by hand: hccn_tool -i N -gateway -s "
+       "gateway G. hccn_tool has no command that takes a gateway away: a line "
+       "too many is removed in place, under flock.",
+       "warn", kToolSource, true},
       {"detect-address", "address",
        "every device has a detect address that tells something",
        "The address that the device probes is not set (0.0.0.0), is its own, "
@@ -102,6 +119,16 @@ std::vector<RuleInfo> RouteRules() {
        "hccn_tool -i N -netdetect -s address D, usually the gateway of the "
        "device's own subnet.",
        "fail / warn", kTrainingGuide, true},
+      {"detect-address-persistent", "address",
+       "/etc/hccn.conf brings every detect address back at boot",
+       "The live detect address differs from netdetect_N in /etc/hccn.conf, "
+       "planned or not: the file has another or none, or has one and the "
+       "device none (0.0.0.0). Unknown where they differ on Ascend 950.",
+       kLostAtBoot,
+       "clusterctl plan and apply set the live detect address again through "
+       "hccn_tool, which writes the file; by hand: hccn_tool -i N -netdetect "
+       "-s address D.",
+       "warn", kToolSource, true},
   };
 }
 

@@ -49,7 +49,8 @@ TEST(RuleCatalogueTest, KeepsTheNamesThatUsersType) {
       "netmask-uniform",     "tls-uniform",
       "mtu-uniform",         "version-uniform",
       "cluster-size",        "cluster-size-power",
-      "host-identity",       "drift"};
+      "host-identity",       "drift",
+      "gateway-persistent",  "detect-address-persistent"};
   for (const std::string& name : promised) {
     EXPECT_NE(FindRule(name), nullptr) << name;
   }

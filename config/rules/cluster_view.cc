@@ -119,17 +119,28 @@ Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
   return &*found;
 }
 
+using ConfSlot = const HccnConf::Entry* DeviceView::*;
+
+// Where a device keeps its line of this key; nullptr: no rule reads the key.
+ConfSlot FindConfSlot(absl::string_view key) {
+  if (key == "address") return &DeviceView::conf_address;
+  if (key == "netmask") return &DeviceView::conf_netmask;
+  if (key == "gateway") return &DeviceView::conf_gateway;
+  if (key == "netdetect") return &DeviceView::conf_detect;
+  if (key == "udhcpc_enable") return &DeviceView::conf_dhcp;
+  return nullptr;
+}
+
 void ReadConf(const HostFacts& facts, absl::Span<DeviceView> devices) {
   if (!IsKnown(facts.hccn_conf())) return;
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
     if (!entry.has_device()) continue;
-    const bool address = entry.key() == "address";
-    if (!address && entry.key() != "netmask") continue;
+    const ConfSlot slot_of = FindConfSlot(entry.key());
+    if (slot_of == nullptr) continue;
     DeviceView* device = FindDevice(devices, entry.device());
     if (device == nullptr) continue;
     // The tool obeys the first of several lines with one key.
-    const HccnConf::Entry*& slot =
-        address ? device->conf_address : device->conf_netmask;
+    const HccnConf::Entry*& slot = device->*slot_of;
     if (slot == nullptr) slot = &entry;
   }
   for (DeviceView& device : devices) {

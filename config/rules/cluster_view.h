@@ -65,6 +65,10 @@ struct DeviceView {
   const HccnConf::Entry* conf_address = nullptr;
   const HccnConf::Entry* conf_netmask = nullptr;
   std::optional<Ipv4Interface> conf;
+  // The first gateway_N, netdetect_N and udhcpc_enable_N; null: no such key.
+  const HccnConf::Entry* conf_gateway = nullptr;
+  const HccnConf::Entry* conf_detect = nullptr;
+  const HccnConf::Entry* conf_dhcp = nullptr;
   // The first fact for which the tool timed out or stayed busy; null: none.
   const Missing* silence = nullptr;
 

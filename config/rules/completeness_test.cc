@@ -113,9 +113,17 @@ std::vector<Fault> Faults() {
        [](TestCluster& c) {
          c.device(0, 3).mutable_gateway()->set_value("10.0.0.1");
        }},
+      {"gateway-persistent", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_gateway()->set_value("192.168.103.9");
+       }},
       {"detect-address", a1,
        [](TestCluster& c) {
          c.device(0, 3).mutable_detect_address()->set_value("0.0.0.0");
+       }},
+      {"detect-address-persistent", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_detect_address()->set_value("192.168.103.9");
        }},
       {"subnet-pairs", a1, address("192.168.99.1", "255.255.255.0")},
       {"subnet-distinct", a1, address("192.168.100.77", "255.255.255.0")},
@@ -198,19 +206,22 @@ std::vector<Reader> Readers() {
       {"device_ids", {"device-count"}},
       {"devices.address",
        {"device-ip-set", "device-ip-planned", "device-ip-persistent",
-        "device-ip-allowed", "gateway", "detect-address", "subnet-pairs",
-        "subnet-distinct", "subnet-across-hosts", "ip-unique", "ip-host-part",
-        "netmask-uniform"}},
+        "device-ip-allowed", "gateway", "gateway-persistent", "detect-address",
+        "detect-address-persistent", "subnet-pairs", "subnet-distinct",
+        "subnet-across-hosts", "ip-unique", "ip-host-part", "netmask-uniform"}},
       {"devices.address", {"subnet-shared"}, "atlas-a2"},
-      {"devices.gateway", {"gateway", "ip-unique"}},
+      {"devices.gateway", {"gateway", "gateway-persistent", "ip-unique"}},
       {"devices.gateway", {"subnet-shared"}, "atlas-a2", two_subnets},
-      {"devices.detect_address", {"detect-address"}},
+      {"devices.detect_address",
+       {"detect-address", "detect-address-persistent"}},
       {"devices.net_health", {"net-health"}},
       {"devices.link", {"link"}},
       {"devices.lldp", {"lldp"}},
       {"devices.mtu", {"mtu-uniform"}},
       {"devices.tls", {"tls-uniform"}},
-      {"hccn_conf", {"hccn-conf", "device-ip-persistent"}},
+      {"hccn_conf",
+       {"hccn-conf", "device-ip-persistent", "gateway-persistent",
+        "detect-address-persistent"}},
       {"kernel.reserved_ports", {"ports-reserved"}},
       {"kernel.somaxconn", {"listen-backlog"}},
       {"kernel.tcp_max_syn_backlog", {"syn-backlog"}},

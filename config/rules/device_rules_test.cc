@@ -48,9 +48,9 @@ TEST(CheckHccnToolTest, CostsEveryDependentRuleOneUnknown) {
   for (const char* rule :
        {"link", "net-health", "lldp", "device-ip-set", "device-ip-planned",
         "device-ip-persistent", "device-ip-allowed", "gateway",
-        "detect-address", "subnet-pairs", "subnet-distinct",
-        "subnet-across-hosts", "ip-unique", "ip-host-part", "netmask-uniform",
-        "tls-uniform", "mtu-uniform"}) {
+        "gateway-persistent", "detect-address", "detect-address-persistent",
+        "subnet-pairs", "subnet-distinct", "subnet-across-hosts", "ip-unique",
+        "ip-host-part", "netmask-uniform", "tls-uniform", "mtu-uniform"}) {
     const RuleResult result = cluster.Check(rule);
     EXPECT_EQ(result.state(), UNKNOWN) << rule;
     ASSERT_EQ(result.findings_size(), 1) << rule << "\n" << Lines(result);

@@ -153,6 +153,90 @@ void AddProblems(const HostView& host, const HccnConf& conf,
                     "", "repair the first ones, then check again"});
 }
 
+// One address beside the device's own that hccn.conf stores.
+struct StoredAddress {
+  absl::string_view what;       // "gateway"
+  absl::string_view arguments;  // "-gateway -s gateway "
+  Known known = Known::kNo;
+  Ipv4Address live;  // Valid if known is kYes.
+  const TextFact& fact;
+  const std::optional<Ipv4Address>& planned;
+  const HccnConf::Entry* entry;  // Null: no such line.
+};
+
+// nullopt: the file names none. A line that is no address is not read here.
+std::optional<Ipv4Address> AddressInFile(const StoredAddress& stored) {
+  if (stored.entry == nullptr) return std::nullopt;
+  const auto address = Ipv4Address::Parse(stored.entry->value());
+  if (!address.ok() || address->IsUnset()) return std::nullopt;
+  return *address;
+}
+
+bool NamesNothing(const StoredAddress& stored) {
+  return stored.entry == nullptr || stored.entry->value().empty() ||
+         stored.entry->value() == "0.0.0.0";
+}
+
+FindingText StoredText(const StoredAddress& stored) {
+  const std::string in_file =
+      NamesNothing(stored) ? "none" : Printable(stored.entry->value());
+  FindingText text{WARN};
+  if (stored.known == Known::kUnset) {
+    text.observed =
+        absl::StrCat("no ", stored.what, " is set, /etc/hccn.conf has ",
+                     in_file, ": the next boot sets it");
+    text.expected = absl::StrCat("the same ", stored.what,
+                                 " on the device and in /etc/hccn.conf");
+    if (stored.planned.has_value()) {
+      text.device_command =
+          absl::StrCat(stored.arguments, stored.planned->ToString());
+    } else {
+      text.fix = absl::StrCat("set it with hccn_tool, or remove line ",
+                              stored.entry->line(), " ", kEditByHand);
+    }
+    return text;
+  }
+  // The live one is kept where no other is planned.
+  const std::string wanted = stored.planned.value_or(stored.live).ToString();
+  text.observed = absl::StrCat(stored.what, " is ", stored.live.ToString(),
+                               ", /etc/hccn.conf has ", in_file);
+  text.expected =
+      absl::StrCat(stored.what, " ", wanted, " in /etc/hccn.conf as well");
+  text.device_command = absl::StrCat(stored.arguments, wanted);
+  return text;
+}
+
+void AddFileUnknown(const HostView& host, const DeviceView& device,
+                    RuleReport& report) {
+  report.Add(host, device.id,
+             {UNKNOWN, "/etc/hccn.conf not known", "",
+              "repair what hccn-conf reports about this host", "", "", "",
+              "hccn-conf"});
+}
+
+void JudgeStored(const HostView& host, const DeviceView& device,
+                 const StoredAddress& stored, RuleReport& report) {
+  if (!IsKnown(host.facts->hccn_conf())) {
+    return AddFileUnknown(host, device, report);
+  }
+  if (stored.known == Known::kNo) {
+    return report.AddUnknownAddress(host, device, stored.what, stored.fact);
+  }
+  const bool agree = stored.known == Known::kUnset
+                         ? NamesNothing(stored)
+                         : AddressInFile(stored) == stored.live;
+  FindingText text = agree ? FindingText{} : StoredText(stored);
+  if (!agree && host.facts->hccn_tool().generation() != NpuToolFacts::CLASSIC) {
+    text.state = UNKNOWN;
+    absl::StrAppend(&text.observed,
+                    "; whether the recovery at boot takes it from there is "
+                    "published for the classic hccn_tool alone");
+  } else {
+    report.Judged(host, 1);
+  }
+  if (!agree) report.Add(host, device.id, std::move(text));
+}
+
 bool FileHasLiveAddress(const DeviceView& device) {
   return device.conf.has_value() &&
          std::find(device.interfaces.begin(), device.interfaces.end(),
@@ -208,11 +292,7 @@ void CheckDeviceIpPersistent(const ClusterView& view, RuleReport& report) {
   ForEachAddress(
       view, report, [&](const HostView& host, const DeviceView& device) {
         if (!IsKnown(host.facts->hccn_conf())) {
-          report.Add(host, device.id,
-                     {UNKNOWN, "/etc/hccn.conf not known", "",
-                      "repair what hccn-conf reports about this host", "", "",
-                      "", "hccn-conf"});
-          return;
+          return AddFileUnknown(host, device, report);
         }
         report.Judged(host, 1);
         if (FileHasLiveAddress(device)) return;
@@ -230,6 +310,37 @@ void CheckDeviceIpPersistent(const ClusterView& view, RuleReport& report) {
              "",
              absl::StrCat("-ip -s address ", wanted.address().ToString(),
                           " netmask ", wanted.subnet().netmask().ToString())});
+      });
+}
+
+void CheckGatewayPersistent(const ClusterView& view, RuleReport& report) {
+  ForEachAddress(
+      view, report, [&](const HostView& host, const DeviceView& device) {
+        if (device.conf_dhcp != nullptr) {
+          report.Add(host, device.id,
+                     {SKIPPED,
+                      "/etc/hccn.conf has udhcpc_enable: the recovery at boot "
+                      "does not take the gateway from the file",
+                      "", "see to it where the device gets its gateway from"});
+          return;
+        }
+        JudgeStored(host, device,
+                    {"gateway", "-gateway -s gateway ", device.gateway_known,
+                     device.gateway, device.facts->gateway(),
+                     device.planned_gateway, device.conf_gateway},
+                    report);
+      });
+}
+
+void CheckDetectAddressPersistent(const ClusterView& view, RuleReport& report) {
+  ForEachAddress(
+      view, report, [&](const HostView& host, const DeviceView& device) {
+        JudgeStored(
+            host, device,
+            {"detect address", "-netdetect -s address ", device.detect_known,
+             device.detect, device.facts->detect_address(),
+             device.planned_detect, device.conf_detect},
+            report);
       });
 }
 

@@ -18,6 +18,20 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report);
 // hccn-conf.
 void CheckDeviceIpPersistent(const ClusterView& view, RuleReport& report);
 
+// Live gateways and detect addresses against the file, planned or not:
+// | live     | in the file          | state                                   |
+// |----------|----------------------|-----------------------------------------|
+// | G        | G                    | pass                                    |
+// | none     | none, or 0.0.0.0     | pass                                    |
+// | G        | none, or another     | warn: lost, or replaced, at boot        |
+// | none     | G                    | warn: the next boot sets it             |
+// | any two that differ, Ascend 950 | unknown: what its recovery takes from   |
+// |                                 | the file is not published               |
+// A gateway of a device with udhcpc_enable_N is skipped: the recovery at boot
+// does not take it from the file (hccn_tool source, hicann/driver ef377e95).
+void CheckGatewayPersistent(const ClusterView& view, RuleReport& report);
+void CheckDetectAddressPersistent(const ClusterView& view, RuleReport& report);
+
 }  // namespace clusterd
 
 #endif  // CONFIG_RULES_HCCN_CONF_RULES_H_

@@ -201,5 +201,117 @@ TEST(CheckDeviceIpPersistentTest, LeavesDevicesWithoutAddressToTheirRule) {
   EXPECT_EQ(result.findings(0).caused_by(), "device-ip-set");
 }
 
+// The spec plans neither gateway nor detect address for device 3 of server0.
+TestCluster UnplannedCluster() {
+  TestCluster cluster;
+  DeviceSpec* device = cluster.spec.mutable_servers(0)->mutable_devices(3);
+  device->clear_gateway();
+  device->clear_detect_address();
+  return cluster;
+}
+
+void SetInFile(const std::string& key, const std::string& value,
+               TestCluster* cluster) {
+  for (HccnConf::Entry& entry : *ConfOf(0, cluster)->mutable_entries()) {
+    if (entry.key() == key && entry.device() == 3) entry.set_value(value);
+  }
+}
+
+TEST(CheckGatewayPersistentTest, WarnsOfAGatewayThatTheFileDoesNotHave) {
+  TestCluster cluster = UnplannedCluster();
+  EXPECT_EQ(cluster.Check("gateway-persistent").state(), PASS);
+  SetInFile("gateway", "192.168.103.9", &cluster);
+  EXPECT_EQ(Lines(cluster.Check("gateway-persistent")),
+            "WARN server0:3 gateway is 192.168.103.254, /etc/hccn.conf has "
+            "192.168.103.9 | gateway 192.168.103.254 in /etc/hccn.conf as well "
+            "| hccn_tool -i 3 -gateway -s gateway 192.168.103.254\n");
+  Erase("gateway", 3, ConfOf(0, &cluster));
+  EXPECT_THAT(Lines(cluster.Check("gateway-persistent")),
+              HasSubstr("gateway is 192.168.103.254, /etc/hccn.conf has none"));
+}
+
+TEST(CheckGatewayPersistentTest, WarnsOfAGatewayThatOnlyTheFileHas) {
+  TestCluster cluster = UnplannedCluster();
+  cluster.device(0, 3).mutable_gateway()->set_value("");
+  const std::string lines = Lines(cluster.Check("gateway-persistent"));
+  EXPECT_THAT(lines, HasSubstr("WARN server0:3 no gateway is set, "
+                               "/etc/hccn.conf has 192.168.103.254"));
+  EXPECT_THAT(lines, HasSubstr("remove line 18 in place"));
+  Erase("gateway", 3, ConfOf(0, &cluster));
+  EXPECT_EQ(cluster.Check("gateway-persistent").state(), PASS);
+}
+
+TEST(CheckGatewayPersistentTest, PrefersThePlannedGatewayForTheFile) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_gateway()->set_value("192.168.103.9");
+  EXPECT_THAT(
+      Lines(cluster.Check("gateway-persistent")),
+      HasSubstr("hccn_tool -i 3 -gateway -s gateway 192.168.103.254\n"));
+}
+
+TEST(CheckGatewayPersistentTest, LeavesOutADeviceUnderDhcp) {
+  TestCluster cluster = UnplannedCluster();
+  Erase("gateway", 3, ConfOf(0, &cluster));
+  HccnConf::Entry* dhcp = ConfOf(0, &cluster)->add_entries();
+  dhcp->set_key("udhcpc_enable");
+  dhcp->set_device(3);
+  dhcp->set_value("1");
+  const RuleResult result = cluster.Check("gateway-persistent");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_EQ(result.summary(), "15 of 16 devices on 2 hosts");
+  EXPECT_EQ(result.findings(0).state(), SKIPPED);
+}
+
+TEST(CheckGatewayPersistentTest, IsUnknownWithoutTheFileOrTheAnswer) {
+  TestCluster cluster;
+  SetMissing(Missing::TIMED_OUT, "no answer in 10s",
+             cluster.device(0, 3).mutable_gateway());
+  EXPECT_EQ(cluster.Check("gateway-persistent").state(), UNKNOWN);
+  SetMissing(Missing::NOT_PERMITTED, "", cluster.facts[0].mutable_hccn_conf());
+  const RuleResult result = cluster.Check("gateway-persistent");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_EQ(Who(result.findings(0)), "server0:0-7");
+  EXPECT_EQ(result.findings(0).caused_by(), "hccn-conf");
+}
+
+TEST(CheckDetectAddressPersistentTest, WarnsWhereDeviceAndFileDisagree) {
+  TestCluster cluster = UnplannedCluster();
+  EXPECT_EQ(cluster.Check("detect-address-persistent").state(), PASS);
+  SetInFile("netdetect", "192.168.103.9", &cluster);
+  EXPECT_EQ(Lines(cluster.Check("detect-address-persistent")),
+            "WARN server0:3 detect address is 192.168.103.254, /etc/hccn.conf "
+            "has 192.168.103.9 | detect address 192.168.103.254 in "
+            "/etc/hccn.conf as well | hccn_tool -i 3 -netdetect -s address "
+            "192.168.103.254\n");
+  SetInFile("netdetect", "rubbish", &cluster);
+  EXPECT_THAT(Lines(cluster.Check("detect-address-persistent")),
+              HasSubstr("/etc/hccn.conf has rubbish"));
+}
+
+TEST(CheckDetectAddressPersistentTest, PassesWhereBothHaveNone) {
+  TestCluster cluster = UnplannedCluster();
+  cluster.device(0, 3).mutable_detect_address()->set_value("0.0.0.0");
+  EXPECT_EQ(cluster.Check("detect-address-persistent").state(), WARN);
+  SetInFile("netdetect", "0.0.0.0", &cluster);
+  EXPECT_EQ(cluster.Check("detect-address-persistent").state(), PASS);
+  Erase("netdetect", 3, ConfOf(0, &cluster));
+  EXPECT_EQ(cluster.Check("detect-address-persistent").state(), PASS);
+}
+
+TEST(CheckDetectAddressPersistentTest, DoesNotGuessWhatAnAscend950Stores) {
+  TestCluster cluster("ascend-950");
+  for (const char* rule : {"gateway-persistent", "detect-address-persistent"}) {
+    EXPECT_EQ(cluster.Check(rule).state(), PASS) << rule;
+  }
+  Erase("gateway", 3, ConfOf(0, &cluster));
+  Erase("netdetect", 3, ConfOf(0, &cluster));
+  for (const char* rule : {"gateway-persistent", "detect-address-persistent"}) {
+    const RuleResult result = cluster.Check(rule);
+    EXPECT_EQ(result.state(), UNKNOWN) << rule;
+    EXPECT_EQ(Who(result.findings(0)), "server0:3");
+    EXPECT_THAT(Lines(result), HasSubstr("for the classic hccn_tool alone"));
+  }
+}
+
 }  // namespace
 }  // namespace clusterd
