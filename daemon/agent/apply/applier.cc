@@ -11,7 +11,6 @@
 #include "absl/strings/strip.h"
 #include "config/plan/host_plan_check.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/plan_digest.h"
 #include "config/plan/plan_text.h"
 #include "config/plan/step_check.h"
 #include "daemon/agent/apply/outcome_text.h"
