@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/step_goals.h"
@@ -24,6 +25,7 @@ bool IsEnforced(absl::string_view kind, absl::Span<const std::string> kinds) {
 struct Lost {
   std::string to;
   std::string apply_id;
+  std::string kind;
 };
 using LostTargets = std::map<std::string, Lost>;
 
@@ -73,7 +75,8 @@ class Repair {
     for (const AppliedDrift& drift : drifts.drifts()) {
       if (!IsEnforced(drift.kind(), enforced)) continue;
       for (const AppliedDrift::Goal& goal : drift.goals()) {
-        lost_.emplace(goal.target(), Lost{goal.to(), drift.apply_id()});
+        lost_.emplace(goal.target(),
+                      Lost{goal.to(), drift.apply_id(), drift.kind()});
       }
     }
   }
@@ -157,9 +160,31 @@ void Repair::DropAddressesThatLoseMore() {
   }
 }
 
+// A blocked change of this kind, of the same device if it is about devices.
+const BlockedChange* FindBlocked(const HostPlan& planned,
+                                 const std::string& target,
+                                 const std::string& kind) {
+  for (const BlockedChange& blocked : planned.blocked()) {
+    if (ChangeKindName(blocked.kind()) != kind) continue;
+    const bool same = std::any_of(
+        blocked.devices().begin(), blocked.devices().end(),
+        [&target](uint32_t device) {
+          return absl::StartsWith(target, DeviceFactName(device, ""));
+        });
+    if (same || blocked.devices().empty()) return &blocked;
+  }
+  return nullptr;
+}
+
 void Repair::NameWhatHasNoStep() {
   for (const auto& [target, lost] : lost_) {
     if (told_.count(target) > 0) continue;
+    const BlockedChange* blocked = FindBlocked(planned_, target, lost.kind);
+    if (blocked != nullptr) {
+      Leave(target, absl::StrCat("the plan blocks \"", blocked->what(), "\": ",
+                                 blocked->reason(), "; ", blocked->fix()));
+      continue;
+    }
     Leave(target, absl::StrCat("the plan has no step for what apply ",
                                lost.apply_id, " set: ", lost.to));
   }

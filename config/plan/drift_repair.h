@@ -17,7 +17,8 @@ struct DriftRepair {
   // be done by itself.
   HostPlan plan;
   // Drift of an enforced kind that is left to a person, one line each, e.g.
-  // "net.core.somaxconn: the spec asks for 32768 now, apply 0123 set 65535".
+  // "net.core.somaxconn: the spec asks for 32768 now, apply 0123 set 65535", or
+  // why the plan blocks that kind, such as what the host allows.
   std::vector<std::string> left;
 };
 

@@ -96,6 +96,34 @@ TEST(PlanDriftRepairTest, SaysWhereThePlanHasNoStep) {
             "70000");
 }
 
+TEST(PlanDriftRepairTest, SaysWhyThePlanBlocksIt) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  DeviceOf(&facts, 1)->mutable_gateway()->set_value("10.0.0.9");
+  facts.mutable_allows()->set_file("/etc/clusterd/agent.yaml");
+  facts.mutable_allows()->add_kinds("observe");
+  DriftFact::Drifts drifts = OneDrift("sysctl", kSomaxconnKey, "65535");
+  AddDrift("device-address", "device 0: gateway", "10.0.0.254", &drifts);
+  AddDrift("device-address", "device 1: gateway", "10.0.0.254", &drifts);
+  const DriftRepair repair =
+      PlanDriftRepair(Planned(facts), drifts, {"sysctl", "device-address"});
+  EXPECT_EQ(Steps(repair), "");
+  const std::string why =
+      "; it allows observe; put \"allow: [observe, sysctl, device-address]\" "
+      "into /etc/clusterd/agent.yaml there, then plan again";
+  EXPECT_EQ(absl::StrJoin(repair.left, "\n"),
+            absl::StrCat("device 0: gateway: the plan has no step for what "
+                         "apply aa set: 10.0.0.254\n"
+                         "device 1: gateway: the plan blocks \"gateway "
+                         "10.0.0.9 -> 10.0.0.254\": this host does not allow "
+                         "device-address",
+                         why,
+                         "\nnet.core.somaxconn: the plan blocks "
+                         "\"net.core.somaxconn: 128 -> 65535\": this host does "
+                         "not allow sysctl",
+                         why));
+}
+
 TEST(PlanDriftRepairTest, KeepsPortsThatOthersReservedMeanwhile) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_reserved_ports()->set_value("8080");
