@@ -156,6 +156,7 @@ struct ExitCase {
   ApplyResult::Outcome first;
   ApplyResult::Outcome second;
   int status;
+  const char* help;  // What the help says of that status.
 };
 
 class ApplyExitTest : public testing::TestWithParam<ExitCase> {};
@@ -167,25 +168,29 @@ TEST_P(ApplyExitTest, FollowsTheHosts) {
                                  ResultOf("server1", GetParam().second)))
                 .status,
             GetParam().status);
+  EXPECT_TRUE(absl::StrContains(HelpOfStatus("apply", GetParam().status),
+                                GetParam().help));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Ends, ApplyExitTest,
-    testing::Values(ExitCase{"Applied", ApplyReport::SUCCEEDED,
-                             ApplyResult::APPLIED, ApplyResult::NOTHING_TO_DO,
-                             0},
-                    ExitCase{"Undone", ApplyReport::STOPPED,
-                             ApplyResult::APPLIED, ApplyResult::UNDONE, 1},
-                    ExitCase{"Refused", ApplyReport::STOPPED,
-                             ApplyResult::REFUSED, ApplyResult::NOT_STARTED, 1},
-                    ExitCase{"UndoneAndLost", ApplyReport::STOPPED,
-                             ApplyResult::LOST, ApplyResult::UNDONE, 1},
-                    ExitCase{"Lost", ApplyReport::STOPPED, ApplyResult::APPLIED,
-                             ApplyResult::LOST, 2},
-                    ExitCase{"Interrupted", ApplyReport::INTERRUPTED,
-                             ApplyResult::APPLIED, ApplyResult::NOT_STARTED, 2},
-                    ExitCase{"CalledSuccess", ApplyReport::SUCCEEDED,
-                             ApplyResult::APPLIED, ApplyResult::UNDONE, 1}),
+    testing::Values(
+        ExitCase{"Applied", ApplyReport::SUCCEEDED, ApplyResult::APPLIED,
+                 ApplyResult::NOTHING_TO_DO, 0, "every host ended as wished"},
+        ExitCase{"Undone", ApplyReport::STOPPED, ApplyResult::APPLIED,
+                 ApplyResult::UNDONE, 1, "took its steps back"},
+        ExitCase{"Refused", ApplyReport::STOPPED, ApplyResult::REFUSED,
+                 ApplyResult::NOT_STARTED, 1, "it refused"},
+        ExitCase{"GoneAtItsTurn", ApplyReport::STOPPED, ApplyResult::APPLIED,
+                 ApplyResult::NOT_STARTED, 1, "was gone at its turn"},
+        ExitCase{"UndoneAndLost", ApplyReport::STOPPED, ApplyResult::LOST,
+                 ApplyResult::UNDONE, 1, "took its steps back"},
+        ExitCase{"Lost", ApplyReport::STOPPED, ApplyResult::APPLIED,
+                 ApplyResult::LOST, 2, "a host is lost"},
+        ExitCase{"Interrupted", ApplyReport::INTERRUPTED, ApplyResult::APPLIED,
+                 ApplyResult::NOT_STARTED, 2, "the controller is away"},
+        ExitCase{"CalledSuccess", ApplyReport::SUCCEEDED, ApplyResult::APPLIED,
+                 ApplyResult::UNDONE, 1, "took its steps back"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ApplyCommandTest, PutsFailuresLastWithTheirReasons) {
@@ -289,6 +294,7 @@ struct RefusedCase {
   grpc::Status status;
   int exit;
   std::vector<std::string> messages;
+  const char* help;  // What the help says of that status.
 };
 
 class ApplyRefusedTest : public testing::TestWithParam<RefusedCase> {};
@@ -303,6 +309,8 @@ TEST_P(ApplyRefusedTest, SaysWhyAndWhetherAnythingWasChanged) {
   for (const std::string& message : GetParam().messages) {
     EXPECT_TRUE(absl::StrContains(output.err, message)) << output.err;
   }
+  const std::string help = HelpOfStatus("apply", GetParam().exit);
+  EXPECT_TRUE(absl::StrContains(help, GetParam().help)) << help;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -313,27 +321,50 @@ INSTANTIATE_TEST_SUITE_P(
                                  "apply needs role operator, ann is viewer"),
                     2,
                     {"apply needs role operator, ann is viewer\n",
-                     "clusterctl apply: nothing was changed\n"}},
+                     "clusterctl apply: nothing was changed\n"},
+                    "the role is not enough"},
         RefusedCase{"Moved",
                     grpc::Status(grpc::StatusCode::ABORTED,
                                  "the spec changed since; plan again"),
                     2,
-                    {"plan again\n", "nothing was changed\n"}},
+                    {"plan again\n", "nothing was changed\n"},
+                    "the spec has changed"},
+        RefusedCase{"NotKept",
+                    grpc::Status(grpc::StatusCode::ABORTED,
+                                 "this controller keeps it no more"),
+                    2,
+                    {"keeps it no more\n", "nothing was changed\n"},
+                    "the controller keeps no such plan"},
+        RefusedCase{"NotAttached",
+                    grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
+                                 "not attached: server1; let them attach"),
+                    2,
+                    {"let them attach\n", "nothing was changed\n"},
+                    "a host is not attached"},
         RefusedCase{"Wrong",
                     grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "digest"),
                     3,
-                    {"digest\n", "nothing was changed\n"}},
+                    {"digest\n", "nothing was changed\n"},
+                    "an edited plan"},
+        RefusedCase{"NotInTheSpec",
+                    grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
+                                 "plan: not in the spec: server1"),
+                    3,
+                    {"server1\n", "nothing was changed\n"},
+                    "a host that the spec does not name"},
         RefusedCase{"Busy",
                     grpc::Status(grpc::StatusCode::UNAVAILABLE,
                                  "run 7777 of bob is under way"),
                     2,
                     {"run 7777 of bob is under way\n",
                      "no run of this command was named; if one began all the "
-                     "same, it is in: clusterctl history --kind apply\n"}},
+                     "same, it is in: clusterctl history --kind apply\n"},
+                    "another apply or rollback runs"},
         RefusedCase{"NoReport",
                     grpc::Status::OK,
                     2,
-                    {"ended the apply with 0 reports"}}),
+                    {"ended the apply with 0 reports"},
+                    "no complete answer"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ApplyCommandTest, IsNoSuccessWhenTheReportLeavesOutAHost) {
@@ -366,6 +397,31 @@ TEST(ApplyCommandTest, HasNothingToDoWithoutAskingAnybody) {
                                 "nothing can be done: no step, 1 change "
                                 "blocked on 1 host"))
       << blocked.err;
+  EXPECT_TRUE(absl::StrContains(HelpOfStatus("apply", 2),
+                                "all of the plan is blocked"));
+}
+
+// The facts, the devices and agent.yaml are the host's own to judge, when its
+// wave has begun and others may be applied.
+TEST(ApplyCommandTest,
+     HelpTellsWhatIsAskedBeforeAllHostsAndWhatAtEachOnesTurn) {
+  const std::string help = RunProgram({"apply", "--help"}).out;
+  const size_t before = help.find("No host is asked when");
+  const size_t turn = help.find("Then each host decides for itself");
+  const size_t waves = help.find("Hosts go in waves");
+  ASSERT_LT(before, turn);
+  ASSERT_LT(turn, waves);
+  ASSERT_NE(waves, std::string::npos);
+  for (const char* text : {"edited", "keeps it no more", "the spec has changed",
+                           "not attached", "another apply or rollback runs"}) {
+    EXPECT_LT(before, help.find(text)) << text;
+    EXPECT_LT(help.find(text), turn) << text;
+  }
+  for (const char* text : {"a fact that its steps rest on has moved",
+                           "a process uses a", "agent.yaml does not allow"}) {
+    EXPECT_LT(turn, help.find(text)) << text;
+    EXPECT_LT(help.find(text), waves) << text;
+  }
 }
 
 struct BadCase {
@@ -467,14 +523,33 @@ TEST(ApplyCommandTest, WritesTheReportFileAlsoForALineThatCannotBeParsed) {
                                 "did you mean \"--wave\"?"));
 }
 
+TEST(ApplyCommandTest, RefusesAReportFileThatCannotBeMadeBeforeAnythingElse) {
+  for (const std::string& path :
+       {std::string("/nonexistent/report.json"), testing::TempDir()}) {
+    ProgramWorld world = GoodWorld();
+    FakeController controller(world.script);
+    world.controller = &controller;
+    const ProgramOutput output =
+        RunProgram({"apply", PlanPath(), "--yes", "--report", path}, world);
+    EXPECT_EQ(output.status, 3) << path;
+    EXPECT_FALSE(controller.apply_request().has_value()) << path;
+    // Once: it was not tried all the same.
+    EXPECT_EQ(absl::StrReplaceAll(output.err, {{"--report", ""}}).size() + 8,
+              output.err.size())
+        << output.err;
+  }
+}
+
 TEST(ApplyCommandTest, IsNoSuccessWhenTheReportFileCannotBeWritten) {
-  const Arguments report = {"apply", PlanPath(), "--yes", "--report",
-                            "/nonexistent/report.json"};
-  const ProgramOutput output = RunProgram(report, GoodWorld());
-  EXPECT_EQ(output.status, 3);
+  const ProgramOutput output = RunProgram(
+      {"apply", PlanPath(), "--yes", "--report", "/dev/full"}, GoodWorld());
+  // Not 3: that says that nothing was changed.
+  EXPECT_EQ(output.status, 2);
   EXPECT_TRUE(absl::StrContains(output.err,
-                                "--report /nonexistent/report.json"
-                                ": No such file or directory"));
+                                "--report /dev/full: No space left on device"))
+      << output.err;
+  EXPECT_TRUE(absl::StrContains(HelpOfStatus("apply", 2),
+                                "--report could not be written"));
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ class ApplyRun {
   ProgressLine line_;
 
   std::vector<std::string> mistakes_;
+  bool report_refused_ = false;
   OutputFormat format_ = OutputFormat::kTable;
   ColorMode color_ = ColorMode::kAuto;
   absl::Duration timeout_;
@@ -105,6 +106,8 @@ void ApplyRun::ReadOptions() {
   wave_size_ = ReadNumber("--wave", options_.wave, {1, kLargestWave},
                           kDefaultWaveSize, mistakes_);
   network_namespace_ = ReadNamespace(options_.network_namespace, mistakes_);
+  // Who changes hosts and wants a report of it must not find out afterwards.
+  report_refused_ = !CheckReportTarget(options_.report_file, mistakes_);
   if (options_.rollback) {
     CheckRunId("APPLY_ID", options_.subject, mistakes_);
   } else {
@@ -314,12 +317,12 @@ void ApplyRun::Print(const ApplyReport& report) {
 
 int ApplyRun::Finish(const ApplyReport& report, int status) {
   Print(report);
-  if (options_.report_file.empty()) return status;
+  if (options_.report_file.empty() || report_refused_) return status;
   const absl::Status written =
       WriteTextFile(options_.report_file, MessageJson(report));
   if (written.ok()) return status;
   Tell(absl::StrCat("--report ", written.message()));
-  return status == kExitPass ? kExitUsage : status;
+  return status == kExitPass ? kExitNoVerdict : status;
 }
 
 int ApplyRun::Refuse() {

@@ -34,9 +34,10 @@ struct ApplyOptions {
 // it, and tells each host's end as it comes. Every mistake of the command line
 // is named in one run. The report file is written on every path.
 //   0  every host ended as wished
-//   1  a host did not; the waves behind it were not begun
-//   2  no complete answer: a host is lost, the controller is away, Ctrl-C; a
-//      run that began goes on in the controller
+//   1  a host did not; of an apply, the waves behind it were not begun
+//   2  it was not begun, and why; or no complete answer: a host is lost, the
+//      controller is away, Ctrl-C, the report file could not be written; a run
+//      that began goes on in the controller
 //   3  wrong usage, an edited plan, no consent; nothing was changed
 int RunApply(const ApplyOptions& options, Session& session);
 

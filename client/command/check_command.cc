@@ -17,7 +17,8 @@ nodes.
 Exit status:
   0  pass, or warnings only
   1  at least one failure
-  2  no complete verdict: a host or the controller did not answer in time
+  2  no complete verdict: something could not be told, a host or the controller
+     did not answer in time, --report could not be written
   3  wrong usage or configuration; nothing was checked
 --fail-on moves the line: the lowest state that exits with 1, in the order warn,
 unknown, fail.

@@ -306,7 +306,7 @@ int CheckRun::Finish(CheckOutcome outcome) {
       kCommand,
       absl::InvalidArgumentError(absl::StrCat("--report ", written.message())),
       session_);
-  return status == kExitPass ? kExitUsage : status;
+  return status == kExitPass ? kExitNoVerdict : status;
 }
 
 int CheckRun::Run() {

@@ -59,6 +59,9 @@ uint32_t ReadNumber(const char* option, const std::string& text,
 // Adds a mistake if `id` is neither an id of the history nor the start of one.
 void CheckRunId(const char* argument, const std::string& id,
                 std::vector<std::string>& mistakes);
+// False, and a mistake, if no file could be made at the path of --report.
+bool CheckReportTarget(const std::string& report_file,
+                       std::vector<std::string>& mistakes);
 // `absent` if `text` is empty.
 absl::Duration ReadTimeout(absl::string_view text, absl::Duration absent,
                            std::vector<std::string>& mistakes);

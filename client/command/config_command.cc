@@ -27,7 +27,8 @@ constexpr char kShowFooter[] =
     R"(Without FILE the controller's own spec is shown, and whether a newer file was
 refused.
 
-Exit status: 0, or 2 if the controller did not answer, 3 for a wrong file.)";
+Exit status: 0, or 2 if the controller did not answer, 3 for wrong usage or a
+wrong file.)";
 
 struct ConfigOptions {
   std::string file;

@@ -24,8 +24,8 @@ constexpr uint32_t kPage = 1000;
 
 constexpr char kFooter[] =
     R"(Newest first. clusterctl show ID prints one of them whole. The controller keeps
-2,000 entries and 512 MB, and drops the oldest first, checks and plans before
-applies.
+2,000 entries and 512 MB and drops the oldest: checks first, then plans, for as
+long as plans hold at most a quarter, and applies and rollbacks at most half.
 
 Outcomes: a check is pass, warn, unknown or fail; a plan is empty, changes or
 blocked; an apply or a rollback is running, succeeded, stopped or interrupted.

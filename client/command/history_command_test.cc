@@ -42,6 +42,12 @@ TEST(HistoryCommandTest, ListsWhoDidWhatInLocalTime) {
             "  12 hosts\n");
 }
 
+TEST(HistoryCommandTest, HelpTellsWhatIsDroppedFirst) {
+  const std::string help = RunProgram({"history", "--help"}).out;
+  EXPECT_TRUE(absl::StrContains(help, "checks first, then plans")) << help;
+  EXPECT_TRUE(absl::StrContains(help, "plans hold at most a quarter")) << help;
+}
+
 TEST(HistoryCommandTest, AsksForTheKindsAndTheNumberWanted) {
   ProgramWorld world;
   FakeController controller(world.script);

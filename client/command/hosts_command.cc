@@ -19,7 +19,8 @@ constexpr char kFooter[] = R"(States:
   conflict      another machine tried to connect under the same name
 
 Drift: values that an apply set and that have moved since, as the host last saw
-them. Nothing repairs them unless the spec says enforce; check judges them.
+them. Nothing repairs them unless the spec says enforce and the host allows it;
+check judges them.
 
 Exit status: 0, or 2 if the controller did not answer, 3 for wrong usage.)";
 

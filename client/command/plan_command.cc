@@ -11,7 +11,8 @@ constexpr char kFooter[] =
     R"(Shows what apply would change on each host, old -> new, and changes nothing.
 Only a plan saved with --out can be applied, and only by the controller that
 made it, as long as its history keeps the plan. It rests on the facts of now:
-when they move, or the spec does, apply refuses it.
+when the spec changes apply refuses it, and when a fact moves its host refuses
+its part.
 
 Exit status:           with --detailed-exitcode:
   0  a whole plan        0  nothing to do

@@ -105,6 +105,48 @@ TEST(RollbackCommandTest, ExitsWithOneWhereSomethingIsLeft) {
       << output.out;
 }
 
+struct ExitCase {
+  const char* name;
+  ApplyResult::Outcome first;
+  int status;
+  const char* help;  // What the help says of that status.
+};
+
+class RollbackExitTest : public testing::TestWithParam<ExitCase> {};
+
+TEST_P(RollbackExitTest, FollowsTheHosts) {
+  const bool well = GetParam().status == 0;
+  const ProgramOutput output =
+      RunProgram({"rollback", kApply, "--yes"},
+                 WorldWith(well ? ApplyReport::SUCCEEDED : ApplyReport::STOPPED,
+                           ResultOf("server0", GetParam().first),
+                           ResultOf("server1", ApplyResult::ROLLED_BACK)));
+  EXPECT_EQ(output.status, GetParam().status);
+  const std::string help = HelpOfStatus("rollback", GetParam().status);
+  EXPECT_TRUE(absl::StrContains(help, GetParam().help)) << help;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ends, RollbackExitTest,
+    testing::Values(ExitCase{"RolledBack", ApplyResult::ROLLED_BACK, 0,
+                             "every host ended as wished"},
+                    ExitCase{"Refused", ApplyResult::REFUSED, 1, "it refused"},
+                    ExitCase{"NotAttached", ApplyResult::NOT_STARTED, 1,
+                             "is not attached"},
+                    ExitCase{"Residues", ApplyResult::ROLLED_BACK_WITH_RESIDUES,
+                             1, "could not be put back"},
+                    ExitCase{"Lost", ApplyResult::LOST, 2, "a host is lost"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+// The controller asks every host, whatever became of the ones before.
+TEST(RollbackCommandTest, HelpDoesNotSayThatAFailedWaveStopsTheNext) {
+  const std::string help = RunProgram({"rollback", "--help"}).out;
+  EXPECT_FALSE(absl::StrContains(help, "not begun;")) << help;
+  EXPECT_TRUE(absl::StrContains(help, "does not stop the next")) << help;
+  EXPECT_TRUE(absl::StrContains(HelpOfStatus("rollback", 1),
+                                "all other hosts were asked all the same"));
+}
+
 TEST(RollbackCommandTest, TakesOnlyAnApply) {
   ProgramWorld world = GoodWorld();
   world.script.record.mutable_entry()->set_kind(HISTORY_CHECK);
@@ -136,6 +178,8 @@ TEST(RollbackCommandTest, HasNothingToTakeBackWhereNoHostIsApplied) {
   const ProgramOutput output = RunProgram({"rollback", "3fa2", "--yes"}, world);
   EXPECT_EQ(output.status, 2);
   EXPECT_TRUE(absl::StrContains(output.err, "no host of it is applied"));
+  EXPECT_TRUE(absl::StrContains(HelpOfStatus("rollback", 2),
+                                "no host of that apply holds anything of it"));
 }
 
 TEST(RollbackCommandTest, LeavesTheRunToTheControllerOnCtrlC) {

@@ -6,7 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "client/command/clusterctl.h"
@@ -69,6 +71,19 @@ ProgramOutput RunProgram(const std::vector<std::string>& arguments,
   output.out = out.str();
   output.err = err_buffer.str();
   return output;
+}
+
+std::string HelpOfStatus(const std::string& command, int status) {
+  const std::string help = RunProgram({command, "--help"}).out;
+  const size_t begin = help.find(absl::StrCat("\n  ", status, "  "));
+  size_t end = help.find(absl::StrCat("\n  ", status + 1, "  "), begin);
+  if (end == std::string::npos) end = help.find("\n\n", begin);
+  EXPECT_NE(begin, std::string::npos) << help;
+  if (begin == std::string::npos) return "";
+  const std::string text = help.substr(begin, end - begin);
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  return absl::StrJoin(words, " ");
 }
 
 std::string TestFile(const std::string& name, const std::string& content) {

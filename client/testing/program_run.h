@@ -46,6 +46,10 @@ struct ProgramWorld {
 ProgramOutput RunProgram(const std::vector<std::string>& arguments,
                          const ProgramWorld& world = {});
 
+// What `clusterctl COMMAND --help` says of one exit status, as one line; fails
+// the test if it says nothing.
+std::string HelpOfStatus(const std::string& command, int status);
+
 // A new file in the test's own folder with this content; its path.
 std::string TestFile(const std::string& name, const std::string& content);
 

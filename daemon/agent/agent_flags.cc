@@ -17,10 +17,23 @@ constexpr int kWrongUsage = 3;
 constexpr char kDefaultSocket[] = "/run/clusterd/agent.sock";
 constexpr char kDefaultState[] = "/var/lib/clusterd";
 
+constexpr char kFooter[] =
+    R"(Without --once and --record it needs --controller, --cluster, --ca, --cert and
+--key, on the command line or in the file of --config.
+
+Exit status: 0 after SIGTERM or SIGINT, 1 if it could not start or go on, 3 for
+wrong usage or a mistake in the file.
+With --once: 0 pass, or warnings only; 1 a failure; 2 something could not be
+told; 3 wrong usage, certificate or spec.
+With --record: 0, or 1 if the file could not be written, 2 if hccn_tool was not
+run.)";
+
+// CLI11 does not wrap; lines are broken here to fit 80 columns.
 void AddOptions(CLI::App* app, AgentFlags* flags) {
   app->add_option("--config", flags->config,
-                  "File with controller, cluster, ca, cert, key, socket and "
-                  "state, and with what this host allows");
+                  "YAML file with controller, cluster, ca, cert, key,\n"
+                  "socket, state, drift_interval, and allow: what\n"
+                  "this host lets be changed (without: nothing)");
   app->add_option("--controller", flags->controller,
                   "HOST:PORT of the controller");
   app->add_option("--cluster", flags->cluster, "The cluster's name");
@@ -30,9 +43,9 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
   app->add_option("--key", flags->tls.key, "PEM private key of --cert");
   app->add_option(
       "--socket", flags->socket,
-      absl::StrCat("Where to answer on this host [", kDefaultSocket, "]"));
+      absl::StrCat("Where to answer on this host\n[", kDefaultSocket, "]"));
   app->add_option("--state", flags->state,
-                  absl::StrCat("Folder below --root for the journals of "
+                  absl::StrCat("Folder below --root for the journals of\n"
                                "applies [",
                                kDefaultState, "]"));
   app->add_option("--root", flags->root, "Where this machine's files begin")
@@ -47,8 +60,8 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
                   "Of --once: cluster.yaml that this host belongs to")
       ->needs(once);
   app->add_option("--record", flags->record,
-                  "Write the runs of one observation to this new file, "
-                  "addresses replaced, and end")
+                  "Write the runs of one observation to this new\n"
+                  "file, addresses replaced, and end")
       ->excludes(once);
   app->set_version_flag("--version",
                         absl::StrCat("clusterd ", kClusterdVersion));
@@ -105,6 +118,7 @@ std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
   flags->format = "text";
   CLI::App app("Keeps this host attached to its cluster's controller.",
                "clusterd");
+  app.footer(kFooter);
   AddOptions(&app, flags);
   try {
     app.parse(argc, argv);

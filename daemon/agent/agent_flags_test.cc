@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -91,6 +93,18 @@ TEST(ParseAgentFlagsTest, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(Parse({"--once", "--format", "xml"}, &flags), 3);
   EXPECT_EQ(Parse({"--format", "json"}, &flags), 3);
   testing::internal::GetCapturedStderr();
+}
+
+TEST(ParseAgentFlagsTest, HelpFitsEightyColumnsAndNamesTheExitStatuses) {
+  AgentFlags flags;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Parse({"--help"}, &flags), 0);
+  const std::string help = testing::internal::GetCapturedStdout();
+  for (const absl::string_view line : absl::StrSplit(help, '\n')) {
+    EXPECT_LE(line.size(), 80u) << line;
+  }
+  EXPECT_THAT(help, HasSubstr("Exit status:"));
+  EXPECT_THAT(help, HasSubstr("drift_interval"));
 }
 
 TEST(ParseAgentFlagsTest, PrintsVersion) {

@@ -5,13 +5,20 @@
 #include "config/version/version.h"
 
 namespace clusterd {
+namespace {
+
+constexpr char kFooter[] =
+    R"(Exit status: 0 after SIGTERM or SIGINT, 1 if it could not start, 3 for wrong
+usage. A spec that is refused at SIGHUP leaves the one before in force.)";
+
+}  // namespace
 
 std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
                                         ControllerFlags* flags) {
   CLI::App app("Holds the cluster's spec, asks all attached hosts, and judges.",
                "clusterd-controller");
   app.add_option("--cluster", flags->cluster,
-                 "The cluster's name: in the spec and in every certificate")
+                 "The cluster's name: in the spec and in every\ncertificate")
       ->required();
   app.add_option("--spec", flags->spec, "cluster.yaml; SIGHUP reads it again")
       ->required();
@@ -30,6 +37,7 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
       ->capture_default_str();
   app.add_option("--port-file", flags->port_file,
                  "Write the port that is listened on to this file");
+  app.footer(kFooter);
   app.set_version_flag("--version",
                        absl::StrCat("clusterd-controller ", kClusterdVersion));
   try {

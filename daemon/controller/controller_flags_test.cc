@@ -1,8 +1,11 @@
 #include "daemon/controller/controller_flags.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -38,6 +41,17 @@ TEST(ParseControllerFlagsTest, RefusesToStartWithoutCertificates) {
   EXPECT_EQ(Parse({"--cluster", "demo", "--spec", "/s.yaml"}, &flags), 3);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               testing::HasSubstr("--ca is required"));
+}
+
+TEST(ParseControllerFlagsTest, HelpFitsEightyColumnsAndNamesTheExitStatuses) {
+  ControllerFlags flags;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Parse({"--help"}, &flags), 0);
+  const std::string help = testing::internal::GetCapturedStdout();
+  for (const absl::string_view line : absl::StrSplit(help, '\n')) {
+    EXPECT_LE(line.size(), 80u) << line;
+  }
+  EXPECT_THAT(help, testing::HasSubstr("Exit status:"));
 }
 
 TEST(ParseControllerFlagsTest, PrintsVersion) {
