@@ -14,7 +14,7 @@ namespace clusterd {
 // for exactly the cluster's hosts), device id (over 63), kernel parameter or
 // path that clusterd never sets; steps that rest on no fact; a
 // network namespace that is none, with a step that is no running kernel
-// parameter, or with steps that do not rest on its inode; over
+// parameter, or with steps that do not rest on which one it is; over
 // 4096 steps or 65536 facts.
 absl::Status CheckHostPlan(const HostPlan& plan);
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/sysctl_file.h"
 #include "config/spec/port_set.h"
@@ -72,6 +74,37 @@ std::string Text(const AllowedFact& fact) {
   }
   std::sort(ports.begin(), ports.end());
   return TextOrNone(absl::StrJoin(ports, ", "));
+}
+
+std::string NamespaceText(const HostFacts& facts) {
+  const KernelFacts& kernel = facts.kernel();
+  std::string text = Text(kernel.network_namespace());
+  if (text == kUnknownFact) return text;
+  const NumberFact& cookie = kernel.network_namespace_cookie();
+  if (cookie.state_case() == NumberFact::kValue) {
+    absl::StrAppend(&text, ", cookie ", cookie.value());
+  }
+  const TextFact& boot = facts.identity().boot_id();
+  if (boot.state_case() == TextFact::kValue && !boot.value().empty()) {
+    absl::StrAppend(&text, ", boot ", boot.value());
+  }
+  return text;
+}
+
+// Of a NamespaceText, by their words; the inode has none.
+std::map<absl::string_view, absl::string_view> NamespaceParts(
+    absl::string_view text) {
+  std::map<absl::string_view, absl::string_view> parts;
+  for (const absl::string_view part : absl::StrSplit(text, ", ")) {
+    const std::pair<absl::string_view, absl::string_view> words =
+        absl::StrSplit(part, absl::MaxSplits(' ', 1));
+    if (words.second.empty()) {
+      parts[""] = words.first;
+    } else {
+      parts[words.first] = words.second;
+    }
+  }
+  return parts;
 }
 
 // The kernel's spelling may differ between two reads; the set does not.
@@ -171,7 +204,7 @@ NamedFacts NameFacts(const HostFacts& facts) {
           : kUnknownFact;
   const KernelFacts& kernel = facts.kernel();
   named[kReservedPortsKey] = ReservedPortsText(kernel.reserved_ports());
-  named[kNetworkNamespaceFact] = Text(kernel.network_namespace());
+  named[kNetworkNamespaceFact] = NamespaceText(facts);
   named[kSomaxconnKey] = Text(kernel.somaxconn());
   named[kSynBacklogKey] = Text(kernel.tcp_max_syn_backlog());
   named[AtBootFactName(kReservedPortsKey)] =
@@ -184,6 +217,18 @@ NamedFacts NameFacts(const HostFacts& facts) {
   return named;
 }
 
+bool IsSameFact(absl::string_view name, absl::string_view a,
+                absl::string_view b) {
+  if (a == b || name != kNetworkNamespaceFact) return a == b;
+  const auto of_a = NamespaceParts(a);
+  const auto of_b = NamespaceParts(b);
+  return of_a.count("") > 0 && of_b.count("") > 0 &&
+         std::all_of(of_a.begin(), of_a.end(), [&of_b](const auto& part) {
+           const auto found = of_b.find(part.first);
+           return found == of_b.end() || found->second == part.second;
+         });
+}
+
 std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
                                       const HostFacts& now) {
   const NamedFacts current = NameFacts(now);
@@ -192,7 +237,8 @@ std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
     const auto found = current.find(planned.name());
     const std::string value =
         found == current.end() ? kUnknownFact : found->second;
-    if (value != planned.value() || value == kUnknownFact) {
+    if (!IsSameFact(planned.name(), planned.value(), value) ||
+        value == kUnknownFact) {
       moved.push_back({planned.name(), planned.value(), value});
     }
   }

@@ -21,9 +21,10 @@ namespace clusterd {
 
 inline constexpr char kUnknownFact[] = "unknown";
 inline constexpr char kHccnConfFormFact[] = "hccn.conf: form";
-// Its inode: another number is another namespace, e.g. of a container that was
-// started anew. The kernel may give it the number of the one that has ended,
-// and then only its values tell.
+// "4026532000, cookie 4097, boot 0a1b…": the inode for people, which the kernel
+// may give to a new namespace when one has ended; its cookie (Linux 5.14),
+// which it gives once until the next boot; and that boot. Without what is not
+// known.
 inline constexpr char kNetworkNamespaceFact[] = "network namespace";
 
 using NamedFacts = std::map<std::string, std::string>;
@@ -35,6 +36,11 @@ std::string FirewallFactName(FirewallProgram program, absl::string_view what);
 
 // Every fact of the host that has a name, known or not.
 NamedFacts NameFacts(const HostFacts& facts);
+
+// Whether two texts of one fact say the same. Of a network namespace an older
+// clusterd or kernel says less: then what both say decides.
+bool IsSameFact(absl::string_view name, absl::string_view a,
+                absl::string_view b);
 
 struct MovedFact {
   std::string name;

@@ -60,6 +60,42 @@ TEST(NameFactsTest, TakesTheFirstOfARepeatedKeyAndAllRoutes) {
   EXPECT_EQ(named.at("hccn.conf: routes_0"), "ip_route=add a, ip_route=add b");
 }
 
+TEST(NameFactsTest, TellsANetworkNamespaceByAllThatIsKnown) {
+  HostFacts facts;
+  KernelFacts* const kernel = facts.mutable_kernel();
+  kernel->mutable_network_namespace_cookie()->set_value(4097);
+  EXPECT_EQ(NameFacts(facts)[kNetworkNamespaceFact], kUnknownFact);
+  kernel->mutable_network_namespace()->set_value(4026532000);
+  EXPECT_EQ(NameFacts(facts)[kNetworkNamespaceFact], "4026532000, cookie 4097");
+  facts.mutable_identity()->mutable_boot_id()->set_value("0a1b-2c");
+  EXPECT_EQ(NameFacts(facts)[kNetworkNamespaceFact],
+            "4026532000, cookie 4097, boot 0a1b-2c");
+  MakeMissing(kernel->mutable_network_namespace_cookie(),
+              Missing::NOT_SUPPORTED, "");
+  EXPECT_EQ(NameFacts(facts)[kNetworkNamespaceFact],
+            "4026532000, boot 0a1b-2c");
+}
+
+TEST(IsSameFactTest, ComparesWhatBothKnowOfANetworkNamespace) {
+  const auto same = [](const char* a, const char* b) {
+    EXPECT_EQ(IsSameFact(kNetworkNamespaceFact, a, b),
+              IsSameFact(kNetworkNamespaceFact, b, a))
+        << a << " and " << b;
+    return IsSameFact(kNetworkNamespaceFact, a, b);
+  };
+  EXPECT_TRUE(same("7, cookie 1, boot x", "7, cookie 1, boot x"));
+  EXPECT_TRUE(same("7", "7, cookie 1, boot x"));
+  EXPECT_TRUE(same("7, boot x", "7, cookie 1, boot x"));
+  EXPECT_FALSE(same("8", "7, cookie 1, boot x"));
+  EXPECT_FALSE(same("7, cookie 2, boot x", "7, cookie 1, boot x"));
+  EXPECT_FALSE(same("7, cookie 1, boot y", "7, cookie 1, boot x"));
+  EXPECT_FALSE(same("7, boot y", "7, cookie 1, boot x"));
+  EXPECT_FALSE(same("unknown", "7, cookie 1, boot x"));
+  EXPECT_FALSE(same("", "7, cookie 1, boot x"));
+  EXPECT_FALSE(same("cookie 1", "7, cookie 1, boot x"));
+  EXPECT_FALSE(IsSameFact(kSomaxconnKey, "7", "7, boot x"));
+}
+
 TEST(FindMovedFactsTest, NamesTheFactWithBothValues) {
   const auto moved = FindMovedFacts(
       PlanOn("device 0: address", "10.9.9.9/255.0.0.0"), GoodFacts("node-01"));

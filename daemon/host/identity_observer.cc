@@ -83,13 +83,19 @@ IdentityFacts ReadIdentity(const FileReader& files) {
   IdentityFacts facts;
   ReadText(files, "/proc/sys/kernel/hostname", facts.mutable_hostname());
   ReadText(files, "/proc/sys/kernel/osrelease", facts.mutable_kernel_release());
-  ReadText(files, "/proc/sys/kernel/random/boot_id", facts.mutable_boot_id());
+  *facts.mutable_boot_id() = ReadBootId(files);
   ReadText(files, "/etc/machine-id", facts.mutable_machine_id());
   ReadArchitecture(facts.mutable_architecture());
   ReadParsed(files, "/etc/os-release", ParsePrettyName,
              facts.mutable_os_release());
   ReadSeries(files, facts.mutable_npu_series());
   return facts;
+}
+
+TextFact ReadBootId(const FileReader& files) {
+  TextFact fact;
+  ReadText(files, "/proc/sys/kernel/random/boot_id", &fact);
+  return fact;
 }
 
 VersionFacts ReadVersions(const FileReader& files) {

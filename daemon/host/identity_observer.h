@@ -14,6 +14,9 @@ namespace clusterd {
 // /sys/bus/pci/devices.
 IdentityFacts ReadIdentity(const FileReader& files);
 
+// What every boot of this machine's kernel has anew.
+TextFact ReadBootId(const FileReader& files);
+
 // Driver and firmware from their version.info below the driver's install path.
 // No public source names a file with the version of CANN, which a host may have
 // several of: that one is NOT_QUERIED.

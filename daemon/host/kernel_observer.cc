@@ -155,6 +155,13 @@ void ReadRunning(const FileReader& files, KernelFacts* facts) {
     SetMissing(MissingFor(read_only.status()),
                facts->mutable_proc_sys_writable());
   }
+  const absl::StatusOr<uint64_t> cookie = ReadNetworkNamespaceCookie();
+  if (cookie.ok()) {
+    facts->mutable_network_namespace_cookie()->set_value(*cookie);
+  } else {
+    SetMissing(MissingFor(cookie.status()),
+               facts->mutable_network_namespace_cookie());
+  }
 }
 
 // The file is missing where the kernel does not keep the value for each

@@ -13,7 +13,8 @@ namespace clusterd {
 // Reads /proc/sys/net, /proc/*/ns/net and the directories of sysctl.d(5). A
 // parameter that the kernel does not have in this namespace is ABSENT. If one
 // of the files cannot be read, nothing is known about the next boot.
-// proc_sys_writable is about /proc/sys/net as this process sees it.
+// proc_sys_writable is about /proc/sys/net as this process sees it, and the
+// cookie is that of the calling thread's namespace.
 KernelFacts ReadKernel(const FileReader& files);
 
 // The same in another network namespace: initial_namespace is true if it is the

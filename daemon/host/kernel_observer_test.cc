@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "daemon/host/network_namespace.h"
 #include "daemon/host/scratch_root.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -71,6 +72,14 @@ TEST_F(KernelObserverTest, ComparesItsNamespaceWithThatOfTheFirstProcess) {
   root_.Remove("/proc/1/ns/net");
   root_.Link("/proc/1/ns/net", "net:[4026531999]");
   EXPECT_FALSE(Read().initial_namespace().value());
+}
+
+TEST_F(KernelObserverTest, HasTheCookieOfItsNamespaceOrSaysWhyNot) {
+  const auto cookie = ReadNetworkNamespaceCookie();
+  const NumberFact fact = Read().network_namespace_cookie();
+  EXPECT_EQ(fact.has_value(), cookie.ok());
+  EXPECT_EQ(fact.value(), cookie.value_or(0));
+  EXPECT_EQ(fact.missing().detail(), cookie.status().message());
 }
 
 TEST_F(KernelObserverTest, DoesNotGuessTheFirstProcesssNamespace) {

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/spec/network_namespace.h"
+#include "daemon/host/identity_observer.h"
 #include "daemon/host/kernel_observer.h"
 #include "daemon/host/missing.h"
 #include "daemon/host/socket_observer.h"
@@ -22,6 +23,7 @@ HostFacts ReadOpenNamespace(const OpenNetworkNamespace& place,
     return facts;
   }
   *facts.mutable_kernel() = *std::move(kernel);
+  *facts.mutable_identity()->mutable_boot_id() = ReadBootId(files);
   if (!ports.empty()) {
     *facts.mutable_sockets() = ReadSocketsIn(place, files, ports, budget);
   }

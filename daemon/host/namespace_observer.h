@@ -14,7 +14,8 @@
 namespace clusterd {
 
 // `network_namespace`, `kernel` and, if `ports` is not empty, `sockets` of the
-// open namespace that people call `target`. Otherwise `missing`, with the
+// open namespace that people call `target`, and the boot id, which with the
+// numbers in `kernel` tells it from every other. Otherwise `missing`, with the
 // reason why it cannot be entered.
 HostFacts ReadOpenNamespace(const OpenNetworkNamespace& place,
                             const NetworkNamespace& target,

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -21,6 +22,10 @@
 
 namespace clusterd {
 namespace {
+
+// SO_NETNS_COOKIE of the kernel's asm-generic/socket.h, which x86 and ARM use;
+// older headers lack it.
+constexpr int kNetnsCookie = 71;
 
 class Descriptor {
  public:
@@ -125,6 +130,22 @@ absl::Status OpenNetworkNamespace::Run(
         absl::StrCat(name_, ": no thread to enter it: ", no_thread.what()));
   }
   return error == 0 ? absl::OkStatus() : EnterError(name_, error);
+}
+
+absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie() {
+  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  uint64_t cookie = 0;
+  socklen_t size = sizeof(cookie);
+  if (socket.get() >= 0 &&
+      getsockopt(socket.get(), SOL_SOCKET, kNetnsCookie, &cookie, &size) == 0) {
+    return cookie;
+  }
+  const int error = errno;
+  const std::string message =
+      absl::StrCat("SO_NETNS_COOKIE: ", strerror(error));
+  if (error != ENOPROTOOPT) return absl::UnavailableError(message);
+  return absl::UnimplementedError(
+      absl::StrCat(message, ", expected Linux 5.14 or later"));
 }
 
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(

@@ -37,7 +37,7 @@ class OpenNetworkNamespace {
   ~OpenNetworkNamespace();
 
   // Of its nsfs file, as `ls -L -i` shows it. The kernel may give the number of
-  // a namespace that has ended to a new one.
+  // a namespace that has ended to a new one; a cookie it does not.
   uint64_t inode() const { return inode_; }
 
   // Runs `work` to its end on a thread that is inside. PermissionDenied: this
@@ -54,6 +54,10 @@ class OpenNetworkNamespace {
   uint64_t inode_;
   std::string name_;
 };
+
+// The kernel's number of the network namespace that the calling thread is in,
+// which no other gets until the next boot. Unimplemented before Linux 5.14.
+absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie();
 
 // Finds and opens what `target` names below paths.root: a container through the
 // engine (container_engine.h), a process through /proc, a path as it is. The

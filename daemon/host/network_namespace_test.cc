@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -102,6 +103,32 @@ TEST_F(NetworkNamespaceTest, RunsInsideAndLeavesTheCallerWhereItIs) {
   EXPECT_EQ(inside, train->inode());
   EXPECT_EQ(inode_here(), before);
   EXPECT_NE(before, inside);
+}
+
+uint64_t CookieIn(const std::string& path) {
+  const auto place = OpenNetworkNamespace::Open(path, "a namespace");
+  EXPECT_TRUE(place.ok()) << place.status();
+  absl::StatusOr<uint64_t> cookie = absl::InternalError("not run");
+  EXPECT_TRUE(place->Run([&] { cookie = ReadNetworkNamespaceCookie(); }).ok());
+  EXPECT_TRUE(cookie.ok()) << cookie.status();
+  return cookie.value_or(0);
+}
+
+TEST_F(NetworkNamespaceTest, HasACookieThatNoOtherGets) {
+  const auto here = ReadNetworkNamespaceCookie();
+  if (absl::IsUnimplemented(here.status())) GTEST_SKIP() << here.status();
+  ASSERT_TRUE(here.ok()) << here.status();
+  std::string why;
+  std::set<uint64_t> cookies = {*here};
+  for (int i = 0; i < 20; ++i) {
+    // The one before has ended, so that its inode is free again.
+    const auto train = TestNamespace::Make(&why);
+    if (train == nullptr) GTEST_SKIP() << why;
+    const uint64_t cookie = CookieIn(train->path());
+    EXPECT_EQ(CookieIn(train->path()), cookie);
+    EXPECT_TRUE(cookies.insert(cookie).second) << cookie << " once more";
+  }
+  EXPECT_EQ(*ReadNetworkNamespaceCookie(), *here);
 }
 
 TEST_F(NetworkNamespaceTest, KeepsANamespaceWhoseProcessHasEnded) {

@@ -478,7 +478,7 @@ std::vector<MovedFact> Applier::MovedSince(const JournalState& state,
     const std::string left = index < state.end.facts_after_size()
                                  ? state.end.facts_after(index).value()
                                  : kUnknownFact;
-    if (now[i].value() != left) {
+    if (!IsSameFact(now[i].name(), now[i].value(), left)) {
       moved.push_back({now[i].name(), left, now[i].value()});
     }
   }

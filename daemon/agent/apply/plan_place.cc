@@ -26,12 +26,21 @@ absl::StatusOr<PlanPlace> PlanPlace::EnterAgain(const MachineDoors& doors,
                                                 const HostPlan& plan) {
   absl::StatusOr<PlanPlace> place = Enter(doors, plan);
   if (!place.ok() || place->entered_ == nullptr) return place;
-  const std::string now = absl::StrCat(place->entered_->inode());
+  const HostFacts facts = place->ReadHost();
+  const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
+  const std::string name = NetworkNamespaceText(plan.network_namespace());
+  if (now == kUnknownFact) {
+    return absl::UnavailableError(
+        absl::StrCat("which network namespace ", name,
+                     " is cannot be told: ", MissingText(facts.missing())));
+  }
   for (const PlanFact& fact : plan.facts()) {
-    if (fact.name() != kNetworkNamespaceFact || fact.value() == now) continue;
-    return absl::NotFoundError(absl::StrCat(
-        NetworkNamespaceText(plan.network_namespace()),
-        " is network namespace ", now, " now, was ", fact.value()));
+    if (fact.name() != kNetworkNamespaceFact ||
+        IsSameFact(fact.name(), fact.value(), now)) {
+      continue;
+    }
+    return absl::NotFoundError(absl::StrCat(name, " is network namespace ", now,
+                                            " now, was ", fact.value()));
   }
   return place;
 }

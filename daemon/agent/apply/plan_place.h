@@ -22,8 +22,9 @@ class PlanPlace {
   static absl::StatusOr<PlanPlace> Enter(const MachineDoors& doors,
                                          const HostPlan& plan);
   // The same after the plan was applied. NotFound also when the name leads to
-  // another namespace by now: what the apply set has gone with the old one, and
-  // nothing of it can be put back or left behind.
+  // another namespace by now, after a reboot always: what the apply set has
+  // gone with the old one, and nothing of it can be put back or left behind.
+  // Unavailable also when it cannot be told which one it is.
   static absl::StatusOr<PlanPlace> EnterAgain(const MachineDoors& doors,
                                               const HostPlan& plan);
 

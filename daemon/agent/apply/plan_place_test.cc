@@ -35,8 +35,20 @@ class FakeNamespaces final : public NamespaceDoor {
   // The container starts: a new namespace with the kernel's default.
   void Start(uint64_t inode) {
     inode_ = inode;
+    ++cookie_;
     status_ = absl::OkStatus();
     value_ = "4096";
+  }
+  // The kernel counts cookies from the same number again, and containers start
+  // in the same order.
+  void Reboot() {
+    boot_ += "'";
+    value_ = "4096";
+  }
+  // A kernel before 5.14 has no cookie; older clusterds told neither.
+  void Tells(bool cookie, bool boot) {
+    tells_cookie_ = cookie;
+    tells_boot_ = boot;
   }
   void Fail(absl::Status status) { status_ = std::move(status); }
   void IgnoreWrites() { ignores_ = true; }
@@ -61,6 +73,12 @@ class FakeNamespaces final : public NamespaceDoor {
     kernel->mutable_tcp_max_syn_backlog()->set_value(65535);
     kernel->mutable_reserved_ports()->set_value("60000-60031");
     kernel->mutable_network_namespace()->set_value(inode_);
+    if (tells_cookie_) {
+      kernel->mutable_network_namespace_cookie()->set_value(cookie_);
+    }
+    if (tells_boot_) {
+      facts.mutable_identity()->mutable_boot_id()->set_value(boot_);
+    }
     return facts;
   }
 
@@ -79,7 +97,6 @@ class FakeNamespaces final : public NamespaceDoor {
       };
       files_.PutSpecial(kFile, special);
     }
-    uint64_t inode() const override { return all_->inode_; }
     FileSystem* files() override { return &files_; }
     HostFacts Read() override { return all_->Read(); }
 
@@ -89,6 +106,10 @@ class FakeNamespaces final : public NamespaceDoor {
   };
 
   uint64_t inode_ = 0;
+  uint64_t cookie_ = 0;
+  std::string boot_ = "b0";
+  bool tells_cookie_ = true;
+  bool tells_boot_ = true;
   std::string value_;
   absl::Status status_;
   bool ignores_ = false;
@@ -161,8 +182,10 @@ TEST(PlanPlaceTest, RefusesAContainerThatWasStartedAnew) {
   container.namespaces.Start(4026532001);
   const auto anew = container.Apply(plan);
   EXPECT_EQ(anew.status().code(), absl::StatusCode::kAborted);
-  EXPECT_TRUE(
-      Says(anew.status(), "network namespace was 4026532000, now 4026532001"));
+  EXPECT_TRUE(Says(anew.status(),
+                   "network namespace was 4026532000, cookie 1, boot b0, now "
+                   "4026532001, cookie 2, boot b0"))
+      << anew.status();
   container.namespaces.Fail(absl::NotFoundError("no such container"));
   const auto gone = container.Apply(plan);
   EXPECT_EQ(gone.status().code(), absl::StatusCode::kAborted);
@@ -215,6 +238,64 @@ TEST(PlanPlaceTest, LeavesNothingInANamespaceThatIsGone) {
   }
 }
 
+TEST(PlanPlaceTest, KnowsAnotherNamespaceThatGotTheSameInode) {
+  for (const bool rebooted : {false, true}) {
+    ContainerHost container;
+    const auto another_one = [&] {
+      if (rebooted) {
+        container.namespaces.Reboot();
+      } else {
+        container.namespaces.Start(4026532000);
+      }
+    };
+    const HostPlan plan = container.Plan();
+    another_one();
+    EXPECT_EQ(container.Apply(plan).status().code(),
+              absl::StatusCode::kAborted);
+    EXPECT_EQ(container.namespaces.value(), "4096");
+
+    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
+              ApplyResult::APPLIED);
+    another_one();
+    container.namespaces.set_value("65535");
+    const auto back = container.Rollback();
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_TRUE(absl::StartsWith(back->steps(0).detail(),
+                                 "its network namespace is gone"))
+        << back->steps(0).detail();
+    EXPECT_EQ(container.namespaces.value(), "65535");
+  }
+}
+
+TEST(PlanPlaceTest, ComparesWhatAnOlderJournalHas) {
+  for (const bool told_boot : {false, true}) {
+    for (const bool anew : {false, true}) {
+      ContainerHost container;
+      container.namespaces.Tells(/*cookie=*/false, told_boot);
+      ASSERT_EQ(container.Apply(container.Plan())->outcome(),
+                ApplyResult::APPLIED);
+      container.namespaces.Tells(/*cookie=*/true, /*boot=*/true);
+      if (anew) container.namespaces.Start(4026532001);
+      const auto back = container.Rollback();
+      ASSERT_TRUE(back.ok()) << back.status();
+      EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+      EXPECT_EQ(back->steps(0).detail().empty(), !anew);
+      EXPECT_EQ(container.namespaces.value(), "4096");
+    }
+  }
+}
+
+TEST(PlanPlaceTest, TellsRebootsApartWithoutACookie) {
+  ContainerHost container;
+  container.namespaces.Tells(/*cookie=*/false, /*boot=*/true);
+  ASSERT_EQ(container.Apply(container.Plan())->outcome(), ApplyResult::APPLIED);
+  container.namespaces.Reboot();
+  container.namespaces.set_value("65535");
+  EXPECT_EQ(container.Rollback()->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(container.namespaces.value(), "65535");
+}
+
 TEST(PlanPlaceTest, CanBeAskedAgainWhenTheEngineDidNotAnswer) {
   ContainerHost container;
   ASSERT_TRUE(container.Apply(container.Plan()).ok());
@@ -227,6 +308,42 @@ TEST(PlanPlaceTest, CanBeAskedAgainWhenTheEngineDidNotAnswer) {
 }
 
 // A journal as a killed apply leaves it: begun, and the step not done.
+void PutCutOffJournal(ContainerHost* container) {
+  FileSystem* files = &container->machine().files();
+  ASSERT_TRUE(files->MakeDirectory(kScenarioStateFolder, 0700).ok());
+  const auto journal =
+      Journal::Create(files, absl::StrCat(kScenarioStateFolder, "/a1.journal"));
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  JournalEntry begin;
+  begin.mutable_begin()->set_apply_id("a1");
+  *begin.mutable_begin()->mutable_plan() = container->Plan();
+  ASSERT_TRUE((*journal)->Append(begin).ok());
+  JournalEntry intent;
+  intent.mutable_intent()->set_step(1);
+  SavedSysctl* saved = intent.mutable_intent()->add_saved()->mutable_sysctl();
+  saved->set_key(kSomaxconnKey);
+  saved->set_value("4096");
+  ASSERT_TRUE((*journal)->Append(intent).ok());
+}
+
+TEST(PlanPlaceTest, RecoveryWritesInNoOtherNamespaceWithTheSameInode) {
+  for (const bool rebooted : {false, true}) {
+    ContainerHost container;
+    PutCutOffJournal(&container);
+    if (rebooted) {
+      container.namespaces.Reboot();
+    } else {
+      container.namespaces.Start(4026532000);
+    }
+    container.namespaces.set_value("65535");
+    const auto recovered = container.MakeApplier()->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    ASSERT_EQ(recovered->size(), 1u);
+    EXPECT_EQ(recovered->front().outcome(), ApplyResult::UNDONE);
+    EXPECT_EQ(container.namespaces.value(), "65535");
+  }
+}
+
 TEST(PlanPlaceTest, IsNeverKeptFromRecovering) {
   const struct {
     absl::Status entered;
@@ -239,24 +356,7 @@ TEST(PlanPlaceTest, IsNeverKeptFromRecovering) {
   };
   for (const auto& [entered, outcome] : cases) {
     ContainerHost container;
-    FileSystem* files = &container.machine().files();
-    ASSERT_TRUE(files->MakeDirectory(kScenarioStateFolder, 0700).ok());
-    {
-      const auto journal = Journal::Create(
-          files, absl::StrCat(kScenarioStateFolder, "/a1.journal"));
-      ASSERT_TRUE(journal.ok()) << journal.status();
-      JournalEntry begin;
-      begin.mutable_begin()->set_apply_id("a1");
-      *begin.mutable_begin()->mutable_plan() = container.Plan();
-      ASSERT_TRUE((*journal)->Append(begin).ok());
-      JournalEntry intent;
-      intent.mutable_intent()->set_step(1);
-      SavedSysctl* saved =
-          intent.mutable_intent()->add_saved()->mutable_sysctl();
-      saved->set_key(kSomaxconnKey);
-      saved->set_value("4096");
-      ASSERT_TRUE((*journal)->Append(intent).ok());
-    }
+    PutCutOffJournal(&container);
     container.namespaces.set_value("65535");
     container.namespaces.Fail(entered);
     const auto recovered = container.MakeApplier()->Recover();

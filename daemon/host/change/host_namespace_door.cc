@@ -24,7 +24,6 @@ class Entered final : public EnteredNamespace {
         clock_(clock),
         files_(&place_, files) {}
 
-  uint64_t inode() const override { return place_.inode(); }
   FileSystem* files() override { return &files_; }
   HostFacts Read() override {
     return ReadOpenNamespace(

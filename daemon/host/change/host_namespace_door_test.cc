@@ -4,11 +4,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "config/plan/named_facts.h"
 #include "config/plan/sysctl_file.h"
 #include "config/spec/port_set.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "daemon/host/change/posix_file_system.h"
 #include "daemon/host/change/sysctl_writer.h"
+#include "daemon/host/network_namespace.h"
 #include "daemon/host/posix_command_runner.h"
 #include "daemon/host/test_namespace.h"
 #include "gmock/gmock.h"
@@ -18,6 +20,8 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 class HostNamespaceDoorTest : public ::testing::Test {
  protected:
@@ -58,8 +62,25 @@ TEST_F(HostNamespaceDoorTest, WritesInOneNamespaceAndNoOther) {
   EXPECT_EQ(train_->Get(kSomaxconnKey), "54321");
   EXPECT_EQ(other_->Get(kSomaxconnKey), there);
   EXPECT_EQ(GetHere(kSomaxconnKey), here);
-  EXPECT_EQ(entered->inode(), train_->inode());
+  EXPECT_EQ(entered->Read().kernel().network_namespace().value(),
+            train_->inode());
   EXPECT_EQ(entered->Read().kernel().somaxconn().value(), 54321u);
+}
+
+TEST_F(HostNamespaceDoorTest, TellsWhichNamespaceItIs) {
+  const auto identity = [this](uint32_t pid) {
+    return NameFacts(Enter(pid)->Read())[kNetworkNamespaceFact];
+  };
+  const std::string train = identity(train_->pid());
+  EXPECT_EQ(identity(train_->pid()), train);
+  EXPECT_NE(identity(other_->pid()), train);
+  EXPECT_THAT(train, StartsWith(absl::StrCat(train_->inode(), ", ")));
+  EXPECT_THAT(train, HasSubstr(absl::StrCat(", boot ",
+                                            GetHere("kernel.random.boot_id"))));
+  const auto known = ReadNetworkNamespaceCookie();
+  if (!known.ok()) GTEST_SKIP() << known.status();
+  EXPECT_THAT(train, HasSubstr(", cookie "));
+  EXPECT_THAT(train, Not(HasSubstr(absl::StrCat(", cookie ", *known, ","))));
 }
 
 TEST_F(HostNamespaceDoorTest, WritesAListThatIsLongerThanOneWriteTakes) {

@@ -2,7 +2,6 @@
 #ifndef DAEMON_HOST_CHANGE_NAMESPACE_DOOR_H_
 #define DAEMON_HOST_CHANGE_NAMESPACE_DOOR_H_
 
-#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -17,7 +16,6 @@ class EnteredNamespace {
  public:
   virtual ~EnteredNamespace() = default;
 
-  virtual uint64_t inode() const = 0;
   // /proc/sys below it is that of the namespace. Lives as long as this object.
   virtual FileSystem* files() = 0;
   // As an observation of it would give it (namespace_observer.h), without
