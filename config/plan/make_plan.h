@@ -19,13 +19,13 @@ namespace clusterd {
 //   kind that the host does not allow    blocked, with what to write where
 //   host without facts, not in the spec  blocked as a whole
 // With a target in `network_namespace` the facts are of that namespace, and the
-// only steps are running kernel parameters in it; they rest on which one it is.
-// Facts of another namespace are those of a host without facts. A key that the
-// kernel keeps for the host alone, and a read-only /proc/sys, are blocked, each
-// with its own fix; a namespace that is the host's own is noted. The same spec
-// and facts give the same plan, and so the same digest. The caller fills in
-// plan_id, created_at_ms and created_by. REQUIRES: at most one entry of `hosts`
-// per name.
+// only steps are running kernel parameters in it; they rest on which one it
+// is. Facts of another namespace are those of a host without facts. A key that
+// the kernel keeps for the host alone, and a read-only /proc/sys, are blocked,
+// each with its own fix; a namespace that is the host's own is noted.
+// The same spec and facts give the same plan, and so the same digest. The
+// caller fills in plan_id, created_at_ms and created_by.
+// REQUIRES: at most one entry of `hosts` per name.
 ClusterPlan MakePlan(const ClusterSpec& spec,
                      absl::Span<const HostFacts* const> hosts,
                      const NetworkNamespace& network_namespace = {});

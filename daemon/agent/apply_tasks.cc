@@ -1,5 +1,6 @@
 #include "daemon/agent/apply_tasks.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -69,8 +70,6 @@ absl::Status ApplyTasks::TryRecover() {
     log_->Warning(absl::StrCat("apply ", result.apply_id(),
                                " was cut off: ", Summary(result)));
   }
-  absl::MutexLock lock(&mutex_);
-  recovered_ = true;
   return absl::OkStatus();
 }
 
@@ -100,9 +99,9 @@ void ApplyTasks::RollBack(const RollbackTask& task, const Done& done) {
       [this, request]() -> absl::StatusOr<ApplyResult> {
         auto result = applier_->Rollback(request);
         if (!absl::IsNotFound(result.status())) return result;
-        ApplyResult nothing = ResultFor(request.apply_id, result.status());
-        nothing.set_outcome(ApplyResult::NOTHING_TO_DO);
-        return nothing;
+        ApplyResult refused = ResultFor(request.apply_id, result.status());
+        refused.set_no_journal(true);
+        return refused;
       },
       done);
 }
@@ -186,6 +185,13 @@ void ApplyTasks::ReadPast(const absl::Status& recovered) {
       applier_->ListApplies();
   if (record_ != nullptr && recovered.ok()) record_->EndChange(states);
   if (record_ != nullptr && !recovered.ok()) record_->EndChange(recovered);
+  {
+    absl::MutexLock lock(&mutex_);
+    recovered_ =
+        recovered.ok() && states.ok() &&
+        std::none_of(states->begin(), states->end(),
+                     [](const JournalState& s) { return s.unfinished(); });
+  }
   if (!states.ok()) return;
   std::vector<ApplyResult> newest;
   size_t bytes = 0;

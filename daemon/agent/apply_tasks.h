@@ -3,7 +3,8 @@
 // was begun is finished or undone, whatever becomes of the stream; every task
 // ends in exactly one result, and a refusal is one of them:
 //   the applier's error                  outcome         `error`
-//   NotFound, of a rollback              NOTHING_TO_DO   its message
+//   NotFound, of a rollback              REFUSED         its message, and
+//                                                        no_journal is set
 //   any other                            REFUSED         its message
 //   a change runs; this daemon stops     REFUSED         says so
 // Messages without the name of this host in front: the result has it. All texts
@@ -51,8 +52,9 @@ class ApplyTasks {
 
   // Finishes what a crash cut off, on the calling thread, and logs what came of
   // it. To be called once, before anything else. After an error, which it logs
-  // too, every task tries it again first, and is refused with that error while
-  // it lasts.
+  // too, and after a change whose journal could not be written to its end (the
+  // disk was full), every task tries it again first, and is refused with that
+  // error while it lasts.
   void Recover();
 
   void Apply(const ApplyTask& task, Progress progress, const Done& done);
@@ -74,7 +76,7 @@ class ApplyTasks {
              Change change, const Done& done) ABSL_LOCKS_EXCLUDED(mutex_);
   ApplyResult Run(const std::string& what, const std::string& apply_id,
                   const Change& change);
-  absl::Status TryRecover() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status TryRecover();
   // A change is over; `recovered`: whether the journals can be believed.
   void ReadPast(const absl::Status& recovered) ABSL_LOCKS_EXCLUDED(mutex_);
   ApplyResult ResultFor(const std::string& apply_id,
@@ -89,6 +91,7 @@ class ApplyTasks {
   // Tasks accepted of which `done` has not returned.
   int unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // No journal is unfinished or cannot be read.
   bool recovered_ ABSL_GUARDED_BY(mutex_) = false;
   PastApplies past_ ABSL_GUARDED_BY(mutex_);
   WorkerPool thread_{1, 1};  // Last: uses everything above.

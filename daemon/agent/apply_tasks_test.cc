@@ -1,6 +1,7 @@
 #include "daemon/agent/apply_tasks.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -125,16 +126,33 @@ TEST_F(ApplyTasksTest, TakesBackWhatItApplied) {
   EXPECT_EQ(scenario_->State(), before);
 }
 
-TEST_F(ApplyTasksTest, HasNothingToTakeBackOfWhatItDoesNotKnowOrTookBack) {
+TEST_F(ApplyTasksTest, HasNothingToTakeBackOfWhatItTookBackBefore) {
   tasks_->Recover();
-  const ApplyResult unknown = RollBack();
-  EXPECT_EQ(unknown.outcome(), ApplyResult::NOTHING_TO_DO);
-  EXPECT_EQ(unknown.error(), "nothing was applied here under id a1");
   ASSERT_EQ(Apply(Task()).outcome(), ApplyResult::APPLIED);
   ASSERT_EQ(RollBack().outcome(), ApplyResult::ROLLED_BACK);
   const ApplyResult again = RollBack();
   EXPECT_EQ(again.outcome(), ApplyResult::NOTHING_TO_DO);
   EXPECT_THAT(again.error(), HasSubstr("rolled back before"));
+  EXPECT_FALSE(again.no_journal());
+}
+
+TEST_F(ApplyTasksTest, RefusesToCallWhatItHasNoJournalOfTakenBack) {
+  tasks_->Recover();
+  ASSERT_EQ(Apply(Task()).outcome(), ApplyResult::APPLIED);
+  const auto applied = scenario_->State();
+  // As a disk that was replaced, or a person who cleaned up.
+  ASSERT_TRUE(machine()
+                  .files()
+                  .Remove(absl::StrCat(kScenarioStateFolder, "/a1.journal"))
+                  .ok());
+  const ApplyResult lost = RollBack();
+  EXPECT_EQ(lost.outcome(), ApplyResult::REFUSED);
+  EXPECT_TRUE(lost.no_journal());
+  EXPECT_EQ(lost.error(),
+            "no journal of apply a1 in /var/lib/clusterd/apply: never begun "
+            "here, or lost with the folder, or dropped after 512 later "
+            "applies");
+  EXPECT_EQ(scenario_->State(), applied);
 }
 
 TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
@@ -269,6 +287,71 @@ TEST_F(ApplyTasksTest, RefusesWithTheReasonUntilADamagedJournalIsGone) {
   EXPECT_EQ(scenario_->State(), before);
   ASSERT_TRUE(machine().files().Remove(path).ok());
   EXPECT_EQ(Apply(Task()).outcome(), ApplyResult::APPLIED);
+}
+
+bool AnyUnfinished(Applier* applier) {
+  const auto states = applier->ListApplies();
+  EXPECT_TRUE(states.ok()) << states.status();
+  for (const JournalState& state : *states) {
+    if (state.unfinished()) return true;
+  }
+  return false;
+}
+
+TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
+  int cut_off = 0;
+  for (uint64_t bytes = 200; bytes < 40000; bytes += 700) {
+    SCOPED_TRACE(bytes);
+    tasks_.reset();
+    scenario_ = OpenUfwScenario();
+    Restart();
+    tasks_->Recover();
+    const auto before = scenario_->State();
+    const ApplyTask task = Task("a1");
+    machine().files().SetFreeBytes(bytes);
+    if (Apply(task).outcome() == ApplyResult::APPLIED) break;
+    if (AnyUnfinished(applier_.get())) {
+      ++cut_off;
+      machine().files().SetFreeBytes(0);
+      const ApplyResult still_full = Apply(Task("a2"));
+      EXPECT_EQ(still_full.outcome(), ApplyResult::REFUSED);
+      EXPECT_THAT(still_full.error(),
+                  HasSubstr("needs room in /var/lib/clusterd/apply"));
+    }
+    machine().files().SetFreeBytes(std::nullopt);
+    // Undoes first, whatever it is asked for.
+    EXPECT_NE(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_EQ(scenario_->State(), before);
+    const ApplyResult after = Apply(Task("a3"));
+    EXPECT_EQ(after.outcome(), ApplyResult::APPLIED) << after.error();
+    EXPECT_EQ(RollBack("a3").outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_EQ(scenario_->State(), before);
+  }
+  EXPECT_GT(cut_off, 0);
+  EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 was cut off: UNDONE"));
+}
+
+TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInARollback) {
+  int cut_off = 0;
+  for (uint64_t bytes = 50; bytes < 3000; bytes += 150) {
+    SCOPED_TRACE(bytes);
+    tasks_.reset();
+    scenario_ = OpenUfwScenario();
+    Restart();
+    tasks_->Recover();
+    const auto before = scenario_->State();
+    ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
+    machine().files().SetFreeBytes(bytes);
+    RollBack("a1");
+    if (AnyUnfinished(applier_.get())) ++cut_off;
+    machine().files().SetFreeBytes(std::nullopt);
+    const ApplyResult again = RollBack("a1");
+    EXPECT_TRUE(again.outcome() == ApplyResult::ROLLED_BACK ||
+                again.outcome() == ApplyResult::NOTHING_TO_DO)
+        << again.ShortDebugString();
+    EXPECT_EQ(scenario_->State(), before);
+  }
+  EXPECT_GT(cut_off, 0);
 }
 
 TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {

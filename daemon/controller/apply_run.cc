@@ -216,6 +216,22 @@ ApplyResult ApplyRun::Lost(size_t index, const std::string& why) const {
   return result;
 }
 
+void ApplyRun::JudgeMissingJournal(size_t index, ApplyResult* result) const {
+  if (hosts_[index].was_lost) {
+    result->set_outcome(ApplyResult::NOTHING_TO_DO);
+    return;
+  }
+  result->set_outcome(ApplyResult::REFUSED);
+  absl::StrAppend(
+      result->mutable_error(),
+      "; the history has it as in effect here, so its settings stay; ",
+      plan_ == nullptr
+          ? "the plan with the old values is no longer in the history"
+          : absl::StrCat("the old values are in clusterctl show ",
+                         plan_->plan_id()),
+      "; change the spec to what is wanted and plan again, or set it by hand");
+}
+
 ApplyResult ApplyRun::ResultOf(size_t index,
                                absl::StatusOr<TaskResult> answer) const {
   const std::string why(answer.status().message());
@@ -225,7 +241,7 @@ ApplyResult ApplyRun::ResultOf(size_t index,
       return Lost(index, absl::StrCat("it answered about apply \"",
                                       result.apply_id(), "\""));
     }
-    // Of a rollback also "nothing to do": it knows no such apply.
+    // Of a rollback also "nothing to do": it was undone or rolled back before.
     if (!SettlesHost(rollback_, result) &&
         result.outcome() != ApplyResult::NOTHING_TO_DO) {
       return Lost(index, absl::StrCat("its answer makes no sense: ",
@@ -233,16 +249,13 @@ ApplyResult ApplyRun::ResultOf(size_t index,
     }
     result.set_host(hosts_[index].name);
     TrimResult(&result);
+    if (rollback_ && result.no_journal()) JudgeMissingJournal(index, &result);
     return result;
   }
   ApplyResult result = Lost(index, why);
   if (answer.ok() && answer->has_error()) {
     result.set_error(answer->error().message());
-    result.set_outcome(rollback_ &&
-                               answer->error().code() ==
-                                   static_cast<int>(absl::StatusCode::kNotFound)
-                           ? ApplyResult::NOTHING_TO_DO
-                           : ApplyResult::REFUSED);
+    result.set_outcome(ApplyResult::REFUSED);
   } else if (answer.ok()) {
     result.set_error("it answered another question");
   } else if (absl::IsUnimplemented(answer.status())) {

@@ -4,6 +4,10 @@
 //   a wave of an apply fails     the hosts of the later waves are not started
 //   a host cannot be rolled back the others still are: one dead host must not
 //                                keep a cluster from getting its old values
+//   a host has no journal of     REFUSED if the kept report has it as applied:
+//   what is to be taken back     or with residues: its settings stay.
+//                                NOTHING_TO_DO if it was LOST: nothing shows
+//                                that it was begun there
 //   a host's stream ends         its clusterd goes on by itself; it is waited
 //                                for until it has attached again and tells how
 //                                its apply ended, reattach_wait at least and,
@@ -44,6 +48,8 @@ struct ApplyOrder {
     std::string name;
     int in_plan = -1;  // Index of plan->hosts(); -1: not known.
     absl::Duration deadline;
+    // Of a rollback: nobody knows whether the apply was begun there.
+    bool was_lost = false;
   };
   // All but times, outcome and hosts.
   ApplyReport report;
@@ -125,6 +131,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   Task MakeTask(size_t index) const;
   ApplyResult ResultOf(size_t index, absl::StatusOr<TaskResult> answer) const;
   ApplyResult Lost(size_t index, const std::string& why) const;
+  void JudgeMissingJournal(size_t index, ApplyResult* result) const;
   std::string StepTextOf(size_t index, uint32_t step) const;
 
   // Says LOST of the wave's hosts, and returns the report to be saved.

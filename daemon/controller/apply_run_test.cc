@@ -137,6 +137,18 @@ class ApplyRunTest : public testing::Test {
     pool_.Drain();
   }
 
+  void AnswerWithoutJournal(
+      const std::string& name,
+      ApplyResult::Outcome outcome = ApplyResult::REFUSED) {
+    TaskResult result;
+    result.set_task_id(attached_[name].link->tasks().back().task_id());
+    *result.mutable_apply() = ResultOf(outcome, "no journal of it");
+    result.mutable_apply()->set_no_journal(true);
+    EXPECT_TRUE(
+        hosts_.OnResult(attached_[name].session, std::move(result)).ok());
+    pool_.Drain();
+  }
+
   ApplyResult ResultOf(ApplyResult::Outcome outcome,
                        const std::string& error = "") {
     ApplyResult result;
@@ -472,18 +484,60 @@ TEST_F(ApplyRunTest, RollbackGoesOnPastHostsThatCannotBeRolledBack) {
   EXPECT_EQ(task.rollback().apply_id(), "feedfeedfeedfeed");
   Answer("a", ApplyResult::REFUSED, "a device is in use");
   Answer("b", ApplyResult::ROLLED_BACK);
-  TaskResult unknown;
-  unknown.set_task_id(attached_["c"].link->tasks()[0].task_id());
-  unknown.mutable_error()->set_code(
-      static_cast<int>(absl::StatusCode::kNotFound));
-  ASSERT_TRUE(hosts_.OnResult(attached_["c"].session, unknown).ok());
-  pool_.Drain();
+  Answer("c", ApplyResult::NOTHING_TO_DO, "it was rolled back before");
   const ApplyReport report = Report();
   EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
   EXPECT_THAT(Outcomes(report),
               ElementsAre(ApplyResult::REFUSED, ApplyResult::ROLLED_BACK,
                           ApplyResult::NOTHING_TO_DO));
   EXPECT_THAT(report.notes(), IsEmpty());
+}
+
+TEST_F(ApplyRunTest, HostWithoutTheJournalIsRefusedUnlessItWasLost) {
+  ApplyOrder order = Order(3, 3, /*rollback=*/true);
+  order.hosts[1].was_lost = true;
+  auto plan = std::make_shared<ClusterPlan>(*order.plan);
+  plan->set_plan_id("aaaabbbbccccdddd");
+  order.plan = plan;
+  ASSERT_TRUE(Start(std::move(order)).ok());
+  AnswerWithoutJournal("a");
+  AnswerWithoutJournal("b");
+  Answer("c", ApplyResult::ROLLED_BACK);
+  const ApplyReport report = Report();
+  EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
+  EXPECT_THAT(Outcomes(report),
+              ElementsAre(ApplyResult::REFUSED, ApplyResult::NOTHING_TO_DO,
+                          ApplyResult::ROLLED_BACK));
+  EXPECT_EQ(report.hosts(0).error(),
+            "no journal of it; the history has it as in effect here, so its "
+            "settings stay; the old values are in clusterctl show "
+            "aaaabbbbccccdddd; change the spec to what is wanted and plan "
+            "again, or set it by hand");
+  EXPECT_EQ(report.hosts(1).error(), "no journal of it");
+  EXPECT_THAT(log_.Lines(), HasSubstr("host a: refused: no journal of it"));
+}
+
+TEST_F(ApplyRunTest, HostWithoutTheJournalIsNeverGoodWhateverItCallsIt) {
+  ApplyOrder order = Order(1, 1, /*rollback=*/true);
+  order.plan = nullptr;
+  ASSERT_TRUE(Start(std::move(order)).ok());
+  AnswerWithoutJournal("a", ApplyResult::NOTHING_TO_DO);
+  EXPECT_EQ(Report().outcome(), ApplyReport::STOPPED);
+  EXPECT_EQ(Report().hosts(0).outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(Report().hosts(0).error(),
+              HasSubstr("the plan with the old values is no longer in the "
+                        "history"));
+}
+
+TEST_F(ApplyRunTest, ErrorIsNoProofThatNothingWasLeft) {
+  ASSERT_TRUE(Start(Order(1, 1, /*rollback=*/true)).ok());
+  TaskResult unknown;
+  unknown.set_task_id(attached_["a"].link->tasks()[0].task_id());
+  unknown.mutable_error()->set_code(
+      static_cast<int>(absl::StatusCode::kNotFound));
+  ASSERT_TRUE(hosts_.OnResult(attached_["a"].session, unknown).ok());
+  pool_.Drain();
+  EXPECT_EQ(Report().hosts(0).outcome(), ApplyResult::REFUSED);
 }
 
 TEST_F(ApplyRunTest, RollbackIsNotSettledByAnApplyThatStillStands) {

@@ -217,8 +217,9 @@ absl::StatusOr<ApplyOrder> ClusterChanges::OrderOfRollback(
     const int index = found == in_plan.end() ? -1 : found->second;
     const int changes =
         index < 0 ? host.steps_size() : CountChanges(order.plan->hosts(index));
-    order.hosts.push_back(
-        {host.host(), index, HostChangeDeadline(changes, command_ms)});
+    order.hosts.push_back({host.host(), index,
+                           HostChangeDeadline(changes, command_ms),
+                           host.outcome() == ApplyResult::LOST});
   }
   if (order.hosts.empty()) {
     return absl::FailedPreconditionError(

@@ -143,7 +143,8 @@ class ClusterChangesTest : public testing::Test {
     return run;
   }
 
-  void Answer(const std::string& name, ApplyResult::Outcome outcome) {
+  void Answer(const std::string& name, ApplyResult::Outcome outcome,
+              bool no_journal = false) {
     ASSERT_FALSE(links_[name]->tasks().empty()) << name << " was not asked";
     const Task task = links_[name]->tasks().back();
     TaskResult result;
@@ -152,6 +153,7 @@ class ClusterChangesTest : public testing::Test {
                                              ? task.apply().apply_id()
                                              : task.rollback().apply_id());
     result.mutable_apply()->set_outcome(outcome);
+    result.mutable_apply()->set_no_journal(no_journal);
     ASSERT_TRUE(hosts_.OnResult(sessions_[name], std::move(result)).ok());
     pool_.Drain();
   }
@@ -391,6 +393,30 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsWithResiduesOnceMore) {
   Answer("server1", ApplyResult::ROLLED_BACK);
   EXPECT_EQ(RollBack(id).status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ClusterChangesTest, RollbackWithoutJournalsIsGoodOnLostHostsAlone) {
+  for (const char* host : {"server0", "server1", "server2"}) Attach(host);
+  const auto apply = Apply(MakePlan(3));
+  ASSERT_TRUE(apply.ok());
+  const std::string id = (*apply)->run_id();
+  Answer("server0", ApplyResult::APPLIED);
+  Answer("server1", ApplyResult::UNDONE_WITH_RESIDUES);
+  scheduler_.Advance(absl::Hours(1));
+  pool_.Drain();
+  ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
+  const auto rollback = RollBack(id);
+  ASSERT_TRUE(rollback.ok()) << rollback.status();
+  for (const char* host : {"server0", "server1", "server2"}) {
+    Answer(host, ApplyResult::REFUSED, /*no_journal=*/true);
+  }
+  const std::string run = (*rollback)->run_id();
+  EXPECT_EQ(Kept(run).outcome(), ApplyReport::STOPPED);
+  EXPECT_EQ(KeptOutcome(run, 0), ApplyResult::REFUSED);
+  EXPECT_EQ(KeptOutcome(run, 1), ApplyResult::REFUSED);
+  EXPECT_EQ(KeptOutcome(run, 2), ApplyResult::NOTHING_TO_DO);
+  // What stands is still said to stand.
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
 }
 
 TEST_F(ClusterChangesTest, LateNewsNeverWaitsForABusyPool) {

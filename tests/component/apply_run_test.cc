@@ -211,6 +211,25 @@ TEST_F(ApplyTest, HostsSayInTheReportWhyTheyDidNot) {
   EXPECT_EQ(seen.report.hosts(1).error(), "step 1: no effect");
 }
 
+TEST_F(ApplyTest, HostThatLostItsJournalIsNotRolledBackWithSuccess) {
+  Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
+  const ClusterPlan plan = MakePlan();
+  const std::string id = Apply(plan).report.run_id();
+  hosts_[1].reset();
+  ASSERT_TRUE(controller_.log().WaitFor("host server1: detached"));
+  AttachOne(1, Way::kNotFound);
+  const Seen back = RollBack(id);
+  ASSERT_TRUE(back.status.ok()) << back.status;
+  EXPECT_EQ(back.report.outcome(), ApplyReport::STOPPED);
+  EXPECT_THAT(Outcomes(back.report),
+              ElementsAre(ApplyResult::ROLLED_BACK, ApplyResult::REFUSED,
+                          ApplyResult::ROLLED_BACK));
+  EXPECT_THAT(
+      back.report.hosts(1).error(),
+      HasSubstr("the old values are in clusterctl show " + plan.plan_id()));
+  EXPECT_EQ(Kept(id).hosts(1).outcome(), ApplyResult::APPLIED);
+}
+
 TEST_F(ApplyTest, RolesDecideWhoMayChangeHosts) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();

@@ -344,12 +344,13 @@ TEST_F(ApplyTest, AttachesAndRefusesWhenItCannotRecover) {
               HasSubstr("nothing is applied on this host: "));
 }
 
-TEST_F(ApplyTest, HasNothingToRollBackOfAnApplyThatItNeverSaw) {
+TEST_F(ApplyTest, SaysThatItHasNoJournalOfWhatItShouldRollBack) {
   Start();
   hub_.Send(RollbackMessage(1));
   const ApplyResult result = hub_.Next().result().apply();
-  EXPECT_EQ(result.outcome(), ApplyResult::NOTHING_TO_DO);
-  EXPECT_THAT(result.error(), HasSubstr("nothing was applied here"));
+  EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);
+  EXPECT_TRUE(result.no_journal());
+  EXPECT_THAT(result.error(), HasSubstr("no journal of apply a1"));
 }
 
 TEST_F(ApplyTest, TakesAPlanOfMegabytes) {

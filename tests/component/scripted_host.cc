@@ -68,6 +68,10 @@ bool ScriptedHost::Answer(const Task& task) {
       AnswerChange(task, ApplyResult::REFUSED);
       break;
     case Way::kNotFound: {
+      if (task.has_rollback()) {
+        AnswerChange(task, ApplyResult::REFUSED, /*no_journal=*/true);
+        break;
+      }
       AgentMessage answer;
       answer.mutable_result()->set_task_id(task.task_id());
       answer.mutable_result()->mutable_error()->set_code(
@@ -84,12 +88,13 @@ bool ScriptedHost::Answer(const Task& task) {
   return options_.way != Way::kDies;
 }
 
-void ScriptedHost::AnswerChange(const Task& task,
-                                ApplyResult::Outcome outcome) {
+void ScriptedHost::AnswerChange(const Task& task, ApplyResult::Outcome outcome,
+                                bool no_journal) {
   AgentMessage answer;
   ApplyResult result;
   result.set_apply_id(ApplyIdOf(task));
   result.set_outcome(outcome);
+  result.set_no_journal(no_journal);
   for (const PlanStep& step : task.apply().plan().steps()) {
     AgentMessage progress;
     progress.mutable_progress()->set_task_id(task.task_id());

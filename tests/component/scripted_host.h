@@ -24,7 +24,7 @@ class ScriptedHost {
     kSucceeds,  // APPLIED or ROLLED_BACK, with every step told.
     kFails,     // UNDONE.
     kRefuses,   // REFUSED.
-    kNotFound,  // An error: it knows no such apply.
+    kNotFound,  // An error; of a rollback: it has no journal of that apply.
     kDies,      // Its stream breaks in the middle.
     kIsSilent,  // Answers when Finish is called.
   };
@@ -54,7 +54,8 @@ class ScriptedHost {
   void Run();
   // False: the stream is to be broken.
   bool Answer(const Task& task);
-  void AnswerChange(const Task& task, ApplyResult::Outcome outcome);
+  void AnswerChange(const Task& task, ApplyResult::Outcome outcome,
+                    bool no_journal = false);
 
   const Options options_;
   RawHost host_;

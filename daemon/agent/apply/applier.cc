@@ -56,11 +56,6 @@ uint64_t Milliseconds(absl::Duration duration) {
       std::max<int64_t>(0, absl::ToInt64Milliseconds(duration)));
 }
 
-bool HasResidues(const ApplyResult& result) {
-  return result.outcome() == ApplyResult::UNDONE_WITH_RESIDUES ||
-         result.outcome() == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
-}
-
 JournalEntry EndEntry(const ApplyResult& result) {
   JournalEntry entry;
   *entry.mutable_end() = result;
@@ -71,8 +66,8 @@ JournalEntry EndEntry(const ApplyResult& result) {
 void AddUnclosed(const absl::Status& closed, ApplyResult* result) {
   if (closed.ok()) return;
   absl::StrAppend(result->mutable_error(), result->error().empty() ? "" : "; ",
-                  "the journal could not be closed, so the next start of "
-                  "clusterd undoes it once more: ",
+                  "the journal could not be closed, so the next apply, "
+                  "rollback or start of clusterd undoes it once more: ",
                   closed.message());
 }
 
@@ -188,7 +183,9 @@ absl::Status Applier::CheckNothingUnfinished() {
     if (SummariseJournal(text->entries).unfinished()) {
       return absl::FailedPreconditionError(absl::StrCat(
           options_.host, ": apply ", name,
-          " was cut off and is not undone yet; restart clusterd there"));
+          " was cut off and its journal has no end yet; the next apply or "
+          "rollback tries that first, which needs room in ",
+          options_.state_folder));
     }
   }
   return absl::OkStatus();
@@ -414,7 +411,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   if (status.ok()) status = FinishApplied(&run);
   const ApplyResult result =
       status.ok() ? run.result : UndoFailed(request, status, &run);
-  PruneJournals();
+  DropOldJournals();
   return result;
 }
 
@@ -493,17 +490,25 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   const absl::Status finished = CheckNothingUnfinished();
   if (!finished.ok()) return finished;
   auto journal = Journal::Open(doors_.files, JournalPath(request.apply_id));
-  if (absl::IsNotFound(journal.status())) {
-    return absl::NotFoundError(
-        absl::StrCat(options_.host, ": nothing was applied here under id ",
-                     request.apply_id));
+  if (!journal.ok() && !absl::IsNotFound(journal.status())) {
+    return journal.status();
   }
-  if (!journal.ok()) return journal.status();
-  const JournalState state = SummariseJournal((*journal)->entries());
-  if (state.phase != JournalState::Phase::kApplied && !HasResidues(state.end)) {
-    return absl::NotFoundError(
-        absl::StrCat(options_.host, ": apply ", request.apply_id,
-                     " is not in effect: it was undone or rolled back before"));
+  const JournalState state =
+      journal.ok() ? SummariseJournal((*journal)->entries()) : JournalState();
+  if (state.phase == JournalState::Phase::kEmpty) {
+    return absl::NotFoundError(absl::StrCat(
+        options_.host, ": no journal of apply ", request.apply_id, " in ",
+        options_.state_folder,
+        ": never begun here, or lost with the folder, or dropped after ",
+        options_.kept.in_effect, " later applies"));
+  }
+  if (!state.in_effect()) {
+    ApplyResult nothing;
+    nothing.set_apply_id(request.apply_id);
+    nothing.set_host(options_.host);
+    nothing.set_outcome(ApplyResult::NOTHING_TO_DO);
+    nothing.set_error("it was undone or rolled back before");
+    return nothing;
   }
   const absl::Status allowed = veto_().Check(state.begin.plan());
   if (!allowed.ok()) return allowed;
@@ -560,7 +565,8 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
     if (!state.unfinished()) continue;
     JournalUndo undo;
     undo.set_rollback(state.phase == JournalState::Phase::kRollingBack);
-    undo.set_reason("clusterd ended in the middle");
+    undo.set_reason(
+        "clusterd ended in the middle, or could not write its journal");
     undo.set_actor("clusterd");
     undo.set_started_at_ms(absl::ToUnixMillis(doors_.clock->Now()));
     auto result = UndoJournal(PlanPlace::EnterAgain(doors_, state.begin.plan()),
@@ -572,23 +578,12 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
   return results;
 }
 
-void Applier::PruneJournals() {
-  auto states = ListApplies();
-  if (!states.ok() || states->size() <= options_.kept_journals) return;
-  size_t surplus = states->size() - options_.kept_journals;
-  // First what nobody can roll back: applies that fail again and again must not
-  // push out those that are in effect.
-  std::stable_partition(states->begin(), states->end(),
-                        [](const JournalState& state) {
-                          return state.phase == JournalState::Phase::kUndone &&
-                                 !HasResidues(state.end);
-                        });
-  for (const JournalState& state : *states) {
-    if (surplus == 0) return;
-    if (state.unfinished()) continue;
+void Applier::DropOldJournals() {
+  const auto states = ListApplies();
+  if (!states.ok()) return;
+  for (const std::string& id : JournalsToDrop(*states, options_.kept)) {
     // A journal too many does no harm; the next apply tries again.
-    (void)doors_.files->Remove(JournalPath(state.begin.apply_id()));
-    --surplus;
+    (void)doors_.files->Remove(JournalPath(id));
   }
 }
 

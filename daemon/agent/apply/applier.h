@@ -5,15 +5,18 @@
 //              read the host back -> applied; on any failure undo all, in
 //              reverse
 //   Rollback   the undo of an apply that ended well, later
-//   Recover    at start, before anything else: the undo of what a crash cut off
+//   Recover    at start, before anything else: the undo of what a crash cut
+//   off;
+//              later, of what a full disk kept from being finished
 //
 // Order of refusals, none of which has changed anything:
 //   InvalidArgument     the plan or apply id is not one (host_plan_check.h), or
 //                       it is for another host
 //   PermissionDenied    this host does not allow a step (veto.h)
 //   Unavailable         another apply or rollback runs on this host
-//   FailedPrecondition  a crash's undo is not finished yet: Recover first; or a
-//                       device that would change is in use by a process (named)
+//   FailedPrecondition  a crash's undo is not finished yet, or its end could
+//                       not be written: Recover first; or a device that would
+//                       change is in use by a process (named)
 //                       or that cannot be told, unless forced; or the apply id
 //                       was used before
 //   Aborted             facts moved since the plan was made (named), or its
@@ -33,6 +36,7 @@
 #include "absl/status/statusor.h"
 #include "config/plan/named_facts.h"
 #include "daemon/agent/apply/journal.h"
+#include "daemon/agent/apply/kept_journals.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply/plan_place.h"
 #include "daemon/agent/apply/veto.h"
@@ -48,9 +52,8 @@ struct ApplierOptions {
   std::string state_folder = "/var/lib/clusterd/apply";
   // Asked before each change: the driver may have been installed since.
   std::function<MachinePaths()> find_paths = [] { return MachinePaths(); };
-  // Finished journals that are kept: the newest, those in effect before those
-  // that were taken back. What goes cannot be rolled back any more.
-  size_t kept_journals = 64;
+  // Of journals that are finished. What goes cannot be rolled back any more.
+  KeptJournals kept;
 };
 
 struct ApplyRequest {
@@ -90,16 +93,20 @@ class Applier {
   // status is a journal that cannot be written before the first effect.
   absl::StatusOr<ApplyResult> Apply(const ApplyRequest& request);
 
-  // Restores exactly what was there before that apply. Refusals as Apply;
-  // NotFound: nothing of it is in effect here, because there is no journal of
-  // that id, or it was undone or rolled back before; Aborted: somebody changed
-  // since what the apply left (named), unless forced.
+  // Restores exactly what was there before that apply. NOTHING_TO_DO: its
+  // journal says that it was undone or rolled back before. Refusals as Apply;
+  // NotFound: there is no journal of that id, or an empty one, so that nobody
+  // here can tell whether it was never begun or its journal went
+  // (kept_journals.h, or with the folder); Aborted: somebody changed since what
+  // the apply left (named), unless forced.
   absl::StatusOr<ApplyResult> Rollback(const RollbackRequest& request);
 
-  // Finishes what a crash cut off; one result for each journal that was not
+  // Finishes what a crash cut off, and what could not be written to its end
+  // because the disk was full; one result for each journal that was not
   // finished. DataLoss: a journal is damaged; nothing is applied on this host
   // until a person has moved that file away. Unavailable: another process is at
-  // it. Must be called before the first Apply.
+  // it. Must be called before the first Apply, and again when a journal was
+  // left unfinished.
   absl::StatusOr<std::vector<ApplyResult>> Recover();
 
   // One entry for each journal, oldest first: `end` of its state. Damaged ones
@@ -133,7 +140,7 @@ class Applier {
   // Facts that are not as `state` says that they were left.
   std::vector<MovedFact> MovedSince(const JournalState& state,
                                     const PlanPlace& place);
-  void PruneJournals();
+  void DropOldJournals();
 
   std::string JournalPath(const std::string& apply_id) const;
 

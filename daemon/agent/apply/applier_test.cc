@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/sysctl_file.h"
 #include "daemon/agent/apply/apply_scenarios.h"
@@ -18,13 +19,13 @@ struct Host {
   Veto veto{{CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
              CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF}};
   absl::StatusOr<std::vector<DeviceUser>> users = std::vector<DeviceUser>();
-  size_t kept_journals = 64;
+  KeptJournals kept;
 
   std::unique_ptr<Applier> MakeApplier() {
     ApplierOptions options;
     options.host = kScenarioHost;
     options.state_folder = kScenarioStateFolder;
-    options.kept_journals = kept_journals;
+    options.kept = kept;
     MachineDoors doors;
     doors.files = &scenario->machine.files();
     doors.runner = &scenario->machine;
@@ -301,8 +302,17 @@ TEST(ApplierTest, RollsBackOnceAndOnlyWhatItKnows) {
   ASSERT_TRUE(host.Apply().ok());
   ASSERT_TRUE(host.Rollback().ok());
   const auto again = host.Rollback();
-  EXPECT_TRUE(absl::IsNotFound(again.status()));
-  EXPECT_TRUE(Says(again.status(), "rolled back before"));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->outcome(), ApplyResult::NOTHING_TO_DO);
+  EXPECT_EQ(again->error(), "it was undone or rolled back before");
+}
+
+TEST(ApplierTest, DoesNotTakeAJournalThatWasEmptiedForOneThatWasTakenBack) {
+  Host host;
+  ASSERT_TRUE(host.Apply().ok());
+  host.machine().files().Put(absl::StrCat(kScenarioStateFolder, "/a1.journal"),
+                             "");
+  EXPECT_TRUE(absl::IsNotFound(host.Rollback().status()));
 }
 
 TEST(ApplierTest, RollbackNeedsThePermissionThatTheApplyNeeded) {
@@ -339,7 +349,8 @@ TEST(ApplierTest, RefusesToApplyUntilACrashIsUndone) {
   const auto recovered = host.MakeApplier()->Recover();
   ASSERT_EQ(recovered->size(), 1u);
   EXPECT_EQ((*recovered)[0].apply_id(), "a1");
-  EXPECT_EQ((*recovered)[0].error(), "clusterd ended in the middle");
+  EXPECT_EQ((*recovered)[0].error(),
+            "clusterd ended in the middle, or could not write its journal");
   EXPECT_EQ(host.Apply("a2")->outcome(), ApplyResult::APPLIED);
   EXPECT_TRUE(host.MakeApplier()->Recover()->empty());
 }
@@ -354,7 +365,7 @@ TEST(ApplierTest, RefusesToApplyBesideADamagedJournal) {
 
 TEST(ApplierTest, KeepsTheNewestJournals) {
   Host host;
-  host.kept_journals = 2;
+  host.kept.in_effect = 2;
   for (int i = 1; i <= 4; ++i) {
     host.machine().sysctl()[kSomaxconnKey] = "128";
     const auto result = host.Apply(absl::StrCat("a", i));
@@ -365,11 +376,16 @@ TEST(ApplierTest, KeepsTheNewestJournals) {
   ASSERT_EQ(states->size(), 2u);
   EXPECT_EQ((*states)[0].begin.apply_id(), "a3");
   EXPECT_EQ((*states)[1].begin.apply_id(), "a4");
+  // What went is not said to have been nothing.
+  const auto dropped = host.Rollback();
+  EXPECT_TRUE(absl::IsNotFound(dropped.status()));
+  EXPECT_TRUE(Says(dropped.status(), "or dropped after 2 later applies"))
+      << dropped.status();
 }
 
 TEST(ApplierTest, AppliesThatFailDoNotPushOutOneThatIsInEffect) {
   Host host;
-  host.kept_journals = 2;
+  host.kept = {1, 1};
   ASSERT_EQ(host.Apply("a1")->outcome(), ApplyResult::APPLIED);
   for (int i = 2; i <= 5; ++i) {
     host.scenario->clock.Advance(absl::Seconds(1));

@@ -175,6 +175,13 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   return absl::OkStatus();
 }
 
+bool JournalState::in_effect() const {
+  return phase == Phase::kApplied ||
+         (phase == Phase::kUndone &&
+          (end.outcome() == ApplyResult::UNDONE_WITH_RESIDUES ||
+           end.outcome() == ApplyResult::ROLLED_BACK_WITH_RESIDUES));
+}
+
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
   using Phase = JournalState::Phase;
   JournalState state;

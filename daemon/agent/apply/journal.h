@@ -86,6 +86,8 @@ struct JournalState {
     return phase == Phase::kApplying || phase == Phase::kUndoing ||
            phase == Phase::kRollingBack;
   }
+  // Over, and something of it may still be there: a rollback has work.
+  bool in_effect() const;
 };
 
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries);
