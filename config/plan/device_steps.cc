@@ -124,7 +124,7 @@ bool ReadLive(const DeviceFacts* facts, std::optional<Ipv4Interface>* live,
 
 // The gateway that a route or ip_route entry goes through.
 std::optional<Ipv4Address> RouteGateway(const HccnConf::Entry& entry) {
-  absl::string_view value = absl::StripSuffix(entry.value(), "\r");
+  absl::string_view value = entry.value();
   if (absl::StartsWith(entry.key(), "route_address_")) {
     if (!absl::ConsumePrefix(&value, "gateway_")) return std::nullopt;
   } else {
@@ -270,15 +270,16 @@ void DevicePlanner::AddDropped(const DeviceChange& change, PlanStep* step) {
   const uint32_t id = change.spec->id();
   const Ipv4Subnet subnet = change.wanted.subnet();
   std::set<std::string> seen;
-  for (const HccnConf::Entry& entry :
+  for (const HccnConf::Entry& as_it_is :
        plan_.facts().hccn_conf().value().entries()) {
-    if (!entry.has_device() || entry.device() != id) continue;
-    if (entry.key() != "gateway" && !IsRoute(entry)) continue;
+    if (!as_it_is.has_device() || as_it_is.device() != id) continue;
+    if (as_it_is.key() != "gateway" && !IsRoute(as_it_is)) continue;
+    // The file is repaired before the tool meets it.
+    const HccnConf::Entry entry = RepairedEntry(as_it_is);
     if (!seen.insert(entry.key()).second && !IsRoute(entry)) continue;
     std::optional<Ipv4Address> through;
     if (entry.key() == "gateway") {
-      const auto parsed =
-          Ipv4Address::Parse(absl::StripSuffix(entry.value(), "\r"));
+      const auto parsed = Ipv4Address::Parse(entry.value());
       if (parsed.ok()) through = *parsed;
     } else {
       through = RouteGateway(entry);

@@ -93,6 +93,21 @@ TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
   EXPECT_NE(step.consequences(1).find("172.16.0.0"), std::string::npos);
 }
 
+TEST(PlanDeviceStepsTest, DropsNothingThatARepairMakesReadable) {
+  HostFacts facts = GoodFacts("node-01");
+  SetLive(&facts, 0, "10.0.0.99");
+  SetConf(&facts, "address_0", "10.0.0.1\\r");
+  SetConf(&facts, "gateway_0", "10.0.0.254\\r");
+  AddRoute(&facts, "route_address_172.16.0.0_netmask_255.255.0.0",
+           "10.0.0.253\\r");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  ASSERT_FALSE(plan.steps().empty());
+  EXPECT_TRUE(plan.steps(0).device_address().dropped().empty())
+      << plan.steps(0).ShortDebugString();
+  // Routes of the device alone, which it says of every change.
+  EXPECT_EQ(plan.steps(0).consequences_size(), 1);
+}
+
 TEST(PlanDeviceStepsTest, WritesAFileThatDisagreesThroughTheTool) {
   HostFacts facts = GoodFacts("node-01");
   SetConf(&facts, "address_1", "10.9.9.9");

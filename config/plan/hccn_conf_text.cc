@@ -1,6 +1,7 @@
 #include "config/plan/hccn_conf_text.h"
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -63,6 +64,16 @@ std::optional<std::string> RepairedRouteLine(absl::string_view line) {
   if (!Ipv4Address::Parse(value).ok()) return std::nullopt;
   return absl::StrCat(body.substr(0, equals + 1), "gateway_", value,
                       line.substr(body.size()));
+}
+
+HccnConf::Entry RepairedEntry(HccnConf::Entry entry) {
+  absl::string_view value = entry.value();
+  if (!absl::ConsumeSuffix(&value, "\\r")) absl::ConsumeSuffix(&value, "\r");
+  const bool is_bare_route = absl::StartsWith(entry.key(), "route_address_") &&
+                             Ipv4Address::Parse(value).ok();
+  std::string repaired = absl::StrCat(is_bare_route ? "gateway_" : "", value);
+  entry.set_value(std::move(repaired));
+  return entry;
 }
 
 bool IsRepairable(const HccnConf::Problem& problem) {

@@ -33,6 +33,11 @@ std::optional<std::string> HccnConfValue(absl::string_view text,
 // nullopt: not such a line, or not repairable without guessing.
 std::optional<std::string> RepairedRouteLine(absl::string_view line);
 
+// The entry as a repair leaves it: without the carriage return of its line,
+// which a host sends as the two characters "\r", and a route with its
+// "gateway_".
+HccnConf::Entry RepairedEntry(HccnConf::Entry entry);
+
 // Whether RepairHccnConf can remove this problem.
 bool IsRepairable(const HccnConf::Problem& problem);
 

@@ -35,6 +35,22 @@ TEST(RepairedRouteLineTest, AddsWhatTheToolWants) {
             "253");
 }
 
+TEST(RepairedEntryTest, IsWhatTheFileSaysAfterTheRepair) {
+  const auto value = [](const char* key, const char* value) {
+    HccnConf::Entry entry;
+    entry.set_key(key);
+    entry.set_value(value);
+    return RepairedEntry(entry).value();
+  };
+  const char* const route = "route_address_172.16.0.0_netmask_255.255.0.0";
+  // As the reader of the file spells a carriage return.
+  EXPECT_EQ(value("address", "10.0.0.1\\r"), "10.0.0.1");
+  EXPECT_EQ(value(route, "10.0.0.253\\r"), "gateway_10.0.0.253");
+  EXPECT_EQ(value(route, "gateway_10.0.0.253"), "gateway_10.0.0.253");
+  EXPECT_EQ(value(route, "router"), "router");
+  EXPECT_EQ(value("gateway", "10.0.0.254"), "10.0.0.254");
+}
+
 TEST(RepairedRouteLineTest, DoesNotGuess) {
   EXPECT_FALSE(RepairedRouteLine("route_address_172.16.0.0_0=router"));
   EXPECT_FALSE(RepairedRouteLine("gateway_0=10.0.0.253"));

@@ -71,7 +71,7 @@ HostPlanBuilder::HostPlanBuilder(const HostFacts& facts)
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
     if (!entry.has_device()) continue;
     conf_.emplace(HccnConfKey(entry.key(), entry.device()),
-                  std::string(absl::StripSuffix(entry.value(), "\r")));
+                  RepairedEntry(entry).value());
   }
 }
 

@@ -92,9 +92,11 @@ class Reader {
     if (!keys_.insert(std::string(key)).second && !may_repeat) {
       AddProblem(HccnConf::Problem::DUPLICATE_KEY, number, key, conf_);
     }
-    if (absl::StartsWith(key, "route_address_") && !IsRouteValue(value)) {
+    // A carriage return is a problem of its own.
+    const absl::string_view body = absl::StripSuffix(value, "\r");
+    if (absl::StartsWith(key, "route_address_") && !IsRouteValue(body)) {
       AddProblem(HccnConf::Problem::MALFORMED_ROUTE, number,
-                 absl::StrCat(key, "=", value), conf_);
+                 absl::StrCat(key, "=", body), conf_);
     }
     HccnConf::Entry* entry = conf_->add_entries();
     const std::optional<uint32_t> device = TakeDevice(&key);

@@ -105,6 +105,17 @@ TEST(ParseHccnConfTest, NoticesRoutesWithoutTheirPrefix) {
       ElementsAre("line 1: MALFORMED_ROUTE"));
 }
 
+TEST(ParseHccnConfTest, BlamesNoRouteForTheCarriageReturnOfItsLine) {
+  const std::string key = "route_address_1.1.1.0_netmask_255.255.255.0_0=";
+  EXPECT_THAT(Problems(key + "gateway_10.0.0.1\r\n"),
+              ElementsAre("line 1: CARRIAGE_RETURN"));
+  const HccnConf bare = Parse(key + "10.0.0.1\r\n");
+  ASSERT_EQ(bare.problems_size(), 2);
+  EXPECT_EQ(bare.problems(1).kind(), HccnConf::Problem::MALFORMED_ROUTE);
+  // As one of LF lines, so that it can be repaired as well.
+  EXPECT_EQ(bare.problems(1).text(), key + "10.0.0.1");
+}
+
 TEST(ParseHccnConfTest, NoticesAKeyTwice) {
   EXPECT_THAT(Problems("mtu_0=1500\nmtu_1=1500\nmtu_0=4200\n"),
               ElementsAre("line 3: DUPLICATE_KEY"));
