@@ -12,7 +12,8 @@ namespace {
 
 std::string Word(bool enabled) { return enabled ? "on" : "off"; }
 
-void PlanDevice(bool wanted, uint32_t id, HostPlanBuilder* plan) {
+void PlanDevice(const ClusterSpec& spec, uint32_t id, HostPlanBuilder* plan) {
+  const bool wanted = spec.tls();
   const DeviceFacts* facts = plan->FindDevice(id);
   const std::string what = absl::StrCat("TLS switch ", Word(wanted));
   if (facts == nullptr || facts->tls().state_case() != TlsFact::kValue) {
@@ -21,8 +22,11 @@ void PlanDevice(bool wanted, uint32_t id, HostPlanBuilder* plan) {
                          : absl::StrCat("its switch is not known: ",
                                         MissingText(facts->tls().missing()));
     plan->Block(CHANGE_TLS, {id}, what, why,
-                "set allow_tls_query: true in the spec, or set the switch by "
-                "hand, then plan again");
+                spec.allow_tls_query()
+                    ? "remove what the reason names, or set the switch by "
+                      "hand, then plan again"
+                    : "set allow_tls_query: true in the spec, or set the "
+                      "switch by hand, then plan again");
     return;
   }
   const std::vector<std::string> rests_on = {
@@ -68,7 +72,7 @@ void PlanTlsSteps(const ClusterSpec& spec, const ServerSpec& server,
     return;
   }
   for (const DeviceSpec& device : server.devices()) {
-    PlanDevice(spec.tls(), device.id(), plan);
+    PlanDevice(spec, device.id(), plan);
   }
 }
 

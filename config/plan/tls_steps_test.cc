@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "config/plan/good_cluster.h"
 #include "config/plan/plan_text.h"
 
@@ -40,6 +42,32 @@ TEST(PlanTlsStepsTest, BlocksASwitchThatIsNotKnown) {
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_NE(plan.blocked(0).fix().find("allow_tls_query"), std::string::npos);
+}
+
+TEST(PlanTlsStepsTest, DoesNotAskForWhatTheSpecAllowsAlready) {
+  ClusterSpec spec = GoodSpec();
+  spec.set_allow_tls_query(true);
+  HostFacts facts = GoodFacts("node-01");
+  MakeMissing(DeviceOf(&facts, 0)->mutable_tls(), Missing::NOT_QUERIED,
+              "this host does not allow that");
+  const HostPlan plan = Plan(spec, facts);
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_NE(plan.blocked(0).reason().find("this host does not allow that"),
+            std::string::npos);
+  EXPECT_EQ(plan.blocked(0).fix().find("allow_tls_query"), std::string::npos);
+}
+
+TEST(PlanTlsStepsTest, RewritesTheFileThatSaysAnotherSwitchThanTheDevice) {
+  for (const char* in_file : {"1", "2"}) {
+    HostFacts facts = GoodFacts("node-01");
+    SetConf(&facts, "tls_enable_0", in_file);
+    const HostPlan plan = Plan(GoodSpec(), facts);
+    ASSERT_EQ(plan.steps_size(), 1);
+    EXPECT_EQ(
+        StepText(plan.steps(0)),
+        std::string("device 0: hccn.conf tls_enable ") + in_file + " -> 0");
+    EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
+  }
 }
 
 TEST(PlanTlsStepsTest, WritesTheKeyThatTheFileLacks) {

@@ -156,6 +156,7 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec) {
   }
   request.set_command_ms(spec.deadlines().command_ms());
   request.set_host_ms(spec.deadlines().host_ms());
+  request.set_ask_tls(spec.has_tls());
   request.set_allow_tls_query(spec.allow_tls_query());
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());

@@ -9,7 +9,9 @@ std::vector<RuleInfo> ClusterRules() {
        "The switch differs between devices anywhere in the cluster, or from "
        "tls "
        "of the spec. It is read from tls_enable_N in /etc/hccn.conf, since "
-       "asking the tool writes that key.",
+       "asking the tool writes that key where it is missing. Where the spec "
+       "states tls and the key is there, the device itself is asked too, and "
+       "the file must say the same.",
        "A hang with \"ssl3_get_record:wrong version number, The possible cause "
        "is that the TLS switch is inconsistent\"; HCCL's own check, where it "
        "exists, reports EI0016 (EI0014 in CANN 8.5).",

@@ -304,7 +304,15 @@ TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
   EXPECT_EQ(request.command_ms(), 10000u);
   EXPECT_EQ(request.host_ms(), 30000u);
   EXPECT_TRUE(request.allow_tls_query());
+  EXPECT_FALSE(request.ask_tls());
   EXPECT_EQ(request.generation(), NpuToolFacts::CLASSIC);
+}
+
+TEST(MakeObserveRequestTest, AsksDevicesForTheirSwitchIfTheSpecStatesOne) {
+  ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  EXPECT_FALSE(MakeObserveRequest(spec).ask_tls());
+  spec.set_tls(false);
+  EXPECT_TRUE(MakeObserveRequest(spec).ask_tls());
 }
 
 TEST(MakeObserveRequestTest, NamesTheNamespaceOnlyIfThereIsOne) {

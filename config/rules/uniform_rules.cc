@@ -143,6 +143,29 @@ void AddUnknownTls(const ClusterView& view, const HostView& host,
 
 absl::string_view SwitchText(bool enabled) { return enabled ? "on" : "off"; }
 
+// The tool was asked, and hccn.conf has another value for the next boot. A file
+// without the key lets the device keep what it has.
+bool FileHasOtherSwitch(const DeviceView& device) {
+  const TlsFact::Switch& tls = device.facts->tls().value();
+  return device.tls_enabled != 0 && !tls.in_file().empty() &&
+         tls.in_file() != (tls.enabled() ? "1" : "0");
+}
+
+FindingText FileSwitchFinding(const DeviceView& device) {
+  const TlsFact::Switch& tls = device.facts->tls().value();
+  const int live = tls.enabled() ? 1 : 0;
+  FindingText text{FAIL,
+                   absl::StrCat("device has TLS ", SwitchText(tls.enabled()),
+                                ", its tls_enable in /etc/hccn.conf is ",
+                                Quoted(tls.in_file())),
+                   absl::StrCat("tls_enable ", live, " in /etc/hccn.conf too"),
+                   "", absl::StrCat("-tls -s enable ", live)};
+  text.why =
+      "The driver sets the switch from that file at boot, so the device comes "
+      "back with another one, or its recovery fails over a value that is none.";
+  return text;
+}
+
 // One thing that hosts have a version of.
 struct VersionKind {
   absl::string_view name;
@@ -287,6 +310,7 @@ void CheckNetmaskUniform(const ClusterView& view, RuleReport& report) {
 
 void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
   size_t count[2] = {0, 0};
+  bool files_agree = true;
   std::optional<bool> first;
   ForEachDevice(view, report,
                 [&](const HostView& host, const DeviceView& device) {
@@ -297,13 +321,14 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
                   report.Judged(host, 1);
                   const bool enabled = device.tls_enabled == 2;
                   ++count[enabled ? 1 : 0];
+                  if (FileHasOtherSwitch(device)) files_agree = false;
                   if (!first.has_value()) first = enabled;
                 });
   if (!first.has_value()) return;
   const bool planned = view.spec().has_tls();
   bool right = count[0] == count[1] ? *first : count[1] > count[0];
   if (planned) right = view.spec().tls();
-  if (count[right ? 0 : 1] == 0) return;
+  if (count[right ? 0 : 1] == 0 && files_agree) return;
   const std::string expected =
       planned ? absl::StrCat("TLS ", SwitchText(right), ", as the spec says")
               : absl::StrCat("TLS ", SwitchText(right), ", as on ",
@@ -311,6 +336,10 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     for (const DeviceView& device : host.devices) {
       if (device.tls_enabled == 0 || (device.tls_enabled == 2) == right) {
+        // A wrong switch is set in both by the one command.
+        if (FileHasOtherSwitch(device)) {
+          report.Add(host, device.id, FileSwitchFinding(device));
+        }
         continue;
       }
       report.Add(host, device.id,

@@ -92,6 +92,44 @@ TEST(CheckTlsUniformTest, PassesWhenEverybodyHasItOn) {
   EXPECT_EQ(cluster.Check("tls-uniform").state(), PASS);
 }
 
+TEST(CheckTlsUniformTest, FailsWhereTheFileHasAnotherSwitchThanTheDevice) {
+  TestCluster cluster;
+  cluster.spec.set_tls(false);
+  TlsFact::Switch* tls = cluster.device(1, 4).mutable_tls()->mutable_value();
+  tls->set_in_file("0");
+  EXPECT_EQ(cluster.Check("tls-uniform").state(), PASS);
+  tls->set_in_file("1");
+  EXPECT_EQ(Lines(cluster.Check("tls-uniform")),
+            "FAIL server1:4 device has TLS off, its tls_enable in "
+            "/etc/hccn.conf is \"1\" | tls_enable 0 in /etc/hccn.conf too | "
+            "hccn_tool -i 4 -tls -s enable 0\n");
+}
+
+TEST(CheckTlsUniformTest, BelievesTheDeviceWhereTheFileSaysOtherwise) {
+  TestCluster cluster;
+  cluster.spec.set_tls(false);
+  SetTls(true, &cluster.device(1, 4));
+  cluster.device(1, 4).mutable_tls()->mutable_value()->set_in_file("0");
+  EXPECT_EQ(Lines(cluster.Check("tls-uniform")),
+            "FAIL server1:4 TLS is on | TLS off, as the spec says | "
+            "hccn_tool -i 4 -tls -s enable 0\n");
+}
+
+TEST(CheckTlsUniformTest, ShowsWhyAHostDoesNotAskWhatTheSpecAllows) {
+  TestCluster cluster;
+  cluster.spec.set_allow_tls_query(true);
+  for (int i = 0; i < 8; ++i) {
+    SetMissing(Missing::NOT_QUERIED, "this host does not allow that",
+               cluster.device(0, i).mutable_tls());
+  }
+  const RuleResult result = cluster.Check("tls-uniform");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(Who(result.findings(0)), "server0:0-7");
+  EXPECT_THAT(result.findings(0).observed(),
+              HasSubstr("this host does not allow that"));
+}
+
 TEST(CheckTlsUniformTest, FoldsDevicesWhoseSwitchWasNotAskedFor) {
   TestCluster cluster;
   for (int i = 0; i < 8; ++i) {

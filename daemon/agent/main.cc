@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "daemon/agent/agent_flags.h"
+#include "daemon/agent/host_veto.h"
 #include "daemon/agent/once.h"
 #include "daemon/agent/record.h"
 #include "daemon/agent/run_daemon.h"
@@ -46,7 +47,11 @@ int main(int argc, char** argv) {
     return clusterd::RecordHost(flags.record, flags.root, &runner, &clock,
                                 &std::cout, &std::cerr);
   }
-  clusterd::MachineObserver observer({flags.root}, &runner, &clock);
+  clusterd::ObserverOptions options;
+  options.why_no_conf_write = [&flags] {
+    return clusterd::WhyNoConfWrite(flags.config);
+  };
+  clusterd::MachineObserver observer({flags.root}, &runner, &clock, options);
   if (flags.once) {
     char name[256] = {};
     gethostname(name, sizeof(name) - 1);

@@ -1,5 +1,6 @@
 #include "daemon/host/device_observer.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -103,7 +104,7 @@ void AskMtu(HccnSession* session, NumberFact* fact) {
   fact->set_value(*mtu);
 }
 
-void AskTls(uint32_t id, HccnSession* session, TlsFact* fact) {
+TlsFact AskTls(uint32_t id, HccnSession* session) {
   const HccnAnswer answer = session->Ask("-tls");
   const absl::StatusOr<bool> enabled = ParseHccnTls(answer.output, id);
   // With an unreadable certificate date the command fails after the line that
@@ -111,55 +112,105 @@ void AskTls(uint32_t id, HccnSession* session, TlsFact* fact) {
   const bool after_switch = answer.failure == HccnFailure::kOther &&
                             answer.exit_status == kTlsDateStatus &&
                             enabled.ok();
+  TlsFact fact;
   if (answer.missing.has_value() && !after_switch) {
-    return SetMissing(*answer.missing, fact);
+    SetMissing(*answer.missing, &fact);
+  } else if (!enabled.ok()) {
+    SetUnreadable(answer, enabled.status(), &fact);
+  } else {
+    fact.mutable_value()->set_enabled(*enabled);
+    fact.mutable_value()->set_source("hccn_tool -tls -g");
   }
-  if (!enabled.ok()) return SetUnreadable(answer, enabled.status(), fact);
-  fact->mutable_value()->set_enabled(*enabled);
-  fact->mutable_value()->set_source("hccn_tool -tls -g");
+  return fact;
 }
 
-// The switch as `conf` has it. False, and nothing done: it has none.
-bool TakeTlsFromConf(uint32_t id, const HccnConfFact& conf, TlsFact* fact) {
-  const std::string* value =
-      conf.has_value() ? FindHccnConfValue(conf.value(), "tls_enable", id)
-                       : nullptr;
-  if (value == nullptr) return false;
-  if (*value != "0" && *value != "1") {
+// The switch as hccn.conf has it.
+TlsFact TlsFromFile(uint32_t slot, const std::string& value) {
+  TlsFact fact;
+  if (value != "0" && value != "1") {
     SetMissing(
         MakeMissing(Missing::UNREADABLE,
-                    absl::StrCat("/etc/hccn.conf: tls_enable_", id, " is ",
-                                 QuotedText(*value), ", expected 0 or 1")),
-        fact);
-    return true;
+                    absl::StrCat("/etc/hccn.conf: tls_enable_", slot, " is ",
+                                 QuotedText(value), ", expected 0 or 1")),
+        &fact);
+    return fact;
   }
-  fact->mutable_value()->set_enabled(*value == "1");
-  fact->mutable_value()->set_source("/etc/hccn.conf");
-  return true;
+  fact.mutable_value()->set_enabled(value == "1");
+  fact.mutable_value()->set_source("/etc/hccn.conf");
+  return fact;
 }
 
-// `query`: the command that was not run, and what it does to the file.
-void SetTlsNotQueried(uint32_t id, const HccnConfFact& conf,
-                      const std::string& query, TlsFact* fact) {
-  const std::string where =
-      conf.has_value() ? absl::StrCat("/etc/hccn.conf has no tls_enable_", id)
-                       : absl::StrCat("tls_enable_", id, " is not known (",
-                                      conf.missing().detail(), ")");
-  SetMissing(
-      MakeMissing(Missing::NOT_QUERIED, absl::StrCat(where, ", and ", query)),
-      fact);
+// The question for a switch, as one dialect puts it.
+struct TlsQuestion {
+  uint32_t slot;        // The device's lines of hccn.conf end in it.
+  std::string command;  // "`hccn_tool -i 3 -tls -g` would write"
+  std::string on_any;   // The same of any device, for texts that fold.
+  std::function<TlsFact()> ask;
+};
+
+// Why the question must not be put where `conf` has no key for it; empty: it
+// may be.
+std::string WhyNotWrite(const TlsQuestion& question, const HccnConfFact& conf,
+                        const TlsAsking& tls) {
+  if (!tls.vetoed.empty()) {
+    return absl::StrCat(question.on_any,
+                        " to /etc/hccn.conf, which does not tell the switch, "
+                        "and ",
+                        tls.vetoed);
+  }
+  if (!conf.has_value()) {
+    return absl::StrCat("tls_enable_", question.slot, " is not known (",
+                        conf.missing().detail(), "), and ", question.command,
+                        " that key");
+  }
+  if (!tls.may_write) {
+    return absl::StrCat("/etc/hccn.conf has no tls_enable_", question.slot,
+                        ", and ", question.command, " that key");
+  }
+  // Some problems spoil no write of this key, but the list of them may be cut.
+  if (conf.value().problems().empty()) return "";
+  const HccnConf::Problem& problem = conf.value().problems(0);
+  return absl::StrCat(
+      question.on_any, " to /etc/hccn.conf, which is out of order (line ",
+      problem.line(), ": ", HccnConf::Problem::Kind_Name(problem.kind()),
+      "); repair the file first");
 }
 
-void SetClassicTlsNotQueried(uint32_t id, const HccnConfFact& conf,
-                             TlsFact* fact) {
-  SetTlsNotQueried(
-      id, conf,
-      absl::StrCat("`hccn_tool -i ", id, " -tls -g` would write that key"),
-      fact);
+TlsFact LearnTls(const TlsQuestion& question, const HccnConfFact& conf,
+                 const TlsAsking& tls) {
+  const std::string* in_file =
+      conf.has_value()
+          ? FindHccnConfValue(conf.value(), "tls_enable", question.slot)
+          : nullptr;
+  if (in_file != nullptr && !tls.live) {
+    return TlsFromFile(question.slot, *in_file);
+  }
+  TlsFact fact;
+  if (in_file == nullptr) {
+    const std::string why = WhyNotWrite(question, conf, tls);
+    if (!why.empty()) {
+      SetMissing(MakeMissing(Missing::NOT_QUERIED, why), &fact);
+      return fact;
+    }
+  }
+  fact = question.ask();
+  if (fact.has_value() && in_file != nullptr) {
+    fact.mutable_value()->set_in_file(*in_file);
+  }
+  return fact;
+}
+
+TlsFact LearnClassicTls(uint32_t id, const HccnConfFact& conf,
+                        const TlsAsking& tls, HccnSession* session) {
+  return LearnTls(
+      {id, absl::StrCat("`hccn_tool -i ", id, " -tls -g` would write"),
+       "`hccn_tool -tls -g` would write",
+       [id, session] { return AskTls(id, session); }},
+      conf, tls);
 }
 
 DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
-                             bool allow_tls_query, HccnSession* session) {
+                             TlsAsking tls, HccnSession* session) {
   const auto ask = [session](const std::vector<std::string>& arguments) {
     return session->AskWith(arguments);
   };
@@ -178,22 +229,21 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
                                  "device id and slot are the same")),
         facts.mutable_address());
   }
-  if (TakeTlsFromConf(reading.slot, conf, facts.mutable_tls())) return facts;
-  if (allow_tls_query) {
-    *facts.mutable_tls() = ascend950::ReadTls(id, ask);
-  } else {
-    const std::vector<std::string> query =
-        ascend950::QueryArguments(ascend950::Query::kTls, id);
-    SetTlsNotQueried(reading.slot, conf,
-                     absl::StrCat("`hccn_tool ", absl::StrJoin(query, " "),
-                                  "` may write that key"),
-                     facts.mutable_tls());
-  }
+  // The key that is there may be another device's.
+  if (!reading.slot_known) tls.live = false;
+  const std::vector<std::string> query =
+      ascend950::QueryArguments(ascend950::Query::kTls, id);
+  *facts.mutable_tls() = LearnTls(
+      {reading.slot,
+       absl::StrCat("`hccn_tool ", absl::StrJoin(query, " "), "` may write"),
+       "`hccn_tool -g -tls` may write",
+       [id, &ask] { return ascend950::ReadTls(id, ask); }},
+      conf, tls);
   return facts;
 }
 
 DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
-                           bool allow_tls_query, HccnSession* session) {
+                           const TlsAsking& tls, HccnSession* session) {
   DeviceFacts facts;
   facts.set_id(id);
   AskAddress(session, facts.mutable_address());
@@ -203,22 +253,17 @@ DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
   AskLink(session, facts.mutable_link());
   AskLldp(session, facts.mutable_lldp());
   AskMtu(session, facts.mutable_mtu());
-  if (TakeTlsFromConf(id, conf, facts.mutable_tls())) return facts;
-  if (allow_tls_query) {
-    AskTls(id, session, facts.mutable_tls());
-  } else {
-    SetClassicTlsNotQueried(id, conf, facts.mutable_tls());
-  }
+  *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);
   return facts;
 }
 
 }  // namespace
 
 DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
-                          bool allow_tls_query, HccnSession* session) {
+                          const TlsAsking& tls, HccnSession* session) {
   return session->generation() == NpuToolFacts::ASCEND_950
-             ? ObserveAscend950(id, conf, allow_tls_query, session)
-             : ObserveClassic(id, conf, allow_tls_query, session);
+             ? ObserveAscend950(id, conf, tls, session)
+             : ObserveClassic(id, conf, tls, session);
 }
 
 DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
@@ -228,14 +273,9 @@ DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
   AskAddress(session, facts.mutable_address());
   AskGateway(session, facts.mutable_gateway());
   AskDetectAddress(session, facts.mutable_detect_address());
-  const bool has_key =
-      conf.has_value() &&
-      FindHccnConfValue(conf.value(), "tls_enable", id) != nullptr;
-  if (has_key) {
-    AskTls(id, session, facts.mutable_tls());
-  } else {
-    SetClassicTlsNotQueried(id, conf, facts.mutable_tls());
-  }
+  TlsAsking tls;
+  tls.live = true;
+  *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);
   return facts;
 }
 

@@ -4,20 +4,38 @@
 #define DAEMON_HOST_DEVICE_OBSERVER_H_
 
 #include <cstdint>
+#include <string>
 
 #include "daemon/host/hccn_tool.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
 
+// What an observation may do to learn a TLS switch. Asked for it, the classic
+// hccn_tool writes tls_enable_<id> to hccn.conf if that key is not there, and
+// nothing if it is ("only save tls_enable for the first time", tool_tls.c of
+// hicann/driver). The Ascend 950 tool has the same function, of which nobody
+// has seen a run; its <id> is the slot.
+struct TlsAsking {
+  // Ask the device where the question writes nothing.
+  bool live = false;
+  // Ask also where it writes.
+  bool may_write = false;
+  // The request would allow that, and who does not: "this host does not …".
+  std::string vetoed;
+};
+
 // Asks for address, gateway, detect address, net health, link, LLDP neighbour
 // and MTU. "Detect ip set" is asked again up to three times, a second apart:
-// the result is pending. The TLS switch comes from tls_enable_<id> in `conf`;
-// without that key the query for it would write it, so that runs only if
-// `allow_tls_query`. The session's generation chooses the words and parsers:
-// those of ascend950/dialect.h, or the classic tool's.
+// the result is pending. The session's generation chooses the words and
+// parsers: those of ascend950/dialect.h, or the classic tool's. Last comes the
+// TLS switch:
+//   conf has its key        what conf says; with `live` what the tool says
+//   conf lacks its key      what the tool says, if it may write and conf has no
+//                           problem that a write could make worse; NOT_QUERIED
+//   conf is not known       NOT_QUERIED
 DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
-                          bool allow_tls_query, HccnSession* session);
+                          const TlsAsking& tls, HccnSession* session);
 
 // Only what a change of this host can set: address, gateway, detect address and
 // TLS switch, all as the tool says now. Without tls_enable_<id> in `conf` the

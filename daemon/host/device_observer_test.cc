@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "daemon/host/fake_clock.h"
 #include "daemon/host/fake_command_runner.h"
 #include "gmock/gmock.h"
@@ -32,11 +33,16 @@ class DeviceObserverTest : public ::testing::Test {
     conf_.mutable_value();
   }
 
-  DeviceFacts Observe(bool allow_tls_query = false) {
+  DeviceFacts Observe(bool may_write = false) {
+    TlsAsking tls;
+    tls.may_write = may_write;
+    return Observe(tls);
+  }
+  DeviceFacts Observe(const TlsAsking& tls) {
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
     HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
                         &runner_, &clock_, &budget, &turns_);
-    return ObserveDevice(3, conf_, allow_tls_query, &session);
+    return ObserveDevice(3, conf_, tls, &session);
   }
 
   void Instead(const std::string& command, const std::string& output) {
@@ -158,6 +164,75 @@ TEST_F(DeviceObserverTest, SaysThatTheFileOfTheSwitchCannotBeRead) {
               HasSubstr("/etc/hccn.conf: Permission denied"));
 }
 
+TEST_F(DeviceObserverTest, SaysWhoDoesNotAllowTheQueryThatWouldWrite) {
+  TlsAsking tls;
+  tls.vetoed = "this host does not allow that";
+  const DeviceFacts facts = Observe(tls);
+  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
+  // Without the device's number: the hosts of a cluster fold.
+  EXPECT_EQ(facts.tls().missing().detail(),
+            "`hccn_tool -tls -g` would write to /etc/hccn.conf, which does not "
+            "tell the switch, and this host does not allow that");
+  EXPECT_EQ(runner_.CountOf(kTls), 0);
+}
+
+TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileOutOfOrder) {
+  for (int kind = HccnConf::Problem::NO_FINAL_NEWLINE;
+       kind <= HccnConf::Problem::FILE_TOO_LARGE; ++kind) {
+    conf_.mutable_value()->clear_problems();
+    HccnConf::Problem* problem = conf_.mutable_value()->add_problems();
+    problem->set_kind(static_cast<HccnConf::Problem::Kind>(kind));
+    problem->set_line(7);
+    const DeviceFacts facts = Observe(true);
+    EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
+    EXPECT_THAT(
+        facts.tls().missing().detail(),
+        HasSubstr(absl::StrCat("out of order (line 7: ",
+                               HccnConf::Problem::Kind_Name(problem->kind()),
+                               "); repair the file first")));
+  }
+  EXPECT_EQ(runner_.CountOf(kTls), 0);
+}
+
+TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileThatIsNotKnown) {
+  conf_.mutable_missing()->set_reason(Missing::ABSENT);
+  conf_.mutable_missing()->set_detail("/etc/hccn.conf: no such file");
+  const DeviceFacts facts = Observe(true);
+  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_THAT(facts.tls().missing().detail(),
+              HasSubstr("/etc/hccn.conf: no such file"));
+  EXPECT_EQ(runner_.CountOf(kTls), 0);
+}
+
+TEST_F(DeviceObserverTest, AsksTheDeviceWhoseKeyIsThereAndKeepsBothAnswers) {
+  runner_.Answers(kTls, "dev_id:3, tls switch[1](0:disable, 1:enable)\n");
+  // Nothing is written, so the file's form does not matter.
+  conf_.mutable_value()->add_problems()->set_kind(
+      HccnConf::Problem::NO_FINAL_NEWLINE);
+  TlsAsking tls;
+  tls.live = true;
+  SetConf("tls_enable", "0");
+  const DeviceFacts facts = Observe(tls);
+  EXPECT_TRUE(facts.tls().value().enabled());
+  EXPECT_EQ(facts.tls().value().source(), "hccn_tool -tls -g");
+  EXPECT_EQ(facts.tls().value().in_file(), "0");
+}
+
+TEST_F(DeviceObserverTest, DoesNotTakeTheFilesWordForADeviceThatFails) {
+  runner_.Fails(kTls, 1, "Command execute failed!\n");
+  TlsAsking tls;
+  tls.live = true;
+  SetConf("tls_enable", "0");
+  EXPECT_EQ(Observe(tls).tls().missing().reason(), Missing::TOOL_FAILED);
+}
+
+TEST_F(DeviceObserverTest, AskingLiveDoesNotAllowTheQueryThatWouldWrite) {
+  TlsAsking tls;
+  tls.live = true;
+  EXPECT_EQ(Observe(tls).tls().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(runner_.CountOf(kTls), 0);
+}
+
 TEST_F(DeviceObserverTest, RunsTheQueryThatWouldWriteIfAllowed) {
   runner_.Answers(kTls,
                   "dev_id:3, tls switch[1](0:disable, 1:enable), tls "
@@ -246,13 +321,24 @@ class Ascend950ObserverTest : public ::testing::Test {
     conf_.mutable_value();
   }
 
-  DeviceFacts Observe(bool allow_tls_query = false) {
+  DeviceFacts Observe(bool may_write = false) {
+    TlsAsking tls;
+    tls.may_write = may_write;
+    return Observe(tls);
+  }
+  DeviceFacts Observe(const TlsAsking& tls) {
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
     HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::ASCEND_950,
                         3, &runner_, &clock_, &budget, &turns_);
-    return ObserveDevice(3, conf_, allow_tls_query, &session);
+    return ObserveDevice(3, conf_, tls, &session);
   }
 
+  void SetTlsKey(const std::string& value) {
+    HccnConf::Entry* entry = conf_.mutable_value()->add_entries();
+    entry->set_key("tls_enable");
+    entry->set_device(3);
+    entry->set_value(value);
+  }
   static std::string Line(const std::string& query) {
     return "hccn_tool -g " + query;
   }
@@ -370,14 +456,41 @@ TEST_F(Ascend950ObserverTest, DoesNotBelieveThatACutAnswerIsNoAddress) {
 }
 
 TEST_F(Ascend950ObserverTest, PrefersTheFileToTheAllowedTlsQuery) {
-  HccnConf::Entry* entry = conf_.mutable_value()->add_entries();
-  entry->set_key("tls_enable");
-  entry->set_device(3);
-  entry->set_value("0");
+  SetTlsKey("0");
   const DeviceFacts facts = Observe(true);
   EXPECT_TRUE(facts.tls().has_value());
   EXPECT_FALSE(facts.tls().value().enabled());
   EXPECT_EQ(facts.tls().value().source(), "/etc/hccn.conf");
+  EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
+}
+
+TEST_F(Ascend950ObserverTest, AsksTheDeviceWhoseKeyIsThere) {
+  Instead("-tls -i 3", "device 3, tls switch[1](0:disable, 1:enable)\n");
+  SetTlsKey("0");
+  TlsAsking tls;
+  tls.live = true;
+  const DeviceFacts facts = Observe(tls);
+  EXPECT_TRUE(facts.tls().value().enabled());
+  EXPECT_EQ(facts.tls().value().in_file(), "0");
+}
+
+// Then tls_enable_3 may be another device's, and the question would write.
+TEST_F(Ascend950ObserverTest, AsksNoDeviceOfWhichTheSlotIsNotKnown) {
+  InsteadFails("-dev_info -i 3", 1, "Command execute failed!\n");
+  SetTlsKey("0");
+  TlsAsking tls;
+  tls.live = true;
+  EXPECT_EQ(Observe(tls).tls().value().source(), "/etc/hccn.conf");
+  EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
+}
+
+TEST_F(Ascend950ObserverTest, RunsNoQueryThatWritesToAFileOutOfOrder) {
+  HccnConf::Problem* problem = conf_.mutable_value()->add_problems();
+  problem->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
+  problem->set_line(7);
+  EXPECT_THAT(Observe(true).tls().missing().detail(),
+              HasSubstr("`hccn_tool -g -tls` may write to /etc/hccn.conf, "
+                        "which is out of order (line 7: NO_FINAL_NEWLINE)"));
   EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
 }
 

@@ -92,8 +92,19 @@ struct MachineObserver::Parts {
       : paths(std::move(paths_in)),
         runner(runner_in),
         clock(clock_in),
-        options(options_in),
+        options(std::move(options_in)),
         files(paths.root) {}
+
+  // What `request` and this host let devices be asked about TLS.
+  TlsAsking AskingOf(const ObserveRequest& request) const {
+    TlsAsking tls;
+    tls.live = request.ask_tls();
+    if (!request.allow_tls_query()) return tls;
+    tls.vetoed = options.why_no_conf_write ? options.why_no_conf_write()
+                                           : "nothing here allows that";
+    tls.may_write = tls.vetoed.empty();
+    return tls;
+  }
 
   // Fills the tool's facts and, in parallel, those of every device in
   // facts->device_ids().
@@ -113,6 +124,7 @@ struct MachineObserver::Parts {
     const DeviceIdsFact::Ids& ids = facts->device_ids().value();
     for (const uint32_t id : ids.ids()) facts->add_devices()->set_id(id);
 
+    const TlsAsking tls = AskingOf(request);
     std::atomic<int> next{0};
     std::atomic<NpuToolFacts::Generation> found{generation};
     const auto work = [&] {
@@ -120,8 +132,8 @@ struct MachineObserver::Parts {
         DeviceFacts* device = facts->mutable_devices(i);
         HccnSession session(tool, generation, device->id(), runner, clock,
                             &budget, &turns);
-        *device = ObserveDevice(device->id(), facts->hccn_conf(),
-                                request.allow_tls_query(), &session);
+        *device =
+            ObserveDevice(device->id(), facts->hccn_conf(), tls, &session);
         if (session.is_classic_tool()) found = NpuToolFacts::CLASSIC;
         if (session.is_ascend950_tool()) found = NpuToolFacts::ASCEND_950;
       }
@@ -133,6 +145,8 @@ struct MachineObserver::Parts {
       for (int i = 0; i < count; ++i) threads.Run(work);
     }
     facts->mutable_hccn_tool()->set_generation(found);
+    // A plan rests on the file as it is after the keys that were written.
+    if (tls.may_write) *facts->mutable_hccn_conf() = ReadHccnConf(files);
   }
 
   // What another network namespace has of its own.
@@ -152,7 +166,7 @@ struct MachineObserver::Parts {
 
 MachineObserver::MachineObserver(HostPaths paths, CommandRunner* runner,
                                  Clock* clock, ObserverOptions options)
-    : parts_(new Parts(std::move(paths), runner, clock, options)) {}
+    : parts_(new Parts(std::move(paths), runner, clock, std::move(options))) {}
 
 MachineObserver::~MachineObserver() = default;
 

@@ -4,10 +4,11 @@
 // Devices are asked in parallel and everything else at the same time, so one
 // observation takes about as long as the slowest device's own chain of
 // commands. Nothing is changed on the machine; the one vendor query that
-// writes (`-tls -g`) runs only if the request allows it.
+// writes (`-tls -g`) runs only if the request and the host allow it.
 #ifndef DAEMON_HOST_MACHINE_OBSERVER_H_
 #define DAEMON_HOST_MACHINE_OBSERVER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,11 @@ namespace clusterd {
 struct ObserverOptions {
   // Devices that are asked at the same time, at least 1.
   int max_parallel_devices = 16;
+  // Why this host does not let an observation write /etc/hccn.conf, as in "this
+  // host does not allow that"; empty: it does. Asked by every observation whose
+  // request would; must be safe for concurrent use. Without it nothing is
+  // written.
+  std::function<std::string()> why_no_conf_write;
 };
 
 // Safe for concurrent use; two observations at once take turns at each device.
@@ -38,6 +44,7 @@ class MachineObserver final : public HostObserver {
   // hccn_tool.generation is the one that the request names, unless the tool
   // refused its command line as the other generation's does; then it is that
   // one, and the devices' facts are missing for that reason.
+  // hccn_conf is the file as the queries left it.
   // With a network namespace in `request`, only what namespace_observer.h reads
   // of it; `missing` if it cannot be found or entered.
   // Absent deadlines in `request` are 10 s a command and 30 s a host. With a

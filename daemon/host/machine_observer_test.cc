@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
 
 // A tool that answers every query for any device.
-constexpr char kGoodTool[] = R"(#!/bin/sh
+constexpr char kGoodTool[] = R"sh(#!/bin/sh
 [ "$1" = -i ] || exit 1
 case "$3" in
   -ip) printf 'ipaddr:10.20.0.1%s\nnetmask:255.255.255.0\n' "$2";;
@@ -39,9 +39,13 @@ case "$3" in
   -link) echo 'link status: UP';;
   -lldp) echo;;
   -mtu) echo 'mtu:1500';;
+  -tls)  # Stores the switch if it is not stored.
+    conf="${0%/usr/local/*}/etc/hccn.conf"
+    grep -q "^tls_enable_$2=" "$conf" || echo "tls_enable_$2=1" >>"$conf"
+    echo "dev_id:$2, tls switch[1](0:disable, 1:enable)";;
   *) echo 'Get invalid major cmd.' >&2; exit 3;;
 esac
-)";
+)sh";
 
 // A host of `devices` NPUs below a folder.
 class SimulatedHost {
@@ -284,6 +288,66 @@ TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
   }
   EXPECT_THAT(queries, ElementsAre("-ip", "-gateway", "-netdetect",
                                    "-net_health", "-link", "-lldp", "-mtu"));
+}
+
+TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
+  SimulatedHost host(2);
+  PosixCommandRunner posix;
+  RecordingCommandRunner runner(&posix);
+  SystemClock clock;
+  MachineObserver observer(host.root().paths(), &runner, &clock);
+  ObserveRequest request = Request();
+  request.set_ask_tls(true);
+  const HostFacts facts = observer.Observe("server0", request);
+  EXPECT_TRUE(facts.devices(0).tls().value().enabled());
+  EXPECT_EQ(facts.devices(0).tls().value().in_file(), "0");
+  EXPECT_EQ(facts.devices(1).tls().missing().reason(), Missing::NOT_QUERIED);
+  std::vector<std::string> queries;
+  for (const RecordedCommand& recorded : runner.commands()) {
+    if (recorded.command.argv[2] != "0") continue;
+    queries.push_back(recorded.command.argv[3]);
+  }
+  EXPECT_THAT(queries,
+              ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
+                          "-link", "-lldp", "-mtu", "-tls"));
+}
+
+// What the host allows, and what then became of its file.
+HostFacts ObserveAllowedQuery(SimulatedHost& host,
+                              const ObserverOptions& options) {
+  PosixCommandRunner runner;
+  SystemClock clock;
+  MachineObserver observer(host.root().paths(), &runner, &clock, options);
+  ObserveRequest request = Request();
+  request.set_allow_tls_query(true);
+  return observer.Observe("server0", request);
+}
+
+TEST(MachineObserverTest, TellsOfTheFileAsTheAllowedQueryLeftIt) {
+  SimulatedHost host(2);
+  ObserverOptions options;
+  options.why_no_conf_write = [] { return ""; };
+  const HostFacts facts = ObserveAllowedQuery(host, options);
+  EXPECT_TRUE(facts.devices(1).tls().value().enabled());
+  EXPECT_EQ(facts.devices(1).tls().value().source(), "hccn_tool -tls -g");
+  const HccnConf& conf = facts.hccn_conf().value();
+  ASSERT_EQ(conf.entries_size(), 2);
+  EXPECT_EQ(conf.entries(1).device(), 1u);
+  EXPECT_EQ(conf.entries(1).value(), "1");
+}
+
+TEST(MachineObserverTest, RunsNoQueryThatWritesUnlessTheHostAllowsIt) {
+  ObserverOptions options;
+  options.why_no_conf_write = [] { return "allow says no"; };
+  for (const ObserverOptions& each : {options, ObserverOptions()}) {
+    SimulatedHost host(2);
+    const HostFacts facts = ObserveAllowedQuery(host, each);
+    EXPECT_EQ(facts.devices(1).tls().missing().reason(), Missing::NOT_QUERIED);
+    EXPECT_EQ(facts.hccn_conf().value().entries_size(), 1);
+    if (!each.why_no_conf_write) continue;
+    EXPECT_THAT(facts.devices(1).tls().missing().detail(),
+                HasSubstr("and allow says no"));
+  }
 }
 
 // Counts how many commands run at once, over all and for one device, and holds

@@ -99,8 +99,9 @@ std::string ReadAnswer(absl::string_view query, uint32_t device,
                       device, &runner, &clock, &budget, &turns);
   HccnConfFact conf;
   conf.mutable_value();
-  return TextOf(
-      query, ObserveDevice(device, conf, /*allow_tls_query=*/true, &session));
+  TlsAsking tls;
+  tls.may_write = true;
+  return TextOf(query, ObserveDevice(device, conf, tls, &session));
 }
 
 }  // namespace clusterd

@@ -97,9 +97,11 @@ class DeviceReader {
     std::string bond = absl::StrCat("bond", device_);
     if (!info.bonds.empty()) {
       bond = info.bonds[0];
-      (void)absl::SimpleAtoi(absl::StripPrefix(bond, "bond"), &reading_->slot);
+      reading_->slot_known =
+          absl::SimpleAtoi(absl::StripPrefix(bond, "bond"), &reading_->slot);
     }
     ReadAddress(bond);
+    if (facts_->address().has_value()) reading_->slot_known = true;
     ReadGateway(bond);
     ReadMtu(bond);
     ReadLldp(bond);

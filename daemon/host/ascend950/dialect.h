@@ -42,6 +42,8 @@ struct DeviceReading {
   // hccn.conf end (tool_cfg_ops.c). That of the table; without a bond there the
   // id, since the tool refuses the name bond<id> if that is another slot's.
   uint32_t slot = 0;
+  // The table named the bond, or the tool took the name bond<id>.
+  bool slot_known = false;
 };
 
 // Facts of device `device`, the id that -i takes: the tool's reference calls it
@@ -51,8 +53,8 @@ DeviceReading ReadDevice(uint32_t device, const AskTool& ask,
                          const PauseTool& pause);
 
 // The TLS switch. The tool's source holds a function that writes tls_enable to
-// /etc/hccn.conf when the key is absent, as the classic query does, so this
-// counts as a query that changes the host.
+// /etc/hccn.conf when the key is absent, and only then, as the classic query
+// does, so without the key this counts as a query that changes the host.
 TlsFact ReadTls(uint32_t device, const AskTool& ask);
 
 }  // namespace ascend950

@@ -32,6 +32,7 @@ HostFacts ObserverHostReader::ReadHost() {
   request.set_host_ms(
       static_cast<uint32_t>(absl::ToInt64Milliseconds(deadlines_.host)));
   request.set_generation(NpuToolFacts::CLASSIC);
+  request.set_ask_tls(true);
   HostFacts facts = observer_->Observe("", request);
   const NpuToolFacts::Generation found = facts.hccn_tool().generation();
   if (found != NpuToolFacts::ASCEND_950) return facts;

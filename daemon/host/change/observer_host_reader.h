@@ -35,7 +35,8 @@ class ObserverHostReader final : public HostReader {
                      HostPaths paths, CommandRunner* runner, Clock* clock,
                      ReaderDeadlines deadlines = {});
 
-  // Under no host's name. In the command line of the tool that is there.
+  // Under no host's name. In the command line of the tool that is there. TLS
+  // switches are the devices' own, which a plan that sets them rests on.
   HostFacts ReadHost() override;
 
   // In the classic command line, the only one that clusterd sets things in.

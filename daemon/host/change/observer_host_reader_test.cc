@@ -116,7 +116,7 @@ TEST_F(ObserverHostReaderTest, ReadsTheWholeHostAsAnObservationDoes) {
   ASSERT_EQ(facts.devices_size(), 1);
   EXPECT_EQ(facts.devices(0).address().value().settings(0).address(),
             "10.20.0.17");
-  EXPECT_FALSE(facts.devices(0).tls().value().enabled());
+  EXPECT_TRUE(facts.devices(0).tls().value().enabled());
   EXPECT_EQ(facts.kernel().somaxconn().value(), 4096u);
   EXPECT_EQ(facts.hccn_conf().value().entries_size(), 2);
 }
