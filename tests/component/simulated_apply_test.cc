@@ -14,7 +14,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "config/plan/make_plan.h"
+#include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/find_machine_paths.h"
@@ -58,7 +60,10 @@ class SimulatedApplyTest : public testing::Test {
     ASSERT_TRUE(made.ok()) << made;
     std::filesystem::create_directories(root_ + "/var/lib/clusterd");
     const HostPaths paths{root_};
-    observer_ = std::make_unique<MachineObserver>(paths, &runner_, &clock_);
+    ObserverOptions observing;
+    observing.why_no_conf_write = [this] { return why_no_conf_write_; };
+    observer_ =
+        std::make_unique<MachineObserver>(paths, &runner_, &clock_, observing);
     files_ = std::make_unique<PosixFileSystem>(root_);
     reader_ = std::make_unique<ObserverHostReader>(
         observer_.get(), observer_->turns(), paths, &runner_, &clock_);
@@ -78,7 +83,7 @@ class SimulatedApplyTest : public testing::Test {
 
   // As a check of the controller observes it.
   HostPlan Plan() {
-    HostFacts facts = observer_->Observe("server0", ObserveRequest());
+    HostFacts facts = observer_->Observe("server0", MakeObserveRequest(spec_));
     return MakePlan(spec_, {&facts}).hosts(0);
   }
   absl::StatusOr<ApplyResult> Apply(const HostPlan& plan) {
@@ -136,9 +141,35 @@ class SimulatedApplyTest : public testing::Test {
     return differences;
   }
 
+  std::string ReadConf() const {
+    std::ifstream file(root_ + "/etc/hccn.conf", std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  // The whole way: one plan without a block, applied, nothing left to plan,
+  // and back to what the plan found. Returns that plan.
+  HostPlan ApplyAndRollBack() {
+    HostPlan plan = Plan();
+    EXPECT_THAT(plan.blocked(), IsEmpty()) << plan.ShortDebugString();
+    const auto before = State();
+    const auto applied = Apply(plan);
+    EXPECT_TRUE(applied.ok()) << applied.status();
+    if (!applied.ok()) return plan;
+    EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
+    EXPECT_THAT(Plan().steps(), IsEmpty()) << Plan().ShortDebugString();
+    const auto back = RollBack();
+    EXPECT_TRUE(back.ok()) << back.status();
+    if (!back.ok()) return plan;
+    EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK)
+        << back->ShortDebugString();
+    EXPECT_THAT(DifferencesFrom(before), IsEmpty());
+    return plan;
+  }
+
   const sim::TestFolder folder_;
   const std::string root_ = folder_.path() + "/server0";
   ClusterSpec spec_;
+  std::string why_no_conf_write_;
   PosixCommandRunner runner_;
   SystemClock clock_;
   std::unique_ptr<MachineObserver> observer_;
@@ -170,6 +201,66 @@ TEST_F(SimulatedApplyTest, BringsAServerToItsSpecAndBackByteForByte) {
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK) << back->DebugString();
   EXPECT_THAT(DifferencesFrom(before), IsEmpty());
+}
+
+TEST_F(SimulatedApplyTest, SetsASwitchWithoutAKeyByTheFirstPlan) {
+  Make({"2:tls=1", "2:tls=absent"});
+  spec_.set_tls(false);
+  spec_.set_allow_tls_query(true);
+  const HostPlan plan = ApplyAndRollBack();
+  ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
+  EXPECT_EQ(plan.steps(0).tls().device(), 2u);
+  EXPECT_TRUE(plan.steps(0).tls().from());
+  // Written by the question, before the plan.
+  EXPECT_THAT(ReadConf(), HasSubstr("tls_enable_2=1\n"));
+}
+
+TEST_F(SimulatedApplyTest, AsksNoDeviceForWhichTheHostWouldHaveToWrite) {
+  Make({"2:tls=1", "2:tls=absent"});
+  spec_.set_tls(false);
+  spec_.set_allow_tls_query(true);
+  why_no_conf_write_ = "this host does not allow that";
+  const std::string before = ReadConf();
+  const HostPlan plan = Plan();
+  EXPECT_EQ(ReadConf(), before);
+  EXPECT_THAT(plan.steps(), IsEmpty());
+  ASSERT_EQ(plan.blocked_size(), 1) << plan.ShortDebugString();
+  EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("does not allow that"));
+}
+
+TEST_F(SimulatedApplyTest, BringsDeviceAndFileTogetherAboutTls) {
+  Make({"2:state=tls=1", "4:tls=1", "4:state=tls=0"});
+  spec_.set_tls(false);
+  const HostPlan plan = ApplyAndRollBack();
+  ASSERT_EQ(plan.steps_size(), 2) << plan.ShortDebugString();
+  EXPECT_EQ(plan.steps(0).tls().device(), 2u);
+  const HccnConfRewriteChange& rewrite = plan.steps(1).hccn_conf_rewrite();
+  EXPECT_EQ(rewrite.device(), 4u);
+  EXPECT_EQ(rewrite.setting(), HccnConfRewriteChange::TLS);
+  EXPECT_EQ(rewrite.in_file(), "1");
+  EXPECT_EQ(rewrite.live(), "0");
+}
+
+TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
+  Make({"3:address=192.168.103.9"});
+  std::string conf = absl::StrReplaceAll(ReadConf(), {{"\n", "\r\n"}});
+  absl::StrAppend(&conf,
+                  "route_address_172.16.0.0_netmask_255.255.0.0_3="
+                  "192.168.103.253\r\nmtu_3=1500\r\nmtu_3=9000");
+  std::ofstream(root_ + "/etc/hccn.conf", std::ios::binary) << conf;
+  const HostPlan plan = ApplyAndRollBack();
+  ASSERT_EQ(plan.steps_size(), 2) << plan.ShortDebugString();
+  std::set<int> kinds;
+  for (const auto& problem : plan.steps(0).hccn_conf_repair().problems()) {
+    kinds.insert(problem.kind());
+  }
+  EXPECT_EQ(kinds, (std::set<int>{HccnConf::Problem::NO_FINAL_NEWLINE,
+                                  HccnConf::Problem::CARRIAGE_RETURN,
+                                  HccnConf::Problem::MALFORMED_ROUTE,
+                                  HccnConf::Problem::DUPLICATE_KEY}));
+  EXPECT_EQ(plan.steps(1).device_address().device(), 3u);
+  // Routes of the device alone, which it says of every change.
+  EXPECT_EQ(plan.steps(1).consequences_size(), 1);
 }
 
 TEST_F(SimulatedApplyTest, UndoesAllWhenADeviceHangsHalfWay) {

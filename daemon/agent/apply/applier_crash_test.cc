@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -87,15 +88,34 @@ void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
 
 TEST(ApplierCrashTest, PlansOfTheScenariosHaveEveryKindOfStep) {
   std::map<int, int> changes;
+  std::set<int> repaired;
+  std::set<int> rewritten;
   for (const NamedScenario& named : AllScenarios()) {
     auto scenario = named.make();
     const HostPlan plan = scenario->Plan();
     EXPECT_TRUE(plan.blocked().empty())
         << named.name << ": " << plan.ShortDebugString();
-    for (const PlanStep& step : plan.steps()) ++changes[step.change_case()];
+    for (const PlanStep& step : plan.steps()) {
+      ++changes[step.change_case()];
+      for (const auto& problem : step.hccn_conf_repair().problems()) {
+        repaired.insert(problem.kind());
+      }
+      if (step.has_hccn_conf_rewrite()) {
+        rewritten.insert(step.hccn_conf_rewrite().setting());
+      }
+    }
   }
   // Every member of the oneof.
   EXPECT_EQ(changes.size(), 10u);
+  // Every problem that a plan repairs, and every setting that it rewrites.
+  EXPECT_EQ(repaired, (std::set<int>{HccnConf::Problem::NO_FINAL_NEWLINE,
+                                     HccnConf::Problem::CARRIAGE_RETURN,
+                                     HccnConf::Problem::MALFORMED_ROUTE,
+                                     HccnConf::Problem::DUPLICATE_KEY}));
+  EXPECT_EQ(rewritten, (std::set<int>{HccnConfRewriteChange::ADDRESS,
+                                      HccnConfRewriteChange::GATEWAY,
+                                      HccnConfRewriteChange::DETECT_ADDRESS,
+                                      HccnConfRewriteChange::TLS}));
 }
 
 TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverApplyIsKilled) {

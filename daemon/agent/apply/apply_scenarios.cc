@@ -56,7 +56,7 @@ FakeMachine::Device Device(const std::string& address,
 }  // namespace
 
 HostPlan Scenario::Plan() {
-  const HostFacts facts = machine.ReadHost();
+  const HostFacts facts = machine.Observe(spec.allow_tls_query());
   return MakePlan(spec, {&facts}).hosts(0);
 }
 
@@ -183,6 +183,52 @@ std::unique_ptr<Scenario> DisableFirewallsScenario() {
   return scenario;
 }
 
+std::unique_ptr<Scenario> BrokenConfScenario() {
+  auto scenario = std::make_unique<Scenario>();
+  FakeMachine& machine = scenario->machine;
+  FakeMachine::Device routed = Device("10.0.0.1", "10.0.0.254");
+  routed.routes = {"172.16.0.0 10.0.0.253 255.255.0.0"};
+  routed.detect = "10.0.0.254";
+  machine.AddDevice(0, routed);
+  FakeMachine::Device unlike = Device("10.0.0.2", "10.0.0.254");
+  unlike.detect = "10.0.0.254";
+  unlike.tls = false;
+  machine.AddDevice(1, unlike);
+  machine.files().Put(
+      kConf,
+      "# of the rack's own editor\r\n"
+      "address_0=10.0.0.1\r\nnetmask_0=255.255.255.0\r\n"
+      "gateway_0=10.0.0.254\r\nnetdetect_0=10.0.0.254\r\ntls_enable_0=1\r\n"
+      "route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253\r\n"
+      "address_1=10.0.0.2\r\nnetmask_1=255.255.255.0\r\n"
+      "gateway_1=10.0.0.250\r\nnetdetect_1=10.0.0.9\r\n"
+      "tls_enable_1=1\r\naddress_1=10.9.9.9\r\nmtu_1=1500",
+      0640, 0, 12);
+
+  ClusterSpec& spec = scenario->spec;
+  spec = BaseSpec();
+  spec.set_tls(false);
+  AddDevice(&spec, 0, "10.0.0.11", "10.0.0.254", "10.0.0.254");
+  AddDevice(&spec, 1, "10.0.0.2", "10.0.0.254", "10.0.0.254");
+  return scenario;
+}
+
+std::unique_ptr<Scenario> NoTlsKeyScenario() {
+  auto scenario = std::make_unique<Scenario>();
+  FakeMachine& machine = scenario->machine;
+  machine.AddDevice(0, Device("10.0.0.1", "10.0.0.254"));
+  machine.files().Put(kConf,
+                      "address_0=10.0.0.1\nnetmask_0=255.255.255.0\n"
+                      "gateway_0=10.0.0.254\n",
+                      0640, 0, 12);
+
+  ClusterSpec& spec = scenario->spec;
+  spec = BaseSpec();
+  spec.set_tls(false);
+  AddDevice(&spec, 0, "10.0.0.1", "10.0.0.254", "10.0.0.254");
+  return scenario;
+}
+
 std::unique_ptr<Scenario> CrashedScenario() {
   const auto apply = [](Scenario* scenario, EffectLog* log) {
     const HostPlan plan = scenario->Plan();
@@ -206,7 +252,8 @@ std::unique_ptr<Scenario> CrashedScenario() {
 std::vector<NamedScenario> AllScenarios() {
   return {{"open ufw", &OpenUfwScenario},
           {"open firewalld", &OpenFirewalldScenario},
-          {"disable firewalls", &DisableFirewallsScenario}};
+          {"disable firewalls", &DisableFirewallsScenario},
+          {"broken hccn.conf", &BrokenConfScenario}};
 }
 
 }  // namespace clusterd

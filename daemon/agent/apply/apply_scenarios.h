@@ -56,6 +56,12 @@ std::unique_ptr<Scenario> OpenFirewalldScenario();
 // ufw and firewalld, both to be stopped; devices that pass an address on.
 std::unique_ptr<Scenario> DisableFirewallsScenario();
 
+// An hccn.conf with CR LF, a route without its "gateway_", a repeated key and
+// no final newline, of which gateway, detect address and TLS switch of a device
+// are not what the device has. TLS is on where it should be off; the device
+// with the route gets another address.
+std::unique_ptr<Scenario> BrokenConfScenario();
+
 // OpenUfwScenario, after the process ended half way through the effects of
 // apply "a1".
 std::unique_ptr<Scenario> CrashedScenario();
@@ -64,8 +70,12 @@ struct NamedScenario {
   std::string name;
   std::unique_ptr<Scenario> (*make)();
 };
-// All of the above.
+// All of the above but the crashed one.
 std::vector<NamedScenario> AllScenarios();
+
+// TLS is on, should be off, and hccn.conf has no key for it, so that a plan
+// that may ask the device changes the file.
+std::unique_ptr<Scenario> NoTlsKeyScenario();
 
 }  // namespace clusterd
 

@@ -1,13 +1,9 @@
 #include "daemon/agent/apply/fake_facts.h"
 
 #include <cstdint>
-#include <set>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "config/plan/hccn_conf_text.h"
-#include "config/plan/plan_digest.h"
 
 namespace clusterd {
 
@@ -47,45 +43,6 @@ PersistentValueFact AtBoot(const FakeFileSystem& files,
     }
   }
   return fact;
-}
-
-HccnConf ParseConf(const std::string& text) {
-  HccnConf conf;
-  conf.set_sha256(Sha256Hex(text));
-  uint32_t number = 0;
-  std::set<std::string> keys;
-  const auto add_problem = [&](HccnConf::Problem::Kind kind,
-                               const std::string& line) {
-    conf.add_problems()->set_kind(kind);
-    conf.mutable_problems()->rbegin()->set_line(number);
-    conf.mutable_problems()->rbegin()->set_text(line);
-  };
-  for (const std::string& line : Lines(text)) {
-    ++number;
-    if (absl::EndsWith(line, "\r")) {
-      add_problem(HccnConf::Problem::CARRIAGE_RETURN, line);
-    }
-    const size_t equals = line.find('=');
-    if (line.empty() || line[0] == '#' || equals == std::string::npos) continue;
-    const std::string key = line.substr(0, equals);
-    if (!keys.insert(key).second) {
-      add_problem(HccnConf::Problem::DUPLICATE_KEY, line);
-    }
-    HccnConf::Entry* entry = conf.add_entries();
-    const size_t underscore = key.rfind('_');
-    uint32_t device = 0;
-    if (underscore != std::string::npos &&
-        absl::SimpleAtoi(key.substr(underscore + 1), &device)) {
-      entry->set_device(device);
-    }
-    entry->set_key(key.substr(0, underscore));
-    entry->set_value(line.substr(equals + 1));
-    entry->set_line(number);
-  }
-  if (!text.empty() && !absl::EndsWith(text, "\n")) {
-    add_problem(HccnConf::Problem::NO_FINAL_NEWLINE, "");
-  }
-  return conf;
 }
 
 // "60000:60015/tcp from 10.0.0.0/24"

@@ -22,9 +22,6 @@ PersistentValueFact AtBoot(const FakeFileSystem& files,
                            const std::vector<std::string>& paths,
                            const std::string& key);
 
-// Entries, and the problems that a repair step removes.
-HccnConf ParseConf(const std::string& text);
-
 // A rule as the fake firewalls keep it: "60000:60015/tcp from 10.0.0.0/24".
 AllowedPort ParseRule(const std::string& rule);
 

@@ -15,6 +15,7 @@
 #include "config/spec/ipv4.h"
 #include "config/spec/port_set.h"
 #include "daemon/agent/apply/fake_facts.h"
+#include "daemon/host/hccn_conf.h"
 
 namespace clusterd {
 namespace {
@@ -468,8 +469,14 @@ DeviceFacts FakeMachine::ReadDevice(uint32_t id) {
   }
   *facts.mutable_gateway() = Text(device.gateway);
   *facts.mutable_detect_address() = Text(device.detect);
+  const auto in_file = HccnConfValue(Conf(), HccnConfKey("tls_enable", id));
+  if (!in_file) {
+    facts.mutable_tls()->mutable_missing()->set_reason(Missing::NOT_QUERIED);
+    return facts;
+  }
   facts.mutable_tls()->mutable_value()->set_enabled(device.tls);
   facts.mutable_tls()->mutable_value()->set_source("hccn_tool -tls -g");
+  facts.mutable_tls()->mutable_value()->set_in_file(*in_file);
   return facts;
 }
 
@@ -506,7 +513,7 @@ HostFacts FakeMachine::ReadHost() {
   for (const auto& [id, device] : devices_) {
     *facts.add_devices() = ReadDevice(id);
   }
-  *facts.mutable_hccn_conf()->mutable_value() = ParseConf(Conf());
+  *facts.mutable_hccn_conf()->mutable_value() = *ParseHccnConf(Conf());
   KernelFacts* kernel = facts.mutable_kernel();
   *kernel->mutable_reserved_ports() = Text(sysctl_[kReservedPortsKey]);
   const auto number = [this](const char* key, NumberFact* fact) {
@@ -529,6 +536,17 @@ HostFacts FakeMachine::ReadHost() {
   *facts.mutable_ufw() = ReadFirewall(UFW);
   *facts.mutable_firewalld() = ReadFirewall(FIREWALLD);
   return facts;
+}
+
+HostFacts FakeMachine::Observe(bool allow_tls_query) {
+  const bool may_write =
+      allow_tls_query && ParseHccnConf(Conf())->problems().empty();
+  for (const auto& [id, device] : devices_) {
+    const std::string key = HccnConfKey("tls_enable", id);
+    if (!may_write || HccnConfValue(Conf(), key)) continue;
+    WriteConf(absl::StrCat(Conf(), key, "=", device.tls ? 1 : 0, "\n"));
+  }
+  return ReadHost();
 }
 
 void FakeMachine::ApplySysctlFiles() {

@@ -3,7 +3,8 @@
 // side effects of the real thing, and faults that a test switches on.
 // hccn_tool behaves as hicann/driver ef377e95 was seen to: routes outside a new
 // subnet leave the file before the device is asked, a key is deleted by
-// substring, status 4 leaves the device changed.
+// substring, status 4 leaves the device changed, the query for the TLS switch
+// writes a key that is not there.
 #ifndef DAEMON_AGENT_APPLY_FAKE_MACHINE_H_
 #define DAEMON_AGENT_APPLY_FAKE_MACHINE_H_
 
@@ -81,6 +82,11 @@ class FakeMachine final : public CommandRunner, public HostReader {
   // What is not on disk is gone, and the machine boots: sysctl.d is applied,
   // devices take their settings from hccn.conf, enabled firewalls start.
   void PowerCycle();
+
+  // As a check observes it for a spec that states `tls`: like ReadHost, and if
+  // `allow_tls_query` the devices without tls_enable are asked as well, which
+  // writes it unless hccn.conf has a problem.
+  HostFacts Observe(bool allow_tls_query);
 
   absl::StatusOr<CommandResult> Run(const Command& command) override;
   HostFacts ReadHost() override;
