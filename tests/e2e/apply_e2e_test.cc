@@ -307,7 +307,8 @@ TEST(VetoTest, PlanLeavesOutWhatAHostDoesNotAllowAndSaysWhatToWrite) {
       described.standard_output,
       HasSubstr(absl::StrCat("allows observe, device-address (", path, ")")));
   cluster.Allow("server1", "observe, sysctl, device-address");
-  for (const HostPlan& host : cluster.Plan().hosts()) {
+  const ClusterPlan again = cluster.Plan();
+  for (const HostPlan& host : again.hosts()) {
     EXPECT_EQ(host.steps().empty(), host.host() != "server1");
   }
 }
