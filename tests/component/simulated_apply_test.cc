@@ -241,6 +241,17 @@ TEST_F(SimulatedApplyTest, BringsDeviceAndFileTogetherAboutTls) {
   EXPECT_EQ(rewrite.live(), "0");
 }
 
+TEST_F(SimulatedApplyTest, StoresALiveGatewayThatTheSpecDoesNotName) {
+  Make({"3:live_gateway=192.168.103.254"});
+  spec_.mutable_servers(0)->mutable_devices(3)->clear_gateway();
+  const HostPlan plan = ApplyAndRollBack();
+  ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
+  const HccnConfRewriteChange& rewrite = plan.steps(0).hccn_conf_rewrite();
+  EXPECT_EQ(rewrite.device(), 3u);
+  EXPECT_EQ(rewrite.setting(), HccnConfRewriteChange::GATEWAY);
+  EXPECT_EQ(rewrite.live(), "192.168.103.254");
+}
+
 TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
   Make({"3:address=192.168.103.9"});
   std::string conf = absl::StrReplaceAll(ReadConf(), {{"\n", "\r\n"}});
