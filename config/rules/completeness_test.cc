@@ -252,9 +252,8 @@ std::vector<Reader> Readers() {
 // Facts for people: `describe` shows them, no verdict rests on them.
 const std::set<std::string>& ReadByNoRule() {
   static const auto* const facts = new std::set<std::string>{
-      "identity.hostname",        "identity.kernel_release",
-      "identity.boot_id",         "identity.machine_id",
-      "identity.architecture",    "identity.os_release",
+      "identity.hostname", "identity.kernel_release", "identity.boot_id",
+      "identity.machine_id", "identity.architecture", "identity.os_release",
       "kernel.network_namespace", "kernel.initial_namespace",
       "kernel.proc_sys_writable", "kernel.network_namespace_cookie",
       // It never lets run what it does not store.
