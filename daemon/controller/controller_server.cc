@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/controller/fact_limits.h"
+#include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 
 namespace clusterd {
@@ -42,6 +43,12 @@ void SetArguments(const ControllerServerOptions& options,
                   grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder->SetMaxSendMessageSize(-1);  // A report is as long as the cluster.
+  // Where it is reached, gRPC closes new connections, then idle ones, and ends
+  // calls last. Without, whoever has a certificate could have all memory; or
+  // all descriptors, after which gRPC 1.51 never accepts a connection again.
+  grpc::ResourceQuota memory("wire");
+  memory.Resize(options.wire_memory_bytes);
+  builder->SetResourceQuota(memory);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                               Milliseconds(options.keepalive_time));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,

@@ -3,6 +3,7 @@
 #ifndef DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
 #define DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,9 @@
 
 namespace clusterd {
 
+// For 10,000 hosts and 6,000 further connections: gRPC counts 32 kB for each.
+inline constexpr size_t kWireMemoryBytes = size_t{512} << 20;
+
 struct ControllerServerOptions {
   std::string cluster;
   // ADDRESS:PORT; port 0 takes a free one.
@@ -34,6 +38,8 @@ struct ControllerServerOptions {
   // The least time between two pings that a client may send.
   absl::Duration min_ping_interval = absl::Seconds(10);
   HostLimits limits = {};
+  // What gRPC may hold for all connections and the messages that come in.
+  size_t wire_memory_bytes = kWireMemoryBytes;
   // How long an apply waits for a host whose stream ended.
   absl::Duration reattach_wait = absl::Seconds(30);
 };

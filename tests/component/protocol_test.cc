@@ -1,10 +1,16 @@
 // Hosts that break the protocol: each costs its own stream, and nothing else.
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "config/identity/tls_credentials.h"
 #include "daemon/controller/fact_limits.h"
 #include "daemon/process/manual_scheduler.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/support/channel_arguments.h"
 #include "gtest/gtest.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
@@ -14,6 +20,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Ending {
   absl::StatusCode code;
@@ -120,6 +127,45 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
   Report report;
   EXPECT_EQ(controller.Check(check, &report).code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  ControllerServerOptions options;
+  options.wire_memory_bytes = 2 << 20;
+  TestController controller(&certificates, 1, &scheduler, options);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  const auto credentials =
+      MakeChannelCredentials(certificates.User("eve"), "test");
+  ASSERT_TRUE(credentials.ok()) << credentials.status();
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  std::vector<std::shared_ptr<grpc::Channel>> flood;
+  ListHostsResponse response;
+  for (int i = 0; i < 200; ++i) {
+    flood.push_back(grpc::CreateCustomChannel(controller.address(),
+                                              *credentials, arguments));
+    // Taken or not: where no room is left, idle ones are closed first.
+    Controller::NewStub(flood.back())
+        ->ListHosts(NewContext().get(), {}, &response);
+  }
+  const auto open =
+      std::count_if(flood.begin(), flood.end(), [](const auto& channel) {
+        return channel->GetState(/*try_to_connect=*/false) ==
+               GRPC_CHANNEL_READY;
+      });
+  EXPECT_LT(open, 100);
+  flood.clear();
+  const auto context = NewContext();
+  context->set_wait_for_ready(true);
+  const grpc::Status status =
+      controller.Client()->ListHosts(context.get(), {}, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(response.hosts(0).attached());
+  EXPECT_THAT(controller.log().Lines(), Not(HasSubstr("detached")));
 }
 
 TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
