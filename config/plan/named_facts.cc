@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -227,6 +228,24 @@ bool IsSameFact(absl::string_view name, absl::string_view a,
            const auto found = of_b.find(part.first);
            return found == of_b.end() || found->second == part.second;
          });
+}
+
+std::optional<NamespaceIdentity> ParseNamespaceFact(absl::string_view text) {
+  const auto parts = NamespaceParts(text);
+  NamespaceIdentity identity;
+  const auto inode = parts.find("");
+  if (inode == parts.end() ||
+      !absl::SimpleAtoi(inode->second, &identity.inode)) {
+    return std::nullopt;
+  }
+  const auto cookie = parts.find("cookie");
+  uint64_t number = 0;
+  if (cookie != parts.end() && absl::SimpleAtoi(cookie->second, &number)) {
+    identity.cookie = number;
+  }
+  const auto boot = parts.find("boot");
+  if (boot != parts.end()) identity.boot = std::string(boot->second);
+  return identity;
 }
 
 std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,16 @@ NamedFacts NameFacts(const HostFacts& facts);
 // clusterd or kernel says less: then what both say decides.
 bool IsSameFact(absl::string_view name, absl::string_view a,
                 absl::string_view b);
+
+// What a kNetworkNamespaceFact says.
+struct NamespaceIdentity {
+  uint64_t inode = 0;
+  std::optional<uint64_t> cookie;
+  std::string boot;  // Empty: not known.
+};
+
+// Nothing for a text that names no inode.
+std::optional<NamespaceIdentity> ParseNamespaceFact(absl::string_view text);
 
 struct MovedFact {
   std::string name;

@@ -96,6 +96,22 @@ TEST(IsSameFactTest, ComparesWhatBothKnowOfANetworkNamespace) {
   EXPECT_FALSE(IsSameFact(kSomaxconnKey, "7", "7, boot x"));
 }
 
+TEST(ParseNamespaceFactTest, ReadsWhatIsKnown) {
+  const auto all = ParseNamespaceFact("4026532000, cookie 4097, boot 0a1b-2c");
+  ASSERT_TRUE(all.has_value());
+  EXPECT_EQ(all->inode, 4026532000u);
+  EXPECT_EQ(all->cookie, 4097u);
+  EXPECT_EQ(all->boot, "0a1b-2c");
+  const auto inode = ParseNamespaceFact("7");
+  ASSERT_TRUE(inode.has_value());
+  EXPECT_EQ(inode->inode, 7u);
+  EXPECT_FALSE(inode->cookie.has_value());
+  EXPECT_EQ(inode->boot, "");
+  for (const char* none : {"", kUnknownFact, "cookie 1", "cookie 1, boot x"}) {
+    EXPECT_FALSE(ParseNamespaceFact(none).has_value()) << none;
+  }
+}
+
 TEST(FindMovedFactsTest, NamesTheFactWithBothValues) {
   const auto moved = FindMovedFacts(
       PlanOn("device 0: address", "10.9.9.9/255.0.0.0"), GoodFacts("node-01"));

@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,13 @@ CommandResult RunProgram(std::vector<std::string> argv) {
     abort();
   }
   return *std::move(result);
+}
+
+std::string GetIn(const std::string& place, const std::string& key) {
+  const CommandResult result =
+      RunProgram({"/usr/bin/nsenter", absl::StrCat("--net=", place), "/bin/cat",
+                  FileOf(key)});
+  return std::string(absl::StripAsciiWhitespace(result.standard_output));
 }
 
 // The child of a test: only what is safe after fork().
@@ -99,10 +107,7 @@ uint64_t TestNamespace::inode() const {
 }
 
 std::string TestNamespace::Get(const std::string& key) const {
-  const CommandResult result =
-      RunProgram({"/usr/bin/nsenter", absl::StrCat("--net=", path()),
-                  "/bin/cat", FileOf(key)});
-  return std::string(absl::StripAsciiWhitespace(result.standard_output));
+  return GetIn(path(), key);
 }
 
 void TestNamespace::Set(const std::string& key,
@@ -111,6 +116,28 @@ void TestNamespace::Set(const std::string& key,
       {"/usr/bin/nsenter", absl::StrCat("--net=", path()), "/bin/sh", "-c",
        "printf '%s\\n' \"$1\" > \"$2\"", "sh", value, FileOf(key)});
   Require(result.exit_status == 0, result.standard_error);
+}
+
+NamespaceGuest::NamespaceGuest(const TestNamespace& place)
+    : thread_([this, there = place.path()] {
+        const int descriptor = open(there.c_str(), O_RDONLY | O_CLOEXEC);
+        Require(setns(descriptor, CLONE_NEWNET) == 0, there);
+        close(descriptor);
+        path_ = absl::StrCat("/proc/", getpid(), "/task/", syscall(SYS_gettid),
+                             "/ns/net");
+        inside_.Notify();
+        leave_.WaitForNotification();
+      }) {
+  inside_.WaitForNotification();
+}
+
+NamespaceGuest::~NamespaceGuest() {
+  leave_.Notify();
+  thread_.join();
+}
+
+std::string NamespaceGuest::Get(const std::string& key) const {
+  return GetIn(path_, key);
 }
 
 std::string GetHere(const std::string& key) {

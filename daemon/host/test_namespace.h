@@ -10,6 +10,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
+
+#include "absl/synchronization/notification.h"
 
 namespace clusterd {
 
@@ -40,6 +43,26 @@ class TestNamespace {
   explicit TestNamespace(pid_t pid) : pid_(pid) {}
 
   pid_t pid_;  // 0: ended.
+};
+
+// A thread of the test that is in a namespace and keeps it alive when the
+// processes that were in there have ended.
+class NamespaceGuest {
+ public:
+  // REQUIRES: TestNamespace::Make succeeds here.
+  explicit NamespaceGuest(const TestNamespace& place);
+  ~NamespaceGuest();
+  NamespaceGuest(const NamespaceGuest&) = delete;
+  NamespaceGuest& operator=(const NamespaceGuest&) = delete;
+
+  // As that of TestNamespace.
+  std::string Get(const std::string& key) const;
+
+ private:
+  std::string path_;
+  absl::Notification inside_;
+  absl::Notification leave_;
+  std::thread thread_;
 };
 
 // A kernel parameter of the test's own namespace.

@@ -21,10 +21,14 @@ class PlanPlace {
   // The doors must outlive it.
   static absl::StatusOr<PlanPlace> Enter(const MachineDoors& doors,
                                          const HostPlan& plan);
-  // The same after the plan was applied. NotFound also when the name leads to
-  // another namespace by now, after a reboot always: what the apply set has
-  // gone with the old one, and nothing of it can be put back or left behind.
-  // Unavailable also when it cannot be told which one it is.
+  // The same after the plan was applied, and the same namespace, though its
+  // name may lead nowhere or elsewhere by now: it may be the host's own, or a
+  // pod's, or have other processes. NotFound: it is gone, after a reboot
+  // always, and what the apply set has gone with it; nothing of it can be put
+  // back or left behind. Unavailable also when it cannot be told whether it is
+  // gone, or which one it is: a kernel before 5.14 does not tell a namespace
+  // from a later one that got its number, unless it is the host's own or all
+  // values are as they were applied.
   static absl::StatusOr<PlanPlace> EnterAgain(const MachineDoors& doors,
                                               const HostPlan& plan);
 
@@ -35,6 +39,9 @@ class PlanPlace {
   HostFacts ReadHost() const;
 
  private:
+  static absl::StatusOr<PlanPlace> Search(const MachineDoors& doors,
+                                          const HostPlan& plan,
+                                          const absl::Status& named);
   PlanPlace(const MachineDoors& doors,
             std::unique_ptr<EnteredNamespace> entered)
       : doors_(doors), entered_(std::move(entered)) {}

@@ -35,6 +35,7 @@ class FakeNamespaces final : public NamespaceDoor {
   // The container starts: a new namespace with the kernel's default.
   void Start(uint64_t inode) {
     inode_ = inode;
+    lives_ = true;
     ++cookie_;
     status_ = absl::OkStatus();
     value_ = "4096";
@@ -50,7 +51,16 @@ class FakeNamespaces final : public NamespaceDoor {
     tells_cookie_ = cookie;
     tells_boot_ = boot;
   }
-  void Fail(absl::Status status) { status_ = std::move(status); }
+  // The container ends, and its namespace with it.
+  void Fail(absl::Status status) {
+    lives_ = status.ok();
+    status_ = std::move(status);
+  }
+  // The container ends, and its namespace lives on, being the host's own or
+  // having other processes in it.
+  void FailName(absl::Status status) { status_ = std::move(status); }
+  void FailSearch(absl::Status status) { search_ = std::move(status); }
+  void BeOfTheHost() { of_the_host_ = true; }
   void IgnoreWrites() { ignores_ = true; }
   const std::string& value() const { return value_; }
   void set_value(const std::string& value) { value_ = value; }
@@ -61,6 +71,18 @@ class FakeNamespaces final : public NamespaceDoor {
     if (!status_.ok()) return status_;
     return std::unique_ptr<EnteredNamespace>(std::make_unique<Entered>(this));
   }
+
+  absl::StatusOr<std::unique_ptr<EnteredNamespace>> EnterInode(
+      const NetworkNamespace& target, uint64_t inode) override {
+    EXPECT_EQ(target.container(), "train-1");
+    if (!search_.ok()) return search_;
+    if (!lives_ || inode != inode_) {
+      return absl::NotFoundError("nothing holds it");
+    }
+    return std::unique_ptr<EnteredNamespace>(std::make_unique<Entered>(this));
+  }
+
+  std::string BootId() override { return tells_boot_ ? boot_ : ""; }
 
   HostFacts Read() const {
     HostFacts facts;
@@ -73,6 +95,7 @@ class FakeNamespaces final : public NamespaceDoor {
     kernel->mutable_tcp_max_syn_backlog()->set_value(65535);
     kernel->mutable_reserved_ports()->set_value("60000-60031");
     kernel->mutable_network_namespace()->set_value(inode_);
+    kernel->mutable_initial_namespace()->set_value(of_the_host_);
     if (tells_cookie_) {
       kernel->mutable_network_namespace_cookie()->set_value(cookie_);
     }
@@ -112,6 +135,9 @@ class FakeNamespaces final : public NamespaceDoor {
   bool tells_boot_ = true;
   std::string value_;
   absl::Status status_;
+  absl::Status search_;
+  bool lives_ = true;
+  bool of_the_host_ = false;
   bool ignores_ = false;
 };
 
@@ -341,6 +367,127 @@ TEST(PlanPlaceTest, RecoveryWritesInNoOtherNamespaceWithTheSameInode) {
     ASSERT_EQ(recovered->size(), 1u);
     EXPECT_EQ(recovered->front().outcome(), ApplyResult::UNDONE);
     EXPECT_EQ(container.namespaces.value(), "65535");
+  }
+}
+
+TEST(PlanPlaceTest, FollowsTheNamespaceWhenItsNameLeadsThereNoMore) {
+  for (const absl::Status& named :
+       {absl::NotFoundError("does not run"),
+        absl::UnavailableError("docker does not answer")}) {
+    ContainerHost container;
+    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
+              ApplyResult::APPLIED);
+    container.namespaces.FailName(named);
+    const auto back = container.Rollback();
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_EQ(back->steps(0).detail(), "");
+    EXPECT_EQ(container.namespaces.value(), "4096");
+
+    ContainerHost cut_off;
+    PutCutOffJournal(&cut_off);
+    cut_off.namespaces.set_value("65535");
+    cut_off.namespaces.FailName(named);
+    const auto recovered = cut_off.MakeApplier()->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    ASSERT_EQ(recovered->size(), 1u);
+    EXPECT_EQ(recovered->front().outcome(), ApplyResult::UNDONE);
+    EXPECT_EQ(cut_off.namespaces.value(), "4096");
+  }
+}
+
+TEST(PlanPlaceTest, IsNotCleanWhileItCannotBeToldWhetherItIsGone) {
+  const absl::Status unseen =
+      absl::UnavailableError("/proc/7/ns/net: Permission denied");
+  ContainerHost container;
+  ASSERT_EQ(container.Apply(container.Plan())->outcome(), ApplyResult::APPLIED);
+  container.namespaces.FailName(absl::NotFoundError("does not run"));
+  container.namespaces.FailSearch(unseen);
+  const absl::Status refused = container.Rollback().status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Says(refused, "does not run; /proc/7/ns/net: Permission denied"))
+      << refused;
+  container.namespaces.FailSearch(absl::OkStatus());
+  EXPECT_EQ(container.Rollback()->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(container.namespaces.value(), "4096");
+
+  ContainerHost cut_off;
+  PutCutOffJournal(&cut_off);
+  cut_off.namespaces.FailName(absl::NotFoundError("does not run"));
+  cut_off.namespaces.FailSearch(unseen);
+  const auto recovered = cut_off.MakeApplier()->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  ASSERT_EQ(recovered->size(), 1u);
+  EXPECT_EQ(recovered->front().outcome(), ApplyResult::UNDONE_WITH_RESIDUES);
+  ASSERT_EQ(recovered->front().residues_size(), 1);
+  EXPECT_TRUE(absl::StrContains(recovered->front().residues(0),
+                                "/proc/7/ns/net: Permission denied"));
+}
+
+TEST(PlanPlaceTest, IsGoneForSureAfterAReboot) {
+  for (const absl::Status& named :
+       {absl::NotFoundError("does not run"),
+        absl::UnavailableError("docker does not answer yet")}) {
+    ContainerHost container;
+    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
+              ApplyResult::APPLIED);
+    container.namespaces.Reboot();
+    container.namespaces.FailName(named);
+    container.namespaces.FailSearch(absl::UnavailableError("no processes"));
+    const auto back = container.Rollback();
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_TRUE(absl::EndsWith(back->steps(0).detail(),
+                               "this machine has started anew since"))
+        << back->steps(0).detail();
+  }
+}
+
+TEST(PlanPlaceTest, IsGoneWhenItsNumberIsAnothersNow) {
+  ContainerHost container;
+  ASSERT_EQ(container.Apply(container.Plan())->outcome(), ApplyResult::APPLIED);
+  container.namespaces.Start(4026532000);
+  container.namespaces.set_value("65535");
+  container.namespaces.FailName(absl::NotFoundError("does not run"));
+  const auto back = container.Rollback();
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_TRUE(absl::EndsWith(back->steps(0).detail(),
+                             "4026532000 is another's number now"))
+      << back->steps(0).detail();
+  EXPECT_EQ(container.namespaces.value(), "65535");
+}
+
+TEST(PlanPlaceTest, DoesNotGuessWithoutACookieWhoseNumberItIs) {
+  const struct {
+    bool of_the_host;
+    bool told_boot;
+    const char* value;
+    bool surely;
+  } cases[] = {
+      // The host's own is never another.
+      {true, true, "777", true},
+      // As it was applied, which a new one would not be.
+      {false, true, "65535", true},
+      {false, true, "777", false},
+      // An older journal, maybe of another boot.
+      {true, false, "65535", false},
+  };
+  for (const auto& [of_the_host, told_boot, value, surely] : cases) {
+    SCOPED_TRACE(absl::StrCat(of_the_host, told_boot, value));
+    ContainerHost container;
+    if (of_the_host) container.namespaces.BeOfTheHost();
+    container.namespaces.Tells(/*cookie=*/false, told_boot);
+    PutCutOffJournal(&container);
+    container.namespaces.Tells(/*cookie=*/false, /*boot=*/true);
+    container.namespaces.set_value(value);
+    container.namespaces.FailName(absl::NotFoundError("does not run"));
+    const auto recovered = container.MakeApplier()->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    ASSERT_EQ(recovered->size(), 1u);
+    EXPECT_EQ(recovered->front().outcome(),
+              surely ? ApplyResult::UNDONE : ApplyResult::UNDONE_WITH_RESIDUES);
+    EXPECT_EQ(container.namespaces.value(), surely ? "4096" : value);
   }
 }
 

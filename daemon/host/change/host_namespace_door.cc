@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "config/spec/network_namespace.h"
 #include "daemon/host/change/namespace_file_system.h"
 #include "daemon/host/file_reader.h"
+#include "daemon/host/identity_observer.h"
 #include "daemon/host/namespace_observer.h"
 #include "daemon/host/network_namespace.h"
+#include "daemon/host/network_namespace_search.h"
 #include "daemon/host/time_budget.h"
 
 namespace clusterd {
@@ -52,8 +55,25 @@ absl::StatusOr<std::unique_ptr<EnteredNamespace>> HostNamespaceDoor::Enter(
   absl::StatusOr<OpenNetworkNamespace> place =
       FindNetworkNamespace(paths_, runner_, budget, target);
   if (!place.ok()) return place.status();
-  return std::unique_ptr<EnteredNamespace>(std::make_unique<Entered>(
-      *std::move(place), target, paths_, clock_, files_));
+  return Hold(*std::move(place), target);
+}
+
+absl::StatusOr<std::unique_ptr<EnteredNamespace>> HostNamespaceDoor::EnterInode(
+    const NetworkNamespace& target, uint64_t inode) {
+  absl::StatusOr<OpenNetworkNamespace> place =
+      FindNetworkNamespaceByInode(paths_, inode, NetworkNamespaceText(target));
+  if (!place.ok()) return place.status();
+  return Hold(*std::move(place), target);
+}
+
+std::string HostNamespaceDoor::BootId() {
+  return ReadBootId(FileReader(paths_.root)).value();
+}
+
+std::unique_ptr<EnteredNamespace> HostNamespaceDoor::Hold(
+    OpenNetworkNamespace place, const NetworkNamespace& target) {
+  return std::make_unique<Entered>(std::move(place), target, paths_, clock_,
+                                   files_);
 }
 
 }  // namespace clusterd

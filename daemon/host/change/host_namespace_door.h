@@ -2,7 +2,9 @@
 #ifndef DAEMON_HOST_CHANGE_HOST_NAMESPACE_DOOR_H_
 #define DAEMON_HOST_CHANGE_HOST_NAMESPACE_DOOR_H_
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/time/time.h"
 #include "daemon/host/change/file_system.h"
@@ -27,8 +29,14 @@ class HostNamespaceDoor final : public NamespaceDoor {
   // The codes of FindNetworkNamespace.
   absl::StatusOr<std::unique_ptr<EnteredNamespace>> Enter(
       const NetworkNamespace& target) override;
+  absl::StatusOr<std::unique_ptr<EnteredNamespace>> EnterInode(
+      const NetworkNamespace& target, uint64_t inode) override;
+  std::string BootId() override;
 
  private:
+  std::unique_ptr<EnteredNamespace> Hold(class OpenNetworkNamespace place,
+                                         const NetworkNamespace& target);
+
   const HostPaths paths_;
   CommandRunner* const runner_;
   Clock* const clock_;

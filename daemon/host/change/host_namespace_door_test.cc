@@ -83,6 +83,24 @@ TEST_F(HostNamespaceDoorTest, TellsWhichNamespaceItIs) {
   EXPECT_THAT(train, Not(HasSubstr(absl::StrCat(", cookie ", *known, ","))));
 }
 
+TEST_F(HostNamespaceDoorTest, EntersANamespaceByItsNumber) {
+  const NamespaceGuest guest(*train_);
+  NetworkNamespace target;
+  target.set_pid(train_->pid());
+  const uint64_t inode = train_->inode();
+  const std::string identity =
+      NameFacts(Enter(train_->pid())->Read())[kNetworkNamespaceFact];
+  train_->End();
+  EXPECT_TRUE(absl::IsNotFound(door_.Enter(target).status()));
+  const auto entered = door_.EnterInode(target, inode);
+  ASSERT_TRUE(entered.ok()) << entered.status();
+  EXPECT_EQ(NameFacts((*entered)->Read())[kNetworkNamespaceFact], identity);
+  EXPECT_THAT(identity, HasSubstr(absl::StrCat("boot ", door_.BootId())));
+  SysctlWriter writer((*entered)->files(), "/proc/sys");
+  EXPECT_TRUE(writer.Write(issuer_.token(), kSomaxconnKey, "54321").ok());
+  EXPECT_EQ(guest.Get(kSomaxconnKey), "54321");
+}
+
 TEST_F(HostNamespaceDoorTest, WritesAListThatIsLongerThanOneWriteTakes) {
   PortSet wanted;
   for (uint32_t port = 10001; port < 14000; port += 2) wanted.Add(port, port);
