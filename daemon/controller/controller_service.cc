@@ -25,6 +25,20 @@ grpc::ServerUnaryReactor* FinishWith(grpc::CallbackServerContext* context,
   return reactor;
 }
 
+// Holds a slot until its client has the whole answer, or has gone.
+class SlotReactor final : public grpc::ServerUnaryReactor {
+ public:
+  explicit SlotReactor(Slots* taken) : taken_(taken) {}
+
+  void OnDone() override {
+    taken_->Give();
+    delete this;
+  }
+
+ private:
+  Slots* const taken_;
+};
+
 }  // namespace
 
 ControllerService::ControllerService(ControllerServiceOptions options,
@@ -33,6 +47,7 @@ ControllerService::ControllerService(ControllerServiceOptions options,
       parts_(parts),
       checks_(options_.max_checks),
       describes_(options_.max_describes),
+      records_(options_.max_records),
       change_(options_.cluster, options_.max_plans,
               ChangeServiceParts{parts.hosts, parts.spec, parts.history,
                                  parts.changes, parts.scheduler, parts.pool,
@@ -201,7 +216,13 @@ grpc::ServerUnaryReactor* ControllerService::GetHistory(
     HistoryRecord* response) {
   const absl::Status admitted = Admit(*context, "GetHistory");
   if (!admitted.ok()) return FinishWith(context, admitted);
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  if (!records_.TryTake()) {
+    return FinishWith(context, absl::ResourceExhaustedError(absl::StrCat(
+                                   options_.max_records,
+                                   " entries of the history are being read "
+                                   "already, try again later")));
+  }
+  grpc::ServerUnaryReactor* const reactor = new SlotReactor(&records_);
   AnswerGetHistory(parts_.history, parts_.pool, request, response,
                    [reactor](const absl::Status& status) {
                      reactor->Finish(ToGrpcStatus(status));

@@ -28,6 +28,9 @@ struct ControllerServiceOptions {
   int max_checks = 8;
   int max_plans = 4;
   int max_describes = 32;
+  // Entries of the history on their way to clients; each may be as long as the
+  // plan of a whole cluster, and a client may take it as slowly as it likes.
+  int max_records = 4;
 };
 
 // What the service speaks for. All must outlive it and its server.
@@ -80,7 +83,8 @@ class ControllerService final : public Controller::CallbackService {
       grpc::CallbackServerContext* context,
       const RollBackRequest* request) override;
 
-  // Errors are the store's.
+  // Errors are the store's; of GetHistory also ResourceExhausted when
+  // max_records are on their way.
   grpc::ServerUnaryReactor* ListHistory(grpc::CallbackServerContext* context,
                                         const ListHistoryRequest* request,
                                         ListHistoryResponse* response) override;
@@ -103,6 +107,7 @@ class ControllerService final : public Controller::CallbackService {
 
   Slots checks_;
   Slots describes_;
+  Slots records_;
   ChangeService change_;
 };
 

@@ -3,9 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/plan_digest.h"
+#include "daemon/controller/history/history_testing.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -201,6 +203,68 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
       controller.Client()->ListHistory(NewContext().get(), {}, &list);
   ASSERT_TRUE(listed.ok()) << listed.error_message();
   EXPECT_EQ(list.entries_size(), 0);
+}
+
+// An answer that has begun and is not read: what does not fit the connection's
+// window stays where it is.
+class SlowReading {
+ public:
+  SlowReading(Controller::Stub* client, const std::string& id)
+      : context_(NewContext()) {
+    GetHistoryRequest request;
+    request.set_id(id);
+    reader_ = client->AsyncGetHistory(context_.get(), request, &queue_);
+    reader_->ReadInitialMetadata(this);
+    WaitForOne();
+  }
+  ~SlowReading() {
+    context_->TryCancel();
+    HistoryRecord record;
+    grpc::Status status;
+    reader_->Finish(&record, &status, this);
+    WaitForOne();
+  }
+
+ private:
+  void WaitForOne() {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue_.Next(&tag, &ok));
+  }
+
+  grpc::CompletionQueue queue_;
+  const std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<HistoryRecord>> reader_;
+};
+
+TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  // Larger than any window.
+  ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), 32 << 20)).ok());
+  ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
+  GetHistoryRequest request;
+  request.set_id(TestId(2));
+  HistoryRecord record;
+  const auto client = controller.Client();
+  const auto slow = controller.Client();
+  std::vector<std::unique_ptr<SlowReading>> readings;
+  for (int i = 0; i < 4; ++i) {
+    readings.push_back(std::make_unique<SlowReading>(slow.get(), TestId(1)));
+  }
+  grpc::Status status =
+      client->GetHistory(NewContext().get(), request, &record);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("4 entries of the history"));
+  readings.clear();
+  // The controller hears of it in its own time.
+  const absl::Time end = absl::Now() + absl::Seconds(20);
+  while (!status.ok() && absl::Now() < end) {
+    status = client->GetHistory(NewContext().get(), request, &record);
+  }
+  EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
 TEST(PlanTest, ChecksAreKeptToo) {
