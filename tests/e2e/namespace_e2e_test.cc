@@ -77,6 +77,22 @@ TEST_F(NamespaceTest, IsCheckedPlannedAppliedAndRolledBackByItself) {
   EXPECT_THAT(DifferencesFrom(server, cluster_->Server("server0")), IsEmpty());
 }
 
+// As a container that shares the host's namespace, or a pod's: it stops, and
+// what was set stays.
+TEST_F(NamespaceTest, IsRolledBackThoughItsNameLeadsThereNoMore) {
+  const std::string ports = container_->Get(kReservedPorts);
+  cluster_->Plan(netns_);
+  const ChangeOutcome applied = cluster_->Apply();
+  ASSERT_EQ(applied.process.exit_status, 0) << applied.process.standard_output;
+  const NamespaceGuest guest(*container_);
+  container_->End();
+  ASSERT_EQ(guest.Get(kSomaxconn), "65535");
+  const ChangeOutcome back = cluster_->RollBack(applied.report.apply_id());
+  EXPECT_EQ(back.process.exit_status, 0) << back.process.standard_output;
+  EXPECT_EQ(guest.Get(kSomaxconn), "4096");
+  EXPECT_EQ(guest.Get(kReservedPorts), ports);
+}
+
 TEST_F(NamespaceTest, ThatEndedSinceThePlanIsNamed) {
   cluster_->Plan(netns_);
   container_->End();
