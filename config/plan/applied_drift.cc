@@ -123,7 +123,9 @@ void AddEntries(const Claims& claimed, const std::vector<StepVerdict>& verdicts,
       continue;
     }
     if (entry->goals_size() < kMaxGoals) {
-      *entry->add_goals() = claimed.claims[i].goal;
+      AppliedDrift::Goal* const goal = entry->add_goals();
+      *goal = claimed.claims[i].goal;
+      goal->set_to(Shortened(goal->to()));
     }
     // What is true of a whole step, such as a stopped firewall, is said once.
     const bool said = i > 0 && verdicts[i - 1].state == state &&

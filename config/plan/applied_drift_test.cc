@@ -224,6 +224,21 @@ TEST(FindAppliedDriftTest, ListsNoMoreThanTheLimitAndWhatDriftedFirst) {
   EXPECT_EQ(fact.value().untold(0).step(), 1u);
 }
 
+TEST(FindAppliedDriftTest, CutsALongGoal) {
+  std::string ports = "10001";
+  for (int port = 10003; port < 20000; port += 2) {
+    absl::StrAppend(&ports, ",", port);
+  }
+  ASSERT_GT(ports.size(), 16384u);
+  const DriftFact drift =
+      FindAppliedDrift({Applied("aa", {SysctlStep(kReservedPortsKey, ports)})},
+                       GoodFacts("node-01"));
+  ASSERT_EQ(drift.value().drifts_size(), 1);
+  ASSERT_EQ(drift.value().drifts(0).goals_size(), 1);
+  EXPECT_EQ(drift.value().drifts(0).goals(0).to(),
+            absl::StrCat(ports.substr(0, 512), "..."));
+}
+
 TEST(FindAppliedDriftTest, StaysBoundedWhereAStepHasThousandsOfGoals) {
   PlanStep open;
   open.set_kind(CHANGE_FIREWALL);

@@ -12,19 +12,20 @@
 namespace clusterd {
 namespace {
 
-constexpr int kMaxPastApplies = 16;
+constexpr size_t kMaxPastApplies = 16;
+// Results that are kept in memory besides the journals.
+constexpr size_t kMaxRecent = 8;
+constexpr size_t kMinTextBytes = 64;
 
 std::string OneLine(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\n", "; "}});
 }
 
-// Never drops the outcome, the error or what is left over.
-void Bound(ApplyResult* result) {
-  CleanTexts(result);
-  if (result->ByteSizeLong() <= kMaxResultBytes) return;
-  result->clear_facts_after();
-  if (result->ByteSizeLong() <= kMaxResultBytes) return;
-  for (StepOutcome& step : *result->mutable_steps()) step.clear_detail();
+// Printable ASCII, so it can be cut anywhere.
+void Shorten(size_t bytes, std::string* text) {
+  if (text->size() <= bytes) return;
+  text->resize(bytes);
+  *text += "...";
 }
 
 std::string Summary(const ApplyResult& result) {
@@ -46,6 +47,22 @@ bool IsAsWished(const ApplyResult& result) {
 }
 
 }  // namespace
+
+// Never drops the outcome, the error or an entry of what is left over.
+void BoundResult(ApplyResult* result) {
+  // One fact may hold all rules of a firewall: no controller takes such a text,
+  // and none needs it.
+  result->clear_facts_after();
+  CleanTexts(result);
+  if (result->ByteSizeLong() <= kMaxResultBytes) return;
+  for (StepOutcome& step : *result->mutable_steps()) step.clear_detail();
+  if (result->ByteSizeLong() <= kMaxResultBytes) return;
+  const auto lines = static_cast<size_t>(result->residues_size()) +
+                     static_cast<size_t>(result->forced_size());
+  const size_t most = std::max(kMinTextBytes, kMaxResultBytes / 2 / lines);
+  for (std::string& text : *result->mutable_residues()) Shorten(most, &text);
+  for (std::string& text : *result->mutable_forced()) Shorten(most, &text);
+}
 
 ApplyTasks::ApplyTasks(std::string host, Applier* applier, Log* log,
                        AppliesRecord* record)
@@ -83,9 +100,9 @@ void ApplyTasks::Apply(const ApplyTask& task, Progress progress,
   request.force = task.force();
   request.progress = std::move(progress);
   Start(
-      absl::StrCat("apply ", task.apply_id(), " of ", task.actor()),
-      task.apply_id(), [this, request] { return applier_->Apply(request); },
-      done);
+      {absl::StrCat("apply ", task.apply_id(), " of ", task.actor()),
+       task.apply_id(), /*rollback=*/false},
+      [this, request] { return applier_->Apply(request); }, done);
 }
 
 void ApplyTasks::RollBack(const RollbackTask& task, const Done& done) {
@@ -93,21 +110,22 @@ void ApplyTasks::RollBack(const RollbackTask& task, const Done& done) {
   request.apply_id = task.apply_id();
   request.actor = task.actor();
   request.force = task.force();
-  Start(
+  const Asked asked = {
       absl::StrCat("rollback of apply ", task.apply_id(), " by ", task.actor()),
-      task.apply_id(),
-      [this, request]() -> absl::StatusOr<ApplyResult> {
+      task.apply_id(), /*rollback=*/true};
+  Start(
+      asked,
+      [this, request, asked]() -> absl::StatusOr<ApplyResult> {
         auto result = applier_->Rollback(request);
         if (!absl::IsNotFound(result.status())) return result;
-        ApplyResult refused = ResultFor(request.apply_id, result.status());
+        ApplyResult refused = ResultFor(asked, result.status());
         refused.set_no_journal(true);
         return refused;
       },
       done);
 }
 
-void ApplyTasks::Start(const std::string& what, const std::string& apply_id,
-                       Change change, const Done& done) {
+void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
   absl::Status refused;
   {
     absl::MutexLock lock(&mutex_);
@@ -119,17 +137,19 @@ void ApplyTasks::Start(const std::string& what, const std::string& apply_id,
           host_, ": another apply or rollback is running on this host"));
     } else {
       running_ = true;
+      running_id_ = asked.apply_id;
       ++unanswered_;
     }
   }
   if (refused.ok()) {
     // There is room: only a task whose `done` has begun may be before it.
-    const bool queued = thread_.TryRun(
-        [this, what, apply_id, change = std::move(change), done] {
-          ApplyResult result = Run(what, apply_id, change);
+    const bool queued =
+        thread_.TryRun([this, asked, change = std::move(change), done] {
+          ApplyResult result = Run(asked, change);
           {
             absl::MutexLock lock(&mutex_);
             running_ = false;
+            RememberLocked(result);
           }
           done(std::move(result));
           absl::MutexLock lock(&mutex_);
@@ -142,13 +162,17 @@ void ApplyTasks::Start(const std::string& what, const std::string& apply_id,
     running_ = false;
     --unanswered_;
   }
-  log_->Warning(absl::StrCat(what, " refused: ", refused.message()));
-  done(ResultFor(apply_id, refused));
+  log_->Warning(absl::StrCat(asked.what, " refused: ", refused.message()));
+  ApplyResult result = ResultFor(asked, refused);
+  {
+    absl::MutexLock lock(&mutex_);
+    RememberLocked(result);
+  }
+  done(std::move(result));
 }
 
-ApplyResult ApplyTasks::Run(const std::string& what,
-                            const std::string& apply_id, const Change& change) {
-  log_->Notice(absl::StrCat(what, " begins"));
+ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
+  log_->Notice(absl::StrCat(asked.what, " begins"));
   if (record_ != nullptr) record_->BeginChange();
   bool recovered;
   {
@@ -159,18 +183,20 @@ ApplyResult ApplyTasks::Run(const std::string& what,
   const absl::StatusOr<ApplyResult> changed =
       ready.ok() ? change() : absl::StatusOr<ApplyResult>(ready);
   ApplyResult result =
-      changed.ok() ? *changed : ResultFor(apply_id, changed.status());
-  Bound(&result);
+      changed.ok() ? *changed : ResultFor(asked, changed.status());
+  result.set_of_rollback(asked.rollback);
+  BoundResult(&result);
   log_->Write(IsAsWished(result) ? LogLevel::kNotice : LogLevel::kWarning,
-              absl::StrCat(what, " ended: ", Summary(result)));
+              absl::StrCat(asked.what, " ended: ", Summary(result)));
   ReadPast(ready);
   return result;
 }
 
-ApplyResult ApplyTasks::ResultFor(const std::string& apply_id,
+ApplyResult ApplyTasks::ResultFor(const Asked& asked,
                                   const absl::Status& refused) const {
   ApplyResult result;
-  result.set_apply_id(apply_id);
+  result.set_apply_id(asked.apply_id);
+  result.set_of_rollback(asked.rollback);
   result.set_host(host_);
   result.set_outcome(ApplyResult::REFUSED);
   // The result names its host already.
@@ -201,25 +227,54 @@ void ApplyTasks::ReadPast(const absl::Status& recovered) {
     newest.push_back(state->end);
     newest.back().set_apply_id(state->begin.apply_id());
     newest.back().set_host(host_);
-    newest.back().clear_facts_after();
-    Bound(&newest.back());
+    BoundResult(&newest.back());
     bytes += newest.back().ByteSizeLong();
     if (bytes > kMaxResultBytes) {
       newest.pop_back();
       break;
     }
   }
-  PastApplies past;
-  for (auto result = newest.rbegin(); result != newest.rend(); ++result) {
-    *past.add_results() = std::move(*result);
-  }
+  std::reverse(newest.begin(), newest.end());
   absl::MutexLock lock(&mutex_);
-  past_ = std::move(past);
+  journaled_ = std::move(newest);
+}
+
+void ApplyTasks::RememberLocked(const ApplyResult& result) {
+  const auto same = [&result](const ApplyResult& each) {
+    return each.apply_id() == result.apply_id();
+  };
+  recent_.erase(std::remove_if(recent_.begin(), recent_.end(), same),
+                recent_.end());
+  recent_.push_back(result);
+  if (recent_.size() > kMaxRecent) recent_.erase(recent_.begin());
 }
 
 PastApplies ApplyTasks::Past() const {
   absl::MutexLock lock(&mutex_);
-  return past_;
+  std::vector<const ApplyResult*> told;
+  for (const ApplyResult& result : journaled_) told.push_back(&result);
+  for (const ApplyResult& result : recent_) {
+    const auto says_it = [&result](const ApplyResult& each) {
+      return each.apply_id() == result.apply_id() &&
+             each.outcome() == result.outcome();
+    };
+    if (std::none_of(journaled_.begin(), journaled_.end(), says_it)) {
+      told.push_back(&result);
+    }
+  }
+  std::vector<const ApplyResult*> newest;
+  size_t bytes = 0;
+  for (auto result = told.rbegin(); result != told.rend(); ++result) {
+    if (running_ && (*result)->apply_id() == running_id_) continue;
+    bytes += (*result)->ByteSizeLong();
+    if (newest.size() == kMaxPastApplies || bytes > kMaxResultBytes) break;
+    newest.push_back(*result);
+  }
+  PastApplies past;
+  for (auto result = newest.rbegin(); result != newest.rend(); ++result) {
+    *past.add_results() = **result;
+  }
+  return past;
 }
 
 void ApplyTasks::Stop() {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -27,10 +28,14 @@
 
 namespace clusterd {
 
-// A result over this is sent without its facts and, if need be, without the
-// details of its steps, which the journal keeps: a controller takes no message
-// over 1 MiB.
+// Results are sent without the facts that they left, which the journal keeps
+// for a rollback; one over this also without the details of its steps and, if
+// need be, with residues cut short: a controller takes no message over 1 MiB,
+// and no text over 16 KiB.
 inline constexpr size_t kMaxResultBytes = 512 << 10;
+
+// Makes a result one that is sent.
+void BoundResult(ApplyResult* result);
 
 // Safe for concurrent use.
 class ApplyTasks {
@@ -60,8 +65,11 @@ class ApplyTasks {
   void Apply(const ApplyTask& task, Progress progress, const Done& done);
   void RollBack(const RollbackTask& task, const Done& done);
 
-  // How the newest applies ended, oldest first; without the facts that they
-  // left. At most 16, and kMaxResultBytes in all.
+  // How the newest applies ended, oldest first, as the journals have it; then
+  // what came of the newest tasks that is not in there, such as refusals: their
+  // answers may be lost with a stream. Nothing of the apply that is being made
+  // or taken back: what was is no answer, and that is still to come. At most
+  // 16, and kMaxResultBytes in all.
   PastApplies Past() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Refuses tasks from now on and waits until the one that runs has ended and
@@ -69,18 +77,23 @@ class ApplyTasks {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  struct Asked {
+    std::string what;  // For the log.
+    std::string apply_id;
+    bool rollback = false;
+  };
   using Change = std::function<absl::StatusOr<ApplyResult>()>;
 
-  // Runs `change` on the thread, or refuses it. `what` names it in the log.
-  void Start(const std::string& what, const std::string& apply_id,
-             Change change, const Done& done) ABSL_LOCKS_EXCLUDED(mutex_);
-  ApplyResult Run(const std::string& what, const std::string& apply_id,
-                  const Change& change);
+  // Runs `change` on the thread, or refuses it.
+  void Start(const Asked& asked, Change change, const Done& done)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  ApplyResult Run(const Asked& asked, const Change& change);
+  void RememberLocked(const ApplyResult& result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status TryRecover();
   // A change is over; `recovered`: whether the journals can be believed.
   void ReadPast(const absl::Status& recovered) ABSL_LOCKS_EXCLUDED(mutex_);
-  ApplyResult ResultFor(const std::string& apply_id,
-                        const absl::Status& refused) const;
+  ApplyResult ResultFor(const Asked& asked, const absl::Status& refused) const;
 
   const std::string host_;
   Applier* const applier_;
@@ -88,12 +101,15 @@ class ApplyTasks {
   AppliesRecord* const record_;
   mutable absl::Mutex mutex_;
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string running_id_ ABSL_GUARDED_BY(mutex_);
   // Tasks accepted of which `done` has not returned.
   int unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   // No journal is unfinished or cannot be read.
   bool recovered_ ABSL_GUARDED_BY(mutex_) = false;
-  PastApplies past_ ABSL_GUARDED_BY(mutex_);
+  std::vector<ApplyResult> journaled_ ABSL_GUARDED_BY(mutex_);
+  // The newest of each id, oldest first.
+  std::vector<ApplyResult> recent_ ABSL_GUARDED_BY(mutex_);
   WorkerPool thread_{1, 1};  // Last: uses everything above.
 };
 

@@ -1,5 +1,6 @@
 #include "daemon/agent/apply_tasks.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -59,7 +61,11 @@ class ApplyTasksTest : public ::testing::Test {
     doors.clock = &scenario_->clock;
     doors.turns = &scenario_->turns;
     applier_ = std::make_unique<Applier>(
-        options, doors, [this] { return veto_; }, [this] { return users_; });
+        options, doors, [this] { return veto_; },
+        [this] {
+          if (before_users_) before_users_();
+          return users_;
+        });
     tasks_ = std::make_unique<ApplyTasks>(kScenarioHost, applier_.get(), &log_);
   }
 
@@ -91,6 +97,7 @@ class ApplyTasksTest : public ::testing::Test {
   Veto veto_{{CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
               CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF}};
   absl::StatusOr<std::vector<DeviceUser>> users_ = std::vector<DeviceUser>();
+  std::function<void()> before_users_;
   RecordingLog log_;
   std::unique_ptr<Applier> applier_;
   std::unique_ptr<ApplyTasks> tasks_;
@@ -380,6 +387,92 @@ TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {
   EXPECT_EQ(past.results(15).host(), kScenarioHost);
   EXPECT_THAT(past.results(15).error(), HasSubstr("step "));
   EXPECT_THAT(past.results(15).facts_after(), IsEmpty());
+}
+
+// Answers may be lost with a stream, and a refusal has no journal.
+TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
+  tasks_->Recover();
+  ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(tasks_->Past().results_size(), 1);
+  EXPECT_FALSE(tasks_->Past().results(0).of_rollback());
+  users_ = std::vector<DeviceUser>{{1, 4711, "python3"}};
+  ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::REFUSED);
+  ASSERT_EQ(RollBack("a9").outcome(), ApplyResult::REFUSED);
+  PastApplies past = tasks_->Past();
+  ASSERT_EQ(past.results_size(), 3);
+  // How the apply stands, before what became of its rollback.
+  EXPECT_EQ(past.results(0).outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(past.results(1).apply_id(), "a1");
+  EXPECT_EQ(past.results(1).outcome(), ApplyResult::REFUSED);
+  EXPECT_TRUE(past.results(1).of_rollback());
+  EXPECT_THAT(past.results(1).error(), HasSubstr("process 4711"));
+  EXPECT_EQ(past.results(2).apply_id(), "a9");
+  EXPECT_TRUE(past.results(2).no_journal());
+  users_ = std::vector<DeviceUser>();
+  ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
+  past = tasks_->Past();
+  ASSERT_EQ(past.results_size(), 2);
+  EXPECT_EQ(past.results(0).apply_id(), "a1");
+  EXPECT_EQ(past.results(0).outcome(), ApplyResult::ROLLED_BACK);
+  ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::NOTHING_TO_DO);
+  EXPECT_EQ(tasks_->Past().results(2).outcome(), ApplyResult::NOTHING_TO_DO);
+  for (int i = 0; i < 40; ++i) RollBack(absl::StrCat("b", i));
+  EXPECT_EQ(tasks_->Past().results_size(), 9);
+  EXPECT_EQ(tasks_->Past().results(8).apply_id(), "b39");
+}
+
+TEST_F(ApplyTasksTest, TellsNothingOfTheApplyThatIsAtWork) {
+  tasks_->Recover();
+  ASSERT_EQ(Apply(Task("a0")).outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(RollBack("a0").outcome(), ApplyResult::ROLLED_BACK);
+  ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
+  // A first rollback that could not put all back: it can be tried again.
+  machine().device(1).fault = FakeMachine::Fault::kDeviceRefuses;
+  ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK_WITH_RESIDUES);
+  machine().device(1).fault = FakeMachine::Fault::kNone;
+  ASSERT_EQ(tasks_->Past().results_size(), 2);
+  absl::Notification begun;
+  absl::Notification go_on;
+  before_users_ = [&] {
+    begun.Notify();
+    go_on.WaitForNotification();
+  };
+  RollbackTask again;
+  again.set_apply_id("a1");
+  again.set_force(true);
+  Answer answer;
+  tasks_->RollBack(again, answer.Expect());
+  begun.WaitForNotification();
+  ASSERT_EQ(tasks_->Past().results_size(), 1);
+  EXPECT_EQ(tasks_->Past().results(0).apply_id(), "a0");
+  go_on.Notify();
+  EXPECT_EQ(answer.Wait().outcome(), ApplyResult::ROLLED_BACK)
+      << answer.Wait().ShortDebugString();
+  ASSERT_EQ(tasks_->Past().results_size(), 2);
+  EXPECT_EQ(tasks_->Past().results(1).outcome(), ApplyResult::ROLLED_BACK);
+}
+
+TEST(BoundResultTest, KeepsEveryResidueOfAResultThatIsTooLong) {
+  ApplyResult result;
+  result.set_error(std::string(100000, 'e'));
+  for (int i = 0; i < 1000; ++i) {
+    result.add_steps()->set_detail(std::string(2000, 'd'));
+    result.add_residues(absl::StrCat(i, std::string(2000, '\x01')));
+    result.add_forced(std::string(2000, 'f'));
+  }
+  BoundResult(&result);
+  EXPECT_LE(result.ByteSizeLong(), kMaxResultBytes);
+  EXPECT_LE(result.error().size(), 16384u);
+  ASSERT_EQ(result.residues_size(), 1000);
+  EXPECT_THAT(result.residues(999), HasSubstr("999\\x01"));
+  EXPECT_THAT(result.residues(999), EndsWith("..."));
+  EXPECT_EQ(result.forced_size(), 1000);
+}
+
+TEST_F(ApplyTasksTest, SendsNoFacts) {
+  tasks_->Recover();
+  EXPECT_THAT(Apply(Task()).facts_after(), IsEmpty());
+  EXPECT_THAT(RollBack().facts_after(), IsEmpty());
 }
 
 TEST_F(ApplyTasksTest, LeavesTheFactsOutOfAResultThatIsTooLargeToSend) {

@@ -26,21 +26,27 @@ std::string LowerCaseName(ApplyResult::Outcome outcome) {
 }
 
 // Without what only the host's own drift needs: the facts of 10,000 hosts would
-// be most of the report.
-void TrimResult(ApplyResult* result) { result->clear_facts_after(); }
+// be most of the report. And without what the report says itself.
+void TrimResult(ApplyResult* result) {
+  result->clear_facts_after();
+  result->clear_of_rollback();
+}
 
 }  // namespace
 
 bool SettlesHost(bool rollback, const ApplyResult& result) {
   switch (result.outcome()) {
     case ApplyResult::APPLIED:
-    case ApplyResult::NOTHING_TO_DO:
     case ApplyResult::UNDONE:
     case ApplyResult::UNDONE_WITH_RESIDUES:
       return !rollback;
+    case ApplyResult::NOTHING_TO_DO:
+      return rollback == result.of_rollback();
+    case ApplyResult::REFUSED:
+      // The apply stands where its rollback was refused.
+      return rollback || !result.of_rollback();
     case ApplyResult::ROLLED_BACK:
     case ApplyResult::ROLLED_BACK_WITH_RESIDUES:
-    case ApplyResult::REFUSED:
       return true;
     default:
       return false;
@@ -318,6 +324,9 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     return false;
   }
   const size_t index = found->second;
+  ApplyResult told = result;
+  TrimResult(&told);
+  if (rollback_ && told.no_journal()) JudgeMissingJournal(index, &told);
   bool awaited;
   {
     absl::MutexLock lock(&mutex_);
@@ -328,18 +337,15 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     ApplyResult* const known = report_.mutable_hosts(static_cast<int>(index));
     if (!awaited) {
       if (known->outcome() != ApplyResult::LOST) return false;
-      *known = result;
-      TrimResult(known);
-      if (IsGoodOutcome(rollback_, result.outcome())) {
+      *known = told;
+      if (IsGoodOutcome(rollback_, told.outcome())) {
         --failed_;
         ++done_;
       }
       return true;
     }
   }
-  ApplyResult trimmed = result;
-  TrimResult(&trimmed);
-  Settle(index, std::move(trimmed));
+  Settle(index, std::move(told));
   return true;
 }
 

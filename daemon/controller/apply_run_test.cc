@@ -551,6 +551,29 @@ TEST_F(ApplyRunTest, RollbackIsNotSettledByAnApplyThatStillStands) {
   EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
 }
 
+TEST_F(ApplyRunTest, WhatWasAskedForDecidesWhatARefusalSettles) {
+  for (const auto outcome :
+       {ApplyResult::REFUSED, ApplyResult::NOTHING_TO_DO}) {
+    ApplyResult told = ResultOf(outcome);
+    EXPECT_TRUE(SettlesHost(/*rollback=*/false, told));
+    told.set_of_rollback(true);
+    EXPECT_FALSE(SettlesHost(/*rollback=*/false, told));
+    EXPECT_TRUE(SettlesHost(/*rollback=*/true, told));
+  }
+}
+
+TEST_F(ApplyRunTest, MissingJournalThatIsToldAgainEndsTheWait) {
+  ASSERT_TRUE(Start(Order(1, 1, /*rollback=*/true)).ok());
+  Lose("a");
+  ApplyResult told = ResultOf(ApplyResult::REFUSED, "no journal of it");
+  told.set_no_journal(true);
+  told.set_of_rollback(true);
+  EXPECT_TRUE(run_->OnPastApply("a", told));
+  pool_.Drain();
+  EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect here"));
+  EXPECT_FALSE(Report().hosts(0).of_rollback());
+}
+
 TEST_F(ApplyRunTest, StopInterruptsAndKeepsWhatIsKnown) {
   ASSERT_TRUE(Start(Order(3, 2)).ok());
   Answer("a", ApplyResult::APPLIED);

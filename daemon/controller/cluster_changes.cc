@@ -554,6 +554,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     } else if (host->outcome() == ApplyResult::LOST) {
       *host = correction.result;
       host->clear_facts_after();
+      host->clear_of_rollback();
     }
   }
   for (const std::string& rollback : rollbacks) {

@@ -1,5 +1,6 @@
 // Applies over the stream: clusterd as a service, on a machine from memory,
 // against a controller that the test plays.
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <fstream>
@@ -13,7 +14,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "config/identity/tls_credentials.h"
+#include "config/plan/applied_drift.h"
 #include "daemon/agent/apply/apply_scenarios.h"
+#include "daemon/controller/fact_limits.h"
 #include "daemon/process/signals.h"
 #include "gmock/gmock.h"
 #include "grpcpp/server_builder.h"
@@ -237,6 +240,72 @@ TEST_F(ApplyTest, TellsTheNextStreamHowAnApplyEnded) {
   ASSERT_EQ(past.past_applies().results_size(), 1) << past.ShortDebugString();
   EXPECT_EQ(past.past_applies().results(0).apply_id(), "a1");
   EXPECT_EQ(past.past_applies().results(0).outcome(), ApplyResult::APPLIED);
+}
+
+// One fact of the plan and of the journal is the text of all rules.
+TEST_F(ApplyTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
+  std::string rules;
+  scenario_->machine.firewall(UFW).rules.clear();
+  for (int i = 0; i < 600; ++i) {
+    const std::string rule =
+        absl::StrCat(20000 + i, ":", 20000 + i, "/tcp from 10.123.145.67");
+    absl::StrAppend(&rules, rule, "\n");
+    scenario_->machine.firewall(UFW).rules.insert(rule);
+  }
+  scenario_->machine.files().Put("/etc/ufw/user.rules", rules, 0640);
+  const HostFacts drifted = scenario_->machine.ReadHost();
+  Start();
+  size_t longest = 0;
+  for (const PlanFact& fact : plan_.facts()) {
+    longest = std::max(longest, fact.value().size());
+  }
+  ASSERT_GT(longest, kMaxTextBytes);
+  const auto taken = [this] {
+    AgentMessage message = hub_.Next();
+    while (message.has_progress()) {
+      EXPECT_TRUE(CheckTextLimits(message.progress()).ok());
+      message = hub_.Next();
+    }
+    const absl::Status status = message.has_result()
+                                    ? CheckTextLimits(message.result())
+                                    : CheckTextLimits(message.past_applies());
+    EXPECT_TRUE(status.ok()) << status;
+    return message;
+  };
+  hub_.Send(ApplyMessage(1, plan_));
+  const ApplyResult applied = taken().result().apply();
+  EXPECT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.error();
+  hub_.BreakStream();
+  hub_.WaitForHello(2);
+  EXPECT_EQ(taken().past_applies().results_size(), 1);
+  hub_.Send(RollbackMessage(2));
+  const ApplyResult back = taken().result().apply();
+  EXPECT_EQ(back.outcome(), ApplyResult::ROLLED_BACK) << back.error();
+  EXPECT_TRUE(StateAtTheEnd() == before_);
+
+  JournalBegin begin;
+  *begin.mutable_plan() = plan_;
+  DriftReport report;
+  *report.mutable_drift() = FindAppliedDrift({{begin, applied}}, drifted);
+  EXPECT_GT(report.drift().value().drifts_size(), 0);
+  const absl::Status status = CheckTextLimits(report);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST_F(ApplyTest, TellsTheNextStreamThatAChangeWasRefused) {
+  Allow("allow: [observe, sysctl]\n");
+  Start();
+  hub_.Send(ApplyMessage(1, plan_));
+  ASSERT_EQ(hub_.Next().result().apply().outcome(), ApplyResult::REFUSED);
+  // As if that answer had been lost: it is told again.
+  hub_.BreakStream();
+  hub_.WaitForHello(2);
+  const AgentMessage past = hub_.Next();
+  ASSERT_EQ(past.past_applies().results_size(), 1) << past.ShortDebugString();
+  EXPECT_EQ(past.past_applies().results(0).apply_id(), "a1");
+  EXPECT_EQ(past.past_applies().results(0).outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(past.past_applies().results(0).error(),
+              HasSubstr("this host does not allow"));
 }
 
 // Users of devices are looked for before the first effect, so a test that holds
