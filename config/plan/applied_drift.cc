@@ -20,10 +20,14 @@ namespace {
 constexpr size_t kMaxTextBytes = 512;
 constexpr int kMaxGoals = 1024;
 
+// What was applied is compared with a new plan, so it is cut only where the
+// report would not be taken.
+constexpr size_t kMaxGoalBytes = 8 << 10;
+
 // Cut between characters, and marked.
-std::string Shortened(std::string text) {
-  if (text.size() <= kMaxTextBytes) return text;
-  size_t end = kMaxTextBytes;
+std::string Shortened(std::string text, size_t max_bytes = kMaxTextBytes) {
+  if (text.size() <= max_bytes) return text;
+  size_t end = max_bytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
     --end;
   }
@@ -125,7 +129,7 @@ void AddEntries(const Claims& claimed, const std::vector<StepVerdict>& verdicts,
     if (entry->goals_size() < kMaxGoals) {
       AppliedDrift::Goal* const goal = entry->add_goals();
       *goal = claimed.claims[i].goal;
-      goal->set_to(Shortened(goal->to()));
+      goal->set_to(Shortened(goal->to(), kMaxGoalBytes));
     }
     // What is true of a whole step, such as a stopped firewall, is said once.
     const bool said = i > 0 && verdicts[i - 1].state == state &&

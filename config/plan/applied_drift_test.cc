@@ -224,7 +224,7 @@ TEST(FindAppliedDriftTest, ListsNoMoreThanTheLimitAndWhatDriftedFirst) {
   EXPECT_EQ(fact.value().untold(0).step(), 1u);
 }
 
-TEST(FindAppliedDriftTest, CutsALongGoal) {
+TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {
   std::string ports = "10001";
   for (int port = 10003; port < 20000; port += 2) {
     absl::StrAppend(&ports, ",", port);
@@ -236,7 +236,14 @@ TEST(FindAppliedDriftTest, CutsALongGoal) {
   ASSERT_EQ(drift.value().drifts_size(), 1);
   ASSERT_EQ(drift.value().drifts(0).goals_size(), 1);
   EXPECT_EQ(drift.value().drifts(0).goals(0).to(),
-            absl::StrCat(ports.substr(0, 512), "..."));
+            absl::StrCat(ports.substr(0, 8192), "..."));
+
+  const std::string shorter = ports.substr(0, 1199);  // 200 ports.
+  const DriftFact whole = FindAppliedDrift(
+      {Applied("aa", {SysctlStep(kReservedPortsKey, shorter)})},
+      GoodFacts("node-01"));
+  ASSERT_EQ(whole.value().drifts_size(), 1);
+  EXPECT_EQ(whole.value().drifts(0).goals(0).to(), shorter);
 }
 
 TEST(FindAppliedDriftTest, StaysBoundedWhereAStepHasThousandsOfGoals) {
