@@ -1,6 +1,9 @@
 #include "client/print/report_short.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -20,6 +23,8 @@ constexpr size_t kReasons = 3;
 constexpr int kReasonColumns = 100;
 constexpr int kErrorColumns = 300;
 
+using HostNames = std::set<std::string>;
+
 std::string BlockReason(const FindingBlock& block) {
   const Finding& first = *block.findings.front();
   std::string reason =
@@ -36,8 +41,27 @@ std::string CauseReason(const CauseGroup& cause) {
       " because of ", cause.cause, " on ", SubjectsText(cause.subjects, 1, 40));
 }
 
-// What made the verdict, most telling first.
-std::vector<std::string> Reasons(const Report& report, State verdict) {
+// Says no more than that these hosts are absent.
+bool IsOnlyAbout(const HostNames& absent,
+                 const google::protobuf::RepeatedPtrField<Subject>& subjects) {
+  return !subjects.empty() &&
+         std::all_of(subjects.begin(), subjects.end(),
+                     [&](const Subject& subject) {
+                       return absent.count(subject.host()) > 0;
+                     });
+}
+
+bool IsOnlyAbout(const HostNames& absent, const FindingBlock& block) {
+  return block.state == UNKNOWN &&
+         std::all_of(block.findings.begin(), block.findings.end(),
+                     [&](const Finding* finding) {
+                       return IsOnlyAbout(absent, finding->subjects());
+                     });
+}
+
+// What made the verdict beside absent hosts, most telling first.
+std::vector<std::string> Reasons(const Report& report, State verdict,
+                                 const HostNames& absent) {
   FindingOverview overview = ArrangeFindings(report, 0, 1);
   std::stable_sort(overview.blocks.begin(), overview.blocks.end(),
                    [](const FindingBlock& a, const FindingBlock& b) {
@@ -46,12 +70,40 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
                    });
   std::vector<std::string> reasons;
   for (const FindingBlock& block : overview.blocks) {
-    if (block.state == verdict) reasons.push_back(BlockReason(block));
+    if (block.state != verdict || IsOnlyAbout(absent, block)) continue;
+    reasons.push_back(BlockReason(block));
   }
   if (verdict == UNKNOWN) {
     for (const CauseGroup& cause : overview.causes) {
+      if (IsOnlyAbout(absent, cause.subjects)) continue;
       reasons.push_back(CauseReason(cause));
     }
+  }
+  return reasons;
+}
+
+HostNames AbsentHosts(const Report& report) {
+  HostNames absent;
+  for (const HostStatus& host : report.hosts()) {
+    if (!host.no_facts_reason().empty()) absent.insert(host.host());
+  }
+  return absent;
+}
+
+// "server[0-3]: no answer: never attached", in the report's order.
+std::vector<std::string> AbsentReasons(const Report& report) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  std::map<std::string, size_t> index;
+  for (const HostStatus& host : report.hosts()) {
+    if (host.no_facts_reason().empty()) continue;
+    const auto [found, is_new] =
+        index.emplace(host.no_facts_reason(), groups.size());
+    if (is_new) groups.push_back({host.no_facts_reason(), {}});
+    groups[found->second].second.push_back(host.host());
+  }
+  std::vector<std::string> reasons;
+  for (const auto& [why, hosts] : groups) {
+    reasons.push_back(absl::StrCat(HostsText(hosts, 40), ": ", why));
   }
   return reasons;
 }
@@ -82,9 +134,20 @@ std::string ReportShort(const Report& report, bool utf8) {
   std::string line =
       absl::StrCat(head, absl::AsciiStrToUpper(StateWord(verdict)), " ",
                    CountsText(CountRules(report)));
-  std::vector<std::string> reasons = Reasons(report, verdict);
-  const size_t hidden = reasons.size() - std::min(reasons.size(), kReasons);
-  reasons.resize(reasons.size() - hidden);
+  std::vector<std::string> reasons =
+      Reasons(report, verdict, AbsentHosts(report));
+  std::vector<std::string> absent = AbsentReasons(report);
+  const size_t all = reasons.size() + absent.size();
+  // However much else is wrong, one group of absent hosts is named.
+  if (!absent.empty()) {
+    reasons.resize(std::min(reasons.size(), kReasons - 1));
+    absent.resize(std::min(absent.size(), kReasons - reasons.size()));
+  }
+  // An unknown verdict is theirs first; a failure weighs more than they do.
+  reasons.insert(verdict == UNKNOWN ? reasons.begin() : reasons.end(),
+                 absent.begin(), absent.end());
+  reasons.resize(std::min(reasons.size(), kReasons));
+  const size_t hidden = all - reasons.size();
   for (std::string& reason : reasons) reason = safe(reason, kReasonColumns);
   if (hidden > 0) reasons.push_back(absl::StrCat("and ", hidden, " more"));
   if (!reasons.empty())

@@ -11,7 +11,8 @@ namespace clusterd {
 
 // One line without its end, some 400 characters at most; made safe for a
 // terminal. Names the worst findings only, and of those first the ones that
-// have no other rule as their cause.
+// have no other rule as their cause; and the first of the hosts without facts,
+// with the reason, after the failures.
 std::string ReportShort(const Report& report, bool utf8);
 
 }  // namespace clusterd
