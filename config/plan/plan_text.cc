@@ -1,5 +1,9 @@
 #include "config/plan/plan_text.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/ipv4.h"
@@ -8,6 +12,9 @@ namespace clusterd {
 namespace {
 
 constexpr char kArrow[] = " -> ";
+// A host names its first 100 problems only, and those that no step repairs are
+// not among a step's; the repair itself goes through the whole file.
+constexpr int kMayBeCut = 64;
 
 std::string OrNone(const std::string& text) {
   return text.empty() ? "none" : text;
@@ -36,30 +43,57 @@ std::string Text(const HccnConfRewriteChange& change) {
                       OrNone(change.in_file()), kArrow, change.live());
 }
 
-std::string Text(const HccnConfRepairChange& change) {
-  std::vector<std::string> repairs;
-  for (const HccnConf::Problem& problem : change.problems()) {
-    std::string where =
-        problem.line() == 0 ? "" : absl::StrCat("line ", problem.line(), ": ");
-    switch (problem.kind()) {
-      case HccnConf::Problem::NO_FINAL_NEWLINE:
-        where += "add the final newline";
-        break;
-      case HccnConf::Problem::CARRIAGE_RETURN:
-        where += "remove carriage returns";
-        break;
-      case HccnConf::Problem::MALFORMED_ROUTE:
-        where += "write the route as gateway_ADDRESS";
-        break;
-      case HccnConf::Problem::DUPLICATE_KEY:
-        where += "remove the repeated key";
-        break;
-      default:
-        where += HccnConf::Problem::Kind_Name(problem.kind());
-    }
-    repairs.push_back(where);
+std::string RepairText(HccnConf::Problem::Kind kind) {
+  switch (kind) {
+    case HccnConf::Problem::NO_FINAL_NEWLINE:
+      return "add the final newline";
+    case HccnConf::Problem::CARRIAGE_RETURN:
+      return "remove carriage returns";
+    case HccnConf::Problem::MALFORMED_ROUTE:
+      return "write the route as gateway_ADDRESS";
+    case HccnConf::Problem::DUPLICATE_KEY:
+      return "remove the repeated key";
+    default:
+      return HccnConf::Problem::Kind_Name(kind);
   }
-  return absl::StrCat("/etc/hccn.conf: ", absl::StrJoin(repairs, ", "));
+}
+
+// "lines 1-112,115: "; empty for line 0, the file as a whole.
+std::string LinesText(const std::set<uint32_t>& lines) {
+  std::vector<std::string> runs;
+  for (auto line = lines.begin(); line != lines.end();) {
+    const uint32_t first = *line;
+    uint32_t last = first;
+    while (++line != lines.end() && *line == last + 1) last = *line;
+    runs.push_back(first == last ? absl::StrCat(first)
+                                 : absl::StrCat(first, "-", last));
+  }
+  if (runs.empty()) return "";
+  return absl::StrCat(lines.size() == 1 ? "line " : "lines ",
+                      absl::StrJoin(runs, ","), ": ");
+}
+
+// Folded without loss: plans are told apart, and folded, by this text.
+std::string Text(const HccnConfRepairChange& change) {
+  std::vector<HccnConf::Problem::Kind> kinds;  // As they first come.
+  std::map<HccnConf::Problem::Kind, std::set<uint32_t>> lines;
+  uint32_t last = 0;
+  for (const HccnConf::Problem& problem : change.problems()) {
+    const auto [of_kind, is_new] = lines.try_emplace(problem.kind());
+    if (is_new) kinds.push_back(problem.kind());
+    if (problem.line() > 0) of_kind->second.insert(problem.line());
+    last = std::max(last, problem.line());
+  }
+  std::vector<std::string> repairs;
+  for (const HccnConf::Problem::Kind kind : kinds) {
+    repairs.push_back(absl::StrCat(LinesText(lines[kind]), RepairText(kind)));
+  }
+  return absl::StrCat(
+      "/etc/hccn.conf: ", absl::StrJoin(repairs, ", "),
+      change.problems_size() < kMayBeCut
+          ? ""
+          : absl::StrCat("; the whole file is repaired so, also after line ",
+                         last));
 }
 
 std::string Text(const SysctlFileChange& change) {

@@ -30,6 +30,45 @@ TEST(StepTextTest, ShowsAnEmptyListAsEmpty) {
             "net.ipv4.ip_local_reserved_ports: empty -> 60000-60015");
 }
 
+void AddRepair(HccnConf::Problem::Kind kind, uint32_t line, PlanStep* step) {
+  HccnConf::Problem* problem = step->mutable_hccn_conf_repair()->add_problems();
+  problem->set_kind(kind);
+  problem->set_line(line);
+}
+
+TEST(StepTextTest, FoldsTheLinesOfARepairIntoRuns) {
+  PlanStep step;
+  for (const uint32_t line : {1, 2, 3}) {
+    AddRepair(HccnConf::Problem::CARRIAGE_RETURN, line, &step);
+  }
+  AddRepair(HccnConf::Problem::DUPLICATE_KEY, 3, &step);
+  AddRepair(HccnConf::Problem::CARRIAGE_RETURN, 4, &step);
+  AddRepair(HccnConf::Problem::CARRIAGE_RETURN, 7, &step);
+  AddRepair(HccnConf::Problem::NO_FINAL_NEWLINE, 0, &step);
+  EXPECT_EQ(StepText(step),
+            "/etc/hccn.conf: lines 1-4,7: remove carriage returns, line 3: "
+            "remove the repeated key, add the final newline");
+  // Another repair has another text: by it hosts are folded together.
+  PlanStep other = step;
+  other.mutable_hccn_conf_repair()->mutable_problems(1)->set_line(5);
+  EXPECT_NE(StepText(other), StepText(step));
+}
+
+TEST(StepTextTest, SaysThatTheWholeFileIsRepairedWhereTheListMayBeCut) {
+  PlanStep step;
+  for (uint32_t line = 1; line <= 63; ++line) {
+    AddRepair(HccnConf::Problem::CARRIAGE_RETURN, line, &step);
+  }
+  EXPECT_EQ(StepText(step),
+            "/etc/hccn.conf: lines 1-63: remove carriage returns");
+  for (uint32_t line = 64; line <= 100; ++line) {
+    AddRepair(HccnConf::Problem::CARRIAGE_RETURN, line, &step);
+  }
+  EXPECT_EQ(StepText(step),
+            "/etc/hccn.conf: lines 1-100: remove carriage returns; the whole "
+            "file is repaired so, also after line 100");
+}
+
 TEST(StepTextTest, NeverLeavesAnUnknownChangeBlank) {
   EXPECT_EQ(StepText(PlanStep()), "a change that this version does not know");
 }
