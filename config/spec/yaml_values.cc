@@ -1,6 +1,8 @@
 #include "config/spec/yaml_values.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -26,6 +28,19 @@ void AddWrong(const YamlNode& node, absl::string_view subject,
               absl::string_view expected, Mistakes* mistakes) {
   mistakes->Add(node.position, absl::StrCat(subject, " is ", Found(node),
                                             ", expected ", expected));
+}
+
+// " such as 10s or 500ms": two that the range holds; empty: none fits.
+std::string ExampleText(absl::Duration min, absl::Duration max) {
+  std::vector<std::string> examples;
+  for (const absl::Duration example :
+       {absl::Seconds(10), absl::Milliseconds(500), absl::Minutes(5),
+        absl::Milliseconds(20), absl::Hours(2)}) {
+    if (example < min || example > max || examples.size() == 2) continue;
+    examples.push_back(absl::FormatDuration(example));
+  }
+  if (examples.empty()) return "";
+  return absl::StrCat(" such as ", absl::StrJoin(examples, " or "));
 }
 
 // A mapping of another kind of file should not be spelt out.
@@ -85,7 +100,7 @@ std::optional<absl::Duration> ReadDuration(const YamlNode& node,
       duration != absl::Trunc(duration, absl::Milliseconds(1))) {
     AddWrong(node, subject,
              absl::StrCat("a duration from ", absl::FormatDuration(min), " to ",
-                          absl::FormatDuration(max), " such as 10s or 500ms"),
+                          absl::FormatDuration(max), ExampleText(min, max)),
              mistakes);
     return std::nullopt;
   }

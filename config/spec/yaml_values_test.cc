@@ -6,8 +6,10 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A parsed file with its mistakes.
 struct File {
@@ -157,6 +159,20 @@ TEST(ReadDurationTest, WantsAUnitAndTheRange) {
                 HasSubstr("expected a duration from 1ms to 5m such as 10s"))
         << value;
   }
+}
+
+TEST(ReadDurationTest, GivesExamplesThatTheRangeHolds) {
+  const auto wrong = [](absl::Duration min, absl::Duration max) {
+    File file("d: x\n");
+    file.Map({"d"}).Duration("d", min, max);
+    return file.Wrong();
+  };
+  EXPECT_THAT(wrong(absl::Milliseconds(100), absl::Minutes(5)),
+              HasSubstr("from 100ms to 5m such as 10s or 500ms"));
+  EXPECT_THAT(wrong(absl::Seconds(10), absl::Hours(24)),
+              HasSubstr("from 10s to 24h such as 10s or 5m"));
+  EXPECT_THAT(wrong(absl::Hours(3), absl::Hours(4)),
+              AllOf(HasSubstr("from 3h to 4h"), Not(HasSubstr("such as"))));
 }
 
 TEST(ReadWordTest, NamesAllWordsAndTheNearest) {
