@@ -71,10 +71,15 @@ void AddNamespaceOption(CLI::App& command, const std::string& description,
       ->type_name("container:NAME|pid:N|path:P");
 }
 
-void AddOutputOptions(CLI::App& command, OutputFlags& flags) {
+void AddOutputOptions(CLI::App& command, OutputFlags& flags,
+                      const std::string& why_no_short) {
+  flags.why_no_short = why_no_short;
   command
-      .add_option("-o,--output", flags.format,
-                  "table (default), short (one line for a chat message), json")
+      .add_option(
+          "-o,--output", flags.format,
+          why_no_short.empty()
+              ? "table (default), short (one line for a chat message), json"
+              : "table (default), json")
       ->type_name("FORMAT");
   command
       .add_option("--color", flags.color,
@@ -120,8 +125,18 @@ void AddTimeoutOption(CLI::App& command, const std::string& absent,
 
 OutputFormat ReadFormat(const OutputFlags& flags,
                         std::vector<std::string>& mistakes) {
-  return static_cast<OutputFormat>(ReadChoice(
-      "--output", flags.format, {"table", "short", "json"}, mistakes));
+  if (flags.why_no_short.empty()) {
+    return static_cast<OutputFormat>(ReadChoice(
+        "--output", flags.format, {"table", "short", "json"}, mistakes));
+  }
+  if (flags.format == "short") {
+    mistakes.push_back(absl::StrCat("--output: short ", flags.why_no_short,
+                                    ", expected table or json"));
+    return OutputFormat::kTable;
+  }
+  return ReadChoice("--output", flags.format, {"table", "json"}, mistakes) == 0
+             ? OutputFormat::kTable
+             : OutputFormat::kJson;
 }
 
 ColorMode ReadColor(const OutputFlags& flags,

@@ -26,14 +26,17 @@ enum class OutputFormat { kTable, kShort, kJson };
 struct OutputFlags {
   std::string format = "table";
   std::string color = "auto";
+  std::string why_no_short;  // Empty: the command has that format too.
 };
 
 // HOSTS, --exclude, --hostfile and --all. `verb` says what happens to them,
 // e.g. "check".
 void AddHostOptions(CLI::App& command, const std::string& verb,
                     HostArguments& hosts);
-// -o/--output and --color.
-void AddOutputOptions(CLI::App& command, OutputFlags& flags);
+// -o/--output and --color. `why_no_short` for a command without that format,
+// e.g. "says nothing of one host".
+void AddOutputOptions(CLI::App& command, OutputFlags& flags,
+                      const std::string& why_no_short = "");
 // --controller, --cluster, --ca, --cert, --key.
 void AddConnectionOptions(CLI::App& command, ConnectionFlags& flags);
 // --timeout, a text such as "90s"; `absent` says what holds without it.

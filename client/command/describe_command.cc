@@ -46,11 +46,6 @@ int RunDescribe(const DescribeOptions& options,
                 const ConnectionFlags& connection, Session& session) {
   std::vector<std::string> mistakes;
   const OutputFormat format = ReadFormat(options.output, mistakes);
-  if (format == OutputFormat::kShort) {
-    mistakes.push_back(
-        "--output: short says nothing of one host, expected table "
-        "or json");
-  }
   const ColorMode color = ReadColor(options.output, mistakes);
   const absl::Duration timeout =
       ReadTimeout(options.timeout, kTimeout, mistakes);
@@ -92,7 +87,7 @@ void AddDescribeCommand(CLI::App& root, ConnectionFlags& connection,
   command->add_option("HOST", options->host, "Name of the host, e.g. node07")
       ->type_name("")
       ->required();
-  AddOutputOptions(*command, options->output);
+  AddOutputOptions(*command, options->output, "says nothing of one host");
   AddTimeoutOption(*command, "75s", options->timeout);
   AddConnectionOptions(*command, connection);
   command->callback([&run, &connection, options] {

@@ -87,10 +87,6 @@ int RunHistory(const HistoryOptions& options, const ConnectionFlags& connection,
                Session& session) {
   std::vector<std::string> mistakes;
   const OutputFormat format = ReadFormat(options.output, mistakes);
-  if (format == OutputFormat::kShort) {
-    mistakes.push_back(
-        "--output: short says nothing of many runs, expected table or json");
-  }
   const ColorMode color = ReadColor(options.output, mistakes);
   const absl::Duration timeout =
       ReadTimeout(options.timeout, kTimeout, mistakes);
@@ -133,7 +129,7 @@ void AddHistoryCommand(CLI::App& root, ConnectionFlags& connection,
           "--limit", options->limit,
           absl::StrCat("At most this many (default: ", kDefaultLimit, ")"))
       ->type_name("N");
-  AddOutputOptions(*command, options->output);
+  AddOutputOptions(*command, options->output, "says nothing of many runs");
   AddTimeoutOption(*command, "10s", options->timeout);
   AddConnectionOptions(*command, connection);
   command->callback([&run, &connection, options] {

@@ -99,6 +99,21 @@ TEST(HistoryCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
   EXPECT_EQ(output.err, "clusterctl history: controller head:7443: away\n");
 }
 
+TEST(HistoryCommandTest, OffersNoFormatThatItDoesNotTake) {
+  for (const char* command : {"history", "describe"}) {
+    const std::string help = RunProgram({command, "--help"}).out;
+    EXPECT_TRUE(absl::StrContains(help, "table (default), json")) << help;
+    EXPECT_FALSE(absl::StrContains(help, "short")) << help;
+  }
+  EXPECT_TRUE(absl::StrContains(RunProgram({"history", "-o", "x"}).err,
+                                "\"x\" is not known, expected table, json\n"));
+  ProgramWorld world;
+  world.script.history = {Page(0, 1, false)};
+  EXPECT_EQ(RunProgram({"history", "-o", "table"}, world).status, 0);
+  EXPECT_TRUE(absl::StrContains(
+      RunProgram({"history", "-o", "json"}, world).out, "\"entries\""));
+}
+
 TEST(HistoryCommandTest, NamesEveryMistake) {
   const ProgramOutput output =
       RunProgram({"history", "--kind", "aply,check,x", "--limit", "0",

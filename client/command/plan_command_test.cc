@@ -126,7 +126,26 @@ TEST(PlanCommandTest, SaysThatThereIsNothingToDoAndSavesEvenThat) {
       RunProgram({"plan", "--out", path}, WorldWith(NothingToDo()));
   EXPECT_EQ(output.status, 0);
   EXPECT_TRUE(absl::StrContains(output.out, "PLAN: nothing to do on 2 hosts"));
+  EXPECT_EQ(output.err, absl::StrCat("clusterctl plan: saved to ", path,
+                                     "; it has nothing to apply\n"));
   EXPECT_EQ(ReadPlanFile(path)->digest(), NothingToDo().digest());
+}
+
+TEST(PlanCommandTest, AdvisesNoApplyWhereAllIsBlocked) {
+  const std::string path = TestFile("plan.json", "");
+  ClusterPlan plan = WithBlocked();
+  const ProgramOutput some =
+      RunProgram({"plan", "--out", path}, WorldWith(plan));
+  EXPECT_TRUE(absl::StrContains(some.err, "apply with: clusterctl apply"));
+  for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
+  Reseal(plan);
+  const ProgramOutput all =
+      RunProgram({"plan", "--out", path}, WorldWith(plan));
+  EXPECT_EQ(all.status, 2);
+  EXPECT_EQ(all.err,
+            absl::StrCat("clusterctl plan: saved to ", path,
+                         "; it has nothing to apply: all of it is blocked\n"));
+  EXPECT_EQ(ReadPlanFile(path)->digest(), plan.digest());
 }
 
 TEST(PlanCommandTest, ShowsPreconditionsAndUndoOnRequest) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,8 @@ class PlanRun {
                                          const PlanRequest& request);
   absl::Status CheckAnswer(const ClusterPlan& plan);
   absl::Status Save(const ClusterPlan& plan);
+  // Ends the line about the file of --out.
+  std::string WhatToDoWith(const ClusterPlan& plan) const;
   void Print(const ClusterPlan& plan);
   void Tell(const std::string& text);
   int Failure(const absl::Status& failure);
@@ -202,9 +205,17 @@ absl::Status PlanRun::Save(const ClusterPlan& plan) {
     return absl::PermissionDeniedError(
         absl::StrCat("--out ", written.message(), "; the plan is not saved"));
   }
-  Tell(absl::StrCat("saved to ", options_.out,
-                    "; apply with: clusterctl apply ", options_.out));
+  Tell(absl::StrCat("saved to ", options_.out, WhatToDoWith(plan)));
   return absl::OkStatus();
+}
+
+std::string PlanRun::WhatToDoWith(const ClusterPlan& plan) const {
+  const PlanCounts counts = CountPlan(plan);
+  if (counts.steps > 0) {
+    return absl::StrCat("; apply with: clusterctl apply ", options_.out);
+  }
+  return counts.blocked > 0 ? "; it has nothing to apply: all of it is blocked"
+                            : "; it has nothing to apply";
 }
 
 void PlanRun::Print(const ClusterPlan& plan) {
