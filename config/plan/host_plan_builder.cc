@@ -4,49 +4,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "config/plan/allow_text.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/plan_text.h"
 #include "config/spec/change_kind.h"
 
 namespace clusterd {
 namespace {
-
-// In the order in which they are explained.
-std::string KindsText(const std::set<ChangeKind>& kinds) {
-  std::vector<std::string> names;
-  for (const ChangeKind kind : AllChangeKinds()) {
-    if (kinds.count(kind) > 0) names.push_back(ChangeKindName(kind));
-  }
-  return names.empty() ? "nothing" : absl::StrJoin(names, ", ");
-}
-
-// Kinds of a newer host, which no step here has, are left out.
-std::set<ChangeKind> AllowedKinds(const HostAllows& allows) {
-  std::set<ChangeKind> kinds;
-  for (const std::string& name : allows.kinds()) {
-    const auto kind = ParseChangeKind(name);
-    if (kind) kinds.insert(*kind);
-  }
-  return kinds;
-}
-
-// What a person does so that the host allows all of these.
-std::string HowToAllow(const HostAllows& allows,
-                       const std::set<ChangeKind>& kinds) {
-  if (!allows.mistake().empty()) {
-    return absl::StrCat("correct the mistake there (", allows.mistake(),
-                        "), then plan again");
-  }
-  const std::string line = absl::StrCat("\"allow: [", KindsText(kinds), "]\"");
-  if (allows.file().empty()) {
-    return absl::StrCat("start clusterd there with --config and a file with ",
-                        line, " in it, then plan again");
-  }
-  return absl::StrCat("put ", line, " into ", allows.file(),
-                      " there, then plan again");
-}
 
 // The step without the device, which a blocked change names by itself.
 std::string TextWithoutDevice(const PlanStep& step) {
@@ -123,10 +88,9 @@ void HostPlanBuilder::BlockWhatIsNotAllowed() {
         step.has_hccn_conf_repair() && allowed.count(step.kind()) == 0;
   }
   if (needed == allowed) return;
-  const std::string fix = HowToAllow(allows, needed);
-  const std::string only =
-      absl::StrCat("it allows ", KindsText(allowed),
-                   allows.mistake().empty() ? "" : " until its file is right");
+  const std::string fix =
+      absl::StrCat(HowToAllow(allows, needed), ", then plan again");
+  const std::string only = WhatIsAllowed(allows);
   HostPlan all;
   all.mutable_steps()->Swap(plan_.mutable_steps());
   std::vector<std::vector<std::string>> kept;

@@ -1,7 +1,9 @@
 #include "daemon/agent/host_veto.h"
 
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -15,17 +17,40 @@ namespace {
 
 constexpr size_t kMaxToldBytes = 512;
 
+struct VetoRead {
+  Veto veto;
+  absl::Status status;
+};
+
+VetoRead ReadVeto(const std::string& config) {
+  VetoRead read;
+  std::string mistake;
+  if (!config.empty()) {
+    const absl::StatusOr<AgentConfig> file = ReadAgentConfig(config);
+    read.status = file.status();
+    if (file.ok()) {
+      read.veto = file->veto;
+    } else {
+      // One line for each mistake; the first will do.
+      const absl::string_view all = file.status().message();
+      mistake = PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes);
+    }
+  }
+  read.veto.SetFile(PrintableText(config, kMaxToldBytes), mistake);
+  return read;
+}
+
 }  // namespace
 
 Veto ReadHostVeto(const std::string& config, Log* log) {
-  if (config.empty()) return Veto();
-  const absl::StatusOr<AgentConfig> read = ReadAgentConfig(config);
-  if (read.ok()) return read->veto;
-  log->Warning(
-      absl::StrCat("this host is only observed until its file has no "
-                   "mistake: ",
-                   read.status().message()));
-  return Veto();
+  VetoRead read = ReadVeto(config);
+  if (!read.status.ok()) {
+    log->Warning(
+        absl::StrCat("this host is only observed until its file has no "
+                     "mistake: ",
+                     read.status.message()));
+  }
+  return std::move(read.veto);
 }
 
 std::string WhyNoConfWrite(const std::string& config) {
@@ -54,24 +79,7 @@ std::string WhyNoConfWrite(const std::string& config) {
 }
 
 HostAllows ReadHostAllows(const std::string& config) {
-  HostAllows allows;
-  allows.set_file(PrintableText(config, kMaxToldBytes));
-  Veto veto;
-  if (!config.empty()) {
-    const absl::StatusOr<AgentConfig> read = ReadAgentConfig(config);
-    if (read.ok()) {
-      veto = read->veto;
-    } else {
-      // One line for each mistake; the first will do.
-      const absl::string_view all = read.status().message();
-      allows.set_mistake(
-          PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
-    }
-  }
-  for (const ChangeKind kind : AllChangeKinds()) {
-    if (veto.Allows(kind)) allows.add_kinds(ChangeKindName(kind));
-  }
-  return allows;
+  return ReadVeto(config).veto.ToHostAllows();
 }
 
 }  // namespace clusterd

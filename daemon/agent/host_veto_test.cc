@@ -68,6 +68,27 @@ TEST_F(HostVetoTest, AllowsObservingAloneWithoutAFile) {
   EXPECT_THAT(log_.Lines(), IsEmpty());
 }
 
+TEST_F(HostVetoTest, RefusesWithTheFileAndTheMistakeThatAPlanNames) {
+  HostPlan plan;
+  plan.set_host("node-07");
+  PlanStep& step = *plan.add_steps();
+  step.set_id(1);
+  step.set_kind(CHANGE_SYSCTL);
+  const auto refusal = [&](const std::string& text) {
+    std::ofstream(path_) << text;
+    return std::string(ReadHostVeto(path_, &log_).Check(plan).message());
+  };
+  EXPECT_THAT(
+      refusal("allow: [observe]\n"),
+      HasSubstr("put \"allow: [observe, sysctl]\" into " + path_ + " there"));
+  const std::string broken =
+      refusal("allow: [observe, sysctll]\nclutser: demo\n");
+  EXPECT_THAT(broken, HasSubstr("(" + ReadHostAllows(path_).mistake() + ")"));
+  EXPECT_THAT(broken, HasSubstr("host_veto.yaml:1:18"));
+  EXPECT_THAT(broken, HasSubstr("did you mean \"sysctl\""));
+  EXPECT_THAT(broken, Not(HasSubstr("\n")));
+}
+
 TEST_F(HostVetoTest, TellsWhatTheFileAllows) {
   std::ofstream(path_) << "allow: [tls, sysctl]\n";
   HostAllows allows = ReadHostAllows(path_);

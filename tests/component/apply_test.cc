@@ -28,6 +28,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -223,7 +224,8 @@ TEST_F(ApplyTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
   Allow(absl::StrCat(kAllowAll, "alow: x\n"));
   hub_.Send(ApplyMessage(2, plan_));
   EXPECT_THAT(hub_.Next().result().apply().error(),
-              HasSubstr("it allows observe;"));
+              AllOf(HasSubstr("it allows observe until its file is right"),
+                    HasSubstr("agent.yaml:2:1")));
   EXPECT_TRUE(daemon_->log().WaitFor("agent.yaml:2:1"));
   Allow(kAllowAll);
   hub_.Send(ApplyMessage(3, plan_));

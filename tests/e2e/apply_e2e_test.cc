@@ -244,7 +244,10 @@ TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
       outcome.Host("server1").error(),
       AllOf(HasSubstr("does not allow sysctl"),
             HasSubstr("it allows observe, device-address"),
-            HasSubstr("agent.yaml"), Not(HasSubstr("not allow device"))));
+            HasSubstr(absl::StrCat("put \"allow: [observe, sysctl, "
+                                   "device-address]\" into ",
+                                   cluster.folder(), "/server1.yaml there")),
+            Not(HasSubstr("not allow device"))));
   EXPECT_EQ(outcome.Host("server2").outcome(), ApplyResult::NOT_STARTED);
   EXPECT_THAT(outcome.Host("server2").error(), HasSubstr("earlier wave"));
   EXPECT_THAT(DifferencesFrom(before[0], cluster.Server("server0")),

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/plan/allow_text.h"
 #include "config/spec/change_kind.h"
 #include "config/spec/yaml_document.h"
 
@@ -32,6 +33,16 @@ Veto Veto::Read(const YamlMap& agent, Mistakes* mistakes) {
   return Veto(std::move(allowed));
 }
 
+HostAllows Veto::ToHostAllows() const {
+  HostAllows allows;
+  allows.set_file(file_);
+  allows.set_mistake(mistake_);
+  for (const ChangeKind kind : AllChangeKinds()) {
+    if (Allows(kind)) allows.add_kinds(ChangeKindName(kind));
+  }
+  return allows;
+}
+
 absl::Status Veto::Check(const HostPlan& plan) const {
   std::map<ChangeKind, std::vector<uint32_t>> refused;
   for (const PlanStep& step : plan.steps()) {
@@ -39,16 +50,17 @@ absl::Status Veto::Check(const HostPlan& plan) const {
   }
   if (refused.empty()) return absl::OkStatus();
   std::vector<std::string> kinds;
-  std::vector<std::string> names;
+  std::set<ChangeKind> needed = allowed_;
   for (const auto& [kind, steps] : refused) {
-    names.push_back(ChangeKindName(kind));
-    kinds.push_back(
-        absl::StrCat(names.back(), " (step ", absl::StrJoin(steps, ","), ")"));
+    needed.insert(kind);
+    kinds.push_back(absl::StrCat(ChangeKindName(kind), " (step ",
+                                 absl::StrJoin(steps, ","), ")"));
   }
-  return absl::PermissionDeniedError(absl::StrCat(
-      plan.host(), ": this host does not allow ", absl::StrJoin(kinds, ", "),
-      "; it allows ", ToString(), "; add ", absl::StrJoin(names, ", "),
-      " to allow in /etc/clusterd/agent.yaml there to permit it"));
+  const HostAllows allows = ToHostAllows();
+  return absl::PermissionDeniedError(
+      absl::StrCat(plan.host(), ": this host does not allow ",
+                   absl::StrJoin(kinds, ", "), "; ", WhatIsAllowed(allows),
+                   "; ", HowToAllow(allows, needed), ", then ask again"));
 }
 
 std::string Veto::ToString() const {

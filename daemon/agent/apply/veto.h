@@ -1,4 +1,4 @@
-// What this host allows: /etc/clusterd/agent.yaml
+// What this host allows, by the file of --config:
 //   allow: [observe, sysctl, device-address]
 // The host has the last word, whatever a controller sends. Without the file, or
 // without the key, a host is only observed.
@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_values.h"
+#include "proto/facts.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -29,8 +30,18 @@ class Veto {
 
   bool Allows(ChangeKind kind) const { return allowed_.count(kind) > 0; }
 
+  // Where that stands: the path of --config, "" without one, and the mistake
+  // for which the file is not obeyed, "" if there is none. For texts alone.
+  void SetFile(const std::string& file, const std::string& mistake) {
+    file_ = file;
+    mistake_ = mistake;
+  }
+
+  // The same to tell with the host's facts.
+  HostAllows ToHostAllows() const;
+
   // PermissionDenied, naming each kind that the plan needs and the host does
-  // not allow, its steps, and what to write where.
+  // not allow, its steps, and what to write where, as a plan says it.
   absl::Status Check(const HostPlan& plan) const;
 
   // "observe, sysctl".
@@ -38,6 +49,8 @@ class Veto {
 
  private:
   std::set<ChangeKind> allowed_;
+  std::string file_;
+  std::string mistake_;
 };
 
 }  // namespace clusterd

@@ -83,8 +83,23 @@ TEST(VetoTest, NamesKindsStepsAndWhatToWriteWhere) {
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(status.message(),
             "node-07: this host does not allow firewall (step 2,4), tls (step "
-            "3); it allows observe, sysctl; add firewall, tls to allow in "
-            "/etc/clusterd/agent.yaml there to permit it");
+            "3); it allows observe, sysctl; start clusterd there with --config "
+            "and a file with \"allow: [observe, sysctl, firewall, tls]\" in "
+            "it, then ask again");
+}
+
+TEST(VetoTest, NamesTheFileThatIsReadAndItsMistake) {
+  Veto veto;
+  veto.SetFile("/srv/own.yaml", "");
+  EXPECT_EQ(veto.Check(PlanOf({CHANGE_SYSCTL})).message(),
+            "node-07: this host does not allow sysctl (step 1); it allows "
+            "observe; put \"allow: [observe, sysctl]\" into /srv/own.yaml "
+            "there, then ask again");
+  veto.SetFile("/srv/own.yaml", "/srv/own.yaml:1:18: allow is \"sysctll\"");
+  EXPECT_EQ(veto.Check(PlanOf({CHANGE_SYSCTL})).message(),
+            "node-07: this host does not allow sysctl (step 1); it allows "
+            "observe until its file is right; correct the mistake there "
+            "(/srv/own.yaml:1:18: allow is \"sysctll\"), then ask again");
 }
 
 }  // namespace
