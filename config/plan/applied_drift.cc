@@ -1,6 +1,7 @@
 #include "config/plan/applied_drift.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,6 +47,10 @@ bool Counts(const EndedApply& apply) {
          !apply.begin.plan().has_network_namespace();
 }
 
+bool IsEnforced(const EndedApply& apply) {
+  return apply.begin.actor() == kControllerActor;
+}
+
 std::set<uint32_t> StepsInEffect(const ApplyResult& end) {
   std::set<uint32_t> steps;
   for (const StepOutcome& outcome : end.steps()) {
@@ -57,15 +62,39 @@ std::set<uint32_t> StepsInEffect(const ApplyResult& end) {
   return steps;
 }
 
+void AddStepsInEffect(const EndedApply& apply, TakenTargets* targets) {
+  const std::set<uint32_t> in_effect = StepsInEffect(apply.end);
+  for (const PlanStep& step : apply.begin.plan().steps()) {
+    if (in_effect.count(step.id()) > 0) targets->Add(step);
+  }
+}
+
+// The first target that the apply set and `targets` has.
+std::optional<std::string> FirstSetOf(const EndedApply& apply,
+                                      const TakenTargets& targets) {
+  const std::set<uint32_t> in_effect = StepsInEffect(apply.end);
+  for (const PlanStep& step : apply.begin.plan().steps()) {
+    if (in_effect.count(step.id()) == 0) continue;
+    for (const AppliedDrift::Goal& goal : GoalsOf(step)) {
+      if (targets.Has(goal.target())) return goal.target();
+    }
+  }
+  return std::nullopt;
+}
+
 // What the applies still claim, and the step of each claim alone.
 struct Claims {
   std::vector<Claim> claims;
   std::vector<PlanStep> steps;
 
-  void AddApply(const EndedApply& apply, TakenTargets* taken);
+  // `asked_for`: what applies of people claim.
+  void AddApply(const EndedApply& apply, const TakenTargets& asked_for,
+                TakenTargets* taken);
 };
 
-void Claims::AddApply(const EndedApply& apply, TakenTargets* taken) {
+void Claims::AddApply(const EndedApply& apply, const TakenTargets& asked_for,
+                      TakenTargets* taken) {
+  const bool enforced = IsEnforced(apply);
   const std::set<uint32_t> in_effect = StepsInEffect(apply.end);
   const auto& all = apply.begin.plan().steps();
   // The last step first, so that it takes over from earlier ones; then turned
@@ -78,6 +107,7 @@ void Claims::AddApply(const EndedApply& apply, TakenTargets* taken) {
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
       const AppliedDrift::Goal goal = GoalsOf(*part).front();
       if (taken->Has(goal.target())) continue;
+      if (enforced && !asked_for.Has(goal.target())) continue;
       added.push_back({&apply, &*step, goal});
       parts_added.push_back(std::move(*part));
     }
@@ -150,10 +180,16 @@ DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
     *fact.mutable_missing() = facts.missing();
     return fact;
   }
+  TakenTargets asked_for;
+  for (const EndedApply& apply : applies) {
+    if (Counts(apply) && !IsEnforced(apply)) {
+      AddStepsInEffect(apply, &asked_for);
+    }
+  }
   Claims claimed;
   TakenTargets taken;
   for (auto apply = applies.rbegin(); apply != applies.rend(); ++apply) {
-    if (Counts(*apply)) claimed.AddApply(*apply, &taken);
+    if (Counts(*apply)) claimed.AddApply(*apply, asked_for, &taken);
   }
   const std::vector<StepVerdict> verdicts = JudgeSteps(claimed.steps, facts);
   DriftFact::Drifts* drifts = fact.mutable_value();
@@ -162,6 +198,26 @@ DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
   AddEntries(claimed, verdicts, StepVerdict::kUntold, drifts->mutable_untold(),
              drifts);
   return fact;
+}
+
+std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
+                                        absl::Span<const EndedApply> applies) {
+  TakenTargets set;
+  for (const PlanStep& step : apply.begin.plan().steps()) set.Add(step);
+  const std::string place =
+      apply.begin.plan().network_namespace().SerializeAsString();
+  std::vector<LaterClaim> found;
+  for (const EndedApply& each : applies) {
+    if (each.begin.started_at_ms() <= apply.begin.started_at_ms() ||
+        IsEnforced(each) || each.end.outcome() != ApplyResult::APPLIED ||
+        each.begin.plan().network_namespace().SerializeAsString() != place) {
+      continue;
+    }
+    if (const auto target = FirstSetOf(each, set)) {
+      found.push_back({each.begin.apply_id(), each.begin.actor(), *target});
+    }
+  }
+  return found;
 }
 
 }  // namespace clusterd

@@ -5,16 +5,25 @@
 //   it is another                                     drift, with both values
 //   it cannot be read now                             untold, with its name
 //   a later apply, not taken back, set the same thing the later one decides
+//   an enforced apply alone set it                    nothing: it only holds up
+//                                                     what an apply had set,
+//                                                     and ends with that
 //   the apply was undone or rolled back               nothing
 //   the apply was for another network namespace       nothing: that may be gone
 #ifndef CONFIG_PLAN_APPLIED_DRIFT_H_
 #define CONFIG_PLAN_APPLIED_DRIFT_H_
+
+#include <string>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "proto/facts.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
+
+// The actor of what the controller begins by itself, because of `enforce`.
+inline constexpr char kControllerActor[] = "clusterd-controller";
 
 // More of them a host does not list, drifted and untold together; what drifted
 // goes first.
@@ -33,6 +42,19 @@ struct EndedApply {
 // known about the host.
 DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
                            const HostFacts& facts);
+
+// What somebody's later apply, not taken back, set of what `apply` set.
+struct LaterClaim {
+  std::string apply_id;
+  std::string actor;
+  std::string target;  // As GoalsOf has it.
+};
+
+// The first such target of each later apply. `applies` as above, with `apply`
+// among them; of the same network namespace only. What is enforced does not
+// count: it ends with the apply that it holds up.
+std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
+                                        absl::Span<const EndedApply> applies);
 
 }  // namespace clusterd
 

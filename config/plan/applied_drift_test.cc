@@ -126,6 +126,61 @@ TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
             "aa:1 sysctl: net.core.somaxconn is 4096, applied was 65535\n");
 }
 
+TEST(FindAppliedDriftTest, EndsAnEnforcedApplyWithTheOneItHoldsUp) {
+  EndedApply asked_for = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+  EndedApply enforced = Applied("bb", {SysctlStep(kSomaxconnKey, "65535")});
+  enforced.begin.set_actor(kControllerActor);
+  EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()),
+            "bb:1 sysctl: net.core.somaxconn is 128, applied was 65535\n");
+  // Nobody asks for the value any more: the controller must not fight that.
+  asked_for.end.set_outcome(ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()), "");
+}
+
+EndedApply Later(EndedApply apply, int seconds) {
+  apply.begin.set_started_at_ms(apply.begin.started_at_ms() + seconds * 1000);
+  return apply;
+}
+
+std::string LaterClaims(const EndedApply& apply,
+                        const std::vector<EndedApply>& applies) {
+  std::string text;
+  for (const LaterClaim& claim : FindLaterClaims(apply, applies)) {
+    absl::StrAppend(&text, claim.apply_id, " ", claim.actor, " ", claim.target,
+                    "\n");
+  }
+  return text;
+}
+
+TEST(FindLaterClaimsTest, NamesWhatSomebodySetAgain) {
+  const EndedApply before = Applied("99", {SysctlStep(kSomaxconnKey, "128")});
+  const EndedApply apply =
+      Later(Applied("aa", {SysctlStep(kSynBacklogKey, "65535"),
+                           SysctlStep(kSomaxconnKey, "65535")}),
+            1);
+  const EndedApply again =
+      Later(Applied("bb", {SysctlStep(kSomaxconnKey, "1024")}), 2);
+  const EndedApply other =
+      Later(Applied("cc", {GatewayStep(1, "10.0.0.254")}), 3);
+  EXPECT_EQ(LaterClaims(apply, {before, apply, again, other}),
+            absl::StrCat("bb alice ", kSomaxconnKey, "\n"));
+  EXPECT_EQ(LaterClaims(again, {before, apply, again, other}), "");
+}
+
+TEST(FindLaterClaimsTest, LeavesOutWhatIsOverEnforcedOrElsewhere) {
+  const EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+  EndedApply over =
+      Later(Applied("bb", {SysctlStep(kSomaxconnKey, "1024")}), 1);
+  over.end.set_outcome(ApplyResult::ROLLED_BACK);
+  EndedApply enforced =
+      Later(Applied("cc", {SysctlStep(kSomaxconnKey, "65535")}), 2);
+  enforced.begin.set_actor(kControllerActor);
+  EndedApply elsewhere =
+      Later(Applied("dd", {SysctlStep(kSomaxconnKey, "1024")}), 3);
+  elsewhere.begin.mutable_plan()->mutable_network_namespace()->set_pid(4711);
+  EXPECT_EQ(LaterClaims(apply, {apply, over, enforced, elsewhere}), "");
+}
+
 TEST(FindAppliedDriftTest, TakesOverOneSettingOfAFileAndLeavesTheOthers) {
   PlanStep file;
   file.set_kind(CHANGE_SYSCTL);

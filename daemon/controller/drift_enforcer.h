@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "config/plan/applied_drift.h"
 #include "daemon/controller/attached_hosts.h"
 #include "daemon/log/log.h"
 #include "daemon/process/scheduler.h"
@@ -31,9 +32,6 @@
 #include "proto/spec.pb.h"
 
 namespace clusterd {
-
-// The actor of what the controller begins by itself.
-inline constexpr char kControllerActor[] = "clusterd-controller";
 
 inline constexpr absl::Duration kFirstEnforceWait = absl::Minutes(10);
 inline constexpr absl::Duration kLongestEnforceWait = absl::Hours(24);

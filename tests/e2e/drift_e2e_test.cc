@@ -119,6 +119,11 @@ TEST_F(DriftTest, IsPutBackByItselfWhereTheSpecSaysSo) {
     return drift.has_value() && drift.value().drifts().empty();
   }));
   EXPECT_EQ(StateOf(cluster_->Check().report, "drift"), PASS);
+
+  // What was enforced ends with the apply that it held up.
+  EXPECT_EQ(cluster_->RollBack(apply_id_).process.exit_status, 0);
+  EXPECT_EQ(Somaxconn("server1"), "4096\n");
+  EXPECT_EQ(StateOf(cluster_->Check().report, "drift"), PASS);
 }
 
 }  // namespace

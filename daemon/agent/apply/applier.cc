@@ -13,6 +13,7 @@
 #include "config/plan/named_facts.h"
 #include "config/plan/plan_text.h"
 #include "config/plan/step_check.h"
+#include "daemon/agent/apply/later_applies.h"
 #include "daemon/agent/apply/outcome_text.h"
 #include "daemon/agent/apply/resource_keeper.h"
 #include "daemon/agent/apply/step_runner.h"
@@ -520,6 +521,14 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   undo.set_actor(request.actor);
   undo.set_started_at_ms(absl::ToUnixMillis(doors_.clock->Now()));
   if (!in_use->empty()) undo.add_forced(*in_use);
+  const auto states = ListApplies();
+  if (!states.ok()) return states.status();
+  const std::string later = LaterAppliesText(state, *states);
+  if (!later.empty() && !request.force) {
+    return absl::AbortedError(
+        absl::StrCat(options_.host, ": ", later, "; roll that back first"));
+  }
+  if (!later.empty()) undo.add_forced(later);
 
   const auto place = PlanPlace::EnterAgain(doors_, state.begin.plan());
   if (!place.ok() && !absl::IsNotFound(place.status())) {

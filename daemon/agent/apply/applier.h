@@ -98,7 +98,8 @@ class Applier {
   // NotFound: there is no journal of that id, or an empty one, so that nobody
   // here can tell whether it was never begun or its journal went
   // (kept_journals.h, or with the folder); Aborted: somebody changed since what
-  // the apply left (named), unless forced.
+  // the apply left, or a later apply in effect set some of it (named), unless
+  // forced. What the controller enforced by itself is no such apply.
   absl::StatusOr<ApplyResult> Rollback(const RollbackRequest& request);
 
   // Finishes what a crash cut off, and what could not be written to its end

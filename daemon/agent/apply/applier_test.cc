@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/plan/applied_drift.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/sysctl_file.h"
 #include "daemon/agent/apply/apply_scenarios.h"
@@ -294,6 +295,43 @@ TEST(ApplierTest, RefusesToRollBackWhatSomebodyChangedSince) {
   ASSERT_TRUE(forced.ok()) << forced.status();
   EXPECT_EQ(forced->outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_EQ(forced->forced_size(), 1);
+}
+
+// What the newest of these applies set is what somebody wants now.
+TEST(ApplierTest, RollsBackTheNewestFirst) {
+  Host host;
+  host.scenario->clock.SleepFor(absl::Seconds(1));
+  ASSERT_TRUE(host.Apply("a1").ok());
+  host.machine().sysctl()[kSomaxconnKey] = "2000";
+  host.scenario->clock.SleepFor(absl::Seconds(1));
+  const auto second = host.Apply("a2");
+  ASSERT_TRUE(second.ok()) << second.status();
+  ASSERT_EQ(second->outcome(), ApplyResult::APPLIED);
+  const auto refused = host.Rollback();
+  EXPECT_TRUE(absl::IsAborted(refused.status()));
+  EXPECT_TRUE(Says(refused.status(), "apply a2 of "));
+  EXPECT_TRUE(Says(refused.status(), kSomaxconnKey)) << refused.status();
+  EXPECT_EQ(host.machine().sysctl()[kSomaxconnKey], "65535");
+  const auto forced = host.Rollback(true);
+  ASSERT_TRUE(forced.ok()) << forced.status();
+  EXPECT_EQ(forced->forced_size(), 1);
+}
+
+// What the controller put back meanwhile is no apply of anybody's own.
+TEST(ApplierTest, RollsBackWhatWasEnforcedMeanwhile) {
+  Host host;
+  const std::string before = host.machine().sysctl()[kSomaxconnKey];
+  host.scenario->clock.SleepFor(absl::Seconds(1));
+  ASSERT_TRUE(host.Apply("a1").ok());
+  host.machine().sysctl()[kSomaxconnKey] = "2000";
+  host.scenario->clock.SleepFor(absl::Seconds(1));
+  ApplyRequest enforced = RequestFor(host.scenario->Plan(), "a2");
+  enforced.actor = kControllerActor;
+  ASSERT_TRUE(host.MakeApplier()->Apply(enforced).ok());
+  const auto back = host.Rollback();
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(host.machine().sysctl()[kSomaxconnKey], before);
 }
 
 TEST(ApplierTest, RollsBackOnceAndOnlyWhatItKnows) {
