@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,17 @@ ApplyResult ExpectTakenBack(const ChangeCluster& cluster,
   return result;
 }
 
+// Whether a tool that this clusterd runs is there to change a device.
+bool IsSetting(pid_t clusterd) {
+  for (const pid_t child : ChildrenOf(clusterd)) {
+    std::ifstream file(absl::StrCat("/proc/", child, "/cmdline"));
+    for (std::string word; std::getline(file, word, '\0');) {
+      if (word == "-s") return true;
+    }
+  }
+  return false;
+}
+
 TEST(LyingToolTest, IsNotBelievedAndTheRestIsTakenBack) {
   ChangeCluster cluster(2);
   cluster.Break("server0", {"2:detect=none", "3:address=192.168.9.9",
@@ -94,10 +106,11 @@ TEST(HangingToolTest, IsTakenBackWhenTheDeviceIsSetAndTheFileIsNot) {
   const auto apply = cluster.StartApply();
   const std::string id = WaitForRunId(apply.get());
   ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
+  // clusterd reads the file under the lock before it runs the tool.
+  EXPECT_TRUE(WaitUntil([&] { return IsSetting(clusterd); }));
   const int file = open((cluster.Root("server0") + "/etc/hccn.conf").c_str(),
                         O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(flock(file, LOCK_EX), 0);
-  EXPECT_TRUE(WaitUntil([&] { return !ChildrenOf(clusterd).empty(); }));
   gate.Open();
   EXPECT_TRUE(WaitUntil([&] { return ChildrenOf(clusterd).empty(); }));
   close(file);
