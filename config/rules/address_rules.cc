@@ -25,6 +25,12 @@ bool IsEdge(Ipv4Address address, const Ipv4Subnet& subnet) {
          (address == subnet.network() || address == subnet.broadcast());
 }
 
+// Another host of the subnet.
+bool IsNeighbour(Ipv4Address address, const Ipv4Interface& own) {
+  return address != own.address() && own.subnet().Contains(address) &&
+         !IsEdge(address, own.subnet());
+}
+
 std::string WhyNotAllowed(const Ipv4Interface& interface,
                           const ProductProfile& profile) {
   if (interface.prefix_length() == 0) return "has netmask 0.0.0.0";
@@ -60,6 +66,26 @@ FindingText TargetText(State state, std::string observed, const Target& target,
   return text;
 }
 
+// For what is set as planned and does not fit: to set it again would change
+// nothing. `planned_fits`: it would fit the device's planned address.
+FindingText MisfitText(std::string observed, const Target& target,
+                       const DeviceView& device, bool planned_fits) {
+  FindingText text{FAIL, std::move(observed)};
+  if (planned_fits && !device.HasPlannedAddress()) {
+    text.expected =
+        absl::StrCat(target.name, " ", target.planned->ToString(),
+                     " with the planned address ", device.planned->ToString());
+    text.fix = "repair what device-ip-planned reports, then check again";
+    text.caused_by = "device-ip-planned";
+    return text;
+  }
+  text.expected = absl::StrCat("a ", target.name, " that suits the device");
+  text.fix = absl::StrCat("it is set as planned: plan another ", target.name,
+                          " in cluster.yaml and set it");
+  text.device_command = absl::StrCat(target.arguments, "<address>");
+  return text;
+}
+
 void JudgeGateway(const HostView& host, const DeviceView& device,
                   RuleReport& report) {
   const Ipv4Interface own = device.Address();
@@ -86,6 +112,13 @@ void JudgeGateway(const HostView& host, const DeviceView& device,
     if (target.planned.value_or(device.gateway) == device.gateway) return;
     state = WARN;
     observed = absl::StrCat("gateway is ", device.gateway.ToString());
+  }
+  if (device.gateway_known == Known::kYes && target.planned == device.gateway) {
+    const bool planned_fits = device.planned.has_value() &&
+                              IsNeighbour(device.gateway, *device.planned);
+    report.Add(host, device.id,
+               MisfitText(std::move(observed), target, device, planned_fits));
+    return;
   }
   report.Add(host, device.id,
              TargetText(state, std::move(observed), target, subnet));
@@ -117,10 +150,32 @@ std::string WhyNoDetection(const ClusterView& view, const DeviceView& device,
 
 bool DetectionIsPlain(const ClusterView& view, const DeviceView& device,
                       const Ipv4Interface& own) {
-  return device.detect_known == Known::kYes && device.detect != own.address() &&
-         own.subnet().Contains(device.detect) &&
-         !IsEdge(device.detect, own.subnet()) &&
+  return device.detect_known == Known::kYes &&
+         IsNeighbour(device.detect, own) &&
          WhyNotUsable(device.detect, view.profile()).empty();
+}
+
+// For a detect address that is as planned and cannot tell anything.
+FindingText SetAsPlannedText(const ClusterView& view, const DeviceView& device,
+                             const std::string& broken, const Target& target) {
+  const bool planned_fits =
+      device.planned.has_value() &&
+      WhyNoDetection(view, device, *device.planned).empty();
+  FindingText text = MisfitText(broken, target, device, planned_fits);
+  // Through the planned gateway it can be reached from outside the subnet.
+  const bool needs_gateway =
+      text.caused_by.empty() && device.gateway_known == Known::kUnset &&
+      device.planned_gateway.has_value() &&
+      !device.Address().subnet().Contains(device.detect) &&
+      WhyNotUsable(device.detect, view.profile()).empty();
+  if (needs_gateway) {
+    text.expected =
+        absl::StrCat("gateway ", device.planned_gateway->ToString(), " is set");
+    text.fix = "repair what gateway reports, then check again";
+    text.device_command.clear();
+    text.caused_by = "gateway";
+  }
+  return text;
 }
 
 void JudgeDetect(const ClusterView& view, const HostView& host,
@@ -132,6 +187,10 @@ void JudgeDetect(const ClusterView& view, const HostView& host,
   const bool plain = DetectionIsPlain(view, device, own);
   if (plain && (as_planned || !target.planned.has_value())) return;
   const std::string broken = plain ? "" : WhyNoDetection(view, device, own);
+  if (!broken.empty() && as_planned && device.detect_known == Known::kYes) {
+    report.Add(host, device.id, SetAsPlannedText(view, device, broken, target));
+    return;
+  }
   if (!broken.empty()) {
     report.Add(host, device.id, TargetText(FAIL, broken, target, own.subnet()));
     return;

@@ -8,6 +8,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kMask[] = "255.255.255.0";
 
@@ -158,6 +159,23 @@ TEST(CheckGatewayTest, FailsForAGatewayThatCannotRoute) {
   }
 }
 
+TEST(CheckGatewayTest, BlamesTheAddressThatIsNotAsPlanned) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "192.168.9.1", kMask);
+  DeviceSpec* planned = cluster.spec.mutable_servers(0)->mutable_devices(3);
+  planned->set_gateway("192.168.103.254");
+  const RuleResult result = cluster.Check("gateway");
+  EXPECT_EQ(result.state(), FAIL);
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(result.findings(0).caused_by(), "device-ip-planned");
+  EXPECT_THAT(result.findings(0).fix(), Not(HasSubstr("hccn_tool")));
+  // A plan that does not fit itself is not the address's fault.
+  planned->set_gateway("10.0.0.1");
+  cluster.device(0, 3).mutable_gateway()->set_value("10.0.0.1");
+  EXPECT_THAT(cluster.Check("gateway").findings(0).fix(),
+              HasSubstr("plan another gateway in cluster.yaml"));
+}
+
 TEST(CheckGatewayTest, WarnsWhenThePlannedOneIsNotSet) {
   EXPECT_EQ(Lines(CheckGatewayOf("", "192.168.103.254")),
             "WARN server0:3 no gateway is set | 192.168.103.254 | hccn_tool -i "
@@ -230,6 +248,71 @@ TEST(CheckDetectAddressTest, GivesTheCommandThatSetsThePlannedOne) {
   cluster.device(0, 3).mutable_detect_address()->set_value("0.0.0.0");
   EXPECT_EQ(cluster.Check("detect-address").findings(0).fix(),
             "hccn_tool -i 3 -netdetect -s address 192.168.103.254");
+}
+
+// Device 3 of server0 has another address than planned, and no gateway.
+TestCluster Misplaced(const char* address, const char* netmask) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, address, netmask);
+  cluster.device(0, 3).mutable_gateway()->set_value("");
+  return cluster;
+}
+
+TEST(CheckDetectAddressTest, BlamesTheAddressThatIsNotAsPlanned) {
+  const struct {
+    const char* address;
+    const char* netmask;
+    const char* says;
+  } kCases[] = {
+      {"192.168.9.1", kMask, "is outside the device's subnet 192.168.9.0/24"},
+      {"192.168.103.1", "255.255.255.128", "is outside the device's subnet"},
+      {"192.168.103.254", kMask, "is the device's own address"},
+  };
+  for (const auto& c : kCases) {
+    const RuleResult result =
+        Misplaced(c.address, c.netmask).Check("detect-address");
+    ASSERT_EQ(result.findings_size(), 1);
+    const Finding& finding = result.findings(0);
+    EXPECT_EQ(finding.state(), FAIL);
+    EXPECT_THAT(finding.observed(), HasSubstr(c.says));
+    EXPECT_EQ(finding.caused_by(), "device-ip-planned");
+    EXPECT_EQ(finding.fix(),
+              "repair what device-ip-planned reports, then check again");
+  }
+}
+
+TEST(CheckDetectAddressTest, StillSetsAPlannedOneThatIsNotSet) {
+  TestCluster cluster = Misplaced("192.168.9.1", kMask);
+  cluster.device(0, 3).mutable_detect_address()->set_value("192.168.103.9");
+  const RuleResult result = cluster.Check("detect-address");
+  EXPECT_EQ(result.findings(0).caused_by(), "");
+  EXPECT_EQ(result.findings(0).fix(),
+            "hccn_tool -i 3 -netdetect -s address 192.168.103.254");
+}
+
+TEST(CheckDetectAddressTest, AsksForAnotherPlanWhereThePlannedOneIsSet) {
+  TestCluster cluster;
+  DeviceSpec* planned = cluster.spec.mutable_servers(0)->mutable_devices(3);
+  planned->set_detect_address("192.168.103.255");
+  cluster.device(0, 3).mutable_detect_address()->set_value("192.168.103.255");
+  const RuleResult result = cluster.Check("detect-address");
+  EXPECT_EQ(result.findings(0).caused_by(), "");
+  EXPECT_THAT(result.findings(0).fix(),
+              HasSubstr("plan another detect address in cluster.yaml"));
+}
+
+TEST(CheckDetectAddressTest, BlamesThePlannedGatewayThatIsNotSet) {
+  TestCluster cluster;
+  DeviceSpec* planned = cluster.spec.mutable_servers(0)->mutable_devices(3);
+  planned->set_detect_address("10.0.0.1");
+  planned->set_gateway("192.168.103.254");
+  cluster.device(0, 3).mutable_detect_address()->set_value("10.0.0.1");
+  cluster.device(0, 3).mutable_gateway()->set_value("");
+  const RuleResult result = cluster.Check("detect-address");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_EQ(result.findings(0).caused_by(), "gateway");
+  EXPECT_EQ(result.findings(0).fix(),
+            "repair what gateway reports, then check again");
 }
 
 TEST(CheckDetectAddressTest, IsUnknownWhenTheWayThereIs) {

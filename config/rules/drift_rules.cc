@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 
@@ -16,6 +17,9 @@ namespace {
 
 // A host lists fewer; one that sends more is not believed further.
 constexpr int kMaxDriftsOfHost = 512;
+
+// Of a step: a firewall may let in many ports from many addresses.
+constexpr size_t kMaxGoalsShown = 8;
 
 // Hosts run one apply minutes apart: its first start stands for all of them, so
 // that what is the same on many hosts reads the same.
@@ -80,24 +84,52 @@ void AddAbout(const HostView& host, const AppliedDrift& drift, FindingText text,
   }
 }
 
+// "firewalld: lets in 22-22/tcp from 10.0.0.1/32" is "22/tcp from 10.0.0.1/32",
+// with "firewalld: let in " in front of the first: the words of the step.
+// Empty: no goal of an opened firewall.
+std::string LetInText(const AppliedDrift::Goal& goal, bool is_first) {
+  const std::vector<std::string> parts =
+      absl::StrSplit(goal.target(), absl::MaxSplits(": lets in ", 1));
+  if (parts.size() < 2) return "";
+  std::string rule = parts[1];
+  const std::vector<std::string> ports =
+      absl::StrSplit(rule.substr(0, rule.find('/')), '-');
+  if (ports.size() == 2 && ports[0] == ports[1]) {
+    rule.erase(0, ports[0].size() + 1);
+  }
+  return Printable(is_first ? absl::StrCat(parts[0], ": let in ", rule) : rule);
+}
+
+std::string AppliedText(const AppliedDrift& drift) {
+  std::vector<std::string> applied;
+  int left_out = 0;
+  for (const AppliedDrift::Goal& goal : drift.goals()) {
+    std::string to = LetInText(goal, applied.empty());
+    if (to.empty()) to = Printable(goal.to());
+    if (!applied.empty() && applied.back() == to) continue;
+    if (applied.size() == kMaxGoalsShown) {
+      ++left_out;
+    } else {
+      applied.push_back(std::move(to));
+    }
+  }
+  if (applied.empty()) return "what was set";
+  if (left_out > 0) applied.push_back(absl::StrCat(left_out, " more"));
+  return absl::StrJoin(applied, ", ");
+}
+
 void AddDrifted(const HostView& host, const AppliedDrift& drift,
                 const FirstStarts& starts, RuleReport& report) {
-  std::vector<std::string> applied;
-  for (const AppliedDrift::Goal& goal : drift.goals()) {
-    const std::string to = Printable(goal.to());
-    // A firewall's many ports are all to be open: "yes" is said once.
-    if (applied.empty() || applied.back() != to) applied.push_back(to);
-  }
   FindingText text;
   text.state = WARN;
   text.observed = WithoutDevice(drift, drift.why());
-  text.expected = absl::StrCat(
-      applied.empty() ? "what was set" : absl::StrJoin(applied, ", "), " by ",
-      ApplyText(drift, starts));
+  text.expected =
+      absl::StrCat(AppliedText(drift), " by ", ApplyText(drift, starts));
+  // A host refuses to take back what has changed since, and this has.
   text.fix = absl::StrCat(
       "clusterctl plan --out drift.plan && clusterctl apply drift.plan; or "
       "take that apply back: clusterctl rollback ",
-      IdWord(drift.apply_id()));
+      IdWord(drift.apply_id()), " --force (admin), which overwrites it");
   AddAbout(host, drift, std::move(text), report);
 }
 
@@ -124,6 +156,19 @@ void SkipHost(const HostView& host, RuleReport& report) {
   report.Add(host, std::move(text));
 }
 
+// A host does not compare only while a change of its own is under way.
+void AddUnknownDrift(const HostView& host, const DriftFact& fact,
+                     RuleReport& report) {
+  const Missing* missing = MissingOf(fact);
+  if (missing == nullptr || missing->reason() != Missing::NOT_QUERIED) {
+    return report.AddUnknown(host, "drift", fact);
+  }
+  FindingText text{UNKNOWN};
+  text.observed = absl::StrCat("drift not known: ", WhyMissing(missing));
+  text.fix = "wait until it ends, then check again";
+  report.Add(host, std::move(text));
+}
+
 bool HasRecord(const HostView& host) {
   return host.facts->drift().state_case() != DriftFact::STATE_NOT_SET;
 }
@@ -142,7 +187,7 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
       continue;
     }
     if (!IsKnown(fact)) {
-      report.AddUnknown(host, "drift", fact);
+      AddUnknownDrift(host, fact, report);
       continue;
     }
     if (all_have_records) report.Judged(host);

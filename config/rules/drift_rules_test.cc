@@ -1,5 +1,8 @@
 #include "config/rules/drift_rules.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "config/rules/judge_testing.h"
@@ -55,19 +58,64 @@ TEST(CheckDriftTest, WarnsWithBothValuesTheApplyAndTheWayBack) {
             "WARN server0 net.core.somaxconn is 128, applied was 65535 | 65535 "
             "by apply 0123456789abcdef by alice, 2023-11-14 22:13 UTC | "
             "clusterctl plan --out drift.plan && clusterctl apply drift.plan; "
-            "or take that apply back: clusterctl rollback 0123456789abcdef\n");
+            "or take that apply back: clusterctl rollback 0123456789abcdef "
+            "--force (admin), which overwrites it\n");
   EXPECT_EQ(result.category(), "host");
   EXPECT_EQ(result.summary(), "2 hosts");
 }
 
-TEST(CheckDriftTest, SaysOnceWhatIsMeantOfEveryPort) {
-  TestCluster cluster;
+// A drift of a firewall that an apply had opened for these.
+AppliedDrift FirewallDrift(const std::vector<std::string>& rules) {
   AppliedDrift drift = Drift("firewalld: let in 22/tcp, 29500/tcp",
-                             "firewalld: active is no, applied was yes", "yes");
-  drift.add_goals()->set_to("yes");
+                             "firewalld: active is no, applied was yes", "");
+  drift.clear_goals();
+  for (const std::string& rule : rules) {
+    AppliedDrift::Goal* goal = drift.add_goals();
+    goal->set_target("firewalld: lets in " + rule);
+    goal->set_to("yes");
+  }
+  return drift;
+}
+
+std::string ExpectedOf(const AppliedDrift& drift) {
+  TestCluster cluster;
   *DriftsOf(&cluster, 0)->add_drifts() = drift;
-  EXPECT_EQ(cluster.Check("drift").findings(0).expected().find("yes by apply "),
-            0u);
+  return cluster.Check("drift").findings(0).expected();
+}
+
+TEST(CheckDriftTest, NamesTheRulesOfAFirewallAsTheirStepDoes) {
+  EXPECT_EQ(ExpectedOf(FirewallDrift({"22-22/tcp from 10.0.0.1/32",
+                                      "60000-60015/tcp from 10.0.0.0/24"})),
+            "firewalld: let in 22/tcp from 10.0.0.1/32, 60000-60015/tcp from "
+            "10.0.0.0/24 by apply 0123456789abcdef by alice, 2023-11-14 22:13 "
+            "UTC");
+}
+
+TEST(CheckDriftTest, CountsTheRulesOfAFirewallThatAreTooMany) {
+  std::vector<std::string> rules;
+  for (int i = 0; i < 20; ++i) {
+    rules.push_back(absl::StrCat("22-22/tcp from 10.0.0.", i, "/32"));
+  }
+  EXPECT_THAT(ExpectedOf(FirewallDrift(rules)),
+              AllOf(HasSubstr("10.0.0.7/32, 12 more by apply"),
+                    Not(HasSubstr("10.0.0.8/32"))));
+}
+
+TEST(CheckDriftTest, SaysOnceWhatIsMeantOfEveryGoal) {
+  AppliedDrift drift = SomaxconnDrift();
+  drift.add_goals()->set_to("65535");
+  EXPECT_EQ(ExpectedOf(drift).find("65535 by apply "), 0u);
+}
+
+TEST(CheckDriftTest, WaitsForAChangeThatIsUnderWay) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_QUERIED,
+             "an apply or rollback was running on this host",
+             cluster.facts[0].mutable_drift());
+  EXPECT_EQ(Lines(cluster.Check("drift")),
+            "UNKNOWN server0 drift not known: not queried: an apply or "
+            "rollback was running on this host | what clusterctl apply set is "
+            "still so | wait until it ends, then check again\n");
 }
 
 TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {

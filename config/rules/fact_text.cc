@@ -1,5 +1,6 @@
 #include "config/rules/fact_text.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace clusterd {
@@ -79,12 +80,16 @@ std::string HowToLearn(const Missing* missing) {
       return "wait until the other hccn_tool ends (pgrep -a hccn_tool), then "
              "check again";
     case Missing::TOOL_FAILED:
-      return "run the quoted command on the host by hand; /var/log/hccn_tool/ "
-             "has the tool's own log";
+      // Many a program can fail; only this one keeps that log.
+      return absl::StrContains(missing->detail(), "hccn_tool")
+                 ? "run the quoted command on the host by hand; "
+                   "/var/log/hccn_tool/ has the tool's own log"
+                 : "run on the host by hand what the reason names, and repair "
+                   "what it says";
     case Missing::NOT_SUPPORTED:
       return "leave the rule out with --skip if the product cannot tell";
     case Missing::NOT_QUERIED:
-      return "read the reason: clusterd does not ask this without permission";
+      return "read the reason: it says why clusterd did not ask";
     case Missing::NO_ANSWER:
       return "systemctl status clusterd";
     default:

@@ -40,6 +40,23 @@ TEST(WhyMissingTest, HasWordsAndAdviceOfItsOwnForEveryReason) {
   }
 }
 
+TEST(HowToLearnTest, PointsToTheLogOfHccnToolForHccnToolAlone) {
+  const Missing tool = MakeMissing(
+      Missing::TOOL_FAILED, "`hccn_tool -i 3 -link -g`: status 1 and \"\"");
+  EXPECT_THAT(HowToLearn(&tool), HasSubstr("/var/log/hccn_tool/"));
+  const Missing engine = MakeMissing(
+      Missing::TOOL_FAILED,
+      "container \"train-1\": `docker inspect train-1`: status 1 and \"\"");
+  EXPECT_THAT(HowToLearn(&engine), testing::Not(HasSubstr("hccn_tool")));
+  EXPECT_THAT(HowToLearn(&engine), HasSubstr("by hand"));
+}
+
+TEST(HowToLearnTest, BlamesNoPermissionForWhatWasNotAsked) {
+  const Missing missing = MakeMissing(
+      Missing::NOT_QUERIED, "an apply or rollback was running on this host");
+  EXPECT_THAT(HowToLearn(&missing), testing::Not(HasSubstr("permission")));
+}
+
 TEST(WhyUnknownTest, CallsAValueOfNoUseNotUnderstood) {
   TextFact fact;
   fact.set_value("?");

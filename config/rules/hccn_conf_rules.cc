@@ -1,8 +1,12 @@
 #include "config/rules/hccn_conf_rules.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "config/spec/ipv4.h"
 
 namespace clusterd {
 namespace {
@@ -84,7 +88,7 @@ constexpr ProblemWords kProblemWords[] = {
     {HccnConf::Problem::CARRIAGE_RETURN, FAIL, "lines end in CR LF",
      "lines end in LF",
      "The recovery at boot takes the CR as part of the address and fails: the "
-     "devices come up without addresses.",
+     "devices come up without addresses. The one command repairs every line.",
      "flock /etc/hccn.conf sh -c 't=$(mktemp) && tr -d \"\\r\" "
      "< /etc/hccn.conf > \"$t\" && cat \"$t\" > /etc/hccn.conf && "
      "rm \"$t\"'",
@@ -110,6 +114,15 @@ constexpr ProblemWords kProblemWords[] = {
      "user configurations.\"",
      nullptr, "remove what is not needed"},
 };
+
+// Problems of every line that one command repairs: told once.
+bool IsOfWholeFile(const HccnConf::Problem& problem) {
+  return std::any_of(std::begin(kProblemWords), std::end(kProblemWords),
+                     [&problem](const ProblemWords& words) {
+                       return words.kind == problem.kind() &&
+                              words.fix != nullptr;
+                     });
+}
 
 FindingText ProblemText(const HccnConf::Problem& problem) {
   const std::string line = problem.line() == 0
@@ -137,20 +150,27 @@ FindingText ProblemText(const HccnConf::Problem& problem) {
 
 void AddProblems(const HostView& host, const HccnConf& conf,
                  RuleReport& report) {
-  const int shown = std::min(conf.problems_size(), kMaxProblems);
-  for (int i = 0; i < shown; ++i) {
-    const HccnConf::Problem& problem = conf.problems(i);
-    if (problem.kind() == HccnConf::Problem::DUPLICATE_KEY) {
+  std::set<int> told;
+  int shown = 0;
+  int left_out = 0;
+  for (const HccnConf::Problem& problem : conf.problems()) {
+    if (IsOfWholeFile(problem)) {
+      if (told.insert(problem.kind()).second) {
+        report.Add(host, ProblemText(problem));
+      }
+    } else if (shown == kMaxProblems) {
+      ++left_out;
+    } else if (++shown; problem.kind() == HccnConf::Problem::DUPLICATE_KEY) {
       AddDuplicate(host, conf, problem, report);
     } else {
       report.Add(host, ProblemText(problem));
     }
   }
-  if (conf.problems_size() == shown) return;
-  report.Add(host, {FAIL,
-                    absl::StrCat(conf.problems_size() - shown,
-                                 " more problems in the file"),
-                    "", "repair the first ones, then check again"});
+  if (left_out == 0) return;
+  report.Add(
+      host,
+      {FAIL, absl::StrCat(Count(left_out, "more problem"), " in the file"), "",
+       "repair the first ones, then check again"});
 }
 
 // One address beside the device's own that hccn.conf stores.
@@ -164,22 +184,24 @@ struct StoredAddress {
   const HccnConf::Entry* entry;  // Null: no such line.
 };
 
-// nullopt: the file names none. A line that is no address is not read here.
-std::optional<Ipv4Address> AddressInFile(const StoredAddress& stored) {
-  if (stored.entry == nullptr) return std::nullopt;
-  const auto address = Ipv4Address::Parse(stored.entry->value());
-  if (!address.ok() || address->IsUnset()) return std::nullopt;
-  return *address;
+// `value` of the line; empty: none.
+bool NamesNothing(absl::string_view value) {
+  return value.empty() || value == "0.0.0.0";
 }
 
-bool NamesNothing(const StoredAddress& stored) {
-  return stored.entry == nullptr || stored.entry->value().empty() ||
-         stored.entry->value() == "0.0.0.0";
+// Whether the device has what the line says. A line that is no address says
+// nothing that a device could have.
+bool Agrees(const StoredAddress& stored, absl::string_view value) {
+  if (stored.known == Known::kUnset) return NamesNothing(value);
+  const auto address = Ipv4Address::Parse(value);
+  return address.ok() && *address == stored.live;
 }
 
 FindingText StoredText(const StoredAddress& stored) {
   const std::string in_file =
-      NamesNothing(stored) ? "none" : Printable(stored.entry->value());
+      stored.entry == nullptr || NamesNothing(stored.entry->value())
+          ? "none"
+          : Printable(stored.entry->value());
   FindingText text{WARN};
   if (stored.known == Known::kUnset) {
     text.observed =
@@ -222,10 +244,13 @@ void JudgeStored(const HostView& host, const DeviceView& device,
   if (stored.known == Known::kNo) {
     return report.AddUnknownAddress(host, device, stored.what, stored.fact);
   }
-  const bool agree = stored.known == Known::kUnset
-                         ? NamesNothing(stored)
-                         : AddressInFile(stored) == stored.live;
+  const bool agree =
+      Agrees(stored, stored.entry == nullptr ? "" : stored.entry->value());
   FindingText text = agree ? FindingText{} : StoredText(stored);
+  if (!agree && stored.entry != nullptr &&
+      Agrees(stored, RepairedValue(host, *stored.entry))) {
+    text.caused_by = "hccn-conf";
+  }
   if (!agree && host.facts->hccn_tool().generation() != NpuToolFacts::CLASSIC) {
     text.state = UNKNOWN;
     absl::StrAppend(&text.observed,
@@ -243,6 +268,20 @@ bool FileHasLiveAddress(const DeviceView& device) {
                    *device.conf) != device.interfaces.end();
 }
 
+// Whether the file would have it if hccn-conf found nothing in the lines.
+bool RepairedFileHasLiveAddress(const HostView& host,
+                                const DeviceView& device) {
+  if (device.conf_address == nullptr || device.conf_netmask == nullptr) {
+    return false;
+  }
+  const auto address =
+      Ipv4Address::Parse(RepairedValue(host, *device.conf_address));
+  const auto length = ParseNetmask(RepairedValue(host, *device.conf_netmask));
+  return address.ok() && length.ok() &&
+         std::find(device.interfaces.begin(), device.interfaces.end(),
+                   Ipv4Interface(*address, *length)) != device.interfaces.end();
+}
+
 std::string FileText(const DeviceView& device) {
   const auto line = [&](absl::string_view key, const HccnConf::Entry* entry) {
     return entry == nullptr ? absl::StrCat("no ", key, "_", device.id)
@@ -255,6 +294,19 @@ std::string FileText(const DeviceView& device) {
 }
 
 }  // namespace
+
+absl::string_view RepairedValue(const HostView& host,
+                                const HccnConf::Entry& entry) {
+  absl::string_view value = entry.value();
+  for (const HccnConf::Problem& problem :
+       host.facts->hccn_conf().value().problems()) {
+    if (problem.kind() != HccnConf::Problem::CARRIAGE_RETURN) continue;
+    // clusterd shows the control character as two.
+    if (!absl::ConsumeSuffix(&value, "\\r")) absl::ConsumeSuffix(&value, "\r");
+    break;
+  }
+  return value;
+}
 
 void CheckHccnConf(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
@@ -309,7 +361,9 @@ void CheckDeviceIpPersistent(const ClusterView& view, RuleReport& report) {
                           "=", wanted.subnet().netmask().ToString()),
              "",
              absl::StrCat("-ip -s address ", wanted.address().ToString(),
-                          " netmask ", wanted.subnet().netmask().ToString())});
+                          " netmask ", wanted.subnet().netmask().ToString()),
+             "", "",
+             RepairedFileHasLiveAddress(host, device) ? "hccn-conf" : ""});
       });
 }
 

@@ -5,6 +5,7 @@
 #ifndef CONFIG_RULES_HCCN_CONF_RULES_H_
 #define CONFIG_RULES_HCCN_CONF_RULES_H_
 
+#include "absl/strings/string_view.h"
 #include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
 
@@ -14,8 +15,14 @@ namespace clusterd {
 // is unknown. A line that the tool would ignore is a warning.
 void CheckHccnConf(const ClusterView& view, RuleReport& report);
 
+// The line's value once the file is repaired as hccn-conf says: of a file of
+// CR LF lines without the CR.
+// REQUIRES: hccn.conf of the host is known and has the entry.
+absl::string_view RepairedValue(const HostView& host,
+                                const HccnConf::Entry& entry);
+
 // Live addresses against the file. Without the file this is unknown, caused by
-// hccn-conf.
+// hccn-conf; so is a difference that the repair of the file ends.
 void CheckDeviceIpPersistent(const ClusterView& view, RuleReport& report);
 
 // Live gateways and detect addresses against the file, planned or not:

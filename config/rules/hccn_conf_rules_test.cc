@@ -140,6 +140,62 @@ TEST(CheckHccnConfTest, CutsALongListOfProblems) {
   EXPECT_EQ(result.findings(16).observed(), "984 more problems in the file");
 }
 
+// Every line ends in CR LF, as clusterd tells it.
+void EndLinesInCrLf(HccnConf* conf) {
+  for (HccnConf::Entry& entry : *conf->mutable_entries()) {
+    entry.set_value(entry.value() + "\\r");
+    AddProblem(HccnConf::Problem::CARRIAGE_RETURN, entry.line(), entry.key(),
+               conf);
+  }
+}
+
+TEST(CheckHccnConfTest, TellsOnceWhatOneCommandRepairs) {
+  TestCluster cluster;
+  HccnConf* conf = ConfOf(0, &cluster);
+  EndLinesInCrLf(conf);
+  ASSERT_GT(conf->problems_size(), 16);
+  AddProblem(HccnConf::Problem::NO_FINAL_NEWLINE, 99, "", conf);
+  const RuleResult result = cluster.Check("hccn-conf");
+  ASSERT_EQ(result.findings_size(), 2);
+  EXPECT_EQ(result.findings(0).observed(), "lines end in CR LF");
+  EXPECT_THAT(result.findings(0).why(), HasSubstr("repairs every line"));
+  EXPECT_THAT(result.findings(1).observed(), HasSubstr("no newline"));
+}
+
+constexpr const char* kPersistentRules[] = {
+    "device-ip-persistent", "gateway-persistent", "detect-address-persistent"};
+
+TEST(CheckHccnConfTest, IsTheCauseOfWhatItsRepairEnds) {
+  TestCluster cluster;
+  EndLinesInCrLf(ConfOf(0, &cluster));
+  for (const char* rule : kPersistentRules) {
+    const RuleResult result = cluster.Check(rule);
+    ASSERT_GT(result.findings_size(), 0) << rule;
+    for (const Finding& finding : result.findings()) {
+      EXPECT_EQ(finding.caused_by(), "hccn-conf") << rule;
+      EXPECT_THAT(finding.fix(), HasSubstr("hccn_tool")) << rule;
+    }
+  }
+}
+
+TEST(CheckHccnConfTest, IsNotTheCauseOfWhatItsRepairLeaves) {
+  TestCluster cluster;
+  for (HccnConf::Entry& entry : *ConfOf(0, &cluster)->mutable_entries()) {
+    const bool is_stored = entry.key() == "address" ||
+                           entry.key() == "gateway" ||
+                           entry.key() == "netdetect";
+    if (is_stored) entry.set_value("192.168.7.7");
+  }
+  EndLinesInCrLf(ConfOf(0, &cluster));
+  for (const char* rule : kPersistentRules) {
+    const RuleResult result = cluster.Check(rule);
+    ASSERT_GT(result.findings_size(), 0) << rule;
+    for (const Finding& finding : result.findings()) {
+      EXPECT_EQ(finding.caused_by(), "") << rule;
+    }
+  }
+}
+
 TEST(CheckDeviceIpPersistentTest, FailsForAStaleAddressInTheFile) {
   TestCluster cluster;
   for (HccnConf::Entry& entry : *ConfOf(0, &cluster)->mutable_entries()) {

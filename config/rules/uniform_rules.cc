@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/rules/hccn_conf_rules.h"
 
 namespace clusterd {
 namespace {
@@ -112,6 +113,25 @@ FindingText MaskFinding(const DeviceView& device, const SubnetFamily& family) {
   return text;
 }
 
+// Whether the file tells the switch once hccn-conf's finding is repaired. An
+// Ascend 950 device may have another device's number in the file.
+bool RepairedFileTellsTls(const HostView& host, const DeviceView& device) {
+  if (host.facts->hccn_tool().generation() != NpuToolFacts::CLASSIC) {
+    return false;
+  }
+  for (const HccnConf::Entry& entry :
+       host.facts->hccn_conf().value().entries()) {
+    if (entry.key() != "tls_enable" || !entry.has_device() ||
+        entry.device() != device.id) {
+      continue;
+    }
+    // The tool obeys the first of several.
+    const absl::string_view value = RepairedValue(host, entry);
+    return value != entry.value() && (value == "0" || value == "1");
+  }
+  return false;
+}
+
 // What /etc/hccn.conf fails to tell is no fault of the tool.
 void AddUnknownTls(const ClusterView& view, const HostView& host,
                    const DeviceView& device, RuleReport& report) {
@@ -124,7 +144,8 @@ void AddUnknownTls(const ClusterView& view, const HostView& host,
         host, device.id,
         {UNKNOWN, absl::StrCat("TLS switch not known: ", WhyMissing(missing)),
          "", "set the switch anew, 0 for off or 1 for on",
-         "-tls -s enable <0 or 1>"});
+         "-tls -s enable <0 or 1>", "", "",
+         RepairedFileTellsTls(host, device) ? "hccn-conf" : ""});
   } else if (reason == Missing::NOT_QUERIED && !view.spec().allow_tls_query()) {
     // The reason names the key of one device; this text folds.
     report.Add(host, device.id,

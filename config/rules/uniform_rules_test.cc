@@ -153,6 +153,23 @@ TEST(CheckTlsUniformTest, QuotesASwitchThatIsNone) {
                         "understood: tls_enable_3 is \"x\""));
 }
 
+TEST(CheckTlsUniformTest, NamesTheFileAsCauseWhereItsRepairTellsTheSwitch) {
+  TestCluster cluster;
+  SetMissing(Missing::UNREADABLE, "tls_enable_3 is \"1\\r\"",
+             cluster.device(0, 3).mutable_tls());
+  HccnConf* conf = cluster.facts[0].mutable_hccn_conf()->mutable_value();
+  conf->clear_entries();
+  HccnConf::Entry* entry = conf->add_entries();
+  entry->set_key("tls_enable");
+  entry->set_device(3);
+  entry->set_value("1\\r");
+  EXPECT_EQ(cluster.Check("tls-uniform").findings(0).caused_by(), "");
+  conf->add_problems()->set_kind(HccnConf::Problem::CARRIAGE_RETURN);
+  EXPECT_EQ(cluster.Check("tls-uniform").findings(0).caused_by(), "hccn-conf");
+  entry->set_value("x\\r");
+  EXPECT_EQ(cluster.Check("tls-uniform").findings(0).caused_by(), "");
+}
+
 TEST(CheckMtuUniformTest, WarnsOfTheMinorityOfARail) {
   TestCluster cluster("atlas-training", "", 3);
   cluster.device(2, 4).mutable_mtu()->set_value(9000);
