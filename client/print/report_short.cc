@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "client/print/duration_text.h"
 #include "client/print/finding_blocks.h"
 #include "client/print/state_word.h"
@@ -127,8 +128,10 @@ std::string ReportShort(const Report& report, bool utf8) {
           : absl::StrCat(" in ", safe(report.network_namespace(), 60)),
       ": ");
   if (!report.error().empty()) {
-    return absl::StrCat(head,
-                        "NO VERDICT: ", safe(report.error(), kErrorColumns));
+    // Every mistake has a line of its own, and this is one line.
+    const std::string error =
+        absl::StrReplaceAll(report.error(), {{"\n", "; "}});
+    return absl::StrCat(head, "NO VERDICT: ", safe(error, kErrorColumns));
   }
   const State verdict = KnownState(report.verdict());
   std::string line =

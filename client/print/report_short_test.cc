@@ -110,5 +110,14 @@ TEST(ReportShortTest, FitsAChatMessageHoweverMuchIsWrong) {
   EXPECT_NE(line.find("and 37 more"), std::string::npos);
 }
 
+TEST(ReportShortTest, PutsSeveralMistakesIntoOneLine) {
+  Report report;
+  report.set_cluster("demo");
+  report.set_error("host \"a\" is not in the spec\nhost \"b\" is not either");
+  EXPECT_EQ(ReportShort(report, true),
+            "demo: NO VERDICT: host \"a\" is not in the spec; host \"b\" is "
+            "not either");
+}
+
 }  // namespace
 }  // namespace clusterd
