@@ -13,10 +13,10 @@
 
 #include "absl/time/clock.h"
 #include "client/command/clusterctl.h"
-#include "client/command/exit_status.h"
 #include "client/connection/connector.h"
 #include "client/connection/interrupt.h"
 #include "client/files/typed_line.h"
+#include "config/report/verdict.h"
 
 extern char** environ;
 

@@ -14,7 +14,7 @@ build=(
 # What tests use besides: real firewalls and a real systemd, run inside namespaces
 # and machines of their own.
 test=(ufw iptables nftables systemd-container debootstrap)
-lint=(clang clang-format clang-tidy libclang-rt-14-dev shellcheck npm)
+lint=(universal-ctags clang clang-format clang-tidy libclang-rt-14-dev shellcheck npm)
 
 usage() {
   echo "usage: deploy/install-deps.sh build|test|lint ..." >&2

@@ -18,22 +18,23 @@ status=$?
 
 # One test case is one <testcase> of the XML that GoogleTest or Bazel writes. A
 # target that failed without saying where counts as one failed case.
-logs=$(bazel info "$@" bazel-testlogs 2>/dev/null)
+results=$(grep -oE 'file://[^"]*/test\.xml' "$events" | sed 's,^file://,,' | sort -u)
 passed=0
 failed=0
 while read -r label result; do
   path=${label#//}
-  xml=$logs/${path/://}/test.xml
   cases=0
   broken=0
   skipped=0
-  if [ -f "$xml" ]; then
-    cases=$(grep -c '<testcase ' "$xml")
-    broken=$(grep -cE '<(failure|error) ' "$xml")
-    skipped=$(grep -cE 'result="skipped"|status="notrun"' "$xml")
-    # Several failures may belong to one case.
-    [ "$broken" -le "$cases" ] || broken=$cases
-  fi
+  # A target that runs in shards has a file for each.
+  while read -r xml; do
+    [ -f "$xml" ] || continue
+    cases=$((cases + $(grep -c '<testcase ' "$xml")))
+    broken=$((broken + $(grep -cE '<(failure|error) ' "$xml")))
+    skipped=$((skipped + $(grep -cE 'result="skipped"|status="notrun"' "$xml")))
+  done < <(grep -F "/testlogs/${path/://}/" <<<"$results")
+  # Several failures may belong to one case.
+  [ "$broken" -le "$cases" ] || broken=$cases
   if [ "$result" != PASSED ] && [ "$result" != FLAKY ]; then
     [ "$broken" -gt 0 ] || broken=1
     [ "$cases" -ge "$broken" ] || cases=$broken

@@ -1,13 +1,33 @@
-// clusterctl apply and clusterctl rollback: their options and help.
-// apply_run.h does the work.
+// clusterctl apply and clusterctl rollback: a saved plan done on the hosts, and
+// taken back.
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "client/command/apply_run.h"
-#include "client/command/commands.h"
+#include "client/command/request.h"
+#include "client/files/plan_file.h"
+#include "client/print/apply_table.h"
+#include "client/print/apply_verdict.h"
+#include "client/print/history_table.h"
+#include "client/print/plan_table.h"
+#include "client/print/progress_line.h"
+#include "config/values/network_namespace.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
+
+constexpr uint32_t kSchemaVersion = 1;
+// Hosts at once, unless --wave says otherwise; the controller's own default.
+constexpr uint32_t kDefaultWaveSize = 32;
+constexpr uint32_t kLargestWave = 100'000;
+constexpr absl::Duration kHistoryTimeout = absl::Seconds(10);
 
 constexpr char kApplyFooter[] =
     R"(Takes only a plan that clusterctl plan saved. Your certificate needs the role
@@ -69,76 +89,433 @@ Examples:
   clusterctl rollback 3fa2c4d5e6f70812
   clusterctl rollback 3fa2 --yes)";
 
-// `force` says what it overrides.
-void AddSharedOptions(CLI::App& command, const std::string& force,
-                      ApplyOptions& options) {
-  command
-      .add_option(
-          "--wave", options.wave,
-          absl::StrCat("Hosts at once (default: ", kDefaultWaveSize, ")"))
+// What apply and rollback share: says what will happen, asks the person unless
+// --yes was given, has the controller do it, and tells each host's end as it
+// comes. The file of --report is written on every path.
+class RunCommand : public Request {
+ public:
+  using Request::Request;
+
+ protected:
+  // `force` says what it overrides.
+  void AddSharedOptions(CLI::App& app, const std::string& force);
+
+  // Which of the two this is.
+  virtual bool IsRollback() const = 0;
+  // Reads what the command is about; adds mistakes.
+  virtual void ReadSubject() = 0;
+  // "Apply 2 steps"
+  virtual std::string WhatWillHappen() const = 0;
+  // What the person is asked about, on stderr.
+  virtual void PrintSubject(const Style& style, std::ostream& out) const = 0;
+  // Ends the run without asking anybody, as no host has anything to do; the
+  // exit status.
+  virtual int FinishNothing(ApplyReport& report) = 0;
+  // Of a report that this side makes.
+  virtual void DescribeSubject(ApplyReport& report) const = 0;
+  // Makes the call.
+  virtual absl::StatusOr<ApplyReport> Call(ControllerClient& client) = 0;
+
+  template <typename CallRequest>
+  absl::StatusOr<ApplyReport> Follow(
+      ControllerClient& client,
+      std::unique_ptr<grpc::ClientReader<ApplyEvent>> (Controller::Stub::*call)(
+          grpc::ClientContext*, const CallRequest&),
+      CallRequest request) {
+    request.set_wave_size(wave_size_);
+    request.set_force(force_);
+    return client.Follow(call, request, timeout(), text().name,
+                         [this](const ApplyEvent& event) { OnEvent(event); });
+  }
+
+  // Who will be asked, in that order.
+  std::vector<std::string> hosts_;
+  bool subject_known_ = false;
+
+ private:
+  void ReadOptions() final;
+  absl::Status Ask(ControllerClient* client) final;
+  // Ok if the person, or --yes, agrees.
+  absl::Status AskConsent();
+  void OnEvent(const ApplyEvent& event);
+  bool HasNothingToDo() const { return subject_known_ && hosts_.empty(); }
+  int Finish() final;
+  bool AnswerWithout(const absl::Status& error) final;
+  int StatusOfFailure(int status) const final {
+    return run_id_.empty() ? status : kExitNoVerdict;
+  }
+  void SayHowToLook(const absl::Status& error);
+  void CompleteHosts(ApplyReport& report) const;
+  ApplyReport ReportOfOurs() const;
+
+  const google::protobuf::Message& Answer() const final { return report_; }
+  void PrintTable(const Style& style, std::ostream& out) final {
+    // What went wrong before any host was asked was told on stderr.
+    if (!report_.hosts().empty()) PrintApplyTable(report_, style, out);
+  }
+  std::string Short(bool utf8) const final { return ApplyShort(report_, utf8); }
+
+  std::string wave_text_;
+  bool yes_ = false;
+  bool force_ = false;
+  bool verbose_ = false;
+
+  uint32_t wave_size_ = 0;
+  absl::Time began_;
+  bool began_call_ = false;
+  std::string run_id_;  // Empty: not heard.
+  std::map<std::string, ApplyResult> results_;
+  ApplyReport report_;
+};
+
+void RunCommand::AddSharedOptions(CLI::App& app, const std::string& force) {
+  app.add_option(
+         "--wave", wave_text_,
+         absl::StrCat("Hosts at once (default: ", kDefaultWaveSize, ")"))
       ->type_name("N");
-  command.add_flag("--yes", options.yes, "Do not ask");
-  command.add_flag(
-      "--force", options.force,
-      absl::StrCat("Admins only: also where a host refuses because ", force,
-                   "; is kept in the history"));
-  command.add_flag("--verbose", options.verbose, "Tell each step as it ends");
-  AddOutputOptions(command, options.output);
-  command
-      .add_option("--report", options.report_file,
-                  "Also write the report as JSON, whatever happens")
-      ->type_name("FILE");
-  AddTimeoutOption(command, "24h; what began goes on", options.timeout);
+  app.add_flag("--yes", yes_, "Do not ask");
+  app.add_flag("--force", force_,
+               absl::StrCat("Admins only: also where a host refuses because ",
+                            force, "; is kept in the history"));
+  app.add_flag("--verbose", verbose_, "Tell each step as it ends");
+  AddOutput(app);
+  AddReport(app);
+  // Who waits for an apply waits; it may take an hour of waves.
+  AddTimeout(app, absl::Hours(24), "24h; what began goes on");
 }
 
-void AddRun(CLI::App& command, const std::shared_ptr<ApplyOptions>& options,
-            ConnectionFlags& connection, CommandRun& run) {
-  AddConnectionOptions(command, connection);
-  command.callback([&run, &connection, options] {
-    run = [&connection, options](Session& session) {
-      options->connection = connection;
-      return RunApply(*options, session);
-    };
-  });
+void RunCommand::ReadOptions() {
+  wave_size_ = ReadNumber("--wave", wave_text_, {1, kLargestWave},
+                          kDefaultWaveSize, mistakes_);
+  // Who changes hosts and wants a report of it must not find out afterwards.
+  if (!CheckReportTarget(report_file(), mistakes_)) DropReport();
+  ReadSubject();
+  const bool can_ask =
+      session().terminal.in_is_terminal && session().terminal.err_is_terminal;
+  if (!yes_ && !can_ask && !HasNothingToDo()) {
+    mistakes_.push_back(
+        "--yes: is missing, and nobody can be asked: stdin and stderr are no "
+        "terminal");
+  }
 }
+
+absl::Status RunCommand::AskConsent() {
+  const size_t waves = (hosts_.size() + wave_size_ - 1) / wave_size_;
+  const std::string question =
+      absl::StrCat(WhatWillHappen(), " on ", Count(hosts_.size(), "host"),
+                   " in ", Count(waves, "wave"), force_ ? ", with force" : "");
+  if (yes_) {
+    Tell(question);
+    return absl::OkStatus();
+  }
+  PrintSubject(ErrStyle(), session().err);
+  session().err << "\n"
+                << SafeText(question, ErrStyle().utf8) << "? [y/N] "
+                << std::flush;
+  const absl::StatusOr<std::string> answer = session().read_line();
+  if (absl::IsCancelled(answer.status())) {
+    session().err << "\n";
+    return absl::CancelledError("interrupted; nothing was changed");
+  }
+  const std::string word = answer.ok() ? absl::AsciiStrToLower(*answer) : "";
+  const absl::string_view stripped = absl::StripAsciiWhitespace(word);
+  if (stripped == "y" || stripped == "yes") return absl::OkStatus();
+  if (!answer.ok()) session().err << "\n";
+  return absl::InvalidArgumentError(
+      absl::StrCat(answer.ok() ? "the answer was not yes"
+                               : std::string(answer.status().message()),
+                   "; nothing was changed"));
+}
+
+void RunCommand::OnEvent(const ApplyEvent& event) {
+  const Style style = ErrStyle();
+  if (event.has_progress()) {
+    if (run_id_.empty() && !event.progress().run_id().empty()) {
+      run_id_ = event.progress().run_id();
+      Tell(absl::StrCat("run ", run_id_));
+    }
+    ShowProgress(ApplyProgressText(event.progress(), style.utf8));
+  } else if (event.has_step() && verbose_) {
+    const StepOutcome& outcome = event.step().outcome();
+    Tell(absl::StrCat(event.step().host(), " step ", outcome.step(), " ",
+                      StepWord(outcome.state()), ": ", event.step().text(),
+                      outcome.detail().empty() ? "" : "; ", outcome.detail()));
+  } else if (event.has_host()) {
+    ClearProgress();
+    session().err << HostEndLine(event.host(), IsRollback(), style)
+                  << std::endl;
+    results_[event.host().host()] = event.host();
+  }
+}
+
+absl::Status RunCommand::Ask(ControllerClient* client) {
+  if (HasNothingToDo()) return absl::OkStatus();
+  const absl::Status consent = AskConsent();
+  if (!consent.ok()) return consent;
+  began_ = session().now();
+  began_call_ = true;
+  return Take(Call(*client), report_);
+}
+
+// A host that will be asked and has no end has "no answer yet".
+void RunCommand::CompleteHosts(ApplyReport& report) const {
+  for (const std::string& name : LeftOut(hosts_, report.hosts())) {
+    const auto found = results_.find(name);
+    if (found != results_.end()) {
+      *report.add_hosts() = found->second;
+    } else {
+      report.add_hosts()->set_host(name);
+    }
+  }
+}
+
+ApplyReport RunCommand::ReportOfOurs() const {
+  ApplyReport report;
+  report.set_schema_version(kSchemaVersion);
+  report.set_rollback(IsRollback());
+  report.set_force(force_);
+  report.set_wave_size(wave_size_);
+  DescribeSubject(report);
+  if (run_id_.empty()) return report;
+  report.set_run_id(run_id_);
+  if (!IsRollback()) report.set_apply_id(run_id_);
+  report.set_outcome(ApplyReport::RUNNING);
+  report.set_started_at_ms(absl::ToUnixMillis(began_));
+  report.set_elapsed_ms(ElapsedMs(began_));
+  CompleteHosts(report);
+  return report;
+}
+
+bool RunCommand::AnswerWithout(const absl::Status& error) {
+  if (began_call_) SayHowToLook(error);
+  report_ = ReportOfOurs();
+  if (!error.message().empty()) {
+    report_.add_notes(SafeText(error.message(), /*utf8=*/true));
+  }
+  return true;
+}
+
+void RunCommand::SayHowToLook(const absl::Status& error) {
+  // We left; or the controller did, perhaps for good.
+  const bool we_left =
+      absl::IsCancelled(error) || absl::IsDeadlineExceeded(error);
+  if (!run_id_.empty()) {
+    Tell(absl::StrCat("run ", run_id_,
+                      we_left ? " goes on in the controller; look with: "
+                              : " may go on in the controller; look with: ",
+                      "clusterctl show ", run_id_));
+  } else if (we_left || absl::IsUnavailable(error) || absl::IsInternal(error) ||
+             absl::IsUnknown(error)) {
+    Tell(absl::StrCat(
+        "no run of this command was named; if one began all the same, it is "
+        "in: clusterctl history --kind ",
+        text().name));
+  } else {
+    Tell("nothing was changed");
+  }
+}
+
+int RunCommand::Finish() {
+  if (HasNothingToDo()) {
+    report_ = ReportOfOurs();
+    return Deliver(FinishNothing(report_));
+  }
+  if (report_.schema_version() != kSchemaVersion) {
+    report_.add_notes(
+        absl::StrCat("report schema ", report_.schema_version(),
+                     " is not the one that this clusterctl reads (",
+                     kSchemaVersion, "); use the controller's version"));
+  }
+  const int hosts_before = report_.hosts_size();
+  // Which hosts a rollback asks, the controller knows best.
+  if (!IsRollback()) CompleteHosts(report_);
+  if (report_.hosts_size() > hosts_before) {
+    report_.add_notes(absl::StrCat("the controller's report leaves out ",
+                                   report_.hosts_size() - hosts_before,
+                                   " of the hosts"));
+  }
+  return Deliver(ExitStatusOf(SupportedVerdict(report_), FailOn::kFail));
+}
+
+// Checks the plan's digest before anybody is asked. The exit status:
+//   0  every host ended as wished
+//   1  a host did not; the waves behind it were not begun
+//   2  it was not begun, and why; or no complete answer: a host is lost, the
+//      controller is away, Ctrl-C, the report file could not be written; a run
+//      that began goes on in the controller
+//   3  wrong usage, an edited plan, no consent; nothing was changed
+class ApplyCommand final : public RunCommand {
+ public:
+  ApplyCommand()
+      : RunCommand({"apply", "Do on the hosts what a saved plan says",
+                    kApplyFooter}) {}
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("PLANFILE", file_,
+                   "File of clusterctl plan --out; - is stdin")
+        ->type_name("")
+        ->required();
+    AddNamespace(app,
+                 "Must be what the plan was made for; the plan alone says "
+                 "where it is applied");
+    AddSharedOptions(app, "a device is or may be in use");
+  }
+
+ private:
+  bool IsRollback() const override { return false; }
+  bool AsksController() const override {
+    return !subject_known_ || !hosts_.empty();
+  }
+
+  void ReadSubject() override {
+    const absl::Status read = Take(ReadPlanFile(file_), plan_);
+    if (!read.ok()) {
+      mistakes_.emplace_back(read.message());
+      return;
+    }
+    subject_known_ = true;
+    for (const HostPlan& host : plan_.hosts()) {
+      if (!host.steps().empty()) hosts_.push_back(host.host());
+    }
+    CheckNamespace();
+  }
+
+  void CheckNamespace() {
+    const std::string wanted = NetworkNamespaceText(network_namespace());
+    const std::string planned = PlanNamespace(plan_);
+    if (wanted.empty() || planned == wanted) return;
+    mistakes_.push_back(absl::StrCat(
+        "--netns: \"", wanted, "\" is not what ", file_,
+        " was planned for, expected ",
+        planned.empty() ? "none: it is for the hosts' own namespace"
+                        : planned));
+  }
+
+  std::string WhatWillHappen() const override {
+    return absl::StrCat("Apply ", Count(CountPlan(plan_).steps, "step"));
+  }
+  void PrintSubject(const Style& style, std::ostream& out) const override {
+    PrintPlanTable(plan_, style, {}, out);
+  }
+
+  void DescribeSubject(ApplyReport& report) const override {
+    report.set_cluster(plan_.cluster());
+    report.set_plan_id(plan_.plan_id());
+    report.set_plan_digest(plan_.digest());
+  }
+
+  int FinishNothing(ApplyReport& report) override {
+    const PlanCounts counts = CountPlan(plan_);
+    if (counts.blocked > 0) {
+      const std::string why =
+          absl::StrCat(PlanCountsText(counts), "; clusterctl plan says why");
+      Tell(absl::StrCat("nothing can be done: ", why));
+      report.add_notes(why);
+      return kExitNoVerdict;
+    }
+    Tell(PlanCountsText(counts));
+    report.set_outcome(ApplyReport::SUCCEEDED);
+    for (const HostPlan& host : plan_.hosts()) {
+      ApplyResult& result = *report.add_hosts();
+      result.set_host(host.host());
+      result.set_outcome(ApplyResult::NOTHING_TO_DO);
+    }
+    return kExitPass;
+  }
+
+  absl::StatusOr<ApplyReport> Call(ControllerClient& client) override {
+    ApplyPlanRequest request;
+    request.set_plan_id(plan_.plan_id());
+    request.set_digest(plan_.digest());
+    return Follow(client, &Controller::Stub::ApplyPlan, request);
+  }
+
+  std::string file_;
+  ClusterPlan plan_;
+};
+
+// The exit statuses are those of apply, but that every wave is asked.
+class RollbackCommand final : public RunCommand {
+ public:
+  RollbackCommand()
+      : RunCommand({"rollback", "Put back what was there before an apply",
+                    kRollbackFooter}) {}
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("APPLY_ID", id_, "Id of the apply, or its first characters")
+        ->type_name("")
+        ->required();
+    AddSharedOptions(
+        app, "a device is or may be in use or a value has changed since");
+  }
+
+ private:
+  bool IsRollback() const override { return true; }
+  void ReadSubject() override { CheckRunId("APPLY_ID", id_, mistakes_); }
+
+  // What is to be taken back, so that a person is asked about hosts and not
+  // about a number.
+  absl::Status Prepare(ControllerClient& client) override {
+    if (!mistakes_.empty()) return absl::OkStatus();
+    GetHistoryRequest request;
+    request.set_id(id_);
+    absl::StatusOr<HistoryRecord> record =
+        client.Ask(&Controller::Stub::GetHistory, request, kHistoryTimeout);
+    if (!record.ok()) return record.status();
+    if (record->entry().kind() != HISTORY_APPLY) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "APPLY_ID: \"", id_, "\" is a ",
+          HistoryKindWord(record->entry().kind()), ", expected an apply"));
+    }
+    subject_known_ = true;
+    past_ = std::move(*record->mutable_apply());
+    past_.set_apply_id(record->entry().id());
+    for (const ApplyResult& host : past_.hosts()) {
+      if (MayHold(host.outcome())) hosts_.push_back(host.host());
+    }
+    return absl::OkStatus();
+  }
+
+  std::string WhatWillHappen() const override {
+    return absl::StrCat("Roll back apply ", past_.apply_id());
+  }
+  void PrintSubject(const Style& style, std::ostream& out) const override {
+    ApplyLimits limits;
+    limits.rollback_hint = false;
+    PrintApplyTable(past_, style, out, limits);
+  }
+
+  void DescribeSubject(ApplyReport& report) const override {
+    report.set_cluster(past_.cluster());
+    report.set_apply_id(past_.apply_id());
+  }
+
+  int FinishNothing(ApplyReport& report) override {
+    const std::string why =
+        absl::StrCat("apply ", past_.apply_id(), ": no host of it is applied");
+    Tell(absl::StrCat("nothing can be done: ", why));
+    report.add_notes(why);
+    return kExitNoVerdict;
+  }
+
+  absl::StatusOr<ApplyReport> Call(ControllerClient& client) override {
+    RollBackRequest request;
+    request.set_apply_id(past_.apply_id());
+    return Follow(client, &Controller::Stub::RollBack, request);
+  }
+
+  std::string id_;
+  ApplyReport past_;
+};
 
 }  // namespace
 
-void AddApplyCommand(CLI::App& root, ConnectionFlags& connection,
-                     CommandRun& run) {
-  CLI::App* command =
-      root.add_subcommand("apply", "Do on the hosts what a saved plan says");
-  command->footer(kApplyFooter);
-  const auto options = std::make_shared<ApplyOptions>();
-  command
-      ->add_option("PLANFILE", options->subject,
-                   "File of clusterctl plan --out; - is stdin")
-      ->type_name("")
-      ->required();
-  AddNamespaceOption(*command,
-                     "Must be what the plan was made for; the plan alone says "
-                     "where it is applied",
-                     options->network_namespace);
-  AddSharedOptions(*command, "a device is or may be in use", *options);
-  AddRun(*command, options, connection, run);
+std::unique_ptr<Command> MakeApplyCommand() {
+  return std::make_unique<ApplyCommand>();
 }
 
-void AddRollbackCommand(CLI::App& root, ConnectionFlags& connection,
-                        CommandRun& run) {
-  CLI::App* command = root.add_subcommand(
-      "rollback", "Put back what was there before an apply");
-  command->footer(kRollbackFooter);
-  const auto options = std::make_shared<ApplyOptions>();
-  options->rollback = true;
-  command
-      ->add_option("APPLY_ID", options->subject,
-                   "Id of the apply, or its first characters")
-      ->type_name("")
-      ->required();
-  AddSharedOptions(*command,
-                   "a device is or may be in use or a value has changed since",
-                   *options);
-  AddRun(*command, options, connection, run);
+std::unique_ptr<Command> MakeRollbackCommand() {
+  return std::make_unique<RollbackCommand>();
 }
 
 }  // namespace clusterd

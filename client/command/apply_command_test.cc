@@ -4,11 +4,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/files/plan_file.h"
-#include "client/testing/fake_controller.h"
-#include "client/testing/program_run.h"
-#include "client/testing/sample_plan.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+#include "tests/support/client/sample_plan.h"
 
 namespace clusterd {
 namespace {

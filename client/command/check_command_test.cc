@@ -2,10 +2,10 @@
 // controller with scripted answers.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/testing/fake_controller.h"
-#include "client/testing/program_run.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {

@@ -8,13 +8,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/command/apply_run.h"
-#include "client/command/check_run.h"
-#include "client/command/commands.h"
-#include "client/command/exit_status.h"
-#include "client/print/terminal_text.h"
-#include "config/spec/nearest_word.h"
-#include "config/version/version.h"
+#include "absl/strings/str_split.h"
+#include "config/values/nearest_word.h"
+#include "config/values/version.h"
+#include "config/words/quoted_text.h"
+#include "config/words/terminal_text.h"
 
 namespace clusterd {
 namespace {
@@ -70,27 +68,64 @@ void RefuseEmptyValues(CLI::App& command) {
   for (CLI::App* child : command.get_subcommands({})) RefuseEmptyValues(*child);
 }
 
-void BuildTree(CLI::App& root, ConnectionFlags& connection, CommandRun& run) {
-  root.name("clusterctl");
-  root.formatter(std::make_shared<WrappedHelp>());  // Commands inherit it.
-  root.footer(kFooter);
-  root.require_subcommand(0, 1);
-  root.set_version_flag(
+// The tree of commands, and which of them the line names.
+struct Tree {
+  CLI::App root{kDescription};
+  std::vector<std::unique_ptr<Command>> commands;
+  ConnectionFlags connection;
+  Command* named = nullptr;
+};
+
+void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
+  for (const ConnectionSetting& setting : AllConnectionSettings()) {
+    app.add_option(absl::StrCat("--", setting.key), connection.*setting.flag,
+                   absl::StrCat(setting.what, " [", setting.variable, "]"))
+        ->type_name(setting.placeholder)
+        ->group("Connection");
+  }
+}
+
+// "show" of "config show" stands below "config".
+CLI::App* AddApp(CLI::App& root, const CommandText& text) {
+  const std::pair<std::string, std::string> words =
+      absl::StrSplit(text.name, absl::MaxSplits(' ', 1));
+  if (words.second.empty()) return root.add_subcommand(words.first, text.title);
+  const std::vector<CLI::App*> parents = root.get_subcommands(
+      [&](const CLI::App* app) { return app->get_name() == words.first; });
+  CLI::App* parent = parents.empty() ? nullptr : parents.front();
+  if (parent == nullptr) {
+    parent = root.add_subcommand(words.first,
+                                 "Look at a cluster.yaml: validate, show");
+    parent->require_subcommand(1);
+  }
+  return parent->add_subcommand(words.second, text.title);
+}
+
+void BuildTree(Tree& tree) {
+  tree.root.name("clusterctl");
+  tree.root.formatter(std::make_shared<WrappedHelp>());  // Commands inherit it.
+  tree.root.footer(kFooter);
+  tree.root.require_subcommand(0, 1);
+  tree.root.set_version_flag(
       "--version", [] { return std::string(kClusterdVersion); },
       "Print versions");
-  AddCheckCommand(root, connection, run);
-  AddPlanCommand(root, connection, run);
-  AddApplyCommand(root, connection, run);
-  AddRollbackCommand(root, connection, run);
-  AddHistoryCommand(root, connection, run);
-  AddShowCommand(root, connection, run);
-  AddHostsCommand(root, connection, run);
-  AddDescribeCommand(root, connection, run);
-  AddConfigCommand(root, connection, run);
-  AddExplainCommand(root, run);
-  AddVersionCommand(root, connection, run);
-  AddConnectionOptions(root, connection);
-  RefuseEmptyValues(root);
+  // In the order of the help text.
+  for (const auto make :
+       {MakeCheckCommand, MakePlanCommand, MakeApplyCommand,
+        MakeRollbackCommand, MakeHistoryCommand, MakeShowCommand,
+        MakeHostsCommand, MakeDescribeCommand, MakeConfigValidateCommand,
+        MakeConfigShowCommand, MakeExplainCommand, MakeAnonymiseCommand,
+        MakeVersionCommand}) {
+    tree.commands.push_back(make());
+    Command* const command = tree.commands.back().get();
+    CLI::App* const app = AddApp(tree.root, command->text());
+    app->footer(command->text().footer);
+    command->AddOptions(*app);
+    if (command->TakesConnection()) AddConnectionOptions(*app, tree.connection);
+    app->callback([&tree, command] { tree.named = command; });
+  }
+  AddConnectionOptions(tree.root, tree.connection);
+  RefuseEmptyValues(tree.root);
 }
 
 // The arguments from the last to the first, as CLI11 takes them, with "--name="
@@ -195,47 +230,43 @@ std::string ReportArgument(const std::vector<std::string>& arguments) {
   return "";
 }
 
-int RejectLine(const CLI::ParseError& error, CLI::App& root,
+int RejectLine(const CLI::ParseError& error, Tree& tree,
                const std::vector<std::string>& arguments, Session& session) {
-  const NamedCommand named = FindNamedCommand(root);
+  const NamedCommand named = FindNamedCommand(tree.root);
   const std::vector<std::string> mistakes =
-      ParseMistakes(error, *named.app, root);
-  const std::string report_file = ReportArgument(arguments);
-  const std::string text = absl::StrJoin(mistakes, "\n");
-  if (named.name == "check" && !report_file.empty()) {
-    WriteUsageReport(report_file, text, session);
+      ParseMistakes(error, *named.app, tree.root);
+  for (const auto& command : tree.commands) {
+    if (command->text().name != named.name) continue;
+    return command->RefuseLine(mistakes, ReportArgument(arguments), session);
   }
-  if ((named.name == "apply" || named.name == "rollback") &&
-      !report_file.empty()) {
-    WriteUsageApplyReport(named.name, report_file, text, session);
-  }
-  if (!named.name.empty()) return RejectUsage(named.name, mistakes, session);
+  const Style style =
+      StyleOfErr(session.terminal, session.environment, ColorMode::kNever);
+  const std::string space = named.name.empty() ? "" : " ";
   for (const std::string& mistake : mistakes) {
-    session.err << "clusterctl: " << SafeText(mistake, false) << "\n";
+    session.err << "clusterctl" << space << named.name << ": "
+                << SafeText(mistake, style.utf8) << "\n";
   }
-  session.err << "see: clusterctl --help\n";
+  session.err << "see: clusterctl" << space << named.name << " --help\n";
   return kExitUsage;
 }
 
 }  // namespace
 
 int RunClusterctl(const std::vector<std::string>& arguments, Session& session) {
-  ConnectionFlags connection;
-  CommandRun run;
-  CLI::App root(kDescription);
-  BuildTree(root, connection, run);
+  Tree tree;
+  BuildTree(tree);
   try {
-    root.parse(ForParser(arguments));
+    tree.root.parse(ForParser(arguments));
   } catch (const CLI::CallForHelp&) {
-    session.out << root.help();
+    session.out << tree.root.help();
     return kExitPass;
   } catch (const CLI::CallForVersion&) {
     return RunClusterctl({"version"}, session);
   } catch (const CLI::ParseError& error) {
-    return RejectLine(error, root, arguments, session);
+    return RejectLine(error, tree, arguments, session);
   }
-  if (run) return run(session);
-  session.err << root.help();
+  if (tree.named != nullptr) return tree.named->Run(tree.connection, session);
+  session.err << tree.root.help();
   return kExitUsage;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "client/command/session.h"
+#include "client/command/command.h"
 
 namespace clusterd {
 

@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "client/testing/program_run.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
@@ -21,7 +21,7 @@ const std::vector<Arguments>& Commands() {
       {"hosts"},          {"describe"},
       {"config"},         {"config", "validate"},
       {"config", "show"}, {"explain"},
-      {"version"},
+      {"anonymise"},      {"version"},
   };
   return commands;
 }
@@ -47,7 +47,7 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   EXPECT_EQ(output.status, 0);
   for (const char* text :
        {"check", "plan", "apply", "rollback", "history", "show", "hosts",
-        "describe", "config", "explain", "version", "--controller",
+        "describe", "config", "explain", "anonymise", "version", "--controller",
         "CLUSTERD_CONTROLLER", "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
             "plan, apply, rollback, history, show, hosts, describe, config, "
-            "explain, version, did you mean \"check\"?"},
+            "explain, anonymise, version, did you mean \"check\"?"},
         WrongLine{
             "UnknownOption",
             {"check", "--onyl", "link"},

@@ -1,16 +1,13 @@
 // clusterctl config: looks at a cluster.yaml, here, without any machine.
-#include <memory>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/command/commands.h"
-#include "client/command/common_options.h"
-#include "client/command/exit_status.h"
+#include "client/command/command.h"
 #include "client/files/text_file.h"
-#include "client/print/message_json.h"
-#include "client/print/terminal_text.h"
+#include "config/report/message_json.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
@@ -30,22 +27,6 @@ refused.
 Exit status: 0, or 2 if the controller did not answer, 3 for wrong usage or a
 wrong file.)";
 
-struct ConfigOptions {
-  std::string file;
-  std::string output = "yaml";
-};
-
-// A message may hold several lines, each one a mistake.
-int PrintMistakes(absl::string_view message, Session& session) {
-  const bool utf8 =
-      StyleOfErr(session.terminal, session.environment, ColorMode::kNever).utf8;
-  for (const absl::string_view line :
-       absl::StrSplit(message, '\n', absl::SkipEmpty())) {
-    session.err << SafeText(line, utf8) << "\n";
-  }
-  return kExitUsage;
-}
-
 absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file) {
   const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxSpecBytes);
   if (!text.ok()) return text.status();
@@ -57,107 +38,110 @@ std::string SpecSummary(const ClusterSpec& spec) {
   for (const ServerSpec& server : spec.servers())
     devices += server.devices_size();
   const auto profile = FindProductProfile(spec.product(), spec.mode());
-  return absl::StrCat("cluster ", spec.name(), ", ", spec.servers_size(),
-                      spec.servers_size() == 1 ? " server, " : " servers, ",
-                      devices, devices == 1 ? " device, " : " devices, ",
+  return absl::StrCat("cluster ", spec.name(), ", ",
+                      Count(spec.servers_size(), "server"), ", ",
+                      Count(devices, "device"), ", ",
                       profile.ok() ? (*profile)->title : spec.product());
 }
 
-int RunValidate(const ConfigOptions& options, Session& session) {
-  const absl::StatusOr<ClusterSpec> spec = ReadSpec(options.file);
-  if (!spec.ok()) return PrintMistakes(spec.status().message(), session);
-  const bool utf8 =
-      StyleOfOut(session.terminal, session.environment, ColorMode::kNever).utf8;
-  session.out << SafeText(
-                     absl::StrCat(options.file, ": OK: ", SpecSummary(*spec)),
-                     utf8)
-              << "\n";
-  return kExitPass;
-}
+class ConfigCommand : public Command {
+ public:
+  using Command::Command;
 
-// What the controller has loaded. Says on stderr where it comes from.
-absl::StatusOr<ClusterSpec> AskForSpec(ControllerClient& client,
-                                       Session& session) {
-  absl::StatusOr<GetSpecResponse> answer = client.GetSpec(kTimeout);
-  if (!answer.ok()) return answer.status();
-  const bool utf8 =
-      StyleOfErr(session.terminal, session.environment, ColorMode::kNever).utf8;
-  session.err << "clusterctl config show: from the controller's "
-              << SafeText(answer->path(), utf8) << "\n";
-  for (const absl::string_view line :
-       absl::StrSplit(answer->refused(), '\n', absl::SkipEmpty())) {
-    session.err << "clusterctl config show: a newer file was refused: "
-                << SafeText(line, utf8) << "\n";
+ protected:
+  // A message may hold several lines, each one a mistake in the file, which it
+  // names; so the command does not.
+  int PrintMistakes(const absl::Status& status) {
+    for (const absl::string_view line :
+         absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
+      session().err << SafeText(line, ErrStyle().utf8) << "\n";
+    }
+    return kExitUsage;
   }
-  return std::move(*answer->mutable_spec());
-}
 
-int RunShow(const ConfigOptions& options, const ConnectionFlags& connection,
-            Session& session) {
-  constexpr char kCommand[] = "config show";
-  std::vector<std::string> mistakes;
-  if (options.output != "yaml" && options.output != "json") {
-    mistakes.push_back(absl::StrCat("--output: \"", options.output,
-                                    "\" is not known, expected yaml, json"));
+  std::string file_;
+};
+
+class ConfigValidateCommand final : public ConfigCommand {
+ public:
+  ConfigValidateCommand()
+      : ConfigCommand({"config validate",
+                       "Check a cluster.yaml and name every mistake",
+                       kValidateFooter}) {}
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("FILE", file_, "The cluster.yaml")
+        ->type_name("")
+        ->required();
   }
-  std::unique_ptr<ControllerClient> client;
-  if (options.file.empty()) {
-    client = ConnectToController(connection, session, mistakes);
+  bool TakesConnection() const override { return false; }
+
+ private:
+  int Work() override {
+    const absl::StatusOr<ClusterSpec> spec = ReadSpec(file_);
+    if (!spec.ok()) return PrintMistakes(spec.status());
+    session().out << SafeText(absl::StrCat(file_, ": OK: ", SpecSummary(*spec)),
+                              OutStyle(ColorMode::kNever).utf8)
+                  << "\n";
+    return kExitPass;
   }
-  if (!mistakes.empty()) return RejectUsage(kCommand, mistakes, session);
+};
 
-  const absl::StatusOr<ClusterSpec> spec =
-      client == nullptr ? ReadSpec(options.file) : AskForSpec(*client, session);
-  if (!spec.ok() && client == nullptr) {
-    return PrintMistakes(spec.status().message(), session);
+class ConfigShowCommand final : public ConfigCommand {
+ public:
+  ConfigShowCommand()
+      : ConfigCommand({"config show",
+                       "Print a cluster.yaml with every host, device and "
+                       "default written out",
+                       kShowFooter}) {}
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("FILE", file_, "The cluster.yaml")->type_name("");
+    app.add_option("-o,--output", output_, "yaml (default), json")
+        ->type_name("FORMAT");
   }
-  if (!spec.ok()) return ReportFailure(kCommand, spec.status(), session);
-  session.out << (options.output == "json" ? MessageJson(*spec)
-                                           : SpecToYaml(*spec));
-  return kExitPass;
-}
 
-void AddValidate(CLI::App& parent, CommandRun& run) {
-  CLI::App* command = parent.add_subcommand(
-      "validate", "Check a cluster.yaml and name every mistake");
-  command->footer(kValidateFooter);
-  const auto options = std::make_shared<ConfigOptions>();
-  command->add_option("FILE", options->file, "The cluster.yaml")
-      ->type_name("")
-      ->required();
-  command->callback([&run, options] {
-    run = [options](Session& session) {
-      return RunValidate(*options, session);
-    };
-  });
-}
+ private:
+  int Work() override {
+    const bool json =
+        ReadChoice("--output", output_, {"yaml", "json"}, mistakes_) == 1;
+    std::unique_ptr<ControllerClient> client;
+    if (file_.empty()) client = Connect();
+    if (!mistakes_.empty()) return RejectUsage();
+    const absl::StatusOr<ClusterSpec> spec =
+        client == nullptr ? ReadSpec(file_) : AskForSpec(*client);
+    if (!spec.ok()) {
+      return client == nullptr ? PrintMistakes(spec.status())
+                               : ReportFailure(spec.status());
+    }
+    session().out << (json ? MessageJson(*spec) : SpecToYaml(*spec));
+    return kExitPass;
+  }
 
-void AddShow(CLI::App& parent, ConnectionFlags& connection, CommandRun& run) {
-  CLI::App* command = parent.add_subcommand(
-      "show",
-      "Print a cluster.yaml with every host, device and default written out");
-  command->footer(kShowFooter);
-  const auto options = std::make_shared<ConfigOptions>();
-  command->add_option("FILE", options->file, "The cluster.yaml")->type_name("");
-  command->add_option("-o,--output", options->output, "yaml (default), json")
-      ->type_name("FORMAT");
-  AddConnectionOptions(*command, connection);
-  command->callback([&run, &connection, options] {
-    run = [&connection, options](Session& session) {
-      return RunShow(*options, connection, session);
-    };
-  });
-}
+  // What the controller has loaded. Says on stderr where it comes from.
+  absl::StatusOr<ClusterSpec> AskForSpec(ControllerClient& client) {
+    absl::StatusOr<GetSpecResponse> answer =
+        client.Ask(&Controller::Stub::GetSpec, {}, kTimeout);
+    if (!answer.ok()) return answer.status();
+    Tell(absl::StrCat("from the controller's ", answer->path()));
+    for (const absl::string_view line :
+         absl::StrSplit(answer->refused(), '\n', absl::SkipEmpty())) {
+      Tell(absl::StrCat("a newer file was refused: ", line));
+    }
+    return std::move(*answer->mutable_spec());
+  }
+
+  std::string output_ = "yaml";
+};
 
 }  // namespace
 
-void AddConfigCommand(CLI::App& root, ConnectionFlags& connection,
-                      CommandRun& run) {
-  CLI::App* command =
-      root.add_subcommand("config", "Look at a cluster.yaml: validate, show");
-  command->require_subcommand(1);
-  AddValidate(*command, run);
-  AddShow(*command, connection, run);
+std::unique_ptr<Command> MakeConfigValidateCommand() {
+  return std::make_unique<ConfigValidateCommand>();
+}
+
+std::unique_ptr<Command> MakeConfigShowCommand() {
+  return std::make_unique<ConfigShowCommand>();
 }
 
 }  // namespace clusterd

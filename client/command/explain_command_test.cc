@@ -1,6 +1,6 @@
 #include "absl/strings/match.h"
-#include "client/testing/program_run.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {

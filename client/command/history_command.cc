@@ -1,22 +1,13 @@
 // clusterctl history: who checked, planned, applied and rolled back what, when.
 #include <algorithm>
-#include <memory>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "client/command/commands.h"
-#include "client/command/common_options.h"
-#include "client/command/exit_status.h"
+#include "client/command/request.h"
 #include "client/print/history_table.h"
-#include "client/print/message_json.h"
-#include "config/spec/nearest_word.h"
 
 namespace clusterd {
 namespace {
 
-constexpr char kCommand[] = "history";
-constexpr absl::Duration kTimeout = absl::Seconds(10);
 constexpr uint32_t kDefaultLimit = 50;
 constexpr uint32_t kLargestLimit = 100'000;
 // What one answer of the controller holds at most.
@@ -36,107 +27,74 @@ Examples:
   clusterctl history
   clusterctl history --kind apply,rollback --limit 10)";
 
-struct HistoryOptions {
-  std::vector<std::string> kinds;
-  std::string limit;
-  std::string timeout;
-  OutputFlags output;
+class HistoryCommand final : public Request {
+ public:
+  HistoryCommand()
+      : Request({"history", "List checks, plans, applies and rollbacks",
+                 kFooter}) {}
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("--kind", kinds_, "Only these: check, plan, apply, rollback")
+        ->type_name("KIND,..")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    app.add_option(
+           "--limit", limit_text_,
+           absl::StrCat("At most this many (default: ", kDefaultLimit, ")"))
+        ->type_name("N");
+    AddOutput(app, "says nothing of many runs");
+    AddTimeout(app, absl::Seconds(10));
+  }
+
+ private:
+  void ReadOptions() override {
+    limit_ = ReadNumber("--limit", limit_text_, {1, kLargestLimit},
+                        kDefaultLimit, mistakes_);
+    for (const std::string& kind : kinds_) {
+      request_.add_kinds(static_cast<HistoryKind>(
+          HISTORY_CHECK + ReadChoice("--kind", kind,
+                                     {"check", "plan", "apply", "rollback"},
+                                     mistakes_)));
+    }
+  }
+
+  // Asks for page after page until so many entries are there.
+  absl::Status Ask(ControllerClient* client) override {
+    history_.set_more(true);
+    while (history_.more() &&
+           history_.entries_size() < static_cast<int>(limit_)) {
+      const uint32_t left =
+          limit_ - static_cast<uint32_t>(history_.entries_size());
+      request_.set_limit(std::min(left, kPage));
+      const absl::StatusOr<ListHistoryResponse> page =
+          client->Ask(&Controller::Stub::ListHistory, request_, timeout());
+      if (!page.ok()) return page.status();
+      history_.set_more(page->more() && !page->entries().empty());
+      history_.mutable_entries()->MergeFrom(page->entries());
+      if (history_.more()) {
+        request_.set_before_id(history_.entries().rbegin()->id());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const google::protobuf::Message& Answer() const override { return history_; }
+  void PrintTable(const Style& style, std::ostream& out) override {
+    PrintHistoryTable(history_, style, session().zone, out);
+    if (history_.more()) out << "\nolder ones: --limit N\n";
+  }
+
+  std::vector<std::string> kinds_;
+  std::string limit_text_;
+  uint32_t limit_ = 0;
+  ListHistoryRequest request_;
+  ListHistoryResponse history_;
 };
-
-void ReadKinds(const std::vector<std::string>& words,
-               ListHistoryRequest& request,
-               std::vector<std::string>& mistakes) {
-  const std::vector<absl::string_view> known = {"check", "plan", "apply",
-                                                "rollback"};
-  for (const std::string& word : words) {
-    const auto found = std::find(known.begin(), known.end(), word);
-    if (found == known.end()) {
-      mistakes.push_back(
-          absl::StrCat("--kind: \"", word, "\" is not known, expected ",
-                       absl::StrJoin(known, ", "), DidYouMean(word, known)));
-      continue;
-    }
-    request.add_kinds(
-        static_cast<HistoryKind>(HISTORY_CHECK + (found - known.begin())));
-  }
-}
-
-// Asks for page after page until `limit` entries are there.
-absl::StatusOr<ListHistoryResponse> ReadHistory(ControllerClient& client,
-                                                ListHistoryRequest request,
-                                                uint32_t limit,
-                                                absl::Duration timeout) {
-  ListHistoryResponse all;
-  all.set_more(true);
-  while (all.more() && all.entries_size() < static_cast<int>(limit)) {
-    const uint32_t left = limit - static_cast<uint32_t>(all.entries_size());
-    request.set_limit(std::min(left, kPage));
-    const absl::StatusOr<ListHistoryResponse> page =
-        client.ListHistory(request, timeout);
-    if (!page.ok()) return page.status();
-    all.set_more(page->more() && !page->entries().empty());
-    all.mutable_entries()->MergeFrom(page->entries());
-    if (all.more()) {
-      request.set_before_id(all.entries(all.entries_size() - 1).id());
-    }
-  }
-  return all;
-}
-
-int RunHistory(const HistoryOptions& options, const ConnectionFlags& connection,
-               Session& session) {
-  std::vector<std::string> mistakes;
-  const OutputFormat format = ReadFormat(options.output, mistakes);
-  const ColorMode color = ReadColor(options.output, mistakes);
-  const absl::Duration timeout =
-      ReadTimeout(options.timeout, kTimeout, mistakes);
-  const uint32_t limit = ReadNumber(
-      "--limit", options.limit, {1, kLargestLimit}, kDefaultLimit, mistakes);
-  ListHistoryRequest request;
-  ReadKinds(options.kinds, request, mistakes);
-  const auto client = ConnectToController(connection, session, mistakes);
-  if (!mistakes.empty()) return RejectUsage(kCommand, mistakes, session);
-  const absl::StatusOr<ListHistoryResponse> history =
-      ReadHistory(*client, request, limit, timeout);
-  if (!history.ok()) return ReportFailure(kCommand, history.status(), session);
-  if (format == OutputFormat::kJson) {
-    session.out << MessageJson(*history);
-    return kExitPass;
-  }
-  PrintHistoryTable(*history,
-                    StyleOfOut(session.terminal, session.environment, color),
-                    session.zone, session.out);
-  if (history->more()) session.out << "\nolder ones: --limit N\n";
-  return kExitPass;
-}
 
 }  // namespace
 
-void AddHistoryCommand(CLI::App& root, ConnectionFlags& connection,
-                       CommandRun& run) {
-  CLI::App* command = root.add_subcommand(
-      "history", "List checks, plans, applies and rollbacks");
-  command->footer(kFooter);
-  const auto options = std::make_shared<HistoryOptions>();
-  command
-      ->add_option("--kind", options->kinds,
-                   "Only these: check, plan, apply, rollback")
-      ->type_name("KIND,..")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command
-      ->add_option(
-          "--limit", options->limit,
-          absl::StrCat("At most this many (default: ", kDefaultLimit, ")"))
-      ->type_name("N");
-  AddOutputOptions(*command, options->output, "says nothing of many runs");
-  AddTimeoutOption(*command, "10s", options->timeout);
-  AddConnectionOptions(*command, connection);
-  command->callback([&run, &connection, options] {
-    run = [&connection, options](Session& session) {
-      return RunHistory(*options, connection, session);
-    };
-  });
+std::unique_ptr<Command> MakeHistoryCommand() {
+  return std::make_unique<HistoryCommand>();
 }
 
 }  // namespace clusterd

@@ -1,8 +1,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/testing/fake_controller.h"
-#include "client/testing/program_run.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {

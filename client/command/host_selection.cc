@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/files/text_file.h"
-#include "client/print/subject_text.h"
-#include "config/spec/hostlist.h"
-#include "config/spec/nearest_word.h"
+#include "config/values/hostlist.h"
+#include "config/values/nearest_word.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {

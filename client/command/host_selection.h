@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "client/print/terminal.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 

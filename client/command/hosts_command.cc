@@ -1,16 +1,9 @@
 // clusterctl hosts: who is attached to the controller.
-#include <memory>
-
-#include "client/command/commands.h"
-#include "client/command/common_options.h"
+#include "client/command/request.h"
 #include "client/print/hosts_table.h"
-#include "client/print/message_json.h"
 
 namespace clusterd {
 namespace {
-
-constexpr char kCommand[] = "hosts";
-constexpr absl::Duration kTimeout = absl::Seconds(10);
 
 constexpr char kFooter[] = R"(States:
   attached      the host's clusterd is connected
@@ -24,53 +17,37 @@ check judges them.
 
 Exit status: 0, or 2 if the controller did not answer, 3 for wrong usage.)";
 
-struct HostsOptions {
-  OutputFlags output;
-  std::string timeout;
-};
+class HostsCommand final : public Request {
+ public:
+  HostsCommand()
+      : Request({"hosts", "Show which hosts are attached, and since when",
+                 kFooter}) {}
 
-int RunHosts(const HostsOptions& options, const ConnectionFlags& connection,
-             Session& session) {
-  std::vector<std::string> mistakes;
-  const OutputFormat format = ReadFormat(options.output, mistakes);
-  const ColorMode color = ReadColor(options.output, mistakes);
-  const absl::Duration timeout =
-      ReadTimeout(options.timeout, kTimeout, mistakes);
-  const auto client = ConnectToController(connection, session, mistakes);
-  if (!mistakes.empty()) return RejectUsage(kCommand, mistakes, session);
-  const absl::StatusOr<ListHostsResponse> hosts = client->ListHosts(timeout);
-  if (!hosts.ok()) return ReportFailure(kCommand, hosts.status(), session);
-  const Style style = StyleOfOut(session.terminal, session.environment, color);
-  switch (format) {
-    case OutputFormat::kTable:
-      PrintHostsTable(*hosts, style, session.now(), session.out);
-      break;
-    case OutputFormat::kShort:
-      session.out << HostsShort(*hosts, style.utf8) << "\n";
-      break;
-    case OutputFormat::kJson:
-      session.out << MessageJson(*hosts);
-      break;
+  void AddOptions(CLI::App& app) override {
+    AddOutput(app);
+    AddTimeout(app, absl::Seconds(10));
   }
-  return 0;
-}
+
+ private:
+  absl::Status Ask(ControllerClient* client) override {
+    return Take(client->Ask(&Controller::Stub::ListHosts, {}, timeout()),
+                hosts_);
+  }
+  const google::protobuf::Message& Answer() const override { return hosts_; }
+  void PrintTable(const Style& style, std::ostream& out) override {
+    PrintHostsTable(hosts_, style, session().now(), out);
+  }
+  std::string Short(bool utf8) const override {
+    return HostsShort(hosts_, utf8);
+  }
+
+  ListHostsResponse hosts_;
+};
 
 }  // namespace
 
-void AddHostsCommand(CLI::App& root, ConnectionFlags& connection,
-                     CommandRun& run) {
-  CLI::App* command = root.add_subcommand(
-      "hosts", "Show which hosts are attached, and since when");
-  command->footer(kFooter);
-  const auto options = std::make_shared<HostsOptions>();
-  AddOutputOptions(*command, options->output);
-  AddTimeoutOption(*command, "10s", options->timeout);
-  AddConnectionOptions(*command, connection);
-  command->callback([&run, &connection, options] {
-    run = [&connection, options](Session& session) {
-      return RunHosts(*options, connection, session);
-    };
-  });
+std::unique_ptr<Command> MakeHostsCommand() {
+  return std::make_unique<HostsCommand>();
 }
 
 }  // namespace clusterd

@@ -5,10 +5,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/files/plan_file.h"
-#include "client/testing/fake_controller.h"
-#include "client/testing/program_run.h"
-#include "client/testing/sample_plan.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+#include "tests/support/client/sample_plan.h"
 
 namespace clusterd {
 namespace {

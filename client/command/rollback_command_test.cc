@@ -1,10 +1,10 @@
 // clusterctl rollback from command line to exit status. What it shares with
 // apply is tested in apply_command_test.cc.
 #include "absl/strings/match.h"
-#include "client/testing/fake_controller.h"
-#include "client/testing/program_run.h"
-#include "client/testing/sample_plan.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+#include "tests/support/client/sample_plan.h"
 
 namespace clusterd {
 namespace {

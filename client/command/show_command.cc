@@ -1,23 +1,13 @@
 // clusterctl show: one entry of the history, printed as its command printed it.
-#include <memory>
-
-#include "absl/strings/str_cat.h"
-#include "client/command/commands.h"
-#include "client/command/common_options.h"
-#include "client/command/exit_status.h"
+#include "client/command/request.h"
 #include "client/print/apply_table.h"
 #include "client/print/history_table.h"
-#include "client/print/message_json.h"
 #include "client/print/plan_table.h"
-#include "client/print/report_short.h"
-#include "client/print/report_table.h"
-#include "client/print/terminal_text.h"
+#include "config/report/report_short.h"
+#include "config/report/report_table.h"
 
 namespace clusterd {
 namespace {
-
-constexpr char kCommand[] = "show";
-constexpr absl::Duration kTimeout = absl::Seconds(60);
 
 constexpr char kFooter[] =
     R"(Prints a check, plan, apply or rollback as its own command does; an apply that
@@ -31,119 +21,90 @@ Examples:
   clusterctl show 3fa2c4d5e6f70812
   clusterctl show 3fa2 -o json)";
 
-struct ShowOptions {
-  std::string id;
-  bool verbose = false;
-  std::string timeout;
-  OutputFlags output;
+class ShowCommand final : public Request {
+ public:
+  ShowCommand()
+      : Request({"show",
+                 "Print one check, plan, apply or rollback of the history",
+                 kFooter}) {}
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("ID", id_,
+                   "Its id, or as many characters from its start as are unique")
+        ->type_name("")
+        ->required();
+    app.add_flag("--verbose", verbose_,
+                 "Of a plan also preconditions and undo, and every host");
+    AddOutput(app);
+    AddTimeout(app, absl::Seconds(60));
+  }
+
+ private:
+  void ReadOptions() override { CheckRunId("ID", id_, mistakes_); }
+
+  absl::Status Ask(ControllerClient* client) override {
+    GetHistoryRequest request;
+    request.set_id(id_);
+    return Take(client->Ask(&Controller::Stub::GetHistory, request, timeout()),
+                record_);
+  }
+
+  // The same JSON as the command printed that made the entry.
+  const google::protobuf::Message& Answer() const override {
+    switch (record_.detail_case()) {
+      case HistoryRecord::kReport:
+        return record_.report();
+      case HistoryRecord::kPlan:
+        return record_.plan();
+      case HistoryRecord::kApply:
+        return record_.apply();
+      default:
+        return record_.entry();
+    }
+  }
+
+  void PrintTable(const Style& style, std::ostream& out) override {
+    out << EntryLine(style.utf8) << "\n\n";
+    PlanLimits limits;
+    limits.verbose = verbose_;
+    switch (record_.detail_case()) {
+      case HistoryRecord::kReport:
+        return PrintReportTable(record_.report(), style, out);
+      case HistoryRecord::kPlan:
+        return PrintPlanTable(record_.plan(), style, limits, out);
+      case HistoryRecord::kApply:
+        return PrintApplyTable(record_.apply(), style, out);
+      default:
+        out << "no more is kept of it\n";
+    }
+  }
+
+  std::string Short(bool utf8) const override {
+    switch (record_.detail_case()) {
+      case HistoryRecord::kReport:
+        return ReportShort(record_.report(), utf8);
+      case HistoryRecord::kPlan:
+        return PlanShort(record_.plan(), utf8);
+      case HistoryRecord::kApply:
+        return ApplyShort(record_.apply(), utf8);
+      default:
+        return EntryLine(utf8);
+    }
+  }
+
+  std::string EntryLine(bool utf8) const {
+    return HistoryEntryLine(record_.entry(), session().zone, utf8);
+  }
+
+  std::string id_;
+  bool verbose_ = false;
+  HistoryRecord record_;
 };
-
-void PrintTable(const HistoryRecord& record, const ShowOptions& options,
-                const Style& style, Session& session) {
-  session.out << HistoryEntryLine(record.entry(), session.zone, style.utf8)
-              << "\n\n";
-  PlanLimits limits;
-  limits.verbose = options.verbose;
-  switch (record.detail_case()) {
-    case HistoryRecord::kReport:
-      PrintReportTable(record.report(), style, session.out);
-      break;
-    case HistoryRecord::kPlan:
-      PrintPlanTable(record.plan(), style, limits, session.out);
-      break;
-    case HistoryRecord::kApply:
-      PrintApplyTable(record.apply(), style, session.out);
-      break;
-    case HistoryRecord::DETAIL_NOT_SET:
-      session.out << "no more is kept of it\n";
-      break;
-  }
-}
-
-void PrintShort(const HistoryRecord& record, const Style& style,
-                Session& session) {
-  switch (record.detail_case()) {
-    case HistoryRecord::kReport:
-      session.out << ReportShort(record.report(), style.utf8) << "\n";
-      break;
-    case HistoryRecord::kPlan:
-      session.out << PlanShort(record.plan(), style.utf8) << "\n";
-      break;
-    case HistoryRecord::kApply:
-      session.out << ApplyShort(record.apply(), style.utf8) << "\n";
-      break;
-    case HistoryRecord::DETAIL_NOT_SET:
-      session.out << HistoryEntryLine(record.entry(), session.zone, style.utf8)
-                  << "\n";
-      break;
-  }
-}
-
-// The same JSON as the command printed that made the entry.
-std::string DetailJson(const HistoryRecord& record) {
-  switch (record.detail_case()) {
-    case HistoryRecord::kReport:
-      return MessageJson(record.report());
-    case HistoryRecord::kPlan:
-      return MessageJson(record.plan());
-    case HistoryRecord::kApply:
-      return MessageJson(record.apply());
-    default:
-      return MessageJson(record.entry());
-  }
-}
-
-int RunShow(const ShowOptions& options, const ConnectionFlags& connection,
-            Session& session) {
-  std::vector<std::string> mistakes;
-  const OutputFormat format = ReadFormat(options.output, mistakes);
-  const ColorMode color = ReadColor(options.output, mistakes);
-  const absl::Duration timeout =
-      ReadTimeout(options.timeout, kTimeout, mistakes);
-  CheckRunId("ID", options.id, mistakes);
-  const auto client = ConnectToController(connection, session, mistakes);
-  if (!mistakes.empty()) return RejectUsage(kCommand, mistakes, session);
-  const absl::StatusOr<HistoryRecord> record =
-      client->GetHistory(options.id, timeout);
-  if (!record.ok()) return ReportFailure(kCommand, record.status(), session);
-  const Style style = StyleOfOut(session.terminal, session.environment, color);
-  switch (format) {
-    case OutputFormat::kTable:
-      PrintTable(*record, options, style, session);
-      break;
-    case OutputFormat::kShort:
-      PrintShort(*record, style, session);
-      break;
-    case OutputFormat::kJson:
-      session.out << DetailJson(*record);
-      break;
-  }
-  return kExitPass;
-}
 
 }  // namespace
 
-void AddShowCommand(CLI::App& root, ConnectionFlags& connection,
-                    CommandRun& run) {
-  CLI::App* command = root.add_subcommand(
-      "show", "Print one check, plan, apply or rollback of the history");
-  command->footer(kFooter);
-  const auto options = std::make_shared<ShowOptions>();
-  command
-      ->add_option("ID", options->id,
-                   "Its id, or as many characters from its start as are unique")
-      ->type_name("")
-      ->required();
-  command->add_flag("--verbose", options->verbose,
-                    "Of a plan also preconditions and undo, and every host");
-  AddOutputOptions(*command, options->output);
-  AddTimeoutOption(*command, "60s", options->timeout);
-  AddConnectionOptions(*command, connection);
-  command->callback([&run, &connection, options] {
-    run = [&connection, options](Session& session) {
-      return RunShow(*options, connection, session);
-    };
-  });
+std::unique_ptr<Command> MakeShowCommand() {
+  return std::make_unique<ShowCommand>();
 }
 
 }  // namespace clusterd

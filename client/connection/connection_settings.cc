@@ -18,19 +18,23 @@ namespace {
 
 constexpr size_t kMaxSettingsBytes = 64 << 10;
 
-struct SettingName {
-  absl::string_view key;  // In a file; "--" and it is the flag.
-  const char* variable;
-  const char* placeholder;
-  bool is_path;
+const ConnectionSetting kSettings[] = {
+    {"controller", "CLUSTERD_CONTROLLER", "HOST:PORT", false,
+     "Where the controller listens", &ConnectionFlags::controller,
+     [](ConnectionSettings& s) -> std::string& { return s.controller; }},
+    {"cluster", "CLUSTERD_CLUSTER", "NAME", false, "Name of the cluster",
+     &ConnectionFlags::cluster,
+     [](ConnectionSettings& s) -> std::string& { return s.cluster; }},
+    {"ca", "CLUSTERD_CA", "FILE", true, "The cluster's CA certificate",
+     &ConnectionFlags::ca,
+     [](ConnectionSettings& s) -> std::string& { return s.tls.ca; }},
+    {"cert", "CLUSTERD_CERT", "FILE", true, "Your certificate",
+     &ConnectionFlags::cert,
+     [](ConnectionSettings& s) -> std::string& { return s.tls.certificate; }},
+    {"key", "CLUSTERD_KEY", "FILE", true, "Its private key",
+     &ConnectionFlags::key,
+     [](ConnectionSettings& s) -> std::string& { return s.tls.key; }},
 };
-
-constexpr SettingName kController = {"controller", "CLUSTERD_CONTROLLER",
-                                     "HOST:PORT", false};
-constexpr SettingName kCluster = {"cluster", "CLUSTERD_CLUSTER", "NAME", false};
-constexpr SettingName kCa = {"ca", "CLUSTERD_CA", "FILE", true};
-constexpr SettingName kCert = {"cert", "CLUSTERD_CERT", "FILE", true};
-constexpr SettingName kKey = {"key", "CLUSTERD_KEY", "FILE", true};
 
 // Letters, digits, "." and "-" or an IPv6 address in brackets, then a port: a
 // name that gRPC would take for something else (unix:, dns://) is refused.
@@ -63,28 +67,28 @@ class SettingsReader {
                  const std::vector<std::string>& files)
       : environment_(environment), files_(files) {}
 
-  std::string Get(const SettingName& name,
+  std::string Get(const ConnectionSetting& setting,
                   const std::optional<std::string>& flag) {
     if (flag.has_value()) {
       if (flag->empty()) {
         mistakes_.push_back(absl::StrCat(
-            "--", name.key, ": is empty, expected ", name.placeholder));
+            "--", setting.key, ": is empty, expected ", setting.placeholder));
       }
       return *flag;
     }
-    const auto variable = environment_.find(name.variable);
+    const auto variable = environment_.find(setting.variable);
     if (variable != environment_.end() && !variable->second.empty()) {
       return variable->second;
     }
     ReadFiles();
-    const auto setting = from_files_.find(std::string(name.key));
-    if (setting != from_files_.end()) return setting->second;
+    const auto found = from_files_.find(std::string(setting.key));
+    if (found != from_files_.end()) return found->second;
     if (files_wrong_) return "";  // It may stand in what could not be read.
     mistakes_.push_back(absl::StrCat(
-        "no setting \"", name.key, "\", expected one of --", name.key, " ",
-        name.placeholder, ", ", name.variable, " in the environment, or \"",
-        name.key, ": ", name.placeholder, "\" in ",
-        absl::StrJoin(files_, " or ")));
+        "no setting \"", setting.key, "\", expected one of --", setting.key,
+        " ", setting.placeholder, ", ", setting.variable,
+        " in the environment, or \"", setting.key, ": ", setting.placeholder,
+        "\" in ", absl::StrJoin(files_, " or ")));
     return "";
   }
 
@@ -116,17 +120,17 @@ class SettingsReader {
     const std::optional<YamlNode> root =
         ParseYaml(text, YamlLimits(), &mistakes);
     if (root.has_value()) {
-      const YamlMap map(
-          &*root, "",
-          {kController.key, kCluster.key, kCa.key, kCert.key, kKey.key},
-          &mistakes);
-      for (const SettingName& name :
-           {kController, kCluster, kCa, kCert, kKey}) {
-        const std::optional<std::string> value = map.Text(name.key);
+      std::vector<absl::string_view> keys;
+      for (const ConnectionSetting& setting : kSettings)
+        keys.push_back(setting.key);
+      const YamlMap map(&*root, "", keys, &mistakes);
+      for (const ConnectionSetting& setting : kSettings) {
+        const std::optional<std::string> value = map[setting.key].Text();
         if (!value.has_value()) continue;
         // A file read earlier wins.
-        from_files_.emplace(std::string(name.key),
-                            name.is_path ? FromFolderOf(file, *value) : *value);
+        from_files_.emplace(
+            std::string(setting.key),
+            setting.is_path ? FromFolderOf(file, *value) : *value);
       }
     }
     if (mistakes.empty()) return;
@@ -150,6 +154,10 @@ class SettingsReader {
 
 }  // namespace
 
+absl::Span<const ConnectionSetting> AllConnectionSettings() {
+  return kSettings;
+}
+
 std::vector<std::string> SettingsFiles(const Environment& environment,
                                        const std::string& root) {
   std::vector<std::string> files;
@@ -168,11 +176,9 @@ absl::StatusOr<ConnectionSettings> ResolveConnection(
     const std::vector<std::string>& files) {
   SettingsReader reader(environment, files);
   ConnectionSettings settings;
-  settings.controller = reader.Get(kController, flags.controller);
-  settings.cluster = reader.Get(kCluster, flags.cluster);
-  settings.tls.ca = reader.Get(kCa, flags.ca);
-  settings.tls.certificate = reader.Get(kCert, flags.cert);
-  settings.tls.key = reader.Get(kKey, flags.key);
+  for (const ConnectionSetting& setting : kSettings) {
+    setting.value(settings) = reader.Get(setting, flags.*setting.flag);
+  }
   if (!settings.controller.empty() && !IsHostAndPort(settings.controller)) {
     reader.AddMistake(
         absl::StrCat("controller: \"", settings.controller,

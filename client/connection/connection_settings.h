@@ -14,8 +14,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/print/terminal.h"
+#include "absl/types/span.h"
 #include "config/identity/tls_credentials.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 
@@ -33,6 +34,19 @@ struct ConnectionFlags {
   std::optional<std::string> cert;
   std::optional<std::string> key;
 };
+
+// Everything that can be set. What can be written as an option, a variable and
+// a line of a file is one row.
+struct ConnectionSetting {
+  const char* key;          // In a file; "--" and it is the option.
+  const char* variable;     // In the environment.
+  const char* placeholder;  // "FILE"
+  bool is_path;
+  const char* what;  // For people: "Your certificate".
+  std::optional<std::string> ConnectionFlags::*flag;
+  std::string& (*value)(ConnectionSettings& settings);
+};
+absl::Span<const ConnectionSetting> AllConnectionSettings();
 
 // The settings files to look into: the user's own, then the system's below
 // `root`.

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/tls_credentials.h"
-#include "config/version/version.h"
+#include "config/values/version.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"

@@ -9,14 +9,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/connection/controller_client.h"
 #include "client/connection/interrupt.h"
-#include "config/identity/test_authority.h"
+#include "client/connection/rpc_client.h"
 #include "config/identity/tls_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"
 #include "proto/controller.grpc.pb.h"
+#include "tests/support/config/test_authority.h"
 
 namespace clusterd {
 namespace {
@@ -72,8 +72,9 @@ absl::Status Ask(const std::string& address, const TlsFiles& files,
   const auto channel = connector.ToController({address, cluster, files});
   if (!channel.ok()) return channel.status();
   Interrupt interrupt;
-  ControllerClient client(*channel, address, interrupt);
-  return client.GetSpec(absl::Seconds(20)).status();
+  ControllerClient client(*channel, absl::StrCat("controller ", address),
+                          interrupt);
+  return client.Ask(&Controller::Stub::GetSpec, {}, absl::Seconds(20)).status();
 }
 
 class GrpcConnectorTest : public testing::Test {
@@ -155,8 +156,10 @@ TEST_F(GrpcConnectorTest, SaysThatNoDaemonIsBehindTheSocket) {
   GrpcConnector connector;
   const std::string path = "/nonexistent/clusterd.sock";
   Interrupt interrupt;
-  const auto answer = CheckSelf(*connector.ToLocalDaemon(path), path,
-                                absl::Seconds(20), interrupt);
+  LocalClient client(*connector.ToLocalDaemon(path),
+                     absl::StrCat("clusterd of this host, ", path), interrupt);
+  const auto answer =
+      client.Ask(&LocalAgent::Stub::CheckSelf, {}, absl::Seconds(20));
   EXPECT_TRUE(absl::IsUnavailable(answer.status()));
   EXPECT_EQ(answer.status().message(),
             "clusterd of this host, /nonexistent/clusterd.sock: not reachable: "

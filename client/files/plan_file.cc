@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/files/text_file.h"
-#include "client/print/message_json.h"
 #include "config/plan/plan_digest.h"
+#include "config/report/message_json.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace clusterd {
@@ -89,10 +89,6 @@ absl::Status CheckPlanTarget(const std::string& path) {
       absl::StrCat(path,
                    ": is there and is no plan, expected a new file or an older "
                    "plan; nothing was overwritten"));
-}
-
-absl::Status WritePlanFile(const std::string& path, absl::string_view text) {
-  return WritePrivateFile(path, text);
 }
 
 }  // namespace clusterd

@@ -18,8 +18,8 @@ namespace clusterd {
 // take some ten seconds to write or to read.
 inline constexpr size_t kMaxPlanFileBytes = size_t{1} << 30;
 
-// FailedPrecondition if the plan holds what its text would lose: it was made by
-// a newer program.
+// To be written with WritePrivateFile. FailedPrecondition if the plan holds
+// what its text would lose: it was made by a newer program.
 absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan);
 
 // InvalidArgument if the text is no plan: no JSON, unknown keys, wrong types.
@@ -30,14 +30,11 @@ absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text);
 // of ReadTextFile, ParsePlanFile and VerifyPlan, with the path in front.
 absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path);
 
-// OK where WritePlanFile may write: nothing is there, or an empty file, a plan
+// OK where a plan may be written: nothing is there, or an empty file, a plan
 // (right or edited) or something that is no regular file. FailedPrecondition
 // for any other file: it would be lost. NotFound or PermissionDenied if the
 // folder is absent or cannot be written to.
 absl::Status CheckPlanTarget(const std::string& path);
-
-// Writes a PlanFileText with mode 0600, whole or not at all.
-absl::Status WritePlanFile(const std::string& path, absl::string_view text);
 
 }  // namespace clusterd
 

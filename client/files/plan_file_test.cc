@@ -3,15 +3,17 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <iterator>
 #include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/files/text_file.h"
-#include "client/testing/sample_plan.h"
 #include "config/plan/plan_digest.h"
+#include "config/plan/settings.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/sample_plan.h"
 
 namespace clusterd {
 namespace {
@@ -59,14 +61,19 @@ TEST(PlanFileTest, KeepsTheNamespaceThatAPlanIsFor) {
   }
 }
 
-TEST(PlanFileTest, KnowsEveryKindOfStepThereIs) {
-  const auto* kinds = PlanStep::descriptor()->FindOneofByName("change");
+TEST(PlanFileTest, KnowsEverySettingAndEveryTargetThereIs) {
+  const auto* kinds = SettingTarget::descriptor()->FindOneofByName("of");
   const ClusterPlan plan = EveryStepPlan();
-  std::set<int> seen;
+  std::set<int> targets;
+  std::set<std::string> settings;
   for (const PlanStep& step : plan.hosts(0).steps()) {
-    seen.insert(step.change_case());
+    EXPECT_NE(SettingOf(step), nullptr) << step.ShortDebugString();
+    targets.insert(step.target().of_case());
+    settings.insert(step.setting());
   }
-  EXPECT_EQ(static_cast<int>(seen.size()), kinds->field_count());
+  EXPECT_EQ(static_cast<int>(targets.size()), kinds->field_count());
+  EXPECT_EQ(settings.size(),
+            std::size(kDeviceSettingNames) + std::size(kHostSettingNames));
 }
 
 TEST(PlanFileTest, IsTheSamePlanInOtherWhiteSpace) {
@@ -113,7 +120,7 @@ TEST(ReadPlanFileTest, RefusesAnAddedKeyAndAnotherSchema) {
       absl::StrReplaceAll(text, {{"\"cluster\":", "\"x\": 1, \"cluster\":"}})));
   EXPECT_TRUE(absl::IsInvalidArgument(added.status())) << added.status();
   ClusterPlan newer = SysctlPlan({"server0"});
-  newer.set_schema_version(2);
+  newer.set_schema_version(3);
   Reseal(newer);
   const auto other = ReadPlanFile(FileOf("b", PlanFileText(newer).value()));
   EXPECT_TRUE(absl::IsFailedPrecondition(other.status())) << other.status();
@@ -134,7 +141,7 @@ TEST(ReadPlanFileTest, SaysThatAFileIsNoPlan) {
 TEST(WritePlanFileTest, WritesForItsOwnerOnly) {
   const std::string path = PathOf("plan.json");
   const std::string text = PlanFileText(EveryStepPlan()).value();
-  ASSERT_TRUE(WritePlanFile(path, text).ok());
+  ASSERT_TRUE(WritePrivateFile(path, text).ok());
   EXPECT_EQ(*ReadTextFile(path), text);
   struct stat info = {};
   ASSERT_EQ(stat(path.c_str(), &info), 0);

@@ -135,4 +135,19 @@ absl::Status WritePrivateFile(const std::string& path, absl::string_view text) {
   return WriteFile(path, text, 0600);
 }
 
+absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
+  const FileDescriptor fd(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+           S_IRUSR | S_IWUSR));
+  if (fd.get() < 0 && errno == EEXIST) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": exists, expected the name of a new file"));
+  }
+  if (fd.get() < 0) return SystemError(path, errno);
+  absl::Status status = WriteAll(path, fd.get(), text);
+  if (status.ok() && fsync(fd.get()) != 0) status = SystemError(path, errno);
+  if (!status.ok()) unlink(path.c_str());
+  return status;
+}
+
 }  // namespace clusterd

@@ -31,6 +31,11 @@ absl::Status WriteTextFile(const std::string& path, absl::string_view text);
 // The same, for its owner's eyes only: a file that is made or replaced is 0600.
 absl::Status WritePrivateFile(const std::string& path, absl::string_view text);
 
+// Writes a new file that only this user may read. FailedPrecondition if `path`
+// exists, also as a symbolic link; NotFound if the folder does not;
+// PermissionDenied for all else, and nothing is left behind.
+absl::Status WriteNewFile(const std::string& path, absl::string_view text);
+
 }  // namespace clusterd
 
 #endif  // CLIENT_FILES_TEXT_FILE_H_

@@ -9,10 +9,13 @@
 #include <sstream>
 #include <thread>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
 
@@ -132,6 +135,42 @@ TEST(WriteTextFileTest, SaysThatTheFolderIsAbsent) {
   const absl::Status status = WriteTextFile(path, "x");
   EXPECT_TRUE(absl::IsNotFound(status));
   EXPECT_EQ(status.message(), path + ": No such file or directory");
+}
+
+class WriteNewFileTest : public ::testing::Test {
+ protected:
+  WriteNewFileTest() : folder_(::testing::TempDir() + "/newfileXXXXXX") {
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+  }
+  std::string Path(const std::string& name) const {
+    return folder_ + "/" + name;
+  }
+  std::string folder_;
+};
+
+TEST_F(WriteNewFileTest, WritesAFileForThisUserOnly) {
+  ASSERT_TRUE(WriteNewFile(Path("a.jsonl"), "{}\n").ok());
+  std::ostringstream text;
+  text << std::ifstream(Path("a.jsonl")).rdbuf();
+  EXPECT_EQ(text.str(), "{}\n");
+  struct stat info;
+  ASSERT_EQ(stat(Path("a.jsonl").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST_F(WriteNewFileTest, NeverWritesThroughWhatIsThere) {
+  ASSERT_TRUE(WriteNewFile(Path("a.jsonl"), "kept").ok());
+  ASSERT_EQ(symlink("/etc/passwd", Path("link").c_str()), 0);
+  ASSERT_EQ(symlink("nowhere", Path("dangling").c_str()), 0);
+  for (const char* name : {"a.jsonl", "link", "dangling"}) {
+    const absl::Status status = WriteNewFile(Path(name), "x");
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("exists"));
+  }
+}
+
+TEST_F(WriteNewFileTest, SaysThatTheFolderIsMissing) {
+  EXPECT_TRUE(absl::IsNotFound(WriteNewFile(Path("no/such/a.jsonl"), "x")));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "client/print/apply_table.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,11 +10,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "client/print/apply_verdict.h"
-#include "client/print/count_text.h"
-#include "client/print/duration_text.h"
-#include "client/print/state_word.h"
-#include "client/print/subject_text.h"
-#include "client/print/terminal_text.h"
+#include "config/words/first_met.h"
+#include "config/words/number_text.h"
+#include "config/words/page.h"
+#include "config/words/quoted_text.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
+#include "config/words/terminal_text.h"
 
 namespace clusterd {
 namespace {
@@ -31,7 +32,7 @@ std::string StepsText(const ApplyResult& result) {
     if (step.state() == StepOutcome::ALREADY_SO) ++already;
   }
   std::vector<std::string> parts;
-  if (done > 0) parts.push_back(CountOf(done, "step", "steps"));
+  if (done > 0) parts.push_back(Count(done, "step"));
   if (already > 0) parts.push_back(absl::StrCat(already, " was so already"));
   return absl::StrJoin(parts, ", ");
 }
@@ -84,55 +85,45 @@ int Order(State state) {
 }
 
 std::vector<HostGroup> GroupHosts(const ApplyReport& report) {
-  using Key = std::tuple<int, std::string, std::string, std::string>;
-  std::map<Key, size_t> index;
-  std::vector<HostGroup> groups;
+  using Key = std::tuple<std::string, std::string, std::string>;
+  FirstMet<Key, HostGroup> groups;
   for (const ApplyResult& host : report.hosts()) {
-    HostGroup group;
+    const std::vector<Detail> details = DetailsOf(host);
+    const std::string folded = absl::StrJoin(
+        details, "\n", [](std::string* out, const Detail& detail) {
+          absl::StrAppend(out, detail.key, " ", detail.text);
+        });
+    HostGroup& group =
+        groups[Key{OutcomeWord(host.outcome()), EndText(host), folded}];
     group.state = HostEnd(host.outcome(), report.rollback());
     group.word = OutcomeWord(host.outcome());
     group.text = EndText(host);
-    group.details = DetailsOf(host);
-    const std::string details = absl::StrJoin(
-        group.details, "\n", [](std::string* out, const Detail& detail) {
-          absl::StrAppend(out, detail.key, " ", detail.text);
-        });
-    const auto [found, is_new] =
-        index.emplace(Key{Order(group.state), group.word, group.text, details},
-                      groups.size());
-    if (is_new) groups.push_back(std::move(group));
-    groups[found->second].hosts.push_back(host.host());
+    group.details = details;
+    group.hosts.push_back(host.host());
   }
-  std::stable_sort(groups.begin(), groups.end(),
+  std::vector<HostGroup> sorted;
+  for (auto& [key, group] : groups.items()) sorted.push_back(std::move(group));
+  std::stable_sort(sorted.begin(), sorted.end(),
                    [](const HostGroup& a, const HostGroup& b) {
                      return Order(a.state) < Order(b.state);
                    });
-  return groups;
+  return sorted;
 }
 
 // "10 applied, 1 undone of 11 hosts in 12 s".
 std::string CountsLine(const ApplyReport& report) {
-  std::vector<std::pair<std::string, size_t>> counts;
+  FirstMet<std::string, size_t> counts;
   for (const HostGroup& group : GroupHosts(report)) {
-    const auto known = std::find_if(
-        counts.begin(), counts.end(),
-        [&](const auto& count) { return count.first == group.word; });
-    if (known == counts.end()) {
-      counts.push_back({group.word, group.hosts.size()});
-    } else {
-      known->second += group.hosts.size();
-    }
+    counts[group.word] += group.hosts.size();
   }
   std::string text =
       absl::StrJoin(counts, ", ", [](std::string* out, const auto& count) {
         absl::StrAppend(out, count.second, " ", count.first);
       });
-  const size_t hosts = static_cast<size_t>(report.hosts_size());
   absl::StrAppend(&text, text.empty() ? "" : " of ",
-                  CountOf(hosts, "host", "hosts"));
+                  Count(report.hosts_size(), "host"));
   if (report.elapsed_ms() == 0) return text;
-  return absl::StrCat(text, " in ",
-                      DurationText(absl::Milliseconds(report.elapsed_ms())));
+  return absl::StrCat(text, " in ", ElapsedText(report.elapsed_ms()));
 }
 
 std::string RunText(const ApplyReport& report) {
@@ -149,120 +140,45 @@ std::string RunText(const ApplyReport& report) {
   return text;
 }
 
-// Prints one report; lives for one call.
-class ApplyPrinter {
- public:
-  ApplyPrinter(const ApplyReport& report, const Style& style,
-               const ApplyLimits& limits, std::ostream& out)
-      : report_(report), style_(style), limits_(limits), out_(out) {}
+std::string EndMark(State state, const std::string& word, bool utf8) {
+  return absl::StrCat(StateSymbol(state, utf8), " ", word);
+}
 
-  void Print() {
-    PrintHead();
-    PrintHosts();
-    PrintSummary();
+void PrintDetails(const std::vector<Detail>& details, size_t limit,
+                  Page& page) {
+  for (size_t i = 0; i < details.size() && i < limit; ++i) {
+    page.Wrapped(
+        absl::StrCat("    ", Padded(details[i].key, kKeyColumns), "  "),
+        page.Safe(details[i].text));
   }
-
- private:
-  std::string Safe(absl::string_view text) const {
-    return SafeText(text, style_.utf8);
-  }
-  int ColumnsAfter(int used) const {
-    return style_.width > 0 ? std::max(style_.width - used, 20) : 0;
-  }
-
-  void PrintHead();
-  void PrintHosts();
-  void PrintGroup(const HostGroup& group, int word_columns, int host_columns);
-  void PrintSummary();
-
-  const ApplyReport& report_;
-  const Style& style_;
-  const ApplyLimits& limits_;
-  std::ostream& out_;
-};
-
-void ApplyPrinter::PrintHead() {
-  if (!report_.cluster().empty()) {
-    out_ << "Cluster " << Painted(style_, Paint::kBold, Safe(report_.cluster()))
-         << ", ";
-  }
-  out_ << Safe(RunText(report_)) << "\n";
-  for (const std::string& note : report_.notes()) {
-    for (const std::string& line :
-         WrapText(absl::StrCat("note: ", Safe(note)), style_.width)) {
-      out_ << line << "\n";
-    }
+  if (details.size() > limit) {
+    page.out() << "    and " << details.size() - limit
+               << " more; -o json has all\n";
   }
 }
 
-void ApplyPrinter::PrintGroup(const HostGroup& group, int word_columns,
-                              int host_columns) {
-  const std::string label = absl::StrCat(StateSymbol(group.state, style_.utf8),
-                                         " ", Padded(group.word, word_columns));
-  const std::string hosts = Safe(HostsText(group.hosts, limits_.hosts_columns));
-  std::string head =
-      absl::StrCat("  ", Painted(style_, StatePaint(group.state), label), "  ");
-  if (group.text.empty()) {
-    out_ << head << hosts << "\n";
-  } else {
-    absl::StrAppend(&head, Padded(hosts, host_columns), "  ");
-    const int used = 8 + word_columns + host_columns;
-    for (const std::string& line :
-         WrapText(Safe(group.text), ColumnsAfter(used))) {
-      out_ << head << line << "\n";
-      head = std::string(used, ' ');
-    }
-  }
-  for (size_t i = 0; i < group.details.size() && i < limits_.lines; ++i) {
-    std::string indent =
-        absl::StrCat("    ", Padded(group.details[i].key, kKeyColumns), "  ");
-    for (const std::string& line :
-         WrapText(Safe(group.details[i].text), ColumnsAfter(6 + kKeyColumns))) {
-      out_ << indent << line << "\n";
-      indent = std::string(6 + kKeyColumns, ' ');
-    }
-  }
-  if (group.details.size() > limits_.lines) {
-    out_ << "    and " << group.details.size() - limits_.lines
-         << " more; -o json has all\n";
-  }
-}
-
-void ApplyPrinter::PrintHosts() {
-  std::vector<HostGroup> groups = GroupHosts(report_);
+void PrintHosts(const ApplyReport& report, const ApplyLimits& limits,
+                Page& page) {
+  const std::vector<HostGroup> groups = GroupHosts(report);
   if (groups.empty()) return;
-  out_ << "\n" << Painted(style_, Paint::kBold, "Hosts") << "\n";
-  const size_t hidden = groups.size() - std::min(groups.size(), limits_.groups);
-  groups.erase(groups.begin(), groups.begin() + static_cast<long>(hidden));
-  if (hidden > 0) out_ << "  " << hidden << " more groups; -o json has all\n";
-  int word_columns = 0;
-  int host_columns = 0;
-  for (const HostGroup& group : groups) {
-    word_columns = std::max(word_columns, TextColumns(group.word));
-    if (group.text.empty()) continue;
-    host_columns = std::max(
-        host_columns,
-        TextColumns(Safe(HostsText(group.hosts, limits_.hosts_columns))));
+  page.Title("Hosts");
+  const size_t hidden = groups.size() - std::min(groups.size(), limits.groups);
+  if (hidden > 0) {
+    page.out() << "  " << hidden << " more groups; -o json has all\n";
   }
-  for (const HostGroup& group : groups) {
-    PrintGroup(group, word_columns, host_columns);
+  std::vector<Row> rows;
+  for (size_t i = hidden; i < groups.size(); ++i) {
+    const HostGroup& group = groups[i];
+    rows.push_back({{EndMark(group.state, group.word, page.style().utf8),
+                     StatePaint(group.state)},
+                    {page.Safe(HostsText(group.hosts, limits.hosts_columns))}});
+    if (!group.text.empty()) rows.back().push_back({page.Safe(group.text)});
   }
-}
-
-void ApplyPrinter::PrintSummary() {
-  const State verdict = SupportedVerdict(report_);
-  const std::string word = RunWord(report_);
-  std::vector<std::string> lines = WrapText(
-      absl::StrCat(word, ": ", Safe(CountsLine(report_))), style_.width);
-  if (absl::StartsWith(lines[0], word)) {
-    lines[0] = absl::StrCat(Painted(style_, StatePaint(verdict), word),
-                            lines[0].substr(word.size()));
-  }
-  out_ << "\n" << absl::StrJoin(lines, "\n") << "\n";
-  if (limits_.rollback_hint && LeftChanges(report_) &&
-      !report_.apply_id().empty()) {
-    out_ << "take it back with: clusterctl rollback "
-         << Safe(report_.apply_id()) << "\n";
+  const std::vector<int> columns = ColumnWidths(rows);
+  for (size_t i = hidden; i < groups.size(); ++i) {
+    page.PrintRow(rows[i - hidden], columns,
+                  {/*indent=*/2, TableLayout::Last::kIsWrapped});
+    PrintDetails(groups[i].details, limits.lines, page);
   }
 }
 
@@ -270,7 +186,21 @@ void ApplyPrinter::PrintSummary() {
 
 void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, const ApplyLimits& limits) {
-  ApplyPrinter(report, style, limits, out).Print();
+  Page page(style, out);
+  if (!report.cluster().empty()) {
+    out << "Cluster " << page.Strong(report.cluster()) << ", ";
+  }
+  out << page.Safe(RunText(report)) << "\n";
+  page.PrintNotes(report.notes());
+  PrintHosts(report, limits, page);
+  out << "\n";
+  page.Sentence(RunWord(report), StatePaint(SupportedVerdict(report)),
+                CountsLine(report));
+  if (limits.rollback_hint && LeftChanges(report) &&
+      !report.apply_id().empty()) {
+    page.Whole("take it back with: clusterctl rollback ",
+               page.Safe(report.apply_id()));
+  }
 }
 
 std::string ApplyShort(const ApplyReport& report, bool utf8) {
@@ -285,17 +215,15 @@ std::string ApplyShort(const ApplyReport& report, bool utf8) {
 std::string HostEndLine(const ApplyResult& result, bool rollback,
                         const Style& style) {
   const State state = HostEnd(result.outcome(), rollback);
-  std::vector<std::string> parts = {SafeText(result.host(), style.utf8)};
+  std::vector<std::string> parts = {
+      Painted(style, StatePaint(state),
+              EndMark(state, OutcomeWord(result.outcome()), style.utf8)),
+      SafeText(result.host(), style.utf8)};
   const std::string text = SafeText(EndText(result), style.utf8);
   if (!text.empty()) parts.push_back(text);
-  std::string line =
-      absl::StrCat(Painted(style, StatePaint(state),
-                           absl::StrCat(StateSymbol(state, style.utf8), " ",
-                                        OutcomeWord(result.outcome()))),
-                   "  ", absl::StrJoin(parts, "  "));
+  std::string line = absl::StrJoin(parts, "  ");
   if (result.elapsed_ms() > 0) {
-    absl::StrAppend(&line, " (",
-                    DurationText(absl::Milliseconds(result.elapsed_ms())), ")");
+    absl::StrAppend(&line, " (", ElapsedText(result.elapsed_ms()), ")");
   }
   return line;
 }

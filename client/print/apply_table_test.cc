@@ -5,8 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/testing/sample_plan.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/sample_plan.h"
 
 namespace clusterd {
 namespace {

@@ -9,53 +9,50 @@ namespace {
 
 constexpr uint32_t kSchemaVersion = 1;
 
+struct OutcomeRow {
+  ApplyResult::Outcome outcome;
+  const char* word;
+  State apply;     // How good that is as the end of an apply,
+  State rollback;  // and of a rollback.
+  bool may_hold;   // The host may hold what the apply set.
+};
+
+constexpr OutcomeRow kOutcomes[] = {
+    {ApplyResult::OUTCOME_UNSPECIFIED, "no answer yet", UNKNOWN, UNKNOWN, true},
+    {ApplyResult::APPLIED, "applied", PASS, FAIL, true},
+    {ApplyResult::NOTHING_TO_DO, "nothing to do", PASS, PASS, false},
+    {ApplyResult::UNDONE, "undone", FAIL, FAIL, false},
+    // A later rollback makes this of what was applied.
+    {ApplyResult::ROLLED_BACK, "rolled back", SKIPPED, PASS, false},
+    {ApplyResult::UNDONE_WITH_RESIDUES, "undone, with residues", FAIL, FAIL,
+     true},
+    {ApplyResult::ROLLED_BACK_WITH_RESIDUES, "rolled back, with residues", FAIL,
+     FAIL, true},
+    {ApplyResult::REFUSED, "refused", FAIL, FAIL, false},
+    {ApplyResult::NOT_STARTED, "not started", SKIPPED, SKIPPED, false},
+    {ApplyResult::LOST, "lost", UNKNOWN, UNKNOWN, true},
+};
+
+// nullptr for one of a newer controller.
+const OutcomeRow* RowOf(ApplyResult::Outcome outcome) {
+  for (const OutcomeRow& row : kOutcomes) {
+    if (row.outcome == outcome) return &row;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 State HostEnd(ApplyResult::Outcome outcome, bool rollback) {
-  switch (outcome) {
-    case ApplyResult::APPLIED:
-      return rollback ? FAIL : PASS;
-    case ApplyResult::ROLLED_BACK:
-      return rollback ? PASS : SKIPPED;
-    case ApplyResult::NOTHING_TO_DO:
-      return PASS;
-    case ApplyResult::NOT_STARTED:
-      return SKIPPED;
-    case ApplyResult::UNDONE:
-    case ApplyResult::UNDONE_WITH_RESIDUES:
-    case ApplyResult::ROLLED_BACK_WITH_RESIDUES:
-    case ApplyResult::REFUSED:
-      return FAIL;
-    default:
-      return UNKNOWN;
-  }
+  const OutcomeRow* row = RowOf(outcome);
+  if (row == nullptr) return UNKNOWN;
+  return rollback ? row->rollback : row->apply;
 }
 
 std::string OutcomeWord(ApplyResult::Outcome outcome) {
-  switch (outcome) {
-    case ApplyResult::OUTCOME_UNSPECIFIED:
-      return "no answer yet";
-    case ApplyResult::APPLIED:
-      return "applied";
-    case ApplyResult::NOTHING_TO_DO:
-      return "nothing to do";
-    case ApplyResult::UNDONE:
-      return "undone";
-    case ApplyResult::ROLLED_BACK:
-      return "rolled back";
-    case ApplyResult::UNDONE_WITH_RESIDUES:
-      return "undone, with residues";
-    case ApplyResult::ROLLED_BACK_WITH_RESIDUES:
-      return "rolled back, with residues";
-    case ApplyResult::REFUSED:
-      return "refused";
-    case ApplyResult::NOT_STARTED:
-      return "not started";
-    case ApplyResult::LOST:
-      return "lost";
-    default:
-      return absl::StrCat("outcome ", static_cast<int>(outcome));
-  }
+  const OutcomeRow* row = RowOf(outcome);
+  return row != nullptr ? row->word
+                        : absl::StrCat("outcome ", static_cast<int>(outcome));
 }
 
 std::string StepWord(StepOutcome::State state) {
@@ -99,32 +96,20 @@ State SupportedVerdict(const ApplyReport& report) {
 }
 
 std::string RunWord(const ApplyReport& report) {
-  switch (report.outcome()) {
-    case ApplyReport::RUNNING:
-      return "RUNNING";
-    case ApplyReport::INTERRUPTED:
-      return "INTERRUPTED";
-    case ApplyReport::STOPPED:
-      return "STOPPED";
-    case ApplyReport::SUCCEEDED:
-      switch (SupportedVerdict(report)) {
-        case PASS:
-          return "SUCCEEDED";
-        case FAIL:
-          return "STOPPED";
-        default:
-          return "NO COMPLETE ANSWER";
-      }
-    default:
-      return "NO COMPLETE ANSWER";
+  if (report.outcome() == ApplyReport::RUNNING) return "RUNNING";
+  if (report.outcome() == ApplyReport::INTERRUPTED) return "INTERRUPTED";
+  if (report.outcome() == ApplyReport::STOPPED) return "STOPPED";
+  if (report.outcome() == ApplyReport::SUCCEEDED) {
+    const State verdict = SupportedVerdict(report);
+    if (verdict == PASS) return "SUCCEEDED";
+    if (verdict == FAIL) return "STOPPED";
   }
+  return "NO COMPLETE ANSWER";
 }
 
 bool MayHold(ApplyResult::Outcome outcome) {
-  return outcome == ApplyResult::APPLIED || outcome == ApplyResult::LOST ||
-         outcome == ApplyResult::OUTCOME_UNSPECIFIED ||
-         outcome == ApplyResult::UNDONE_WITH_RESIDUES ||
-         outcome == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
+  const OutcomeRow* row = RowOf(outcome);
+  return row != nullptr && row->may_hold;
 }
 
 bool LeftChanges(const ApplyReport& report) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "client/testing/sample_plan.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/sample_plan.h"
 
 namespace clusterd {
 namespace {

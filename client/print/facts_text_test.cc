@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "client/print/golden.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/golden.h"
 
 namespace clusterd {
 namespace {

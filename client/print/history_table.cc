@@ -1,18 +1,15 @@
 #include "client/print/history_table.h"
 
-#include <algorithm>
-#include <array>
+#include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/print/terminal_text.h"
+#include "config/words/page.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
-
-using Row = std::array<std::string, 6>;
 
 std::string Summary(const HistoryEntry& entry) {
   std::vector<std::string> parts;
@@ -30,31 +27,24 @@ std::string Summary(const HistoryEntry& entry) {
 }
 
 Paint OutcomePaint(const std::string& outcome) {
-  if (outcome == "pass" || outcome == "succeeded" || outcome == "empty") {
-    return Paint::kGreen;
+  constexpr std::pair<absl::string_view, Paint> kPaints[] = {
+      {"pass", Paint::kGreen},      {"succeeded", Paint::kGreen},
+      {"empty", Paint::kGreen},     {"fail", Paint::kRed},
+      {"stopped", Paint::kRed},     {"blocked", Paint::kRed},
+      {"unknown", Paint::kMagenta}, {"interrupted", Paint::kMagenta}};
+  for (const auto& [word, paint] : kPaints) {
+    if (outcome == word) return paint;
   }
-  if (outcome == "fail" || outcome == "stopped" || outcome == "blocked") {
-    return Paint::kRed;
-  }
-  if (outcome == "unknown" || outcome == "interrupted") return Paint::kMagenta;
   return Paint::kYellow;
 }
 
 }  // namespace
 
 std::string HistoryKindWord(HistoryKind kind) {
-  switch (kind) {
-    case HISTORY_CHECK:
-      return "check";
-    case HISTORY_PLAN:
-      return "plan";
-    case HISTORY_APPLY:
-      return "apply";
-    case HISTORY_ROLLBACK:
-      return "rollback";
-    default:
-      return absl::StrCat("kind ", static_cast<int>(kind));
-  }
+  constexpr const char* kWords[] = {"check", "plan", "apply", "rollback"};
+  return kind >= HISTORY_CHECK && kind <= HISTORY_ROLLBACK
+             ? kWords[kind - HISTORY_CHECK]
+             : absl::StrCat("kind ", static_cast<int>(kind));
 }
 
 std::string MomentText(int64_t unix_ms, absl::TimeZone zone) {
@@ -64,37 +54,21 @@ std::string MomentText(int64_t unix_ms, absl::TimeZone zone) {
 
 void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
                        absl::TimeZone zone, std::ostream& out) {
-  std::vector<Row> rows = {{"ID", "WHEN", "WHO", "KIND", "OUTCOME", "SUMMARY"}};
+  Page page(style, out);
+  std::vector<Row> rows(1);
+  for (const char* title :
+       {"ID", "WHEN", "WHO", "KIND", "OUTCOME", "SUMMARY"}) {
+    rows[0].push_back({title, Paint::kBold});
+  }
   for (const HistoryEntry& entry : history.entries()) {
-    const auto safe = [&](const std::string& text) {
-      return SafeText(text, style.utf8);
-    };
-    rows.push_back({safe(entry.id()), MomentText(entry.started_at_ms(), zone),
-                    safe(entry.actor()), HistoryKindWord(entry.kind()),
-                    safe(entry.outcome()), safe(Summary(entry))});
+    rows.push_back({{page.Safe(entry.id())},
+                    {MomentText(entry.started_at_ms(), zone)},
+                    {page.Safe(entry.actor())},
+                    {HistoryKindWord(entry.kind())},
+                    {page.Safe(entry.outcome()), OutcomePaint(entry.outcome())},
+                    {page.Safe(Summary(entry))}});
   }
-  std::array<int, 6> columns = {};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      columns[i] = std::max(columns[i], TextColumns(row[i]));
-    }
-  }
-  for (size_t line = 0; line < rows.size(); ++line) {
-    const Row& row = rows[line];
-    std::string text;
-    int used = 0;
-    for (size_t i = 0; i + 1 < row.size(); ++i) {
-      const std::string cell = Padded(row[i], columns[i]);
-      Paint paint = line == 0 ? Paint::kBold : Paint::kNone;
-      if (line > 0 && i == 4) paint = OutcomePaint(row[i]);
-      absl::StrAppend(&text, Painted(style, paint, cell), "  ");
-      used += columns[i] + 2;
-    }
-    const int rest =
-        style.width > 0 ? std::max(style.width - used, 20) : columns.back();
-    absl::StrAppend(&text, CutText(row.back(), std::max(rest, 4), style.utf8));
-    out << absl::StripTrailingAsciiWhitespace(text) << "\n";
-  }
+  page.PrintTable(rows, {0, TableLayout::Last::kIsCut});
   if (history.entries().empty()) out << "\nnothing yet\n";
 }
 

@@ -1,18 +1,17 @@
 #include "client/print/hosts_table.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/print/duration_text.h"
-#include "client/print/fact_value.h"
-#include "client/print/subject_text.h"
-#include "client/print/terminal_text.h"
+#include "config/words/fact_text.h"
+#include "config/words/fact_value.h"
+#include "config/words/number_text.h"
+#include "config/words/page.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -24,29 +23,19 @@ constexpr size_t kMaxGroups = 40;
 // In the order in which they are printed, worst last.
 enum class Presence { kAttached, kNotInSpec, kNotAttached, kConflict };
 
-const char* PresenceWord(Presence presence) {
-  switch (presence) {
-    case Presence::kAttached:
-      return "attached";
-    case Presence::kNotInSpec:
-      return "not in spec";
-    case Presence::kNotAttached:
-      return "not attached";
-    case Presence::kConflict:
-      return "conflict";
-  }
-  return "";
-}
+struct PresenceRow {
+  const char* word;
+  Paint paint;
+};
 
-Paint PresencePaint(Presence presence) {
-  switch (presence) {
-    case Presence::kAttached:
-      return Paint::kGreen;
-    case Presence::kNotInSpec:
-      return Paint::kYellow;
-    default:
-      return Paint::kRed;
-  }
+// In the order of Presence.
+constexpr PresenceRow kPresences[] = {{"attached", Paint::kGreen},
+                                      {"not in spec", Paint::kYellow},
+                                      {"not attached", Paint::kRed},
+                                      {"conflict", Paint::kRed}};
+
+const PresenceRow& RowOf(Presence presence) {
+  return kPresences[static_cast<int>(presence)];
 }
 
 Presence PresenceOf(const HostEntry& host) {
@@ -62,7 +51,7 @@ int DriftCount(const HostEntry& host) {
 // "2 drifted"; empty: none, or the host never said.
 std::string DriftRemark(const DriftFact& drift) {
   if (drift.has_missing()) {
-    return absl::StrCat("drift not known: ", MissingWords(drift.missing()));
+    return absl::StrCat("drift not known: ", WhyMissing(drift.missing()));
   }
   const DriftFact::Drifts& drifts = drift.value();
   std::vector<std::string> parts;
@@ -131,23 +120,12 @@ std::string SinceText(const HostGroup& group, absl::Time now) {
   return shortest == longest ? shortest : absl::StrCat(shortest, "-", longest);
 }
 
-using Row = std::array<std::string, 5>;
-
-void PrintRow(const Row& row, const std::array<int, 5>& columns,
-              const Style& style, Paint first, std::ostream& out) {
-  std::string line = Painted(style, first, Padded(row[0], columns[0]));
-  for (size_t i = 1; i < row.size(); ++i) {
-    absl::StrAppend(&line, "  ", Padded(row[i], columns[i]));
-  }
-  out << absl::StripTrailingAsciiWhitespace(line) << "\n";
-}
-
 std::string CountsLine(const ListHostsResponse& response) {
   std::map<Presence, int> counts;
   for (const HostEntry& host : response.hosts()) ++counts[PresenceOf(host)];
   std::vector<std::string> parts;
   for (const auto& [presence, count] : counts) {
-    parts.push_back(absl::StrCat(count, " ", PresenceWord(presence)));
+    parts.push_back(absl::StrCat(count, " ", RowOf(presence).word));
   }
   const auto drifted =
       std::count_if(response.hosts().begin(), response.hosts().end(),
@@ -156,18 +134,8 @@ std::string CountsLine(const ListHostsResponse& response) {
   return parts.empty() ? "no hosts" : absl::StrJoin(parts, ", ");
 }
 
-// "net.core.somaxconn is 128, applied was 65535 (apply 3fa2c4d5e6f70812 by
-// ann)".
-std::string DriftText(const AppliedDrift& drift) {
-  return absl::StrCat(drift.why().empty() ? drift.change() : drift.why(),
-                      " (apply ", drift.apply_id(),
-                      drift.applied_by().empty() ? "" : " by ",
-                      drift.applied_by(), ")");
-}
-
 // Both values of everything that drifted, folded over hosts that agree.
-void PrintDrift(const ListHostsResponse& response, const Style& style,
-                std::ostream& out) {
+void PrintDrift(const ListHostsResponse& response, Page& page) {
   std::map<std::string, std::vector<std::string>> hosts_of;
   for (const HostEntry& host : response.hosts()) {
     const DriftFact::Drifts& drifts = host.drift().value();
@@ -180,18 +148,16 @@ void PrintDrift(const ListHostsResponse& response, const Style& style,
     }
   }
   if (hosts_of.empty()) return;
-  out << "\n" << Painted(style, Paint::kBold, "Drift") << "\n";
+  page.Title("Drift");
   size_t shown = 0;
   for (const auto& [text, hosts] : hosts_of) {
     if (shown++ == kMaxGroups) break;
-    out << "  "
-        << SafeText(absl::StrCat(HostsText(hosts, kHostsColumns), ": ", text),
-                    style.utf8)
-        << "\n";
+    page.Whole("  ", page.Safe(absl::StrCat(HostsText(hosts, kHostsColumns),
+                                            ": ", text)));
   }
   if (hosts_of.size() > kMaxGroups) {
-    out << "  and " << hosts_of.size() - kMaxGroups
-        << " more; -o json has all\n";
+    page.out() << "  and " << hosts_of.size() - kMaxGroups
+               << " more; -o json has all\n";
   }
 }
 
@@ -199,35 +165,28 @@ void PrintDrift(const ListHostsResponse& response, const Style& style,
 
 void PrintHostsTable(const ListHostsResponse& response, const Style& style,
                      absl::Time now, std::ostream& out) {
-  std::vector<HostGroup> groups = GroupHosts(response);
+  Page page(style, out);
+  const std::vector<HostGroup> groups = GroupHosts(response);
   // The worst stand last and are the ones to keep.
   const size_t hidden = groups.size() - std::min(groups.size(), kMaxGroups);
-  groups.erase(groups.begin(), groups.begin() + hidden);
-  std::vector<Row> rows = {{"STATE", "HOSTS", "SINCE", "VERSION", ""}};
-  for (const HostGroup& group : groups) {
-    rows.push_back({PresenceWord(group.presence),
-                    SafeText(HostsText(group.hosts, kHostsColumns), style.utf8),
-                    SinceText(group, now), SafeText(group.version, style.utf8),
-                    SafeText(group.remark, style.utf8)});
+  std::vector<Row> rows = {
+      {{"STATE", Paint::kBold}, {"HOSTS"}, {"SINCE"}, {"VERSION"}, {""}}};
+  for (size_t i = hidden; i < groups.size(); ++i) {
+    const HostGroup& group = groups[i];
+    const PresenceRow& presence = RowOf(group.presence);
+    rows.push_back({{presence.word, presence.paint},
+                    {page.Safe(HostsText(group.hosts, kHostsColumns))},
+                    {SinceText(group, now)},
+                    {page.Safe(group.version)},
+                    {page.Safe(group.remark)}});
   }
-  std::array<int, 5> columns = {};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      columns[i] = std::max(columns[i], TextColumns(row[i]));
-    }
-  }
-  PrintRow(rows[0], columns, style, Paint::kBold, out);
-  for (size_t i = 0; i < groups.size(); ++i) {
-    PrintRow(rows[i + 1], columns, style, PresencePaint(groups[i].presence),
-             out);
-  }
+  page.PrintTable(rows, {});
   if (hidden > 0) out << hidden << " more groups; -o json has all\n";
-  PrintDrift(response, style, out);
+  PrintDrift(response, page);
   out << "\n"
-      << (response.cluster().empty()
-              ? ""
-              : absl::StrCat(SafeText(response.cluster(), style.utf8), ": "))
-      << CountsLine(response) << "\n";
+      << page.Safe(response.cluster())
+      << (response.cluster().empty() ? "" : ": ") << CountsLine(response)
+      << "\n";
 }
 
 std::string HostsShort(const ListHostsResponse& response, bool utf8) {
@@ -244,11 +203,10 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8) {
   }
   std::string line =
       absl::StrCat(response.cluster().empty() ? "cluster" : response.cluster(),
-                   ": ", attached, " of ", in_spec,
-                   in_spec == 1 ? " host" : " hosts", " attached");
+                   ": ", attached, " of ", Count(in_spec, "host"), " attached");
   for (const auto& [presence, hosts] : hosts_of) {
     if (presence == Presence::kAttached) continue;
-    absl::StrAppend(&line, "; ", PresenceWord(presence), ": ",
+    absl::StrAppend(&line, "; ", RowOf(presence).word, ": ",
                     HostsText(hosts, kHostsColumns));
   }
   if (!drifted.empty()) {

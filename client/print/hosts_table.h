@@ -15,7 +15,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "client/print/terminal.h"
+#include "config/words/terminal.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {

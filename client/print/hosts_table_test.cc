@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/print/golden.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/golden.h"
 
 namespace clusterd {
 namespace {

@@ -1,20 +1,21 @@
 #include "client/print/plan_table.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/print/count_text.h"
-#include "client/print/subject_text.h"
-#include "client/print/terminal_text.h"
-#include "config/plan/plan_fold.h"
 #include "config/plan/plan_text.h"
-#include "config/spec/change_kind.h"
-#include "config/spec/network_namespace.h"
+#include "config/values/change_kind.h"
+#include "config/values/network_namespace.h"
+#include "config/words/first_met.h"
+#include "config/words/number_text.h"
+#include "config/words/page.h"
+#include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
+#include "config/words/terminal_text.h"
 
 namespace clusterd {
 namespace {
@@ -23,22 +24,93 @@ constexpr size_t kDigestCharacters = 12;
 constexpr int kKeyColumns = 14;
 constexpr char kBlockedWord[] = "blocked";
 
+// Hosts that share lines, and these lines. Pointers into the plan: of the first
+// host that has them.
+struct PlanFold {
+  std::vector<std::string> hosts;  // In plan order.
+  std::vector<const PlanStep*> steps;
+  std::vector<const BlockedChange*> blocked;
+};
+
+// Equal for steps that print the same, whatever their host and number.
+std::string FoldKey(const PlanStep& step) {
+  return absl::StrCat("step\n", ChangeKindName(step.kind()), "\n",
+                      StepText(step), "\n",
+                      absl::StrJoin(step.consequences(), "\n"));
+}
+
+std::string FoldKey(const BlockedChange& blocked) {
+  return absl::StrCat("blocked\n", ChangeKindName(blocked.kind()), "\n",
+                      BlockedText(blocked));
+}
+
+struct Line {
+  std::vector<std::string> hosts;
+  const PlanStep* step = nullptr;
+  const BlockedChange* blocked = nullptr;
+};
+
+// Every distinct line, in the order in which it is first met.
+std::vector<Line> DistinctLines(const ClusterPlan& plan) {
+  std::vector<Line> lines;
+  std::map<std::string, size_t> index;
+  const auto line_of = [&](const std::string& key) -> Line& {
+    const auto [found, is_new] = index.emplace(key, lines.size());
+    if (is_new) lines.emplace_back();
+    return lines[found->second];
+  };
+  for (const HostPlan& host : plan.hosts()) {
+    for (const PlanStep& step : host.steps()) {
+      Line& line = line_of(FoldKey(step));
+      if (line.step == nullptr) line.step = &step;
+      line.hosts.push_back(host.host());
+    }
+    for (const BlockedChange& blocked : host.blocked()) {
+      Line& line = line_of(FoldKey(blocked));
+      if (line.blocked == nullptr) line.blocked = &blocked;
+      line.hosts.push_back(host.host());
+    }
+  }
+  return lines;
+}
+
+// Every step and every blocked change of every host once, grouped by the set of
+// hosts that it is true of; groups in the order of their first line, lines in
+// the order of execution. Hosts with nothing to do are in no group.
+// `plan` must outlive the result.
+std::vector<PlanFold> FoldPlan(const ClusterPlan& plan) {
+  std::vector<PlanFold> folds;
+  std::map<std::vector<std::string>, size_t> index;
+  for (Line& line : DistinctLines(plan)) {
+    const auto [found, is_new] = index.emplace(line.hosts, folds.size());
+    if (is_new) {
+      folds.emplace_back();
+      folds.back().hosts = std::move(line.hosts);
+    }
+    PlanFold& fold = folds[found->second];
+    if (line.step != nullptr) fold.steps.push_back(line.step);
+    if (line.blocked != nullptr) fold.blocked.push_back(line.blocked);
+  }
+  return folds;
+}
+
+// Hosts with no step and nothing blocked.
+std::vector<std::string> HostsInOrder(const ClusterPlan& plan) {
+  std::vector<std::string> hosts;
+  for (const HostPlan& host : plan.hosts()) {
+    if (host.steps().empty() && host.blocked().empty()) {
+      hosts.push_back(host.host());
+    }
+  }
+  return hosts;
+}
+
 // The items that share a text, in the order first met.
 template <typename Item>
-class Grouped {
- public:
+struct Grouped : FirstMet<std::string, std::vector<Item>> {
   void Add(const std::string& text, const Item& item) {
-    const auto [found, is_new] = index_.emplace(text, groups_.size());
-    if (is_new) groups_.push_back({text, {}});
-    groups_[found->second].second.push_back(item);
+    (*this)[text].push_back(item);
   }
-  const std::vector<std::pair<std::string, std::vector<Item>>>& groups() const {
-    return groups_;
-  }
-
- private:
-  std::map<std::string, size_t> index_;
-  std::vector<std::pair<std::string, std::vector<Item>>> groups_;
 };
 
 // Prints one plan; lives for one call.
@@ -46,7 +118,7 @@ class PlanPrinter {
  public:
   PlanPrinter(const ClusterPlan& plan, const Style& style,
               const PlanLimits& limits, std::ostream& out)
-      : plan_(plan), style_(style), limits_(limits), out_(out) {}
+      : plan_(plan), limits_(limits), page_(style, out), out_(out) {}
 
   void Print() {
     PrintHead();
@@ -57,23 +129,13 @@ class PlanPrinter {
   }
 
  private:
-  std::string Safe(absl::string_view text) const {
-    return SafeText(text, style_.utf8);
-  }
+  std::string Safe(absl::string_view text) const { return page_.Safe(text); }
   std::string Hosts(const std::vector<std::string>& hosts) const {
     return Safe(HostsText(hosts, limits_.hosts_columns));
   }
-  // `text`, which is safe, behind `head`; its further lines stand below it.
   void PrintWrapped(const std::string& head, const std::string& text,
                     Paint paint) {
-    const int columns = TextColumns(head);
-    std::string before = Painted(style_, paint, head);
-    const int width =
-        style_.width > 0 ? std::max(style_.width - columns, 20) : 0;
-    for (const std::string& line : WrapText(text, width)) {
-      out_ << before << line << "\n";
-      before = std::string(columns, ' ');
-    }
+    page_.Wrapped(head, text, paint);
   }
 
   void PrintHead();
@@ -85,8 +147,8 @@ class PlanPrinter {
   void PrintSummary();
 
   const ClusterPlan& plan_;
-  const Style& style_;
   const PlanLimits& limits_;
+  Page page_;
   std::ostream& out_;
 };
 
@@ -95,13 +157,12 @@ void PlanPrinter::PrintHead() {
   for (const HostPlan& host : plan_.hosts()) hosts.push_back(host.host());
   std::vector<std::string> parts;
   if (!plan_.cluster().empty()) {
-    parts.push_back(absl::StrCat(
-        "Cluster ", Painted(style_, Paint::kBold, Safe(plan_.cluster()))));
+    parts.push_back(absl::StrCat("Cluster ", page_.Strong(plan_.cluster())));
   }
   if (!plan_.product().empty()) parts.push_back(Safe(plan_.product()));
-  parts.push_back(absl::StrCat(
-      "plan for ", CountOf(hosts.size(), "host", "hosts"),
-      hosts.empty() ? "" : ": ", hosts.empty() ? "" : Hosts(hosts)));
+  parts.push_back(absl::StrCat("plan for ", Count(hosts.size(), "host"),
+                               hosts.empty() ? "" : ": ",
+                               hosts.empty() ? "" : Hosts(hosts)));
   out_ << absl::StrJoin(parts, ", ") << "\n";
   const std::string space = PlanNamespace(plan_);
   if (!space.empty()) out_ << "network namespace " << Safe(space) << "\n";
@@ -122,7 +183,7 @@ void PlanPrinter::PrintBlocked(const BlockedChange& blocked) {
 }
 
 void PlanPrinter::PrintFold(const PlanFold& fold) {
-  out_ << "\n" << Painted(style_, Paint::kBold, Hosts(fold.hosts)) << "\n";
+  page_.Title(HostsText(fold.hosts, limits_.hosts_columns));
   Grouped<std::vector<uint32_t>> consequences;
   for (const PlanStep* step : fold.steps) {
     PrintWrapped(
@@ -130,7 +191,11 @@ void PlanPrinter::PrintFold(const PlanFold& fold) {
                      "  "),
         Safe(StepText(*step)), Paint::kYellow);
     for (const std::string& consequence : step->consequences()) {
-      consequences.Add(consequence, DevicesOf(*step));
+      std::vector<uint32_t> devices;
+      if (step->target().has_device()) {
+        devices.push_back(step->target().device());
+      }
+      consequences.Add(consequence, devices);
     }
     if (!limits_.verbose) continue;
     const std::string indent(kKeyColumns + 4, ' ');
@@ -139,7 +204,7 @@ void PlanPrinter::PrintFold(const PlanFold& fold) {
     PrintWrapped(absl::StrCat(indent, "undo  "), Safe(step->undo()),
                  Paint::kNone);
   }
-  for (const auto& [text, steps] : consequences.groups()) {
+  for (const auto& [text, steps] : consequences) {
     std::vector<uint32_t> devices;
     for (const std::vector<uint32_t>& of_step : steps) {
       devices.insert(devices.end(), of_step.begin(), of_step.end());
@@ -163,7 +228,7 @@ void PlanPrinter::PrintFolds() {
     hosts.insert(folds[i].hosts.begin(), folds[i].hosts.end());
   }
   out_ << "\nand " << folds.size() - shown << " more groups of steps on "
-       << CountOf(hosts.size(), "host", "hosts") << "; --verbose has all\n";
+       << Count(hosts.size(), "host") << "; --verbose has all\n";
 }
 
 void PlanPrinter::PrintInOrder() {
@@ -178,18 +243,17 @@ void PlanPrinter::PrintNotes() {
   for (const HostPlan& host : plan_.hosts()) {
     for (const std::string& note : host.notes()) notes.Add(note, host.host());
   }
-  if (notes.groups().empty()) return;
-  out_ << "\n" << Painted(style_, Paint::kBold, "Notes") << "\n";
+  if (notes.empty()) return;
+  page_.Title("Notes");
   size_t shown = 0;
-  for (const auto& [note, hosts] : notes.groups()) {
+  for (const auto& [note, hosts] : notes) {
     if (!limits_.verbose && shown == limits_.groups) break;
     ++shown;
     PrintWrapped("  ", absl::StrCat(Hosts(hosts), ": ", Safe(note)),
                  Paint::kNone);
   }
-  if (shown < notes.groups().size()) {
-    out_ << "  and " << notes.groups().size() - shown
-         << " more; --verbose has all\n";
+  if (shown < notes.size()) {
+    out_ << "  and " << notes.size() - shown << " more; --verbose has all\n";
   }
 }
 
@@ -219,19 +283,19 @@ PlanCounts CountPlan(const ClusterPlan& plan) {
 }
 
 std::string PlanCountsText(const PlanCounts& counts) {
-  const std::string hosts = CountOf(counts.hosts, "host", "hosts");
+  const std::string hosts = Count(counts.hosts, "host");
   if (counts.steps == 0 && counts.blocked == 0) {
     return absl::StrCat("nothing to do on ", hosts);
   }
   std::vector<std::string> parts = {"no step"};
   if (counts.steps > 0) {
-    parts[0] = absl::StrCat(CountOf(counts.steps, "step", "steps"), " on ",
-                            CountOf(counts.hosts_with_steps, "host", "hosts"));
+    parts[0] = absl::StrCat(Count(counts.steps, "step"), " on ",
+                            Count(counts.hosts_with_steps, "host"));
   }
   if (counts.blocked > 0) {
-    parts.push_back(absl::StrCat(
-        CountOf(counts.blocked, "change", "changes"), " blocked on ",
-        CountOf(counts.hosts_with_blocked, "host", "hosts")));
+    parts.push_back(absl::StrCat(Count(counts.blocked, "change"),
+                                 " blocked on ",
+                                 Count(counts.hosts_with_blocked, "host")));
   }
   parts.push_back(absl::StrCat("of ", hosts));
   return absl::StrJoin(parts, ", ");

@@ -23,7 +23,7 @@
 #include <ostream>
 #include <string>
 
-#include "client/print/terminal.h"
+#include "config/words/terminal.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {

@@ -6,8 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/testing/sample_plan.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/sample_plan.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
@@ -75,6 +76,37 @@ TEST(PlanTableTest, FoldsHostsThatAgree) {
             "hosts; digest 6f1b0c9d2e3a\n");
 }
 
+TEST(PlanTableTest, SaysOnceWhatIsTrueOfBothHostsAndApartWhatIsNot) {
+  ClusterPlan plan = SysctlPlan(Nodes(2));
+  for (HostPlan& host : *plan.mutable_hosts()) {
+    host.mutable_steps()->RemoveLast();
+  }
+  *plan.mutable_hosts(0)->add_steps() =
+      DeviceStep(0, "detect address", "0.0.0.0", "10.0.0.254");
+  plan.mutable_hosts(1)->add_blocked()->set_what("ufw");
+  const std::string printed = Printed(plan);
+  EXPECT_TRUE(absl::StrContains(
+      printed,
+      "\nnode[01-02]\n  sysctl          net.core.somaxconn: 4096 -> 65535\n"))
+      << printed;
+  EXPECT_TRUE(absl::StrContains(
+      printed,
+      "\nnode01\n  device-address  device 0: detect address 0.0.0.0 -> "
+      "10.0.0.254\n"))
+      << printed;
+  EXPECT_TRUE(absl::StrContains(printed, "\nnode02\n  blocked")) << printed;
+}
+
+TEST(PlanTableTest, TellsStepsWithOtherConsequencesApart) {
+  ClusterPlan plan = SysctlPlan(Nodes(2));
+  plan.mutable_hosts(1)->mutable_steps(0)->set_id(9);
+  EXPECT_FALSE(absl::StrContains(Printed(plan), "\nnode01\n"));
+  plan.mutable_hosts(1)->mutable_steps(0)->add_consequences(
+      "something is lost");
+  EXPECT_TRUE(absl::StrContains(Printed(plan), "\nnode01\n"));
+  EXPECT_TRUE(absl::StrContains(Printed(plan), "\nnode02\n"));
+}
+
 TEST(PlanTableTest, AddsPreconditionAndUndoOnRequest) {
   PlanLimits limits;
   limits.verbose = true;
@@ -93,8 +125,7 @@ TEST(PlanTableTest, NamesTheDevicesOfAConsequence) {
   host.clear_steps();
   for (const uint32_t device : {0, 1, 2}) {
     PlanStep& step = *host.add_steps();
-    step.set_kind(CHANGE_TLS);
-    step.mutable_tls()->set_device(device);
+    step = DeviceStep(device, "tls", "on", "off");
     step.add_consequences("peers reconnect");
   }
   EXPECT_TRUE(absl::StrContains(Printed(plan),
@@ -131,8 +162,7 @@ TEST(PlanTableTest, StaysReadableWhenEveryHostDiffers) {
   for (int i = 0; i < 1152; ++i) nodes.push_back(absl::StrCat("node", i));
   ClusterPlan plan = SysctlPlan(nodes);
   for (int i = 0; i < plan.hosts_size(); ++i) {
-    plan.mutable_hosts(i)->mutable_steps(0)->mutable_sysctl()->set_from(
-        absl::StrCat(i));
+    plan.mutable_hosts(i)->mutable_steps(0)->set_from(absl::StrCat(i));
     plan.mutable_hosts(i)->add_notes(absl::StrCat("note ", i));
   }
   const std::string printed = Printed(plan);
@@ -153,7 +183,7 @@ TEST(PlanTableTest, IsSafeForATerminalAndAsciiWhereAsked) {
   ClusterPlan plan = FoldedPlan();
   HostPlan& host = *plan.mutable_hosts(0);
   host.set_host("\x1b[2J");
-  host.mutable_steps(0)->mutable_sysctl()->set_from("\x1b\n");
+  host.mutable_steps(0)->set_from("\x1b\n");
   host.mutable_steps(0)->set_consequences(0, "\x1b");
   host.set_notes(0, "\x1b");
   plan.mutable_hosts(2)->mutable_blocked(0)->set_reason("\x1b");

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/print/terminal_text.h"
-#include "config/spec/hostlist.h"
+#include "config/values/hostlist.h"
+#include "config/words/quoted_text.h"
+#include "config/words/terminal_text.h"
 
 namespace clusterd {
 

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-#include "client/print/terminal.h"
+#include "config/words/terminal.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {

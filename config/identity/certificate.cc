@@ -1,10 +1,17 @@
 #include "config/identity/certificate.h"
 
+#include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "openssl/bio.h"
 #include "openssl/err.h"
 #include "openssl/evp.h"
@@ -74,7 +81,98 @@ absl::Status NoCertificate() {
       "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
 }
 
+constexpr size_t kMaxUriBytes = 1024;
+constexpr size_t kMaxClusterBytes = 255;
+constexpr size_t kMaxNameBytes = 253;
+
+// By the number of their kind and role in the enumerations.
+constexpr absl::string_view kKindNames[] = {"controller", "host", "user"};
+constexpr absl::string_view kRoleNames[] = {"viewer", "operator", "admin"};
+
+bool HasOnlyNameCharacters(absl::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '.' || c == '-' || c == '_';
+  });
+}
+
+bool IsName(absl::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameBytes && name != "." &&
+         name != ".." && HasOnlyNameCharacters(name);
+}
+
+// The peer chose the text: it is cut and escaped before anybody prints it.
+absl::Status Malformed(absl::string_view uri, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "SPIFFE id \"", absl::CHexEscape(uri.substr(0, 200)), "\": ", what,
+      ", expected spiffe://CLUSTER/controller, "
+      "spiffe://CLUSTER/host/NAME or "
+      "spiffe://CLUSTER/user/NAME[/role/viewer|operator|admin]"));
+}
+
 }  // namespace
+
+absl::string_view KindName(IdentityKind kind) {
+  return kKindNames[static_cast<size_t>(kind)];
+}
+
+std::string SpiffeId::ToString() const {
+  std::string text = absl::StrCat("spiffe://", cluster, "/", KindName(kind));
+  if (kind != IdentityKind::kController) absl::StrAppend(&text, "/", name);
+  if (kind == IdentityKind::kUser && role != Role::kViewer) {
+    absl::StrAppend(&text, "/role/", kRoleNames[static_cast<size_t>(role)]);
+  }
+  return text;
+}
+
+bool IsClusterName(absl::string_view name) {
+  return !name.empty() && name.size() <= kMaxClusterBytes &&
+         HasOnlyNameCharacters(name) &&
+         std::none_of(name.begin(), name.end(), absl::ascii_isupper);
+}
+
+absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
+  if (uri.size() > kMaxUriBytes) return Malformed(uri, "too long");
+  absl::string_view rest = uri;
+  if (!absl::ConsumePrefix(&rest, "spiffe://")) {
+    return Malformed(uri, "not a spiffe:// URI");
+  }
+  const std::vector<absl::string_view> parts = absl::StrSplit(rest, '/');
+  SpiffeId id;
+  id.cluster = std::string(parts[0]);
+  if (!IsClusterName(id.cluster)) return Malformed(uri, "bad cluster name");
+  if (parts.size() == 2 && parts[1] == "controller") {
+    id.kind = IdentityKind::kController;
+    return id;
+  }
+  if (parts.size() < 3) return Malformed(uri, "unknown shape");
+  if (!IsName(parts[2])) return Malformed(uri, "bad name");
+  id.name = std::string(parts[2]);
+  if (parts.size() == 3 && parts[1] == "host") {
+    id.kind = IdentityKind::kHost;
+    return id;
+  }
+  if (parts[1] != "user") return Malformed(uri, "unknown shape");
+  id.kind = IdentityKind::kUser;
+  if (parts.size() == 3) return id;
+  if (parts.size() != 5 || parts[3] != "role") {
+    return Malformed(uri, "unknown shape");
+  }
+  const auto role =
+      std::find(std::begin(kRoleNames), std::end(kRoleNames), parts[4]);
+  if (role == std::end(kRoleNames)) return Malformed(uri, "unknown role");
+  id.role = static_cast<Role>(role - std::begin(kRoleNames));
+  return id;
+}
+
+absl::StatusOr<SpiffeId> ParseUriNames(
+    absl::Span<const std::string> uri_names) {
+  if (uri_names.size() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "certificate: ", uri_names.size(),
+        " URI names, expected exactly one, which is the SPIFFE id"));
+  }
+  return ParseSpiffeId(uri_names[0]);
+}
 
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
   const Owned<X509> certificate = FirstCertificate(pem);

@@ -2,11 +2,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/clock.h"
-#include "config/identity/test_authority.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/test_authority.h"
 
 namespace clusterd {
 namespace {
@@ -86,6 +87,115 @@ TEST(TestAuthorityTest, IsTheSameAfterLoadingFromPem) {
   const TlsPem pem = (*loaded)->Issue({"spiffe://demo/host/a"});
   EXPECT_EQ(pem.ca, authority->certificate_pem());
   EXPECT_FALSE(TestAuthority::FromPem(pem.ca, pem.key).ok());
+}
+
+TEST(ParseSpiffeIdTest, ReadsHost) {
+  const absl::StatusOr<SpiffeId> id =
+      ParseSpiffeId("spiffe://demo/host/server0");
+  ASSERT_TRUE(id.ok()) << id.status();
+  EXPECT_EQ(id->cluster, "demo");
+  EXPECT_EQ(id->kind, IdentityKind::kHost);
+  EXPECT_EQ(id->name, "server0");
+}
+
+TEST(ParseSpiffeIdTest, ReadsController) {
+  const absl::StatusOr<SpiffeId> id =
+      ParseSpiffeId("spiffe://a.b-c_1/controller");
+  ASSERT_TRUE(id.ok()) << id.status();
+  EXPECT_EQ(id->cluster, "a.b-c_1");
+  EXPECT_EQ(id->kind, IdentityKind::kController);
+  EXPECT_EQ(id->name, "");
+}
+
+TEST(ParseSpiffeIdTest, ReadsUserRoleAndDefaultsToViewer) {
+  const auto plain = ParseSpiffeId("spiffe://demo/user/Li.Wei");
+  const auto admin = ParseSpiffeId("spiffe://demo/user/root/role/admin");
+  const auto middle = ParseSpiffeId("spiffe://demo/user/ops/role/operator");
+  ASSERT_TRUE(plain.ok() && admin.ok() && middle.ok());
+  EXPECT_EQ(plain->name, "Li.Wei");
+  EXPECT_EQ(plain->role, Role::kViewer);
+  EXPECT_EQ(admin->role, Role::kAdmin);
+  EXPECT_EQ(middle->role, Role::kOperator);
+}
+
+TEST(ParseSpiffeIdTest, WritesBackWhatItRead) {
+  for (const std::string uri :
+       {"spiffe://demo/controller", "spiffe://demo/host/node-01",
+        "spiffe://demo/user/eve", "spiffe://demo/user/eve/role/operator",
+        "spiffe://demo/user/eve/role/admin"}) {
+    const absl::StatusOr<SpiffeId> id = ParseSpiffeId(uri);
+    ASSERT_TRUE(id.ok()) << id.status();
+    EXPECT_EQ(id->ToString(), uri);
+  }
+}
+
+TEST(ParseSpiffeIdTest, RejectsEveryOtherShape) {
+  const std::vector<std::string> malformed = {
+      "",
+      "spiffe://",
+      "spiffe://demo",
+      "spiffe://demo/",
+      "spiffe://demo/host",
+      "spiffe://demo/host/",
+      "spiffe://demo/host//",
+      "spiffe://demo/host/a/",
+      "spiffe://demo/host/a/b",
+      "spiffe://demo//host/a",
+      "spiffe:///host/a",
+      "spiffe://Demo/host/a",
+      "spiffe://demo:80/host/a",
+      "spiffe://me@demo/host/a",
+      "spiffe://demo/host/a?b",
+      "spiffe://demo/host/a#b",
+      "spiffe://demo/host/a%2fb",
+      "spiffe://demo/host/..",
+      "spiffe://demo/host/.",
+      "spiffe://demo/host/a b",
+      "spiffe://demo/host/a\n",
+      std::string("spiffe://demo/host/a\0b", 22),
+      "spiffe://demo/host/\xc3\xa9",
+      "SPIFFE://demo/host/a",
+      "https://demo/host/a",
+      "spiffe://demo/controller/",
+      "spiffe://demo/controller/a",
+      "spiffe://demo/user",
+      "spiffe://demo/user/a/role",
+      "spiffe://demo/user/a/role/",
+      "spiffe://demo/user/a/role/root",
+      "spiffe://demo/user/a/role/admin/x",
+      "spiffe://demo/user/a/group/admin",
+      "spiffe://demo/host/a/role/admin",
+      "spiffe://demo/host/" + std::string(254, 'a'),
+      "spiffe://" + std::string(256, 'a') + "/host/a",
+      std::string(5000, 'a'),
+  };
+  for (const std::string& uri : malformed) {
+    EXPECT_EQ(ParseSpiffeId(uri).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << uri;
+  }
+}
+
+TEST(ParseSpiffeIdTest, EscapesWhatItQuotes) {
+  const absl::Status status =
+      ParseSpiffeId("spiffe://demo/host/\x1b[31m").status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("\\x1b[31m"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("bad name"));
+}
+
+TEST(ParseUriNamesTest, TakesExactlyOne) {
+  EXPECT_TRUE(ParseUriNames({"spiffe://demo/host/a"}).ok());
+  EXPECT_FALSE(ParseUriNames({}).ok());
+  const absl::Status two =
+      ParseUriNames({"spiffe://demo/host/a", "spiffe://demo/host/b"}).status();
+  EXPECT_THAT(std::string(two.message()), HasSubstr("2 URI names"));
+}
+
+TEST(IsClusterNameTest, FollowsTrustDomainRules) {
+  EXPECT_TRUE(IsClusterName("demo-1.example_x"));
+  EXPECT_FALSE(IsClusterName(""));
+  EXPECT_FALSE(IsClusterName("Demo"));
+  EXPECT_FALSE(IsClusterName("a/b"));
 }
 
 }  // namespace

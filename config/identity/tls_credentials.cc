@@ -1,19 +1,18 @@
 #include "config/identity/tls_credentials.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <functional>
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "config/identity/regular_file.h"
+#include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_certificate_verifier.h"
 #include "grpcpp/security/tls_credentials_options.h"
@@ -25,29 +24,9 @@ namespace tls = ::grpc::experimental;
 
 constexpr size_t kMaxPemBytes = 1 << 20;
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
-
 absl::Status InFile(const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(),
                       absl::StrCat(path, ": ", status.message()));
-}
-
-absl::Status SystemError(const std::string& path, int error) {
-  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
-  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
-  return absl::PermissionDeniedError(message);
 }
 
 absl::StatusOr<std::string> ReadPem(const std::string& path, bool secret) {
@@ -55,35 +34,22 @@ absl::StatusOr<std::string> ReadPem(const std::string& path, bool secret) {
     return absl::InvalidArgumentError(
         "certificate files: a path is empty, expected ca, cert and key");
   }
-  // O_NONBLOCK: a FIFO in the file's place must not hang the start.
-  const FileDescriptor fd(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0) return SystemError(path, errno);
-  struct stat info = {};
-  if (fstat(fd.get(), &info) != 0) return SystemError(path, errno);
-  if (!S_ISREG(info.st_mode)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": not a regular file"));
+  mode_t mode = 0;
+  absl::StatusOr<std::string> text = ReadRegularFile(path, kMaxPemBytes, &mode);
+  if (text.ok() && secret && (mode & S_IRWXO) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        path, ": others have access to the private key (mode ",
+        absl::StrFormat("%04o", mode & 07777), "), expected 0600 or 0640"));
   }
-  if (secret && (info.st_mode & S_IRWXO) != 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, ": others have access to the private key (mode ",
-                     absl::StrFormat("%04o", info.st_mode & 07777),
-                     "), expected 0600 or 0640"));
+  return text;
+}
+
+absl::StatusOr<SpiffeId> IdAmong(const std::vector<grpc::string_ref>& names) {
+  std::vector<std::string> uris;
+  for (const grpc::string_ref& uri : names) {
+    uris.emplace_back(uri.data(), uri.size());
   }
-  std::string text;
-  char buffer[16384];
-  for (;;) {
-    const ssize_t count = read(fd.get(), buffer, sizeof(buffer));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return SystemError(path, errno);
-    if (count == 0) return text;
-    text.append(buffer, static_cast<size_t>(count));
-    if (text.size() > kMaxPemBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": over ", kMaxPemBytes, " bytes"));
-    }
-  }
+  return ParseUriNames(uris);
 }
 
 // Lets only the controller of one cluster be at the other end.
@@ -95,11 +61,7 @@ class ControllerVerifier final : public tls::ExternalCertificateVerifier {
   bool Verify(tls::TlsCustomVerificationCheckRequest* request,
               std::function<void(grpc::Status)>,
               grpc::Status* sync_status) override {
-    std::vector<std::string> uris;
-    for (const grpc::string_ref& uri : request->uri_names()) {
-      uris.emplace_back(uri.data(), uri.size());
-    }
-    const absl::StatusOr<SpiffeId> id = ParseUriNames(uris);
+    const absl::StatusOr<SpiffeId> id = IdAmong(request->uri_names());
     if (!id.ok()) {
       *sync_status = Refused(std::string(id.status().message()));
     } else if (id->kind != IdentityKind::kController ||
@@ -141,7 +103,6 @@ std::shared_ptr<grpc::ChannelCredentials> ForController(
 }  // namespace
 
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
-  TlsPem pem;
   absl::StatusOr<std::string> ca = ReadPem(files.ca, /*secret=*/false);
   if (!ca.ok()) return ca.status();
   absl::StatusOr<std::string> certificate =
@@ -158,13 +119,12 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
   if (!belongs.ok()) return InFile(files.key, belongs);
   const absl::Time now = absl::Now();
   if (now < info->not_before || now > info->not_after) {
+    const auto text = [](absl::Time time) {
+      return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
+    };
     return absl::FailedPreconditionError(
         absl::StrCat(files.certificate, ": not valid now, only from ",
-                     absl::FormatTime(absl::RFC3339_sec, info->not_before,
-                                      absl::UTCTimeZone()),
-                     " to ",
-                     absl::FormatTime(absl::RFC3339_sec, info->not_after,
-                                      absl::UTCTimeZone())));
+                     text(info->not_before), " to ", text(info->not_after)));
   }
   return TlsPem{*std::move(ca), *std::move(certificate), *std::move(key)};
 }
@@ -195,7 +155,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
   options.watch_identity_key_cert_pairs();
   options.set_cert_request_type(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  // Who the client is gets decided per call; see peer_identity.h.
+  // Who the client is gets decided per call; see RequirePeer.
   options.set_certificate_verifier(
       std::make_shared<tls::NoOpCertificateVerifier>());
   options.set_check_call_host(false);
@@ -226,6 +186,27 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
           pem.ca,
           std::vector<tls::IdentityKeyCertPair>{{pem.key, pem.certificate}}),
       cluster);
+}
+
+absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,
+                                     const std::string& cluster,
+                                     IdentityKind kind) {
+  if (!context.IsPeerAuthenticated()) {
+    return absl::UnauthenticatedError("no certificate was shown");
+  }
+  absl::StatusOr<SpiffeId> id =
+      IdAmong(context.FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME));
+  if (!id.ok()) return absl::UnauthenticatedError(id.status().message());
+  if (id->cluster != cluster) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        id->ToString(), " is not of this cluster, \"", cluster, "\""));
+  }
+  if (id->kind != kind) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(id->ToString(), " is a ", KindName(id->kind),
+                     ", and only a ", KindName(kind), " may do this"));
+  }
+  return id;
 }
 
 }  // namespace clusterd

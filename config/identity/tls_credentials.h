@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/identity/certificate.h"
-#include "config/identity/spiffe_id.h"
+#include "grpcpp/security/auth_context.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
 
@@ -56,6 +56,15 @@ MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
 // The same from memory, never renewed and not checked beforehand.
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
     const TlsPem& pem, const std::string& cluster);
+
+// Who is at the other end of a call that a server has received: read from the
+// verified certificate alone, never from a message, header or address.
+// Unauthenticated if the peer showed no certificate or one without exactly one
+// SPIFFE id of ours; PermissionDenied if it is of another cluster or of another
+// kind than `kind`. The messages are for the peer to read.
+absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,
+                                     const std::string& cluster,
+                                     IdentityKind kind);
 
 }  // namespace clusterd
 

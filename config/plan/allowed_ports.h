@@ -1,12 +1,14 @@
-// What a firewall lets in, to ask it about addresses and ports.
+// What a firewall lets in, to ask it about addresses and ports, and what rules
+// it takes to let hosts in.
 #ifndef CONFIG_PLAN_ALLOWED_PORTS_H_
 #define CONFIG_PLAN_ALLOWED_PORTS_H_
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
-#include "config/spec/ipv4.h"
-#include "config/spec/port_set.h"
+#include "config/values/ipv4.h"
+#include "config/values/port_set.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
@@ -29,6 +31,11 @@ class AllowedPorts {
   std::map<Ipv4Address, PortSet> exact_;
   std::map<Ipv4Subnet, PortSet> subnets_;
 };
+
+// The fewest subnets that hold exactly these addresses and no other, sorted:
+// 1,152 hosts in a row need a handful of rules, not 1,152. Repeated addresses
+// count once.
+std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses);
 
 }  // namespace clusterd
 

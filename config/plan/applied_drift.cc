@@ -1,25 +1,28 @@
 #include "config/plan/applied_drift.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "config/plan/named_facts.h"
 #include "config/plan/plan_text.h"
+#include "config/plan/settings.h"
 #include "config/plan/step_check.h"
-#include "config/plan/step_goals.h"
-#include "config/spec/change_kind.h"
+#include "config/values/change_kind.h"
 
 namespace clusterd {
 namespace {
 
-// A step may open ports to thousands of hosts. A controller takes no text over
-// 16 KiB and no list over 8192, and would end the stream of a host that sent
-// one.
+// A controller takes no text over 16 KiB, and would end the stream of a host
+// that sent one.
 constexpr size_t kMaxTextBytes = 512;
-constexpr int kMaxGoals = 1024;
 
 // What was applied is compared with a new plan, so it is cut only where the
 // report would not be taken.
@@ -35,11 +38,45 @@ std::string Shortened(std::string text, size_t max_bytes = kMaxTextBytes) {
   return absl::StrCat(text.substr(0, end), "...");
 }
 
-// One goal of a step that still counts.
+// A step that still counts.
 struct Claim {
   const EndedApply* apply;
   const PlanStep* step;
-  AppliedDrift::Goal goal;
+};
+
+// Which targets later steps have taken over.
+class TakenTargets {
+ public:
+  // What the step sets, and what it decides beside that: an address drops the
+  // gateway of the old subnet; a firewall that is stopped lets everything in;
+  // one that is opened is meant to run.
+  void Add(const PlanStep& step) {
+    const Setting* const setting = SettingOf(step);
+    if (setting == nullptr) return;
+    targets_.insert(GoalName(step));
+    if (setting->also == nullptr) return;
+    for (const std::string& name : setting->also(step)) {
+      absl::string_view prefix = name;
+      if (absl::ConsumeSuffix(&prefix, "*")) {
+        prefixes_.insert(std::string(prefix));
+      } else {
+        targets_.insert(name);
+      }
+    }
+  }
+
+  // Whether a step that was added decides about this target.
+  bool Has(const std::string& target) const {
+    return targets_.count(target) > 0 ||
+           std::any_of(prefixes_.begin(), prefixes_.end(),
+                       [&target](const std::string& prefix) {
+                         return absl::StartsWith(target, prefix);
+                       });
+  }
+
+ private:
+  std::set<std::string> targets_;
+  std::set<std::string> prefixes_;
 };
 
 bool Counts(const EndedApply& apply) {
@@ -75,99 +112,68 @@ std::optional<std::string> FirstSetOf(const EndedApply& apply,
   const std::set<uint32_t> in_effect = StepsInEffect(apply.end);
   for (const PlanStep& step : apply.begin.plan().steps()) {
     if (in_effect.count(step.id()) == 0) continue;
-    for (const AppliedDrift::Goal& goal : GoalsOf(step)) {
-      if (targets.Has(goal.target())) return goal.target();
-    }
+    std::string target = GoalName(step);
+    if (targets.Has(target)) return target;
   }
   return std::nullopt;
 }
 
-// What the applies still claim, and the step of each claim alone.
-struct Claims {
-  std::vector<Claim> claims;
-  std::vector<PlanStep> steps;
-
-  // `asked_for`: what applies of people claim.
-  void AddApply(const EndedApply& apply, const TakenTargets& asked_for,
-                TakenTargets* taken);
-};
-
-void Claims::AddApply(const EndedApply& apply, const TakenTargets& asked_for,
-                      TakenTargets* taken) {
+// Adds what the apply still claims, its steps in order. `asked_for`: what
+// applies of people claim.
+void AddClaims(const EndedApply& apply, const TakenTargets& asked_for,
+               TakenTargets* taken, std::vector<Claim>* claims) {
   const bool enforced = IsEnforced(apply);
   const std::set<uint32_t> in_effect = StepsInEffect(apply.end);
   const auto& all = apply.begin.plan().steps();
   // The last step first, so that it takes over from earlier ones; then turned
   // round for the reader.
   std::vector<Claim> added;
-  std::vector<PlanStep> parts_added;
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
-    if (in_effect.count(step->id()) == 0) continue;
-    std::vector<PlanStep> parts = SplitByGoal(*step);
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-      const AppliedDrift::Goal goal = GoalsOf(*part).front();
-      if (taken->Has(goal.target())) continue;
-      if (enforced && !asked_for.Has(goal.target())) continue;
-      added.push_back({&apply, &*step, goal});
-      parts_added.push_back(std::move(*part));
+    if (in_effect.count(step->id()) == 0 || SettingOf(*step) == nullptr) {
+      continue;
+    }
+    const std::string target = GoalName(*step);
+    if (!taken->Has(target) && (!enforced || asked_for.Has(target))) {
+      added.push_back({&apply, &*step});
     }
     taken->Add(*step);
   }
-  claims.insert(claims.end(), added.rbegin(), added.rend());
-  steps.insert(steps.end(), parts_added.rbegin(), parts_added.rend());
+  claims->insert(claims->end(), added.rbegin(), added.rend());
 }
 
-// The entry of a claim's step: the last one of the list, or a new one; nullptr
-// if the lists are full.
-AppliedDrift* EntryOf(const Claim& claim, DriftFact::Drifts* drifts,
-                      google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
-  const std::string& apply_id = claim.apply->begin.apply_id();
-  if (!list->empty()) {
-    AppliedDrift* last = list->Mutable(list->size() - 1);
-    if (last->apply_id() == apply_id && last->step() == claim.step->id()) {
-      return last;
-    }
-  }
-  if (drifts->drifts_size() + drifts->untold_size() >= kMaxAppliedDrifts) {
-    return nullptr;
-  }
-  AppliedDrift* entry = list->Add();
-  entry->set_apply_id(apply_id);
-  entry->set_step(claim.step->id());
-  entry->set_kind(ChangeKindName(claim.step->kind()));
-  entry->set_change(Shortened(StepText(*claim.step)));
-  for (const uint32_t device : DevicesOf(*claim.step)) {
-    entry->add_devices(device);
-  }
-  entry->set_applied_by(claim.apply->begin.actor());
-  entry->set_applied_at_ms(claim.apply->begin.started_at_ms());
-  return entry;
+AppliedDrift DriftOf(const Claim& claim, const StepVerdict& verdict) {
+  const PlanStep& step = *claim.step;
+  AppliedDrift drift;
+  drift.set_apply_id(claim.apply->begin.apply_id());
+  drift.set_step(step.id());
+  drift.set_kind(ChangeKindName(step.kind()));
+  drift.set_change(Shortened(StepText(step)));
+  drift.set_why(Shortened(verdict.why));
+  if (IsOfDevice(step)) drift.add_devices(step.target().device());
+  drift.set_applied_by(claim.apply->begin.actor());
+  drift.set_applied_at_ms(claim.apply->begin.started_at_ms());
+  drift.set_target(GoalName(step));
+  drift.set_to(Shortened(step.to(), kMaxGoalBytes));
+  return drift;
 }
 
-// Enters the claims of one verdict in a list of `drifts`.
-void AddEntries(const Claims& claimed, const std::vector<StepVerdict>& verdicts,
+// Enters the claims of one verdict in a list of `drifts`. Rules of firewalls
+// come last: thousands of them drift together, and must not crowd out the rest.
+void AddEntries(const std::vector<Claim>& claims,
+                const std::vector<StepVerdict>& verdicts,
                 StepVerdict::State state,
                 google::protobuf::RepeatedPtrField<AppliedDrift>* list,
                 DriftFact::Drifts* drifts) {
-  for (size_t i = 0; i < verdicts.size(); ++i) {
-    if (verdicts[i].state != state) continue;
-    AppliedDrift* entry = EntryOf(claimed.claims[i], drifts, list);
-    if (entry == nullptr) {
-      drifts->set_left_out(drifts->left_out() + 1);
-      continue;
+  for (const bool of_rules : {false, true}) {
+    for (size_t i = 0; i < verdicts.size(); ++i) {
+      if (verdicts[i].state != state) continue;
+      if (claims[i].step->target().has_rule() != of_rules) continue;
+      if (drifts->drifts_size() + drifts->untold_size() < kMaxAppliedDrifts) {
+        *list->Add() = DriftOf(claims[i], verdicts[i]);
+      } else {
+        drifts->set_left_out(drifts->left_out() + 1);
+      }
     }
-    if (entry->goals_size() < kMaxGoals) {
-      AppliedDrift::Goal* const goal = entry->add_goals();
-      *goal = claimed.claims[i].goal;
-      goal->set_to(Shortened(goal->to(), kMaxGoalBytes));
-    }
-    // What is true of a whole step, such as a stopped firewall, is said once.
-    const bool said = i > 0 && verdicts[i - 1].state == state &&
-                      verdicts[i - 1].why == verdicts[i].why &&
-                      claimed.claims[i - 1].step == claimed.claims[i].step;
-    if (said || entry->why().size() > kMaxTextBytes) continue;
-    entry->set_why(Shortened(absl::StrCat(
-        entry->why(), entry->why().empty() ? "" : "; ", verdicts[i].why)));
   }
 }
 
@@ -186,16 +192,18 @@ DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
       AddStepsInEffect(apply, &asked_for);
     }
   }
-  Claims claimed;
+  std::vector<Claim> claims;
   TakenTargets taken;
   for (auto apply = applies.rbegin(); apply != applies.rend(); ++apply) {
-    if (Counts(*apply)) claimed.AddApply(*apply, asked_for, &taken);
+    if (Counts(*apply)) AddClaims(*apply, asked_for, &taken, &claims);
   }
-  const std::vector<StepVerdict> verdicts = JudgeSteps(claimed.steps, facts);
+  std::vector<const PlanStep*> steps;
+  for (const Claim& claim : claims) steps.push_back(claim.step);
+  const std::vector<StepVerdict> verdicts = JudgeSteps(steps, facts);
   DriftFact::Drifts* drifts = fact.mutable_value();
-  AddEntries(claimed, verdicts, StepVerdict::kMoved, drifts->mutable_drifts(),
+  AddEntries(claims, verdicts, StepVerdict::kMoved, drifts->mutable_drifts(),
              drifts);
-  AddEntries(claimed, verdicts, StepVerdict::kUntold, drifts->mutable_untold(),
+  AddEntries(claims, verdicts, StepVerdict::kUntold, drifts->mutable_untold(),
              drifts);
   return fact;
 }
@@ -204,13 +212,13 @@ std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
                                         absl::Span<const EndedApply> applies) {
   TakenTargets set;
   for (const PlanStep& step : apply.begin.plan().steps()) set.Add(step);
-  const std::string place =
+  const std::string space =
       apply.begin.plan().network_namespace().SerializeAsString();
   std::vector<LaterClaim> found;
   for (const EndedApply& each : applies) {
     if (each.begin.started_at_ms() <= apply.begin.started_at_ms() ||
         IsEnforced(each) || each.end.outcome() != ApplyResult::APPLIED ||
-        each.begin.plan().network_namespace().SerializeAsString() != place) {
+        each.begin.plan().network_namespace().SerializeAsString() != space) {
       continue;
     }
     if (const auto target = FirstSetOf(each, set)) {
@@ -218,6 +226,176 @@ std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
     }
   }
   return found;
+}
+
+namespace {
+
+bool IsOneOf(absl::string_view kind, absl::Span<const std::string> kinds) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+// What drifted, by its target.
+using LostTargets = std::map<std::string, const AppliedDrift*>;
+
+class Repair {
+ public:
+  Repair(const HostPlan& planned, const DriftFact::Drifts& drifts,
+         absl::Span<const std::string> enforced)
+      : planned_(planned), enforced_(enforced) {
+    for (const AppliedDrift& drift : drifts.drifts()) {
+      if (IsOneOf(drift.kind(), enforced)) {
+        lost_.emplace(drift.target(), &drift);
+      }
+    }
+  }
+
+  DriftRepair Make() &&;
+
+ private:
+  void Choose(const PlanStep& step);
+  void DropAddressesThatLoseMore();
+  void NameWhatHasNoStep();
+  void Leave(const std::string& target, absl::string_view why) {
+    left_.push_back(absl::StrCat(target, ": ", why));
+  }
+
+  // Whether a chosen step sets this of the device.
+  bool Sets(uint32_t device, absl::string_view setting) const {
+    return std::any_of(
+        chosen_.begin(), chosen_.end(), [&](const PlanStep* step) {
+          return step->setting() == setting && !IsRewrite(*step) &&
+                 step->target().device() == device;
+        });
+  }
+  template <typename Condition>
+  void DropIf(Condition condition) {
+    chosen_.erase(std::remove_if(chosen_.begin(), chosen_.end(), condition),
+                  chosen_.end());
+  }
+
+  const HostPlan& planned_;
+  const absl::Span<const std::string> enforced_;
+  LostTargets lost_;
+  std::set<std::string> told_;  // Targets that a step, or a line, answers.
+  std::vector<const PlanStep*> chosen_;  // In the order of the plan.
+  std::vector<std::string> left_;
+};
+
+// A gateway that an address before it may drop is set again with it.
+bool IsPutBack(const PlanStep& step) {
+  return step.setting() == kGatewaySetting && !IsRewrite(step) &&
+         step.from() == step.to();
+}
+
+void Repair::Choose(const PlanStep& step) {
+  if (IsPutBack(step)) {
+    const bool dropped = std::any_of(
+        chosen_.begin(), chosen_.end(), [&step](const PlanStep* other) {
+          return other->target().device() == step.target().device() &&
+                 !other->dropped().empty();
+        });
+    if (dropped) chosen_.push_back(&step);
+  }
+  const std::string target = GoalName(step);
+  const auto lost = lost_.find(target);
+  if (lost == lost_.end()) return;
+  told_.insert(target);
+  const std::string kind = ChangeKindName(step.kind());
+  const std::string& applied = lost->second->to();
+  const auto restores = SettingOf(step)->restores;
+  if (!IsOneOf(kind, enforced_)) {
+    Leave(target, absl::StrCat("putting it back is a change of kind ", kind,
+                               ", which is not enforced"));
+  } else if (restores == nullptr ? step.to() != applied
+                                 : !restores(step, applied)) {
+    Leave(target, absl::StrCat("the spec asks for ", step.to(), " now, apply ",
+                               lost->second->apply_id(), " set ", applied));
+  } else if (chosen_.empty() || chosen_.back() != &step) {
+    chosen_.push_back(&step);
+  }
+}
+
+void Repair::DropAddressesThatLoseMore() {
+  DropIf([this](const PlanStep* step) {
+    const uint32_t device = step->target().device();
+    const bool loses = std::any_of(
+        step->dropped().begin(), step->dropped().end(),
+        [&](const HccnConf::Entry& entry) {
+          return entry.key() != "gateway" || !Sets(device, kGatewaySetting);
+        });
+    if (loses) {
+      Leave(GoalName(*step),
+            "putting it back would drop a gateway or route that is set now");
+    }
+    return loses;
+  });
+  DropIf([this](const PlanStep* step) {
+    return IsPutBack(*step) && !Sets(step->target().device(), kAddressSetting);
+  });
+}
+
+// A blocked change of this kind, of the same device if it is about devices.
+const BlockedChange* FindBlocked(const HostPlan& planned,
+                                 const std::string& target,
+                                 const std::string& kind) {
+  for (const BlockedChange& blocked : planned.blocked()) {
+    if (ChangeKindName(blocked.kind()) != kind) continue;
+    const bool same = std::any_of(
+        blocked.devices().begin(), blocked.devices().end(),
+        [&target](uint32_t device) {
+          return absl::StartsWith(target, DeviceFactName(device, ""));
+        });
+    if (same || blocked.devices().empty()) return &blocked;
+  }
+  return nullptr;
+}
+
+void Repair::NameWhatHasNoStep() {
+  for (const auto& [target, lost] : lost_) {
+    if (told_.count(target) > 0) continue;
+    const BlockedChange* blocked = FindBlocked(planned_, target, lost->kind());
+    if (blocked != nullptr) {
+      Leave(target, absl::StrCat("the plan blocks \"", blocked->what(), "\": ",
+                                 blocked->reason(), "; ", blocked->fix()));
+      continue;
+    }
+    Leave(target, absl::StrCat("the plan has no step for what apply ",
+                               lost->apply_id(), " set: ", lost->to()));
+  }
+}
+
+DriftRepair Repair::Make() && {
+  for (const PlanStep& step : planned_.steps()) Choose(step);
+  DropAddressesThatLoseMore();
+  NameWhatHasNoStep();
+  DriftRepair repair;
+  repair.plan = planned_;
+  repair.plan.clear_steps();
+  repair.plan.clear_blocked();
+  for (const PlanStep* step : chosen_) {
+    PlanStep* added = repair.plan.add_steps();
+    *added = *step;
+    added->set_id(repair.plan.steps_size());
+  }
+  repair.left = std::move(left_);
+  return repair;
+}
+
+}  // namespace
+
+DriftRepair PlanDriftRepair(const HostPlan& planned,
+                            const DriftFact::Drifts& drifts,
+                            absl::Span<const std::string> enforced) {
+  return Repair(planned, drifts, enforced).Make();
+}
+
+bool HasEnforcedDrift(const DriftFact& drift,
+                      absl::Span<const std::string> enforced) {
+  const auto& drifts = drift.value().drifts();
+  return std::any_of(drifts.begin(), drifts.end(),
+                     [enforced](const AppliedDrift& each) {
+                       return IsOneOf(each.kind(), enforced);
+                     });
 }
 
 }  // namespace clusterd

@@ -10,6 +10,9 @@
 //                                                     and ends with that
 //   the apply was undone or rolled back               nothing
 //   the apply was for another network namespace       nothing: that may be gone
+//
+// And the part of a host's plan that puts back what drifted, and nothing else:
+// what the controller may do by itself where the spec says `enforce`. Pure.
 #ifndef CONFIG_PLAN_APPLIED_DRIFT_H_
 #define CONFIG_PLAN_APPLIED_DRIFT_H_
 
@@ -35,11 +38,9 @@ struct EndedApply {
   ApplyResult end;
 };
 
-// Texts are cut where they get long, and goals of one step after 1024.
-// `applies` of one host, newest last. Newest apply first, its steps in order;
-// one entry for each step of which anything drifted, and one for each of which
-// anything is untold. Missing, with the facts' own reason, when nothing is
-// known about the host.
+// Texts are cut where they get long.
+// `applies` of one host, newest last. Newest apply first, its steps in order.
+// Missing, with the facts' own reason, when nothing is known about the host.
 DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
                            const HostFacts& facts);
 
@@ -47,7 +48,7 @@ DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
 struct LaterClaim {
   std::string apply_id;
   std::string actor;
-  std::string target;  // As GoalsOf has it.
+  std::string target;  // As GoalName has it.
 };
 
 // The first such target of each later apply. `applies` as above, with `apply`
@@ -55,6 +56,31 @@ struct LaterClaim {
 // count: it ends with the apply that it holds up.
 std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
                                         absl::Span<const EndedApply> applies);
+
+struct DriftRepair {
+  // `planned` with the steps that are left, numbered anew; none: nothing is to
+  // be done by itself.
+  HostPlan plan;
+  // Drift of an enforced kind that is left to a person, one line each, e.g.
+  // "net.core.somaxconn: the spec asks for 32768 now, apply 0123 set 65535", or
+  // why the plan blocks that kind, such as what the host allows.
+  std::vector<std::string> left;
+};
+
+// `planned` is what the spec asks for now. Of it a step stays if
+//   its target drifted, and the kinds of the drift and of the step are both in
+//   `enforced`; and
+//   it sets what that apply had set, not what the spec has become since; and
+//   nothing else is lost with it: an address whose change drops a gateway or
+//   route stays only if a step that stays sets that gateway again.
+// Reserved ports may be more: what others reserved meanwhile is kept.
+DriftRepair PlanDriftRepair(const HostPlan& planned,
+                            const DriftFact::Drifts& drifts,
+                            absl::Span<const std::string> enforced);
+
+// Whether any of it is drift of such a kind.
+bool HasEnforcedDrift(const DriftFact& drift,
+                      absl::Span<const std::string> enforced);
 
 }  // namespace clusterd
 

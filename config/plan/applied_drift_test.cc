@@ -5,28 +5,20 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/good_cluster.h"
+#include "config/plan/settings.h"
 #include "config/plan/sysctl_file.h"
-#include "config/spec/change_kind.h"
+#include "tests/support/config/good_cluster.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
 
 PlanStep SysctlStep(const std::string& key, const std::string& to) {
-  PlanStep step;
-  step.set_kind(CHANGE_SYSCTL);
-  step.mutable_sysctl()->set_key(key);
-  step.mutable_sysctl()->set_from("128");
-  step.mutable_sysctl()->set_to(to);
-  return step;
+  return RunningStep(key, "128", to);
 }
 
 PlanStep GatewayStep(uint32_t device, const std::string& to) {
-  PlanStep step;
-  step.set_kind(CHANGE_DEVICE_ADDRESS);
-  step.mutable_gateway()->set_device(device);
-  step.mutable_gateway()->set_to(to);
-  return step;
+  return DeviceStep(device, kGatewaySetting, "none", to);
 }
 
 EndedApply Applied(const std::string& id, const std::vector<PlanStep>& steps) {
@@ -90,9 +82,8 @@ TEST(FindAppliedDriftTest, NamesApplyStepActorAndBothValues) {
   EXPECT_EQ(drift.why(), "net.core.somaxconn is 128, applied was 65535");
   EXPECT_EQ(drift.applied_by(), "alice");
   EXPECT_EQ(drift.applied_at_ms(), 1700000000000);
-  ASSERT_EQ(drift.goals_size(), 1);
-  EXPECT_EQ(drift.goals(0).target(), kSomaxconnKey);
-  EXPECT_EQ(drift.goals(0).to(), "65535");
+  EXPECT_EQ(drift.target(), kSomaxconnKey);
+  EXPECT_EQ(drift.to(), "65535");
 }
 
 TEST(FindAppliedDriftTest, CountsAStepThatWasSoAlready) {
@@ -182,38 +173,68 @@ TEST(FindLaterClaimsTest, LeavesOutWhatIsOverEnforcedOrElsewhere) {
 }
 
 TEST(FindAppliedDriftTest, TakesOverOneSettingOfAFileAndLeavesTheOthers) {
-  PlanStep file;
-  file.set_kind(CHANGE_SYSCTL);
-  for (const char* key : {kSomaxconnKey, kSynBacklogKey}) {
-    auto* setting = file.mutable_sysctl_file()->add_settings();
-    setting->set_key(key);
-    setting->set_to("65535");
-  }
-  PlanStep later = file;
-  later.mutable_sysctl_file()->mutable_settings()->DeleteSubrange(1, 1);
-  later.mutable_sysctl_file()->mutable_settings(0)->set_to("1024");
+  const std::vector<PlanStep> file = {
+      AtBootStep(kSomaxconnKey, "none", "65535"),
+      AtBootStep(kSynBacklogKey, "none", "65535")};
+  const PlanStep later = AtBootStep(kSomaxconnKey, "65535", "1024");
   HostFacts facts = GoodFacts("node-01");
   KernelFacts* kernel = facts.mutable_kernel();
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), kSysctlFile, "1024");
   SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), "", "");
-  EXPECT_EQ(Drifts({Applied("aa", {file}), Applied("bb", {later})}, facts),
-            "aa:1 sysctl: net.ipv4.tcp_max_syn_backlog at boot is none, "
+  EXPECT_EQ(Drifts({Applied("aa", file), Applied("bb", {later})}, facts),
+            "aa:2 sysctl: net.ipv4.tcp_max_syn_backlog at boot is none, "
             "applied was 65535\n");
-  EXPECT_EQ(Drifts({Applied("aa", {file})}, facts),
+  EXPECT_EQ(Drifts({Applied("aa", file)}, facts),
             "aa:1 sysctl: net.core.somaxconn at boot is 1024, applied was "
-            "65535; net.ipv4.tcp_max_syn_backlog at boot is none, applied was "
-            "65535\n");
+            "65535\n"
+            "aa:2 sysctl: net.ipv4.tcp_max_syn_backlog at boot is none, "
+            "applied was 65535\n");
+}
+
+TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
+  const EndedApply opened =
+      Applied("aa", {OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"))});
+  const EndedApply stopped = Applied("bb", {StopStep(UFW)});
+  HostFacts facts = GoodFacts("node-01");
+  FirewallFacts* ufw = facts.mutable_ufw();
+  ufw->mutable_installed()->set_value(true);
+  ufw->mutable_active()->set_value(false);
+  ufw->mutable_enabled_at_boot()->set_value(false);
+  EXPECT_EQ(Drifts({opened}, facts),
+            "aa:1 firewall: ufw: active is no, applied was yes\n");
+  EXPECT_EQ(Drifts({opened, stopped}, facts), "");
+  // Stopped by an apply first and opened by a later one: it is to run.
+  ufw->mutable_active()->set_value(true);
+  ufw->mutable_enabled_at_boot()->set_value(true);
+  ufw->mutable_allowed()->mutable_value();
+  EXPECT_EQ(Drifts({stopped, opened}, facts),
+            "aa:1 firewall: ufw: lets in lacks 22-22/tcp from 10.0.0.0/24\n");
+  // Of another firewall it decides nothing.
+  EXPECT_EQ(Drifts({stopped,
+                    Applied("cc", {OpenStep(FIREWALLD,
+                                            TcpPorts(22, 22, "10.0.0.0/24"))})},
+                   facts),
+            "bb:1 firewall: ufw: active is yes, applied was no\n");
+}
+
+TEST(FindAppliedDriftTest, KeepsTheRulesThatALaterOpeningDoesNotName) {
+  const EndedApply first =
+      Applied("aa", {OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"))});
+  const EndedApply second =
+      Applied("bb", {OpenStep(UFW, TcpPorts(22, 22, "10.0.1.0/24"))});
+  HostFacts facts = GoodFacts("node-01");
+  FirewallFacts* ufw = facts.mutable_ufw();
+  ufw->mutable_installed()->set_value(true);
+  ufw->mutable_active()->set_value(true);
+  *ufw->mutable_allowed()->mutable_value()->add_ports() =
+      TcpPorts(22, 22, "10.0.1.0/24");
+  EXPECT_EQ(Drifts({first, second}, facts),
+            "aa:1 firewall: ufw: lets in lacks 22-22/tcp from 10.0.0.0/24\n");
 }
 
 TEST(FindAppliedDriftTest, DoesNotMissAGatewayThatALaterAddressDropped) {
-  PlanStep address;
-  address.set_kind(CHANGE_DEVICE_ADDRESS);
-  address.mutable_device_address()->set_device(0);
-  address.mutable_device_address()->mutable_to()->set_address("10.9.0.1");
-  address.mutable_device_address()->mutable_to()->set_netmask("255.255.255.0");
-  HccnConf::Entry* dropped = address.mutable_device_address()->add_dropped();
-  dropped->set_key("gateway");
-  dropped->set_device(0);
+  const PlanStep address =
+      AddressStep(0, "none", "10.9.0.1/255.255.255.0", "10.0.0.254");
   HostFacts facts = GoodFacts("node-01");
   Ipv4Setting* live =
       DeviceOf(&facts, 0)->mutable_address()->mutable_value()->mutable_settings(
@@ -289,8 +310,7 @@ TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {
       FindAppliedDrift({Applied("aa", {SysctlStep(kReservedPortsKey, ports)})},
                        GoodFacts("node-01"));
   ASSERT_EQ(drift.value().drifts_size(), 1);
-  ASSERT_EQ(drift.value().drifts(0).goals_size(), 1);
-  EXPECT_EQ(drift.value().drifts(0).goals(0).to(),
+  EXPECT_EQ(drift.value().drifts(0).to(),
             absl::StrCat(ports.substr(0, 8192), "..."));
 
   const std::string shorter = ports.substr(0, 1199);  // 200 ports.
@@ -298,48 +318,70 @@ TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {
       {Applied("aa", {SysctlStep(kReservedPortsKey, shorter)})},
       GoodFacts("node-01"));
   ASSERT_EQ(whole.value().drifts_size(), 1);
-  EXPECT_EQ(whole.value().drifts(0).goals(0).to(), shorter);
+  EXPECT_EQ(whole.value().drifts(0).to(), shorter);
 }
 
-TEST(FindAppliedDriftTest, StaysBoundedWhereAStepHasThousandsOfGoals) {
-  PlanStep open;
-  open.set_kind(CHANGE_FIREWALL);
-  open.mutable_firewall_open()->set_program(FIREWALLD);
-  for (int i = 0; i < 10000; ++i) {
-    AllowedPort* port = open.mutable_firewall_open()->add_ports();
-    port->set_first_port(60000);
-    port->set_last_port(60031);
-    port->set_protocol("tcp");
-    port->set_source(absl::StrCat("10.0.", i / 128, ".", 2 * (i % 128), "/32"));
+TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {
+  std::vector<PlanStep> open;
+  AllowedFact::Allowed all;
+  for (int i = 0; i < 5000; ++i) {
+    *all.add_ports() =
+        TcpPorts(60000, 60031,
+                 absl::StrCat("10.0.", i / 128, ".", 2 * (i % 128), "/32"));
+    open.push_back(OpenStep(FIREWALLD, *all.ports().rbegin()));
   }
+  const EndedApply apply = Applied("aa", open);
   HostFacts facts = GoodFacts("node-07");
   FirewallFacts* firewall = facts.mutable_firewalld();
   firewall->mutable_installed()->set_value(true);
   firewall->mutable_active()->set_value(true);
   firewall->mutable_enabled_at_boot()->set_value(true);
   firewall->mutable_allowed()->mutable_value();
-  *firewall->mutable_allowed_permanently()->mutable_value()->mutable_ports() =
-      open.firewall_open().ports();
-  const DriftFact drift = FindAppliedDrift({Applied("aa", {open})}, facts);
-  ASSERT_EQ(drift.value().drifts_size(), 1);
-  const AppliedDrift& only = drift.value().drifts(0);
-  EXPECT_EQ(only.goals_size(), 1024);
-  EXPECT_LT(only.why().size(), 1024u);
-  EXPECT_LT(only.change().size(), 1024u);
+  *firewall->mutable_allowed_permanently()->mutable_value() = all;
+  const DriftFact drift = FindAppliedDrift({apply}, facts);
+  EXPECT_EQ(drift.value().drifts_size(), kMaxAppliedDrifts);
+  EXPECT_EQ(drift.value().left_out(), 5000u - kMaxAppliedDrifts);
   EXPECT_LT(drift.ByteSizeLong(), size_t{256} << 10);
 
-  *firewall->mutable_allowed()->mutable_value()->mutable_ports() =
-      open.firewall_open().ports();
-  EXPECT_EQ(Drifts({Applied("aa", {open})}, facts), "");
+  *firewall->mutable_allowed()->mutable_value() = all;
+  EXPECT_EQ(Drifts({apply}, facts), "");
   firewall->mutable_allowed()->mutable_value()->mutable_ports()->RemoveLast();
-  EXPECT_EQ(Drifts({Applied("aa", {open})}, facts),
-            "aa:1 firewall: firewalld: lets in lacks 60000-60031/tcp from "
-            "10.0.78.30/32\n");
+  EXPECT_EQ(Drifts({apply}, facts),
+            "aa:5000 firewall: firewalld: lets in lacks 60000-60031/tcp from "
+            "10.0.39.14/32\n");
+}
 
-  firewall->mutable_active()->set_value(false);
-  firewall->clear_allowed();
-  EXPECT_EQ(Drifts({Applied("aa", {open})}, facts),
-            "aa:1 firewall: firewalld: active is no, applied was yes\n");
+TEST(FindAppliedDriftTest, RulesOfAFirewallDoNotCrowdOutOtherSettings) {
+  std::vector<PlanStep> open;
+  for (int i = 0; i < 1000; ++i) {
+    open.push_back(OpenStep(
+        FIREWALLD,
+        TcpPorts(60000, 60031,
+                 absl::StrCat("10.0.", i / 250, ".", i % 250, "/32"))));
+  }
+  HostFacts facts = LowSomaxconn();
+  facts.mutable_firewalld()->mutable_installed()->set_value(true);
+  facts.mutable_firewalld()->mutable_active()->set_value(false);
+  // The older apply, which comes last where all are told alike.
+  const DriftFact drift =
+      FindAppliedDrift({Applied("aa", {SysctlStep(kSomaxconnKey, "65535")}),
+                        Applied("bb", open)},
+                       facts);
+  ASSERT_EQ(drift.value().drifts_size(), kMaxAppliedDrifts);
+  EXPECT_EQ(drift.value().drifts(0).apply_id(), "aa");
+}
+
+TEST(FindAppliedDriftTest, SaysOfEachRuleThatTheFirewallIsStopped) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_firewalld()->mutable_installed()->set_value(true);
+  facts.mutable_firewalld()->mutable_active()->set_value(false);
+  EXPECT_EQ(
+      Drifts(
+          {Applied("aa", {OpenStep(FIREWALLD, TcpPorts(22, 22, "10.0.0.1")),
+                          OpenStep(FIREWALLD, TcpPorts(80, 80, "10.0.0.1"))})},
+          facts),
+      "aa:1 firewall: firewalld: active is no, applied was yes\n"
+      "aa:2 firewall: firewalld: active is no, applied was yes\n");
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
-#include "config/plan/device_steps.h"
-
 #include <gtest/gtest.h>
 
-#include "config/plan/good_cluster.h"
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/hccn_conf_text.h"
+#include "config/plan/named_facts.h"
 #include "config/plan/plan_text.h"
+#include "config/plan/step_planners.h"
+#include "tests/support/config/good_cluster.h"
 
 namespace clusterd {
 namespace {
@@ -67,8 +71,7 @@ TEST(PlanDeviceStepsTest, PutsAGatewayBackThatTheNewAddressMayDrop) {
   EXPECT_EQ(plan.steps(0).consequences(0),
             "routes that only the device has, and hccn.conf does not, are not "
             "seen here and may go with the old address");
-  EXPECT_TRUE(plan.steps(1).gateway().put_back());
-  EXPECT_EQ(plan.steps(1).gateway().to(), "10.0.0.254");
+  EXPECT_EQ(StepText(plan.steps(1)), "device 0: gateway 10.0.0.254 put back");
 }
 
 TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
@@ -86,9 +89,9 @@ TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
   spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
   const HostPlan plan = Plan(spec, facts);
   const PlanStep& step = plan.steps(0);
-  ASSERT_EQ(step.device_address().dropped_size(), 3);
-  EXPECT_EQ(step.device_address().dropped(0).key(), "gateway");
-  EXPECT_EQ(step.device_address().dropped(2).key(), "ip_route");
+  ASSERT_EQ(step.dropped_size(), 3);
+  EXPECT_EQ(step.dropped(0).key(), "gateway");
+  EXPECT_EQ(step.dropped(2).key(), "ip_route");
   ASSERT_EQ(step.consequences_size(), 4);
   EXPECT_NE(step.consequences(1).find("172.16.0.0"), std::string::npos);
 }
@@ -102,7 +105,7 @@ TEST(PlanDeviceStepsTest, DropsNothingThatARepairMakesReadable) {
            "10.0.0.253\\r");
   const HostPlan plan = Plan(GoodSpec(), facts);
   ASSERT_FALSE(plan.steps().empty());
-  EXPECT_TRUE(plan.steps(0).device_address().dropped().empty())
+  EXPECT_TRUE(plan.steps(0).dropped().empty())
       << plan.steps(0).ShortDebugString();
   // Routes of the device alone, which it says of every change.
   EXPECT_EQ(plan.steps(0).consequences_size(), 1);
@@ -203,6 +206,7 @@ TEST(PlanUnnamedTest, LeavesAloneWhatTheFileAloneHasOrNobodyKnows) {
 TEST(PlanUnnamedTest, BlocksNothingOnAHostWithoutSetCommands) {
   ClusterSpec spec = SilentSpec();
   spec.mutable_servers(0)->mutable_devices()->RemoveLast();
+  spec.clear_tls();
   HostFacts facts = GoodFacts("node-01");
   SetConf(&facts, "gateway_0", "");
   EXPECT_EQ(Plan(spec, facts).steps_size(), 1);
@@ -229,8 +233,11 @@ TEST(PlanDeviceStepsTest, BlocksADeviceThatTheHostDoesNotHave) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_devices()->RemoveLast();
   const HostPlan plan = Plan(GoodSpec(), facts);
-  ASSERT_EQ(plan.blocked_size(), 1);
+  ASSERT_EQ(plan.blocked_size(), 2);  // Its addresses, and its TLS switch.
+  EXPECT_EQ(plan.blocked(0).kind(), CHANGE_DEVICE_ADDRESS);
   EXPECT_EQ(plan.blocked(0).devices(0), 1u);
+  EXPECT_EQ(plan.blocked(1).kind(), CHANGE_TLS);
+  EXPECT_EQ(plan.blocked(1).devices(0), 1u);
 }
 
 TEST(PlanDeviceStepsTest, BlocksGatewayAndDetectAddressThatAreUnknown) {
@@ -256,7 +263,7 @@ TEST(PlanDeviceStepsTest, BlocksAllWithoutToolOrFile) {
     SetLive(facts, 0, "10.7.0.1");
     const HostPlan plan = Plan(GoodSpec(), *facts);
     EXPECT_TRUE(plan.steps().empty());
-    ASSERT_EQ(plan.blocked_size(), 1);
+    ASSERT_EQ(plan.blocked_size(), 2);  // And the TLS switch.
     EXPECT_EQ(plan.blocked(0).devices_size(), 2);
   }
 }
@@ -335,6 +342,137 @@ TEST(PlanDeviceStepsTest, RestsOnEveryFactThatDecided) {
                        "hccn.conf: address_0", "hccn.conf: gateway_0",
                        "hccn.conf: netmask_0", "hccn.conf: routes_0"}));
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
+}
+
+TEST(PlanTlsStepsTest, PlansNothingWhenTheSpecIsSilentOrMet) {
+  ClusterSpec silent = GoodSpec();
+  silent.clear_tls();
+  HostFacts facts = GoodFacts("node-01");
+  EXPECT_TRUE(Plan(GoodSpec(), facts).steps().empty());
+  DeviceOf(&facts, 0)->mutable_tls()->mutable_value()->set_enabled(true);
+  EXPECT_TRUE(Plan(silent, facts).steps().empty());
+}
+
+TEST(PlanTlsStepsTest, SwitchesTheDeviceThatDiffers) {
+  HostFacts facts = GoodFacts("node-01");
+  DeviceOf(&facts, 1)->mutable_tls()->mutable_value()->set_enabled(true);
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(StepText(plan.steps(0)), "device 1: TLS on -> off");
+  EXPECT_EQ(plan.steps(0).kind(), CHANGE_TLS);
+}
+
+TEST(PlanTlsStepsTest, BlocksASwitchThatIsNotKnown) {
+  HostFacts facts = GoodFacts("node-01");
+  MakeMissing(DeviceOf(&facts, 0)->mutable_tls(), Missing::NOT_QUERIED,
+              "the query writes hccn.conf");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_NE(plan.blocked(0).fix().find("allow_tls_query"), std::string::npos);
+}
+
+TEST(PlanTlsStepsTest, DoesNotAskForWhatTheSpecAllowsAlready) {
+  ClusterSpec spec = GoodSpec();
+  spec.set_allow_tls_query(true);
+  HostFacts facts = GoodFacts("node-01");
+  MakeMissing(DeviceOf(&facts, 0)->mutable_tls(), Missing::NOT_QUERIED,
+              "this host does not allow that");
+  const HostPlan plan = Plan(spec, facts);
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_NE(plan.blocked(0).reason().find("this host does not allow that"),
+            std::string::npos);
+  EXPECT_EQ(plan.blocked(0).fix().find("allow_tls_query"), std::string::npos);
+}
+
+TEST(PlanTlsStepsTest, RewritesTheFileThatSaysAnotherSwitchThanTheDevice) {
+  for (const char* in_file : {"1", "2"}) {
+    HostFacts facts = GoodFacts("node-01");
+    SetConf(&facts, "tls_enable_0", in_file);
+    const HostPlan plan = Plan(GoodSpec(), facts);
+    ASSERT_EQ(plan.steps_size(), 1);
+    EXPECT_EQ(
+        StepText(plan.steps(0)),
+        std::string("device 0: hccn.conf tls_enable ") + in_file + " -> 0");
+    EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
+  }
+}
+
+TEST(PlanTlsStepsTest, WritesTheKeyThatTheFileLacks) {
+  HostFacts facts = GoodFacts("node-01");
+  SetConf(&facts, "tls_enable_0", "");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(StepText(plan.steps(0)),
+            "device 0: hccn.conf tls_enable none -> 0");
+}
+
+TEST(PlanTlsStepsTest, BlocksAllDevicesWithoutTheTool) {
+  HostFacts facts = GoodFacts("node-01");
+  MakeMissing(facts.mutable_hccn_tool()->mutable_path(), Missing::ABSENT, "");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  ASSERT_EQ(plan.blocked_size(), 2);
+  EXPECT_EQ(plan.blocked(0).what(), "device addresses");
+  EXPECT_EQ(plan.blocked(1).what(), "TLS switch off");
+  EXPECT_EQ(plan.blocked(1).kind(), CHANGE_TLS);
+  EXPECT_EQ(plan.blocked(1).devices_size(), 2);
+}
+
+// The spec asks for this MTU, and the devices have 1500.
+ClusterSpec SpecOfMtu(uint32_t mtu) {
+  ClusterSpec spec = GoodSpec();
+  spec.set_mtu(mtu);
+  return spec;
+}
+
+HostFacts FactsOfMtu(uint64_t mtu) {
+  HostFacts facts = GoodFacts("node-01");
+  for (const uint32_t id : {0, 1}) {
+    DeviceOf(&facts, id)->mutable_mtu()->set_value(mtu);
+    SetConf(&facts, HccnConfKey("mtu", id), absl::StrCat(mtu));
+  }
+  return facts;
+}
+
+TEST(PlanMtuTest, PlansNothingWhenTheSpecIsSilentOrMet) {
+  EXPECT_TRUE(Plan(GoodSpec(), FactsOfMtu(9000)).steps().empty());
+  EXPECT_TRUE(Plan(SpecOfMtu(1500), FactsOfMtu(1500)).steps().empty());
+}
+
+TEST(PlanMtuTest, SetsItOnEveryDeviceAndRestsOnDeviceAndFile) {
+  const HostPlan plan = Plan(SpecOfMtu(9000), FactsOfMtu(1500));
+  EXPECT_EQ(Texts(plan),
+            (std::vector<std::string>{"device 0: MTU 1500 -> 9000",
+                                      "device 1: MTU 1500 -> 9000"}));
+  EXPECT_EQ(plan.steps(0).kind(), CHANGE_DEVICE_ADDRESS);
+  EXPECT_EQ(plan.steps(0).precondition(),
+            "device 0 has MTU 1500 and no process uses it");
+  EXPECT_EQ(plan.steps(0).undo(), "set 1500 again; hccn.conf byte for byte");
+  EXPECT_EQ(plan.facts(0).name(), "device 0: mtu");
+  EXPECT_EQ(plan.facts(2).name(), "hccn.conf: mtu_0");
+  EXPECT_TRUE(FindMovedFacts(plan, FactsOfMtu(1500)).empty());
+}
+
+TEST(PlanMtuTest, WritesTheKeyThatTheFileLacks) {
+  HostFacts facts = FactsOfMtu(9000);
+  SetConf(&facts, "mtu_1", "");
+  const HostPlan plan = Plan(SpecOfMtu(9000), facts);
+  EXPECT_EQ(Texts(plan),
+            (std::vector<std::string>{"device 1: hccn.conf mtu none -> 9000"}));
+  EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
+}
+
+TEST(PlanMtuTest, BlocksWhatIsNotKnownAndWhatTheToolAsksBackAbout) {
+  HostFacts unknown = FactsOfMtu(1500);
+  MakeMissing(DeviceOf(&unknown, 1)->mutable_mtu(), Missing::BUSY, "");
+  const HostPlan plan = Plan(SpecOfMtu(9000), unknown);
+  EXPECT_EQ(plan.steps_size(), 1);
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_EQ(BlockedText(plan.blocked(0)),
+            "device 1: MTU 9000 cannot be planned: its live MTU is not known: "
+            "busy; let hccn_tool answer on this host, then plan again");
+  EXPECT_EQ(Plan(SpecOfMtu(1279), FactsOfMtu(1500)).blocked_size(), 2);
+  EXPECT_TRUE(Plan(SpecOfMtu(1280), FactsOfMtu(1500)).blocked().empty());
 }
 
 }  // namespace

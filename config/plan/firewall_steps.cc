@@ -1,6 +1,3 @@
-#include "config/plan/firewall_steps.h"
-
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,32 +6,156 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "config/plan/address_blocks.h"
 #include "config/plan/allowed_ports.h"
 #include "config/plan/named_facts.h"
-#include "config/spec/ipv4.h"
-#include "config/spec/port_set.h"
+#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
+#include "config/plan/step_planners.h"
+#include "config/values/ipv4.h"
+#include "config/values/port_set.h"
+#include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {
 
-std::string Name(FirewallProgram program) {
-  return program == UFW ? "ufw" : "firewalld";
+// A plan opens ports for exactly the cluster's hosts: one block of /16 already
+// holds 65,536 of them in a row.
+constexpr int kMinSourcePrefix = 16;
+
+absl::Status CheckProgram(FirewallProgram program) {
+  return program == UFW || program == FIREWALLD
+             ? absl::OkStatus()
+             : NotOneToSet("firewall", absl::StrCat(program));
 }
 
-bool Known(const BoolFact& fact) {
-  return fact.state_case() == BoolFact::kValue;
+// Then nothing else is known about it, and it stops nothing.
+bool IsNotInstalled(const FirewallFacts& facts) {
+  return facts.installed().state_case() == BoolFact::kValue &&
+         !facts.installed().value() &&
+         facts.active().state_case() == BoolFact::STATE_NOT_SET;
 }
+
+// Whether the firewall lets the rule's ports in, now or permanently.
+void ExpectLetIn(const FirewallRule& rule, bool permanently,
+                 const SettingFacts& facts, std::vector<Mismatch>* found) {
+  if (facts.LetsIn(rule.program(), permanently).Contains(rule.port())) return;
+  const FirewallFacts& firewall = facts.Firewall(rule.program());
+  const AllowedFact& fact =
+      permanently ? firewall.allowed_permanently() : firewall.allowed();
+  const std::string name = FirewallFactName(
+      rule.program(), permanently ? kLetsInPermanentlyFact : kLetsInSetting);
+  const std::string wanted = RuleText(rule.port());
+  if (fact.state_case() == AllowedFact::kValue) {
+    found->push_back({absl::StrCat(name, " lacks ", wanted)});
+  } else {
+    found->push_back(MakeMismatch(name, kUnknownFact, wanted));
+  }
+}
+
+}  // namespace
+
+std::string RangeText(uint32_t first, uint32_t last) {
+  return first == last ? absl::StrCat(first) : absl::StrCat(first, "-", last);
+}
+
+std::string RuleText(const AllowedPort& port) {
+  return absl::StrCat(port.first_port(), "-", port.last_port(), "/",
+                      port.protocol(), " from ", port.source());
+}
+
+namespace {
+
+std::string ActiveText(const PlanStep& step) {
+  return absl::StrCat(FirewallName(step.target().firewall()), ": ", step.from(),
+                      " -> stopped, does not start at boot");
+}
+
+absl::Status CheckActive(const PlanStep& step) {
+  if (step.to() != kNoFact) return NotOneToSet("firewall state", step.to());
+  return CheckProgram(step.target().firewall());
+}
+
+std::vector<Mismatch> JudgeActive(const PlanStep& step,
+                                  const SettingFacts& facts) {
+  const FirewallProgram program = step.target().firewall();
+  std::vector<Mismatch> found;
+  if (IsNotInstalled(facts.Firewall(program))) return found;
+  Expect(facts, FirewallFactName(program, kActiveSetting), kNoFact, &found);
+  Expect(facts, FirewallFactName(program, kStartsAtBootFact), kNoFact, &found);
+  return found;
+}
+
+// One that is stopped lets everything in.
+std::vector<std::string> AllItLetsIn(const PlanStep& step) {
+  return {absl::StrCat(
+      FirewallFactName(step.target().firewall(), kLetsInSetting), "*")};
+}
+
+std::string LetsInText(const PlanStep& step) {
+  const AllowedPort& port = step.target().rule().port();
+  return absl::StrCat(FirewallName(step.target().rule().program()), ": let in ",
+                      RangeText(port.first_port(), port.last_port()), "/",
+                      port.protocol(), " from ", port.source());
+}
+
+absl::Status CheckLetsIn(const PlanStep& step) {
+  const AllowedPort& port = step.target().rule().port();
+  const auto source = Ipv4Subnet::Parse(port.source());
+  // Never from everywhere, in one piece or in halves.
+  if (!source.ok() || source->prefix_length() < kMinSourcePrefix) {
+    return NotOneToSet("source", port.source());
+  }
+  if (port.first_port() == 0 || port.first_port() > port.last_port() ||
+      port.last_port() > 65535 || port.protocol() != "tcp" ||
+      step.to() != kYesFact) {
+    return NotOneToSet("port", absl::StrCat(RuleText(port), ": ", step.to()));
+  }
+  return CheckProgram(step.target().rule().program());
+}
+
+std::vector<Mismatch> JudgeLetsIn(const PlanStep& step,
+                                  const SettingFacts& facts) {
+  const FirewallRule& rule = step.target().rule();
+  std::vector<Mismatch> found;
+  if (IsNotInstalled(facts.Firewall(rule.program()))) return found;
+  // Opening keeps the firewall running; of a stopped one no rules are known.
+  Expect(facts, FirewallFactName(rule.program(), kActiveSetting), kYesFact,
+         &found);
+  if (!found.empty()) return found;
+  ExpectLetIn(rule, /*permanently=*/false, facts, &found);
+  if (rule.program() == UFW) return found;  // It stores what it lets run.
+  ExpectLetIn(rule, /*permanently=*/true, facts, &found);
+  return found;
+}
+
+// One that is opened is meant to run.
+std::vector<std::string> ThatItIsActive(const PlanStep& step) {
+  return {FirewallFactName(step.target().rule().program(), kActiveSetting)};
+}
+
+}  // namespace
+
+const Setting kActiveRow = {
+    kActiveSetting, CHANGE_FIREWALL, SettingTarget::kFirewall,
+    ActiveText,     CheckActive,     JudgeActive,
+    nullptr,        AllItLetsIn};
+const Setting kLetsInRow = {
+    kLetsInSetting, CHANGE_FIREWALL, SettingTarget::kRule,
+    LetsInText,     CheckLetsIn,     JudgeLetsIn,
+    nullptr,        ThatItIsActive};
+
+namespace {
+
+// A host takes no longer plan, and each rule is a step.
+constexpr size_t kMaxRules = 3000;
 
 // Why its state cannot be told; "": it can.
-std::string WhyUnknown(const FirewallFacts& facts) {
-  if (!Known(facts.installed()))
-    return MissingText(facts.installed().missing());
+std::string WhyStateUnknown(const FirewallFacts& facts) {
+  if (!IsKnown(facts.installed())) return WhyUnknown(facts.installed());
   if (!facts.installed().value()) return "";
-  if (!Known(facts.active())) return MissingText(facts.active().missing());
-  if (!Known(facts.enabled_at_boot())) {
-    return MissingText(facts.enabled_at_boot().missing());
+  if (!IsKnown(facts.active())) return WhyUnknown(facts.active());
+  if (!IsKnown(facts.enabled_at_boot())) {
+    return WhyUnknown(facts.enabled_at_boot());
   }
   return "";
 }
@@ -44,14 +165,15 @@ void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
   const bool active = facts.active().value();
   const bool enabled = facts.enabled_at_boot().value();
   if (!active && !enabled) return;
-  PlanStep* step = plan->AddStep(CHANGE_FIREWALL,
-                                 {FirewallFactName(program, "active"),
-                                  FirewallFactName(program, "starts at boot")});
-  FirewallDisableChange* change = step->mutable_firewall_disable();
-  change->set_program(program);
-  change->set_was_active(active);
-  change->set_was_enabled(enabled);
-  step->set_precondition(absl::StrCat(Name(program),
+  PlanStep* step = plan->AddStep(
+      kActiveSetting,
+      absl::StrCat(active ? "active" : "", active && enabled ? ", " : "",
+                   enabled ? kStartsAtBootFact : ""),
+      kNoFact,
+      {FirewallFactName(program, kActiveSetting),
+       FirewallFactName(program, kStartsAtBootFact)});
+  step->mutable_target()->set_firewall(program);
+  step->set_precondition(absl::StrCat(FirewallName(program),
                                       active ? " is active" : " is stopped",
                                       enabled ? " and starts at boot" : ""));
   step->set_undo(absl::StrCat(active ? "start it" : "",
@@ -104,96 +226,101 @@ absl::StatusOr<std::vector<Ipv4Address>> HostAddresses(
 // Nothing is in the way of a firewall that is stopped. If an apply had opened
 // ports in it, it is drift all the same, and no step starts it again.
 void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
-  const std::string lets_in = FirewallFactName(program, "lets in");
+  const std::string lets_in = FirewallFactName(program, kLetsInSetting);
   for (const AppliedDrift& drift : plan->facts().drift().value().drifts()) {
-    const bool opened =
-        std::any_of(drift.goals().begin(), drift.goals().end(),
-                    [&lets_in](const AppliedDrift::Goal& goal) {
-                      return absl::StartsWith(goal.target(), lets_in);
-                    });
-    if (!opened) continue;
+    if (!absl::StartsWith(drift.target(), lets_in)) continue;
     plan->Note(absl::StrCat(
-        Name(program), " is stopped and does not start at boot, and apply ",
-        drift.apply_id(),
+        FirewallName(program),
+        " is stopped and does not start at boot, and apply ", drift.apply_id(),
         " had opened ports in it and kept it running: start it, or take that "
         "apply back; no step does either"));
     return;
   }
 }
 
-// Ranges that are open in one of the two states of firewalld alone.
-struct HalfOpen {
-  std::vector<std::string> only_now;
-  std::vector<std::string> only_permanently;
+// What lacks of one range, now and permanently; firewalld alone keeps the two
+// apart.
+struct ShutRange {
+  std::vector<Ipv4Subnet> sources;  // Of those that are shut out.
+  std::string consequence;          // "": it is shut in both alike.
 };
 
-std::string RangeText(const PortSet::Range& range) {
-  return range.first == range.second
-             ? absl::StrCat(range.first)
-             : absl::StrCat(range.first, "-", range.second);
+ShutRange FindShut(const PortSet::Range& range,
+                   const std::vector<Ipv4Address>& addresses,
+                   const AllowedPorts& now, const AllowedPorts* permanently) {
+  PortSet ports;
+  ports.Add(range.first, range.second);
+  std::vector<Ipv4Address> shut_out;
+  bool shut_now = false;
+  bool shut_later = false;
+  for (const Ipv4Address address : addresses) {
+    const bool in_now = now.For(address).Contains(ports);
+    const bool in_later = permanently == nullptr
+                              ? in_now
+                              : permanently->For(address).Contains(ports);
+    shut_now = shut_now || !in_now;
+    shut_later = shut_later || !in_later;
+    if (!in_now || !in_later) shut_out.push_back(address);
+  }
+  ShutRange shut;
+  shut.sources = CoverExactly(std::move(shut_out));
+  if (shut_now == shut_later) return shut;
+  shut.consequence = absl::StrCat(
+      RangeText(range.first, range.second), "/tcp: open ",
+      shut_now ? "permanently but not now: this step lets it in without a "
+                 "reload"
+               : "now but not permanently: without this step the next reload "
+                 "or reboot shuts it");
+  return shut;
 }
 
-// The change that lets in every address on every range, now and permanently.
-// `permanently` is nullptr for a firewall that has one state.
-FirewallOpenChange OpenWhatIsShut(const std::vector<PortSet::Range>& ranges,
-                                  const std::vector<Ipv4Address>& addresses,
-                                  const AllowedPorts& now,
-                                  const AllowedPorts* permanently,
-                                  HalfOpen* half_open) {
-  FirewallOpenChange change;
-  for (const PortSet::Range& each : ranges) {
-    PortSet range;
-    range.Add(each.first, each.second);
-    std::vector<Ipv4Address> shut_out;
-    bool shut_now = false;
-    bool shut_later = false;
-    for (const Ipv4Address address : addresses) {
-      const bool in_now = now.For(address).Contains(range);
-      const bool in_later = permanently == nullptr
-                                ? in_now
-                                : permanently->For(address).Contains(range);
-      shut_now = shut_now || !in_now;
-      shut_later = shut_later || !in_later;
-      if (!in_now || !in_later) shut_out.push_back(address);
-    }
-    if (shut_now != shut_later) {
-      (shut_now ? half_open->only_permanently : half_open->only_now)
-          .push_back(RangeText(each));
-    }
-    for (const Ipv4Subnet& source : CoverExactly(std::move(shut_out))) {
-      AllowedPort* port = change.add_ports();
-      port->set_first_port(each.first);
-      port->set_last_port(each.second);
-      port->set_protocol("tcp");
-      port->set_source(source.ToString());
-    }
+// One step for each source that lacks the range.
+void OpenRange(FirewallProgram program, const PortSet::Range& range,
+               const ShutRange& shut, HostPlanBuilder* plan) {
+  std::vector<std::string> rests_on = {
+      FirewallFactName(program, kActiveSetting),
+      FirewallFactName(program, kLetsInSetting)};
+  if (program == FIREWALLD) {
+    rests_on.push_back(FirewallFactName(program, kLetsInPermanentlyFact));
   }
-  return change;
+  for (const Ipv4Subnet& source : shut.sources) {
+    PlanStep* step = plan->AddStep(kLetsInSetting, kNoFact, kYesFact, rests_on);
+    FirewallRule* rule = step->mutable_target()->mutable_rule();
+    rule->set_program(program);
+    rule->mutable_port()->set_first_port(range.first);
+    rule->mutable_port()->set_last_port(range.second);
+    rule->mutable_port()->set_protocol("tcp");
+    rule->mutable_port()->set_source(source.ToString());
+    step->set_precondition(absl::StrCat(FirewallName(program), " is active"));
+    step->set_undo("remove exactly this rule; its files byte for byte");
+    if (!shut.consequence.empty()) step->add_consequences(shut.consequence);
+  }
 }
 
 void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
               const FirewallFacts& facts, HostPlanBuilder* plan) {
-  const std::string what = absl::StrCat("open ports in ", Name(program));
+  const std::string what =
+      absl::StrCat("open ports in ", FirewallName(program));
   const auto block = [&](absl::string_view reason, absl::string_view fix) {
     plan->Block(CHANGE_FIREWALL, {}, what, reason, fix);
   };
   if (!facts.active().value()) {
     if (!facts.enabled_at_boot().value())
       return NoteIfStoppedSince(program, plan);
-    return block(absl::StrCat(Name(program),
+    return block(absl::StrCat(FirewallName(program),
                               " is stopped but starts at boot, and its rules "
                               "can be changed only while it runs"),
                  "start it, or keep it from starting at boot, then plan again");
   }
-  if (facts.allowed().state_case() != AllowedFact::kValue) {
+  if (!IsKnown(facts.allowed())) {
     return block(absl::StrCat("what it lets in is not known: ",
-                              MissingText(facts.allowed().missing())),
+                              WhyUnknown(facts.allowed())),
                  "let clusterd ask it, then plan again");
   }
   const AllowedFact& stored = facts.allowed_permanently();
-  if (program == FIREWALLD && stored.state_case() != AllowedFact::kValue) {
+  if (program == FIREWALLD && !IsKnown(stored)) {
     return block(absl::StrCat("what it lets in permanently is not known: ",
-                              MissingText(stored.missing())),
+                              WhyUnknown(stored)),
                  "let clusterd ask it, then plan again");
   }
   const auto ranges = NeededRanges(spec);
@@ -204,32 +331,21 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
   }
   const AllowedPorts now(facts.allowed().value());
   const AllowedPorts permanently(stored.value());
-  HalfOpen half_open;
-  FirewallOpenChange change =
-      OpenWhatIsShut(*ranges, *addresses, now,
-                     program == FIREWALLD ? &permanently : nullptr, &half_open);
-  if (change.ports().empty()) return;
-  change.set_program(program);
-  std::vector<std::string> rests_on = {FirewallFactName(program, "active"),
-                                       FirewallFactName(program, "lets in")};
-  if (program == FIREWALLD) {
-    rests_on.push_back(FirewallFactName(program, "lets in permanently"));
+  std::vector<ShutRange> shut;
+  size_t rules = 0;
+  for (const PortSet::Range& range : *ranges) {
+    shut.push_back(FindShut(range, *addresses, now,
+                            program == FIREWALLD ? &permanently : nullptr));
+    rules += shut.back().sources.size();
   }
-  PlanStep* step = plan->AddStep(CHANGE_FIREWALL, rests_on);
-  *step->mutable_firewall_open() = std::move(change);
-  step->set_precondition(absl::StrCat(Name(program), " is active"));
-  step->set_undo("remove exactly these rules; its files byte for byte");
-  if (!half_open.only_now.empty()) {
-    step->add_consequences(absl::StrCat(
-        absl::StrJoin(half_open.only_now, ", "),
-        "/tcp: open now but not permanently: without this step the next reload "
-        "or reboot shuts it"));
+  if (rules > kMaxRules) {
+    return block(absl::StrCat("it takes ", rules,
+                              " rules, and one plan adds at most ", kMaxRules),
+                 "give the hosts addresses that follow each other, or open "
+                 "the ports by hand");
   }
-  if (!half_open.only_permanently.empty()) {
-    step->add_consequences(absl::StrCat(
-        absl::StrJoin(half_open.only_permanently, ", "),
-        "/tcp: open permanently but not now: this step lets it in without a "
-        "reload"));
+  for (size_t i = 0; i < shut.size(); ++i) {
+    OpenRange(program, (*ranges)[i], shut[i], plan);
   }
 }
 
@@ -243,9 +359,9 @@ void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   const std::pair<FirewallProgram, const FirewallFacts*> firewalls[] = {
       {UFW, &plan->facts().ufw()}, {FIREWALLD, &plan->facts().firewalld()}};
   for (const auto& [program, facts] : firewalls) {
-    const std::string why = WhyUnknown(*facts);
+    const std::string why = WhyStateUnknown(*facts);
     if (!why.empty()) {
-      plan->Block(CHANGE_FIREWALL, {}, Name(program),
+      plan->Block(CHANGE_FIREWALL, {}, FirewallName(program),
                   absl::StrCat("its state is not known: ", why),
                   "let clusterd ask it, then plan again");
       continue;

@@ -1,18 +1,123 @@
-#include "config/plan/firewall_steps.h"
-
 #include <gtest/gtest.h>
 
-#include "config/plan/good_cluster.h"
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/allowed_ports.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/plan_text.h"
+#include "config/plan/step_planners.h"
+#include "tests/support/config/good_cluster.h"
 
 namespace clusterd {
 namespace {
+
+AllowedPort Port(uint32_t first, uint32_t last, const std::string& protocol,
+                 const std::string& source) {
+  AllowedPort port;
+  port.set_first_port(first);
+  port.set_last_port(last);
+  port.set_protocol(protocol);
+  port.set_source(source);
+  return port;
+}
+
+AllowedPorts Allowed(const std::vector<AllowedPort>& ports) {
+  AllowedFact::Allowed allowed;
+  for (const AllowedPort& port : ports) *allowed.add_ports() = port;
+  return AllowedPorts(allowed);
+}
+
+TEST(AllowedPortsTest, AddsUpRulesForTheSameAddress) {
+  const AllowedPorts allowed =
+      Allowed({Port(60000, 60007, "tcp", "10.0.0.0/24"),
+               Port(60008, 60015, "", "10.0.0.7"), Port(22, 22, "tcp", "")});
+  EXPECT_EQ(allowed.For(*Ipv4Address::Parse("10.0.0.7")).ToString(),
+            "22,60000-60015");
+  EXPECT_EQ(allowed.For(*Ipv4Address::Parse("10.0.0.8")).ToString(),
+            "22,60000-60007");
+  EXPECT_EQ(allowed.For(*Ipv4Address::Parse("10.1.0.8")).ToString(), "22");
+}
+
+TEST(AllowedPortsTest, IgnoresUdpAndSourcesOfAnotherKind) {
+  const AllowedPorts allowed =
+      Allowed({Port(22, 22, "udp", ""), Port(22, 22, "tcp", "fd00::/8"),
+               Port(22, 22, "tcp", "ipset:trusted")});
+  EXPECT_TRUE(allowed.For(*Ipv4Address::Parse("10.0.0.7")).empty());
+}
+
+TEST(AllowedPortsTest, ContainsASourceOnlyIfARuleHoldsAllOfIt) {
+  const AllowedPorts allowed =
+      Allowed({Port(60000, 60015, "tcp", "10.0.0.0/24"),
+               Port(22, 22, "tcp", "10.0.0.7")});
+  EXPECT_TRUE(allowed.Contains(Port(60000, 60003, "tcp", "10.0.0.4/30")));
+  EXPECT_FALSE(allowed.Contains(Port(60000, 60016, "tcp", "10.0.0.4/30")));
+  EXPECT_FALSE(allowed.Contains(Port(60000, 60003, "tcp", "10.0.0.0/16")));
+  EXPECT_TRUE(allowed.Contains(Port(22, 22, "tcp", "10.0.0.7/32")));
+  EXPECT_FALSE(allowed.Contains(Port(22, 22, "tcp", "nonsense")));
+}
+
+std::vector<std::string> Cover(const std::vector<std::string>& texts) {
+  std::vector<Ipv4Address> addresses;
+  for (const std::string& text : texts) {
+    addresses.push_back(*Ipv4Address::Parse(text));
+  }
+  std::vector<std::string> blocks;
+  for (const Ipv4Subnet& block : CoverExactly(addresses)) {
+    blocks.push_back(block.ToString());
+  }
+  return blocks;
+}
+
+TEST(CoverExactlyTest, JoinsAlignedNeighboursOnly) {
+  EXPECT_EQ(Cover({"10.0.0.1", "10.0.0.2", "10.0.0.3"}),
+            (std::vector<std::string>{"10.0.0.1/32", "10.0.0.2/31"}));
+  EXPECT_EQ(Cover({"10.0.0.4", "10.0.0.7", "10.0.0.5", "10.0.0.6"}),
+            (std::vector<std::string>{"10.0.0.4/30"}));
+}
+
+TEST(CoverExactlyTest, CountsARepeatedAddressOnce) {
+  EXPECT_EQ(Cover({"10.0.0.4", "10.0.0.4"}),
+            (std::vector<std::string>{"10.0.0.4/32"}));
+  EXPECT_TRUE(Cover({}).empty());
+}
+
+TEST(CoverExactlyTest, HoldsEveryAddressAndNoOther) {
+  std::vector<Ipv4Address> addresses;
+  for (uint32_t i = 0; i < 1152; ++i) {
+    addresses.push_back(Ipv4Address(0x0a000003 + i + i / 100));
+  }
+  uint64_t covered = 0;
+  const std::vector<Ipv4Subnet> blocks = CoverExactly(addresses);
+  for (const Ipv4Subnet& block : blocks) {
+    covered += uint64_t{1} << (32 - block.prefix_length());
+  }
+  EXPECT_EQ(covered, addresses.size());
+  EXPECT_LT(blocks.size(), 150u);
+  for (const Ipv4Address address : addresses) {
+    int holders = 0;
+    for (const Ipv4Subnet& block : blocks) {
+      holders += block.Contains(address) ? 1 : 0;
+    }
+    EXPECT_EQ(holders, 1);
+  }
+}
+
+TEST(CoverExactlyTest, ReachesTheLastAddressOfAll) {
+  EXPECT_EQ(Cover({"255.255.255.254", "255.255.255.255"}),
+            (std::vector<std::string>{"255.255.255.254/31"}));
+}
 
 HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
   HostPlanBuilder builder(facts);
   PlanFirewallSteps(spec, &builder);
   return builder.Finish();
+}
+
+std::vector<std::string> Texts(const HostPlan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanStep& step : plan.steps()) texts.push_back(StepText(step));
+  return texts;
 }
 
 FirewallFacts Firewall(bool active, bool enabled) {
@@ -73,10 +178,11 @@ TEST(PlanFirewallStepsTest, OpensThreePortsOnlyFromTheClustersHosts) {
   HostFacts facts = GoodFacts("node-01");
   *facts.mutable_firewalld() = Firewall(true, true);
   const HostPlan plan = Plan(OpenPorts(), facts);
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(StepText(plan.steps(0)),
-            "firewalld: let in 60000-60015/tcp from 192.168.7.22/31, 29500/tcp "
-            "from 192.168.7.22/31, 22/tcp from 192.168.7.22/31");
+  EXPECT_EQ(Texts(plan),
+            (std::vector<std::string>{
+                "firewalld: let in 60000-60015/tcp from 192.168.7.22/31",
+                "firewalld: let in 29500/tcp from 192.168.7.22/31",
+                "firewalld: let in 22/tcp from 192.168.7.22/31"}));
 }
 
 void LetIn(uint32_t first, uint32_t last, AllowedFact* fact) {
@@ -93,14 +199,17 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   LetIn(1, 65535, firewalld->mutable_allowed());
   LetIn(22, 22, firewalld->mutable_allowed_permanently());
   const HostPlan plan = Plan(OpenPorts(), facts);
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(StepText(plan.steps(0)),
-            "firewalld: let in 60000-60015/tcp from 192.168.7.22/31, 29500/tcp "
-            "from 192.168.7.22/31");
+  EXPECT_EQ(Texts(plan),
+            (std::vector<std::string>{
+                "firewalld: let in 60000-60015/tcp from 192.168.7.22/31",
+                "firewalld: let in 29500/tcp from 192.168.7.22/31"}));
   ASSERT_EQ(plan.steps(0).consequences_size(), 1);
   EXPECT_EQ(plan.steps(0).consequences(0),
-            "60000-60015, 29500/tcp: open now but not permanently: without "
-            "this step the next reload or reboot shuts it");
+            "60000-60015/tcp: open now but not permanently: without this step "
+            "the next reload or reboot shuts it");
+  EXPECT_EQ(plan.steps(1).consequences(0),
+            "29500/tcp: open now but not permanently: without this step the "
+            "next reload or reboot shuts it");
   std::vector<std::string> names;
   for (const PlanFact& fact : plan.facts()) names.push_back(fact.name());
   EXPECT_EQ(names,
@@ -118,12 +227,14 @@ TEST(PlanFirewallStepsTest, OpensNowInFirewalldWhatIsStoredAlone) {
   *firewalld = Firewall(true, true);
   LetIn(1, 65535, firewalld->mutable_allowed_permanently());
   const HostPlan plan = Plan(OpenPorts(), facts);
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(plan.steps(0).firewall_open().ports_size(), 3);
-  ASSERT_EQ(plan.steps(0).consequences_size(), 1);
-  EXPECT_EQ(plan.steps(0).consequences(0),
-            "60000-60015, 29500, 22/tcp: open permanently but not now: this "
-            "step lets it in without a reload");
+  ASSERT_EQ(plan.steps_size(), 3);
+  for (const PlanStep& step : plan.steps()) {
+    ASSERT_EQ(step.consequences_size(), 1);
+    EXPECT_NE(
+        step.consequences(0).find("/tcp: open permanently but not now: "
+                                  "this step lets it in without a reload"),
+        std::string::npos);
+  }
 }
 
 TEST(PlanFirewallStepsTest, BlocksFirewalldOfWhichTheStoredRulesAreUnknown) {
@@ -139,7 +250,7 @@ TEST(PlanFirewallStepsTest, BlocksFirewalldOfWhichTheStoredRulesAreUnknown) {
   // ufw has no such facts and needs none.
   *facts.mutable_ufw() = Firewall(true, true);
   facts.mutable_ufw()->clear_allowed_permanently();
-  EXPECT_EQ(Plan(OpenPorts(), facts).steps_size(), 1);
+  EXPECT_EQ(Plan(OpenPorts(), facts).steps_size(), 3);
 }
 
 TEST(PlanFirewallStepsTest, NotesAFirewallThatWasOpenedAndIsStoppedSince) {
@@ -148,7 +259,7 @@ TEST(PlanFirewallStepsTest, NotesAFirewallThatWasOpenedAndIsStoppedSince) {
   EXPECT_TRUE(Plan(OpenPorts(), facts).notes().empty());
   AppliedDrift* drift = facts.mutable_drift()->mutable_value()->add_drifts();
   drift->set_apply_id("a1");
-  drift->add_goals()->set_target("firewalld: lets in 22-22/tcp from 10.0.0.1");
+  drift->set_target("firewalld: lets in 22-22/tcp from 10.0.0.1");
   const HostPlan plan = Plan(OpenPorts(), facts);
   EXPECT_TRUE(plan.steps().empty());
   EXPECT_TRUE(plan.blocked().empty());
@@ -171,19 +282,39 @@ TEST(PlanFirewallStepsTest, OpensOnlyWhatIsShut) {
   port->set_last_port(65535);
   port->set_source("192.168.7.22");
   const HostPlan plan = Plan(OpenPorts(), facts);
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(StepText(plan.steps(0)),
-            "ufw: let in 60000-60015/tcp from 192.168.7.23/32, 29500/tcp from "
-            "192.168.7.23/32");
+  EXPECT_EQ(Texts(plan), (std::vector<std::string>{
+                             "ufw: let in 60000-60015/tcp from 192.168.7.23/32",
+                             "ufw: let in 29500/tcp from 192.168.7.23/32"}));
 }
 
 TEST(PlanFirewallStepsTest, ASecondPlanAfterOpeningIsEmpty) {
   HostFacts facts = GoodFacts("node-01");
   *facts.mutable_ufw() = Firewall(true, true);
   const HostPlan first = Plan(OpenPorts(), facts);
-  *facts.mutable_ufw()->mutable_allowed()->mutable_value()->mutable_ports() =
-      first.steps(0).firewall_open().ports();
+  for (const PlanStep& step : first.steps()) {
+    *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() =
+        step.target().rule().port();
+  }
   EXPECT_TRUE(Plan(OpenPorts(), facts).steps().empty());
+}
+
+TEST(PlanFirewallStepsTest, BlocksMoreRulesThanAPlanHolds) {
+  ClusterSpec spec = OpenPorts();
+  spec.clear_servers();
+  for (int i = 0; i < 1001; ++i) {
+    ServerSpec* server = spec.add_servers();
+    server->set_host(absl::StrCat("n", i));
+    server->set_address(absl::StrCat("10.", i / 256, ".", i % 256, ".1"));
+  }
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_ufw() = Firewall(true, true);
+  const HostPlan plan = Plan(spec, facts);
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_NE(plan.blocked(0).reason().find("it takes 3003 rules"),
+            std::string::npos);
+  spec.mutable_servers()->RemoveLast();
+  EXPECT_EQ(Plan(spec, facts).steps_size(), 3000);
 }
 
 TEST(PlanFirewallStepsTest, BlocksOpeningWhatIsStoppedButStartsAtBoot) {

@@ -1,6 +1,9 @@
 #include "config/plan/hccn_conf_text.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,7 +12,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "config/spec/ipv4.h"
+#include "config/plan/setting_rows.h"
+#include "config/plan/step_planners.h"
+#include "config/values/ipv4.h"
 
 namespace clusterd {
 namespace {
@@ -29,13 +34,6 @@ bool MayRepeat(absl::string_view line) {
   return line.size() < 3 || line[0] == '#' || !absl::StrContains(line, '=') ||
          absl::StartsWith(line, "ip_route_") ||
          absl::StartsWith(line, "ip_rule_");
-}
-
-bool Names(const HccnConfRepairChange& change, HccnConf::Problem::Kind kind) {
-  for (const HccnConf::Problem& problem : change.problems()) {
-    if (problem.kind() == kind) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -89,27 +87,15 @@ bool IsRepairable(const HccnConf::Problem& problem) {
   }
 }
 
-std::string RepairHccnConf(absl::string_view text,
-                           const HccnConfRepairChange& change) {
-  const bool drop_returns = Names(change, HccnConf::Problem::CARRIAGE_RETURN);
-  const bool drop_repeats = Names(change, HccnConf::Problem::DUPLICATE_KEY);
-  const bool fix_routes = Names(change, HccnConf::Problem::MALFORMED_ROUTE);
-  const bool end_line = Names(change, HccnConf::Problem::NO_FINAL_NEWLINE);
-
+std::string RepairHccnConf(absl::string_view text) {
   std::set<std::string> seen;
   std::string repaired;
   for (absl::string_view line : Lines(text)) {
-    while (drop_returns && absl::ConsumeSuffix(&line, "\r")) {
+    while (absl::ConsumeSuffix(&line, "\r")) {
     }
-    if (drop_repeats && !MayRepeat(line) && !seen.insert(KeyOf(line)).second) {
-      continue;
-    }
-    std::optional<std::string> route;
-    if (fix_routes) route = RepairedRouteLine(line);
+    if (!MayRepeat(line) && !seen.insert(KeyOf(line)).second) continue;
+    const std::optional<std::string> route = RepairedRouteLine(line);
     absl::StrAppend(&repaired, route ? *route : std::string(line), "\n");
-  }
-  if (!end_line && !absl::EndsWith(text, "\n") && !repaired.empty()) {
-    repaired.pop_back();
   }
   return repaired;
 }
@@ -149,6 +135,125 @@ std::string WithLostLines(absl::string_view before, absl::string_view after,
   if (missing.empty()) return std::string(after);
   kept.insert(kept.end(), added.begin(), added.end());
   return kept.empty() ? "" : absl::StrCat(absl::StrJoin(kept, "\n"), "\n");
+}
+
+namespace {
+
+using Problem = HccnConf::Problem;
+
+// A host names its first 100 problems only, and those that no step repairs are
+// not among a step's; the repair itself goes through the whole file.
+constexpr size_t kMayBeCut = 64;
+
+std::string RepairText(Problem::Kind kind) {
+  switch (kind) {
+    case Problem::NO_FINAL_NEWLINE:
+      return "add the final newline";
+    case Problem::CARRIAGE_RETURN:
+      return "remove carriage returns";
+    case Problem::MALFORMED_ROUTE:
+      return "write the route as gateway_ADDRESS";
+    case Problem::DUPLICATE_KEY:
+      return "remove the repeated key";
+    default:
+      return Problem::Kind_Name(kind);
+  }
+}
+
+// "lines 1-112,115: "; empty for line 0, the file as a whole.
+std::string LinesText(const std::set<uint32_t>& lines) {
+  std::vector<std::string> runs;
+  for (auto line = lines.begin(); line != lines.end();) {
+    const uint32_t first = *line;
+    uint32_t last = first;
+    while (++line != lines.end() && *line == last + 1) last = *line;
+    runs.push_back(RangeText(first, last));
+  }
+  if (runs.empty()) return "";
+  return absl::StrCat(lines.size() == 1 ? "line " : "lines ",
+                      absl::StrJoin(runs, ","), ": ");
+}
+
+std::string Text(const PlanStep& step) {
+  return absl::StrCat(step.target().file(), ": ", step.from());
+}
+
+absl::Status Check(const PlanStep& step) {
+  if (step.target().file() != kHccnConfFile) {
+    return NotOneToSet("file", step.target().file());
+  }
+  return step.to() == kGoodForm ? absl::OkStatus()
+                                : NotOneToSet("form", step.to());
+}
+
+std::vector<Mismatch> Judge(const PlanStep& step, const SettingFacts& facts) {
+  const HccnConfFact& fact = facts.host().hccn_conf();
+  if (fact.missing().reason() == Missing::ABSENT) return {};
+  if (fact.state_case() != HccnConfFact::kValue) {
+    return {MakeMismatch(kHccnConfFormFact, kUnknownFact, step.to())};
+  }
+  for (const Problem& problem : fact.value().problems()) {
+    if (!IsRepairable(problem)) continue;
+    return {MakeMismatch(kHccnConfFormFact,
+                         absl::StrCat(Problem::Kind_Name(problem.kind()),
+                                      " in line ", problem.line()),
+                         step.to())};
+  }
+  return {};
+}
+
+// Folded without loss: plans are told apart, and folded, by this text.
+std::string RepairsText(const std::vector<Problem>& problems) {
+  std::vector<Problem::Kind> kinds;  // As they first come.
+  std::map<Problem::Kind, std::set<uint32_t>> lines;
+  uint32_t last = 0;
+  for (const Problem& problem : problems) {
+    const auto [of_kind, is_new] = lines.try_emplace(problem.kind());
+    if (is_new) kinds.push_back(problem.kind());
+    if (problem.line() > 0) of_kind->second.insert(problem.line());
+    last = std::max(last, problem.line());
+  }
+  std::vector<std::string> repairs;
+  for (const Problem::Kind kind : kinds) {
+    repairs.push_back(absl::StrCat(LinesText(lines[kind]), RepairText(kind)));
+  }
+  return absl::StrCat(
+      absl::StrJoin(repairs, ", "),
+      problems.size() < kMayBeCut
+          ? ""
+          : absl::StrCat("; the whole file is repaired so, also after line ",
+                         last));
+}
+
+}  // namespace
+
+const Setting kFormRow = {
+    kFormSetting, CHANGE_HCCN_CONF, SettingTarget::kFile, Text, Check, Judge};
+
+void PlanFormStep(HostPlanBuilder* plan) {
+  if (plan->facts().hccn_conf().state_case() != HccnConfFact::kValue) return;
+  const HccnConf& conf = plan->facts().hccn_conf().value();
+  std::vector<HccnConf::Problem> repaired;
+  for (const HccnConf::Problem& problem : conf.problems()) {
+    if (IsRepairable(problem)) {
+      repaired.push_back(problem);
+      continue;
+    }
+    plan->Block(CHANGE_HCCN_CONF, {},
+                absl::StrCat("/etc/hccn.conf line ", problem.line()),
+                absl::StrCat(HccnConf::Problem::Kind_Name(problem.kind()),
+                             ": what was meant cannot be told from \"",
+                             problem.text().substr(0, 80), "\""),
+                "correct the line by hand, keeping the file's inode");
+  }
+  if (repaired.empty()) return;
+  PlanStep* step = plan->AddStep(kFormSetting, RepairsText(repaired), kGoodForm,
+                                 {kHccnConfFormFact});
+  step->mutable_target()->set_file(kHccnConfFile);
+  step->set_from_sha256(conf.sha256());
+  step->set_precondition(absl::StrCat("/etc/hccn.conf has SHA-256 ",
+                                      conf.sha256().substr(0, 12), "…"));
+  step->set_undo("hccn.conf byte for byte");
 }
 
 }  // namespace clusterd

@@ -16,9 +16,10 @@
 
 #include "absl/strings/string_view.h"
 #include "proto/facts.pb.h"
-#include "proto/plan.pb.h"
 
 namespace clusterd {
+
+inline constexpr char kHccnConfFile[] = "/etc/hccn.conf";
 
 // "address_3". Routes carry the device at the end as well.
 std::string HccnConfKey(absl::string_view key, uint32_t device);
@@ -41,13 +42,12 @@ HccnConf::Entry RepairedEntry(HccnConf::Entry entry);
 // Whether RepairHccnConf can remove this problem.
 bool IsRepairable(const HccnConf::Problem& problem);
 
-// The text without the problems that `change` names: a final newline is added,
-// carriage returns at line ends go, of a repeated key the first line stays (the
-// tool obeys it; ip_route and ip_rule lines may repeat), a route value gets its
-// "gateway_". Everything else, comments and unknown keys too, stays byte for
-// byte.
-std::string RepairHccnConf(absl::string_view text,
-                           const HccnConfRepairChange& change);
+// The text without the problems that IsRepairable names: a final newline is
+// added, carriage returns at line ends go, of a repeated key the first line
+// stays (the tool obeys it; ip_route and ip_rule lines may repeat), a route
+// value gets its "gateway_". Everything else, comments and unknown keys too,
+// stays byte for byte. Empty text stays empty.
+std::string RepairHccnConf(absl::string_view text);
 
 // What the file should be after a command of the tool that made `after` out of
 // `before`: `after`, unless lines were lost that `may_vanish` does not name, by

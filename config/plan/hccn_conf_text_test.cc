@@ -2,14 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "config/plan/plan_text.h"
+#include "config/plan/step_planners.h"
+#include "tests/support/config/good_cluster.h"
+
 namespace clusterd {
 namespace {
-
-HccnConfRepairChange Repair(const std::vector<HccnConf::Problem::Kind>& kinds) {
-  HccnConfRepairChange change;
-  for (const auto kind : kinds) change.add_problems()->set_kind(kind);
-  return change;
-}
 
 TEST(HccnConfValueTest, TakesTheFirstLineOfTheKeyLikeTheTool) {
   EXPECT_EQ(HccnConfValue("# address_0=9.9.9.9\naddress_0=10.0.0.1\n"
@@ -58,28 +56,31 @@ TEST(RepairedRouteLineTest, DoesNotGuess) {
 }
 
 TEST(RepairHccnConfTest, AddsTheFinalNewlineAndNothingElse) {
-  EXPECT_EQ(RepairHccnConf("# note\nx=1",
-                           Repair({HccnConf::Problem::NO_FINAL_NEWLINE})),
-            "# note\nx=1\n");
+  EXPECT_EQ(RepairHccnConf("# note\nx=1"), "# note\nx=1\n");
 }
 
 TEST(RepairHccnConfTest, RemovesCarriageReturnsAtLineEndsOnly) {
-  EXPECT_EQ(RepairHccnConf("a_0=1\r\r\nb_0=x\ry\n",
-                           Repair({HccnConf::Problem::CARRIAGE_RETURN})),
-            "a_0=1\nb_0=x\ry\n");
+  EXPECT_EQ(RepairHccnConf("a_0=1\r\r\nb_0=x\ry\n"), "a_0=1\nb_0=x\ry\n");
 }
 
 TEST(RepairHccnConfTest, KeepsTheFirstOfARepeatedKeyAndEveryRule) {
   EXPECT_EQ(RepairHccnConf("mtu_0=1500\nip_route_0=add a\nip_route_0=add b\n"
-                           "# mtu_0=1\n# mtu_0=1\nmtu_0=9000\n",
-                           Repair({HccnConf::Problem::DUPLICATE_KEY})),
-            "mtu_0=1500\nip_route_0=add a\nip_route_0=add b\n# mtu_0=1\n"
-            "# mtu_0=1\n");
+                           "mtu_0=9000\n"),
+            "mtu_0=1500\nip_route_0=add a\nip_route_0=add b\n");
 }
 
-TEST(RepairHccnConfTest, LeavesProblemsThatTheChangeDoesNotName) {
-  const std::string text = "mtu_0=1500\r\nmtu_0=9000";
-  EXPECT_EQ(RepairHccnConf(text, HccnConfRepairChange()), text);
+TEST(RepairHccnConfTest, RepairsARouteThatNeedsNoGuess) {
+  EXPECT_EQ(RepairHccnConf(
+                "route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253\r\n"
+                "route_address_172.17.0.0_0=router\n"),
+            "route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.0.0.253"
+            "\nroute_address_172.17.0.0_0=router\n");
+}
+
+TEST(RepairHccnConfTest, LeavesEverythingElseByteForByte) {
+  const std::string good = "# a\n\nx\naddress_0=10.0.0.1\nfuture_0=1\t \n";
+  EXPECT_EQ(RepairHccnConf(good), good);
+  EXPECT_EQ(RepairHccnConf(""), "");
 }
 
 TEST(IsRepairableTest, RefusesWhatWouldHaveToBeGuessed) {
@@ -132,6 +133,90 @@ TEST(WithLostLinesTest, PutsBackRulesAndCommentsBesideOthersOfTheirKey) {
 
 TEST(WithLostLinesTest, CountsEqualLines) {
   EXPECT_EQ(WithLostLines("# x\n# x\n", "# x\n", {}), "# x\n# x\n");
+}
+
+HostPlan Plan(const HostFacts& facts) {
+  HostPlanBuilder builder(facts);
+  PlanFormStep(&builder);
+  return builder.Finish();
+}
+
+void AddProblem(HostFacts* facts, HccnConf::Problem::Kind kind, uint32_t line,
+                const std::string& text) {
+  HccnConf::Problem* problem =
+      facts->mutable_hccn_conf()->mutable_value()->add_problems();
+  problem->set_kind(kind);
+  problem->set_line(line);
+  problem->set_text(text);
+}
+
+TEST(PlanFormStepTest, PlansNothingForAGoodOrUnreadableFile) {
+  EXPECT_TRUE(Plan(GoodFacts("node-01")).steps().empty());
+  HostFacts unreadable = GoodFacts("node-01");
+  MakeMissing(unreadable.mutable_hccn_conf(), Missing::NOT_PERMITTED, "");
+  EXPECT_TRUE(Plan(unreadable).steps().empty());
+}
+
+TEST(PlanFormStepTest, RepairsEverythingInOneStep) {
+  HostFacts facts = GoodFacts("node-01");
+  AddProblem(&facts, HccnConf::Problem::CARRIAGE_RETURN, 2, "netmask_0=x");
+  AddProblem(&facts, HccnConf::Problem::MALFORMED_ROUTE, 7,
+             "route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253");
+  AddProblem(&facts, HccnConf::Problem::NO_FINAL_NEWLINE, 9, "x");
+  const HostPlan plan = Plan(facts);
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(
+      StepText(plan.steps(0)),
+      "/etc/hccn.conf: line 2: remove carriage returns, line 7: write the "
+      "route as gateway_ADDRESS, line 9: add the final newline");
+  EXPECT_EQ(plan.facts(0).name(), "hccn.conf: form");
+  EXPECT_EQ(plan.steps(0).from_sha256().size(), 64u);
+}
+
+std::string RepairText(const HostFacts& facts) {
+  return StepText(Plan(facts).steps(0));
+}
+
+TEST(PlanFormStepTest, FoldsTheLinesOfARepairIntoRuns) {
+  HostFacts facts = GoodFacts("node-01");
+  for (const uint32_t line : {1, 2, 3}) {
+    AddProblem(&facts, HccnConf::Problem::CARRIAGE_RETURN, line, "");
+  }
+  AddProblem(&facts, HccnConf::Problem::DUPLICATE_KEY, 3, "");
+  AddProblem(&facts, HccnConf::Problem::CARRIAGE_RETURN, 4, "");
+  AddProblem(&facts, HccnConf::Problem::CARRIAGE_RETURN, 7, "");
+  AddProblem(&facts, HccnConf::Problem::NO_FINAL_NEWLINE, 0, "");
+  EXPECT_EQ(RepairText(facts),
+            "/etc/hccn.conf: lines 1-4,7: remove carriage returns, line 3: "
+            "remove the repeated key, add the final newline");
+  // Another repair has another text: by it hosts are folded together.
+  HostFacts other = facts;
+  other.mutable_hccn_conf()->mutable_value()->mutable_problems(1)->set_line(5);
+  EXPECT_NE(RepairText(other), RepairText(facts));
+}
+
+TEST(PlanFormStepTest, SaysThatTheWholeFileIsRepairedWhereTheListMayBeCut) {
+  HostFacts facts = GoodFacts("node-01");
+  for (uint32_t line = 1; line <= 63; ++line) {
+    AddProblem(&facts, HccnConf::Problem::CARRIAGE_RETURN, line, "");
+  }
+  EXPECT_EQ(RepairText(facts),
+            "/etc/hccn.conf: lines 1-63: remove carriage returns");
+  for (uint32_t line = 64; line <= 100; ++line) {
+    AddProblem(&facts, HccnConf::Problem::CARRIAGE_RETURN, line, "");
+  }
+  EXPECT_EQ(RepairText(facts),
+            "/etc/hccn.conf: lines 1-100: remove carriage returns; the whole "
+            "file is repaired so, also after line 100");
+}
+
+TEST(PlanFormStepTest, BlocksWhatWouldHaveToBeGuessed) {
+  HostFacts facts = GoodFacts("node-01");
+  AddProblem(&facts, HccnConf::Problem::MALFORMED_LINE, 4, "hello");
+  const HostPlan plan = Plan(facts);
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_EQ(plan.blocked(0).what(), "/etc/hccn.conf line 4");
 }
 
 }  // namespace

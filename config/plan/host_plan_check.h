@@ -8,18 +8,18 @@
 
 namespace clusterd {
 
-// InvalidArgument, naming the step and quoting the value: a step without or
-// with an unknown change, whose kind is not that of its change, or out of
-// number; an address, netmask, port, source (wider than /16: plans open ports
-// for exactly the cluster's hosts), device id (over 63), kernel parameter or
-// path that clusterd never sets; steps that rest on no fact; a
-// network namespace that is none, with a step that is no running kernel
-// parameter, or with steps that do not rest on which one it is; over
-// 4096 steps or 65536 facts.
-absl::Status CheckHostPlan(const HostPlan& plan);
+// A host's report names every step, and a controller takes no longer list.
+inline constexpr int kMaxPlanSteps = 8192;
 
-// The kind that a change has; CHANGE_KIND_UNSPECIFIED if none is set.
-ChangeKind KindOfChange(const PlanStep& step);
+// InvalidArgument, naming the step and quoting the value: a step of a setting
+// that this version does not know, of another kind than its setting's, or out
+// of number; an address, netmask, port, source (wider than /16: plans open
+// ports for exactly the cluster's hosts), device id (over 63), kernel parameter
+// or path that clusterd never sets; steps that rest on no fact; a network
+// namespace that is none, with a step that is no running kernel parameter, or
+// with steps that do not rest on which one it is; over kMaxPlanSteps or 65536
+// facts.
+absl::Status CheckHostPlan(const HostPlan& plan);
 
 }  // namespace clusterd
 

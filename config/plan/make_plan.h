@@ -11,8 +11,8 @@
 namespace clusterd {
 
 // One HostPlan per entry of `hosts`, in spec order. Steps of a host run in this
-// order: repair of hccn.conf; per device address, gateway, detect address; TLS;
-// running kernel parameters; our sysctl.d file; firewall.
+// order: repair of hccn.conf; per device address, gateway, detect address; MTU;
+// TLS; running kernel parameters; our sysctl.d file; firewall.
 //   fact known, as the spec wants it     no step
 //   fact known, otherwise                a step
 //   fact missing                         blocked with the reason, not guessed

@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "config/plan/good_cluster.h"
+#include "config/plan/hccn_conf_text.h"
 #include "config/plan/host_plan_check.h"
 #include "config/plan/named_facts.h"
+#include "config/plan/plan_digest.h"
+#include "config/plan/plan_text.h"
+#include "config/plan/settings.h"
+#include "config/plan/step_planners.h"
+#include "tests/support/config/good_cluster.h"
 
 namespace clusterd {
 namespace {
@@ -69,16 +74,15 @@ TEST(MakePlanTest, OrdersTheFamiliesAndStatesPreconditionAndUndo) {
   facts.mutable_ufw()->mutable_active()->set_value(true);
   facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(true);
   const HostPlan plan = MakePlan(GoodSpec(), {&facts}).hosts(0);
-  std::vector<PlanStep::ChangeCase> order;
+  std::vector<std::string> order;
   for (const PlanStep& step : plan.steps()) {
-    order.push_back(step.change_case());
+    order.push_back(step.setting());
     EXPECT_FALSE(step.precondition().empty());
     EXPECT_FALSE(step.undo().empty());
   }
-  EXPECT_EQ(order, (std::vector<PlanStep::ChangeCase>{
-                       PlanStep::kHccnConfRepair, PlanStep::kDetectAddress,
-                       PlanStep::kTls, PlanStep::kSysctl, PlanStep::kSysctlFile,
-                       PlanStep::kFirewallDisable}));
+  EXPECT_EQ(order, (std::vector<std::string>{kFormSetting, kDetectSetting,
+                                             kTlsSetting, kRunningSetting,
+                                             kAtBootSetting, kActiveSetting}));
   EXPECT_TRUE(CheckHostPlan(plan).ok()) << CheckHostPlan(plan);
   EXPECT_EQ(plan.command_ms(), 10000u);
 }
@@ -93,7 +97,7 @@ TEST(MakePlanTest, LeavesOutWhatOneHostDoesNotAllowAndKeepsTheOthers) {
   first.mutable_allows()->add_kinds("sysctl");
   const ClusterPlan plan = MakePlan(GoodSpec(), {&first, &second});
   ASSERT_EQ(plan.hosts(0).steps_size(), 1);
-  EXPECT_TRUE(plan.hosts(0).steps(0).has_sysctl());
+  EXPECT_EQ(plan.hosts(0).steps(0).setting(), kRunningSetting);
   EXPECT_EQ(plan.hosts(0).blocked_size(), 1);
   EXPECT_EQ(plan.hosts(1).steps_size(), 2);
   EXPECT_TRUE(plan.hosts(1).blocked().empty());
@@ -134,9 +138,11 @@ TEST(MakePlanInNamespaceTest, SetsRunningParametersAndNothingElse) {
   const HostFacts facts = ContainerFacts("node-01");
   const HostPlan plan = MakePlan(spec, {&facts}, TrainContainer()).hosts(0);
   ASSERT_EQ(plan.steps_size(), 3);
-  for (const PlanStep& step : plan.steps()) EXPECT_TRUE(step.has_sysctl());
+  for (const PlanStep& step : plan.steps()) {
+    EXPECT_EQ(step.setting(), kRunningSetting);
+  }
   EXPECT_TRUE(plan.blocked().empty());
-  EXPECT_EQ(plan.steps(0).sysctl().to(), "8080,60000-60015");
+  EXPECT_EQ(plan.steps(0).to(), "8080,60000-60015");
   EXPECT_EQ(plan.network_namespace().container(), "train-1");
   EXPECT_TRUE(CheckHostPlan(plan).ok()) << CheckHostPlan(plan);
 }
@@ -158,8 +164,8 @@ TEST(MakePlanInNamespaceTest, TellsTheThreeTroublesApart) {
   EXPECT_EQ(missing_key.steps_size(), 2);
   ASSERT_EQ(missing_key.blocked_size(), 1);
   EXPECT_EQ(missing_key.blocked(0).reason(),
-            "it does not exist in container:train-1: absent: this kernel keeps "
-            "it for the host alone");
+            "it does not exist in container:train-1: does not exist: this "
+            "kernel keeps it for the host alone");
   EXPECT_EQ(missing_key.blocked(0).fix(),
             "set it on the host (clusterctl plan without --netns), where it "
             "holds for all, or update the host's kernel");
@@ -212,9 +218,10 @@ TEST(MakePlanInNamespaceTest, BlocksAHostWithoutThatContainer) {
   facts.mutable_missing()->set_detail("no such container, says docker");
   const HostPlan plan = PlanContainer(facts);
   ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_EQ(plan.blocked(0).reason(),
-            "nothing is known about it: absent: no such container, says "
-            "docker");
+  EXPECT_EQ(
+      plan.blocked(0).reason(),
+      "nothing is known about it: does not exist: no such container, says "
+      "docker");
   EXPECT_EQ(plan.blocked(0).fix(),
             "start the container there, or name another target with --netns");
 }
@@ -228,6 +235,197 @@ TEST(MakePlanTest, BlocksAHostWhoseProcSysIsReadOnly) {
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(plan.blocked(0).fix(),
             "run clusterd on the host itself, where /proc/sys is writable");
+}
+
+TEST(HostPlanBuilderTest, NumbersStepsAndKeepsTheirFactsOnceAndSorted) {
+  const HostFacts facts = GoodFacts("node-01");
+  HostPlanBuilder builder(facts);
+  builder.AddStep(kTlsSetting, "on", "off", {"device 1: tls", "device 0: tls"});
+  builder.AddStep(kTlsSetting, "on", "off", {"device 0: tls"});
+  const HostPlan plan = builder.Finish();
+  EXPECT_EQ(plan.host(), "node-01");
+  EXPECT_EQ(plan.steps(1).id(), 2u);
+  EXPECT_EQ(plan.steps(1).kind(), CHANGE_TLS);
+  ASSERT_EQ(plan.facts_size(), 2);
+  EXPECT_EQ(plan.facts(0).name(), "device 0: tls");
+  EXPECT_EQ(plan.facts(0).value(), "off");
+}
+
+TEST(HostPlanBuilderTest, ReadsTheFirstLineOfAKeyWithoutCarriageReturn) {
+  HostFacts facts = GoodFacts("node-01");
+  SetConf(&facts, "address_0", "10.0.0.1\r");
+  const HostPlanBuilder builder(facts);
+  EXPECT_EQ(builder.ConfValue("address_0"), "10.0.0.1");
+  EXPECT_EQ(builder.ConfValue("address_9"), "");
+}
+
+TEST(HostPlanBuilderTest, FindsNoDeviceThatTheHostDidNotSend) {
+  const HostFacts facts = GoodFacts("node-01");
+  const HostPlanBuilder builder(facts);
+  EXPECT_NE(builder.FindDevice(1), nullptr);
+  EXPECT_EQ(builder.FindDevice(2), nullptr);
+}
+
+// A plan with one step of each of these kinds, on a host that allows some.
+class AllowedStepsTest : public testing::Test {
+ protected:
+  AllowedStepsTest() : facts_(GoodFacts("node-01")) {
+    facts_.mutable_allows()->set_file("/etc/clusterd/agent.yaml");
+  }
+
+  HostPlan Plan(const std::vector<std::string>& allowed, bool repair = false) {
+    for (const std::string& kind : allowed) {
+      facts_.mutable_allows()->add_kinds(kind);
+    }
+    HostPlanBuilder builder(facts_);
+    if (repair) {
+      builder
+          .AddStep(kFormSetting, "add the final newline", kGoodForm,
+                   {"hccn.conf: form"})
+          ->mutable_target()
+          ->set_file(kHccnConfFile);
+    }
+    builder
+        .AddStep(kGatewaySetting, "10.0.0.9", "10.0.0.254",
+                 {"device 1: gateway"})
+        ->mutable_target()
+        ->set_device(1);
+    builder.AddStep(kRunningSetting, "128", "65535", {"net.core.somaxconn"})
+        ->mutable_target()
+        ->set_kernel_parameter("net.core.somaxconn");
+    return builder.Finish();
+  }
+
+  HostFacts facts_;
+};
+
+TEST_F(AllowedStepsTest, KeepsThemAllOnAHostThatDoesNotTell) {
+  facts_.clear_allows();
+  HostPlanBuilder builder(facts_);
+  builder.AddStep(kRunningSetting, "1", "2", {"net.core.somaxconn"});
+  EXPECT_EQ(builder.Finish().steps_size(), 1);
+}
+
+TEST_F(AllowedStepsTest, KeepsThemAllWhereAllIsAllowed) {
+  const HostPlan plan = Plan({"observe", "sysctl", "device-address", "newer"});
+  EXPECT_EQ(plan.steps_size(), 2);
+  EXPECT_TRUE(plan.blocked().empty());
+  EXPECT_EQ(plan.facts_size(), 2);
+}
+
+TEST_F(AllowedStepsTest, BlocksTheOthersAndRestsOnTheirFactsNoMore) {
+  const HostPlan plan = Plan({"observe", "sysctl"});
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(plan.steps(0).id(), 1u);
+  EXPECT_EQ(plan.steps(0).setting(), kRunningSetting);
+  ASSERT_EQ(plan.facts_size(), 1);
+  EXPECT_EQ(plan.facts(0).name(), "net.core.somaxconn");
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_EQ(plan.blocked(0).kind(), CHANGE_DEVICE_ADDRESS);
+  EXPECT_EQ(BlockedText(plan.blocked(0)),
+            "device 1: gateway 10.0.0.9 -> 10.0.0.254 cannot be planned: this "
+            "host does not allow device-address; it allows observe, sysctl; "
+            "put \"allow: [observe, sysctl, device-address]\" into "
+            "/etc/clusterd/agent.yaml there, then plan again");
+}
+
+TEST_F(AllowedStepsTest, NamesAllThatIsNeededInOneLine) {
+  const HostPlan plan = Plan({});
+  EXPECT_TRUE(plan.steps().empty());
+  EXPECT_TRUE(plan.facts().empty());
+  ASSERT_EQ(plan.blocked_size(), 2);
+  EXPECT_EQ(plan.blocked(0).fix(), plan.blocked(1).fix());
+  EXPECT_EQ(plan.blocked(1).fix(),
+            "put \"allow: [sysctl, device-address]\" into "
+            "/etc/clusterd/agent.yaml there, then plan again");
+  EXPECT_EQ(plan.blocked(1).reason(),
+            "this host does not allow sysctl; it allows nothing");
+}
+
+TEST_F(AllowedStepsTest, LetsTheToolWriteNoFileThatMayNotBeRepaired) {
+  const HostPlan plan = Plan({"observe", "sysctl", "device-address"}, true);
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(plan.steps(0).setting(), kRunningSetting);
+  EXPECT_EQ(plan.steps(0).id(), 1u);
+  ASSERT_EQ(plan.blocked_size(), 2);
+  EXPECT_EQ(plan.blocked(0).kind(), CHANGE_HCCN_CONF);
+  EXPECT_EQ(plan.blocked(1).kind(), CHANGE_DEVICE_ADDRESS);
+  EXPECT_EQ(plan.blocked(1).reason(),
+            "hccn_tool would write /etc/hccn.conf, whose repair this host does "
+            "not allow; it allows observe, sysctl, device-address");
+}
+
+TEST_F(AllowedStepsTest, NamesTheMistakeOrThatThereIsNoFile) {
+  facts_.mutable_allows()->set_mistake("agent.yaml:2:1: unknown key");
+  const HostPlan wrong = Plan({"observe"});
+  EXPECT_EQ(wrong.blocked(0).reason(),
+            "this host does not allow device-address; it allows observe until "
+            "its file is right");
+  EXPECT_EQ(wrong.blocked(0).fix(),
+            "correct the mistake there (agent.yaml:2:1: unknown key), then "
+            "plan again");
+  facts_.mutable_allows()->clear_mistake();
+  facts_.mutable_allows()->clear_file();
+  EXPECT_EQ(Plan({}).blocked(0).fix(),
+            "start clusterd there with --config and a file with \"allow: "
+            "[observe, sysctl, device-address]\" in it, then plan again");
+}
+
+ClusterPlan Plan() {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  return MakePlan(GoodSpec(), {&facts});
+}
+
+TEST(Sha256HexTest, IsTheStandardsDigest) {
+  EXPECT_EQ(Sha256Hex("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(PlanDigestTest, IsTheSameForTheSameSpecAndFacts) {
+  EXPECT_EQ(Plan().digest(), Plan().digest());
+  EXPECT_TRUE(VerifyPlan(Plan()).ok());
+}
+
+TEST(PlanDigestTest, DoesNotCoverWhoKeepsThePlan) {
+  ClusterPlan plan = Plan();
+  plan.set_plan_id("p7");
+  plan.set_created_at_ms(12345);
+  plan.set_created_by("ada");
+  plan.set_not_kept("the disk is full");
+  EXPECT_TRUE(VerifyPlan(plan).ok());
+}
+
+TEST(PlanDigestTest, ChangesWithEveryEdit) {
+  ClusterPlan value = Plan();
+  value.mutable_hosts(0)->mutable_steps(0)->set_to("1");
+  ClusterPlan fact = Plan();
+  fact.mutable_hosts(0)->mutable_facts(0)->set_value("129");
+  ClusterPlan host = Plan();
+  host.mutable_hosts(0)->set_host("node-02");
+  ClusterPlan spec = Plan();
+  spec.set_spec_sha256("0");
+  for (const ClusterPlan& plan : {value, fact, host, spec}) {
+    const absl::Status status = VerifyPlan(plan);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find("plan again"), absl::string_view::npos);
+    EXPECT_EQ(status.message().find(PlanDigest(plan)), absl::string_view::npos);
+  }
+}
+
+TEST(PlanDigestTest, ChangesWithTheSpecEvenIfTheStepsDoNot) {
+  ClusterSpec other = GoodSpec();
+  other.mutable_deadlines()->set_run_ms(1);
+  HostFacts facts = GoodFacts("node-01");
+  EXPECT_NE(MakePlan(other, {&facts}).digest(),
+            MakePlan(GoodSpec(), {&facts}).digest());
+}
+
+TEST(VerifyPlanTest, RefusesAnotherSchema) {
+  ClusterPlan plan = Plan();
+  plan.set_schema_version(3);
+  plan.set_digest(PlanDigest(plan));
+  EXPECT_EQ(VerifyPlan(plan).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

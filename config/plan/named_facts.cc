@@ -10,8 +10,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/sysctl_file.h"
-#include "config/spec/port_set.h"
+#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
+#include "config/values/port_set.h"
+#include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {
@@ -19,43 +21,17 @@ namespace {
 constexpr size_t kShownFacts = 8;
 constexpr size_t kShownBytes = 160;
 
-std::string Word(bool value) { return value ? "yes" : "no"; }
-
 std::string TextOrNone(const std::string& text) {
-  return text.empty() ? "none" : text;
+  return text.empty() ? kNoneFact : text;
 }
 
 std::string Text(const BoolFact& fact) {
-  return fact.state_case() == BoolFact::kValue ? Word(fact.value())
-                                               : kUnknownFact;
-}
-
-std::string Text(const TextFact& fact) {
-  return fact.state_case() == TextFact::kValue ? TextOrNone(fact.value())
-                                               : kUnknownFact;
-}
-
-std::string Text(const NumberFact& fact) {
-  return fact.state_case() == NumberFact::kValue ? absl::StrCat(fact.value())
-                                                 : kUnknownFact;
-}
-
-std::string Text(const DeviceAddressFact& fact) {
-  if (fact.state_case() != DeviceAddressFact::kValue) return kUnknownFact;
-  std::vector<std::string> pairs;
-  for (const Ipv4Setting& setting : fact.value().settings()) {
-    pairs.push_back(absl::StrCat(setting.address(), "/", setting.netmask()));
-  }
-  return TextOrNone(absl::StrJoin(pairs, ", "));
-}
-
-std::string Text(const TlsFact& fact) {
-  if (fact.state_case() != TlsFact::kValue) return kUnknownFact;
-  return fact.value().enabled() ? "on" : "off";
+  if (!IsKnown(fact)) return kUnknownFact;
+  return fact.value() ? kYesFact : kNoFact;
 }
 
 std::string Text(const PersistentValueFact& fact) {
-  if (fact.state_case() != PersistentValueFact::kValue) return kUnknownFact;
+  if (!IsKnown(fact)) return kUnknownFact;
   std::vector<std::string> lines;
   for (const PersistentValue::Assignment& each : fact.value().assignments()) {
     lines.push_back(absl::StrCat(each.file(), ":", each.line(), " sets \"",
@@ -65,7 +41,7 @@ std::string Text(const PersistentValueFact& fact) {
 }
 
 std::string Text(const AllowedFact& fact) {
-  if (fact.state_case() != AllowedFact::kValue) return kUnknownFact;
+  if (!IsKnown(fact)) return kUnknownFact;
   std::vector<std::string> ports;
   for (const AllowedPort& port : fact.value().ports()) {
     ports.push_back(absl::StrCat(
@@ -79,16 +55,12 @@ std::string Text(const AllowedFact& fact) {
 
 std::string NamespaceText(const HostFacts& facts) {
   const KernelFacts& kernel = facts.kernel();
-  std::string text = Text(kernel.network_namespace());
-  if (text == kUnknownFact) return text;
+  if (!IsKnown(kernel.network_namespace())) return kUnknownFact;
+  std::string text = absl::StrCat(kernel.network_namespace().value());
   const NumberFact& cookie = kernel.network_namespace_cookie();
-  if (cookie.state_case() == NumberFact::kValue) {
-    absl::StrAppend(&text, ", cookie ", cookie.value());
-  }
-  const TextFact& boot = facts.identity().boot_id();
-  if (boot.state_case() == TextFact::kValue && !boot.value().empty()) {
-    absl::StrAppend(&text, ", boot ", boot.value());
-  }
+  if (IsKnown(cookie)) absl::StrAppend(&text, ", cookie ", cookie.value());
+  const std::string& boot = facts.identity().boot_id().value();
+  if (!boot.empty()) absl::StrAppend(&text, ", boot ", boot);
   return text;
 }
 
@@ -108,23 +80,29 @@ std::map<absl::string_view, absl::string_view> NamespaceParts(
   return parts;
 }
 
-// The kernel's spelling may differ between two reads; the set does not.
-std::string ReservedPortsText(const TextFact& fact) {
-  if (fact.state_case() != TextFact::kValue) return kUnknownFact;
-  const absl::StatusOr<PortSet> ports = PortSet::Parse(fact.value());
+// The kernel's spelling of ports may differ between two reads; the set does
+// not.
+std::string RunningText(const KernelParameter& parameter,
+                        const KernelFacts& facts) {
+  const Reading reading = parameter.running(facts);
+  if (reading.value == kUnknownFact || !parameter.is_ports) {
+    return reading.value;
+  }
+  const absl::StatusOr<PortSet> ports = PortSet::Parse(reading.value);
   return ports.ok() ? TextOrNone(ports->ToString()) : kUnknownFact;
 }
 
 void NameFirewall(FirewallProgram program, const FirewallFacts& facts,
                   NamedFacts* named) {
-  (*named)[FirewallFactName(program, "installed")] = Text(facts.installed());
-  (*named)[FirewallFactName(program, "active")] = Text(facts.active());
-  (*named)[FirewallFactName(program, "starts at boot")] =
-      Text(facts.enabled_at_boot());
-  (*named)[FirewallFactName(program, "lets in")] = Text(facts.allowed());
+  const auto set = [&](absl::string_view what, std::string text) {
+    (*named)[FirewallFactName(program, what)] = std::move(text);
+  };
+  set("installed", Text(facts.installed()));
+  set(kActiveSetting, Text(facts.active()));
+  set(kStartsAtBootFact, Text(facts.enabled_at_boot()));
+  set(kLetsInSetting, Text(facts.allowed()));
   if (program == UFW) return;  // It stores what it lets run.
-  (*named)[FirewallFactName(program, "lets in permanently")] =
-      Text(facts.allowed_permanently());
+  set(kLetsInPermanentlyFact, Text(facts.allowed_permanently()));
 }
 
 std::string FormText(const HccnConf& conf) {
@@ -134,18 +112,20 @@ std::string FormText(const HccnConf& conf) {
         absl::StrCat("line ", problem.line(), ": ",
                      HccnConf::Problem::Kind_Name(problem.kind())));
   }
-  return problems.empty() ? "good" : absl::StrJoin(problems, ", ");
+  return problems.empty() ? kGoodForm : absl::StrJoin(problems, ", ");
 }
 
+// Every key that a setting of a device is stored in, and the routes.
 void NameHccnConf(const HostFacts& facts, uint32_t device, NamedFacts* named) {
-  constexpr absl::string_view kKeys[] = {"address", "netmask", "gateway",
-                                         "netdetect", "tls_enable"};
-  const bool known = facts.hccn_conf().state_case() == HccnConfFact::kValue;
-  for (const absl::string_view key : kKeys) {
-    (*named)[HccnConfFactName(key, device)] = known ? "none" : kUnknownFact;
+  const std::string unset =
+      IsKnown(facts.hccn_conf()) ? kNoneFact : kUnknownFact;
+  for (const DeviceSetting& setting : DeviceSettings()) {
+    for (const ConfLine& line : ConfLinesOf(setting, device, "")) {
+      (*named)[absl::StrCat("hccn.conf: ", line.key)] = unset;
+    }
   }
   std::string& routes = (*named)[HccnConfFactName("routes", device)];
-  routes = known ? "none" : kUnknownFact;
+  routes = unset;
   std::set<std::string> seen;  // The tool obeys the first of a repeated key.
   std::vector<std::string> route_texts;
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
@@ -159,16 +139,6 @@ void NameHccnConf(const HostFacts& facts, uint32_t device, NamedFacts* named) {
     if (found != named->end()) found->second = TextOrNone(entry.value());
   }
   if (!route_texts.empty()) routes = absl::StrJoin(route_texts, ", ");
-}
-
-std::string WithoutControls(absl::string_view text) {
-  std::string clean;
-  for (const char c : text.substr(0, kShownBytes)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) clean.push_back(c);
-  }
-  if (text.size() > kShownBytes) clean += "...";
-  return clean;
 }
 
 }  // namespace
@@ -186,33 +156,31 @@ std::string AtBootFactName(absl::string_view sysctl_key) {
 }
 
 std::string FirewallFactName(FirewallProgram program, absl::string_view what) {
-  return absl::StrCat(program == UFW ? "ufw" : "firewalld", ": ", what);
+  return absl::StrCat(FirewallName(program), ": ", what);
+}
+
+std::string FirewallName(FirewallProgram program) {
+  return program == UFW ? "ufw" : "firewalld";
 }
 
 NamedFacts NameFacts(const HostFacts& facts) {
   NamedFacts named;
   for (const DeviceFacts& device : facts.devices()) {
-    const uint32_t id = device.id();
-    named[DeviceFactName(id, "address")] = Text(device.address());
-    named[DeviceFactName(id, "gateway")] = Text(device.gateway());
-    named[DeviceFactName(id, "detect address")] = Text(device.detect_address());
-    named[DeviceFactName(id, "tls")] = Text(device.tls());
-    NameHccnConf(facts, id, &named);
+    for (const DeviceSetting& setting : DeviceSettings()) {
+      named[DeviceFactName(device.id(), setting.name)] =
+          setting.live(device).value;
+    }
+    NameHccnConf(facts, device.id(), &named);
   }
-  named[kHccnConfFormFact] =
-      facts.hccn_conf().state_case() == HccnConfFact::kValue
-          ? FormText(facts.hccn_conf().value())
-          : kUnknownFact;
-  const KernelFacts& kernel = facts.kernel();
-  named[kReservedPortsKey] = ReservedPortsText(kernel.reserved_ports());
+  named[kHccnConfFormFact] = IsKnown(facts.hccn_conf())
+                                 ? FormText(facts.hccn_conf().value())
+                                 : kUnknownFact;
+  for (const KernelParameter& parameter : KernelParameters()) {
+    named[parameter.key] = RunningText(parameter, facts.kernel());
+    named[AtBootFactName(parameter.key)] =
+        Text(parameter.at_boot(facts.kernel()));
+  }
   named[kNetworkNamespaceFact] = NamespaceText(facts);
-  named[kSomaxconnKey] = Text(kernel.somaxconn());
-  named[kSynBacklogKey] = Text(kernel.tcp_max_syn_backlog());
-  named[AtBootFactName(kReservedPortsKey)] =
-      Text(kernel.reserved_ports_at_boot());
-  named[AtBootFactName(kSomaxconnKey)] = Text(kernel.somaxconn_at_boot());
-  named[AtBootFactName(kSynBacklogKey)] =
-      Text(kernel.tcp_max_syn_backlog_at_boot());
   NameFirewall(UFW, facts.ufw(), &named);
   NameFirewall(FIREWALLD, facts.firewalld(), &named);
   return named;
@@ -268,25 +236,13 @@ std::string MovedFactsText(const std::vector<MovedFact>& moved) {
   std::vector<std::string> texts;
   for (const MovedFact& fact : moved) {
     if (texts.size() == kShownFacts) break;
-    texts.push_back(absl::StrCat(fact.name, " was ",
-                                 WithoutControls(fact.planned), ", now ",
-                                 WithoutControls(fact.now)));
+    texts.push_back(absl::StrCat(
+        fact.name, " was ", PrintableText(fact.planned, kShownBytes), ", now ",
+        PrintableText(fact.now, kShownBytes)));
   }
   std::string text = absl::StrJoin(texts, "; ");
   if (moved.size() > kShownFacts) {
     absl::StrAppend(&text, "; and ", moved.size() - kShownFacts, " more");
-  }
-  return text;
-}
-
-std::string MissingText(const Missing& missing) {
-  static const char* const kReasons[] = {
-      "not observed", "absent", "not permitted", "timed out", "not readable",
-      "busy",         "failed", "not supported", "not asked", "no answer"};
-  const int reason = missing.reason();
-  std::string text = reason >= 0 && reason < 10 ? kReasons[reason] : "unknown";
-  if (!missing.detail().empty()) {
-    absl::StrAppend(&text, ": ", WithoutControls(missing.detail()));
   }
   return text;
 }

@@ -21,6 +21,10 @@
 namespace clusterd {
 
 inline constexpr char kUnknownFact[] = "unknown";
+inline constexpr char kNoneFact[] = "none";  // None is set.
+inline constexpr char kYesFact[] = "yes";
+inline constexpr char kNoFact[] = "no";
+inline constexpr char kGoodForm[] = "good";
 inline constexpr char kHccnConfFormFact[] = "hccn.conf: form";
 // "4026532000, cookie 4097, boot 0a1b…": the inode for people, which the kernel
 // may give to a new namespace when one has ended; its cookie (Linux 5.14),
@@ -28,12 +32,17 @@ inline constexpr char kHccnConfFormFact[] = "hccn.conf: form";
 // known.
 inline constexpr char kNetworkNamespaceFact[] = "network namespace";
 
+inline constexpr char kStartsAtBootFact[] = "starts at boot";
+inline constexpr char kLetsInPermanentlyFact[] = "lets in permanently";
+
 using NamedFacts = std::map<std::string, std::string>;
 
 std::string DeviceFactName(uint32_t device, absl::string_view what);
 std::string HccnConfFactName(absl::string_view key, uint32_t device);
 std::string AtBootFactName(absl::string_view sysctl_key);
 std::string FirewallFactName(FirewallProgram program, absl::string_view what);
+// "ufw", "firewalld".
+std::string FirewallName(FirewallProgram program);
 
 // Every fact of the host that has a name, known or not.
 NamedFacts NameFacts(const HostFacts& facts);
@@ -66,10 +75,6 @@ std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
 // `device 3: address was 10.0.0.1/…, now 10.0.0.2/…; …`: at most eight, then
 // how many more.
 std::string MovedFactsText(const std::vector<MovedFact>& moved);
-
-// "timed out: no answer in 10s (deadlines.command)"; "not observed" if there is
-// no reason. Control characters of a host's text are dropped, long text is cut.
-std::string MissingText(const Missing& missing);
 
 }  // namespace clusterd
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "config/plan/good_cluster.h"
 #include "config/plan/sysctl_file.h"
+#include "tests/support/config/good_cluster.h"
 
 namespace clusterd {
 namespace {
@@ -141,15 +141,6 @@ TEST(MovedFactsTextTest, CutsALongListAndControlCharacters) {
   const std::string text = MovedFactsText(moved);
   EXPECT_NE(text.find("and 3 more"), std::string::npos);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-}
-
-TEST(MissingTextTest, SaysReasonAndDetail) {
-  Missing missing;
-  EXPECT_EQ(MissingText(missing), "not observed");
-  missing.set_reason(Missing::TIMED_OUT);
-  missing.set_detail("no answer in 10s (deadlines.command)");
-  EXPECT_EQ(MissingText(missing),
-            "timed out: no answer in 10s (deadlines.command)");
 }
 
 }  // namespace

@@ -1,16 +1,12 @@
 #include "config/plan/plan_digest.h"
 
-#include <openssl/sha.h>
-
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/version.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 
 namespace clusterd {
 namespace {
-
-constexpr uint32_t kSchemaVersion = 1;
 
 std::string Serialized(const google::protobuf::Message& message) {
   std::string bytes;
@@ -24,14 +20,6 @@ std::string Serialized(const google::protobuf::Message& message) {
 }
 
 }  // namespace
-
-std::string Sha256Hex(absl::string_view bytes) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-         digest);
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(digest), sizeof(digest)));
-}
 
 std::string SpecSha256(const ClusterSpec& spec) {
   return Sha256Hex(Serialized(spec));
@@ -48,10 +36,10 @@ std::string PlanDigest(const ClusterPlan& plan) {
 }
 
 absl::Status VerifyPlan(const ClusterPlan& plan) {
-  if (plan.schema_version() != kSchemaVersion) {
+  if (plan.schema_version() != kPlanSchemaVersion) {
     return absl::FailedPreconditionError(
         absl::StrCat("plan: schema version ", plan.schema_version(),
-                     ", expected ", kSchemaVersion, "; plan again"));
+                     ", expected ", kPlanSchemaVersion, "; plan again"));
   }
   if (PlanDigest(plan) != plan.digest()) {
     return absl::InvalidArgumentError(

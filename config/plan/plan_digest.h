@@ -1,21 +1,18 @@
 // What tells two plans apart, and a whole plan from a damaged one. No proof of
 // who made it: whoever edits a plan can compute its digest anew, and the
 // controller applies only what it has kept itself
-// (daemon/controller/kept_plan.h).
+// (daemon/controller/change/change_order.h).
 #ifndef CONFIG_PLAN_PLAN_DIGEST_H_
 #define CONFIG_PLAN_PLAN_DIGEST_H_
 
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "config/values/sha256.h"
 #include "proto/plan.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
-
-// SHA-256 in lower-case hex.
-std::string Sha256Hex(absl::string_view bytes);
 
 // Of the spec as expanded, defaults and file digest included.
 std::string SpecSha256(const ClusterSpec& spec);

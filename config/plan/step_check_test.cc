@@ -2,47 +2,77 @@
 
 #include <gtest/gtest.h>
 
-#include "config/plan/good_cluster.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/plan/applied_drift.h"
+#include "config/plan/host_plan_check.h"
+#include "config/plan/make_plan.h"
+#include "config/plan/plan_text.h"
+#include "config/plan/settings.h"
 #include "config/plan/sysctl_file.h"
+#include "tests/support/config/good_cluster.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
 
-TEST(WhyNotSoTest, IsEmptyForADeviceThatHasItLiveAndInTheFile) {
-  PlanStep step;
-  step.mutable_device_address()->set_device(0);
-  step.mutable_device_address()->mutable_to()->set_address("10.0.0.1");
-  step.mutable_device_address()->mutable_to()->set_netmask("255.255.255.0");
+StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
+  return JudgeSteps({&step}, facts).front();
+}
+
+// "": it is so.
+std::string WhyNotSo(const PlanStep& step, const HostFacts& facts) {
+  return VerdictOn(step, facts).why;
+}
+
+TEST(JudgeStepsTest, WantsADeviceToHaveItLiveAndInTheFile) {
+  const PlanStep step =
+      DeviceStep(0, kAddressSetting, "none", "10.0.0.1/255.255.255.0");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");
   SetConf(&facts, "address_0", "10.9.9.9");
   EXPECT_EQ(WhyNotSo(step, facts),
             "hccn.conf: address_0 is 10.9.9.9, applied was 10.0.0.1");
+  SetConf(&facts, "address_0", "10.0.0.1");
+  SetConf(&facts, "netmask_0", "255.0.0.0");
+  EXPECT_EQ(WhyNotSo(step, facts),
+            "hccn.conf: netmask_0 is 255.0.0.0, applied was 255.255.255.0");
+  SetConf(&facts, "netmask_0", "255.255.255.0");
   MakeMissing(DeviceOf(&facts, 0)->mutable_address(), Missing::TIMED_OUT, "");
   EXPECT_EQ(WhyNotSo(step, facts),
             "device 0: address is unknown, applied was 10.0.0.1/255.255.255.0");
 }
 
-TEST(WhyNotSoTest, ReadsARewriteAsItsSetting) {
-  PlanStep step;
-  HccnConfRewriteChange* rewrite = step.mutable_hccn_conf_rewrite();
-  rewrite->set_device(1);
-  rewrite->set_setting(HccnConfRewriteChange::ADDRESS);
-  rewrite->set_live("10.0.0.2/255.255.255.0");
-  EXPECT_EQ(WhyNotSo(step, GoodFacts("node-01")), "");
-  rewrite->set_setting(HccnConfRewriteChange::TLS);
-  rewrite->set_live("1");
-  EXPECT_EQ(WhyNotSo(step, GoodFacts("node-01")),
+TEST(JudgeStepsTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
+  HostFacts facts = GoodFacts("node-01");
+  DeviceOf(&facts, 0)->mutable_mtu()->set_value(1500);
+  SetConf(&facts, "mtu_0", "1500");
+  for (const DeviceSetting& setting : DeviceSettings()) {
+    const std::string live = setting.live(*DeviceOf(&facts, 0)).value;
+    const PlanStep step = DeviceStep(0, setting.name, "none", live);
+    EXPECT_EQ(WhyNotSo(step, facts), "") << setting.name;
+    const std::string key = ConfLinesOf(setting, 0, live).front().key;
+    HostFacts stale = facts;
+    SetConf(&stale, key, "");
+    EXPECT_EQ(VerdictOn(step, stale).state, StepVerdict::kMoved);
+    EXPECT_EQ(WhyNotSo(step, stale).find("hccn.conf: " + key + " is none"), 0u)
+        << WhyNotSo(step, stale);
+  }
+}
+
+TEST(JudgeStepsTest, ReadsARewriteAsItsSetting) {
+  const HostFacts facts = GoodFacts("node-01");
+  EXPECT_EQ(WhyNotSo(RewriteStep(1, kAddressSetting, "none",
+                                 "10.0.0.2/255.255.255.0"),
+                     facts),
+            "");
+  EXPECT_EQ(WhyNotSo(RewriteStep(1, kTlsSetting, "0", "on"), facts),
             "device 1: tls is off, applied was on");
 }
 
-TEST(WhyNotSoTest, IsContentWithMoreThanWasApplied) {
-  PlanStep ports;
-  ports.mutable_sysctl()->set_key(kReservedPortsKey);
-  ports.mutable_sysctl()->set_to("60000-60015");
-  PlanStep number;
-  number.mutable_sysctl()->set_key(kSomaxconnKey);
-  number.mutable_sysctl()->set_to("65535");
+TEST(JudgeStepsTest, IsContentWithMoreThanWasApplied) {
+  const PlanStep ports = RunningStep(kReservedPortsKey, "none", "60000-60015");
+  const PlanStep number = RunningStep(kSomaxconnKey, "128", "65535");
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_reserved_ports()->set_value("1,60000-60031");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(70000);
@@ -51,13 +81,14 @@ TEST(WhyNotSoTest, IsContentWithMoreThanWasApplied) {
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
   EXPECT_EQ(WhyNotSo(number, facts),
             "net.core.somaxconn is 4096, applied was 65535");
+  facts.mutable_kernel()->mutable_reserved_ports()->set_value("");
+  EXPECT_EQ(WhyNotSo(ports, facts),
+            "net.ipv4.ip_local_reserved_ports is none, applied was "
+            "60000-60015");
 }
 
-TEST(WhyNotSoTest, LooksAtTheFileThatWinsAtBoot) {
-  PlanStep step;
-  auto* setting = step.mutable_sysctl_file()->add_settings();
-  setting->set_key(kSomaxconnKey);
-  setting->set_to("65535");
+TEST(JudgeStepsTest, LooksAtTheFileThatWinsAtBoot) {
+  const PlanStep step = AtBootStep(kSomaxconnKey, "none", "65535");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");
   auto* later =
@@ -67,16 +98,10 @@ TEST(WhyNotSoTest, LooksAtTheFileThatWinsAtBoot) {
             "net.core.somaxconn at boot is 128, applied was 65535");
 }
 
-TEST(WhyNotSoTest, SeesAFirewallThatCameBackAndARuleThatWent) {
-  PlanStep disable;
-  disable.mutable_firewall_disable()->set_program(UFW);
-  PlanStep open;
-  open.mutable_firewall_open()->set_program(UFW);
-  AllowedPort* port = open.mutable_firewall_open()->add_ports();
-  port->set_first_port(22);
-  port->set_last_port(22);
-  port->set_protocol("tcp");
-  port->set_source("10.0.0.0/24");
+TEST(JudgeStepsTest, SeesAFirewallThatCameBackAndARuleThatWent) {
+  const PlanStep disable = StopStep(UFW);
+  const AllowedPort port = TcpPorts(22, 22, "10.0.0.0/24");
+  const PlanStep open = OpenStep(UFW, port);
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_ufw()->mutable_active()->set_value(true);
   facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(true);
@@ -85,7 +110,7 @@ TEST(WhyNotSoTest, SeesAFirewallThatCameBackAndARuleThatWent) {
   EXPECT_EQ(WhyNotSo(open, facts),
             "ufw: lets in lacks 22-22/tcp from "
             "10.0.0.0/24");
-  *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() = *port;
+  *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() = port;
   EXPECT_EQ(WhyNotSo(open, facts), "");
   facts.mutable_ufw()->mutable_active()->set_value(false);
   facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(false);
@@ -93,50 +118,55 @@ TEST(WhyNotSoTest, SeesAFirewallThatCameBackAndARuleThatWent) {
   EXPECT_EQ(WhyNotSo(open, facts), "ufw: active is no, applied was yes");
 }
 
-TEST(WhyNotSoTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
-  PlanStep open;
-  open.mutable_firewall_open()->set_program(FIREWALLD);
-  AllowedPort* port = open.mutable_firewall_open()->add_ports();
-  port->set_first_port(22);
-  port->set_last_port(22);
-  port->set_protocol("tcp");
-  port->set_source("10.0.0.0/24");
+TEST(JudgeStepsTest, SeesAFirewallThatStartsAtTheNextBootAlone) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_ufw()->mutable_installed()->set_value(true);
+  facts.mutable_ufw()->mutable_active()->set_value(false);
+  facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(true);
+  EXPECT_EQ(WhyNotSo(StopStep(UFW), facts),
+            "ufw: starts at boot is yes, applied was no");
+}
+
+TEST(JudgeStepsTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
+  const AllowedPort port = TcpPorts(22, 22, "10.0.0.0/24");
+  const PlanStep open = OpenStep(FIREWALLD, port);
   HostFacts facts = GoodFacts("node-01");
   FirewallFacts* firewalld = facts.mutable_firewalld();
   firewalld->mutable_installed()->set_value(true);
   firewalld->mutable_active()->set_value(true);
   AllowedFact* now = firewalld->mutable_allowed();
   AllowedFact* stored = firewalld->mutable_allowed_permanently();
-  *now->mutable_value()->add_ports() = *port;
+  *now->mutable_value()->add_ports() = port;
   stored->mutable_value();
   EXPECT_EQ(WhyNotSo(open, facts),
             "firewalld: lets in permanently lacks 22-22/tcp from 10.0.0.0/24");
-  *stored->mutable_value()->add_ports() = *port;
+  *stored->mutable_value()->add_ports() = port;
   EXPECT_EQ(WhyNotSo(open, facts), "");
   now->mutable_value()->clear_ports();
   EXPECT_EQ(WhyNotSo(open, facts),
             "firewalld: lets in lacks 22-22/tcp from 10.0.0.0/24");
 }
 
-TEST(WhyNotSoTest, SeesAProblemThatIsBackInTheFile) {
-  PlanStep step;
-  step.mutable_hccn_conf_repair()->add_problems()->set_kind(
-      HccnConf::Problem::NO_FINAL_NEWLINE);
+TEST(JudgeStepsTest, SeesAProblemThatIsBackInTheFile) {
+  const PlanStep step = FormStep("add the final newline", "");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");
-  facts.mutable_hccn_conf()->mutable_value()->add_problems()->set_kind(
-      HccnConf::Problem::NO_FINAL_NEWLINE);
-  EXPECT_NE(WhyNotSo(step, facts), "");
-}
-
-StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
-  return JudgeSteps({step}, facts).front();
+  HccnConf* conf = facts.mutable_hccn_conf()->mutable_value();
+  // Nobody repairs that, so its repair cannot be gone.
+  conf->add_problems()->set_kind(HccnConf::Problem::MALFORMED_LINE);
+  EXPECT_EQ(WhyNotSo(step, facts), "");
+  conf->add_problems()->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
+  conf->mutable_problems(1)->set_line(9);
+  EXPECT_EQ(WhyNotSo(step, facts),
+            "hccn.conf: form is NO_FINAL_NEWLINE in line 9, applied was good");
+  MakeMissing(facts.mutable_hccn_conf(), Missing::NOT_PERMITTED, "");
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
+  MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "");
+  EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
 }
 
 TEST(JudgeStepsTest, PrefersWhatMovedToWhatIsNotKnown) {
-  PlanStep step;
-  step.mutable_gateway()->set_device(0);
-  step.mutable_gateway()->set_to("10.0.0.254");
+  const PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
   MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::TIMED_OUT, "");
@@ -150,8 +180,7 @@ TEST(JudgeStepsTest, PrefersWhatMovedToWhatIsNotKnown) {
 }
 
 TEST(JudgeStepsTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
-  PlanStep step;
-  step.mutable_tls()->set_device(0);
+  const PlanStep step = DeviceStep(0, kTlsSetting, "on", "off");
   HostFacts facts = GoodFacts("node-01");
   MakeMissing(facts.mutable_hccn_conf(), Missing::NOT_PERMITTED, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
@@ -162,22 +191,19 @@ TEST(JudgeStepsTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
 }
 
 TEST(JudgeStepsTest, TakesAFirewallThatWasRemovedAsStopped) {
-  PlanStep disable;
-  disable.mutable_firewall_disable()->set_program(UFW);
+  const PlanStep disable = StopStep(UFW);
+  const PlanStep open = OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"));
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(VerdictOn(disable, facts).state, StepVerdict::kSo);
+  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kSo);
   MakeMissing(facts.mutable_ufw()->mutable_installed(), Missing::TIMED_OUT, "");
   EXPECT_EQ(VerdictOn(disable, facts).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
 }
 
 TEST(JudgeStepsTest, CannotTellAPortWithoutTheRules) {
-  PlanStep open;
-  open.mutable_firewall_open()->set_program(FIREWALLD);
-  AllowedPort* port = open.mutable_firewall_open()->add_ports();
-  port->set_first_port(22);
-  port->set_last_port(22);
-  port->set_protocol("tcp");
-  port->set_source("10.0.0.0/24");
+  const AllowedPort port = TcpPorts(22, 22, "10.0.0.0/24");
+  const PlanStep open = OpenStep(FIREWALLD, port);
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_firewalld()->mutable_installed()->set_value(true);
   facts.mutable_firewalld()->mutable_active()->set_value(true);
@@ -187,20 +213,27 @@ TEST(JudgeStepsTest, CannotTellAPortWithoutTheRules) {
   facts.mutable_firewalld()->mutable_allowed()->mutable_value();
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kMoved);
   *facts.mutable_firewalld()->mutable_allowed()->mutable_value()->add_ports() =
-      *port;
+      port;
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
   EXPECT_EQ(VerdictOn(open, facts).why,
             "firewalld: lets in permanently is unknown, applied was 22-22/tcp "
             "from 10.0.0.0/24");
 }
 
+TEST(JudgeStepsTest, CannotTellWhatItDoesNotKnow) {
+  PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
+  step.set_setting("colour");
+  EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).state, StepVerdict::kUntold);
+  EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).why,
+            "a change that this version does not know");
+}
+
 TEST(FindDriftTest, NamesTheStepsThatDoNotHoldAnyMore) {
   HostPlan plan;
   for (uint32_t device = 0; device < 2; ++device) {
     PlanStep* step = plan.add_steps();
+    *step = DeviceStep(device, kGatewaySetting, "none", "10.0.0.254");
     step->set_id(device + 1);
-    step->mutable_gateway()->set_device(device);
-    step->mutable_gateway()->set_to("10.0.0.254");
   }
   HostFacts facts = GoodFacts("node-01");
   EXPECT_TRUE(FindDrift(plan, facts).empty());
@@ -210,6 +243,189 @@ TEST(FindDriftTest, NamesTheStepsThatDoNotHoldAnyMore) {
   EXPECT_EQ(drifted[0].step, 2u);
   EXPECT_EQ(drifted[0].why,
             "device 1: gateway is none, applied was 10.0.0.254");
+}
+
+// What the spec plans for a host with these facts.
+HostPlan Planned(const HostFacts& facts, const ClusterSpec& spec = GoodSpec()) {
+  return MakePlan(spec, {&facts}).hosts(0);
+}
+
+void AddDrift(const std::string& kind, const std::string& target,
+              const std::string& to, DriftFact::Drifts* drifts) {
+  AppliedDrift* drift = drifts->add_drifts();
+  drift->set_apply_id("aa");
+  drift->set_kind(kind);
+  drift->set_target(target);
+  drift->set_to(to);
+}
+
+DriftFact::Drifts OneDrift(const std::string& kind, const std::string& target,
+                           const std::string& to) {
+  DriftFact::Drifts drifts;
+  AddDrift(kind, target, to, &drifts);
+  return drifts;
+}
+
+std::string Steps(const DriftRepair& repair) {
+  std::string text;
+  for (const PlanStep& step : repair.plan.steps()) {
+    absl::StrAppend(&text, step.id(), " ", StepText(step), "\n");
+  }
+  return text;
+}
+
+TEST(PlanDriftRepairTest, KeepsOnlyTheStepOfWhatDrifted) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(128);
+  const HostPlan planned = Planned(facts);
+  ASSERT_EQ(planned.steps_size(), 2);
+  const DriftRepair repair = PlanDriftRepair(
+      planned, OneDrift("sysctl", kSynBacklogKey, "65535"), {"sysctl"});
+  EXPECT_EQ(Steps(repair), "1 net.ipv4.tcp_max_syn_backlog: 128 -> 65535\n");
+  EXPECT_TRUE(repair.left.empty());
+  EXPECT_TRUE(CheckHostPlan(repair.plan).ok()) << CheckHostPlan(repair.plan);
+}
+
+TEST(PlanDriftRepairTest, DoesNothingAboutKindsThatAreNotEnforced) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  const auto drifts = OneDrift("sysctl", kSomaxconnKey, "65535");
+  const DriftRepair repair =
+      PlanDriftRepair(Planned(facts), drifts, {"firewall"});
+  EXPECT_EQ(Steps(repair), "");
+  EXPECT_TRUE(repair.left.empty());
+  DriftFact fact;
+  *fact.mutable_value() = drifts;
+  EXPECT_FALSE(HasEnforcedDrift(fact, {"firewall"}));
+  EXPECT_TRUE(HasEnforcedDrift(fact, {"firewall", "sysctl"}));
+  EXPECT_FALSE(HasEnforcedDrift(DriftFact(), {"sysctl"}));
+}
+
+TEST(PlanDriftRepairTest, LeavesWhatTheSpecWantsOtherwiseNow) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_kernel()->set_somaxconn(32768);
+  const DriftRepair repair =
+      PlanDriftRepair(Planned(facts, spec),
+                      OneDrift("sysctl", kSomaxconnKey, "65535"), {"sysctl"});
+  EXPECT_EQ(Steps(repair), "");
+  EXPECT_EQ(absl::StrJoin(repair.left, "\n"),
+            "net.core.somaxconn: the spec asks for 32768 now, apply aa set "
+            "65535");
+}
+
+TEST(PlanDriftRepairTest, SaysWhereThePlanHasNoStep) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(65535);
+  const DriftRepair repair = PlanDriftRepair(
+      Planned(facts), OneDrift("sysctl", kSomaxconnKey, "70000"), {"sysctl"});
+  EXPECT_EQ(Steps(repair), "");
+  EXPECT_EQ(absl::StrJoin(repair.left, "\n"),
+            "net.core.somaxconn: the plan has no step for what apply aa set: "
+            "70000");
+}
+
+TEST(PlanDriftRepairTest, SaysWhyThePlanBlocksIt) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  DeviceOf(&facts, 1)->mutable_gateway()->set_value("10.0.0.9");
+  facts.mutable_allows()->set_file("/etc/clusterd/agent.yaml");
+  facts.mutable_allows()->add_kinds("observe");
+  DriftFact::Drifts drifts = OneDrift("sysctl", kSomaxconnKey, "65535");
+  AddDrift("device-address", "device 0: gateway", "10.0.0.254", &drifts);
+  AddDrift("device-address", "device 1: gateway", "10.0.0.254", &drifts);
+  const DriftRepair repair =
+      PlanDriftRepair(Planned(facts), drifts, {"sysctl", "device-address"});
+  EXPECT_EQ(Steps(repair), "");
+  const std::string why =
+      "; it allows observe; put \"allow: [observe, sysctl, device-address]\" "
+      "into /etc/clusterd/agent.yaml there, then plan again";
+  EXPECT_EQ(absl::StrJoin(repair.left, "\n"),
+            absl::StrCat("device 0: gateway: the plan has no step for what "
+                         "apply aa set: 10.0.0.254\n"
+                         "device 1: gateway: the plan blocks \"gateway "
+                         "10.0.0.9 -> 10.0.0.254\": this host does not allow "
+                         "device-address",
+                         why,
+                         "\nnet.core.somaxconn: the plan blocks "
+                         "\"net.core.somaxconn: 128 -> 65535\": this host does "
+                         "not allow sysctl",
+                         why));
+}
+
+TEST(PlanDriftRepairTest, KeepsPortsThatOthersReservedMeanwhile) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_reserved_ports()->set_value("8080");
+  const auto drifts = OneDrift("sysctl", kReservedPortsKey, "60000-60015");
+  EXPECT_EQ(Steps(PlanDriftRepair(Planned(facts), drifts, {"sysctl"})),
+            "1 net.ipv4.ip_local_reserved_ports: 8080 -> 8080,60000-60015\n");
+  // The spec has become larger: that is for a person to apply.
+  ClusterSpec larger = GoodSpec();
+  larger.mutable_hccl()->set_port_count(32);
+  EXPECT_EQ(Steps(PlanDriftRepair(Planned(facts, larger), drifts, {"sysctl"})),
+            "");
+}
+
+TEST(PlanDriftRepairTest, TakesOneSettingOutOfAFile) {
+  HostFacts facts = GoodFacts("node-01");
+  KernelFacts* kernel = facts.mutable_kernel();
+  SetAtBoot(kernel->mutable_somaxconn_at_boot(), "", "");
+  SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), "", "");
+  const DriftRepair repair = PlanDriftRepair(
+      Planned(facts), OneDrift("sysctl", "net.core.somaxconn at boot", "65535"),
+      {"sysctl"});
+  EXPECT_EQ(Steps(repair),
+            "1 /etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535\n");
+}
+
+// Device 0 has another address, in a subnet without its gateway.
+HostFacts MovedAddress() {
+  HostFacts facts = GoodFacts("node-01");
+  Ipv4Setting* live =
+      DeviceOf(&facts, 0)->mutable_address()->mutable_value()->mutable_settings(
+          0);
+  live->set_address("10.9.0.1");
+  SetConf(&facts, "address_0", "10.9.0.1");
+  DeviceOf(&facts, 0)->mutable_gateway()->set_value("10.9.0.254");
+  SetConf(&facts, "gateway_0", "10.9.0.254");
+  return facts;
+}
+
+TEST(PlanDriftRepairTest, DropsNoGatewayThatItDoesNotSetAgain) {
+  const HostPlan planned = Planned(MovedAddress());
+  DriftFact::Drifts drifts =
+      OneDrift("device-address", "device 0: address", "10.0.0.1/255.255.255.0");
+  const DriftRepair alone =
+      PlanDriftRepair(planned, drifts, {"device-address"});
+  EXPECT_EQ(Steps(alone), "");
+  EXPECT_EQ(absl::StrJoin(alone.left, "\n"),
+            "device 0: address: putting it back would drop a gateway or route "
+            "that is set now");
+  AddDrift("device-address", "device 0: gateway", "10.0.0.254", &drifts);
+  const DriftRepair both = PlanDriftRepair(planned, drifts, {"device-address"});
+  EXPECT_EQ(Steps(both),
+            "1 device 0: address 10.9.0.1/24 -> 10.0.0.1/24\n"
+            "2 device 0: gateway 10.9.0.254 -> 10.0.0.254\n");
+  EXPECT_TRUE(both.left.empty());
+}
+
+TEST(PlanDriftRepairTest, NeedsTheKindOfTheStepToBeEnforcedToo) {
+  HostFacts facts = GoodFacts("node-01");
+  SetConf(&facts, "gateway_0", "");
+  const auto drifts =
+      OneDrift("device-address", "device 0: gateway", "10.0.0.254");
+  const DriftRepair repair =
+      PlanDriftRepair(Planned(facts), drifts, {"device-address"});
+  EXPECT_EQ(Steps(repair), "");
+  EXPECT_EQ(absl::StrJoin(repair.left, "\n"),
+            "device 0: gateway: putting it back is a change of kind hccn-conf, "
+            "which is not enforced");
+  EXPECT_EQ(
+      PlanDriftRepair(Planned(facts), drifts, {"device-address", "hccn-conf"})
+          .plan.steps_size(),
+      1);
 }
 
 }  // namespace

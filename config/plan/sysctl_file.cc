@@ -1,8 +1,7 @@
 #include "config/plan/sysctl_file.h"
 
 #include <cstdint>
-#include <map>
-#include <set>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -10,7 +9,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "config/spec/port_set.h"
+#include "config/plan/setting_rows.h"
+#include "config/values/port_set.h"
 
 namespace clusterd {
 namespace {
@@ -29,24 +29,20 @@ std::string KeyOf(absl::string_view line) {
   return absl::StrReplaceAll(absl::StripAsciiWhitespace(key), {{"/", "."}});
 }
 
-std::string Assignment(absl::string_view key, absl::string_view value) {
-  return absl::StrCat(key, " = ", value, "\n");
-}
-
 }  // namespace
 
 bool IsOurSysctlKey(absl::string_view key) {
-  return key == kReservedPortsKey || key == kSomaxconnKey ||
-         key == kSynBacklogKey;
+  return FindKernelParameter(key) != nullptr;
 }
 
 absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
                                                  absl::string_view value) {
-  if (!IsOurSysctlKey(key)) {
+  const KernelParameter* const parameter = FindKernelParameter(key);
+  if (parameter == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
         "kernel parameter \"", key, "\" is not one that clusterd sets"));
   }
-  if (key == kReservedPortsKey) {
+  if (parameter->is_ports) {
     absl::StatusOr<PortSet> ports = PortSet::Parse(value);
     if (!ports.ok()) {
       return absl::InvalidArgumentError(
@@ -56,37 +52,31 @@ absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
   }
   uint32_t number = 0;
   if (!absl::SimpleAtoi(value, &number) || number == 0 ||
-      number > 2147483647u || absl::StrCat(number) != value) {
+      number > kLargestKernelNumber || absl::StrCat(number) != value) {
     return absl::InvalidArgumentError(
-        absl::StrCat(key, ": \"", value,
-                     "\" is not a number, expected 1 to 2147483647 without "
-                     "leading zeros"));
+        absl::StrCat(key, ": \"", value, "\" is not a number, expected 1 to ",
+                     kLargestKernelNumber, " without leading zeros"));
   }
   return absl::StrCat(number);
 }
 
-std::string EditSysctlFile(absl::string_view text,
-                           const SysctlFileChange& change) {
-  std::map<std::string, std::string> values;
-  for (const SysctlFileChange::Setting& setting : change.settings()) {
-    values[setting.key()] = setting.to();
-  }
+std::string EditSysctlFile(absl::string_view text, absl::string_view key,
+                           absl::string_view value) {
   std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
 
-  std::set<std::string> written;
+  const std::string assignment = absl::StrCat(key, " = ", value, "\n");
+  bool written = false;
   std::string edited = text.empty() ? kHeading : "";
   for (const absl::string_view line : lines) {
-    const auto value = values.find(KeyOf(line));
-    if (value == values.end()) {
+    if (KeyOf(line) != key) {
       absl::StrAppend(&edited, line, "\n");
-    } else if (written.insert(value->first).second) {
-      edited += Assignment(value->first, value->second);
+    } else if (!written) {
+      edited += assignment;
+      written = true;
     }
   }
-  for (const auto& [key, value] : values) {
-    if (written.count(key) == 0) edited += Assignment(key, value);
-  }
+  if (!written) edited += assignment;
   return edited;
 }
 

@@ -6,11 +6,9 @@
 #define CONFIG_PLAN_SYSCTL_FILE_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "proto/plan.pb.h"
 
 namespace clusterd {
 
@@ -35,11 +33,11 @@ bool IsOurSysctlKey(absl::string_view key);
 absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
                                                  absl::string_view value);
 
-// `text` with these assignments and every other line as it was. The first line
-// that sets a key is replaced, further ones of that key go, a key that no line
-// sets is appended. Empty text gets a heading.
-std::string EditSysctlFile(absl::string_view text,
-                           const SysctlFileChange& change);
+// `text` with this assignment and every other line as it was. The first line
+// that sets the key is replaced, further ones go; if no line sets it, one is
+// appended. Empty text gets a heading.
+std::string EditSysctlFile(absl::string_view text, absl::string_view key,
+                           absl::string_view value);
 
 }  // namespace clusterd
 

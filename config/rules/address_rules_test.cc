@@ -1,8 +1,6 @@
-#include "config/rules/address_rules.h"
-
-#include "config/rules/judge_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {

@@ -1,33 +1,59 @@
-// Every rule by name: what it is, why it matters, how to fix it, where it comes
-// from. The text behind `clusterctl explain` and the headings of a report.
+// Every rule by name: what it needs to see, who carries it out, and its texts,
+// those behind `clusterctl explain` and the headings of a report. The rows are
+// data in texts/*.textproto; the build makes the table of them.
 #ifndef CONFIG_RULES_CATALOGUE_H_
 #define CONFIG_RULES_CATALOGUE_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "proto/finding.pb.h"
 
 namespace clusterd {
 
-struct RuleInfo {
-  std::string name;      // A contract with users: never renamed.
-  std::string category;  // "host", "device", "address" or "cluster".
-  std::string title;     // One line: what holds when it passes.
-  std::string fails_when;
-  std::string why;     // What training does when it is broken.
-  std::string fix;     // How to repair it.
-  std::string level;   // "fail", "warn", or when which.
-  std::string source;  // Seed document or section of the facts.
+class ClusterView;
+class RuleReport;
+
+// What a rule needs to see; texts/rule_row.proto explains each.
+enum class RuleScope { kNamespace, kHost, kDevice, kCluster, kSpec, kAnswers };
+
+enum class Language { kEnglish, kChinese };
+
+// Empty where the catalogue lacks the language.
+struct RuleText {
+  absl::string_view title;  // One line: what holds when it passes.
+  absl::string_view fails_when;
+  absl::string_view why;     // What training does when it is broken.
+  absl::string_view fix;     // How to repair it.
+  absl::string_view level;   // "fail", "warn", or when which.
+  absl::string_view source;  // Public paper or source.
+};
+
+struct Rule {
+  absl::string_view name;      // A contract with users: never renamed.
+  absl::string_view category;  // "host", "device", "address" or "cluster".
+  RuleScope scope;
+  State level;  // The worst that it says about what it could judge.
+  void (*check)(const ClusterView& view, RuleReport& report);
+  RuleText english;
+  RuleText chinese;
+
+  // English where the catalogue lacks the language.
+  const RuleText& Text(Language language = Language::kEnglish) const;
   // Whether one host alone can be judged by it.
-  bool one_host = false;
+  bool JudgesOneHost() const;
+  // Whether a network namespace other than the host's own can be.
+  bool JudgesNamespaces() const;
+  // Whether it says anything about hosts; else about the spec alone.
+  bool JudgesHosts() const { return scope != RuleScope::kSpec; }
 };
 
 // In the order in which reports list them.
-const std::vector<RuleInfo>& RuleCatalogue();
+absl::Span<const Rule> RuleCatalogue();
 
 // nullptr if there is none.
-const RuleInfo* FindRule(absl::string_view name);
+const Rule* FindRule(absl::string_view name);
 
 // The rule whose name is nearest to a mistyped one; empty if none is near.
 std::string NearestRule(absl::string_view name);

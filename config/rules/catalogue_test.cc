@@ -1,30 +1,80 @@
 #include "config/rules/catalogue.h"
 
+#include <fstream>
+#include <iterator>
 #include <set>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "config/words/state_word.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
 
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file),
+                     std::istreambuf_iterator<char>());
+}
+
 TEST(RuleCatalogueTest, TellsEverythingAboutEveryRule) {
-  for (const RuleInfo& rule : RuleCatalogue()) {
-    EXPECT_FALSE(rule.title.empty()) << rule.name;
-    EXPECT_FALSE(rule.fails_when.empty()) << rule.name;
-    EXPECT_FALSE(rule.why.empty()) << rule.name;
-    EXPECT_FALSE(rule.fix.empty()) << rule.name;
-    EXPECT_FALSE(rule.level.empty()) << rule.name;
-    EXPECT_FALSE(rule.source.empty()) << rule.name;
+  for (const Rule& rule : RuleCatalogue()) {
+    EXPECT_NE(rule.check, nullptr) << rule.name;
+    EXPECT_FALSE(rule.Text().title.empty()) << rule.name;
+    EXPECT_FALSE(rule.Text().fails_when.empty()) << rule.name;
+    EXPECT_FALSE(rule.Text().why.empty()) << rule.name;
+    EXPECT_FALSE(rule.Text().fix.empty()) << rule.name;
+    EXPECT_FALSE(rule.Text().level.empty()) << rule.name;
+    EXPECT_FALSE(rule.Text().source.empty()) << rule.name;
     // One line under a heading.
-    EXPECT_LE(rule.title.size(), 72u) << rule.name;
+    EXPECT_LE(rule.Text().title.size(), 72u) << rule.name;
   }
 }
 
+TEST(RuleCatalogueTest, SaysTheRowsLevelInWords) {
+  for (const Rule& rule : RuleCatalogue()) {
+    EXPECT_THAT(std::string(rule.Text().level),
+                testing::HasSubstr(StateWord(rule.level)))
+        << rule.name;
+  }
+}
+
+TEST(RuleCatalogueTest, IsThePageForPeople) {
+  const std::string made = ReadFile("config/rules/texts/rules.md");
+  ASSERT_FALSE(made.empty());
+  EXPECT_TRUE(made == ReadFile("config/rules/README.md"))
+      << "config/rules/README.md is not what the rules are now. Write it anew:"
+         "\n  bazel build //config/rules/texts:page && cp "
+         "bazel-bin/config/rules/texts/rules.md config/rules/README.md";
+}
+
+TEST(RuleTest, IsToldInEnglishWhereALanguageIsMissing) {
+  Rule rule = *FindRule("link");
+  rule.chinese = RuleText();
+  EXPECT_EQ(rule.Text(Language::kChinese).title, rule.english.title);
+  rule.chinese.title = "t";
+  EXPECT_EQ(rule.Text(Language::kChinese).title, "t");
+  EXPECT_EQ(rule.Text(Language::kEnglish).title, rule.english.title);
+  EXPECT_EQ(rule.Text().title, rule.english.title);
+}
+
+TEST(RuleTest, NeedsWhatItsScopeSays) {
+  const Rule& port = *FindRule("ports-free");
+  EXPECT_TRUE(port.JudgesOneHost() && port.JudgesNamespaces());
+  const Rule& link = *FindRule("link");
+  EXPECT_TRUE(link.JudgesOneHost() && !link.JudgesNamespaces());
+  const Rule& unique = *FindRule("ip-unique");
+  EXPECT_TRUE(!unique.JudgesOneHost() && unique.JudgesHosts());
+  EXPECT_FALSE(FindRule("cluster-size")->JudgesHosts());
+  const Rule& identity = *FindRule("host-identity");
+  EXPECT_TRUE(!identity.JudgesOneHost() && identity.JudgesNamespaces());
+}
+
 TEST(RuleCatalogueTest, NamesRulesInLowerCaseWordsOnce) {
-  std::set<std::string> names;
-  for (const RuleInfo& rule : RuleCatalogue()) {
+  std::set<absl::string_view> names;
+  for (const Rule& rule : RuleCatalogue()) {
     EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
     for (const char c : rule.name) {
       EXPECT_TRUE(absl::ascii_islower(c) || c == '-') << rule.name;
@@ -59,9 +109,9 @@ TEST(RuleCatalogueTest, KeepsTheNamesThatUsersType) {
 
 TEST(RuleCatalogueTest, KeepsTheRulesOfACategoryTogether) {
   std::vector<std::string> categories;
-  for (const RuleInfo& rule : RuleCatalogue()) {
+  for (const Rule& rule : RuleCatalogue()) {
     if (categories.empty() || categories.back() != rule.category) {
-      categories.push_back(rule.category);
+      categories.emplace_back(rule.category);
     }
   }
   EXPECT_THAT(categories,

@@ -2,107 +2,92 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "config/rules/fact_text.h"
+#include "absl/strings/strip.h"
 
 namespace clusterd {
 namespace {
 
-// A text fact that holds an address; "" and 0.0.0.0 mean that none is set.
-Known ReadAddress(const TextFact& fact, Ipv4Address* address) {
-  if (!IsKnown(fact)) return Known::kNo;
-  if (fact.value().empty()) return Known::kUnset;
-  const absl::StatusOr<Ipv4Address> parsed = Ipv4Address::Parse(fact.value());
-  if (!parsed.ok()) return Known::kNo;
-  *address = *parsed;
-  return parsed->IsUnset() ? Known::kUnset : Known::kYes;
+std::optional<Ipv4Address> AddressOf(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const absl::StatusOr<Ipv4Address> parsed = Ipv4Address::Parse(text);
+  return parsed.ok() ? std::make_optional(*parsed) : std::nullopt;
 }
 
-void ReadInterfaces(DeviceView* device) {
-  const DeviceAddressFact& fact = device->facts->address();
-  if (!IsKnown(fact)) return;
+// What a known fact of each kind tells; nothing where it is not understood.
+std::optional<absl::InlinedVector<Ipv4Interface, 2>> ValueOf(
+    const DeviceAddressFact& fact) {
+  absl::InlinedVector<Ipv4Interface, 2> interfaces;
   for (const Ipv4Setting& setting : fact.value().settings()) {
     const absl::StatusOr<Ipv4Interface> parsed =
         Ipv4Interface::Parse(setting.address(), setting.netmask());
-    if (!parsed.ok()) {
-      device->interfaces.clear();
-      return;
-    }
-    device->interfaces.push_back(*parsed);
-    if (device->interfaces.size() == kMaxAddressesOfDevice) break;
+    if (!parsed.ok()) return std::nullopt;
+    interfaces.push_back(*parsed);
+    if (interfaces.size() == kMaxAddressesOfDevice) break;
   }
-  device->address_known =
-      device->interfaces.empty() ? Known::kUnset : Known::kYes;
+  return interfaces;
 }
 
-// Remembers that the tool gave no answer for one of the facts.
-template <typename Fact>
-bool Read(const Fact& fact, DeviceView* device) {
-  if (IsKnown(fact)) return true;
+std::optional<Ipv4Address> ValueOf(const TextFact& fact) {
+  // The tool says nothing where no gateway is set, 0.0.0.0 of a detect address.
+  return fact.value().empty() ? Ipv4Address() : AddressOf(fact.value());
+}
+
+std::optional<LinkFact::Link> ValueOf(const LinkFact& fact) {
+  const LinkFact::Link link = fact.value();
+  if (link == LinkFact::LINK_UNSPECIFIED) return std::nullopt;
+  return LinkFact::Link_IsValid(link) ? std::make_optional(link) : std::nullopt;
+}
+
+std::optional<NetHealth> ValueOf(const NetHealthFact& fact) {
+  const NetHealth health = fact.value();
+  if (health == NET_HEALTH_UNSPECIFIED) return std::nullopt;
+  return NetHealth_IsValid(health) ? std::make_optional(health) : std::nullopt;
+}
+
+bool ValueOf(const LldpFact& fact) { return fact.value().heard(); }
+bool ValueOf(const TlsFact& fact) { return fact.value().enabled(); }
+uint64_t ValueOf(const NumberFact& fact) { return fact.value(); }
+
+// Also remembers that the tool gave no answer.
+template <typename Fact, typename Value>
+void Read(const Fact& fact, DeviceView* device, Reading<Fact, Value>* reading) {
+  reading->fact = &fact;
+  if (IsKnown(fact)) {
+    static_cast<std::optional<Value>&>(*reading) = ValueOf(fact);
+    return;
+  }
   const Missing* missing = MissingOf(fact);
   if (device->silence == nullptr && missing != nullptr &&
       (missing->reason() == Missing::TIMED_OUT ||
        missing->reason() == Missing::BUSY)) {
     device->silence = missing;
   }
-  return false;
-}
-
-std::optional<Ipv4Address> ReadPlanned(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const absl::StatusOr<Ipv4Address> parsed = Ipv4Address::Parse(text);
-  if (!parsed.ok()) return std::nullopt;
-  return *parsed;
-}
-
-std::optional<Ipv4Interface> ReadInterface(const std::string& address,
-                                           const std::string& netmask) {
-  const absl::StatusOr<Ipv4Interface> parsed =
-      Ipv4Interface::Parse(address, netmask);
-  if (!parsed.ok()) return std::nullopt;
-  return *parsed;
 }
 
 void ReadPlan(const DeviceSpec& spec, DeviceView* device) {
   if (!spec.address().empty()) {
-    device->planned = ReadInterface(spec.address(), spec.netmask());
+    const absl::StatusOr<Ipv4Interface> planned =
+        Ipv4Interface::Parse(spec.address(), spec.netmask());
+    if (planned.ok()) device->planned = *planned;
   }
-  device->planned_gateway = ReadPlanned(spec.gateway());
-  device->planned_detect = ReadPlanned(spec.detect_address());
+  device->planned_gateway = AddressOf(spec.gateway());
+  device->planned_detect = AddressOf(spec.detect_address());
 }
 
 void ReadDevice(DeviceView* device) {
   const DeviceFacts& facts = *device->facts;
-  Read(facts.address(), device);
-  Read(facts.gateway(), device);
-  Read(facts.detect_address(), device);
-  ReadInterfaces(device);
-  device->gateway_known = ReadAddress(facts.gateway(), &device->gateway);
-  device->detect_known = ReadAddress(facts.detect_address(), &device->detect);
-  if (Read(facts.link(), device) &&
-      LinkFact::Link_IsValid(facts.link().value())) {
-    device->link = static_cast<uint8_t>(facts.link().value());
-  }
-  if (Read(facts.net_health(), device) &&
-      NetHealth_IsValid(facts.net_health().value())) {
-    device->net_health = static_cast<uint8_t>(facts.net_health().value());
-  }
-  if (Read(facts.lldp(), device)) {
-    device->lldp_heard = facts.lldp().value().heard() ? 2 : 1;
-  }
-  if (Read(facts.tls(), device)) {
-    device->tls_enabled = facts.tls().value().enabled() ? 2 : 1;
-  }
-  if (Read(facts.mtu(), device)) device->mtu = facts.mtu().value();
+  Read(facts.address(), device, &device->addresses);
+  Read(facts.gateway(), device, &device->gateway);
+  Read(facts.detect_address(), device, &device->detect_address);
+  Read(facts.link(), device, &device->link);
+  Read(facts.net_health(), device, &device->net_health);
+  Read(facts.lldp(), device, &device->neighbour_heard);
+  Read(facts.tls(), device, &device->tls_enabled);
+  Read(facts.mtu(), device, &device->mtu);
   if (device->spec != nullptr) ReadPlan(*device->spec, device);
-}
-
-void SortUnique(std::vector<uint32_t>* ids) {
-  if (!std::is_sorted(ids->begin(), ids->end())) {
-    std::sort(ids->begin(), ids->end());
-  }
-  ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
 }
 
 // Device is DeviceView, const or not.
@@ -119,36 +104,29 @@ Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
   return &*found;
 }
 
-using ConfSlot = const HccnConf::Entry* DeviceView::*;
-
-// Where a device keeps its line of this key; nullptr: no rule reads the key.
-ConfSlot FindConfSlot(absl::string_view key) {
-  if (key == "address") return &DeviceView::conf_address;
-  if (key == "netmask") return &DeviceView::conf_netmask;
-  if (key == "gateway") return &DeviceView::conf_gateway;
-  if (key == "netdetect") return &DeviceView::conf_detect;
-  if (key == "udhcpc_enable") return &DeviceView::conf_dhcp;
-  return nullptr;
-}
+// Where a device keeps its line of a key; rules read no other keys.
+constexpr struct {
+  absl::string_view key;
+  const HccnConf::Entry* DeviceView::*entry;
+} kConfKeys[] = {{"address", &DeviceView::conf_address},
+                 {"netmask", &DeviceView::conf_netmask},
+                 {"gateway", &DeviceView::conf_gateway},
+                 {"netdetect", &DeviceView::conf_detect},
+                 {"udhcpc_enable", &DeviceView::conf_dhcp},
+                 {"tls_enable", &DeviceView::conf_tls}};
 
 void ReadConf(const HostFacts& facts, absl::Span<DeviceView> devices) {
-  if (!IsKnown(facts.hccn_conf())) return;
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
     if (!entry.has_device()) continue;
-    const ConfSlot slot_of = FindConfSlot(entry.key());
-    if (slot_of == nullptr) continue;
-    DeviceView* device = FindDevice(devices, entry.device());
-    if (device == nullptr) continue;
-    // The tool obeys the first of several lines with one key.
-    const HccnConf::Entry*& slot = device->*slot_of;
-    if (slot == nullptr) slot = &entry;
-  }
-  for (DeviceView& device : devices) {
-    if (device.conf_address == nullptr || device.conf_netmask == nullptr) {
-      continue;
+    for (const auto& known : kConfKeys) {
+      if (entry.key() != known.key) continue;
+      DeviceView* device = FindDevice(devices, entry.device());
+      // The tool obeys the first of several lines with one key.
+      if (device != nullptr && device->*known.entry == nullptr) {
+        device->*known.entry = &entry;
+      }
+      break;
     }
-    device.conf = ReadInterface(device.conf_address->value(),
-                                device.conf_netmask->value());
   }
 }
 
@@ -160,7 +138,8 @@ std::vector<uint32_t> DeviceIds(const HostFacts& facts) {
     ids.assign(found.begin(), found.end());
   }
   for (const DeviceFacts& device : facts.devices()) ids.push_back(device.id());
-  SortUnique(&ids);
+  if (!absl::c_is_sorted(ids)) absl::c_sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   if (ids.size() > kMaxDevicesOfHost) ids.resize(kMaxDevicesOfHost);
   return ids;
 }
@@ -223,33 +202,29 @@ size_t ExpectedDevices(const ServerSpec* spec, const ProductProfile& profile,
   return std::max(found, planned > 0 ? planned : profile.device_ids.size());
 }
 
-struct Placed {
-  uint32_t place;  // In the spec; UINT32_MAX for hosts that it does not name.
-  const HostFacts* facts;
-  const ServerSpec* server;
-};
-
-std::vector<Placed> InSpecOrder(const ClusterSpec& spec,
-                                absl::Span<const HostFacts* const> hosts) {
+// Name, facts, spec and order of every host, those that the spec does not name
+// last.
+std::vector<HostView> InSpecOrder(const ClusterSpec& spec,
+                                  absl::Span<const HostFacts* const> hosts) {
   absl::flat_hash_map<absl::string_view, uint32_t> place_of;
   place_of.reserve(spec.servers_size());
   for (int i = 0; i < spec.servers_size(); ++i) {
     place_of.emplace(spec.servers(i).host(), i);
   }
-  std::vector<Placed> placed;
-  placed.reserve(hosts.size());
-  for (const HostFacts* facts : hosts) {
-    const auto found = place_of.find(facts->host());
-    if (found == place_of.end()) {
-      placed.push_back({UINT32_MAX, facts, nullptr});
-    } else {
-      placed.push_back({found->second, facts, &spec.servers(found->second)});
-    }
+  std::vector<HostView> ordered(hosts.size());
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    HostView& host = ordered[i];
+    host.name = hosts[i]->host();
+    host.facts = hosts[i];
+    const auto found = place_of.find(host.name);
+    host.order = found == place_of.end() ? UINT32_MAX : found->second;
+    if (found != place_of.end()) host.spec = &spec.servers(found->second);
   }
   std::stable_sort(
-      placed.begin(), placed.end(),
-      [](const Placed& a, const Placed& b) { return a.place < b.place; });
-  return placed;
+      ordered.begin(), ordered.end(),
+      [](const HostView& a, const HostView& b) { return a.order < b.order; });
+  for (size_t i = 0; i < ordered.size(); ++i) ordered[i].order = i;
+  return ordered;
 }
 
 size_t MostDevices(const HostFacts& facts) {
@@ -260,13 +235,17 @@ size_t MostDevices(const HostFacts& facts) {
 
 }  // namespace
 
-Ipv4Interface DeviceView::Address() const {
-  return HasPlannedAddress() ? *planned : interfaces.front();
+absl::Span<const Ipv4Interface> DeviceView::interfaces() const {
+  return addresses.has_value() ? absl::MakeConstSpan(*addresses)
+                               : absl::Span<const Ipv4Interface>();
 }
 
-bool DeviceView::HasPlannedAddress() const {
-  return planned.has_value() && std::find(interfaces.begin(), interfaces.end(),
-                                          *planned) != interfaces.end();
+bool DeviceView::Has(const Ipv4Interface& interface) const {
+  return absl::c_linear_search(interfaces(), interface);
+}
+
+Ipv4Interface DeviceView::Address() const {
+  return HasPlannedAddress() ? *planned : interfaces().front();
 }
 
 const DeviceView* HostView::Find(uint32_t id) const {
@@ -282,22 +261,20 @@ ClusterView::ClusterView(const ClusterSpec& spec,
   product_known_ = !spec.product().empty() && profile.ok();
   if (product_known_) profile_ = **profile;
 
-  const std::vector<Placed> placed = InSpecOrder(spec, hosts);
+  const std::vector<HostView> ordered = InSpecOrder(spec, hosts);
   // HostView points into devices_, which must not move.
   size_t most_devices = 0;
-  for (const Placed& host : placed) most_devices += MostDevices(*host.facts);
+  for (const HostView& host : ordered) most_devices += MostDevices(*host.facts);
   devices_.reserve(most_devices);
-  hosts_.reserve(placed.size());
-  for (uint32_t order = 0; order < placed.size(); ++order) {
-    AddHost(*placed[order].facts, placed[order].server, order);
-  }
+  hosts_.reserve(ordered.size());
+  for (const HostView& host : ordered) AddHost(host);
 }
 
-void ClusterView::AddHost(const HostFacts& facts, const ServerSpec* server,
-                          uint32_t order) {
+void ClusterView::AddHost(HostView host) {
+  const HostFacts& facts = *host.facts;
   if (facts.has_missing()) {
-    silent_.push_back({&facts, order});
-    expected_devices_ += ExpectedDevices(server, profile_, 0);
+    expected_devices_ += ExpectedDevices(host.spec, profile_, 0);
+    silent_.push_back(host);
     return;
   }
   const size_t begin = devices_.size();
@@ -307,34 +284,47 @@ void ClusterView::AddHost(const HostFacts& facts, const ServerSpec* server,
   }
   const absl::Span<DeviceView> devices =
       absl::MakeSpan(devices_).subspan(begin);
-  ReadDevices(facts, server, devices);
-  HostView host;
-  host.name = facts.host();
-  host.facts = &facts;
-  host.spec = server;
-  host.order = order;
+  ReadDevices(facts, host.spec, devices);
   host.devices = devices;
   host.tool_usable = ToolIsUsable(
       facts.hccn_tool(),
       product_known_ ? std::make_optional(profile_.generation) : std::nullopt);
   if (host.tool_usable) host.tool_silence = ToolSilence(host.devices);
   if (host.tool_silence != nullptr) host.tool_usable = false;
-  expected_devices_ += ExpectedDevices(server, profile_, devices.size());
+  expected_devices_ += ExpectedDevices(host.spec, profile_, devices.size());
   hosts_.push_back(host);
+  for (DeviceView& device : devices) device.host = &hosts_.back();
 }
 
-std::string WhyNoAddress(const DeviceView& device) {
-  const DeviceAddressFact& fact = device.facts->address();
-  if (!IsKnown(fact)) return WhyMissing(MissingOf(fact));
+std::string WhyNoValue(const DeviceAddressFact& fact) {
   for (const Ipv4Setting& setting : fact.value().settings()) {
     const absl::StatusOr<Ipv4Interface> parsed =
         Ipv4Interface::Parse(setting.address(), setting.netmask());
     if (!parsed.ok()) {
       return absl::StrCat("not understood: ",
-                          Printable(parsed.status().message()));
+                          PrintableText(parsed.status().message()));
     }
   }
-  return "not understood";
+  return WhyUnknown(fact);
+}
+
+std::string WhyNoValue(const TextFact& fact) {
+  return IsKnown(fact)
+             ? absl::StrCat("not understood: ", QuotedText(fact.value()))
+             : WhyUnknown(fact);
+}
+
+absl::string_view RepairedValue(const HostView& host,
+                                const HccnConf::Entry& entry) {
+  absl::string_view value = entry.value();
+  for (const HccnConf::Problem& problem :
+       host.facts->hccn_conf().value().problems()) {
+    if (problem.kind() != HccnConf::Problem::CARRIAGE_RETURN) continue;
+    // clusterd shows the control character as two.
+    if (!absl::ConsumeSuffix(&value, "\\r")) absl::ConsumeSuffix(&value, "\r");
+    break;
+  }
+  return value;
 }
 
 }  // namespace clusterd

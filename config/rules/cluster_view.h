@@ -13,8 +13,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "config/spec/ipv4.h"
 #include "config/spec/product_profile.h"
+#include "config/values/ipv4.h"
+#include "config/words/fact_text.h"
 #include "proto/facts.pb.h"
 #include "proto/spec.pb.h"
 
@@ -25,60 +26,84 @@ namespace clusterd {
 inline constexpr size_t kMaxDevicesOfHost = 256;
 inline constexpr size_t kMaxAddressesOfDevice = 16;
 
-// What is known about an address fact.
-enum class Known : uint8_t {
-  kNo,     // Missing, not asked for, or text that is no address.
-  kUnset,  // The host says that there is none.
-  kYes,
+// What a device tells about one thing: a value, or none, and then the fact says
+// why. Rules read nothing else of a device's facts; RuleReport::Knows turns one
+// without a value into its finding.
+template <typename Fact, typename Value>
+struct Reading : std::optional<Value> {
+  const Fact* fact = nullptr;  // Never null in a view.
 };
+
+// 0.0.0.0: the device says that none is set.
+struct AddressReading : Reading<TextFact, Ipv4Address> {
+  bool IsUnset() const { return has_value() && value().IsUnset(); }
+  bool IsSet() const { return has_value() && !value().IsUnset(); }
+};
+
+struct HostView;
 
 // One device that the host has, planned or not.
 struct DeviceView {
   uint32_t id = 0;
+  const HostView* host = nullptr;  // Never null in a view.
   // Never null; empty where the host lists the id and sent no facts about it.
   const DeviceFacts* facts = nullptr;
   // Null: the spec does not plan this device.
   const DeviceSpec* spec = nullptr;
 
-  Known address_known = Known::kNo;
-  Known gateway_known = Known::kNo;
-  Known detect_known = Known::kNo;
-  // 0 where the fact is not known; else the enum of facts.proto.
-  uint8_t link = 0;
-  uint8_t net_health = 0;
-  // 0 not known, 1 no, 2 yes.
-  uint8_t lldp_heard = 0;
-  uint8_t tls_enabled = 0;
-  std::optional<uint64_t> mtu;
+  // Empty: none is set. Several on boards with several ports a device.
+  Reading<DeviceAddressFact, absl::InlinedVector<Ipv4Interface, 2>> addresses;
+  AddressReading gateway;
+  AddressReading detect_address;
+  // An enum of a newer host, not known here, is no value.
+  Reading<LinkFact, LinkFact::Link> link;
+  Reading<NetHealthFact, NetHealth> net_health;
+  Reading<LldpFact, bool> neighbour_heard;
+  Reading<TlsFact, bool> tls_enabled;
+  Reading<NumberFact, uint64_t> mtu;
 
-  // Live; not empty if address_known is kYes. Several on boards with several
-  // ports a device.
-  absl::InlinedVector<Ipv4Interface, 2> interfaces;
-  Ipv4Address gateway;  // Valid if gateway_known is kYes.
-  Ipv4Address detect;   // Valid if detect_known is kYes.
   // Of the spec; unset where it names none.
   std::optional<Ipv4Interface> planned;
   std::optional<Ipv4Address> planned_gateway;
   std::optional<Ipv4Address> planned_detect;
-  // The first address_N and netmask_N of hccn.conf, as the tool reads them;
-  // null: no such key. Both together as an address, if they are one.
+  // The first line with address_N, netmask_N and so on in hccn.conf, as the
+  // tool reads them; null: no such key.
   const HccnConf::Entry* conf_address = nullptr;
   const HccnConf::Entry* conf_netmask = nullptr;
-  std::optional<Ipv4Interface> conf;
-  // The first gateway_N, netdetect_N and udhcpc_enable_N; null: no such key.
   const HccnConf::Entry* conf_gateway = nullptr;
   const HccnConf::Entry* conf_detect = nullptr;
   const HccnConf::Entry* conf_dhcp = nullptr;
+  const HccnConf::Entry* conf_tls = nullptr;
   // The first fact for which the tool timed out or stayed busy; null: none.
   const Missing* silence = nullptr;
 
+  // Of `addresses`; empty also where they are not known.
+  absl::Span<const Ipv4Interface> interfaces() const;
+  bool HasAddress() const { return !interfaces().empty(); }
+  bool Has(const Ipv4Interface& interface) const;
+  bool HasPlannedAddress() const { return planned && Has(*planned); }
   // The planned address if it is among the live ones, else the first.
-  // REQUIRES: address_known == Known::kYes.
+  // REQUIRES: HasAddress().
   Ipv4Interface Address() const;
-  bool HasPlannedAddress() const;
 };
 
-// One host that answered.
+// An address beside its own that a device is given.
+struct AddressKind {
+  absl::string_view name;     // "gateway"
+  absl::string_view command;  // "-gateway -s gateway "
+  AddressReading DeviceView::*live;
+  std::optional<Ipv4Address> DeviceView::*planned;
+  const HccnConf::Entry* DeviceView::*stored;
+};
+
+inline constexpr AddressKind kGateway = {
+    "gateway", "-gateway -s gateway ", &DeviceView::gateway,
+    &DeviceView::planned_gateway, &DeviceView::conf_gateway};
+inline constexpr AddressKind kDetectAddress = {
+    "detect address", "-netdetect -s address ", &DeviceView::detect_address,
+    &DeviceView::planned_detect, &DeviceView::conf_detect};
+
+// A host of which there are facts; of a silent one name, facts, spec and order.
 struct HostView {
   absl::string_view name;
   const HostFacts* facts = nullptr;
@@ -98,11 +123,6 @@ struct HostView {
   const DeviceView* Find(uint32_t id) const;
 };
 
-struct SilentHost {
-  const HostFacts* facts = nullptr;
-  uint32_t order = 0;
-};
-
 class ClusterView {
  public:
   // REQUIRES: at most one entry of `hosts` per name.
@@ -118,14 +138,14 @@ class ClusterView {
 
   // In spec order; hosts that the spec does not name come last.
   const std::vector<HostView>& hosts() const { return hosts_; }
-  const std::vector<SilentHost>& silent() const { return silent_; }
+  // Hosts of which nothing is known, with the reason in their facts.
+  const std::vector<HostView>& silent() const { return silent_; }
   size_t host_count() const { return hosts_.size() + silent_.size(); }
   // Devices that the hosts of the view have or should have.
   size_t expected_devices() const { return expected_devices_; }
 
  private:
-  void AddHost(const HostFacts& facts, const ServerSpec* server,
-               uint32_t order);
+  void AddHost(HostView host);
 
   const ClusterSpec& spec_;
   ProductProfile profile_;
@@ -133,13 +153,24 @@ class ClusterView {
   // Of all hosts one after the other: one allocation for a whole cluster.
   std::vector<DeviceView> devices_;
   std::vector<HostView> hosts_;
-  std::vector<SilentHost> silent_;
+  std::vector<HostView> silent_;
   size_t expected_devices_ = 0;
 };
 
-// Why the address of a device is not known, in words.
-// REQUIRES: address_known == Known::kNo.
-std::string WhyNoAddress(const DeviceView& device);
+// Why the fact gives no value, in words; what should be an address and is none
+// is quoted.
+std::string WhyNoValue(const DeviceAddressFact& fact);
+std::string WhyNoValue(const TextFact& fact);
+template <typename Fact>
+std::string WhyNoValue(const Fact& fact) {
+  return WhyUnknown(fact);
+}
+
+// The line's value once the file is repaired as rule hccn-conf says: of a file
+// of CR LF lines without the CR.
+// REQUIRES: hccn.conf of the host is known and has the entry.
+absl::string_view RepairedValue(const HostView& host,
+                                const HccnConf::Entry& entry);
 
 }  // namespace clusterd
 

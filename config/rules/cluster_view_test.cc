@@ -51,12 +51,14 @@ TEST_F(ClusterViewTest, ReadsADevicesAddresses) {
   const ClusterView view = View();
   const DeviceView* device = view.hosts()[0].Find(3);
   ASSERT_NE(device, nullptr);
-  EXPECT_EQ(device->address_known, Known::kYes);
+  EXPECT_TRUE(device->HasAddress());
   EXPECT_EQ(device->Address().ToString(), "192.168.103.1/24");
-  EXPECT_EQ(device->gateway.ToString(), "192.168.103.254");
-  EXPECT_EQ(device->detect.ToString(), "192.168.103.254");
-  ASSERT_TRUE(device->conf.has_value());
-  EXPECT_EQ(device->conf->ToString(), "192.168.103.1/24");
+  EXPECT_EQ(device->gateway->ToString(), "192.168.103.254");
+  EXPECT_EQ(device->detect_address->ToString(), "192.168.103.254");
+  ASSERT_NE(device->conf_address, nullptr);
+  EXPECT_EQ(device->conf_address->value(), "192.168.103.1");
+  ASSERT_NE(device->conf_netmask, nullptr);
+  EXPECT_EQ(device->conf_netmask->value(), "255.255.255.0");
   EXPECT_TRUE(device->HasPlannedAddress());
 }
 
@@ -84,7 +86,7 @@ TEST_F(ClusterViewTest, BelievesNoHostWithAMillionDevices) {
   }
   const ClusterView view = View();
   EXPECT_EQ(view.hosts()[0].devices.size(), kMaxDevicesOfHost);
-  EXPECT_EQ(view.hosts()[0].devices[0].interfaces.size(),
+  EXPECT_EQ(view.hosts()[0].devices[0].interfaces().size(),
             kMaxAddressesOfDevice);
   EXPECT_EQ(view.hosts()[1].devices.size(), 8u);
 }
@@ -97,11 +99,16 @@ TEST_F(ClusterViewTest, TellsUnsetFromNotKnown) {
   facts_[0].mutable_devices(1)->mutable_gateway()->set_value("router");
   facts_[0].mutable_devices(1)->clear_detect_address();
   const ClusterView view = View();
-  EXPECT_EQ(view.hosts()[0].devices[0].address_known, Known::kUnset);
-  EXPECT_EQ(view.hosts()[0].devices[0].gateway_known, Known::kUnset);
-  EXPECT_EQ(view.hosts()[0].devices[0].detect_known, Known::kUnset);
-  EXPECT_EQ(view.hosts()[0].devices[1].gateway_known, Known::kNo);
-  EXPECT_EQ(view.hosts()[0].devices[1].detect_known, Known::kNo);
+  const DeviceView& unset = view.hosts()[0].devices[0];
+  EXPECT_TRUE(unset.addresses.has_value() && !unset.HasAddress());
+  EXPECT_TRUE(unset.gateway.IsUnset() && !unset.gateway.IsSet());
+  EXPECT_TRUE(unset.detect_address.IsUnset() && !unset.detect_address.IsSet());
+  const DeviceView& unknown = view.hosts()[0].devices[1];
+  EXPECT_FALSE(unknown.gateway.has_value());
+  EXPECT_FALSE(unknown.gateway.IsUnset() || unknown.gateway.IsSet());
+  EXPECT_EQ(WhyNoValue(*unknown.gateway.fact), "not understood: \"router\"");
+  EXPECT_FALSE(unknown.detect_address.has_value());
+  EXPECT_EQ(WhyNoValue(*unknown.detect_address.fact), "not asked for");
 }
 
 TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
@@ -109,8 +116,8 @@ TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
   device->mutable_address()->mutable_value()->mutable_settings(0)->set_netmask(
       "255.0.255.0");
   const ClusterView view = View();
-  EXPECT_EQ(view.hosts()[0].devices[0].address_known, Known::kNo);
-  EXPECT_THAT(WhyNoAddress(view.hosts()[0].devices[0]),
+  EXPECT_FALSE(view.hosts()[0].devices[0].addresses.has_value());
+  EXPECT_THAT(WhyNoValue(*view.hosts()[0].devices[0].addresses.fact),
               HasSubstr("255.0.255.0"));
 }
 
@@ -120,7 +127,7 @@ TEST_F(ClusterViewTest, PrefersThePlannedOneOfSeveralAddresses) {
   *settings->add_settings() = settings->settings(0);
   settings->mutable_settings(0)->set_address("192.168.100.77");
   const ClusterView view = View();
-  EXPECT_EQ(view.hosts()[0].devices[0].interfaces.size(), 2u);
+  EXPECT_EQ(view.hosts()[0].devices[0].interfaces().size(), 2u);
   EXPECT_EQ(view.hosts()[0].devices[0].Address().ToString(),
             "192.168.100.1/24");
 }
@@ -132,13 +139,13 @@ TEST_F(ClusterViewTest, ObeysTheFirstOfRepeatedKeysAsTheToolDoes) {
   again->set_device(0);
   again->set_value("10.9.9.9");
   const ClusterView view = View();
-  EXPECT_EQ(view.hosts()[0].devices[0].conf->ToString(), "192.168.100.1/24");
+  EXPECT_EQ(view.hosts()[0].devices[0].conf_address->value(), "192.168.100.1");
 }
 
 TEST_F(ClusterViewTest, IgnoresEnumValuesOfANewerHost) {
   auto* link = facts_[0].mutable_devices(0)->mutable_link();
   link->set_value(static_cast<LinkFact::Link>(256 + LinkFact::UP));
-  EXPECT_EQ(View().hosts()[0].devices[0].link, 0);
+  EXPECT_FALSE(View().hosts()[0].devices[0].link.has_value());
 }
 
 TEST_F(ClusterViewTest, CallsAToolOfAnotherGenerationNotUsable) {

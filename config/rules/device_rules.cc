@@ -1,8 +1,11 @@
-#include "config/rules/device_rules.h"
-
+// The devices of each host and their ports: is the tool there, are the devices,
+// do link, health probe and LLDP say that a switch answers.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "config/rules/cluster_view.h"
+#include "config/rules/rule_report.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -24,10 +27,9 @@ void CheckToolAnswers(const HostView& host, RuleReport& report) {
   for (const DeviceView& device : host.devices) {
     if (device.silence == nullptr) continue;
     answered = false;
-    report.Add(
-        host, device.id,
-        {UNKNOWN, absl::StrCat("no answer: ", WhyMissing(device.silence)), "",
-         HowToLearn(device.silence)});
+    report.Add(device,
+               FindingText(UNKNOWN, "no answer: ", WhyMissing(device.silence))
+                   .Fix(HowToLearn(device.silence)));
   }
   if (answered) report.Judged(host);
 }
@@ -49,7 +51,7 @@ std::vector<uint32_t> ExpectedIds(const ClusterView& view,
 
 // Cut, since a broken host can send ids without end.
 std::string ShortIds(absl::Span<const uint32_t> ids) {
-  return Printable(FoldIds(ids));
+  return PrintableText(FoldIds(ids));
 }
 
 void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
@@ -71,7 +73,7 @@ void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
                       expected.end(), std::back_inserter(extra));
   std::string observed = absl::StrCat("devices ", ShortIds(found), " found");
   if (!fact.source().empty()) {
-    absl::StrAppend(&observed, " in ", Printable(fact.source()));
+    absl::StrAppend(&observed, " in ", PrintableText(fact.source()));
   }
   std::string fix;
   if (!lacking.empty()) {
@@ -92,8 +94,9 @@ void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
     differing.resize(kMaxDevicesOfHost);
   }
   report.Add(host, differing,
-             {FAIL, std::move(observed),
-              absl::StrCat("devices ", FoldIds(expected)), std::move(fix)});
+             FindingText(FAIL, observed)
+                 .Expected("devices ", FoldIds(expected))
+                 .Fix(fix));
 }
 
 // What one code of the health table means.
@@ -110,8 +113,7 @@ constexpr HealthText kHealthTexts[] = {
      "The device could not open the socket that it probes with, so nothing was "
      "sent; HCCL's sockets on the device are likely to fail too (EI0006).",
      "look at the device's state with npu-smi info, then set the detect "
-     "address "
-     "again and ask",
+     "address again and ask",
      "-net_health -g"},
     {NET_HEALTH_RECEIVE_TIMEOUT, "Receive timeout (code 2)",
      "The probe left and no answer came. The detect address is down or lies in "
@@ -128,9 +130,8 @@ constexpr HealthText kHealthTexts[] = {
      "compare address, netmask and gateway with the spec", "-route -g"},
     {NET_HEALTH_TIME_EXCEEDED, "Time exceeded (code 4)",
      "The probe ran out of hops before it arrived: routers send it in a "
-     "circle, "
-     "or the detect address is much further away than planned. Links to other "
-     "servers are no better: EI0006.",
+     "circle, or the detect address is much further away than planned. Links "
+     "to other servers are no better: EI0006.",
      "use the gateway of the device's own subnet as detect address, and look "
      "for a routing loop",
      "-netdetect -g"},
@@ -152,99 +153,95 @@ constexpr HealthText kHealthTexts[] = {
 };
 
 FindingText InitText(const DeviceView& device) {
-  FindingText text;
-  text.expected = "Success";
-  text.device_command = "-netdetect -g";
-  if (device.detect_known == Known::kUnset) {
-    text.observed = "Init (code 6): no detect address is configured";
-    text.why =
-        "Not configured is not broken: the device probes nothing because it "
-        "has "
-        "no detect address. But then nobody knows whether its port works, and "
-        "links that fail show only in training: EI0006.";
-    text.fix = "set a detect address, usually the gateway of its own subnet";
-    text.device_command.clear();
-    if (device.spec != nullptr && !device.spec->detect_address().empty()) {
-      text.fix.clear();
-      text.device_command =
-          absl::StrCat("-netdetect -s address ", device.spec->detect_address());
-    }
-    text.caused_by = "detect-address";
-    return text;
+  if (device.detect_address.IsUnset()) {
+    return FindingText(FAIL, "Init (code 6): no detect address is configured")
+        .Expected("Success")
+        .Why(
+            "Not configured is not broken: the device probes nothing because "
+            "it has no detect address. But then nobody knows whether its port "
+            "works, and links that fail show only in training: EI0006.")
+        .CommandOr(
+            SetPlanned(kDetectAddress, device),
+            "set a detect address, usually the gateway of its own subnet")
+        .CausedBy("detect-address");
   }
-  text.why =
-      "The device has not probed yet. Usually no detect address is configured; "
-      "without a probe nobody knows whether the port works.";
-  text.observed = device.detect_known == Known::kYes
-                      ? "Init (code 6) although a detect address is set"
-                      : "Init (code 6), and the detect address is not known";
-  text.fix = "set the detect address again and ask once more";
-  return text;
+  return FindingText(FAIL,
+                     device.detect_address.IsSet()
+                         ? "Init (code 6) although a detect address is set"
+                         : "Init (code 6), and the detect address is not known")
+      .Expected("Success")
+      .Why(
+          "The device has not probed yet. Usually no detect address is "
+          "configured; without a probe nobody knows whether the port works.")
+      .Fix("set the detect address again and ask once more")
+      .DeviceCommand("-netdetect -g");
 }
 
+// REQUIRES: the state is known and not Success.
 FindingText HealthFinding(const DeviceView& device) {
-  const int health = device.net_health;
+  const NetHealth health = *device.net_health;
   if (health == NET_HEALTH_INIT) return InitText(device);
   if (health == NET_HEALTH_DETECT_IP_SET) {
-    FindingText text{UNKNOWN,
-                     "Detect ip set (code 8), also when asked again: the "
-                     "device has no result yet",
-                     "Success", "wait a little and check again"};
-    text.why =
-        "The detect address was set a moment ago and the first probe has not "
-        "ended, so nothing is known about the port yet.";
-    return text;
+    return FindingText(UNKNOWN,
+                       "Detect ip set (code 8), also when asked again: the "
+                       "device has no result yet")
+        .Expected("Success")
+        .Why(
+            "The detect address was set a moment ago and the first probe has "
+            "not ended, so nothing is known about the port yet.")
+        .Fix("wait a little and check again");
   }
   for (const HealthText& known : kHealthTexts) {
     if (known.health != health) continue;
-    FindingText text{FAIL, known.observed, "Success", known.fix,
-                     known.device_command};
-    text.why = known.why;
-    return text;
+    return FindingText(FAIL, known.observed)
+        .Expected("Success")
+        .Why(known.why)
+        .Fix(known.fix)
+        .DeviceCommand(known.device_command);
   }
-  return {UNKNOWN, absl::StrCat("health code ", health, ", not understood"),
-          "Success", "bring the controller to clusterd's version on the host"};
+  return FindingText(UNKNOWN, "health code ", static_cast<int>(health),
+                     ", not understood")
+      .Expected("Success")
+      .Fix("bring the controller to clusterd's version on the host");
 }
 
 }  // namespace
 
+// Unknown, never fail: what the tool would have told is not known.
 void CheckHccnTool(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const NpuToolFacts& tool = host.facts->hccn_tool();
-    if (!IsKnown(tool.path())) {
-      report.AddUnknown(host, "hccn_tool", tool.path());
-    } else if (host.tool_silence != nullptr) {
+    if (!report.Knows(host, "hccn_tool", tool.path())) continue;
+    if (host.tool_silence != nullptr) {
+      report.Add(host, FindingText(UNKNOWN, PrintableText(tool.path().value()),
+                                   " answered no query: ",
+                                   WhyMissing(host.tool_silence))
+                           .Fix(HowToLearn(host.tool_silence)));
+    } else if (!host.tool_usable) {
       report.Add(
           host,
-          {UNKNOWN,
-           absl::StrCat(Printable(tool.path().value()),
-                        " answered no query: ", WhyMissing(host.tool_silence)),
-           "", HowToLearn(host.tool_silence)});
-    } else if (!host.tool_usable) {
-      report.Add(host, {UNKNOWN,
-                        absl::StrCat(Printable(tool.path().value()),
-                                     " is of the wrong generation: it has ",
-                                     GenerationText(tool.generation())),
-                        absl::StrCat(GenerationText(view.profile().generation),
-                                     " of ", view.profile().title),
-                        "correct product in cluster.yaml, or install the "
-                        "driver of this product"});
+          FindingText(UNKNOWN, PrintableText(tool.path().value()),
+                      " is of the wrong generation: it has ",
+                      GenerationText(tool.generation()))
+              .Expected(GenerationText(view.profile().generation), " of ",
+                        view.profile().title)
+              .Fix("correct product in cluster.yaml, or install the driver of "
+                   "this product"));
     } else {
       CheckToolAnswers(host, report);
     }
   }
 }
 
+// Against the spec's devices of the host, or the product's ids where it lists
+// none. Skipped if neither says anything.
 void CheckDeviceCount(const ClusterView& view, RuleReport& report) {
   bool any_expected = false;
   for (const HostView& host : view.hosts()) {
     const std::vector<uint32_t> expected = ExpectedIds(view, host);
     if (expected.empty()) continue;
     any_expected = true;
-    if (!IsKnown(host.facts->device_ids())) {
-      report.AddUnknown(host, "device ids", host.facts->device_ids());
-      continue;
-    }
+    if (!report.Knows(host, "device ids", host.facts->device_ids())) continue;
     report.Judged(host);
     CompareIds(host, expected, report);
   }
@@ -253,67 +250,61 @@ void CheckDeviceCount(const ClusterView& view, RuleReport& report) {
   }
 }
 
-void CheckLink(const ClusterView& view, RuleReport& report) {
-  ForEachDevice(
-      view, report, [&](const HostView& host, const DeviceView& device) {
-        if (device.link == LinkFact::LINK_UNSPECIFIED) {
-          report.AddUnknown(host, device, "link", device.facts->link());
-          return;
-        }
-        report.Judged(host, 1);
-        if (device.link == LinkFact::UP) return;
-        report.Add(host, device.id,
-                   {FAIL, "link is DOWN", "link is UP",
-                    "check cable, optical module and switch port (a split "
-                    "400GE port needs its split type), then see how often it "
-                    "fell",
-                    "-link_stat -g"});
-      });
+void CheckLink(const ClusterView&, RuleReport& report) {
+  report.ForEachKnown("link", &DeviceView::link, [&](const DeviceView& device) {
+    report.Judged(device);
+    if (*device.link == LinkFact::UP) return;
+    report.Add(device, FindingText(FAIL, "link is DOWN")
+                           .Expected("link is UP")
+                           .Fix("check cable, optical module and switch "
+                                "port (a split 400GE port needs its split "
+                                "type), then see how often it fell")
+                           .DeviceCommand("-link_stat -g"));
+  });
 }
 
-void CheckNetHealth(const ClusterView& view, RuleReport& report) {
-  ForEachDevice(view, report,
-                [&](const HostView& host, const DeviceView& device) {
-                  if (device.net_health == NET_HEALTH_UNSPECIFIED) {
-                    report.AddUnknown(host, device, "net health",
-                                      device.facts->net_health());
-                    return;
-                  }
-                  if (device.net_health == NET_HEALTH_SUCCESS) {
-                    report.Judged(host, 1);
-                    return;
-                  }
-                  FindingText text = HealthFinding(device);
-                  if (text.state == FAIL) report.Judged(host, 1);
-                  report.Add(host, device.id, std::move(text));
-                });
+// Success passes; everything else fails with its own explanation, but for
+// "Detect ip set": that is a result still to come, so it is unknown.
+void CheckNetHealth(const ClusterView&, RuleReport& report) {
+  report.ForEachKnown("net health", &DeviceView::net_health,
+                      [&](const DeviceView& device) {
+                        if (*device.net_health == NET_HEALTH_SUCCESS) {
+                          report.Judged(device);
+                          return;
+                        }
+                        FindingText text = HealthFinding(device);
+                        if (text.state == FAIL) report.Judged(device);
+                        report.Add(device, std::move(text));
+                      });
 }
 
-void CheckLldp(const ClusterView& view, RuleReport& report) {
-  ForEachDevice(
-      view, report, [&](const HostView& host, const DeviceView& device) {
-        const bool heard = device.lldp_heard == 2;
-        if (heard) {
-          report.Judged(host, 1);
-        } else if (device.link == LinkFact::DOWN) {
-          report.AddSkipped(host, device, "the link is DOWN", "link");
-        } else if (device.lldp_heard == 0) {
-          report.AddUnknown(host, device, "LLDP neighbour",
-                            device.facts->lldp());
-        } else if (device.link == LinkFact::UP) {
-          report.Judged(host, 1);
-          report.Add(host, device.id,
-                     {FAIL, "no LLDP neighbour although the link is UP",
-                      "a neighbour is heard",
-                      "turn LLDP on at the switch port and check where the "
-                      "cable ends, then ask",
-                      "-lldp -g"});
-        } else {
-          report.AddUnknown(host, device,
-                            "no LLDP neighbour is heard, and the link is",
-                            device.facts->link());
-        }
-      });
+// | link     | neighbour heard | not heard | not known |
+// |----------|-----------------|-----------|-----------|
+// | up       | pass            | fail      | unknown   |
+// | down     | pass            | skipped   | skipped   |
+// | unknown  | pass            | unknown   | unknown   |
+void CheckLldp(const ClusterView&, RuleReport& report) {
+  report.ForEachDevice([&](const DeviceView& device) {
+    const bool heard = device.neighbour_heard.value_or(false);
+    if (!heard && device.link == LinkFact::DOWN) {
+      report.AddSkipped(device, "the link is DOWN", "link");
+      return;
+    }
+    const bool known =
+        report.Knows(device, "LLDP neighbour", device.neighbour_heard) &&
+        (heard ||
+         report.Knows(device, "no LLDP neighbour is heard, and the link is",
+                      device.link));
+    if (!known) return;
+    report.Judged(device);
+    if (heard) return;
+    report.Add(device,
+               FindingText(FAIL, "no LLDP neighbour although the link is UP")
+                   .Expected("a neighbour is heard")
+                   .Fix("turn LLDP on at the switch port and check where "
+                        "the cable ends, then ask")
+                   .DeviceCommand("-lldp -g"));
+  });
 }
 
 }  // namespace clusterd

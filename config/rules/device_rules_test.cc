@@ -1,11 +1,9 @@
-#include "config/rules/device_rules.h"
-
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "config/rules/judge_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {

@@ -1,5 +1,5 @@
-#include "config/rules/drift_rules.h"
-
+// Whether hosts are still as applies left them. The facts say what drifted
+// (config/plan/applied_drift.h); the rule says what that means.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -11,6 +11,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "config/rules/cluster_view.h"
+#include "config/rules/rule_report.h"
 
 namespace clusterd {
 namespace {
@@ -18,8 +20,11 @@ namespace {
 // A host lists fewer; one that sends more is not believed further.
 constexpr int kMaxDriftsOfHost = 512;
 
-// Of a step: a firewall may let in many ports from many addresses.
-constexpr size_t kMaxGoalsShown = 8;
+// A firewall may let in many ports from many addresses.
+constexpr size_t kMaxRulesShown = 8;
+constexpr size_t kMaxWhyBytes = 600;
+
+constexpr char kLetsIn[] = ": lets in ";
 
 // Hosts run one apply minutes apart: its first start stands for all of them, so
 // that what is the same on many hosts reads the same.
@@ -53,15 +58,16 @@ std::string IdWord(const std::string& id) {
       !id.empty() && std::all_of(id.begin(), id.end(), [](char c) {
         return absl::ascii_isalnum(static_cast<unsigned char>(c));
       });
-  return plain ? Printable(id) : ShellQuoted(Printable(id));
+  return plain ? PrintableText(id) : ShellQuoted(PrintableText(id));
 }
 
 // "apply 0123456789abcdef by alice, 2026-11-21 22:04 UTC".
 std::string ApplyText(const AppliedDrift& drift, const FirstStarts& starts) {
   const absl::Time at = absl::FromUnixMillis(starts.at(drift.apply_id()));
   return absl::StrCat(
-      "apply ", Printable(drift.apply_id()), " by ",
-      drift.applied_by().empty() ? "unknown" : Printable(drift.applied_by()),
+      "apply ", PrintableText(drift.apply_id()), " by ",
+      drift.applied_by().empty() ? "unknown"
+                                 : PrintableText(drift.applied_by()),
       ", ", absl::FormatTime("%Y-%m-%d %H:%M UTC", at, absl::UTCTimeZone()));
 }
 
@@ -70,7 +76,7 @@ std::string WithoutDevice(const AppliedDrift& drift, absl::string_view text) {
   if (drift.devices_size() == 1) {
     absl::ConsumePrefix(&text, absl::StrCat("device ", drift.devices(0), ": "));
   }
-  return Printable(text, 600);
+  return PrintableText(text, kMaxWhyBytes);
 }
 
 void AddAbout(const HostView& host, const AppliedDrift& drift, FindingText text,
@@ -84,47 +90,76 @@ void AddAbout(const HostView& host, const AppliedDrift& drift, FindingText text,
   }
 }
 
+// Steps that are told in one finding: one, or several of one apply that let
+// ports in through one firewall.
+using Group = std::vector<const AppliedDrift*>;
+
+// Whether both belong together.
+bool AreOneGroup(const AppliedDrift& a, const AppliedDrift& b) {
+  const size_t end = a.target().find(kLetsIn);
+  return end != std::string::npos && a.apply_id() == b.apply_id() &&
+         a.target().substr(0, end) ==
+             b.target().substr(0, b.target().find(kLetsIn));
+}
+
+std::vector<Group> Grouped(
+    const google::protobuf::RepeatedPtrField<AppliedDrift>& list) {
+  std::vector<Group> groups;
+  ForEachDrift(list, [&groups](const AppliedDrift& drift) {
+    if (groups.empty() || !AreOneGroup(*groups.back().front(), drift)) {
+      groups.emplace_back();
+    }
+    groups.back().push_back(&drift);
+  });
+  return groups;
+}
+
 // "firewalld: lets in 22-22/tcp from 10.0.0.1/32" is "22/tcp from 10.0.0.1/32",
 // with "firewalld: let in " in front of the first: the words of the step.
-// Empty: no goal of an opened firewall.
-std::string LetInText(const AppliedDrift::Goal& goal, bool is_first) {
+// Any other target is the value that was set.
+std::string SetText(const AppliedDrift& drift, bool is_first) {
   const std::vector<std::string> parts =
-      absl::StrSplit(goal.target(), absl::MaxSplits(": lets in ", 1));
-  if (parts.size() < 2) return "";
+      absl::StrSplit(drift.target(), absl::MaxSplits(kLetsIn, 1));
+  if (parts.size() < 2) return PrintableText(drift.to());
   std::string rule = parts[1];
   const std::vector<std::string> ports =
       absl::StrSplit(rule.substr(0, rule.find('/')), '-');
   if (ports.size() == 2 && ports[0] == ports[1]) {
     rule.erase(0, ports[0].size() + 1);
   }
-  return Printable(is_first ? absl::StrCat(parts[0], ": let in ", rule) : rule);
+  return PrintableText(is_first ? absl::StrCat(parts[0], ": let in ", rule)
+                                : rule);
 }
 
-std::string AppliedText(const AppliedDrift& drift) {
+std::string AppliedText(const Group& group) {
   std::vector<std::string> applied;
-  int left_out = 0;
-  for (const AppliedDrift::Goal& goal : drift.goals()) {
-    std::string to = LetInText(goal, applied.empty());
-    if (to.empty()) to = Printable(goal.to());
-    if (!applied.empty() && applied.back() == to) continue;
-    if (applied.size() == kMaxGoalsShown) {
-      ++left_out;
-    } else {
-      applied.push_back(std::move(to));
+  for (const AppliedDrift* drift : group) {
+    if (applied.size() == kMaxRulesShown) {
+      applied.push_back(absl::StrCat(group.size() - kMaxRulesShown, " more"));
+      break;
     }
+    applied.push_back(SetText(*drift, applied.empty()));
   }
-  if (applied.empty()) return "what was set";
-  if (left_out > 0) applied.push_back(absl::StrCat(left_out, " more"));
+  if (group.size() == 1 && applied[0].empty()) return "what was set";
   return absl::StrJoin(applied, ", ");
 }
 
-void AddDrifted(const HostView& host, const AppliedDrift& drift,
+// What is true of them all, such as a stopped firewall, is said once.
+std::string WhyText(const Group& group) {
+  std::string text = group.front()->why();
+  for (size_t i = 1; i < group.size() && text.size() < kMaxWhyBytes; ++i) {
+    if (group[i]->why() == group[i - 1]->why()) continue;
+    absl::StrAppend(&text, "; ", group[i]->why());
+  }
+  return WithoutDevice(*group.front(), text);
+}
+
+void AddDrifted(const HostView& host, const Group& group,
                 const FirstStarts& starts, RuleReport& report) {
-  FindingText text;
-  text.state = WARN;
-  text.observed = WithoutDevice(drift, drift.why());
+  const AppliedDrift& drift = *group.front();
+  FindingText text(WARN, WhyText(group));
   text.expected =
-      absl::StrCat(AppliedText(drift), " by ", ApplyText(drift, starts));
+      absl::StrCat(AppliedText(group), " by ", ApplyText(drift, starts));
   // A host refuses to take back what has changed since, and this has.
   text.fix = absl::StrCat(
       "clusterctl plan --out drift.plan && clusterctl apply drift.plan; or "
@@ -133,23 +168,19 @@ void AddDrifted(const HostView& host, const AppliedDrift& drift,
   AddAbout(host, drift, std::move(text), report);
 }
 
-void AddUntold(const HostView& host, const AppliedDrift& drift,
+void AddUntold(const HostView& host, const Group& group,
                const FirstStarts& starts, RuleReport& report) {
-  FindingText text;
-  text.state = UNKNOWN;
-  text.observed =
-      absl::StrCat("drift not known: ", WithoutDevice(drift, drift.why()));
-  text.expected = absl::StrCat("what was set by ", ApplyText(drift, starts));
+  FindingText text(UNKNOWN, "drift not known: ", WhyText(group));
+  text.expected =
+      absl::StrCat("what was set by ", ApplyText(*group.front(), starts));
   text.fix =
       "clusterctl describe HOST says why clusterd cannot read that; repair it, "
       "then check again";
-  AddAbout(host, drift, std::move(text), report);
+  AddAbout(host, *group.front(), std::move(text), report);
 }
 
 void SkipHost(const HostView& host, RuleReport& report) {
-  FindingText text;
-  text.state = SKIPPED;
-  text.observed = "the host keeps no record of applies";
+  FindingText text(SKIPPED, "the host keeps no record of applies");
   text.fix =
       "run clusterd there as a service, of the controller's version: only the "
       "service keeps one";
@@ -161,10 +192,10 @@ void AddUnknownDrift(const HostView& host, const DriftFact& fact,
                      RuleReport& report) {
   const Missing* missing = MissingOf(fact);
   if (missing == nullptr || missing->reason() != Missing::NOT_QUERIED) {
-    return report.AddUnknown(host, "drift", fact);
+    report.Knows(host, "drift", fact);
+    return;
   }
-  FindingText text{UNKNOWN};
-  text.observed = absl::StrCat("drift not known: ", WhyMissing(missing));
+  FindingText text(UNKNOWN, "drift not known: ", WhyMissing(missing));
   text.fix = "wait until it ends, then check again";
   report.Add(host, std::move(text));
 }
@@ -175,6 +206,10 @@ bool HasRecord(const HostView& host) {
 
 }  // namespace
 
+// Warns for every step that does not hold any more; the value itself fails
+// through its own rule where the spec wants it. What a host cannot tell is
+// unknown. Passes only if every host keeps a record of its applies; a host
+// without one is skipped.
 void CheckDrift(const ClusterView& view, RuleReport& report) {
   const FirstStarts starts = FindFirstStarts(view);
   const bool all_have_records =
@@ -191,16 +226,16 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
       continue;
     }
     if (all_have_records) report.Judged(host);
-    ForEachDrift(fact.value().drifts(), [&](const AppliedDrift& drift) {
-      AddDrifted(host, drift, starts, report);
-    });
-    ForEachDrift(fact.value().untold(), [&](const AppliedDrift& drift) {
-      AddUntold(host, drift, starts, report);
-    });
+    for (const Group& group : Grouped(fact.value().drifts())) {
+      AddDrifted(host, group, starts, report);
+    }
+    for (const Group& group : Grouped(fact.value().untold())) {
+      AddUntold(host, group, starts, report);
+    }
     left_out += fact.value().left_out();
   }
   if (left_out > 0) {
-    report.AddNote(absl::StrCat(left_out, " more are not listed"));
+    report.AddNote(left_out, " more are not listed");
   }
 }
 

@@ -1,13 +1,12 @@
-#include "config/rules/firewall_rules.h"
-
+// Whether a firewall of the host stands between the servers of the cluster.
 #include <algorithm>
 #include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/rules/job_ports.h"
-#include "config/spec/ipv4.h"
+#include "config/rules/host_rules.h"
+#include "config/values/ipv4.h"
 
 namespace clusterd {
 namespace {
@@ -199,150 +198,151 @@ std::string DisableFix(absl::string_view name) {
   return name == "ufw" ? "ufw disable" : "systemctl disable --now firewalld";
 }
 
-// One firewall of one host. Returns whether there is a verdict.
-class FirewallCheck {
- public:
-  FirewallCheck(const HostView& host, absl::string_view name,
-                const FirewallFacts& facts, RuleReport& report)
-      : host_(host), name_(name), facts_(facts), report_(report) {}
+std::string LetInText(const Demand& demand) {
+  return absl::StrCat("TCP ", demand.ports.ToString(),
+                      " let in from every host of the cluster");
+}
 
-  bool Run(bool open_ports, const Demand& demand) const {
-    if (!Know("whether it is installed", facts_.installed())) return false;
-    if (!facts_.installed().value()) return true;
-    if (!Know("whether it is active", facts_.active())) return false;
-    const bool active = facts_.active().value();
+// One firewall of one host. Each function returns whether there is a verdict.
+struct FirewallCheck {
+  const HostView& host;
+  const absl::string_view name;
+  const FirewallFacts& facts;
+  const Demand* demand;  // Null: no firewall is to run.
+  RuleReport& report;
+
+  bool Run() const {
+    if (!Knows("whether it is installed", facts.installed())) return false;
+    if (!facts.installed().value()) return true;
+    if (!Knows("whether it is active", facts.active())) return false;
+    const bool active = facts.active().value();
     if (!active) {
-      if (!Know("whether it starts at boot", facts_.enabled_at_boot())) {
+      if (!Knows("whether it starts at boot", facts.enabled_at_boot())) {
         return false;
       }
-      if (!facts_.enabled_at_boot().value()) return true;
+      if (!facts.enabled_at_boot().value()) return true;
     }
-    return open_ports ? RunOpenPorts(active, demand) : Disabled(active);
+    return demand != nullptr ? RunOpenPorts(active) : Disabled(active);
   }
 
- private:
-  bool Know(absl::string_view what, const BoolFact& fact) const {
-    if (IsKnown(fact)) return true;
-    report_.AddUnknown(host_, absl::StrCat(name_, ": ", what), fact);
-    return false;
+  template <typename Fact>
+  bool Knows(absl::string_view what, const Fact& fact) const {
+    return report.Knows(host, absl::StrCat(name, ": ", what), fact);
   }
 
   std::string StateText(bool active) const {
     return absl::StrCat(
-        name_, active ? " is active" : " is stopped but starts at boot");
+        name, active ? " is active" : " is stopped but starts at boot");
   }
 
   bool Disabled(bool active) const {
-    report_.Add(host_, {active ? FAIL : WARN, StateText(active),
-                        absl::StrCat(name_, " stopped and not started at boot"),
-                        DisableFix(name_)});
+    report.Add(host, FindingText(active ? FAIL : WARN, StateText(active))
+                         .Expected(name, " stopped and not started at boot")
+                         .Fix(DisableFix(name)));
     return true;
   }
 
-  bool RunOpenPorts(bool active, const Demand& demand) const {
-    if (!IsKnown(facts_.allowed()) && !active) {
-      report_.Add(host_, {WARN,
-                          absl::StrCat(StateText(active),
-                                       ", and what it then lets in cannot be "
-                                       "read"),
-                          absl::StrCat(name_,
-                                       " not started at boot, or started "
-                                       "now with the ports open"),
-                          DisableFix(name_)});
+  bool RunOpenPorts(bool active) const {
+    if (!IsKnown(facts.allowed()) && !active) {
+      report.Add(host, FindingText(WARN, StateText(active),
+                                   ", and what it then lets in cannot be "
+                                   "read")
+                           .Expected(name,
+                                     " not started at boot, or started now "
+                                     "with the ports open")
+                           .Fix(DisableFix(name)));
       return true;
     }
-    if (!IsKnown(facts_.allowed())) {
-      report_.AddUnknown(host_, absl::StrCat(name_, ": what it lets in"),
-                         facts_.allowed());
+    if (!Knows("what it lets in", facts.allowed())) return false;
+    if (!demand->peers_known) {
+      report.Add(host,
+                 FindingText(UNKNOWN, StateText(active),
+                             ", and a server of the spec "
+                             "has no address that it "
+                             "could let in")
+                     .Fix("give every server an address in cluster.yaml"));
       return false;
     }
-    if (!demand.peers_known) {
-      report_.Add(host_, {UNKNOWN,
-                          absl::StrCat(StateText(active),
-                                       ", and a server of the spec has no "
-                                       "address that it could let in"),
-                          "", "give every server an address in cluster.yaml"});
-      return false;
-    }
-    const Shut shut = FindShut(host_, demand, facts_.allowed().value());
-    if (shut.text.empty()) return !active || StaysOpen(demand);
-    if (!shut.unread_source.empty()) {
-      return Unread(StateText(active), shut, demand);
-    }
+    const Shut shut = FindShut(host, *demand, facts.allowed().value());
+    if (shut.text.empty()) return !active || StaysOpen();
+    if (!shut.unread_source.empty()) return Unread(StateText(active), shut);
     const bool reload_opens =
-        active && IsKnown(facts_.allowed_permanently()) &&
-        FindShut(host_, demand, facts_.allowed_permanently().value())
+        active && IsKnown(facts.allowed_permanently()) &&
+        FindShut(host, *demand, facts.allowed_permanently().value())
             .text.empty();
-    report_.Add(host_, {active ? FAIL : WARN,
-                        absl::StrCat(StateText(active), " and does not let in ",
-                                     shut.text,
-                                     reload_opens ? ", only permanently" : ""),
-                        absl::StrCat("TCP ", demand.ports.ToString(),
-                                     " let in from every host of the cluster"),
-                        reload_opens ? kReload : OpenFix(name_, demand, true)});
+    report.Add(host,
+               FindingText(active ? FAIL : WARN, StateText(active),
+                           " and does not let in ", shut.text,
+                           reload_opens ? ", only permanently" : "")
+                   .Expected(LetInText(*demand))
+                   .Fix(reload_opens ? kReload : OpenFix(name, *demand, true)));
     return true;
   }
 
   // What runs lets all in; the next reload or reboot may not.
-  bool StaysOpen(const Demand& demand) const {
-    if (name_ == "ufw") return true;  // It stores what it lets run.
-    const AllowedFact& stored = facts_.allowed_permanently();
-    if (!IsKnown(stored)) {
-      report_.AddUnknown(
-          host_, absl::StrCat(name_, ": what it lets in permanently"), stored);
-      return false;
-    }
-    const Shut shut = FindShut(host_, demand, stored.value());
+  bool StaysOpen() const {
+    if (name == "ufw") return true;  // It stores what it lets run.
+    const AllowedFact& stored = facts.allowed_permanently();
+    if (!Knows("what it lets in permanently", stored)) return false;
+    const Shut shut = FindShut(host, *demand, stored.value());
     if (shut.text.empty()) return true;
     if (!shut.unread_source.empty()) {
-      return Unread(absl::StrCat(name_, " by its stored rules"), shut, demand);
+      return Unread(absl::StrCat(name, " by its stored rules"), shut);
     }
-    report_.Add(host_,
-                {WARN,
-                 absl::StrCat(name_, " lets in ", shut.text,
-                              " now, not permanently: the next reload or "
-                              "reboot shuts it"),
-                 absl::StrCat("TCP ", demand.ports.ToString(),
-                              " let in from every host of the cluster, also "
-                              "permanently"),
-                 OpenFix(name_, demand, false)});
+    report.Add(host, FindingText(WARN, name, " lets in ", shut.text,
+                                 " now, not permanently: the next reload "
+                                 "or reboot shuts it")
+                         .Expected(LetInText(*demand), ", also permanently")
+                         .Fix(OpenFix(name, *demand, false)));
     return true;
   }
 
-  bool Unread(absl::string_view state, const Shut& shut,
-              const Demand& demand) const {
-    report_.Add(host_, {UNKNOWN,
-                        absl::StrCat(state, "; whether source ",
-                                     Quoted(shut.unread_source), " lets in ",
-                                     shut.text, " cannot be told"),
-                        "", OpenFix(name_, demand, true)});
+  bool Unread(absl::string_view state, const Shut& shut) const {
+    report.Add(host, FindingText(UNKNOWN, state, "; whether source ",
+                                 QuotedText(shut.unread_source), " lets in ",
+                                 shut.text, " cannot be told")
+                         .Fix(OpenFix(name, *demand, true)));
     return false;
   }
-
-  const HostView& host_;
-  const absl::string_view name_;
-  const FirewallFacts& facts_;
-  RuleReport& report_;
 };
 
 }  // namespace
 
+// | policy      | active              | stopped, starts at boot        |
+// |-------------|---------------------|--------------------------------|
+// | disabled    | fail                | warn                           |
+// | open-ports  | fail unless it lets | the same as a warning; warn    |
+// |             | in every needed TCP | too if a stopped firewall does |
+// |             | port from every     | not tell what it would let in  |
+// |             | host of the spec    |                                |
+// | ignore      | skipped             | skipped                        |
+// A spec without a policy means disabled. One that is stopped and does not
+// start at boot passes: nothing is in the way.
+//
+// firewalld stores rules apart from those that run. With open-ports, active:
+// | needed ports are let in   | state                                        |
+// |---------------------------|----------------------------------------------|
+// | now and permanently       | pass                                         |
+// | now alone                 | warn: the next reload or reboot shuts them   |
+// | permanently alone         | fail: a reload opens them                    |
+// | now, permanently unknown  | unknown                                      |
 void CheckFirewall(const ClusterView& view, RuleReport& report) {
   const FirewallPolicy policy = view.spec().firewall();
   if (policy == FIREWALL_IGNORE) {
     report.ExplainSkip("the spec says firewall: ignore");
     return;
   }
-  const bool open_ports = policy == FIREWALL_OPEN_PORTS;
-  const Demand demand = open_ports ? MakeDemand(view.spec()) : Demand{};
+  std::optional<Demand> demand;
+  if (policy == FIREWALL_OPEN_PORTS) demand = MakeDemand(view.spec());
+  const Demand* needed = demand.has_value() ? &*demand : nullptr;
   for (const HostView& host : view.hosts()) {
     const HostFacts& facts = *host.facts;
     // Both always run: a host can have both.
     const bool ufw =
-        FirewallCheck(host, "ufw", facts.ufw(), report).Run(open_ports, demand);
+        FirewallCheck{host, "ufw", facts.ufw(), needed, report}.Run();
     const bool firewalld =
-        FirewallCheck(host, "firewalld", facts.firewalld(), report)
-            .Run(open_ports, demand);
+        FirewallCheck{host, "firewalld", facts.firewalld(), needed, report}
+            .Run();
     if (ufw && firewalld) report.Judged(host);
   }
 }

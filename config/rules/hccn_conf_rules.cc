@@ -1,12 +1,13 @@
-#include "config/rules/hccn_conf_rules.h"
-
-#include <algorithm>
-#include <iterator>
+// /etc/hccn.conf, from which the driver sets every device at boot:
+//   address_3=192.168.103.101
+//   netmask_3=255.255.255.0
+// hccn_tool edits it in place under flock; so must every fix.
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
-#include "config/spec/ipv4.h"
+#include "config/rules/cluster_view.h"
+#include "config/rules/rule_report.h"
+#include "config/values/ipv4.h"
 
 namespace clusterd {
 namespace {
@@ -27,44 +28,38 @@ const HccnConf::Entry* EntryAt(const HccnConf& conf, uint32_t line) {
 
 // hccn_tool's own write removes every line of a key and adds one. Arguments of
 // that write; empty if the key or its planned value is not known here.
-std::string RewriteArguments(const DeviceView* device, absl::string_view key) {
-  if (device == nullptr || device->spec == nullptr) return "";
-  if (key == "address" || key == "netmask") return SetPlannedAddress(*device);
-  if (key == "gateway" && !device->spec->gateway().empty()) {
-    return absl::StrCat("-gateway -s gateway ", device->spec->gateway());
-  }
-  if (key == "netdetect" && !device->spec->detect_address().empty()) {
-    return absl::StrCat("-netdetect -s address ",
-                        device->spec->detect_address());
-  }
+std::string RewriteCommand(const DeviceView* device, absl::string_view key) {
+  if (device == nullptr) return "";
+  if (key == "address" || key == "netmask") return SetPlanned(*device);
+  if (key == "gateway") return SetPlanned(kGateway, *device);
+  if (key == "netdetect") return SetPlanned(kDetectAddress, *device);
   return "";
 }
 
 void AddDuplicate(const HostView& host, const HccnConf& conf,
                   const HccnConf::Problem& problem, RuleReport& report) {
-  FindingText text;
-  text.expected = "every key once";
-  text.why =
-      "hccn_tool and the recovery at boot obey the first line of a key; people "
-      "and other readers look at the last. The device comes back with a value "
-      "that nobody expects.";
   const HccnConf::Entry* entry = EntryAt(conf, problem.line());
+  FindingText text =
+      FindingText(
+          FAIL, "line ", problem.line(), " repeats ",
+          entry == nullptr
+              ? absl::StrCat("a key: ", QuotedText(problem.text()))
+              : QuotedText(absl::StrCat(entry->key(), "_", entry->device())))
+          .Expected("every key once")
+          .Why(
+              "hccn_tool and the recovery at boot obey the first line of a "
+              "key; people and other readers look at the last. The device "
+              "comes back with a value that nobody expects.")
+          .CommandOr(
+              entry == nullptr
+                  ? ""
+                  : RewriteCommand(host.Find(entry->device()), entry->key()),
+              absl::StrCat("remove the repeated line ", kEditByHand));
   if (entry == nullptr) {
-    text.observed = absl::StrCat("line ", problem.line(),
-                                 " repeats a key: ", Quoted(problem.text()));
-    text.fix = absl::StrCat("remove the repeated line ", kEditByHand);
     report.Add(host, std::move(text));
-    return;
+  } else {
+    report.Add(host, {entry->device()}, std::move(text));
   }
-  text.observed =
-      absl::StrCat("line ", problem.line(), " repeats ",
-                   Quoted(absl::StrCat(entry->key(), "_", entry->device())));
-  text.device_command =
-      RewriteArguments(host.Find(entry->device()), entry->key());
-  if (text.device_command.empty()) {
-    text.fix = absl::StrCat("remove the repeated line ", kEditByHand);
-  }
-  report.Add(host, entry->device(), std::move(text));
 }
 
 // What a kind of problem means. The line is shown after `observed`, and
@@ -115,37 +110,36 @@ constexpr ProblemWords kProblemWords[] = {
      nullptr, "remove what is not needed"},
 };
 
-// Problems of every line that one command repairs: told once.
-bool IsOfWholeFile(const HccnConf::Problem& problem) {
-  return std::any_of(std::begin(kProblemWords), std::end(kProblemWords),
-                     [&problem](const ProblemWords& words) {
-                       return words.kind == problem.kind() &&
-                              words.fix != nullptr;
-                     });
+// Null: a kind of a newer host, or a repeated key, which AddDuplicate tells.
+const ProblemWords* FindWords(HccnConf::Problem::Kind kind) {
+  for (const ProblemWords& words : kProblemWords) {
+    if (words.kind == kind) return &words;
+  }
+  return nullptr;
 }
 
-FindingText ProblemText(const HccnConf::Problem& problem) {
+FindingText ProblemText(const HccnConf::Problem& problem,
+                        const ProblemWords* words) {
   const std::string line = problem.line() == 0
                                ? ""
                                : absl::StrCat(", line ", problem.line(), ": ",
-                                              Quoted(problem.text()));
-  for (const ProblemWords& words : kProblemWords) {
-    if (words.kind != problem.kind()) continue;
-    FindingText text{
-        words.state,
-        absl::StrCat(words.observed, words.fix == nullptr ? line : ""),
-        words.expected};
-    text.why = words.why;
-    text.fix =
-        words.fix != nullptr
-            ? words.fix
-            : absl::StrCat(words.by_hand, line.empty() ? "" : " ",
-                           line.empty() ? "" : absl::StrCat(problem.line()),
-                           " ", kEditByHand);
+                                              QuotedText(problem.text()));
+  if (words == nullptr) {
+    return FindingText(UNKNOWN, "a problem not understood here", line)
+        .Fix("bring the controller to clusterd's version on the host");
+  }
+  FindingText text = FindingText(words->state, words->observed)
+                         .Expected(words->expected)
+                         .Why(words->why);
+  if (words->fix != nullptr) {
+    text.fix = words->fix;
     return text;
   }
-  return {UNKNOWN, absl::StrCat("a problem not understood here", line), "",
-          "bring the controller to clusterd's version on the host"};
+  absl::StrAppend(&text.observed, line);
+  text.fix = words->by_hand;
+  if (!line.empty()) absl::StrAppend(&text.fix, " ", problem.line());
+  absl::StrAppend(&text.fix, " ", kEditByHand);
+  return text;
 }
 
 void AddProblems(const HostView& host, const HccnConf& conf,
@@ -154,35 +148,25 @@ void AddProblems(const HostView& host, const HccnConf& conf,
   int shown = 0;
   int left_out = 0;
   for (const HccnConf::Problem& problem : conf.problems()) {
-    if (IsOfWholeFile(problem)) {
+    const ProblemWords* words = FindWords(problem.kind());
+    if (words != nullptr && words->fix != nullptr) {
+      // One command repairs every line: told once.
       if (told.insert(problem.kind()).second) {
-        report.Add(host, ProblemText(problem));
+        report.Add(host, ProblemText(problem, words));
       }
     } else if (shown == kMaxProblems) {
       ++left_out;
     } else if (++shown; problem.kind() == HccnConf::Problem::DUPLICATE_KEY) {
       AddDuplicate(host, conf, problem, report);
     } else {
-      report.Add(host, ProblemText(problem));
+      report.Add(host, ProblemText(problem, words));
     }
   }
   if (left_out == 0) return;
-  report.Add(
-      host,
-      {FAIL, absl::StrCat(Count(left_out, "more problem"), " in the file"), "",
-       "repair the first ones, then check again"});
+  report.Add(host,
+             FindingText(FAIL, Count(left_out, "more problem"), " in the file")
+                 .Fix("repair the first ones, then check again"));
 }
-
-// One address beside the device's own that hccn.conf stores.
-struct StoredAddress {
-  absl::string_view what;       // "gateway"
-  absl::string_view arguments;  // "-gateway -s gateway "
-  Known known = Known::kNo;
-  Ipv4Address live;  // Valid if known is kYes.
-  const TextFact& fact;
-  const std::optional<Ipv4Address>& planned;
-  const HccnConf::Entry* entry;  // Null: no such line.
-};
 
 // `value` of the line; empty: none.
 bool NamesNothing(absl::string_view value) {
@@ -191,211 +175,183 @@ bool NamesNothing(absl::string_view value) {
 
 // Whether the device has what the line says. A line that is no address says
 // nothing that a device could have.
-bool Agrees(const StoredAddress& stored, absl::string_view value) {
-  if (stored.known == Known::kUnset) return NamesNothing(value);
+bool Agrees(const AddressReading& live, absl::string_view value) {
+  if (live.IsUnset()) return NamesNothing(value);
   const auto address = Ipv4Address::Parse(value);
-  return address.ok() && *address == stored.live;
+  return address.ok() && *address == *live;
 }
 
-FindingText StoredText(const StoredAddress& stored) {
-  const std::string in_file =
-      stored.entry == nullptr || NamesNothing(stored.entry->value())
-          ? "none"
-          : Printable(stored.entry->value());
-  FindingText text{WARN};
-  if (stored.known == Known::kUnset) {
-    text.observed =
-        absl::StrCat("no ", stored.what, " is set, /etc/hccn.conf has ",
-                     in_file, ": the next boot sets it");
-    text.expected = absl::StrCat("the same ", stored.what,
-                                 " on the device and in /etc/hccn.conf");
-    if (stored.planned.has_value()) {
-      text.device_command =
-          absl::StrCat(stored.arguments, stored.planned->ToString());
-    } else {
-      text.fix = absl::StrCat("set it with hccn_tool, or remove line ",
-                              stored.entry->line(), " ", kEditByHand);
-    }
-    return text;
+// The device and the file have different ones.
+FindingText StoredText(const AddressKind& kind, const DeviceView& device) {
+  const AddressReading& live = device.*kind.live;
+  const HccnConf::Entry* entry = device.*kind.stored;
+  const std::string in_file = entry == nullptr || NamesNothing(entry->value())
+                                  ? "none"
+                                  : PrintableText(entry->value());
+  if (live.IsUnset()) {
+    // Then the file has one, or the two would agree.
+    return FindingText(WARN, "no ", kind.name, " is set, /etc/hccn.conf has ",
+                       in_file, ": the next boot sets it")
+        .Expected("the same ", kind.name,
+                  " on the device and in /etc/hccn.conf")
+        .CommandOr(SetPlanned(kind, device),
+                   absl::StrCat("set it with hccn_tool, or remove line ",
+                                entry->line(), " ", kEditByHand));
   }
   // The live one is kept where no other is planned.
-  const std::string wanted = stored.planned.value_or(stored.live).ToString();
-  text.observed = absl::StrCat(stored.what, " is ", stored.live.ToString(),
-                               ", /etc/hccn.conf has ", in_file);
-  text.expected =
-      absl::StrCat(stored.what, " ", wanted, " in /etc/hccn.conf as well");
-  text.device_command = absl::StrCat(stored.arguments, wanted);
-  return text;
+  const Ipv4Address wanted = (device.*kind.planned).value_or(*live);
+  return FindingText(WARN, kind.name, " is ", live->ToString(),
+                     ", /etc/hccn.conf has ", in_file)
+      .Expected(kind.name, " ", wanted.ToString(), " in /etc/hccn.conf as well")
+      .DeviceCommand(SetCommand(kind, wanted));
 }
 
-void AddFileUnknown(const HostView& host, const DeviceView& device,
-                    RuleReport& report) {
-  report.Add(host, device.id,
-             {UNKNOWN, "/etc/hccn.conf not known", "",
-              "repair what hccn-conf reports about this host", "", "", "",
-              "hccn-conf"});
+// Whether the file of the device's host is known; if not, adds that, caused by
+// hccn-conf.
+bool KnowsFile(const DeviceView& device, RuleReport& report) {
+  if (IsKnown(device.host->facts->hccn_conf())) return true;
+  report.Add(device, FindingText(UNKNOWN, "/etc/hccn.conf not known")
+                         .Fix("repair what hccn-conf reports about this host")
+                         .CausedBy("hccn-conf"));
+  return false;
 }
 
-void JudgeStored(const HostView& host, const DeviceView& device,
-                 const StoredAddress& stored, RuleReport& report) {
-  if (!IsKnown(host.facts->hccn_conf())) {
-    return AddFileUnknown(host, device, report);
+void JudgeStored(const DeviceView& device, const AddressKind& kind,
+                 RuleReport& report) {
+  const AddressReading& live = device.*kind.live;
+  const HccnConf::Entry* entry = device.*kind.stored;
+  if (!KnowsFile(device, report)) return;
+  if (!report.Knows(device, kind.name, live)) return;
+  if (Agrees(live, entry == nullptr ? "" : entry->value())) {
+    report.Judged(device);
+    return;
   }
-  if (stored.known == Known::kNo) {
-    return report.AddUnknownAddress(host, device, stored.what, stored.fact);
-  }
-  const bool agree =
-      Agrees(stored, stored.entry == nullptr ? "" : stored.entry->value());
-  FindingText text = agree ? FindingText{} : StoredText(stored);
-  if (!agree && stored.entry != nullptr &&
-      Agrees(stored, RepairedValue(host, *stored.entry))) {
+  FindingText text = StoredText(kind, device);
+  if (entry != nullptr && Agrees(live, RepairedValue(*device.host, *entry))) {
     text.caused_by = "hccn-conf";
   }
-  if (!agree && host.facts->hccn_tool().generation() != NpuToolFacts::CLASSIC) {
+  if (device.host->facts->hccn_tool().generation() == NpuToolFacts::CLASSIC) {
+    report.Judged(device);
+  } else {
     text.state = UNKNOWN;
     absl::StrAppend(&text.observed,
                     "; whether the recovery at boot takes it from there is "
                     "published for the classic hccn_tool alone");
-  } else {
-    report.Judged(host, 1);
   }
-  if (!agree) report.Add(host, device.id, std::move(text));
+  report.Add(device, std::move(text));
 }
 
-bool FileHasLiveAddress(const DeviceView& device) {
-  return device.conf.has_value() &&
-         std::find(device.interfaces.begin(), device.interfaces.end(),
-                   *device.conf) != device.interfaces.end();
-}
-
-// Whether the file would have it if hccn-conf found nothing in the lines.
-bool RepairedFileHasLiveAddress(const HostView& host,
-                                const DeviceView& device) {
-  if (device.conf_address == nullptr || device.conf_netmask == nullptr) {
-    return false;
-  }
-  const auto address =
-      Ipv4Address::Parse(RepairedValue(host, *device.conf_address));
-  const auto length = ParseNetmask(RepairedValue(host, *device.conf_netmask));
-  return address.ok() && length.ok() &&
-         std::find(device.interfaces.begin(), device.interfaces.end(),
-                   Ipv4Interface(*address, *length)) != device.interfaces.end();
+// Whether the two lines are an address that the device has.
+bool HasAddressOf(const DeviceView& device, absl::string_view address,
+                  absl::string_view netmask) {
+  const auto stored = Ipv4Interface::Parse(address, netmask);
+  return stored.ok() && device.Has(*stored);
 }
 
 std::string FileText(const DeviceView& device) {
   const auto line = [&](absl::string_view key, const HccnConf::Entry* entry) {
     return entry == nullptr ? absl::StrCat("no ", key, "_", device.id)
                             : absl::StrCat(key, "_", device.id, "=",
-                                           Printable(entry->value()), " (line ",
-                                           entry->line(), ")");
+                                           PrintableText(entry->value()),
+                                           " (line ", entry->line(), ")");
   };
   return absl::StrCat(line("address", device.conf_address), ", ",
                       line("netmask", device.conf_netmask));
 }
 
-}  // namespace
-
-absl::string_view RepairedValue(const HostView& host,
-                                const HccnConf::Entry& entry) {
-  absl::string_view value = entry.value();
-  for (const HccnConf::Problem& problem :
-       host.facts->hccn_conf().value().problems()) {
-    if (problem.kind() != HccnConf::Problem::CARRIAGE_RETURN) continue;
-    // clusterd shows the control character as two.
-    if (!absl::ConsumeSuffix(&value, "\\r")) absl::ConsumeSuffix(&value, "\r");
-    break;
-  }
-  return value;
+// Of a file that could not be read for a reason that is a verdict.
+FindingText NoFileText(const Missing& missing) {
+  return FindingText(FAIL, "/etc/hccn.conf: ", WhyMissing(&missing))
+      .Expected("a regular file that can be read")
+      .Fix(missing.reason() == Missing::UNREADABLE
+               ? "look at it with ls -ld /etc/hccn.conf, and put a regular "
+                 "file there"
+               : "install -m 0644 /dev/null /etc/hccn.conf, then set every "
+                 "device's address with hccn_tool; in a container mount "
+                 "the host's file");
 }
 
+}  // namespace
+
+// A file that is not there or is no text file fails; one that may not be read
+// is unknown. A line that the tool would ignore is a warning.
 void CheckHccnConf(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const HccnConfFact& fact = host.facts->hccn_conf();
-    if (IsKnown(fact)) {
-      report.Judged(host);
-      AddProblems(host, fact.value(), report);
-      continue;
-    }
     const Missing* missing = MissingOf(fact);
     const bool is_verdict =
         missing != nullptr && (missing->reason() == Missing::ABSENT ||
                                missing->reason() == Missing::UNREADABLE);
-    if (!is_verdict) {
-      report.AddUnknown(host, "/etc/hccn.conf", fact);
-      continue;
+    if (is_verdict) {
+      report.Judged(host);
+      report.Add(host, NoFileText(*missing));
+    } else if (report.Knows(host, "/etc/hccn.conf", fact)) {
+      report.Judged(host);
+      AddProblems(host, fact.value(), report);
     }
-    report.Judged(host);
-    FindingText text{FAIL,
-                     absl::StrCat("/etc/hccn.conf: ", WhyMissing(missing)),
-                     "a regular file that can be read",
-                     "install -m 0644 /dev/null /etc/hccn.conf, then set every "
-                     "device's address with hccn_tool; in a container mount "
-                     "the host's file"};
-    if (missing->reason() == Missing::UNREADABLE) {
-      text.fix =
-          "look at it with ls -ld /etc/hccn.conf, and put a regular "
-          "file there";
-    }
-    report.Add(host, std::move(text));
   }
 }
 
-void CheckDeviceIpPersistent(const ClusterView& view, RuleReport& report) {
-  ForEachAddress(
-      view, report, [&](const HostView& host, const DeviceView& device) {
-        if (!IsKnown(host.facts->hccn_conf())) {
-          return AddFileUnknown(host, device, report);
-        }
-        report.Judged(host, 1);
-        if (FileHasLiveAddress(device)) return;
-        const Ipv4Interface live = device.Address();
-        // The live address is kept where no other is planned.
-        const Ipv4Interface wanted = device.planned.value_or(live);
-        report.Add(
-            host, device.id,
-            {FAIL,
-             absl::StrCat("device has ", live.ToString(),
-                          ", /etc/hccn.conf has ", FileText(device)),
-             absl::StrCat("address_", device.id, "=",
-                          wanted.address().ToString(), ", netmask_", device.id,
-                          "=", wanted.subnet().netmask().ToString()),
-             "",
-             absl::StrCat("-ip -s address ", wanted.address().ToString(),
-                          " netmask ", wanted.subnet().netmask().ToString()),
-             "", "",
-             RepairedFileHasLiveAddress(host, device) ? "hccn-conf" : ""});
-      });
+// Live addresses against the file. Without the file this is unknown, caused by
+// hccn-conf; so is a difference that the repair of the file ends.
+void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
+  report.ForEachAddress([&](const DeviceView& device) {
+    if (!KnowsFile(device, report)) return;
+    report.Judged(device);
+    const HccnConf::Entry* address = device.conf_address;
+    const HccnConf::Entry* netmask = device.conf_netmask;
+    const bool has_both = address != nullptr && netmask != nullptr;
+    if (has_both && HasAddressOf(device, address->value(), netmask->value())) {
+      return;
+    }
+    const bool repair_ends_it =
+        has_both && HasAddressOf(device, RepairedValue(*device.host, *address),
+                                 RepairedValue(*device.host, *netmask));
+    const Ipv4Interface live = device.Address();
+    // The live address is kept where no other is planned.
+    const Ipv4Interface wanted = device.planned.value_or(live);
+    report.Add(device, FindingText(FAIL, "device has ", live.ToString(),
+                                   ", /etc/hccn.conf has ", FileText(device))
+                           .Expected("address_", device.id, "=",
+                                     wanted.address().ToString(), ", netmask_",
+                                     device.id, "=",
+                                     wanted.subnet().netmask().ToString())
+                           .DeviceCommand(SetCommand(wanted))
+                           .CausedBy(repair_ends_it ? "hccn-conf" : ""));
+  });
 }
 
-void CheckGatewayPersistent(const ClusterView& view, RuleReport& report) {
-  ForEachAddress(
-      view, report, [&](const HostView& host, const DeviceView& device) {
-        if (device.conf_dhcp != nullptr) {
-          report.Add(host, device.id,
-                     {SKIPPED,
-                      "/etc/hccn.conf has udhcpc_enable: the recovery at boot "
-                      "does not take the gateway from the file",
-                      "", "see to it where the device gets its gateway from"});
-          return;
-        }
-        JudgeStored(host, device,
-                    {"gateway", "-gateway -s gateway ", device.gateway_known,
-                     device.gateway, device.facts->gateway(),
-                     device.planned_gateway, device.conf_gateway},
-                    report);
-      });
+// Live gateways and detect addresses against the file, planned or not:
+// | live     | in the file          | state                                   |
+// |----------|----------------------|-----------------------------------------|
+// | G        | G                    | pass                                    |
+// | none     | none, or 0.0.0.0     | pass                                    |
+// | G        | none, or another     | warn: lost, or replaced, at boot        |
+// | none     | G                    | warn: the next boot sets it             |
+// | any two that differ, Ascend 950 | unknown: what its recovery takes from   |
+// |                                 | the file is not published               |
+// A gateway of a device with udhcpc_enable_N is skipped: the recovery at boot
+// does not take it from the file (hccn_tool source, hicann/driver ef377e95).
+void CheckGatewayPersistent(const ClusterView&, RuleReport& report) {
+  report.ForEachAddress([&](const DeviceView& device) {
+    if (device.conf_dhcp == nullptr) {
+      JudgeStored(device, kGateway, report);
+      return;
+    }
+    report.Add(device,
+               FindingText(SKIPPED,
+                           "/etc/hccn.conf has udhcpc_enable: the recovery "
+                           "at boot does not take the gateway from the "
+                           "file")
+                   .Fix("see to it where the device gets its gateway "
+                        "from"));
+  });
 }
 
-void CheckDetectAddressPersistent(const ClusterView& view, RuleReport& report) {
-  ForEachAddress(
-      view, report, [&](const HostView& host, const DeviceView& device) {
-        JudgeStored(
-            host, device,
-            {"detect address", "-netdetect -s address ", device.detect_known,
-             device.detect, device.facts->detect_address(),
-             device.planned_detect, device.conf_detect},
-            report);
-      });
+void CheckDetectAddressPersistent(const ClusterView&, RuleReport& report) {
+  report.ForEachAddress([&](const DeviceView& device) {
+    JudgeStored(device, kDetectAddress, report);
+  });
 }
 
 }  // namespace clusterd

@@ -1,10 +1,8 @@
-#include "config/rules/hccn_conf_rules.h"
-
 #include <set>
 
-#include "config/rules/judge_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
@@ -138,6 +136,20 @@ TEST(CheckHccnConfTest, CutsALongListOfProblems) {
   const RuleResult result = cluster.Check("hccn-conf");
   EXPECT_EQ(result.findings_size(), 17);
   EXPECT_EQ(result.findings(16).observed(), "984 more problems in the file");
+}
+
+TEST(CheckHccnConfTest, FailsForProblemsThatItDoesNotShow) {
+  TestCluster cluster;
+  for (int i = 1; i <= 17; ++i) {
+    // A warning each.
+    AddProblem(HccnConf::Problem::MALFORMED_LINE, i, "a b",
+               ConfOf(0, &cluster));
+  }
+  const RuleResult result = cluster.Check("hccn-conf");
+  ASSERT_EQ(result.findings_size(), 17);
+  EXPECT_EQ(result.findings(15).state(), WARN);
+  EXPECT_EQ(result.findings(16).state(), FAIL);
+  EXPECT_EQ(result.findings(16).observed(), "1 more problem in the file");
 }
 
 // Every line ends in CR LF, as clusterd tells it.

@@ -1,108 +1,33 @@
 #include "config/rules/judge.h"
 
 #include <algorithm>
-#include <iterator>
+#include <map>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/rules/address_rules.h"
 #include "config/rules/catalogue.h"
-#include "config/rules/cluster_rules.h"
 #include "config/rules/cluster_view.h"
-#include "config/rules/device_rules.h"
-#include "config/rules/drift_rules.h"
-#include "config/rules/firewall_rules.h"
-#include "config/rules/hccn_conf_rules.h"
-#include "config/rules/judge_view.h"
-#include "config/rules/kernel_rules.h"
-#include "config/rules/port_rules.h"
+#include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
-#include "config/rules/subnet_rules.h"
-#include "config/rules/uniform_rules.h"
-#include "config/rules/unique_rules.h"
-#include "config/spec/namespace_facts.h"
+#include "config/values/namespace_facts.h"
+#include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {
 
-using Check = void (*)(const ClusterView&, RuleReport&);
+constexpr uint32_t kSchemaVersion = 1;
 
-// Who carries a rule of the catalogue out. judge_test proves that every rule
-// has its check.
-constexpr struct {
-  absl::string_view rule;
-  Check check;
-} kChecks[] = {
-    {"ports-reserved", CheckPortsReserved},
-    {"ports-free", CheckPortsFree},
-    {"listen-backlog", CheckListenBacklog},
-    {"syn-backlog", CheckSynBacklog},
-    {"sysctl-persistent", CheckSysctlPersistent},
-    {"firewall", CheckFirewall},
-    {"drift", CheckDrift},
-    {"hccn-tool", CheckHccnTool},
-    {"device-count", CheckDeviceCount},
-    {"hccn-conf", CheckHccnConf},
-    {"link", CheckLink},
-    {"net-health", CheckNetHealth},
-    {"lldp", CheckLldp},
-    {"device-ip-set", CheckDeviceIpSet},
-    {"device-ip-planned", CheckDeviceIpPlanned},
-    {"device-ip-persistent", CheckDeviceIpPersistent},
-    {"device-ip-allowed", CheckDeviceIpAllowed},
-    {"gateway", CheckGateway},
-    {"gateway-persistent", CheckGatewayPersistent},
-    {"detect-address", CheckDetectAddress},
-    {"detect-address-persistent", CheckDetectAddressPersistent},
-    {"subnet-pairs", CheckSubnetPairs},
-    {"subnet-distinct", CheckSubnetDistinct},
-    {"subnet-across-hosts", CheckSubnetAcrossHosts},
-    {"subnet-shared", CheckSubnetShared},
-    {"ip-unique", CheckIpUnique},
-    {"ip-host-part", CheckIpHostPart},
-    {"netmask-uniform", CheckNetmaskUniform},
-    {"tls-uniform", CheckTlsUniform},
-    {"mtu-uniform", CheckMtuUniform},
-    {"version-uniform", CheckVersionUniform},
-    {"cluster-size", CheckClusterSize},
-    {"cluster-size-power", CheckClusterSizePower},
-    {"host-identity", CheckHostIdentity},
-};
+using Names = google::protobuf::RepeatedPtrField<std::string>;
 
-// The rules that a network namespace can be judged by, and the one that says
-// which hosts could not tell. Everything else is the host's.
-constexpr absl::string_view kNamespaceRules[] = {
-    "ports-reserved", "ports-free",    "listen-backlog",
-    "syn-backlog",    "host-identity",
-};
-
-bool IsAboutNamespaces(absl::string_view rule) {
-  return std::find(std::begin(kNamespaceRules), std::end(kNamespaceRules),
-                   rule) != std::end(kNamespaceRules);
+bool IsIn(const Names& names, absl::string_view rule) {
+  return absl::c_linear_search(names, rule);
 }
 
-Check CheckOf(absl::string_view rule) {
-  for (const auto& entry : kChecks) {
-    if (entry.rule == rule) return entry.check;
-  }
-  return nullptr;
-}
-
-using Names = absl::flat_hash_set<std::string>;
-
-template <typename Repeated>
-Names NamesOf(const Repeated& names) {
-  return Names(names.begin(), names.end());
-}
-
-RuleResult Skipped(const RuleInfo& rule, std::string reason) {
-  RuleResult result;
-  result.set_rule(rule.name);
-  result.set_category(rule.category);
-  result.set_state(SKIPPED);
-  result.set_skip_reason(std::move(reason));
-  return result;
+bool IsSelected(const RuleSelection& selection, absl::string_view rule) {
+  return (selection.only().empty() || IsIn(selection.only(), rule)) &&
+         !IsIn(selection.skip(), rule);
 }
 
 void Downgrade(RuleResult* result) {
@@ -115,6 +40,134 @@ void Downgrade(RuleResult* result) {
     if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
   }
   if (worst != STATE_UNSPECIFIED) result->set_state(worst);
+}
+
+// Empty: it runs.
+std::string WhySkipped(const Rule& rule, const JudgeOptions& options) {
+  if (!IsSelected(options.selection, rule.name)) return "asked to be skipped";
+  if (options.one_host && !rule.JudgesOneHost()) {
+    return "needs all hosts: only the controller can tell";
+  }
+  if (!options.network_namespace.empty() && !rule.JudgesNamespaces()) {
+    return "does not apply to a network namespace";
+  }
+  return "";
+}
+
+RuleResult RunRule(const Rule& rule, const ClusterView& view,
+                   const JudgeOptions& options) {
+  RuleReport report(rule, view);
+  const std::string why_skipped = WhySkipped(rule, options);
+  if (!why_skipped.empty()) return report.Skip(why_skipped);
+  rule.check(view, report);
+  RuleResult result = std::move(report).Finish();
+  if (IsIn(options.selection.downgrade(), rule.name)) Downgrade(&result);
+  return result;
+}
+
+bool JudgesHosts(const RuleResult& result) {
+  return result.state() != SKIPPED && FindRule(result.rule())->JudgesHosts();
+}
+
+void CountRules(Report* report) {
+  Counts* counts = report->mutable_rule_counts();
+  for (const RuleResult& result : report->rules()) {
+    switch (result.state()) {
+      case PASS:
+        counts->set_pass(counts->pass() + 1);
+        break;
+      case WARN:
+        counts->set_warn(counts->warn() + 1);
+        break;
+      case FAIL:
+        counts->set_fail(counts->fail() + 1);
+        break;
+      case SKIPPED:
+        counts->set_skipped(counts->skipped() + 1);
+        break;
+      default:
+        counts->set_unknown(counts->unknown() + 1);
+    }
+  }
+}
+
+// Worst state per host, from every finding that names it.
+absl::flat_hash_map<std::string, State> WorstStates(const Report& report) {
+  absl::flat_hash_map<std::string, State> worst;
+  for (const RuleResult& result : report.rules()) {
+    for (const Finding& finding : result.findings()) {
+      if (finding.state() == SKIPPED) continue;
+      for (const Subject& subject : finding.subjects()) {
+        if (subject.host().empty()) continue;
+        State& state = worst[subject.host()];
+        state = std::max(state, finding.state());
+      }
+    }
+  }
+  return worst;
+}
+
+void AddHosts(const ClusterView& view, Report* report) {
+  const auto worst = WorstStates(*report);
+  const bool any_judged =
+      std::any_of(report->rules().begin(), report->rules().end(), JudgesHosts);
+  // Spec order again: answered and silent hosts lie in two lists.
+  std::vector<const HostFacts*> hosts(view.host_count());
+  for (const HostView& host : view.hosts()) hosts[host.order] = host.facts;
+  for (const HostView& host : view.silent()) hosts[host.order] = host.facts;
+  for (const HostFacts* facts : hosts) {
+    HostStatus* status = report->add_hosts();
+    status->set_host(facts->host());
+    status->set_elapsed_ms(facts->elapsed_ms());
+    status->set_simulation(facts->simulation());
+    const auto found = worst.find(facts->host());
+    if (facts->has_missing()) {
+      status->set_state(UNKNOWN);
+      status->set_no_facts_reason(WhyMissing(&facts->missing()));
+    } else if (found != worst.end()) {
+      status->set_state(found->second);
+    } else {
+      status->set_state(any_judged ? PASS : SKIPPED);
+    }
+  }
+}
+
+void AddNotes(const ClusterView& view, Report* report) {
+  std::map<std::string, size_t> simulations;
+  std::vector<std::string> shared;
+  for (const HostView& host : view.hosts()) {
+    if (SharesHostNetwork(*host.facts)) shared.emplace_back(host.name);
+    if (!host.facts->simulation().empty()) {
+      ++simulations[host.facts->simulation()];
+    }
+  }
+  for (const auto& [simulation, hosts] : simulations) {
+    report->add_notes(absl::StrCat(Count(hosts, "host"),
+                                   " simulated: ", PrintableText(simulation)));
+  }
+  if (!shared.empty()) {
+    report->add_notes(HostNetworkNote(report->network_namespace(), shared));
+  }
+  if (!view.silent().empty()) {
+    report->add_notes(absl::StrCat("no facts from ", view.silent().size(),
+                                   " of ", Count(view.host_count(), "host")));
+  }
+  if (!view.product_known() && !report->product().empty()) {
+    report->add_notes(absl::StrCat("product ", QuotedText(report->product()),
+                                   " is not known: its rules were skipped"));
+  }
+}
+
+State Verdict(const ClusterView& view, const Report& report) {
+  bool any_judged = false;
+  State worst = PASS;
+  for (const RuleResult& result : report.rules()) {
+    if (result.state() != SKIPPED) worst = std::max(worst, result.state());
+    any_judged = any_judged || JudgesHosts(result);
+  }
+  const bool complete =
+      any_judged && !view.hosts().empty() && view.silent().empty();
+  return complete ? worst : std::max(worst, UNKNOWN);
 }
 
 }  // namespace
@@ -135,50 +188,56 @@ absl::Status ValidateSelection(const RuleSelection& selection) {
   if (!mistakes.empty()) {
     return absl::NotFoundError(absl::StrJoin(mistakes, "\n"));
   }
-  const Names only = NamesOf(selection.only());
-  const Names skip = NamesOf(selection.skip());
-  for (const RuleInfo& rule : RuleCatalogue()) {
-    const bool selected = only.empty() || only.contains(rule.name);
-    if (selected && !skip.contains(rule.name)) return absl::OkStatus();
-  }
+  const bool any_selected = absl::c_any_of(
+      RuleCatalogue(),
+      [&](const Rule& rule) { return IsSelected(selection, rule.name); });
+  if (any_selected) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "rules: every one is skipped, expected at least one to check");
 }
 
-std::vector<RuleResult> Judge(const ClusterSpec& spec,
-                              absl::Span<const HostFacts* const> hosts,
-                              const JudgeOptions& options) {
+Report BuildReport(const ClusterSpec& spec,
+                   absl::Span<const HostFacts* const> hosts,
+                   const JudgeOptions& options) {
+  Report report;
+  report.set_schema_version(kSchemaVersion);
+  report.set_cluster(spec.name());
+  report.set_product(spec.product());
+  report.set_spec_digest(spec.digest());
+  report.set_network_namespace(options.network_namespace);
   const NamespaceFacts asked(options.network_namespace, hosts);
-  return JudgeView(ClusterView(spec, asked.hosts()), options);
+  const ClusterView view(spec, asked.hosts());
+  for (const Rule& rule : RuleCatalogue()) {
+    *report.add_rules() = RunRule(rule, view, options);
+  }
+  CountRules(&report);
+  AddHosts(view, &report);
+  AddNotes(view, &report);
+  report.set_verdict(Verdict(view, report));
+  return report;
 }
 
-std::vector<RuleResult> JudgeView(const ClusterView& view,
-                                  const JudgeOptions& options) {
-  const Names only = NamesOf(options.selection.only());
-  const Names skip = NamesOf(options.selection.skip());
-  const Names downgrade = NamesOf(options.selection.downgrade());
-  std::vector<RuleResult> results;
-  for (const RuleInfo& rule : RuleCatalogue()) {
-    if (skip.contains(rule.name) ||
-        (!only.empty() && !only.contains(rule.name))) {
-      results.push_back(Skipped(rule, "asked to be skipped"));
-      continue;
-    }
-    if (options.one_host && !rule.one_host) {
-      results.push_back(
-          Skipped(rule, "needs all hosts: only the controller can tell"));
-      continue;
-    }
-    if (!options.network_namespace.empty() && !IsAboutNamespaces(rule.name)) {
-      results.push_back(Skipped(rule, "does not apply to a network namespace"));
-      continue;
-    }
-    RuleReport report(rule, view);
-    CheckOf(rule.name)(view, report);
-    results.push_back(std::move(report).Finish());
-    if (downgrade.contains(rule.name)) Downgrade(&results.back());
+ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
+                                  const NetworkNamespace& network_namespace) {
+  ObserveRequest request;
+  const PortSet ports = JobPorts(spec);
+  for (const PortSet::Range& range : ports.ranges()) {
+    ObserveRequest::PortRange* ports = request.add_socket_ports();
+    ports->set_first(range.first);
+    ports->set_last(range.second);
   }
-  return results;
+  request.set_command_ms(spec.deadlines().command_ms());
+  request.set_host_ms(spec.deadlines().host_ms());
+  request.set_ask_tls(spec.has_tls());
+  request.set_allow_tls_query(spec.allow_tls_query());
+  const absl::StatusOr<const ProductProfile*> profile =
+      FindProductProfile(spec.product(), spec.mode());
+  request.set_generation(profile.ok() ? (*profile)->generation
+                                      : NpuToolFacts::CLASSIC);
+  if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {
+    *request.mutable_network_namespace() = network_namespace;
+  }
+  return request;
 }
 
 }  // namespace clusterd

@@ -5,7 +5,6 @@
 #define CONFIG_RULES_JUDGE_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -30,28 +29,24 @@ struct JudgeOptions {
 absl::Status ValidateSelection(const RuleSelection& selection);
 
 // One result per rule of the catalogue that ran or was skipped, in catalogue
-// order. `hosts` are the hosts to judge, at most one entry each; an entry with
+// order; per-host states, counts, verdict, cluster, product, digest, schema,
+// network namespace and notes (simulation, containers that share the host's
+// network); the caller fills in run id and times.
+// `hosts` are the hosts to judge, at most one entry each; an entry with
 // `missing` set is a host of which nothing is known: it costs one `unknown`
 // (host-identity) and counts in no other rule. Findings that read the same are
 // folded into one with many subjects; subjects are in spec order.
-// REQUIRES: ValidateSelection(options.selection).ok().
-std::vector<RuleResult> Judge(const ClusterSpec& spec,
-                              absl::Span<const HostFacts* const> hosts,
-                              const JudgeOptions& options);
-
-// Report with rules, per-host states, counts, verdict, cluster, product,
-// digest, schema, network namespace and notes (simulation, containers that
-// share the host's network); the caller fills in run id and times.
 // The verdict of a report that judged no host is UNKNOWN, never PASS.
+// REQUIRES: ValidateSelection(options.selection).ok().
 Report BuildReport(const ClusterSpec& spec,
                    absl::Span<const HostFacts* const> hosts,
                    const JudgeOptions& options);
 
 // What a host must be asked so that every rule of the spec can be judged; with
 // a target in `network_namespace`, so that the rules about one can be.
-ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
-                                  const NetworkNamespace& network_namespace);
-ObserveRequest MakeObserveRequest(const ClusterSpec& spec);
+ObserveRequest MakeObserveRequest(
+    const ClusterSpec& spec,
+    const NetworkNamespace& network_namespace = NetworkNamespace());
 
 }  // namespace clusterd
 

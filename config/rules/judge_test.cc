@@ -2,10 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/rules/catalogue.h"
-#include "config/rules/judge_testing.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
@@ -90,7 +90,7 @@ TEST(JudgeTest, SkipsWhatOneHostCannotTell) {
   options.one_host = true;
   const Report report = cluster.MakeReport(options);
   for (const RuleResult& result : report.rules()) {
-    const bool one_host = FindRule(result.rule())->one_host;
+    const bool one_host = FindRule(result.rule())->JudgesOneHost();
     EXPECT_EQ(result.state() == SKIPPED, !one_host) << result.rule();
   }
   EXPECT_THAT(ResultOf(report, "ip-unique").skip_reason(),

@@ -1,19 +1,17 @@
-#include "config/rules/kernel_rules.h"
-
+// Kernel parameters: what runs now, and what the next boot would set.
 #include <algorithm>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "config/rules/job_ports.h"
-#include "config/spec/namespace_facts.h"
-#include "config/spec/port_set.h"
+#include "config/rules/host_rules.h"
+#include "config/values/namespace_facts.h"
+#include "config/values/port_set.h"
 
 namespace clusterd {
 namespace {
 
-constexpr char kReservedPorts[] = "net.ipv4.ip_local_reserved_ports";
 constexpr char kSomaxconn[] = "net.core.somaxconn";
 constexpr char kSynBacklog[] = "net.ipv4.tcp_max_syn_backlog";
 constexpr uint64_t kAdvisedBacklog = 65535;
@@ -63,23 +61,18 @@ std::string EnterCommand(absl::string_view target) {
 
 void CheckBacklog(const ClusterView& view, absl::string_view key,
                   uint64_t needed,
-                  const NumberFact& (*fact_of)(const HostView&),
+                  const NumberFact& (KernelFacts::*fact_of)() const,
                   absl::string_view after, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
-    const NumberFact& fact = fact_of(host);
-    if (!IsKnown(fact)) {
-      AddUnknownKey(host, key, fact, report);
-      continue;
-    }
+    const NumberFact& fact = (host.facts->kernel().*fact_of)();
+    if (!KnowsParameter(host, key, fact, report)) continue;
     report.Judged(host);
     if (fact.value() >= needed) continue;
-    report.Add(host,
-               {FAIL,
-                absl::StrCat(key, " is ", fact.value(), NamespaceText(host),
-                             ReadOnlyText(host)),
-                absl::StrCat("at least ", needed),
-                absl::StrCat(SetParameterFix(host, key, absl::StrCat(needed)),
-                             after)});
+    report.Add(host, FindingText(FAIL, key, " is ", fact.value(),
+                                 NamespaceText(host), ReadOnlyText(host))
+                         .Expected("at least ", needed)
+                         .Fix(SetParameterFix(host, key, absl::StrCat(needed)),
+                              after));
   }
 }
 
@@ -102,9 +95,9 @@ bool Satisfies(const BootKey& key, absl::string_view value) {
   return absl::SimpleAtoi(value, &number) && number >= key.number;
 }
 
-std::string Place(const PersistentValue::Assignment& assignment) {
-  return absl::StrCat(Printable(assignment.file()), ":", assignment.line(),
-                      " sets ", Quoted(assignment.value()));
+std::string PlaceText(const PersistentValue::Assignment& assignment) {
+  return absl::StrCat(PrintableText(assignment.file()), ":", assignment.line(),
+                      " sets ", QuotedText(assignment.value()));
 }
 
 // The value that a file should set: what the spec needs, with the reservations
@@ -153,27 +146,25 @@ std::string BootFix(const BootKey& key, absl::string_view wanted,
 
 FindingText BootFinding(const HostView& host, const BootKey& key, State state) {
   const auto& assignments = key.fact->value().assignments();
-  FindingText text;
-  text.state = state;
+  const PersistentValue::Assignment* winner =
+      assignments.empty() ? nullptr : &assignments[assignments.size() - 1];
+  FindingText text(state,
+                   winner == nullptr
+                       ? absl::StrCat("no file sets ", key.name, " at boot")
+                       : absl::StrCat(key.name, ": ", PlaceText(*winner)));
   text.expected =
       key.ports != nullptr
           ? absl::StrCat(key.name, " with ", key.ports->ToString(), " at boot")
           : absl::StrCat(key.name, " at least ", key.number, " at boot");
-  if (assignments.empty()) {
-    text.observed = absl::StrCat("no file sets ", key.name, " at boot");
-    text.fix = BootFix(key, WantedValue(host, key, ""), nullptr);
-    return text;
-  }
-  const PersistentValue::Assignment& winner =
-      assignments[assignments.size() - 1];
-  text.observed = absl::StrCat(key.name, ": ", Place(winner));
   // An earlier line that is right and loses is what puzzles people.
   for (const PersistentValue::Assignment& earlier : assignments) {
-    if (&earlier == &winner || !Satisfies(key, earlier.value())) continue;
-    absl::StrAppend(&text.observed, " and wins over ", Place(earlier));
+    if (&earlier == winner || !Satisfies(key, earlier.value())) continue;
+    absl::StrAppend(&text.observed, " and wins over ", PlaceText(earlier));
     break;
   }
-  text.fix = BootFix(key, WantedValue(host, key, winner.value()), &winner);
+  const std::string wanted =
+      WantedValue(host, key, winner == nullptr ? "" : winner->value());
+  text.fix = BootFix(key, wanted, winner);
   return text;
 }
 
@@ -191,7 +182,7 @@ uint64_t NeededBacklog(const ClusterSpec& spec, uint32_t planned) {
 std::string NamespaceText(const HostView& host) {
   const KernelFacts& kernel = host.facts->kernel();
   if (IsOfNamespace(host)) {
-    return absl::StrCat(" in ", Printable(host.facts->network_namespace()));
+    return absl::StrCat(" in ", PrintableText(host.facts->network_namespace()));
   }
   if (!IsKnown(kernel.initial_namespace()) ||
       kernel.initial_namespace().value()) {
@@ -228,43 +219,30 @@ std::string SetParameterFix(const HostView& host, absl::string_view key,
                       "; or on the host: ", EnterCommand(target), " ", set);
 }
 
-void AddUnknownKey(const HostView& host, absl::string_view key,
-                   const Missing* missing, RuleReport& report) {
-  FindingText text{UNKNOWN, "", "", HowToLearn(missing)};
-  if (missing != nullptr && missing->reason() == Missing::ABSENT) {
-    text.observed = absl::StrCat(key, " does not exist", NamespaceText(host));
-    text.fix = IsOfNamespace(host)
-                   ? absl::StrCat("this kernel keeps it for the host alone",
-                                  KeptSince(key),
-                                  ": set it there (clusterctl plan without "
-                                  "--netns), it then holds in the container")
-                   : "the kernel keeps no such value in this network "
-                     "namespace: set it on the host itself, and start the "
-                     "container with --network=host";
-  } else {
-    text.observed = absl::StrCat(key, " not known: ", WhyMissing(missing));
-  }
-  report.Add(host, std::move(text));
+FindingText AbsentParameter(const HostView& host, absl::string_view key) {
+  return FindingText(UNKNOWN, key, " does not exist", NamespaceText(host))
+      .Fix(IsOfNamespace(host)
+               ? absl::StrCat("this kernel keeps it for the host alone",
+                              KeptSince(key),
+                              ": set it there (clusterctl plan without "
+                              "--netns), it then holds in the container")
+               : "the kernel keeps no such value in this network "
+                 "namespace: set it on the host itself, and start the "
+                 "container with --network=host");
 }
 
 void CheckListenBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(
-      view, kSomaxconn,
-      NeededBacklog(view.spec(), view.spec().kernel().somaxconn()),
-      [](const HostView& host) -> const NumberFact& {
-        return host.facts->kernel().somaxconn();
-      },
-      "; then restart what listens already", report);
+  CheckBacklog(view, kSomaxconn,
+               NeededBacklog(view.spec(), view.spec().kernel().somaxconn()),
+               &KernelFacts::somaxconn, "; then restart what listens already",
+               report);
 }
 
 void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
   CheckBacklog(
       view, kSynBacklog,
       NeededBacklog(view.spec(), view.spec().kernel().tcp_max_syn_backlog()),
-      [](const HostView& host) -> const NumberFact& {
-        return host.facts->kernel().tcp_max_syn_backlog();
-      },
-      "", report);
+      &KernelFacts::tcp_max_syn_backlog, "", report);
 }
 
 void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
@@ -281,9 +259,8 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
         {kSynBacklog, &kernel.tcp_max_syn_backlog_at_boot(), nullptr, syn}};
     bool all_known = true;
     for (const BootKey& key : keys) {
-      if (!IsKnown(*key.fact)) {
+      if (!report.Knows(host, absl::StrCat(key.name, " at boot"), *key.fact)) {
         all_known = false;
-        report.AddUnknown(host, absl::StrCat(key.name, " at boot"), *key.fact);
         continue;
       }
       const auto& assignments = key.fact->value().assignments();

@@ -1,8 +1,7 @@
-#include "config/rules/kernel_rules.h"
-
-#include "config/rules/judge_testing.h"
+#include "config/rules/host_rules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
@@ -199,8 +198,8 @@ HostFacts& InContainer(TestCluster& cluster) {
 std::string ListenBacklogIn(const TestCluster& cluster) {
   JudgeOptions options;
   options.network_namespace = "container:train-1";
-  for (const RuleResult& result :
-       Judge(cluster.spec, {&cluster.facts[0]}, options)) {
+  const Report report = BuildReport(cluster.spec, {&cluster.facts[0]}, options);
+  for (const RuleResult& result : report.rules()) {
     if (result.rule() == "listen-backlog") return Lines(result);
   }
   return "no rule";

@@ -1,15 +1,17 @@
-#include "config/rules/port_rules.h"
-
+// The ports that a job needs on every host: reserved by the kernel, and free.
 #include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "config/rules/job_ports.h"
-#include "config/rules/kernel_rules.h"
-#include "config/spec/port_set.h"
+#include "config/rules/host_rules.h"
+#include "config/values/port_set.h"
 
 namespace clusterd {
 namespace {
+
+constexpr uint64_t kDefaultBasePort = 60000;
+constexpr uint64_t kDefaultPortCount = 32;
+constexpr uint64_t kMaxPort = 65535;
 
 // Sockets of one owner that a finding lists.
 constexpr size_t kMaxShownSockets = 8;
@@ -29,17 +31,17 @@ struct Owner {
 };
 
 std::string SocketText(const BoundSocket& socket) {
-  return absl::StrCat(Printable(socket.protocol()), " ",
-                      Printable(socket.address()), " port ", socket.port(),
+  return absl::StrCat(PrintableText(socket.protocol()), " ",
+                      PrintableText(socket.address()), " port ", socket.port(),
                       socket.state().empty() ? "" : " ",
-                      Printable(socket.state()));
+                      PrintableText(socket.state()));
 }
 
 std::string OwnerText(const Owner& owner) {
   if (owner.closing) return "closed, waiting in TIME_WAIT";
   if (owner.pid == 0) return "owner not visible";
-  return absl::StrCat("held by pid ", owner.pid, " (", Printable(owner.command),
-                      ")");
+  return absl::StrCat("held by pid ", owner.pid, " (",
+                      PrintableText(owner.command), ")");
 }
 
 std::string OwnerFix(const Owner& owner, uint32_t port) {
@@ -63,11 +65,10 @@ void AddHeldPorts(const HostView& host, const PortSet& needed,
   size_t shown = 0;
   for (const auto& [owner, sockets] : held) {
     if (shown++ == kMaxShownOwners) {
-      report.Add(
-          host, {FAIL,
-                 absl::StrCat(held.size() - kMaxShownOwners,
-                              " more owners of sockets in ", needed.ToString()),
-                 "", "ss -tulnap as root shows all of them"});
+      report.Add(host,
+                 FindingText(FAIL, held.size() - kMaxShownOwners,
+                             " more owners of sockets in ", needed.ToString())
+                     .Fix("ss -tulnap as root shows all of them"));
       return;
     }
     std::string list;
@@ -78,29 +79,44 @@ void AddHeldPorts(const HostView& host, const PortSet& needed,
       absl::StrAppend(&list, " and ", sockets.size() - kMaxShownSockets,
                       " more");
     }
-    report.Add(host, {owner.closing ? WARN : FAIL,
-                      absl::StrCat(list, ", ", OwnerText(owner)),
-                      absl::StrCat("nothing bound in ", needed.ToString()),
-                      OwnerFix(owner, sockets.front()->port())});
+    report.Add(host, FindingText(owner.closing ? WARN : FAIL,
+                                 absl::StrCat(list, ", ", OwnerText(owner)))
+                         .Expected("nothing bound in ", needed.ToString())
+                         .Fix(OwnerFix(owner, sockets.front()->port())));
   }
 }
 
 }  // namespace
 
+PortSet HcclPorts(const ClusterSpec& spec) {
+  const HcclSpec& hccl = spec.hccl();
+  const uint64_t base =
+      hccl.base_port() == 0 ? kDefaultBasePort : hccl.base_port();
+  const uint64_t count =
+      hccl.port_count() == 0 ? kDefaultPortCount : hccl.port_count();
+  PortSet ports;
+  ports.Add(std::min(base, kMaxPort), std::min(base + count - 1, kMaxPort));
+  return ports;
+}
+
+PortSet JobPorts(const ClusterSpec& spec) {
+  PortSet ports = HcclPorts(spec);
+  for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
+    if (port != 0 && port <= kMaxPort) ports.Add(port, port);
+  }
+  return ports;
+}
+
 void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
   const PortSet needed = HcclPorts(view.spec());
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = host.facts->kernel().reserved_ports();
-    if (!IsKnown(fact)) {
-      AddUnknownKey(host, "net.ipv4.ip_local_reserved_ports", fact, report);
-      continue;
-    }
+    if (!KnowsParameter(host, kReservedPorts, fact, report)) continue;
     const absl::StatusOr<PortSet> reserved = PortSet::Parse(fact.value());
     if (!reserved.ok()) {
-      report.Add(host, {UNKNOWN,
-                        absl::StrCat("reserved ports not understood: ",
-                                     Printable(reserved.status().message())),
-                        "", "sysctl net.ipv4.ip_local_reserved_ports"});
+      report.Add(host, FindingText(UNKNOWN, "reserved ports not understood: ",
+                                   PrintableText(reserved.status().message()))
+                           .Fix("sysctl ", kReservedPorts));
       continue;
     }
     report.Judged(host);
@@ -108,24 +124,20 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
     if (lacking.empty()) continue;
     PortSet merged = *reserved;
     merged.Add(needed);
-    report.Add(host, {FAIL,
-                      absl::StrCat(
-                          reserved->empty() ? "nothing" : reserved->ToString(),
-                          " reserved, lacks ", lacking.ToString(),
-                          NamespaceText(host), ReadOnlyText(host)),
-                      absl::StrCat(needed.ToString(), " reserved"),
-                      SetParameterFix(host, "net.ipv4.ip_local_reserved_ports",
-                                      merged.ToString())});
+    report.Add(
+        host,
+        FindingText(FAIL, reserved->empty() ? "nothing" : reserved->ToString(),
+                    " reserved, lacks ", lacking.ToString(),
+                    NamespaceText(host), ReadOnlyText(host))
+            .Expected(needed.ToString(), " reserved")
+            .Fix(SetParameterFix(host, kReservedPorts, merged.ToString())));
   }
 }
 
 void CheckPortsFree(const ClusterView& view, RuleReport& report) {
   const PortSet needed = JobPorts(view.spec());
   for (const HostView& host : view.hosts()) {
-    if (!IsKnown(host.facts->sockets())) {
-      report.AddUnknown(host, "sockets", host.facts->sockets());
-      continue;
-    }
+    if (!report.Knows(host, "sockets", host.facts->sockets())) continue;
     report.Judged(host);
     AddHeldPorts(host, needed, report);
   }

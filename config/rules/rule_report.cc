@@ -12,7 +12,7 @@ namespace {
 
 auto Fields(const FindingText& text) {
   return std::tie(text.state, text.observed, text.expected, text.fix,
-                  text.device_command, text.why, text.source, text.caused_by);
+                  text.device_command, text.why, text.caused_by);
 }
 
 // hccn_tool gave no answer about the device, and rule hccn-tool tells it. A
@@ -39,11 +39,10 @@ void RuleReport::Judged(const HostView& host) {
   last_judged_ = &host;
 }
 
-void RuleReport::Judged(const HostView& host, size_t devices) {
+void RuleReport::Judged(const DeviceView& device) {
   counts_devices_ = true;
-  if (devices == 0) return;
-  Judged(host);
-  judged_devices_ += devices;
+  Judged(*device.host);
+  ++judged_devices_;
 }
 
 void RuleReport::JudgedCluster(std::string summary) {
@@ -52,9 +51,7 @@ void RuleReport::JudgedCluster(std::string summary) {
 
 RuleReport::Group* RuleReport::GroupOf(FindingText text) {
   if (!groups_.empty() && groups_.back().text == text) return &groups_.back();
-  const size_t hash = absl::HashOf(static_cast<int>(text.state), text.observed,
-                                   text.expected, text.fix, text.device_command,
-                                   text.why, text.source, text.caused_by);
+  const size_t hash = absl::HashOf(Fields(text));
   const auto found = group_of_.find(hash);
   if (found != group_of_.end() && groups_[found->second].text == text) {
     return &groups_[found->second];
@@ -77,22 +74,17 @@ RuleReport::Group* RuleReport::GroupOf(FindingText text) {
   return &groups_.back();
 }
 
-void RuleReport::AddMember(FindingText text, const Member& member) {
-  GroupOf(std::move(text))->members.push_back(member);
+void RuleReport::Add(FindingText text) {
+  GroupOf(std::move(text))->members.push_back({});
 }
-
-void RuleReport::Add(FindingText text) { AddMember(std::move(text), {}); }
 
 void RuleReport::Add(const HostView& host, FindingText text) {
-  AddMember(std::move(text), {host.facts, host.order, 0, false});
+  GroupOf(std::move(text))
+      ->members.push_back({host.facts, host.order, 0, false});
 }
 
-void RuleReport::Add(const SilentHost& host, FindingText text) {
-  AddMember(std::move(text), {host.facts, host.order, 0, false});
-}
-
-void RuleReport::Add(const HostView& host, uint32_t device, FindingText text) {
-  AddMember(std::move(text), {host.facts, host.order, device, true});
+void RuleReport::Add(const DeviceView& device, FindingText text) {
+  Add(*device.host, {device.id}, std::move(text));
 }
 
 void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,
@@ -103,86 +95,58 @@ void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,
   }
 }
 
-void RuleReport::AddTogether(
-    absl::Span<const std::pair<const HostView*, uint32_t>> where,
-    FindingText text) {
+void RuleReport::Add(absl::Span<const DeviceView* const> devices,
+                     FindingText text) {
   Group* group = GroupOf(std::move(text));
-  for (const auto& [host, device] : where) {
-    group->members.push_back({host->facts, host->order, device, true});
+  for (const DeviceView* device : devices) {
+    const HostView& host = *device->host;
+    group->members.push_back({host.facts, host.order, device->id, true});
   }
 }
 
-void RuleReport::AddUnknownHostFact(const HostView& host,
-                                    absl::string_view what,
-                                    const Missing* missing,
-                                    const std::string& reason) {
-  Add(host, {UNKNOWN, absl::StrCat(what, " not known: ", reason), "",
-             HowToLearn(missing)});
+void RuleReport::AddUnknown(const HostView& host, absl::string_view what,
+                            const Missing* missing) {
+  Add(host, FindingText(UNKNOWN, what, " not known: ", WhyMissing(missing))
+                .Fix(HowToLearn(missing)));
 }
 
-void RuleReport::AddUnknownDevice(const HostView& host,
-                                  const DeviceView& device,
-                                  absl::string_view what,
-                                  const Missing* missing,
-                                  const std::string& reason) {
-  FindingText text{UNKNOWN, "", "", kToolFix};
-  if (!host.tool_usable) {
-    text.observed = absl::StrCat(what, " not known: hccn_tool is not usable");
-    text.caused_by = "hccn-tool";
-  } else if (IsToolSilence(device, missing)) {
-    text.observed = absl::StrCat(what, " not known: hccn_tool did not answer");
-    text.caused_by = "hccn-tool";
-  } else {
-    text.observed = absl::StrCat(what, " not known: ", reason);
-    text.fix = HowToLearn(missing);
+void RuleReport::AddUnknown(const DeviceView& device, absl::string_view what,
+                            const Missing* missing, const std::string& reason) {
+  const bool usable = device.host->tool_usable;
+  if (usable && !IsToolSilence(device, missing)) {
+    Add(device, FindingText(UNKNOWN, what, " not known: ", reason)
+                    .Fix(HowToLearn(missing)));
+    return;
   }
-  Add(host, device.id, std::move(text));
-}
-
-void RuleReport::AddUnknownAddress(const HostView& host,
-                                   const DeviceView& device) {
-  AddUnknownDevice(host, device, "address", MissingOf(device.facts->address()),
-                   WhyNoAddress(device));
-}
-
-void RuleReport::AddUnknownAddress(const HostView& host,
-                                   const DeviceView& device,
-                                   absl::string_view what,
-                                   const TextFact& fact) {
-  const Missing* missing = MissingOf(fact);
-  AddUnknownDevice(host, device, what, missing,
-                   IsKnown(fact)
-                       ? absl::StrCat("not understood: ", Quoted(fact.value()))
-                       : WhyMissing(missing));
+  Add(device, FindingText(UNKNOWN, what, " not known: ",
+                          usable ? "hccn_tool did not answer"
+                                 : "hccn_tool is not usable")
+                  .Fix(kToolFix)
+                  .CausedBy("hccn-tool"));
 }
 
 void RuleReport::AddNoDevices(const HostView& host) {
   counts_devices_ = true;
-  FindingText text{UNKNOWN, "", "", kToolFix};
   if (!host.tool_usable) {
-    text.observed = "no device could be asked: hccn_tool is not usable";
-    text.caused_by = "hccn-tool";
-  } else {
-    text.observed = "no device of this host was found";
-    text.fix =
-        "repair what device-count reports about this host, then check "
-        "again";
-    text.caused_by = "device-count";
+    Add(host, FindingText(UNKNOWN,
+                          "no device could be asked: hccn_tool is not usable")
+                  .Fix(kToolFix)
+                  .CausedBy("hccn-tool"));
+    return;
   }
-  Add(host, std::move(text));
+  Add(host, FindingText(UNKNOWN, "no device of this host was found")
+                .Fix("repair what device-count reports about this host, then "
+                     "check again")
+                .CausedBy("device-count"));
 }
 
-void RuleReport::AddSkipped(const HostView& host, const DeviceView& device,
-                            std::string observed, std::string caused_by) {
+void RuleReport::AddSkipped(const DeviceView& device,
+                            absl::string_view observed,
+                            absl::string_view caused_by) {
   counts_devices_ = true;
-  std::string fix = absl::StrCat("repair what ", caused_by, " reports");
-  Add(host, device.id,
-      {SKIPPED, std::move(observed), "", std::move(fix), "", "", "",
-       std::move(caused_by)});
-}
-
-void RuleReport::AddNote(absl::string_view note) {
-  absl::StrAppend(&notes_, "; ", note);
+  Add(device, FindingText(SKIPPED, observed)
+                  .Fix("repair what ", caused_by, " reports")
+                  .CausedBy(caused_by));
 }
 
 std::string RuleReport::FixText(const FindingText& text,
@@ -210,7 +174,7 @@ void RuleReport::WriteFinding(const FindingText& text,
                               absl::Span<const Member> members,
                               RuleResult* result) const {
   Finding* finding = result->add_findings();
-  finding->set_rule(info_.name);
+  finding->set_rule(std::string(rule_.name));
   finding->set_state(text.state);
   const HostFacts* last = nullptr;
   Subject* subject = nullptr;
@@ -227,10 +191,12 @@ void RuleReport::WriteFinding(const FindingText& text,
     }
   }
   finding->set_observed(text.observed);
-  finding->set_expected(text.expected.empty() ? info_.title : text.expected);
-  finding->set_why(text.why.empty() ? info_.why : text.why);
+  const RuleText& texts = rule_.Text();
+  finding->set_expected(text.expected.empty() ? std::string(texts.title)
+                                              : text.expected);
+  finding->set_why(text.why.empty() ? std::string(texts.why) : text.why);
   finding->set_fix(FixText(text, first_devices));
-  finding->set_source(text.source.empty() ? info_.source : text.source);
+  finding->set_source(std::string(texts.source));
   finding->set_caused_by(text.caused_by);
 }
 
@@ -286,10 +252,17 @@ std::string RuleReport::Summary() const {
                       " on ", hosts, notes_);
 }
 
-RuleResult RuleReport::Finish() && {
+RuleResult RuleReport::Skip(std::string reason) const {
   RuleResult result;
-  result.set_rule(info_.name);
-  result.set_category(info_.category);
+  result.set_rule(std::string(rule_.name));
+  result.set_category(std::string(rule_.category));
+  result.set_state(SKIPPED);
+  result.set_skip_reason(std::move(reason));
+  return result;
+}
+
+RuleResult RuleReport::Finish() && {
+  RuleResult result = Skip("");
   result.set_summary(Summary());
   for (Group& group : groups_) WriteGroup(&group, &result);
   State worst = STATE_UNSPECIFIED;
@@ -311,11 +284,22 @@ RuleResult RuleReport::Finish() && {
   return result;
 }
 
-std::string SetPlannedAddress(const DeviceView& device) {
-  if (!device.planned.has_value()) return "";
-  return absl::StrCat("-ip -s address ", device.planned->address().ToString(),
-                      " netmask ",
-                      device.planned->subnet().netmask().ToString());
+std::string SetCommand(const Ipv4Interface& interface) {
+  return absl::StrCat("-ip -s address ", interface.address().ToString(),
+                      " netmask ", interface.subnet().netmask().ToString());
+}
+
+std::string SetCommand(const AddressKind& kind, Ipv4Address address) {
+  return absl::StrCat(kind.command, address.ToString());
+}
+
+std::string SetPlanned(const DeviceView& device) {
+  return device.planned.has_value() ? SetCommand(*device.planned) : "";
+}
+
+std::string SetPlanned(const AddressKind& kind, const DeviceView& device) {
+  const std::optional<Ipv4Address>& planned = device.*kind.planned;
+  return planned.has_value() ? SetCommand(kind, *planned) : "";
 }
 
 std::string ToolCommand(uint32_t device, absl::string_view arguments) {

@@ -6,14 +6,16 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/cluster_view.h"
-#include "config/rules/fact_text.h"
+#include "config/words/fact_text.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
@@ -23,83 +25,145 @@ namespace clusterd {
 // largest supported cluster (1,152 x 16).
 inline constexpr size_t kMaxFindings = 20000;
 
-// A finding without its subjects.
+// A finding without its subjects, in one sentence or field by field. Texts come
+// in parts, as absl::StrCat takes them:
+//   FindingText(FAIL, "MTU is ", mtu).Expected("MTU ", most).Fix("set it")
 struct FindingText {
-  State state = FAIL;
-  std::string observed = {};
-  std::string expected = {};  // Empty: the rule's title.
-  // Plain words, or a command.
-  std::string fix = {};
-  // Part of hccn_tool's command line after `-i N`, e.g. "-link -g"; the fix
-  // then ends in that command for the subject's devices.
-  std::string device_command = {};
-  std::string why = {};     // Empty: the catalogue's.
-  std::string source = {};  // Empty: the catalogue's.
-  std::string caused_by = {};
+  template <typename... Parts>
+  explicit FindingText(State state, const Parts&... parts)
+      : state(state), observed(absl::StrCat(parts...)) {}
+
+  template <typename... Parts>
+  FindingText&& Expected(const Parts&... parts) && {
+    return Set(absl::StrCat(parts...), &expected);
+  }
+  template <typename... Parts>
+  FindingText&& Fix(const Parts&... parts) && {
+    return Set(absl::StrCat(parts...), &fix);
+  }
+  template <typename... Parts>
+  FindingText&& DeviceCommand(const Parts&... parts) && {
+    return Set(absl::StrCat(parts...), &device_command);
+  }
+  // The command, or the words where there is none.
+  FindingText&& CommandOr(std::string command, std::string words) && {
+    if (!command.empty()) return Set(std::move(command), &device_command);
+    return Set(std::move(words), &fix);
+  }
+  FindingText&& Why(absl::string_view text) && {
+    return Set(std::string(text), &why);
+  }
+  FindingText&& CausedBy(absl::string_view rule) && {
+    return Set(std::string(rule), &caused_by);
+  }
 
   bool operator==(const FindingText& other) const;
+
+  State state;
+  std::string observed;
+  std::string expected;  // Empty: the rule's title.
+  std::string fix;       // Plain words, or a command.
+  // Part of hccn_tool's command line after `-i N`, e.g. "-link -g"; the fix
+  // then ends in that command for the subject's devices.
+  std::string device_command;
+  std::string why;        // Empty: the rule's.
+  std::string caused_by;  // Another rule, which says it too.
+
+ private:
+  FindingText&& Set(std::string text, std::string* field) {
+    *field = std::move(text);
+    return std::move(*this);
+  }
 };
 
-// Not safe for concurrent use; `info` and `view` must outlive it.
+// Not safe for concurrent use; `rule` and `view` must outlive it.
 class RuleReport {
  public:
-  RuleReport(const RuleInfo& info, const ClusterView& view)
-      : info_(info), view_(view) {}
+  RuleReport(const Rule& rule, const ClusterView& view)
+      : rule_(rule), view_(view) {}
   RuleReport(const RuleReport&) = delete;
   RuleReport& operator=(const RuleReport&) = delete;
-
-  const RuleInfo& info() const { return info_; }
 
   // Counts a host, or a device of it, about which there is a verdict, good or
   // bad. Hosts come one after the other.
   void Judged(const HostView& host);
-  void Judged(const HostView& host, size_t devices);
+  void Judged(const DeviceView& device);
   // The same for a rule about the cluster as a whole.
   void JudgedCluster(std::string summary);
 
-  // About the cluster, a host, a device, some devices of a host.
+  // About the cluster, a host, a device, devices by their ids, which the host
+  // need not have.
   void Add(FindingText text);
   void Add(const HostView& host, FindingText text);
-  void Add(const SilentHost& host, FindingText text);
-  void Add(const HostView& host, uint32_t device, FindingText text);
+  void Add(const DeviceView& device, FindingText text);
   void Add(const HostView& host, absl::Span<const uint32_t> devices,
            FindingText text);
-  // One finding about devices of several hosts, whatever else reads the same.
-  // REQUIRES: not empty.
-  void AddTogether(absl::Span<const std::pair<const HostView*, uint32_t>> where,
-                   FindingText text);
+  // About devices of any hosts. REQUIRES: not empty.
+  void Add(absl::Span<const DeviceView* const> devices, FindingText text);
 
-  // `what` of the host is not known.
+  // Whether the fact has a value; if not, adds that `what` of the host is not
+  // known, why, and how to learn it.
   template <typename Fact>
-  void AddUnknown(const HostView& host, absl::string_view what,
-                  const Fact& fact) {
-    AddUnknownHostFact(host, what, MissingOf(fact), WhyUnknown(fact));
+  bool Knows(const HostView& host, absl::string_view what, const Fact& fact) {
+    if (IsKnown(fact)) return true;
+    AddUnknown(host, what, MissingOf(fact));
+    return false;
   }
-  // `what` of the device, which hccn_tool tells, is not known. Hosts and
-  // devices on which the tool gives no answer are folded under rule hccn-tool.
-  template <typename Fact>
-  void AddUnknown(const HostView& host, const DeviceView& device,
-                  absl::string_view what, const Fact& fact) {
-    AddUnknownDevice(host, device, what, MissingOf(fact), WhyUnknown(fact));
+  // The same for a device. Hosts and devices on which hccn_tool gives no answer
+  // are folded under rule hccn-tool.
+  template <typename Fact, typename Value>
+  bool Knows(const DeviceView& device, absl::string_view what,
+             const Reading<Fact, Value>& reading) {
+    if (reading.has_value()) return true;
+    AddUnknown(device, what, MissingOf(*reading.fact),
+               WhyNoValue(*reading.fact));
+    return false;
   }
-  void AddUnknownAddress(const HostView& host, const DeviceView& device);
-  // A gateway or detect address that is missing or is no address.
-  void AddUnknownAddress(const HostView& host, const DeviceView& device,
-                         absl::string_view what, const TextFact& fact);
-  // No device of the host can be judged because none was found.
-  void AddNoDevices(const HostView& host);
+  // Calls visit(device) for every device; a host without one gets its unknown.
+  template <typename Visit>
+  void ForEachDevice(Visit visit) {
+    for (const HostView& host : view_.hosts()) {
+      if (host.devices.empty()) AddNoDevices(host);
+      for (const DeviceView& device : host.devices) visit(device);
+    }
+  }
+  // The same for devices of which `reading`, a member, is known; the others get
+  // their unknown, in which it is called `what`.
+  template <typename Member, typename Visit>
+  void ForEachKnown(absl::string_view what, Member DeviceView::*reading,
+                    Visit visit) {
+    ForEachDevice([&](const DeviceView& device) {
+      if (Knows(device, what, device.*reading)) visit(device);
+    });
+  }
+  // The same for devices with an address; the others get their finding.
+  template <typename Visit>
+  void ForEachAddress(Visit visit) {
+    ForEachKnown("address", &DeviceView::addresses, [&](const DeviceView& d) {
+      if (d.HasAddress()) return visit(d);
+      AddSkipped(d, "no address is set", "device-ip-set");
+    });
+  }
   // The device is not judged since another rule says what is wrong with it.
-  void AddSkipped(const HostView& host, const DeviceView& device,
-                  std::string observed, std::string caused_by);
+  void AddSkipped(const DeviceView& device, absl::string_view observed,
+                  absl::string_view caused_by);
 
   // The reason that Finish gives if nothing was judged and nothing found.
-  void ExplainSkip(std::string reason) { skip_reason_ = std::move(reason); }
+  template <typename... Parts>
+  void ExplainSkip(const Parts&... parts) {
+    skip_reason_ = absl::StrCat(parts...);
+  }
   // Added to the summary.
-  void AddNote(absl::string_view note);
+  template <typename... Parts>
+  void AddNote(const Parts&... parts) {
+    absl::StrAppend(&notes_, "; ", parts...);
+  }
 
   // PASS only if something was judged and nothing found; SKIPPED findings do
   // not count beside a verdict.
   RuleResult Finish() &&;
+  // Of a rule that did not run.
+  RuleResult Skip(std::string reason) const;
 
  private:
   struct Member {
@@ -113,13 +177,12 @@ class RuleReport {
     std::vector<Member> members;
   };
 
-  void AddMember(FindingText text, const Member& member);
   Group* GroupOf(FindingText text);
-  void AddUnknownHostFact(const HostView& host, absl::string_view what,
-                          const Missing* missing, const std::string& reason);
-  void AddUnknownDevice(const HostView& host, const DeviceView& device,
-                        absl::string_view what, const Missing* missing,
-                        const std::string& reason);
+  void AddNoDevices(const HostView& host);
+  void AddUnknown(const HostView& host, absl::string_view what,
+                  const Missing* missing);
+  void AddUnknown(const DeviceView& device, absl::string_view what,
+                  const Missing* missing, const std::string& reason);
   void WriteGroup(Group* group, RuleResult* result) const;
   void WriteFinding(const FindingText& text, absl::Span<const Member> members,
                     RuleResult* result) const;
@@ -127,7 +190,7 @@ class RuleReport {
                       absl::Span<const uint32_t> devices) const;
   std::string Summary() const;
 
-  const RuleInfo& info_;
+  const Rule& rule_;
   const ClusterView& view_;
   std::vector<Group> groups_;
   // From the hash of a text to the last group that has it.
@@ -142,33 +205,14 @@ class RuleReport {
   std::string skip_reason_;
 };
 
-// Calls visit(host, device) for every device; a host without one gets its
-// unknown.
-template <typename Visit>
-void ForEachDevice(const ClusterView& view, RuleReport& report, Visit visit) {
-  for (const HostView& host : view.hosts()) {
-    if (host.devices.empty()) report.AddNoDevices(host);
-    for (const DeviceView& device : host.devices) visit(host, device);
-  }
-}
+// What hccn_tool takes after `-i N` to set an address, e.g. "-ip -s address A
+// netmask M".
+std::string SetCommand(const Ipv4Interface& interface);
+std::string SetCommand(const AddressKind& kind, Ipv4Address address);
 
-// The same for devices with an address; the others get their finding.
-template <typename Visit>
-void ForEachAddress(const ClusterView& view, RuleReport& report, Visit visit) {
-  ForEachDevice(
-      view, report, [&](const HostView& host, const DeviceView& device) {
-        if (device.address_known == Known::kYes) {
-          visit(host, device);
-        } else if (device.address_known == Known::kUnset) {
-          report.AddSkipped(host, device, "no address is set", "device-ip-set");
-        } else {
-          report.AddUnknownAddress(host, device);
-        }
-      });
-}
-
-// "-ip -s address A netmask M" with the planned values; empty without a plan.
-std::string SetPlannedAddress(const DeviceView& device);
+// The same with the planned values; empty without a plan.
+std::string SetPlanned(const DeviceView& device);
+std::string SetPlanned(const AddressKind& kind, const DeviceView& device);
 
 // "hccn_tool -i 3 …"; empty if `arguments` is.
 std::string ToolCommand(uint32_t device, absl::string_view arguments);

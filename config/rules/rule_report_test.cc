@@ -28,12 +28,14 @@ class RuleReportTest : public testing::Test {
   RuleReport report_;
 };
 
-FindingText Down() { return {FAIL, "down", "up", "plug it in"}; }
+FindingText Down() {
+  return FindingText(FAIL, "down").Expected("up").Fix("plug it in");
+}
 
 TEST_F(RuleReportTest, FoldsDevicesOfAHostAndHostsWithTheSameText) {
-  report_.Add(host(0), 3, Down());
-  report_.Add(host(0), 1, Down());
-  report_.Add(host(2), 3, Down());
+  report_.Add(host(0).devices[3], Down());
+  report_.Add(host(0).devices[1], Down());
+  report_.Add(host(2).devices[3], Down());
   const RuleResult result = Finish();
   ASSERT_EQ(result.findings_size(), 1);
   const Finding& finding = result.findings(0);
@@ -55,20 +57,23 @@ TEST_F(RuleReportTest, PutsSubjectsInSpecOrder) {
 }
 
 TEST_F(RuleReportTest, KeepsApartWhatReadsDifferently) {
-  report_.Add(host(0), 3, Down());
+  report_.Add(host(0).devices[3], Down());
   FindingText other = Down();
   other.fix = "ask the vendor";
-  report_.Add(host(0), 4, other);
-  report_.Add(host(0), 5, Down());
+  report_.Add(host(0).devices[4], other);
+  report_.Add(host(0).devices[5], Down());
   EXPECT_EQ(Finish().findings_size(), 2);
 }
 
 TEST_F(RuleReportTest, WritesTheCommandForTheDevicesOfItsSubjects) {
-  FindingText text{FAIL, "down", "up", "see", "-link -g"};
-  report_.Add(host(0), 3, text);
-  report_.Add(host(1), 0, text);
-  report_.Add(host(1), 2, text);
-  report_.Add(host(2), 3, text);
+  const FindingText text = FindingText(FAIL, "down")
+                               .Expected("up")
+                               .Fix("see")
+                               .DeviceCommand("-link -g");
+  report_.Add(host(0).devices[3], text);
+  report_.Add(host(1).devices[0], text);
+  report_.Add(host(1).devices[2], text);
+  report_.Add(host(2).devices[3], text);
   const RuleResult result = Finish();
   ASSERT_EQ(result.findings_size(), 2);
   EXPECT_EQ(result.findings(0).fix(), "see: hccn_tool -i 3 -link -g");
@@ -78,11 +83,11 @@ TEST_F(RuleReportTest, WritesTheCommandForTheDevicesOfItsSubjects) {
 }
 
 TEST_F(RuleReportTest, TakesWhatAFindingLeavesOutFromTheCatalogue) {
-  report_.Add(host(0), {FAIL, "down", "", "plug it in"});
+  report_.Add(host(0), FindingText(FAIL, "down").Fix("plug it in"));
   const Finding finding = Finish().findings(0);
-  EXPECT_EQ(finding.expected(), FindRule("link")->title);
-  EXPECT_EQ(finding.why(), FindRule("link")->why);
-  EXPECT_EQ(finding.source(), FindRule("link")->source);
+  EXPECT_EQ(finding.expected(), FindRule("link")->Text().title);
+  EXPECT_EQ(finding.why(), FindRule("link")->Text().why);
+  EXPECT_EQ(finding.source(), FindRule("link")->Text().source);
 }
 
 TEST_F(RuleReportTest, DoesNotPassWhenNothingWasJudged) {
@@ -92,8 +97,8 @@ TEST_F(RuleReportTest, DoesNotPassWhenNothingWasJudged) {
 }
 
 TEST_F(RuleReportTest, PassesWithWhatWasJudgedBesideSkippedDevices) {
-  report_.Judged(host(0), 7);
-  report_.AddSkipped(host(0), host(0).devices[7], "the link is DOWN", "link");
+  for (int i = 0; i < 7; ++i) report_.Judged(host(0).devices[i]);
+  report_.AddSkipped(host(0).devices[7], "the link is DOWN", "link");
   const RuleResult result = Finish();
   EXPECT_EQ(result.state(), PASS);
   ASSERT_EQ(result.findings_size(), 1);
@@ -102,7 +107,7 @@ TEST_F(RuleReportTest, PassesWithWhatWasJudgedBesideSkippedDevices) {
 }
 
 TEST_F(RuleReportTest, IsSkippedWhenEverythingWas) {
-  report_.AddSkipped(host(0), host(0).devices[0], "the link is DOWN", "link");
+  report_.AddSkipped(host(0).devices[0], "the link is DOWN", "link");
   const RuleResult result = Finish();
   EXPECT_EQ(result.state(), SKIPPED);
   EXPECT_EQ(result.skip_reason(), "the link is DOWN");
@@ -110,13 +115,15 @@ TEST_F(RuleReportTest, IsSkippedWhenEverythingWas) {
 
 TEST_F(RuleReportTest, TakesTheWorstState) {
   report_.Judged(host(0));
-  report_.Add(host(0), {WARN, "a"});
-  report_.Add(host(1), {UNKNOWN, "b"});
+  report_.Add(host(0), FindingText(WARN, "a"));
+  report_.Add(host(1), FindingText(UNKNOWN, "b"));
   EXPECT_EQ(Finish().state(), UNKNOWN);
 }
 
 TEST_F(RuleReportTest, CountsWhatItCovers) {
-  for (int i = 0; i < 3; ++i) report_.Judged(host(i), 8);
+  for (int i = 0; i < 3; ++i) {
+    for (const DeviceView& device : host(i).devices) report_.Judged(device);
+  }
   EXPECT_EQ(Finish().summary(), "24 devices on 3 hosts");
 }
 
@@ -136,7 +143,7 @@ TEST_F(RuleReportTest, BlamesTheToolOnceForAHostWithoutIt) {
   const ClusterView view(spec_, Pointers(facts_));
   RuleReport report(*FindRule("link"), view);
   for (const DeviceView& device : view.hosts()[0].devices) {
-    report.AddUnknown(view.hosts()[0], device, "link", device.facts->link());
+    EXPECT_FALSE(report.Knows(device, "link", device.link));
   }
   const RuleResult result = std::move(report).Finish();
   ASSERT_EQ(result.findings_size(), 1);
@@ -148,11 +155,34 @@ TEST_F(RuleReportTest, GivesTheReasonWhereTheToolAnswered) {
   LinkFact fact;
   fact.mutable_missing()->set_reason(Missing::UNREADABLE);
   fact.mutable_missing()->set_detail("\"link status: SIDEWAYS\"");
-  report_.AddUnknown(host(0), host(0).devices[0], "link", fact);
+  Reading<LinkFact, LinkFact::Link> link;
+  link.fact = &fact;
+  EXPECT_FALSE(report_.Knows(host(0).devices[0], "link", link));
   const RuleResult result = Finish();
   EXPECT_EQ(result.findings(0).caused_by(), "");
   EXPECT_EQ(result.findings(0).observed(),
             "link not known: not understood: \"link status: SIDEWAYS\"");
+}
+
+TEST_F(RuleReportTest, FindsNothingInWhatIsKnown) {
+  EXPECT_TRUE(
+      report_.Knows(host(0).devices[0], "link", host(0).devices[0].link));
+  EXPECT_TRUE(report_.Knows(host(0), "hccn.conf", facts_[0].hccn_conf()));
+  EXPECT_EQ(Finish().findings_size(), 0);
+}
+
+TEST_F(RuleReportTest, SaysOfAHostWhatIsNotKnownAndHowToLearnIt) {
+  NumberFact fact;
+  fact.mutable_missing()->set_reason(Missing::NOT_PERMITTED);
+  EXPECT_FALSE(report_.Knows(host(0), "the backlog", fact));
+  EXPECT_FALSE(report_.Knows(host(1), "the backlog", NumberFact()));
+  const RuleResult result = Finish();
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_EQ(result.findings(0).observed(),
+            "the backlog not known: not permitted");
+  EXPECT_THAT(result.findings(0).fix(), HasSubstr("as root"));
+  EXPECT_EQ(result.findings(1).observed(),
+            "the backlog not known: not asked for");
 }
 
 TEST_F(RuleReportTest, WarnsThatAscend950SpellsItsCommandsDifferently) {
@@ -160,7 +190,8 @@ TEST_F(RuleReportTest, WarnsThatAscend950SpellsItsCommandsDifferently) {
   const std::vector<HostFacts> facts = MakeHealthyFacts(spec);
   const ClusterView view(spec, Pointers(facts));
   RuleReport report(*FindRule("link"), view);
-  report.Add(view.hosts()[0], 3, {FAIL, "down", "up", "", "-link -g"});
+  report.Add(view.hosts()[0].devices[3],
+             FindingText(FAIL, "down").DeviceCommand("-link -g"));
   EXPECT_THAT(std::move(report).Finish().findings(0).fix(),
               HasSubstr("Ascend 950 command line's own spelling"));
 }
@@ -168,8 +199,8 @@ TEST_F(RuleReportTest, WarnsThatAscend950SpellsItsCommandsDifferently) {
 TEST_F(RuleReportTest, GathersWhatIsTooMuchToReadWithoutLosingASubject) {
   const size_t all = kMaxFindings + 5;
   for (size_t i = 0; i < all; ++i) {
-    report_.Add(host(i % 3), i,
-                {FAIL, absl::StrCat("value ", i), "up", "repair it"});
+    report_.Add(host(i % 3), {static_cast<uint32_t>(i)},
+                FindingText(FAIL, "value ", i).Fix("repair it"));
   }
   const RuleResult result = Finish();
   ASSERT_EQ(result.findings_size(), static_cast<int>(kMaxFindings) + 1);

@@ -1,9 +1,7 @@
-#include "config/rules/subnet_rules.h"
-
 #include "absl/strings/str_cat.h"
-#include "config/rules/judge_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
@@ -55,7 +53,7 @@ TEST(CheckSubnetDistinctTest, NamesDevicesThatShareASubnet) {
   cluster.SetAddress(0, 1, "192.168.100.9", kMask);
   const RuleResult result = cluster.Check("subnet-distinct");
   ASSERT_EQ(result.findings_size(), 1);
-  EXPECT_EQ(Who(result.findings(0)), "server0:0,1");
+  EXPECT_EQ(Who(result.findings(0)), "server0:0-1");
   EXPECT_EQ(result.findings(0).fix(),
             "hccn_tool -i 1 -ip -s address 192.168.101.1 netmask "
             "255.255.255.0");
@@ -89,6 +87,19 @@ TEST(CheckSubnetAcrossHostsTest, LetsThePlanDecideBetweenTwoHosts) {
     const RuleResult result = cluster.Check("subnet-across-hosts");
     ASSERT_EQ(result.findings_size(), 1);
     EXPECT_EQ(Who(result.findings(0)), absl::StrCat("server", wrong, ":3"));
+  }
+}
+
+TEST(CheckSubnetAcrossHostsTest, AsksForAnotherPlanWhereThePlanIsWrongOrNone) {
+  for (const char* planned : {"192.168.99.9", ""}) {
+    TestCluster cluster("atlas-training", "", 4);
+    cluster.SetAddress(2, 3, "192.168.99.9", kMask);
+    cluster.PlanAddress(2, 3, planned, *planned == 0 ? "" : kMask);
+    const RuleResult result = cluster.Check("subnet-across-hosts");
+    ASSERT_EQ(result.findings_size(), 1);
+    EXPECT_EQ(result.findings(0).fix(),
+              "plan an address in 192.168.103.0/24 for the device in "
+              "cluster.yaml and set it");
   }
 }
 

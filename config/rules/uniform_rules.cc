@@ -1,51 +1,24 @@
-#include "config/rules/uniform_rules.h"
-
+// What must be the same everywhere: netmask of a subnet, TLS switch, MTU,
+// versions. What most have is taken as right unless the spec says it.
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "config/rules/hccn_conf_rules.h"
+#include "config/rules/ballot.h"
+#include "config/rules/cluster_view.h"
+#include "config/rules/rule_report.h"
 
 namespace clusterd {
 namespace {
 
-struct Placed {
-  const HostView* host;
-  const DeviceView* device;
-};
-
-// How many devices have a value, and of how many it is planned.
-struct Votes {
-  size_t live = 0;
-  size_t planned = 0;
-  size_t order = 0;  // When it was first seen.
-
-  // Of equals the planned one, then the first seen.
-  bool operator<(const Votes& other) const {
-    return std::make_tuple(live, planned, other.order) <
-           std::make_tuple(other.live, other.planned, order);
-  }
-};
-
-// Prefix lengths of subnets that overlap.
-using PrefixVotes = std::map<int, Votes>;
-
+// Subnets that overlap, by prefix length.
 struct SubnetFamily {
   Ipv4Subnet widest;
-  PrefixVotes votes;
+  Ballot<int> votes;
 };
-
-int MostCommonPrefix(const PrefixVotes& votes) {
-  return std::max_element(
-             votes.begin(), votes.end(),
-             [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
 
 // For every subnet in use the family of those that overlap it. Subnets are
 // nested or apart, so the widest one holds its whole family.
@@ -59,18 +32,14 @@ class Families {
   }
 
   void Build() {
-    std::vector<Ipv4Subnet> subnets;
-    subnets.reserve(votes_.size());
-    for (const auto& [subnet, votes] : votes_) subnets.push_back(subnet);
     // Wider ones come before what they hold.
-    std::sort(subnets.begin(), subnets.end());
-    for (const Ipv4Subnet& subnet : subnets) {
+    for (const auto& [subnet, votes] : votes_) {
       if (families_.empty() || !families_.back().widest.Overlaps(subnet)) {
         families_.push_back({subnet, {}});
       }
       Votes& sum = families_.back().votes[subnet.prefix_length()];
-      sum.live += votes_[subnet].live;
-      sum.planned += votes_[subnet].planned;
+      sum.live += votes.live;
+      sum.planned += votes.planned;
       family_of_[subnet] = families_.size() - 1;
     }
   }
@@ -85,7 +54,7 @@ class Families {
   }
 
  private:
-  absl::flat_hash_map<Ipv4Subnet, Votes> votes_;
+  std::map<Ipv4Subnet, Votes> votes_;
   absl::flat_hash_map<Ipv4Subnet, size_t> family_of_;
   std::vector<SubnetFamily> families_;
 };
@@ -96,101 +65,95 @@ std::string MaskText(int prefix_length) {
 
 FindingText MaskFinding(const DeviceView& device, const SubnetFamily& family) {
   const Ipv4Interface own = device.Address();
-  const int right = MostCommonPrefix(family.votes);
-  FindingText text;
-  text.observed = absl::StrCat("netmask ", MaskText(own.prefix_length()),
-                               " of ", own.address().ToString());
-  text.expected =
-      absl::StrCat("netmask ", MaskText(right), ", as ",
-                   Count(family.votes.find(right)->second.live, "other device"),
-                   " in ", family.widest.ToString());
+  const int right = MostCommon(family.votes);
   const bool planned =
       device.planned.has_value() && device.planned->prefix_length() == right;
-  text.device_command =
-      planned ? SetPlannedAddress(device)
-              : absl::StrCat("-ip -s address ", own.address().ToString(),
-                             " netmask ", MaskText(right));
-  return text;
+  return FindingText(FAIL, "netmask ", MaskText(own.prefix_length()), " of ",
+                     own.address().ToString())
+      .Expected("netmask ", MaskText(right), ", as ",
+                Count(family.votes.find(right)->second.live, "other device"),
+                " in ", family.widest.ToString())
+      .DeviceCommand(planned ? SetPlanned(device)
+                             : SetCommand(Ipv4Interface(own.address(), right)));
 }
 
 // Whether the file tells the switch once hccn-conf's finding is repaired. An
 // Ascend 950 device may have another device's number in the file.
-bool RepairedFileTellsTls(const HostView& host, const DeviceView& device) {
-  if (host.facts->hccn_tool().generation() != NpuToolFacts::CLASSIC) {
+bool RepairedFileTellsTls(const DeviceView& device) {
+  if (device.conf_tls == nullptr ||
+      device.host->facts->hccn_tool().generation() != NpuToolFacts::CLASSIC) {
     return false;
   }
-  for (const HccnConf::Entry& entry :
-       host.facts->hccn_conf().value().entries()) {
-    if (entry.key() != "tls_enable" || !entry.has_device() ||
-        entry.device() != device.id) {
-      continue;
-    }
-    // The tool obeys the first of several.
-    const absl::string_view value = RepairedValue(host, entry);
-    return value != entry.value() && (value == "0" || value == "1");
-  }
-  return false;
+  const absl::string_view value = RepairedValue(*device.host, *device.conf_tls);
+  return value != device.conf_tls->value() && (value == "0" || value == "1");
 }
 
-// What /etc/hccn.conf fails to tell is no fault of the tool.
-void AddUnknownTls(const ClusterView& view, const HostView& host,
-                   const DeviceView& device, RuleReport& report) {
-  const TlsFact& fact = device.facts->tls();
-  const Missing* missing = MissingOf(fact);
+// Whether the switch is known; if not, adds that. What /etc/hccn.conf fails to
+// tell is no fault of the tool.
+bool KnowsTls(const ClusterView& view, const DeviceView& device,
+              RuleReport& report) {
+  const Missing* missing = MissingOf(*device.tls_enabled.fact);
   const Missing::Reason reason =
       missing == nullptr ? Missing::REASON_UNSPECIFIED : missing->reason();
   if (reason == Missing::UNREADABLE) {
     report.Add(
-        host, device.id,
-        {UNKNOWN, absl::StrCat("TLS switch not known: ", WhyMissing(missing)),
-         "", "set the switch anew, 0 for off or 1 for on",
-         "-tls -s enable <0 or 1>", "", "",
-         RepairedFileTellsTls(host, device) ? "hccn-conf" : ""});
-  } else if (reason == Missing::NOT_QUERIED && !view.spec().allow_tls_query()) {
-    // The reason names the key of one device; this text folds.
-    report.Add(host, device.id,
-               {UNKNOWN,
-                "TLS switch not known: /etc/hccn.conf does not tell it, and "
-                "clusterd does not ask hccn_tool because the question can "
-                "write to that file",
-                "",
-                "allow the question with allow_tls_query: true in "
-                "cluster.yaml, or set the switch, 0 for off or 1 for on",
-                "-tls -s enable <0 or 1>"});
-  } else {
-    report.AddUnknown(host, device, "TLS switch", fact);
+        device,
+        FindingText(UNKNOWN, "TLS switch not known: ", WhyMissing(missing))
+            .Fix("set the switch anew, 0 for off or 1 for on")
+            .DeviceCommand("-tls -s enable <0 or 1>")
+            .CausedBy(RepairedFileTellsTls(device) ? "hccn-conf" : ""));
+    return false;
   }
+  if (reason == Missing::NOT_QUERIED && !view.spec().allow_tls_query()) {
+    // The reason names the key of one device; this text folds.
+    report.Add(
+        device,
+        FindingText(UNKNOWN,
+                    "TLS switch not known: /etc/hccn.conf does not tell it, "
+                    "and clusterd does not ask hccn_tool because the question "
+                    "can write to that file")
+            .Fix("allow the question with allow_tls_query: true in "
+                 "cluster.yaml, or set the switch, 0 for off or 1 for on")
+            .DeviceCommand("-tls -s enable <0 or 1>"));
+    return false;
+  }
+  return report.Knows(device, "TLS switch", device.tls_enabled);
 }
 
-absl::string_view SwitchText(bool enabled) { return enabled ? "on" : "off"; }
+std::string SwitchText(bool enabled) {
+  return absl::StrCat("TLS ", enabled ? "on" : "off");
+}
+
+std::string SwitchCommand(bool enabled) {
+  return absl::StrCat("-tls -s enable ", enabled ? 1 : 0);
+}
 
 // The tool was asked, and hccn.conf has another value for the next boot. A file
 // without the key lets the device keep what it has.
 bool FileHasOtherSwitch(const DeviceView& device) {
-  const TlsFact::Switch& tls = device.facts->tls().value();
-  return device.tls_enabled != 0 && !tls.in_file().empty() &&
-         tls.in_file() != (tls.enabled() ? "1" : "0");
+  const std::string& in_file = device.tls_enabled.fact->value().in_file();
+  return device.tls_enabled.has_value() && !in_file.empty() &&
+         in_file != (*device.tls_enabled ? "1" : "0");
 }
 
+// REQUIRES: FileHasOtherSwitch(device).
 FindingText FileSwitchFinding(const DeviceView& device) {
-  const TlsFact::Switch& tls = device.facts->tls().value();
-  const int live = tls.enabled() ? 1 : 0;
-  FindingText text{FAIL,
-                   absl::StrCat("device has TLS ", SwitchText(tls.enabled()),
-                                ", its tls_enable in /etc/hccn.conf is ",
-                                Quoted(tls.in_file())),
-                   absl::StrCat("tls_enable ", live, " in /etc/hccn.conf too"),
-                   "", absl::StrCat("-tls -s enable ", live)};
-  text.why =
-      "The driver sets the switch from that file at boot, so the device comes "
-      "back with another one, or its recovery fails over a value that is none.";
-  return text;
+  const bool live = *device.tls_enabled;
+  return FindingText(FAIL, "device has ", SwitchText(live),
+                     ", its tls_enable in /etc/hccn.conf is ",
+                     QuotedText(device.tls_enabled.fact->value().in_file()))
+      .Expected("tls_enable ", live ? 1 : 0, " in /etc/hccn.conf too")
+      .Why(
+          "The driver sets the switch from that file at boot, so the device "
+          "comes back with another one, or its recovery fails over a value "
+          "that is none.")
+      .DeviceCommand(SwitchCommand(live));
 }
 
 // One thing that hosts have a version of.
 struct VersionKind {
   absl::string_view name;
-  std::function<const TextFact&(const HostFacts&)> fact;
+  const TextFact& (*fact)(const HostFacts&);
   State state;
   // A host without it has a version of its own: "not installed". And clusterd
   // may not ask at all, which is said and costs no verdict.
@@ -217,22 +180,18 @@ void AddVersionGroups(const VersionKind& kind, std::vector<VersionGroup> groups,
       [&](const VersionGroup& group) { return group.hosts.size() == most; });
   for (const VersionGroup& group : groups) {
     if (&group == &*right) continue;
-    for (const HostView* host : group.hosts) {
-      FindingText text{kind.state,
-                       absl::StrCat(kind.name, " ", group.version, " on ",
-                                    Count(group.hosts.size(), "host")),
-                       absl::StrCat(kind.name, " ", right->version, ", as on ",
-                                    Count(most, "host")),
-                       absl::StrCat("install ", kind.name, " ", right->version,
-                                    " on the hosts named here")};
-      text.why = std::string(kind.why);
-      if (kind.state == FAIL) {
-        text.fix =
-            "take the hosts named here out of the cluster in "
-            "cluster.yaml";
-      }
-      report.Add(*host, std::move(text));
-    }
+    const FindingText text =
+        FindingText(kind.state, kind.name, " ", group.version, " on ",
+                    Count(group.hosts.size(), "host"))
+            .Expected(kind.name, " ", right->version, ", as on ",
+                      Count(most, "host"))
+            .Fix(kind.state == FAIL
+                     ? "take the hosts named here out of the cluster in "
+                       "cluster.yaml"
+                     : absl::StrCat("install ", kind.name, " ", right->version,
+                                    " on the hosts named here"))
+            .Why(kind.why);
+    for (const HostView* host : group.hosts) report.Add(*host, text);
   }
 }
 
@@ -241,42 +200,32 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
                    std::vector<bool>* known, RuleReport& report) {
   absl::flat_hash_map<std::string, size_t> place;
   std::vector<VersionGroup> groups;
-  const std::string* last = nullptr;
-  size_t last_group = 0;
   size_t not_queried = 0;
   std::string reason;
   for (size_t i = 0; i < view.hosts().size(); ++i) {
     const HostView& host = view.hosts()[i];
     const TextFact& fact = kind.fact(*host.facts);
-    const Missing* missing = MissingOf(fact);
-    const bool absent = kind.is_optional && missing != nullptr &&
-                        missing->reason() == Missing::ABSENT;
-    if (kind.is_optional && missing != nullptr &&
-        missing->reason() == Missing::NOT_QUERIED) {
+    const Missing* missing = kind.is_optional ? MissingOf(fact) : nullptr;
+    if (missing != nullptr && missing->reason() == Missing::NOT_QUERIED) {
       if (not_queried++ == 0) reason = WhyMissing(missing);
       continue;
     }
-    if (!IsKnown(fact) && !absent) {
-      report.AddUnknown(host, kind.name, fact);
+    const bool absent =
+        missing != nullptr && missing->reason() == Missing::ABSENT;
+    if (!absent && !report.Knows(host, kind.name, fact)) {
       (*known)[i] = false;
       continue;
     }
-    // Most hosts have what the host before them has.
-    if (!absent && last != nullptr && fact.value() == *last) {
-      groups[last_group].hosts.push_back(&host);
-      continue;
-    }
-    std::string version = absent ? "not installed" : Printable(fact.value());
+    std::string version =
+        absent ? "not installed" : PrintableText(fact.value());
     const auto [slot, is_new] = place.try_emplace(version, groups.size());
     if (is_new) groups.push_back({std::move(version), {}});
     groups[slot->second].hosts.push_back(&host);
-    last = absent ? nullptr : &fact.value();
-    last_group = slot->second;
   }
   AddVersionGroups(kind, std::move(groups), report);
   if (not_queried == 0) return;
-  report.AddNote(absl::StrCat(kind.name, " not compared on ",
-                              Count(not_queried, "host"), ", ", reason));
+  report.AddNote(kind.name, " not compared on ", Count(not_queried, "host"),
+                 ", ", reason);
 }
 
 // Whether all of "A2 x 7, A3 x 1" are of the series.
@@ -294,118 +243,110 @@ void JudgeSeries(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = host.facts->identity().npu_series();
     if (!IsKnown(fact) || AllOfSeries(fact.value(), expected)) continue;
-    FindingText text{
-        FAIL, absl::StrCat("NPU series ", Quoted(fact.value())),
-        absl::StrCat("NPU series ", expected, " of ", view.profile().title),
-        "correct product in cluster.yaml, or take the host out "
-        "of it"};
-    text.why =
-        "The spec's product decides how many devices there are, which subnets "
-        "they need and which addresses are reserved: with another series every "
-        "other verdict about this host is about the wrong machine.";
-    report.Add(host, std::move(text));
+    report.Add(
+        host,
+        FindingText(FAIL, "NPU series ", QuotedText(fact.value()))
+            .Expected("NPU series ", expected, " of ", view.profile().title)
+            .Fix("correct product in cluster.yaml, or take the host out of it")
+            .Why("The spec's product decides how many devices there are, which "
+                 "subnets they need and which addresses are reserved: with "
+                 "another series every other verdict about this host is about "
+                 "the wrong machine."));
   }
 }
 
 }  // namespace
 
+// Devices whose subnets overlap are of one subnet and must agree.
 void CheckNetmaskUniform(const ClusterView& view, RuleReport& report) {
   Families families;
-  ForEachAddress(view, report,
-                 [&](const HostView& host, const DeviceView& device) {
-                   report.Judged(host, 1);
-                   families.Add(device);
-                 });
+  report.ForEachAddress([&](const DeviceView& device) {
+    report.Judged(device);
+    families.Add(device);
+  });
   families.Build();
   if (!families.AnyMixed()) return;
   for (const HostView& host : view.hosts()) {
     for (const DeviceView& device : host.devices) {
-      if (device.address_known != Known::kYes) continue;
+      if (!device.HasAddress()) continue;
       const Ipv4Subnet subnet = device.Address().subnet();
       const SubnetFamily& family = families.Of(subnet);
-      if (MostCommonPrefix(family.votes) == subnet.prefix_length()) continue;
-      report.Add(host, device.id, MaskFinding(device, family));
+      if (MostCommon(family.votes) == subnet.prefix_length()) continue;
+      report.Add(device, MaskFinding(device, family));
     }
   }
 }
 
+// Every device of the cluster; spec.tls decides where it is set.
 void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
   size_t count[2] = {0, 0};
   bool files_agree = true;
   std::optional<bool> first;
-  ForEachDevice(view, report,
-                [&](const HostView& host, const DeviceView& device) {
-                  if (device.tls_enabled == 0) {
-                    AddUnknownTls(view, host, device, report);
-                    return;
-                  }
-                  report.Judged(host, 1);
-                  const bool enabled = device.tls_enabled == 2;
-                  ++count[enabled ? 1 : 0];
-                  if (FileHasOtherSwitch(device)) files_agree = false;
-                  if (!first.has_value()) first = enabled;
-                });
+  report.ForEachDevice([&](const DeviceView& device) {
+    if (!KnowsTls(view, device, report)) return;
+    report.Judged(device);
+    ++count[*device.tls_enabled ? 1 : 0];
+    if (FileHasOtherSwitch(device)) files_agree = false;
+    if (!first.has_value()) first = *device.tls_enabled;
+  });
   if (!first.has_value()) return;
   const bool planned = view.spec().has_tls();
   bool right = count[0] == count[1] ? *first : count[1] > count[0];
   if (planned) right = view.spec().tls();
   if (count[right ? 0 : 1] == 0 && files_agree) return;
-  const std::string expected =
-      planned ? absl::StrCat("TLS ", SwitchText(right), ", as the spec says")
-              : absl::StrCat("TLS ", SwitchText(right), ", as on ",
-                             Count(count[right ? 1 : 0], "other device"));
+  const std::string expected = absl::StrCat(
+      SwitchText(right),
+      planned ? ", as the spec says"
+              : absl::StrCat(", as on ",
+                             Count(count[right ? 1 : 0], "other device")));
   for (const HostView& host : view.hosts()) {
     for (const DeviceView& device : host.devices) {
-      if (device.tls_enabled == 0 || (device.tls_enabled == 2) == right) {
+      if (device.tls_enabled.value_or(right) != right) {
+        report.Add(device, FindingText(FAIL, right ? "TLS is off" : "TLS is on")
+                               .Expected(expected)
+                               .DeviceCommand(SwitchCommand(right)));
+      } else if (FileHasOtherSwitch(device)) {
         // A wrong switch is set in both by the one command.
-        if (FileHasOtherSwitch(device)) {
-          report.Add(host, device.id, FileSwitchFinding(device));
-        }
-        continue;
+        report.Add(device, FileSwitchFinding(device));
       }
-      report.Add(host, device.id,
-                 {FAIL, absl::StrCat("TLS is ", SwitchText(!right)), expected,
-                  "", absl::StrCat("-tls -s enable ", right ? 1 : 0)});
     }
   }
 }
 
+// Device i of all hosts; spec.mtu decides where it is set. Warns.
 void CheckMtuUniform(const ClusterView& view, RuleReport& report) {
-  std::map<uint32_t, std::map<uint64_t, Votes>> rails;
+  std::map<uint32_t, Ballot<uint64_t>> rails;
   size_t order = 0;
-  ForEachDevice(view, report,
-                [&](const HostView& host, const DeviceView& device) {
-                  if (!device.mtu.has_value()) {
-                    report.AddUnknown(host, device, "MTU", device.facts->mtu());
-                    return;
-                  }
-                  report.Judged(host, 1);
-                  Votes& votes = rails[device.id][*device.mtu];
-                  if (votes.live++ == 0) votes.order = order++;
-                });
+  report.ForEachKnown("MTU", &DeviceView::mtu, [&](const DeviceView& device) {
+    report.Judged(device);
+    Votes& votes = rails[device.id][*device.mtu];
+    if (votes.live++ == 0) votes.order = order++;
+  });
   const bool planned = view.spec().has_mtu();
   for (const HostView& host : view.hosts()) {
     for (const DeviceView& device : host.devices) {
       if (!device.mtu.has_value()) continue;
-      const std::map<uint64_t, Votes>& rail = rails[device.id];
+      const Ballot<uint64_t>& rail = rails[device.id];
       if (!planned && rail.size() == 1) continue;
-      const auto most = std::max_element(
-          rail.begin(), rail.end(),
-          [](const auto& a, const auto& b) { return a.second < b.second; });
-      const uint64_t right = planned ? view.spec().mtu() : most->first;
+      const uint64_t right = planned ? view.spec().mtu() : MostCommon(rail);
       if (*device.mtu == right) continue;
-      const std::string expected =
-          planned
-              ? absl::StrCat("MTU ", right, ", as the spec says")
-              : absl::StrCat("MTU ", right, ", as device ", device.id, " of ",
-                             Count(most->second.live, "other host"));
-      report.Add(host, device.id,
-                 {WARN, absl::StrCat("MTU is ", *device.mtu), expected, "",
-                  absl::StrCat("-mtu -s size ", right)});
+      const std::string because =
+          planned ? ", as the spec says"
+                  : absl::StrCat(
+                        ", as device ", device.id, " of ",
+                        Count(rail.find(right)->second.live, "other host"));
+      report.Add(device, FindingText(WARN, "MTU is ", *device.mtu)
+                             .Expected("MTU ", right, because)
+                             .DeviceCommand("-mtu -s size ", right));
     }
   }
 }
 
+// Driver, firmware, CANN warn, the NPU series fails. The smallest group comes
+// first. Versions of a single host have nothing to agree with.
+// A host without CANN has the version "not installed". Where clusterd does not
+// ask for CANN at all (NOT_QUERIED), the summary says that it was not compared:
+// it is a part of the rule and may not hide the rest behind an eternal unknown.
 void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   const VersionKind kinds[] = {
       {"NPU series",

@@ -1,9 +1,7 @@
-#include "config/rules/uniform_rules.h"
-
 #include "absl/strings/str_cat.h"
-#include "config/rules/judge_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {

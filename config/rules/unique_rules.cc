@@ -1,10 +1,12 @@
-#include "config/rules/unique_rules.h"
-
+// Addresses that must differ: as a whole, and in their last 8 bits.
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "config/rules/cluster_view.h"
+#include "config/rules/rule_report.h"
 
 namespace clusterd {
 namespace {
@@ -19,9 +21,8 @@ struct Use {
   enum Kind : uint8_t { kDevice, kGateway, kHost };
   uint32_t address;
   Kind kind;
-  const HostView* host;      // Null for a host of the spec that is not judged.
   const DeviceView* device;  // Null for a host address.
-  const ServerSpec* server;  // Of a host address.
+  const ServerSpec* server;  // Of a host address; else null.
 };
 
 // What is known of one address before its owners are collected.
@@ -39,13 +40,11 @@ template <typename Visit>
 void ForEachUse(const ClusterView& view, Visit visit) {
   for (const HostView& host : view.hosts()) {
     for (const DeviceView& device : host.devices) {
-      for (const Ipv4Interface& interface : device.interfaces) {
-        visit(Use{interface.address().bits(), Use::kDevice, &host, &device,
-                  nullptr});
+      for (const Ipv4Interface& interface : device.interfaces()) {
+        visit(Use{interface.address().bits(), Use::kDevice, &device, nullptr});
       }
-      if (device.gateway_known == Known::kYes) {
-        visit(
-            Use{device.gateway.bits(), Use::kGateway, &host, &device, nullptr});
+      if (device.gateway.IsSet()) {
+        visit(Use{device.gateway->bits(), Use::kGateway, &device, nullptr});
       }
     }
   }
@@ -53,15 +52,15 @@ void ForEachUse(const ClusterView& view, Visit visit) {
     const absl::StatusOr<Ipv4Address> address =
         Ipv4Address::Parse(server.address());
     if (!address.ok()) continue;
-    visit(Use{address->bits(), Use::kHost, nullptr, nullptr, &server});
+    visit(Use{address->bits(), Use::kHost, nullptr, &server});
   }
 }
 
 std::string UseText(const Use& use) {
-  if (use.kind == Use::kHost)
-    return absl::StrCat(use.server->host(), " itself");
+  if (use.server != nullptr) return absl::StrCat(use.server->host(), " itself");
   return absl::StrCat(use.kind == Use::kGateway ? "gateway of " : "",
-                      Printable(use.host->name), " device ", use.device->id);
+                      PrintableText(use.device->host->name), " device ",
+                      use.device->id);
 }
 
 // Devices whose live address is not the planned one are the ones to change.
@@ -74,9 +73,9 @@ std::string UniqueFix(const std::vector<Use>& uses) {
       continue;
     }
     if (++commands > kMaxNamed) break;
-    absl::StrAppend(
-        &fix, fix.empty() ? "" : "; ", "on ", Printable(use.host->name), ": ",
-        ToolCommand(use.device->id, SetPlannedAddress(*use.device)));
+    absl::StrAppend(&fix, fix.empty() ? "" : "; ", "on ",
+                    PrintableText(use.device->host->name), ": ",
+                    ToolCommand(use.device->id, SetPlanned(*use.device)));
   }
   if (!fix.empty()) return fix;
   return "give all but one of them another address in cluster.yaml and set it";
@@ -88,44 +87,31 @@ void AddConflict(std::vector<Use>* uses, RuleReport& report) {
     return (a.kind == Use::kGateway) < (b.kind == Use::kGateway);
   });
   std::string owners;
-  std::vector<std::pair<const HostView*, uint32_t>> where;
+  std::vector<const DeviceView*> where;
   for (size_t i = 0; i < uses->size(); ++i) {
     const Use& use = (*uses)[i];
     if (i < kMaxNamed) {
       absl::StrAppend(&owners, i == 0 ? "" : ", ", UseText(use));
     }
-    if (use.device != nullptr) where.emplace_back(use.host, use.device->id);
+    if (use.device != nullptr) where.push_back(use.device);
   }
   if (uses->size() > kMaxNamed) {
     absl::StrAppend(&owners, " and ", uses->size() - kMaxNamed, " more");
   }
   const std::string address = Ipv4Address(uses->front().address).ToString();
-  FindingText text{FAIL, absl::StrCat(address, " belongs to ", owners),
-                   "one owner per address", UniqueFix(*uses)};
+  FindingText text = FindingText(FAIL, address, " belongs to ", owners)
+                         .Expected("one owner per address")
+                         .Fix(UniqueFix(*uses));
   if (where.empty()) {
     report.Add(std::move(text));
   } else {
-    report.AddTogether(where, std::move(text));
+    report.Add(where, std::move(text));
   }
 }
 
-// Addresses of one subnet that end alike.
-struct Ending {
-  Ipv4Subnet subnet;
-  uint32_t octet;
-
-  bool operator==(const Ending& other) const {
-    return subnet == other.subnet && octet == other.octet;
-  }
-  template <typename H>
-  friend H AbslHashValue(H h, const Ending& e) {
-    return H::combine(std::move(h), e.subnet, e.octet);
-  }
-};
-
+// An address of a subnet, and whose it is.
 struct Member {
   uint32_t address;
-  const HostView* host;
   const DeviceView* device;
 };
 
@@ -139,47 +125,42 @@ size_t DistinctAddresses(const std::vector<Member>& members) {
 
 void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,
                 State state, RuleReport& report) {
-  absl::flat_hash_map<uint32_t, std::vector<Member>> by_octet;
+  std::map<uint32_t, std::vector<Member>> by_octet;
   for (const Member& member : members) {
     by_octet[member.address & 0xff].push_back(member);
   }
-  for (uint32_t octet = 0; octet < 256; ++octet) {
-    const auto found = by_octet.find(octet);
-    if (found == by_octet.end()) continue;
-    const std::vector<Member>& alike = found->second;
+  for (const auto& [octet, alike] : by_octet) {
     if (DistinctAddresses(alike) < 2) continue;  // Equal ones are ip-unique's.
     std::string list;
-    std::vector<std::pair<const HostView*, uint32_t>> where;
+    std::vector<const DeviceView*> where;
     for (const Member& member : alike) {
       if (where.size() < kMaxNamed) {
         absl::StrAppend(&list, list.empty() ? "" : ", ",
                         Ipv4Address(member.address).ToString());
       }
-      where.emplace_back(member.host, member.device->id);
+      where.push_back(member.device);
     }
     if (where.size() > kMaxNamed) absl::StrAppend(&list, ", …");
-    report.AddTogether(
-        where,
-        {state,
-         absl::StrCat(list, " in ", subnet.ToString(), " all end in ", octet),
-         absl::StrCat("different last numbers in ", subnet.ToString()),
-         "plan addresses that differ in the last number in "
-         "cluster.yaml, then set them"});
+    report.Add(where,
+               FindingText(state, list, " in ", subnet.ToString(),
+                           " all end in ", octet)
+                   .Expected("different last numbers in ", subnet.ToString())
+                   .Fix("plan addresses that differ in the last number in "
+                        "cluster.yaml, then set them"));
   }
 }
 
 }  // namespace
 
+// Among live device addresses, live gateways and the host addresses of the
+// spec (also of hosts that did not answer). Devices that share a gateway are no
+// conflict; a gateway that is a device's or a host's address is.
 void CheckIpUnique(const ClusterView& view, RuleReport& report) {
-  ForEachAddress(view, report,
-                 [&](const HostView& host, const DeviceView& device) {
-                   if (device.gateway_known == Known::kNo) {
-                     report.AddUnknownAddress(host, device, "gateway",
-                                              device.facts->gateway());
-                     return;
-                   }
-                   report.Judged(host, 1);
-                 });
+  report.ForEachAddress([&](const DeviceView& device) {
+    if (report.Knows(device, "gateway", device.gateway)) {
+      report.Judged(device);
+    }
+  });
   absl::flat_hash_map<uint32_t, Tally> tally;
   tally.reserve(view.expected_devices() + view.spec().servers_size());
   bool any_conflict = false;
@@ -203,24 +184,26 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   for (std::vector<Use>& uses : conflicts) AddConflict(&uses, report);
 }
 
+// Fails where the profile asks for different host parts, else warns; a subnet
+// with more addresses than 8 bits can tell apart (254) is one warning, since no
+// plan of one subnet could do better.
 void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
   absl::flat_hash_map<Ipv4Subnet, size_t> place;
   std::vector<std::pair<Ipv4Subnet, std::vector<Member>>> subnets;
-  ForEachAddress(
-      view, report, [&](const HostView& host, const DeviceView& device) {
-        report.Judged(host, 1);
-        for (const Ipv4Interface& interface : device.interfaces) {
-          // In /24 and narrower only equal addresses end alike.
-          if (interface.prefix_length() >= kLastOctet) continue;
-          const auto [slot, is_new] =
-              place.try_emplace(interface.subnet(), subnets.size());
-          if (is_new) {
-            subnets.emplace_back(interface.subnet(), std::vector<Member>());
-          }
-          subnets[slot->second].second.push_back(
-              {interface.address().bits(), &host, &device});
-        }
-      });
+  report.ForEachAddress([&](const DeviceView& device) {
+    report.Judged(device);
+    for (const Ipv4Interface& interface : device.interfaces()) {
+      // In /24 and narrower only equal addresses end alike.
+      if (interface.prefix_length() >= kLastOctet) continue;
+      const auto [slot, is_new] =
+          place.try_emplace(interface.subnet(), subnets.size());
+      if (is_new) {
+        subnets.emplace_back(interface.subnet(), std::vector<Member>());
+      }
+      subnets[slot->second].second.push_back(
+          {interface.address().bits(), &device});
+    }
+  });
   const State state = view.profile().host_part_must_differ ? FAIL : WARN;
   for (const auto& [subnet, members] : subnets) {
     const size_t addresses = DistinctAddresses(members);
@@ -229,12 +212,11 @@ void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
       continue;
     }
     report.Add(
-        {WARN,
-         absl::StrCat(addresses, " addresses in ", subnet.ToString(),
-                      " cannot all differ in the last 8 bits"),
-         absl::StrCat("at most ", kUsableHostParts, " addresses in one subnet"),
-         "plan more and smaller subnets with gateways between them, if "
-         "the product allows it"});
+        FindingText(WARN, addresses, " addresses in ", subnet.ToString(),
+                    " cannot all differ in the last 8 bits")
+            .Expected("at most ", kUsableHostParts, " addresses in one subnet")
+            .Fix("plan more and smaller subnets with gateways between them, if "
+                 "the product allows it"));
   }
 }
 

@@ -10,75 +10,28 @@
 #ifndef CONFIG_SPEC_ADDRESS_SOURCE_H_
 #define CONFIG_SPEC_ADDRESS_SOURCE_H_
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "config/spec/address_pattern.h"
 #include "config/spec/device_plan.h"
-#include "config/spec/formula.h"
 #include "config/spec/mistakes.h"
+#include "config/spec/product_profile.h"
 #include "config/spec/server_groups.h"
-#include "config/spec/yaml_document.h"
+#include "config/spec/yaml_values.h"
 
 namespace clusterd {
 
-class AddressSource {
- public:
-  enum class Use { kGateway, kDetectAddress };
-
-  // Comes to nothing for any device.
-  AddressSource() = default;
-
-  // Records what is wrong; that part then comes to nothing.
-  // `plan` has its ids set.
-  static AddressSource Read(const YamlNode& node, absl::string_view subject,
-                            Use use, const DevicePlan& plan,
-                            const ServerGroups& groups, Mistakes* mistakes);
-
-  // The part that decides about one device.
-  const AddressSource& For(size_t server, size_t index) const;
-
-  // Of the text it was read from.
-  TextPosition position() const { return position_; }
-
-  // Whether this part should come to an address.
-  bool has_address() const { return kind_ != Kind::kNone; }
-  // Whether a mistake about this part was recorded when it was read.
-  bool wrong() const { return wrong_; }
-
-  // For a part that For() gave. nullopt: none, or what it hangs on could not be
-  // read. InvalidArgument if there is no such address.
-  absl::StatusOr<std::optional<Ipv4Address>> Evaluate(
-      size_t server, size_t index, const DevicePlan& plan,
-      const ServerGroups& groups) const;
-
- private:
-  enum class Kind {
-    kNone,
-    kHostPart,
-    kPattern,
-    kGateway,
-    kPeer,
-    kPerDevice,
-    kPerServer,
-  };
-
-  static AddressSource ReadText(const YamlNode& node, absl::string_view subject,
-                                Use use, const DevicePlan& plan,
-                                Mistakes* mistakes);
-
-  Kind kind_ = Kind::kNone;
-  bool wrong_ = false;
-  TextPosition position_;
-  Formula formula_;                      // kHostPart; kPeer: the server.
-  Formula device_formula_;               // kPeer: the device.
-  std::vector<AddressPattern> pattern_;  // kPattern: one.
-  // kPerDevice: by index; kPerServer: by server.
-  std::vector<AddressSource> parts_;
-};
+// Sets gateways and detect addresses by `map`, which is `devices`, in a plan
+// that has its ids and addresses, and records what makes an address wrong,
+// whatever it was read from. Only what is certain: which subnets a product
+// wants is for the rules of config/rules. `product` may be nullptr.
+//   device address  no device can have it, the product's tool refuses it, or it
+//                   stands twice among servers, devices and gateways
+//   gateway         outside of the device's subnet, or the device's own
+//   detect address  the device's own, one that the tool refuses, or neither in
+//                   the subnet nor behind a gateway
+// hccn_tool refuses only gateways that lie outside the subnet (hccn_tool
+// source, hicann/driver ef377e95, tool_ops.c).
+void ReadAddressSources(const YamlMap& map, const ProductProfile* product,
+                        const ServerGroups& groups, Mistakes* mistakes,
+                        DevicePlan* plan);
 
 }  // namespace clusterd
 

@@ -23,8 +23,8 @@ struct Section {
     for (int n = 0; n < servers; ++n) {
       PlannedServer server;
       server.host = absl::StrCat("n", n);
-      server.place.n = server.place.i = n;
-      server.place.servers = servers;
+      server.inputs.n = server.inputs.i = n;
+      server.inputs.servers = servers;
       server.address = Ipv4Address(0x0a630001 + static_cast<uint32_t>(n));
       groups.servers.push_back(server);
     }
@@ -350,7 +350,7 @@ TEST(ReadDevicePlanTest, ServersMustDifferToo) {
   for (int i = 0; i < 2; ++i) {
     PlannedServer server;
     server.host = absl::StrCat("n", i);
-    server.place.n = i;
+    server.inputs.n = i;
     server.address = Ipv4Address(0x0a000001);
     server.position = {i + 1, 5};
     section.groups.servers.push_back(server);

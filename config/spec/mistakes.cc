@@ -1,9 +1,9 @@
 #include "config/spec/mistakes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 
 namespace clusterd {
 namespace {
@@ -31,21 +31,16 @@ std::string ToString(TextPosition position) {
   return absl::StrCat(position.line, ":", position.column);
 }
 
-void Mistakes::Add(TextPosition position, absl::string_view message) {
+void Mistakes::AddMessage(TextPosition position, std::string message) {
   ++count_;
-  if (kept_.size() >= kMaxKept) return;
-  kept_.push_back({position, std::string(message)});
+  if (kept_.size() < kMaxKept) kept_.push_back({position, std::move(message)});
 }
 
-void Mistakes::AddOnce(TextPosition position, absl::string_view kind,
-                       absl::string_view message) {
-  const auto [place, is_new] = once_.try_emplace(
+bool Mistakes::IsFirst(TextPosition position, absl::string_view kind) {
+  const auto [first, is_new] = once_.try_emplace(
       {position.line, position.column, std::string(kind)}, kept_.size());
-  if (is_new) {
-    Add(position, message);
-  } else if (place->second < kept_.size()) {
-    ++kept_[place->second].repeats;
-  }
+  if (!is_new && first->second < kept_.size()) ++kept_[first->second].repeats;
+  return is_new;
 }
 
 absl::Status Mistakes::ToStatus() const {

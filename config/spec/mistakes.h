@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace clusterd {
@@ -43,12 +44,19 @@ class Mistakes {
   // `file_name` is only used in messages.
   explicit Mistakes(absl::string_view file_name) : file_name_(file_name) {}
 
-  void Add(TextPosition position, absl::string_view message);
+  // The message is `parts` in one, as absl::StrCat takes them.
+  template <typename... Parts>
+  void Add(TextPosition position, const Parts&... parts) {
+    AddMessage(position, absl::StrCat(parts...));
+  }
   // For what one line of the file does wrong many times, e.g. a pattern on a
   // thousand servers: only the first message of a `kind` at a position is kept,
   // followed by how many more there were.
+  template <typename... Parts>
   void AddOnce(TextPosition position, absl::string_view kind,
-               absl::string_view message);
+               const Parts&... parts) {
+    if (IsFirst(position, kind)) Add(position, parts...);
+  }
 
   bool empty() const { return count_ == 0; }
   // Also those that are not shown; what AddOnce folds counts once.
@@ -64,6 +72,10 @@ class Mistakes {
     std::string message;
     size_t repeats = 0;
   };
+
+  void AddMessage(TextPosition position, std::string message);
+  // Counts the others.
+  bool IsFirst(TextPosition position, absl::string_view kind);
 
   std::string file_name_;
   std::vector<Mistake> kept_;

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/spec/nearest_word.h"
+#include "config/values/nearest_word.h"
 
 namespace clusterd {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "config/spec/address_pattern.h"
-#include "config/spec/hostlist.h"
-#include "config/spec/nearest_word.h"
-#include "config/spec/yaml_values.h"
+#include "config/values/address_pattern.h"
+#include "config/values/hostlist.h"
+#include "config/values/nearest_word.h"
 
 namespace clusterd {
 namespace {
@@ -17,118 +17,37 @@ namespace {
 // itself is looked at.
 constexpr int kNoSubnet = 32;
 
-struct Group {
-  std::string subject;  // "servers[0]".
-  size_t first = 0;     // Of its servers.
-  size_t count = 0;
-  const YamlNode* address = nullptr;
-};
+// Candidates for "did you mean"; more would take long and help nobody.
+constexpr size_t kMaxCandidates = 1000;
 
 // The names of one `hosts`, which is a hostlist or a list of them.
-std::optional<std::vector<std::string>> ReadHosts(const YamlNode& node,
-                                                  absl::string_view subject,
-                                                  size_t room,
-                                                  Mistakes* mistakes) {
-  std::vector<const YamlNode*> texts = {&node};
-  if (node.kind == YamlNode::Kind::kList) {
+std::optional<std::vector<std::string>> ReadHosts(const YamlValue& value,
+                                                  size_t room) {
+  std::vector<const YamlNode*> texts = {value.node()};
+  if (value.Is(YamlNode::Kind::kList)) {
     texts.clear();
-    for (const YamlNode& item : node.items) texts.push_back(&item);
+    for (const YamlNode& item : value.node()->items) texts.push_back(&item);
   }
   std::vector<std::string> hosts;
-  for (const YamlNode* item : texts) {
-    const std::optional<std::string> text = ReadText(*item, subject, mistakes);
-    if (!text.has_value()) return std::nullopt;
-    absl::StatusOr<std::vector<std::string>> names =
-        ExpandHostlist(*text, room - hosts.size());
-    if (!names.ok()) {
-      mistakes->Add(item->position,
-                    absl::StrCat(subject, ": ", names.status().message()));
-      return std::nullopt;
-    }
+  for (const YamlNode* text : texts) {
+    const auto names =
+        value.Inner(*text, value.subject()).Parsed([&](const auto& list) {
+          return ExpandHostlist(list, room - hosts.size());
+        });
+    if (!names.has_value()) return std::nullopt;
     hosts.insert(hosts.end(), names->begin(), names->end());
   }
   if (hosts.empty()) {
-    mistakes->Add(node.position,
-                  absl::StrCat(subject, " is empty, expected host names"));
+    value.Wrong(" is empty, expected host names");
     return std::nullopt;
   }
   return hosts;
 }
 
-void SetAddress(const YamlNode& node, Ipv4Address address,
-                PlannedServer* server, Mistakes* mistakes) {
-  const absl::Status usable = CheckUsableAddress(address, kNoSubnet);
-  if (!usable.ok()) {
-    mistakes->Add(node.position,
-                  absl::StrCat(server->host, ": ", usable.message()));
-    return;
-  }
-  server->address = address;
-  server->position = node.position;
-}
-
-void AddWrongCount(const YamlNode& node, absl::string_view subject,
-                   size_t addresses, size_t hosts, Mistakes* mistakes) {
-  mistakes->Add(node.position,
-                absl::StrCat(subject, " has ", addresses,
-                             addresses == 1 ? " address" : " addresses",
-                             ", expected ", hosts, ", one per host"));
-}
-
-void ReadAddressPattern(const YamlNode& node, absl::string_view subject,
-                        size_t count, PlannedServer* servers,
-                        Mistakes* mistakes) {
-  const std::optional<std::string> text = ReadText(node, subject, mistakes);
-  if (!text.has_value()) return;
-  const absl::StatusOr<AddressPattern> pattern = AddressPattern::Parse(*text);
-  if (!pattern.ok()) {
-    mistakes->Add(node.position,
-                  absl::StrCat(subject, ": ", pattern.status().message()));
-    return;
-  }
-  const bool one_for_all = pattern->size() == 1 && pattern->has_formula();
-  if (pattern->size() != count && !one_for_all) {
-    AddWrongCount(node, subject, pattern->size(), count, mistakes);
-    return;
-  }
-  for (size_t k = 0; k < count; ++k) {
-    const absl::StatusOr<Ipv4Address> address =
-        pattern->At(k, servers[k].place);
-    if (!address.ok()) {
-      mistakes->Add(node.position, absl::StrCat(servers[k].host, ": ",
-                                                address.status().message()));
-      return;
-    }
-    SetAddress(node, *address, &servers[k], mistakes);
-  }
-}
-
-void ReadAddresses(const Group& group, ServerGroups* groups,
-                   Mistakes* mistakes) {
-  const YamlNode& node = *group.address;
-  const std::string subject = absl::StrCat(group.subject, ".address");
-  PlannedServer* servers = &groups->servers[group.first];
-  if (node.kind != YamlNode::Kind::kList) {
-    ReadAddressPattern(node, subject, group.count, servers, mistakes);
-    return;
-  }
-  if (node.items.size() != group.count) {
-    AddWrongCount(node, subject, node.items.size(), group.count, mistakes);
-    return;
-  }
-  for (size_t k = 0; k < group.count; ++k) {
-    ReadAddressPattern(node.items[k], subject, 1, &servers[k], mistakes);
-  }
-}
-
-// Candidates for "did you mean"; more would take long and help nobody.
-constexpr size_t kMaxCandidates = 1000;
-
 // What a stranger was probably meant to be is taken out of `missing`: one slip
 // is one mistake.
 void AddStrangers(const std::vector<const YamlEntry*>& strangers,
-                  absl::string_view subject, std::vector<std::string>* missing,
-                  Mistakes* mistakes) {
+                  const YamlValue& value, std::vector<std::string>* missing) {
   for (size_t i = 0; i < strangers.size(); ++i) {
     const YamlEntry& entry = *strangers[i];
     std::string meant;
@@ -139,12 +58,11 @@ void AddStrangers(const std::vector<const YamlEntry*>& strangers,
               missing->begin(),
               missing->begin() + std::min(missing->size(), kMaxCandidates)));
     }
-    mistakes->Add(entry.position,
-                  absl::StrCat(subject, ": host ", QuoteValue(entry.key),
-                               " is in no group of servers",
-                               meant.empty() ? ""
-                                             : absl::StrCat(", did you mean \"",
-                                                            meant, "\"?")));
+    const std::string hint =
+        meant.empty() ? "" : absl::StrCat(", did you mean \"", meant, "\"?");
+    value.mistakes()->Add(entry.position, value.subject(), ": host ",
+                          QuoteValue(entry.key), " is in no group of servers",
+                          hint);
     if (meant.empty()) continue;
     missing->erase(std::find(missing->begin(), missing->end(), meant));
   }
@@ -156,71 +74,105 @@ std::string Shortened(std::string hostlist) {
   return absl::StrCat(hostlist.substr(0, kMaxBytes), "…");
 }
 
+// One item of `servers` whose hosts could be read.
+struct Group {
+  size_t first = 0;  // Of its servers.
+  size_t count = 0;
+  YamlValue address;
+};
+
 // Reads groups one after the other; addresses wait until all hosts are known,
 // because formulas may ask how many there are.
 class Reader {
  public:
   explicit Reader(Mistakes* mistakes) : mistakes_(mistakes) {}
 
-  ServerGroups Read(const YamlNode& section) {
-    for (size_t g = 0; g < section.items.size(); ++g) {
-      ReadGroup(section.items[g], g);
-    }
+  ServerGroups Read(const YamlNode& node) {
+    for (size_t g = 0; g < node.items.size(); ++g) ReadGroup(node.items[g], g);
     for (PlannedServer& server : groups_.servers) {
-      server.place.servers = static_cast<int64_t>(groups_.servers.size());
+      server.inputs.servers = static_cast<int64_t>(groups_.servers.size());
     }
-    for (const Group& group : read_) {
-      ReadAddresses(group, &groups_, mistakes_);
-    }
+    for (const Group& group : read_) ReadAddresses(group);
     return std::move(groups_);
   }
 
  private:
   void ReadGroup(const YamlNode& node, size_t g) {
-    Group group;
-    group.subject = absl::StrCat("servers[", g, "]");
-    group.first = groups_.servers.size();
-    const YamlMap map(&node, group.subject, {"hosts", "address"}, mistakes_);
-    const YamlNode* hosts = map.Require("hosts");
-    group.address = map.Require("address");
+    const size_t first = groups_.servers.size();
+    const YamlMap map(&node, absl::StrCat("servers[", g, "]"),
+                      {"hosts", "address"}, mistakes_);
+    const YamlValue hosts = map.Require("hosts");
+    const YamlValue address = map.Require("address");
     std::optional<std::vector<std::string>> names;
-    if (hosts != nullptr) {
-      names = ReadHosts(*hosts, map.Subject("hosts"),
-                        kMaxServers - groups_.servers.size(), mistakes_);
-    }
+    if (hosts.node() != nullptr) names = ReadHosts(hosts, kMaxServers - first);
     if (!names.has_value()) {
       groups_.complete = false;
       return;
     }
-    const bool is_new = AddServers(*names, *hosts, g);
-    group.count = groups_.servers.size() - group.first;
+    const bool is_new = AddServers(*names, hosts.position(), g);
     // With a host dropped, the addresses no longer line up.
-    if (is_new && group.address != nullptr) read_.push_back(group);
+    if (is_new && address.node() != nullptr) {
+      read_.push_back({first, groups_.servers.size() - first, address});
+    }
   }
 
   // False if a host was there before.
-  bool AddServers(const std::vector<std::string>& names, const YamlNode& node,
+  bool AddServers(const std::vector<std::string>& names, TextPosition position,
                   size_t g) {
     bool is_new = true;
     for (size_t i = 0; i < names.size(); ++i) {
-      const auto [first, inserted] = seen_.try_emplace(names[i], node.position);
+      const auto [first, inserted] = seen_.try_emplace(names[i], position);
       if (!inserted) {
-        mistakes_->Add(
-            node.position,
-            absl::StrCat("host ", QuoteValue(names[i]),
-                         " stands twice, first at ", ToString(first->second)));
+        mistakes_->Add(position, "host ", QuoteValue(names[i]),
+                       " stands twice, first at ", ToString(first->second));
         is_new = false;
         continue;
       }
       PlannedServer server;
       server.host = names[i];
-      server.place.n = static_cast<int64_t>(groups_.servers.size());
-      server.place.i = static_cast<int64_t>(i);
-      server.place.g = static_cast<int64_t>(g);
-      server.position = node.position;
+      server.inputs.n = static_cast<int64_t>(groups_.servers.size());
+      server.inputs.i = static_cast<int64_t>(i);
+      server.inputs.g = static_cast<int64_t>(g);
+      server.position = position;
       groups_.servers.push_back(std::move(server));
     }
     return is_new;
+  }
+
+  void ReadAddresses(const Group& group) {
+    const YamlValue& value = group.address;
+    if (!value.Is(YamlNode::Kind::kList)) {
+      SetAddresses(value, group.first, group.count);
+      return;
+    }
+    const std::vector<YamlNode>& items = value.node()->items;
+    if (items.size() != group.count) {
+      AddWrongCount(value, items.size(), group.count, "one per host");
+      return;
+    }
+    for (size_t k = 0; k < group.count; ++k) {
+      SetAddresses(value.Inner(items[k], value.subject()), group.first + k, 1);
+    }
+  }
+
+  // Of `count` servers from `first` on.
+  void SetAddresses(const YamlValue& value, size_t first, size_t count) {
+    std::vector<AddressOwner> owners;
+    for (size_t s = first; s < first + count; ++s) {
+      owners.push_back({groups_.servers[s].host, groups_.servers[s].inputs});
+    }
+    PlannedServer* server = &groups_.servers[first];
+    for (const Ipv4Address address :
+         ReadAddressPattern(value, owners, "one per host")) {
+      const absl::Status usable = CheckUsableAddress(address, kNoSubnet);
+      if (usable.ok()) {
+        server->address = address;
+        server->position = value.position();
+      } else {
+        mistakes_->Add(value.position(), server->host, ": ", usable.message());
+      }
+      ++server;
+    }
   }
 
   Mistakes* const mistakes_;
@@ -231,35 +183,28 @@ class Reader {
 
 }  // namespace
 
-ServerGroups ReadServerGroups(const YamlNode* section, Mistakes* mistakes) {
-  if (section != nullptr && section->kind == YamlNode::Kind::kList &&
-      !section->items.empty()) {
-    return Reader(mistakes).Read(*section);
+ServerGroups ReadServerGroups(const YamlNode* node, Mistakes* mistakes) {
+  const YamlValue value(node, "servers", mistakes);
+  const bool is_list = value.Is(YamlNode::Kind::kList);
+  if (is_list && !node->items.empty()) return Reader(mistakes).Read(*node);
+  if (node != nullptr) {
+    value.Wrong(" is ", is_list ? "empty" : KindName(node->kind),
+                ", expected a list of groups with hosts and address");
   }
   ServerGroups nothing;
   nothing.complete = false;
-  if (section != nullptr) {
-    const bool is_list = section->kind == YamlNode::Kind::kList;
-    mistakes->Add(
-        section->position,
-        absl::StrCat("servers is ", is_list ? "empty" : KindName(section->kind),
-                     ", expected a list of groups with hosts and "
-                     "address"));
-  }
   return nothing;
 }
 
-std::vector<const YamlNode*> ValuesByServer(const YamlNode& node,
-                                            absl::string_view subject,
-                                            const ServerGroups& groups,
-                                            Mistakes* mistakes) {
+std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
+                                            const ServerGroups& groups) {
   absl::flat_hash_map<absl::string_view, size_t> by_name;
   for (size_t s = 0; s < groups.servers.size(); ++s) {
     by_name[groups.servers[s].host] = s;
   }
   std::vector<const YamlNode*> values(groups.servers.size());
   std::vector<const YamlEntry*> strangers;
-  for (const YamlEntry& entry : node.entries) {
+  for (const YamlEntry& entry : value.node()->entries) {
     const auto found = by_name.find(entry.key);
     if (found != by_name.end()) {
       values[found->second] = &entry.value;
@@ -274,13 +219,41 @@ std::vector<const YamlNode*> ValuesByServer(const YamlNode& node,
   for (size_t s = 0; s < values.size(); ++s) {
     if (values[s] == nullptr) missing.push_back(groups.servers[s].host);
   }
-  AddStrangers(strangers, subject, &missing, mistakes);
+  AddStrangers(strangers, value, &missing);
   if (!missing.empty()) {
-    mistakes->Add(node.position,
-                  absl::StrCat(subject, " has nothing for ",
-                               Shortened(FoldHostlist(missing))));
+    value.Wrong(" has nothing for ", Shortened(FoldHostlist(missing)));
   }
   return values;
+}
+
+std::vector<Ipv4Address> ReadAddressPattern(
+    const YamlValue& value, absl::Span<const AddressOwner> owners,
+    absl::string_view each) {
+  std::vector<Ipv4Address> addresses;
+  const auto pattern = value.Parsed(AddressPattern::Parse);
+  if (!pattern.has_value()) return addresses;
+  const bool one_for_all = pattern->size() == 1 && pattern->has_formula();
+  if (pattern->size() != owners.size() && !one_for_all) {
+    AddWrongCount(value, pattern->size(), owners.size(), each);
+    return addresses;
+  }
+  for (size_t k = 0; k < owners.size(); ++k) {
+    const absl::StatusOr<Ipv4Address> address =
+        pattern->At(k, owners[k].inputs);
+    if (!address.ok()) {
+      value.mistakes()->Add(value.position(), owners[k].name, ": ",
+                            address.status().message());
+      break;
+    }
+    addresses.push_back(*address);
+  }
+  return addresses;
+}
+
+void AddWrongCount(const YamlValue& value, size_t addresses, size_t owners,
+                   absl::string_view each) {
+  value.Wrong(" has ", addresses, addresses == 1 ? " address" : " addresses",
+              ", expected ", owners, ", ", each);
 }
 
 }  // namespace clusterd

@@ -1,4 +1,4 @@
-// The `servers` section of cluster.yaml:
+// The `servers` of cluster.yaml:
 //   servers:
 //     - hosts: server[0-1]
 //       address: 192.168.7.[22-23]
@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "config/spec/formula.h"
-#include "config/spec/ipv4.h"
+#include "absl/types/span.h"
 #include "config/spec/mistakes.h"
-#include "config/spec/yaml_document.h"
+#include "config/spec/yaml_values.h"
+#include "config/values/formula.h"
+#include "config/values/ipv4.h"
 
 namespace clusterd {
 
@@ -22,7 +23,7 @@ inline constexpr size_t kMaxServers = 131072;
 struct PlannedServer {
   std::string host;
   // Where it stands among all servers; d is 0.
-  Place place;
+  FormulaInputs inputs;
   // Unset if it could not be read.
   Ipv4Address address;
   // Of the address in the file.
@@ -38,18 +39,33 @@ struct ServerGroups {
 
 // Records what is wrong: no servers, malformed hostlists, hosts that stand in
 // two groups, more or fewer addresses than hosts, addresses no server can have,
-// over kMaxServers servers. `section` is nullptr if it is absent, which is for
-// the caller to record.
-ServerGroups ReadServerGroups(const YamlNode* section, Mistakes* mistakes);
+// over kMaxServers servers. `node` is nullptr if it is absent, which is for the
+// caller to record.
+ServerGroups ReadServerGroups(const YamlNode* node, Mistakes* mistakes);
 
 // The values of a mapping from host to something, by server; nullptr where
 // there is none. Records hosts that no group has, with the nearest one that has
-// no value, and other servers without a value. `subject` opens messages.
-// REQUIRES: node.kind == YamlNode::Kind::kMap.
-std::vector<const YamlNode*> ValuesByServer(const YamlNode& node,
-                                            absl::string_view subject,
-                                            const ServerGroups& groups,
-                                            Mistakes* mistakes);
+// no value, and other servers without a value. REQUIRES: value.Is(kMap).
+std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
+                                            const ServerGroups& groups);
+
+// Who gets an address from a pattern.
+struct AddressOwner {
+  std::string name;  // Opens the message if the formula leads nowhere.
+  FormulaInputs inputs;
+};
+
+// The addresses that the pattern `value` gives its owners, in their order.
+// Records what is wrong; then only the addresses before that are there. A
+// pattern that lists some must list one for each owner; `each` says so in the
+// message: "one per host".
+std::vector<Ipv4Address> ReadAddressPattern(
+    const YamlValue& value, absl::Span<const AddressOwner> owners,
+    absl::string_view each);
+
+// Records that `value` has so many addresses and not one for each owner.
+void AddWrongCount(const YamlValue& value, size_t addresses, size_t owners,
+                   absl::string_view each);
 
 }  // namespace clusterd
 

@@ -24,8 +24,8 @@ struct Section {
     std::vector<std::string> servers;
     for (const PlannedServer& server : groups.servers) {
       servers.push_back(absl::StrCat(
-          server.host, "=", server.address.ToString(), " ", server.place.n, "/",
-          server.place.i, "/", server.place.g));
+          server.host, "=", server.address.ToString(), " ", server.inputs.n,
+          "/", server.inputs.i, "/", server.inputs.g));
     }
     return servers;
   }
@@ -48,7 +48,7 @@ TEST(ReadServerGroupsTest, PairsHostsWithAddressesInOrder) {
       ElementsAre("server0=192.168.7.22 0/0/0", "server1=192.168.7.23 1/1/0",
                   "login=10.0.0.1 2/0/1", "n1=10.0.0.9 3/1/1"));
   EXPECT_TRUE(section.groups.complete);
-  EXPECT_EQ(section.groups.servers[3].place.servers, 4);
+  EXPECT_EQ(section.groups.servers[3].inputs.servers, 4);
 }
 
 TEST(ReadServerGroupsTest, FormulasKnowServerGroupAndTheirNumber) {
@@ -153,8 +153,8 @@ std::string MappingMistakes(absl::string_view text, bool complete = true) {
   section.groups.complete = complete;
   const std::optional<YamlNode> root =
       ParseYaml(text, YamlLimits(), &section.mistakes);
-  const std::vector<const YamlNode*> values =
-      ValuesByServer(*root, "addresses", section.groups, &section.mistakes);
+  const std::vector<const YamlNode*> values = ValuesByServer(
+      YamlValue(&*root, "addresses", &section.mistakes), section.groups);
   EXPECT_EQ(values.size(), 3u);
   return section.Wrong();
 }

@@ -1,24 +1,22 @@
 #include "config/spec/spec_loader.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "config/spec/change_kind.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/server_groups.h"
 #include "config/spec/yaml_document.h"
 #include "config/spec/yaml_values.h"
+#include "config/values/change_kind.h"
+#include "config/values/sha256.h"
 
 namespace clusterd {
 namespace {
@@ -52,18 +50,6 @@ constexpr absl::Duration kMinDeadline = absl::Milliseconds(100);
 constexpr absl::Duration kMaxCommand = absl::Minutes(5);
 constexpr absl::Duration kMaxHost = absl::Minutes(30);
 constexpr absl::Duration kMaxRun = absl::Hours(2);
-
-std::string Sha256Hex(absl::string_view text) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  // Fails only without memory; an empty digest then equals no other.
-  if (EVP_Digest(text.data(), text.size(), digest, &size, EVP_sha256(),
-                 nullptr) != 1) {
-    return "";
-  }
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(digest), size));
-}
 
 // A cluster's name is the trust domain of its certificates.
 bool IsClusterName(absl::string_view name) {
@@ -114,9 +100,8 @@ class Loader {
       mistakes_->Add(root.position, "is empty");
     }
     if (root.kind != YamlNode::Kind::kMap) return {};
-    map.Require("version");
     spec_.set_version(
-        map.Number("version", kVersion, kVersion).value_or(kVersion));
+        map.Require("version").Number(kVersion, kVersion).value_or(kVersion));
     LoadName(map);
     LoadProduct(map);
     LoadHccl(map);
@@ -134,62 +119,58 @@ class Loader {
   void LoadName(const YamlMap& map) {
     const std::string name = map.RequireText("name");
     if (!name.empty() && !IsClusterName(name)) {
-      mistakes_->Add(map.PositionOf("name"),
-                     absl::StrCat("name is ", QuoteValue(name),
-                                  ", expected lower-case letters, digits, "
-                                  "\".\", \"-\" and \"_\" that begin and end "
-                                  "with a letter or digit"));
+      map["name"].Wrong(" is ", QuoteValue(name),
+                        ", expected lower-case letters, digits, \".\", \"-\" "
+                        "and \"_\" that begin and end with a letter or digit");
     }
     spec_.set_name(name);
   }
 
   void LoadProduct(const YamlMap& map) {
     const std::string product = map.RequireText("product");
-    const std::string mode = map.Text("mode").value_or("");
+    const std::string mode = map["mode"].Text().value_or("");
     if (product.empty()) return;
     absl::StatusOr<const ProductProfile*> profile =
         FindProductProfile(product, "");
-    if (!profile.ok()) {
-      mistakes_->Add(map.PositionOf("product"), profile.status().message());
-      return;
-    }
-    product_ = *profile;
-    if (!mode.empty()) {
+    if (profile.ok()) {
+      product_ = *profile;
       profile = FindProductProfile(product, mode);
-      if (profile.ok()) {
-        product_ = *profile;
-      } else {
-        mistakes_->Add(map.PositionOf("mode"), profile.status().message());
-      }
     }
+    if (profile.ok()) {
+      product_ = *profile;
+    } else {
+      mistakes_->Add(map[product_ == nullptr ? "product" : "mode"].position(),
+                     profile.status().message());
+    }
+    if (product_ == nullptr) return;
     spec_.set_product(product_->name);
     spec_.set_mode(product_->mode);
   }
 
   void LoadHccl(const YamlMap& map) {
-    const YamlMap hccl(map.Find("hccl"), "hccl",
+    const YamlMap hccl(map["hccl"].node(), "hccl",
                        {"base_port", "port_count", "cann"}, mistakes_);
-    const uint32_t base = hccl.Number("base_port", kMinBasePort, kMaxBasePort)
+    const uint32_t base = hccl["base_port"]
+                              .Number(kMinBasePort, kMaxBasePort)
                               .value_or(kDefaultBasePort);
-    const std::optional<std::string> cann = hccl.Text("cann");
+    const std::optional<std::string> cann = hccl["cann"].Text();
     uint32_t count = kPortCount;
-    if (cann.has_value()) count = PortCountOf(*cann, hccl);
-    const YamlNode* given = hccl.Find("port_count");
+    if (cann.has_value()) count = PortCountOf(*cann, hccl["cann"]);
+    const YamlNode* given = hccl["port_count"].node();
     const bool is_auto =
         given == nullptr || (!given->quoted && given->text == "auto");
     if (!is_auto) {
-      count = ReadNumber(*given, "hccl.port_count (where it is not auto)", 1,
-                         kMaxPortCount, mistakes_)
-                  .value_or(count);
+      count =
+          YamlValue(given, "hccl.port_count (where it is not auto)", mistakes_)
+              .Number(1, kMaxPortCount)
+              .value_or(count);
     }
     if (base + count - 1 > kMaxPort) {
-      mistakes_->Add(hccl.PositionOf("base_port"),
-                     absl::StrCat("hccl.base_port is ", base, " and ", count,
-                                  " ports from there end at ", base + count - 1,
-                                  ", expected at most ", kMaxPort + 1 - count,
-                                  is_auto && count == kPortCount
-                                      ? " (or cann, where it is before 8.1)"
-                                      : ""));
+      hccl["base_port"].Wrong(
+          " is ", base, " and ", count, " ports from there end at ",
+          base + count - 1, ", expected at most ", kMaxPort + 1 - count,
+          is_auto && count == kPortCount ? " (or cann, where it is before 8.1)"
+                                         : "");
     }
     spec_.mutable_hccl()->set_base_port(base);
     spec_.mutable_hccl()->set_port_count(count);
@@ -197,14 +178,12 @@ class Loader {
     spec_.mutable_hccl()->set_cann(cann.value_or(""));
   }
 
-  uint32_t PortCountOf(absl::string_view cann, const YamlMap& hccl) {
+  static uint32_t PortCountOf(absl::string_view cann, const YamlValue& value) {
     uint32_t major = 0;
     uint32_t minor = 0;
     if (!ParseCannVersion(cann, &major, &minor)) {
-      mistakes_->Add(hccl.PositionOf("cann"),
-                     absl::StrCat("hccl.cann is ", QuoteValue(cann),
-                                  ", expected a version such as 8.0.0 or "
-                                  "8.2.RC1"));
+      value.Wrong(" is ", QuoteValue(cann),
+                  ", expected a version such as 8.0.0 or 8.2.RC1");
       return kPortCount;
     }
     const bool until_80 = major < 8 || (major == 8 && minor == 0);
@@ -213,100 +192,89 @@ class Loader {
 
   // After LoadHccl.
   void LoadPorts(const YamlMap& map) {
-    spec_.set_rendezvous_port(LoadPort(map, "rendezvous_port"));
-    spec_.set_ssh_port(LoadPort(map, "ssh_port"));
+    spec_.set_rendezvous_port(LoadPort(map["rendezvous_port"]));
+    spec_.set_ssh_port(LoadPort(map["ssh_port"]));
     if (spec_.ssh_port() != 0 && spec_.ssh_port() == spec_.rendezvous_port()) {
-      mistakes_->Add(map.PositionOf("ssh_port"),
-                     absl::StrCat("ssh_port is ", spec_.ssh_port(),
-                                  ", which is the rendezvous_port too"));
+      map["ssh_port"].Wrong(" is ", spec_.ssh_port(),
+                            ", which is the rendezvous_port too");
     }
   }
 
-  uint32_t LoadPort(const YamlMap& map, absl::string_view key) {
-    const uint32_t port = map.Number(key, 1, kMaxPort).value_or(0);
+  uint32_t LoadPort(const YamlValue& value) {
+    const uint32_t port = value.Number(1, kMaxPort).value_or(0);
     const uint32_t first = spec_.hccl().base_port();
     const uint32_t last = first + spec_.hccl().port_count() - 1;
     if (port != 0 && port >= first && port <= last) {
-      mistakes_->Add(map.PositionOf(key),
-                     absl::StrCat(key, " is ", port,
-                                  ", expected a port outside of HCCL's ", first,
-                                  "-", last));
+      value.Wrong(" is ", port, ", expected a port outside of HCCL's ", first,
+                  "-", last);
     }
     return port;
   }
 
   void LoadKernel(const YamlMap& map) {
-    const YamlMap kernel(map.Find("kernel"), "kernel",
+    const YamlMap kernel(map["kernel"].node(), "kernel",
                          {"somaxconn", "tcp_max_syn_backlog", "persistent"},
                          mistakes_);
+    const auto backlog = [&kernel](absl::string_view key) {
+      return kernel[key].Number(1, kMaxBacklog).value_or(kDefaultBacklog);
+    };
     KernelSpec* spec = spec_.mutable_kernel();
-    spec->set_somaxconn(
-        kernel.Number("somaxconn", 1, kMaxBacklog).value_or(kDefaultBacklog));
-    spec->set_tcp_max_syn_backlog(
-        kernel.Number("tcp_max_syn_backlog", 1, kMaxBacklog)
-            .value_or(kDefaultBacklog));
-    spec->set_persistent(kernel.Bool("persistent").value_or(false));
+    spec->set_somaxconn(backlog("somaxconn"));
+    spec->set_tcp_max_syn_backlog(backlog("tcp_max_syn_backlog"));
+    spec->set_persistent(kernel["persistent"].Bool().value_or(false));
   }
 
   void LoadFirewall(const YamlMap& map) {
-    const std::string policy =
-        map.Word("firewall", {"disabled", "open-ports", "ignore"})
-            .value_or("disabled");
-    if (policy == "open-ports") {
-      spec_.set_firewall(FIREWALL_OPEN_PORTS);
-    } else if (policy == "ignore") {
-      spec_.set_firewall(FIREWALL_IGNORE);
-    } else {
-      spec_.set_firewall(FIREWALL_DISABLED);
-    }
+    const std::string policy = map["firewall"]
+                                   .Word({"disabled", "open-ports", "ignore"})
+                                   .value_or("disabled");
+    spec_.set_firewall(policy == "open-ports" ? FIREWALL_OPEN_PORTS
+                       : policy == "ignore"   ? FIREWALL_IGNORE
+                                              : FIREWALL_DISABLED);
   }
 
   void LoadDeadlines(const YamlMap& map) {
-    const YamlMap deadlines(map.Find("deadlines"), "deadlines",
+    const YamlMap deadlines(map["deadlines"].node(), "deadlines",
                             {"command", "host", "run"}, mistakes_);
-    const absl::Duration command =
-        LoadDeadline(deadlines, "command", kMaxCommand, absl::Seconds(10));
-    const absl::Duration host =
-        LoadDeadline(deadlines, "host", kMaxHost, absl::Seconds(30));
-    const absl::Duration run =
-        LoadDeadline(deadlines, "run", kMaxRun, absl::Seconds(60));
-    CheckOrder(deadlines, "command", command, "host", host);
-    CheckOrder(deadlines, "host", host, "run", run);
-    const auto to_ms = [](absl::Duration duration) {
-      return static_cast<uint32_t>(absl::ToInt64Milliseconds(duration));
-    };
-    spec_.mutable_deadlines()->set_command_ms(to_ms(command));
-    spec_.mutable_deadlines()->set_host_ms(to_ms(host));
-    spec_.mutable_deadlines()->set_run_ms(to_ms(run));
+    const YamlValue command = deadlines["command"];
+    const YamlValue host = deadlines["host"];
+    const YamlValue run = deadlines["run"];
+    Deadlines* spec = spec_.mutable_deadlines();
+    spec->set_command_ms(LoadDeadline(command, kMaxCommand, absl::Seconds(10)));
+    spec->set_host_ms(LoadDeadline(host, kMaxHost, absl::Seconds(30)));
+    spec->set_run_ms(LoadDeadline(run, kMaxRun, absl::Seconds(60)));
+    CheckOrder(command, spec->command_ms(), host, spec->host_ms());
+    CheckOrder(host, spec->host_ms(), run, spec->run_ms());
   }
 
-  // Zero if it is wrong.
-  absl::Duration LoadDeadline(const YamlMap& map, absl::string_view key,
-                              absl::Duration max, absl::Duration standard) {
-    if (map.Find(key) == nullptr) return standard;
-    return map.Duration(key, kMinDeadline, max).value_or(absl::ZeroDuration());
+  // In milliseconds; zero if it is wrong.
+  static uint32_t LoadDeadline(const YamlValue& value, absl::Duration max,
+                               absl::Duration standard) {
+    const absl::Duration deadline =
+        value.node() == nullptr
+            ? standard
+            : value.Duration(kMinDeadline, max).value_or(absl::ZeroDuration());
+    return static_cast<uint32_t>(absl::ToInt64Milliseconds(deadline));
   }
 
   // Blames the outer one if the file names it; it may be a default.
-  void CheckOrder(const YamlMap& map, absl::string_view inner,
-                  absl::Duration inner_value, absl::string_view outer,
-                  absl::Duration outer_value) {
-    if (outer_value == absl::ZeroDuration()) return;
-    if (inner_value <= outer_value) return;
-    mistakes_->Add(
-        map.PositionOf(map.Find(outer) != nullptr ? outer : inner),
-        absl::StrCat(map.Subject(outer), " is ",
-                     absl::FormatDuration(outer_value), ", expected at least ",
-                     absl::FormatDuration(inner_value), " (",
-                     map.Subject(inner), ")"));
+  void CheckOrder(const YamlValue& inner, uint32_t inner_ms,
+                  const YamlValue& outer, uint32_t outer_ms) {
+    if (outer_ms == 0 || inner_ms <= outer_ms) return;
+    const YamlValue& blamed = outer.node() != nullptr ? outer : inner;
+    mistakes_->Add(blamed.position(), outer.subject(), " is ",
+                   absl::FormatDuration(absl::Milliseconds(outer_ms)),
+                   ", expected at least ",
+                   absl::FormatDuration(absl::Milliseconds(inner_ms)), " (",
+                   inner.subject(), ")");
   }
 
   void LoadDeviceSettings(const YamlMap& map) {
-    const std::optional<bool> tls = map.Bool("tls");
+    const std::optional<bool> tls = map["tls"].Bool();
     if (tls.has_value()) spec_.set_tls(*tls);
-    const std::optional<uint32_t> mtu = map.Number("mtu", kMinMtu, kMaxMtu);
+    const std::optional<uint32_t> mtu = map["mtu"].Number(kMinMtu, kMaxMtu);
     if (mtu.has_value()) spec_.set_mtu(*mtu);
-    spec_.set_allow_tls_query(map.Bool("allow_tls_query").value_or(false));
+    spec_.set_allow_tls_query(map["allow_tls_query"].Bool().value_or(false));
   }
 
   void LoadEnforce(const YamlMap& map) {
@@ -315,18 +283,18 @@ class Loader {
       if (kind != CHANGE_OBSERVE) names.push_back(ChangeKindName(kind));
     }
     const YamlMap enforce(
-        map.Find("enforce"), "enforce",
+        map["enforce"].node(), "enforce",
         std::vector<absl::string_view>(names.begin(), names.end()), mistakes_);
     for (const std::string& name : names) {
-      if (enforce.Bool(name).value_or(false)) spec_.add_enforce(name);
+      if (enforce[name].Bool().value_or(false)) spec_.add_enforce(name);
     }
   }
 
   void LoadServers(const YamlMap& map) {
     const ServerGroups groups =
-        ReadServerGroups(map.Require("servers"), mistakes_);
-    const DevicePlan plan =
-        ReadDevicePlan(map.Require("devices"), product_, groups, mistakes_);
+        ReadServerGroups(map.Require("servers").node(), mistakes_);
+    const DevicePlan plan = ReadDevicePlan(map.Require("devices").node(),
+                                           product_, groups, mistakes_);
     if (!mistakes_->empty()) return;
     spec_.mutable_servers()->Reserve(static_cast<int>(groups.servers.size()));
     for (size_t s = 0; s < groups.servers.size(); ++s) {

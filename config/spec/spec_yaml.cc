@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -37,15 +38,6 @@ std::string FieldList(const ServerSpec& server, Field field) {
       "]");
 }
 
-bool AnyHas(const ClusterSpec& spec, Field field) {
-  for (const ServerSpec& server : spec.servers()) {
-    for (const DeviceSpec& device : server.devices()) {
-      if (!(device.*field)().empty()) return true;
-    }
-  }
-  return false;
-}
-
 void AppendFieldByHost(const ClusterSpec& spec, absl::string_view key,
                        Field field, std::string* out) {
   absl::StrAppend(out, "  ", key, ":\n");
@@ -59,23 +51,22 @@ void AppendFieldByHost(const ClusterSpec& spec, absl::string_view key,
 // list per server.
 void AppendField(const ClusterSpec& spec, absl::string_view key, Field field,
                  std::string* out) {
-  if (!AnyHas(spec, field)) return;
-  const std::string first_list = FieldList(spec.servers(0), field);
-  const std::string& first = (spec.servers(0).devices(0).*field)();
-  bool same_lists = true;
-  bool same_values = true;
+  std::set<std::string> lists;
+  std::set<std::string> values;
   for (const ServerSpec& server : spec.servers()) {
-    same_lists = same_lists && FieldList(server, field) == first_list;
+    lists.insert(FieldList(server, field));
     for (const DeviceSpec& device : server.devices()) {
-      same_values = same_values && (device.*field)() == first;
+      values.insert((device.*field)());
     }
   }
-  if (same_values || same_lists) {
-    absl::StrAppend(out, "  ", key, ": ", same_values ? first : first_list,
-                    "\n");
-  } else {
+  // The empty one, which no device needs written, sorts first.
+  if (values.empty() || values.rbegin()->empty()) return;
+  if (lists.size() > 1 && values.size() > 1) {
     AppendFieldByHost(spec, key, field, out);
+    return;
   }
+  absl::StrAppend(out, "  ", key, ": ",
+                  values.size() == 1 ? *values.begin() : *lists.begin(), "\n");
 }
 
 // "0-7", "1,4".

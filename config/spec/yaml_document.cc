@@ -4,10 +4,10 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <cstdint>
 #include <sstream>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 
 namespace clusterd {
 namespace {
@@ -21,25 +21,22 @@ TextPosition PositionOf(const YAML::Mark& mark) {
 // Length of the UTF-8 character that `text` begins with; 0 if it is broken,
 // overlong, a surrogate or past U+10FFFF. REQUIRES: !text.empty().
 size_t CharacterBytes(absl::string_view text) {
-  const auto byte = [text](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const auto continues = [&byte](size_t i) { return (byte(i) & 0xc0) == 0x80; };
-  if (byte(0) < 0x80) return 1;
-  if (byte(0) >= 0xc2 && byte(0) < 0xe0) return continues(1) ? 2 : 0;
-  if (byte(0) >= 0xe0 && byte(0) < 0xf0) {
-    const bool overlong = byte(0) == 0xe0 && byte(1) < 0xa0;
-    const bool surrogate = byte(0) == 0xed && byte(1) >= 0xa0;
-    const bool whole = continues(1) && continues(2);
-    return whole && !overlong && !surrogate ? 3 : 0;
+  // The smallest character that needs so many bytes.
+  constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return 1;
+  const size_t bytes = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (first < 0xc2 || first > 0xf4 || text.size() < bytes) return 0;
+  uint32_t character = first & (0x7fu >> bytes);
+  for (size_t i = 1; i < bytes; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xc0) != 0x80) return 0;
+    character = character << 6 | (next & 0x3fu);
   }
-  if (byte(0) >= 0xf0 && byte(0) < 0xf5) {
-    const bool overlong = byte(0) == 0xf0 && byte(1) < 0x90;
-    const bool too_large = byte(0) == 0xf4 && byte(1) >= 0x90;
-    const bool whole = continues(1) && continues(2) && continues(3);
-    return whole && !overlong && !too_large ? 4 : 0;
-  }
-  return 0;
+  const bool surrogate = character >= 0xd800 && character < 0xe000;
+  return character < kSmallest[bytes] || character > 0x10ffff || surrogate
+             ? 0
+             : bytes;
 }
 
 bool IsControl(unsigned char c) {
@@ -59,7 +56,7 @@ void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
       return;
     }
     if (IsControl(c)) {
-      mistakes->Add(at, absl::StrCat("has a control character, byte ", c));
+      mistakes->Add(at, "has a control character, byte ", int{c});
       return;
     }
     if (indenting && c == '\t') {
@@ -92,25 +89,19 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    YamlNode node;
-    Begin(mark, "", anchor, &node);
-    Finish(std::move(node));
+    Finish(Begin(YamlNode::Kind::kNothing, mark, "", anchor));
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     mistakes_->Add(PositionOf(mark), "aliases (*name) are not supported");
-    YamlNode node;
-    Begin(mark, "", YAML::NullAnchor, &node);
-    Finish(std::move(node));
+    OnNull(mark, YAML::NullAnchor);
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag,
                 YAML::anchor_t anchor, const std::string& value) override {
-    YamlNode node;
-    node.kind = YamlNode::Kind::kText;
+    YamlNode node = Begin(YamlNode::Kind::kText, mark, tag, anchor);
     node.text = value;
     node.quoted = tag == "!";
-    Begin(mark, tag, anchor, &node);
     Finish(std::move(node));
   }
 
@@ -137,43 +128,44 @@ class TreeBuilder : public YAML::EventHandler {
     absl::flat_hash_map<std::string, TextPosition> keys;
   };
 
-  void Stop(TextPosition position, absl::string_view message) {
-    mistakes_->Add(position, message);
+  template <typename... Parts>
+  void Stop(TextPosition position, const Parts&... parts) {
+    mistakes_->Add(position, parts...);
     over_limit_ = true;
   }
 
-  void Begin(const YAML::Mark& mark, const std::string& tag,
-             YAML::anchor_t anchor, YamlNode* node) {
-    if (over_limit_) return;
-    node->position = PositionOf(mark);
+  // The node that an event begins, still without its value.
+  YamlNode Begin(YamlNode::Kind kind, const YAML::Mark& mark,
+                 const std::string& tag, YAML::anchor_t anchor) {
+    YamlNode node;
+    node.kind = kind;
+    node.position = PositionOf(mark);
+    if (over_limit_) return node;
     if (++nodes_ > max_nodes_) {
-      Stop(node->position,
-           absl::StrCat("too many values, expected at most ", max_nodes_));
-      return;
+      Stop(node.position, "too many values, expected at most ", max_nodes_);
+      return node;
     }
     if (anchor != YAML::NullAnchor) {
-      mistakes_->Add(node->position, "anchors (&name) are not supported");
+      mistakes_->Add(node.position, "anchors (&name) are not supported");
     }
     // yaml-cpp's own marks: "?" plain, "!" quoted.
     if (!tag.empty() && tag != "?" && tag != "!") {
-      mistakes_->Add(node->position, absl::StrCat("tag ", QuoteValue(tag),
-                                                  " is not supported"));
+      mistakes_->Add(node.position, "tag ", QuoteValue(tag),
+                     " is not supported");
     }
+    return node;
   }
 
   void Open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag,
             YAML::anchor_t anchor) {
     if (over_limit_) return;
-    Unfinished unfinished;
-    unfinished.node.kind = kind;
-    Begin(mark, tag, anchor, &unfinished.node);
+    YamlNode node = Begin(kind, mark, tag, anchor);
     if (stack_.size() >= kMaxYamlDepth) {
-      Stop(unfinished.node.position,
-           absl::StrCat("too deep, expected at most ", kMaxYamlDepth,
-                        " lists and mappings within each other"));
+      Stop(node.position, "too deep, expected at most ", kMaxYamlDepth,
+           " lists and mappings within each other");
       return;
     }
-    stack_.push_back(std::move(unfinished));
+    stack_.push_back({std::move(node), std::nullopt, {}});
   }
 
   void Close() {
@@ -200,9 +192,8 @@ class TreeBuilder : public YAML::EventHandler {
       FinishEntry(std::move(node), &parent);
     } else {
       if (node.kind != YamlNode::Kind::kText) {
-        mistakes_->Add(node.position,
-                       absl::StrCat("a key is ", KindName(node.kind),
-                                    ", expected a word"));
+        mistakes_->Add(node.position, "a key is ", KindName(node.kind),
+                       ", expected a word");
       }
       parent.entry = YamlEntry{std::move(node.text), node.position, {}};
     }
@@ -214,9 +205,8 @@ class TreeBuilder : public YAML::EventHandler {
     const auto [first, is_new] =
         parent->keys.try_emplace(entry.key, entry.position);
     if (!is_new) {
-      mistakes_->Add(entry.position, absl::StrCat("key ", QuoteValue(entry.key),
-                                                  " stands twice, first at ",
-                                                  ToString(first->second)));
+      mistakes_->Add(entry.position, "key ", QuoteValue(entry.key),
+                     " stands twice, first at ", ToString(first->second));
       return;
     }
     entry.value = std::move(value);
@@ -234,26 +224,17 @@ class TreeBuilder : public YAML::EventHandler {
 }  // namespace
 
 absl::string_view KindName(YamlNode::Kind kind) {
-  switch (kind) {
-    case YamlNode::Kind::kNothing:
-      return "nothing";
-    case YamlNode::Kind::kText:
-      return "text";
-    case YamlNode::Kind::kList:
-      return "a list";
-    case YamlNode::Kind::kMap:
-      return "a mapping";
-  }
-  return "nothing";
+  constexpr absl::string_view kNames[] = {"nothing", "text", "a list",
+                                          "a mapping"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 std::optional<YamlNode> ParseYaml(absl::string_view text,
                                   const YamlLimits& limits,
                                   Mistakes* mistakes) {
   if (text.size() > limits.max_bytes) {
-    mistakes->Add({},
-                  absl::StrCat("has ", text.size(), " bytes, expected at most ",
-                               limits.max_bytes));
+    mistakes->Add({}, "has ", text.size(), " bytes, expected at most ",
+                  limits.max_bytes);
     return std::nullopt;
   }
   const size_t before = mistakes->count();
@@ -268,7 +249,7 @@ std::optional<YamlNode> ParseYaml(absl::string_view text,
   } catch (const YAML::Exception& exception) {
     if (!builder.over_limit()) {
       mistakes->Add(PositionOf(exception.mark),
-                    absl::StrCat("is not YAML here: ", exception.msg));
+                    "is not YAML here: ", exception.msg);
     }
     return std::nullopt;
   }

@@ -1,34 +1,16 @@
 #include "config/spec/yaml_values.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/spec/nearest_word.h"
+#include "config/values/nearest_word.h"
 
 namespace clusterd {
 namespace {
-
-// What stands there, as a person would point at it.
-std::string Found(const YamlNode& node) {
-  if (node.kind == YamlNode::Kind::kText && !node.quoted) {
-    return QuoteValue(node.text);
-  }
-  if (node.kind == YamlNode::Kind::kText) {
-    return absl::StrCat("the text ", QuoteValue(node.text));
-  }
-  return std::string(KindName(node.kind));
-}
-
-void AddWrong(const YamlNode& node, absl::string_view subject,
-              absl::string_view expected, Mistakes* mistakes) {
-  mistakes->Add(node.position, absl::StrCat(subject, " is ", Found(node),
-                                            ", expected ", expected));
-}
 
 // " such as 10s or 500ms": two that the range holds; empty: none fits.
 std::string ExampleText(absl::Duration min, absl::Duration max) {
@@ -57,69 +39,66 @@ bool IsDecimal(absl::string_view text) {
 
 }  // namespace
 
-std::optional<std::string> ReadText(const YamlNode& node,
-                                    absl::string_view subject,
-                                    Mistakes* mistakes) {
-  if (node.kind != YamlNode::Kind::kText || node.text.empty()) {
-    AddWrong(node, subject, "text", mistakes);
-    return std::nullopt;
-  }
-  return node.text;
+void YamlValue::WrongKind(absl::string_view expected) const {
+  const std::string found = Is(YamlNode::Kind::kText)
+                                ? absl::StrCat(node_->quoted ? "the text " : "",
+                                               QuoteValue(node_->text))
+                                : std::string(KindName(node_->kind));
+  Wrong(" is ", found, ", expected ", expected);
 }
 
-std::optional<uint32_t> ReadNumber(const YamlNode& node,
-                                   absl::string_view subject, uint32_t min,
-                                   uint32_t max, Mistakes* mistakes) {
-  uint32_t number = 0;
-  if (!IsPlain(node) || !IsDecimal(node.text) ||
-      !absl::SimpleAtoi(node.text, &number) || number < min || number > max) {
-    AddWrong(node, subject, absl::StrCat("a number from ", min, " to ", max),
-             mistakes);
-    return std::nullopt;
-  }
-  return number;
-}
-
-std::optional<bool> ReadBool(const YamlNode& node, absl::string_view subject,
-                             Mistakes* mistakes) {
-  if (IsPlain(node) && node.text == "true") return true;
-  if (IsPlain(node) && node.text == "false") return false;
-  AddWrong(node, subject, "true or false", mistakes);
+std::optional<std::string> YamlValue::Text() const {
+  if (node_ == nullptr) return std::nullopt;
+  if (Is(YamlNode::Kind::kText) && !node_->text.empty()) return node_->text;
+  WrongKind("text");
   return std::nullopt;
 }
 
-std::optional<absl::Duration> ReadDuration(const YamlNode& node,
-                                           absl::string_view subject,
-                                           absl::Duration min,
-                                           absl::Duration max,
-                                           Mistakes* mistakes) {
-  absl::Duration duration;
-  const bool parsed = node.kind == YamlNode::Kind::kText &&
-                      absl::ParseDuration(node.text, &duration);
-  if (!parsed || duration < min || duration > max ||
-      duration != absl::Trunc(duration, absl::Milliseconds(1))) {
-    AddWrong(node, subject,
-             absl::StrCat("a duration from ", absl::FormatDuration(min), " to ",
-                          absl::FormatDuration(max), ExampleText(min, max)),
-             mistakes);
-    return std::nullopt;
+std::optional<uint32_t> YamlValue::Number(uint32_t min, uint32_t max) const {
+  if (node_ == nullptr) return std::nullopt;
+  uint32_t number = 0;
+  if (IsPlain(*node_) && IsDecimal(node_->text) &&
+      absl::SimpleAtoi(node_->text, &number) && number >= min &&
+      number <= max) {
+    return number;
   }
-  return duration;
+  WrongKind(absl::StrCat("a number from ", min, " to ", max));
+  return std::nullopt;
 }
 
-std::optional<std::string> ReadWord(const YamlNode& node,
-                                    absl::string_view subject,
-                                    absl::Span<const absl::string_view> words,
-                                    Mistakes* mistakes) {
-  if (node.kind == YamlNode::Kind::kText &&
-      std::find(words.begin(), words.end(), node.text) != words.end()) {
-    return node.text;
+std::optional<bool> YamlValue::Bool() const {
+  if (node_ == nullptr) return std::nullopt;
+  if (IsPlain(*node_) && node_->text == "true") return true;
+  if (IsPlain(*node_) && node_->text == "false") return false;
+  WrongKind("true or false");
+  return std::nullopt;
+}
+
+std::optional<absl::Duration> YamlValue::Duration(absl::Duration min,
+                                                  absl::Duration max) const {
+  if (node_ == nullptr) return std::nullopt;
+  absl::Duration duration;
+  if (Is(YamlNode::Kind::kText) &&
+      absl::ParseDuration(node_->text, &duration) && duration >= min &&
+      duration <= max &&
+      duration == absl::Trunc(duration, absl::Milliseconds(1))) {
+    return duration;
   }
-  const std::string hint = node.kind == YamlNode::Kind::kText
-                               ? DidYouMean(node.text, words)
-                               : std::string();
-  AddWrong(node, subject, absl::StrCat(absl::StrJoin(words, ", "), hint),
-           mistakes);
+  WrongKind(absl::StrCat("a duration from ", absl::FormatDuration(min), " to ",
+                         absl::FormatDuration(max), ExampleText(min, max)));
+  return std::nullopt;
+}
+
+std::optional<std::string> YamlValue::Word(
+    absl::Span<const absl::string_view> words) const {
+  if (node_ == nullptr) return std::nullopt;
+  const bool is_text = Is(YamlNode::Kind::kText);
+  if (is_text &&
+      std::find(words.begin(), words.end(), node_->text) != words.end()) {
+    return node_->text;
+  }
+  WrongKind(absl::StrCat(absl::StrJoin(words, ", "),
+                         is_text ? DidYouMean(node_->text, words) : ""));
   return std::nullopt;
 }
 
@@ -130,10 +109,10 @@ YamlMap::YamlMap(const YamlNode* node, absl::string_view path,
   if (node == nullptr) return;
   position_ = node->position;
   if (node->kind == YamlNode::Kind::kNothing) return;
+  const std::string keys = absl::StrJoin(known_keys, ", ");
   if (node->kind != YamlNode::Kind::kMap) {
-    AddWrong(*node, path_.empty() ? "the file" : path_,
-             absl::StrCat("a mapping with ", absl::StrJoin(known_keys, ", ")),
-             mistakes_);
+    YamlValue(node, path_.empty() ? "the file" : path_, mistakes_)
+        .WrongKind(absl::StrCat("a mapping with ", keys));
     return;
   }
   node_ = node;
@@ -144,94 +123,28 @@ YamlMap::YamlMap(const YamlNode* node, absl::string_view path,
       continue;
     }
     if (++unknown > kMaxUnknownKeys) break;
-    mistakes_->Add(entry.position,
-                   absl::StrCat("unknown key ", QuoteValue(entry.key),
-                                path_.empty() ? "" : " in ", path_,
-                                ", expected ", absl::StrJoin(known_keys, ", "),
-                                DidYouMean(entry.key, known_keys)));
+    mistakes_->Add(entry.position, "unknown key ", QuoteValue(entry.key),
+                   path_.empty() ? "" : " in ", path_, ", expected ", keys,
+                   DidYouMean(entry.key, known_keys));
   }
 }
 
-const YamlNode* YamlMap::Find(absl::string_view key) const {
-  if (node_ == nullptr) return nullptr;
-  for (const YamlEntry& entry : node_->entries) {
-    if (entry.key == key) return &entry.value;
+YamlValue YamlMap::operator[](absl::string_view key) const {
+  const YamlNode* found = nullptr;
+  if (node_ != nullptr) {
+    for (const YamlEntry& entry : node_->entries) {
+      if (entry.key == key) found = &entry.value;
+    }
   }
-  return nullptr;
+  return YamlValue(
+      found, path_.empty() ? std::string(key) : absl::StrCat(path_, ".", key),
+      mistakes_, position_);
 }
 
-const YamlNode* YamlMap::Require(absl::string_view key) const {
-  const YamlNode* node = Find(key);
-  if (node == nullptr) {
-    mistakes_->Add(position_, absl::StrCat(Subject(key), " is missing"));
-  }
-  return node;
-}
-
-TextPosition YamlMap::PositionOf(absl::string_view key) const {
-  const YamlNode* node = Find(key);
-  return node == nullptr ? position_ : node->position;
-}
-
-std::string YamlMap::Subject(absl::string_view key) const {
-  return path_.empty() ? std::string(key) : absl::StrCat(path_, ".", key);
-}
-
-std::optional<std::string> YamlMap::Text(absl::string_view key) const {
-  const YamlNode* node = Find(key);
-  if (node == nullptr) return std::nullopt;
-  return ReadText(*node, Subject(key), mistakes_);
-}
-
-std::string YamlMap::RequireText(absl::string_view key) const {
-  const YamlNode* node = Require(key);
-  if (node == nullptr) return "";
-  return ReadText(*node, Subject(key), mistakes_).value_or("");
-}
-
-std::optional<uint32_t> YamlMap::Number(absl::string_view key, uint32_t min,
-                                        uint32_t max) const {
-  const YamlNode* node = Find(key);
-  if (node == nullptr) return std::nullopt;
-  return ReadNumber(*node, Subject(key), min, max, mistakes_);
-}
-
-std::optional<bool> YamlMap::Bool(absl::string_view key) const {
-  const YamlNode* node = Find(key);
-  if (node == nullptr) return std::nullopt;
-  return ReadBool(*node, Subject(key), mistakes_);
-}
-
-std::optional<absl::Duration> YamlMap::Duration(absl::string_view key,
-                                                absl::Duration min,
-                                                absl::Duration max) const {
-  const YamlNode* node = Find(key);
-  if (node == nullptr) return std::nullopt;
-  return ReadDuration(*node, Subject(key), min, max, mistakes_);
-}
-
-std::optional<std::string> YamlMap::Word(
-    absl::string_view key, absl::Span<const absl::string_view> words) const {
-  const YamlNode* node = Find(key);
-  if (node == nullptr) return std::nullopt;
-  return ReadWord(*node, Subject(key), words, mistakes_);
-}
-
-std::optional<std::vector<std::string>> YamlMap::TextList(
-    absl::string_view key) const {
-  const YamlNode* node = Find(key);
-  if (node == nullptr) return std::nullopt;
-  if (node->kind != YamlNode::Kind::kList) {
-    AddWrong(*node, Subject(key), "a list", mistakes_);
-    return std::nullopt;
-  }
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < node->items.size(); ++i) {
-    std::optional<std::string> text = ReadText(
-        node->items[i], absl::StrCat(Subject(key), "[", i, "]"), mistakes_);
-    if (text.has_value()) texts.push_back(*std::move(text));
-  }
-  return texts;
+YamlValue YamlMap::Require(absl::string_view key) const {
+  YamlValue value = (*this)[key];
+  if (value.node() == nullptr) value.Wrong(" is missing");
+  return value;
 }
 
 }  // namespace clusterd

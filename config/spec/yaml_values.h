@@ -1,11 +1,11 @@
 // Typed values out of a YAML tree. A value that is not what it should be is
-// recorded with its place, what was found and what was expected, and reading
+// recorded with its position, what was found and what was expected, and reading
 // goes on: `nullopt` means absent or recorded, so a caller takes the default
 // and need not ask which.
 //
 //   YamlMap map(&root, "", {"listen", "deadline"}, &mistakes);
 //   config.listen = map.RequireText("listen");
-//   config.deadline = map.Duration("deadline", Seconds(1), Minutes(5))
+//   config.deadline = map["deadline"].Duration(Seconds(1), Minutes(5))
 //                         .value_or(Seconds(10));
 #ifndef CONFIG_SPEC_YAML_VALUES_H_
 #define CONFIG_SPEC_YAML_VALUES_H_
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -23,31 +23,77 @@
 
 namespace clusterd {
 
-// `subject` opens a message, e.g. "hccl.base_port". All of them record and
-// return nullopt if the node is something else.
+// What stands in one place of the file, or that nothing does. Keeps pointers to
+// the tree and to the mistakes. The readers record and return nullopt if it is
+// something else; what is absent is nullopt and no mistake.
+class YamlValue {
+ public:
+  // `node` is nullptr if it is absent; `subject` opens messages, e.g.
+  // "hccl.base_port".
+  YamlValue(const YamlNode* node, std::string subject, Mistakes* mistakes,
+            TextPosition where_absent = {})
+      : node_(node),
+        position_(node == nullptr ? where_absent : node->position),
+        subject_(std::move(subject)),
+        mistakes_(mistakes) {}
 
-// Any non-empty scalar, also `5` or `true`.
-std::optional<std::string> ReadText(const YamlNode& node,
-                                    absl::string_view subject,
-                                    Mistakes* mistakes);
-// Decimal digits, not quoted, no leading zeros; `min` to `max`.
-std::optional<uint32_t> ReadNumber(const YamlNode& node,
-                                   absl::string_view subject, uint32_t min,
-                                   uint32_t max, Mistakes* mistakes);
-// `true` or `false`, not quoted.
-std::optional<bool> ReadBool(const YamlNode& node, absl::string_view subject,
-                             Mistakes* mistakes);
-// "10s", "500ms", "1m30s"; whole milliseconds, `min` to `max`.
-std::optional<absl::Duration> ReadDuration(const YamlNode& node,
-                                           absl::string_view subject,
-                                           absl::Duration min,
-                                           absl::Duration max,
-                                           Mistakes* mistakes);
-// One of `words`; a mistake names the nearest one.
-std::optional<std::string> ReadWord(const YamlNode& node,
-                                    absl::string_view subject,
-                                    absl::Span<const absl::string_view> words,
-                                    Mistakes* mistakes);
+  const YamlNode* node() const { return node_; }
+  bool Is(YamlNode::Kind kind) const {
+    return node_ != nullptr && node_->kind == kind;
+  }
+  // Of the mapping if the value is absent.
+  TextPosition position() const { return position_; }
+  const std::string& subject() const { return subject_; }
+  Mistakes* mistakes() const { return mistakes_; }
+
+  // Any non-empty scalar, also `5` or `true`.
+  std::optional<std::string> Text() const;
+  // Decimal digits, not quoted, no leading zeros; `min` to `max`.
+  std::optional<uint32_t> Number(uint32_t min, uint32_t max) const;
+  // `true` or `false`, not quoted.
+  std::optional<bool> Bool() const;
+  // "10s", "500ms", "1m30s"; whole milliseconds, `min` to `max`.
+  std::optional<absl::Duration> Duration(absl::Duration min,
+                                         absl::Duration max) const;
+  // One of `words`; a mistake names the nearest one.
+  std::optional<std::string> Word(
+      absl::Span<const absl::string_view> words) const;
+  // Text that `parse` makes a value of; its error is the mistake. `parse`:
+  // StatusOr<T>(const std::string&).
+  template <typename Parse>
+  auto Parsed(Parse parse) const {
+    using Result = decltype(parse(std::string()));
+    std::optional<typename Result::value_type> value;
+    const std::optional<std::string> text = Text();
+    if (!text.has_value()) return value;
+    Result parsed = parse(*text);
+    if (parsed.ok()) {
+      value = *std::move(parsed);
+    } else {
+      Wrong(": ", parsed.status().message());
+    }
+    return value;
+  }
+
+  // A part of the value, under a subject of its own.
+  YamlValue Inner(const YamlNode& node, std::string subject) const {
+    return YamlValue(&node, std::move(subject), mistakes_);
+  }
+
+  // Records the subject with `parts` behind it.
+  template <typename... Parts>
+  void Wrong(const Parts&... parts) const {
+    mistakes_->Add(position_, subject_, parts...);
+  }
+  // Records "SUBJECT is WHAT STANDS THERE, expected …". REQUIRES: not absent.
+  void WrongKind(absl::string_view expected) const;
+
+ private:
+  const YamlNode* node_;
+  TextPosition position_;
+  std::string subject_;
+  Mistakes* mistakes_;
+};
 
 // A mapping with known keys. Keeps pointers to the tree and to the mistakes.
 class YamlMap {
@@ -59,30 +105,15 @@ class YamlMap {
   YamlMap(const YamlNode* node, absl::string_view path,
           absl::Span<const absl::string_view> known_keys, Mistakes* mistakes);
 
-  // nullptr if absent.
-  const YamlNode* Find(absl::string_view key) const;
+  YamlValue operator[](absl::string_view key) const;
   // Also records the absence.
-  const YamlNode* Require(absl::string_view key) const;
-  // Of the key's value; of the mapping if it is absent.
-  TextPosition PositionOf(absl::string_view key) const;
+  YamlValue Require(absl::string_view key) const;
   TextPosition position() const { return position_; }
-  // "hccl.base_port".
-  std::string Subject(absl::string_view key) const;
 
-  std::optional<std::string> Text(absl::string_view key) const;
-  // Empty if absent or wrong, which is then recorded.
-  std::string RequireText(absl::string_view key) const;
-  std::optional<uint32_t> Number(absl::string_view key, uint32_t min,
-                                 uint32_t max) const;
-  std::optional<bool> Bool(absl::string_view key) const;
-  std::optional<absl::Duration> Duration(absl::string_view key,
-                                         absl::Duration min,
-                                         absl::Duration max) const;
-  std::optional<std::string> Word(
-      absl::string_view key, absl::Span<const absl::string_view> words) const;
-  // Every item that is text; what is no list, and items that are not, are
-  // recorded.
-  std::optional<std::vector<std::string>> TextList(absl::string_view key) const;
+  // Empty if absent or wrong; both are recorded.
+  std::string RequireText(absl::string_view key) const {
+    return Require(key).Text().value_or("");
+  }
 
  private:
   const YamlNode* node_ = nullptr;  // A mapping, or nullptr.

@@ -1,14 +1,23 @@
 #include "daemon/agent/agent_flags.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/version/version.h"
-#include "daemon/agent/agent_config.h"
+#include "config/spec/mistakes.h"
+#include "config/spec/yaml_document.h"
+#include "config/spec/yaml_values.h"
+#include "config/values/change_kind.h"
+#include "config/values/version.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
@@ -16,6 +25,44 @@ namespace {
 constexpr int kWrongUsage = 3;
 constexpr char kDefaultSocket[] = "/run/clusterd/agent.sock";
 constexpr char kDefaultState[] = "/var/lib/clusterd";
+
+constexpr size_t kMaxToldBytes = 512;
+constexpr size_t kMaxConfigBytes = 1 << 16;
+// An observation takes seconds; more often would keep the devices busy.
+constexpr absl::Duration kLeastDriftInterval = absl::Seconds(10);
+constexpr absl::Duration kMostDriftInterval = absl::Hours(24);
+
+// A setting that is text: its row reads it from the file, makes the flag, and
+// says whether a daemon can be without.
+struct TextSetting {
+  const char* key;  // "--" before it: the flag.
+  std::string* (*of)(AgentSettings*);
+  bool is_path;   // Absolute in the file.
+  bool required;  // Of a daemon.
+  std::string help;
+};
+
+const std::vector<TextSetting>& TextSettings() {
+  using Settings = AgentSettings;
+  static const auto* const settings = new std::vector<TextSetting>{
+      {"controller", [](Settings* s) { return &s->controller; }, false, true,
+       "HOST:PORT of the controller"},
+      {"cluster", [](Settings* s) { return &s->cluster; }, false, true,
+       "The cluster's name"},
+      {"ca", [](Settings* s) { return &s->tls.ca; }, true, true,
+       "PEM certificates that sign others"},
+      {"cert", [](Settings* s) { return &s->tls.certificate; }, true, true,
+       "PEM certificate of spiffe://CLUSTER/host/NAME"},
+      {"key", [](Settings* s) { return &s->tls.key; }, true, true,
+       "PEM private key of --cert"},
+      {"socket", [](Settings* s) { return &s->socket; }, true, false,
+       absl::StrCat("Where to answer on this host\n[", kDefaultSocket, "]")},
+      {"state", [](Settings* s) { return &s->state; }, true, false,
+       absl::StrCat("Folder below --root for the journals of\napplies [",
+                    kDefaultState, "]")},
+  };
+  return *settings;
+}
 
 constexpr char kFooter[] =
     R"(Without --once and --record it needs --controller, --cluster, --ca, --cert and
@@ -25,8 +72,7 @@ Exit status: 0 after SIGTERM or SIGINT, 1 if it could not start or go on, 3 for
 wrong usage or a mistake in the file.
 With --once: 0 pass, or warnings only; 1 a failure; 2 something could not be
 told; 3 wrong usage, certificate or spec.
-With --record: 0, or 1 if the file could not be written, 2 if hccn_tool was not
-run.)";
+With --record: 0, or 1 if nothing could be written.)";
 
 // CLI11 does not wrap; lines are broken here to fit 80 columns.
 void AddOptions(CLI::App* app, AgentFlags* flags) {
@@ -34,20 +80,10 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
                   "YAML file with controller, cluster, ca, cert, key,\n"
                   "socket, state, drift_interval, and allow: what\n"
                   "this host lets be changed (without: nothing)");
-  app->add_option("--controller", flags->controller,
-                  "HOST:PORT of the controller");
-  app->add_option("--cluster", flags->cluster, "The cluster's name");
-  app->add_option("--ca", flags->tls.ca, "PEM certificates that sign others");
-  app->add_option("--cert", flags->tls.certificate,
-                  "PEM certificate of spiffe://CLUSTER/host/NAME");
-  app->add_option("--key", flags->tls.key, "PEM private key of --cert");
-  app->add_option(
-      "--socket", flags->socket,
-      absl::StrCat("Where to answer on this host\n[", kDefaultSocket, "]"));
-  app->add_option("--state", flags->state,
-                  absl::StrCat("Folder below --root for the journals of\n"
-                               "applies [",
-                               kDefaultState, "]"));
+  for (const TextSetting& setting : TextSettings()) {
+    app->add_option(absl::StrCat("--", setting.key), *setting.of(flags),
+                    setting.help);
+  }
   app->add_option("--root", flags->root, "Where this machine's files begin")
       ->capture_default_str();
   CLI::Option* const once = app->add_flag(
@@ -59,9 +95,9 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
   app->add_option("--spec", flags->spec,
                   "Of --once: cluster.yaml that this host belongs to")
       ->needs(once);
-  app->add_option("--record", flags->record,
-                  "Write the runs of one observation to this new\n"
-                  "file, addresses replaced, and end")
+  app->add_flag("--record", flags->record,
+                "Write the runs of one observation into a pipe to\n"
+                "clusterctl anonymise, and end")
       ->excludes(once);
   app->set_version_flag("--version",
                         absl::StrCat("clusterd ", kClusterdVersion));
@@ -70,44 +106,67 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
 // Takes from the file what the command line left open.
 absl::Status AddFile(AgentFlags* flags) {
   if (flags->config.empty()) return absl::OkStatus();
-  const absl::StatusOr<AgentConfig> config = ReadAgentConfig(flags->config);
+  absl::StatusOr<AgentConfig> config = ReadAgentConfig(flags->config);
   if (!config.ok()) return config.status();
-  const auto fill = [](const std::string& from, std::string* to) {
-    if (to->empty()) *to = from;
-  };
-  fill(config->controller, &flags->controller);
-  fill(config->cluster, &flags->cluster);
-  fill(config->ca, &flags->tls.ca);
-  fill(config->certificate, &flags->tls.certificate);
-  fill(config->key, &flags->tls.key);
-  fill(config->socket, &flags->socket);
-  fill(config->state, &flags->state);
-  if (config->drift_interval) flags->drift_interval = *config->drift_interval;
+  for (const TextSetting& setting : TextSettings()) {
+    std::string* const value = setting.of(flags);
+    if (value->empty()) *value = *setting.of(&*config);
+  }
+  flags->drift_interval = config->drift_interval;
   return absl::OkStatus();
 }
 
-absl::Status CheckComplete(const AgentFlags& flags) {
-  if (flags.once || !flags.record.empty()) return absl::OkStatus();
-  if (flags.state[0] != '/') {
+absl::Status CheckComplete(AgentFlags* flags) {
+  if (flags->once || flags->record) return absl::OkStatus();
+  if (flags->state[0] != '/') {
     return absl::InvalidArgumentError(
-        absl::StrCat("--state: \"", flags.state, "\" is no absolute path"));
+        absl::StrCat("--state: \"", flags->state, "\" is no absolute path"));
   }
-  const std::vector<std::pair<const char*, const std::string*>> required = {
-      {"controller", &flags.controller},
-      {"cluster", &flags.cluster},
-      {"ca", &flags.tls.ca},
-      {"cert", &flags.tls.certificate},
-      {"key", &flags.tls.key},
-  };
   std::vector<std::string> absent;
-  for (const auto& [name, value] : required) {
-    if (value->empty()) absent.push_back(absl::StrCat("--", name));
+  for (const TextSetting& setting : TextSettings()) {
+    if (setting.required && setting.of(flags)->empty()) {
+      absent.push_back(absl::StrCat("--", setting.key));
+    }
   }
   if (absent.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("not set: ", absl::StrJoin(absent, ", "),
                    "; expected on the command line or in the file of "
                    "--config"));
+}
+
+std::optional<absl::Duration> ReadDriftInterval(const YamlValue& value) {
+  if (value.Is(YamlNode::Kind::kText) && value.node()->text == "0") {
+    return absl::ZeroDuration();
+  }
+  return YamlValue(value.node(), "drift_interval (where it is not 0)",
+                   value.mistakes())
+      .Duration(kLeastDriftInterval, kMostDriftInterval);
+}
+
+struct VetoRead {
+  Veto veto;
+  std::string why_none;  // Why the file is not obeyed; empty: it is.
+};
+
+VetoRead ReadVeto(const std::string& config) {
+  VetoRead read;
+  std::string mistake;
+  if (!config.empty()) {
+    const absl::StatusOr<AgentConfig> file = ReadAgentConfig(config);
+    if (file.ok()) {
+      read.veto = file->veto;
+    } else {
+      read.why_none = absl::StrCat(
+          "this host is only observed until its file has no mistake: ",
+          file.status().message());
+      // One line for each mistake; the first will do.
+      const absl::string_view all = file.status().message();
+      mistake = PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes);
+    }
+  }
+  read.veto.SetFile(PrintableText(config, kMaxToldBytes), mistake);
+  return read;
 }
 
 }  // namespace
@@ -127,13 +186,87 @@ std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
   }
   absl::Status status = AddFile(flags);
   if (flags->state.empty()) flags->state = kDefaultState;
-  if (status.ok()) status = CheckComplete(*flags);
+  if (status.ok()) status = CheckComplete(flags);
   if (!status.ok()) {
     std::cerr << status.message() << "\n";
     return kWrongUsage;
   }
   if (flags->socket.empty()) flags->socket = kDefaultSocket;
   return std::nullopt;
+}
+
+absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
+                                             absl::string_view text) {
+  Mistakes mistakes(file_name);
+  YamlLimits limits;
+  limits.max_bytes = kMaxConfigBytes;
+  const std::optional<YamlNode> root = ParseYaml(text, limits, &mistakes);
+  if (!root.has_value()) return mistakes.ToStatus();
+  std::vector<absl::string_view> keys;
+  for (const TextSetting& setting : TextSettings()) keys.push_back(setting.key);
+  keys.insert(keys.end(), {"drift_interval", "allow"});
+  const YamlMap map(&*root, "", keys, &mistakes);
+  AgentConfig config;
+  for (const TextSetting& setting : TextSettings()) {
+    const YamlValue value = map[setting.key];
+    const std::string read = value.Text().value_or("");
+    if (setting.is_path && !read.empty() && read[0] != '/') {
+      value.Wrong(": ", QuoteValue(read), " is no absolute path");
+    }
+    *setting.of(&config) = read;
+  }
+  config.drift_interval = ReadDriftInterval(map["drift_interval"]);
+  config.veto = Veto::Read(map, &mistakes);
+  if (!mistakes.empty()) return mistakes.ToStatus();
+  return config;
+}
+
+absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)),
+                   std::istreambuf_iterator<char>());
+  if (!file) {
+    const int error = errno;
+    const std::string message = absl::StrCat(
+        path, ": ", error == 0 ? "cannot be read" : std::strerror(error));
+    if (error == ENOENT || error == ENOTDIR) {
+      return absl::NotFoundError(message);
+    }
+    return absl::PermissionDeniedError(message);
+  }
+  return ParseAgentConfig(path, text);
+}
+
+Veto ReadHostVeto(const std::string& config, Log* log) {
+  VetoRead read = ReadVeto(config);
+  if (!read.why_none.empty()) log->Warning(read.why_none);
+  return std::move(read.veto);
+}
+
+std::string WhyNoConfWrite(const std::string& config) {
+  if (config.empty()) {
+    return "this clusterd runs without --config; to permit that, name a file "
+           "there with \"allow: [observe, tls]\" in it";
+  }
+  const VetoRead read = ReadVeto(config);
+  if (!read.why_none.empty()) return read.why_none;
+  if (read.veto.Allows(CHANGE_TLS) || read.veto.Allows(CHANGE_HCCN_CONF)) {
+    return "";
+  }
+  std::vector<std::string> words;
+  for (const ChangeKind kind : AllChangeKinds()) {
+    if (kind == CHANGE_TLS || read.veto.Allows(kind)) {
+      words.push_back(ChangeKindName(kind));
+    }
+  }
+  return absl::StrCat(
+      "this host does not allow that; to permit it, put \"allow: [",
+      absl::StrJoin(words, ", "), "]\" into ", config, " there");
+}
+
+HostAllows ReadHostAllows(const std::string& config) {
+  return ReadVeto(config).veto.ToHostAllows();
 }
 
 }  // namespace clusterd

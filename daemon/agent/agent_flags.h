@@ -1,19 +1,34 @@
-// The command line of clusterd. What it does not say, the file of --config may;
-// see agent_config.h.
+// What clusterd is told, on its command line and in the file of --config. The
+// file, /etc/clusterd/agent.yaml, says to whom this host's daemon belongs:
+//   controller: controller.example:7443
+//   cluster: demo
+//   ca: /etc/clusterd/ca.crt
+//   cert: /etc/clusterd/host.crt
+//   key: /etc/clusterd/host.key
+//   socket: /run/clusterd/agent.sock
+//   state: /var/lib/clusterd
+//   drift_interval: 10m
+// and what this host allows it to do:
+//   allow: [observe, sysctl]
+// The command line has every key but `allow` and `drift_interval`, and wins.
 #ifndef DAEMON_AGENT_AGENT_FLAGS_H_
 #define DAEMON_AGENT_AGENT_FLAGS_H_
 
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
+#include "daemon/agent/apply/veto.h"
+#include "daemon/process/log.h"
+#include "proto/facts.pb.h"
 
 namespace clusterd {
 
-struct AgentFlags {
-  std::string config;  // Empty: no file.
+// What both can say. Empty: not said.
+struct AgentSettings {
   std::string controller;
   std::string cluster;
   TlsFiles tls;
@@ -21,14 +36,24 @@ struct AgentFlags {
   // Folder below the root for what must outlive the daemon: journals of
   // applies.
   std::string state;
-  // Zero: only when the host attaches and after changes.
-  absl::Duration drift_interval = absl::Minutes(10);
+  // How often the host looks for drift; zero ("0"): only when it attaches and
+  // after changes.
+  std::optional<absl::Duration> drift_interval;
+};
+
+struct AgentConfig : AgentSettings {
+  // Without the key: observing alone.
+  Veto veto;
+};
+
+struct AgentFlags : AgentSettings {
+  std::string config;  // Empty: no file.
   // Where the machine's files begin.
   std::string root;
   // Print facts and own findings and end, without any controller.
   bool once = false;
-  // New file for the runs of one observation; empty: none. See record.h.
-  std::string record;
+  // Write the runs of one observation and end; see record.h.
+  bool record = false;
   std::string format;  // "text" or "json".
   std::string spec;    // cluster.yaml to judge --once by; empty: none.
 };
@@ -38,6 +63,31 @@ struct AgentFlags {
 // file. What there is to say has been printed then.
 std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
                                    AgentFlags* flags);
+
+// InvalidArgument with every mistake of the file, one per line with line and
+// column: what is no YAML, unknown keys with the nearest known one, values that
+// are no text, paths that are not absolute. Text in, value out.
+absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
+                                             absl::string_view text);
+
+// Reads and parses a file. NotFound or PermissionDenied if it cannot be read.
+absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path);
+
+// What this host allows at this moment is read anew for every change: who takes
+// a word out of agent.yaml need not restart anything to be obeyed.
+
+// From the file of --config; "": there is none. Observing alone, with the
+// reason in the log, if the file cannot be read or has any mistake.
+Veto ReadHostVeto(const std::string& config, Log* log);
+
+// Why an observation may not write /etc/hccn.conf on this host, with the line
+// that would permit it; empty: the file allows tls or hccn-conf. For
+// ObserverOptions::why_no_conf_write.
+std::string WhyNoConfWrite(const std::string& config);
+
+// The same to tell with the host's facts, so that a plan asks for nothing else;
+// the veto is read again when an apply comes.
+HostAllows ReadHostAllows(const std::string& config);
 
 }  // namespace clusterd
 

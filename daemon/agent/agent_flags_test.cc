@@ -1,5 +1,6 @@
 #include "daemon/agent/agent_flags.h"
 
+#include <cstdio>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -9,11 +10,16 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/process/captured_log.h"
 
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::optional<int> Parse(std::vector<const char*> arguments,
                          AgentFlags* flags) {
@@ -112,6 +118,193 @@ TEST(ParseAgentFlagsTest, PrintsVersion) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(Parse({"--version"}, &flags), 0);
   EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("clusterd "));
+}
+
+TEST(ParseAgentConfigTest, ReadsEveryKey) {
+  const auto config = ParseAgentConfig("agent.yaml",
+                                       "# of this host\n"
+                                       "controller: head.example:7443\n"
+                                       "cluster: demo\n"
+                                       "ca: /etc/clusterd/ca.crt\n"
+                                       "cert: /etc/clusterd/host.crt\n"
+                                       "key: /etc/clusterd/host.key\n"
+                                       "socket: /run/clusterd/agent.sock\n"
+                                       "state: /srv/clusterd\n"
+                                       "allow: [observe, sysctl]\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->controller, "head.example:7443");
+  EXPECT_EQ(config->cluster, "demo");
+  EXPECT_EQ(config->tls.ca, "/etc/clusterd/ca.crt");
+  EXPECT_EQ(config->tls.certificate, "/etc/clusterd/host.crt");
+  EXPECT_EQ(config->tls.key, "/etc/clusterd/host.key");
+  EXPECT_EQ(config->socket, "/run/clusterd/agent.sock");
+  EXPECT_EQ(config->state, "/srv/clusterd");
+  EXPECT_TRUE(config->veto.Allows(CHANGE_SYSCTL));
+  EXPECT_FALSE(config->veto.Allows(CHANGE_FIREWALL));
+}
+
+TEST(ParseAgentConfigTest, LeavesOutWhatTheFileDoesNotSay) {
+  const auto config = ParseAgentConfig("agent.yaml", "cluster: demo\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->controller, "");
+  EXPECT_EQ(config->state, "");
+  EXPECT_EQ(config->veto.ToString(), "observe");
+}
+
+TEST(ParseAgentConfigTest, NamesEveryMistakeWithItsPlace) {
+  const auto config = ParseAgentConfig("agent.yaml",
+                                       "controler: head:7443\n"
+                                       "cluster: [demo]\n"
+                                       "key: host.key\n"
+                                       "state: var/lib\n"
+                                       "allow: [sysctls]\n");
+  EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
+  const std::string message(config.status().message());
+  EXPECT_THAT(message, HasSubstr("agent.yaml:1:1: "));
+  EXPECT_THAT(message, HasSubstr("\"controller\""));
+  EXPECT_THAT(message, HasSubstr("agent.yaml:2:10: "));
+  EXPECT_THAT(message, HasSubstr("agent.yaml:3:6: key: \"host.key\" is no "
+                                 "absolute path"));
+  EXPECT_THAT(message, HasSubstr("agent.yaml:4:8: state: \"var/lib\" is no "
+                                 "absolute path"));
+  EXPECT_THAT(message, HasSubstr("agent.yaml:5:9: allow is \"sysctls\""));
+}
+
+TEST(ParseAgentConfigTest, RefusesWhatIsNoMapping) {
+  EXPECT_FALSE(ParseAgentConfig("agent.yaml", "").ok());
+  EXPECT_FALSE(ParseAgentConfig("agent.yaml", "- a\n").ok());
+  EXPECT_FALSE(ParseAgentConfig("agent.yaml", "cluster: [demo\n").ok());
+}
+
+TEST(ReadAgentConfigTest, NamesFileThatIsMissing) {
+  const absl::Status status = ReadAgentConfig("/nowhere/agent.yaml").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("/nowhere/agent.yaml: No such file"));
+}
+
+TEST(ReadAgentConfigTest, ReadsFile) {
+  const std::string path = testing::TempDir() + "/agent.yaml";
+  std::ofstream(path) << "cluster: demo\n";
+  const auto config = ReadAgentConfig(path);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->cluster, "demo");
+}
+
+TEST(ParseAgentConfigTest, ReadsHowOftenToLookForDrift) {
+  EXPECT_EQ(ParseAgentConfig("f", "cluster: demo\n")->drift_interval,
+            std::nullopt);
+  EXPECT_EQ(ParseAgentConfig("f", "drift_interval: 90s\n")->drift_interval,
+            absl::Seconds(90));
+  for (const char* zero : {"drift_interval: 0\n", "drift_interval: \"0\"\n"}) {
+    EXPECT_EQ(ParseAgentConfig("f", zero)->drift_interval,
+              absl::ZeroDuration());
+  }
+  for (const char* wrong : {"drift_interval: 5s\n", "drift_interval: 10\n",
+                            "drift_interval: 25h\n", "drift_interval: []\n"}) {
+    const auto config = ParseAgentConfig("f", wrong);
+    EXPECT_THAT(std::string(config.status().message()),
+                AllOf(HasSubstr("f:1:17: drift_interval (where it is not 0)"),
+                      HasSubstr("10s to 24h")))
+        << wrong;
+  }
+}
+
+class HostVetoTest : public ::testing::Test {
+ protected:
+  ~HostVetoTest() override { std::remove(path_.c_str()); }
+
+  std::string Allowed(const std::string& text) {
+    std::ofstream(path_) << text;
+    return ReadHostVeto(path_, &log_).ToString();
+  }
+
+  const std::string path_ = testing::TempDir() + "/host_veto.yaml";
+  CapturedLog log_;
+};
+
+TEST_F(HostVetoTest, ObeysTheFileAsItIsAtEachCall) {
+  EXPECT_EQ(Allowed("allow: [observe, sysctl]\n"), "observe, sysctl");
+  EXPECT_EQ(Allowed("allow: [observe]\n"), "observe");
+  EXPECT_EQ(Allowed("cluster: demo\n"), "observe");
+  EXPECT_THAT(log_.Lines(), IsEmpty());
+}
+
+TEST_F(HostVetoTest, AllowsObservingAloneWhenTheFileHasAnyMistake) {
+  EXPECT_EQ(Allowed("allow: [observe, sysctl]\nclutser: demo\n"), "observe");
+  EXPECT_THAT(log_.Lines(), HasSubstr("host_veto.yaml:2:1"));
+}
+
+TEST_F(HostVetoTest, NamesTheLineThatLetsAnObservationWrite) {
+  const auto why = [this](const std::string& text) {
+    std::ofstream(path_) << text;
+    return WhyNoConfWrite(path_);
+  };
+  EXPECT_EQ(why("allow: [observe, sysctl]\n"),
+            "this host does not allow that; to permit it, put \"allow: "
+            "[observe, sysctl, tls]\" into " +
+                path_ + " there");
+  EXPECT_THAT(why("cluster: demo\n"), HasSubstr("\"allow: [observe, tls]\""));
+  EXPECT_EQ(why("allow: [observe, tls]\n"), "");
+  EXPECT_EQ(why("allow: [observe, hccn-conf]\n"), "");
+  EXPECT_THAT(why("allow: [observe, tls]\nclutser: demo\n"),
+              HasSubstr("host_veto.yaml:2:1"));
+  EXPECT_THAT(WhyNoConfWrite(""), HasSubstr("--config"));
+}
+
+TEST_F(HostVetoTest, AllowsObservingAloneWhenTheFileIsGone) {
+  EXPECT_EQ(ReadHostVeto("/nowhere/agent.yaml", &log_).ToString(), "observe");
+  EXPECT_THAT(log_.Lines(), HasSubstr("/nowhere/agent.yaml"));
+}
+
+TEST_F(HostVetoTest, AllowsObservingAloneWithoutAFile) {
+  EXPECT_EQ(ReadHostVeto("", &log_).ToString(), "observe");
+  EXPECT_THAT(log_.Lines(), IsEmpty());
+}
+
+TEST_F(HostVetoTest, RefusesWithTheFileAndTheMistakeThatAPlanNames) {
+  HostPlan plan;
+  plan.set_host("node-07");
+  PlanStep& step = *plan.add_steps();
+  step.set_id(1);
+  step.set_kind(CHANGE_SYSCTL);
+  const auto refusal = [&](const std::string& text) {
+    std::ofstream(path_) << text;
+    return std::string(ReadHostVeto(path_, &log_).Check(plan).message());
+  };
+  EXPECT_THAT(
+      refusal("allow: [observe]\n"),
+      HasSubstr("put \"allow: [observe, sysctl]\" into " + path_ + " there"));
+  const std::string broken =
+      refusal("allow: [observe, sysctll]\nclutser: demo\n");
+  EXPECT_THAT(broken, HasSubstr("(" + ReadHostAllows(path_).mistake() + ")"));
+  EXPECT_THAT(broken, HasSubstr("host_veto.yaml:1:18"));
+  EXPECT_THAT(broken, HasSubstr("did you mean \"sysctl\""));
+  EXPECT_THAT(broken, Not(HasSubstr("\n")));
+}
+
+TEST_F(HostVetoTest, TellsWhatTheFileAllows) {
+  std::ofstream(path_) << "allow: [tls, sysctl]\n";
+  HostAllows allows = ReadHostAllows(path_);
+  EXPECT_THAT(allows.kinds(), ElementsAre("sysctl", "tls"));
+  EXPECT_EQ(allows.file(), path_);
+  EXPECT_EQ(allows.mistake(), "");
+  allows = ReadHostAllows("");
+  EXPECT_THAT(allows.kinds(), ElementsAre("observe"));
+  EXPECT_EQ(allows.file(), "");
+}
+
+TEST_F(HostVetoTest, TellsTheMistakeOfAFileThatIsNotObeyed) {
+  std::ofstream(path_) << "allow: [observe, sysctl]\nclutser: demo\nke: x\n";
+  HostAllows allows = ReadHostAllows(path_);
+  EXPECT_THAT(allows.kinds(), ElementsAre("observe"));
+  EXPECT_THAT(allows.mistake(), HasSubstr("host_veto.yaml:2:1"));
+  EXPECT_THAT(allows.mistake(), Not(HasSubstr(":3:1")));
+  // Text that is not UTF-8 would make the facts unreadable.
+  std::ofstream(path_) << "\xca\xa7: 1\n";
+  EXPECT_THAT(ReadHostAllows(path_).mistake(), Not(HasSubstr("\xca")));
+  EXPECT_THAT(ReadHostAllows("/nowhere/agent.yaml").mistake(),
+              HasSubstr("/nowhere/agent.yaml"));
 }
 
 }  // namespace

@@ -3,11 +3,8 @@
 #include <deque>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
-#include "config/version/version.h"
+#include "config/values/version.h"
 
 namespace clusterd {
 namespace {
@@ -39,69 +36,40 @@ class Outbox {
 
 }  // namespace
 
-// Everything happens on the loop's thread, but for status().
-class AgentStream::Core : public std::enable_shared_from_this<Core> {
- public:
-  Core(AgentStreamOptions options,
-       std::shared_ptr<grpc::ChannelCredentials> credentials,
-       const AgentStreamParts& parts)
-      : options_(std::move(options)),
-        credentials_(std::move(credentials)),
-        parts_(parts),
-        backoff_(options_.backoff, parts.random),
-        tasks_(options_.host, parts.observer, parts.pool, parts.scheduler,
-               options_.limits) {
-    status_.set_host(options_.host);
-    status_.set_clusterd_version(kClusterdVersion);
-    status_.set_controller(options_.dial.controller);
-    status_.set_since_ms(UnixMs(parts_.scheduler->Now()));
-  }
+AgentStream::AgentStream(AgentStreamOptions options,
+                         std::shared_ptr<grpc::ChannelCredentials> credentials,
+                         const AgentStreamParts& parts)
+    : options_(std::move(options)),
+      credentials_(std::move(credentials)),
+      parts_(parts),
+      backoff_(options_.backoff, parts.random),
+      tasks_(options_.host, parts.observer, parts.pool, parts.scheduler,
+             options_.limits) {
+  status_.set_host(options_.host);
+  status_.set_clusterd_version(kClusterdVersion);
+  status_.set_controller(options_.dial.controller);
+  status_.set_since_ms(UnixMs(parts_.scheduler->Now()));
+}
 
-  void Attach();
-  void Stop();
-  void SendDrift(const DriftReport& report);
+void AgentStream::Start() {
+  parts_.loop->Post([self = shared_from_this()] { self->Attach(); });
+}
 
-  AgentStatus status() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    return status_;
-  }
-  EventLoop* loop() { return parts_.loop; }
-  absl::Notification* stopped() { return &stopped_; }
+void AgentStream::BeginStop() {
+  parts_.loop->Post([self = shared_from_this()] { self->Leave(); });
+}
 
- private:
-  void OnMessage(const HubMessage& message);
-  void OnWelcome(const Welcome& welcome);
-  void OnTask(const Task& task);
-  void OnChange(const Task& task);
-  void SendOfChange(const std::weak_ptr<HubConnection>& asker,
-                    AgentMessage message);
-  void OnEnd(const absl::Status& why);
-  void SetAttached(bool attached, const std::string& error)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  AgentMessage MakeHello() const;
-  // Runs `run` on the loop after `delay`, if this object is still there.
-  void After(absl::Duration delay, void (Core::*run)());
-  void GiveUpWaiting();
-  void BreakOff();
-  void EndStop();
+void AgentStream::Stop() {
+  BeginStop();
+  stopped_.WaitForNotification();
+}
 
-  const AgentStreamOptions options_;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
-  const AgentStreamParts parts_;
-  Backoff backoff_;
-  TaskRunner tasks_;
-  std::shared_ptr<HubConnection> connection_;
-  bool attached_ = false;
-  bool stopping_ = false;
-  Scheduler::TimerId timer_ = 0;
-  std::string logged_error_;
-  absl::Notification stopped_;
+AgentStatus AgentStream::Status() const {
+  absl::MutexLock lock(&mutex_);
+  return status_;
+}
 
-  mutable absl::Mutex mutex_;
-  AgentStatus status_ ABSL_GUARDED_BY(mutex_);
-};
-
-AgentMessage AgentStream::Core::MakeHello() const {
+AgentMessage AgentStream::MakeHello() const {
   AgentMessage message;
   Hello* hello = message.mutable_hello();
   hello->set_protocol_version(kProtocolVersion);
@@ -117,40 +85,39 @@ AgentMessage AgentStream::Core::MakeHello() const {
   return message;
 }
 
-void AgentStream::Core::After(absl::Duration delay, void (Core::*run)()) {
+void AgentStream::After(absl::Duration delay, void (AgentStream::*run)()) {
   parts_.scheduler->Cancel(timer_);
-  const std::weak_ptr<Core> weak = weak_from_this();
-  EventLoop* const loop = parts_.loop;
-  timer_ = parts_.scheduler->RunAfter(delay, [weak, loop, run] {
-    loop->Post([weak, run] {
-      if (const std::shared_ptr<Core> core = weak.lock()) ((*core).*run)();
-    });
-  });
+  timer_ = parts_.scheduler->RunAfter(
+      delay, [weak = weak_from_this(), loop = parts_.loop, run] {
+        loop->Post([weak, run] {
+          if (const auto self = weak.lock()) ((*self).*run)();
+        });
+      });
 }
 
-void AgentStream::Core::Attach() {
+void AgentStream::Attach() {
   if (stopping_ || connection_ != nullptr) return;
-  const std::weak_ptr<Core> weak = weak_from_this();
+  const std::weak_ptr<AgentStream> weak = weak_from_this();
   HubConnection::Callbacks callbacks;
   callbacks.on_message = [weak](const HubMessage& message) {
-    if (const auto core = weak.lock()) core->OnMessage(message);
+    if (const auto self = weak.lock()) self->OnMessage(message);
   };
   callbacks.on_end = [weak](const absl::Status& why) {
-    if (const auto core = weak.lock()) core->OnEnd(why);
+    if (const auto self = weak.lock()) self->OnEnd(why);
   };
   connection_ = std::make_shared<HubConnection>(
       Dial(options_.dial, credentials_), parts_.loop, std::move(callbacks));
-  After(options_.welcome_timeout, &Core::GiveUpWaiting);
+  After(options_.welcome_timeout, &AgentStream::GiveUpWaiting);
   connection_->Start(MakeHello());
 }
 
-void AgentStream::Core::GiveUpWaiting() {
+void AgentStream::GiveUpWaiting() {
   if (connection_ == nullptr || attached_) return;
   connection_->Abort(absl::DeadlineExceededError(absl::StrCat(
       "no welcome in ", absl::FormatDuration(options_.welcome_timeout))));
 }
 
-void AgentStream::Core::OnMessage(const HubMessage& message) {
+void AgentStream::OnMessage(const HubMessage& message) {
   if (!attached_ && message.kind_case() != HubMessage::kWelcome) {
     connection_->Abort(absl::FailedPreconditionError(
         "the controller's first message was no welcome"));
@@ -172,7 +139,7 @@ void AgentStream::Core::OnMessage(const HubMessage& message) {
   }
 }
 
-void AgentStream::Core::OnWelcome(const Welcome& welcome) {
+void AgentStream::OnWelcome(const Welcome& welcome) {
   if (attached_) return;
   if (welcome.cluster() != options_.cluster) {
     connection_->Abort(absl::FailedPreconditionError(
@@ -197,34 +164,33 @@ void AgentStream::Core::OnWelcome(const Welcome& welcome) {
   if (stopping_) connection_->HangUp();
 }
 
-void AgentStream::Core::OnTask(const Task& task) {
+void AgentStream::OnTask(const Task& task) {
   if (parts_.applies != nullptr && (task.has_apply() || task.has_rollback())) {
     OnChange(task);
     return;
   }
-  const std::weak_ptr<HubConnection> weak = connection_;
-  EventLoop* const loop = parts_.loop;
-  tasks_.Run(task, [weak, loop](TaskResult result) {
-    auto message = std::make_shared<AgentMessage>();
-    *message->mutable_result() = std::move(result);
-    loop->Post([weak, message] {
+  tasks_.Run(task, [weak = std::weak_ptr<HubConnection>(connection_),
+                    loop = parts_.loop](TaskResult result) {
+    AgentMessage message;
+    *message.mutable_result() = std::move(result);
+    loop->Post([weak, message = std::move(message)]() mutable {
       if (const auto connection = weak.lock()) {
-        connection->Send(std::move(*message));
+        connection->Send(std::move(message));
       }
     });
   });
 }
 
-void AgentStream::Core::OnChange(const Task& task) {
-  const auto send = [core = weak_from_this(), loop = parts_.loop,
+void AgentStream::OnChange(const Task& task) {
+  const auto send = [weak = weak_from_this(), loop = parts_.loop,
                      asker = std::weak_ptr<HubConnection>(connection_),
                      outbox =
                          std::make_shared<Outbox>()](AgentMessage message) {
     outbox->Put(std::move(message));
-    loop->Post([core, asker, outbox] {
+    loop->Post([weak, asker, outbox] {
       AgentMessage next = outbox->Take();
-      if (const auto here = core.lock()) {
-        here->SendOfChange(asker, std::move(next));
+      if (const auto self = weak.lock()) {
+        self->SendOfChange(asker, std::move(next));
       }
     });
   };
@@ -248,8 +214,8 @@ void AgentStream::Core::OnChange(const Task& task) {
   parts_.applies->Apply(task.apply(), progress, done);
 }
 
-void AgentStream::Core::SendOfChange(const std::weak_ptr<HubConnection>& asker,
-                                     AgentMessage message) {
+void AgentStream::SendOfChange(const std::weak_ptr<HubConnection>& asker,
+                               AgentMessage message) {
   // Without a stream, the next one begins with the past applies.
   if (connection_ == nullptr || !attached_) return;
   if (asker.lock() == connection_) {
@@ -262,14 +228,17 @@ void AgentStream::Core::SendOfChange(const std::weak_ptr<HubConnection>& asker,
   }
 }
 
-void AgentStream::Core::SendDrift(const DriftReport& report) {
-  if (connection_ == nullptr || !attached_) return;
+void AgentStream::SendDrift(DriftReport report) {
   AgentMessage message;
-  *message.mutable_drift() = report;
-  connection_->Send(std::move(message));
+  *message.mutable_drift() = std::move(report);
+  parts_.loop->Post(
+      [self = shared_from_this(), message = std::move(message)]() mutable {
+        if (self->connection_ == nullptr || !self->attached_) return;
+        self->connection_->Send(std::move(message));
+      });
 }
 
-void AgentStream::Core::OnEnd(const absl::Status& why) {
+void AgentStream::OnEnd(const absl::Status& why) {
   parts_.scheduler->Cancel(timer_);
   tasks_.CancelAll();
   connection_ = nullptr;
@@ -287,10 +256,10 @@ void AgentStream::Core::OnEnd(const absl::Status& why) {
                                      options_.dial.controller, ": ", error));
     logged_error_ = error;
   }
-  After(backoff_.Next(), &Core::Attach);
+  After(backoff_.Next(), &AgentStream::Attach);
 }
 
-void AgentStream::Core::SetAttached(bool attached, const std::string& error) {
+void AgentStream::SetAttached(bool attached, const std::string& error) {
   bool changed;
   {
     absl::MutexLock lock(&mutex_);
@@ -302,7 +271,7 @@ void AgentStream::Core::SetAttached(bool attached, const std::string& error) {
   if (changed && options_.on_change) options_.on_change(attached);
 }
 
-void AgentStream::Core::Stop() {
+void AgentStream::Leave() {
   if (stopping_) return;
   stopping_ = true;
   tasks_.CancelAll();
@@ -310,48 +279,20 @@ void AgentStream::Core::Stop() {
     EndStop();
   } else if (attached_) {
     connection_->HangUp();
-    After(kLeaveTimeout, &Core::BreakOff);
+    After(kLeaveTimeout, &AgentStream::BreakOff);
   } else {
     BreakOff();
   }
 }
 
-void AgentStream::Core::BreakOff() {
+void AgentStream::BreakOff() {
   if (connection_ == nullptr) return;
   connection_->Abort(absl::CancelledError("this clusterd is stopping"));
 }
 
-void AgentStream::Core::EndStop() {
+void AgentStream::EndStop() {
   parts_.scheduler->Cancel(timer_);
   stopped_.Notify();
 }
-
-AgentStream::AgentStream(AgentStreamOptions options,
-                         std::shared_ptr<grpc::ChannelCredentials> credentials,
-                         const AgentStreamParts& parts)
-    : core_(std::make_shared<Core>(std::move(options), std::move(credentials),
-                                   parts)) {}
-
-AgentStream::~AgentStream() { Stop(); }
-
-void AgentStream::Start() {
-  core_->loop()->Post([core = core_] { core->Attach(); });
-}
-
-void AgentStream::BeginStop() {
-  core_->loop()->Post([core = core_] { core->Stop(); });
-}
-
-void AgentStream::Stop() {
-  BeginStop();
-  core_->stopped()->WaitForNotification();
-}
-
-void AgentStream::SendDrift(DriftReport report) {
-  core_->loop()->Post(
-      [core = core_, report = std::move(report)] { core->SendDrift(report); });
-}
-
-AgentStatus AgentStream::Status() const { return core_->status(); }
 
 }  // namespace clusterd

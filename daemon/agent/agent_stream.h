@@ -10,14 +10,16 @@
 #include <memory>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "daemon/agent/apply_tasks.h"
-#include "daemon/agent/backoff.h"
-#include "daemon/agent/event_loop.h"
 #include "daemon/agent/hub_connection.h"
 #include "daemon/agent/task_runner.h"
 #include "daemon/host/host_observer.h"
-#include "daemon/log/log.h"
+#include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "grpcpp/security/credentials.h"
@@ -57,18 +59,17 @@ struct AgentStreamParts {
   ApplyTasks* applies = nullptr;
 };
 
-// Safe for concurrent use.
-class AgentStream {
+// Held by a shared_ptr. The first five members are safe for concurrent use; all
+// else happens on the loop's thread.
+class AgentStream : public std::enable_shared_from_this<AgentStream> {
  public:
   AgentStream(AgentStreamOptions options,
               std::shared_ptr<grpc::ChannelCredentials> credentials,
               const AgentStreamParts& parts);
-  // Stops if nobody did.
-  ~AgentStream();
   AgentStream(const AgentStream&) = delete;
   AgentStream& operator=(const AgentStream&) = delete;
 
-  // Begins to attach. Once.
+  // Begins to attach. Once; then it must be stopped before the owner lets go.
   void Start();
   // Takes leave of the controller, without waiting for it.
   void BeginStop();
@@ -78,11 +79,41 @@ class AgentStream {
   // Tells the controller; dropped while there is none.
   void SendDrift(DriftReport report);
 
-  AgentStatus Status() const;
+  AgentStatus Status() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  class Core;
-  const std::shared_ptr<Core> core_;
+  void Attach();
+  void OnMessage(const HubMessage& message);
+  void OnWelcome(const Welcome& welcome);
+  void OnTask(const Task& task);
+  void OnChange(const Task& task);
+  void SendOfChange(const std::weak_ptr<HubConnection>& asker,
+                    AgentMessage message);
+  void OnEnd(const absl::Status& why);
+  void SetAttached(bool attached, const std::string& error)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  AgentMessage MakeHello() const;
+  // Runs `run` on the loop after `delay`, if this object is still there.
+  void After(absl::Duration delay, void (AgentStream::*run)());
+  void GiveUpWaiting();
+  void Leave();
+  void BreakOff();
+  void EndStop();
+
+  const AgentStreamOptions options_;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  const AgentStreamParts parts_;
+  Backoff backoff_;
+  TaskRunner tasks_;
+  std::shared_ptr<HubConnection> connection_;
+  bool attached_ = false;
+  bool stopping_ = false;
+  Scheduler::TimerId timer_ = 0;
+  std::string logged_error_;
+  absl::Notification stopped_;
+
+  mutable absl::Mutex mutex_;
+  AgentStatus status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

@@ -1,7 +1,5 @@
 #include "daemon/agent/applies_record.h"
 
-#include <utility>
-
 namespace clusterd {
 namespace {
 
@@ -81,6 +79,16 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
                         applies.status().message());
   }
   return FindAppliedDrift(**applies, facts);
+}
+
+HostFacts AgentObserver::Observe(const std::string& host,
+                                 const ObserveRequest& request) {
+  const uint64_t count = record_->change_count();
+  HostFacts facts = observer_->Observe(host, request);
+  if (!facts.has_missing()) *facts.mutable_allows() = read_allows_();
+  if (request.has_network_namespace()) return facts;
+  *facts.mutable_drift() = record_->DriftOf(facts, count);
+  return facts;
 }
 
 }  // namespace clusterd

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -16,6 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "config/plan/applied_drift.h"
 #include "daemon/agent/apply/journal.h"
+#include "daemon/host/host_observer.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
@@ -60,6 +63,33 @@ class AppliesRecord {
   std::function<void()> changed_ ABSL_GUARDED_BY(mutex_);
   absl::StatusOr<std::shared_ptr<const Applies>> applies_ ABSL_GUARDED_BY(
       mutex_) = absl::UnavailableError("the journals have not been read yet");
+};
+
+// Observes through another observer and adds what this daemon knows besides:
+// what drifted since the applies, and what the host allows a controller to
+// change, so that plans leave out the rest. As safe for concurrent use as
+// `read_allows` is.
+class AgentObserver final : public HostObserver {
+ public:
+  using ReadAllows = std::function<HostAllows()>;
+
+  // `observer` and `record` must outlive it.
+  AgentObserver(HostObserver* observer, const AppliesRecord* record,
+                ReadAllows read_allows)
+      : observer_(observer),
+        record_(record),
+        read_allows_(std::move(read_allows)) {}
+
+  // HostFacts.allows is as the file is now, also for another network namespace;
+  // unset where nothing is known about that. HostFacts.drift stays unset in
+  // another network namespace: applies there are not told of.
+  HostFacts Observe(const std::string& host,
+                    const ObserveRequest& request) override;
+
+ private:
+  HostObserver* const observer_;
+  const AppliesRecord* const record_;
+  const ReadAllows read_allows_;
 };
 
 }  // namespace clusterd

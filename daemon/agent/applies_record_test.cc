@@ -1,10 +1,13 @@
 #include "daemon/agent/applies_record.h"
 
+#include <functional>
 #include <string>
 
-#include "config/plan/good_cluster.h"
 #include "config/plan/sysctl_file.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/good_cluster.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
@@ -14,9 +17,8 @@ JournalState Applied(const std::string& id) {
   state.phase = JournalState::Phase::kApplied;
   state.begin.set_apply_id(id);
   PlanStep* step = state.begin.mutable_plan()->add_steps();
+  *step = RunningStep(kSomaxconnKey, "128", "65535");
   step->set_id(1);
-  step->mutable_sysctl()->set_key(kSomaxconnKey);
-  step->mutable_sysctl()->set_to("65535");
   state.end.set_outcome(ApplyResult::APPLIED);
   state.end.add_steps()->set_step(1);
   state.end.mutable_steps(0)->set_state(StepOutcome::DONE);
@@ -77,6 +79,69 @@ TEST(AppliesRecordTest, SaysWhyTheJournalsCannotBeRead) {
   record.EndChange(absl::DataLossError("aa.journal: damaged"));
   fact = record.DriftOf(Drifted(), record.change_count());
   EXPECT_EQ(fact.missing().reason(), Missing::UNREADABLE);
+}
+
+using ::testing::ElementsAre;
+
+class FakeObserver final : public HostObserver {
+ public:
+  HostFacts Observe(const std::string& host, const ObserveRequest&) override {
+    if (meanwhile) meanwhile();
+    HostFacts facts = GoodFacts(host);
+    if (gone) facts.mutable_missing()->set_reason(Missing::ABSENT);
+    return facts;
+  }
+  std::function<void()> meanwhile;
+  bool gone = false;
+};
+
+// Observes a host whose journals have been read and hold nothing.
+class AgentObserverTest : public testing::Test {
+ protected:
+  AgentObserverTest() { record_.EndChange(std::vector<JournalState>()); }
+
+  FakeObserver inner_;
+  AppliesRecord record_;
+  HostAllows says_;
+  AgentObserver observer_{&inner_, &record_, [this] { return says_; }};
+};
+
+TEST_F(AgentObserverTest, AddsWhatTheFileSaysAtEachObservation) {
+  says_.add_kinds("observe");
+  EXPECT_THAT(observer_.Observe("node-01", {}).allows().kinds(),
+              ElementsAre("observe"));
+  says_.add_kinds("sysctl");
+  ObserveRequest in_container;
+  in_container.mutable_network_namespace()->set_container("train-1");
+  const HostFacts facts = observer_.Observe("node-01", in_container);
+  EXPECT_THAT(facts.allows().kinds(), ElementsAre("observe", "sysctl"));
+  EXPECT_EQ(facts.kernel().somaxconn().value(), 65535u);
+}
+
+TEST_F(AgentObserverTest, AddsNoAllowsToWhatIsNotKnown) {
+  inner_.gone = true;
+  EXPECT_FALSE(observer_.Observe("node-01", {}).has_allows());
+}
+
+TEST_F(AgentObserverTest, AddsDriftToTheFactsOfTheHost) {
+  const HostFacts facts = observer_.Observe("node-01", {});
+  EXPECT_TRUE(facts.drift().has_value());
+  EXPECT_EQ(facts.kernel().somaxconn().value(), 65535u);
+}
+
+TEST_F(AgentObserverTest, SaysThatAnApplyRanMeanwhile) {
+  inner_.meanwhile = [this] {
+    record_.BeginChange();
+    record_.EndChange(std::vector<JournalState>());
+  };
+  EXPECT_EQ(observer_.Observe("node-01", {}).drift().missing().reason(),
+            Missing::NOT_QUERIED);
+}
+
+TEST_F(AgentObserverTest, SaysNothingOfDriftInAnotherNetworkNamespace) {
+  ObserveRequest request;
+  request.mutable_network_namespace()->set_container("train-1");
+  EXPECT_FALSE(observer_.Observe("node-01", request).has_drift());
 }
 
 }  // namespace

@@ -126,44 +126,36 @@ void ApplyTasks::RollBack(const RollbackTask& task, const Done& done) {
 }
 
 void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
-  absl::Status refused;
+  auto work = [this, asked, change = std::move(change), done] {
+    ApplyResult result = Run(asked, change);
+    {
+      absl::MutexLock lock(&mutex_);
+      running_ = false;
+      RememberLocked(result);
+    }
+    done(std::move(result));
+    absl::MutexLock lock(&mutex_);
+    --unanswered_;
+  };
+  absl::string_view refused;
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) {
-      refused = absl::UnavailableError(
-          absl::StrCat(host_, ": its clusterd is stopping"));
+      refused = "its clusterd is stopping";
     } else if (running_) {
-      refused = absl::UnavailableError(absl::StrCat(
-          host_, ": another apply or rollback is running on this host"));
+      refused = "another apply or rollback is running on this host";
+    } else if (!thread_.TryRun(std::move(work))) {
+      // Never: only a task whose `done` has begun may be before it.
+      refused = "too many applies wait on this host";
     } else {
       running_ = true;
       running_id_ = asked.apply_id;
       ++unanswered_;
     }
   }
-  if (refused.ok()) {
-    // There is room: only a task whose `done` has begun may be before it.
-    const bool queued =
-        thread_.TryRun([this, asked, change = std::move(change), done] {
-          ApplyResult result = Run(asked, change);
-          {
-            absl::MutexLock lock(&mutex_);
-            running_ = false;
-            RememberLocked(result);
-          }
-          done(std::move(result));
-          absl::MutexLock lock(&mutex_);
-          --unanswered_;
-        });
-    if (queued) return;
-    refused = absl::UnavailableError(
-        absl::StrCat(host_, ": too many applies wait on this host"));
-    absl::MutexLock lock(&mutex_);
-    running_ = false;
-    --unanswered_;
-  }
-  log_->Warning(absl::StrCat(asked.what, " refused: ", refused.message()));
-  ApplyResult result = ResultFor(asked, refused);
+  if (refused.empty()) return;
+  log_->Warning(absl::StrCat(asked.what, " refused: ", host_, ": ", refused));
+  ApplyResult result = ResultFor(asked, absl::UnavailableError(refused));
   {
     absl::MutexLock lock(&mutex_);
     RememberLocked(result);
@@ -219,24 +211,17 @@ void ApplyTasks::ReadPast(const absl::Status& recovered) {
                      [](const JournalState& s) { return s.unfinished(); });
   }
   if (!states.ok()) return;
-  std::vector<ApplyResult> newest;
-  size_t bytes = 0;
-  for (auto state = states->rbegin(); state != states->rend(); ++state) {
-    if (newest.size() == kMaxPastApplies) break;
-    if (state->end.outcome() == ApplyResult::OUTCOME_UNSPECIFIED) continue;
-    newest.push_back(state->end);
-    newest.back().set_apply_id(state->begin.apply_id());
-    newest.back().set_host(host_);
-    BoundResult(&newest.back());
-    bytes += newest.back().ByteSizeLong();
-    if (bytes > kMaxResultBytes) {
-      newest.pop_back();
-      break;
-    }
+  std::vector<ApplyResult> ended;
+  for (const JournalState& state : *states) {
+    if (state.end.outcome() == ApplyResult::OUTCOME_UNSPECIFIED) continue;
+    if (ended.size() == kMaxPastApplies) ended.erase(ended.begin());
+    ended.push_back(state.end);
+    ended.back().set_apply_id(state.begin.apply_id());
+    ended.back().set_host(host_);
   }
-  std::reverse(newest.begin(), newest.end());
+  for (ApplyResult& result : ended) BoundResult(&result);
   absl::MutexLock lock(&mutex_);
-  journaled_ = std::move(newest);
+  journaled_ = std::move(ended);
 }
 
 void ApplyTasks::RememberLocked(const ApplyResult& result) {

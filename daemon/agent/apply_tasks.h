@@ -22,7 +22,7 @@
 #include "absl/synchronization/mutex.h"
 #include "daemon/agent/applies_record.h"
 #include "daemon/agent/apply/applier.h"
-#include "daemon/log/log.h"
+#include "daemon/process/log.h"
 #include "daemon/process/worker_pool.h"
 #include "proto/agent_hub.pb.h"
 

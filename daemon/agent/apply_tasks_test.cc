@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "config/plan/sysctl_file.h"
-#include "daemon/agent/apply/apply_scenarios.h"
-#include "daemon/log/recording_log.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/process/captured_log.h"
 
 namespace clusterd {
 namespace {
@@ -54,14 +54,8 @@ class ApplyTasksTest : public ::testing::Test {
     ApplierOptions options;
     options.host = kScenarioHost;
     options.state_folder = kScenarioStateFolder;
-    MachineDoors doors;
-    doors.files = &machine().files();
-    doors.runner = &machine();
-    doors.reader = &machine();
-    doors.clock = &scenario_->clock;
-    doors.turns = &scenario_->turns;
     applier_ = std::make_unique<Applier>(
-        options, doors, [this] { return veto_; },
+        options, scenario_->Access(), [this] { return veto_; },
         [this] {
           if (before_users_) before_users_();
           return users_;
@@ -98,7 +92,7 @@ class ApplyTasksTest : public ::testing::Test {
               CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF}};
   absl::StatusOr<std::vector<DeviceUser>> users_ = std::vector<DeviceUser>();
   std::function<void()> before_users_;
-  RecordingLog log_;
+  CapturedLog log_;
   std::unique_ptr<Applier> applier_;
   std::unique_ptr<ApplyTasks> tasks_;
 };

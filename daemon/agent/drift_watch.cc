@@ -28,10 +28,13 @@ class DriftWatch::Core : public std::enable_shared_from_this<Core> {
       SetTimerLocked(absl::InfiniteDuration());
     }
   }
+
+  // It is time to look, or there may be something new to see.
   void OnChanged() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     BeginLocked();
   }
+
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     stopped_ = true;
@@ -43,19 +46,39 @@ class DriftWatch::Core : public std::enable_shared_from_this<Core> {
   }
 
  private:
-  void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
   // Infinite: none.
   void SetTimerLocked(absl::Duration delay)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnTimer() ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    BeginLocked();
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    parts_.scheduler->Cancel(timer_);
+    timer_ = 0;
+    if (delay == absl::InfiniteDuration() || stopped_) return;
+    timer_ = parts_.scheduler->RunAfter(delay, [weak = weak_from_this()] {
+      if (const auto core = weak.lock()) core->OnChanged();
+    });
   }
+
   absl::Duration NextDelay() const {
     if (interval_ == absl::ZeroDuration()) return absl::InfiniteDuration();
     return interval_ * (1 - kJitter + 2 * kJitter * parts_.random());
   }
+
+  void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (stopped_ || !attached_) return;
+    if (looking_) {
+      again_ = true;
+      return;
+    }
+    // The end of the change begins the next look.
+    if (parts_.record->change_count() % 2 != 0) {
+      SetTimerLocked(NextDelay());
+      return;
+    }
+    looking_ =
+        parts_.pool->TryRun([self = shared_from_this()] { self->Look(); });
+    SetTimerLocked(looking_ ? absl::InfiniteDuration() : kRetry);
+  }
+
+  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const absl::Duration interval_;
   const Parts parts_;
@@ -69,32 +92,6 @@ class DriftWatch::Core : public std::enable_shared_from_this<Core> {
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 };
-
-void DriftWatch::Core::SetTimerLocked(absl::Duration delay) {
-  parts_.scheduler->Cancel(timer_);
-  timer_ = 0;
-  if (delay == absl::InfiniteDuration() || stopped_) return;
-  const std::weak_ptr<Core> weak = weak_from_this();
-  timer_ = parts_.scheduler->RunAfter(delay, [weak] {
-    if (const auto core = weak.lock()) core->OnTimer();
-  });
-}
-
-void DriftWatch::Core::BeginLocked() {
-  if (stopped_ || !attached_) return;
-  if (looking_) {
-    again_ = true;
-    return;
-  }
-  // The end of the change begins the next look.
-  if (parts_.record->change_count() % 2 != 0) {
-    SetTimerLocked(NextDelay());
-    return;
-  }
-  const std::shared_ptr<Core> self = shared_from_this();
-  looking_ = parts_.pool->TryRun([self] { self->Look(); });
-  SetTimerLocked(looking_ ? absl::InfiniteDuration() : kRetry);
-}
 
 void DriftWatch::Core::Look() {
   {
@@ -127,8 +124,7 @@ void DriftWatch::Core::Look() {
   looking_ = false;
   if (!attached_) return;
   SetTimerLocked(NextDelay());
-  if (!std::exchange(again_, false)) return;
-  BeginLocked();
+  if (std::exchange(again_, false)) BeginLocked();
 }
 
 DriftWatch::DriftWatch(absl::Duration interval, Parts parts)

@@ -6,8 +6,8 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "daemon/process/manual_scheduler.h"
 #include "gtest/gtest.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 namespace {

@@ -1,6 +1,6 @@
-// One attempt to attach to the controller, from dialling to its end: moves
-// messages, understands none. agent_stream.h decides what they mean and when to
-// try again.
+// One attempt to attach to the controller, from dialling to its end, and how
+// long to wait before the next: moves messages, understands none.
+// agent_stream.h decides what they mean and when to try again.
 #ifndef DAEMON_AGENT_HUB_CONNECTION_H_
 #define DAEMON_AGENT_HUB_CONNECTION_H_
 
@@ -8,16 +8,75 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "daemon/agent/event_loop.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "grpcpp/completion_queue.h"
 #include "grpcpp/security/credentials.h"
 #include "proto/agent_hub.grpc.pb.h"
 
 namespace clusterd {
+
+// One thread that everything of the streams to the controller happens on, so
+// that their state needs no lock. It sleeps until gRPC has something to tell;
+// gRPC's callback interface would wake up a process every second.
+// Safe for concurrent use.
+class EventLoop {
+ public:
+  EventLoop();
+  // Runs what was posted and ends. REQUIRES: nobody posts any more and every
+  // operation begun on queue() has a tag that will run.
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // Runs `run` on the loop's thread, soon and in no promised order.
+  void Post(std::function<void()> run);
+
+  // For operations of asynchronous calls.
+  grpc::CompletionQueue* queue() { return &queue_; }
+
+  // The tag of one operation on queue(): `run` is called on the loop's thread
+  // when it ends, with gRPC's word on whether it did what it should.
+  static void* Tag(std::function<void(bool ok)> run);
+
+ private:
+  void Run();
+
+  grpc::CompletionQueue queue_;
+  std::thread thread_;  // Last: uses the queue.
+};
+
+struct BackoffOptions {
+  // The first wait is drawn from 0 to `initial`, each later one from 0 to twice
+  // the bound before, up to `max`. None is under `min`.
+  absl::Duration min = absl::Milliseconds(100);
+  absl::Duration initial = absl::Seconds(2);
+  absl::Duration max = absl::Seconds(60);
+};
+
+// Waits that spread, so that a thousand hosts do not knock in one instant.
+class Backoff {
+ public:
+  // `random` draws from [0, 1).
+  Backoff(BackoffOptions options, std::function<double()> random)
+      : options_(options),
+        random_(std::move(random)),
+        bound_(options.initial) {}
+
+  absl::Duration Next();
+  // After a success: the next wait is a first one.
+  void Reset() { bound_ = options_.initial; }
+
+ private:
+  const BackoffOptions options_;
+  const std::function<double()> random_;
+  absl::Duration bound_;
+};
 
 struct DialOptions {
   std::string controller;  // HOST:PORT

@@ -1,10 +1,16 @@
 #include "daemon/agent/local_server.h"
 
-#include <chrono>
-#include <limits>
-#include <utility>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
-#include "absl/status/status.h"
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
@@ -18,24 +24,106 @@ constexpr int kMaxThreads = 8;
 constexpr int kMaxReceivedBytes = 1 << 16;
 constexpr std::chrono::milliseconds kShutdownGrace(500);
 
+absl::Status SystemError(const std::string& path, int error) {
+  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
+  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
+  return absl::PermissionDeniedError(message);
+}
+
+absl::Status CheckPath(const std::string& path) {
+  // gRPC reads "%" in an address as the start of an escape.
+  if (path.empty() || path[0] != '/' || path.back() == '/' ||
+      path.find('%') != std::string::npos ||
+      path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "socket \"", path, "\": expected an absolute path of under ",
+        sizeof(sockaddr_un::sun_path), " bytes without \"%\""));
+  }
+  return absl::OkStatus();
+}
+
+// REQUIRES: the lock is held, so no living daemon uses the socket.
+absl::Status RemoveStale(const std::string& path) {
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) != 0) {
+    return errno == ENOENT ? absl::OkStatus() : SystemError(path, errno);
+  }
+  if (!S_ISSOCK(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path,
+                     ": is there and is no socket, expected nothing or "
+                     "the socket of a clusterd before"));
+  }
+  return unlink(path.c_str()) == 0 ? absl::OkStatus()
+                                   : SystemError(path, errno);
+}
+
+// Who may ask is decided by the socket's permission: root and its group.
+class LocalService final : public LocalAgent::Service {
+ public:
+  explicit LocalService(LocalServer::Answers answers)
+      : answers_(std::move(answers)) {}
+
+  grpc::Status GetStatus(grpc::ServerContext*, const GetStatusRequest*,
+                         AgentStatus* response) override {
+    *response = answers_.status();
+    return grpc::Status::OK;
+  }
+  grpc::Status CheckSelf(grpc::ServerContext*, const CheckSelfRequest*,
+                         CheckSelfResponse* response) override {
+    *response = answers_.check_self();
+    return grpc::Status::OK;
+  }
+
+ private:
+  const LocalServer::Answers answers_;
+};
+
 }  // namespace
 
-grpc::Status LocalService::GetStatus(grpc::ServerContext*,
-                                     const GetStatusRequest*,
-                                     AgentStatus* response) {
-  *response = answers_.status();
-  return grpc::Status::OK;
+absl::StatusOr<std::unique_ptr<LocalSocket>> LocalSocket::Claim(
+    const std::string& path) {
+  const absl::Status valid = CheckPath(path);
+  if (!valid.ok()) return valid;
+  const std::string lock_path = absl::StrCat(path, ".lock");
+  const int fd =
+      open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return SystemError(lock_path, errno);
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    close(fd);
+    if (error != EWOULDBLOCK) return SystemError(lock_path, error);
+    return absl::FailedPreconditionError(
+        absl::StrCat(lock_path, ": another clusterd holds it"));
+  }
+  const absl::Status removed = RemoveStale(path);
+  if (!removed.ok()) {
+    close(fd);
+    return removed;
+  }
+  return std::unique_ptr<LocalSocket>(new LocalSocket(path, fd));
 }
 
-grpc::Status LocalService::CheckSelf(grpc::ServerContext*,
-                                     const CheckSelfRequest*,
-                                     CheckSelfResponse* response) {
-  *response = answers_.check_self();
-  return grpc::Status::OK;
+LocalSocket::~LocalSocket() {
+  RemoveStale(path_).IgnoreError();
+  close(lock_fd_);
 }
+
+absl::Status LocalSocket::SetMode() const {
+  return chmod(path_.c_str(), 0660) == 0 ? absl::OkStatus()
+                                         : SystemError(path_, errno);
+}
+
+RestrictedUmask::RestrictedUmask() : before_(umask(0117)) {}
+
+RestrictedUmask::~RestrictedUmask() { umask(before_); }
+
+LocalServer::LocalServer(std::unique_ptr<LocalSocket> socket, Answers answers)
+    : socket_(std::move(socket)),
+      service_(std::make_unique<LocalService>(std::move(answers))) {}
 
 absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
-    const std::string& path, LocalService::Answers answers) {
+    const std::string& path, Answers answers) {
   absl::StatusOr<std::unique_ptr<LocalSocket>> socket =
       LocalSocket::Claim(path);
   if (!socket.ok()) return socket.status();
@@ -44,7 +132,7 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
   grpc::ServerBuilder builder;
   builder.AddListeningPort(server->socket_->address(),
                            grpc::experimental::LocalServerCredentials(UDS));
-  builder.RegisterService(&server->service_);
+  builder.RegisterService(server->service_.get());
   builder.SetMaxReceiveMessageSize(kMaxReceivedBytes);
   // One thread that sleeps until somebody calls.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);

@@ -1,11 +1,16 @@
 #include "daemon/agent/local_server.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -24,8 +29,8 @@ class LocalServerTest : public testing::Test {
     std::filesystem::remove_all(folder_, ignored);
   }
   std::string path() const { return folder_ + "/agent.sock"; }
-  static LocalService::Answers Answers() {
-    LocalService::Answers answers;
+  static LocalServer::Answers Answers() {
+    LocalServer::Answers answers;
     answers.status = [] {
       AgentStatus status;
       status.set_host("server0");
@@ -92,6 +97,110 @@ TEST_F(LocalServerTest, RefusesToStartBesideAnother) {
 TEST_F(LocalServerTest, LeavesNoSocketBehind) {
   { ASSERT_TRUE(LocalServer::Start(path(), Answers()).ok()); }
   EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+using ::testing::HasSubstr;
+
+// A folder with a name that is short enough for sockets.
+class ShortFolder {
+ public:
+  ShortFolder() { EXPECT_NE(mkdtemp(name_), nullptr); }
+  ~ShortFolder() {
+    unlink(File("agent.sock").c_str());
+    unlink(File("agent.sock.lock").c_str());
+    rmdir(name_);
+  }
+  std::string File(const std::string& file) const {
+    return std::string(name_) + "/" + file;
+  }
+
+ private:
+  char name_[32] = "/tmp/clusterd_test_XXXXXX";
+};
+
+// Leaves a socket behind, as a process that was killed does.
+void BindSocket(const std::string& path) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+            0);
+  close(fd);
+}
+
+bool Exists(const std::string& path) {
+  struct stat info = {};
+  return lstat(path.c_str(), &info) == 0;
+}
+
+TEST(LocalSocketTest, RefusesSecondClaimUntilFirstEnds) {
+  const ShortFolder folder;
+  const std::string path = folder.File("agent.sock");
+  {
+    const auto first = LocalSocket::Claim(path);
+    ASSERT_TRUE(first.ok()) << first.status();
+    const auto second = LocalSocket::Claim(path);
+    EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(second.status().message()),
+                HasSubstr("another clusterd holds it"));
+  }
+  EXPECT_TRUE(LocalSocket::Claim(path).ok());
+}
+
+TEST(LocalSocketTest, RefusedClaimLeavesTheHoldersSocket) {
+  const ShortFolder folder;
+  const std::string path = folder.File("agent.sock");
+  const auto first = LocalSocket::Claim(path);
+  ASSERT_TRUE(first.ok()) << first.status();
+  BindSocket(path);
+  EXPECT_FALSE(LocalSocket::Claim(path).ok());
+  EXPECT_TRUE(Exists(path));
+}
+
+TEST(LocalSocketTest, RemovesSocketThatAKilledDaemonLeft) {
+  const ShortFolder folder;
+  const std::string path = folder.File("agent.sock");
+  BindSocket(path);
+  const auto claimed = LocalSocket::Claim(path);
+  ASSERT_TRUE(claimed.ok()) << claimed.status();
+  EXPECT_FALSE(Exists(path));
+}
+
+TEST(LocalSocketTest, NeverRemovesWhatIsNoSocket) {
+  const ShortFolder folder;
+  const std::string path = folder.File("agent.sock");
+  std::ofstream(path) << "precious";
+  const absl::Status status = LocalSocket::Claim(path).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is no socket"));
+  EXPECT_TRUE(Exists(path));
+}
+
+TEST(LocalSocketTest, GivesSocketToOwnerAndGroupOnly) {
+  const ShortFolder folder;
+  const std::string path = folder.File("agent.sock");
+  const auto claimed = LocalSocket::Claim(path);
+  ASSERT_TRUE(claimed.ok()) << claimed.status();
+  struct stat info = {};
+  {
+    const RestrictedUmask umask;
+    BindSocket(path);
+    ASSERT_EQ(lstat(path.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0117, 0u);
+  }
+  ASSERT_TRUE((*claimed)->SetMode().ok());
+  ASSERT_EQ(lstat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0660u);
+}
+
+TEST(LocalSocketTest, RefusesPathsThatCannotWork) {
+  EXPECT_EQ(LocalSocket::Claim("relative.sock").status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(LocalSocket::Claim("/tmp/" + std::string(200, 'a')).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(LocalSocket::Claim("/nowhere/agent.sock").status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -8,19 +8,17 @@
 
 #include "absl/status/status.h"
 #include "daemon/agent/agent_flags.h"
-#include "daemon/agent/host_veto.h"
 #include "daemon/agent/once.h"
 #include "daemon/agent/record.h"
 #include "daemon/agent/run_daemon.h"
-#include "daemon/host/change/host_namespace_door.h"
-#include "daemon/host/change/observer_host_reader.h"
-#include "daemon/host/change/posix_file_system.h"
-#include "daemon/host/clock.h"
+#include "daemon/host/change/file_system.h"
+#include "daemon/host/change/host_reader.h"
+#include "daemon/host/change/namespace_access.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/device_users.h"
 #include "daemon/host/machine_observer.h"
-#include "daemon/host/posix_command_runner.h"
-#include "daemon/log/log.h"
-#include "daemon/process/grpc_log.h"
+#include "daemon/process/log.h"
 #include "daemon/process/signals.h"
 
 namespace clusterd {
@@ -43,9 +41,9 @@ int main(int argc, char** argv) {
   }
   clusterd::PosixCommandRunner runner(clusterd::kDriverLibraries);
   clusterd::SystemClock clock;
-  if (!flags.record.empty()) {
-    return clusterd::RecordHost(flags.record, flags.root, &runner, &clock,
-                                &std::cout, &std::cerr);
+  if (flags.record) {
+    return clusterd::RecordHost(STDOUT_FILENO, flags.root, &runner, &clock,
+                                &std::cerr);
   }
   clusterd::ObserverOptions options;
   options.why_no_conf_write = [&flags] {
@@ -60,15 +58,16 @@ int main(int argc, char** argv) {
   clusterd::BlockedSignals signals;
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
   clusterd::SendGrpcLogTo(&log);
-  clusterd::PosixFileSystem files(flags.root);
-  clusterd::ObserverHostReader reader(&observer, observer.turns(), {flags.root},
-                                      &runner, &clock);
-  clusterd::HostNamespaceDoor namespaces({flags.root}, &runner, &clock, &files);
+  const auto files = clusterd::MakePosixFileSystem(flags.root);
+  const auto reader = clusterd::MakeHostReader(&observer, observer.locks(),
+                                               {flags.root}, &runner, &clock);
+  const auto namespaces =
+      clusterd::MakeNamespaceAccess({flags.root}, &runner, &clock, files.get());
   clusterd::DaemonParts parts;
   parts.observer = &observer;
-  parts.doors = {&files, &runner, &reader, &clock, observer.turns()};
-  parts.doors.namespaces = &namespaces;
-  parts.look = [&reader] { return reader.ReadHost(); };
+  parts.access = {files.get(), &runner, reader.get(), &clock, observer.locks()};
+  parts.access.namespaces = namespaces.get();
+  parts.look = [&reader] { return reader->ReadHost(); };
   parts.device_users = [&flags] {
     return clusterd::ReadDeviceUsers({flags.root}, getpid());
   };

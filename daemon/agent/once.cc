@@ -6,16 +6,17 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "config/identity/tls_credentials.h"
+#include "config/report/facts_table.h"
+#include "config/report/message_json.h"
+#include "config/report/report_table.h"
+#include "config/report/verdict.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/agent/self_check.h"
-#include "daemon/agent/self_check_text.h"
-#include "google/protobuf/util/json_util.h"
 
 namespace clusterd {
 namespace {
-
-constexpr int kWrongConfiguration = 3;
 
 absl::StatusOr<std::string> HostName(const AgentFlags& flags,
                                      const std::string& machine_name) {
@@ -45,14 +46,13 @@ absl::StatusOr<std::optional<ClusterSpec>> ReadSpec(const std::string& path,
                    "\", expected this host's name in it (--spec)"));
 }
 
-std::string ToJson(const CheckSelfResponse& response) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  const auto status =
-      google::protobuf::util::MessageToJsonString(response, &json, options);
-  return status.ok() ? json : status.ToString();
+// The host's facts, and then the report as clusterctl prints it. Plain ASCII:
+// this may be read on any console.
+void PrintText(const CheckSelfResponse& response, std::ostream& out) {
+  const Style plain;
+  PrintFactsTable(response.facts(), plain, absl::Now(), out);
+  out << "\n";
+  PrintReportTable(response.report(), plain, out);
 }
 
 }  // namespace
@@ -62,18 +62,22 @@ int RunOnce(const AgentFlags& flags, const std::string& machine_name,
   const absl::StatusOr<std::string> host = HostName(flags, machine_name);
   if (!host.ok()) {
     *err << host.status().message() << "\n";
-    return kWrongConfiguration;
+    return kExitUsage;
   }
   const absl::StatusOr<std::optional<ClusterSpec>> spec =
       ReadSpec(flags.spec, *host);
   if (!spec.ok()) {
     *err << spec.status().message() << "\n";
-    return kWrongConfiguration;
+    return kExitUsage;
   }
   const CheckSelfResponse response = CheckSelf(observer, *host, *spec);
-  *out << (flags.format == "json" ? ToJson(response) : SelfCheckText(response));
+  if (flags.format == "json") {
+    *out << SparseJson(response);
+  } else {
+    PrintText(response, *out);
+  }
   out->flush();
-  return SelfCheckExitStatus(response.report());
+  return ExitStatusOf(response.report().verdict(), FailOn::kFail);
 }
 
 }  // namespace clusterd

@@ -63,8 +63,9 @@ TEST(RunOnceTest, PrintsFactsAndVerdictAsText) {
   const Outcome outcome = Once(Flags("text", WriteSpec(spec)),
                                MakeHealthyHost(spec, spec.servers(0)));
   EXPECT_EQ(outcome.status, 0) << outcome.out;
-  EXPECT_THAT(outcome.out, HasSubstr("kernel.somaxconn"));
-  EXPECT_THAT(outcome.out, HasSubstr("verdict: pass\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nKernel\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n  somaxconn  "));
+  EXPECT_THAT(outcome.out, HasSubstr("\nPASS: "));
   EXPECT_EQ(outcome.err, "");
 }
 
@@ -79,6 +80,19 @@ TEST(RunOnceTest, PrintsMessageAsJson) {
       google::protobuf::util::JsonStringToMessage(outcome.out, &response).ok());
   EXPECT_EQ(response.report().verdict(), FAIL);
   EXPECT_EQ(response.facts().host(), "server0");
+}
+
+TEST(RunOnceTest, ShowsAFindingWithExpectationAndFixAsCheckDoes) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  const Outcome outcome = Once(Flags("text", WriteSpec(spec)), facts);
+  EXPECT_EQ(outcome.status, 1) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("x fail     listen-backlog"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n  server0\n    found     "));
+  EXPECT_THAT(outcome.out, HasSubstr("\n    expected  "));
+  EXPECT_THAT(outcome.out, HasSubstr("\n    fix       "));
+  EXPECT_THAT(outcome.out, HasSubstr("\nFAIL: 1 failed"));
 }
 
 TEST(RunOnceTest, HasNoVerdictWhenNothingCouldBeRead) {

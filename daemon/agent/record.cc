@@ -1,40 +1,36 @@
 #include "daemon/agent/record.h"
 
+#include <sys/stat.h>
+
 #include <optional>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "daemon/host/file_reader.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/hccn/hccn_tool_recorder.h"
 #include "daemon/host/machine_observer.h"
-#include "daemon/host/recording/address_map.h"
-#include "daemon/host/recording/hccn_tool_recorder.h"
-#include "daemon/host/recording/recording.h"
+#include "proto/host_recording.pb.h"
 
 namespace clusterd {
 namespace {
 
 constexpr int kNotWritten = 1;
-constexpr int kNothingRan = 2;
 
-// The name is one of those that the file must not hold, so none is given.
-absl::Status Write(const std::string& path,
-                   const std::vector<RecordedRun>& runs,
-                   const HostFacts& facts) {
-  absl::StatusOr<std::string> key = RandomAddressKey();
-  if (!key.ok()) return key.status();
-  absl::StatusOr<std::string> text =
-      FormatRecords(MakeRecords(runs, facts, AddressMap(*std::move(key))));
-  if (!text.ok()) return text.status();
-  return WriteNewFile(path, *text);
+bool IsPipe(int descriptor) {
+  struct stat info;
+  return fstat(descriptor, &info) == 0 &&
+         (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
 }
 
 }  // namespace
 
-int RecordHost(const std::string& path, const std::string& root,
-               CommandRunner* runner, Clock* clock, std::ostream* out,
-               std::ostream* err) {
+int RecordHost(int descriptor, const std::string& root, CommandRunner* runner,
+               Clock* clock, std::ostream* err) {
+  if (!IsPipe(descriptor)) {
+    *err << "--record: standard output is no pipe, expected `clusterd --record "
+            "| clusterctl anonymise FILE`\n";
+    return kNotWritten;
+  }
   const FileReader files(root);
   HccnToolRecorder recorder(runner, [&files]() -> std::optional<std::string> {
     absl::StatusOr<FileText> conf = files.Read("/etc/hccn.conf");
@@ -42,17 +38,15 @@ int RecordHost(const std::string& path, const std::string& root,
     return std::move(conf->text);
   });
   MachineObserver observer({root}, &recorder, clock);
-  const HostFacts facts = observer.Observe("recorded", ObserveRequest());
-  const std::vector<RecordedRun> runs = recorder.runs();
-  const absl::Status written = Write(path, runs, facts);
-  if (!written.ok()) {
-    *err << written.message() << "\n";
-    return kNotWritten;
+  HostRecording recording;
+  *recording.mutable_facts() = observer.Observe("recorded", ObserveRequest());
+  for (HostRecording::Run& run : recorder.runs()) {
+    *recording.add_runs() = std::move(run);
   }
-  *out << path << ": " << runs.size()
-       << " runs of hccn_tool, addresses and names replaced. Read it before "
-          "you send it.\n";
-  return runs.empty() ? kNothingRan : 0;
+  recording.set_complete(true);
+  if (recording.SerializeToFileDescriptor(descriptor)) return 0;
+  *err << "--record: the recording cannot be written\n";
+  return kNotWritten;
 }
 
 }  // namespace clusterd

@@ -1,63 +1,56 @@
 #include "daemon/agent/record.h"
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <sstream>
+#include <fcntl.h>
+#include <unistd.h>
 
-#include "daemon/host/fake_clock.h"
-#include "daemon/host/fake_command_runner.h"
-#include "daemon/host/recording/recording.h"
+#include <sstream>
+#include <string>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "proto/host_recording.pb.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/scratch_root.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::IsEmpty;
 
-class RecordHostTest : public testing::Test {
- protected:
-  RecordHostTest() {
-    root_ = testing::TempDir() + "/record_" +
-            testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(root_);
-    std::filesystem::create_directories(root_ + "/etc");
-    path_ = root_ + "/runs.jsonl";
-  }
-
-  int Record() {
-    FakeClock clock;
-    FakeCommandRunner runner(&clock);
-    return RecordHost(path_, root_, &runner, &clock, &out_, &err_);
-  }
-
-  std::string root_;
-  std::string path_;
-  std::stringstream out_;
-  std::stringstream err_;
-};
-
-TEST_F(RecordHostTest, SaysWhenThereWasNothingToRecord) {
-  EXPECT_EQ(Record(), 2);
-  EXPECT_THAT(out_.str(), HasSubstr("0 runs of hccn_tool"));
-  std::ifstream file(path_);
-  const std::string text((std::istreambuf_iterator<char>(file)),
-                         std::istreambuf_iterator<char>());
-  ASSERT_TRUE(ParseRecords(text).ok());
-  EXPECT_TRUE(ParseRecords(text)->empty());
+int Record(int descriptor, std::ostream* err) {
+  const ScratchRoot root;
+  FakeClock clock;
+  FakeCommandRunner runner(&clock);
+  return RecordHost(descriptor, root.path(), &runner, &clock, err);
 }
 
-TEST_F(RecordHostTest, NeverReplacesAFile) {
-  std::ofstream(path_) << "precious";
-  EXPECT_EQ(Record(), 1);
-  EXPECT_THAT(err_.str(), HasSubstr(path_));
-  EXPECT_THAT(out_.str(), Not(HasSubstr("runs")));
-  std::ifstream file(path_);
-  std::string kept;
-  file >> kept;
-  EXPECT_EQ(kept, "precious");
+TEST(RecordHostTest, WritesAWholeRecordingIntoAPipe) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  std::stringstream err;
+  EXPECT_EQ(Record(ends[1], &err), 0);
+  EXPECT_THAT(err.str(), IsEmpty());
+  close(ends[1]);
+  HostRecording recording;
+  ASSERT_TRUE(recording.ParseFromFileDescriptor(ends[0]));
+  close(ends[0]);
+  EXPECT_TRUE(recording.complete());
+  EXPECT_EQ(recording.runs_size(), 0);
+  EXPECT_EQ(recording.facts().host(), "recorded");
+}
+
+TEST(RecordHostTest, WritesNoAddressIntoAFile) {
+  const ScratchRoot root;
+  const std::string path = root.path() + "/raw";
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  std::stringstream err;
+  EXPECT_EQ(Record(file, &err), 1);
+  EXPECT_EQ(lseek(file, 0, SEEK_END), 0);
+  close(file);
+  EXPECT_THAT(err.str(), HasSubstr("| clusterctl anonymise FILE"));
 }
 
 }  // namespace

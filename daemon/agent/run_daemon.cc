@@ -1,25 +1,21 @@
 #include "daemon/agent/run_daemon.h"
 
+#include <fstream>
 #include <optional>
 #include <random>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/identity/tls_credentials.h"
-#include "config/version/version.h"
+#include "config/values/version.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/allows_observer.h"
 #include "daemon/agent/applies_record.h"
-#include "daemon/agent/apply/find_machine_paths.h"
+#include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply_tasks.h"
-#include "daemon/agent/drift_observer.h"
 #include "daemon/agent/drift_watch.h"
-#include "daemon/agent/event_loop.h"
-#include "daemon/agent/host_veto.h"
 #include "daemon/agent/local_server.h"
-#include "daemon/agent/machine_ids.h"
 #include "daemon/agent/self_check.h"
-#include "daemon/process/notify_systemd.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 
@@ -28,6 +24,19 @@ namespace {
 
 constexpr int kWorkers = 4;
 constexpr size_t kMaxQueuedWork = 16;
+
+// Both are one short line; what is longer is something else.
+std::string ReadId(const std::string& path) {
+  char buffer[128] = {};
+  std::ifstream(path).read(buffer, sizeof(buffer) - 1);
+  std::string id(absl::StripAsciiWhitespace(buffer));
+  for (const char c : id) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '-') {
+      return "";
+    }
+  }
+  return id;
+}
 
 // The folder and what is missing above it. What cannot be made shows when the
 // journals are read.
@@ -61,32 +70,27 @@ Applier MakeApplier(const AgentFlags& flags, const std::string& host,
     return FindMachinePaths(paths);
   };
   return Applier(
-      std::move(options), parts.doors,
+      std::move(options), parts.access,
       [config = flags.config, log = parts.log] {
         return ReadHostVeto(config, log);
       },
       parts.device_users);
 }
 
-DriftWatch::Parts WatchParts(const DaemonParts& parts,
-                             const AppliesRecord* record, AgentStream* stream,
-                             Scheduler* scheduler, WorkerPool* pool) {
-  DriftWatch::Parts watch;
-  watch.observe = parts.look;
-  watch.record = record;
-  watch.send = [stream](DriftReport report) {
-    stream->SendDrift(std::move(report));
-  };
-  watch.random = [generator =
-                      std::mt19937_64(std::random_device{}())]() mutable {
+// Draws from [0, 1); not safe for concurrent use.
+std::function<double()> MakeRandom() {
+  return [generator = std::mt19937_64(std::random_device{}())]() mutable {
     return std::uniform_real_distribution<>()(generator);
   };
-  watch.scheduler = scheduler;
-  watch.pool = pool;
-  return watch;
 }
 
 }  // namespace
+
+MachineIds ReadMachineIds(const std::string& root) {
+  return MachineIds{
+      ReadId(absl::StrCat(root, "/etc/machine-id")),
+      ReadId(absl::StrCat(root, "/proc/sys/kernel/random/boot_id"))};
+}
 
 absl::Status RunDaemon(const AgentFlags& flags,
                        const std::string& notify_socket,
@@ -97,44 +101,41 @@ absl::Status RunDaemon(const AgentFlags& flags,
   if (!self.ok()) return self.status();
   const auto credentials = MakeChannelCredentials(flags.tls, flags.cluster);
   if (!credentials.ok()) return credentials.status();
-  MakeStateFolder(flags.state, parts.doors.files);
+  MakeStateFolder(flags.state, parts.access.files);
   Applier applier = MakeApplier(flags, self->name, parts);
   EventLoop loop;
   AppliesRecord record;
-  AllowsObserver allows(parts.observer, [config = flags.config] {
+  AgentObserver observer(parts.observer, &record, [config = flags.config] {
     return ReadHostAllows(config);
   });
-  DriftObserver observer(&allows, &record);
   ApplyTasks applies(self->name, &applier, log, &record);
   applies.Recover();
   ThreadScheduler scheduler;
   WorkerPool pool(kWorkers, kMaxQueuedWork);
-  std::mt19937_64 generator(std::random_device{}());
-  AgentStreamParts stream_parts{
-      &observer,
-      &loop,
-      &scheduler,
-      &pool,
-      log,
-      [&generator] { return std::uniform_real_distribution<>()(generator); },
-      &applies};
   std::optional<DriftWatch> watch;  // It and the stream tell each other.
   AgentStreamOptions options = MakeOptions(flags, self->name);
   options.on_change = [&watch](bool attached) {
     if (watch) watch->OnAttached(attached);
   };
-  AgentStream stream(options, *credentials, stream_parts);
+  const auto stream = std::make_shared<AgentStream>(
+      options, *credentials,
+      AgentStreamParts{&observer, &loop, &scheduler, &pool, log, MakeRandom(),
+                       &applies});
   if (parts.look) {
-    watch.emplace(flags.drift_interval,
-                  WatchParts(parts, &record, &stream, &scheduler, &pool));
+    watch.emplace(flags.drift_interval.value_or(kDefaultDriftInterval),
+                  DriftWatch::Parts{parts.look, &record,
+                                    [&stream](DriftReport report) {
+                                      stream->SendDrift(std::move(report));
+                                    },
+                                    MakeRandom(), &scheduler, &pool});
     record.Listen([&watch] { watch->OnChanged(); });
   }
   const auto local = LocalServer::Start(
       flags.socket,
-      {[&stream] { return stream.Status(); },
+      {[&stream] { return stream->Status(); },
        [&observer, self] { return CheckSelf(&observer, self->name, {}); }});
   if (!local.ok()) return local.status();
-  stream.Start();
+  stream->Start();
   log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ", self->name,
                            " of cluster ", flags.cluster));
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
@@ -145,7 +146,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   applies.Stop();
   record.Listen(nullptr);
   if (watch) watch->Stop();
-  stream.Stop();
+  stream->Stop();
   return NotifySystemd(notify_socket, "STOPPING=1");
 }
 

@@ -10,16 +10,16 @@
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/host/host_observer.h"
-#include "daemon/log/log.h"
+#include "daemon/process/log.h"
 #include "daemon/process/signals.h"
 
 namespace clusterd {
 
-// What the daemon stands on and does not own. `doors` are to the machine that
-// `observer` observes, its turns those of the observer.
+// What the daemon stands on and does not own. `access` is to the machine that
+// `observer` observes, its locks those of the observer.
 struct DaemonParts {
   HostObserver* observer = nullptr;
-  MachineDoors doors;
+  MachineAccess access;
   // Reads the host as an apply does, from any thread, to tell drift without
   // being asked; empty: drift is told only with what is observed.
   std::function<HostFacts()> look;
@@ -33,10 +33,22 @@ struct DaemonParts {
 // Returns OK after SIGTERM or SIGINT, once an apply under way has ended;
 // before, only when the daemon cannot start: errors as ReadOwnIdentity and
 // LocalServer::Start. A controller that is away is no reason. `notify_socket`
-// is systemd's, see notify_systemd.h.
+// is systemd's, see signals.h.
 absl::Status RunDaemon(const AgentFlags& flags,
                        const std::string& notify_socket,
                        const DaemonParts& parts);
+
+// Which machine this is, and which of its starts: what the hello tells the
+// controller, so that two machines under one name are noticed.
+struct MachineIds {
+  // Of /etc/machine-id and /proc/sys/kernel/random/boot_id; empty where there
+  // is no such file, as in some containers.
+  std::string machine_id;
+  std::string boot_id;
+};
+
+// `root` is where the machine's files begin.
+MachineIds ReadMachineIds(const std::string& root);
 
 }  // namespace clusterd
 

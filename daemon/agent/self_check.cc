@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "config/rules/judge.h"
 #include "config/spec/product_profile.h"
-#include "config/version/version.h"
+#include "config/values/version.h"
 
 namespace clusterd {
 namespace {

@@ -62,18 +62,22 @@ struct TaskRunner::Running {
 struct TaskRunner::Shared {
   explicit Shared(Scheduler* scheduler) : scheduler(scheduler) {}
 
-  // Hands the result over unless the task was answered or cancelled before.
-  void Finish(TaskResult result) ABSL_LOCKS_EXCLUDED(mutex) {
-    Running running;
+  // Takes a task off. Empty if it was answered or cancelled before.
+  Done Take(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex) {
+    Running taken;
     {
       absl::MutexLock lock(&mutex);
-      const auto found = tasks.find(result.task_id());
-      if (found == tasks.end()) return;
-      running = std::move(found->second);
+      const auto found = tasks.find(id);
+      if (found == tasks.end()) return nullptr;
+      taken = std::move(found->second);
       tasks.erase(found);
     }
-    scheduler->Cancel(running.timer);
-    running.done(std::move(result));
+    scheduler->Cancel(taken.timer);
+    return std::move(taken.done);
+  }
+
+  void Finish(TaskResult result) {
+    if (const Done done = Take(result.task_id())) done(std::move(result));
   }
 
   void WorkEnded() ABSL_LOCKS_EXCLUDED(mutex) {
@@ -135,9 +139,8 @@ absl::Status TaskRunner::Admit(uint64_t id, absl::Duration deadline,
     return absl::AlreadyExistsError("task: its id is in use");
   }
   ++shared_->busy;
-  const std::shared_ptr<Shared> shared = shared_;
   const Scheduler::TimerId timer =
-      shared->scheduler->RunAfter(deadline, [shared, id, deadline] {
+      shared_->scheduler->RunAfter(deadline, [shared = shared_, id, deadline] {
         shared->Finish(ErrorResult(id, absl::DeadlineExceededError(absl::StrCat(
                                            "the observation did not end in ",
                                            absl::FormatDuration(deadline)))));
@@ -161,17 +164,7 @@ void TaskRunner::Observe(uint64_t id, const ObserveRequest& request) {
       id, absl::ResourceExhaustedError("too many tasks wait on this host")));
 }
 
-void TaskRunner::Cancel(uint64_t task_id) {
-  Running dropped;
-  {
-    absl::MutexLock lock(&shared_->mutex);
-    const auto found = shared_->tasks.find(task_id);
-    if (found == shared_->tasks.end()) return;
-    dropped = std::move(found->second);
-    shared_->tasks.erase(found);
-  }
-  shared_->scheduler->Cancel(dropped.timer);
-}
+void TaskRunner::Cancel(uint64_t task_id) { shared_->Take(task_id); }
 
 void TaskRunner::CancelAll() {
   std::map<uint64_t, Running> dropped;

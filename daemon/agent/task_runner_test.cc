@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "daemon/process/manual_scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 namespace {

@@ -1,7 +1,7 @@
 #include "daemon/controller/admission.h"
 
 #include "absl/strings/str_cat.h"
-#include "config/identity/peer_identity.h"
+#include "config/identity/tls_credentials.h"
 
 namespace clusterd {
 

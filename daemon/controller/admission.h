@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "config/identity/spiffe_id.h"
-#include "daemon/log/log.h"
+#include "config/identity/certificate.h"
+#include "daemon/process/log.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {

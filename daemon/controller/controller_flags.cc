@@ -2,7 +2,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
-#include "config/version/version.h"
+#include "config/values/version.h"
 
 namespace clusterd {
 namespace {

@@ -1,11 +1,16 @@
 #include "daemon/controller/controller_server.h"
 
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/controller/fact_limits.h"
+#include "daemon/controller/hosts/fact_limits.h"
+#include "daemon/controller/hosts/spec_holder.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 
@@ -25,18 +30,12 @@ int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
 }
 
-AgentHubOptions HubOptions(const ControllerServerOptions& options) {
-  AgentHubOptions hub;
-  hub.cluster = options.cluster;
-  hub.hello_timeout = options.hello_timeout;
-  return hub;
-}
-
-ControllerServiceOptions ServiceOptions(
-    const ControllerServerOptions& options) {
-  ControllerServiceOptions service;
-  service.cluster = options.cluster;
-  return service;
+ControllerParts WithServersOwn(ControllerParts parts, AttachedHosts* hosts,
+                               const ControllerServerOptions& options) {
+  parts.hosts = hosts;
+  parts.cluster = options.cluster;
+  parts.reattach_wait = options.reattach_wait;
+  return parts;
 }
 
 void SetArguments(const ControllerServerOptions& options,
@@ -72,19 +71,13 @@ void SetArguments(const ControllerServerOptions& options,
 }  // namespace
 
 ControllerServer::ControllerServer(const ControllerServerOptions& options,
-                                   const ControllerServerParts& parts)
-    : pool_(parts.pool),
-      hosts_(parts.scheduler, parts.log, options.limits, Hooks()),
-      changes_(options.cluster,
-               ClusterChanges::Parts{&hosts_, parts.spec, parts.history,
-                                     parts.scheduler, parts.pool, parts.log,
-                                     options.reattach_wait}),
-      enforcer_(EnforcerParts(parts)),
-      hub_(HubOptions(options), &hosts_, parts.scheduler, parts.log),
-      controller_(
-          ServiceOptions(options),
-          ControllerServiceParts{&hosts_, parts.spec, parts.history, &changes_,
-                                 parts.scheduler, parts.pool, parts.log}) {}
+                                   const ControllerParts& parts)
+    : hosts_(parts.scheduler, parts.log, options.limits, Hooks()),
+      parts_(WithServersOwn(parts, &hosts_, options)),
+      changes_(parts_),
+      enforcer_(EnforcerParts()),
+      hub_(parts_, options.hello_timeout),
+      controller_(parts_, &changes_) {}
 
 // No host attaches before all members are there.
 HostHooks ControllerServer::Hooks() {
@@ -99,10 +92,9 @@ HostHooks ControllerServer::Hooks() {
   return hooks;
 }
 
-DriftEnforcer::Parts ControllerServer::EnforcerParts(
-    const ControllerServerParts& parts) {
+DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   DriftEnforcer::Parts enforcer;
-  enforcer.spec = [spec = parts.spec] { return spec->spec(); };
+  enforcer.spec = [this] { return parts_.spec->spec(); };
   enforcer.observe = [this](const Observation& observation,
                             AttachedHosts::Done done) {
     hosts_.Observe(observation, std::move(done));
@@ -118,16 +110,16 @@ DriftEnforcer::Parts ControllerServer::EnforcerParts(
     return changes_.StartApply(std::move(plan), request, std::move(watcher))
         .status();
   };
-  enforcer.scheduler = parts.scheduler;
-  enforcer.pool = parts.pool;
-  enforcer.log = parts.log;
+  enforcer.scheduler = parts_.scheduler;
+  enforcer.pool = parts_.pool;
+  enforcer.log = parts_.log;
   return enforcer;
 }
 
 absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     const ControllerServerOptions& options,
     std::shared_ptr<grpc::ServerCredentials> credentials,
-    const ControllerServerParts& parts) {
+    const ControllerParts& parts) {
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts));
   server->changes_.Recover();
@@ -154,7 +146,21 @@ ControllerServer::~ControllerServer() {
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
   // What calls have left there uses our members.
-  pool_->Drain();
+  parts_.pool->Drain();
+}
+
+absl::Status WritePortFile(const std::string& path, int port) {
+  const std::string beside = absl::StrCat(path, ".new");
+  std::ofstream file(beside, std::ios::trunc);
+  file << port << '\n';
+  file.close();
+  if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    std::remove(beside.c_str());
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": ", std::strerror(error)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace clusterd

@@ -7,18 +7,15 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "daemon/controller/agent_hub_service.h"
-#include "daemon/controller/attached_hosts.h"
-#include "daemon/controller/cluster_changes.h"
+#include "daemon/controller/change/cluster_changes.h"
+#include "daemon/controller/change/drift_enforcer.h"
 #include "daemon/controller/controller_service.h"
-#include "daemon/controller/drift_enforcer.h"
-#include "daemon/controller/history/history_store.h"
-#include "daemon/controller/spec_holder.h"
-#include "daemon/log/log.h"
-#include "daemon/process/scheduler.h"
-#include "daemon/process/worker_pool.h"
+#include "daemon/controller/hosts/agent_hub_service.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/controller_parts.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 
@@ -44,23 +41,14 @@ struct ControllerServerOptions {
   absl::Duration reattach_wait = absl::Seconds(30);
 };
 
-// All must outlive the server. The pool must be this server's alone: it is
-// drained when the server ends.
-struct ControllerServerParts {
-  const SpecHolder* spec = nullptr;
-  HistoryStore* history = nullptr;
-  Scheduler* scheduler = nullptr;
-  WorkerPool* pool = nullptr;
-  Log* log = nullptr;
-};
-
 class ControllerServer {
  public:
-  // Unavailable if the address cannot be listened on.
+  // `parts`: spec, history, scheduler, pool and log; all must outlive the
+  // server. Unavailable if the address cannot be listened on.
   static absl::StatusOr<std::unique_ptr<ControllerServer>> Start(
       const ControllerServerOptions& options,
       std::shared_ptr<grpc::ServerCredentials> credentials,
-      const ControllerServerParts& parts);
+      const ControllerParts& parts);
 
   // Tells every host and client, and waits until all calls have ended. An apply
   // that runs is interrupted.
@@ -70,12 +58,12 @@ class ControllerServer {
 
  private:
   ControllerServer(const ControllerServerOptions& options,
-                   const ControllerServerParts& parts);
+                   const ControllerParts& parts);
   HostHooks Hooks();
-  DriftEnforcer::Parts EnforcerParts(const ControllerServerParts& parts);
+  DriftEnforcer::Parts EnforcerParts();
 
-  WorkerPool* const pool_;
   AttachedHosts hosts_;
+  const ControllerParts parts_;
   ClusterChanges changes_;
   DriftEnforcer enforcer_;
   AgentHubService hub_;
@@ -83,6 +71,11 @@ class ControllerServer {
   std::unique_ptr<grpc::Server> server_;  // Ends before what it calls.
   int port_ = 0;
 };
+
+// Tells scripts which port a server that was told to take any has taken: the
+// number and a newline. Whoever sees the file sees all of it. PermissionDenied,
+// naming the file, if it cannot be written.
+absl::Status WritePortFile(const std::string& path, int port);
 
 }  // namespace clusterd
 

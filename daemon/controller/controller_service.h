@@ -1,69 +1,66 @@
-// The gRPC service that clusterctl talks to. Any user of the cluster may look;
-// hosts may not. What changes hosts is in change_service.h.
+// The gRPC service that clusterctl talks to: who may, on which thread, and what
+// the client sees. Any user of the cluster may look and plan, operators may
+// change hosts, admins may force; hosts may do nothing of it.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 #define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "daemon/controller/attached_hosts.h"
-#include "daemon/controller/change_service.h"
-#include "daemon/controller/cluster_changes.h"
-#include "daemon/controller/history/history_store.h"
-#include "daemon/controller/slots.h"
-#include "daemon/controller/spec_holder.h"
-#include "daemon/log/log.h"
-#include "daemon/process/scheduler.h"
-#include "daemon/process/worker_pool.h"
+#include "config/identity/certificate.h"
+#include "daemon/controller/change/cluster_changes.h"
+#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/unary_answer.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/controller.grpc.pb.h"
 
 namespace clusterd {
 
-struct ControllerServiceOptions {
-  std::string cluster;
-  // Runs, and descriptions of one host, that may be under way at once.
-  int max_checks = 8;
-  int max_plans = 4;
-  int max_describes = 32;
-  // Entries of the history on their way to clients; each may be as long as the
-  // plan of a whole cluster, and a client may take it as slowly as it likes.
-  int max_records = 4;
-};
-
-// What the service speaks for. All must outlive it and its server.
-struct ControllerServiceParts {
-  AttachedHosts* hosts = nullptr;
-  const SpecHolder* spec = nullptr;
-  HistoryStore* history = nullptr;
-  ClusterChanges* changes = nullptr;
-  Scheduler* scheduler = nullptr;
-  WorkerPool* pool = nullptr;
-  Log* log = nullptr;
-};
-
 // Every call: Unauthenticated or PermissionDenied unless the peer is a user of
-// this cluster.
+// this cluster in the role that the call needs.
 class ControllerService final : public Controller::CallbackService {
  public:
-  ControllerService(ControllerServiceOptions options,
-                    const ControllerServiceParts& parts);
+  // All parts, and `changes`, must outlive it and its server.
+  ControllerService(const ControllerParts& parts, ClusterChanges* changes)
+      : parts_(parts), changes_(changes) {}
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
-  // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when
-  // max_checks run.
+  // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when as
+  // many checks run as may.
   grpc::ServerWriteReactor<CheckEvent>* Check(
       grpc::CallbackServerContext* context,
       const CheckRequest* request) override;
+
+  // InvalidArgument for hosts that the spec does not name; ResourceExhausted
+  // when as many plans run as may. A plan that the history could not keep says
+  // so in not_kept.
+  grpc::ServerWriteReactor<PlanEvent>* Plan(
+      grpc::CallbackServerContext* context,
+      const PlanRequest* request) override;
+
+  // Operators; with force admins. Errors are those of ClusterChanges, and for
+  // an apply those of ReadKeptPlan: what is applied is the plan that this
+  // controller has made and kept, and nothing that the client has.
+  grpc::ServerWriteReactor<ApplyEvent>* ApplyPlan(
+      grpc::CallbackServerContext* context,
+      const ApplyPlanRequest* request) override;
+  grpc::ServerWriteReactor<ApplyEvent>* RollBack(
+      grpc::CallbackServerContext* context,
+      const RollBackRequest* request) override;
 
   grpc::ServerUnaryReactor* ListHosts(grpc::CallbackServerContext* context,
                                       const ListHostsRequest* request,
                                       ListHostsResponse* response) override;
 
-  // NotFound for a host that is neither in the spec nor attached. A host that
-  // does not answer has facts that say so.
+  // NotFound for a host that is neither in the spec nor attached;
+  // ResourceExhausted when as many are being described as may. A host that does
+  // not answer has facts that say so.
   grpc::ServerUnaryReactor* DescribeHost(
       grpc::CallbackServerContext* context, const DescribeHostRequest* request,
       DescribeHostResponse* response) override;
@@ -72,19 +69,8 @@ class ControllerService final : public Controller::CallbackService {
                                     const GetSpecRequest* request,
                                     GetSpecResponse* response) override;
 
-  // As change_service.h says.
-  grpc::ServerWriteReactor<PlanEvent>* Plan(
-      grpc::CallbackServerContext* context,
-      const PlanRequest* request) override;
-  grpc::ServerWriteReactor<ApplyEvent>* ApplyPlan(
-      grpc::CallbackServerContext* context,
-      const ApplyPlanRequest* request) override;
-  grpc::ServerWriteReactor<ApplyEvent>* RollBack(
-      grpc::CallbackServerContext* context,
-      const RollBackRequest* request) override;
-
-  // Errors are the store's; of GetHistory also ResourceExhausted when
-  // max_records are on their way.
+  // Errors are the store's; of GetHistory also ResourceExhausted when as many
+  // entries are on their way as may.
   grpc::ServerUnaryReactor* ListHistory(grpc::CallbackServerContext* context,
                                         const ListHistoryRequest* request,
                                         ListHistoryResponse* response) override;
@@ -93,22 +79,62 @@ class ControllerService final : public Controller::CallbackService {
                                        HistoryRecord* response) override;
 
  private:
-  // Why the caller is refused; logged together with what it asked for.
+  // Runs, and descriptions of one host, that may be under way at once.
+  static constexpr int kMaxChecks = 8;
+  static constexpr int kMaxPlans = 4;
+  static constexpr int kMaxDescribes = 32;
+  // Entries of the history on their way to clients; each may be as long as the
+  // plan of a whole cluster, and a client may take it as slowly as it likes.
+  static constexpr int kMaxRecords = 4;
+
+  // A call that asks hosts for their facts.
+  struct FactCall {
+    const char* name;
+    Slots* slots;
+    std::string all_taken;  // What is said then.
+    // Why the request makes no sense, apart from its hosts.
+    std::function<absl::Status()> check;
+  };
+  template <typename Event>
+  using Conclusion = std::function<Event(const FactOrder& order,
+                                         const std::vector<HostFacts>& facts)>;
+  using BeginChange = std::function<absl::StatusOr<std::shared_ptr<ApplyRun>>(
+      const ChangeRequest& request, ApplyWatcher watcher)>;
+
+  // Why the caller, who only looks, is refused.
   absl::Status Admit(const grpc::CallbackServerContext& context,
                      absl::string_view call) const;
-  // Keeps a check, or logs why not.
-  void KeepCheck(const Report& report, const std::string& actor) const;
-  absl::Status PrepareCheck(const CheckRequest& request,
-                            const ClusterSpec& spec,
-                            std::vector<std::string>* hosts) const;
 
-  const ControllerServiceOptions options_;
-  const ControllerServiceParts parts_;
+  // Fills in the order and takes a slot, or says why not.
+  template <typename Request>
+  absl::Status Prepare(const grpc::CallbackServerContext& context,
+                       const Request& request, const FactCall& call,
+                       FactOrder* order) const;
+  // Streams the facts' progress, and then what `conclude` makes of them.
+  template <typename Event, typename Request>
+  grpc::ServerWriteReactor<Event>* AskHosts(
+      grpc::CallbackServerContext* context, const Request& request,
+      const FactCall& call, Conclusion<Event> conclude);
+  // Keeps a check or plan, or logs why not.
+  absl::Status Keep(const HistoryRecord& record) const;
 
-  Slots checks_;
-  Slots describes_;
-  Slots records_;
-  ChangeService change_;
+  // OK with what the change is to be done as, or why it is refused.
+  absl::StatusOr<ChangeRequest> AdmitChange(
+      const grpc::CallbackServerContext& context, const char* call,
+      uint32_t wave_size, bool force) const;
+  // Streams a change that begins on a thread of the pool.
+  template <typename Request>
+  grpc::ServerWriteReactor<ApplyEvent>* RunChange(
+      grpc::CallbackServerContext* context, const char* call,
+      const Request& request, BeginChange begin);
+
+  const ControllerParts parts_;
+  ClusterChanges* const changes_;
+
+  Slots checks_{kMaxChecks};
+  Slots plans_{kMaxPlans};
+  Slots describes_{kMaxDescribes};
+  Slots records_{kMaxRecords};
 };
 
 }  // namespace clusterd

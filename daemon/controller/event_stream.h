@@ -35,9 +35,9 @@ struct EventStreamOptions {
   // Fills in how far the work has come. Never called after on_end.
   std::function<void(Event* event)> progress;
   // The client has gone before the end; at most once.
-  std::function<void()> on_leave;
+  std::function<void()> on_leave = [] {};
   // The call is over; the last that is called.
-  std::function<void()> on_end;
+  std::function<void()> on_end = [] {};
   // Single events that may wait for the client; further ones are dropped.
   size_t max_queued = 1024;
 };
@@ -138,7 +138,7 @@ class EventStream final
       absl::MutexLock lock(&mutex_);
       self.swap(self_);
     }
-    if (options_.on_end) options_.on_end();
+    options_.on_end();
   }
 
  private:
@@ -164,7 +164,7 @@ class EventStream final
       if (end_.has_value()) return;
       end_ = absl::CancelledError("the client went away");
     }
-    if (options_.on_leave) options_.on_leave();
+    options_.on_leave();
     Advance();
   }
 

@@ -7,13 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "daemon/process/manual_scheduler.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"
 #include "proto/controller.grpc.pb.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 namespace {

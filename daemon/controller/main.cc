@@ -9,16 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/identity/tls_credentials.h"
-#include "config/version/version.h"
+#include "config/values/version.h"
 #include "daemon/controller/controller_flags.h"
 #include "daemon/controller/controller_server.h"
-#include "daemon/controller/history/open_history.h"
-#include "daemon/controller/port_file.h"
-#include "daemon/controller/spec_holder.h"
-#include "daemon/controller/state_folder.h"
-#include "daemon/log/log.h"
-#include "daemon/process/grpc_log.h"
-#include "daemon/process/notify_systemd.h"
+#include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/signals.h"
 #include "daemon/process/worker_pool.h"
@@ -56,13 +52,12 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   ThreadScheduler scheduler;
   const auto spec = SpecHolder::Open(flags.spec, flags.cluster, &scheduler);
   if (!spec.ok()) return spec.status();
-  if (const auto made = MakeStateFolder(flags.state); !made.ok()) return made;
   const auto history = OpenHistory(flags.state, log);
   if (!history.ok()) return history.status();
   WorkerPool pool(kWorkers, kMaxQueuedWork);
   ControllerServerOptions options{flags.cluster, flags.listen};
-  const ControllerServerParts parts{spec->get(), history->get(), &scheduler,
-                                    &pool, log};
+  const ControllerParts parts{spec->get(), history->get(), &scheduler, &pool,
+                              log};
   const auto server = ControllerServer::Start(options, *credentials, parts);
   if (!server.ok()) return server.status();
   if (!flags.port_file.empty()) {

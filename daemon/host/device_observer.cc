@@ -7,120 +7,50 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "daemon/host/ascend950/command_line.h"
+#include "config/words/quoted_text.h"
 #include "daemon/host/ascend950/dialect.h"
-#include "daemon/host/hccn_answers.h"
-#include "daemon/host/hccn_conf.h"
-#include "daemon/host/hccn_ip.h"
-#include "daemon/host/hccn_lldp.h"
-#include "daemon/host/missing.h"
-#include "daemon/host/quoted_text.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/hccn/hccn_answers.h"
+#include "daemon/host/hccn/hccn_conf.h"
+#include "daemon/host/hccn/hccn_facts.h"
+#include "daemon/host/hccn/hccn_lldp.h"
 
 namespace clusterd {
 namespace {
 
-constexpr int kMaxHealthPolls = 3;
-constexpr absl::Duration kHealthPollPause = absl::Seconds(1);
 // The tool ends with it after the switch, over a certificate's date.
 constexpr int kTlsDateStatus = 8;
 
-template <typename Fact>
-void SetUnreadable(const HccnAnswer& answer, const absl::Status& status,
-                   Fact* fact) {
-  SetMissing(MakeMissing(Missing::UNREADABLE,
-                         absl::StrCat(answer.command, ": ", status.message())),
-             fact);
-}
-
-void AskAddress(HccnSession* session, DeviceAddressFact* fact) {
-  const HccnAnswer answer = session->Ask("-ip");
-  if (answer.missing.has_value()) return SetMissing(*answer.missing, fact);
-  if (answer.failure == HccnFailure::kNoAddress) {
-    fact->mutable_value();
-    return;
-  }
-  const absl::StatusOr<std::vector<Ipv4Interface>> interfaces =
-      ParseHccnIp(answer.output);
-  if (!interfaces.ok()) return SetUnreadable(answer, interfaces.status(), fact);
-  for (const Ipv4Interface& interface : *interfaces) {
-    Ipv4Setting* setting = fact->mutable_value()->add_settings();
-    setting->set_address(interface.address().ToString());
-    setting->set_netmask(interface.subnet().netmask().ToString());
-  }
-}
-
-void AskGateway(HccnSession* session, TextFact* fact) {
-  const HccnAnswer answer = session->Ask("-gateway");
-  if (answer.missing.has_value()) return SetMissing(*answer.missing, fact);
-  if (answer.failure == HccnFailure::kNoGateway) return fact->set_value("");
-  const absl::StatusOr<Ipv4Address> gateway = ParseHccnGateway(answer.output);
-  if (!gateway.ok()) return SetUnreadable(answer, gateway.status(), fact);
-  fact->set_value(gateway->ToString());
-}
-
-void AskDetectAddress(HccnSession* session, TextFact* fact) {
-  const HccnAnswer answer = session->Ask("-netdetect");
-  if (answer.missing.has_value()) return SetMissing(*answer.missing, fact);
-  const absl::StatusOr<Ipv4Address> address = ParseHccnNetdetect(answer.output);
-  if (!address.ok()) return SetUnreadable(answer, address.status(), fact);
-  fact->set_value(address->ToString());
-}
-
-void AskNetHealth(HccnSession* session, NetHealthFact* fact) {
-  for (int poll = 0;; ++poll) {
-    const HccnAnswer answer = session->Ask("-net_health");
-    if (answer.missing.has_value()) return SetMissing(*answer.missing, fact);
-    const absl::StatusOr<NetHealth> health = ParseHccnNetHealth(answer.output);
-    if (!health.ok()) return SetUnreadable(answer, health.status(), fact);
-    fact->set_value(*health);
-    if (*health != NET_HEALTH_DETECT_IP_SET || poll == kMaxHealthPolls ||
-        !session->Pause(kHealthPollPause)) {
-      return;
-    }
-  }
-}
-
-void AskLink(HccnSession* session, LinkFact* fact) {
-  const HccnAnswer answer = session->Ask("-link");
-  if (answer.missing.has_value()) return SetMissing(*answer.missing, fact);
-  const absl::StatusOr<LinkFact::Link> link = ParseHccnLink(answer.output);
-  if (!link.ok()) return SetUnreadable(answer, link.status(), fact);
-  fact->set_value(*link);
+// What a change can set, but for the switch.
+void AskSettings(HccnSession* session, DeviceFacts* facts) {
+  FillAddress(session->Ask("-ip"), facts->mutable_address());
+  FillGateway(session->Ask("-gateway"), facts->mutable_gateway());
+  FillDetectAddress(session->Ask("-netdetect"),
+                    facts->mutable_detect_address());
 }
 
 void AskLldp(HccnSession* session, LldpFact* fact) {
   const HccnAnswer answer = session->Ask("-lldp");
-  if (answer.missing.has_value()) return SetMissing(*answer.missing, fact);
-  const absl::StatusOr<LldpNeighbour> neighbour = ParseHccnLldp(answer.output);
-  if (!neighbour.ok()) return SetUnreadable(answer, neighbour.status(), fact);
-  *fact->mutable_value() = *neighbour;
-}
-
-void AskMtu(HccnSession* session, NumberFact* fact) {
-  const HccnAnswer answer = session->Ask("-mtu");
-  if (answer.missing.has_value()) return SetMissing(*answer.missing, fact);
-  const absl::StatusOr<uint32_t> mtu = ParseHccnMtu(answer.output);
-  if (!mtu.ok()) return SetUnreadable(answer, mtu.status(), fact);
-  fact->set_value(*mtu);
+  FillHccnFact(answer, ParseHccnLldp(answer.output), fact,
+               [fact](const LldpNeighbour& neighbour) {
+                 *fact->mutable_value() = neighbour;
+               });
 }
 
 TlsFact AskTls(uint32_t id, HccnSession* session) {
-  const HccnAnswer answer = session->Ask("-tls");
+  HccnAnswer answer = session->Ask("-tls");
   const absl::StatusOr<bool> enabled = ParseHccnTls(answer.output, id);
   // With an unreadable certificate date the command fails after the line that
   // is wanted here has been printed.
-  const bool after_switch = answer.failure == HccnFailure::kOther &&
-                            answer.exit_status == kTlsDateStatus &&
-                            enabled.ok();
-  TlsFact fact;
-  if (answer.missing.has_value() && !after_switch) {
-    SetMissing(*answer.missing, &fact);
-  } else if (!enabled.ok()) {
-    SetUnreadable(answer, enabled.status(), &fact);
-  } else {
-    fact.mutable_value()->set_enabled(*enabled);
-    fact.mutable_value()->set_source("hccn_tool -tls -g");
+  if (answer.failure == HccnFailure::kOther &&
+      answer.exit_status == kTlsDateStatus && enabled.ok()) {
+    answer.missing.reset();
   }
+  TlsFact fact;
+  FillHccnFact(answer, enabled, &fact, [&fact](bool is_enabled) {
+    fact.mutable_value()->set_enabled(is_enabled);
+    fact.mutable_value()->set_source("hccn_tool -tls -g");
+  });
   return fact;
 }
 
@@ -231,8 +161,7 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
   }
   // The key that is there may be another device's.
   if (!reading.slot_known) tls.live = false;
-  const std::vector<std::string> query =
-      ascend950::QueryArguments(ascend950::Query::kTls, id);
+  const std::vector<std::string> query = ascend950::QueryArguments("-tls", id);
   *facts.mutable_tls() = LearnTls(
       {reading.slot,
        absl::StrCat("`hccn_tool ", absl::StrJoin(query, " "), "` may write"),
@@ -246,13 +175,14 @@ DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
                            const TlsAsking& tls, HccnSession* session) {
   DeviceFacts facts;
   facts.set_id(id);
-  AskAddress(session, facts.mutable_address());
-  AskGateway(session, facts.mutable_gateway());
-  AskDetectAddress(session, facts.mutable_detect_address());
-  AskNetHealth(session, facts.mutable_net_health());
-  AskLink(session, facts.mutable_link());
+  AskSettings(session, &facts);
+  AskNetHealth(
+      [session] { return session->Ask("-net_health"); },
+      [session](absl::Duration pause) { return session->Pause(pause); },
+      facts.mutable_net_health());
+  FillLink(session->Ask("-link"), facts.mutable_link());
   AskLldp(session, facts.mutable_lldp());
-  AskMtu(session, facts.mutable_mtu());
+  FillMtu(session->Ask("-mtu"), facts.mutable_mtu());
   *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);
   return facts;
 }
@@ -270,9 +200,8 @@ DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
                                   HccnSession* session) {
   DeviceFacts facts;
   facts.set_id(id);
-  AskAddress(session, facts.mutable_address());
-  AskGateway(session, facts.mutable_gateway());
-  AskDetectAddress(session, facts.mutable_detect_address());
+  AskSettings(session, &facts);
+  FillMtu(session->Ask("-mtu"), facts.mutable_mtu());
   TlsAsking tls;
   tls.live = true;
   *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "daemon/host/hccn_tool.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
@@ -37,9 +37,10 @@ struct TlsAsking {
 DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
                           const TlsAsking& tls, HccnSession* session);
 
-// Only what a change of this host can set: address, gateway, detect address and
-// TLS switch, all as the tool says now. Without tls_enable_<id> in `conf` the
-// switch is NOT_QUERIED. REQUIRES: the session speaks the classic command line.
+// Only what a change of this host can set: address, gateway, detect address,
+// MTU and TLS switch, all as the tool says now. Without tls_enable_<id> in
+// `conf` the switch is NOT_QUERIED. REQUIRES: the session speaks the classic
+// command line.
 DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
                                   HccnSession* session);
 

@@ -3,10 +3,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/host/fake_clock.h"
-#include "daemon/host/fake_command_runner.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
 
 namespace clusterd {
 namespace {
@@ -59,7 +59,7 @@ class DeviceObserverTest : public ::testing::Test {
 
   FakeClock clock_;
   FakeCommandRunner runner_{&clock_};
-  DeviceTurns turns_;
+  DeviceLocks turns_;
   HccnConfFact conf_;
 };
 
@@ -290,14 +290,14 @@ TEST_F(DeviceObserverTest, AsksForSettingsAloneAndForTlsIfItsKeyIsThere) {
     return ObserveDeviceSettings(3, conf_, &session);
   };
   EXPECT_EQ(settings().tls().missing().reason(), Missing::NOT_QUERIED);
-  EXPECT_EQ(runner_.commands().size(), 3u);
+  EXPECT_EQ(runner_.commands().size(), 4u);
   SetConf("tls_enable", "0");
   const DeviceFacts facts = settings();
   EXPECT_EQ(facts.address().value().settings_size(), 1);
   EXPECT_EQ(facts.gateway().value(), "10.20.0.1");
   EXPECT_EQ(facts.detect_address().value(), "10.20.0.1");
   EXPECT_TRUE(facts.tls().value().enabled());
-  EXPECT_EQ(runner_.commands().size(), 7u);
+  EXPECT_EQ(runner_.commands().size(), 9u);
 }
 
 class Ascend950ObserverTest : public ::testing::Test {
@@ -354,7 +354,7 @@ class Ascend950ObserverTest : public ::testing::Test {
 
   FakeClock clock_;
   FakeCommandRunner runner_{&clock_};
-  DeviceTurns turns_;
+  DeviceLocks turns_;
   HccnConfFact conf_;
 };
 

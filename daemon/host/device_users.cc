@@ -14,10 +14,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "daemon/host/device_ids.h"
-#include "daemon/host/file_reader.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/identity_observer.h"
-#include "daemon/host/quoted_text.h"
+#include "daemon/host/npu_smi/device_ids.h"
 
 namespace clusterd {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "daemon/host/host_observer.h"
+#include "daemon/host/files/host_access.h"
 
 namespace clusterd {
 

@@ -4,16 +4,9 @@
 
 #include <string>
 
-#include "absl/time/time.h"
-#include "daemon/host/command_runner.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
-
-struct HostPaths {
-  // Where the machine's files begin: "/" in production, a folder in tests.
-  std::string root = "/";
-};
 
 // Safe for concurrent use; observations of one object never run hccn_tool twice
 // at the same time on one device.

@@ -2,17 +2,20 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/host/hccn_conf.h"
-#include "daemon/host/info_files.h"
-#include "daemon/host/missing.h"
-#include "daemon/host/npu_series.h"
-#include "daemon/host/quoted_text.h"
+#include "absl/strings/str_join.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/files/info_files.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/hccn/hccn_conf.h"
 
 namespace clusterd {
 namespace {
@@ -21,55 +24,68 @@ constexpr size_t kMaxValueBytes = 256;
 // Far more than the tool's own bound, which is reported as a problem.
 constexpr size_t kMaxConfBytes = 4 << 20;
 
-void ReadText(const FileReader& files, absl::string_view path, TextFact* fact) {
+absl::StatusOr<std::string> ReadText(const FileReader& files,
+                                     absl::string_view path) {
   const absl::StatusOr<std::string> text = files.ReadTrimmed(path);
-  if (!text.ok()) return SetMissing(MissingFor(text.status()), fact);
+  if (!text.ok()) return text.status();
   if (text->empty()) {
-    return SetMissing(
-        MakeMissing(Missing::UNREADABLE, absl::StrCat(path, ": is empty")),
-        fact);
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is empty"));
   }
-  fact->set_value(PrintableText(*text, kMaxValueBytes));
+  return PrintableText(*text, kMaxValueBytes);
 }
 
 template <typename Parser>
-void ReadParsed(const FileReader& files, const std::string& path, Parser parse,
-                TextFact* fact) {
+absl::StatusOr<std::string> ReadParsed(const FileReader& files,
+                                       const std::string& path, Parser parse) {
   const absl::StatusOr<FileText> file = files.Read(path);
-  if (!file.ok()) return SetMissing(MissingFor(file.status()), fact);
-  const absl::StatusOr<std::string> value = parse(file->text);
-  if (!value.ok()) {
-    return SetMissing(
-        MakeMissing(Missing::UNREADABLE,
-                    absl::StrCat(path, ": ", value.status().message())),
-        fact);
-  }
-  fact->set_value(*value);
+  if (!file.ok()) return file.status();
+  absl::StatusOr<std::string> value = parse(file->text);
+  if (value.ok()) return value;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": ", value.status().message()));
 }
 
-void ReadSeries(const FileReader& files, TextFact* fact) {
+// PCI ids of Huawei's NPUs; the labels are those of its msprechecker
+// (Ascend/msit). Other accelerators of the same vendor are no NPUs.
+constexpr absl::string_view kHuawei = "0x19e5";
+constexpr std::pair<absl::string_view, absl::string_view> kNpuSeries[] = {
+    {"0xd100", "Atlas-300"}, {"0xd500", "300I-Duo"}, {"0xd801", "A1"},
+    {"0xd802", "A2"},        {"0xd803", "A3"},
+};
+
+// "A2 x 8", or "A2 x 7, A3 x 1" with the most frequent first.
+std::string SeriesText(const std::map<absl::string_view, int>& counts) {
+  std::vector<std::pair<absl::string_view, int>> sorted(counts.begin(),
+                                                        counts.end());
+  std::stable_sort(
+      sorted.begin(), sorted.end(),
+      [](const auto& a, const auto& b) { return a.second > b.second; });
+  return absl::StrJoin(sorted, ", ", absl::PairFormatter(" x "));
+}
+
+absl::StatusOr<std::string> ReadSeries(const FileReader& files) {
   constexpr absl::string_view kFolder = "/sys/bus/pci/devices";
   const absl::StatusOr<std::vector<std::string>> slots = files.List(kFolder);
-  if (!slots.ok()) return SetMissing(MissingFor(slots.status()), fact);
-  std::vector<std::string> series;
+  if (!slots.ok()) return slots.status();
+  std::map<absl::string_view, int> counts;
   for (const std::string& slot : *slots) {
-    const std::string folder = absl::StrCat(kFolder, "/", slot);
-    const absl::StatusOr<std::string> vendor =
-        files.ReadTrimmed(absl::StrCat(folder, "/vendor"));
-    const absl::StatusOr<std::string> device =
-        files.ReadTrimmed(absl::StrCat(folder, "/device"));
-    // A device may be unplugged meanwhile.
-    if (!vendor.ok() || !device.ok()) continue;
-    const absl::string_view name = NpuSeriesOf(*vendor, *device);
-    if (!name.empty()) series.emplace_back(name);
+    const auto read = [&](absl::string_view name) {
+      // A device may be unplugged meanwhile.
+      return absl::AsciiStrToLower(
+          files.ReadTrimmed(absl::StrCat(kFolder, "/", slot, "/", name))
+              .value_or(""));
+    };
+    if (read("vendor") != kHuawei) continue;
+    const std::string device = read("device");
+    for (const auto& [id, series] : kNpuSeries) {
+      if (device == id) ++counts[series];
+    }
   }
-  if (series.empty()) {
-    return SetMissing(
-        MakeMissing(Missing::ABSENT,
-                    absl::StrCat(kFolder, ": no PCI id of a known NPU series")),
-        fact);
+  if (counts.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat(kFolder, ": no PCI id of a known NPU series"));
   }
-  fact->set_value(CountNpuSeries(series));
+  return SeriesText(counts);
 }
 
 void ReadArchitecture(TextFact* fact) {
@@ -81,37 +97,34 @@ void ReadArchitecture(TextFact* fact) {
 
 IdentityFacts ReadIdentity(const FileReader& files) {
   IdentityFacts facts;
-  ReadText(files, "/proc/sys/kernel/hostname", facts.mutable_hostname());
-  ReadText(files, "/proc/sys/kernel/osrelease", facts.mutable_kernel_release());
+  SetFact(ReadText(files, "/proc/sys/kernel/hostname"),
+          facts.mutable_hostname());
+  SetFact(ReadText(files, "/proc/sys/kernel/osrelease"),
+          facts.mutable_kernel_release());
   *facts.mutable_boot_id() = ReadBootId(files);
-  ReadText(files, "/etc/machine-id", facts.mutable_machine_id());
+  SetFact(ReadText(files, "/etc/machine-id"), facts.mutable_machine_id());
   ReadArchitecture(facts.mutable_architecture());
-  ReadParsed(files, "/etc/os-release", ParsePrettyName,
-             facts.mutable_os_release());
-  ReadSeries(files, facts.mutable_npu_series());
+  SetFact(ReadParsed(files, "/etc/os-release", ParsePrettyName),
+          facts.mutable_os_release());
+  SetFact(ReadSeries(files), facts.mutable_npu_series());
   return facts;
 }
 
 TextFact ReadBootId(const FileReader& files) {
   TextFact fact;
-  ReadText(files, "/proc/sys/kernel/random/boot_id", &fact);
+  SetFact(ReadText(files, "/proc/sys/kernel/random/boot_id"), &fact);
   return fact;
 }
 
 VersionFacts ReadVersions(const FileReader& files) {
   VersionFacts facts;
-  const absl::StatusOr<FileText> info = files.Read("/etc/ascend_install.info");
-  absl::StatusOr<std::string> prefix = std::string(kDefaultInstallPath);
-  if (info.ok()) prefix = ParseInstallPath(info->text);
-  if (prefix.ok()) {
-    ReadParsed(files, absl::StrCat(*prefix, "/driver/version.info"),
-               ParseVersionInfo, facts.mutable_driver());
-    ReadParsed(files, absl::StrCat(*prefix, "/firmware/version.info"),
-               ParseVersionInfo, facts.mutable_firmware());
-  } else {
-    SetMissing(MissingFor(prefix.status()), facts.mutable_driver());
-    SetMissing(MissingFor(prefix.status()), facts.mutable_firmware());
-  }
+  const absl::StatusOr<std::string> prefix = ReadInstallPath(files);
+  const auto read = [&](absl::string_view name) -> absl::StatusOr<std::string> {
+    if (!prefix.ok()) return prefix.status();
+    return ReadParsed(files, absl::StrCat(*prefix, name), ParseVersionInfo);
+  };
+  SetFact(read("/driver/version.info"), facts.mutable_driver());
+  SetFact(read("/firmware/version.info"), facts.mutable_firmware());
   SetMissing(MakeMissing(Missing::NOT_QUERIED,
                          "clusterd does not know where CANN keeps its version"),
              facts.mutable_cann());
@@ -122,17 +135,10 @@ HccnConfFact ReadHccnConf(const FileReader& files) {
   HccnConfFact fact;
   const absl::StatusOr<FileText> file =
       files.Read("/etc/hccn.conf", kMaxConfBytes);
-  if (!file.ok()) {
-    SetMissing(MissingFor(file.status()), &fact);
-    return fact;
-  }
-  absl::StatusOr<HccnConf> conf = ParseHccnConf(file->text);
-  if (!conf.ok()) {
-    SetMissing(MissingFor(conf.status()), &fact);
-    return fact;
-  }
-  conf->set_mode(file->mode);
-  *fact.mutable_value() = *std::move(conf);
+  absl::StatusOr<HccnConf> conf =
+      file.ok() ? ParseHccnConf(file->text) : file.status();
+  if (conf.ok()) conf->set_mode(file->mode);
+  SetFact(std::move(conf), &fact);
   return fact;
 }
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "daemon/host/file_reader.h"
+#include "daemon/host/files/file_reader.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {

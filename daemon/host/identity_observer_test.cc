@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "daemon/host/scratch_root.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
 
 namespace clusterd {
 namespace {
@@ -23,6 +23,36 @@ class IdentityObserverTest : public ::testing::Test {
 
   ScratchRoot root_;
 };
+
+TEST_F(IdentityObserverTest, KnowsEverySeriesByItsPciId) {
+  const struct {
+    const char* vendor;
+    const char* device;
+    const char* series;  // Empty: no NPU.
+  } kCases[] = {
+      {"0x19e5", "0xd100", "Atlas-300 x 1"},
+      {"0x19e5", "0xd500", "300I-Duo x 1"},
+      {"0x19e5", "0xd801", "A1 x 1"},
+      {"0x19e5", "0xd802", "A2 x 1"},
+      {"0x19E5", "0xD803", "A3 x 1"},
+      {"0x19e5", "0xa250", ""},
+      {"0x8086", "0xd802", ""},
+      {"", "", ""},
+  };
+  for (const auto& test_case : kCases) {
+    AddPciDevice("0000:3d:00.0", test_case.vendor, test_case.device);
+    const TextFact series = ReadIdentity(files()).npu_series();
+    EXPECT_EQ(series.value(), test_case.series) << test_case.device;
+    EXPECT_EQ(series.has_missing(), series.value().empty());
+  }
+}
+
+TEST_F(IdentityObserverTest, PutsTheMostFrequentSeriesFirst) {
+  AddPciDevice("0000:3d:00.0", "0x19e5", "0xd801");
+  AddPciDevice("0000:3e:00.0", "0x19e5", "0xd803");
+  AddPciDevice("0000:3f:00.0", "0x19e5", "0xd803");
+  EXPECT_EQ(ReadIdentity(files()).npu_series().value(), "A3 x 2, A1 x 1");
+}
 
 TEST_F(IdentityObserverTest, ReadsWhoTheMachineIs) {
   root_.Write("/proc/sys/kernel/hostname", "server0\n");

@@ -9,12 +9,15 @@
 #define DAEMON_HOST_MACHINE_OBSERVER_H_
 
 #include <functional>
-#include <memory>
 #include <string>
 
-#include "daemon/host/clock.h"
-#include "daemon/host/command_runner.h"
-#include "daemon/host/device_turns.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/command_runner.h"
+#include "daemon/host/command/time_budget.h"
+#include "daemon/host/device_observer.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/files/host_access.h"
+#include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/host_observer.h"
 #include "proto/facts.pb.h"
 
@@ -30,7 +33,8 @@ struct ObserverOptions {
   std::function<std::string()> why_no_conf_write;
 };
 
-// Safe for concurrent use; two observations at once take turns at each device.
+// Safe for concurrent use; two observations at once wait for each other at each
+// device.
 class MachineObserver final : public HostObserver {
  public:
   // `runner` and `clock` must outlive this object:
@@ -39,7 +43,6 @@ class MachineObserver final : public HostObserver {
   //   MachineObserver observer(HostPaths{}, &runner, &clock);
   MachineObserver(HostPaths paths, CommandRunner* runner, Clock* clock,
                   ObserverOptions options = {});
-  ~MachineObserver() override;
 
   // hccn_tool.generation is the one that the request names, unless the tool
   // refused its command line as the other generation's does; then it is that
@@ -53,13 +56,25 @@ class MachineObserver final : public HostObserver {
   HostFacts Observe(const std::string& host,
                     const ObserveRequest& request) override;
 
-  // The turns it takes, for what else runs hccn_tool on this machine. Lives as
-  // long as this object.
-  DeviceTurns* turns();
+  // What it waits for at each device, for what else runs hccn_tool on this
+  // machine. Lives as long as this object.
+  DeviceLocks* locks() { return &locks_; }
 
  private:
-  struct Parts;
-  const std::unique_ptr<Parts> parts_;
+  HostFacts ObserveHost(const ObserveRequest& request,
+                        const TimeBudget& budget);
+  HostFacts ObserveNamespace(const ObserveRequest& request,
+                             const TimeBudget& budget) const;
+  void ObserveDevices(const ObserveRequest& request, const TimeBudget& budget,
+                      HostFacts* facts);
+  TlsAsking AskingOf(const ObserveRequest& request) const;
+
+  const HostPaths paths_;
+  const FileReader files_;
+  CommandRunner* const runner_;
+  Clock* const clock_;
+  const ObserverOptions options_;
+  DeviceLocks locks_;
 };
 
 }  // namespace clusterd

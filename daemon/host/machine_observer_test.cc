@@ -11,13 +11,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "daemon/host/fake_clock.h"
-#include "daemon/host/fake_command_runner.h"
-#include "daemon/host/posix_command_runner.h"
-#include "daemon/host/recording_command_runner.h"
-#include "daemon/host/scratch_root.h"
+#include "daemon/host/command/posix_command_runner.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/logged_command_runner.h"
+#include "tests/support/host/scratch_root.h"
 
 namespace clusterd {
 namespace {
@@ -276,12 +276,12 @@ TEST(MachineObserverTest, RejectsPortsThatAreNoRange) {
 TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
   SimulatedHost host(1);
   PosixCommandRunner posix;
-  RecordingCommandRunner runner(&posix);
+  LoggedCommandRunner runner(&posix);
   SystemClock clock;
   MachineObserver observer(host.root().paths(), &runner, &clock);
   observer.Observe("server0", Request());
   std::vector<std::string> queries;
-  for (const RecordedCommand& recorded : runner.commands()) {
+  for (const LoggedCommand& recorded : runner.commands()) {
     queries.push_back(recorded.command.argv[3]);
     EXPECT_EQ(recorded.command.argv[0], host.root().path() + kTool);
     EXPECT_EQ(recorded.command.argv[4], "-g");
@@ -293,7 +293,7 @@ TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
 TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
   SimulatedHost host(2);
   PosixCommandRunner posix;
-  RecordingCommandRunner runner(&posix);
+  LoggedCommandRunner runner(&posix);
   SystemClock clock;
   MachineObserver observer(host.root().paths(), &runner, &clock);
   ObserveRequest request = Request();
@@ -303,7 +303,7 @@ TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
   EXPECT_EQ(facts.devices(0).tls().value().in_file(), "0");
   EXPECT_EQ(facts.devices(1).tls().missing().reason(), Missing::NOT_QUERIED);
   std::vector<std::string> queries;
-  for (const RecordedCommand& recorded : runner.commands()) {
+  for (const LoggedCommand& recorded : runner.commands()) {
     if (recorded.command.argv[2] != "0") continue;
     queries.push_back(recorded.command.argv[3]);
   }

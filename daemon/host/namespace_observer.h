@@ -3,12 +3,11 @@
 #ifndef DAEMON_HOST_NAMESPACE_OBSERVER_H_
 #define DAEMON_HOST_NAMESPACE_OBSERVER_H_
 
-#include "config/spec/port_set.h"
-#include "daemon/host/command_runner.h"
-#include "daemon/host/file_reader.h"
-#include "daemon/host/host_observer.h"
-#include "daemon/host/network_namespace.h"
-#include "daemon/host/time_budget.h"
+#include "config/values/port_set.h"
+#include "daemon/host/command/time_budget.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/files/host_access.h"
+#include "daemon/host/namespace/network_namespace.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
@@ -17,15 +16,14 @@ namespace clusterd {
 // open namespace that people call `target`, and the boot id, which with the
 // numbers in `kernel` tells it from every other. Otherwise `missing`, with the
 // reason why it cannot be entered.
-HostFacts ReadOpenNamespace(const OpenNetworkNamespace& place,
+HostFacts ReadOpenNamespace(const OpenNetworkNamespace& opened,
                             const NetworkNamespace& target,
                             const FileReader& files, const PortSet& ports,
                             const TimeBudget& budget);
 
 // Finds it first; `missing` says why it cannot be found.
-HostFacts ReadNamespace(const HostPaths& paths, CommandRunner* runner,
-                        const NetworkNamespace& target, const FileReader& files,
-                        const PortSet& ports, const TimeBudget& budget);
+HostFacts ReadNamespace(const HostAccess& host, const NetworkNamespace& target,
+                        const PortSet& ports);
 
 }  // namespace clusterd
 

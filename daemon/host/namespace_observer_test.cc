@@ -8,12 +8,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/machine_observer.h"
-#include "daemon/host/posix_command_runner.h"
-#include "daemon/host/scratch_root.h"
-#include "daemon/host/test_namespace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
+#include "tests/support/host/test_namespace.h"
 
 namespace clusterd {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "daemon/process/manual_scheduler.h"
 #include "gtest/gtest.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 namespace {

@@ -1,6 +1,15 @@
 #include "daemon/process/signals.h"
 
 #include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
 
 namespace clusterd {
 
@@ -26,6 +35,38 @@ DaemonSignal BlockedSignals::Wait() {
     if (sigwait(&waited_, &signal) != 0) continue;
     return signal == SIGHUP ? DaemonSignal::kReload : DaemonSignal::kStop;
   }
+}
+
+absl::Status NotifySystemd(const std::string& socket_name,
+                           absl::string_view state) {
+  if (socket_name.empty()) return absl::OkStatus();
+  sockaddr_un address = {};
+  if ((socket_name[0] != '/' && socket_name[0] != '@') ||
+      socket_name.size() >= sizeof(address.sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "NOTIFY_SOCKET \"", socket_name, "\": expected a path of under ",
+        sizeof(address.sun_path), " bytes, or \"@\" and a name"));
+  }
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, socket_name.data(), socket_name.size());
+  if (socket_name[0] == '@') address.sun_path[0] = '\0';
+  const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) {
+    return absl::UnavailableError(
+        absl::StrCat("socket: ", std::strerror(errno)));
+  }
+  const ssize_t sent =
+      sendto(fd, state.data(), state.size(), MSG_NOSIGNAL,
+             reinterpret_cast<const sockaddr*>(&address),
+             static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) +
+                                    socket_name.size()));
+  const int error = errno;
+  close(fd);
+  if (sent < 0) {
+    return absl::UnavailableError(absl::StrCat("NOTIFY_SOCKET \"", socket_name,
+                                               "\": ", std::strerror(error)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace clusterd

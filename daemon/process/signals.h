@@ -1,9 +1,15 @@
-// The signals that a daemon lives by, taken by a thread that waits for them, so
-// that no work is ever done in a signal handler.
+// How a daemon is told to stop, and tells systemd how it is doing. Its signals
+// are taken by a thread that waits for them, so that no work is ever done in a
+// signal handler.
 #ifndef DAEMON_PROCESS_SIGNALS_H_
 #define DAEMON_PROCESS_SIGNALS_H_
 
 #include <signal.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace clusterd {
 
@@ -31,6 +37,13 @@ class BlockedSignals {
   sigset_t before_;
   struct sigaction pipe_before_;
 };
+
+// Tells systemd how a service of Type=notify is doing, as sd_notify(3)
+// documents: one datagram such as "READY=1" to the socket in $NOTIFY_SOCKET.
+// `socket` is the variable's value: a path, "@" before an abstract name, or
+// empty when nobody listens, which is fine. InvalidArgument if it is anything
+// else or too long; Unavailable if it does not take the message.
+absl::Status NotifySystemd(const std::string& socket, absl::string_view state);
 
 }  // namespace clusterd
 

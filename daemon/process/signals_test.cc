@@ -1,8 +1,16 @@
 #include "daemon/process/signals.h"
 
 #include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -32,6 +40,65 @@ TEST(BlockedSignalsTest, RestoresMaskAfterwards) {
   sigset_t mask;
   pthread_sigmask(SIG_BLOCK, nullptr, &mask);
   EXPECT_EQ(sigismember(&mask, SIGTERM), 0);
+}
+
+// Plays systemd: a datagram socket bound to a path or, with "@", to a name.
+class Listener {
+ public:
+  explicit Listener(std::string name) {
+    fd_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    const size_t size = name.size();
+    if (name[0] == '@') name[0] = '\0';
+    std::memcpy(address.sun_path, name.data(), size);
+    EXPECT_EQ(
+        bind(fd_, reinterpret_cast<sockaddr*>(&address),
+             static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + size)),
+        0);
+  }
+  ~Listener() { close(fd_); }
+
+  std::string Receive() {
+    char buffer[200];
+    const ssize_t size = recv(fd_, buffer, sizeof(buffer), MSG_DONTWAIT);
+    return size < 0 ? "" : std::string(buffer, static_cast<size_t>(size));
+  }
+
+ private:
+  int fd_;
+};
+
+TEST(NotifySystemdTest, SendsStateToPath) {
+  // Bazel's own temporary folder has too long a name for a socket.
+  char folder[] = "/tmp/clusterd_test_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/notify";
+  Listener systemd(path);
+  EXPECT_TRUE(NotifySystemd(path, "READY=1").ok());
+  EXPECT_EQ(systemd.Receive(), "READY=1");
+  unlink(path.c_str());
+  rmdir(folder);
+}
+
+TEST(NotifySystemdTest, SendsStateToAbstractName) {
+  const std::string name = absl::StrCat("@clusterd-test-", getpid());
+  Listener systemd(name);
+  EXPECT_TRUE(NotifySystemd(name, "STOPPING=1").ok());
+  EXPECT_EQ(systemd.Receive(), "STOPPING=1");
+}
+
+TEST(NotifySystemdTest, IsFineWhenNobodyListens) {
+  EXPECT_TRUE(NotifySystemd("", "READY=1").ok());
+}
+
+TEST(NotifySystemdTest, SaysWhatIsWrongWithTheSocket) {
+  EXPECT_EQ(NotifySystemd("relative", "READY=1").code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(NotifySystemd("/" + std::string(200, 'a'), "READY=1").code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(NotifySystemd("/nobody/listens", "READY=1").code(),
+            absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 """Fuzz targets: one source file that defines LLVMFuzzerTestOneInput."""
 
-def fuzz_test(name, srcs, deps, corpus = []):
+def fuzz_test(name, srcs, deps, corpus = [], effort = 1):
     """A test that feeds a parser mutated inputs for a bounded time.
 
     With `--config=asan` libFuzzer drives it; otherwise a small driver replays
@@ -12,6 +12,8 @@ def fuzz_test(name, srcs, deps, corpus = []):
       deps: what it needs.
       corpus: labels of example inputs, one input per file; a label may stand
         for a folder that a rule fills.
+      effort: how many times as long as other targets it goes on, for one that
+        has several parsers.
     """
     seeds = name + "_seeds"
 
@@ -28,17 +30,17 @@ def fuzz_test(name, srcs, deps, corpus = []):
     )
     native.cc_test(
         name = name,
-        size = "small",
+        size = "small" if effort == 1 else "medium",
         srcs = srcs + select({
             "//tests/fuzz:libfuzzer": [],
             "//conditions:default": ["//tests/fuzz:driver"],
         }),
         args = select({
             "//tests/fuzz:libfuzzer": [
-                "-max_total_time=5",
+                "-max_total_time=%d" % (5 * effort),
                 "-rss_limit_mb=2048",
             ] + (["-seed_inputs=@$(location %s)" % seeds] if corpus else []),
-            "//conditions:default": ["$(rootpaths %s)" % label for label in corpus],
+            "//conditions:default": [str(effort)] + ["$(rootpaths %s)" % label for label in corpus],
         }),
         data = corpus + [seeds],
         linkopts = select({

@@ -38,11 +38,13 @@ def _flags(repository_ctx, modules, static):
     if result.return_code != 0:
         fail("`%s`: %s" % (" ".join(command), result.stderr))
     flags = [flag for flag in result.stdout.strip().split(" ") if flag]
-    unique = []
-    for flag in flags:
-        if flag.startswith("-l") and flag in unique:
-            continue
-        unique.append(flag)
+
+    # Of equal libraries the last, which stands behind all that need it.
+    unique = [
+        flag
+        for at, flag in enumerate(flags)
+        if not flag.startswith("-l") or flag not in flags[at + 1:]
+    ]
     if not static:
         return unique
     return ["-Wl,--start-group"] + unique + ["-Wl,--end-group"]

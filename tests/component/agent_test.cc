@@ -7,7 +7,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "config/identity/tls_credentials.h"
-#include "config/version/version.h"
+#include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"

@@ -72,9 +72,9 @@ std::vector<ApplyResult::Outcome> Outcomes(const ApplyReport& report) {
 }
 
 // A cluster of hosts whose somaxconn is wrong, and users of every role.
-class ApplyTest : public testing::Test {
+class ApplyRunTest : public testing::Test {
  protected:
-  explicit ApplyTest(int servers = 3)
+  explicit ApplyRunTest(int servers = 3)
       : controller_(&certificates_, servers, &scheduler_) {
     controller_.Start();
   }
@@ -147,7 +147,7 @@ class ApplyTest : public testing::Test {
   std::vector<std::unique_ptr<ScriptedHost>> hosts_;
 };
 
-TEST_F(ApplyTest, PlanIsAppliedInWavesAndTakenBackAgain) {
+TEST_F(ApplyRunTest, PlanIsAppliedInWavesAndTakenBackAgain) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
   const Seen applied = Apply(plan, 2);
@@ -187,7 +187,7 @@ TEST_F(ApplyTest, PlanIsAppliedInWavesAndTakenBackAgain) {
   EXPECT_EQ(list.entries(1).outcome(), "succeeded");
 }
 
-TEST_F(ApplyTest, FirstFailingWaveStopsTheRest) {
+TEST_F(ApplyRunTest, FirstFailingWaveStopsTheRest) {
   Attach({Way::kSucceeds, Way::kFails, Way::kSucceeds});
   const Seen seen = Apply(MakePlan(), 1);
   ASSERT_TRUE(seen.status.ok()) << seen.status;
@@ -200,7 +200,7 @@ TEST_F(ApplyTest, FirstFailingWaveStopsTheRest) {
               HasSubstr("clusterctl rollback " + seen.report.run_id()));
 }
 
-TEST_F(ApplyTest, HostsSayInTheReportWhyTheyDidNot) {
+TEST_F(ApplyRunTest, HostsSayInTheReportWhyTheyDidNot) {
   Attach({Way::kRefuses, Way::kFails, Way::kNotFound});
   const Seen seen = Apply(MakePlan());
   ASSERT_TRUE(seen.status.ok()) << seen.status;
@@ -211,7 +211,7 @@ TEST_F(ApplyTest, HostsSayInTheReportWhyTheyDidNot) {
   EXPECT_EQ(seen.report.hosts(1).error(), "step 1: no effect");
 }
 
-TEST_F(ApplyTest, HostThatLostItsJournalIsNotRolledBackWithSuccess) {
+TEST_F(ApplyRunTest, HostThatLostItsJournalIsNotRolledBackWithSuccess) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
   const std::string id = Apply(plan).report.run_id();
@@ -230,7 +230,7 @@ TEST_F(ApplyTest, HostThatLostItsJournalIsNotRolledBackWithSuccess) {
   EXPECT_EQ(Kept(id).hosts(1).outcome(), ApplyResult::APPLIED);
 }
 
-TEST_F(ApplyTest, RolesDecideWhoMayChangeHosts) {
+TEST_F(ApplyRunTest, RolesDecideWhoMayChangeHosts) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
   const Seen viewer = Apply(plan, 0, "viewer");
@@ -253,11 +253,11 @@ TEST_F(ApplyTest, RolesDecideWhoMayChangeHosts) {
   EXPECT_TRUE(controller_.log().WaitFor("on 3 hosts, 32 at once, forced"));
 }
 
-TEST_F(ApplyTest, PlanThatWasEditedUnderARightDigestIsRefused) {
+TEST_F(ApplyRunTest, PlanThatWasEditedUnderARightDigestIsRefused) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
   ClusterPlan edited = plan;
-  edited.mutable_hosts(0)->mutable_steps(0)->mutable_sysctl()->set_to("1");
+  edited.mutable_hosts(0)->mutable_steps(0)->set_to("1");
   edited.set_digest(PlanDigest(edited));
   ASSERT_TRUE(VerifyPlan(edited).ok());
   const Seen refused = Apply(edited, 0, "admin", /*force=*/true);
@@ -269,7 +269,7 @@ TEST_F(ApplyTest, PlanThatWasEditedUnderARightDigestIsRefused) {
   EXPECT_TRUE(controller_.log().WaitFor("refused ApplyPlan to admin"));
 }
 
-TEST_F(ApplyTest, PlanThatThisControllerHasNotMadeIsRefused) {
+TEST_F(ApplyRunTest, PlanThatThisControllerHasNotMadeIsRefused) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   ClusterPlan foreign = MakePlan();
   foreign.set_plan_id("0123456789abcdef");
@@ -283,7 +283,7 @@ TEST_F(ApplyTest, PlanThatThisControllerHasNotMadeIsRefused) {
   EXPECT_TRUE(hosts_[0]->tasks().empty());
 }
 
-TEST_F(ApplyTest, PlanOfAnOlderSpecIsRefused) {
+TEST_F(ApplyRunTest, PlanOfAnOlderSpecIsRefused) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
   std::ofstream(controller_.spec_path())
@@ -295,7 +295,7 @@ TEST_F(ApplyTest, PlanOfAnOlderSpecIsRefused) {
   EXPECT_TRUE(hosts_[0]->tasks().empty());
 }
 
-TEST_F(ApplyTest, SecondApplyIsToldAboutTheFirst) {
+TEST_F(ApplyRunTest, SecondApplyIsToldAboutTheFirst) {
   Attach({Way::kIsSilent});
   const ClusterPlan plan = MakePlan();
   std::thread first([&] {
@@ -312,7 +312,7 @@ TEST_F(ApplyTest, SecondApplyIsToldAboutTheFirst) {
   first.join();
 }
 
-TEST_F(ApplyTest, RunGoesOnWhenItsClientLeaves) {
+TEST_F(ApplyRunTest, RunGoesOnWhenItsClientLeaves) {
   Attach({Way::kIsSilent, Way::kSucceeds});
   ApplyPlanRequest request = RequestFor(MakePlan());
   request.set_wave_size(1);
@@ -332,7 +332,7 @@ TEST_F(ApplyTest, RunGoesOnWhenItsClientLeaves) {
               ElementsAre(ApplyResult::APPLIED, ApplyResult::APPLIED));
 }
 
-TEST_F(ApplyTest, HostThatDiesAndComesBackTellsHowItEnded) {
+TEST_F(ApplyRunTest, HostThatDiesAndComesBackTellsHowItEnded) {
   Attach({Way::kDies, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
   std::thread apply([&] {
@@ -351,7 +351,7 @@ TEST_F(ApplyTest, HostThatDiesAndComesBackTellsHowItEnded) {
   apply.join();
 }
 
-TEST_F(ApplyTest, ControllerThatGoesInAWaveIsToldByItsHostsLater) {
+TEST_F(ApplyRunTest, ControllerThatGoesInAWaveIsToldByItsHostsLater) {
   Attach({Way::kIsSilent, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
   std::thread apply([&] {

@@ -15,8 +15,7 @@
 #include "absl/synchronization/notification.h"
 #include "config/identity/tls_credentials.h"
 #include "config/plan/applied_drift.h"
-#include "daemon/agent/apply/apply_scenarios.h"
-#include "daemon/controller/fact_limits.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/process/signals.h"
 #include "gmock/gmock.h"
 #include "grpcpp/server_builder.h"
@@ -24,6 +23,7 @@
 #include "proto/agent_hub.grpc.pb.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_daemon.h"
+#include "tests/support/apply/apply_scenarios.h"
 
 namespace clusterd {
 namespace {
@@ -136,9 +136,9 @@ HubMessage RollbackMessage(uint64_t id) {
   return message;
 }
 
-class ApplyTest : public testing::Test {
+class ApplyTaskTest : public testing::Test {
  protected:
-  ApplyTest() {
+  ApplyTaskTest() {
     const auto credentials = MakeServerCredentials(certificates_.Controller());
     EXPECT_TRUE(credentials.ok()) << credentials.status();
     int port = 0;
@@ -151,7 +151,7 @@ class ApplyTest : public testing::Test {
     flags_.config = certificates_.folder() + "/agent.yaml";
     Allow(kAllowAll);
   }
-  ~ApplyTest() override {
+  ~ApplyTaskTest() override {
     daemon_.reset();
     server_->Shutdown();
   }
@@ -189,7 +189,7 @@ class ApplyTest : public testing::Test {
   Hello hello_;
 };
 
-TEST_F(ApplyTest, AppliesWithProgressAndRollsBackByteForByte) {
+TEST_F(ApplyTaskTest, AppliesWithProgressAndRollsBackByteForByte) {
   Start();
   EXPECT_THAT(hello_.tasks(), ElementsAre("observe", "apply", "rollback"));
   hub_.Send(ApplyMessage(7, plan_));
@@ -213,7 +213,7 @@ TEST_F(ApplyTest, AppliesWithProgressAndRollsBackByteForByte) {
               HasSubstr("rollback of apply a1 by bob ended: ROLLED_BACK"));
 }
 
-TEST_F(ApplyTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
+TEST_F(ApplyTaskTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
   Allow("allow: [observe, sysctl]\n");
   Start();
   hub_.Send(ApplyMessage(1, plan_));
@@ -232,7 +232,7 @@ TEST_F(ApplyTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
   EXPECT_EQ(NextButProgress().result().apply().outcome(), ApplyResult::APPLIED);
 }
 
-TEST_F(ApplyTest, TellsTheNextStreamHowAnApplyEnded) {
+TEST_F(ApplyTaskTest, TellsTheNextStreamHowAnApplyEnded) {
   Start();
   hub_.Send(ApplyMessage(1, plan_));
   ASSERT_EQ(NextButProgress().result().apply().outcome(), ApplyResult::APPLIED);
@@ -245,7 +245,7 @@ TEST_F(ApplyTest, TellsTheNextStreamHowAnApplyEnded) {
 }
 
 // One fact of the plan and of the journal is the text of all rules.
-TEST_F(ApplyTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
+TEST_F(ApplyTaskTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
   std::string rules;
   scenario_->machine.firewall(UFW).rules.clear();
   for (int i = 0; i < 600; ++i) {
@@ -265,12 +265,12 @@ TEST_F(ApplyTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
   const auto taken = [this] {
     AgentMessage message = hub_.Next();
     while (message.has_progress()) {
-      EXPECT_TRUE(CheckTextLimits(message.progress()).ok());
+      EXPECT_TRUE(CleanMessage(message.mutable_progress()).ok());
       message = hub_.Next();
     }
-    const absl::Status status = message.has_result()
-                                    ? CheckTextLimits(message.result())
-                                    : CheckTextLimits(message.past_applies());
+    const absl::Status status =
+        message.has_result() ? CleanMessage(message.mutable_result())
+                             : CleanMessage(message.mutable_past_applies());
     EXPECT_TRUE(status.ok()) << status;
     return message;
   };
@@ -290,11 +290,11 @@ TEST_F(ApplyTest, SendsNothingThatAControllerRefusesOfAHostWithManyRules) {
   DriftReport report;
   *report.mutable_drift() = FindAppliedDrift({{begin, applied}}, drifted);
   EXPECT_GT(report.drift().value().drifts_size(), 0);
-  const absl::Status status = CheckTextLimits(report);
+  const absl::Status status = CleanMessage(&report);
   EXPECT_TRUE(status.ok()) << status;
 }
 
-TEST_F(ApplyTest, TellsTheNextStreamThatAChangeWasRefused) {
+TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
   Allow("allow: [observe, sysctl]\n");
   Start();
   hub_.Send(ApplyMessage(1, plan_));
@@ -312,7 +312,7 @@ TEST_F(ApplyTest, TellsTheNextStreamThatAChangeWasRefused) {
 
 // Users of devices are looked for before the first effect, so a test that holds
 // that up holds up the apply.
-TEST_F(ApplyTest, FinishesWhenTheStreamBreaksAndTellsTheNextOne) {
+TEST_F(ApplyTaskTest, FinishesWhenTheStreamBreaksAndTellsTheNextOne) {
   absl::Notification begun;
   absl::Notification go_on;
   Start([&] {
@@ -331,7 +331,7 @@ TEST_F(ApplyTest, FinishesWhenTheStreamBreaksAndTellsTheNextOne) {
   EXPECT_NE(StateAtTheEnd(), before_);
 }
 
-TEST_F(ApplyTest, IsNotStoppedByACancelAndHoldsUpNoObservation) {
+TEST_F(ApplyTaskTest, IsNotStoppedByACancelAndHoldsUpNoObservation) {
   absl::Notification begun;
   absl::Notification go_on;
   Start([&] {
@@ -362,7 +362,7 @@ TEST_F(ApplyTest, IsNotStoppedByACancelAndHoldsUpNoObservation) {
   EXPECT_EQ(first.result().apply().outcome(), ApplyResult::APPLIED);
 }
 
-TEST_F(ApplyTest, EndsAnApplyThatIsUnderWayBeforeItStops) {
+TEST_F(ApplyTaskTest, EndsAnApplyThatIsUnderWayBeforeItStops) {
   absl::Notification begun;
   absl::Notification go_on;
   Start([&] {
@@ -381,7 +381,7 @@ TEST_F(ApplyTest, EndsAnApplyThatIsUnderWayBeforeItStops) {
   EXPECT_NE(scenario_->State(), before_);
 }
 
-TEST_F(ApplyTest, UndoesWhatACrashCutOffBeforeItAttaches) {
+TEST_F(ApplyTaskTest, UndoesWhatACrashCutOffBeforeItAttaches) {
   const auto before = OpenUfwScenario()->State();
   scenario_ = CrashedScenario();
   ASSERT_NE(scenario_->State(), before);
@@ -396,7 +396,7 @@ TEST_F(ApplyTest, UndoesWhatACrashCutOffBeforeItAttaches) {
   EXPECT_LT(lines.find("was cut off"), lines.find("attached to"));
 }
 
-TEST_F(ApplyTest, AttachesAndRefusesWhenItCannotRecover) {
+TEST_F(ApplyTaskTest, AttachesAndRefusesWhenItCannotRecover) {
   const std::string journal = "/var/lib/clusterd/apply/old.journal";
   scenario_->machine.files().Put(journal, "no journal\n");
   Start();
@@ -415,7 +415,7 @@ TEST_F(ApplyTest, AttachesAndRefusesWhenItCannotRecover) {
               HasSubstr("nothing is applied on this host: "));
 }
 
-TEST_F(ApplyTest, SaysThatItHasNoJournalOfWhatItShouldRollBack) {
+TEST_F(ApplyTaskTest, SaysThatItHasNoJournalOfWhatItShouldRollBack) {
   Start();
   hub_.Send(RollbackMessage(1));
   const ApplyResult result = hub_.Next().result().apply();
@@ -424,7 +424,7 @@ TEST_F(ApplyTest, SaysThatItHasNoJournalOfWhatItShouldRollBack) {
   EXPECT_THAT(result.error(), HasSubstr("no journal of apply a1"));
 }
 
-TEST_F(ApplyTest, TakesAPlanOfMegabytes) {
+TEST_F(ApplyTaskTest, TakesAPlanOfMegabytes) {
   std::string file;
   for (int i = 0; i < 50000; ++i) {
     absl::StrAppend(&file, "net.core.somaxconn = 512\n");

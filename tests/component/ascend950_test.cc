@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/host/fake_clock.h"
+#include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/machine_observer.h"
-#include "daemon/host/posix_command_runner.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/simulated_host.h"
 #include "tests/sim/test_folder.h"
+#include "tests/support/host/fake_clock.h"
 
 namespace clusterd {
 namespace {

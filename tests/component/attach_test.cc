@@ -103,13 +103,13 @@ TEST(AttachTest, SecondControllerCannotShareThePort) {
   options.cluster = "test";
   options.listen = controller.address();
   WorkerPool pool(1, 1);
-  RecordingLog log;
+  CapturedLog log;
   const auto credentials = MakeServerCredentials(certificates.Controller());
   ASSERT_TRUE(credentials.ok());
   const auto second = ControllerServer::Start(
       options, *credentials,
-      ControllerServerParts{&controller.spec(), &controller.history(),
-                            &scheduler, &pool, &log});
+      ControllerParts{&controller.spec(), &controller.history(), &scheduler,
+                      &pool, &log});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr(controller.address()));

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "daemon/process/manual_scheduler.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -14,6 +13,7 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 namespace {

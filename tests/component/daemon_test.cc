@@ -6,9 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/agent/apply/apply_scenarios.h"
 #include "daemon/agent/run_daemon.h"
-#include "daemon/log/recording_log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/signals.h"
 #include "gmock/gmock.h"
@@ -18,6 +16,8 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_daemon.h"
+#include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/process/captured_log.h"
 
 namespace clusterd {
 namespace {
@@ -102,7 +102,7 @@ TEST(DaemonTest, RefusesToStartBesideAnother) {
   ASSERT_TRUE(first.log().WaitFor("host server0 of cluster test"));
   const auto other = OpenUfwScenario();
   MemoryObserver observer{HostFacts()};
-  RecordingLog log;
+  CapturedLog log;
   const absl::Status second = RunDaemon(
       flags, "", PartsFor(other.get(), &observer, &process_signals, &log));
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
@@ -115,7 +115,7 @@ TEST(DaemonTest, RefusesToStartAsAnythingButAHost) {
   flags.tls = certificates.User("eve");
   const auto other = OpenUfwScenario();
   MemoryObserver observer{HostFacts()};
-  RecordingLog log;
+  CapturedLog log;
   const absl::Status status = RunDaemon(
       flags, "", PartsFor(other.get(), &observer, &process_signals, &log));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);

@@ -15,9 +15,7 @@
 #include "absl/time/clock.h"
 #include "config/plan/sysctl_file.h"
 #include "config/spec/spec_loader.h"
-#include "daemon/agent/apply/apply_scenarios.h"
 #include "daemon/agent/run_daemon.h"
-#include "daemon/process/manual_scheduler.h"
 #include "daemon/process/signals.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -25,6 +23,8 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_daemon.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 namespace {
@@ -74,7 +74,7 @@ class Daemon {
   }
 
  private:
-  RecordingLog log_;
+  CapturedLog log_;
   absl::Status status_;
   std::thread thread_;  // Last: uses everything above.
 };

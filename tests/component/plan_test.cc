@@ -7,7 +7,6 @@
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/plan_digest.h"
-#include "daemon/controller/history/history_testing.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -15,6 +14,7 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/history_testing.h"
 
 namespace clusterd {
 namespace {
@@ -60,8 +60,9 @@ TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
 
   ASSERT_EQ(plan.hosts_size(), 3) << plan.DebugString();
   ASSERT_EQ(plan.hosts(0).steps_size(), 1) << plan.hosts(0).DebugString();
-  EXPECT_EQ(plan.hosts(0).steps(0).sysctl().key(), "net.core.somaxconn");
-  EXPECT_EQ(plan.hosts(0).steps(0).sysctl().from(), "128");
+  EXPECT_EQ(plan.hosts(0).steps(0).target().kernel_parameter(),
+            "net.core.somaxconn");
+  EXPECT_EQ(plan.hosts(0).steps(0).from(), "128");
   EXPECT_EQ(plan.hosts(1).steps_size(), 0);
   ASSERT_EQ(plan.hosts(2).blocked_size(), 1);
   EXPECT_THAT(plan.hosts(2).blocked(0).reason(), HasSubstr("never attached"));

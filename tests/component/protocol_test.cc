@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "config/identity/tls_credentials.h"
-#include "daemon/controller/fact_limits.h"
-#include "daemon/process/manual_scheduler.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
@@ -15,6 +14,7 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 namespace {
@@ -82,7 +82,7 @@ TEST(ProtocolTest, UnknownProtocolVersionIsRefused) {
   ASSERT_TRUE(host.Send(hello));
   const Ending end = EndOf(host);
   EXPECT_EQ(end.code, absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(end.message, HasSubstr("protocol version 99, expected 1"));
+  EXPECT_THAT(end.message, HasSubstr("protocol version 99, expected 2"));
 }
 
 TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {

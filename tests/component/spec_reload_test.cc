@@ -3,7 +3,7 @@
 #include <string>
 
 #include "config/spec/spec_loader.h"
-#include "config/version/version.h"
+#include "config/values/version.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

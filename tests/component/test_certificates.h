@@ -10,8 +10,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "config/identity/test_authority.h"
 #include "config/identity/tls_credentials.h"
+#include "tests/support/config/test_authority.h"
 
 namespace clusterd {
 

@@ -29,7 +29,7 @@ TestController::TestController(TestCertificates* certificates, int servers,
   auto spec = SpecHolder::Open(spec_path_, "test", scheduler);
   EXPECT_TRUE(spec.ok()) << spec.status();
   if (spec.ok()) spec_ = *std::move(spec);
-  auto history = SqliteHistoryStore::InMemory(limits);
+  auto history = HistoryStore::InMemory(limits);
   EXPECT_TRUE(history.ok()) << history.status();
   if (history.ok()) history_ = *std::move(history);
 }
@@ -42,10 +42,9 @@ void TestController::StartAs(const TlsFiles& files, unsigned refresh_seconds) {
   options_.listen = absl::StrCat("127.0.0.1:", port_);
   const auto credentials = MakeServerCredentials(files, refresh_seconds);
   ASSERT_TRUE(credentials.ok()) << credentials.status();
-  auto server =
-      ControllerServer::Start(options_, *credentials,
-                              ControllerServerParts{spec_.get(), history_.get(),
-                                                    scheduler_, &pool_, &log_});
+  auto server = ControllerServer::Start(
+      options_, *credentials,
+      ControllerParts{spec_.get(), history_.get(), scheduler_, &pool_, &log_});
   ASSERT_TRUE(server.ok()) << server.status();
   server_ = *std::move(server);
   port_ = server_->port();

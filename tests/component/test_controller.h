@@ -10,15 +10,15 @@
 #include "absl/status/status.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/controller_server.h"
-#include "daemon/controller/history/sqlite_history_store.h"
-#include "daemon/controller/spec_holder.h"
-#include "daemon/log/recording_log.h"
-#include "daemon/process/manual_scheduler.h"
+#include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "proto/controller.grpc.pb.h"
 #include "proto/spec.pb.h"
 #include "tests/component/test_certificates.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 
@@ -43,7 +43,7 @@ class TestController {
   std::string address() const;
   SpecHolder& spec() { return *spec_; }
   const std::string& spec_path() const { return spec_path_; }
-  RecordingLog& log() { return log_; }
+  CapturedLog& log() { return log_; }
   // In memory; what is in it outlives Stop.
   HistoryStore& history() { return *history_; }
 
@@ -63,7 +63,7 @@ class TestController {
   Scheduler* const scheduler_;
   ControllerServerOptions options_;
   std::string spec_path_;
-  RecordingLog log_;
+  CapturedLog log_;
   WorkerPool pool_{2, 64};
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<HistoryStore> history_;

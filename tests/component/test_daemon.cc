@@ -23,11 +23,11 @@ DaemonParts PartsFor(Scenario* scenario, HostObserver* observer,
                      BlockedSignals* signals, Log* log) {
   DaemonParts parts;
   parts.observer = observer;
-  parts.doors.files = &scenario->machine.files();
-  parts.doors.runner = &scenario->machine;
-  parts.doors.reader = &scenario->machine;
-  parts.doors.clock = &scenario->clock;
-  parts.doors.turns = &scenario->turns;
+  parts.access.files = &scenario->machine.files();
+  parts.access.runner = &scenario->machine;
+  parts.access.reader = &scenario->machine;
+  parts.access.clock = &scenario->clock;
+  parts.access.locks = &scenario->locks;
   parts.device_users = &TestDaemon::NoUsers;
   parts.signals = signals;
   parts.log = log;

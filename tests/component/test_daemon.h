@@ -7,12 +7,12 @@
 
 #include "absl/status/status.h"
 #include "daemon/agent/agent_flags.h"
-#include "daemon/agent/apply/apply_scenarios.h"
 #include "daemon/agent/run_daemon.h"
-#include "daemon/log/recording_log.h"
 #include "daemon/process/signals.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_host.h"
+#include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/process/captured_log.h"
 
 namespace clusterd {
 
@@ -42,11 +42,11 @@ class TestDaemon {
   // Waits for its end, after a SIGTERM if there was none.
   absl::Status Terminate();
 
-  RecordingLog& log() { return log_; }
+  CapturedLog& log() { return log_; }
 
  private:
   MemoryObserver observer_{HostFacts()};
-  RecordingLog log_;
+  CapturedLog log_;
   absl::Status status_;
   bool signalled_ = false;
   std::thread thread_;  // Last: uses everything above.

@@ -4,7 +4,7 @@
 
 #include "config/identity/grpc_status.h"
 #include "config/identity/tls_credentials.h"
-#include "config/version/version.h"
+#include "config/values/version.h"
 #include "gtest/gtest.h"
 #include "tests/component/test_controller.h"
 
@@ -58,7 +58,7 @@ TestHost::TestHost(const Options& options, HostObserver* observer) {
     absl::MutexLock lock(&mutex_);
     attached_ = attached;
   };
-  stream_ = std::make_unique<AgentStream>(
+  stream_ = std::make_shared<AgentStream>(
       std::move(stream), credentials,
       AgentStreamParts{observer, &loop_, &scheduler_, &pool_, &log_,
                        [] { return 0.5; }});

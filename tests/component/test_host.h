@@ -10,13 +10,13 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/event_loop.h"
+#include "daemon/agent/hub_connection.h"
 #include "daemon/host/host_observer.h"
-#include "daemon/log/recording_log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "proto/agent_hub.grpc.pb.h"
 #include "tests/component/test_certificates.h"
+#include "tests/support/process/captured_log.h"
 
 namespace clusterd {
 
@@ -63,17 +63,17 @@ class TestHost {
   bool WaitError(const std::string& text);
 
   AgentStatus Status() const { return stream_->Status(); }
-  RecordingLog& log() { return log_; }
+  CapturedLog& log() { return log_; }
   AgentStream& stream() { return *stream_; }
 
  private:
-  RecordingLog log_;
+  CapturedLog log_;
   absl::Mutex mutex_;
   bool attached_ ABSL_GUARDED_BY(mutex_) = false;
   EventLoop loop_;
   ThreadScheduler scheduler_;
   WorkerPool pool_{2, 16};
-  std::unique_ptr<AgentStream> stream_;
+  std::shared_ptr<AgentStream> stream_;
 };
 
 // One stream, synchronous.

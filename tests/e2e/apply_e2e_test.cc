@@ -151,7 +151,7 @@ TEST(ApplyTest, RefusesAnEditedPlanUnderARightDigest) {
   const ServerState before = cluster.Server("server0");
   ClusterPlan edited = plan;
   for (PlanStep& step : *edited.mutable_hosts(0)->mutable_steps()) {
-    if (step.has_sysctl()) step.mutable_sysctl()->set_to("1");
+    if (step.setting() == "running") step.set_to("1");
   }
   edited.set_digest(PlanDigest(edited));
   ASSERT_NE(edited.digest(), plan.digest());

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/host/test_namespace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
+#include "tests/support/host/test_namespace.h"
 
 namespace clusterd {
 namespace {

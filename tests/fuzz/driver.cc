@@ -1,9 +1,11 @@
-// Stands in for libFuzzer where the compiler lacks it: runs every corpus file
-// given on the command line, alone or in a folder, then a fixed number of
-// seeded mutations of them.
+// Stands in for libFuzzer where the compiler lacks it:
+//   driver EFFORT FILE|FOLDER...
+// runs every corpus file given on the command line, alone or in a folder, then
+// EFFORT times a fixed number of seeded mutations of them.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -58,7 +60,8 @@ std::vector<std::string> FilesOf(const std::string& path) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> corpus = {""};
-  for (int i = 1; i < argc; ++i) {
+  const int mutations = argc > 1 ? std::atoi(argv[1]) * kMutations : kMutations;
+  for (int i = 2; i < argc; ++i) {
     for (const std::string& path : FilesOf(argv[i])) {
       std::ifstream file(path, std::ios::binary);
       if (!file) {
@@ -71,9 +74,9 @@ int main(int argc, char** argv) {
   }
   for (const std::string& input : corpus) Run(input);
   std::mt19937 random(20260101);
-  for (int i = 0; i < kMutations; ++i) {
+  for (int i = 0; i < mutations; ++i) {
     Run(Mutate(corpus[random() % corpus.size()], random));
   }
-  std::printf("%zu corpus inputs, %d mutations\n", corpus.size(), kMutations);
+  std::printf("%zu corpus inputs, %d mutations\n", corpus.size(), mutations);
   return 0;
 }

@@ -1,9 +1,8 @@
 #include "tests/readers/invented_values.h"
 
 #include "absl/strings/str_cat.h"
-#include "daemon/host/hccn_answers.h"
-#include "daemon/host/hccn_ip.h"
-#include "daemon/host/hccn_lldp.h"
+#include "daemon/host/hccn/hccn_answers.h"
+#include "daemon/host/hccn/hccn_lldp.h"
 #include "tests/readers/seen_text.h"
 #include "tests/readers/unasked_values.h"
 

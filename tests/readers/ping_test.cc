@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "daemon/host/hccn_ping.h"
+#include "daemon/host/hccn/hccn_ping.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/readers/recorded_runs.h"

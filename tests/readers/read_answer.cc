@@ -4,13 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "daemon/host/command/time_budget.h"
 #include "daemon/host/device_observer.h"
-#include "daemon/host/device_turns.h"
-#include "daemon/host/fake_clock.h"
-#include "daemon/host/fake_command_runner.h"
-#include "daemon/host/hccn_tool.h"
-#include "daemon/host/time_budget.h"
+#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
 
 namespace clusterd {
 namespace {
@@ -93,7 +93,7 @@ std::string ReadAnswer(absl::string_view query, uint32_t device,
   FakeClock clock;
   FakeCommandRunner runner(&clock);
   runner.Ends(absl::StrCat("hccn_tool -i ", device, " ", query, " -g"), run);
-  DeviceTurns turns;
+  DeviceLocks turns;
   const TimeBudget budget(&clock, absl::Seconds(10), absl::Seconds(30));
   HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC,
                       device, &runner, &clock, &budget, &turns);

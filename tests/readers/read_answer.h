@@ -18,7 +18,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "daemon/host/command_runner.h"
+#include "daemon/host/command/command_runner.h"
 
 namespace clusterd {
 

@@ -6,33 +6,25 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "daemon/host/device_turns.h"
-#include "daemon/host/fake_clock.h"
-#include "daemon/host/fake_command_runner.h"
-#include "daemon/host/hccn_query/hccn_addresses.h"
+#include "daemon/host/command/time_budget.h"
+#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/hccn_query/hccn_counters.h"
-#include "daemon/host/hccn_query/hccn_device_text.h"
 #include "daemon/host/hccn_query/hccn_link_stat.h"
 #include "daemon/host/hccn_query/hccn_optical.h"
 #include "daemon/host/hccn_query/hccn_port.h"
 #include "daemon/host/hccn_query/hccn_route.h"
-#include "daemon/host/hccn_query/hccn_software.h"
 #include "daemon/host/hccn_query/hccn_traffic_classes.h"
-#include "daemon/host/hccn_tool.h"
-#include "daemon/host/time_budget.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
 
 namespace clusterd {
 namespace {
 
 std::string Text(const HccnVnic& vnic) {
   return absl::StrCat(vnic.link_up ? "UP " : "DOWN ", vnic.address.ToString());
-}
-
-std::string Text(const HccnIpv6& ipv6) {
-  return absl::StrCat(ipv6.address, "/", ipv6.prefix_length);
 }
 
 std::string Text(const std::optional<uint32_t>& speed) {
@@ -49,61 +41,6 @@ std::string Text(HccnDuplex duplex) {
       return "unknown";
   }
   return "no duplex";
-}
-
-std::string Text(HccnFec fec) {
-  switch (fec) {
-    case HccnFec::kRs:
-      return "rs";
-    case HccnFec::kNone:
-      return "none";
-    case HccnFec::kAuto:
-      return "auto";
-  }
-  return "no mode";
-}
-
-std::string Text(const std::string& text) { return text; }
-
-std::string Load(uint64_t hundredths) {
-  return absl::StrFormat("%d.%02d", hundredths / 100, hundredths % 100);
-}
-
-std::string Text(const HccnBandwidth& load) {
-  return absl::StrCat("sent ", Load(load.sent_mb_per_s_hundredths),
-                      " received ", Load(load.received_mb_per_s_hundredths));
-}
-
-std::string Text(const HccnShaping& shaping) {
-  std::string text =
-      absl::StrCat("limit ", shaping.limit_mbps, " max ", shaping.max_mbps);
-  if (shaping.current_mbps.has_value()) {
-    absl::StrAppend(&text, " current ", *shaping.current_mbps);
-  }
-  return text;
-}
-
-std::string Text(bool process) { return process ? "exist" : "not exist"; }
-
-std::string Text(const HccnVersions& versions) {
-  return absl::StrCat("driver ", versions.driver, " firmware ",
-                      versions.firmware);
-}
-
-std::string Text(HccnConfigStatus status) {
-  switch (status) {
-    case HccnConfigStatus::kNone:
-      return "NONE";
-    case HccnConfigStatus::kStart:
-      return "START";
-    case HccnConfigStatus::kFail:
-      return "FAIL";
-    case HccnConfigStatus::kSuccess:
-      return "SUCCESS";
-    case HccnConfigStatus::kFault:
-      return "FAULT";
-  }
-  return "no status";
 }
 
 std::string Text(const HccnLinkStat& stat) {
@@ -186,10 +123,6 @@ std::string Text(const std::array<bool, kHccnPriorities>& pfc) {
   return text;
 }
 
-std::string Text(const std::vector<std::string>& lines) {
-  return lines.empty() ? "none" : absl::StrJoin(lines, " | ");
-}
-
 template <typename Value>
 absl::StatusOr<std::string> Line(const absl::StatusOr<Value>& value) {
   if (!value.ok()) return value.status();
@@ -217,16 +150,8 @@ Reader OfDevice(Parse parse) {
 const std::map<absl::string_view, Reader>& Readers() {
   static const auto* const readers = new std::map<absl::string_view, Reader>{
       {"-vnic", Of(ParseHccnVnic)},
-      {"-ip -inet6", Of(ParseHccnIpv6)},
       {"-speed", Of(ParseHccnSpeed)},
       {"-duplex", Of(ParseHccnDuplex)},
-      {"-mac", Of(ParseHccnMac)},
-      {"-fec", Of(ParseHccnFec)},
-      {"-bandwidth", Of(ParseHccnBandwidth)},
-      {"-shaping", Of(ParseHccnShaping)},
-      {"-process", Of(ParseHccnProcess)},
-      {"-version", Of(ParseHccnVersions)},
-      {"-cfg status", Of(ParseHccnConfigStatus)},
       {"-link_stat", OfDevice(ParseHccnLinkStat)},
       {"-optical", Of(ParseHccnOptical)},
       {"-stat", Of(ParseHccnPacketStatistics)},
@@ -234,11 +159,6 @@ const std::map<absl::string_view, Reader>& Readers() {
       {"-route", Of(ParseHccnRoutes)},
       {"-dscp_to_tc", Of(ParseHccnDscpToTc)},
       {"-pfc", Of(ParseHccnPfc)},
-      {"-arp", Of(ParseHccnArpTable)},
-      {"-ip_route", Of(ParseHccnIpRouteTable)},
-      {"-ip_rule", Of(ParseHccnIpRuleTable)},
-      {"-pci", Of(ParseHccnPci)},
-      {"-status", Of(ParseHccnNetdevStatus)},
   };
   return *readers;
 }
@@ -256,13 +176,11 @@ std::vector<std::string> Arguments(absl::string_view query, uint32_t device) {
 
 std::string ReadUnasked(absl::string_view query, uint32_t device,
                         const CommandResult& run) {
-  const auto reader = Readers().find(query);
-  if (reader == Readers().end()) return absl::StrCat("no reader for ", query);
   const std::vector<std::string> arguments = Arguments(query, device);
   FakeClock clock;
   FakeCommandRunner runner(&clock);
   runner.Ends(absl::StrCat("hccn_tool ", absl::StrJoin(arguments, " ")), run);
-  DeviceTurns turns;
+  DeviceLocks turns;
   const TimeBudget budget(&clock, absl::Seconds(10), absl::Seconds(30));
   HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC,
                       device, &runner, &clock, &budget, &turns);
@@ -272,6 +190,8 @@ std::string ReadUnasked(absl::string_view query, uint32_t device,
                         Missing::Reason_Name(answer.missing->reason()), ": ",
                         answer.missing->detail());
   }
+  const auto reader = Readers().find(query);
+  if (reader == Readers().end()) return "unread";
   const absl::StatusOr<std::string> text =
       reader->second(answer.output, device);
   if (text.ok()) return *text;

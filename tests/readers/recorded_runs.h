@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/host/command_runner.h"
+#include "daemon/host/command/command_runner.h"
 #include "tests/sim/capture_record.h"
 
 namespace clusterd {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/host/hccn_ping.h"
+#include "daemon/host/hccn/hccn_ping.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/readers/read_answer.h"

@@ -6,15 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "daemon/host/hccn_ping.h"
-#include "daemon/host/hccn_query/hccn_addresses.h"
+#include "daemon/host/hccn/hccn_ping.h"
 #include "daemon/host/hccn_query/hccn_counters.h"
-#include "daemon/host/hccn_query/hccn_device_text.h"
 #include "daemon/host/hccn_query/hccn_link_stat.h"
 #include "daemon/host/hccn_query/hccn_optical.h"
 #include "daemon/host/hccn_query/hccn_port.h"
 #include "daemon/host/hccn_query/hccn_route.h"
-#include "daemon/host/hccn_query/hccn_software.h"
 #include "daemon/host/hccn_query/hccn_traffic_classes.h"
 
 namespace clusterd {
@@ -45,9 +42,6 @@ class Checker {
   }
   void Printable(absl::string_view value) const {
     invented_->Expect(text_.HasPrintable(value), query_, value);
-  }
-  void Hundredths(absl::string_view name, uint64_t number) const {
-    Pair(absl::StrFormat("%s:%d.%02dMB/sec", name, number / 100, number % 100));
   }
   // `words` follow it, all without blanks.
   void Time(absl::CivilSecond time, absl::string_view words) const {
@@ -82,69 +76,6 @@ void CheckPort(absl::string_view output, const SeenText& text,
               : *duplex == HccnDuplex::kHalf ? "Duplex:Half"
                                              : "Duplex:Unknown!");
   }
-  const auto mac = ParseHccnMac(output);
-  if (mac.ok()) Checker("-mac", text, invented).Words(*mac);
-  const auto fec = ParseHccnFec(output);
-  if (fec.ok()) {
-    Checker("-fec", text, invented)
-        .Words(*fec == HccnFec::kRs     ? "rs FEC mode"
-               : *fec == HccnFec::kNone ? "no FEC mode"
-                                        : "auto FEC mode");
-  }
-  const auto load = ParseHccnBandwidth(output);
-  if (load.ok()) {
-    const Checker check("-bandwidth", text, invented);
-    check.Hundredths("TX", load->sent_mb_per_s_hundredths);
-    check.Hundredths("RX", load->received_mb_per_s_hundredths);
-  }
-  const auto shaping = ParseHccnShaping(output);
-  if (shaping.ok()) {
-    const Checker check("-shaping", text, invented);
-    check.Pair(absl::StrCat("bw_limit[", shaping->limit_mbps, "Mbps],bw_max[",
-                            shaping->max_mbps, "Mbps]"));
-    if (shaping->current_mbps.has_value()) {
-      check.Pair(absl::StrCat("bw_cur[", *shaping->current_mbps, "Mbps]"));
-    }
-  }
-}
-
-absl::string_view StatusWords(HccnConfigStatus status) {
-  switch (status) {
-    case HccnConfigStatus::kNone:
-      return "configstatus:NONE";
-    case HccnConfigStatus::kStart:
-      return "configstatus:START";
-    case HccnConfigStatus::kFail:
-      return "configstatus:FAIL";
-    case HccnConfigStatus::kSuccess:
-      return "configstatus:SUCCESS";
-    case HccnConfigStatus::kFault:
-      return "configstatus:FAULT";
-  }
-  return "a status that the tool has no word for";
-}
-
-void CheckSoftware(absl::string_view output, const SeenText& text,
-                   InventedList* invented) {
-  const auto process = ParseHccnProcess(output);
-  if (process.ok()) {
-    Checker("-process", text, invented)
-        .Pair(*process ? "process:exist" : "process:notexist");
-  }
-  const auto versions = ParseHccnVersions(output);
-  if (versions.ok()) {
-    const Checker check("-version", text, invented);
-    check.Printable(versions->driver);
-    check.Printable(versions->firmware);
-  }
-  const auto status = ParseHccnConfigStatus(output);
-  if (status.ok()) {
-    Checker("-cfg status", text, invented).Pair(StatusWords(*status));
-  }
-}
-
-void CheckAddresses(absl::string_view output, const SeenText& text,
-                    InventedList* invented) {
   const auto vnic = ParseHccnVnic(output);
   if (vnic.ok()) {
     const Checker check("-vnic", text, invented);
@@ -155,12 +86,6 @@ void CheckAddresses(absl::string_view output, const SeenText& text,
     check.Number(netmask);
     check.Pair(absl::StrCat("ipaddr:", address));
     check.Pair(absl::StrCat("netmask:", netmask));
-  }
-  const auto ipv6 = ParseHccnIpv6(output);
-  if (ipv6.ok()) {
-    const Checker check("-ip -inet6", text, invented);
-    check.Pair(absl::StrCat("ipv6_address:", ipv6->address));
-    check.Number(ipv6->prefix_length);
   }
 }
 
@@ -259,12 +184,6 @@ void CheckTrafficClasses(absl::string_view output, const SeenText& text,
   invented->Expect(is_there, "-pfc", "a row of priorities");
 }
 
-void CheckLines(const absl::StatusOr<std::vector<std::string>>& lines,
-                const Checker& check) {
-  if (!lines.ok()) return;
-  for (const std::string& line : *lines) check.Printable(line);
-}
-
 void CheckPing(absl::string_view output, const Checker& check) {
   const auto ping = ParseHccnPing(output);
   if (!ping.ok()) return;
@@ -282,19 +201,12 @@ void CheckUnaskedValues(absl::string_view output, const SeenText& text,
     return Checker(query, text, invented);
   };
   CheckPort(output, text, invented);
-  CheckSoftware(output, text, invented);
-  CheckAddresses(output, text, invented);
   CheckCounters(ParseHccnPacketStatistics(output), check("-stat"));
   CheckCounters(ParseHccnHardwareStatistics(output, 0), check("-hw_stats"));
   CheckLinkStat(output, check("-link_stat"));
   CheckOptical(output, check("-optical"));
   CheckRoutes(output, check("-route"));
   CheckTrafficClasses(output, text, invented);
-  CheckLines(ParseHccnArpTable(output), check("-arp"));
-  CheckLines(ParseHccnIpRouteTable(output), check("-ip_route"));
-  CheckLines(ParseHccnIpRuleTable(output), check("-ip_rule"));
-  CheckLines(ParseHccnPci(output), check("-pci"));
-  CheckLines(ParseHccnNetdevStatus(output), check("-status"));
   CheckPing(output, check("-ping"));
 }
 

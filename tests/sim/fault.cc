@@ -11,11 +11,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "config/spec/nearest_word.h"
-#include "config/spec/port_set.h"
+#include "config/values/nearest_word.h"
+#include "config/values/port_set.h"
 #include "tests/sim/lldp_text.h"
+#include "tests/sim/tool/device_values.h"
 #include "tests/sim/tool/hccn_conf.h"
-#include "tests/sim/tool/ipv4_text.h"
 
 namespace clusterd {
 namespace sim {
@@ -70,7 +70,7 @@ absl::Status SetState(const HostFolder& folder, const std::string& key,
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      absl::StrCat(folder.state().path(), ": cannot be written"));
+      absl::StrCat(folder.Path(kStateFile), ": cannot be written"));
 }
 
 absl::Status EraseState(const HostFolder& folder, const std::string& key) {

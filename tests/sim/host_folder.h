@@ -12,6 +12,8 @@
 namespace clusterd {
 namespace sim {
 
+inline constexpr char kStateFile[] = "var/lib/hccn_sim/state";
+
 // Every change returns FailedPrecondition or what errno says, with the path in
 // front.
 class HostFolder {
@@ -20,7 +22,7 @@ class HostFolder {
 
   const std::string& root() const { return root_; }
   std::string Path(absl::string_view relative) const;
-  StateFile state() const { return StateFile(Path("var/lib/hccn_sim/state")); }
+  StateFile state() const { return StateFile(Path(kStateFile)); }
 
   bool Exists(absl::string_view relative) const;
   // Empty if it cannot be read.

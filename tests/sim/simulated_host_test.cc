@@ -10,8 +10,8 @@
 #include "tests/sim/ascend950/run_tool_950.h"
 #include "tests/sim/host_folder.h"
 #include "tests/sim/test_folder.h"
-#include "tests/sim/tool/fake_terminal.h"
 #include "tests/sim/tool/run_tool.h"
+#include "tests/sim/tool/terminal.h"
 
 namespace clusterd {
 namespace sim {
@@ -60,13 +60,14 @@ class SimulatedHostTest : public ::testing::Test {
   }
   std::string Ask(const std::vector<std::string>& words) {
     FakeTerminal terminal;
-    RunTool(words, {Host().root(), 0, 0}, &terminal);
+    RunTool(words, ServerBelow(Host().root(), 0, 0), &terminal);
     return terminal.out() + terminal.err();
   }
 
   std::string Ask950(const std::string& line) {
     FakeTerminal terminal;
-    RunTool950(absl::StrSplit(line, ' '), {Host().root(), 0, 0}, &terminal);
+    RunTool950(absl::StrSplit(line, ' '), ServerBelow(Host().root(), 0, 0),
+               &terminal);
     return terminal.out() + terminal.err();
   }
 

@@ -6,8 +6,7 @@
 //              reverse
 //   Rollback   the undo of an apply that ended well, later
 //   Recover    at start, before anything else: the undo of what a crash cut
-//   off;
-//              later, of what a full disk kept from being finished
+//              off; later, of what a full disk kept from being finished
 //
 // Order of refusals, none of which has changed anything:
 //   InvalidArgument     the plan or apply id is not one (host_plan_check.h), or
@@ -21,12 +20,13 @@
 //                       was used before
 //   Aborted             facts moved since the plan was made (named), or its
 //                       network namespace is gone
-// A plan for another network namespace (plan_place.h) is also refused with what
-// keeps it from being entered. When it is gone at a rollback or recovery, its
-// values went with it: that is clean, and each step says so.
+// A plan for another network namespace (plan_namespace.h) is also refused with
+// what keeps it from being entered. When it is gone at a rollback or recovery,
+// its values went with it: that is clean, and each step says so.
 #ifndef DAEMON_AGENT_APPLY_APPLIER_H_
 #define DAEMON_AGENT_APPLY_APPLIER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,11 +34,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "config/plan/named_facts.h"
 #include "daemon/agent/apply/journal.h"
-#include "daemon/agent/apply/kept_journals.h"
+#include "daemon/agent/apply/journal_folder.h"
 #include "daemon/agent/apply/machine.h"
-#include "daemon/agent/apply/plan_place.h"
+#include "daemon/agent/apply/plan_namespace.h"
 #include "daemon/agent/apply/veto.h"
 #include "daemon/host/device_users.h"
 #include "proto/plan.pb.h"
@@ -84,8 +85,8 @@ class Applier {
   // Read at each call, so that a changed agent.yaml counts at once.
   using ReadVeto = std::function<Veto()>;
 
-  // All doors must outlive it.
-  Applier(ApplierOptions options, MachineDoors doors, ReadVeto veto,
+  // What `access` leads to must outlive it.
+  Applier(ApplierOptions options, const MachineAccess& access, ReadVeto veto,
           DeviceUsers device_users);
 
   // Refusals: see above. Otherwise what came of it: APPLIED, NOTHING_TO_DO,
@@ -97,9 +98,9 @@ class Applier {
   // journal says that it was undone or rolled back before. Refusals as Apply;
   // NotFound: there is no journal of that id, or an empty one, so that nobody
   // here can tell whether it was never begun or its journal went
-  // (kept_journals.h, or with the folder); Aborted: somebody changed since what
-  // the apply left, or a later apply in effect set some of it (named), unless
-  // forced. What the controller enforced by itself is no such apply.
+  // (journal_folder.h, or with the folder); Aborted: somebody changed since
+  // what the apply left, or a later apply in effect set some of it (named),
+  // unless forced. What the controller enforced by itself is no such apply.
   absl::StatusOr<ApplyResult> Rollback(const RollbackRequest& request);
 
   // Finishes what a crash cut off, and what could not be written to its end
@@ -115,13 +116,30 @@ class Applier {
   absl::StatusOr<std::vector<JournalState>> ListApplies();
 
  private:
-  class Lock;
   struct Run;
+  // What is taken back, and how.
+  struct Undoing {
+    // Of EnterAgain: NotFound leaves nothing to undo, any other error is a
+    // residue.
+    const absl::StatusOr<PlanNamespace>* inside;
+    MachinePaths paths;
+    Journal* journal;
+    JournalUndo undo;
+    ApplyResult result;  // With the steps that are known.
+    absl::Time started;
+    std::function<void(const StepOutcome&)> progress;
+  };
 
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
   absl::Status CheckNothingUnfinished();
   // The text of what `force` overrode; empty: nothing needed it.
   absl::StatusOr<std::string> CheckIdle(const HostPlan& plan, bool force);
+  absl::Status CheckRequest(const ApplyRequest& request);
+  // Aborted if it is not as the plan saw it.
+  absl::StatusOr<PlanNamespace> EnterUnmoved(const HostPlan& plan);
+
+  uint64_t MillisecondsSince(absl::Time started);
+  ApplyResult NewResult(const std::string& apply_id);
   absl::Status Begin(const ApplyRequest& request,
                      const std::vector<std::string>& forced, Run* run);
   absl::Status RunSteps(const ApplyRequest& request, Run* run);
@@ -129,26 +147,28 @@ class Applier {
   absl::Status FinishApplied(Run* run);
   ApplyResult UndoFailed(const ApplyRequest& request, const absl::Status& why,
                          Run* run);
-  // `place`: of EnterAgain; NotFound leaves nothing to undo, any other error is
-  // a residue.
-  absl::StatusOr<ApplyResult> UndoJournal(
-      const absl::StatusOr<PlanPlace>& place, Journal* journal,
-      const JournalUndo& undo);
-  // Facts of the plan and the digests of saved files, as they are now.
-  std::vector<PlanFact> FactsNow(const HostPlan& plan,
-                                 const std::vector<SavedResource>& saved,
-                                 const HostFacts& facts);
-  // Facts that are not as `state` says that they were left.
-  std::vector<MovedFact> MovedSince(const JournalState& state,
-                                    const PlanPlace& place);
-  void DropOldJournals();
 
-  std::string JournalPath(const std::string& apply_id) const;
+  // What the undo of an apply in effect overrides is added to its `forced`.
+  absl::Status CheckRollback(const RollbackRequest& request,
+                             const JournalState& state, JournalUndo* undo);
+  absl::Status CheckUnmovedSince(const RollbackRequest& request,
+                                 const JournalState& state,
+                                 const PlanNamespace& inside,
+                                 JournalUndo* undo);
+  JournalUndo NewUndo(const std::string& reason, const std::string& actor);
+  absl::StatusOr<ApplyResult> UndoJournal(
+      const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
+      const JournalUndo& undo, Journal* journal);
+  absl::StatusOr<ApplyResult> Undo(Undoing undoing);
+  // Facts of the plan and the digests of saved files, as they are now.
+  std::vector<PlanFact> FactsNow(const JournalState& state,
+                                 const HostFacts& facts);
 
   const ApplierOptions options_;
-  const MachineDoors doors_;
+  const MachineAccess access_;
   const ReadVeto veto_;
   const DeviceUsers device_users_;
+  JournalFolder folder_;
 };
 
 }  // namespace clusterd

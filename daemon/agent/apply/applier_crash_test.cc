@@ -3,14 +3,17 @@
 // host is exactly as before or exactly as planned.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/plan/settings.h"
 #include "daemon/agent/apply/applier.h"
-#include "daemon/agent/apply/apply_scenarios.h"
+#include "tests/support/apply/apply_scenarios.h"
 
 namespace clusterd {
 namespace {
@@ -86,36 +89,31 @@ void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
   EXPECT_EQ(Difference(now, expected.before), "");
 }
 
-TEST(ApplierCrashTest, PlansOfTheScenariosHaveEveryKindOfStep) {
-  std::map<int, int> changes;
-  std::set<int> repaired;
-  std::set<int> rewritten;
+TEST(ApplierCrashTest, PlansOfTheScenariosSetAndRewriteEverySetting) {
+  std::set<std::string> set;
+  std::set<std::string> rewritten;
+  std::string repaired;
   for (const NamedScenario& named : AllScenarios()) {
     auto scenario = named.make();
     const HostPlan plan = scenario->Plan();
     EXPECT_TRUE(plan.blocked().empty())
         << named.name << ": " << plan.ShortDebugString();
     for (const PlanStep& step : plan.steps()) {
-      ++changes[step.change_case()];
-      for (const auto& problem : step.hccn_conf_repair().problems()) {
-        repaired.insert(problem.kind());
-      }
-      if (step.has_hccn_conf_rewrite()) {
-        rewritten.insert(step.hccn_conf_rewrite().setting());
-      }
+      (IsRewrite(step) ? rewritten : set).insert(step.setting());
+      if (step.setting() == kFormSetting) repaired += step.from();
     }
   }
-  // Every member of the oneof.
-  EXPECT_EQ(changes.size(), 10u);
-  // Every problem that a plan repairs, and every setting that it rewrites.
-  EXPECT_EQ(repaired, (std::set<int>{HccnConf::Problem::NO_FINAL_NEWLINE,
-                                     HccnConf::Problem::CARRIAGE_RETURN,
-                                     HccnConf::Problem::MALFORMED_ROUTE,
-                                     HccnConf::Problem::DUPLICATE_KEY}));
-  EXPECT_EQ(rewritten, (std::set<int>{HccnConfRewriteChange::ADDRESS,
-                                      HccnConfRewriteChange::GATEWAY,
-                                      HccnConfRewriteChange::DETECT_ADDRESS,
-                                      HccnConfRewriteChange::TLS}));
+  std::set<std::string> of_devices(std::begin(kDeviceSettingNames),
+                                   std::end(kDeviceSettingNames));
+  EXPECT_EQ(rewritten, of_devices);
+  of_devices.insert(std::begin(kHostSettingNames), std::end(kHostSettingNames));
+  EXPECT_EQ(set, of_devices);
+  // Every problem that a plan repairs.
+  for (const char* const repair :
+       {"add the final newline", "remove carriage returns",
+        "write the route as gateway_ADDRESS", "remove the repeated key"}) {
+    EXPECT_TRUE(absl::StrContains(repaired, repair)) << repaired;
+  }
 }
 
 TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverApplyIsKilled) {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/agent/apply/applier.h"
-#include "daemon/agent/apply/apply_scenarios.h"
+#include "tests/support/apply/apply_scenarios.h"
 
 namespace clusterd {
 namespace {
@@ -31,8 +31,7 @@ TEST(FirewalldApplyTest, StoresWhatIsOpenNowAloneAndTakesThatBackAgain) {
   const auto before = scenario->State();
   const HostPlan plan = scenario->Plan();
   ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
-  ASSERT_EQ(plan.steps(0).firewall_open().ports_size(), 1);
-  EXPECT_EQ(plan.steps(0).firewall_open().ports(0).first_port(), 60000u);
+  EXPECT_EQ(plan.steps(0).target().rule().port().first_port(), 60000u);
   const auto applied = scenario->MakeApplier()->Apply(RequestFor(plan, "a1"));
   ASSERT_TRUE(applied.ok()) << applied.status();
   EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();

@@ -1,29 +1,22 @@
 #include "daemon/agent/apply/journal.h"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/host/change/atomic_file.h"
+#include "config/values/sha256.h"
+#include "daemon/agent/apply/outcome_text.h"
 
 namespace clusterd {
 namespace {
 
-constexpr char kMagic[] = "clusterd journal 1\n";
+constexpr char kMagic[] = "clusterd journal 2\n";
+constexpr char kAnyMagic[] = "clusterd journal ";
 constexpr size_t kMagicBytes = sizeof(kMagic) - 1;
 constexpr size_t kLengthBytes = 4;
 constexpr size_t kHeadCheckBytes = 8;
 constexpr size_t kHeadBytes = kLengthBytes + kHeadCheckBytes + 32;
-
-std::string Sha256(absl::string_view bytes) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-         digest);
-  return std::string(reinterpret_cast<const char*>(digest), sizeof(digest));
-}
 
 std::string LittleEndian(uint64_t value, size_t bytes) {
   std::string text;
@@ -41,8 +34,8 @@ uint64_t FromLittleEndian(absl::string_view text) {
   return value;
 }
 
-std::string HeadCheck(absl::string_view length, uint64_t place) {
-  return Sha256(absl::StrCat(length, LittleEndian(place, 8)))
+std::string HeadCheck(absl::string_view length, uint64_t offset) {
+  return Sha256(absl::StrCat(length, LittleEndian(offset, 8)))
       .substr(0, kHeadCheckBytes);
 }
 
@@ -51,29 +44,29 @@ bool IsZero(absl::string_view bytes) {
                      [](char c) { return c == '\0'; });
 }
 
-std::string Record(const JournalEntry& entry, uint64_t place) {
+std::string Record(const JournalEntry& entry, uint64_t offset) {
   const std::string payload = entry.SerializeAsString();
   const std::string length = LittleEndian(payload.size(), kLengthBytes);
-  return absl::StrCat(length, HeadCheck(length, place), Sha256(payload),
+  return absl::StrCat(length, HeadCheck(length, offset), Sha256(payload),
                       payload);
 }
 
-absl::Status Damaged(uint64_t place) {
+absl::Status Damaged(uint64_t offset) {
   return absl::DataLossError(
-      absl::StrCat("journal is damaged at byte ", place,
+      absl::StrCat("journal is damaged at byte ", offset,
                    "; what was there before cannot be told from it"));
 }
 
 enum class Take { kRecord, kEnd, kDamaged };
 
-// One record at `place`; kEnd if a crash cut it off.
-Take TakeRecord(absl::string_view bytes, uint64_t place, JournalEntry* entry,
+// One record at `offset`; kEnd if a crash cut it off.
+Take TakeRecord(absl::string_view bytes, uint64_t offset, JournalEntry* entry,
                 uint64_t* next) {
-  const absl::string_view rest = bytes.substr(place);
+  const absl::string_view rest = bytes.substr(offset);
   // Some file systems leave zeros where the last write did not arrive.
   if (rest.size() < kHeadBytes || IsZero(rest)) return Take::kEnd;
   const absl::string_view length = rest.substr(0, kLengthBytes);
-  if (rest.substr(kLengthBytes, kHeadCheckBytes) != HeadCheck(length, place)) {
+  if (rest.substr(kLengthBytes, kHeadCheckBytes) != HeadCheck(length, offset)) {
     return Take::kDamaged;
   }
   const uint64_t size = FromLittleEndian(length);
@@ -82,7 +75,7 @@ Take TakeRecord(absl::string_view bytes, uint64_t place, JournalEntry* entry,
   const bool good =
       rest.substr(kLengthBytes + kHeadCheckBytes, 32) == Sha256(payload) &&
       entry->ParseFromArray(payload.data(), static_cast<int>(size));
-  *next = place + kHeadBytes + size;
+  *next = offset + kHeadBytes + size;
   if (good) return Take::kRecord;
   return *next == bytes.size() ? Take::kEnd : Take::kDamaged;
 }
@@ -94,19 +87,24 @@ absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
   if (!absl::StartsWith(bytes, kMagic)) {
     // A crash while the file was made.
     if (absl::StartsWith(kMagic, bytes) || IsZero(bytes)) return text;
+    if (absl::StartsWith(bytes, kAnyMagic)) {
+      return absl::DataLossError(
+          "journal is of another version of clusterd; take the apply back with "
+          "that version, or move the file away");
+    }
     return Damaged(0);
   }
-  uint64_t place = kMagicBytes;
-  while (place < bytes.size()) {
+  uint64_t offset = kMagicBytes;
+  while (offset < bytes.size()) {
     JournalEntry entry;
-    uint64_t next = place;
-    const Take taken = TakeRecord(bytes, place, &entry, &next);
-    if (taken == Take::kDamaged) return Damaged(place);
+    uint64_t next = offset;
+    const Take taken = TakeRecord(bytes, offset, &entry, &next);
+    if (taken == Take::kDamaged) return Damaged(offset);
     if (taken == Take::kEnd) break;
     text.entries.push_back(std::move(entry));
-    place = next;
+    offset = next;
   }
-  text.good_bytes = place;
+  text.good_bytes = offset;
   return text;
 }
 
@@ -138,10 +136,7 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(
   const absl::StatusOr<std::string> bytes = (*file)->ReadAll(kMaxJournalBytes);
   if (!bytes.ok()) return bytes.status();
   absl::StatusOr<JournalText> text = ParseJournal(*bytes);
-  if (!text.ok()) {
-    return absl::Status(text.status().code(),
-                        absl::StrCat(path, ": ", text.status().message()));
-  }
+  if (!text.ok()) return InFront(path, text.status());
   if (text->good_bytes < bytes->size()) {
     absl::Status status = (*file)->Truncate(text->good_bytes);
     if (status.ok()) status = (*file)->Sync();
@@ -175,6 +170,12 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   return absl::OkStatus();
 }
 
+absl::Status Journal::AppendEnd(const ApplyResult& result) {
+  JournalEntry entry;
+  *entry.mutable_end() = result;
+  return Append(entry);
+}
+
 bool JournalState::in_effect() const {
   return phase == Phase::kApplied ||
          (phase == Phase::kUndone &&
@@ -205,12 +206,9 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
         break;
       case JournalEntry::kEnd:
         state.end = entry.end();
-        if (entry.end().outcome() == ApplyResult::APPLIED) {
-          state.phase = Phase::kApplied;
-          state.applied = entry.end();
-        } else {
-          state.phase = Phase::kUndone;
-        }
+        state.phase = entry.end().outcome() == ApplyResult::APPLIED
+                          ? Phase::kApplied
+                          : Phase::kUndone;
         break;
       case JournalEntry::KIND_NOT_SET:
         break;

@@ -1,8 +1,8 @@
 // What an apply writes down before it changes anything: one file for one apply,
 // only ever appended to, each record synced before the effect that it makes
 // possible to take back.
-//   clusterd journal 1\n
-//   record: 4 bytes length, 8 bytes check of length and place,
+//   clusterd journal 2\n
+//   record: 4 bytes length, 8 bytes check of length and offset,
 //           32 bytes SHA-256 of the payload, payload (a JournalEntry)
 // A record that a crash cut off is not there: its effect did not happen. A
 // record that is damaged with more behind it is an error, never skipped.
@@ -50,6 +50,8 @@ class Journal {
   // cut off if that can be done.
   absl::Status Append(const JournalEntry& entry);
 
+  absl::Status AppendEnd(const ApplyResult& result);
+
   // Everything read and appended.
   const std::vector<JournalEntry>& entries() const { return entries_; }
 
@@ -79,8 +81,6 @@ struct JournalState {
   std::vector<StepOutcome> steps;
   // The last one that ended it.
   ApplyResult end;
-  // Of the apply, which a rollback compares with.
-  ApplyResult applied;
 
   bool unfinished() const {
     return phase == Phase::kApplying || phase == Phase::kUndoing ||

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/host/change/effect_log.h"
-#include "daemon/host/change/fake_file_system.h"
+#include "tests/support/host/effect_log.h"
+#include "tests/support/host/fake_file_system.h"
 
 namespace clusterd {
 namespace {
@@ -116,6 +116,19 @@ TEST(JournalTest, AFlippedByteInTheLastRecordIsNeverReadAsGood) {
   }
 }
 
+TEST(JournalTest, DamageInAHeadThatJustFitsIsNoCut) {
+  Written written;
+  constexpr size_t kHeadBytes = 4 + 8 + 32;
+  const std::string bytes =
+      written.Bytes().substr(0, written.first_end + kHeadBytes);
+  EXPECT_EQ(ParseJournal(bytes)->entries.size(), 1u);
+  for (size_t i = 0; i < 12; ++i) {
+    std::string damaged = bytes;
+    damaged[written.first_end + i] ^= 0x40;
+    EXPECT_TRUE(absl::IsDataLoss(ParseJournal(damaged).status())) << i;
+  }
+}
+
 TEST(JournalTest, OpenCutsOffAHalfRecordAndGoesOnBehindTheGoodOnes) {
   Written written;
   {
@@ -136,6 +149,17 @@ TEST(JournalTest, OpenNamesTheDamagedFile) {
   const absl::Status status = Journal::Open(&written.files, kPath).status();
   EXPECT_TRUE(absl::IsDataLoss(status));
   EXPECT_NE(status.message().find(kPath), absl::string_view::npos);
+}
+
+TEST(JournalTest, AJournalOfAnotherVersionIsToldFromADamagedOne) {
+  Written written;
+  written.files.Put(kPath, "clusterd journal 1\nand its records");
+  const absl::Status status = Journal::Open(&written.files, kPath).status();
+  EXPECT_TRUE(absl::IsDataLoss(status));
+  EXPECT_NE(status.message().find("is of another version of clusterd; take the "
+                                  "apply back with that version"),
+            absl::string_view::npos)
+      << status;
 }
 
 TEST(JournalTest, TakesNothingMoreAfterAWriteThatFailed) {
@@ -174,7 +198,7 @@ TEST(SummariseJournalTest, TellsWhatIsUnfinished) {
   EXPECT_TRUE(SummariseJournal(entries).unfinished());
   entries.push_back(EndEntry(ApplyResult::ROLLED_BACK));
   EXPECT_EQ(SummariseJournal(entries).phase, Phase::kUndone);
-  EXPECT_EQ(SummariseJournal(entries).applied.outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(SummariseJournal(entries).end.outcome(), ApplyResult::ROLLED_BACK);
 }
 
 }  // namespace

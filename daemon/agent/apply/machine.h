@@ -10,26 +10,27 @@
 #include "daemon/host/change/hccn_setter.h"
 #include "daemon/host/change/host_reader.h"
 #include "daemon/host/change/in_place_file.h"
-#include "daemon/host/change/namespace_door.h"
+#include "daemon/host/change/namespace_access.h"
 #include "daemon/host/change/sysctl_writer.h"
-#include "daemon/host/clock.h"
-#include "daemon/host/command_runner.h"
-#include "daemon/host/device_turns.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/command_runner.h"
+#include "daemon/host/files/host_access.h"
+#include "daemon/host/hccn/device_locks.h"
 
 namespace clusterd {
 
-// Doors to the outside; all must outlive what uses them.
-struct MachineDoors {
+// What reaches the machine; all must outlive what uses them.
+struct MachineAccess {
   FileSystem* files = nullptr;
   CommandRunner* runner = nullptr;
   HostReader* reader = nullptr;
   Clock* clock = nullptr;
   // Shared with the observer, which asks the same devices.
-  DeviceTurns* turns = nullptr;
-  // Into other network namespaces; null: plans for one are refused.
-  NamespaceDoor* namespaces = nullptr;
-  // Where /proc/sys is read and written; null: `files`.
-  FileSystem* sysctl_files = nullptr;
+  DeviceLocks* locks = nullptr;
+  // Other network namespaces; null: plans for one are refused.
+  NamespaceAccess* namespaces = nullptr;
+  // Opens files of /proc/sys; empty: as `files` does.
+  SysctlWriter::OpenFunction open_sysctl = nullptr;
 };
 
 struct MachinePaths {
@@ -41,17 +42,15 @@ struct MachinePaths {
   absl::Duration lock_wait = absl::Seconds(10);  // For flock on hccn.conf.
 };
 
+// Programs are found as the observation finds them: full paths below the root,
+// also those that are not there, never those of the machine outside. One that
+// others than root could have changed (program_path.h) is left empty, which no
+// runner runs. Files are paths for a FileSystem of the same root.
+MachinePaths FindMachinePaths(const HostPaths& host);
+
 // Everything that changes the machine, made once for an apply.
 struct Machine {
-  Machine(const MachineDoors& doors, const MachinePaths& paths)
-      : files(doors.files),
-        reader(doors.reader),
-        conf(doors.files, doors.clock, paths.hccn_conf, paths.lock_wait),
-        tool(doors.runner, doors.clock, doors.turns, paths.hccn_tool,
-             paths.command_deadline),
-        sysctl(doors.sysctl_files == nullptr ? doors.files : doors.sysctl_files,
-               paths.proc_sys),
-        firewall(doors.runner, doors.files, doors.reader, paths.firewalls) {}
+  Machine(const MachineAccess& access, const MachinePaths& paths);
 
   FileSystem* files;
   HostReader* reader;

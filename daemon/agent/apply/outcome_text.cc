@@ -1,11 +1,17 @@
 #include "daemon/agent/apply/outcome_text.h"
 
-#include "daemon/host/quoted_text.h"
+#include "absl/strings/str_cat.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 
 std::string OutcomeText(absl::string_view text) {
   return PrintableText(text, kMaxOutcomeTextBytes);
+}
+
+absl::Status InFront(absl::string_view what, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(what, ": ", status.message()));
 }
 
 void CleanTexts(StepOutcome* outcome) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "proto/plan.pb.h"
 
@@ -21,6 +22,9 @@ inline constexpr size_t kMaxOutcomeTextBytes = 2048;
 // as \n, \t or \xNN; cut after kMaxOutcomeTextBytes of input, then ended with
 // "...".
 std::string OutcomeText(absl::string_view text);
+
+// "what: message", with the code of `status`.
+absl::Status InFront(absl::string_view what, const absl::Status& status);
 
 // The detail, as OutcomeText.
 void CleanTexts(StepOutcome* outcome);

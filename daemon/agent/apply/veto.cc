@@ -6,13 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/plan/allow_text.h"
-#include "config/spec/change_kind.h"
 #include "config/spec/yaml_document.h"
+#include "config/values/change_kind.h"
 
 namespace clusterd {
 Veto Veto::Read(const YamlMap& agent, Mistakes* mistakes) {
-  const YamlNode* const list = agent.Find("allow");
+  const YamlNode* const list = agent["allow"].node();
   if (list == nullptr) return Veto();
   std::vector<std::string> names;
   for (const ChangeKind kind : AllChangeKinds()) {
@@ -27,7 +26,7 @@ Veto Veto::Read(const YamlMap& agent, Mistakes* mistakes) {
   // Naming what is allowed leaves out all that is not named.
   std::set<ChangeKind> allowed;
   for (const YamlNode& item : list->items) {
-    const auto word = ReadWord(item, "allow", words, mistakes);
+    const auto word = YamlValue(&item, "allow", mistakes).Word(words);
     if (word) allowed.insert(*ParseChangeKind(*word));
   }
   return Veto(std::move(allowed));

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <utility>
-#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "config/spec/network_namespace.h"
+#include "absl/strings/str_replace.h"
+#include "config/report/verdict.h"
+#include "config/values/network_namespace.h"
+#include "config/words/number_text.h"
+#include "config/words/state_word.h"
 #include "daemon/controller/history/history_store.h"
 
 namespace clusterd {
@@ -15,10 +18,6 @@ namespace {
 
 // A run that could not begin may say why in many lines.
 constexpr size_t kMaxSummaryBytes = 200;
-
-std::string Count(int64_t number, const char* one) {
-  return absl::StrCat(number, " ", one, number == 1 ? "" : "s");
-}
 
 // On one line, cut between characters.
 std::string Shorten(std::string text) {
@@ -29,38 +28,11 @@ std::string Shorten(std::string text) {
   return absl::StrCat(text.substr(0, end), "…");
 }
 
-std::string Verdict(State state) {
-  switch (state) {
-    case PASS:
-      return "pass";
-    case WARN:
-      return "warn";
-    case FAIL:
-      return "fail";
-    default:
-      return "unknown";
-  }
-}
-
-// ", "-joined, without those that are zero.
-std::string Counted(const std::vector<std::pair<int64_t, const char*>>& parts) {
-  std::vector<std::string> texts;
-  for (const auto& [number, what] : parts) {
-    if (number > 0) texts.push_back(absl::StrCat(number, " ", what));
-  }
-  return absl::StrJoin(texts, ", ");
-}
-
 std::string SummaryOf(const Report& report) {
   if (!report.error().empty()) return Shorten(report.error());
-  const Counts& counts = report.rule_counts();
   return absl::StrCat(Count(report.hosts_size(), "host"), "; ",
-                      Counted({{counts.fail(), "failed"},
-                               {counts.unknown(), "unknown"},
-                               {counts.warn(), "warned"},
-                               {counts.pass(), "passed"},
-                               {counts.skipped(), "skipped"}}),
-                      " of ", Count(report.rules_size(), "rule"));
+                      CountsText(report.rule_counts()), " of ",
+                      Count(report.rules_size(), "rule"));
 }
 
 struct PlanCounts {
@@ -70,6 +42,7 @@ struct PlanCounts {
   int64_t hosts_with_blocked = 0;
 };
 
+// Counted once, for the outcome and for the summary.
 PlanCounts CountPlan(const ClusterPlan& plan) {
   PlanCounts counts;
   for (const HostPlan& host : plan.hosts()) {
@@ -97,40 +70,17 @@ std::string SummaryOf(const ClusterPlan& plan, const PlanCounts& counts) {
   return text;
 }
 
-const char* OutcomeText(ApplyResult::Outcome outcome) {
-  switch (outcome) {
-    case ApplyResult::APPLIED:
-      return "applied";
-    case ApplyResult::NOTHING_TO_DO:
-      return "with nothing to do";
-    case ApplyResult::UNDONE:
-      return "undone";
-    case ApplyResult::ROLLED_BACK:
-      return "rolled back";
-    case ApplyResult::UNDONE_WITH_RESIDUES:
-      return "undone with residues";
-    case ApplyResult::ROLLED_BACK_WITH_RESIDUES:
-      return "rolled back with residues";
-    case ApplyResult::REFUSED:
-      return "refused";
-    case ApplyResult::NOT_STARTED:
-      return "not started";
-    case ApplyResult::LOST:
-      return "lost";
-    default:
-      return "without result";
-  }
-}
-
 std::string SummaryOf(const ApplyReport& report) {
-  std::map<ApplyResult::Outcome, int64_t> hosts;
+  std::map<ApplyResult::Outcome, int> hosts;
   for (const ApplyResult& host : report.hosts()) ++hosts[host.outcome()];
-  std::vector<std::pair<int64_t, const char*>> parts;
-  for (const auto& [outcome, number] : hosts) {
-    parts.emplace_back(number, OutcomeText(outcome));
-  }
   std::string text = Count(report.hosts_size(), "host");
-  if (!parts.empty()) absl::StrAppend(&text, "; ", Counted(parts));
+  const char* separator = "; ";
+  for (const auto& [outcome, number] : hosts) {
+    absl::StrAppend(&text, separator, number, " ",
+                    outcome == ApplyResult::NOTHING_TO_DO ? "with " : "",
+                    OutcomeWords(outcome));
+    separator = ", ";
+  }
   if (report.enforced()) absl::StrAppend(&text, "; enforced by the spec");
   return text;
 }
@@ -166,6 +116,14 @@ std::string HistoryKindName(HistoryKind kind) {
   }
 }
 
+std::string OutcomeWords(ApplyResult::Outcome outcome) {
+  const std::string name = ApplyResult::Outcome_Name(outcome);
+  if (outcome == ApplyResult::OUTCOME_UNSPECIFIED || name.empty()) {
+    return "without result";
+  }
+  return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", " "}});
+}
+
 HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
   HistoryRecord record;
   HistoryEntry* const entry = record.mutable_entry();
@@ -174,7 +132,9 @@ HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
   entry->set_actor(actor);
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  entry->set_outcome(Verdict(report.verdict()));
+  // A whole check is never skipped; one that says so says nothing.
+  entry->set_outcome(
+      StateWord(report.verdict() == SKIPPED ? UNKNOWN : report.verdict()));
   entry->set_summary(SummaryOf(report));
   entry->set_network_namespace(report.network_namespace());
   *record.mutable_report() = std::move(report);

@@ -20,6 +20,10 @@ namespace clusterd {
 // "check", "plan", "apply", "rollback"; "unknown kind 17" for none of them.
 std::string HistoryKindName(HistoryKind kind);
 
+// "rolled back with residues": the outcome's name in words; "without result"
+// for none, or one that is not known here.
+std::string OutcomeWords(ApplyResult::Outcome outcome);
+
 HistoryRecord RecordOfCheck(Report report, const std::string& actor);
 
 // Actor, id and time are the plan's own. `elapsed_ms`: how long it took.

@@ -1,37 +1,35 @@
-// What this cluster's controller has done: checks, plans, applies, rollbacks.
+// What this cluster's controller has done: checks, plans, applies, rollbacks,
+// in one file of its state folder, through SQLite:
+//   /var/lib/clusterd-controller/history.db (and history.db-journal)
 // Each has one line (HistoryEntry) and a detail, which only Get reads.
 //
 // An apply is added before its first host is asked, with the outcome "running",
 // and updated when it ends; what is still "running" when a controller starts
 // was cut off. Checks and plans are added when they have ended.
 //
-// SqliteHistoryStore keeps it on disk, ClosedHistoryStore stands for one that
-// could not be opened: with it checks and plans still run and are not kept,
-// and no apply or rollback may begin, because Add fails.
+// A store that could not be opened is closed: with it checks and plans still
+// run and are not kept, and no apply or rollback may begin, because Add fails.
 #ifndef DAEMON_CONTROLLER_HISTORY_HISTORY_STORE_H_
 #define DAEMON_CONTROLLER_HISTORY_HISTORY_STORE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/controller/history/history_file.h"
+#include "daemon/controller/history/retention.h"
+#include "daemon/process/log.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {
-
-// What is kept, whichever bound is met first. Then the oldest go: checks and
-// plans as long as applies and rollbacks hold at most half of both bounds, and
-// of these checks as long as plans hold at most a quarter, so that checks
-// before every job wash away neither who changed what nor a plan that waits for
-// its apply. Never one that is running.
-struct HistoryLimits {
-  int64_t max_entries = 2000;
-  // Of the details, serialized.
-  int64_t max_bytes = 512 << 20;
-};
 
 inline constexpr uint32_t kDefaultListedEntries = 50;
 inline constexpr uint32_t kMaxListedEntries = 1000;
@@ -40,6 +38,9 @@ inline constexpr uint32_t kMaxListedEntries = 1000;
 // 16 hex digits.
 inline constexpr size_t kMinHistoryIdBytes = 4;
 inline constexpr size_t kMaxHistoryIdBytes = 64;
+
+// Whether every byte of it may stand in an id.
+bool IsHistoryIdText(absl::string_view text);
 
 // The outcome of an entry that has not ended.
 inline constexpr char kRunningOutcome[] = "running";
@@ -64,38 +65,88 @@ struct RunningRecords {
 // After an error of Add or Update the store is as it was before the call.
 class HistoryStore {
  public:
-  virtual ~HistoryStore() = default;
+  // Takes the folder's lock, makes the file (mode 0600) if there is none, and
+  // takes back what a crash left half written. A file that cannot be written
+  // can still be listed and read. Errors as OpenHistoryFile.
+  static absl::StatusOr<std::unique_ptr<HistoryStore>> Open(
+      const std::string& folder, HistoryLimits limits = {});
+  // Gone with the store; for tests.
+  static absl::StatusOr<std::unique_ptr<HistoryStore>> InMemory(
+      HistoryLimits limits = {});
+  // `why` is not OK: what opening it gave.
+  static std::unique_ptr<HistoryStore> Closed(const absl::Status& why);
 
   // On disk, synced, when it returns OK. Makes room first, so older entries
   // may be gone then. InvalidArgument for an id or kind that is none,
   // AlreadyExists for an id that is there, ResourceExhausted for a detail over
   // max_bytes.
-  virtual absl::Status Add(const HistoryRecord& record) = 0;
+  absl::Status Add(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Replaces entry and detail of the record with this id; its place in the list
-  // stays. NotFound if there is none. Otherwise as Add.
-  virtual absl::Status Update(const HistoryRecord& record) = 0;
+  // Replaces entry and detail of the record with this id; where it stands in
+  // the list stays. NotFound if there is none. Otherwise as Add.
+  absl::Status Update(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // As the comments of ListHistoryRequest say; before_id may be a prefix as in
   // Get. InvalidArgument for a kind that is none or a limit over
   // kMaxListedEntries; NotFound for a before_id that is gone.
-  virtual absl::StatusOr<ListHistoryResponse> List(
-      const ListHistoryRequest& request) const = 0;
+  absl::StatusOr<ListHistoryResponse> List(
+      const ListHistoryRequest& request) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The record with this id, or else the only one whose id begins with it.
   // NotFound if there is none; InvalidArgument, naming the first candidates, if
   // there are several, or if it is no id.
-  virtual absl::StatusOr<HistoryRecord> Get(absl::string_view id) const = 0;
+  absl::StatusOr<HistoryRecord> Get(absl::string_view id) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // As Get, among the applies alone: what a rollback takes back. NotFound, with
   // its kind, for the whole id of something else.
-  virtual absl::StatusOr<HistoryRecord> FindApply(
-      absl::string_view apply_id) const = 0;
+  absl::StatusOr<HistoryRecord> FindApply(absl::string_view apply_id) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // What has the outcome "running". One that is damaged does not hide the
   // others.
-  virtual absl::StatusOr<RunningRecords> FindRunning() const = 0;
+  absl::StatusOr<RunningRecords> FindRunning() const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  HistoryStore(HistoryFile file, HistoryLimits limits, absl::Status closed);
+
+  absl::Status Write(const HistoryRecord& record, bool is_new)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status WriteLocked(const HistoryRecord& record)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status MakeRoomLocked(const HistoryEntry& entry, int64_t bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status ShrinkLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The kind of the entry with exactly this id; nullopt: there is none.
+  absl::StatusOr<std::optional<HistoryKind>> KindOfLocked(
+      absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The position of the one entry that an id or prefix names. `kind`:
+  // unspecified for any.
+  absl::StatusOr<int64_t> ResolveLocked(absl::string_view id,
+                                        HistoryKind kind) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<HistoryRecord> ReadLocked(int64_t position) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const absl::Status closed_;  // Not OK: there is no file.
+  const HistoryLimits limits_;
+  const std::unique_ptr<FolderLock> lock_;  // None in memory.
+  mutable absl::Mutex mutex_;
+  const std::unique_ptr<SqliteDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
 };
+
+// What a controller does about its history when it starts. Makes the folder,
+// mode 0700, if it is not there and its parent is.
+//   the history                               the controller
+//   opens                                     runs
+//   is damaged, of another format, or         runs with a closed one: checks
+//   cannot be made or read                    and plans are not kept, applies
+//                                             and rollbacks are refused; logged
+//   is another controller's, or its folder    does not start: the error is that
+//   is not there and cannot be made           of the lock, or names --state
+absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
+    const std::string& state_folder, Log* log);
 
 }  // namespace clusterd
 

@@ -1,12 +1,13 @@
-#include "daemon/controller/history/open_history.h"
+// How a controller starts with its history, and goes on without one.
+#include <sys/stat.h>
 
-#include <cstdlib>
 #include <fstream>
 
-#include "daemon/controller/history/sqlite_history_store.h"
-#include "daemon/log/recording_log.h"
+#include "daemon/controller/history/history_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/history_testing.h"
 
 namespace clusterd {
 namespace {
@@ -14,24 +15,18 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string NewFolder() {
-  std::string path = testing::TempDir() + "/open.XXXXXX";
-  EXPECT_NE(mkdtemp(path.data()), nullptr);
-  return path;
-}
-
 TEST(OpenHistoryTest, OpensNewOneInSilence) {
-  RecordingLog log;
-  const auto store = OpenHistory(NewFolder(), &log);
+  CapturedLog log;
+  const auto store = OpenHistory(NewStateFolder(), &log);
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_TRUE((*store)->List({}).ok());
   EXPECT_THAT(log.Lines(), IsEmpty());
 }
 
 TEST(OpenHistoryTest, GoesOnWithoutDamagedOne) {
-  const std::string folder = NewFolder();
+  const std::string folder = NewStateFolder();
   std::ofstream(folder + "/" + kHistoryFile) << std::string(8192, 'x');
-  RecordingLog log;
+  CapturedLog log;
   const auto store = OpenHistory(folder, &log);
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_THAT(log.Lines(), HasSubstr(folder + "/history.db: is damaged"));
@@ -40,16 +35,52 @@ TEST(OpenHistoryTest, GoesOnWithoutDamagedOne) {
 }
 
 TEST(OpenHistoryTest, RefusesFolderOfAnotherController) {
-  const std::string folder = NewFolder();
-  const auto other = SqliteHistoryStore::Open(folder);
+  const std::string folder = NewStateFolder();
+  const auto other = HistoryStore::Open(folder);
   ASSERT_TRUE(other.ok());
-  RecordingLog log;
+  CapturedLog log;
   EXPECT_TRUE(absl::IsUnavailable(OpenHistory(folder, &log).status()));
 }
 
-TEST(OpenHistoryTest, RefusesFolderThatIsNotThere) {
-  RecordingLog log;
-  EXPECT_TRUE(absl::IsNotFound(OpenHistory("/nowhere/state", &log).status()));
+TEST(OpenHistoryTest, MakesFolderForItsOwnerAloneAndKeepsOneThatIsThere) {
+  CapturedLog log;
+  const std::string path = NewStateFolder() + "/made";
+  ASSERT_TRUE(OpenHistory(path, &log).ok());
+  struct stat info = {};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700u);
+  ASSERT_EQ(chmod(path.c_str(), 0750), 0);
+  ASSERT_TRUE(OpenHistory(path, &log).ok());
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0750u);
+}
+
+TEST(OpenHistoryTest, SaysWhatIsInTheWayOfTheFolder) {
+  CapturedLog log;
+  const absl::Status no_parent = OpenHistory("/nowhere/state", &log).status();
+  EXPECT_EQ(no_parent.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(no_parent.message()), HasSubstr("(--state)"));
+  const std::string file = NewStateFolder() + "/file";
+  std::ofstream(file) << "text";
+  EXPECT_EQ(OpenHistory(file, &log).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+void ExpectReason(const absl::Status& status) {
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("no history is kept: history.db: is damaged"));
+}
+
+TEST(ClosedHistoryTest, GivesReasonForEveryCall) {
+  const auto store =
+      HistoryStore::Closed(absl::DataLossError("history.db: is damaged"));
+  ExpectReason(store->Add({}));
+  ExpectReason(store->Update({}));
+  ExpectReason(store->List({}).status());
+  ExpectReason(store->Get("0123456789abcdef").status());
+  ExpectReason(store->FindApply("0123456789abcdef").status());
+  ExpectReason(store->FindRunning().status());
 }
 
 }  // namespace

@@ -5,30 +5,31 @@
 namespace clusterd {
 namespace {
 
-bool ChangesHosts(const KeptEntry& entry) {
-  return entry.kind == HISTORY_APPLY || entry.kind == HISTORY_ROLLBACK;
+// The sooner an entry may go, the less: checks, then plans, then what changed
+// hosts.
+enum Worth { kCheck, kPlan, kChange };
+
+Worth WorthOf(const KeptEntry& entry) {
+  if (entry.kind == HISTORY_PLAN) return kPlan;
+  const bool changes_hosts =
+      entry.kind == HISTORY_APPLY || entry.kind == HISTORY_ROLLBACK;
+  return changes_hosts ? kChange : kCheck;
 }
 
-bool IsPlan(const KeptEntry& entry) { return entry.kind == HISTORY_PLAN; }
-
-bool IsCheck(const KeptEntry& entry) {
-  return !ChangesHosts(entry) && !IsPlan(entry);
-}
-
+// What a set of entries takes.
 struct Usage {
   int64_t entries = 0;
   int64_t bytes = 0;
 
-  void Add(const KeptEntry& entry) {
-    ++entries;
-    bytes += entry.bytes;
+  // `sign`: 1 for one more, -1 for one less.
+  void Count(const KeptEntry& entry, int sign) {
+    entries += sign;
+    bytes += sign * entry.bytes;
   }
-  void Remove(const KeptEntry& entry) {
-    --entries;
-    bytes -= entry.bytes;
-  }
-  bool Exceeds(int64_t max_entries, int64_t max_bytes) const {
-    return entries > max_entries || bytes > max_bytes;
+  // Whether it takes more than a `share`th of the limits.
+  bool Exceeds(const HistoryLimits& limits, int64_t share) const {
+    return entries > limits.max_entries / share ||
+           bytes > limits.max_bytes / share;
   }
 };
 
@@ -38,34 +39,32 @@ std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
                                       const KeptEntry& coming,
                                       const HistoryLimits& limits) {
   Usage all;
-  Usage changes;
-  Usage plans;
-  const auto count = [&](const KeptEntry& entry) {
-    all.Add(entry);
-    if (ChangesHosts(entry)) changes.Add(entry);
-    if (IsPlan(entry)) plans.Add(entry);
+  Usage of[kChange + 1];
+  const auto count = [&](const KeptEntry& entry, int sign) {
+    all.Count(entry, sign);
+    of[WorthOf(entry)].Count(entry, sign);
   };
-  for (const KeptEntry& entry : kept) count(entry);
-  count(coming);
+  count(coming, 1);
   std::vector<KeptEntry> left;
   for (const KeptEntry& entry : kept) {
+    count(entry, 1);
     if (!entry.running) left.push_back(entry);
   }
   std::vector<int64_t> removed;
-  while (all.Exceeds(limits.max_entries, limits.max_bytes) && !left.empty()) {
-    auto next = left.begin();
-    if (!changes.Exceeds(limits.max_entries / 2, limits.max_bytes / 2)) {
-      auto harmless = std::find_if_not(left.begin(), left.end(), ChangesHosts);
-      if (!plans.Exceeds(limits.max_entries / 4, limits.max_bytes / 4)) {
-        const auto check = std::find_if(left.begin(), left.end(), IsCheck);
-        if (check != left.end()) harmless = check;
-      }
-      if (harmless != left.end()) next = harmless;
+  while (all.Exceeds(limits, 1) && !left.empty()) {
+    // The oldest of those that are worth no more than this; of more, if there
+    // is none.
+    int most = of[kChange].Exceeds(limits, 2) ? kChange
+               : of[kPlan].Exceeds(limits, 4) ? kPlan
+                                              : kCheck;
+    auto next = left.end();
+    for (; next == left.end(); ++most) {
+      next = std::find_if(
+          left.begin(), left.end(),
+          [most](const KeptEntry& entry) { return WorthOf(entry) <= most; });
     }
-    all.Remove(*next);
-    if (ChangesHosts(*next)) changes.Remove(*next);
-    if (IsPlan(*next)) plans.Remove(*next);
-    removed.push_back(next->place);
+    count(*next, -1);
+    removed.push_back(next->position);
     left.erase(next);
   }
   return removed;

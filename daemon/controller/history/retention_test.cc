@@ -9,16 +9,16 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-KeptEntry Entry(int64_t place, HistoryKind kind, int64_t bytes = 1) {
+KeptEntry Entry(int64_t position, HistoryKind kind, int64_t bytes = 1) {
   KeptEntry entry;
-  entry.place = place;
+  entry.position = position;
   entry.kind = kind;
   entry.bytes = bytes;
   return entry;
 }
 
-KeptEntry Running(int64_t place, int64_t bytes = 1) {
-  KeptEntry entry = Entry(place, HISTORY_APPLY, bytes);
+KeptEntry Running(int64_t position, int64_t bytes = 1) {
+  KeptEntry entry = Entry(position, HISTORY_APPLY, bytes);
   entry.running = true;
   return entry;
 }

@@ -96,11 +96,12 @@ absl::StatusOr<bool> SqliteStatement::Step() {
   return status_;
 }
 
-absl::Status SqliteStatement::Run() {
+absl::Status SqliteStatement::ForEachRow(const std::function<void()>& on_row) {
   while (true) {
     const absl::StatusOr<bool> row = Step();
     if (!row.ok()) return row.status();
     if (!*row) return absl::OkStatus();
+    on_row();
   }
 }
 
@@ -172,20 +173,17 @@ absl::Status SqliteDatabase::LastError() const {
                       path_, sqlite3_errmsg(connection_.get()));
 }
 
-absl::Status SqliteTransaction::Begin() {
-  return database_->Execute("BEGIN IMMEDIATE");
-}
-
-absl::Status SqliteTransaction::Commit() {
-  return database_->Execute("COMMIT");
-}
-
-// SQLite itself ends some transactions that fail. A rollback that fails leaves
-// the journal, and the next use of the file finishes it.
-SqliteTransaction::~SqliteTransaction() {
-  if (sqlite3_get_autocommit(database_->connection_.get()) == 0) {
-    (void)database_->Execute("ROLLBACK");
+absl::Status SqliteDatabase::Transact(
+    const std::function<absl::Status()>& work) const {
+  absl::Status status = Execute("BEGIN IMMEDIATE");
+  if (status.ok()) status = work();
+  if (status.ok()) status = Execute("COMMIT");
+  // SQLite itself ends some transactions that fail. A rollback that fails
+  // leaves the journal, and the next use of the file finishes it.
+  if (sqlite3_get_autocommit(connection_.get()) == 0) {
+    Execute("ROLLBACK").IgnoreError();
   }
+  return status;
 }
 
 }  // namespace clusterd

@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,8 +38,13 @@ class SqliteStatement {
 
   // True: there is a row; false: no more. Also gives what Prepare and Bind met.
   absl::StatusOr<bool> Step();
+  // Steps to the end, `on_row` once for each row. Also gives what Prepare and
+  // Bind met.
+  absl::Status ForEachRow(const std::function<void()>& on_row);
   // Steps to the end.
-  absl::Status Run();
+  absl::Status Run() {
+    return ForEachRow([] {});
+  }
 
   // Of the row, until the next step. Columns count from 0.
   int64_t Int(int column) const;
@@ -79,6 +85,9 @@ class SqliteDatabase {
   SqliteStatement Prepare(absl::string_view sql) const;
   // Statements without values, one after the other.
   absl::Status Execute(const char* sql) const;
+  // Everything that `work` does, or nothing of it: after an error of its own or
+  // of the commit all is taken back.
+  absl::Status Transact(const std::function<absl::Status()>& work) const;
   // The one number that the statement gives.
   absl::StatusOr<int64_t> ReadNumber(absl::string_view sql) const;
 
@@ -87,7 +96,6 @@ class SqliteDatabase {
   const std::string& path() const { return path_; }
 
  private:
-  friend class SqliteTransaction;
   struct Closer {
     void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
   };
@@ -96,23 +104,6 @@ class SqliteDatabase {
 
   const std::string path_;
   const std::unique_ptr<sqlite3, Closer> connection_;
-};
-
-// Everything between Begin and Commit, or nothing of it: what is not committed
-// is taken back at the end.
-class SqliteTransaction {
- public:
-  explicit SqliteTransaction(const SqliteDatabase* database)
-      : database_(database) {}
-  ~SqliteTransaction();
-  SqliteTransaction(const SqliteTransaction&) = delete;
-  SqliteTransaction& operator=(const SqliteTransaction&) = delete;
-
-  absl::Status Begin();
-  absl::Status Commit();
-
- private:
-  const SqliteDatabase* const database_;
 };
 
 // The Status for a result code of SQLite, with the file in front. `system`: the

@@ -61,22 +61,18 @@ TEST(SqliteStatementTest, ValueTooManyIsInternal) {
       absl::IsInternal(database->Prepare("SELECT 1").Bind(1).Step().status()));
 }
 
-TEST(SqliteTransactionTest, TakesBackWhatIsNotCommitted) {
+TEST(SqliteDatabaseTest, TransactionOfWorkThatFailsIsTakenBack) {
   const auto database = NewDatabase();
-  {
-    SqliteTransaction transaction(database.get());
-    ASSERT_EQ(transaction.Begin(), absl::OkStatus());
-    ASSERT_EQ(database->Execute("INSERT INTO t (n) VALUES (1)"),
-              absl::OkStatus());
-  }
+  const auto insert = [&] {
+    return database->Execute("INSERT INTO t (n) VALUES (1)");
+  };
+  const absl::Status failed = database->Transact([&]() -> absl::Status {
+    EXPECT_EQ(insert(), absl::OkStatus());
+    return absl::AbortedError("no more");
+  });
+  EXPECT_EQ(failed, absl::AbortedError("no more"));
   EXPECT_EQ(*database->ReadNumber("SELECT count(*) FROM t"), 0);
-  {
-    SqliteTransaction transaction(database.get());
-    ASSERT_EQ(transaction.Begin(), absl::OkStatus());
-    ASSERT_EQ(database->Execute("INSERT INTO t (n) VALUES (1)"),
-              absl::OkStatus());
-    ASSERT_EQ(transaction.Commit(), absl::OkStatus());
-  }
+  EXPECT_EQ(database->Transact(insert), absl::OkStatus());
   EXPECT_EQ(*database->ReadNumber("SELECT count(*) FROM t"), 1);
 }
 

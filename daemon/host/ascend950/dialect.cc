@@ -7,40 +7,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "config/spec/ipv4.h"
 #include "daemon/host/ascend950/answers.h"
-#include "daemon/host/ascend950/command_line.h"
-#include "daemon/host/ascend950/device_info.h"
-#include "daemon/host/hccn_answers.h"
-#include "daemon/host/hccn_ip.h"
-#include "daemon/host/missing.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/hccn/hccn_facts.h"
 
 namespace clusterd {
 namespace ascend950 {
 namespace {
-
-constexpr int kMaxHealthPolls = 3;
-constexpr absl::Duration kHealthPollPause = absl::Seconds(1);
-
-Missing Unreadable(const HccnAnswer& answer, const absl::Status& status) {
-  return MakeMissing(
-      Missing::UNREADABLE,
-      absl::StrCat(answer.command, ": ", status.message(),
-                   "; this answer is not known for the Ascend 950 tool"));
-}
-
-// Sets `fact` from an answer; `set` takes the parsed value.
-template <typename Fact, typename Parsed, typename Set>
-void Fill(const HccnAnswer& answer, const absl::StatusOr<Parsed>& parsed,
-          Fact* fact, const Set& set) {
-  if (answer.missing.has_value()) {
-    SetMissing(*answer.missing, fact);
-  } else if (!parsed.ok()) {
-    SetMissing(Unreadable(answer, parsed.status()), fact);
-  } else {
-    set(*parsed);
-  }
-}
 
 class DeviceReader {
  public:
@@ -53,7 +26,7 @@ class DeviceReader {
         facts_(&reading->facts) {}
 
   void ReadAll() {
-    const HccnAnswer answer = Ask(Query::kDeviceInfo);
+    const HccnAnswer answer = Ask("-dev_info");
     const absl::StatusOr<DeviceInfo> info = ParseDeviceInfo(answer.output);
     if (!answer.missing.has_value() && info.ok()) {
       ReadBond(*info, answer.command);
@@ -61,16 +34,17 @@ class DeviceReader {
     } else {
       const Missing missing = answer.missing.has_value()
                                   ? *answer.missing
-                                  : Unreadable(answer, info.status());
+                                  : UnreadableHccnAnswer(answer, info.status());
       MissBond(missing);
       SetMissing(missing, facts_->mutable_link());
     }
-    ReadDetectAddress();
-    ReadNetHealth();
+    FillDetectAddress(Ask("-netdetect"), facts_->mutable_detect_address());
+    AskNetHealth([this] { return Ask("-net_health"); }, pause_,
+                 facts_->mutable_net_health());
   }
 
  private:
-  HccnAnswer Ask(Query query, const std::string& bond = "") {
+  HccnAnswer Ask(const std::string& query, const std::string& bond = "") {
     return ask_(QueryArguments(query, device_, bond));
   }
 
@@ -100,56 +74,15 @@ class DeviceReader {
       reading_->slot_known =
           absl::SimpleAtoi(absl::StripPrefix(bond, "bond"), &reading_->slot);
     }
-    ReadAddress(bond);
+    FillAddress(Ask("-ip", bond), facts_->mutable_address());
     if (facts_->address().has_value()) reading_->slot_known = true;
-    ReadGateway(bond);
-    ReadMtu(bond);
-    ReadLldp(bond);
-  }
-
-  void ReadAddress(const std::string& bond) {
-    const HccnAnswer answer = Ask(Query::kAddress, bond);
-    DeviceAddressFact* fact = facts_->mutable_address();
-    if (!answer.missing.has_value() &&
-        answer.failure == HccnFailure::kNoAddress) {
-      fact->mutable_value();
-      return;
-    }
-    Fill(answer, ParseHccnIp(answer.output), fact,
-         [fact](const std::vector<Ipv4Interface>& interfaces) {
-           for (const Ipv4Interface& interface : interfaces) {
-             Ipv4Setting* setting = fact->mutable_value()->add_settings();
-             setting->set_address(interface.address().ToString());
-             setting->set_netmask(interface.subnet().netmask().ToString());
-           }
-         });
-  }
-
-  void ReadGateway(const std::string& bond) {
-    const HccnAnswer answer = Ask(Query::kGateway, bond);
-    TextFact* fact = facts_->mutable_gateway();
-    if (!answer.missing.has_value() &&
-        answer.failure == HccnFailure::kNoGateway) {
-      fact->set_value("");
-      return;
-    }
-    Fill(answer, ParseHccnGateway(answer.output), fact,
-         [fact](Ipv4Address value) { fact->set_value(value.ToString()); });
-  }
-
-  void ReadMtu(const std::string& bond) {
-    const HccnAnswer answer = Ask(Query::kMtu, bond);
-    NumberFact* fact = facts_->mutable_mtu();
-    Fill(answer, ParseHccnMtu(answer.output), fact,
-         [fact](uint32_t value) { fact->set_value(value); });
-  }
-
-  void ReadLldp(const std::string& bond) {
-    const HccnAnswer answer = Ask(Query::kLldp, bond);
-    LldpFact* fact = facts_->mutable_lldp();
-    Fill(
-        answer, ParseLldp(answer.output), fact,
-        [fact](const LldpNeighbour& value) { *fact->mutable_value() = value; });
+    FillGateway(Ask("-gateway", bond), facts_->mutable_gateway());
+    FillMtu(Ask("-mtu", bond), facts_->mutable_mtu());
+    const HccnAnswer lldp = Ask("-lldp", bond);
+    FillHccnFact(lldp, ParseLldp(lldp.output), facts_->mutable_lldp(),
+                 [this](const LldpNeighbour& neighbour) {
+                   *facts_->mutable_lldp()->mutable_value() = neighbour;
+                 });
   }
 
   void ReadLink(const DeviceInfo& info, const std::string& command) {
@@ -158,10 +91,10 @@ class DeviceReader {
     for (const Port& port : info.ports) {
       if (port.type != "ETH") continue;
       const HccnAnswer answer =
-          ask_(LinkArguments(device_, port.udie, port.port));
+          ask_({"-g", "-link", "-i", std::to_string(device_), "-u",
+                std::to_string(port.udie), "-p", std::to_string(port.port)});
       LinkFact one;
-      Fill(answer, ParseHccnLink(answer.output), &one,
-           [&one](LinkFact::Link value) { one.set_value(value); });
+      FillLink(answer, &one);
       if (!one.has_value()) {
         *fact = one;
         return;
@@ -186,26 +119,6 @@ class DeviceReader {
     }
   }
 
-  void ReadDetectAddress() {
-    const HccnAnswer answer = Ask(Query::kDetectAddress);
-    TextFact* fact = facts_->mutable_detect_address();
-    Fill(answer, ParseHccnNetdetect(answer.output), fact,
-         [fact](Ipv4Address value) { fact->set_value(value.ToString()); });
-  }
-
-  void ReadNetHealth() {
-    NetHealthFact* fact = facts_->mutable_net_health();
-    for (int poll = 0;; ++poll) {
-      const HccnAnswer answer = Ask(Query::kNetHealth);
-      Fill(answer, ParseHccnNetHealth(answer.output), fact,
-           [fact](NetHealth value) { fact->set_value(value); });
-      if (fact->value() != NET_HEALTH_DETECT_IP_SET ||
-          poll == kMaxHealthPolls || !pause_(kHealthPollPause)) {
-        return;
-      }
-    }
-  }
-
   const uint32_t device_;
   const AskTool& ask_;
   const PauseTool& pause_;
@@ -214,6 +127,15 @@ class DeviceReader {
 };
 
 }  // namespace
+
+std::vector<std::string> QueryArguments(const std::string& query,
+                                        uint32_t device,
+                                        const std::string& bond) {
+  std::vector<std::string> arguments = {"-g", query, "-i",
+                                        std::to_string(device)};
+  if (!bond.empty()) arguments.insert(arguments.end(), {"-d", bond});
+  return arguments;
+}
 
 DeviceReading ReadDevice(uint32_t device, const AskTool& ask,
                          const PauseTool& pause) {
@@ -225,12 +147,13 @@ DeviceReading ReadDevice(uint32_t device, const AskTool& ask,
 }
 
 TlsFact ReadTls(uint32_t device, const AskTool& ask) {
-  const HccnAnswer answer = ask(QueryArguments(Query::kTls, device));
+  const HccnAnswer answer = ask(QueryArguments("-tls", device));
   TlsFact fact;
-  Fill(answer, ParseTls(answer.output, device), &fact, [&fact](bool enabled) {
-    fact.mutable_value()->set_enabled(enabled);
-    fact.mutable_value()->set_source("hccn_tool -g -tls");
-  });
+  FillHccnFact(answer, ParseTls(answer.output, device), &fact,
+               [&fact](bool enabled) {
+                 fact.mutable_value()->set_enabled(enabled);
+                 fact.mutable_value()->set_source("hccn_tool -g -tls");
+               });
   return fact;
 }
 

@@ -21,15 +21,25 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "daemon/host/hccn_tool.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
 namespace ascend950 {
 
+// What stands behind the program's path: mode first, options by name, and for a
+// query about a bond device its name.
+//   hccn_tool -g -ip -i 0 -d bond0
+// The classic tool refuses such lines, and this one refuses the classic ones.
+// Forms from the "Ascend 950 HCCN Tool" reference (hicann/driver, docs/en) and
+// the tool's source (hicann/driver, hccn/ascend950, tool_shell_ops.c).
+std::vector<std::string> QueryArguments(const std::string& query,
+                                        uint32_t device,
+                                        const std::string& bond = "");
+
 // Runs the tool with these arguments and says what it brought, as HccnSession
 // does: one run at a time per device, "busy" repeated with a bound, classified
-// by run_verdict.h.
+// by hccn_error.h.
 using AskTool =
     std::function<HccnAnswer(const std::vector<std::string>& arguments)>;
 

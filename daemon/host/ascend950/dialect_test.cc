@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "daemon/host/ascend950/run_verdict.h"
+#include "daemon/host/hccn/hccn_error.h"
 
 namespace clusterd {
 namespace ascend950 {
@@ -80,6 +80,7 @@ class ScriptedTool {
   HccnAnswer Answer(const std::string& line) {
     asked_.push_back(line);
     HccnAnswer answer;
+    answer.generation = NpuToolFacts::ASCEND_950;
     answer.command = absl::StrCat("`hccn_tool ", line, "`");
     const auto scripted = answers_.find(line);
     if (scripted == answers_.end()) {
@@ -90,7 +91,8 @@ class ScriptedTool {
     result.standard_output = scripted->second.output;
     result.standard_error = scripted->second.error;
     result.exit_status = scripted->second.status;
-    const HccnVerdict verdict = ClassifyRun(result);
+    const HccnVerdict verdict =
+        ClassifyHccnRun(result, NpuToolFacts::ASCEND_950);
     answer.failure = verdict.failure;
     answer.output = result.standard_output;
     if (verdict.failure != HccnFailure::kNone &&

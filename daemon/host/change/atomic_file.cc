@@ -46,6 +46,11 @@ bool Same(const SavedFile& a, const SavedFile& b) {
          a.mode() == b.mode() && a.uid() == b.uid() && a.gid() == b.gid();
 }
 
+absl::Status NotAFile(const std::string& path, absl::string_view verb) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": not a regular file, expected one to ", verb));
+}
+
 }  // namespace
 
 std::string TemporaryOf(const std::string& path) {
@@ -53,25 +58,37 @@ std::string TemporaryOf(const std::string& path) {
   return absl::StrCat(path, ".clusterd-new");
 }
 
-absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path) {
+absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file,
+                                       const std::string& path) {
+  const absl::StatusOr<FileAttributes> attributes = file->Attributes();
+  if (!attributes.ok()) return attributes.status();
+  if (attributes->type != FileType::kRegular) return NotAFile(path, "edit");
+  absl::StatusOr<std::string> content = file->ReadAll(kMaxFileBytes);
+  if (!content.ok()) return content.status();
   SavedFile saved;
   saved.set_path(path);
-  const absl::StatusOr<FileAttributes> attributes = files->Stat(path);
-  if (absl::IsNotFound(attributes.status())) return saved;
-  if (!attributes.ok()) return attributes.status();
-  if (attributes->type != FileType::kRegular) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": not a regular file, expected one to replace"));
-  }
-  absl::StatusOr<std::string> content =
-      ReadWholeFile(files, path, kMaxFileBytes);
-  if (!content.ok()) return content.status();
   saved.set_existed(true);
   saved.set_content(*std::move(content));
   saved.set_mode(attributes->mode);
   saved.set_uid(attributes->uid);
   saved.set_gid(attributes->gid);
   return saved;
+}
+
+absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path) {
+  // Of the path itself first: a link must not be followed.
+  const absl::StatusOr<FileAttributes> attributes = files->Stat(path);
+  if (absl::IsNotFound(attributes.status())) {
+    SavedFile none;
+    none.set_path(path);
+    return none;
+  }
+  if (!attributes.ok()) return attributes.status();
+  if (attributes->type != FileType::kRegular) return NotAFile(path, "replace");
+  const absl::StatusOr<std::unique_ptr<OpenFile>> file =
+      files->Open(path, OpenMode::kRead);
+  if (!file.ok()) return file.status();
+  return SaveOpenFile(file->get(), path);
 }
 
 absl::Status ReplaceFile(const MutationToken&, FileSystem* files,

@@ -26,6 +26,9 @@ std::string TemporaryOf(const std::string& path);
 // none. FailedPrecondition if the path is a link, folder or device.
 absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path);
 
+// The same of one that is open.
+absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file, const std::string& path);
+
 // Puts `content` there with the owner and mode of the file that was there, or
 // root and `new_mode`. FailedPrecondition as SaveFile. On any other error the
 // old file is still there and the temporary is gone, unless removing it fails

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/host/change/effect_log.h"
-#include "daemon/host/change/fake_file_system.h"
 #include "daemon/host/change/mutation_token_issuer.h"
+#include "tests/support/host/effect_log.h"
+#include "tests/support/host/fake_file_system.h"
 
 namespace clusterd {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "daemon/host/command_runner.h"
+#include "daemon/host/command/command_runner.h"
 
 namespace clusterd {
 

@@ -1,6 +1,184 @@
 #include "daemon/host/change/file_system.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
 namespace clusterd {
+namespace {
+
+constexpr size_t kReadBytes = 64 << 10;
+
+FileAttributes FromStat(const struct stat& status) {
+  FileAttributes attributes;
+  attributes.type = S_ISREG(status.st_mode)   ? FileType::kRegular
+                    : S_ISDIR(status.st_mode) ? FileType::kDirectory
+                    : S_ISLNK(status.st_mode) ? FileType::kSymlink
+                                              : FileType::kOther;
+  attributes.mode = status.st_mode & 07777;
+  attributes.uid = status.st_uid;
+  attributes.gid = status.st_gid;
+  attributes.inode = status.st_ino;
+  attributes.size = static_cast<uint64_t>(status.st_size);
+  return attributes;
+}
+
+absl::Status Done(int result, const std::string& path) {
+  return result == 0 ? absl::OkStatus() : absl::ErrnoToStatus(errno, path);
+}
+
+class PosixFile final : public OpenFile {
+ public:
+  PosixFile(std::string path, int descriptor)
+      : path_(std::move(path)), descriptor_(descriptor) {}
+  ~PosixFile() override { close(descriptor_); }
+
+  absl::StatusOr<std::string> ReadAll(size_t max_bytes) override {
+    std::string content;
+    char buffer[kReadBytes];
+    while (true) {
+      const ssize_t got = pread(descriptor_, buffer, sizeof(buffer),
+                                static_cast<off_t>(content.size()));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return Error();
+      if (got == 0) return content;
+      content.append(buffer, static_cast<size_t>(got));
+      if (content.size() > max_bytes) {
+        return absl::OutOfRangeError(absl::StrCat(
+            path_, ": over ", max_bytes, " bytes, which is no such file"));
+      }
+    }
+  }
+
+  absl::StatusOr<FileAttributes> Attributes() override {
+    struct stat status;
+    if (fstat(descriptor_, &status) != 0) return Error();
+    return FromStat(status);
+  }
+
+  absl::StatusOr<size_t> WriteAt(uint64_t offset,
+                                 absl::string_view bytes) override {
+    while (true) {
+      const ssize_t put = pwrite(descriptor_, bytes.data(), bytes.size(),
+                                 static_cast<off_t>(offset));
+      if (put >= 0) return static_cast<size_t>(put);
+      if (errno != EINTR) return Error();
+    }
+  }
+
+  absl::Status Truncate(uint64_t size) override {
+    return Done(ftruncate(descriptor_, static_cast<off_t>(size)), path_);
+  }
+  absl::Status SetMode(uint32_t mode) override {
+    return Done(fchmod(descriptor_, static_cast<mode_t>(mode)), path_);
+  }
+  absl::Status SetOwner(uint32_t uid, uint32_t gid) override {
+    return Done(fchown(descriptor_, uid, gid), path_);
+  }
+  absl::Status Sync() override { return Done(fsync(descriptor_), path_); }
+
+  absl::StatusOr<bool> TryLock() override {
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno == EWOULDBLOCK || errno == EINTR) return false;
+    return Error();
+  }
+
+ private:
+  absl::Status Error() const { return absl::ErrnoToStatus(errno, path_); }
+
+  const std::string path_;
+  const int descriptor_;
+};
+
+class PosixFileSystem final : public FileSystem {
+ public:
+  explicit PosixFileSystem(const std::string& root)
+      : root_(absl::StripSuffix(root, "/")) {}
+
+  absl::StatusOr<std::unique_ptr<OpenFile>> Open(const std::string& path,
+                                                 OpenMode mode) override {
+    // A pipe where a file is expected must not hold up a root daemon.
+    int flags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    switch (mode) {
+      case OpenMode::kRead:
+        flags |= O_RDONLY;
+        break;
+      case OpenMode::kReadWrite:
+        flags |= O_RDWR;
+        break;
+      case OpenMode::kCreate:
+        flags |= O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
+        break;
+    }
+    const int descriptor = open(Full(path).c_str(), flags, 0600);
+    if (descriptor < 0) return absl::ErrnoToStatus(errno, path);
+    return std::unique_ptr<OpenFile>(
+        std::make_unique<PosixFile>(path, descriptor));
+  }
+
+  absl::StatusOr<FileAttributes> Stat(const std::string& path) override {
+    struct stat status;
+    if (lstat(Full(path).c_str(), &status) != 0) {
+      return absl::ErrnoToStatus(errno, path);
+    }
+    return FromStat(status);
+  }
+
+  absl::StatusOr<std::vector<std::string>> List(
+      const std::string& folder) override {
+    DIR* const open_folder = opendir(Full(folder).c_str());
+    if (open_folder == nullptr) return absl::ErrnoToStatus(errno, folder);
+    std::vector<std::string> names;
+    errno = 0;
+    while (const dirent* const entry = readdir(open_folder)) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != "..") names.push_back(name);
+      errno = 0;
+    }
+    const int error = errno;
+    closedir(open_folder);
+    if (error != 0) return absl::ErrnoToStatus(error, folder);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  absl::Status MakeDirectory(const std::string& path, uint32_t mode) override {
+    return Done(mkdir(Full(path).c_str(), static_cast<mode_t>(mode)), path);
+  }
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    return Done(rename(Full(from).c_str(), Full(to).c_str()), to);
+  }
+  absl::Status Remove(const std::string& path) override {
+    return Done(unlink(Full(path).c_str()), path);
+  }
+  absl::Status SyncDirectory(const std::string& folder) override {
+    const int descriptor =
+        open(Full(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return absl::ErrnoToStatus(errno, folder);
+    return PosixFile(folder, descriptor).Sync();
+  }
+
+ private:
+  std::string Full(const std::string& path) const { return root_ + path; }
+
+  const std::string root_;  // Without a slash at the end.
+};
+
+}  // namespace
+
+std::unique_ptr<FileSystem> MakePosixFileSystem(const std::string& root) {
+  return std::make_unique<PosixFileSystem>(root);
+}
 
 std::string FolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');

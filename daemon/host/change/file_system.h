@@ -1,6 +1,5 @@
 // The file operations that change a machine, one call for one effect, so that a
-// test can count them and stop between any two. Paths are absolute; an
-// implementation puts its root folder in front.
+// test can count them and stop between any two. Paths are absolute.
 #ifndef DAEMON_HOST_CHANGE_FILE_SYSTEM_H_
 #define DAEMON_HOST_CHANGE_FILE_SYSTEM_H_
 
@@ -76,6 +75,11 @@ class FileSystem {
   virtual absl::Status Remove(const std::string& path) = 0;
   virtual absl::Status SyncDirectory(const std::string& folder) = 0;
 };
+
+// The real one below `root`, which is put in front of every path: "/" in
+// production, a scratch folder in tests. Links inside are followed as the
+// kernel does, so they can lead out of it. Safe for concurrent use.
+std::unique_ptr<FileSystem> MakePosixFileSystem(const std::string& root);
 
 // "/etc" for "/etc/hccn.conf"; "/" for "/x".
 std::string FolderOf(const std::string& path);

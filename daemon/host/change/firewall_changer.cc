@@ -1,12 +1,14 @@
 #include "daemon/host/change/firewall_changer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/allowed_ports.h"
+#include "config/words/fact_text.h"
 #include "daemon/host/change/atomic_file.h"
 #include "daemon/host/change/command_text.h"
 
@@ -21,10 +23,6 @@ std::string Name(FirewallProgram program) {
   return program == UFW ? "ufw" : "firewalld";
 }
 
-bool Known(const BoolFact& fact) {
-  return fact.state_case() == BoolFact::kValue;
-}
-
 bool IsZoneName(absl::string_view name) {
   return !name.empty() && name.size() <= 64 &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -37,21 +35,18 @@ bool Succeeded(const absl::StatusOr<CommandResult>& result) {
          result->exit_status == 0;
 }
 
-std::string UfwPorts(const AllowedPort& port) {
+// "60000", or "60000-60015" with that dash.
+std::string PortsText(const AllowedPort& port, absl::string_view dash) {
   return port.first_port() == port.last_port()
              ? absl::StrCat(port.first_port())
-             : absl::StrCat(port.first_port(), ":", port.last_port());
+             : absl::StrCat(port.first_port(), dash, port.last_port());
 }
 
 }  // namespace
 
 std::string RichRule(const AllowedPort& port) {
-  const std::string ports =
-      port.first_port() == port.last_port()
-          ? absl::StrCat(port.first_port())
-          : absl::StrCat(port.first_port(), "-", port.last_port());
   return absl::StrCat("rule family=\"ipv4\" source address=\"", port.source(),
-                      "\" port port=\"", ports, "\" protocol=\"",
+                      "\" port port=\"", PortsText(port, "-"), "\" protocol=\"",
                       port.protocol(), "\" accept");
 }
 
@@ -72,12 +67,18 @@ absl::StatusOr<CommandResult> FirewallChanger::Run(
   return result;
 }
 
-absl::StatusOr<bool> FirewallChanger::HasRule(const std::string& rule,
-                                              bool permanent) {
+absl::StatusOr<CommandResult> FirewallChanger::RunOnRule(
+    absl::string_view verb, const std::string& rule, bool permanent) {
   std::vector<std::string> argv = {programs_.firewall_cmd};
   if (permanent) argv.push_back("--permanent");
-  argv.push_back(absl::StrCat("--query-rich-rule=", rule));
-  const absl::StatusOr<CommandResult> result = Run(argv);
+  argv.push_back(absl::StrCat("--", verb, "-rich-rule=", rule));
+  return Run(std::move(argv));
+}
+
+absl::StatusOr<bool> FirewallChanger::HasRule(const std::string& rule,
+                                              bool permanent) {
+  const absl::StatusOr<CommandResult> result =
+      RunOnRule("query", rule, permanent);
   if (!result.ok()) return result.status();
   const absl::string_view answer =
       absl::StripAsciiWhitespace(result->standard_output);
@@ -86,9 +87,12 @@ absl::StatusOr<bool> FirewallChanger::HasRule(const std::string& rule,
   return absl::FailedPreconditionError(said_);
 }
 
-absl::Status FirewallChanger::SaveFirewalld(const FirewallOpenChange& open,
-                                            SavedFirewall* saved) {
-  if (open.ports().empty()) return absl::OkStatus();
+absl::StatusOr<std::vector<std::string>> FirewallChanger::FilesOf(
+    FirewallProgram program, bool adds_rules) {
+  if (program == UFW) {
+    return std::vector<std::string>(std::begin(kUfwFiles), std::end(kUfwFiles));
+  }
+  if (!adds_rules) return std::vector<std::string>();
   const absl::StatusOr<CommandResult> zone =
       Run({programs_.firewall_cmd, "--get-default-zone"});
   if (!zone.ok()) return zone.status();
@@ -96,41 +100,24 @@ absl::Status FirewallChanger::SaveFirewalld(const FirewallOpenChange& open,
       absl::StripAsciiWhitespace(zone->standard_output);
   if (!IsZoneName(name)) return absl::FailedPreconditionError(said_);
   // It keeps the text before its last write beside the file.
-  for (const absl::string_view suffix : {".xml", ".xml.old"}) {
-    absl::StatusOr<SavedFile> file =
-        SaveFile(files_, absl::StrCat(kZones, name, suffix));
-    if (!file.ok()) return file.status();
-    *saved->add_files() = *std::move(file);
-  }
-  for (const AllowedPort& port : open.ports()) {
-    const std::string rule = RichRule(port);
-    const absl::StatusOr<bool> running = HasRule(rule, false);
-    if (!running.ok()) return running.status();
-    const absl::StatusOr<bool> permanent = HasRule(rule, true);
-    if (!permanent.ok()) return permanent.status();
-    if (!*running) saved->add_added_running(rule);
-    if (!*permanent) saved->add_added_permanent(rule);
-  }
-  return absl::OkStatus();
+  const std::string path = absl::StrCat(kZones, name, ".xml");
+  return std::vector<std::string>{path, path + ".old"};
 }
 
-absl::StatusOr<SavedFirewall> FirewallChanger::Save(
-    const FirewallOpenChange& open) {
-  const FirewallFacts facts = reader_->ReadFirewall(open.program());
-  if (!Known(facts.active()) || !Known(facts.enabled_at_boot())) {
+absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
+                                                    bool adds_rules) {
+  const FirewallFacts facts = reader_->ReadFirewall(program);
+  if (!IsKnown(facts.active()) || !IsKnown(facts.enabled_at_boot())) {
     return absl::FailedPreconditionError(
-        absl::StrCat(Name(open.program()), ": its state cannot be told"));
+        absl::StrCat(Name(program), ": its state cannot be told"));
   }
   SavedFirewall saved;
-  saved.set_program(open.program());
+  saved.set_program(program);
   saved.set_active(facts.active().value());
   saved.set_enabled(facts.enabled_at_boot().value());
-  if (open.program() == FIREWALLD) {
-    const absl::Status status = SaveFirewalld(open, &saved);
-    if (!status.ok()) return status;
-    return saved;
-  }
-  for (const char* const path : kUfwFiles) {
+  const auto paths = FilesOf(program, adds_rules);
+  if (!paths.ok()) return paths.status();
+  for (const std::string& path : *paths) {
     absl::StatusOr<SavedFile> file = SaveFile(files_, path);
     if (!file.ok()) return file.status();
     *saved.add_files() = *std::move(file);
@@ -138,10 +125,26 @@ absl::StatusOr<SavedFirewall> FirewallChanger::Save(
   return saved;
 }
 
+absl::StatusOr<SavedFirewall> FirewallChanger::SaveRule(
+    const FirewallRule& rule) {
+  SavedFirewall saved;
+  saved.set_program(rule.program());
+  if (rule.program() == UFW) return saved;  // Its rules are in its files.
+  const std::string text = RichRule(rule.port());
+  const absl::StatusOr<bool> running = HasRule(text, false);
+  if (!running.ok()) return running.status();
+  const absl::StatusOr<bool> permanent = HasRule(text, true);
+  if (!permanent.ok()) return permanent.status();
+  if (!*running) saved.add_added_running(text);
+  if (!*permanent) saved.add_added_permanent(text);
+  return saved;
+}
+
 absl::Status FirewallChanger::Expect(FirewallProgram program, bool active,
                                      bool enabled) {
   const FirewallFacts facts = reader_->ReadFirewall(program);
-  const bool known = Known(facts.active()) && Known(facts.enabled_at_boot());
+  const bool known =
+      IsKnown(facts.active()) && IsKnown(facts.enabled_at_boot());
   if (known && facts.active().value() == active &&
       facts.enabled_at_boot().value() == enabled) {
     return absl::OkStatus();
@@ -171,43 +174,36 @@ absl::Status FirewallChanger::Disable(const MutationToken&,
   return Expect(program, false, false);
 }
 
-absl::Status FirewallChanger::Open(const MutationToken&,
-                                   const FirewallOpenChange& change,
-                                   const SavedFirewall& saved) {
+absl::Status FirewallChanger::Add(const MutationToken&,
+                                  const FirewallRule& rule,
+                                  const SavedFirewall& saved) {
   said_.clear();
-  if (change.program() == UFW) {
-    for (const AllowedPort& port : change.ports()) {
-      (void)Run({programs_.ufw, "allow", "proto", port.protocol(), "from",
-                 port.source(), "to", "any", "port", UfwPorts(port)});
-    }
+  const AllowedPort& port = rule.port();
+  if (rule.program() == UFW) {
+    (void)Run({programs_.ufw, "allow", "proto", port.protocol(), "from",
+               port.source(), "to", "any", "port", PortsText(port, ":")});
   } else {
-    for (const std::string& rule : saved.added_permanent()) {
-      (void)Run({programs_.firewall_cmd, "--permanent",
-                 absl::StrCat("--add-rich-rule=", rule)});
+    for (const std::string& text : saved.added_permanent()) {
+      (void)RunOnRule("add", text, true);
     }
-    for (const std::string& rule : saved.added_running()) {
-      (void)Run(
-          {programs_.firewall_cmd, absl::StrCat("--add-rich-rule=", rule)});
+    for (const std::string& text : saved.added_running()) {
+      (void)RunOnRule("add", text, false);
     }
-    for (const AllowedPort& port : change.ports()) {
-      const absl::StatusOr<bool> kept = HasRule(RichRule(port), true);
-      if (!kept.ok()) return kept.status();
-      if (!*kept) {
-        return absl::FailedPreconditionError(
-            absl::StrCat("firewalld: rule is not permanent after adding it: ",
-                         RichRule(port)));
-      }
+    const absl::StatusOr<bool> kept = HasRule(RichRule(port), true);
+    if (!kept.ok()) return kept.status();
+    if (!*kept) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("firewalld: rule is not permanent after adding it: ",
+                       RichRule(port)));
     }
   }
-  const FirewallFacts facts = reader_->ReadFirewall(change.program());
-  const AllowedPorts allowed(facts.allowed().value());
-  for (const AllowedPort& port : change.ports()) {
-    if (allowed.Contains(port)) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        Name(change.program()), ": does not let in ", UfwPorts(port), "/",
-        port.protocol(), " from ", port.source(), "; last was ", said_));
+  const FirewallFacts facts = reader_->ReadFirewall(rule.program());
+  if (AllowedPorts(facts.allowed().value()).Contains(port)) {
+    return absl::OkStatus();
   }
-  return Expect(change.program(), saved.active(), saved.enabled());
+  return absl::FailedPreconditionError(absl::StrCat(
+      Name(rule.program()), ": does not let in ", PortsText(port, ":"), "/",
+      port.protocol(), " from ", port.source(), "; last was ", said_));
 }
 
 absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
@@ -248,10 +244,7 @@ absl::Status FirewallChanger::RemoveRules(const SavedFirewall& saved) {
       const absl::StatusOr<bool> there = HasRule(rule, permanent);
       if (!there.ok()) return there.status();
       if (!*there) continue;
-      std::vector<std::string> argv = {programs_.firewall_cmd};
-      if (permanent) argv.push_back("--permanent");
-      argv.push_back(absl::StrCat("--remove-rich-rule=", rule));
-      (void)Run(argv);
+      (void)RunOnRule("remove", rule, permanent);
       const std::string said = said_;
       const absl::StatusOr<bool> still = HasRule(rule, permanent);
       if (!still.ok()) return still.status();

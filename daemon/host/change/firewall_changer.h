@@ -14,11 +14,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "daemon/host/change/file_system.h"
 #include "daemon/host/change/host_reader.h"
 #include "daemon/host/change/mutation_token.h"
-#include "daemon/host/command_runner.h"
+#include "daemon/host/command/command_runner.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -36,33 +37,40 @@ class FirewallChanger {
   FirewallChanger(CommandRunner* runner, FileSystem* files, HostReader* reader,
                   FirewallPrograms programs);
 
-  // What Restore needs to take `open` (or, with no ports in it, a Disable)
-  // back: state, start at boot, configuration files, and which rules are not
-  // there yet. Changes nothing. FailedPrecondition, with the reason, if any of
-  // that cannot be told.
-  absl::StatusOr<SavedFirewall> Save(const FirewallOpenChange& open);
+  // What Restore needs to take a Disable back, or with `adds_rules` an Add of
+  // any rules: state, start at boot and configuration files. Changes nothing.
+  // FailedPrecondition, with the reason, if any of that cannot be told.
+  absl::StatusOr<SavedFirewall> Save(FirewallProgram program, bool adds_rules);
+
+  // The rest of what it needs for one rule: whether that is there. Errors as
+  // Save.
+  absl::StatusOr<SavedFirewall> SaveRule(const FirewallRule& rule);
 
   // Stops it and keeps it from starting at boot. FailedPrecondition, with what
   // the program said, if it is then still active or enabled.
   absl::Status Disable(const MutationToken& token, FirewallProgram program);
 
-  // Adds the rules that `saved` says are not there, running and permanently.
-  // FailedPrecondition if it then does not let in all of `change`.
-  absl::Status Open(const MutationToken& token,
-                    const FirewallOpenChange& change,
-                    const SavedFirewall& saved);
+  // Adds the rule, running and permanently, where `saved`, of SaveRule, says
+  // that it is not there. FailedPrecondition if it then is not.
+  absl::Status Add(const MutationToken& token, const FirewallRule& rule,
+                   const SavedFirewall& saved);
 
   // Makes state, start at boot, rules and files what they were; files also when
-  // the rest fails. Does nothing that is done already. FailedPrecondition if it
+  // the rest fails. `saved` has what Save gave and the rules of all that
+  // SaveRule gave. Does nothing that is done already. FailedPrecondition if it
   // is then not so, or may not stay so.
   absl::Status Restore(const MutationToken& token, const SavedFirewall& saved);
 
  private:
   // Runs and keeps what was said for the next error.
   absl::StatusOr<CommandResult> Run(std::vector<std::string> argv);
+  absl::StatusOr<CommandResult> RunOnRule(absl::string_view verb,
+                                          const std::string& rule,
+                                          bool permanent);
   absl::StatusOr<bool> HasRule(const std::string& rule, bool permanent);
-  absl::Status SaveFirewalld(const FirewallOpenChange& open,
-                             SavedFirewall* saved);
+  // Those that our commands make the program rewrite.
+  absl::StatusOr<std::vector<std::string>> FilesOf(FirewallProgram program,
+                                                   bool adds_rules);
   // All of them, whatever becomes of one; the first error.
   absl::Status RestoreFiles(const MutationToken& token,
                             const SavedFirewall& saved);

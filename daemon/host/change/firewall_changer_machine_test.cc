@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,10 +18,9 @@
 #include "config/plan/allowed_ports.h"
 #include "daemon/host/change/firewall_changer.h"
 #include "daemon/host/change/mutation_token_issuer.h"
-#include "daemon/host/change/posix_file_system.h"
-#include "daemon/host/clock.h"
-#include "daemon/host/firewall_observer.h"
-#include "daemon/host/posix_command_runner.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/posix_command_runner.h"
+#include "daemon/host/firewall/firewall_observer.h"
 
 namespace clusterd {
 namespace {
@@ -35,8 +35,8 @@ class FirewallReader final : public HostReader {
   FirewallFacts ReadFirewall(FirewallProgram program) override {
     const TimeBudget budget =
         TimeBudget::ForRequest(&clock_, ObserveRequest::default_instance());
-    return program == UFW ? ReadUfw(HostPaths(), runner_, budget)
-                          : ReadFirewalld(HostPaths(), runner_, budget);
+    const HostAccess host{HostPaths(), runner_, &budget};
+    return program == UFW ? ReadUfw(host) : ReadFirewalld(host);
   }
 
  private:
@@ -106,10 +106,13 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
     }
   }
 
+  // Each start of ufw, as each of firewalld, is most of a second of Python.
   void TearDown() override {
-    Must({"/usr/sbin/ufw", "--force", "reset"});
-    Must({"/usr/sbin/ufw", "disable"});
-    Must({"/usr/bin/systemctl", "disable", "--now", "firewalld"});
+    if (GetParam() == UFW) {
+      Must({"/usr/sbin/ufw", "--force", "reset"});
+    } else {
+      Must({"/usr/bin/systemctl", "disable", "--now", "firewalld"});
+    }
   }
 
   CommandResult Run(std::vector<std::string> argv) {
@@ -158,40 +161,48 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
                "/etc/firewalld/zones/public.xml.old"};
     }
     for (const std::string& path : files) {
-      const auto text = ReadWholeFile(&files_, path, 1 << 20);
+      const auto text = ReadWholeFile(files_.get(), path, 1 << 20);
       state[path] = text.ok() ? *text : std::string(text.status().message());
     }
     return state;
   }
 
-  SavedFirewall Save(const FirewallOpenChange& open) {
-    const absl::StatusOr<SavedFirewall> saved = changer_.Save(open);
+  SavedFirewall Save(bool adds_rules) {
+    const absl::StatusOr<SavedFirewall> saved =
+        changer_.Save(GetParam(), adds_rules);
     EXPECT_TRUE(saved.ok()) << saved.status();
     return saved.ok() ? *saved : SavedFirewall();
   }
-  FirewallOpenChange Opening() {
-    FirewallOpenChange open;
-    open.set_program(GetParam());
-    *open.add_ports() = HcclPorts();
-    return open;
+  // Everything that an apply saves before it adds the rule.
+  SavedFirewall SaveForRule() {
+    SavedFirewall saved = Save(/*adds_rules=*/true);
+    const absl::StatusOr<SavedFirewall> rule = changer_.SaveRule(Rule());
+    EXPECT_TRUE(rule.ok()) << rule.status();
+    if (rule.ok()) saved.MergeFrom(*rule);
+    return saved;
   }
-  FirewallOpenChange NoPorts() {
-    FirewallOpenChange open;
-    open.set_program(GetParam());
-    return open;
+  absl::Status Add(const SavedFirewall& saved) {
+    return changer_.Add(issuer_.token(), Rule(), saved);
+  }
+  static FirewallRule Rule() {
+    FirewallRule rule;
+    rule.set_program(GetParam());
+    *rule.mutable_port() = HcclPorts();
+    return rule;
   }
 
   PosixCommandRunner runner_{""};
   FirewallReader reader_{&runner_};
-  PosixFileSystem files_{"/"};
+  const std::unique_ptr<FileSystem> files_ = MakePosixFileSystem("/");
   MutationTokenIssuer issuer_;
-  FirewallChanger changer_{&runner_, &files_, &reader_, FirewallPrograms()};
+  FirewallChanger changer_{&runner_, files_.get(), &reader_,
+                           FirewallPrograms()};
 };
 
 TEST_P(FirewallMachineTest, StopsForGoodAndComesBackAsItWas) {
   EXPECT_FALSE(LetsIn(60001));
   const auto before = State();
-  const SavedFirewall saved = Save(NoPorts());
+  const SavedFirewall saved = Save(/*adds_rules=*/false);
   EXPECT_TRUE(saved.active());
   EXPECT_TRUE(saved.enabled());
 
@@ -210,16 +221,15 @@ TEST_P(FirewallMachineTest, StopsForGoodAndComesBackAsItWas) {
 TEST_P(FirewallMachineTest, OpensPortsForOneSourceAndClosesThemAgain) {
   const auto before = State();
   EXPECT_FALSE(LetsIn(60015));
-  const SavedFirewall saved = Save(Opening());
+  const SavedFirewall saved = SaveForRule();
 
-  ASSERT_EQ(changer_.Open(issuer_.token(), Opening(), saved), absl::OkStatus());
+  ASSERT_EQ(Add(saved), absl::OkStatus());
   EXPECT_TRUE(LetsIn(60000));
   EXPECT_TRUE(LetsIn(60015));
   EXPECT_FALSE(LetsIn(60016));
   const auto open = State();
   EXPECT_NE(open, before);
-  ASSERT_EQ(changer_.Open(issuer_.token(), Opening(), Save(Opening())),
-            absl::OkStatus());
+  ASSERT_EQ(Add(SaveForRule()), absl::OkStatus());
   EXPECT_EQ(State(), open) << "the second time adds nothing";
 
   ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
@@ -228,8 +238,8 @@ TEST_P(FirewallMachineTest, OpensPortsForOneSourceAndClosesThemAgain) {
 }
 
 TEST_P(FirewallMachineTest, StaysOpenAfterARestart) {
-  const SavedFirewall saved = Save(Opening());
-  ASSERT_EQ(changer_.Open(issuer_.token(), Opening(), saved), absl::OkStatus());
+  const SavedFirewall saved = SaveForRule();
+  ASSERT_EQ(Add(saved), absl::OkStatus());
   if (GetParam() == UFW) {
     Must({"/usr/sbin/ufw", "reload"});
   } else {
@@ -243,7 +253,7 @@ TEST_P(FirewallMachineTest, StaysOpenAfterARestart) {
 // The machine after a crash: the rules went in and nobody noted that they did.
 TEST_P(FirewallMachineTest, TakesBackWhatWasDoneHalfWay) {
   const auto before = State();
-  const SavedFirewall saved = Save(Opening());
+  const SavedFirewall saved = SaveForRule();
   if (GetParam() == UFW) {
     Must({"/usr/sbin/ufw", "allow", "proto", "tcp", "from", "10.99.0.0/24",
           "to", "any", "port", "60000:60015"});
@@ -291,8 +301,8 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
   EXPECT_EQ(states(), std::make_pair(true, false));
   EXPECT_TRUE(LetsIn(60000));
   const auto before = State();
-  const SavedFirewall saved = Save(Opening());
-  ASSERT_EQ(changer_.Open(issuer_.token(), Opening(), saved), absl::OkStatus());
+  const SavedFirewall saved = SaveForRule();
+  ASSERT_EQ(Add(saved), absl::OkStatus());
   EXPECT_EQ(states(), std::make_pair(true, true));
   ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
   EXPECT_EQ(State(), before);
@@ -303,8 +313,7 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
   firewall_cmd({"--permanent", "--add-" + stored_rule});
   EXPECT_EQ(states(), std::make_pair(false, true));
   EXPECT_FALSE(LetsIn(60000));
-  ASSERT_EQ(changer_.Open(issuer_.token(), Opening(), Save(Opening())),
-            absl::OkStatus());
+  ASSERT_EQ(Add(SaveForRule()), absl::OkStatus());
   EXPECT_EQ(states(), std::make_pair(true, true));
   EXPECT_TRUE(LetsIn(60000));
   firewall_cmd({"--permanent", "--remove-" + stored_rule});
@@ -335,10 +344,10 @@ class SlowFirewalldMachineTest : public FirewallMachineTest {
 
 TEST_P(SlowFirewalldMachineTest, StaysActiveAfterAStopThatOutlivedItsCommand) {
   const auto before = State();
-  const SavedFirewall saved = Save(NoPorts());
+  const SavedFirewall saved = Save(/*adds_rules=*/false);
   FirewallPrograms hasty;
   hasty.deadline = absl::Seconds(1);
-  FirewallChanger changer(&runner_, &files_, &reader_, hasty);
+  FirewallChanger changer(&runner_, files_.get(), &reader_, hasty);
   EXPECT_FALSE(changer.Disable(issuer_.token(), GetParam()).ok());
   EXPECT_EQ(
       Run({"/usr/bin/systemctl", "is-active", "firewalld"}).standard_output,

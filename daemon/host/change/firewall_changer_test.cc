@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "daemon/host/change/fake_file_system.h"
 #include "daemon/host/change/mutation_token_issuer.h"
+#include "tests/support/host/fake_file_system.h"
 
 namespace clusterd {
 namespace {
@@ -66,6 +66,17 @@ CommandResult TimedOut() {
   return result;
 }
 
+FirewallRule Rule(FirewallProgram program) {
+  FirewallRule rule;
+  rule.set_program(program);
+  AllowedPort* port = rule.mutable_port();
+  port->set_first_port(60000);
+  port->set_last_port(60015);
+  port->set_protocol("tcp");
+  port->set_source("10.0.0.0/24");
+  return rule;
+}
+
 struct Changer {
   ScriptedFirewall outside;
   FakeFileSystem files;
@@ -73,23 +84,24 @@ struct Changer {
   FirewallChanger changer{&outside, &files, &outside, FirewallPrograms()};
 
   Changer() { Set(true, true); }
+  // Everything that an apply saves before it adds a rule.
+  absl::StatusOr<SavedFirewall> SaveForRule(FirewallProgram program) {
+    absl::StatusOr<SavedFirewall> saved =
+        changer.Save(program, /*adds_rules=*/true);
+    const absl::StatusOr<SavedFirewall> rule = changer.SaveRule(Rule(program));
+    if (!rule.ok()) return rule.status();
+    if (saved.ok()) saved->MergeFrom(*rule);
+    return saved;
+  }
+  absl::Status Add(FirewallProgram program, const SavedFirewall& saved) {
+    return changer.Add(issuer.token(), Rule(program), saved);
+  }
   void Set(bool active, bool enabled) {
     outside.facts.mutable_installed()->set_value(true);
     outside.facts.mutable_active()->set_value(active);
     outside.facts.mutable_enabled_at_boot()->set_value(enabled);
   }
 };
-
-FirewallOpenChange Open(FirewallProgram program) {
-  FirewallOpenChange change;
-  change.set_program(program);
-  AllowedPort* port = change.add_ports();
-  port->set_first_port(60000);
-  port->set_last_port(60015);
-  port->set_protocol("tcp");
-  port->set_source("10.0.0.0/24");
-  return change;
-}
 
 TEST(FirewallChangerTest, DisablesUfwByItsOwnCommand) {
   Changer test;
@@ -120,12 +132,12 @@ TEST(FirewallChangerTest, OpensPortsInUfwFromTheSourceOnly) {
   Changer test;
   test.outside.on_command = [&](const std::string&) {
     *test.outside.facts.mutable_allowed()->mutable_value()->add_ports() =
-        Open(UFW).ports(0);
+        Rule(UFW).port();
   };
-  const auto saved = test.changer.Save(Open(UFW));
+  const auto saved = test.SaveForRule(UFW);
   ASSERT_TRUE(saved.ok());
   EXPECT_EQ(saved->files_size(), 3);
-  EXPECT_TRUE(test.changer.Open(test.issuer.token(), Open(UFW), *saved).ok());
+  EXPECT_TRUE(test.Add(UFW, *saved).ok());
   EXPECT_EQ(test.outside.commands,
             std::vector<std::string>{"ufw allow proto tcp from 10.0.0.0/24 to "
                                      "any port 60000:60015"});
@@ -134,9 +146,8 @@ TEST(FirewallChangerTest, OpensPortsInUfwFromTheSourceOnly) {
 TEST(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
   Changer test;
   test.outside.facts.mutable_allowed()->mutable_value();
-  const auto saved = test.changer.Save(Open(UFW));
-  const absl::Status status =
-      test.changer.Open(test.issuer.token(), Open(UFW), *saved);
+  const auto saved = test.SaveForRule(UFW);
+  const absl::Status status = test.Add(UFW, *saved);
   EXPECT_NE(status.message().find("does not let in 60000:60015/tcp"),
             absl::string_view::npos);
 }
@@ -144,17 +155,16 @@ TEST(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
 TEST(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
   Changer test;
   test.outside.has_permanent = true;
-  const auto saved = test.changer.Save(Open(FIREWALLD));
+  const auto saved = test.SaveForRule(FIREWALLD);
   ASSERT_TRUE(saved.ok());
   EXPECT_EQ(saved->added_running_size(), 1);
   EXPECT_EQ(saved->added_permanent_size(), 0);
   test.outside.commands.clear();
   *test.outside.facts.mutable_allowed()->mutable_value()->add_ports() =
-      Open(FIREWALLD).ports(0);
-  EXPECT_TRUE(
-      test.changer.Open(test.issuer.token(), Open(FIREWALLD), *saved).ok());
+      Rule(FIREWALLD).port();
+  EXPECT_TRUE(test.Add(FIREWALLD, *saved).ok());
   EXPECT_TRUE(test.outside.Ran("firewall-cmd --add-rich-rule=" +
-                               RichRule(Open(FIREWALLD).ports(0))));
+                               RichRule(Rule(FIREWALLD).port())));
   for (const std::string& command : test.outside.commands) {
     EXPECT_FALSE(absl::StrContains(command, "--permanent --add")) << command;
   }
@@ -163,14 +173,14 @@ TEST(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
 TEST(FirewallChangerTest, RefusesAZoneNameThatIsAPath) {
   Changer test;
   test.outside.zone = "../../etc/passwd";
-  EXPECT_EQ(test.changer.Save(Open(FIREWALLD)).status().code(),
+  EXPECT_EQ(test.SaveForRule(FIREWALLD).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(FirewallChangerTest, DoesNotTouchWhatItCannotPutBack) {
   Changer test;
   test.outside.facts.clear_enabled_at_boot();
-  EXPECT_EQ(test.changer.Save(Open(UFW)).status().code(),
+  EXPECT_EQ(test.SaveForRule(UFW).status().code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(test.outside.commands.empty());
 }
@@ -179,9 +189,7 @@ TEST(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
   Changer test;
   test.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");
   test.files.Put("/etc/ufw/user.rules", "old\n", 0640);
-  FirewallOpenChange disable;
-  disable.set_program(UFW);
-  const auto saved = test.changer.Save(disable);
+  const auto saved = test.changer.Save(UFW, /*adds_rules=*/false);
   ASSERT_TRUE(saved.ok());
   test.files.Put("/etc/ufw/ufw.conf", "ENABLED=no\n");
   test.Set(false, false);
@@ -216,7 +224,7 @@ TEST(FirewallChangerTest, RemovesOnlyTheRulesThatItAdded) {
 TEST(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
   Changer test;
   test.files.Put("/etc/firewalld/zones/public.xml", "old\n");
-  auto saved = test.changer.Save(Open(FIREWALLD));
+  auto saved = test.SaveForRule(FIREWALLD);
   ASSERT_TRUE(saved.ok());
   test.files.Put("/etc/firewalld/zones/public.xml", "new\n");
   test.outside.has_running = true;
@@ -250,9 +258,7 @@ TEST(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
 // for.
 TEST(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
   Changer test;
-  FirewallOpenChange disable;
-  disable.set_program(FIREWALLD);
-  const auto saved = test.changer.Save(disable);
+  const auto saved = test.changer.Save(FIREWALLD, /*adds_rules=*/false);
   ASSERT_TRUE(saved.ok());
   test.outside.results["systemctl stop firewalld"] = TimedOut();
   bool stops_later = false;
@@ -299,7 +305,7 @@ TEST(FirewallChangerTest, LeavesAFirewalldStoppedThatWas) {
 TEST(FirewallChangerTest, RestoresTheFilesOfAFirewalldThatDoesNotComeUp) {
   Changer test;
   test.files.Put("/etc/firewalld/zones/public.xml", "old\n");
-  const auto saved = test.changer.Save(Open(FIREWALLD));
+  const auto saved = test.SaveForRule(FIREWALLD);
   ASSERT_TRUE(saved.ok());
   test.files.Put("/etc/firewalld/zones/public.xml", "new\n");
   test.files.Put("/etc/firewalld/zones/public.xml.old", "old\n");
@@ -315,7 +321,7 @@ TEST(FirewallChangerTest, RestoresTheOtherFilesWhenOneCannotBe) {
   Changer test;
   test.files.Put("/etc/ufw/ufw.conf", "old\n");
   test.files.Put("/etc/ufw/user.rules", "old\n");
-  const auto saved = test.changer.Save(Open(UFW));
+  const auto saved = test.SaveForRule(UFW);
   ASSERT_TRUE(saved.ok());
   test.files.Put("/etc/ufw/ufw.conf", "new\n");
   test.files.Put("/etc/ufw/user.rules", "new\n");

@@ -1,7 +1,6 @@
 #include "daemon/host/change/hccn_setter.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -9,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "config/spec/ipv4.h"
+#include "config/values/ipv4.h"
 #include "daemon/host/change/command_text.h"
-#include "daemon/host/hccn_error.h"
+#include "daemon/host/hccn/hccn_error.h"
 #include "daemon/host/hccn_query/hccn_route.h"
 
 namespace clusterd {
@@ -97,75 +96,56 @@ absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
 
 }  // namespace
 
-HccnSetter::HccnSetter(CommandRunner* runner, Clock* clock, DeviceTurns* turns,
+HccnSetter::HccnSetter(CommandRunner* runner, Clock* clock, DeviceLocks* locks,
                        std::string tool, absl::Duration deadline)
     : runner_(runner),
       clock_(clock),
-      turns_(turns),
+      locks_(locks),
       tool_(std::move(tool)),
       deadline_(deadline) {}
 
-HccnSetter::Ran HccnSetter::Run(uint32_t device,
-                                const std::vector<std::string>& words) {
+absl::StatusOr<CommandResult> HccnSetter::Run(
+    uint32_t device, const std::vector<std::string>& words, std::string* said) {
   Command command;
   command.argv = {tool_, "-i", absl::StrCat(device)};
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.deadline = deadline_;
-  Ran ran;
-  const absl::StatusOr<DeviceTurns::Turn> turn =
-      turns_->Take(device, deadline_);
-  if (!turn.ok()) {
-    ran.result = turn.status();
-    ran.answer.text =
-        absl::StrCat("nothing was run: ", turn.status().message());
-    return ran;
+  const absl::StatusOr<DeviceLocks::Lock> lock =
+      locks_->Take(device, deadline_);
+  if (!lock.ok()) {
+    *said = absl::StrCat("nothing was run: ", lock.status().message());
+    return lock.status();
   }
-  for (int attempt = 0; attempt <= kBusyRetries; ++attempt) {
-    if (attempt > 0) clock_->SleepFor(kBusyPause);
-    ran.result = runner_->Run(command);
-    ran.answer.text = CommandText(command, ran.result);
-    if (!ran.result.ok()) return ran;
-    ran.answer.left_running = ran.result->left_running;
-    if (ran.result->left_running) {
-      turns_->LeaveBehind(device, ran.result->pid);
+  for (int retries = 0;; ++retries) {
+    absl::StatusOr<CommandResult> result = runner_->Run(command);
+    *said = CommandText(command, result);
+    if (result.ok() && result->left_running) {
+      locks_->LeaveBehind(device, result->pid);
     }
-    if (!IsBusy(*ran.result)) return ran;
+    if (!result.ok() || !IsBusy(*result) || retries == kBusyRetries) {
+      return result;
+    }
+    clock_->SleepFor(kBusyPause);
   }
-  return ran;
 }
 
-ToolAnswer HccnSetter::SetAddress(const MutationToken&, uint32_t device,
-                                  const Ipv4Setting& setting) {
-  return Run(device, {"-ip", "-s", "address", setting.address(), "netmask",
-                      setting.netmask()})
-      .answer;
+std::string HccnSetter::Set(const MutationToken&, uint32_t device,
+                            const std::vector<std::string>& words) {
+  std::string said;
+  // Whether it is so is read from device and file.
+  (void)Run(device, words, &said);
+  return said;
 }
 
-ToolAnswer HccnSetter::SetGateway(const MutationToken&, uint32_t device,
-                                  const std::string& gateway) {
-  return Run(device, {"-gateway", "-s", "gateway", gateway}).answer;
-}
-
-ToolAnswer HccnSetter::SetDetectAddress(const MutationToken&, uint32_t device,
-                                        const std::string& address) {
-  return Run(device, {"-netdetect", "-s", "address", address}).answer;
-}
-
-ToolAnswer HccnSetter::SetTls(const MutationToken&, uint32_t device,
-                              bool enabled) {
-  return Run(device, {"-tls", "-s", "enable", enabled ? "1" : "0"}).answer;
-}
-
-bool HccnSetter::AddRoute(const MutationToken&, const HccnConf::Entry& entry,
-                          ToolAnswer* answer) {
+std::optional<std::string> HccnSetter::AddRoute(const MutationToken& token,
+                                                const HccnConf::Entry& entry) {
   std::vector<std::string> words = IpRouteWords(entry);
   if (const std::optional<Route> route = ParseRoute(entry)) {
     words = {"-route",  "-a",           "address", route->destination,
              "netmask", route->netmask, "gateway", route->gateway};
   }
-  if (words.empty()) return false;
-  *answer = Run(entry.device(), words).answer;
-  return true;
+  if (words.empty()) return std::nullopt;
+  return Set(token, entry.device(), words);
 }
 
 absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
@@ -179,14 +159,15 @@ absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
       Ipv4Address::Parse(route->gateway);
   if (!destination.ok()) return destination.status();
   if (!gateway.ok()) return gateway.status();
-  const Ran ran = Run(entry.device(), {"-route", "-g"});
-  if (!ran.result.ok() || !EndedByItself(*ran.result) ||
-      ran.result->output_cut ||
-      ClassifyHccnRun(*ran.result).failure != HccnFailure::kNone) {
-    return absl::UnavailableError(ran.answer.text);
+  std::string said;
+  const absl::StatusOr<CommandResult> result =
+      Run(entry.device(), {"-route", "-g"}, &said);
+  if (!result.ok() || !EndedByItself(*result) || result->output_cut ||
+      ClassifyHccnRun(*result).failure != HccnFailure::kNone) {
+    return absl::UnavailableError(said);
   }
   const absl::StatusOr<std::vector<HccnRoute>> table =
-      ParseHccnRoutes(ran.result->standard_output);
+      ParseHccnRoutes(result->standard_output);
   if (!table.ok()) {
     return absl::UnavailableError(
         absl::StrCat("`hccn_tool -i ", entry.device(),

@@ -1,7 +1,8 @@
 // Runs the commands of hccn_tool that set something, classic command line:
 //   hccn_tool -i 3 -ip -s address 10.20.0.17 netmask 255.255.255.0
 //   hccn_tool -i 3 -gateway -s gateway 10.20.0.1
-//   hccn_tool -i 3 -netdetect -s address 10.20.0.1
+//   hccn_tool -i 3 -netdetect -s address 10.20.0.1    (0.0.0.0: none)
+//   hccn_tool -i 3 -mtu -s size 9000
 //   hccn_tool -i 3 -tls -s enable 0
 //   hccn_tool -i 3 -route -a address D netmask M gateway G
 //   hccn_tool -i 3 -ip_route -a ip D ip_mask P via G dev I table T
@@ -13,52 +14,41 @@
 #define DAEMON_HOST_CHANGE_HCCN_SETTER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "daemon/host/change/mutation_token.h"
-#include "daemon/host/clock.h"
-#include "daemon/host/command_runner.h"
-#include "daemon/host/device_turns.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/command_runner.h"
+#include "daemon/host/hccn/device_locks.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
-
-// One run, for the text of an error: "`hccn_tool -i 3 -ip -s …`: status 1:
-// Command execute failed!". Vendor text without control characters, cut.
-struct ToolAnswer {
-  std::string text;
-  // It could not be killed at its deadline and may still act.
-  bool left_running = false;
-};
 
 class HccnSetter {
  public:
   // `tool` is the absolute path of the tool on this host, never one from a
   // plan. `deadline` is for one command, and for the wait until observation is
   // done with the device. A "busy" answer is retried 5 times, 0.5 s apart.
-  // `turns` are those of the host's observer. All must outlive it.
-  HccnSetter(CommandRunner* runner, Clock* clock, DeviceTurns* turns,
+  // `locks` are those of the host's observer. All must outlive it.
+  HccnSetter(CommandRunner* runner, Clock* clock, DeviceLocks* locks,
              std::string tool, absl::Duration deadline);
 
-  ToolAnswer SetAddress(const MutationToken& token, uint32_t device,
-                        const Ipv4Setting& setting);
-  ToolAnswer SetGateway(const MutationToken& token, uint32_t device,
-                        const std::string& gateway);
-  // "0.0.0.0" is accepted and means none.
-  ToolAnswer SetDetectAddress(const MutationToken& token, uint32_t device,
-                              const std::string& address);
-  ToolAnswer SetTls(const MutationToken& token, uint32_t device, bool enabled);
+  // `words`: what comes after the device, as above. What came of it, for the
+  // text of an error: "`hccn_tool -i 3 -ip -s …`: status 1: Command execute
+  // failed!". Vendor text without control characters, cut.
+  std::string Set(const MutationToken& token, uint32_t device,
+                  const std::vector<std::string>& words);
 
   // Adds a live route from its line of hccn.conf: a route_address_… entry with
   // the value gateway_G, or ip_route with the value
-  // "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100". False: the entry has
-  // another form, and nothing was run.
-  bool AddRoute(const MutationToken& token, const HccnConf::Entry& entry,
-                ToolAnswer* answer);
+  // "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100". As Set; nullopt: the
+  // entry has another form, and nothing was run.
+  std::optional<std::string> AddRoute(const MutationToken& token,
+                                      const HccnConf::Entry& entry);
   // Whether the device has the route of a route_address_… entry, from
   // `-route -g`. An error, saying why, if that cannot be told: an entry of
   // another form or with host bits, a run that failed, a table that
@@ -66,16 +56,14 @@ class HccnSetter {
   absl::StatusOr<bool> HasRoute(const HccnConf::Entry& entry);
 
  private:
-  struct Ran {
-    ToolAnswer answer;
-    absl::StatusOr<CommandResult> result;  // Of the last attempt.
-  };
-
-  Ran Run(uint32_t device, const std::vector<std::string>& words);
+  // The last attempt; `said`: what came of it.
+  absl::StatusOr<CommandResult> Run(uint32_t device,
+                                    const std::vector<std::string>& words,
+                                    std::string* said);
 
   CommandRunner* const runner_;
   Clock* const clock_;
-  DeviceTurns* const turns_;
+  DeviceLocks* const locks_;
   const std::string tool_;
   const absl::Duration deadline_;
 };

@@ -38,22 +38,7 @@ absl::StatusOr<std::string> InPlaceFile::Read() const {
 absl::StatusOr<SavedFile> InPlaceFile::Save() const {
   const absl::StatusOr<std::unique_ptr<OpenFile>> file = OpenLocked();
   if (!file.ok()) return file.status();
-  const absl::StatusOr<FileAttributes> attributes = (*file)->Attributes();
-  if (!attributes.ok()) return attributes.status();
-  if (attributes->type != FileType::kRegular) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path_, ": not a regular file, expected one to edit"));
-  }
-  absl::StatusOr<std::string> content = (*file)->ReadAll(kMaxFileBytes);
-  if (!content.ok()) return content.status();
-  SavedFile saved;
-  saved.set_path(path_);
-  saved.set_existed(true);
-  saved.set_content(*std::move(content));
-  saved.set_mode(attributes->mode);
-  saved.set_uid(attributes->uid);
-  saved.set_gid(attributes->gid);
-  return saved;
+  return SaveOpenFile(file->get(), path_);
 }
 
 absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
@@ -105,19 +90,18 @@ absl::Status InPlaceFile::Restore(const MutationToken& token,
     return RestoreFile(token, files_, saved);
   }
   if (!file.ok()) return file.status();
-  const absl::StatusOr<std::string> before = (*file)->ReadAll(kMaxFileBytes);
-  if (!before.ok()) return before.status();
-  const absl::StatusOr<FileAttributes> now = (*file)->Attributes();
+  const absl::StatusOr<SavedFile> now = SaveOpenFile(file->get(), path_);
   if (!now.ok()) return now.status();
   absl::Status status;
-  if (now->uid != saved.uid() || now->gid != saved.gid()) {
+  // The owner first: changing it may clear mode bits.
+  if (now->uid() != saved.uid() || now->gid() != saved.gid()) {
     status = (*file)->SetOwner(saved.uid(), saved.gid());
   }
-  if (status.ok() && now->mode != saved.mode()) {
+  if (status.ok() && now->mode() != saved.mode()) {
     status = (*file)->SetMode(saved.mode());
   }
   if (!status.ok()) return status;
-  if (*before == saved.content()) return (*file)->Sync();
+  if (now->content() == saved.content()) return (*file)->Sync();
   return Overwrite(file->get(), saved.content());
 }
 

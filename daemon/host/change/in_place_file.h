@@ -17,7 +17,7 @@
 #include "absl/time/time.h"
 #include "daemon/host/change/file_system.h"
 #include "daemon/host/change/mutation_token.h"
-#include "daemon/host/clock.h"
+#include "daemon/host/command/clock.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
+#include <vector>
 
-#include "daemon/host/change/fake_file_system.h"
 #include "daemon/host/change/mutation_token_issuer.h"
-#include "daemon/host/fake_clock.h"
+#include "tests/support/host/effect_log.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_file_system.h"
 
 namespace clusterd {
 namespace {
@@ -127,6 +130,30 @@ TEST(InPlaceFileTest, KeepsTheOldTextWhenTheDiskIsFull) {
   EXPECT_TRUE(absl::IsResourceExhausted(conf.Write("old\nand more\n")));
   // What did fit is the same text.
   EXPECT_EQ(*conf.files.Content(kPath), "old\n");
+}
+
+TEST(InPlaceFileTest, RestoreTouchesOnlyWhatDiffers) {
+  const struct {
+    uint32_t mode;
+    uint32_t group;
+    std::vector<std::string> effects;
+  } cases[] = {
+      {0640, 12, {"sync /etc/hccn.conf"}},
+      {0640, 13, {"chown /etc/hccn.conf", "sync /etc/hccn.conf"}},
+      {0600, 12, {"chmod /etc/hccn.conf", "sync /etc/hccn.conf"}},
+  };
+  for (const auto& [mode, group, effects] : cases) {
+    Conf conf;
+    conf.files.Put(kPath, "old\n", 0640, 0, 12);
+    const SavedFile saved = *conf.file.Save();
+    conf.files.Put(kPath, "old\n", mode, 0, group);
+    EffectLog log;
+    EffectFileSystem logged(&conf.files, &log);
+    InPlaceFile file(&logged, &conf.clock, kPath, absl::Seconds(1));
+    EXPECT_TRUE(file.Restore(conf.issuer.token(), saved).ok());
+    EXPECT_EQ(log.effects(), effects);
+    EXPECT_EQ(conf.files.Snapshot({}).at(kPath), "0640 0:12 old\n");
+  }
 }
 
 TEST(InPlaceFileTest, RestoresByteForByteAndCreatesWhatVanished) {

@@ -1,13 +1,10 @@
 #include "daemon/host/change/sysctl_writer.h"
 
-#include <memory>
-#include <utility>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "config/plan/sysctl_file.h"
-#include "config/spec/port_set.h"
+#include "config/values/port_set.h"
 
 namespace clusterd {
 namespace {
@@ -33,9 +30,6 @@ bool SameSysctlValue(absl::string_view key, absl::string_view a,
   return first.ok() && second.ok() && *first == *second;
 }
 
-SysctlWriter::SysctlWriter(FileSystem* files, std::string folder)
-    : files_(files), folder_(std::move(folder)) {}
-
 std::string SysctlWriter::PathOf(absl::string_view key) const {
   return absl::StrCat(folder_, "/", absl::StrReplaceAll(key, {{".", "/"}}));
 }
@@ -43,8 +37,9 @@ std::string SysctlWriter::PathOf(absl::string_view key) const {
 absl::StatusOr<std::string> SysctlWriter::Read(absl::string_view key) const {
   const absl::Status ours = CheckKey(key);
   if (!ours.ok()) return ours;
-  absl::StatusOr<std::string> text =
-      ReadWholeFile(files_, PathOf(key), kMaxValueBytes);
+  const auto file = open_(PathOf(key), OpenMode::kRead);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<std::string> text = (*file)->ReadAll(kMaxValueBytes);
   if (!text.ok()) return text.status();
   return std::string(absl::StripAsciiWhitespace(*text));
 }
@@ -55,8 +50,7 @@ absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
   if (!ours.ok()) return ours;
   absl::Status written;
   {
-    absl::StatusOr<std::unique_ptr<OpenFile>> file =
-        files_->Open(PathOf(key), OpenMode::kReadWrite);
+    const auto file = open_(PathOf(key), OpenMode::kReadWrite);
     if (!file.ok()) return file.status();
     const std::string line = absl::StrCat(value, "\n");
     written = WriteFully(file->get(), 0, line);

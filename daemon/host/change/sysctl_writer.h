@@ -7,7 +7,10 @@
 #ifndef DAEMON_HOST_CHANGE_SYSCTL_WRITER_H_
 #define DAEMON_HOST_CHANGE_SYSCTL_WRITER_H_
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,9 +27,14 @@ bool SameSysctlValue(absl::string_view key, absl::string_view a,
 
 class SysctlWriter {
  public:
-  // `folder` is "/proc/sys", or that of another network namespace.
-  // `files` must outlive it.
-  SysctlWriter(FileSystem* files, std::string folder);
+  // As FileSystem::Open; of another network namespace as a thread inside it
+  // (namespace_access.h).
+  using OpenFunction = std::function<absl::StatusOr<std::unique_ptr<OpenFile>>(
+      const std::string& path, OpenMode mode)>;
+
+  // `folder` is "/proc/sys". What `open` uses must outlive it.
+  SysctlWriter(OpenFunction open, std::string folder)
+      : open_(std::move(open)), folder_(std::move(folder)) {}
 
   // As the kernel prints it, without the newline. NotFound: the kernel has no
   // such parameter in this namespace. InvalidArgument: not one of ours
@@ -43,7 +51,7 @@ class SysctlWriter {
  private:
   std::string PathOf(absl::string_view key) const;
 
-  FileSystem* const files_;
+  const OpenFunction open_;
   const std::string folder_;
 };
 

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/sysctl_file.h"
-#include "config/spec/port_set.h"
-#include "daemon/host/change/fake_file_system.h"
+#include "config/values/port_set.h"
 #include "daemon/host/change/mutation_token_issuer.h"
+#include "tests/support/host/fake_file_system.h"
 
 namespace clusterd {
 namespace {
@@ -20,7 +20,10 @@ constexpr char kPortsFile[] = "/proc/sys/net/ipv4/ip_local_reserved_ports";
 struct Kernel {
   FakeFileSystem files;
   MutationTokenIssuer issuer;
-  SysctlWriter writer{&files, "/proc/sys"};
+  SysctlWriter writer{[this](const std::string& path, OpenMode mode) {
+                        return files.Open(path, mode);
+                      },
+                      "/proc/sys"};
   std::vector<std::string> writes;
   PortSet ports;
   bool ignores = false;

@@ -5,8 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/host/hccn_output.h"
-#include "daemon/host/hccn_query/hccn_named_values.h"
+#include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
 namespace {
@@ -48,14 +47,10 @@ absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
 
 absl::StatusOr<std::vector<HccnCounter>> ParseHccnHardwareStatistics(
     absl::string_view output, uint32_t device) {
-  std::vector<absl::string_view> lines;
-  for (const absl::string_view line : HccnDataLines(output)) {
-    const absl::StatusOr<absl::string_view> rest =
-        WithoutHccnDevice(line, device);
-    if (!rest.ok()) return rest.status();
-    lines.push_back(*rest);
-  }
-  return ParseCounters(lines, output);
+  const absl::StatusOr<std::vector<absl::string_view>> lines =
+      HccnLinesOfDevice(device, output);
+  if (!lines.ok()) return lines.status();
+  return ParseCounters(*lines, output);
 }
 
 }  // namespace clusterd

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "daemon/host/hccn_output.h"
-#include "daemon/host/hccn_query/hccn_named_values.h"
+#include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
 namespace {
@@ -52,48 +52,6 @@ absl::StatusOr<HccnLinkChange> ParseChange(absl::string_view line) {
   return UnexpectedHccnText(line, "LINK UP or LINK DOWN after the time");
 }
 
-// The lines of an answer, taken one by one.
-class LineReader {
- public:
-  // `output`: what they were taken from, to quote where there is no next one.
-  LineReader(std::vector<absl::string_view> lines, absl::string_view output)
-      : lines_(std::move(lines)), output_(output) {}
-
-  // The value of the next line, which has to be `name`'s.
-  absl::StatusOr<absl::string_view> Take(absl::string_view name) {
-    const bool is_end = next_ == lines_.size();
-    const absl::string_view line = is_end ? output_ : lines_[next_];
-    const absl::StatusOr<HccnNamedValue> named = ParseHccnNamedValue(line);
-    if (is_end || !named.ok() || named->name != name) {
-      return UnexpectedHccnText(line, absl::StrCat("\"", name, ": ...\""));
-    }
-    ++next_;
-    return named->value;
-  }
-
-  absl::StatusOr<uint64_t> TakeCount(absl::string_view name) {
-    const absl::StatusOr<absl::string_view> value = Take(name);
-    if (!value.ok()) return value.status();
-    return ParseHccnNumber(*value, std::numeric_limits<uint64_t>::max());
-  }
-
-  bool IsNext(absl::string_view name) const {
-    if (next_ == lines_.size()) return false;
-    const absl::StatusOr<HccnNamedValue> named =
-        ParseHccnNamedValue(lines_[next_]);
-    return named.ok() && named->name == name;
-  }
-
-  std::vector<absl::string_view> TakeRest() {
-    return {lines_.begin() + static_cast<std::ptrdiff_t>(next_), lines_.end()};
-  }
-
- private:
-  const std::vector<absl::string_view> lines_;
-  const absl::string_view output_;
-  size_t next_ = 0;
-};
-
 absl::Status ParseChanges(absl::string_view heading,
                           const std::vector<absl::string_view>& lines,
                           HccnLinkStat* stat) {
@@ -115,32 +73,48 @@ absl::Status ParseChanges(absl::string_view heading,
 
 absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
                                                uint32_t device) {
-  std::vector<absl::string_view> lines;
-  for (const absl::string_view line : HccnDataLines(output)) {
-    const absl::StatusOr<absl::string_view> rest =
-        WithoutHccnDevice(line, device);
-    if (!rest.ok()) return rest.status();
-    lines.push_back(*rest);
-  }
-  LineReader reader(std::move(lines), output);
+  absl::StatusOr<std::vector<absl::string_view>> lines =
+      HccnLinesOfDevice(device, output);
+  if (!lines.ok()) return lines.status();
+  // Takes the value of the next line, which has to be `name`'s.
+  size_t next = 0;
+  const auto take =
+      [&](absl::string_view name) -> absl::StatusOr<absl::string_view> {
+    const bool is_end = next == lines->size();
+    const absl::string_view line = is_end ? output : (*lines)[next];
+    const absl::StatusOr<HccnNamedValue> named = ParseHccnNamedValue(line);
+    if (is_end || !named.ok() || named->name != name) {
+      return UnexpectedHccnText(line, absl::StrCat("\"", name, ": ...\""));
+    }
+    ++next;
+    return named->value;
+  };
+  const auto take_count =
+      [&](absl::string_view name) -> absl::StatusOr<uint64_t> {
+    const absl::StatusOr<absl::string_view> value = take(name);
+    if (!value.ok()) return value.status();
+    return ParseHccnNumber(*value, std::numeric_limits<uint64_t>::max());
+  };
   HccnLinkStat stat;
-  const absl::StatusOr<absl::string_view> now = reader.Take("current time");
+  const absl::StatusOr<absl::string_view> now = take("current time");
   if (!now.ok()) return now.status();
   const absl::StatusOr<absl::CivilSecond> time = ParseLinkTime(*now);
   if (!time.ok()) return time.status();
   stat.current_time = *time;
-  const absl::StatusOr<uint64_t> ups = reader.TakeCount("link up count");
+  const absl::StatusOr<uint64_t> ups = take_count("link up count");
   if (!ups.ok()) return ups.status();
   stat.ups = *ups;
-  if (reader.IsNext("link down count")) {
-    const absl::StatusOr<uint64_t> downs = reader.TakeCount("link down count");
+  if (next < lines->size() &&
+      absl::StartsWith((*lines)[next], "link down count")) {
+    const absl::StatusOr<uint64_t> downs = take_count("link down count");
     if (!downs.ok()) return downs.status();
     stat.downs = *downs;
   }
-  const absl::StatusOr<absl::string_view> changes =
-      reader.Take("link change records");
+  const absl::StatusOr<absl::string_view> changes = take("link change records");
   if (!changes.ok()) return changes.status();
-  const absl::Status parsed = ParseChanges(*changes, reader.TakeRest(), &stat);
+  lines->erase(lines->begin(),
+               lines->begin() + static_cast<std::ptrdiff_t>(next));
+  const absl::Status parsed = ParseChanges(*changes, *lines, &stat);
   if (!parsed.ok()) return parsed;
   return stat;
 }

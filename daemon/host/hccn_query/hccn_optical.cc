@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "daemon/host/hccn_query/hccn_named_values.h"
+#include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
 namespace {
@@ -113,11 +113,11 @@ absl::Status AddFlag(const HccnNamedValue& row, HccnOptical* optical) {
 
 absl::Status AddRow(const HccnNamedValue& row, HccnOptical* optical) {
   if (row.name == "high power enable reg") {
-    if (row.value != "enabled" && row.value != "not enabled") {
-      return UnexpectedHccnText(row.value, "\"enabled\" or \"not enabled\"");
-    }
-    optical->high_power = row.value == "enabled";
-    return absl::OkStatus();
+    const absl::StatusOr<bool> enabled = ParseHccnWord<bool>(
+        row.value, {{"enabled", true}, {"not enabled", false}},
+        "\"enabled\" or \"not enabled\"");
+    if (enabled.ok()) optical->high_power = *enabled;
+    return enabled.status();
   }
   if (absl::EndsWith(row.name, " Flag")) return AddFlag(row, optical);
   const absl::string_view unit = UnitOf(row.name);

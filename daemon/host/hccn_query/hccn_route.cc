@@ -4,8 +4,7 @@
 #include <limits>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_split.h"
-#include "daemon/host/hccn_query/hccn_named_values.h"
+#include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
 namespace {
@@ -14,10 +13,6 @@ constexpr absl::string_view kColumns[] = {"Destination", "Gateway", "Genmask",
                                           "Flags",       "Metric",  "Ref",
                                           "Use",         "Iface"};
 constexpr size_t kColumnCount = sizeof(kColumns) / sizeof(kColumns[0]);
-
-std::vector<absl::string_view> Words(absl::string_view line) {
-  return absl::StrSplit(line, ' ', absl::SkipEmpty());
-}
 
 // Letters, digits and what else the names of interfaces hold.
 bool IsWord(absl::string_view text) {
@@ -42,7 +37,7 @@ std::optional<Ipv4Subnet> ParseDestination(absl::string_view destination,
 
 absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
   constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
-  const std::vector<absl::string_view> words = Words(line);
+  const std::vector<absl::string_view> words = HccnWords(line);
   if (words.size() != kColumnCount || !IsWord(words[3]) || !IsWord(words[7])) {
     return UnexpectedHccnText(line, "a route of eight columns");
   }
@@ -80,7 +75,7 @@ absl::StatusOr<std::vector<HccnRoute>> ParseHccnRoutes(
   if (!lines.ok()) return lines.status();
   const std::vector<absl::string_view> columns(std::begin(kColumns),
                                                std::end(kColumns));
-  if (lines->empty() || Words(lines->front()) != columns) {
+  if (lines->empty() || HccnWords(lines->front()) != columns) {
     return UnexpectedHccnText(lines->empty() ? output : lines->front(),
                               "the names of the columns, from Destination on");
   }

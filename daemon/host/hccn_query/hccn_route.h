@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "config/spec/ipv4.h"
+#include "config/values/ipv4.h"
 
 namespace clusterd {
 

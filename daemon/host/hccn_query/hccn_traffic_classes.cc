@@ -3,19 +3,9 @@
 #include <limits>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "daemon/host/hccn_output.h"
-#include "daemon/host/hccn_query/hccn_named_values.h"
+#include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
-namespace {
-
-std::vector<absl::string_view> Words(absl::string_view line) {
-  return absl::StrSplit(line, ' ', absl::SkipEmpty());
-}
-
-}  // namespace
 
 absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
     absl::string_view output) {
@@ -23,12 +13,12 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
   constexpr uint64_t kMaxClass = std::numeric_limits<uint32_t>::max();
   const std::vector<absl::string_view> lines = HccnDataLines(output);
   if (lines.size() < 2 ||
-      Words(lines[0]) != std::vector<absl::string_view>{"dscp", "tc"}) {
+      HccnWords(lines[0]) != std::vector<absl::string_view>{"dscp", "tc"}) {
     return UnexpectedHccnText(output, "\"dscp tc\" and a line for each DSCP");
   }
   std::map<uint32_t, uint32_t> classes;
   for (size_t i = 1; i < lines.size(); ++i) {
-    const std::vector<absl::string_view> words = Words(lines[i]);
+    const std::vector<absl::string_view> words = HccnWords(lines[i]);
     if (words.size() != 2) {
       return UnexpectedHccnText(lines[i], "a DSCP and its traffic class");
     }
@@ -51,11 +41,11 @@ absl::StatusOr<std::array<bool, kHccnPriorities>> ParseHccnPfc(
   if (lines->size() != 2) {
     return UnexpectedHccnText(output, "two lines below \"PFC configuration:\"");
   }
-  const std::vector<absl::string_view> priorities = Words((*lines)[0]);
-  if (priorities != Words("priority 0 1 2 3 4 5 6 7")) {
+  const std::vector<absl::string_view> priorities = HccnWords((*lines)[0]);
+  if (priorities != HccnWords("priority 0 1 2 3 4 5 6 7")) {
     return UnexpectedHccnText((*lines)[0], "\"priority 0 1 2 3 4 5 6 7\"");
   }
-  const std::vector<absl::string_view> enabled = Words((*lines)[1]);
+  const std::vector<absl::string_view> enabled = HccnWords((*lines)[1]);
   if (enabled.size() != kHccnPriorities + 1 || enabled[0] != "enabled") {
     return UnexpectedHccnText((*lines)[1], "\"enabled\" and eight values");
   }

@@ -4,7 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "daemon/host/quoted_text.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
@@ -22,8 +22,6 @@ constexpr KnownText kTexts[] = {
     {"Usage: npu-smi", absl::StatusCode::kInvalidArgument},
 };
 constexpr absl::string_view kWarning = "[WARNING]";
-constexpr absl::string_view kInstallWarning =
-    "[WARNING]The driver package may not be completely installed";
 
 absl::Status FailureIn(absl::string_view stream) {
   for (const absl::string_view line : absl::StrSplit(stream, '\n')) {
@@ -67,13 +65,6 @@ std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output) {
     lines.push_back(line);
   }
   return lines;
-}
-
-bool HasNpuSmiInstallWarning(absl::string_view output) {
-  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
-    if (absl::StartsWith(line, kInstallWarning)) return true;
-  }
-  return false;
 }
 
 }  // namespace clusterd

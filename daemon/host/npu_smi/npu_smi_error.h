@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "daemon/host/command_runner.h"
+#include "daemon/host/command/command_runner.h"
 
 namespace clusterd {
 
@@ -27,9 +27,6 @@ absl::Status NpuSmiFailure(const CommandResult& result);
 // /etc/ascend_install.info lacks Driver_Install_Status=complete. Views into
 // `output`.
 std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output);
-
-// Whether the tool printed that warning.
-bool HasNpuSmiInstallWarning(absl::string_view output);
 
 }  // namespace clusterd
 

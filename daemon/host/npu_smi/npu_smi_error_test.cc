@@ -70,11 +70,5 @@ TEST(NpuSmiDataLinesTest, LeavesTheWarningAndEmptyLinesOut) {
   EXPECT_THAT(NpuSmiDataLines(output), ElementsAre("\tA : b", "C"));
 }
 
-TEST(HasNpuSmiInstallWarningTest, TellsThatWarningFromOthers) {
-  EXPECT_TRUE(HasNpuSmiInstallWarning(std::string(kWarning) + "A : b\n"));
-  EXPECT_FALSE(HasNpuSmiInstallWarning("[WARNING]something else\n"));
-  EXPECT_FALSE(HasNpuSmiInstallWarning("A : b\n"));
-}
-
 }  // namespace
 }  // namespace clusterd

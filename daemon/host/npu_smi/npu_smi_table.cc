@@ -11,8 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "config/words/quoted_text.h"
 #include "daemon/host/npu_smi/npu_smi_error.h"
-#include "daemon/host/quoted_text.h"
 
 namespace clusterd {
 namespace {

@@ -21,13 +21,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "config/identity/test_authority.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/spec_loader.h"
 #include "grpcpp/create_channel.h"
 #include "proto/controller.grpc.pb.h"
 #include "tests/e2e/process.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/config/test_authority.h"
 
 namespace clusterd {
 namespace {

@@ -23,9 +23,9 @@
 #include "benchmark/benchmark.h"
 #include "config/rules/judge.h"
 #include "daemon/controller/history/history_entry.h"
-#include "daemon/controller/history/history_testing.h"
-#include "daemon/controller/history/sqlite_history_store.h"
+#include "daemon/controller/history/history_store.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/history_testing.h"
 
 namespace clusterd {
 namespace {
@@ -84,7 +84,7 @@ double WriteFileSeconds(const std::string& path, const std::string& bytes) {
 
 void BM_Add(benchmark::State& state, bool broken) {
   const Folder folder;
-  const auto store = SqliteHistoryStore::Open(folder.path());
+  const auto store = HistoryStore::Open(folder.path());
   if (!store.ok()) return state.SkipWithError("no store");
   const Report report = MakeReport(broken);
   const std::string bytes = report.SerializeAsString();
@@ -115,7 +115,7 @@ BENCHMARK_CAPTURE(BM_Add, broken, true)
 
 // In memory: the file's list is in SQLite's cache too after its first page.
 void BM_List(benchmark::State& state) {
-  const auto store = SqliteHistoryStore::InMemory();
+  const auto store = HistoryStore::InMemory();
   if (!store.ok()) return state.SkipWithError("no store");
   for (int i = 0; i < kFull; ++i) {
     if (!(*store)->Add(TestCheck(TestId(i), 10000)).ok()) {

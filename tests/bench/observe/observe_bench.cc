@@ -12,10 +12,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "daemon/host/clock.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/machine_observer.h"
-#include "daemon/host/posix_command_runner.h"
-#include "daemon/host/scratch_root.h"
+#include "tests/support/host/scratch_root.h"
 
 namespace clusterd {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "daemon/host/ascend950/run_verdict.h"
-#include "daemon/host/posix_command_runner.h"
+#include "daemon/host/command/posix_command_runner.h"
+#include "daemon/host/hccn/hccn_error.h"
 
 namespace clusterd {
 namespace {
@@ -24,6 +24,10 @@ constexpr char kLldp[] =
     "Chassis ID TLV\\n\\tMAC: 00:11:22:33:44:55\\nPort ID TLV\\n"
     "\\tIfname: 400GE1/1/20:2\\nSystem Name TLV\\n\\tleaf-01\\n"
     "End of LLDPDU TLV\\n";
+
+HccnVerdict Classify(const CommandResult& result) {
+  return ClassifyHccnRun(result, NpuToolFacts::ASCEND_950);
+}
 
 class DialectTest : public ::testing::Test {
  protected:
@@ -52,8 +56,9 @@ class DialectTest : public ::testing::Test {
   DeviceFacts Read(uint32_t device) {
     const auto ask = [this](const std::vector<std::string>& arguments) {
       const CommandResult result = Run(arguments);
-      const HccnVerdict verdict = ascend950::ClassifyRun(result);
+      const HccnVerdict verdict = Classify(result);
       HccnAnswer answer;
+      answer.generation = NpuToolFacts::ASCEND_950;
       answer.command =
           absl::StrCat("`hccn_tool ", absl::StrJoin(arguments, " "), "`");
       answer.failure = verdict.failure;
@@ -120,17 +125,17 @@ TEST_F(DialectTest, RecognisesThatOnlyRootMayChangeADevice) {
   }
   const CommandResult result = Run({"-s", "-cfg_recovery", "-i", "0"});
   EXPECT_EQ(result.exit_status, 2);
-  EXPECT_EQ(ascend950::ClassifyRun(result).failure, HccnFailure::kNotPermitted);
+  EXPECT_EQ(Classify(result).failure, HccnFailure::kNotPermitted);
 }
 
 TEST_F(DialectTest, IsRefusedInTheOtherGenerationsWords) {
-  EXPECT_EQ(ascend950::ClassifyRun(Run({"-i", "0", "-ip", "-g"})).failure,
+  EXPECT_EQ(Classify(Run({"-i", "0", "-ip", "-g"})).failure,
             HccnFailure::kWrongCommandLine);
 }
 
 TEST_F(DialectTest, TakesAnUnpublishedAnswerForNoAnswer) {
   const HccnVerdict verdict =
-      ascend950::ClassifyRun(Run({"-g", "-optical", "-i", "0", "-d", "bond0"}));
+      Classify(Run({"-g", "-optical", "-i", "0", "-d", "bond0"}));
   EXPECT_EQ(verdict.failure, HccnFailure::kOther);
   EXPECT_THAT(verdict.text, HasSubstr("status 70"));
 }

@@ -10,9 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "tests/sim/tool/device_state.h"
+#include "tests/sim/tool/device_values.h"
 #include "tests/sim/tool/driver.h"
 #include "tests/sim/tool/hccn_conf.h"
-#include "tests/sim/tool/ipv4_text.h"
 
 namespace clusterd {
 namespace sim {
@@ -54,12 +54,6 @@ struct Request {
   }
 };
 
-bool IsRoot(const ToolEnvironment& environment, const StateFile& state) {
-  if (environment.uid == 0) return true;
-  const long trusted = state.Read().Number("root_uid").value_or(0);
-  return environment.uid == static_cast<uid_t>(trusted);
-}
-
 // The devices' virtual NICs and the host's side of them: in these subnets the
 // tool calls a new address conflicted. The device's is the one that -dev_info
 // of its reference shows.
@@ -82,13 +76,11 @@ struct Port {
 
 class Tool {
  public:
-  Tool(const ToolEnvironment& environment, const Request& request)
+  Tool(const ToolServer& server, const Request& request)
       : request_(request),
         device_(request.device),
-        state_(environment.root + "/var/lib/hccn_sim/state"),
-        is_root_(IsRoot(environment, state_)),
-        driver_(state_, is_root_),
-        conf_(environment.root + "/etc/hccn.conf") {}
+        driver_(server.state, server.uid),
+        conf_(server.conf) {}
 
   Answer Run() {
     if (!HasDevice(driver_.product(), device_)) {
@@ -269,7 +261,7 @@ class Tool {
   }
 
   Answer GetTls() const {
-    if (!is_root_) return NotModelled("-tls for another user");
+    if (!driver_.privileged()) return NotModelled("-tls for another user");
     return Data(absl::StrCat(
         "device ", device_, ", tls switch[", Text("tls", "0"),
         "](0:disable, 1:enable), tls preconfigured[1](0:non-preset, 1:preset), "
@@ -348,7 +340,7 @@ class Tool {
   }
 
   Answer Recover() {
-    if (!is_root_) return NotRoot();
+    if (!driver_.privileged()) return NotRoot();
     const struct {
       const char* key;
       const char* name;
@@ -364,7 +356,7 @@ class Tool {
   }
 
   Answer SetAddress() {
-    if (!is_root_) return NotRoot();
+    if (!driver_.privileged()) return NotRoot();
     const std::optional<uint32_t> address = AddressOption("-address");
     const std::optional<uint32_t> netmask = AddressOption("-netmask");
     if (!address.has_value() || !netmask.has_value() ||
@@ -384,7 +376,7 @@ class Tool {
   }
 
   Answer SetGateway() {
-    if (!is_root_) return NotRoot();
+    if (!driver_.privileged()) return NotRoot();
     const std::optional<std::string> address = ConfValue("address");
     const std::optional<std::string> netmask = ConfValue("netmask");
     if (!address.has_value() || !netmask.has_value()) {
@@ -406,7 +398,7 @@ class Tool {
   }
 
   Answer SetDetectAddress() {
-    if (!is_root_) return NotRoot();
+    if (!driver_.privileged()) return NotRoot();
     if (!AddressOption("-address").has_value()) {
       return NotModelled("-netdetect without a valid -address");
     }
@@ -416,7 +408,7 @@ class Tool {
   }
 
   Answer SetTls() {
-    if (!is_root_) return NotRoot();
+    if (!driver_.privileged()) return NotRoot();
     const auto option = request_.options.find("-enable");
     if (option == request_.options.end() ||
         (option->second != "0" && option->second != "1")) {
@@ -428,8 +420,6 @@ class Tool {
 
   const Request& request_;
   const int device_;
-  const StateFile state_;
-  const bool is_root_;
   Driver driver_;
   HccnConf conf_;
 };
@@ -468,10 +458,10 @@ std::optional<Answer> ParseRequest(const std::vector<std::string>& words,
 }  // namespace
 
 int RunTool950(const std::vector<std::string>& arguments,
-               const ToolEnvironment& environment, Terminal* terminal) {
+               const ToolServer& server, Terminal* terminal) {
   Request request;
   std::optional<Answer> answer = ParseRequest(arguments, &request);
-  if (!answer.has_value()) answer = Tool(environment, request).Run();
+  if (!answer.has_value()) answer = Tool(server, request).Run();
   terminal->Out(answer->out);
   terminal->Err(answer->err);
   terminal->Flush();

@@ -40,8 +40,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/sim/tool/run_tool.h"
 #include "tests/sim/tool/terminal.h"
+#include "tests/sim/tool/tool_server.h"
 
 namespace clusterd {
 namespace sim {
@@ -51,7 +51,7 @@ inline constexpr int kNotModelled = 70;
 
 // `arguments` without argv[0]. Returns the exit status.
 int RunTool950(const std::vector<std::string>& arguments,
-               const ToolEnvironment& environment, Terminal* terminal);
+               const ToolServer& server, Terminal* terminal);
 
 }  // namespace sim
 }  // namespace clusterd

@@ -19,14 +19,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-class TextTerminal : public Terminal {
- public:
-  void Flush() override {}
-  std::string ReadLine() override { return ""; }
-  const std::string& out() const { return out_; }
-  const std::string& err() const { return err_; }
-};
-
 class RunTool950Test : public ::testing::Test {
  protected:
   RunTool950Test() : root_(::testing::TempDir() + "/sim950XXXXXX") {
@@ -52,13 +44,11 @@ class RunTool950Test : public ::testing::Test {
 
   // Status; what was said is in out_ and err_.
   int Run(const std::string& line, uid_t uid = 0) {
-    ToolEnvironment environment;
-    environment.root = root_;
-    environment.uid = uid;
-    TextTerminal terminal;
+    FakeTerminal terminal;
     const std::vector<std::string> words =
         absl::StrSplit(line, ' ', absl::SkipEmpty());
-    const int status = RunTool950(words, environment, &terminal);
+    const int status =
+        RunTool950(words, ServerBelow(root_, uid, /*now=*/0), &terminal);
     out_ = terminal.out();
     err_ = terminal.err();
     return status;

@@ -1,8 +1,8 @@
 #include "tests/sim/facts/healthy_facts.h"
 
 #include "absl/strings/str_cat.h"
-#include "config/spec/ipv4.h"
 #include "config/spec/product_profile.h"
+#include "config/values/ipv4.h"
 
 namespace clusterd {
 namespace {
@@ -114,6 +114,8 @@ void FillConf(const ClusterSpec& spec, const ServerSpec& server,
     AddEntry("netmask", device.id(), device.netmask(), conf);
     AddEntry("gateway", device.id(), device.gateway(), conf);
     AddEntry("netdetect", device.id(), device.detect_address(), conf);
+    AddEntry("mtu", device.id(), spec.has_mtu() ? absl::StrCat(spec.mtu()) : "",
+             conf);
     AddEntry("tls_enable", device.id(), spec.tls() ? "1" : "0", conf);
   }
   conf->set_mode(0644);

@@ -12,7 +12,8 @@ namespace {
 std::string Complaints(const ClusterSpec& spec) {
   const std::vector<HostFacts> facts = MakeHealthyFacts(spec);
   std::string complaints;
-  for (const RuleResult& result : Judge(spec, Pointers(facts), {})) {
+  const Report report = BuildReport(spec, Pointers(facts), {});
+  for (const RuleResult& result : report.rules()) {
     if (result.state() == PASS) continue;
     if (result.state() == SKIPPED && !result.skip_reason().empty()) continue;
     complaints += result.ShortDebugString() + "\n";

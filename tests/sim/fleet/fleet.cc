@@ -59,7 +59,7 @@ Fleet::Fleet(const std::string& controller, const std::string& cluster,
     };
     const TlsPem pem = authority.Issue(
         {absl::StrCat("spiffe://", cluster, "/host/", host.host())});
-    streams_.push_back(std::make_unique<AgentStream>(
+    streams_.push_back(std::make_shared<AgentStream>(
         std::move(options), MakeChannelCredentialsFromPem(pem, cluster),
         parts));
   }

@@ -14,15 +14,15 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "config/identity/test_authority.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/event_loop.h"
+#include "daemon/agent/hub_connection.h"
 #include "daemon/host/host_observer.h"
-#include "daemon/log/log.h"
+#include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "proto/facts.pb.h"
 #include "proto/spec.pb.h"
+#include "tests/support/config/test_authority.h"
 
 namespace clusterd {
 
@@ -66,7 +66,7 @@ class Fleet {
   EventLoop loop_;
   ThreadScheduler scheduler_;
   WorkerPool pool_;
-  std::vector<std::unique_ptr<AgentStream>> streams_;
+  std::vector<std::shared_ptr<AgentStream>> streams_;
 };
 
 }  // namespace clusterd

@@ -1,11 +1,11 @@
 #include "tests/sim/fleet/fleet.h"
 
-#include "daemon/log/recording_log.h"
 #include "daemon/process/scheduler.h"
 #include "gtest/gtest.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/captured_log.h"
 
 namespace clusterd {
 namespace {
@@ -15,7 +15,7 @@ TEST(FleetTest, EveryHostAttachesAndACheckOfAllPasses) {
   ThreadScheduler scheduler;
   TestController controller(&certificates, 16, &scheduler);
   controller.Start();
-  RecordingLog log;
+  CapturedLog log;
   Fleet fleet(controller.address(), "test",
               MakeHealthyFacts(*controller.spec().spec()),
               certificates.authority(), &log);

@@ -11,13 +11,12 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "config/identity/test_authority.h"
 #include "config/spec/spec_loader.h"
-#include "daemon/log/log.h"
-#include "daemon/process/grpc_log.h"
+#include "daemon/process/log.h"
 #include "daemon/process/signals.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/fleet/fleet.h"
+#include "tests/support/config/test_authority.h"
 
 namespace clusterd {
 namespace {

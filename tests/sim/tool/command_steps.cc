@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tests/sim/tool/ipv4_text.h"
+#include "tests/sim/tool/device_values.h"
 
 namespace clusterd {
 namespace sim {
@@ -112,6 +112,7 @@ Outcome ApplyAddress(ToolContext& context, const std::string& address,
   }
   driver.Change("ip", context.device, address);
   driver.Change("mask", context.device, netmask);
+  DropUnreachable(context);
   return std::nullopt;
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/failure.h"
-#include "tests/sim/tool/tool_context.h"
 
 namespace clusterd {
 namespace sim {
@@ -44,6 +44,12 @@ Outcome ReadStoredGateway(ToolContext& context,
 // Generic(244) if a stored route cannot be read.
 Outcome DropForeignRoutes(ToolContext& context, uint32_t address,
                           uint32_t mask);
+
+// Gives the device its stored routes that it can reach.
+Outcome RecoverRoutes(ToolContext& context);
+// What a device does when its address changes: live routes, and the gateway,
+// that are outside its new subnet go.
+void DropUnreachable(ToolContext& context);
 
 // Changes the device, then the file: a failure of the second leaves the first.
 Outcome ChangeAndStore(ToolContext& context, const std::string& name,

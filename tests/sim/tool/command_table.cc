@@ -1,6 +1,5 @@
-#include "tests/sim/tool/command_table.h"
-
 #include "absl/strings/str_cat.h"
+#include "tests/sim/tool/commands.h"
 
 namespace clusterd {
 namespace sim {

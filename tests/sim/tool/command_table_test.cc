@@ -1,7 +1,6 @@
-#include "tests/sim/tool/command_table.h"
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/sim/tool/commands.h"
 
 namespace clusterd {
 namespace sim {

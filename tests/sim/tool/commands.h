@@ -1,23 +1,43 @@
-// The commands of the classic tool by family: `-cmd -option` each. A handler
-// gets the arguments behind the option, already counted; it prints only the
-// data of a success and returns the failure otherwise. command_table.h says
-// which command line leads where.
+// The commands of the classic tool: what they work with, by family what each
+// `-cmd -option` does, and the table that says which command line leads where.
 #ifndef TESTS_SIM_TOOL_COMMANDS_H_
 #define TESTS_SIM_TOOL_COMMANDS_H_
 
+#include <string>
+#include <vector>
+
+#include "tests/sim/tool/driver.h"
 #include "tests/sim/tool/failure.h"
-#include "tests/sim/tool/tool_context.h"
+#include "tests/sim/tool/product.h"
+#include "tests/sim/tool/tool_server.h"
 
 namespace clusterd {
 namespace sim {
+
+// What one command works with.
+struct ToolContext {
+  const ToolServer* server = nullptr;
+  Driver* driver = nullptr;
+  const HccnConf* conf = nullptr;
+  Terminal* terminal = nullptr;
+  // -i N; the device the command is for. Unset (-1) with -a.
+  int device = -1;
+
+  const Product& product() const { return driver->product(); }
+  std::string Key(const std::string& name) const {
+    return name + "_" + std::to_string(device);
+  }
+};
+
+// Arguments after `-cmd -option`, already counted. A handler prints only the
+// data of a success and returns the failure otherwise.
+using Arguments = std::vector<std::string>;
 
 // address_commands.cc
 Outcome GetAddress(ToolContext& context, const Arguments& arguments);
 Outcome SetAddress(ToolContext& context, const Arguments& arguments);
 Outcome GetIpv6Address(ToolContext& context, const Arguments& arguments);
 Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments);
-
-// gateway_commands.cc
 Outcome GetGateway(ToolContext& context, const Arguments& arguments);
 Outcome SetGateway(ToolContext& context, const Arguments& arguments);
 
@@ -65,8 +85,6 @@ Outcome SetShaping(ToolContext& context, const Arguments& arguments);
 Outcome GetPfc(ToolContext& context, const Arguments& arguments);
 Outcome SetPfc(ToolContext& context, const Arguments& arguments);
 Outcome GetDscpToTc(ToolContext& context, const Arguments& arguments);
-
-// query_commands.cc
 Outcome GetSpeed(ToolContext& context, const Arguments& arguments);
 Outcome GetDuplex(ToolContext& context, const Arguments& arguments);
 Outcome GetFec(ToolContext& context, const Arguments& arguments);
@@ -77,8 +95,32 @@ Outcome GetStatus(ToolContext& context, const Arguments& arguments);
 Outcome GetHardwareStats(ToolContext& context, const Arguments& arguments);
 Outcome GetBandwidth(ToolContext& context, const Arguments& arguments);
 
-// Any option that the product answers with "not supported".
-Outcome RefuseNotSupported(ToolContext& context, const Arguments& arguments);
+// command_table.cc
+struct CommandForm {
+  // Words behind the command, e.g. {"-g"} or {"-inet6", "-s"}.
+  std::vector<std::string> option;
+  int min_arguments;
+  int max_arguments;
+  Outcome (*run)(ToolContext&, const Arguments&);
+  // A success of these ends in "Cmd executed successfully!".
+  bool changes;
+};
+
+struct CommandEntry {
+  std::string name;
+  // Part of the product's command list, which the published build leaves out.
+  bool of_product_list;
+  std::vector<CommandForm> forms;
+  // Printed after the heading of a usage.
+  std::string usage;
+};
+
+// Commands behind `-i N`, and behind `-a`. Null: the build has no such command.
+const CommandEntry* FindCommand(const std::string& name, bool all_devices,
+                                Product::Build build);
+
+// What `-h` prints.
+std::string ToolUsage();
 
 }  // namespace sim
 }  // namespace clusterd

@@ -1,10 +1,6 @@
 #include "tests/sim/tool/device_state.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -12,32 +8,6 @@
 namespace clusterd {
 namespace sim {
 namespace {
-
-std::string ReadAll(int fd) {
-  std::string text;
-  char buffer[4096];
-  ssize_t got;
-  while ((got = read(fd, buffer, sizeof(buffer))) != 0) {
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      break;
-    }
-    text.append(buffer, got);
-  }
-  return text;
-}
-
-bool WriteAll(int fd, const std::string& text) {
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t wrote = pwrite(fd, text.data() + done, text.size() - done,
-                                 static_cast<off_t>(done));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    done += wrote;
-  }
-  return ftruncate(fd, static_cast<off_t>(text.size())) == 0;
-}
 
 std::string Escape(const std::string& value) {
   std::string text;
@@ -159,25 +129,15 @@ std::string DeviceKey(absl::string_view name, int device) {
 }
 
 DeviceState StateFile::Read() const {
-  const int fd = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return DeviceState();
-  flock(fd, LOCK_SH);
-  const std::string text = ReadAll(fd);
-  close(fd);
-  return DeviceState::Parse(text);
+  return DeviceState::Parse(file_->Read().value_or(""));
 }
 
 bool StateFile::Update(const std::function<void(DeviceState&)>& change) const {
-  const int fd = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) return false;
-  bool written = false;
-  if (flock(fd, LOCK_EX) == 0) {
-    DeviceState state = DeviceState::Parse(ReadAll(fd));
+  return file_->Edit([&change](std::string* text) {
+    DeviceState state = DeviceState::Parse(*text);
     change(state);
-    written = WriteAll(fd, state.Text());
-  }
-  close(fd);
-  return written;
+    *text = state.Text();
+  }) == LockedFile::Edited::kYes;
 }
 
 }  // namespace sim

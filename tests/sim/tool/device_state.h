@@ -6,17 +6,19 @@
 //   lldp.0=Chassis ID TLV\n\tMAC: 00:11:22:33:44:55
 // A key ends in the device id where it belongs to one device. README.md of
 // tests/sim lists the keys. Pieces without `=` are ignored. In values `\n`,
-// `\t`,
-// `\;` and `\\` stand for the character.
+// `\t`, `\;` and `\\` stand for the character.
 #ifndef TESTS_SIM_TOOL_DEVICE_STATE_H_
 #define TESTS_SIM_TOOL_DEVICE_STATE_H_
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
+#include "tests/sim/tool/locked_file.h"
 
 namespace clusterd {
 namespace sim {
@@ -45,20 +47,22 @@ class DeviceState {
 // "ip", 3 -> "ip.3".
 std::string DeviceKey(absl::string_view name, int device);
 
-// The file, safe for use by several processes at once: a change reads, modifies
-// and writes in place under flock.
+// The state of one server, which several runs may change at the same time.
 class StateFile {
  public:
-  explicit StateFile(std::string path) : path_(std::move(path)) {}
+  explicit StateFile(const std::string& path)
+      : file_(std::make_shared<PosixLockedFile>(
+            path, PosixLockedFile::Kind::kMadeWhenEdited)) {}
+  explicit StateFile(std::shared_ptr<const LockedFile> file)
+      : file_(std::move(file)) {}
 
-  const std::string& path() const { return path_; }
   // Empty if there is no such file.
   DeviceState Read() const;
   // False if the file cannot be written; `change` has then not taken effect.
   bool Update(const std::function<void(DeviceState&)>& change) const;
 
  private:
-  std::string path_;
+  std::shared_ptr<const LockedFile> file_;
 };
 
 }  // namespace sim

@@ -76,16 +76,18 @@ TEST(StateFileTest, SaysWhenAChangeCannotBeKept) {
 }
 
 TEST(StateFileTest, ShorterStateLeavesNothingOfTheLonger) {
-  const StateFile file(NewPath("shrinks"));
+  const std::string path = NewPath("shrinks");
+  const StateFile file(path);
   ASSERT_TRUE(file.Update(
       [](DeviceState& state) { state.Set("lldp.0", std::string(5000, 'x')); }));
   ASSERT_TRUE(file.Update([](DeviceState& state) { state.Erase("lldp.0"); }));
   EXPECT_EQ(file.Read().Text(), "");
-  unlink(file.path().c_str());
+  unlink(path.c_str());
 }
 
 TEST(StateFileTest, ConcurrentChangesAreAllKept) {
-  const StateFile file(NewPath("counts"));
+  const std::string path = NewPath("counts");
+  const StateFile file(path);
   constexpr int kThreads = 4, kRounds = 50;
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
@@ -99,7 +101,7 @@ TEST(StateFileTest, ConcurrentChangesAreAllKept) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(file.Read().Number("n"), Optional(kThreads * kRounds));
-  unlink(file.path().c_str());
+  unlink(path.c_str());
 }
 
 }  // namespace

@@ -1,10 +1,39 @@
 #include "tests/sim/tool/device_values.h"
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
 namespace sim {
 namespace {
+
+using ::testing::Optional;
+
+TEST(StrictIpv4Test, TakesFourPlainParts) {
+  EXPECT_THAT(StrictIpv4("10.0.0.1"), Optional(0x0a000001u));
+  EXPECT_THAT(StrictIpv4("0.0.0.0"), Optional(0u));
+}
+
+TEST(StrictIpv4Test, RefusesWhatTheToolRefuses) {
+  for (const char* text :
+       {"", "abc", "10.0.0", "10.0.0.1.1", "10.0.0.01", " 10.0.0.1",
+        "10.0.0.1/24", "fd00::1", "255.255.255.256", "0xffffff00"}) {
+    EXPECT_EQ(StrictIpv4(text), std::nullopt) << text;
+  }
+}
+
+TEST(LooseIpv4Test, TakesShortForms) {
+  EXPECT_EQ(LooseIpv4("192.168.261"), 0xc0a80105u);
+  EXPECT_EQ(LooseIpv4("nonsense"), 0xffffffffu);
+}
+
+TEST(IsContiguousMaskTest, RefusesHoles) {
+  EXPECT_TRUE(IsContiguousMask(0xffffff00));
+  EXPECT_TRUE(IsContiguousMask(0));
+  EXPECT_TRUE(IsContiguousMask(0xffffffff));
+  EXPECT_FALSE(IsContiguousMask(0xff00ff00));
+  EXPECT_FALSE(IsContiguousMask(0x000000ff));
+}
 
 TEST(IsMtuTest, HasBothEnds) {
   EXPECT_TRUE(IsMtu("68"));

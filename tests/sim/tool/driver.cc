@@ -73,10 +73,12 @@ bool IsUnlistedCall(const std::string& text) {
 
 }  // namespace
 
-Driver::Driver(StateFile file, bool privileged)
+Driver::Driver(StateFile file, uid_t uid)
     : file_(std::move(file)),
-      privileged_(privileged),
       state_(file_.Read()),
+      privileged_(
+          uid == 0 ||
+          uid == static_cast<uid_t>(state_.Number("root_uid").value_or(0))),
       product_(ProductOf(state_)) {}
 
 void Driver::HangIf(const std::string& key) const {

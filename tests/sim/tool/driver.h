@@ -6,6 +6,8 @@
 #ifndef TESTS_SIM_TOOL_DRIVER_H_
 #define TESTS_SIM_TOOL_DRIVER_H_
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 
@@ -40,9 +42,11 @@ inline constexpr long kNoDevice = 1;
 
 class Driver {
  public:
-  // `privileged`: whether the devices accept changes from this user.
-  Driver(StateFile file, bool privileged);
+  // The devices accept changes of this user if it is 0, or the state's
+  // `root_uid`.
+  Driver(StateFile file, uid_t uid);
 
+  bool privileged() const { return privileged_; }
   const Product& product() const { return product_; }
 
   // What the device answers before any command: its delay, its hang, "busy" as
@@ -77,8 +81,8 @@ class Driver {
   void HangIf(const std::string& key) const;
 
   StateFile file_;
-  bool privileged_;
   DeviceState state_;
+  bool privileged_;
   Product product_;
 };
 

@@ -8,8 +8,8 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-Driver DriverOf(const TestServer& server, bool privileged = true) {
-  return Driver(StateFile(server.StatePath()), privileged);
+Driver DriverOf(const TestServer& server, uid_t uid = 0) {
+  return Driver(StateFile(server.StatePath()), uid);
 }
 
 int StatusOf(const Outcome& outcome) { return outcome ? outcome->status : 0; }
@@ -67,8 +67,11 @@ TEST(DriverTest, HealthTellsGoneFromSilent) {
 
 TEST(DriverTest, OnlyAPrivilegedUserChangesDevices) {
   const TestServer server("");
-  EXPECT_EQ(StatusOf(DriverOf(server, true).AskToChange(0)), 0);
-  EXPECT_EQ(StatusOf(DriverOf(server, false).AskToChange(0)), 12);
+  EXPECT_EQ(StatusOf(DriverOf(server, 0).AskToChange(0)), 0);
+  EXPECT_EQ(StatusOf(DriverOf(server, 1000).AskToChange(0)), 12);
+  const TestServer of_an_ordinary_user("root_uid=1000");
+  EXPECT_EQ(StatusOf(DriverOf(of_an_ordinary_user, 1000).AskToChange(0)), 0);
+  EXPECT_EQ(StatusOf(DriverOf(of_an_ordinary_user, 1001).AskToChange(0)), 12);
 }
 
 TEST(DriverTest, ChangeIsSeenByTheNextRun) {

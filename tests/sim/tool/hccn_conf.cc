@@ -1,10 +1,5 @@
 #include "tests/sim/tool/hccn_conf.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "absl/strings/match.h"
@@ -16,30 +11,6 @@ namespace {
 
 // A line shorter than this is never looked at.
 constexpr size_t kMinLineBytes = 3;
-
-std::string ReadFrom(int fd) {
-  std::string text;
-  char buffer[16384];
-  ssize_t got;
-  while ((got = read(fd, buffer, sizeof(buffer))) > 0 ||
-         (got < 0 && errno == EINTR)) {
-    if (got > 0) text.append(buffer, got);
-  }
-  return text;
-}
-
-// False if not all of it could be written.
-bool WriteOver(int fd, const std::string& text) {
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t wrote = pwrite(fd, text.data() + done, text.size() - done,
-                                 static_cast<off_t>(done));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    done += wrote;
-  }
-  return ftruncate(fd, static_cast<off_t>(text.size())) == 0;
-}
 
 // Pieces of at most kMaxLineBytes, each with its newline if it has one.
 template <typename Visit>
@@ -68,19 +39,23 @@ void ForEachConfLine(const std::string& text,
 }
 
 Outcome HccnConf::RequireFile() const {
-  if (access(path_.c_str(), F_OK) != 0) return failures::ConfMissing();
+  if (!file_->Exists()) return failures::ConfMissing();
+  return std::nullopt;
+}
+
+Outcome HccnConf::ReadAll(std::string* text) const {
+  if (Outcome failure = RequireFile()) return failure;
+  std::optional<std::string> read = file_->Read();
+  if (!read) return failures::ConfUnreadable();
+  *text = *std::move(read);
   return std::nullopt;
 }
 
 Outcome HccnConf::Read(const std::string& key,
                        std::optional<std::string>* value) const {
   value->reset();
-  if (Outcome failure = RequireFile()) return failure;
-  const int fd = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return failures::ConfUnreadable();
-  flock(fd, LOCK_EX);
-  const std::string text = ReadFrom(fd);
-  close(fd);
+  std::string text;
+  if (Outcome failure = ReadAll(&text)) return failure;
   const std::string start = key + "=";
   ForEachConfLine(text, [&](const std::string& line) {
     if (value->has_value() || line.size() < kMinLineBytes) return;
@@ -90,26 +65,26 @@ Outcome HccnConf::Read(const std::string& key,
 }
 
 Outcome HccnConf::Edit(const Change& change) const {
-  if (Outcome failure = RequireFile()) return failure;
-  const int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) return failures::ConfUnwritable();
-  Outcome failure;
-  if (flock(fd, LOCK_EX) != 0) {
-    failure = failures::LockTimeout();
-  } else {
-    const std::string before = ReadFrom(fd);
-    std::string after = before;
+  bool full = false;
+  const LockedFile::Edited edited = file_->Edit([&](std::string* text) {
+    std::string after = *text;
     change(&after);
-    if (after.size() > kMaxFileBytes && after.size() > before.size()) {
-      failure = failures::ConfFull();
-    } else if (after != before && !WriteOver(fd, after)) {
-      // Put back what was there; it fitted before.
-      WriteOver(fd, before);
-      failure = failures::ConfFull();
-    }
+    full = after.size() > kMaxFileBytes && after.size() > text->size();
+    if (!full) *text = std::move(after);
+  });
+  switch (edited) {
+    case LockedFile::Edited::kYes:
+      return full ? Outcome(failures::ConfFull()) : std::nullopt;
+    case LockedFile::Edited::kNoFile:
+      return failures::ConfMissing();
+    case LockedFile::Edited::kNotWritable:
+      return failures::ConfUnwritable();
+    case LockedFile::Edited::kNotLocked:
+      return failures::LockTimeout();
+    case LockedFile::Edited::kNoRoom:
+      return failures::ConfFull();
   }
-  close(fd);
-  return failure;
+  return std::nullopt;
 }
 
 Outcome HccnConf::Write(const std::string& key,

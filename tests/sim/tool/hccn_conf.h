@@ -9,10 +9,13 @@
 #define TESTS_SIM_TOOL_HCCN_CONF_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "tests/sim/tool/failure.h"
+#include "tests/sim/tool/locked_file.h"
 
 namespace clusterd {
 namespace sim {
@@ -23,13 +26,19 @@ class HccnConf {
   static constexpr size_t kMaxLineBytes = 383;
   static constexpr size_t kMaxFileBytes = 1024000;
 
-  explicit HccnConf(std::string path) : path_(std::move(path)) {}
+  explicit HccnConf(const std::string& path)
+      : file_(std::make_shared<PosixLockedFile>(
+            path, PosixLockedFile::Kind::kGiven)) {}
+  explicit HccnConf(std::shared_ptr<const LockedFile> file)
+      : file_(std::move(file)) {}
 
   // ConfMissing if there is no such file.
   Outcome RequireFile() const;
   // The value of the first line `key=…`. ConfMissing, or ConfUnreadable if the
   // file cannot be opened. A directory can be opened and holds no key.
   Outcome Read(const std::string& key, std::optional<std::string>* value) const;
+  // The whole text; fails as Read does.
+  Outcome ReadAll(std::string* text) const;
   // ConfMissing, ConfUnwritable or ConfFull; the file is then unchanged.
   Outcome Write(const std::string& key, const std::string& value) const;
   // Drops every line for which `drop` holds (the line comes without newline).
@@ -42,7 +51,7 @@ class HccnConf {
   using Change = std::function<void(std::string*)>;
   Outcome Edit(const Change& change) const;
 
-  std::string path_;
+  std::shared_ptr<const LockedFile> file_;
 };
 
 // Calls `visit` with each line as the tool reads it, without its newline.

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "tests/sim/tool/command_steps.h"
 #include "tests/sim/tool/commands.h"
-#include "tests/sim/tool/ipv4_text.h"
+#include "tests/sim/tool/device_values.h"
 
 namespace clusterd {
 namespace sim {

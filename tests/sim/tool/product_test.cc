@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/sim/tool/ipv4_text.h"
+#include "tests/sim/tool/device_values.h"
 
 namespace clusterd {
 namespace sim {

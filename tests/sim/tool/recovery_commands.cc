@@ -1,6 +1,5 @@
 // -cfg: gives the devices what hccn.conf holds, as at boot.
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -12,7 +11,6 @@
 #include "tests/sim/tool/command_steps.h"
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/device_values.h"
-#include "tests/sim/tool/ipv4_text.h"
 
 namespace clusterd {
 namespace sim {
@@ -46,13 +44,24 @@ Outcome RecoverAddress(ToolContext& context) {
   return ApplyAddress(context, wanted, mask);
 }
 
+// A device that asks a DHCP server gets its gateway and routes there.
+Outcome AsksDhcp(ToolContext& context, bool* asks) {
+  Value dhcp;
+  Outcome failure = context.conf->Read(context.Key("udhcpc_enable"), &dhcp);
+  *asks = dhcp.has_value();
+  return failure;
+}
+
+Outcome RecoverStoredRoutes(ToolContext& context) {
+  bool dhcp = false;
+  if (Outcome failure = AsksDhcp(context, &dhcp)) return failure;
+  return dhcp ? std::nullopt : RecoverRoutes(context);
+}
+
 Outcome RecoverGateway(ToolContext& context) {
-  Value gateway, dhcp;
-  if (Outcome failure =
-          context.conf->Read(context.Key("udhcpc_enable"), &dhcp)) {
-    return failure;
-  }
-  // A device that asks a DHCP server gets its gateway there.
+  Value gateway;
+  bool dhcp = false;
+  if (Outcome failure = AsksDhcp(context, &dhcp)) return failure;
   if (dhcp) return std::nullopt;
   if (Outcome failure = ReadStoredGateway(context, &gateway)) return failure;
   if (!gateway || gateway->empty()) return std::nullopt;
@@ -100,8 +109,7 @@ Outcome RecoverCaFiles(ToolContext& context) {
   const std::string key = context.Key("tls_ca_recovered");
   if (Outcome failure = context.conf->Read(key, &done)) return failure;
   if (done && *done == "1") return std::nullopt;
-  const std::string info = context.root + "/etc/ascend_install.info";
-  if (access(info.c_str(), R_OK) != 0 ||
+  if (!context.server->has_install_info ||
       context.driver->Setting("ca_files").value_or("0") != "1") {
     return failures::CommandFailed();
   }
@@ -138,8 +146,9 @@ bool Succeeds(ToolContext& context, const char* name,
   for (int tries = 0; tries < kTries; ++tries) {
     Outcome failure = item(context);
     if (!failure) return true;
-    context.log(absl::StrCat("device ", context.device, ": recovery of ", name,
-                             ": ", failure->text));
+    context.server->log(absl::StrCat("device ", context.device,
+                                     ": recovery of ", name, ": ",
+                                     failure->text));
     const long wait = context.driver->retry_ms();
     timespec left{wait / 1000, (wait % 1000) * 1000000};
     nanosleep(&left, nullptr);
@@ -149,7 +158,7 @@ bool Succeeds(ToolContext& context, const char* name,
 
 // What has to hold before any device is touched.
 Outcome RequireRecovery(ToolContext& context) {
-  if (!context.is_root) return failures::PermissionDenied();
+  if (!context.driver->privileged()) return failures::PermissionDenied();
   Outcome failure = context.conf->RequireFile();
   if (failure) context.terminal->Out(kRecoveryFailed);
   return failure;
@@ -163,10 +172,15 @@ bool RecoverDevice(ToolContext& context) {
     Outcome (*recover)(ToolContext&);
   };
   constexpr Item kItems[] = {
-      {"mac_addr", RecoverMac},    {"mtu", RecoverMtu},
-      {"tls_ca", RecoverCaFiles},  {"tls_enable", RecoverTlsSwitch},
-      {"address", RecoverAddress}, {"netdetect", RecoverDetect},
-      {"gateway", RecoverGateway}, {"xsfp_reset", StoreModuleDefaults},
+      {"mac_addr", RecoverMac},
+      {"mtu", RecoverMtu},
+      {"tls_ca", RecoverCaFiles},
+      {"tls_enable", RecoverTlsSwitch},
+      {"address", RecoverAddress},
+      {"netdetect", RecoverDetect},
+      {"gateway", RecoverGateway},
+      {"route", RecoverStoredRoutes},
+      {"xsfp_reset", StoreModuleDefaults},
   };
   bool all = true;
   for (const Item& item : kItems) {

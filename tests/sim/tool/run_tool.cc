@@ -1,19 +1,13 @@
 #include "tests/sim/tool/run_tool.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "tests/sim/tool/command_table.h"
+#include "tests/sim/tool/commands.h"
 
 namespace clusterd {
 namespace sim {
@@ -23,9 +17,6 @@ namespace {
 constexpr size_t kMaxWords = 63;
 // The low byte of -EINVAL.
 constexpr int kNoUserName = 234;
-constexpr char kToolPath[] = "/usr/local/Ascend/driver/tools/hccn_tool";
-constexpr char kLogFolder[] = "/var/log/hccn_tool";
-constexpr char kLogFile[] = "/var/log/hccn_tool/hccn_config.log";
 
 // What one command line asks for.
 struct Request {
@@ -50,19 +41,6 @@ Outcome ParseRequest(const std::vector<std::string>& words, Request* request) {
   return std::nullopt;
 }
 
-// Without a name in the password file the tool has nothing to log under.
-bool HasUserName(const ToolEnvironment& environment) {
-  std::ifstream file(environment.root + "/etc/passwd");
-  if (!file) file = std::ifstream("/etc/passwd");
-  if (!file) return true;
-  const std::string uid = std::to_string(environment.uid);
-  for (std::string line; std::getline(file, line);) {
-    const std::vector<std::string> fields = absl::StrSplit(line, ':');
-    if (fields.size() > 2 && fields[2] == uid) return true;
-  }
-  return false;
-}
-
 // One or two digits, or none at all, which the tool takes for 0.
 Outcome ParseDevice(const std::string& text, const Product& product,
                     int* device) {
@@ -73,35 +51,6 @@ Outcome ParseDevice(const std::string& text, const Product& product,
   *device = atoi(text.c_str());
   if (!HasDevice(product, *device)) return failures::WrongDeviceId();
   return std::nullopt;
-}
-
-void PrepareLog(const ToolEnvironment& environment, Terminal* terminal) {
-  const std::string folder = environment.root + kLogFolder;
-  struct stat found;
-  if (stat(folder.c_str(), &found) != 0) {
-    mkdir(folder.c_str(), 0750);
-  } else if (!S_ISDIR(found.st_mode)) {
-    terminal->Out(absl::StrCat("[WARNING] \"", kLogFolder,
-                               "\" is not a directory, hccn_tool logs may be "
-                               "lost.\n"));
-  }
-}
-
-void AppendLog(const ToolEnvironment& environment, const std::string& line) {
-  const std::string path = environment.root + kLogFile;
-  const int fd =
-      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-           0640);
-  if (fd < 0) return;
-  char when[32];
-  tm parts;
-  gmtime_r(&environment.now, &parts);
-  strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &parts);
-  const std::string text =
-      absl::StrCat(when, " uid ", environment.uid, ": ", line, "\n");
-  // A log that cannot be written is lost, as the tool's warning says.
-  (void)!write(fd, text.data(), text.size());
-  close(fd);
 }
 
 // The form with the most words of `rest` in front; its arguments behind.
@@ -162,7 +111,7 @@ Outcome RunForm(ToolContext& context, const CommandEntry& entry,
                     context.driver->Number("lies", context.device).value_or(0);
   Outcome failure = lies ? std::nullopt : form->run(context, arguments);
   if (form->changes) {
-    context.log(absl::StrCat(
+    context.server->log(absl::StrCat(
         "device ", context.device, ": ", entry.name, " ",
         absl::StrJoin(request.rest, " "), ": ",
         failure ? absl::StrCat("status ", failure->status) : "done"));
@@ -191,28 +140,8 @@ Outcome RunOnDevice(ToolContext& context, const CommandEntry& entry,
 
 }  // namespace
 
-std::string FindToolRoot(const std::string& argv0,
-                         const std::string& configured,
-                         const std::string& executable) {
-  auto above = [](const std::string& path) -> std::string {
-    if (path.empty() || path[0] != '/' || !absl::EndsWith(path, kToolPath)) {
-      return "";
-    }
-    const std::string root =
-        path.substr(0, path.size() - std::string(kToolPath).size());
-    return root.empty() ? "/" : root;
-  };
-  for (const std::string& root :
-       {above(argv0), configured, above(executable)}) {
-    if (!root.empty()) return root;
-  }
-  return "";
-}
-
-int RunTool(const std::vector<std::string>& arguments,
-            const ToolEnvironment& environment, Terminal* terminal) {
-  ToolEnvironment here = environment;
-  if (here.root == "/") here.root.clear();
+int RunTool(const std::vector<std::string>& arguments, const ToolServer& server,
+            Terminal* terminal) {
   if (arguments.size() == 1 && arguments[0] == "-h") {
     terminal->Out(ToolUsage());
     terminal->Flush();
@@ -221,23 +150,22 @@ int RunTool(const std::vector<std::string>& arguments,
   Request request;
   const CommandEntry* entry = nullptr;
   Outcome failure = ParseRequest(arguments, &request);
-  if (!failure && !HasUserName(here)) failure = failures::Silent(kNoUserName);
+  // Without a name in the password file the tool has nothing to log under.
+  if (!failure && !server.user_has_name) {
+    failure = failures::Silent(kNoUserName);
+  }
   if (!failure) {
-    PrepareLog(here, terminal);
-    const StateFile file(here.root + "/var/lib/hccn_sim/state");
-    const long trusted = file.Read().Number("root_uid").value_or(0);
-    const bool is_root =
-        here.uid == 0 || here.uid == static_cast<uid_t>(trusted);
-    Driver driver(file, is_root);
-    HccnConf conf(here.root + "/etc/hccn.conf");
+    if (!server.prepare_log()) {
+      terminal->Out(
+          "[WARNING] \"/var/log/hccn_tool\" is not a directory, hccn_tool logs "
+          "may be lost.\n");
+    }
+    Driver driver(server.state, server.uid);
     ToolContext context;
+    context.server = &server;
     context.driver = &driver;
-    context.conf = &conf;
+    context.conf = &server.conf;
     context.terminal = terminal;
-    context.root = here.root;
-    context.is_root = is_root;
-    context.now = here.now;
-    context.log = [&here](const std::string& line) { AppendLog(here, line); };
     entry = FindCommand(request.command, request.all_devices,
                         driver.product().build);
     failure = entry == nullptr ? Outcome(failures::UnknownCommand())

@@ -4,6 +4,7 @@
 #define TESTS_SIM_TOOL_TERMINAL_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 
@@ -25,11 +26,26 @@ class Terminal {
   std::string err_;
 };
 
-// File descriptors 0, 1 and 2.
-class PosixTerminal : public Terminal {
+// Input that was typed before, output to look at.
+class FakeTerminal final : public Terminal {
  public:
-  void Flush() override;
-  std::string ReadLine() override;
+  explicit FakeTerminal(std::string typed = "") : typed_(std::move(typed)) {}
+
+  void Flush() override {}
+  std::string ReadLine() override {
+    const size_t newline = typed_.find('\n');
+    const size_t length =
+        newline == std::string::npos ? typed_.size() : newline + 1;
+    const std::string line = typed_.substr(0, length);
+    typed_.erase(0, length);
+    return line;
+  }
+
+  const std::string& out() const { return out_; }
+  const std::string& err() const { return err_; }
+
+ private:
+  std::string typed_;
 };
 
 }  // namespace sim

@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_split.h"
 #include "tests/sim/tool/device_state.h"
-#include "tests/sim/tool/fake_terminal.h"
 #include "tests/sim/tool/run_tool.h"
+#include "tests/sim/tool/terminal.h"
 
 namespace clusterd {
 namespace sim {
@@ -61,8 +61,9 @@ class TestServer {
               uid_t uid = 0) const {
     FakeTerminal terminal(typed);
     ToolRun run;
-    run.status = RunTool(absl::StrSplit(words, ' ', absl::SkipEmpty()),
-                         {root_, uid, /*now=*/1700000000}, &terminal);
+    run.status =
+        RunTool(absl::StrSplit(words, ' ', absl::SkipEmpty()),
+                ServerBelow(root_, uid, /*now=*/1700000000), &terminal);
     run.out = terminal.out();
     run.err = terminal.err();
     return run;

@@ -49,9 +49,9 @@ Outcome PrintCertificate(ToolContext& context, const Certificate& certificate) {
   time_t ends = 0;
   if (!ParseDate(end, &ends)) return failures::Generic(kUnreadableDate);
   int status = 0;
-  if (ends < context.now) {
+  if (ends < context.server->now) {
     status = 2;
-  } else if (ends - context.now < kNearExpirySeconds) {
+  } else if (ends - context.server->now < kNearExpirySeconds) {
     status = 1;
   }
   const std::string line =

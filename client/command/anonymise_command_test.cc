@@ -1,0 +1,98 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "proto/host_recording.pb.h"
+#include "tests/support/client/program_run.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string Recording(int runs) {
+  HostRecording recording;
+  recording.mutable_facts()->set_host("node-07");
+  for (int i = 0; i < runs; ++i) {
+    HostRecording::Run* run = recording.add_runs();
+    for (const char* word : {"/opt/hccn_tool", "-i", "0", "-ip", "-g"}) {
+      run->add_argv(word);
+    }
+    run->set_standard_output("ipaddr:29.1.112.213\nnetmask:255.255.0.0\n");
+  }
+  recording.set_complete(true);
+  return recording.SerializeAsString();
+}
+
+ProgramOutput Anonymise(const std::string& file, const std::string& bytes) {
+  return RunProgram({"anonymise", file, "--from", TestFile("raw", bytes)});
+}
+
+// In a folder of this test's own, and not there yet.
+std::string NewFile(const std::string& name) {
+  const std::string path = TestFile(name, "");
+  EXPECT_EQ(remove(path.c_str()), 0);
+  return path;
+}
+
+TEST(AnonymiseCommandTest, WritesAFileForThisUserWithoutTheHostsAddress) {
+  const std::string file = NewFile("runs.jsonl");
+  const ProgramOutput output = Anonymise(file, Recording(2));
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out,
+            file +
+                ": 2 runs of hccn_tool, addresses and names replaced. Read it "
+                "before you send it.\n");
+  const std::string text = FileContent(file);
+  EXPECT_THAT(text, Not(HasSubstr("29.1.112.213")));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  EXPECT_THAT(text, HasSubstr("\"name\":\"recorded-0-ip-get-2\""));
+  struct stat info;
+  ASSERT_EQ(stat(file.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST(AnonymiseCommandTest, SaysWhenThereWasNothingToRecord) {
+  const std::string file = NewFile("none.jsonl");
+  const ProgramOutput output = Anonymise(file, Recording(0));
+  EXPECT_EQ(output.status, 2);
+  EXPECT_THAT(output.out, HasSubstr("0 runs of hccn_tool"));
+  EXPECT_THAT(FileContent(file), IsEmpty());
+}
+
+TEST(AnonymiseCommandTest, NeverReplacesAFile) {
+  const std::string file = TestFile("there.jsonl", "precious");
+  const ProgramOutput output = Anonymise(file, Recording(1));
+  EXPECT_EQ(output.status, 2);
+  EXPECT_THAT(output.err, HasSubstr(file + ": exists"));
+  EXPECT_EQ(FileContent(file), "precious");
+}
+
+TEST(AnonymiseCommandTest, RefusesWhatIsNoWholeRecording) {
+  const std::string whole = Recording(1);
+  for (const std::string& bytes : {std::string(), std::string("a log line\n"),
+                                   whole.substr(0, whole.size() - 2)}) {
+    const std::string file = NewFile("refused.jsonl");
+    const ProgramOutput output = Anonymise(file, bytes);
+    EXPECT_EQ(output.status, 3);
+    EXPECT_THAT(output.err, HasSubstr("expected what clusterd --record"));
+    EXPECT_NE(access(file.c_str(), F_OK), 0);
+  }
+}
+
+TEST(AnonymiseCommandTest, DoesNotWaitForAPersonToTypeARecording) {
+  ProgramWorld world;
+  world.terminal.in_is_terminal = true;
+  const ProgramOutput output = RunProgram({"anonymise", "x.jsonl"}, world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("clusterd --record | clusterctl"));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,133 @@
+// A command of clusterctl: its options and help, and what it does. Each has one
+// .cc file. A command that asks the controller something is a Request
+// (request.h), which has the flow that all requests share.
+#ifndef CLIENT_COMMAND_COMMAND_H_
+#define CLIENT_COMMAND_COMMAND_H_
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/command/options.h"
+#include "client/connection/connection_settings.h"
+#include "client/connection/connector.h"
+#include "client/connection/interrupt.h"
+#include "client/connection/rpc_client.h"
+#include "client/print/progress_line.h"
+#include "config/report/verdict.h"
+#include "config/words/terminal.h"
+
+namespace clusterd {
+
+// Everything a command gets from the process that it runs in, so that tests can
+// run the whole program in-process.
+struct Session {
+  std::ostream& out;  // Data.
+  std::ostream& err;  // Talk.
+  Terminal terminal;
+  Environment environment;
+  std::function<absl::Time()> now;
+  Connector& connector;
+  Interrupt& interrupt;
+  // Where /etc is; "/" in production. Files named by the user are taken as
+  // they are.
+  std::string root;
+  // In which moments are told.
+  absl::TimeZone zone;
+  // A line that the person types; see ReadTypedLine for what can go wrong.
+  std::function<absl::StatusOr<std::string>()> read_line;
+};
+
+// What a help text says of a command. All texts outlive it.
+struct CommandText {
+  const char* name;    // "check", or "config show" below "config".
+  const char* title;   // One sentence.
+  const char* footer;  // Exit statuses and examples.
+};
+
+class Command {
+ public:
+  explicit Command(const CommandText& text) : text_(text) {}
+  virtual ~Command() = default;
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  const CommandText& text() const { return text_; }
+
+  // Adds the command's own options.
+  virtual void AddOptions(CLI::App& app) = 0;
+  // Whether it also takes those that say where the controller is.
+  virtual bool TakesConnection() const { return true; }
+
+  // Does the command's work; the exit status. Once only.
+  int Run(const ConnectionFlags& connection, Session& session);
+
+  // For a command line that could not even be parsed: says what is wrong with
+  // it, also in the file of --report where the command has that option.
+  int RefuseLine(const MistakeList& mistakes, const std::string& report_file,
+                 Session& session);
+
+ protected:
+  virtual int Work() = 0;
+  virtual void WriteUsageReport(const std::string& /*report_file*/) {}
+
+  Session& session() const { return *session_; }
+  const ConnectionFlags& connection() const { return connection_; }
+  Style OutStyle(ColorMode color) const {
+    return StyleOfOut(session().terminal, session().environment, color);
+  }
+  Style ErrStyle() const {
+    return StyleOfErr(session().terminal, session().environment,
+                      ColorMode::kAuto);
+  }
+
+  // A client for the controller that flags, environment and files name; nullptr
+  // after it has added mistakes.
+  std::unique_ptr<ControllerClient> Connect();
+
+  // Shows how far a call is, where stderr can; gone before the next talk.
+  void ShowProgress(const std::string& text) { line_->Show(text); }
+  void ClearProgress() { line_->Clear(); }
+
+  // Prints "clusterctl COMMAND: text", one line, made safe for a terminal.
+  void Tell(absl::string_view text);
+  // Tells the mistakes and where help is. The exit status for wrong usage.
+  int RejectUsage();
+  // Tells each line of the message. The exit status that the failure stands
+  // for.
+  int ReportFailure(const absl::Status& failure);
+
+  MistakeList mistakes_;
+
+ private:
+  void Begin(Session& session);
+  void TellLines(absl::string_view lines);
+
+  const CommandText text_;
+  Session* session_ = nullptr;
+  ConnectionFlags connection_;
+  std::unique_ptr<ProgressLine> line_;
+};
+
+// The commands, in the order of the help text.
+std::unique_ptr<Command> MakeCheckCommand();
+std::unique_ptr<Command> MakePlanCommand();
+std::unique_ptr<Command> MakeApplyCommand();
+std::unique_ptr<Command> MakeRollbackCommand();
+std::unique_ptr<Command> MakeHistoryCommand();
+std::unique_ptr<Command> MakeShowCommand();
+std::unique_ptr<Command> MakeHostsCommand();
+std::unique_ptr<Command> MakeDescribeCommand();
+std::unique_ptr<Command> MakeConfigValidateCommand();
+std::unique_ptr<Command> MakeConfigShowCommand();
+std::unique_ptr<Command> MakeExplainCommand();
+std::unique_ptr<Command> MakeAnonymiseCommand();
+std::unique_ptr<Command> MakeVersionCommand();
+
+}  // namespace clusterd
+
+#endif  // CLIENT_COMMAND_COMMAND_H_

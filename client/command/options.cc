@@ -1,0 +1,106 @@
+#include "client/command/options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/values/nearest_word.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMinIdCharacters = 4;
+constexpr size_t kIdCharacters = 16;
+constexpr absl::Duration kLongestTimeout = absl::Hours(24);
+
+}  // namespace
+
+size_t ReadChoice(absl::string_view option, absl::string_view value,
+                  const std::vector<absl::string_view>& words,
+                  MistakeList& mistakes) {
+  const auto found = std::find(words.begin(), words.end(), value);
+  if (found != words.end()) return found - words.begin();
+  mistakes.push_back(
+      absl::StrCat(option, ": \"", value, "\" is not known, expected ",
+                   absl::StrJoin(words, ", "), DidYouMean(value, words)));
+  return 0;
+}
+
+uint32_t ReadNumber(absl::string_view option, absl::string_view text,
+                    std::pair<uint32_t, uint32_t> smallest_largest,
+                    uint32_t absent, MistakeList& mistakes) {
+  if (text.empty()) return absent;
+  uint32_t number = 0;
+  if (absl::SimpleAtoi(text, &number) && number >= smallest_largest.first &&
+      number <= smallest_largest.second) {
+    return number;
+  }
+  mistakes.push_back(absl::StrCat(option, ": \"", text, "\", expected ",
+                                  smallest_largest.first, " to ",
+                                  smallest_largest.second));
+  return absent;
+}
+
+absl::Duration ReadTimeout(absl::string_view text, absl::Duration absent,
+                           MistakeList& mistakes) {
+  if (text.empty()) return absent;
+  absl::Duration timeout;
+  if (!absl::ParseDuration(text, &timeout) || timeout < absl::Milliseconds(1) ||
+      timeout > kLongestTimeout) {
+    mistakes.push_back(
+        absl::StrCat("--timeout: \"", text,
+                     "\" is no duration, expected 1ms to 24h, such "
+                     "as 90s or 2m"));
+    return absent;
+  }
+  return timeout;
+}
+
+void CheckRunId(absl::string_view argument, absl::string_view id,
+                MistakeList& mistakes) {
+  const bool known_characters =
+      id.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
+  if (known_characters && id.size() >= kMinIdCharacters &&
+      id.size() <= kIdCharacters) {
+    return;
+  }
+  mistakes.push_back(absl::StrCat(
+      argument, ": \"", id, "\", expected ", kMinIdCharacters, " to ",
+      kIdCharacters,
+      " characters 0-9 and a-f, as clusterctl history shows them"));
+}
+
+bool CheckReportTarget(const std::string& report_file, MistakeList& mistakes) {
+  if (report_file.empty()) return true;
+  std::error_code unknown;
+  const auto there = std::filesystem::status(report_file, unknown);
+  if (std::filesystem::is_directory(there)) {
+    mistakes.push_back(absl::StrCat("--report ", report_file,
+                                    ": is a folder, expected a file"));
+    return false;
+  }
+  // Devices, pipes and our own stdout are written in place, files replaced.
+  if (std::filesystem::exists(there) &&
+      (!std::filesystem::is_regular_file(there) ||
+       absl::StartsWith(report_file, "/dev/"))) {
+    return true;
+  }
+  const std::filesystem::path target =
+      std::filesystem::weakly_canonical(report_file, unknown);
+  const std::string folder = target.parent_path().string();
+  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) {
+    return true;
+  }
+  mistakes.push_back(
+      absl::StrCat("--report ", report_file, ": ", std::strerror(errno)));
+  return false;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,171 @@
+// The one flow of every command that asks the controller something:
+//
+//   read the options  ->  connect  ->  prepare  ->  ask  ->  print  ->  status
+//
+// A command fills in the steps. Every mistake of the command line is named in
+// one run, and then nothing is asked.
+#ifndef CLIENT_COMMAND_REQUEST_H_
+#define CLIENT_COMMAND_REQUEST_H_
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/command/command.h"
+#include "client/command/host_selection.h"
+#include "google/protobuf/message.h"
+#include "proto/facts.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+enum class OutputFormat { kTable, kShort, kJson };
+
+class Request : public Command {
+ public:
+  using Command::Command;
+
+ protected:
+  // For AddOptions.
+  // -o/--output and --color. `why_no_short` for a command without that format,
+  // e.g. "says nothing of one host".
+  void AddOutput(CLI::App& app, const std::string& why_no_short = "");
+  // --timeout; `words` say what holds without it, where "60s" does not.
+  void AddTimeout(CLI::App& app, absl::Duration absent,
+                  const std::string& words = "");
+  // --netns.
+  void AddNamespace(CLI::App& app, const std::string& description);
+  // --report.
+  void AddReport(CLI::App& app);
+
+  // The steps, in this order.
+  // Looks at the command's own options; adds mistakes.
+  virtual void ReadOptions() {}
+  // Whether there is anything to ask the controller.
+  virtual bool AsksController() const { return true; }
+  // Learns from the controller what options mean; may add mistakes. Is called
+  // even if there are some already, to find those that only it can find.
+  virtual absl::Status Prepare(ControllerClient& /*client*/) {
+    return absl::OkStatus();
+  }
+  // `client` is nullptr unless AsksController.
+  virtual absl::Status Ask(ControllerClient* client) = 0;
+  // After a successful Ask.
+  virtual int Finish() { return Deliver(kExitPass); }
+  // After mistakes or an error, which were told: makes an answer of what is
+  // known. False: there is nothing to print.
+  virtual bool AnswerWithout(const absl::Status& /*error*/) { return false; }
+  // The last word about the status of a request that failed.
+  virtual int StatusOfFailure(int status) const { return status; }
+
+  // The answer in each format.
+  virtual const google::protobuf::Message& Answer() const = 0;
+  virtual void PrintTable(const Style& style, std::ostream& out) = 0;
+  virtual std::string Short(bool /*utf8*/) const { return ""; }
+  // Stdout is taken by something else.
+  virtual bool PrintsToErr() const { return false; }
+
+  // Prints the answer and writes the file of --report; the exit status.
+  int Deliver(int status);
+
+  // Stores what a call brought.
+  template <typename T>
+  static absl::Status Take(absl::StatusOr<T> answer, T& stored) {
+    if (answer.ok()) stored = *std::move(answer);
+    return answer.status();
+  }
+
+  OutputFormat format() const { return format_; }
+  // The user's, else `absent`.
+  absl::Duration TimeoutOr(absl::Duration absent) const {
+    return timeout_ > absl::ZeroDuration() ? timeout_ : absent;
+  }
+  absl::Duration timeout() const { return timeout_; }
+  // No target if none was given.
+  const NetworkNamespace& network_namespace() const {
+    return network_namespace_;
+  }
+  bool has_namespace() const { return !namespace_text_.empty(); }
+  const std::string& report_file() const { return report_file_; }
+  void DropReport() { report_file_.clear(); }
+  absl::Time started() const { return started_; }
+  uint64_t ElapsedMs(absl::Time since) const;
+
+ private:
+  int Work() final;
+  void WriteUsageReport(const std::string& report_file) final;
+  void ReadShared();
+  void Print();
+  // False if it could not be written.
+  bool WriteReport();
+  int FinishWithout(absl::Status error);
+
+  std::string format_text_ = "table";
+  std::string color_text_ = "auto";
+  std::string why_no_short_;
+  std::string timeout_text_;
+  absl::Duration timeout_absent_;
+  std::string namespace_text_;
+  bool has_report_ = false;
+  std::string report_file_;
+
+  OutputFormat format_ = OutputFormat::kTable;
+  ColorMode color_ = ColorMode::kAuto;
+  absl::Duration timeout_;
+  NetworkNamespace network_namespace_;
+  absl::Time started_;
+};
+
+// A request about hosts of the spec: check and plan.
+class ClusterRequest : public Request {
+ public:
+  // How long a run may take beyond the spec's own deadline for it before the
+  // controller counts as hung.
+  ClusterRequest(const CommandText& text, absl::Duration margin)
+      : Request(text), margin_(margin) {}
+
+ protected:
+  // HOSTS, --exclude, --hostfile and --all. `verb` says what happens to them,
+  // e.g. "check"; `slurm_hint` what --all does instead of a job's nodes.
+  void AddHosts(CLI::App& app, const std::string& verb, const char* slurm_hint);
+
+  void ReadOptions() override;
+  // Asks for the spec and finds the hosts in it.
+  absl::Status Prepare(ControllerClient& client) override;
+
+  const HostArguments& host_arguments() const { return arguments_; }
+  const GetSpecResponse& spec() const { return spec_; }
+  // What the request names; empty: all, by contract.
+  const std::vector<std::string>& named_hosts() const { return named_; }
+  // The same, but all by their names.
+  const std::vector<std::string>& asked_hosts() const { return asked_; }
+  absl::Duration RunTimeout() const;
+
+ private:
+  const absl::Duration margin_;
+  const char* slurm_hint_ = "";
+  HostArguments arguments_;
+  HostRequest hosts_;
+  bool hosts_expanded_ = false;  // Without a mistake.
+  GetSpecResponse spec_;
+  std::vector<std::string> named_;
+  std::vector<std::string> asked_;
+};
+
+// The hosts of `asked` that no element of `answered` has as its host().
+template <typename Answered>
+std::vector<std::string> LeftOut(const std::vector<std::string>& asked,
+                                 const Answered& answered) {
+  std::set<std::string> names;
+  for (const auto& host : answered) names.insert(host.host());
+  std::vector<std::string> left;
+  for (const std::string& host : asked) {
+    if (names.count(host) == 0) left.push_back(host);
+  }
+  return left;
+}
+
+}  // namespace clusterd
+
+#endif  // CLIENT_COMMAND_REQUEST_H_

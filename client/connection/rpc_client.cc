@@ -1,0 +1,124 @@
+#include "client/connection/rpc_client.h"
+
+#include <chrono>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "config/identity/grpc_status.h"
+
+namespace clusterd {
+namespace {
+
+// "… last error: UNKNOWN: ipv4:127.0.0.1:1: Tls handshake failed: …" is cut to
+// what stands behind the address. The texts are those of gRPC 1.51.
+absl::string_view LastError(absl::string_view message) {
+  constexpr absl::string_view kMark = "last error: ";
+  const size_t mark = message.find(kMark);
+  if (mark == absl::string_view::npos) return message;
+  absl::string_view rest = message.substr(mark + kMark.size());
+  for (int parts = 0; parts < 2; ++parts) {  // The code, then the address.
+    const size_t end = rest.find(": ");
+    if (end == absl::string_view::npos) return rest;
+    rest.remove_prefix(end + 2);
+  }
+  return rest;
+}
+
+absl::string_view After(absl::string_view text, absl::string_view mark) {
+  const size_t at = text.find(mark);
+  return at == absl::string_view::npos ? text : text.substr(at + mark.size());
+}
+
+std::string HandshakeReason(absl::string_view reason) {
+  if (absl::StrContains(reason, "wrong version number")) {
+    return "does not speak TLS; another program may be listening there";
+  }
+  // OpenSSL says "EVP lib" when a signature was made by another key.
+  if (absl::StrContains(reason, "certificate verify failed") ||
+      absl::StrContains(reason, "EVP lib")) {
+    return "wrong certificate: not signed by our CA (--ca), or not valid now";
+  }
+  return absl::StrCat("no TLS connection: ",
+                      After(reason, "handshake failed: "));
+}
+
+std::string ConnectReason(absl::string_view message) {
+  const absl::string_view reason = LastError(message);
+  if (absl::StrContains(reason, "Custom verification check failed")) {
+    return absl::StrCat("wrong certificate: ",
+                        After(reason, "UNAUTHENTICATED: "));
+  }
+  if (absl::StrContains(reason, "handshake failed")) {
+    return HandshakeReason(reason);
+  }
+  if (absl::StrContains(reason, "Socket closed") ||
+      absl::StrContains(reason, "Connection reset")) {
+    return absl::StrCat(
+        "closed the connection before any answer (", reason,
+        "); it may not trust our certificate (--cert), or be ending");
+  }
+  return absl::StrCat("not reachable: ",
+                      After(reason, "Failed to connect to remote host: "));
+}
+
+std::string UnavailableReason(absl::string_view message) {
+  if (absl::StartsWith(message, "failed to connect"))
+    return ConnectReason(message);
+  if (absl::StartsWith(message, "DNS resolution failed")) {
+    return absl::StrCat("host name not resolved: ",
+                        After(message, "is_balancer=0: "));
+  }
+  if (absl::StrContains(message, "Socket closed") ||
+      absl::StrContains(message, "Connection reset")) {
+    return absl::StrCat("the connection broke: ", message);
+  }
+  return std::string(message);
+}
+
+}  // namespace
+
+Report* AnswerOf(CheckEvent& event) {
+  return event.has_report() ? event.mutable_report() : nullptr;
+}
+
+ClusterPlan* AnswerOf(PlanEvent& event) {
+  return event.has_plan() ? event.mutable_plan() : nullptr;
+}
+
+ApplyReport* AnswerOf(ApplyEvent& event) {
+  return event.has_report() ? event.mutable_report() : nullptr;
+}
+
+std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
+                                                    Interrupt& interrupt) {
+  auto context = std::make_shared<grpc::ClientContext>();
+  context->set_deadline(std::chrono::system_clock::now() +
+                        absl::ToChronoMilliseconds(timeout));
+  interrupt.Watch(context);
+  return context;
+}
+
+absl::Status ExplainCall(const grpc::Status& status, const std::string& peer,
+                         absl::Duration timeout, const Interrupt& interrupt) {
+  if (status.error_code() == grpc::StatusCode::CANCELLED && interrupt.fired()) {
+    return absl::CancelledError("interrupted");
+  }
+  const absl::Status plain = ToAbslStatus(status);
+  std::string reason(plain.message());
+  if (plain.code() == absl::StatusCode::kUnavailable) {
+    reason = UnavailableReason(plain.message());
+  } else if (plain.code() == absl::StatusCode::kDeadlineExceeded) {
+    reason = absl::StrCat("no answer in ", absl::FormatDuration(timeout),
+                          " (--timeout)");
+  } else if (plain.code() == absl::StatusCode::kUnimplemented) {
+    reason = absl::StrCat(
+        "does not know this request; it may be older than "
+        "this clusterctl: ",
+        plain.message());
+  } else if (reason.empty()) {
+    reason = absl::StatusCodeToString(plain.code());
+  }
+  return absl::Status(plain.code(), absl::StrCat(peer, ": ", reason));
+}
+
+}  // namespace clusterd

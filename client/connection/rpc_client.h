@@ -1,0 +1,120 @@
+// Calls as clusterctl makes them, to the controller or to this host's own
+// daemon: each with a deadline, each ended by Ctrl-C, each failure in words.
+#ifndef CLIENT_CONNECTION_RPC_CLIENT_H_
+#define CLIENT_CONNECTION_RPC_CLIENT_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/connection/interrupt.h"
+#include "grpcpp/channel.h"
+#include "proto/agent_hub.grpc.pb.h"
+#include "proto/controller.grpc.pb.h"
+
+namespace clusterd {
+
+// What an event ends its stream with; nullptr: it only says how far it is.
+Report* AnswerOf(CheckEvent& event);
+ClusterPlan* AnswerOf(PlanEvent& event);
+ApplyReport* AnswerOf(ApplyEvent& event);
+
+// One deadline and one Ctrl-C for a call that is about to be made.
+std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
+                                                    Interrupt& interrupt);
+
+// What a failed call means to the person who made it. REQUIRES: !status.ok().
+// Cancelled with "interrupted" where Ctrl-C ended the call; else the same code,
+// and as message `peer`, who was called, and
+//   cannot connect   the system's own reason, what to look at
+//   bad certificate  which side refused which certificate
+//   deadline         no answer in `timeout` (--timeout)
+//   all else         the message that the other end sent
+absl::Status ExplainCall(const grpc::Status& status, const std::string& peer,
+                         absl::Duration timeout, const Interrupt& interrupt);
+
+// All errors are those of ExplainCall. One call at a time.
+template <typename Service>
+class RpcClient {
+ public:
+  using Stub = typename Service::Stub;
+
+  // `peer` is for messages: "controller head:7443". `interrupt` must outlive
+  // the client.
+  RpcClient(const std::shared_ptr<grpc::Channel>& channel, std::string peer,
+            Interrupt& interrupt)
+      : stub_(Service::NewStub(channel)),
+        peer_(std::move(peer)),
+        interrupt_(interrupt) {}
+
+  // One question, one answer: Ask(&Controller::Stub::GetSpec, {}, timeout).
+  template <typename Request, typename Answer>
+  absl::StatusOr<Answer> Ask(grpc::Status (Stub::*call)(grpc::ClientContext*,
+                                                        const Request&,
+                                                        Answer*),
+                             const Request& request, absl::Duration timeout) {
+    const auto context = NewCallContext(timeout, interrupt_);
+    Answer answer;
+    const grpc::Status status =
+        (stub_.get()->*call)(context.get(), request, &answer);
+    if (!status.ok()) return ExplainCall(status, peer_, timeout, interrupt_);
+    return answer;
+  }
+
+  // Reads a stream to its end. `on_event` gets every event but the answer, on
+  // this thread. `what` is asked for, as in "ended the check with 0 reports".
+  // Besides the errors above, Internal if the stream ended well and brought no
+  // answer, or two. An answer whose stream broke afterwards is an error too: it
+  // is not complete. An error says only that this side left: an apply that
+  // began goes on in the controller.
+  template <typename Request, typename Event, typename OnEvent>
+  auto Follow(std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
+                  grpc::ClientContext*, const Request&),
+              const Request& request, absl::Duration timeout, const char* what,
+              const OnEvent& on_event) {
+    using Answer =
+        std::remove_pointer_t<decltype(AnswerOf(std::declval<Event&>()))>;
+    const auto context = NewCallContext(timeout, interrupt_);
+    const auto stream = (stub_.get()->*call)(context.get(), request);
+    Answer answer;
+    int answers = 0;
+    Event event;
+    while (stream->Read(&event)) {
+      if (Answer* last = AnswerOf(event)) {
+        ++answers;
+        answer = std::move(*last);
+      } else {
+        on_event(event);
+      }
+    }
+    const grpc::Status status = stream->Finish();
+    if (!status.ok()) {
+      return absl::StatusOr<Answer>(
+          ExplainCall(status, peer_, timeout, interrupt_));
+    }
+    if (answers != 1) {
+      return absl::StatusOr<Answer>(absl::InternalError(absl::StrCat(
+          peer_, ": ended the ", what, " with ", answers,
+          std::is_same_v<Answer, ClusterPlan> ? " plans" : " reports",
+          ", expected one")));
+    }
+    return absl::StatusOr<Answer>(std::move(answer));
+  }
+
+ private:
+  const std::unique_ptr<Stub> stub_;
+  const std::string peer_;
+  Interrupt& interrupt_;
+};
+
+using ControllerClient = RpcClient<Controller>;
+using LocalClient = RpcClient<LocalAgent>;
+
+}  // namespace clusterd
+
+#endif  // CLIENT_CONNECTION_RPC_CLIENT_H_

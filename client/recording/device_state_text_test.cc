@@ -1,0 +1,65 @@
+#include "client/recording/device_state_text.h"
+
+#include <gtest/gtest.h>
+
+namespace clusterd {
+namespace {
+
+DeviceFacts HealthyDevice() {
+  DeviceFacts device;
+  device.set_id(3);
+  Ipv4Setting* setting =
+      device.mutable_address()->mutable_value()->add_settings();
+  setting->set_address("10.0.0.4");
+  setting->set_netmask("255.255.255.0");
+  device.mutable_gateway()->set_value("10.0.0.254");
+  device.mutable_detect_address()->set_value("10.0.0.1");
+  device.mutable_net_health()->set_value(NET_HEALTH_INIT);
+  device.mutable_link()->set_value(LinkFact::UP);
+  device.mutable_mtu()->set_value(1500);
+  device.mutable_tls()->mutable_value()->set_enabled(false);
+  return device;
+}
+
+TEST(DeviceStateTextTest, WritesEveryKnownFact) {
+  EXPECT_EQ(DeviceStateText(HealthyDevice(), ""),
+            "ip.3=10.0.0.4; mask.3=255.255.255.0; gateway.3=10.0.0.254; "
+            "netdetect.3=10.0.0.1; net_health.3=6; link.3=1; mtu.3=1500; "
+            "tls.3=0");
+}
+
+TEST(DeviceStateTextTest, WritesNothingForWhatIsMissingOrUnset) {
+  DeviceFacts device;
+  device.set_id(0);
+  device.mutable_address()->mutable_missing()->set_reason(Missing::BUSY);
+  device.mutable_gateway()->set_value("");
+  device.mutable_detect_address()->set_value("0.0.0.0");
+  device.mutable_mtu()->mutable_missing();
+  EXPECT_EQ(DeviceStateText(device, ""), "");
+}
+
+TEST(DeviceStateTextTest, EscapesWhatTheStateLanguageUses) {
+  DeviceFacts device;
+  EXPECT_EQ(DeviceStateText(device, "Port ID TLV\n\ta;b\\c\n"),
+            "lldp.0=Port ID TLV\\n\\ta\\;b\\\\c");
+  EXPECT_EQ(DeviceStateText(device, "\n"), "") << "no neighbour";
+}
+
+TEST(NearestProductTest, FollowsSeriesAndDeviceIds) {
+  HostFacts facts;
+  EXPECT_EQ(NearestProduct(facts), "A2");
+  facts.mutable_identity()->mutable_npu_series()->set_value("A1 x 8");
+  EXPECT_EQ(NearestProduct(facts), "A1-SMP");
+  facts.mutable_identity()->mutable_npu_series()->set_value("A2 x 16");
+  for (int id = 0; id < 16; ++id) {
+    facts.mutable_device_ids()->mutable_value()->add_ids(id);
+  }
+  EXPECT_EQ(NearestProduct(facts), "A2-Box16");
+  facts.mutable_identity()->mutable_npu_series()->set_value("A3 x 16");
+  EXPECT_EQ(NearestProduct(facts), "A3-no-pod");
+  facts.mutable_hccn_tool()->set_generation(NpuToolFacts::ASCEND_950);
+  EXPECT_EQ(NearestProduct(facts), "Ascend-950");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,281 @@
+#include "client/recording/recording.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/recording/address_text.h"
+#include "client/recording/device_state_text.h"
+#include "client/recording/name_map.h"
+#include "client/recording/tool_text.h"
+#include "client/recording/valid_utf8.h"
+
+namespace clusterd {
+namespace {
+
+// hccn_tool cuts LLDP answers here and adds a newline.
+constexpr size_t kLldpCutBytes = 1999;
+
+// What an hccn_tool command line asks, of either generation.
+struct Query {
+  std::optional<uint32_t> device;
+  std::string command;  // Without its dash, e.g. "net_health".
+  std::string mode;     // "get", "set" or "".
+};
+
+Query QueryOf(const HostRecording::Run& run) {
+  Query query;
+  for (int i = 1; i < run.argv_size(); ++i) {
+    const std::string& word = run.argv(i);
+    if (word == "-i" && i + 1 < run.argv_size()) {
+      uint32_t id = 0;
+      if (absl::SimpleAtoi(run.argv(++i), &id)) query.device = id;
+    } else if (word == "-u" || word == "-p" || word == "-d") {
+      ++i;
+    } else if (word == "-g" || word == "-s") {
+      query.mode = word == "-g" ? "get" : "set";
+    } else if (query.command.empty() && word != "-a" &&
+               absl::StartsWith(word, "-")) {
+      query.command = word.substr(1);
+    }
+  }
+  return query;
+}
+
+// The group of the published captures that the command belongs to.
+std::string GroupOf(const Query& query) {
+  static const auto* const kGroups = new std::map<std::string, std::string>{
+      {"ip", "ip-get"},
+      {"gateway", "gateway"},
+      {"link", "link"},
+      {"netdetect", "netdetect"},
+      {"lldp", "lldp"},
+      {"tls", "tls"},
+      {"net_health", "net_health"},
+      {"ping", "ping"},
+      {"hccs_ping", "ping"},
+  };
+  const auto group = kGroups->find(query.command);
+  return group == kGroups->end() ? "misc-get" : group->second;
+}
+
+class Anonymiser {
+ public:
+  Anonymiser(const HostRecording& recording, const AddressMap& addresses)
+      : addresses_(addresses) {
+    const HostFacts& facts = recording.facts();
+    names_.Add("host", facts.host());
+    names_.Add("host", facts.identity().hostname().value());
+    for (const HostRecording::Run& run : recording.runs()) {
+      CollectSwitchNames(run.standard_output(), &names_);
+    }
+  }
+
+  std::string Argument(absl::string_view text) const {
+    return ValidUtf8(ReplaceAddresses(text, addresses_));
+  }
+  std::string Text(absl::string_view text) {
+    return Argument(names_.Replace(HideToolText(text, &names_)));
+  }
+  google::protobuf::Value Conf(bool is_known, const std::string& conf) {
+    google::protobuf::Value value;
+    if (is_known) {
+      value.set_string_value(Argument(names_.Replace(HideConfComments(conf))));
+    } else {
+      value.set_null_value(google::protobuf::NULL_VALUE);
+    }
+    return value;
+  }
+
+ private:
+  const AddressMap& addresses_;
+  NameMap names_;
+};
+
+google::protobuf::Value ExitOf(const HostRecording::Run& run) {
+  google::protobuf::Value exit;
+  if (run.left_running()) {
+    exit.set_null_value(google::protobuf::NULL_VALUE);
+  } else {
+    exit.set_number_value(run.signal() != 0 ? -run.signal()
+                                            : run.exit_status());
+  }
+  return exit;
+}
+
+std::string NoteOf(const HostRecording::Run& run, const RunRecord& record) {
+  std::vector<std::string> notes = {
+      "recorded by clusterd on a real host, "
+      "addresses and names replaced"};
+  const std::string& out = run.standard_output();
+  const std::string& err = run.standard_error();
+  if (run.left_running()) notes.push_back("could not be killed");
+  if (run.output_cut()) {
+    notes.push_back(absl::StrCat("clusterd kept ",
+                                 std::max(out.size(), err.size()),
+                                 " bytes of a longer stream"));
+  }
+  if (out.size() >= kLldpCutBytes && out.size() != record.stdout().size()) {
+    notes.push_back(
+        absl::StrCat("standard output was ", out.size(), " bytes before that"));
+  }
+  if (ValidUtf8(out) != out || ValidUtf8(err) != err) {
+    notes.push_back("bytes that are not UTF-8 were replaced");
+  }
+  return absl::StrJoin(notes, "; ");
+}
+
+std::string BuildOf(const HostFacts& facts) {
+  std::string build = "a real host's";
+  const VersionFacts& versions = facts.versions();
+  if (versions.driver().has_value()) {
+    absl::StrAppend(&build, ", driver ", versions.driver().value());
+  }
+  if (versions.firmware().has_value()) {
+    absl::StrAppend(&build, ", firmware ", versions.firmware().value());
+  }
+  return ValidUtf8(build);
+}
+
+// The facts that make a device's state, without the site's addresses.
+DeviceFacts Hidden(const DeviceFacts& device, const Anonymiser& anonymiser) {
+  DeviceFacts hidden = device;
+  if (hidden.address().has_value()) {
+    for (Ipv4Setting& setting :
+         *hidden.mutable_address()->mutable_value()->mutable_settings()) {
+      setting.set_address(anonymiser.Argument(setting.address()));
+      setting.set_netmask(anonymiser.Argument(setting.netmask()));
+    }
+  }
+  for (TextFact* address :
+       {hidden.mutable_gateway(), hidden.mutable_detect_address()}) {
+    if (address->has_value()) {
+      address->set_value(anonymiser.Argument(address->value()));
+    }
+  }
+  return hidden;
+}
+
+// The state of every device in the words of a record's precondition.
+std::map<uint32_t, std::string> StatesOf(const HostRecording& recording,
+                                         Anonymiser* anonymiser) {
+  std::map<uint32_t, std::string> lldp;
+  for (const HostRecording::Run& run : recording.runs()) {
+    const Query query = QueryOf(run);
+    if (query.command == "lldp" && query.device.has_value() &&
+        run.exit_status() == 0) {
+      lldp[*query.device] = anonymiser->Text(run.standard_output());
+    }
+  }
+  std::map<uint32_t, std::string> states;
+  for (const DeviceFacts& device : recording.facts().devices()) {
+    states[device.id()] =
+        DeviceStateText(Hidden(device, *anonymiser), lldp[device.id()]);
+  }
+  return states;
+}
+
+RunRecord MakeRecord(const HostRecording::Run& run, const Query& query,
+                     const std::string& state, Anonymiser* anonymiser) {
+  RunRecord record;
+  record.set_name(
+      absl::StrCat("recorded-", query.device.value_or(0), "-",
+                   anonymiser->Argument(query.command),
+                   query.mode.empty() ? "" : absl::StrCat("-", query.mode)));
+  record.set_group(GroupOf(query));
+  record.add_argv("hccn_tool");
+  for (int i = 1; i < run.argv_size(); ++i) {
+    record.add_argv(anonymiser->Argument(run.argv(i)));
+  }
+  record.set_precondition(state);
+  record.set_stdout(anonymiser->Text(run.standard_output()));
+  record.set_stderr(anonymiser->Text(run.standard_error()));
+  *record.mutable_exit() = ExitOf(run);
+  *record.mutable_hccn_conf_before() =
+      anonymiser->Conf(run.has_hccn_conf_before(), run.hccn_conf_before());
+  *record.mutable_hccn_conf_after() =
+      anonymiser->Conf(run.has_hccn_conf_after(), run.hccn_conf_after());
+  record.mutable_device_changes();
+  // Milliseconds are what the published captures tell.
+  record.set_seconds(std::round(run.elapsed_us() / 1000.0) / 1000);
+  record.set_timed_out(run.timed_out());
+  record.set_note(NoteOf(run, record));
+  return record;
+}
+
+// "x" and "x" become "x" and "x-2".
+void MakeNamesUnique(std::vector<RunRecord>* records) {
+  std::map<std::string, int> seen;
+  for (RunRecord& record : *records) {
+    const int count = ++seen[record.name()];
+    if (count > 1) record.set_name(absl::StrCat(record.name(), "-", count));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes) {
+  HostRecording recording;
+  if (!bytes.empty() && recording.ParseFromString(bytes) &&
+      recording.complete()) {
+    return recording;
+  }
+  return absl::InvalidArgumentError(
+      bytes.empty() ? "is empty, expected what clusterd --record writes"
+                    : "is no whole recording, expected what clusterd --record "
+                      "writes");
+}
+
+std::vector<RunRecord> MakeRecords(const HostRecording& recording,
+                                   const AddressMap& addresses) {
+  const HostFacts& facts = recording.facts();
+  Anonymiser anonymiser(recording, addresses);
+  std::map<uint32_t, std::string> states = StatesOf(recording, &anonymiser);
+  // Runs without a device come first.
+  std::map<std::optional<uint32_t>, std::vector<RunRecord>> by_device;
+  for (const HostRecording::Run& run : recording.runs()) {
+    const Query query = QueryOf(run);
+    RunRecord record = MakeRecord(
+        run, query, query.device.has_value() ? states[*query.device] : "",
+        &anonymiser);
+    record.set_product(NearestProduct(facts));
+    record.set_build(BuildOf(facts));
+    by_device[query.device].push_back(std::move(record));
+  }
+  std::vector<RunRecord> records;
+  for (auto& [device, of_device] : by_device) {
+    std::move(of_device.begin(), of_device.end(), std::back_inserter(records));
+  }
+  MakeNamesUnique(&records);
+  return records;
+}
+
+absl::StatusOr<std::string> FormatRecords(
+    const std::vector<RunRecord>& records) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string text;
+  for (const RunRecord& record : records) {
+    std::string line;
+    const auto status =
+        google::protobuf::util::MessageToJsonString(record, &line, options);
+    if (!status.ok()) {
+      return absl::InternalError(
+          absl::StrCat("record \"", record.name(), "\": ", status.ToString()));
+    }
+    absl::StrAppend(&text, line, "\n");
+  }
+  return text;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,43 @@
+// Turns a recording of a real host into records that may be sent to us:
+// one JSON object a line, in the format of tests/testdata/hccn_tool, without
+// the site's addresses and names. `replay` runs such a file against a tool.
+//
+// Replaced, the same by the same in the whole file: IPv4, IPv6 and MAC
+// addresses, names of this host and of switches, their domains. Removed: the
+// owners of certificates, comments in hccn.conf, texts that people write into
+// switches. Kept: which devices share a subnet, host numbers, the ranges that
+// hccn_tool refuses, everything that the tool itself says.
+#ifndef CLIENT_RECORDING_RECORDING_H_
+#define CLIENT_RECORDING_RECORDING_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/recording/address_map.h"
+#include "client/recording/run_record.pb.h"
+#include "proto/host_recording.pb.h"
+
+namespace clusterd {
+
+// What `clusterd --record` wrote. InvalidArgument if it is not that, or not all
+// of it.
+absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes);
+
+// One record a run, ordered by device and then as they ran. The facts of the
+// recording give product, versions, the host's names and each record's
+// `precondition`.
+std::vector<RunRecord> MakeRecords(const HostRecording& recording,
+                                   const AddressMap& addresses);
+
+// JSON lines with every field of the format in each line.
+// Internal: a record holds a string that is not UTF-8; those of MakeRecords
+// never do.
+absl::StatusOr<std::string> FormatRecords(
+    const std::vector<RunRecord>& records);
+
+}  // namespace clusterd
+
+#endif  // CLIENT_RECORDING_RECORDING_H_

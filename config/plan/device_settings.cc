@@ -1,0 +1,234 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/plan/hccn_conf_text.h"
+#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
+#include "config/values/ipv4.h"
+#include "config/words/fact_text.h"
+
+namespace clusterd {
+namespace {
+
+using Wish = std::optional<std::string>;
+
+constexpr uint32_t kMaxDevice = 63;
+// Below this hccn_tool asks whether IPv6 may go, and clusterd answers no
+// questions (captures, mtu-set-1000-eof). Where its range ends is not
+// published; the largest IPv4 packet bounds it.
+constexpr uint32_t kMinMtu = 1280;
+constexpr uint32_t kMaxMtu = 65535;
+
+template <typename Fact>
+Reading ReadingOf(const Fact& fact, std::string value) {
+  if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
+  return {value.empty() ? kNoneFact : std::move(value)};
+}
+
+Reading LiveAddress(const DeviceFacts& facts) {
+  std::vector<std::string> pairs;
+  for (const Ipv4Setting& each : facts.address().value().settings()) {
+    pairs.push_back(absl::StrCat(each.address(), "/", each.netmask()));
+  }
+  return ReadingOf(facts.address(), absl::StrJoin(pairs, ", "));
+}
+
+Wish TextWish(std::string text) {
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+bool IsInterface(absl::string_view value) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(value, absl::MaxSplits('/', 1));
+  const auto parsed = Ipv4Interface::Parse(parts.first, parts.second);
+  return parsed.ok() && !parsed->address().IsUnset() &&
+         parsed->prefix_length() > 0;
+}
+
+bool IsAddress(absl::string_view value) {
+  const auto parsed = Ipv4Address::Parse(value);
+  return parsed.ok() && !parsed->IsUnset();
+}
+
+bool IsMtu(absl::string_view value) {
+  uint32_t bytes = 0;
+  return absl::SimpleAtoi(value, &bytes) && bytes >= kMinMtu &&
+         bytes <= kMaxMtu && absl::StrCat(bytes) == value;
+}
+
+constexpr DeviceSetting kDeviceSettings[] = {
+    {kAddressSetting, "address", CHANGE_DEVICE_ADDRESS, LiveAddress,
+     "address/netmask", nullptr,
+     [](const ClusterSpec&, const DeviceSpec& device) {
+       return device.address().empty()
+                  ? std::nullopt
+                  : Wish(absl::StrCat(device.address(), "/", device.netmask()));
+     },
+     IsInterface, /*needs_idle_device=*/true, /*always_saved=*/true},
+    {kGatewaySetting, "gateway", CHANGE_DEVICE_ADDRESS,
+     [](const DeviceFacts& facts) {
+       return ReadingOf(facts.gateway(), facts.gateway().value());
+     },
+     "gateway", nullptr,
+     [](const ClusterSpec&, const DeviceSpec& device) {
+       return TextWish(device.gateway());
+     },
+     IsAddress, false, true},
+    {kDetectSetting, "detect address", CHANGE_DEVICE_ADDRESS,
+     [](const DeviceFacts& facts) {
+       const std::string& value = facts.detect_address().value();
+       return ReadingOf(facts.detect_address(),
+                        value.empty() ? "0.0.0.0" : value);
+     },
+     "netdetect", nullptr,
+     [](const ClusterSpec&, const DeviceSpec& device) {
+       return TextWish(device.detect_address());
+     },
+     IsAddress, false, true},
+    {kMtuSetting, "MTU", CHANGE_DEVICE_ADDRESS,
+     [](const DeviceFacts& facts) {
+       return ReadingOf(facts.mtu(), absl::StrCat(facts.mtu().value()));
+     },
+     "mtu", nullptr,
+     [](const ClusterSpec& spec, const DeviceSpec&) {
+       return spec.has_mtu() ? Wish(absl::StrCat(spec.mtu())) : std::nullopt;
+     },
+     IsMtu, true, false},
+    {kTlsSetting, "TLS", CHANGE_TLS,
+     [](const DeviceFacts& facts) {
+       return ReadingOf(facts.tls(),
+                        facts.tls().value().enabled() ? "on" : "off");
+     },
+     "tls_enable",
+     [](absl::string_view value) -> std::string {
+       return value == "on" ? "1" : "0";
+     },
+     [](const ClusterSpec& spec, const DeviceSpec&) {
+       return spec.has_tls() ? Wish(spec.tls() ? "on" : "off") : std::nullopt;
+     },
+     [](absl::string_view value) { return value == "on" || value == "off"; },
+     true, false},
+};
+static_assert(HasRowForEach(kDeviceSettingNames, kDeviceSettings),
+              "a setting without its row");
+
+// A route of the device, or its gateway: what the tool drops with a subnet.
+bool IsDroppable(const HccnConf::Entry& entry, uint32_t device) {
+  return (entry.key() == "gateway" || entry.key() == "ip_route" ||
+          absl::StartsWith(entry.key(), "route_address_")) &&
+         entry.has_device() && entry.device() == device &&
+         !absl::StrContains(entry.key(), '\n') &&
+         !absl::StrContains(entry.value(), '\n');
+}
+
+}  // namespace
+
+absl::Span<const DeviceSetting> DeviceSettings() { return kDeviceSettings; }
+
+std::vector<ConfLine> ConfLinesOf(const DeviceSetting& setting, uint32_t device,
+                                  absl::string_view value) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(value, '/');
+  std::vector<ConfLine> lines;
+  for (const absl::string_view key : absl::StrSplit(setting.conf_keys, '/')) {
+    const absl::string_view part =
+        lines.size() < parts.size() ? parts[lines.size()] : "";
+    lines.push_back(
+        {HccnConfKey(key, device), setting.conf_spelling == nullptr
+                                       ? std::string(part)
+                                       : setting.conf_spelling(part)});
+  }
+  return lines;
+}
+
+std::string ConfSpelling(const DeviceSetting& setting,
+                         absl::string_view value) {
+  return absl::StrJoin(ConfLinesOf(setting, 0, value), "/",
+                       [](std::string* out, const ConfLine& line) {
+                         absl::StrAppend(out, line.value);
+                       });
+}
+
+std::string ShownValue(const std::string& value) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(value, absl::MaxSplits('/', 1));
+  const auto parsed = Ipv4Interface::Parse(parts.first, parts.second);
+  return parsed.ok() ? parsed->ToString() : value;
+}
+
+namespace {
+
+std::string Text(const PlanStep& step) {
+  const DeviceSetting& setting = *SettingOf(step)->device;
+  const std::string device =
+      absl::StrCat("device ", step.target().device(), ": ");
+  if (IsRewrite(step)) {
+    const std::pair<absl::string_view, absl::string_view> keys =
+        absl::StrSplit(setting.conf_keys, absl::MaxSplits('/', 1));
+    return absl::StrCat(device, "hccn.conf ", keys.first, " ", step.from(),
+                        " -> ", ConfSpelling(setting, step.to()));
+  }
+  const std::string to = ShownValue(step.to());
+  if (step.from() == step.to()) {
+    return absl::StrCat(device, setting.words, " ", to, " put back");
+  }
+  return absl::StrCat(device, setting.words, " ", ShownValue(step.from()),
+                      " -> ", to);
+}
+
+absl::Status Check(const PlanStep& step) {
+  const DeviceSetting& setting = *SettingOf(step)->device;
+  const uint32_t device = step.target().device();
+  if (device > kMaxDevice) return NotOneToSet("device", absl::StrCat(device));
+  if (!setting.is_legal(step.to())) {
+    return NotOneToSet(setting.words, step.to());
+  }
+  const bool plain =
+      std::all_of(step.from().begin(), step.from().end(), [](unsigned char c) {
+        return absl::ascii_isalnum(c) || c == '.' || c == '/';
+      });
+  if (!IsRewrite(step) && !plain) {
+    return NotOneToSet(absl::StrCat("earlier ", setting.words), step.from());
+  }
+  for (const HccnConf::Entry& entry : step.dropped()) {
+    if (step.setting() != kAddressSetting || IsRewrite(step) ||
+        !IsDroppable(entry, device)) {
+      return NotOneToSet("dropped key", entry.key());
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Mismatch> Judge(const PlanStep& step, const SettingFacts& facts) {
+  const uint32_t device = step.target().device();
+  std::vector<Mismatch> found;
+  Expect(facts, DeviceFactName(device, step.setting()), step.to(), &found);
+  for (const ConfLine& line :
+       ConfLinesOf(*SettingOf(step)->device, device, step.to())) {
+    Expect(facts, absl::StrCat("hccn.conf: ", line.key), line.value, &found);
+  }
+  return found;
+}
+
+std::vector<std::string> DroppedGateway(const PlanStep& step) {
+  for (const HccnConf::Entry& entry : step.dropped()) {
+    if (entry.key() != "gateway") continue;
+    return {DeviceFactName(step.target().device(), kGatewaySetting)};
+  }
+  return {};
+}
+
+}  // namespace
+
+Setting RowOf(const DeviceSetting& setting) {
+  return {setting.name, setting.kind, SettingTarget::kDevice, Text,    Check,
+          Judge,        nullptr,      DroppedGateway,         &setting};
+}
+
+}  // namespace clusterd

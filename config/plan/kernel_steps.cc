@@ -1,0 +1,392 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "config/plan/named_facts.h"
+#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
+#include "config/plan/step_planners.h"
+#include "config/plan/sysctl_file.h"
+#include "config/values/namespace_facts.h"
+#include "config/values/port_set.h"
+#include "config/words/fact_text.h"
+
+namespace clusterd {
+namespace {
+
+// What HCCL itself advises at most.
+constexpr uint64_t kRanksAsked = 65535;
+
+Reading NumberReading(const NumberFact& fact) {
+  if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
+  return {absl::StrCat(fact.value())};
+}
+
+absl::StatusOr<std::string> HcclPorts(const ClusterSpec& spec) {
+  const HcclSpec& hccl = spec.hccl();
+  if (hccl.port_count() == 0) return "";
+  const uint64_t last = uint64_t{hccl.base_port()} + hccl.port_count() - 1;
+  if (last > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the HCCL range ends at port ", last));
+  }
+  PortSet ports;
+  ports.Add(hccl.base_port(), static_cast<uint32_t>(last));
+  return ports.ToString();
+}
+
+// What the root needs when every device of the cluster dials it at once.
+absl::StatusOr<std::string> AtLeastRanks(const ClusterSpec& spec,
+                                         uint32_t asked) {
+  uint64_t ranks = 0;
+  for (const ServerSpec& server : spec.servers()) {
+    ranks += server.devices_size();
+  }
+  if (asked == 0) return "";
+  if (asked > kLargestKernelNumber) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the kernel takes at most ", kLargestKernelNumber));
+  }
+  return absl::StrCat(std::max<uint64_t>(asked, std::min(ranks, kRanksAsked)));
+}
+
+constexpr KernelParameter kParameters[] = {
+    {kReservedPortsKey, /*is_ports=*/true,
+     [](const KernelFacts& facts) -> Reading {
+       const TextFact& fact = facts.reserved_ports();
+       if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
+       return {std::string(absl::StripAsciiWhitespace(fact.value()))};
+     },
+     [](const KernelFacts& facts) -> const PersistentValueFact& {
+       return facts.reserved_ports_at_boot();
+     },
+     HcclPorts, nullptr},
+    {kSomaxconnKey, false,
+     [](const KernelFacts& facts) { return NumberReading(facts.somaxconn()); },
+     [](const KernelFacts& facts) -> const PersistentValueFact& {
+       return facts.somaxconn_at_boot();
+     },
+     [](const ClusterSpec& spec) {
+       return AtLeastRanks(spec, spec.kernel().somaxconn());
+     },
+     "sockets that listen already keep their old limit until they are opened "
+     "again"},
+    {kSynBacklogKey, false,
+     [](const KernelFacts& facts) {
+       return NumberReading(facts.tcp_max_syn_backlog());
+     },
+     [](const KernelFacts& facts) -> const PersistentValueFact& {
+       return facts.tcp_max_syn_backlog_at_boot();
+     },
+     [](const ClusterSpec& spec) {
+       return AtLeastRanks(spec, spec.kernel().tcp_max_syn_backlog());
+     },
+     nullptr},
+};
+
+absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {
+  uint64_t number = 0;
+  if (absl::SimpleAtoi(text, &number)) return number;
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", text, "\" is not a number"));
+}
+
+// What a step sets, and the parameter it is of.
+const KernelParameter* ParameterOf(const PlanStep& step) {
+  return FindKernelParameter(step.target().kernel_parameter());
+}
+
+}  // namespace
+
+absl::Span<const KernelParameter> KernelParameters() { return kParameters; }
+
+const KernelParameter* FindKernelParameter(absl::string_view key) {
+  for (const KernelParameter& parameter : kParameters) {
+    if (parameter.key == key) return &parameter;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
+                                     absl::string_view value,
+                                     absl::string_view needed) {
+  value = absl::StripAsciiWhitespace(value);
+  if (parameter.is_ports) {
+    absl::StatusOr<PortSet> ports = PortSet::Parse(value);
+    const absl::StatusOr<PortSet> more = PortSet::Parse(needed);
+    if (!ports.ok()) return ports.status();
+    if (!more.ok()) return more.status();
+    ports->Add(*more);
+    return ports->ToString();
+  }
+  const absl::StatusOr<uint64_t> number = ParseNumber(value);
+  const absl::StatusOr<uint64_t> least = ParseNumber(needed);
+  if (!number.ok()) return number.status();
+  if (!least.ok()) return least.status();
+  return absl::StrCat(std::max(*number, *least));
+}
+
+bool Reaches(const KernelParameter& parameter, absl::string_view value,
+             absl::string_view needed) {
+  const auto canonical =
+      RaisedTo(parameter, value, parameter.is_ports ? "" : "0");
+  const auto raised = RaisedTo(parameter, value, needed);
+  return canonical.ok() && raised.ok() && *canonical == *raised;
+}
+
+namespace {
+
+std::string RunningText(const PlanStep& step) {
+  return absl::StrCat(step.target().kernel_parameter(), ": ",
+                      step.from() == kNoneFact ? "empty" : step.from(), " -> ",
+                      step.to());
+}
+
+std::string AtBootText(const PlanStep& step) {
+  return absl::StrCat(
+      kSysctlFile, ": ", step.target().kernel_parameter(), " = ",
+      step.from() == kNoneFact ? "" : absl::StrCat(step.from(), " -> "),
+      step.to());
+}
+
+absl::Status Check(const PlanStep& step) {
+  const std::string& key = step.target().kernel_parameter();
+  const auto canonical = CanonicalSysctlValue(key, step.to());
+  if (!canonical.ok()) return canonical.status();
+  return *canonical == step.to() ? absl::OkStatus()
+                                 : NotOneToSet(key, step.to());
+}
+
+// What runs, or what the last assignment of sysctl.d sets.
+std::string ValueNow(const PlanStep& step, const KernelParameter& parameter,
+                     const SettingFacts& facts) {
+  if (step.setting() == kRunningSetting) return facts.Now(parameter.key);
+  const PersistentValueFact& fact = parameter.at_boot(facts.host().kernel());
+  if (!IsKnown(fact)) return kUnknownFact;
+  const auto& assignments = fact.value().assignments();
+  return assignments.empty() ? kNoneFact : assignments.rbegin()->value();
+}
+
+std::vector<Mismatch> Judge(const PlanStep& step, const SettingFacts& facts) {
+  const KernelParameter* const parameter = ParameterOf(step);
+  std::string now = kUnknownFact;
+  if (parameter != nullptr) now = ValueNow(step, *parameter, facts);
+  if (now != kUnknownFact && Reaches(*parameter, now, step.to())) return {};
+  return {MakeMismatch(GoalName(step), now, step.to())};
+}
+
+// Ports that others reserved meanwhile are kept. At boot there may be others,
+// too; a running set that is larger for another reason is no restoring.
+bool Restores(const PlanStep& step, const std::string& applied) {
+  const KernelParameter* const parameter = ParameterOf(step);
+  if (step.to() == applied) return true;
+  if (parameter == nullptr || !parameter->is_ports) return false;
+  if (step.setting() == kAtBootSetting) {
+    return Reaches(*parameter, step.to(), applied);
+  }
+  const auto both = RaisedTo(
+      *parameter, step.from() == kNoneFact ? "" : step.from(), applied);
+  return both.ok() && step.to() == *both;
+}
+
+}  // namespace
+
+const Setting kRunningRow = {
+    kRunningSetting, CHANGE_SYSCTL, SettingTarget::kKernelParameter,
+    RunningText,     Check,         Judge,
+    Restores};
+const Setting kAtBootRow = {
+    kAtBootSetting, CHANGE_SYSCTL, SettingTarget::kKernelParameter,
+    AtBootText,     Check,         Judge,
+    Restores};
+
+namespace {
+
+absl::string_view BaseName(absl::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == absl::string_view::npos ? path : path.substr(slash + 1);
+}
+
+bool IsOfNamespace(const HostPlanBuilder& plan) {
+  return !plan.facts().network_namespace().empty();
+}
+
+void BlockUnknown(const std::string& what, const Missing* missing,
+                  HostPlanBuilder* plan) {
+  const std::string why = WhyMissing(missing);
+  if (IsOfNamespace(*plan) && missing != nullptr &&
+      missing->reason() == Missing::ABSENT) {
+    plan->Block(CHANGE_SYSCTL, {}, what,
+                absl::StrCat("it does not exist in ",
+                             plan->facts().network_namespace(), ": ", why),
+                "set it on the host (clusterctl plan without --netns), where "
+                "it holds for all, or update the host's kernel");
+    return;
+  }
+  plan->Block(CHANGE_SYSCTL, {}, what,
+              absl::StrCat("its running value is not known: ", why),
+              "let clusterd read /proc/sys on this host, then plan again");
+}
+
+// Whether the value can be written at all; blocks it if not.
+bool IsWritable(const std::string& key, const std::string& wanted,
+                HostPlanBuilder* plan) {
+  const BoolFact& writable = plan->facts().kernel().proc_sys_writable();
+  if (writable.state_case() != BoolFact::kValue || writable.value()) {
+    return true;
+  }
+  const std::string by_hand =
+      "run clusterd on the host itself, where /proc/sys is writable";
+  plan->Block(CHANGE_SYSCTL, {}, absl::StrCat(key, " ", wanted),
+              "/proc/sys is read-only where clusterd runs",
+              IsOfNamespace(*plan) && !SharesHostNetwork(plan->facts())
+                  ? absl::StrCat("make the container anew with docker run "
+                                 "--sysctl ",
+                                 key, "=", wanted, ", or ", by_hand)
+                  : by_hand);
+  return false;
+}
+
+// Returns what the parameter will be after the plan; nothing if that is not
+// known.
+std::optional<std::string> PlanRunning(const KernelParameter& parameter,
+                                       const std::string& needed,
+                                       HostPlanBuilder* plan) {
+  const std::string key = parameter.key;
+  const std::string what = absl::StrCat(key, " ", needed);
+  const Reading now = parameter.running(plan->facts().kernel());
+  if (now.value == kUnknownFact) {
+    BlockUnknown(what, now.missing, plan);
+    return std::nullopt;
+  }
+  const auto wanted = RaisedTo(parameter, now.value, needed);
+  if (!wanted.ok()) {
+    plan->Block(CHANGE_SYSCTL, {}, what,
+                absl::StrCat("its running value is not readable: ",
+                             wanted.status().message()),
+                "set it by hand, then plan again");
+    return std::nullopt;
+  }
+  if (Reaches(parameter, now.value, needed)) return *wanted;
+  if (!IsWritable(key, *wanted, plan)) return std::nullopt;
+  const bool empty = now.value.empty();
+  std::vector<std::string> rests_on = {key};
+  if (IsOfNamespace(*plan)) rests_on.push_back(kNetworkNamespaceFact);
+  PlanStep* step = plan->AddStep(kRunningSetting, empty ? kNoneFact : now.value,
+                                 *wanted, rests_on);
+  step->mutable_target()->set_kernel_parameter(key);
+  step->set_precondition(
+      absl::StrCat(key, " is ", empty ? "empty" : now.value));
+  step->set_undo(absl::StrCat("write ", empty ? "an empty list" : now.value));
+  if (parameter.consequence != nullptr) {
+    step->add_consequences(parameter.consequence);
+  }
+  return *wanted;
+}
+
+// What of sysctl.d decides about one parameter.
+struct AtBoot {
+  std::optional<std::string> wins;  // The last assignment.
+  std::string ours = kNoneFact;     // What our own file sets.
+  const PersistentValue::Assignment* later = nullptr;  // One after our file.
+};
+
+AtBoot ReadAtBoot(const PersistentValue& value) {
+  AtBoot at_boot;
+  for (const PersistentValue::Assignment& each : value.assignments()) {
+    at_boot.wins = each.value();
+    if (each.file() == kSysctlFile) at_boot.ours = each.value();
+    if (BaseName(each.file()) > BaseName(kSysctlFile)) at_boot.later = &each;
+  }
+  return at_boot;
+}
+
+// Plans what the next boot lacks. `running`: after the plan.
+void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
+                const std::optional<std::string>& running,
+                HostPlanBuilder* plan) {
+  const std::string key = parameter.key;
+  const std::string what = absl::StrCat(key, " ", needed, " at boot");
+  const PersistentValueFact& fact = parameter.at_boot(plan->facts().kernel());
+  if (!IsKnown(fact)) {
+    plan->Block(
+        CHANGE_SYSCTL, {}, what,
+        absl::StrCat("what sysctl.d sets is not known: ", WhyUnknown(fact)),
+        "let clusterd read /etc/sysctl.d, then plan again");
+    return;
+  }
+  if (!running) return;  // Blocked already, with the running value.
+  const AtBoot at_boot = ReadAtBoot(fact.value());
+  if (at_boot.wins && Reaches(parameter, *at_boot.wins, needed)) return;
+  // Both what runs now and what the next boot would have set are kept.
+  const std::string& kept = parameter.is_ports ? *running : needed;
+  std::string wanted = *running;
+  if (at_boot.wins) {
+    const auto raised = RaisedTo(parameter, *at_boot.wins, kept);
+    if (raised.ok()) wanted = *raised;
+  }
+  if (at_boot.later != nullptr) {
+    plan->Block(CHANGE_SYSCTL, {}, what,
+                absl::StrCat(at_boot.later->file(), ":", at_boot.later->line(),
+                             " sets \"", at_boot.later->value(),
+                             "\" and is applied after ", kSysctlFile),
+                absl::StrCat("write \"", key, " = ", wanted,
+                             "\" in that line, or delete it, then plan again"));
+    return;
+  }
+  PlanStep* step = plan->AddStep(kAtBootSetting, at_boot.ours, wanted,
+                                 {AtBootFactName(key)});
+  step->mutable_target()->set_kernel_parameter(key);
+  step->set_precondition(absl::StrCat(kSysctlFile, at_boot.ours == kNoneFact
+                                                       ? " does not set it"
+                                                       : " is as it was seen"));
+  step->set_undo(absl::StrCat(
+      kSysctlFile, " byte for byte, or removed if it was not there"));
+}
+
+// First all that runs, then all that the next boot sets.
+void PlanParameters(const ClusterSpec& spec, bool persistent,
+                    HostPlanBuilder* plan) {
+  struct Planned {
+    const KernelParameter* parameter;
+    std::string needed;
+    std::optional<std::string> running;
+  };
+  std::vector<Planned> planned;
+  for (const KernelParameter& parameter : KernelParameters()) {
+    const absl::StatusOr<std::string> needed = parameter.wanted(spec);
+    if (!needed.ok()) {
+      plan->Block(CHANGE_SYSCTL, {}, parameter.key, needed.status().message(),
+                  "correct the spec");
+    } else if (!needed->empty()) {
+      planned.push_back(
+          {&parameter, *needed, PlanRunning(parameter, *needed, plan)});
+    }
+  }
+  if (!persistent) return;
+  for (const Planned& each : planned) {
+    PlanAtBoot(*each.parameter, each.needed, each.running, plan);
+  }
+}
+
+}  // namespace
+
+void PlanNamespaceSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
+  PlanParameters(spec, /*persistent=*/false, plan);
+  const HostFacts& facts = plan->facts();
+  if (!SharesHostNetwork(facts)) return;
+  plan->Note(absl::StrCat(
+      HostNetworkNote(facts.network_namespace(), {facts.host()}),
+      "; clusterctl plan without --netns also sets what the next boot takes"));
+}
+
+void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
+  PlanParameters(spec, spec.kernel().persistent(), plan);
+}
+
+}  // namespace clusterd

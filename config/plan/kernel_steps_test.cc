@@ -1,0 +1,185 @@
+#include <gtest/gtest.h>
+
+#include "config/plan/plan_text.h"
+#include "config/plan/step_planners.h"
+#include "config/plan/sysctl_file.h"
+#include "tests/support/config/good_cluster.h"
+
+namespace clusterd {
+namespace {
+
+TEST(CanonicalSysctlValueTest, WritesPortsSortedAndMerged) {
+  EXPECT_EQ(
+      *CanonicalSysctlValue(kReservedPortsKey, "60008-60015,8080,60000-60007"),
+      "8080,60000-60015");
+  EXPECT_EQ(*CanonicalSysctlValue(kReservedPortsKey, ""), "");
+}
+
+TEST(CanonicalSysctlValueTest, RefusesWhatTheKernelReadsAsOctal) {
+  EXPECT_FALSE(CanonicalSysctlValue(kReservedPortsKey, "060000").ok());
+  EXPECT_FALSE(CanonicalSysctlValue(kSomaxconnKey, "065535").ok());
+}
+
+TEST(CanonicalSysctlValueTest, RefusesNumbersOutOfRangeAndForeignKeys) {
+  for (const char* const value : {"0", "-1", "2147483648", "abc", ""}) {
+    EXPECT_FALSE(CanonicalSysctlValue(kSomaxconnKey, value).ok()) << value;
+  }
+  EXPECT_FALSE(CanonicalSysctlValue("kernel.core_pattern", "1").ok());
+}
+
+TEST(EditSysctlFileTest, StartsANewFileWithAHeading) {
+  EXPECT_EQ(
+      EditSysctlFile("", kSomaxconnKey, "65535"),
+      "# Written by clusterd. Lines that clusterd does not set are kept.\n"
+      "net.core.somaxconn = 65535\n");
+}
+
+TEST(EditSysctlFileTest, ReplacesInPlaceAndKeepsEverythingElse) {
+  EXPECT_EQ(
+      EditSysctlFile("# a\n\nkernel.panic=10\n-net/core/somaxconn=1\n; b\n"
+                     "net.core.somaxconn = 2\n",
+                     kSomaxconnKey, "65535"),
+      "# a\n\nkernel.panic=10\nnet.core.somaxconn = 65535\n; b\n");
+}
+
+TEST(EditSysctlFileTest, AppendsAfterALineWithoutNewline) {
+  EXPECT_EQ(EditSysctlFile("kernel.panic=10", kSomaxconnKey, "9"),
+            "kernel.panic=10\nnet.core.somaxconn = 9\n");
+}
+
+TEST(EditSysctlFileTest, DoesNothingTheSecondTime) {
+  const std::string once = EditSysctlFile("", kReservedPortsKey, "60000-60015");
+  EXPECT_EQ(EditSysctlFile(once, kReservedPortsKey, "60000-60015"), once);
+}
+
+HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
+  HostPlanBuilder builder(facts);
+  PlanSysctlSteps(spec, &builder);
+  return builder.Finish();
+}
+
+std::vector<std::string> Texts(const HostPlan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanStep& step : plan.steps()) texts.push_back(StepText(step));
+  return texts;
+}
+
+TEST(PlanSysctlStepsTest, PlansNothingWhereAllIsRight) {
+  const HostPlan plan = Plan(GoodSpec(), GoodFacts("node-01"));
+  EXPECT_TRUE(plan.steps().empty());
+  EXPECT_TRUE(plan.blocked().empty());
+}
+
+TEST(PlanSysctlStepsTest, AddsTheRangeToWhatIsReserved) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_reserved_ports()->set_value(
+      "8080,60000-60003");
+  EXPECT_EQ(Texts(Plan(GoodSpec(), facts)),
+            (std::vector<std::string>{
+                "net.ipv4.ip_local_reserved_ports: 8080,60000-60003 -> "
+                "8080,60000-60015"}));
+}
+
+TEST(PlanSysctlStepsTest, ComparesReservedPortsAsSets) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_reserved_ports()->set_value(
+      "60008-60031,1,60000-60007\n");
+  EXPECT_TRUE(Plan(GoodSpec(), facts).steps().empty());
+}
+
+TEST(PlanSysctlStepsTest, RaisesNumbersAndNeverLowersThem) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1048576);
+  EXPECT_EQ(Texts(Plan(GoodSpec(), facts)),
+            (std::vector<std::string>{"net.core.somaxconn: 4096 -> 65535"}));
+}
+
+TEST(PlanSysctlStepsTest, WritesIntoOneFileWhatTheNextBootLacks) {
+  HostFacts facts = GoodFacts("node-01");
+  KernelFacts* kernel = facts.mutable_kernel();
+  kernel->mutable_reserved_ports()->set_value("8080,60000-60015");
+  SetAtBoot(kernel->mutable_reserved_ports_at_boot(),
+            "/etc/sysctl.d/10-site.conf", "9090");
+  SetAtBoot(kernel->mutable_somaxconn_at_boot(), "", "");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  EXPECT_EQ(Texts(plan),
+            (std::vector<std::string>{
+                "/etc/sysctl.d/90-clusterd.conf: "
+                "net.ipv4.ip_local_reserved_ports = 8080,9090,60000-60015",
+                "/etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535"}));
+}
+
+TEST(PlanSysctlStepsTest, ShowsWhatOurOwnFileSaidBefore) {
+  HostFacts facts = GoodFacts("node-01");
+  SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(),
+            "/etc/sysctl.d/90-clusterd.conf", "512");
+  EXPECT_EQ(Texts(Plan(GoodSpec(), facts)),
+            (std::vector<std::string>{"/etc/sysctl.d/90-clusterd.conf: "
+                                      "net.core.somaxconn = 512 -> 65535"}));
+}
+
+TEST(PlanSysctlStepsTest, NamesTheLaterFileThatWouldWin) {
+  HostFacts facts = GoodFacts("node-01");
+  SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(),
+            "/etc/sysctl.d/99-sysctl.conf", "128");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_EQ(plan.blocked(0).reason(),
+            "/etc/sysctl.d/99-sysctl.conf:3 sets \"128\" and is applied after "
+            "/etc/sysctl.d/90-clusterd.conf");
+  EXPECT_EQ(plan.blocked(0).fix(),
+            "write \"net.core.somaxconn = 65535\" in that line, or delete it, "
+            "then plan again");
+}
+
+TEST(PlanSysctlStepsTest, IsContentWithALaterFileThatIsGoodEnough) {
+  HostFacts facts = GoodFacts("node-01");
+  SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(),
+            "/etc/sysctl.d/99-sysctl.conf", "70000");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  EXPECT_TRUE(plan.steps().empty());
+  EXPECT_TRUE(plan.blocked().empty());
+}
+
+TEST(PlanSysctlStepsTest, LeavesTheNextBootAloneUnlessItIsToBePersistent) {
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_kernel()->set_persistent(false);
+  HostFacts facts = GoodFacts("node-01");
+  SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(), "", "");
+  EXPECT_TRUE(Plan(spec, facts).steps().empty());
+}
+
+TEST(PlanSysctlStepsTest, BlocksWhatIsNotKnown) {
+  HostFacts facts = GoodFacts("node-01");
+  KernelFacts* kernel = facts.mutable_kernel();
+  MakeMissing(kernel->mutable_reserved_ports(), Missing::ABSENT,
+              "/proc/sys/net/ipv4/ip_local_reserved_ports");
+  MakeMissing(kernel->mutable_somaxconn(), Missing::NOT_PERMITTED, "");
+  MakeMissing(kernel->mutable_tcp_max_syn_backlog_at_boot(),
+              Missing::NOT_PERMITTED, "");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 3);
+  EXPECT_NE(plan.blocked(0).reason().find("does not exist"), std::string::npos);
+}
+
+TEST(PlanSysctlStepsTest, BlocksValuesThatTheKernelDoesNotTake) {
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_kernel()->set_somaxconn(4000000000u);
+  spec.mutable_hccl()->set_base_port(65530);
+  EXPECT_EQ(Plan(spec, GoodFacts("node-01")).blocked_size(), 2);
+}
+
+TEST(PlanSysctlStepsTest, AsksForAsManyAsThereAreRanks) {
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_kernel()->set_somaxconn(1);
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(2);
+  EXPECT_EQ(Texts(Plan(spec, facts)),
+            (std::vector<std::string>{"net.core.somaxconn: 2 -> 4"}));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,178 @@
+// What can be set on a host, one row for each setting, and when it is right.
+// Pure: daemon/agent/apply has the other half of each row, how it is done.
+//
+//   setting         of                  kind            facts that tell
+//   form            /etc/hccn.conf      hccn-conf       hccn.conf: form
+//   address         a device            device-address  device 3: address
+//                                                       hccn.conf: address_3
+//                                                       hccn.conf: netmask_3
+//   gateway         a device            device-address  …
+//   detect address  a device            device-address  …
+//   mtu             a device            device-address  …
+//   tls             a device            tls             …
+//   running         a kernel parameter  sysctl          net.core.somaxconn
+//   at boot         a kernel parameter  sysctl          … at boot
+//   active          a firewall          firewall        ufw: active
+//                                                       ufw: starts at boot
+//   lets in         a firewall's rule   firewall        ufw: lets in
+//
+// A setting of a device is both what the device has and what the next boot
+// gives it: hccn_tool sets both, and both must read so. The words of a value
+// are those of its first fact, "10.0.0.1/255.255.255.0", "on", "1500"; "none":
+// none is set.
+#ifndef CONFIG_PLAN_SETTINGS_H_
+#define CONFIG_PLAN_SETTINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "config/plan/named_facts.h"
+#include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+inline constexpr char kFormSetting[] = "form";
+inline constexpr char kAddressSetting[] = "address";
+inline constexpr char kGatewaySetting[] = "gateway";
+inline constexpr char kDetectSetting[] = "detect address";
+inline constexpr char kMtuSetting[] = "mtu";
+inline constexpr char kTlsSetting[] = "tls";
+inline constexpr char kRunningSetting[] = "running";
+inline constexpr char kAtBootSetting[] = "at boot";
+inline constexpr char kActiveSetting[] = "active";
+inline constexpr char kLetsInSetting[] = "lets in";
+
+// Which settings are of devices, and which are of something else; each half of
+// the table has its rows in this order.
+inline constexpr const char* kDeviceSettingNames[] = {
+    kAddressSetting, kGatewaySetting, kDetectSetting, kMtuSetting, kTlsSetting};
+inline constexpr const char* kHostSettingNames[] = {
+    kFormSetting, kRunningSetting, kAtBootSetting, kActiveSetting,
+    kLetsInSetting};
+
+// For a static_assert beside a table: whether it has a row for each of these
+// settings, in their order. So a setting that one half forgets does not build.
+// A row has a constexpr `name`.
+template <typename Row, size_t kRows, size_t kNames>
+constexpr bool HasRowForEach(const char* const (&names)[kNames],
+                             const Row (&rows)[kRows]) {
+  if (kRows != kNames) return false;
+  for (size_t i = 0; i < kRows; ++i) {
+    const char* a = rows[i].name;
+    const char* b = names[i];
+    while (*a != '\0' && *a == *b) ++a, ++b;
+    if (*a != *b) return false;
+  }
+  return true;
+}
+
+// What a fact says.
+struct Reading {
+  std::string value;  // kUnknownFact: nobody knows, and `missing` says why.
+  const Missing* missing = nullptr;
+};
+
+// A setting of a device: both what the device has and what the next boot gives
+// it. hccn_tool sets both, and both must read so.
+struct DeviceSetting {
+  const char* name;
+  const char* words;  // For people, e.g. "TLS" for "tls".
+  ChangeKind kind;    // What a host must allow.
+  // What the device has.
+  Reading (*live)(const DeviceFacts& facts);
+  // Keys of hccn.conf that bring it back at boot, without the device and
+  // separated by "/", as are the parts of a value, one for each key.
+  const char* conf_keys;
+  // How hccn.conf spells a part of a value; nullptr: as it is.
+  std::string (*conf_spelling)(absl::string_view part);
+  // What the spec asks for; nullopt: nothing.
+  std::optional<std::string> (*wanted)(const ClusterSpec& spec,
+                                       const DeviceSpec& device);
+  // Whether it is a value that a plan may set.
+  bool (*is_legal)(absl::string_view value);
+  // Setting it breaks what uses the device.
+  bool needs_idle_device;
+  // The tool may change it with another setting of the device: it must be
+  // known, and is saved, before any of them is set.
+  bool always_saved;
+};
+
+absl::Span<const DeviceSetting> DeviceSettings();
+
+class SettingFacts;
+
+// A fact that does not read as a step set it.
+struct Mismatch {
+  std::string why;      // With both values.
+  bool untold = false;  // Because nobody knows it.
+};
+
+// What can be done with any setting, whatever it is of.
+struct Setting {
+  const char* name;  // In plans, journals, JSON.
+  ChangeKind kind;
+  SettingTarget::OfCase target;
+
+  // One line for people, e.g. "net.core.somaxconn: 4096 -> 65535".
+  std::string (*text)(const PlanStep& step);
+  // InvalidArgument, quoting the value: config/plan would not have planned it.
+  absl::Status (*check)(const PlanStep& step);
+  // What is not as the step set it; empty: it is so, or better.
+  std::vector<Mismatch> (*judge)(const PlanStep& step,
+                                 const SettingFacts& facts);
+  // Whether the step, made from what is now, gives back all of `applied`;
+  // nullptr: only the same value does.
+  bool (*restores)(const PlanStep& step, const std::string& applied) = nullptr;
+  // What else the step decides about, as GoalName has it; where a name ends in
+  // "*", all that begin so. nullptr: nothing.
+  std::vector<std::string> (*also)(const PlanStep& step) = nullptr;
+  const DeviceSetting* device = nullptr;  // nullptr: no setting of a device.
+};
+
+// The row; nullptr: this version knows no such setting.
+const Setting* FindSetting(absl::string_view name);
+
+// The row of a step; nullptr: its setting is not known, or is none of what its
+// target is.
+const Setting* SettingOf(const PlanStep& step);
+
+// What a step sets, as a name; two steps with the same name set the same thing,
+// and the later one decides:
+//   device 3: gateway
+//   net.core.somaxconn, net.core.somaxconn at boot
+//   ufw: active
+//   ufw: lets in 22-22/tcp from 10.0.0.0/24
+//   hccn.conf: form
+std::string GoalName(const PlanStep& step);
+
+// Whether it changes a device or its lines of hccn.conf by hccn_tool.
+inline bool IsOfDevice(const PlanStep& step) {
+  return step.target().has_device();
+}
+// Whether the device has it already and only hccn.conf is rewritten.
+inline bool IsRewrite(const PlanStep& step) {
+  return IsOfDevice(step) && step.kind() == CHANGE_HCCN_CONF;
+}
+
+// A key of hccn.conf with its device, and what the file has for it.
+struct ConfLine {
+  std::string key;  // e.g. "netmask_3"
+  std::string value;
+};
+
+// The lines that hccn.conf has when the value is stored.
+std::vector<ConfLine> ConfLinesOf(const DeviceSetting& setting, uint32_t device,
+                                  absl::string_view value);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_PLAN_SETTINGS_H_

@@ -1,0 +1,360 @@
+#include "config/plan/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "config/plan/host_plan_check.h"
+#include "config/plan/plan_text.h"
+#include "config/plan/sysctl_file.h"
+#include "tests/support/config/plan_steps.h"
+
+namespace clusterd {
+namespace {
+
+struct Row {
+  const char* name;
+};
+
+TEST(HasRowForEachTest, SeesRowsThatAreMissingTooManyOrOutOfOrder) {
+  static constexpr const char* kNames[] = {"a", "bc"};
+  static constexpr Row kAll[] = {{"a"}, {"bc"}};
+  static constexpr Row kTurned[] = {{"bc"}, {"a"}};
+  static constexpr Row kPrefix[] = {{"a"}, {"b"}};
+  static constexpr Row kFew[] = {{"a"}};
+  static_assert(HasRowForEach(kNames, kAll), "");
+  static_assert(!HasRowForEach(kNames, kTurned), "");
+  static_assert(!HasRowForEach(kNames, kPrefix), "");
+  static_assert(!HasRowForEach(kNames, kFew), "");
+}
+
+TEST(FindSettingTest, HasEachSettingOnce) {
+  std::set<const Setting*> rows;
+  for (const char* name : kDeviceSettingNames) {
+    const Setting* row = FindSetting(name);
+    ASSERT_NE(row, nullptr) << name;
+    EXPECT_STREQ(row->name, name);
+    EXPECT_NE(row->device, nullptr);
+    rows.insert(row);
+  }
+  for (const char* name : kHostSettingNames) {
+    const Setting* row = FindSetting(name);
+    ASSERT_NE(row, nullptr) << name;
+    EXPECT_STREQ(row->name, name);
+    EXPECT_EQ(row->device, nullptr);
+    rows.insert(row);
+  }
+  EXPECT_EQ(rows.size(),
+            std::size(kDeviceSettingNames) + std::size(kHostSettingNames));
+  EXPECT_EQ(FindSetting("colour"), nullptr);
+}
+
+TEST(SettingOfTest, WantsATargetThatHasTheSetting) {
+  PlanStep step = DeviceStep(3, kGatewaySetting, "none", "10.0.0.254");
+  EXPECT_EQ(SettingOf(step), FindSetting(kGatewaySetting));
+  step.mutable_target()->set_kernel_parameter(kSomaxconnKey);
+  EXPECT_EQ(SettingOf(step), nullptr);
+  EXPECT_EQ(SettingOf(PlanStep()), nullptr);
+}
+
+TEST(GoalNameTest, NamesARewriteAsTheSettingThatItIs) {
+  const std::string to = "10.0.0.1/255.255.255.0";
+  EXPECT_EQ(GoalName(DeviceStep(3, kAddressSetting, "none", to)),
+            "device 3: address");
+  EXPECT_EQ(GoalName(RewriteStep(3, kAddressSetting, "none", to)),
+            "device 3: address");
+  EXPECT_EQ(GoalName(RewriteStep(3, kTlsSetting, "none", "on")),
+            "device 3: tls");
+}
+
+TEST(GoalNameTest, TellsTargetsApart) {
+  EXPECT_EQ(GoalName(RunningStep(kSomaxconnKey, "1", "2")),
+            "net.core.somaxconn");
+  EXPECT_EQ(GoalName(AtBootStep(kSomaxconnKey, "1", "2")),
+            "net.core.somaxconn at boot");
+  EXPECT_EQ(GoalName(StopStep(UFW)), "ufw: active");
+  EXPECT_EQ(GoalName(OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"))),
+            "ufw: lets in 22-22/tcp from 10.0.0.0/24");
+  EXPECT_EQ(GoalName(FormStep("add the final newline", "")), "hccn.conf: form");
+  EXPECT_EQ(GoalName(PlanStep()), "");
+}
+
+TEST(ConfLinesOfTest, GivesEachPartOfAValueToItsKey) {
+  const auto address = ConfLinesOf(*FindSetting(kAddressSetting)->device, 3,
+                                   "10.0.0.1/255.255.255.0");
+  ASSERT_EQ(address.size(), 2u);
+  EXPECT_EQ(address[0].key, "address_3");
+  EXPECT_EQ(address[0].value, "10.0.0.1");
+  EXPECT_EQ(address[1].key, "netmask_3");
+  EXPECT_EQ(address[1].value, "255.255.255.0");
+  const auto tls = ConfLinesOf(*FindSetting(kTlsSetting)->device, 0, "on");
+  ASSERT_EQ(tls.size(), 1u);
+  EXPECT_EQ(tls[0].key, "tls_enable_0");
+  EXPECT_EQ(tls[0].value, "1");
+}
+
+TEST(StepTextTest, SaysEachSettingInOneLine) {
+  const struct {
+    PlanStep step;
+    const char* text;
+  } kCases[] = {
+      {DeviceStep(3, kAddressSetting, "none", "10.20.0.17/255.255.255.0"),
+       "device 3: address none -> 10.20.0.17/24"},
+      {DeviceStep(3, kGatewaySetting, "none", "10.0.0.254"),
+       "device 3: gateway none -> 10.0.0.254"},
+      {DeviceStep(3, kGatewaySetting, "10.0.0.254", "10.0.0.254"),
+       "device 3: gateway 10.0.0.254 put back"},
+      {DeviceStep(3, kDetectSetting, "0.0.0.0", "10.0.0.254"),
+       "device 3: detect address 0.0.0.0 -> 10.0.0.254"},
+      {DeviceStep(3, kMtuSetting, "1500", "9000"),
+       "device 3: MTU 1500 -> 9000"},
+      {DeviceStep(3, kTlsSetting, "on", "off"), "device 3: TLS on -> off"},
+      {RewriteStep(3, kAddressSetting, "none", "10.0.0.1/255.255.255.0"),
+       "device 3: hccn.conf address none -> 10.0.0.1/255.255.255.0"},
+      {RewriteStep(3, kDetectSetting, "1.2.3.4", "10.0.0.254"),
+       "device 3: hccn.conf netdetect 1.2.3.4 -> 10.0.0.254"},
+      {RewriteStep(3, kTlsSetting, "2", "off"),
+       "device 3: hccn.conf tls_enable 2 -> 0"},
+      {RunningStep(kReservedPortsKey, "none", "60000-60015"),
+       "net.ipv4.ip_local_reserved_ports: empty -> 60000-60015"},
+      {AtBootStep(kSomaxconnKey, "none", "65535"),
+       "/etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535"},
+      {AtBootStep(kSomaxconnKey, "512", "65535"),
+       "/etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 512 -> 65535"},
+      {StopStep(UFW),
+       "ufw: active, starts at boot -> stopped, does not start at boot"},
+      {OpenStep(FIREWALLD, TcpPorts(22, 22, "10.0.0.0/24")),
+       "firewalld: let in 22/tcp from 10.0.0.0/24"},
+      {OpenStep(UFW, TcpPorts(60000, 60015, "10.0.0.0/24")),
+       "ufw: let in 60000-60015/tcp from 10.0.0.0/24"},
+      {FormStep("line 2: remove carriage returns", ""),
+       "/etc/hccn.conf: line 2: remove carriage returns"},
+  };
+  for (const auto& each : kCases) EXPECT_EQ(StepText(each.step), each.text);
+}
+
+TEST(StepTextTest, NeverLeavesAnUnknownChangeBlank) {
+  EXPECT_EQ(StepText(PlanStep()), "a change that this version does not know");
+}
+
+TEST(BlockedTextTest, NamesDevicesReasonAndFix) {
+  BlockedChange blocked;
+  blocked.add_devices(1);
+  blocked.add_devices(4);
+  blocked.set_what("device addresses");
+  blocked.set_reason("hccn_tool: absent");
+  blocked.set_fix("install it");
+  EXPECT_EQ(BlockedText(blocked),
+            "devices 1,4: device addresses cannot be planned: hccn_tool: "
+            "absent; install it");
+}
+
+HostPlan PlanOf(const PlanStep& step) {
+  HostPlan plan;
+  plan.set_host("node-01");
+  plan.add_facts()->set_name("x");
+  *plan.add_steps() = step;
+  plan.mutable_steps(0)->set_id(1);
+  return plan;
+}
+
+bool IsGood(const PlanStep& step) { return CheckHostPlan(PlanOf(step)).ok(); }
+
+PlanStep GoodAddress() {
+  return DeviceStep(3, kAddressSetting, "none", "10.0.0.1/255.255.255.0");
+}
+
+TEST(CheckHostPlanTest, AcceptsAnEmptyPlanAndGoodSteps) {
+  EXPECT_TRUE(CheckHostPlan(HostPlan()).ok());
+  const PlanStep kGood[] = {
+      GoodAddress(),
+      AddressStep(3, "10.9.0.1/255.0.0.0", "10.0.0.1/255.255.255.0",
+                  "10.9.0.254"),
+      DeviceStep(0, kGatewaySetting, "none", "10.0.0.254"),
+      DeviceStep(0, kDetectSetting, "0.0.0.0", "10.0.0.254"),
+      DeviceStep(0, kMtuSetting, "1500", "9000"),
+      DeviceStep(0, kTlsSetting, "on", "off"),
+      RewriteStep(0, kTlsSetting, "2 ?", "off"),
+      RunningStep(kSomaxconnKey, "128", "65535"),
+      AtBootStep(kReservedPortsKey, "none", "60000-60015"),
+      StopStep(FIREWALLD),
+      OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24")),
+      FormStep("add the final newline", "abc"),
+  };
+  for (const PlanStep& step : kGood) {
+    EXPECT_TRUE(IsGood(step)) << CheckHostPlan(PlanOf(step));
+  }
+}
+
+TEST(CheckHostPlanTest, RefusesAStepUnderAKindThatTheHostMayAllow) {
+  PlanStep address = GoodAddress();
+  address.set_kind(CHANGE_SYSCTL);
+  const absl::Status status = CheckHostPlan(PlanOf(address));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("expected \"device-address\""),
+            absl::string_view::npos);
+  // Only what the tool writes into the file may be a change of the file.
+  PlanStep sysctl = RunningStep(kSomaxconnKey, "128", "65535");
+  sysctl.set_kind(CHANGE_HCCN_CONF);
+  EXPECT_FALSE(IsGood(sysctl));
+  PlanStep stop = StopStep(UFW);
+  stop.set_kind(CHANGE_KIND_UNSPECIFIED);
+  EXPECT_FALSE(IsGood(stop));
+}
+
+TEST(CheckHostPlanTest, RefusesSettingsOfWhatDoesNotHaveThem) {
+  PlanStep step = GoodAddress();
+  step.mutable_target()->set_kernel_parameter(kSomaxconnKey);
+  EXPECT_FALSE(IsGood(step));
+  step.clear_target();
+  EXPECT_FALSE(IsGood(step));
+  step = GoodAddress();
+  step.set_setting("colour");
+  EXPECT_FALSE(IsGood(step));
+  EXPECT_FALSE(IsGood(PlanStep()));
+}
+
+TEST(CheckHostPlanTest, RefusesValuesThatNoPlanSets) {
+  for (const char* const address :
+       {"", "0.0.0.0", "-s", "10.0.0.1; reboot", "none", "10.0.0.1\n"}) {
+    for (const char* const setting : {kGatewaySetting, kDetectSetting}) {
+      EXPECT_FALSE(IsGood(DeviceStep(3, setting, "none", address)))
+          << setting << " " << address;
+    }
+    PlanStep step = GoodAddress();
+    step.set_to(std::string(address) + "/255.255.255.0");
+    EXPECT_FALSE(IsGood(step)) << address;
+  }
+  EXPECT_FALSE(IsGood(DeviceStep(3, kAddressSetting, "none", "10.0.0.1")));
+  EXPECT_FALSE(
+      IsGood(DeviceStep(3, kAddressSetting, "none", "10.0.0.1/0.0.0.0")));
+  EXPECT_FALSE(IsGood(DeviceStep(64, kTlsSetting, "on", "off")));
+  for (const char* const mtu : {"", "1279", "65536", "01500", "1500 -x"}) {
+    EXPECT_FALSE(IsGood(DeviceStep(3, kMtuSetting, "1500", mtu))) << mtu;
+  }
+  EXPECT_FALSE(IsGood(DeviceStep(3, kTlsSetting, "on", "1")));
+  EXPECT_FALSE(IsGood(DeviceStep(3, kGatewaySetting, "\x1b[2J", "10.0.0.1")));
+}
+
+TEST(CheckHostPlanTest, RefusesToDropKeysThatAreNoRoutesOfTheDevice) {
+  for (const char* const key : {"address", "IPv6gateway", ""}) {
+    PlanStep step = GoodAddress();
+    step.add_dropped()->set_key(key);
+    step.mutable_dropped(0)->set_device(3);
+    EXPECT_FALSE(IsGood(step)) << key;
+  }
+  PlanStep other = AddressStep(3, "none", "10.0.0.1/255.255.255.0", "10.0.0.2");
+  other.mutable_dropped(0)->set_device(4);
+  EXPECT_FALSE(IsGood(other));
+  PlanStep gateway = DeviceStep(3, kGatewaySetting, "none", "10.0.0.254");
+  *gateway.add_dropped() =
+      AddressStep(3, "none", "10.0.0.1/255.255.255.0", "10.0.0.2").dropped(0);
+  EXPECT_FALSE(IsGood(gateway));
+}
+
+TEST(CheckHostPlanTest, RefusesForeignKernelParametersAndFiles) {
+  EXPECT_TRUE(IsGood(RunningStep("net.core.somaxconn", "128", "65535")));
+  EXPECT_FALSE(IsGood(RunningStep("kernel.core_pattern", "", "|/tmp/x")));
+  EXPECT_FALSE(IsGood(AtBootStep("kernel.core_pattern", "", "|/tmp/x")));
+  EXPECT_FALSE(IsGood(RunningStep("net.core.somaxconn", "", "65535\n1")));
+  EXPECT_FALSE(IsGood(AtBootStep("net.core.somaxconn", "", "65535\n1")));
+  PlanStep form = FormStep("add the final newline", "abc");
+  form.mutable_target()->set_file("/etc/cron.d/x");
+  EXPECT_FALSE(IsGood(form));
+}
+
+TEST(CheckHostPlanTest, RefusesToOpenPortsToEverybody) {
+  const auto open = [](const char* source, uint32_t first, uint32_t last) {
+    return IsGood(OpenStep(UFW, TcpPorts(first, last, source)));
+  };
+  EXPECT_TRUE(open("10.0.0.0/24", 60000, 60015));
+  EXPECT_TRUE(open("10.0.0.0/16", 60000, 60015));
+  EXPECT_FALSE(open("0.0.0.0/0", 22, 22));
+  EXPECT_FALSE(open("0.0.0.0/1", 22, 22));
+  EXPECT_FALSE(open("10.0.0.0/15", 60000, 60015));
+  EXPECT_FALSE(open("", 22, 22));
+  EXPECT_FALSE(open("10.0.0.0/24\" accept", 22, 22));
+  EXPECT_FALSE(open("10.0.0.0/24", 0, 22));
+  EXPECT_FALSE(open("10.0.0.0/24", 23, 22));
+  EXPECT_FALSE(open("10.0.0.0/24", 22, 65536));
+  PlanStep udp = OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"));
+  udp.mutable_target()->mutable_rule()->mutable_port()->set_protocol("udp");
+  EXPECT_FALSE(IsGood(udp));
+  PlanStep no_program = OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"));
+  no_program.mutable_target()->mutable_rule()->clear_program();
+  EXPECT_FALSE(IsGood(no_program));
+}
+
+TEST(CheckHostPlanTest, RefusesStepsOutOfNumberOrWithoutFacts) {
+  HostPlan numbered = PlanOf(GoodAddress());
+  numbered.mutable_steps(0)->set_id(2);
+  EXPECT_FALSE(CheckHostPlan(numbered).ok());
+  HostPlan factless = PlanOf(GoodAddress());
+  factless.clear_facts();
+  EXPECT_FALSE(CheckHostPlan(factless).ok());
+}
+
+TEST(CheckHostPlanTest, RefusesMoreStepsThanAReportCanName) {
+  HostPlan plan = PlanOf(GoodAddress());
+  for (int i = 1; i <= kMaxPlanSteps; ++i) {
+    *plan.add_steps() = plan.steps(0);
+    plan.mutable_steps(i)->set_id(i + 1);
+  }
+  EXPECT_FALSE(CheckHostPlan(plan).ok());
+  plan.mutable_steps()->RemoveLast();
+  EXPECT_TRUE(CheckHostPlan(plan).ok());
+}
+
+TEST(CheckHostPlanTest, RefusesRewritesRepairsAndStopsThatAreNot) {
+  EXPECT_FALSE(IsGood(RewriteStep(3, kAddressSetting, "none", "10.0.0.1")));
+  PlanStep form = FormStep("add the final newline", "abc");
+  form.set_to("bad");
+  EXPECT_FALSE(IsGood(form));
+  PlanStep start = StopStep(UFW);
+  start.set_to("yes");
+  EXPECT_FALSE(IsGood(start));
+}
+
+HostPlan NamespacePlan() {
+  HostPlan plan = PlanOf(RunningStep("net.core.somaxconn", "128", "65535"));
+  plan.mutable_network_namespace()->set_container("train-1");
+  plan.add_facts()->set_name("network namespace");
+  return plan;
+}
+
+TEST(CheckHostPlanInNamespaceTest, TakesRunningParametersOnly) {
+  EXPECT_TRUE(CheckHostPlan(NamespacePlan()).ok())
+      << CheckHostPlan(NamespacePlan());
+  HostPlan address = PlanOf(GoodAddress());
+  address.mutable_network_namespace()->set_container("train-1");
+  address.add_facts()->set_name("network namespace");
+  const absl::Status status = CheckHostPlan(address);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("expected only running kernel parameters in "
+                                  "container:train-1"),
+            absl::string_view::npos)
+      << status;
+}
+
+TEST(CheckHostPlanInNamespaceTest, RefusesATargetThatIsNone) {
+  HostPlan plan = NamespacePlan();
+  for (const char* const name : {"", "-f", "a b", "../x"}) {
+    plan.mutable_network_namespace()->set_container(name);
+    EXPECT_FALSE(CheckHostPlan(plan).ok()) << name;
+  }
+  plan.mutable_network_namespace()->set_path("/etc/../proc/1/mem");
+  EXPECT_FALSE(CheckHostPlan(plan).ok());
+  plan.mutable_network_namespace()->clear_target();
+  EXPECT_FALSE(CheckHostPlan(plan).ok());
+}
+
+TEST(CheckHostPlanInNamespaceTest, WantsTheNamespaceAmongTheFacts) {
+  HostPlan plan = NamespacePlan();
+  plan.mutable_facts()->RemoveLast();
+  EXPECT_NE(CheckHostPlan(plan).message().find(
+                "do not rest on the fact \"network namespace\""),
+            absl::string_view::npos);
+}
+
+}  // namespace
+}  // namespace clusterd

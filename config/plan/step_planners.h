@@ -1,0 +1,176 @@
+// The planners of steps: each goes over one part of a host's facts and adds
+// what the spec wants otherwise to the host's plan. make_plan.h calls them in
+// order.
+#ifndef CONFIG_PLAN_STEP_PLANNERS_H_
+#define CONFIG_PLAN_STEP_PLANNERS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "config/plan/named_facts.h"
+#include "config/values/ipv4.h"
+#include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// Collects the plan of one host while the step families go over its facts:
+// numbers steps, remembers which facts they rest on, and what is blocked.
+class HostPlanBuilder {
+ public:
+  // `facts` must outlive the builder.
+  explicit HostPlanBuilder(const HostFacts& facts);
+
+  const HostFacts& facts() const { return facts_; }
+  // nullptr: the host sent nothing about this device.
+  const DeviceFacts* FindDevice(uint32_t id) const;
+  // The first hccn.conf line of a key ("address_3"), as the tool reads it; "":
+  // there is none. REQUIRES: facts().hccn_conf() has a value.
+  std::string ConfValue(absl::string_view full_key) const;
+
+  // A new step after all others, of the setting's kind; the caller sets its
+  // target. `rests_on` are names of named_facts.h; all are known, or the step
+  // should have been blocked. Valid until the next call. REQUIRES: there is
+  // such a setting.
+  PlanStep* AddStep(absl::string_view setting, std::string from, std::string to,
+                    const std::vector<std::string>& rests_on);
+
+  // Something the spec asks for that cannot be planned, and what to do.
+  void Block(ChangeKind kind, const std::vector<uint32_t>& devices,
+             absl::string_view what, absl::string_view reason,
+             absl::string_view fix);
+  void Note(absl::string_view text);
+
+  // The plan. Of a host that tells what it allows (facts().allows()), steps of
+  // other kinds are blocked instead, each with its text and what to write into
+  // which file there; and if one of them was the repair of /etc/hccn.conf, so
+  // is every step in which the tool would write that file. A host that does not
+  // tell keeps its steps, and refuses by itself.
+  // REQUIRES: called once, last.
+  HostPlan Finish();
+
+ private:
+  void BlockWhatIsNotAllowed();
+
+  const HostFacts& facts_;
+  const NamedFacts named_;
+  std::map<uint32_t, const DeviceFacts*> devices_;
+  std::map<std::string, std::string> conf_;         // First line of each key.
+  std::vector<std::vector<std::string>> rests_on_;  // Of each step.
+  HostPlan plan_;
+};
+
+// Plans the repair of an hccn.conf whose form would ruin the tool's next write
+// or the recovery at boot. First of all steps: the tool writes the file in
+// every other device step. Nothing if the file is in order, or could not be
+// read. A problem that cannot be repaired without guessing is blocked, with its
+// line.
+void PlanFormStep(HostPlanBuilder* plan);
+
+// Plans what the spec says about devices: address, gateway and detect address
+// of each, then the other settings of settings.h, each through hccn_tool.
+//
+//   live     hccn.conf   step
+//   differs  any         set (address, gateway or detect address)
+//   equal    differs     set again, so that the tool writes the file
+//   equal    equal       none
+//   unknown  any         blocked
+//
+// A live gateway or detect address that the spec does not name is kept: where
+// hccn.conf has another or none it is set again as well, if the tool takes it
+// and the file has, or gets, the device's address. Nothing is planned and
+// nothing blocked where that cannot be told, or where the file alone has one:
+// hccn_tool has no command that takes one away.
+//
+// Setting an address makes the tool drop a gateway, route or ip_route of the
+// device that is outside the new subnet (hccn_tool source, hicann/driver
+// ef377e95, tool_ops.c). A gateway that fits is put back; the rest is listed
+// with the step, which also says that routes of the device alone, which no fact
+// tells, may go with the old address. Devices that take over each other's
+// addresses are ordered so that an address is free before it is set; a cycle is
+// blocked.
+//
+// The live TLS switch is what the tool said, as it is asked where a spec states
+// one (ObserveRequest.ask_tls). Where hccn.conf lacks the key the vendor's
+// query writes it, so the spec, the host or the file's form may have kept the
+// observation from asking.
+void PlanDeviceSteps(const ClusterSpec& spec, const ServerSpec& server,
+                     HostPlanBuilder* plan);
+
+// Plans the kernel parameters: the running value, and with `persistent: true`
+// what the next boot sets.
+//
+//   net.ipv4.ip_local_reserved_ports   the HCCL range is added to what is
+//                                      reserved already
+//   net.core.somaxconn,                raised to the spec's value; a higher one
+//   net.ipv4.tcp_max_syn_backlog       stays
+//
+// At boot the last assignment of sysctl.d wins. Where that is not good enough
+// our own file gets the key; where a file after ours would still win, the key
+// is blocked and the plan names file, line and what to write there. Where
+// /proc/sys is read-only for clusterd, a value that would have to change is
+// blocked.
+void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
+
+// The running values alone, in the network namespace that the facts are of:
+// systemd applies sysctl.d to the host's own only.
+void PlanNamespaceSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
+
+// Plans what the firewall policy asks of ufw and firewalld.
+//
+//   policy      firewall                       step
+//   disabled    active or starts at boot       stop and disable it
+//   open-ports  active                         open what is missing
+//   open-ports  stopped, but starts at boot    blocked: rules can be changed
+//                                              and read only while it runs
+//   open-ports  stopped, not at boot either    none: nothing is in the way
+//   ignore      any                            none
+//
+// Opened: the HCCL range, the rendezvous port and the ssh port, TCP, only from
+// the host addresses of the cluster, running and permanently. With firewalld,
+// which keeps the two apart, what is open in one of them alone is missing too.
+//
+// open-ports never starts a firewall and never stops one. Where it opened ports
+// it keeps the firewall running: one that is found stopped later is drift
+// (step_check.h), since whoever applied that relied on a firewall that runs.
+// Started again it is as applied. No step starts it, not with `enforce` either:
+// the plan notes it for a person.
+void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
+
+// Which devices of a host get which address, and in which order: an address is
+// free before it is set on another device.
+// What a person does about it.
+inline constexpr char kAskTheTool[] =
+    "let hccn_tool answer on this host, then plan again";
+inline constexpr char kCorrectSpec[] = "correct the address in the spec";
+
+// What is wanted of one device, and what it has. Pointers into spec and facts.
+struct DeviceChange {
+  const DeviceSpec* spec = nullptr;
+  const DeviceFacts* facts = nullptr;   // nullptr: the host sent nothing.
+  std::optional<Ipv4Interface> live;    // nullopt: none is set.
+  std::optional<Ipv4Interface> wanted;  // nullopt: the spec names none.
+  bool sets_address = false;
+};
+
+// The devices of which the live address is known, those whose address is wrong
+// in an order in which it can be set. Blocks in `plan` what cannot be: an
+// unknown live address where the spec asks for something that goes with it; a
+// value that no network takes; an address that another device has and keeps;
+// devices that take over each other's addresses in a circle.
+std::vector<DeviceChange> OrderAddresses(const ClusterSpec& spec,
+                                         const ServerSpec& server,
+                                         HostPlanBuilder* plan);
+
+// Why this is no address that anybody could have, by the product too; "":
+// nothing is known against it.
+std::string WhyNobodys(const ClusterSpec& spec, Ipv4Address address);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_PLAN_STEP_PLANNERS_H_

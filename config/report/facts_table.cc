@@ -1,0 +1,124 @@
+#include "config/report/facts_table.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "config/words/fact_text.h"
+#include "config/words/fact_value.h"
+#include "config/words/number_text.h"
+#include "config/words/page.h"
+
+namespace clusterd {
+namespace {
+
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+
+constexpr size_t kMaxLines = 20;
+
+// "tcp_max_syn_backlog" is "tcp max syn backlog".
+std::string Label(const FieldDescriptor& field) {
+  return absl::StrReplaceAll(field.name(), {{"_", " "}});
+}
+
+void AddFact(const std::string& label, const Message& fact, const Page& page,
+             std::vector<Row>& rows) {
+  const FactText text = DescribeFact(fact);
+  const Paint paint = text.known ? Paint::kNone : Paint::kMagenta;
+  const size_t shown = std::min(text.lines.size(), kMaxLines);
+  for (size_t i = 0; i < shown; ++i) {
+    rows.push_back({{i == 0 ? label : ""}, {page.Safe(text.lines[i]), paint}});
+  }
+  if (shown < text.lines.size()) {
+    rows.push_back({{""},
+                    {absl::StrCat("and ", text.lines.size() - shown,
+                                  " more; -o json has all")}});
+  }
+}
+
+// All facts of one message, and what is told by a plain enum. Other fields (an
+// id, a list of messages) are left to the caller.
+std::vector<Row> RowsOf(const Message& group, const Page& page) {
+  std::vector<Row> rows;
+  const google::protobuf::Reflection& reflection = *group.GetReflection();
+  for (int i = 0; i < group.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor& field = *group.GetDescriptor()->field(i);
+    if (field.is_repeated()) continue;
+    if (IsFact(field)) {
+      AddFact(Label(field), reflection.GetMessage(group, &field), page, rows);
+    } else if (field.enum_type() != nullptr) {
+      const auto* value = reflection.GetEnum(group, &field);
+      rows.push_back(
+          {{Label(field)},
+           {value->number() == 0 ? "not known" : EnumWords(*value)}});
+    }
+  }
+  return rows;
+}
+
+// "observe, sysctl (/etc/clusterd/agent.yaml)"
+std::string AllowsText(const HostAllows& allows) {
+  const std::string kinds =
+      allows.kinds().empty() ? "nothing" : absl::StrJoin(allows.kinds(), ", ");
+  if (!allows.mistake().empty()) {
+    return absl::StrCat(kinds,
+                        ", as its file has a mistake: ", allows.mistake());
+  }
+  return absl::StrCat(
+      kinds, " (",
+      allows.file().empty() ? "no configuration file" : allows.file(), ")");
+}
+
+void PrintHead(const HostFacts& facts, absl::Time now, Page& page) {
+  if (facts.observed_at_ms() != 0) {
+    page.out() << "observed " << AgeText(facts.observed_at_ms(), now)
+               << " ago, took " << ElapsedText(facts.elapsed_ms()) << "\n";
+  }
+  const std::pair<const char*, std::string> lines[] = {
+      {"network namespace ", facts.network_namespace()},
+      {"note: ", facts.simulation()},
+      {"allows ", facts.has_allows() ? AllowsText(facts.allows()) : ""}};
+  for (const auto& [head, text] : lines) {
+    if (!text.empty()) page.Whole(head, page.Safe(text));
+  }
+}
+
+}  // namespace
+
+void PrintFactsTable(const HostFacts& facts, const Style& style, absl::Time now,
+                     std::ostream& out) {
+  Page page(style, out);
+  PrintHead(facts, now, page);
+  if (facts.has_missing()) {
+    page.Whole("no facts: ", page.Safe(WhyMissing(facts.missing())));
+    return;
+  }
+  std::vector<std::pair<std::string, std::vector<Row>>> tables = {
+      {"Host", RowsOf(facts.identity(), page)},
+      {"Versions", RowsOf(facts.versions(), page)},
+      {"Kernel", RowsOf(facts.kernel(), page)},
+      {"ufw", RowsOf(facts.ufw(), page)},
+      {"firewalld", RowsOf(facts.firewalld(), page)},
+      {"hccn_tool", RowsOf(facts.hccn_tool(), page)},
+      {"Other", {}}};
+  std::vector<Row>& other = tables.back().second;
+  AddFact("sockets", facts.sockets(), page, other);
+  AddFact("hccn.conf", facts.hccn_conf(), page, other);
+  AddFact("device ids", facts.device_ids(), page, other);
+  AddFact("drift", facts.drift(), page, other);
+  for (const DeviceFacts& device : facts.devices()) {
+    tables.emplace_back(absl::StrCat("Device ", device.id()),
+                        RowsOf(device, page));
+  }
+  for (const auto& [title, rows] : tables) {
+    page.Title(title);
+    page.PrintTable(rows, {/*indent=*/2});
+  }
+}
+
+}  // namespace clusterd

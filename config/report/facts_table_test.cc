@@ -1,0 +1,67 @@
+#include "config/report/facts_table.h"
+
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Text(const HostFacts& facts) {
+  std::ostringstream out;
+  PrintFactsTable(facts, Style(), absl::FromUnixMillis(1735689600000), out);
+  return out.str();
+}
+
+TEST(FactsTableTest, PrintsValuesAndReasonsUnderTheirTitle) {
+  HostFacts facts;
+  facts.mutable_identity()->mutable_hostname()->set_value("server0");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  DeviceFacts* device = facts.add_devices();
+  device->set_id(5);
+  device->mutable_gateway()->mutable_missing()->set_reason(Missing::TIMED_OUT);
+  device->mutable_gateway()->mutable_missing()->set_detail("no answer in 10s");
+  Ipv4Setting* setting =
+      device->mutable_address()->mutable_value()->add_settings();
+  setting->set_address("10.0.0.5");
+  setting->set_netmask("255.255.255.0");
+
+  const std::string text = Text(facts);
+
+  EXPECT_THAT(text, HasSubstr("\nHost\n  hostname        server0\n"));
+  EXPECT_THAT(text, HasSubstr("\n  somaxconn                    4096\n"));
+  EXPECT_THAT(text, HasSubstr("\nDevice 5\n  address         10.0.0.5, "
+                              "netmask 255.255.255.0\n"));
+  EXPECT_THAT(text, HasSubstr("\n  gateway         missing: timed out: no "
+                              "answer in 10s\n"));
+}
+
+TEST(FactsTableTest, TellsAnEmptyValueFromWhatWasNotAskedFor) {
+  HostFacts facts;
+  EXPECT_THAT(Text(facts), HasSubstr("\n  sockets     not asked for\n"));
+  facts.mutable_sockets()->mutable_value();
+  EXPECT_THAT(Text(facts), HasSubstr("\n  sockets     none in the HCCL range"));
+}
+
+TEST(FactsTableTest, EscapesWhatATerminalObeys) {
+  HostFacts facts;
+  facts.mutable_versions()->mutable_driver()->set_value("1\x1b[2J");
+  facts.set_simulation("\x1b");
+  facts.mutable_allows()->set_mistake("\x1b");
+  EXPECT_THAT(Text(facts), HasSubstr("1\\x1b[2J"));
+  EXPECT_THAT(Text(facts), Not(HasSubstr("\x1b")));
+}
+
+TEST(FactsTableTest, SaysWhyThereAreNoFacts) {
+  HostFacts facts;
+  facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
+  facts.mutable_missing()->set_detail("no answer in 30s");
+  EXPECT_EQ(Text(facts), "no facts: no answer: no answer in 30s\n");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,35 @@
+#include "config/report/message_json.h"
+
+#include "config/words/quoted_text.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace clusterd {
+namespace {
+
+std::string Json(const google::protobuf::Message& message, bool defaults) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = defaults;
+  std::string json;
+  const auto status =
+      google::protobuf::util::MessageToJsonString(message, &json, options);
+  // Our messages have no Any; nothing else can fail but our own mistakes.
+  if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
+  while (!json.empty() && json.back() == '\n') json.pop_back();
+  std::string safe = SafeJson(json);
+  safe += '\n';
+  return safe;
+}
+
+}  // namespace
+
+std::string MessageJson(const google::protobuf::Message& message) {
+  return Json(message, /*defaults=*/true);
+}
+
+std::string SparseJson(const google::protobuf::Message& message) {
+  return Json(message, /*defaults=*/false);
+}
+
+}  // namespace clusterd

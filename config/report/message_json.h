@@ -1,0 +1,22 @@
+// Any message as JSON: the protobuf JSON mapping with the names of the .proto
+// files, every field written, also zeros. 64-bit numbers are strings there.
+#ifndef CONFIG_REPORT_MESSAGE_JSON_H_
+#define CONFIG_REPORT_MESSAGE_JSON_H_
+
+#include <string>
+
+#include "google/protobuf/message.h"
+
+namespace clusterd {
+
+// Ends with one newline. Parses back to an equal message. Characters that a
+// terminal would obey are \u escapes.
+std::string MessageJson(const google::protobuf::Message& message);
+
+// The same without the fields that hold their default, for messages of many
+// megabytes: a fifth of the time, and no tree of the whole in memory.
+std::string SparseJson(const google::protobuf::Message& message);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_REPORT_MESSAGE_JSON_H_

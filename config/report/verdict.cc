@@ -1,0 +1,81 @@
+#include "config/report/verdict.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/values/version.h"
+#include "config/words/state_word.h"
+
+namespace clusterd {
+
+State SupportedVerdict(const Report& report) {
+  if (!report.error().empty()) return UNKNOWN;
+  if (report.schema_version() != kReportSchemaVersion) return UNKNOWN;
+  State verdict = KnownState(report.verdict());
+  if (verdict == SKIPPED) verdict = UNKNOWN;
+  bool judged = false;
+  for (const RuleResult& rule : report.rules()) {
+    if (rule.state() == SKIPPED) continue;
+    judged = true;
+    verdict = WorseState(verdict, rule.state());
+  }
+  if (!judged || report.hosts().empty()) verdict = WorseState(verdict, UNKNOWN);
+  for (const HostStatus& host : report.hosts()) {
+    if (!host.no_facts_reason().empty()) verdict = WorseState(verdict, UNKNOWN);
+  }
+  return verdict;
+}
+
+Counts CountRules(const Report& report) {
+  Counts counts;
+  const auto count = [&report](State state) {
+    return static_cast<uint32_t>(
+        std::count_if(report.rules().begin(), report.rules().end(),
+                      [state](const RuleResult& rule) {
+                        return KnownState(rule.state()) == state;
+                      }));
+  };
+  counts.set_pass(count(PASS));
+  counts.set_skipped(count(SKIPPED));
+  counts.set_warn(count(WARN));
+  counts.set_unknown(count(UNKNOWN));
+  counts.set_fail(count(FAIL));
+  return counts;
+}
+
+std::string CountsText(const Counts& counts) {
+  const std::vector<std::pair<uint32_t, const char*>> parts = {
+      {counts.fail(), "failed"},     {counts.unknown(), "unknown"},
+      {counts.warn(), "warned"},     {counts.pass(), "passed"},
+      {counts.skipped(), "skipped"},
+  };
+  std::vector<std::string> texts;
+  for (const auto& [count, word] : parts) {
+    if (count > 0) texts.push_back(absl::StrCat(count, " ", word));
+  }
+  return texts.empty() ? "no rule was judged" : absl::StrJoin(texts, ", ");
+}
+
+ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {
+  switch (KnownState(verdict)) {
+    case PASS:
+      return kExitPass;
+    case WARN:
+      return fail_on == FailOn::kWarn ? kExitFail : kExitPass;
+    case FAIL:
+      return kExitFail;
+    default:
+      return fail_on == FailOn::kFail ? kExitNoVerdict : kExitFail;
+  }
+}
+
+ExitStatus ExitStatusOf(const absl::Status& failure) {
+  const bool usage =
+      absl::IsInvalidArgument(failure) || absl::IsNotFound(failure);
+  return usage ? kExitUsage : kExitNoVerdict;
+}
+
+}  // namespace clusterd

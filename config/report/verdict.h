@@ -1,0 +1,54 @@
+// What a report really says, and what the exit status says to a script. A
+// report is never read as better than its rules and hosts are, whatever its
+// verdict field holds.
+#ifndef CONFIG_REPORT_VERDICT_H_
+#define CONFIG_REPORT_VERDICT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "proto/finding.pb.h"
+
+namespace clusterd {
+
+//   FAIL     a rule failed
+//   UNKNOWN  Report.error is set, the schema is one that we do not know, no
+//            rule was judged, no host is in it, a host has no facts, or a rule
+//            is unknown
+//   WARN     a rule warned
+//   PASS     otherwise
+// and never better than Report.verdict.
+State SupportedVerdict(const Report& report);
+
+// How many rules are in each state, counted anew.
+Counts CountRules(const Report& report);
+
+// "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; zeros are left out.
+std::string CountsText(const Counts& counts);
+
+enum ExitStatus {
+  kExitPass = 0,       // Pass, or warnings only.
+  kExitFail = 1,       // At least one failure.
+  kExitNoVerdict = 2,  // A host or the controller did not answer.
+  kExitUsage = 3,      // Wrong usage or configuration.
+};
+
+// The lowest state that counts as a failure, in the order warn, unknown, fail.
+enum class FailOn { kWarn, kUnknown, kFail };
+
+//   verdict  | fail (default) | unknown | warn
+//   PASS     | 0              | 0       | 0
+//   WARN     | 0              | 0       | 1
+//   UNKNOWN  | 2              | 1       | 1
+//   FAIL     | 1              | 1       | 1
+// for a report of SupportedVerdict; a run without a report is kExitNoVerdict
+// whatever the line.
+ExitStatus ExitStatusOf(State verdict, FailOn fail_on);
+
+// For a call that failed: 3 where the request or the configuration was wrong
+// (InvalidArgument, NotFound), else 2.
+ExitStatus ExitStatusOf(const absl::Status& failure);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_REPORT_VERDICT_H_

@@ -1,0 +1,98 @@
+#include "config/report/verdict.h"
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+Report ReportOf(State verdict, State rule) {
+  Report report;
+  report.set_schema_version(1);
+  report.set_verdict(verdict);
+  report.add_rules()->set_state(rule);
+  report.add_hosts()->set_host("server0");
+  return report;
+}
+
+TEST(SupportedVerdictTest, TakesTheVerdictThatTheRulesSupport) {
+  EXPECT_EQ(SupportedVerdict(ReportOf(PASS, PASS)), PASS);
+  EXPECT_EQ(SupportedVerdict(ReportOf(WARN, WARN)), WARN);
+  EXPECT_EQ(SupportedVerdict(ReportOf(FAIL, FAIL)), FAIL);
+}
+
+TEST(SupportedVerdictTest, NeverReadsAVerdictAsBetterThanARule) {
+  EXPECT_EQ(SupportedVerdict(ReportOf(PASS, FAIL)), FAIL);
+  EXPECT_EQ(SupportedVerdict(ReportOf(PASS, UNKNOWN)), UNKNOWN);
+  EXPECT_EQ(SupportedVerdict(ReportOf(FAIL, PASS)), FAIL);
+}
+
+TEST(SupportedVerdictTest, IsUnknownWhenNothingWasChecked) {
+  EXPECT_EQ(SupportedVerdict(Report()), UNKNOWN);
+  EXPECT_EQ(SupportedVerdict(ReportOf(PASS, SKIPPED)), UNKNOWN);
+  Report no_host = ReportOf(PASS, PASS);
+  no_host.clear_hosts();
+  EXPECT_EQ(SupportedVerdict(no_host), UNKNOWN);
+}
+
+TEST(SupportedVerdictTest, IsUnknownWhenAHostDidNotAnswer) {
+  Report report = ReportOf(PASS, PASS);
+  report.add_hosts()->set_no_facts_reason("never attached");
+  EXPECT_EQ(SupportedVerdict(report), UNKNOWN);
+  report.set_verdict(FAIL);
+  EXPECT_EQ(SupportedVerdict(report), FAIL);
+}
+
+TEST(SupportedVerdictTest, DoesNotTrustAnErrorAnotherSchemaOrAFutureState) {
+  Report report = ReportOf(PASS, PASS);
+  report.set_error("deadline");
+  EXPECT_EQ(SupportedVerdict(report), UNKNOWN);
+  report = ReportOf(PASS, PASS);
+  report.set_schema_version(2);
+  EXPECT_EQ(SupportedVerdict(report), UNKNOWN);
+  EXPECT_EQ(SupportedVerdict(ReportOf(static_cast<State>(9), PASS)), UNKNOWN);
+  EXPECT_EQ(SupportedVerdict(ReportOf(STATE_UNSPECIFIED, PASS)), UNKNOWN);
+}
+
+TEST(CountsTextTest, LeavesOutZeros) {
+  Counts counts;
+  EXPECT_EQ(CountsText(counts), "no rule was judged");
+  counts.set_fail(2);
+  counts.set_pass(24);
+  EXPECT_EQ(CountsText(counts), "2 failed, 24 passed");
+}
+
+TEST(ExitStatusOfTest, FollowsTheTableOfVerdictAndLine) {
+  struct Row {
+    State verdict;
+    int fail, unknown, warn;
+  };
+  for (const Row& row : {Row{PASS, 0, 0, 0}, Row{WARN, 0, 0, 1},
+                         Row{UNKNOWN, 2, 1, 1}, Row{FAIL, 1, 1, 1}}) {
+    EXPECT_EQ(ExitStatusOf(row.verdict, FailOn::kFail), row.fail)
+        << row.verdict;
+    EXPECT_EQ(ExitStatusOf(row.verdict, FailOn::kUnknown), row.unknown)
+        << row.verdict;
+    EXPECT_EQ(ExitStatusOf(row.verdict, FailOn::kWarn), row.warn)
+        << row.verdict;
+  }
+}
+
+TEST(ExitStatusOfTest, IsNeverZeroForAVerdictThatSaysNothing) {
+  for (const State verdict : {STATE_UNSPECIFIED, static_cast<State>(77)}) {
+    EXPECT_EQ(ExitStatusOf(verdict, FailOn::kFail), kExitNoVerdict);
+  }
+}
+
+TEST(ExitStatusOfTest, TellsAWrongRequestFromAControllerThatIsAway) {
+  EXPECT_EQ(ExitStatusOf(absl::InvalidArgumentError("")), kExitUsage);
+  EXPECT_EQ(ExitStatusOf(absl::NotFoundError("")), kExitUsage);
+  for (const absl::Status& status :
+       {absl::UnavailableError(""), absl::DeadlineExceededError(""),
+        absl::PermissionDeniedError(""), absl::CancelledError(""),
+        absl::InternalError("")}) {
+    EXPECT_EQ(ExitStatusOf(status), kExitNoVerdict) << status;
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,42 @@
+// The rows of all rules as files have them, and what the build makes of them: a
+// table in C++ and a page for people. rule_row.proto says what a row is.
+#ifndef CONFIG_RULES_TEXTS_RULE_ROWS_H_
+#define CONFIG_RULES_TEXTS_RULE_ROWS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "config/rules/texts/rule_row.pb.h"
+
+namespace clusterd {
+
+// A file by its path; "…/host.textproto" has the rules of category "host".
+struct RowFile {
+  std::string path;
+  std::string text;
+};
+
+// Rules of one category, with the words of phrases in their texts.
+struct RuleCategory {
+  std::string name;
+  std::vector<RuleRow> rules;
+};
+
+// In the order of the files and of the rules in them. InvalidArgument, with the
+// file, for text that is no RuleRows, and for a phrase that no row before it
+// defines or that nobody uses.
+absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
+    absl::Span<const RowFile> files);
+
+// The declaration of every rule's function and `constexpr Rule kRules[]`; see
+// catalogue.h. A rule without its function does not link.
+std::string RuleTable(absl::Span<const RuleCategory> categories);
+
+// config/rules/README.md.
+std::string RulePage(absl::Span<const RuleCategory> categories);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_RULES_TEXTS_RULE_ROWS_H_

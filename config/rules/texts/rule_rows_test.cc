@@ -1,0 +1,133 @@
+#include "config/rules/texts/rule_rows.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kRow[] = R"(
+rule {
+  name: "port-free"
+  scope: NAMESPACE
+  level: FAIL
+  english {
+    title: "a title"
+    fails_when: "it fails"
+    why: "a \"why\""
+    fix: "see {guide}"
+    source: "{guide}; more"
+  }
+}
+)";
+constexpr char kPhrase[] = "phrase { name: \"guide\" text: \"the guide\" }";
+
+absl::StatusOr<std::vector<RuleCategory>> Read(const std::string& rows) {
+  return ReadRuleRows(
+      {{"texts/phrases.textproto", kPhrase}, {"texts/host.textproto", rows}});
+}
+
+std::string MistakeIn(const std::string& rows) {
+  const auto categories = Read(rows);
+  return categories.ok() ? "" : std::string(categories.status().message());
+}
+
+// The good row with one text in place of another.
+std::string Row(const char* old_text, const char* new_text) {
+  return absl::StrReplaceAll(kRow, {{old_text, new_text}});
+}
+
+TEST(ReadRuleRowsTest, TakesTheCategoryFromTheFileAndPhrasesAsWords) {
+  const auto categories = Read(kRow);
+  ASSERT_TRUE(categories.ok()) << categories.status();
+  ASSERT_EQ(categories->size(), 1u);
+  EXPECT_EQ((*categories)[0].name, "host");
+  ASSERT_EQ((*categories)[0].rules.size(), 1u);
+  EXPECT_EQ((*categories)[0].rules[0].english().fix(), "see the guide");
+  EXPECT_EQ((*categories)[0].rules[0].english().source(), "the guide; more");
+}
+
+TEST(ReadRuleRowsTest, RefusesARowThatIsNotWhole) {
+  for (const char* line :
+       {"  scope: NAMESPACE\n", "  level: FAIL\n", "  name: \"port-free\"\n",
+        "    title: \"a title\"\n", "    fails_when: \"it fails\"\n",
+        "    why: \"a \\\"why\\\"\"\n", "    source: \"{guide}; more\"\n"}) {
+    EXPECT_THAT(MistakeIn(Row(line, "")), HasSubstr("missing required fields"))
+        << line;
+  }
+}
+
+TEST(ReadRuleRowsTest, RefusesWhatItDoesNotKnowAndSaysWhere) {
+  EXPECT_THAT(MistakeIn(Row("    why:", "    wyh:")),
+              HasSubstr("texts/host.textproto:9:8: "));
+  EXPECT_THAT(MistakeIn(Row("NAMESPACE", "PLANET")), HasSubstr("PLANET"));
+}
+
+TEST(ReadRuleRowsTest, RefusesATextThatStandsTwice) {
+  EXPECT_THAT(MistakeIn(Row("title:", "title: \"one\" title:")),
+              HasSubstr("multiple times"));
+}
+
+TEST(ReadRuleRowsTest, TakesPhrasesIntoPhrasesAndKeepsTheirQuotes) {
+  const auto categories =
+      Read(absl::StrCat("phrase { name: \"a\" text: 'say \"{guide}\"' }",
+                        Row("it fails", "{a}")));
+  EXPECT_FALSE(categories.ok()) << "a phrase is known in later files alone";
+  const auto rows = ReadRuleRows(
+      {{"phrases.textproto",
+        absl::StrCat(kPhrase,
+                     " phrase { name: \"a\" text: 'say \"{guide}\"' }")},
+       {"host.textproto", Row("it fails", "{a}")}});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ((*rows)[0].rules[0].english().fails_when(), "say \"the guide\"");
+}
+
+TEST(ReadRuleRowsTest, RefusesPhrasesThatAreMissingOrLeftOver) {
+  EXPECT_EQ(MistakeIn(Row("see {guide}", "see {giude}")),
+            "texts/host.textproto: rule \"port-free\": no such phrase after a "
+            "{");
+  EXPECT_EQ(MistakeIn(Row("{guide}", "the guide")),
+            "phrase {guide} is used by no rule");
+}
+
+TEST(ReadRuleRowsTest, WantsASecondLanguageWholeOrNotAtAll) {
+  EXPECT_THAT(
+      MistakeIn(Row("  english {", "  chinese { title: \"t\" }\n  english {")),
+      HasSubstr("chinese.fails_when"));
+  const auto categories = Read(
+      Row("  english {",
+          "  chinese { title: \"t\" fails_when: \"f\" why: \"w\" fix: \"x\" "
+          "source: \"{guide}\" }\n  english {"));
+  ASSERT_TRUE(categories.ok()) << categories.status();
+  EXPECT_EQ((*categories)[0].rules[0].chinese().source(), "the guide");
+}
+
+TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
+  const std::string table = RuleTable(*Read(kRow));
+  EXPECT_THAT(table, HasSubstr("void CheckPortFree(const ClusterView& view, "
+                               "RuleReport& report);"));
+  EXPECT_THAT(table,
+              HasSubstr("{\"port-free\", \"host\", RuleScope::kNamespace,\n"
+                        "     FAIL, CheckPortFree,\n"
+                        "     {\"a title\",\n      \"it fails\",\n"
+                        "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
+                        "      \"fail\",\n      \"the guide; more\"},\n"
+                        "     {}},"));
+}
+
+TEST(RulePageTest, ListsTheRuleAndItsTexts) {
+  const std::string page = RulePage(
+      *Read(Row("    source:", "    levels: \"fail, mostly\"\n    source:")));
+  EXPECT_THAT(page, HasSubstr("| [`port-free`](#port-free) | namespace | fail "
+                              "| a title |\n"));
+  EXPECT_THAT(page, HasSubstr("## Category host\n\n### port-free\n\n"
+                              "- **Fails when**: it fails\n"
+                              "- **Level**: fail, mostly\n"));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,84 @@
+// Addresses and subnets by pattern, so that a thousand servers need three
+// lines:
+//   192.168.7.[22-23]           a list: one per server of the group, or per
+//                               device; several brackets are every combination
+//   10.1.0.1 + n                counted on from an address; see formula.h
+//   192.168.[100-103].0/24      one subnet per device
+//   10.20.0.0/24 + g            the g-th subnet of that size from there
+// Text in, values out. A result that leaves IPv4 is refused, never wrapped.
+#ifndef CONFIG_VALUES_ADDRESS_PATTERN_H_
+#define CONFIG_VALUES_ADDRESS_PATTERN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "config/values/formula.h"
+#include "config/values/ipv4.h"
+
+namespace clusterd {
+
+// Addresses one pattern may list.
+inline constexpr size_t kMaxPatternAddresses = 1 << 20;
+
+class AddressPattern {
+ public:
+  // InvalidArgument, quoting the part that is wrong: not four octets, octets
+  // over 255 or with leading zeros, a malformed formula, over
+  // kMaxPatternAddresses addresses.
+  static absl::StatusOr<AddressPattern> Parse(absl::string_view text);
+
+  // How many addresses the list has, at least 1.
+  size_t size() const { return bases_.size(); }
+  // Whether the text counts on with "+", so one address serves many places.
+  bool has_formula() const { return has_formula_; }
+
+  // Address `k` of the list, or the only one whatever `k` is. InvalidArgument
+  // if the formula leads out of IPv4. REQUIRES: size() == 1 || k < size().
+  absl::StatusOr<Ipv4Address> At(size_t k, const FormulaInputs& inputs) const;
+
+ private:
+  std::string text_;
+  std::vector<Ipv4Address> bases_;
+  bool has_formula_ = false;
+  Formula offset_;
+};
+
+class SubnetPattern {
+ public:
+  // As AddressPattern::Parse, and: no prefix length 1 to 30, host bits set.
+  static absl::StatusOr<SubnetPattern> Parse(absl::string_view text);
+
+  size_t size() const { return bases_.size(); }
+  int prefix_length() const { return prefix_length_; }
+
+  // As AddressPattern::At.
+  absl::StatusOr<Ipv4Subnet> At(size_t k, const FormulaInputs& inputs) const;
+
+ private:
+  std::string text_;
+  std::vector<Ipv4Address> bases_;
+  int prefix_length_ = 0;
+  Formula offset_;
+};
+
+// The address whose host bits are `host_part`. InvalidArgument if that is not a
+// host's address: outside the subnet, all zeros (the network's own address) or
+// all ones (broadcast).
+absl::StatusOr<Ipv4Address> HostAddress(const Ipv4Subnet& subnet,
+                                        int64_t host_part);
+
+// OK if a device or server can have the address in a network of that prefix
+// length, whatever the product. InvalidArgument, with the reason, for 0.x, for
+// loopback, multicast, class E, and for the network and broadcast address.
+// hccn_tool takes all of these but 0.0.0.0 and 255.255.255.255 (hccn_tool
+// source, hicann/driver ef377e95, tool_ops.c). Prefix lengths over 30 leave no
+// such two addresses and are not looked at.
+absl::Status CheckUsableAddress(Ipv4Address address, int prefix_length);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_VALUES_ADDRESS_PATTERN_H_

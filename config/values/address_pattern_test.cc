@@ -1,0 +1,163 @@
+#include "config/values/address_pattern.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+FormulaInputs Server(int64_t n) {
+  FormulaInputs inputs;
+  inputs.n = n;
+  return inputs;
+}
+
+// All addresses of the list for one device, or the first message.
+std::string Addresses(absl::string_view text,
+                      const FormulaInputs& inputs = {}) {
+  const absl::StatusOr<AddressPattern> pattern = AddressPattern::Parse(text);
+  if (!pattern.ok()) return std::string(pattern.status().message());
+  std::string out;
+  for (size_t k = 0; k < pattern->size(); ++k) {
+    const absl::StatusOr<Ipv4Address> address = pattern->At(k, inputs);
+    if (!address.ok()) return std::string(address.status().message());
+    absl::StrAppend(&out, k == 0 ? "" : " ", address->ToString());
+  }
+  return out;
+}
+
+std::string Subnets(absl::string_view text, const FormulaInputs& inputs = {}) {
+  const absl::StatusOr<SubnetPattern> pattern = SubnetPattern::Parse(text);
+  if (!pattern.ok()) return std::string(pattern.status().message());
+  std::string out;
+  for (size_t k = 0; k < pattern->size(); ++k) {
+    const absl::StatusOr<Ipv4Subnet> subnet = pattern->At(k, inputs);
+    if (!subnet.ok()) return std::string(subnet.status().message());
+    absl::StrAppend(&out, k == 0 ? "" : " ", subnet->ToString());
+  }
+  return out;
+}
+
+TEST(AddressPatternTest, ListsBracketsInTheOrderWritten) {
+  EXPECT_EQ(Addresses("192.168.7.22"), "192.168.7.22");
+  EXPECT_EQ(Addresses("192.168.7.[22-23]"), "192.168.7.22 192.168.7.23");
+  EXPECT_EQ(Addresses("10.[1,0].0.[7-9/2]"),
+            "10.1.0.7 10.1.0.9 10.0.0.7 10.0.0.9");
+  EXPECT_EQ(Addresses("10.0.[1,1].1"), "10.0.1.1 10.0.1.1");
+}
+
+TEST(AddressPatternTest, CountsOnWithAFormula) {
+  EXPECT_EQ(Addresses("10.1.0.1 + n", Server(0)), "10.1.0.1");
+  EXPECT_EQ(Addresses("10.1.0.1 + n", Server(1151)), "10.1.4.128");
+  EXPECT_EQ(Addresses("10.1.[0-1].1+10*n", Server(2)), "10.1.0.21 10.1.1.21");
+  EXPECT_EQ(Addresses("10.1.0.9 + -n", Server(4)), "10.1.0.5");
+}
+
+TEST(AddressPatternTest, TellsWhetherItCountsOn) {
+  EXPECT_FALSE(AddressPattern::Parse("10.1.0.1")->has_formula());
+  EXPECT_TRUE(AddressPattern::Parse("10.1.0.1 + n")->has_formula());
+}
+
+TEST(AddressPatternTest, RefusesWhatLeavesIpv4) {
+  EXPECT_EQ(Addresses("255.255.255.255 + n", Server(1)),
+            "address \"255.255.255.255 + n\" leads out of IPv4");
+  EXPECT_THAT(Addresses("0.0.0.0 + -1"), HasSubstr("leads out of IPv4"));
+  EXPECT_THAT(Addresses("10.0.0.1 + 9223372036854775807"),
+              HasSubstr("leads out of IPv4"));
+  EXPECT_THAT(Addresses("10.0.0.1 + n/0"), HasSubstr("divides by zero"));
+}
+
+TEST(AddressPatternTest, RefusesWhatIsNoAddress) {
+  EXPECT_EQ(Addresses("10.20.0.300"),
+            "address \"10.20.0.300\" is not IPv4, expected four numbers 0-255");
+  for (absl::string_view text :
+       {"", "10.0.0", "10.0.0.0.1", "a.b.c.d", "10.0.0.01", "10..0.1",
+        "10.0.0.1-3", "10.0.0.1,10.0.0.2", "::1", "10.0.0.1 0"}) {
+    EXPECT_THAT(Addresses(text), HasSubstr("is not IPv4")) << text;
+  }
+  EXPECT_THAT(Addresses("10.0.0.[1-256]"), HasSubstr("is over 255"));
+  EXPECT_THAT(Addresses("10.0.0.[01-12]"), HasSubstr("has leading zeros"));
+  EXPECT_THAT(Addresses("10.0.0.[1-3"), HasSubstr("open bracket"));
+  EXPECT_THAT(Addresses("10.0.[1-3]"), HasSubstr("expected four octets"));
+  EXPECT_THAT(Addresses("10.0.0.[]"), HasSubstr("is malformed"));
+  EXPECT_THAT(Addresses("10.0.0.1 + q"), HasSubstr("formula \" q\" has \"q\""));
+}
+
+TEST(AddressPatternTest, BoundsTheList) {
+  for (absl::string_view text :
+       {"10.[0-16].[0-255].[0-255]", "10.[0-255].[0-255].[0-255]"}) {
+    EXPECT_THAT(std::string(AddressPattern::Parse(text).status().message()),
+                HasSubstr("lists too many, expected at most 1048576"));
+  }
+  EXPECT_EQ(AddressPattern::Parse("10.[0-15].[0-255].[0-255]")->size(),
+            kMaxPatternAddresses);
+}
+
+TEST(SubnetPatternTest, ListsAndCountsInSubnets) {
+  EXPECT_EQ(Subnets("192.168.[100-101].0/24"),
+            "192.168.100.0/24 192.168.101.0/24");
+  EXPECT_EQ(Subnets("10.20.0.0/24 + n", Server(300)), "10.21.44.0/24");
+  EXPECT_EQ(Subnets("10.0.[0-8/4].0/22"),
+            "10.0.0.0/22 10.0.4.0/22 10.0.8.0/22");
+}
+
+TEST(SubnetPatternTest, RefusesWhatIsNoSubnet) {
+  for (absl::string_view text :
+       {"", "10.0.0.0", "10.0.0.0/", "10.0.0.0/0", "10.0.0.0/31", "10.0.0.0/x",
+        "10.0.0.0/+8", "10.0.0.0/24/"}) {
+    EXPECT_THAT(Subnets(text), HasSubstr("has no prefix length 1-30")) << text;
+  }
+  EXPECT_EQ(Subnets("10.0.0.[0-1]/24"),
+            "subnet \"10.0.0.[0-1]/24\" has host bits set, expected "
+            "10.0.0.0/24");
+  EXPECT_THAT(Subnets("10.0.300.0/24"), HasSubstr("is over 255"));
+  EXPECT_THAT(Subnets("10.0.0.0/24 + x"), HasSubstr("formula"));
+}
+
+TEST(SubnetPatternTest, RefusesWhatLeavesIpv4) {
+  EXPECT_THAT(Subnets("255.255.255.0/24 + 1"), HasSubstr("leads out of IPv4"));
+  EXPECT_THAT(Subnets("128.0.0.0/1 + 4294967295"),
+              HasSubstr("leads out of IPv4"));
+  EXPECT_THAT(Subnets("10.0.0.0/24 + -4294967296"),
+              HasSubstr("leads out of IPv4"));
+}
+
+TEST(HostAddressTest, TakesHostPartsOfTheSubnetOnly) {
+  const Ipv4Subnet subnet = *Ipv4Subnet::Parse("192.168.100.0/24");
+  EXPECT_EQ(HostAddress(subnet, 1)->ToString(), "192.168.100.1");
+  EXPECT_EQ(HostAddress(subnet, 254)->ToString(), "192.168.100.254");
+  EXPECT_EQ(std::string(HostAddress(subnet, 0).status().message()),
+            "host part 0 is the network address of 192.168.100.0/24, expected "
+            "1-254");
+  EXPECT_THAT(std::string(HostAddress(subnet, 255).status().message()),
+              HasSubstr("is the broadcast address of"));
+  EXPECT_THAT(std::string(HostAddress(subnet, 261).status().message()),
+              HasSubstr("host part 261 is outside 192.168.100.0/24"));
+  EXPECT_FALSE(HostAddress(subnet, -1).ok());
+  EXPECT_EQ(HostAddress(*Ipv4Subnet::Parse("10.0.0.0/18"), 9216)->ToString(),
+            "10.0.36.0");
+}
+
+TEST(CheckUsableAddressTest, NamesWhyNoHostCanHaveIt) {
+  const auto problem = [](absl::string_view address) {
+    return std::string(
+        CheckUsableAddress(*Ipv4Address::Parse(address), 24).message());
+  };
+  EXPECT_EQ(problem("10.0.0.1"), "");
+  EXPECT_EQ(problem("0.0.0.0"),
+            "address \"0.0.0.0\" means \"this network\", expected a host's "
+            "address");
+  EXPECT_THAT(problem("127.0.0.1"), HasSubstr("is loopback"));
+  EXPECT_THAT(problem("224.0.0.5"), HasSubstr("is multicast"));
+  EXPECT_THAT(problem("255.255.255.254"), HasSubstr("is class E"));
+  EXPECT_THAT(problem("10.0.0.0"), HasSubstr("is the network address"));
+  EXPECT_THAT(problem("10.0.0.255"), HasSubstr("is the broadcast address"));
+  EXPECT_TRUE(CheckUsableAddress(*Ipv4Address::Parse("10.0.0.0"), 32).ok());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,156 @@
+#include "config/values/hostlist.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// The names joined with blanks, or the message.
+std::string Expanded(absl::string_view text) {
+  const absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(text);
+  if (!names.ok()) {
+    EXPECT_EQ(names.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(names.status().message());
+  }
+  return absl::StrJoin(*names, " ");
+}
+
+std::vector<std::string> Numbered(absl::string_view prefix, int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(absl::StrCat(prefix, i));
+  return names;
+}
+
+TEST(ExpandHostlistTest, ExpandsRangesAndLists) {
+  EXPECT_EQ(Expanded("server[0-1]"), "server0 server1");
+  EXPECT_EQ(Expanded("login,node[1-3,7]"), "login node1 node2 node3 node7");
+  EXPECT_EQ(Expanded("node[0-6/3]"), "node0 node3 node6");
+}
+
+TEST(ExpandHostlistTest, KeepsZeroPadding) {
+  EXPECT_EQ(Expanded("n[08-11]"), "n08 n09 n10 n11");
+  EXPECT_EQ(Expanded("n[098-101]"), "n098 n099 n100 n101");
+}
+
+TEST(ExpandHostlistTest, CombinesSeveralBracketsLastOneFastest) {
+  EXPECT_EQ(Expanded("rack[1-2]n[01-02].lab"),
+            "rack1n01.lab rack1n02.lab rack2n01.lab rack2n02.lab");
+}
+
+TEST(ExpandHostlistTest, KeepsTheOrderAndDropsDuplicates) {
+  EXPECT_EQ(Expanded("b,a,node[2-1"),
+            "hostlist: \"node[2-1\" has an open "
+            "bracket, expected \"]\"");
+  EXPECT_EQ(Expanded("b,a,b,n[2,1,2]"), "b a n2 n1");
+}
+
+TEST(ExpandHostlistTest, RefusesEmptyNames) {
+  for (absl::string_view text : {"", ",", "a,", ",a", "a,,b"}) {
+    EXPECT_THAT(Expanded(text), HasSubstr("empty name")) << text;
+  }
+}
+
+TEST(ExpandHostlistTest, RefusesMalformedBrackets) {
+  EXPECT_THAT(Expanded("n1]"), HasSubstr("closes no bracket"));
+  EXPECT_THAT(Expanded("n[1-3"), HasSubstr("open bracket"));
+  EXPECT_THAT(Expanded("n[[1-3]]"), HasSubstr("\"[1-3\" is not a number"));
+  EXPECT_THAT(Expanded("n[]"), HasSubstr("is not a number or range"));
+  EXPECT_THAT(Expanded("n[a-c]"), HasSubstr("\"a-c\" is not a number"));
+  EXPECT_THAT(Expanded("n[9-3]"), HasSubstr("runs backwards, expected 3-9"));
+}
+
+TEST(ExpandHostlistTest, RefusesWhatNoHostIsCalled) {
+  for (absl::string_view text :
+       {"a b", "a/b", "..", ".", "-rf", "n_", "a..b", "n[1-2]-", "ö", "a;b",
+        "$(id)", "a\nb", "@all"}) {
+    EXPECT_THAT(Expanded(text), HasSubstr("is no host name")) << text;
+  }
+  EXPECT_THAT(Expanded(std::string(254, 'a')), HasSubstr("is no host name"));
+}
+
+TEST(ExpandHostlistTest, BoundsTheNumberOfNamesBeforeMakingThem) {
+  EXPECT_THAT(Expanded("n[0-999999999999999999]"), HasSubstr("too long"));
+  EXPECT_THAT(Expanded("n[0-99999]a[0-99999]b[0-99999]c[0-99999]"),
+              HasSubstr("expected at most 1048576 names"));
+  EXPECT_TRUE(ExpandHostlist("n[0-9]", 10).ok());
+  EXPECT_FALSE(ExpandHostlist("n[0-10]", 10).ok());
+  EXPECT_FALSE(ExpandHostlist("n[0-4],m[0-5]", 10).ok());
+}
+
+TEST(IsHostNameTest, TakesTheCharactersOfDnsAndUnderscores) {
+  EXPECT_TRUE(IsHostName("node-01.rack_2.example"));
+  EXPECT_TRUE(IsHostName("0"));
+  EXPECT_FALSE(IsHostName(""));
+  EXPECT_FALSE(IsHostName(absl::string_view("a\0b", 3)));
+}
+
+TEST(FoldHostlistTest, FoldsRangesAndKeepsPadding) {
+  EXPECT_EQ(FoldHostlist({"n3", "n1", "n2", "n7"}), "n[1-3,7]");
+  EXPECT_EQ(FoldHostlist({"n08", "n09", "n10", "n11"}), "n[08-11]");
+  EXPECT_EQ(FoldHostlist({"n9", "n10", "n100"}), "n[9-10,100]");
+  EXPECT_EQ(FoldHostlist({"node07"}), "node07");
+}
+
+TEST(FoldHostlistTest, KeepsNamesApartThatDifferInPaddingOnly) {
+  EXPECT_EQ(FoldHostlist({"n1", "n01", "n001"}), "n1,n01,n001");
+}
+
+TEST(FoldHostlistTest, SortsByTextThenByNumber) {
+  EXPECT_EQ(FoldHostlist({"worker2", "login", "worker10", "admin"}),
+            "admin,login,worker[2,10]");
+}
+
+TEST(FoldHostlistTest, FoldsSeveralCounters) {
+  std::vector<std::string> hosts = *ExpandHostlist("rack[1-3]n[01-18].lab");
+  std::reverse(hosts.begin(), hosts.end());
+  EXPECT_EQ(FoldHostlist(hosts), "rack[1-3]n[01-18].lab");
+  EXPECT_EQ(FoldHostlist({"a1b1c1", "a2b1c1", "a1b1c2", "a2b1c2"}),
+            "a[1-2]b1c[1-2]");
+  hosts = *ExpandHostlist("rack[1-3]n[01-18],rack4n[01-07]");
+  EXPECT_EQ(FoldHostlist(hosts), "rack[1-3]n[01-18],rack4n[01-07]");
+}
+
+TEST(FoldHostlistTest, KeepsLongSerialNumbersAsText) {
+  EXPECT_EQ(FoldHostlist({"sn2102351234567890123456"}),
+            "sn2102351234567890123456");
+}
+
+TEST(FoldHostlistTest, FoldsDuplicatesAndNothing) {
+  EXPECT_EQ(FoldHostlist({"n1", "n1"}), "n1");
+  EXPECT_EQ(FoldHostlist({"a", "a"}), "a");
+  EXPECT_EQ(FoldHostlist({}), "");
+}
+
+TEST(FoldHostlistTest, LeavesTextThatIsNoHostName) {
+  const std::string strange("n\0", 2);
+  EXPECT_EQ(FoldHostlist({"n1", strange, "n2", "a b1", ""}),
+            "n[1-2],,a b1," + strange);
+}
+
+TEST(FoldHostlistTest, FoldsAHundredThousandNamesToOnePattern) {
+  EXPECT_EQ(FoldHostlist(Numbered("node", 1152)), "node[0-1151]");
+  EXPECT_EQ(FoldHostlist(Numbered("node", 100000)), "node[0-99999]");
+  const std::string text = "pod[0-9]rack[0-99]n[00-99]";
+  EXPECT_EQ(FoldHostlist(*ExpandHostlist(text)), text);
+}
+
+TEST(FoldHostlistTest, EveryOtherNameMissingStaysOneBracket) {
+  std::vector<std::string> hosts;
+  for (int i = 0; i < 1000; i += 2) hosts.push_back(absl::StrCat("n", i));
+  const std::string folded = FoldHostlist(hosts);
+  EXPECT_EQ(folded.substr(0, 10), "n[0,2,4,6,");
+  EXPECT_THAT(*ExpandHostlist(folded), SizeIs(500));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,25 @@
+// Finds what a person probably meant: "ports-reserve" for "ports-reserved".
+#ifndef CONFIG_VALUES_NEAREST_WORD_H_
+#define CONFIG_VALUES_NEAREST_WORD_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace clusterd {
+
+// The candidate with the fewest edits (insert, delete, replace, swap of two
+// neighbours; letter case is free), the first one of equals. Empty if none
+// is within a third of its length, or one edit for short words. Text of over
+// 64 bytes is near nothing.
+std::string NearestWord(absl::string_view word,
+                        absl::Span<const absl::string_view> candidates);
+
+// ", did you mean \"smp\"?" or, when nothing is near, empty.
+std::string DidYouMean(absl::string_view word,
+                       absl::Span<const absl::string_view> candidates);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_VALUES_NEAREST_WORD_H_

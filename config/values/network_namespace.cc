@@ -1,0 +1,165 @@
+#include "config/values/network_namespace.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/values/nearest_word.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kForms =
+    "container:NAME, pid:NUMBER or path:/run/netns/NAME";
+constexpr size_t kMaxNameBytes = 128;
+constexpr size_t kMaxPathBytes = 1024;
+constexpr size_t kMaxQuotedBytes = 80;
+constexpr uint32_t kMaxPid = 4194304;  // PID_MAX_LIMIT of 64-bit kernels.
+
+std::string Quote(absl::string_view text) {
+  return absl::StrCat(
+      "\"", absl::Utf8SafeCEscape(text.substr(0, kMaxQuotedBytes)), "\"");
+}
+
+absl::Status Bad(absl::string_view what, absl::string_view expected) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("network namespace: ", what, ", expected ", expected));
+}
+
+bool IsNameCharacter(unsigned char c) {
+  return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-';
+}
+
+absl::Status CheckContainer(const std::string& name) {
+  constexpr absl::string_view kExpected =
+      "a letter or digit, then letters, digits, \"_\", \".\" and \"-\"";
+  if (name.empty()) return Bad("no container is named", kExpected);
+  if (name.size() > kMaxNameBytes) {
+    return Bad(absl::StrCat("container ", Quote(name), " has ", name.size(),
+                            " characters"),
+               absl::StrCat("at most ", kMaxNameBytes));
+  }
+  if (absl::ascii_isalnum(static_cast<unsigned char>(name[0])) &&
+      std::all_of(name.begin(), name.end(), IsNameCharacter)) {
+    return absl::OkStatus();
+  }
+  return Bad(absl::StrCat("container ", Quote(name), " is no name"), kExpected);
+}
+
+absl::Status CheckPid(uint32_t pid) {
+  if (pid >= 1 && pid <= kMaxPid) return absl::OkStatus();
+  return Bad(absl::StrCat("pid \"", pid, "\" is no process"),
+             absl::StrCat("1 to ", kMaxPid));
+}
+
+bool IsNamespaceOfProcess(absl::string_view path) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+  // "", "proc", "4711", "ns", "net"
+  uint32_t pid = 0;
+  return parts.size() == 5 && parts[3] == "ns" && parts[4] == "net" &&
+         absl::SimpleAtoi(parts[2], &pid);
+}
+
+absl::Status CheckPath(const std::string& path) {
+  constexpr absl::string_view kExpected =
+      "a file below /run or /var/run such as /run/netns/NAME";
+  if (path.empty()) return Bad("no path is named", kExpected);
+  if (path.size() > kMaxPathBytes) {
+    return Bad(
+        absl::StrCat("path ", Quote(path), " has ", path.size(), " bytes"),
+        absl::StrCat("at most ", kMaxPathBytes));
+  }
+  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+  const bool climbs =
+      std::find(parts.begin(), parts.end(), "..") != parts.end();
+  if (path[0] != '/' || climbs ||
+      std::any_of(path.begin(), path.end(),
+                  [](unsigned char c) { return absl::ascii_iscntrl(c); })) {
+    return Bad(absl::StrCat("path ", Quote(path), " is none"), kExpected);
+  }
+  if (absl::StartsWith(path, "/proc/")) {
+    if (IsNamespaceOfProcess(path)) return absl::OkStatus();
+    return Bad(absl::StrCat("path ", Quote(path), " is none"),
+               "/proc/PID/ns/net");
+  }
+  if (!absl::StartsWith(path, "/run/") &&
+      !absl::StartsWith(path, "/var/run/")) {
+    return Bad(absl::StrCat("path ", Quote(path), " is not taken"), kExpected);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string NetworkNamespaceText(const NetworkNamespace& target) {
+  switch (target.target_case()) {
+    case NetworkNamespace::kContainer:
+      return absl::StrCat(
+          "container:",
+          absl::Utf8SafeCEscape(target.container().substr(0, kMaxNameBytes)));
+    case NetworkNamespace::kPid:
+      return absl::StrCat("pid:", target.pid());
+    case NetworkNamespace::kPath:
+      return absl::StrCat("path:", absl::Utf8SafeCEscape(
+                                       target.path().substr(0, kMaxPathBytes)));
+    case NetworkNamespace::TARGET_NOT_SET:
+      break;
+  }
+  return "";
+}
+
+absl::Status CheckNetworkNamespace(const NetworkNamespace& target) {
+  switch (target.target_case()) {
+    case NetworkNamespace::kContainer:
+      return CheckContainer(target.container());
+    case NetworkNamespace::kPid:
+      return CheckPid(target.pid());
+    case NetworkNamespace::kPath:
+      return CheckPath(target.path());
+    case NetworkNamespace::TARGET_NOT_SET:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<NetworkNamespace> ParseNetworkNamespace(absl::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == absl::string_view::npos) {
+    return Bad(absl::StrCat(Quote(text), " does not say what it names"),
+               kForms);
+  }
+  const absl::string_view kind = text.substr(0, colon);
+  const absl::string_view value = text.substr(colon + 1);
+  NetworkNamespace target;
+  if (kind == "container") {
+    target.set_container(std::string(value));
+  } else if (kind == "path") {
+    target.set_path(std::string(value));
+  } else if (kind == "pid") {
+    uint32_t pid = 0;
+    const bool digits =
+        !value.empty() &&
+        std::all_of(value.begin(), value.end(), absl::ascii_isdigit);
+    if (!digits || !absl::SimpleAtoi(value, &pid)) {
+      return Bad(absl::StrCat("pid ", Quote(value), " is no process"),
+                 absl::StrCat("1 to ", kMaxPid));
+    }
+    target.set_pid(pid);
+  } else {
+    const std::string nearest = NearestWord(kind, {"container", "pid", "path"});
+    return Bad(absl::StrCat(Quote(kind), " is no kind of target"),
+               nearest.empty() ? std::string(kForms)
+                               : absl::StrCat("\"", nearest, "\""));
+  }
+  const absl::Status valid = CheckNetworkNamespace(target);
+  if (!valid.ok()) return valid;
+  return target;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,39 @@
+// The network namespace that a command of clusterctl is about, as people write
+// it and as reports name it:
+//   container:train-1   the container engine's name or id
+//   pid:4711            the namespace of that process
+//   path:/run/netns/x   a file of the namespace, as `ip netns` makes it
+// Text and message only; daemon/host finds the namespace on a machine.
+#ifndef CONFIG_VALUES_NETWORK_NAMESPACE_H_
+#define CONFIG_VALUES_NETWORK_NAMESPACE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// As above; "" if no target is set: the host's own. What the other side sent is
+// made printable, so that it fits a line of a terminal.
+std::string NetworkNamespaceText(const NetworkNamespace& target);
+
+// InvalidArgument, saying what is wrong and what was expected: no kind in
+// front, one that is not known (with the nearest), or what
+// CheckNetworkNamespace refuses.
+absl::StatusOr<NetworkNamespace> ParseNetworkNamespace(absl::string_view text);
+
+// OK for a target that a root daemon may look up; also for none. A container
+// is a letter or digit and then letters, digits, '_', '.' and '-', at most 128
+// of them: what the engines allow, and never an option. A pid is 1 to 4194304,
+// the kernel's largest. A path is /proc/PID/ns/net or below /run or /var/run,
+// where `ip netns` and the engines keep theirs: whoever may only look must not
+// learn through a root daemon which files there are elsewhere. No "..", no
+// control characters, at most 1024 bytes.
+absl::Status CheckNetworkNamespace(const NetworkNamespace& target);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_VALUES_NETWORK_NAMESPACE_H_

@@ -1,0 +1,90 @@
+#include "config/values/network_namespace.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace clusterd {
+namespace {
+
+std::string Refusal(absl::string_view text) {
+  const auto parsed = ParseNetworkNamespace(text);
+  EXPECT_FALSE(parsed.ok()) << text;
+  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  return std::string(parsed.status().message());
+}
+
+TEST(ParseNetworkNamespaceTest, ReadsWhatItsTextSays) {
+  for (const char* text :
+       {"container:train-1", "container:0f3a_b.c", "pid:1", "pid:4194304",
+        "path:/run/netns/train", "path:/proc/4711/ns/net"}) {
+    const auto parsed = ParseNetworkNamespace(text);
+    ASSERT_TRUE(parsed.ok()) << text << ": " << parsed.status();
+    EXPECT_EQ(NetworkNamespaceText(*parsed), text);
+  }
+}
+
+TEST(ParseNetworkNamespaceTest, SaysWhichKindsThereAre) {
+  EXPECT_EQ(Refusal("train-1"),
+            "network namespace: \"train-1\" does not say what it names, "
+            "expected container:NAME, pid:NUMBER or path:/run/netns/NAME");
+  EXPECT_EQ(Refusal("contaner:train-1"),
+            "network namespace: \"contaner\" is no kind of target, expected "
+            "\"container\"");
+  EXPECT_EQ(Refusal("zebra:1"),
+            "network namespace: \"zebra\" is no kind of target, expected "
+            "container:NAME, pid:NUMBER or path:/run/netns/NAME");
+}
+
+TEST(ParseNetworkNamespaceTest, TakesNoOptionForAContainer) {
+  for (const char* text : {"container:", "container:-f", "container:--format",
+                           "container:a b", "container:a;b", "container:a/b",
+                           "container:_a", "container:\xc3\xa4"}) {
+    EXPECT_NE(Refusal(text).find("expected a letter or digit"),
+              std::string::npos)
+        << text;
+  }
+  EXPECT_NE(Refusal(absl::StrCat("container:", std::string(129, 'a')))
+                .find("expected at most 128"),
+            std::string::npos);
+}
+
+TEST(ParseNetworkNamespaceTest, TakesOnlyNumbersOfProcesses) {
+  for (const char* text : {"pid:", "pid:0", "pid:-1", "pid:+7", "pid: 7",
+                           "pid:4194305", "pid:99999999999", "pid:self"}) {
+    EXPECT_NE(Refusal(text).find("is no process, expected 1 to 4194304"),
+              std::string::npos)
+        << text;
+  }
+}
+
+TEST(ParseNetworkNamespaceTest, TakesOnlyPathsThatStayWhereTheyPoint) {
+  for (const char* text :
+       {"path:", "path:run/netns/x", "path:/run/../etc/shadow",
+        "path:/run/netns/a\nb", "path:/home/alice/ns", "path:/runner/x"}) {
+    EXPECT_NE(Refusal(text).find("expected a file below /run or /var/run"),
+              std::string::npos)
+        << text;
+  }
+  for (const char* text :
+       {"path:/proc/self/ns/net", "path:/proc/1/ns/mnt", "path:/proc/1/mem"}) {
+    EXPECT_NE(Refusal(text).find("expected /proc/PID/ns/net"),
+              std::string::npos)
+        << text;
+  }
+}
+
+TEST(NetworkNamespaceTextTest, IsEmptyForTheHostsOwn) {
+  EXPECT_EQ(NetworkNamespaceText(NetworkNamespace()), "");
+  EXPECT_TRUE(CheckNetworkNamespace(NetworkNamespace()).ok());
+}
+
+TEST(NetworkNamespaceTextTest, EscapesWhatAStrangerSent) {
+  NetworkNamespace target;
+  target.set_container("\x1b[2J");
+  EXPECT_EQ(NetworkNamespaceText(target), "container:\\033[2J");
+  EXPECT_FALSE(CheckNetworkNamespace(target).ok());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,77 @@
+#include "config/words/fact_text.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+Missing MakeMissing(Missing::Reason reason, const std::string& detail) {
+  Missing missing;
+  missing.set_reason(reason);
+  missing.set_detail(detail);
+  return missing;
+}
+
+TEST(WhyMissingTest, GivesReasonAndDetail) {
+  const Missing slow = MakeMissing(Missing::TIMED_OUT, "no answer in 10s");
+  EXPECT_EQ(WhyMissing(&slow), "timed out: no answer in 10s");
+  const Missing absent = MakeMissing(Missing::ABSENT, "");
+  EXPECT_EQ(WhyMissing(&absent), "does not exist");
+}
+
+TEST(WhyMissingTest, SaysThatAFactWasNotAskedFor) {
+  EXPECT_EQ(WhyMissing(nullptr), "not asked for");
+  EXPECT_EQ(WhyUnknown(TextFact()), "not asked for");
+}
+
+TEST(WhyMissingTest, EscapesWhatATerminalObeys) {
+  EXPECT_EQ(WhyMissing(MakeMissing(Missing::BUSY, "a\x1b[2J\n")),
+            "busy: a\\x1b[2J\\n");
+}
+
+TEST(WhyMissingTest, TakesAReasonOfANewerClusterdForNone) {
+  EXPECT_EQ(WhyMissing(MakeMissing(static_cast<Missing::Reason>(99), "x")),
+            "no reason given: x");
+}
+
+TEST(WhyMissingTest, HasWordsAndAdviceOfItsOwnForEveryReason) {
+  std::string seen;
+  for (int reason = Missing::Reason_MIN; reason <= Missing::Reason_MAX;
+       ++reason) {
+    const Missing missing =
+        MakeMissing(static_cast<Missing::Reason>(reason), "");
+    EXPECT_THAT(seen, testing::Not(HasSubstr(WhyMissing(&missing) + ";")));
+    seen += WhyMissing(&missing) + ";";
+    EXPECT_THAT(seen, testing::Not(HasSubstr(HowToLearn(&missing) + ";")));
+    seen += HowToLearn(&missing) + ";";
+  }
+}
+
+TEST(HowToLearnTest, PointsToTheLogOfHccnToolForHccnToolAlone) {
+  const Missing tool = MakeMissing(
+      Missing::TOOL_FAILED, "`hccn_tool -i 3 -link -g`: status 1 and \"\"");
+  EXPECT_THAT(HowToLearn(&tool), HasSubstr("/var/log/hccn_tool/"));
+  const Missing engine = MakeMissing(
+      Missing::TOOL_FAILED,
+      "container \"train-1\": `docker inspect train-1`: status 1 and \"\"");
+  EXPECT_THAT(HowToLearn(&engine), testing::Not(HasSubstr("hccn_tool")));
+  EXPECT_THAT(HowToLearn(&engine), HasSubstr("by hand"));
+}
+
+TEST(HowToLearnTest, BlamesNoPermissionForWhatWasNotAsked) {
+  const Missing missing = MakeMissing(
+      Missing::NOT_QUERIED, "an apply or rollback was running on this host");
+  EXPECT_THAT(HowToLearn(&missing), testing::Not(HasSubstr("permission")));
+}
+
+TEST(WhyUnknownTest, CallsAValueOfNoUseNotUnderstood) {
+  TextFact fact;
+  fact.set_value("?");
+  EXPECT_EQ(WhyUnknown(fact), "not understood");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,77 @@
+#include "config/words/fact_value.h"
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(DescribeFactTest, TellsNotAskedFromMissing) {
+  TextFact fact;
+  EXPECT_EQ(DescribeFact(fact).lines.front(), "not asked for");
+  EXPECT_FALSE(DescribeFact(fact).known);
+  fact.mutable_missing()->set_reason(Missing::NOT_PERMITTED);
+  EXPECT_EQ(DescribeFact(fact).lines.front(), "missing: not permitted");
+  EXPECT_FALSE(DescribeFact(fact).known);
+  fact.set_value("");
+  EXPECT_EQ(DescribeFact(fact).lines.front(), "none");
+  EXPECT_TRUE(DescribeFact(fact).known);
+}
+
+TEST(DescribeFactTest, PutsValuesOfEveryKindIntoWords) {
+  NumberFact number;
+  number.set_value(0);
+  EXPECT_EQ(DescribeFact(number).lines.front(), "0");
+  BoolFact flag;
+  flag.set_value(false);
+  EXPECT_EQ(DescribeFact(flag).lines.front(), "no");
+  NetHealthFact health;
+  health.set_value(NET_HEALTH_RECEIVE_TIMEOUT);
+  EXPECT_EQ(DescribeFact(health).lines.front(), "receive timeout");
+  LldpFact lldp;
+  lldp.mutable_value();
+  EXPECT_EQ(DescribeFact(lldp).lines.front(), "no neighbour heard");
+  DeviceAddressFact address;
+  address.mutable_value();
+  EXPECT_EQ(DescribeFact(address).lines.front(), "none set");
+  PersistentValueFact persistent;
+  persistent.mutable_value();
+  EXPECT_EQ(DescribeFact(persistent).lines.front(), "set by no file");
+}
+
+TEST(DescribeFactTest, CoversEveryFactOfTheDataModel) {
+  // A fact type that DescribeFact has no words for would show protobuf's own.
+  for (const auto* type :
+       {HostFacts::descriptor(), IdentityFacts::descriptor(),
+        NpuToolFacts::descriptor(), DeviceFacts::descriptor(),
+        KernelFacts::descriptor(), FirewallFacts::descriptor(),
+        VersionFacts::descriptor()}) {
+    for (int i = 0; i < type->field_count(); ++i) {
+      if (type->field(i)->is_repeated() || !IsFact(*type->field(i))) continue;
+      const auto* fact_type = type->field(i)->message_type();
+      std::unique_ptr<google::protobuf::Message> fact(
+          google::protobuf::MessageFactory::generated_factory()
+              ->GetPrototype(fact_type)
+              ->New());
+      const auto* value = fact_type->FindFieldByName("value");
+      ASSERT_NE(value, nullptr) << fact_type->full_name();
+      if (value->message_type() == nullptr) continue;
+      fact->GetReflection()->MutableMessage(fact.get(), value);
+      EXPECT_NE(DescribeFact(*fact).lines.front(), "")
+          << fact_type->full_name();
+    }
+  }
+}
+
+TEST(DriftTextTest, SaysWhatMovedAndWhoSetIt) {
+  AppliedDrift drift;
+  drift.set_change("net.core.somaxconn");
+  drift.set_apply_id("3fa2");
+  EXPECT_EQ(DriftText(drift), "net.core.somaxconn (apply 3fa2)");
+  drift.set_why("net.core.somaxconn is 128, applied was 65535");
+  drift.set_applied_by("ann");
+  EXPECT_EQ(DriftText(drift),
+            "net.core.somaxconn is 128, applied was 65535 (apply 3fa2 by ann)");
+}
+
+}  // namespace
+}  // namespace clusterd

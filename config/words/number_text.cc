@@ -1,0 +1,33 @@
+#include "config/words/number_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace clusterd {
+
+std::string Count(size_t number, absl::string_view singular) {
+  return absl::StrCat(number, " ", singular, number == 1 ? "" : "s");
+}
+
+std::string DurationText(absl::Duration duration) {
+  const int64_t ms = absl::ToInt64Milliseconds(duration);
+  if (ms <= 0) return "0 s";
+  if (ms < 10) return absl::StrCat(ms, " ms");
+  if (ms < 10'000) return absl::StrFormat("%d.%d s", ms / 1000, ms / 100 % 10);
+  const int64_t seconds = ms / 1000;
+  if (seconds < 120) return absl::StrCat(seconds, " s");
+  if (seconds < 2 * 3600) return absl::StrCat(seconds / 60, " min");
+  if (seconds < 2 * 86400) return absl::StrCat(seconds / 3600, " h");
+  return absl::StrCat(seconds / 86400, " days");
+}
+
+std::string ElapsedText(uint64_t elapsed_ms) {
+  return DurationText(absl::Milliseconds(elapsed_ms));
+}
+
+std::string AgeText(int64_t unix_ms, absl::Time now) {
+  if (unix_ms == 0) return "never";
+  return DurationText(now - absl::FromUnixMillis(unix_ms));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,29 @@
+// Numbers and times as people say them: "3 steps", "0.8 s", "12 s", "3 min",
+// "2 h", "5 days".
+#ifndef CONFIG_WORDS_NUMBER_TEXT_H_
+#define CONFIG_WORDS_NUMBER_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace clusterd {
+
+// "1 device", "16 devices".
+std::string Count(size_t number, absl::string_view singular);
+
+// One unit, rounded down; a negative duration (clocks that disagree) is "0 s".
+std::string DurationText(absl::Duration duration);
+
+// The same for a run that took so many milliseconds.
+std::string ElapsedText(uint64_t elapsed_ms);
+
+// How long before `now` the moment `unix_ms` was. "never" if it is 0.
+std::string AgeText(int64_t unix_ms, absl::Time now);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_WORDS_NUMBER_TEXT_H_

@@ -1,0 +1,39 @@
+#include "config/words/number_text.h"
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(CountTest, AddsThePluralS) {
+  EXPECT_EQ(Count(0, "device"), "0 devices");
+  EXPECT_EQ(Count(1, "device"), "1 device");
+  EXPECT_EQ(Count(16, "device"), "16 devices");
+}
+
+TEST(DurationTextTest, ChoosesOneUnit) {
+  EXPECT_EQ(DurationText(absl::Milliseconds(5)), "5 ms");
+  EXPECT_EQ(DurationText(absl::Milliseconds(850)), "0.8 s");
+  EXPECT_EQ(DurationText(absl::Milliseconds(1312)), "1.3 s");
+  EXPECT_EQ(DurationText(absl::Seconds(31)), "31 s");
+  EXPECT_EQ(DurationText(absl::Minutes(3)), "3 min");
+  EXPECT_EQ(DurationText(absl::Hours(5)), "5 h");
+  EXPECT_EQ(DurationText(absl::Hours(24 * 9)), "9 days");
+}
+
+TEST(DurationTextTest, CallsANegativeDurationNothing) {
+  EXPECT_EQ(DurationText(-absl::Seconds(3)), "0 s");
+}
+
+TEST(ElapsedTextTest, TakesMilliseconds) {
+  EXPECT_EQ(ElapsedText(1312), "1.3 s");
+}
+
+TEST(AgeTextTest, TellsNeverFromLongAgo) {
+  const absl::Time now = absl::FromUnixSeconds(1000);
+  EXPECT_EQ(AgeText(0, now), "never");
+  EXPECT_EQ(AgeText(970'000, now), "30 s");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,167 @@
+#include "config/words/quoted_text.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace clusterd {
+namespace {
+
+// One character at the head of `text`: its code point and its bytes. No code
+// point: the first byte does not begin a valid, shortest-form sequence.
+struct Character {
+  std::optional<uint32_t> code;
+  absl::string_view bytes;
+};
+
+Character FirstCharacter(absl::string_view text) {
+  struct Form {
+    uint8_t mask, head;
+    size_t bytes;
+    uint32_t smallest;
+  };
+  constexpr Form kForms[] = {{0x80, 0x00, 1, 0},
+                             {0xe0, 0xc0, 2, 0x80},
+                             {0xf0, 0xe0, 3, 0x800},
+                             {0xf8, 0xf0, 4, 0x10000}};
+  const uint8_t head = static_cast<uint8_t>(text[0]);
+  const auto* form =
+      std::find_if(std::begin(kForms), std::end(kForms),
+                   [&](const Form& f) { return (head & f.mask) == f.head; });
+  const Character invalid = {std::nullopt, text.substr(0, 1)};
+  if (form == std::end(kForms) || text.size() < form->bytes) return invalid;
+  uint32_t code = head & static_cast<uint8_t>(~form->mask);
+  for (size_t i = 1; i < form->bytes; ++i) {
+    const uint8_t next = static_cast<uint8_t>(text[i]);
+    if ((next & 0xc0) != 0x80) return invalid;
+    code = (code << 6) | (next & 0x3f);
+  }
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  if (code < form->smallest || code > 0x10ffff || surrogate) return invalid;
+  return {code, text.substr(0, form->bytes)};
+}
+
+// Calls `visit` for each character of the text.
+template <typename Visit>
+void ForEachCharacter(absl::string_view text, const Visit& visit) {
+  while (!text.empty()) {
+    const Character first = FirstCharacter(text);
+    visit(first);
+    text.remove_prefix(first.bytes.size());
+  }
+}
+
+// What a terminal would obey, or show as nothing, or show in another order.
+bool IsUnsafe(uint32_t code) {
+  constexpr uint32_t kRanges[][2] = {
+      {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},      {0x61c, 0x61c},
+      {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},  {0x2060, 0x206f},
+      {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}};
+  return std::any_of(std::begin(kRanges), std::end(kRanges),
+                     [code](const uint32_t(&range)[2]) {
+                       return code >= range[0] && code <= range[1];
+                     });
+}
+
+std::string Escaped(uint32_t code) {
+  if (code == '\n') return "\\n";
+  if (code == '\r') return "\\r";
+  if (code == '\t') return "\\t";
+  if (code < 0x100) return absl::StrFormat("\\x%02x", code);
+  if (code < 0x10000) return absl::StrFormat("\\u%04x", code);
+  return absl::StrFormat("\\U%08x", code);
+}
+
+// ASCII for the signs that our own texts use; else an escape.
+std::string AsciiForm(uint32_t code) {
+  struct Sign {
+    uint32_t code;
+    const char* ascii;
+  };
+  constexpr Sign kSigns[] = {{0xa7, "section "}, {0xb7, "*"},    {0xd7, "x"},
+                             {0x2013, "-"},      {0x2014, "-"},  {0x2018, "'"},
+                             {0x2019, "'"},      {0x201c, "\""}, {0x201d, "\""},
+                             {0x2026, "..."},    {0x2192, "->"}};
+  for (const Sign& sign : kSigns) {
+    if (sign.code == code) return sign.ascii;
+  }
+  return Escaped(code);
+}
+
+}  // namespace
+
+std::string PrintableText(absl::string_view text, size_t max_bytes) {
+  std::string shown;
+  for (const char c : text.substr(0, max_bytes)) {
+    const uint8_t byte = static_cast<uint8_t>(c);
+    if (absl::ascii_isprint(byte)) {
+      shown += c;
+    } else {
+      shown += Escaped(byte);
+    }
+  }
+  if (text.size() > max_bytes) shown += "...";
+  return shown;
+}
+
+std::string QuotedText(absl::string_view text) {
+  return absl::StrCat("\"", PrintableText(text, kMaxQuotedBytes), "\"");
+}
+
+std::string SafeText(absl::string_view text, bool utf8) {
+  std::string safe;
+  safe.reserve(text.size());
+  ForEachCharacter(text, [&](const Character& next) {
+    if (!next.code.has_value()) {
+      safe += Escaped(static_cast<uint8_t>(next.bytes[0]));
+    } else if (IsUnsafe(*next.code)) {
+      safe += Escaped(*next.code);
+    } else if (utf8 || *next.code < 0x80) {
+      absl::StrAppend(&safe, next.bytes);
+    } else {
+      safe += AsciiForm(*next.code);
+    }
+  });
+  return safe;
+}
+
+std::string SafeJson(absl::string_view json) {
+  std::string safe;
+  safe.reserve(json.size());
+  ForEachCharacter(json, [&](const Character& next) {
+    const uint32_t code = next.code.value_or(0xfffd);
+    // What is below is JSON's own layout, or escaped by it.
+    const bool keeps =
+        next.code.has_value() && (code < 0x7f || !IsUnsafe(code));
+    if (keeps) {
+      absl::StrAppend(&safe, next.bytes);
+    } else if (code < 0x10000) {
+      absl::StrAppendFormat(&safe, "\\u%04x", code);
+    } else {
+      const uint32_t rest = code - 0x10000;
+      absl::StrAppendFormat(&safe, "\\u%04x\\u%04x", 0xd800 + (rest >> 10),
+                            0xdc00 + (rest & 0x3ff));
+    }
+  });
+  return safe;
+}
+
+std::string ShellQuoted(absl::string_view text) {
+  std::string word = "'";
+  ForEachCharacter(text, [&](const Character& next) {
+    if (!next.code.has_value() || IsUnsafe(*next.code)) return;
+    if (next.bytes == "'") {
+      word += "'\\''";
+    } else {
+      absl::StrAppend(&word, next.bytes);
+    }
+  });
+  return word + "'";
+}
+
+}  // namespace clusterd

@@ -1,0 +1,45 @@
+// Text from outside, made safe: the one sanitiser. Everything that a host, a
+// tool or a person sent is data of a stranger: it may hold escape sequences,
+// text that runs backwards, or a second line that looks like ours. It is shown
+// escaped, bounded where it could be long, and enters no command unquoted.
+#ifndef CONFIG_WORDS_QUOTED_TEXT_H_
+#define CONFIG_WORDS_QUOTED_TEXT_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace clusterd {
+
+inline constexpr size_t kMaxQuotedBytes = 96;
+inline constexpr size_t kMaxPrintableBytes = 160;
+
+// For a fact, a message or a log: `text` with every byte outside printable
+// ASCII as \n, \r, \t or \xNN; cut after `max_bytes` of input, then ended with
+// "...".
+std::string PrintableText(absl::string_view text,
+                          size_t max_bytes = kMaxPrintableBytes);
+
+// PrintableText of at most kMaxQuotedBytes, in double quotes.
+std::string QuotedText(absl::string_view text);
+
+// For a terminal: `text` on one line. Control characters (C0, DEL, C1), line
+// separators, direction marks and other invisible characters become \n, \x1b
+// or \u202e; bytes that are not UTF-8 become \xff. Without `utf8` the few signs
+// that our own texts use get an ASCII form ("…" is "...") and all others \u
+// escapes. Changes nothing when applied twice.
+std::string SafeText(absl::string_view text, bool utf8);
+
+// For JSON that holds such texts: the characters that a terminal obeys become
+// \u escapes. They stand inside JSON strings only, so the document's meaning
+// does not change.
+std::string SafeJson(absl::string_view json);
+
+// For a command that a person copies: one word for a POSIX shell. What SafeText
+// would escape is dropped.
+std::string ShellQuoted(absl::string_view text);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_WORDS_QUOTED_TEXT_H_

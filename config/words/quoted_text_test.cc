@@ -1,0 +1,119 @@
+#include "config/words/quoted_text.h"
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(QuotedTextTest, LeavesPrintableTextAlone) {
+  EXPECT_EQ(QuotedText("link status: UP"), "\"link status: UP\"");
+}
+
+TEST(QuotedTextTest, SpellsOutControlCharacters) {
+  EXPECT_EQ(QuotedText(std::string("a\n\r\t\x1b[31m\0b", 11)),
+            "\"a\\n\\r\\t\\x1b[31m\\x00b\"");
+}
+
+TEST(QuotedTextTest, SpellsOutBytesOutsideAscii) {
+  EXPECT_EQ(QuotedText("\xe4\xb8\xad"), "\"\\xe4\\xb8\\xad\"");
+}
+
+TEST(QuotedTextTest, CutsLongText) {
+  EXPECT_EQ(QuotedText(std::string(1000, 'a')),
+            "\"" + std::string(kMaxQuotedBytes, 'a') + "...\"");
+}
+
+TEST(PrintableTextTest, TakesTextThatFitsWhole) {
+  EXPECT_EQ(PrintableText("12345", 5), "12345");
+  EXPECT_EQ(PrintableText("123456", 5), "12345...");
+  EXPECT_EQ(PrintableText(std::string(1000, '\x80')).size(),
+            4 * kMaxPrintableBytes + 3);
+}
+
+TEST(SafeTextTest, EscapesWhatATerminalObeys) {
+  EXPECT_EQ(SafeText("\x1b[2J\x1b]0;x\x07", true), "\\x1b[2J\\x1b]0;x\\x07");
+  EXPECT_EQ(SafeText("a\nb\rc\td", true), "a\\nb\\rc\\td");
+  EXPECT_EQ(SafeText("del\x7f", true), "del\\x7f");
+  EXPECT_EQ(SafeText("csi \xc2\x9b"
+                     "31m",
+                     true),
+            "csi \\x9b31m");
+  EXPECT_EQ(SafeText(absl::string_view("nul\0", 4), true), "nul\\x00");
+}
+
+TEST(SafeTextTest, EscapesInvisibleAndReorderingCharacters) {
+  EXPECT_EQ(SafeText("a\u202e"
+                     "b",
+                     true),
+            "a\\u202eb");
+  EXPECT_EQ(SafeText("a\u2066"
+                     "b",
+                     true),
+            "a\\u2066b");
+  EXPECT_EQ(SafeText("a\u200b"
+                     "b\ufeff",
+                     true),
+            "a\\u200bb\\ufeff");
+  EXPECT_EQ(SafeText("line\u2028"
+                     "two",
+                     true),
+            "line\\u2028two");
+  EXPECT_EQ(SafeText("tag\U000e0041", true), "tag\\U000e0041");
+}
+
+TEST(SafeTextTest, EscapesBytesThatAreNotUtf8) {
+  EXPECT_EQ(SafeText("\xff\xfe", true), "\\xff\\xfe");
+  EXPECT_EQ(SafeText("cut \xe2\x80", true), "cut \\xe2\\x80");
+  EXPECT_EQ(SafeText("overlong \xc0\x9b", true), "overlong \\xc0\\x9b");
+  EXPECT_EQ(SafeText("surrogate \xed\xa0\x80", true),
+            "surrogate \\xed\\xa0\\x80");
+  EXPECT_EQ(SafeText("too large \xf5\x80\x80\x80", true),
+            "too large \\xf5\\x80\\x80\\x80");
+}
+
+TEST(SafeTextTest, KeepsOtherTextWhereTheLocaleCanShowIt) {
+  EXPECT_EQ(SafeText("café 服务器 …", true), "café 服务器 …");
+}
+
+TEST(SafeTextTest, FindsAsciiForOurOwnSignsAndEscapesTheRest) {
+  EXPECT_EQ(SafeText("a … b — c × d → e “q”", false),
+            "a ... b - c x d -> e \"q\"");
+  EXPECT_EQ(SafeText("caf\u00e9 \u670d \U0001f600", false),
+            "caf\\xe9 \\u670d \\U0001f600");
+}
+
+TEST(SafeTextTest, ChangesNothingWhenAppliedTwice) {
+  const std::string once = SafeText("\x1b[31m \xff …", false);
+  EXPECT_EQ(SafeText(once, false), once);
+}
+
+TEST(SafeJsonTest, EscapesInsideStringsAndKeepsTheLayout) {
+  EXPECT_EQ(SafeJson("{\n \"a\": \"\u202e\u009b\U000e0041\"\n}"),
+            "{\n \"a\": \"\\u202e\\u009b\\udb40\\udc41\"\n}");
+  EXPECT_EQ(SafeJson("\"é\""), "\"é\"");
+}
+
+TEST(SafeJsonTest, ReplacesBytesThatAreNotUtf8) {
+  EXPECT_EQ(SafeJson("\"\xff\""), "\"\\ufffd\"");
+}
+
+TEST(SafeTextTest, EscapesAControlAtTheVeryEnd) {
+  EXPECT_EQ(SafeText("a\xc2\x9b", true), "a\\x9b");
+  // Half a character: the byte after it is not of the text.
+  EXPECT_EQ(SafeText(absl::string_view("a\xc2\x9b", 2), true), "a\\xc2");
+  EXPECT_EQ(PrintableText("a\xc2\x9b"), "a\\xc2\\x9b");
+}
+
+TEST(ShellQuotedTest, KeepsHostileTextOneWord) {
+  EXPECT_EQ(ShellQuoted("/etc/a b"), "'/etc/a b'");
+  EXPECT_EQ(ShellQuoted("x'; rm -rf /"), "'x'\\''; rm -rf /'");
+  EXPECT_EQ(ShellQuoted("a\nb"), "'ab'");
+  EXPECT_EQ(ShellQuoted("a\xc2\x9b"), "'a'");
+  EXPECT_EQ(ShellQuoted("a\xc2"), "'a'");
+}
+
+}  // namespace
+}  // namespace clusterd

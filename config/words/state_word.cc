@@ -1,0 +1,64 @@
+#include "config/words/state_word.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "config/words/terminal_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int kLongestWord = 7;
+
+struct StateRow {
+  State state;
+  const char* symbol;
+  const char* ascii;
+  const char* word;
+  Paint paint;
+};
+
+// The last row is also that of every state that we do not know.
+constexpr StateRow kStates[] = {
+    {PASS, "√", "+", "pass", Paint::kGreen},
+    {SKIPPED, "-", "-", "skipped", Paint::kDim},
+    {WARN, "‼", "!", "warn", Paint::kYellow},
+    {FAIL, "×", "x", "fail", Paint::kRed},
+    {UNKNOWN, "?", "?", "unknown", Paint::kMagenta},
+};
+
+const StateRow& RowOf(State state) {
+  const auto* last = std::end(kStates) - 1;
+  return *std::find_if(std::begin(kStates), last, [state](const StateRow& row) {
+    return row.state == state;
+  });
+}
+
+}  // namespace
+
+State KnownState(State state) { return RowOf(state).state; }
+
+const char* StateSymbol(State state, bool utf8) {
+  return utf8 ? RowOf(state).symbol : RowOf(state).ascii;
+}
+
+const char* StateWord(State state) { return RowOf(state).word; }
+
+Paint StatePaint(State state) { return RowOf(state).paint; }
+
+std::string StateText(State state, bool utf8) {
+  return absl::StrCat(StateSymbol(state, utf8), " ",
+                      Padded(StateWord(state), kLongestWord));
+}
+
+std::string StateLabel(State state, const Style& style) {
+  return Painted(style, StatePaint(state), StateText(state, style.utf8));
+}
+
+State WorseState(State a, State b) {
+  // The numbers of the enum are in this order.
+  return std::max(KnownState(a), KnownState(b));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,36 @@
+// How a state is called and drawn: √ pass, - skipped, ‼ warn, ? unknown, ×
+// fail. Symbol and word stand together, so that no meaning hangs on a colour.
+#ifndef CONFIG_WORDS_STATE_WORD_H_
+#define CONFIG_WORDS_STATE_WORD_H_
+
+#include <string>
+
+#include "config/words/terminal.h"
+#include "proto/finding.pb.h"
+
+namespace clusterd {
+
+// A state that this program does not know (a newer peer, or none set) counts
+// as UNKNOWN.
+State KnownState(State state);
+
+// "√", or one of + - ! ? x where the style is not UTF-8.
+const char* StateSymbol(State state, bool utf8);
+
+// "pass", "skipped", "warn", "unknown", "fail".
+const char* StateWord(State state);
+
+// Symbol and word with the word padded to the longest one: "√ pass   ".
+std::string StateText(State state, bool utf8);
+
+// The same in the state's colour.
+std::string StateLabel(State state, const Style& style);
+
+// The worse of two: FAIL, UNKNOWN, WARN, then SKIPPED and PASS.
+State WorseState(State a, State b);
+
+Paint StatePaint(State state);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_WORDS_STATE_WORD_H_

@@ -1,0 +1,81 @@
+#include "config/words/subject_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "config/words/terminal_text.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using Subjects = google::protobuf::RepeatedPtrField<Subject>;
+
+void Add(Subjects& subjects, const std::string& host,
+         const std::vector<uint32_t>& devices) {
+  Subject& subject = *subjects.Add();
+  subject.set_host(host);
+  subject.mutable_devices()->Add(devices.begin(), devices.end());
+}
+
+TEST(FoldIdsTest, FoldsRuns) {
+  EXPECT_EQ(FoldIds({}), "none");
+  EXPECT_EQ(FoldIds({3}), "3");
+  EXPECT_EQ(FoldIds({0, 1}), "0-1");
+  EXPECT_EQ(FoldIds({0, 1, 2, 3, 7, 9, 10}), "0-3,7,9-10");
+}
+
+TEST(DevicesTextTest, FoldsRunsAndForgetsRepeats) {
+  EXPECT_EQ(DevicesText({}), "");
+  EXPECT_EQ(DevicesText({3}), "device 3");
+  EXPECT_EQ(DevicesText({3, 3}), "device 3");
+  EXPECT_EQ(DevicesText({5, 0, 2, 1, 3}), "devices 0-3,5");
+}
+
+TEST(HostsTextTest, CountsTheHostsThatDoNotFit) {
+  EXPECT_EQ(HostsText({"node1", "node2"}, 40), "node[1-2]");
+  const std::vector<std::string> odd = {"anna", "berta", "carla", "dora"};
+  const std::string text = HostsText(odd, 12);
+  EXPECT_EQ(text, "anna,berta and 2 more hosts");
+}
+
+TEST(HostsTextTest, StaysShortForThousandsOfNamesThatDoNotFold) {
+  std::vector<std::string> hosts;
+  for (int i = 0; i < 10'000; ++i) {
+    hosts.push_back(
+        absl::StrCat("n", i * 7919 % 100'000, i % 2 == 0 ? "a" : "b"));
+  }
+  EXPECT_LE(TextColumns(HostsText(hosts, 100)), 130);
+}
+
+TEST(SubjectsTextTest, JoinsTheDevicesOfOneHost) {
+  Subjects subjects;
+  Add(subjects, "server1", {3});
+  Add(subjects, "server1", {4});
+  EXPECT_EQ(SubjectsText(subjects, 4, 60), "server1 devices 3-4");
+}
+
+TEST(SubjectsTextTest, FoldsHostsOfTheSameDevices) {
+  Subjects subjects;
+  Add(subjects, "server0", {3});
+  Add(subjects, "server1", {3});
+  Add(subjects, "server2", {});
+  EXPECT_EQ(SubjectsText(subjects, 4, 60), "server[0-1] device 3; server2");
+}
+
+TEST(SubjectsTextTest, CallsNoHostTheCluster) {
+  Subjects subjects;
+  EXPECT_EQ(SubjectsText(subjects, 4, 60), "cluster");
+  Add(subjects, "", {});
+  EXPECT_EQ(SubjectsText(subjects, 4, 60), "cluster");
+  Add(subjects, "server0", {});
+  EXPECT_EQ(SubjectsText(subjects, 4, 60), "cluster; server0");
+}
+
+TEST(SubjectsTextTest, CountsHiddenHosts) {
+  Subjects subjects;
+  for (uint32_t i = 0; i < 6; ++i) Add(subjects, absl::StrCat("s", i), {i});
+  EXPECT_EQ(SubjectsText(subjects, 2, 60),
+            "s0 device 0; s1 device 1; and 4 more hosts");
+}
+
+}  // namespace
+}  // namespace clusterd

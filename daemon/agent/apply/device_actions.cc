@@ -1,0 +1,309 @@
+#include "daemon/agent/apply/device_actions.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/plan/hccn_conf_text.h"
+#include "config/plan/named_facts.h"
+#include "config/plan/settings.h"
+#include "config/words/fact_text.h"
+
+namespace clusterd {
+namespace {
+
+// The words of the tool around the values that hccn.conf has for them:
+//   hccn_tool -i 3 -ip -s address 10.20.0.17 netmask 255.255.255.0
+struct DeviceCommand {
+  const char* name;
+  const char* option;
+  // Before each value, separated by "/" as are the keys of hccn.conf in the
+  // other half of the row.
+  const char* words;
+};
+
+constexpr DeviceCommand kCommands[] = {
+    {kAddressSetting, "-ip", "address/netmask"},
+    {kGatewaySetting, "-gateway", "gateway"},
+    {kDetectSetting, "-netdetect", "address"},
+    {kMtuSetting, "-mtu", "size"},
+    {kTlsSetting, "-tls", "enable"},
+};
+static_assert(HasRowForEach(kDeviceSettingNames, kCommands),
+              "a setting of a device without the command that sets it");
+
+constexpr char kNoClear[] =
+    ": no command of hccn_tool is known to clear it; the device has it until "
+    "it restarts, hccn.conf does not name it any more";
+
+std::vector<std::string> CommandFor(const DeviceSetting& setting,
+                                    uint32_t device, const std::string& value) {
+  // Both halves have the order of kDeviceSettingNames.
+  const DeviceCommand& command = kCommands[&setting - DeviceSettings().data()];
+  const std::vector<std::string> words = absl::StrSplit(command.words, '/');
+  std::vector<std::string> argv = {command.option, "-s"};
+  for (const ConfLine& line : ConfLinesOf(setting, device, value)) {
+    argv.push_back(words[argv.size() / 2 - 1]);
+    argv.push_back(line.value);
+  }
+  return argv;
+}
+
+std::string LiveValue(Machine* machine, const PlanStep& step) {
+  return SettingOf(step)
+      ->device->live(machine->reader->ReadDevice(step.target().device()))
+      .value;
+}
+
+std::string Name(const PlanStep& step) {
+  return absl::StrCat("device ", step.target().device(), ": ",
+                      SettingOf(step)->device->words);
+}
+
+// "": device and file are as the step sets them.
+std::string WhyNotSet(Machine* machine, const PlanStep& step,
+                      const std::string& live) {
+  if (live != step.to()) {
+    return absl::StrCat(Name(step), " is ", live, ", expected ", step.to());
+  }
+  const absl::StatusOr<std::string> conf = machine->conf.Read();
+  if (!conf.ok()) return std::string(conf.status().message());
+  for (const ConfLine& line : ConfLinesOf(*SettingOf(step)->device,
+                                          step.target().device(), step.to())) {
+    const std::string now = HccnConfValue(*conf, line.key).value_or(kNoneFact);
+    if (now == line.value) continue;
+    return absl::StrCat(machine->conf.path(), ": ", line.key, " is ", now,
+                        ", expected ", line.value);
+  }
+  return "";
+}
+
+// Lines of hccn.conf that the step's command replaces or drops, as
+// WithLostLines takes them.
+std::set<std::string> LinesThatMayVanish(const PlanStep& step) {
+  const uint32_t device = step.target().device();
+  std::set<std::string> lines;
+  for (const ConfLine& line :
+       ConfLinesOf(*SettingOf(step)->device, device, step.to())) {
+    lines.insert(line.key);
+  }
+  for (const HccnConf::Entry& entry : step.dropped()) {
+    const std::string key = HccnConfKey(entry.key(), device);
+    lines.insert(
+        entry.key() == "gateway" ? key : absl::StrCat(key, "=", entry.value()));
+  }
+  return lines;
+}
+
+// Its settings with the reason for what cannot be told; left out is one that
+// the tool changes only when told to, unless it is `needed`.
+absl::StatusOr<SavedDevice> ReadSettings(Machine* machine, uint32_t device,
+                                         absl::string_view needed) {
+  const DeviceFacts facts = machine->reader->ReadDevice(device);
+  if (facts.address().value().settings_size() > 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("device ", device, ": it has several addresses"));
+  }
+  SavedDevice saved;
+  saved.set_device(device);
+  for (const DeviceSetting& setting : DeviceSettings()) {
+    const Reading live = setting.live(facts);
+    if (live.value != kUnknownFact) {
+      saved.add_values()->set_setting(setting.name);
+      saved.mutable_values()->rbegin()->set_value(live.value);
+    } else if (setting.always_saved || setting.name == needed) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("device ", device, ": its ", setting.words,
+                       " cannot be told, so it could not be put back: ",
+                       WhyMissing(live.missing)));
+    }
+  }
+  return saved;
+}
+
+std::string ValueOf(const SavedDevice& saved, const std::string& setting) {
+  for (const SavedDevice::Value& each : saved.values()) {
+    if (each.setting() == setting) return each.value();
+  }
+  return kUnknownFact;
+}
+
+// As the file has it; nullopt: it has not, and what a plan says of routes is no
+// reason to add one.
+std::optional<HccnConf::Entry> RouteInConf(absl::string_view conf,
+                                           HccnConf::Entry route) {
+  const std::string key = HccnConfKey(route.key(), route.device());
+  for (absl::string_view line : absl::StrSplit(conf, '\n')) {
+    line = absl::StripSuffix(line, "\r");
+    if (!absl::ConsumePrefix(&line, absl::StrCat(key, "="))) continue;
+    // There may be several of these.
+    if (route.key() == "ip_route" && line != route.value()) continue;
+    route.set_value(std::string(line));
+    return route;
+  }
+  return std::nullopt;
+}
+
+size_t CountLines(absl::string_view text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+void RestoreRoutes(const MutationToken& token, Machine* machine,
+                   const SavedDevice& saved, std::vector<std::string>* said) {
+  for (const HccnConf::Entry& route : saved.routes()) {
+    // Where it cannot be told it is added: one too few breaks a job.
+    if (machine->tool.HasRoute(route).value_or(false)) continue;
+    const auto answer = machine->tool.AddRoute(token, route);
+    if (answer) said->push_back(*answer);
+  }
+}
+
+}  // namespace
+
+absl::Status MovedError(absl::string_view what, absl::string_view planned,
+                        absl::string_view now) {
+  return absl::AbortedError(absl::StrCat(what, " was ", planned,
+                                         " when this was planned, now ", now));
+}
+
+absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
+  const std::string live = LiveValue(machine, step);
+  if (WhyNotSet(machine, step, live).empty()) return true;
+  if (live == kUnknownFact) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Name(step), " cannot be told"));
+  }
+  // Of a rewrite `from` is what hccn.conf has; the device has `to` already.
+  const std::string& from = IsRewrite(step) ? step.to() : step.from();
+  // An address step before it may have dropped the gateway.
+  const bool may_be_gone =
+      step.setting() == kGatewaySetting && !IsRewrite(step);
+  if (may_be_gone || live == from || live == step.to()) return false;
+  return MovedError(Name(step), from, live);
+}
+
+absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
+                                       bool is_first) {
+  const absl::StatusOr<SavedDevice> now =
+      ReadSettings(machine, step.target().device(), step.setting());
+  if (!now.ok()) return now;
+  SavedDevice saved;
+  saved.set_device(now->device());
+  for (const SavedDevice::Value& value : now->values()) {
+    const DeviceSetting& setting = *FindSetting(value.setting())->device;
+    const bool is_set = !setting.always_saved && setting.name == step.setting();
+    if (is_set && !setting.is_legal(value.value())) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Name(step), " is ", value.value(),
+                       ", which no command of hccn_tool is known to put back"));
+    }
+    if (is_set || (is_first && setting.always_saved)) {
+      *saved.add_values() = value;
+    }
+  }
+  const absl::StatusOr<std::string> conf = machine->conf.Read();
+  if (!conf.ok()) return conf.status();
+  for (const HccnConf::Entry& entry : step.dropped()) {
+    if (entry.key() == "gateway") continue;
+    std::optional<HccnConf::Entry> route = RouteInConf(*conf, entry);
+    if (route) *saved.add_routes() = *std::move(route);
+  }
+  return saved;
+}
+
+absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
+                         const PlanStep& step,
+                         const std::vector<SavedResource>&,
+                         std::string* repaired) {
+  const uint32_t device = step.target().device();
+  const absl::StatusOr<std::string> before = machine->conf.Read();
+  if (!before.ok()) return before.status();
+  const std::string said = machine->tool.Set(
+      token, device, CommandFor(*SettingOf(step)->device, device, step.to()));
+  const absl::Status edited =
+      machine->conf.Edit(token, [&](absl::string_view after) {
+        std::string whole =
+            WithLostLines(*before, after, LinesThatMayVanish(step));
+        if (whole != after) {
+          *repaired =
+              absl::StrCat(machine->conf.path(), ": put back ",
+                           CountLines(whole) -
+                               std::min(CountLines(whole), CountLines(after)),
+                           " lines that the tool lost");
+        }
+        return absl::StatusOr<std::string>(std::move(whole));
+      });
+  if (!edited.ok()) return edited;
+  const std::string why = WhyNotSet(machine, step, LiveValue(machine, step));
+  if (why.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(why, "; the tool said ", said));
+}
+
+std::string RestoreDevice(const MutationToken& token, Machine* machine,
+                          const SavedDevice& saved) {
+  std::vector<std::string> said;
+  auto now = ReadSettings(machine, saved.device(), "");
+  for (const SavedDevice::Value& value : saved.values()) {
+    if (!now.ok()) {
+      said.emplace_back(now.status().message());
+      break;
+    }
+    const Setting* const setting = FindSetting(value.setting());
+    if (setting != nullptr && value.value() != kNoneFact &&
+        ValueOf(*now, value.setting()) != value.value()) {
+      said.push_back(machine->tool.Set(
+          token, saved.device(),
+          CommandFor(*setting->device, saved.device(), value.value())));
+      // The address may have taken others along. After any other, what was read
+      // before is still good enough to go on with.
+      auto again = ReadSettings(machine, saved.device(), "");
+      if (again.ok() || value.setting() == kAddressSetting) {
+        now = std::move(again);
+      }
+    }
+    // A route needs an address of the subnet that it leads through.
+    if (value.setting() == kAddressSetting) {
+      RestoreRoutes(token, machine, saved, &said);
+    }
+  }
+  return absl::StrJoin(said, "; ");
+}
+
+std::vector<std::string> DeviceDifferences(Machine* machine,
+                                           const SavedDevice& saved) {
+  const std::string name = absl::StrCat("device ", saved.device(), ": ");
+  const auto now = ReadSettings(machine, saved.device(), "");
+  if (!now.ok()) return {std::string(now.status().message())};
+  std::vector<std::string> differences;
+  for (const SavedDevice::Value& value : saved.values()) {
+    const std::string is = ValueOf(*now, value.setting());
+    if (is == value.value()) continue;
+    const Setting* const setting = FindSetting(value.setting());
+    differences.push_back(absl::StrCat(
+        name, setting == nullptr ? value.setting() : setting->device->words,
+        " is ", is, ", was ", value.value(),
+        value.value() == kNoneFact ? kNoClear : ""));
+  }
+  for (const HccnConf::Entry& route : saved.routes()) {
+    const absl::StatusOr<bool> back = machine->tool.HasRoute(route);
+    if (back.value_or(false)) continue;
+    const std::string line = absl::StrCat(route.key(), "=", route.value());
+    differences.push_back(
+        back.ok()
+            ? absl::StrCat(name, "the live route ", line,
+                           " is not back; hccn.conf has it")
+            : absl::StrCat(name, "whether the live route ", line,
+                           " is back cannot be told: ", back.status().message(),
+                           "; hccn.conf has it"));
+  }
+  return differences;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,361 @@
+#include "daemon/agent/apply/setting_actions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "config/plan/hccn_conf_text.h"
+#include "config/plan/named_facts.h"
+#include "config/plan/plan_digest.h"
+#include "config/plan/settings.h"
+#include "config/plan/sysctl_file.h"
+#include "daemon/agent/apply/device_actions.h"
+#include "daemon/host/change/atomic_file.h"
+
+namespace clusterd {
+namespace {
+
+using Resources = std::vector<SavedResource>;
+using Touched = std::set<std::string>;
+
+// How the settings of one kind of thing are set.
+struct Actions {
+  const char* name;
+  // nullptr: to set it again does no harm.
+  absl::StatusOr<bool> (*is_already_so)(Machine* machine, const PlanStep& step);
+  absl::Status (*save)(Machine* machine, const PlanStep& step, Touched* touched,
+                       Resources* saved);
+  absl::Status (*set)(const MutationToken& token, Machine* machine,
+                      const PlanStep& step, const Resources& saved,
+                      std::string* repaired);
+};
+
+std::string OrNone(const std::string& text) {
+  return text.empty() ? kNoneFact : text;
+}
+
+absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
+                              absl::string_view text) {
+  const std::string now = Sha256Hex(text);
+  if (now == step.from_sha256()) return absl::OkStatus();
+  return MovedError(absl::StrCat("SHA-256 of ", conf.path()),
+                    step.from_sha256(), now);
+}
+
+absl::StatusOr<bool> IsGoodForm(Machine* machine, const PlanStep& step) {
+  const auto text = machine->conf.Read();
+  if (!text.ok()) return text.status();
+  const absl::Status as_planned = CheckIsAsPlanned(machine->conf, step, *text);
+  if (!as_planned.ok()) return as_planned;
+  return false;
+}
+
+absl::Status SaveConf(Machine* machine, const PlanStep&, Touched* touched,
+                      Resources* saved) {
+  if (!touched->insert(machine->conf.path()).second) return absl::OkStatus();
+  absl::StatusOr<SavedFile> file = machine->conf.Save();
+  if (!file.ok()) return file.status();
+  *saved->emplace_back().mutable_file_in_place() = *std::move(file);
+  return absl::OkStatus();
+}
+
+absl::Status RepairForm(const MutationToken& token, Machine* machine,
+                        const PlanStep& step, const Resources&, std::string*) {
+  std::string wanted;
+  const absl::Status status = machine->conf.Edit(
+      token, [&](absl::string_view text) -> absl::StatusOr<std::string> {
+        const absl::Status as_planned =
+            CheckIsAsPlanned(machine->conf, step, text);
+        if (!as_planned.ok()) return as_planned;
+        wanted = RepairHccnConf(text);
+        return wanted;
+      });
+  if (!status.ok()) return status;
+  const absl::StatusOr<std::string> now = machine->conf.Read();
+  if (!now.ok()) return now.status();
+  if (*now == wanted) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      machine->conf.path(), ": is not as repaired right after the repair"));
+}
+
+absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
+                               Touched* touched, Resources* saved) {
+  const absl::Status conf = SaveConf(machine, step, touched, saved);
+  if (!conf.ok()) return conf;
+  const std::string name = absl::StrCat("device ", step.target().device());
+  // What no other setting takes along is saved with the step that sets it.
+  const bool is_first = touched->insert(name).second;
+  const bool sets_it_alone =
+      !SettingOf(step)->device->always_saved &&
+      touched->insert(absl::StrCat(name, ": ", step.setting())).second;
+  if (!is_first && !sets_it_alone) return absl::OkStatus();
+  absl::StatusOr<SavedDevice> device = SaveDevice(machine, step, is_first);
+  if (!device.ok()) return device.status();
+  *saved->emplace_back().mutable_device() = *std::move(device);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> IsRunning(Machine* machine, const PlanStep& step) {
+  const std::string& key = step.target().kernel_parameter();
+  const auto now = machine->sysctl.Read(key);
+  if (!now.ok()) return now.status();
+  if (SameSysctlValue(key, *now, step.to())) return true;
+  if (SameSysctlValue(key, OrNone(*now), step.from())) return false;
+  return MovedError(key, step.from(), OrNone(*now));
+}
+
+absl::Status SaveRunning(Machine* machine, const PlanStep& step,
+                         Touched* touched, Resources* saved) {
+  const std::string& key = step.target().kernel_parameter();
+  if (!touched->insert(key).second) return absl::OkStatus();
+  const auto value = machine->sysctl.Read(key);
+  if (!value.ok()) return value.status();
+  SavedSysctl* const sysctl = saved->emplace_back().mutable_sysctl();
+  sysctl->set_key(key);
+  sysctl->set_value(*value);
+  return absl::OkStatus();
+}
+
+absl::Status SetRunning(const MutationToken& token, Machine* machine,
+                        const PlanStep& step, const Resources&, std::string*) {
+  return machine->sysctl.Write(token, step.target().kernel_parameter(),
+                               step.to());
+}
+
+absl::Status SaveSysctlFile(Machine* machine, const PlanStep&, Touched* touched,
+                            Resources* saved) {
+  if (!touched->insert(kSysctlFile).second) return absl::OkStatus();
+  absl::StatusOr<SavedFile> file = SaveFile(machine->files, kSysctlFile);
+  if (!file.ok()) return file.status();
+  *saved->emplace_back().mutable_file() = *std::move(file);
+  return absl::OkStatus();
+}
+
+absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
+                       const PlanStep& step, const Resources&, std::string*) {
+  const auto before = SaveFile(machine->files, kSysctlFile);
+  if (!before.ok()) return before.status();
+  const std::string wanted = EditSysctlFile(
+      before->content(), step.target().kernel_parameter(), step.to());
+  const absl::Status status =
+      ReplaceFile(token, machine->files, kSysctlFile, wanted, 0644);
+  if (!status.ok()) return status;
+  const auto now = SaveFile(machine->files, kSysctlFile);
+  if (!now.ok()) return now.status();
+  if (now->content() == wanted) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(kSysctlFile, ": is not as written right after writing"));
+}
+
+// State and files once for all steps of a firewall; of a rule, itself.
+absl::Status SaveFirewall(Machine* machine, const PlanStep& step,
+                          Touched* touched, Resources* saved) {
+  const SettingTarget& target = step.target();
+  const FirewallProgram program =
+      target.has_rule() ? target.rule().program() : target.firewall();
+  if (touched->insert(absl::StrCat("firewall ", program)).second) {
+    auto firewall = machine->firewall.Save(program, target.has_rule());
+    if (!firewall.ok()) return firewall.status();
+    *saved->emplace_back().mutable_firewall() = *std::move(firewall);
+  }
+  if (!target.has_rule()) return absl::OkStatus();
+  auto rule = machine->firewall.SaveRule(target.rule());
+  if (!rule.ok()) return rule.status();
+  *saved->emplace_back().mutable_firewall() = *std::move(rule);
+  return absl::OkStatus();
+}
+
+absl::Status DisableFirewall(const MutationToken& token, Machine* machine,
+                             const PlanStep& step, const Resources&,
+                             std::string*) {
+  return machine->firewall.Disable(token, step.target().firewall());
+}
+
+absl::Status AddRule(const MutationToken& token, Machine* machine,
+                     const PlanStep& step, const Resources& saved,
+                     std::string*) {
+  return machine->firewall.Add(token, step.target().rule(),
+                               saved.back().firewall());
+}
+
+constexpr Actions kHostActions[] = {
+    {kFormSetting, IsGoodForm, SaveConf, RepairForm},
+    {kRunningSetting, IsRunning, SaveRunning, SetRunning},
+    {kAtBootSetting, nullptr, SaveSysctlFile, SetAtBoot},
+    {kActiveSetting, nullptr, SaveFirewall, DisableFirewall},
+    {kLetsInSetting, nullptr, SaveFirewall, AddRule},
+};
+static_assert(HasRowForEach(kHostSettingNames, kHostActions),
+              "a setting of the host that nothing here sets");
+
+// All settings of devices; device_actions.cc has a row for each.
+constexpr Actions kDeviceActions = {"", IsSoOnDevice, SaveConfAndDevice,
+                                    SetOnDevice};
+
+// REQUIRES: a setting of this version, which CheckHostPlan sees to.
+const Actions& ActionsOf(const PlanStep& step) {
+  for (const Actions& actions : kHostActions) {
+    if (step.setting() == actions.name) return actions;
+  }
+  return kDeviceActions;
+}
+
+// What was saved of one firewall for each of its rules becomes one thing: they
+// can be taken away only while it runs, and its files come after them.
+Resources WithWholeFirewalls(const Resources& saved) {
+  Resources whole;
+  for (const SavedResource& each : saved) {
+    const auto same = std::find_if(
+        whole.begin(), whole.end(), [&each](const SavedResource& other) {
+          return each.has_firewall() && other.has_firewall() &&
+                 each.firewall().program() == other.firewall().program();
+        });
+    if (same == whole.end()) {
+      whole.push_back(each);
+    } else {
+      same->mutable_firewall()->MergeFrom(each.firewall());
+    }
+  }
+  return whole;
+}
+
+// Leaves a file that the tool can work on, if it will have to.
+void MendConf(const MutationToken& token, Machine* machine,
+              const Resources& saved) {
+  const bool runs_tool =
+      std::any_of(saved.begin(), saved.end(),
+                  [](const SavedResource& each) { return each.has_device(); });
+  for (const SavedResource& resource : saved) {
+    if (!resource.has_file_in_place() || !runs_tool) continue;
+    // What goes wrong here goes wrong again at the end, and is reported there.
+    (void)machine->conf.Edit(token, [&](absl::string_view) {
+      return absl::StatusOr<std::string>(
+          RepairHccnConf(resource.file_in_place().content()));
+    });
+  }
+}
+
+// Why it could not be put back; "": no reason is known.
+std::string PutBack(const MutationToken& token, Machine* machine,
+                    const SavedResource& saved) {
+  absl::Status status;
+  if (saved.has_file()) {
+    status = RestoreFile(token, machine->files, saved.file());
+  } else if (saved.has_file_in_place()) {
+    status = machine->conf.Restore(token, saved.file_in_place());
+  } else if (saved.has_sysctl()) {
+    const auto now = machine->sysctl.Read(saved.sysctl().key());
+    if (now.ok() && *now == saved.sysctl().value()) return "";
+    status = machine->sysctl.Write(token, saved.sysctl().key(),
+                                   saved.sysctl().value());
+  } else if (saved.has_device()) {
+    return RestoreDevice(token, machine, saved.device());
+  } else if (saved.has_firewall()) {
+    status = machine->firewall.Restore(token, saved.firewall());
+  }
+  return std::string(status.message());
+}
+
+std::vector<std::string> FileDifferences(const SavedFile& saved,
+                                         const absl::StatusOr<SavedFile>& now) {
+  if (now.ok() && now->SerializeAsString() == saved.SerializeAsString()) {
+    return {};
+  }
+  return {absl::StrCat(saved.path(), ": is not as it was", now.ok() ? "" : ": ",
+                       now.status().message())};
+}
+
+// What is not as it was. `why`: of PutBack.
+std::vector<std::string> Differences(Machine* machine,
+                                     const SavedResource& saved,
+                                     const std::string& why) {
+  std::vector<std::string> found;
+  if (saved.has_file()) {
+    found = FileDifferences(saved.file(),
+                            SaveFile(machine->files, saved.file().path()));
+  } else if (saved.has_file_in_place()) {
+    found = FileDifferences(saved.file_in_place(), machine->conf.Save());
+  } else if (saved.has_sysctl()) {
+    const SavedSysctl& was = saved.sysctl();
+    const auto now = machine->sysctl.Read(was.key());
+    if (now.ok() && SameSysctlValue(was.key(), *now, was.value())) return {};
+    found = {absl::StrCat(
+        was.key(), " is ",
+        now.ok() ? OrNone(*now) : std::string(now.status().message()), ", was ",
+        OrNone(was.value()))};
+  } else if (saved.has_device()) {
+    found = DeviceDifferences(machine, saved.device());
+  } else {
+    // A firewall's own read-back is its reason.
+    return why.empty() ? found : std::vector<std::string>{why};
+  }
+  if (!found.empty() && !why.empty()) {
+    absl::StrAppend(&found.back(), " (", why, ")");
+  }
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> SettingActions::IsAlreadySo(const PlanStep& step) {
+  const auto is_already_so = ActionsOf(step).is_already_so;
+  if (is_already_so == nullptr) return false;
+  return is_already_so(machine_, step);
+}
+
+absl::StatusOr<std::vector<SavedResource>> SettingActions::Save(
+    const PlanStep& step) {
+  Resources saved;
+  const absl::Status status =
+      ActionsOf(step).save(machine_, step, &touched_, &saved);
+  if (!status.ok()) return status;
+  return saved;
+}
+
+absl::StatusOr<std::string> SettingActions::Set(
+    const MutationToken& token, const PlanStep& step,
+    const std::vector<SavedResource>& saved) {
+  std::string repaired;
+  const absl::Status status =
+      ActionsOf(step).set(token, machine_, step, saved, &repaired);
+  if (!status.ok()) return status;
+  return repaired;
+}
+
+std::vector<std::string> SettingActions::Restore(
+    const MutationToken& token, const std::vector<SavedResource>& saved) {
+  Resources whole = WithWholeFirewalls(saved);
+  std::reverse(whole.begin(), whole.end());
+  MendConf(token, machine_, whole);
+  std::vector<std::string> reasons;
+  for (const SavedResource& each : whole) {
+    reasons.push_back(PutBack(token, machine_, each));
+  }
+  std::vector<std::string> residues;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const auto found = Differences(machine_, whole[i], reasons[i]);
+    residues.insert(residues.end(), found.begin(), found.end());
+  }
+  return residues;
+}
+
+std::vector<PlanFact> DigestFiles(FileSystem* files,
+                                  const std::vector<SavedResource>& saved) {
+  std::vector<PlanFact> facts;
+  const auto add = [&](const std::string& path) {
+    const auto text = ReadWholeFile(files, path, kMaxFileBytes);
+    facts.emplace_back().set_name(absl::StrCat(path, ": SHA-256"));
+    facts.back().set_value(text.ok()                         ? Sha256Hex(*text)
+                           : absl::IsNotFound(text.status()) ? kNoneFact
+                                                             : kUnknownFact);
+  };
+  for (const SavedResource& resource : saved) {
+    if (resource.has_file()) add(resource.file().path());
+    if (resource.has_file_in_place()) add(resource.file_in_place().path());
+    for (const SavedFile& file : resource.firewall().files()) add(file.path());
+  }
+  return facts;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,65 @@
+// How each setting of config/plan/settings.h is saved, set, read back and put
+// back: the acting half of its rows. What the machine says afterwards decides,
+// not what a command or a write returned.
+#ifndef DAEMON_AGENT_APPLY_SETTING_ACTIONS_H_
+#define DAEMON_AGENT_APPLY_SETTING_ACTIONS_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "daemon/agent/apply/machine.h"
+#include "daemon/host/change/mutation_token.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+// For the steps of one apply, in their order, or for one undo.
+class SettingActions {
+ public:
+  // `machine` must outlive it.
+  explicit SettingActions(Machine* machine) : machine_(machine) {}
+
+  // Compares the machine with what the plan saw. True: it is already as the
+  // step wants it, and nothing needs to be set. Aborted, with both values: it
+  // is neither that nor as planned. FailedPrecondition: cannot be told.
+  // Changes nothing.
+  absl::StatusOr<bool> IsAlreadySo(const PlanStep& step);
+
+  // What the step changes and no earlier call has saved, as it is now: a file,
+  // a kernel parameter, a device's settings, a firewall or a rule of it.
+  // Changes nothing. FailedPrecondition, with what could not be told: a thing
+  // that cannot be put back is not touched.
+  absl::StatusOr<std::vector<SavedResource>> Save(const PlanStep& step);
+
+  // Sets it. `saved` is what Save gave for this step. Returns what was repaired
+  // on the way, e.g. lines of hccn.conf that the tool lost; "" if nothing.
+  // FailedPrecondition, with both values and what the tool said, if the machine
+  // is then not as the step wants it.
+  absl::StatusOr<std::string> Set(const MutationToken& token,
+                                  const PlanStep& step,
+                                  const std::vector<SavedResource>& saved);
+
+  // Puts everything back, the last saved first, and reads it back. Does nothing
+  // that is done already, so it can be cut off anywhere and run again. Returns
+  // what is not as it was, with both values and why; empty: all of it is.
+  // hccn.conf is put back twice: before the devices, because a half-written
+  // file would make the tool fail, and after them, because the tool writes it.
+  std::vector<std::string> Restore(const MutationToken& token,
+                                   const std::vector<SavedResource>& saved);
+
+ private:
+  Machine* const machine_;
+  // What is saved already.
+  std::set<std::string> touched_;
+};
+
+// "/etc/hccn.conf: SHA-256" of each saved file, as it is now; "none" without
+// such a file.
+std::vector<PlanFact> DigestFiles(FileSystem* files,
+                                  const std::vector<SavedResource>& saved);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AGENT_APPLY_SETTING_ACTIONS_H_

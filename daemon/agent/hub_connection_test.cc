@@ -1,0 +1,78 @@
+#include "daemon/agent/hub_connection.h"
+
+#include <thread>
+
+#include "absl/synchronization/notification.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(EventLoopTest, RunsPostedWorkOnOneThreadOfItsOwn) {
+  EventLoop loop;
+  absl::Notification done;
+  std::thread::id first;
+  std::thread::id second;
+  loop.Post([&] {
+    first = std::this_thread::get_id();
+    loop.Post([&] {
+      second = std::this_thread::get_id();
+      done.Notify();
+    });
+  });
+  ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_EQ(first, second);
+  EXPECT_NE(first, std::this_thread::get_id());
+}
+
+TEST(EventLoopTest, RunsWhatWasPostedBeforeItEnds) {
+  int ran = 0;
+  {
+    EventLoop loop;
+    for (int i = 0; i < 100; ++i) loop.Post([&ran] { ++ran; });
+  }
+  EXPECT_EQ(ran, 100);
+}
+
+BackoffOptions Options() {
+  BackoffOptions options;
+  options.min = absl::Milliseconds(10);
+  options.initial = absl::Seconds(2);
+  options.max = absl::Seconds(10);
+  return options;
+}
+
+TEST(BackoffTest, DoublesItsBoundUpToTheLargest) {
+  Backoff backoff(Options(), [] { return 0.5; });
+  EXPECT_EQ(backoff.Next(), absl::Seconds(1));
+  EXPECT_EQ(backoff.Next(), absl::Seconds(2));
+  EXPECT_EQ(backoff.Next(), absl::Seconds(4));
+  EXPECT_EQ(backoff.Next(), absl::Seconds(5));
+  EXPECT_EQ(backoff.Next(), absl::Seconds(5));
+}
+
+TEST(BackoffTest, NeverWaitsLessThanTheSmallest) {
+  Backoff backoff(Options(), [] { return 0.0; });
+  EXPECT_EQ(backoff.Next(), absl::Milliseconds(10));
+}
+
+TEST(BackoffTest, BeginsAgainAfterSuccess) {
+  Backoff backoff(Options(), [] { return 0.5; });
+  backoff.Next();
+  backoff.Next();
+  backoff.Reset();
+  EXPECT_EQ(backoff.Next(), absl::Seconds(1));
+}
+
+TEST(BackoffTest, SpreadsOverTheWholeBound) {
+  double draw = 0.0;
+  Backoff backoff(Options(), [&draw] { return draw; });
+  draw = 0.01;
+  EXPECT_EQ(backoff.Next(), absl::Milliseconds(20));
+  backoff.Reset();
+  draw = 0.75;
+  EXPECT_EQ(backoff.Next(), absl::Milliseconds(1500));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,158 @@
+// One apply or rollback over its hosts: in waves, each host's task with its
+// progress, the report. It goes on when nobody watches.
+//
+//   a wave of an apply fails     the hosts of the later waves are not started
+//   a host cannot be rolled back the others still are: one dead host must not
+//                                keep a cluster from getting its old values
+//   a host has no journal of     REFUSED if the kept report has it as applied:
+//   what is to be taken back     or with residues: its settings stay.
+//                                NOTHING_TO_DO if it was LOST: nothing shows
+//                                that it was begun there
+//   a host's stream ends         its clusterd goes on by itself; it is waited
+//                                for until it has attached again and tells how
+//                                its apply ended, reattach_wait at least and,
+//                                while it is attached, its deadline at most;
+//                                then it is LOST, and the wave has failed
+//   the run cannot be saved      nothing more is begun
+//   the controller stops         the run is INTERRUPTED, with what is known
+//
+// What is saved before a wave begins says LOST of every host of the wave, so
+// that it is true whenever the controller dies.
+#ifndef DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_
+#define DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/controller/change/change_order.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/callback_gate.h"
+#include "daemon/controller/hosts/controller_parts.h"
+#include "proto/controller.pb.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+// Who looks on. From any thread, never under a lock; must not block.
+struct ApplyWatcher {
+  // First.
+  std::function<void(std::shared_ptr<const class ApplyRun> run)> on_begin =
+      [](const auto&) {};
+  // The run's progress() has news.
+  std::function<void()> on_progress = [] {};
+  // A step or a host has ended.
+  std::function<void(ApplyEvent event)> on_event = [](const auto&) {};
+  // Last, once: the report, or why the run was broken off.
+  std::function<void(absl::StatusOr<ApplyReport> report)> on_end =
+      [](const auto&) {};
+};
+
+// Whether a result that comes late says how the run ended on its host. An apply
+// that is still applied says nothing about its rollback.
+bool SettlesHost(bool rollback, const ApplyResult& result);
+
+// Whether the host ended as it should.
+bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome);
+
+// Says why, by the outcome of the run, to each host whose wave never came;
+// returns how many there are.
+int ExplainNotStarted(ApplyReport* report);
+
+// Safe for concurrent use; calls nothing under its lock but the scheduler.
+class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
+ public:
+  struct Callbacks {
+    // Keeps the report, synced. On a thread that may block.
+    std::function<absl::Status(const ApplyReport& report)> save;
+    // The run is over and saved; before the watcher's on_end.
+    std::function<void(const ApplyReport& report)> on_end = [](const auto&) {};
+    ApplyWatcher watcher;
+  };
+
+  // The parts must outlive the run, or Stop.
+  ApplyRun(ApplyOrder order, const ControllerParts& parts, Callbacks callbacks);
+
+  // Saves the run and begins the first wave. Blocks for as long as the save
+  // takes. An error: it could not be saved; no host was asked, and nothing but
+  // `save` was called.
+  absl::Status Start() ABSL_LOCKS_EXCLUDED(mutex_);
+  // What a host tells of an apply of before. True if it was news of this run.
+  bool OnPastApply(const std::string& host, const ApplyResult& result)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The controller stops. No part is used any more when it returns. True: this
+  // broke it off, and on_end is not called. Must not be called from a callback.
+  bool Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const std::string& run_id() const { return head_.run_id(); }
+  ApplyProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct HostState {
+    absl::Time asked_at;
+    size_t steps_told = 0;
+    // Its stream has ended, because of this.
+    std::string lost_because;
+    Scheduler::TimerId timer = 0;
+  };
+
+  size_t wave_count() const;
+  Task MakeTask(size_t index) const;
+  ApplyResult ResultOf(size_t index, absl::StatusOr<TaskResult> answer) const;
+  ApplyResult Lost(size_t index, const std::string& why) const;
+  // What a host says of itself, as it is reported.
+  ApplyResult Reported(size_t index, ApplyResult told) const;
+
+  // Says LOST of the wave's hosts, and returns the report to be saved.
+  ApplyReport EnterWaveLocked(size_t wave)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The report as it ends.
+  ApplyReport CloseLocked(ApplyReport::Outcome outcome)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  void AskWave(size_t wave) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnStep(size_t index, StepOutcome step) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void WaitForReattach(size_t index, absl::Duration wait)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnWaitOver(size_t index) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Settle(size_t index, ApplyResult result) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndWave() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Finish(ApplyReport::Outcome outcome) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Keeps the report of a run that is over, or logs why not.
+  absl::Status SaveEnd(const ApplyReport& report) const;
+
+  const ApplyReport head_;  // As ordered: ids, who, and how.
+  const size_t wave_size_;
+  const std::vector<ApplyOrder::Host> hosts_;
+  const std::shared_ptr<const ClusterPlan> plan_;
+  const ControllerParts parts_;
+  const Callbacks callbacks_;
+  const absl::Time started_at_;
+  std::map<std::string, size_t> index_of_;  // Constant once constructed.
+  // What uses the parts holds a pass, so that Stop waits for it.
+  const CallbackGate gate_;
+
+  mutable absl::Mutex mutex_;
+  ApplyReport report_ ABSL_GUARDED_BY(mutex_);  // Hosts as hosts_.
+  std::vector<HostState> states_ ABSL_GUARDED_BY(mutex_);
+  size_t wave_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<size_t> at_work_ ABSL_GUARDED_BY(mutex_);  // Indices of hosts_.
+  uint32_t done_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_

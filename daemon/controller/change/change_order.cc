@@ -1,0 +1,236 @@
+#include "daemon/controller/change/change_order.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "config/plan/plan_digest.h"
+#include "config/values/network_namespace.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/hosts/spec_holder.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::Duration kLeastDeadline = absl::Minutes(2);
+constexpr absl::Duration kLongestDeadline = absl::Hours(24);
+
+// What a client sends ends up in the log and on a terminal.
+std::string Quoted(absl::string_view text) {
+  return absl::StrCat(
+      "\"", absl::CHexEscape(text.substr(0, kMaxHistoryIdBytes)), "\"");
+}
+
+absl::Status NotKept(absl::string_view plan_id) {
+  return absl::AbortedError(absl::StrCat(
+      "plan ", Quoted(plan_id),
+      ": this controller has not made it, or keeps it no more (the oldest make "
+      "room for newer entries of the history): plan again"));
+}
+
+// Where the kernel parameters of a plan are; one target for all its hosts.
+std::string NamespaceOf(const ClusterPlan& plan) {
+  for (const HostPlan& host : plan.hosts()) {
+    if (host.has_network_namespace()) {
+      return NetworkNamespaceText(host.network_namespace());
+    }
+  }
+  return "";
+}
+
+// Whether a rollback has something to ask there: hosts that are clean again or
+// were never asked have nothing of the apply left.
+bool MayHoldChanges(const ApplyResult& result) {
+  switch (result.outcome()) {
+    case ApplyResult::OUTCOME_UNSPECIFIED:
+    case ApplyResult::APPLIED:
+    case ApplyResult::LOST:
+    // Once more may help: a tool hung, a container engine was away.
+    case ApplyResult::UNDONE_WITH_RESIDUES:
+    case ApplyResult::ROLLED_BACK_WITH_RESIDUES:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Checked although the plan is our own: it may be older than the spec, and the
+// enforcer's has been through no history.
+absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
+  const absl::Status verified = VerifyPlan(plan);
+  if (!verified.ok()) return verified;
+  if (plan.cluster() != parts.cluster) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan: for cluster \"", plan.cluster(), "\", expected \"",
+                     parts.cluster, "\""));
+  }
+  // No part of the digest, and kept for everybody to read. Empty for what the
+  // controller plans by itself.
+  if (plan.plan_id().size() > kMaxHistoryIdBytes ||
+      !IsHistoryIdText(plan.plan_id())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan: ", Quoted(plan.plan_id()),
+                     " is no plan id, expected 0-9, a-z and -"));
+  }
+  const std::shared_ptr<const ClusterSpec> spec = parts.spec->spec();
+  std::set<std::string> known;
+  for (const ServerSpec& server : spec->servers()) known.insert(server.host());
+  std::vector<std::string> unknown;
+  std::set<std::string> planned;
+  bool has_steps = false;
+  for (const HostPlan& host : plan.hosts()) {
+    const absl::Status target = CheckNetworkNamespace(host.network_namespace());
+    if (!target.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("plan: ", std::string(target.message())));
+    }
+    if (!planned.insert(host.host()).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("plan: host \"", host.host(), "\" stands twice"));
+    }
+    if (!host.steps().empty() && known.count(host.host()) == 0) {
+      unknown.push_back(host.host());
+    }
+    has_steps |= !host.steps().empty();
+  }
+  if (plan.spec_sha256() != SpecSha256(*spec)) {
+    return absl::AbortedError(
+        "plan: the spec has changed since it was made; plan again");
+  }
+  if (!unknown.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan: not in the spec of cluster \"", parts.cluster,
+                     "\": ", NamesText(unknown)));
+  }
+  if (!has_steps) {
+    return absl::FailedPreconditionError("plan: nothing to do on any host");
+  }
+  return absl::OkStatus();
+}
+
+// A wave that cannot succeed should not begin: better no host is changed than
+// all but one.
+absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
+  std::vector<std::string> absent;
+  for (const ApplyOrder::Host& host : order.hosts) {
+    if (!hosts->IsAttached(host.name)) absent.push_back(host.name);
+  }
+  if (absent.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("not attached: ", NamesText(absent),
+                   "; let them attach, or plan without them"));
+}
+
+}  // namespace
+
+absl::Duration HostChangeDeadline(int steps, uint32_t command_ms) {
+  return std::min(
+      kLongestDeadline,
+      kLeastDeadline + absl::Milliseconds(command_ms) * 4 * std::max(0, steps));
+}
+
+absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
+    const HistoryStore& history, absl::string_view plan_id,
+    absl::string_view digest) {
+  if (plan_id.empty()) {
+    return absl::InvalidArgumentError(
+        "plan: without an id, expected that of a plan that this controller has "
+        "made: plan again, with the controller's version of clusterctl");
+  }
+  absl::StatusOr<HistoryRecord> record = history.Get(plan_id);
+  if (absl::IsNotFound(record.status())) return NotKept(plan_id);
+  if (!record.ok()) return record.status();
+  // The store also takes the beginning of an id.
+  if (record->entry().id() != plan_id) return NotKept(plan_id);
+  if (!record->has_plan() || record->plan().digest() != digest) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plan ", Quoted(plan_id), ": digest ", Quoted(digest),
+        " is not that of the plan that this controller has made under this id; "
+        "the file was edited: plan again"));
+  }
+  return std::make_shared<const ClusterPlan>(
+      std::move(*record->mutable_plan()));
+}
+
+absl::StatusOr<ApplyOrder> OrderOfApply(
+    const ControllerParts& parts, std::shared_ptr<const ClusterPlan> plan) {
+  const absl::Status valid = CheckPlan(parts, *plan);
+  if (!valid.ok()) return valid;
+  ApplyOrder order;
+  order.network_namespace = NamespaceOf(*plan);
+  order.report.set_plan_id(plan->plan_id());
+  order.report.set_plan_digest(plan->digest());
+  int blocked = 0;
+  for (const HostPlan& host : plan->hosts()) {
+    blocked += host.blocked().empty() ? 0 : 1;
+    if (host.steps().empty()) continue;
+    order.hosts.push_back(
+        {host.host(), &host,
+         HostChangeDeadline(host.steps_size(), host.command_ms())});
+  }
+  const size_t idle =
+      static_cast<size_t>(plan->hosts_size()) - order.hosts.size();
+  if (idle > 0) {
+    order.report.add_notes(
+        absl::StrCat(idle, " of ", plan->hosts_size(),
+                     " hosts of the plan have no step and were not asked"));
+  }
+  if (blocked > 0) {
+    order.report.add_notes(
+        absl::StrCat("changes that the plan has as blocked are still open on ",
+                     blocked, blocked == 1 ? " host" : " hosts"));
+  }
+  order.plan = std::move(plan);
+  const absl::Status attached = CheckAttached(parts.hosts, order);
+  if (!attached.ok()) return attached;
+  return order;
+}
+
+absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
+                                           const std::string& apply_id) {
+  const absl::StatusOr<HistoryRecord> record =
+      parts.history->FindApply(apply_id);
+  if (!record.ok()) return record.status();
+  const ApplyReport& apply = record->apply();
+  ApplyOrder order;
+  order.network_namespace = record->entry().network_namespace();
+  order.report.set_rollback(true);
+  order.report.set_apply_id(apply.apply_id());
+  order.report.set_plan_id(apply.plan_id());
+  order.report.set_plan_digest(apply.plan_digest());
+  // Only for the words of the steps; a history that has dropped it, or has
+  // another under that id, costs those.
+  std::map<std::string, const HostPlan*> planned;
+  absl::StatusOr<HistoryRecord> plan = parts.history->Get(apply.plan_id());
+  if (plan.ok() && plan->plan().digest() == apply.plan_digest()) {
+    order.plan =
+        std::make_shared<const ClusterPlan>(std::move(*plan->mutable_plan()));
+    for (const HostPlan& host : order.plan->hosts()) {
+      planned[host.host()] = &host;
+    }
+  }
+  const uint32_t command_ms = parts.spec->spec()->deadlines().command_ms();
+  for (const ApplyResult& host : apply.hosts()) {
+    if (!MayHoldChanges(host)) continue;
+    const HostPlan* const known = planned[host.host()];
+    const int steps =
+        known == nullptr ? host.steps_size() : known->steps_size();
+    order.hosts.push_back({host.host(), known,
+                           HostChangeDeadline(steps, command_ms),
+                           host.outcome() == ApplyResult::LOST});
+  }
+  if (order.hosts.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("apply ", apply.apply_id(),
+                     ": nothing to take back, no host of it is applied or has "
+                     "something left over"));
+  }
+  return order;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,77 @@
+// What an apply or rollback is to do on which host, decided before any of them
+// is asked, and why it is refused.
+//
+// An apply is of a plan as this controller made it. What a client holds is only
+// a copy: its digest says which plan it is of, and proves nothing, for whoever
+// edits a plan can compute the digest anew. So the plan that is applied is the
+// one in the history.
+#ifndef DAEMON_CONTROLLER_CHANGE_CHANGE_ORDER_H_
+#define DAEMON_CONTROLLER_CHANGE_CHANGE_ORDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/controller_parts.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+struct ApplyOrder {
+  struct Host {
+    std::string name;
+    const HostPlan* plan = nullptr;  // Of the order's; null: not known.
+    absl::Duration deadline;
+    // Of a rollback: nobody knows whether the apply was begun there.
+    bool was_lost = false;
+  };
+  // All but times, outcome and hosts.
+  ApplyReport report;
+  // At least one, in the order of the plan.
+  std::vector<Host> hosts;
+  // Null for a rollback whose plan the history has dropped.
+  std::shared_ptr<const ClusterPlan> plan;
+  // Where its kernel parameters are, as NetworkNamespaceText.
+  std::string network_namespace;
+};
+
+// How long one host's apply or rollback is waited for. Each step saves, does,
+// reads back and may be undone: four commands, none longer than `command_ms`.
+// Two minutes more, for observing before and after: the least there is. At most
+// a day.
+absl::Duration HostChangeDeadline(int steps, uint32_t command_ms);
+
+// The plan that was kept under exactly this id, with exactly this digest.
+//   InvalidArgument  what is kept under the id has another digest, or is no
+//                    plan: the client's copy was edited; or there is no id
+//   Aborted          nothing is kept under the id: another controller made it,
+//                    or it made room for newer entries; plan again
+//   others           the history cannot be read
+// Whether the plan fits the spec of now is for OrderOfApply.
+absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
+    const HistoryStore& history, absl::string_view plan_id,
+    absl::string_view digest);
+
+//   InvalidArgument     the plan's digest is not that of its content, its id is
+//                       none, it is for another cluster, names a host twice, or
+//                       one that is not in the spec
+//   FailedPrecondition  the plan is of a newer schema; it has nothing to do; or
+//                       a host to be changed is not attached (named)
+//   Aborted             the spec has changed since: plan again
+absl::StatusOr<ApplyOrder> OrderOfApply(
+    const ControllerParts& parts, std::shared_ptr<const ClusterPlan> plan);
+
+// Every host that the apply may have changed and that has not been taken back
+// yet, or not wholly. `apply_id`, and errors, as HistoryStore::FindApply;
+// FailedPrecondition if no such host is left.
+absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
+                                           const std::string& apply_id);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_CHANGE_CHANGE_ORDER_H_

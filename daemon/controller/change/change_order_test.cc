@@ -1,0 +1,121 @@
+#include "daemon/controller/change/change_order.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "config/plan/plan_digest.h"
+#include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/history/history_store.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/plan_steps.h"
+#include "tests/support/process/history_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kId[] = "9c41d2e3f4051627";
+
+ClusterPlan PlanTo(const std::string& value) {
+  ClusterPlan plan;
+  plan.set_schema_version(1);
+  plan.set_cluster("test");
+  *plan.add_hosts()->add_steps() =
+      RunningStep("net.core.somaxconn", "128", value);
+  plan.set_plan_id(kId);
+  plan.set_digest(PlanDigest(plan));
+  return plan;
+}
+
+std::unique_ptr<HistoryStore> HistoryWith(const ClusterPlan& plan,
+                                          HistoryLimits limits = {}) {
+  auto history = HistoryStore::InMemory(limits);
+  EXPECT_TRUE(history.ok()) << history.status();
+  const absl::Status kept = (*history)->Add(RecordOfPlan(plan, 0));
+  EXPECT_TRUE(kept.ok()) << kept;
+  return *std::move(history);
+}
+
+absl::Status Refusal(const HistoryStore& history, const std::string& id,
+                     const std::string& digest) {
+  const auto plan = ReadKeptPlan(history, id, digest);
+  EXPECT_FALSE(plan.ok());
+  return plan.status();
+}
+
+TEST(HostChangeDeadlineTest, IsGenerousAndNeverUnderTwoMinutes) {
+  EXPECT_EQ(HostChangeDeadline(0, 5000), absl::Minutes(2));
+  EXPECT_EQ(HostChangeDeadline(30, 5000), absl::Minutes(12));
+  EXPECT_EQ(HostChangeDeadline(4096, 0xffffffff), absl::Hours(24));
+}
+
+TEST(ReadKeptPlanTest, GivesThePlanThatWasKept) {
+  const ClusterPlan plan = PlanTo("65535");
+  const auto history = HistoryWith(plan);
+  const auto kept = ReadKeptPlan(*history, kId, plan.digest());
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ((*kept)->SerializeAsString(), plan.SerializeAsString());
+}
+
+TEST(ReadKeptPlanTest, RefusesAnEditedPlanWhoseDigestIsRight) {
+  const ClusterPlan plan = PlanTo("65535");
+  const ClusterPlan edited = PlanTo("1");
+  ASSERT_TRUE(VerifyPlan(edited).ok());
+  const auto history = HistoryWith(plan);
+  const absl::Status refused = Refusal(*history, kId, edited.digest());
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  // The right one would only help whoever edits.
+  EXPECT_THAT(
+      std::string(refused.message()),
+      AllOf(HasSubstr(kId), HasSubstr(edited.digest()),
+            HasSubstr("edited: plan again"), Not(HasSubstr(plan.digest()))));
+  EXPECT_EQ(Refusal(*history, kId, "").code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ReadKeptPlanTest, RefusesAPlanThatIsNotKept) {
+  const ClusterPlan plan = PlanTo("65535");
+  const auto history = HistoryWith(plan);
+  for (const char* const id : {"0123456789abcdef", "9c41", "9c41d2e3f405162"}) {
+    const absl::Status refused = Refusal(*history, id, plan.digest());
+    EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << id;
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("has not made it, or keeps it no more"));
+  }
+}
+
+TEST(ReadKeptPlanTest, RefusesAPlanThatHasMadeRoom) {
+  const ClusterPlan plan = PlanTo("65535");
+  const auto history = HistoryWith(plan, HistoryLimits{1, 512 << 20});
+  ASSERT_TRUE(history->Add(TestCheck(TestId(1))).ok());
+  EXPECT_EQ(Refusal(*history, kId, plan.digest()).code(),
+            absl::StatusCode::kAborted);
+}
+
+TEST(ReadKeptPlanTest, RefusesWhatIsNoPlanAndNoId) {
+  const ClusterPlan plan = PlanTo("65535");
+  const auto history = HistoryWith(plan);
+  ASSERT_TRUE(history->Add(TestCheck(TestId(1))).ok());
+  for (const std::string& id :
+       {TestId(1), std::string(), std::string("no"), std::string("a\nb c d")}) {
+    const absl::Status refused = Refusal(*history, id, "");
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << id;
+    EXPECT_THAT(std::string(refused.message()), Not(HasSubstr("\n")));
+  }
+}
+
+TEST(ReadKeptPlanTest, SaysThatTheHistoryIsClosed) {
+  const auto closed =
+      HistoryStore::Closed(absl::DataLossError("history.db: damaged"));
+  const absl::Status refused = Refusal(*closed, kId, "");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("history.db: damaged"));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,320 @@
+#include "daemon/controller/change/cluster_changes.h"
+
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/hosts/fact_run.h"
+
+namespace clusterd {
+namespace {
+
+// Runs with lost hosts that are looked for and remembered, the newest.
+constexpr size_t kMaxUnsettled = 64;
+
+// "apply 0123456789abcdef of alice"
+std::string RunText(const ApplyReport& report) {
+  return absl::StrCat(report.rollback() ? "rollback " : "apply ",
+                      report.run_id(), " of ", report.actor());
+}
+
+// Hosts that a rollback has taken back, as far as it could.
+bool IsTakenBack(const ApplyResult& host) {
+  return host.outcome() == ApplyResult::ROLLED_BACK ||
+         host.outcome() == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
+}
+
+}  // namespace
+
+ClusterChanges::ClusterChanges(const ControllerParts& parts) : parts_(parts) {}
+
+ClusterChanges::~ClusterChanges() { Stop(); }
+
+absl::Status ClusterChanges::BeginChange(const std::string& what) {
+  absl::MutexLock lock(&mutex_);
+  if (stopped_) return absl::UnavailableError("the controller is stopping");
+  if (current_.has_value()) {
+    return absl::UnavailableError(
+        absl::StrCat(current_->what, " runs since ",
+                     absl::FormatTime(absl::RFC3339_sec, current_->since,
+                                      absl::UTCTimeZone()),
+                     ", and only one may at a time"));
+  }
+  current_ = Current{what, parts_.scheduler->Now(), nullptr};
+  return absl::OkStatus();
+}
+
+void ClusterChanges::EndChange() {
+  std::optional<Current> ended;
+  absl::MutexLock lock(&mutex_);
+  ended.swap(current_);
+}
+
+absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartApply(
+    std::shared_ptr<const ClusterPlan> plan, const ChangeRequest& request,
+    ApplyWatcher watcher) {
+  return Start(
+      /*rollback=*/false, request,
+      [&] { return OrderOfApply(parts_, std::move(plan)); },
+      std::move(watcher));
+}
+
+absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRollback(
+    const std::string& apply_id, const ChangeRequest& request,
+    ApplyWatcher watcher) {
+  return Start(
+      /*rollback=*/true, request,
+      [&] { return OrderOfRollback(parts_, apply_id); }, std::move(watcher));
+}
+
+absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
+    bool rollback, const ChangeRequest& request,
+    const std::function<absl::StatusOr<ApplyOrder>()>& prepare,
+    ApplyWatcher watcher) {
+  const CallbackGate::Pass pass(gate_);
+  ApplyReport report;
+  report.set_run_id(NewRunId());
+  report.set_rollback(rollback);
+  if (!rollback) report.set_apply_id(report.run_id());
+  report.set_cluster(parts_.cluster);
+  report.set_actor(request.actor);
+  report.set_force(request.force);
+  report.set_enforced(request.enforced);
+  report.set_wave_size(request.wave_size == 0 ? kDefaultWaveSize
+                                              : request.wave_size);
+  // Before anything is prepared: what is read of the history must not change
+  // meanwhile.
+  const absl::Status alone = BeginChange(RunText(report));
+  if (!alone.ok()) return alone;
+  auto run = StartRun(report, request.from, prepare(), std::move(watcher));
+  if (!run.ok()) EndChange();
+  return run;
+}
+
+absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
+    const ApplyReport& head, const std::string& from,
+    absl::StatusOr<ApplyOrder> prepared, ApplyWatcher watcher) {
+  if (!prepared.ok()) return prepared.status();
+  ApplyOrder order = *std::move(prepared);
+  order.report.MergeFrom(head);
+  const ApplyReport report = order.report;
+  parts_.log->Notice(absl::StrCat(
+      RunText(report), " (", from, "): ",
+      report.rollback() ? absl::StrCat("takes back apply ", report.apply_id())
+                        : absl::StrCat("applies plan ", report.plan_id()),
+      " on ", order.hosts.size(), " hosts, ", report.wave_size(), " at once",
+      report.force() ? ", forced" : "", report.enforced() ? ", enforced" : ""));
+  const std::shared_ptr<ApplyRun> run =
+      MakeRun(std::move(order), std::move(watcher));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopped_) return absl::UnavailableError("the controller is stopping");
+    // From here on Stop sees it, and breaks it off.
+    current_->run = run;
+  }
+  const absl::Status started = run->Start();
+  if (started.ok()) return run;
+  parts_.log->Error(absl::StrCat(RunText(report), ": not begun, the history: ",
+                                 std::string(started.message())));
+  return started;
+}
+
+std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
+                                                  ApplyWatcher watcher) {
+  ApplyRun::Callbacks callbacks;
+  // The first save makes the entry, the later ones replace it.
+  callbacks.save =
+      [history = parts_.history, network_namespace = order.network_namespace,
+       added = std::make_shared<bool>(false)](const ApplyReport& to_save) {
+        const HistoryRecord record = RecordOfApply(to_save, network_namespace);
+        const absl::Status saved =
+            *added ? history->Update(record) : history->Add(record);
+        *added |= saved.ok();
+        return saved;
+      };
+  callbacks.on_end = [this](const ApplyReport& ended) { OnRunEnd(ended); };
+  callbacks.watcher = std::move(watcher);
+  return std::make_shared<ApplyRun>(std::move(order), parts_,
+                                    std::move(callbacks));
+}
+
+void ClusterChanges::OnRunEnd(const ApplyReport& report) {
+  parts_.log->Notice(absl::StrCat(
+      RunText(report), ": ",
+      report.outcome() == ApplyReport::SUCCEEDED ? "succeeded" : "stopped"));
+  {
+    absl::MutexLock lock(&mutex_);
+    RememberLostLocked(report);
+    for (const ApplyResult& host : report.hosts()) {
+      if (report.rollback() && IsTakenBack(host)) {
+        corrections_[report.apply_id()].push_back({host, report.run_id()});
+      }
+    }
+  }
+  // While this is still the one change: a second rollback must see the first
+  // one's marks.
+  CorrectAll();
+  EndChange();
+}
+
+void ClusterChanges::RememberLostLocked(const ApplyReport& report) {
+  Unsettled unsettled;
+  unsettled.apply_id = report.apply_id();
+  unsettled.rollback = report.rollback();
+  for (const ApplyResult& host : report.hosts()) {
+    if (host.outcome() == ApplyResult::LOST) {
+      unsettled.hosts.insert(host.host());
+    }
+  }
+  if (unsettled.hosts.empty() || unsettled_.size() >= kMaxUnsettled) return;
+  unsettled_[report.run_id()] = std::move(unsettled);
+}
+
+void ClusterChanges::Recover() {
+  absl::StatusOr<RunningRecords> running = parts_.history->FindRunning();
+  // Whoever opened a closed one has said why.
+  if (absl::IsFailedPrecondition(running.status())) return;
+  if (!running.ok()) {
+    parts_.log->Error(
+        absl::StrCat("history: ", std::string(running.status().message())));
+    return;
+  }
+  for (const absl::Status& damaged : running->damaged) {
+    parts_.log->Error(absl::StrCat(
+        "history: an apply or rollback was cut off by the end of the last "
+        "controller, and on which hosts cannot be told: ",
+        std::string(damaged.message())));
+  }
+  for (HistoryRecord& record : running->records) Interrupt(std::move(record));
+  // Also runs that ended long ago may have hosts that never told; whoever
+  // attaches now may still do so.
+  ListHistoryRequest newest;
+  newest.add_kinds(HISTORY_APPLY);
+  newest.add_kinds(HISTORY_ROLLBACK);
+  newest.set_limit(kMaxUnsettled);
+  const absl::StatusOr<ListHistoryResponse> list = parts_.history->List(newest);
+  if (!list.ok()) return;
+  for (const HistoryEntry& entry : list->entries()) {
+    if (entry.outcome() == "succeeded") continue;
+    const absl::StatusOr<HistoryRecord> record =
+        parts_.history->Get(entry.id());
+    if (!record.ok()) continue;
+    absl::MutexLock lock(&mutex_);
+    RememberLostLocked(record->apply());
+  }
+}
+
+void ClusterChanges::Interrupt(HistoryRecord record) {
+  if (!record.has_apply()) return;
+  const std::string network_namespace = record.entry().network_namespace();
+  ApplyReport report = std::move(*record.mutable_apply());
+  report.set_outcome(ApplyReport::INTERRUPTED);
+  report.add_notes("the controller ended while it ran");
+  ExplainNotStarted(&report);
+  const std::string what = RunText(report);
+  const absl::Status kept = parts_.history->Update(
+      RecordOfApply(std::move(report), network_namespace));
+  parts_.log->Warning(
+      absl::StrCat(what, ": interrupted, the controller ended while it ran",
+                   kept.ok() ? "" : "; not kept: ",
+                   kept.ok() ? "" : std::string(kept.message())));
+}
+
+void ClusterChanges::OnPastApplies(const std::string& host,
+                                   const PastApplies& past) {
+  std::shared_ptr<ApplyRun> run;
+  bool news = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (current_.has_value()) run = current_->run;
+    for (const ApplyResult& result : past.results()) {
+      for (auto& [run_id, unsettled] : unsettled_) {
+        if (unsettled.apply_id != result.apply_id() ||
+            !SettlesHost(unsettled.rollback, result) ||
+            unsettled.hosts.erase(host) == 0) {
+          continue;
+        }
+        corrections_[run_id].push_back({result, ""});
+        news = true;
+      }
+    }
+    // A host speaks once for each run; what it says later is of its later life.
+    for (auto each = unsettled_.begin(); each != unsettled_.end();) {
+      each =
+          each->second.hosts.empty() ? unsettled_.erase(each) : std::next(each);
+    }
+  }
+  if (news) {
+    gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { CorrectAll(); });
+  }
+  if (run == nullptr) return;
+  for (const ApplyResult& result : past.results()) {
+    run->OnPastApply(host, result);
+  }
+}
+
+// Rewrites each kept report once, whatever number of its hosts has spoken.
+void ClusterChanges::CorrectAll() {
+  const absl::MutexLock one_at_a_time(&correcting_);
+  while (true) {
+    std::map<std::string, std::vector<Correction>> due;
+    {
+      absl::MutexLock lock(&mutex_);
+      due.swap(corrections_);
+    }
+    if (due.empty()) return;
+    for (const auto& [run_id, corrections] : due) Correct(run_id, corrections);
+  }
+}
+
+void ClusterChanges::Correct(const std::string& run_id,
+                             const std::vector<Correction>& corrections) {
+  absl::StatusOr<HistoryRecord> record = parts_.history->Get(run_id);
+  if (!record.ok() || !record->has_apply()) return;
+  ApplyReport report = std::move(*record->mutable_apply());
+  std::map<std::string, ApplyResult*> by_host;
+  for (ApplyResult& host : *report.mutable_hosts()) {
+    by_host[host.host()] = &host;
+  }
+  std::set<std::string> rollbacks;
+  for (const Correction& correction : corrections) {
+    const auto found = by_host.find(correction.result.host());
+    if (found == by_host.end()) continue;
+    ApplyResult* const host = found->second;
+    // A host that was taken back keeps its steps in the apply's report: only
+    // how it stands now is another.
+    if (!correction.rolled_back_by.empty()) {
+      host->set_outcome(correction.result.outcome());
+      *host->mutable_residues() = correction.result.residues();
+      rollbacks.insert(correction.rolled_back_by);
+    } else if (host->outcome() == ApplyResult::LOST) {
+      *host = correction.result;
+      host->clear_facts_after();
+      host->clear_of_rollback();
+    }
+  }
+  for (const std::string& rollback : rollbacks) {
+    report.add_notes(absl::StrCat("taken back by rollback ", rollback));
+  }
+  const absl::Status kept = parts_.history->Update(
+      RecordOfApply(std::move(report), record->entry().network_namespace()));
+  if (!kept.ok()) {
+    parts_.log->Error(
+        absl::StrCat("history: what hosts tell of ", run_id,
+                     " is not kept: ", std::string(kept.message())));
+  }
+}
+
+void ClusterChanges::Stop() {
+  std::shared_ptr<ApplyRun> run;
+  {
+    absl::MutexLock lock(&mutex_);
+    stopped_ = true;
+    if (current_.has_value()) run = current_->run;
+  }
+  if (run != nullptr && run->Stop()) EndChange();
+  gate_.Close();
+}
+
+}  // namespace clusterd

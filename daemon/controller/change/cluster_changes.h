@@ -1,0 +1,141 @@
+// The applies and rollbacks of this controller: what is refused, that only one
+// runs at a time, what the history keeps of them, and what hosts tell of them
+// later. Knows no gRPC and no roles.
+//
+// Refusals are those of change_order.h, and
+//   Unavailable  another apply or rollback runs (named)
+//   others       the history cannot be written
+// None has asked a host.
+#ifndef DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
+#define DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/controller/change/apply_run.h"
+#include "daemon/controller/change/change_order.h"
+#include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/callback_gate.h"
+#include "daemon/controller/hosts/controller_parts.h"
+#include "proto/agent_hub.pb.h"
+#include "proto/controller.pb.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+inline constexpr uint32_t kDefaultWaveSize = 32;
+
+// Who asks, and how it should be done.
+struct ChangeRequest {
+  // The user's name; "clusterd-controller" for what it begins by itself.
+  std::string actor;
+  // For the log: role and address, e.g. "operator, ipv4:10.0.0.9:5123".
+  std::string from;
+  uint32_t wave_size = 0;  // 0: kDefaultWaveSize.
+  bool force = false;
+  bool enforced = false;
+};
+
+// Safe for concurrent use; one apply or rollback at a time.
+class ClusterChanges {
+ public:
+  // All parts must outlive it.
+  explicit ClusterChanges(const ControllerParts& parts);
+  // Stops.
+  ~ClusterChanges();
+  ClusterChanges(const ClusterChanges&) = delete;
+  ClusterChanges& operator=(const ClusterChanges&) = delete;
+
+  // Before any host attaches: what was running when the last controller ended
+  // is INTERRUPTED, and hosts that were lost may still tell. Blocks.
+  void Recover() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Begins to apply a plan of this controller: one that it has just made, or
+  // one from ReadKeptPlan. Blocks on the history, so not for a thread
+  // that must not block. The run goes on whether or not it is kept.
+  absl::StatusOr<std::shared_ptr<ApplyRun>> StartApply(
+      std::shared_ptr<const ClusterPlan> plan, const ChangeRequest& request,
+      ApplyWatcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Takes an apply back, as OrderOfRollback says. Otherwise as StartApply.
+  absl::StatusOr<std::shared_ptr<ApplyRun>> StartRollback(
+      const std::string& apply_id, const ChangeRequest& request,
+      ApplyWatcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // A HostHooks::past_applies. Does not block.
+  void OnPastApplies(const std::string& host, const PastApplies& past)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Breaks off what runs; no part is used any more by it when this returns.
+  // Nothing is started after it.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // The one change that runs, or is about to.
+  struct Current {
+    std::string what;  // "apply 0123456789abcdef of alice"
+    absl::Time since;
+    std::shared_ptr<ApplyRun> run;  // Null while it is being prepared.
+  };
+  // A run that is over, with hosts that are LOST.
+  struct Unsettled {
+    std::string apply_id;
+    bool rollback = false;
+    std::set<std::string> hosts;
+  };
+  // What a host's entry in a kept report becomes.
+  struct Correction {
+    ApplyResult result;
+    // Set: not what came of the run, but who took it back.
+    std::string rolled_back_by;
+  };
+
+  // Unavailable while another change runs.
+  absl::Status BeginChange(const std::string& what) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndChange() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::shared_ptr<ApplyRun>> Start(
+      bool rollback, const ChangeRequest& request,
+      const std::function<absl::StatusOr<ApplyOrder>()>& prepare,
+      ApplyWatcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `head`: who and how, to be added to the order's report.
+  absl::StatusOr<std::shared_ptr<ApplyRun>> StartRun(
+      const ApplyReport& head, const std::string& from,
+      absl::StatusOr<ApplyOrder> prepared, ApplyWatcher watcher)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  std::shared_ptr<ApplyRun> MakeRun(ApplyOrder order, ApplyWatcher watcher);
+  void OnRunEnd(const ApplyReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
+  void RememberLostLocked(const ApplyReport& report)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Interrupt(HistoryRecord record) ABSL_LOCKS_EXCLUDED(mutex_);
+  void CorrectAll() ABSL_LOCKS_EXCLUDED(correcting_, mutex_);
+  void Correct(const std::string& run_id,
+               const std::vector<Correction>& corrections);
+
+  const ControllerParts parts_;
+  const CallbackGate gate_;
+
+  // Held by the one thread that corrects what is kept, while it does.
+  absl::Mutex correcting_;
+  absl::Mutex mutex_;
+  std::optional<Current> current_ ABSL_GUARDED_BY(mutex_);
+  // By the id of the run.
+  std::map<std::string, Unsettled> unsettled_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::vector<Correction>> corrections_
+      ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_

@@ -1,0 +1,550 @@
+#include "daemon/controller/change/cluster_changes.h"
+
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "config/plan/plan_digest.h"
+#include "config/spec/spec_loader.h"
+#include "config/values/version.h"
+#include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/process/worker_pool.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/config/plan_steps.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/history_testing.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Keeps the tasks that a host was given.
+class FakeLink final : public HostLink {
+ public:
+  void Send(HubMessage message) override {
+    absl::MutexLock lock(&mutex_);
+    if (message.has_task()) tasks_.push_back(message.task());
+  }
+  void Close(const absl::Status&) override {}
+
+  std::vector<Task> tasks() {
+    absl::MutexLock lock(&mutex_);
+    return tasks_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<Task> tasks_ ABSL_GUARDED_BY(mutex_);
+};
+
+class ClusterChangesTest : public testing::Test {
+ protected:
+  ClusterChangesTest() {
+    path_ = absl::StrCat(
+        testing::TempDir(), "/",
+        testing::UnitTest::GetInstance()->current_test_info()->name(), ".yaml");
+    WriteSpec("atlas-training");
+    spec_ = *SpecHolder::Open(path_, "test", &scheduler_);
+    history_ = *HistoryStore::InMemory();
+    StartController();
+  }
+
+  void WriteSpec(const std::string& product) {
+    std::ofstream(path_) << SpecToYaml(MakeSpec(product, "", 3));
+  }
+
+  // Once more: as if the one before had been killed, unless it was stopped.
+  void StartController() {
+    ControllerParts parts;
+    parts.cluster = "test";
+    parts.hosts = &hosts_;
+    parts.spec = spec_.get();
+    parts.history = history_.get();
+    parts.scheduler = &scheduler_;
+    parts.pool = &pool_;
+    parts.log = &log_;
+    changes_ = std::make_unique<ClusterChanges>(parts);
+    changes_->Recover();
+  }
+
+  void Attach(const std::string& name) {
+    auto link = std::make_shared<FakeLink>();
+    Attachment attachment;
+    attachment.host = name;
+    attachment.hello.set_protocol_version(kProtocolVersion);
+    attachment.hello.add_tasks("apply");
+    attachment.hello.add_tasks("rollback");
+    attachment.link = link;
+    sessions_[name] = *hosts_.Attach(std::move(attachment));
+    links_[name] = link;
+  }
+
+  // One step on each of the first `hosts` servers, nothing on the others.
+  ClusterPlan MakePlan(int hosts) {
+    ClusterPlan plan;
+    plan.set_schema_version(1);
+    plan.set_cluster("test");
+    plan.set_spec_sha256(SpecSha256(*spec_->spec()));
+    for (int i = 0; i < 3; ++i) {
+      HostPlan* const host = plan.add_hosts();
+      host->set_host(absl::StrCat("server", i));
+      if (i >= hosts) continue;
+      PlanStep* const step = host->add_steps();
+      *step = RunningStep("net.core.somaxconn", "128", "65535");
+      step->set_id(1);
+    }
+    plan.set_plan_id("aaaabbbbccccdddd");
+    plan.set_digest(PlanDigest(plan));
+    return plan;
+  }
+
+  static ChangeRequest By(const std::string& actor) {
+    ChangeRequest request;
+    request.actor = actor;
+    request.from = "operator, ipv4:10.0.0.9:5123";
+    return request;
+  }
+
+  ApplyWatcher Watch() {
+    ApplyWatcher watcher;
+    watcher.on_end = [this](absl::StatusOr<ApplyReport> report) {
+      absl::MutexLock lock(&mutex_);
+      end_ = std::move(report);
+    };
+    return watcher;
+  }
+
+  absl::StatusOr<std::shared_ptr<ApplyRun>> Apply(
+      const ClusterPlan& plan, const ChangeRequest& request = By("alice")) {
+    auto run = changes_->StartApply(std::make_shared<const ClusterPlan>(plan),
+                                    request, Watch());
+    pool_.Drain();
+    return run;
+  }
+
+  absl::StatusOr<std::shared_ptr<ApplyRun>> RollBack(
+      const std::string& apply_id) {
+    auto run = changes_->StartRollback(apply_id, By("bob"), Watch());
+    pool_.Drain();
+    return run;
+  }
+
+  void Answer(const std::string& name, ApplyResult::Outcome outcome,
+              bool no_journal = false) {
+    ASSERT_FALSE(links_[name]->tasks().empty()) << name << " was not asked";
+    const Task task = links_[name]->tasks().back();
+    TaskResult result;
+    result.set_task_id(task.task_id());
+    result.mutable_apply()->set_apply_id(task.has_apply()
+                                             ? task.apply().apply_id()
+                                             : task.rollback().apply_id());
+    result.mutable_apply()->set_outcome(outcome);
+    result.mutable_apply()->set_no_journal(no_journal);
+    ASSERT_TRUE(hosts_.OnResult(sessions_[name], std::move(result)).ok());
+    pool_.Drain();
+  }
+
+  void Tell(const std::string& name, const std::string& apply_id,
+            ApplyResult::Outcome outcome) {
+    PastApplies past;
+    past.add_results()->set_apply_id(apply_id);
+    past.mutable_results(0)->set_host(name);
+    past.mutable_results(0)->set_outcome(outcome);
+    changes_->OnPastApplies(name, past);
+    pool_.Drain();
+  }
+
+  // Nothing more runs or fits in until `go_on`.
+  void FillPool(absl::Notification* go_on) {
+    absl::Notification begun;
+    ASSERT_TRUE(pool_.TryRun([&begun, go_on] {
+      begun.Notify();
+      go_on->WaitForNotification();
+    }));
+    begun.WaitForNotification();
+    while (pool_.TryRun([] {})) continue;
+  }
+
+  ApplyReport Kept(const std::string& run_id) {
+    const auto record = history_->Get(run_id);
+    EXPECT_TRUE(record.ok()) << record.status();
+    return record.ok() ? record->apply() : ApplyReport();
+  }
+
+  ApplyResult::Outcome KeptOutcome(const std::string& run_id, int host) {
+    const ApplyReport report = Kept(run_id);
+    return host < report.hosts_size() ? report.hosts(host).outcome()
+                                      : ApplyResult::OUTCOME_UNSPECIFIED;
+  }
+
+  ManualScheduler scheduler_;
+  CapturedLog log_;
+  std::string path_;
+  std::unique_ptr<SpecHolder> spec_;
+  std::unique_ptr<HistoryStore> history_;
+  AttachedHosts hosts_{&scheduler_, &log_};
+  std::map<std::string, std::shared_ptr<FakeLink>> links_;
+  std::map<std::string, AttachedHosts::SessionId> sessions_;
+  absl::Mutex mutex_;
+  std::optional<absl::StatusOr<ApplyReport>> end_ ABSL_GUARDED_BY(mutex_);
+  WorkerPool pool_{1, 8};
+  std::unique_ptr<ClusterChanges> changes_;
+};
+
+TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
+  Attach("server0");
+  Attach("server1");
+  ChangeRequest request = By("alice");
+  request.force = true;
+  const auto run = Apply(MakePlan(2), request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_TRUE(links_["server0"]->tasks()[0].apply().force());
+  Answer("server0", ApplyResult::APPLIED);
+  Answer("server1", ApplyResult::APPLIED);
+
+  const auto record = history_->Get((*run)->run_id());
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->entry().kind(), HISTORY_APPLY);
+  EXPECT_EQ(record->entry().actor(), "alice");
+  EXPECT_EQ(record->entry().outcome(), "succeeded");
+  EXPECT_EQ(record->entry().parent_id(), "aaaabbbbccccdddd");
+  EXPECT_TRUE(record->entry().force());
+  const ApplyReport& report = record->apply();
+  EXPECT_EQ(report.apply_id(), report.run_id());
+  EXPECT_EQ(report.wave_size(), kDefaultWaveSize);
+  EXPECT_EQ(report.hosts_size(), 2);
+  EXPECT_THAT(report.notes(),
+              ElementsAre("1 of 3 hosts of the plan have no step and were not "
+                          "asked"));
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr(absl::StrCat(
+                  "apply ", report.run_id(),
+                  " of alice (operator, ipv4:10.0.0.9:5123): applies plan "
+                  "aaaabbbbccccdddd on 2 hosts, 32 at once, forced")));
+}
+
+TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
+  Attach("server0");
+  const auto refused = [this](const ClusterPlan& plan) {
+    const auto run = Apply(plan);
+    EXPECT_FALSE(run.ok());
+    return run.status();
+  };
+  const auto sealed = [](ClusterPlan plan) {
+    plan.set_digest(PlanDigest(plan));
+    return plan;
+  };
+  ClusterPlan edited = MakePlan(1);
+  edited.mutable_hosts(0)->mutable_steps(0)->set_to("1");
+  EXPECT_EQ(refused(edited).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused(edited).message()), HasSubstr("digest"));
+
+  ClusterPlan spoofed = MakePlan(1);
+  spoofed.set_plan_id("\x1b[2J");
+  EXPECT_EQ(refused(spoofed).message(),
+            "plan: \"\\x1b[2J\" is no plan id, expected 0-9, a-z and -");
+
+  ClusterPlan nowhere = MakePlan(1);
+  nowhere.mutable_hosts(0)->mutable_network_namespace()->set_container("-x");
+  EXPECT_THAT(
+      std::string(refused(sealed(nowhere)).message()),
+      HasSubstr("plan: network namespace: container \"-x\" is no name"));
+
+  ClusterPlan foreign = MakePlan(1);
+  foreign.set_cluster("other");
+  EXPECT_EQ(refused(sealed(foreign)).message(),
+            "plan: for cluster \"other\", expected \"test\"");
+
+  ClusterPlan twice = MakePlan(1);
+  *twice.add_hosts() = twice.hosts(0);
+  EXPECT_EQ(refused(sealed(twice)).message(),
+            "plan: host \"server0\" stands twice");
+
+  ClusterPlan stranger = MakePlan(1);
+  stranger.mutable_hosts(0)->set_host("stranger");
+  EXPECT_THAT(std::string(refused(sealed(stranger)).message()),
+              HasSubstr("not in the spec of cluster \"test\": stranger"));
+
+  EXPECT_EQ(refused(MakePlan(0)).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refused(MakePlan(2)).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused(MakePlan(2)).message()),
+              HasSubstr("not attached: server1"));
+
+  const ClusterPlan before = MakePlan(1);
+  WriteSpec("atlas-a2");
+  ASSERT_TRUE(spec_->Reload().ok());
+  EXPECT_EQ(refused(before).code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(refused(before).message()), HasSubstr("plan again"));
+
+  // None of them is in the way of a good one, and no host was asked.
+  EXPECT_TRUE(links_["server0"]->tasks().empty());
+  EXPECT_TRUE(Apply(MakePlan(1)).ok());
+}
+
+TEST_F(ClusterChangesTest, OneAtATimeAndTheSecondIsToldWhoseIsFirst) {
+  Attach("server0");
+  const auto first = Apply(MakePlan(1));
+  ASSERT_TRUE(first.ok());
+  const auto second = Apply(MakePlan(1), By("carol"));
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(second.status().message(),
+            absl::StrCat("apply ", (*first)->run_id(),
+                         " of alice runs since 2024-01-01T00:00:00+00:00, and "
+                         "only one may at a time"));
+  EXPECT_EQ(RollBack((*first)->run_id()).status().code(),
+            absl::StatusCode::kUnavailable);
+  Answer("server0", ApplyResult::APPLIED);
+  EXPECT_TRUE(Apply(MakePlan(1), By("carol")).ok());
+}
+
+TEST_F(ClusterChangesTest, AppliesNothingWithoutHistory) {
+  history_ = HistoryStore::Closed(absl::DataLossError("the file is damaged"));
+  StartController();
+  Attach("server0");
+  const auto run = Apply(MakePlan(1));
+  EXPECT_EQ(run.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(links_["server0"]->tasks().empty());
+  // No change runs: the same refusal, not "another one runs".
+  EXPECT_EQ(Apply(MakePlan(1)).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
+  for (const char* host : {"server0", "server1", "server2"}) Attach(host);
+  const auto apply = Apply(MakePlan(3));
+  ASSERT_TRUE(apply.ok());
+  const std::string id = (*apply)->run_id();
+  Answer("server0", ApplyResult::APPLIED);
+  Answer("server1", ApplyResult::UNDONE);
+  scheduler_.Advance(absl::Hours(1));
+  pool_.Drain();
+  ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
+
+  const auto rollback = RollBack(id);
+  ASSERT_TRUE(rollback.ok()) << rollback.status();
+  EXPECT_EQ(links_["server0"]->tasks().back().rollback().apply_id(), id);
+  EXPECT_EQ(links_["server0"]->tasks().back().rollback().actor(), "bob");
+  EXPECT_EQ(links_["server1"]->tasks().size(), 1u);
+  Answer("server0", ApplyResult::ROLLED_BACK);
+  Answer("server2", ApplyResult::REFUSED);
+  const ApplyReport report = Kept((*rollback)->run_id());
+  EXPECT_TRUE(report.rollback());
+  EXPECT_EQ(report.apply_id(), id);
+  EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
+
+  // The apply's record knows, so a second rollback asks the rest alone.
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::ROLLED_BACK);
+  EXPECT_THAT(Kept(id).notes(),
+              Contains("taken back by rollback " + (*rollback)->run_id()));
+  ASSERT_TRUE(RollBack(id).ok());
+  EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
+  Answer("server2", ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(RollBack(id).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(RollBack("0000000000000000").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(ClusterChangesTest, RollbackAsksHostsWithResiduesOnceMore) {
+  for (const char* host : {"server0", "server1"}) Attach(host);
+  const auto apply = Apply(MakePlan(2));
+  ASSERT_TRUE(apply.ok());
+  const std::string id = (*apply)->run_id();
+  Answer("server0", ApplyResult::UNDONE_WITH_RESIDUES);
+  Answer("server1", ApplyResult::APPLIED);
+  ASSERT_TRUE(RollBack(id).ok());
+  Answer("server0", ApplyResult::ROLLED_BACK);
+  Answer("server1", ApplyResult::ROLLED_BACK_WITH_RESIDUES);
+  ASSERT_EQ(KeptOutcome(id, 1), ApplyResult::ROLLED_BACK_WITH_RESIDUES);
+  ASSERT_TRUE(RollBack(id).ok());
+  EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
+  EXPECT_EQ(links_["server1"]->tasks().size(), 3u);
+  Answer("server1", ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(RollBack(id).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ClusterChangesTest, RollbackWithoutJournalsIsGoodOnLostHostsAlone) {
+  for (const char* host : {"server0", "server1", "server2"}) Attach(host);
+  const auto apply = Apply(MakePlan(3));
+  ASSERT_TRUE(apply.ok());
+  const std::string id = (*apply)->run_id();
+  Answer("server0", ApplyResult::APPLIED);
+  Answer("server1", ApplyResult::UNDONE_WITH_RESIDUES);
+  scheduler_.Advance(absl::Hours(1));
+  pool_.Drain();
+  ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
+  const auto rollback = RollBack(id);
+  ASSERT_TRUE(rollback.ok()) << rollback.status();
+  for (const char* host : {"server0", "server1", "server2"}) {
+    Answer(host, ApplyResult::REFUSED, /*no_journal=*/true);
+  }
+  const std::string run = (*rollback)->run_id();
+  EXPECT_EQ(Kept(run).outcome(), ApplyReport::STOPPED);
+  EXPECT_EQ(KeptOutcome(run, 0), ApplyResult::REFUSED);
+  EXPECT_EQ(KeptOutcome(run, 1), ApplyResult::REFUSED);
+  EXPECT_EQ(KeptOutcome(run, 2), ApplyResult::NOTHING_TO_DO);
+  // What stands is still said to stand.
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
+}
+
+TEST_F(ClusterChangesTest, LateNewsNeverWaitsForABusyPool) {
+  Attach("server0");
+  const auto apply = Apply(MakePlan(1));
+  ASSERT_TRUE(apply.ok());
+  const std::string id = (*apply)->run_id();
+  hosts_.Detach(sessions_["server0"], "the connection broke");
+  scheduler_.Advance(absl::Seconds(30));
+  pool_.Drain();
+  ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
+  absl::Notification go_on;
+  FillPool(&go_on);
+  PastApplies past;
+  past.add_results()->set_apply_id(id);
+  past.mutable_results(0)->set_host("server0");
+  past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
+  changes_->OnPastApplies("server0", past);
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
+  go_on.Notify();
+  pool_.Drain();
+  scheduler_.Advance(absl::Seconds(1));
+  pool_.Drain();
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
+}
+
+TEST_F(ClusterChangesTest, LateNewsThatWaitedTooLongIsDroppedWithTheObject) {
+  Attach("server0");
+  const auto apply = Apply(MakePlan(1));
+  ASSERT_TRUE(apply.ok());
+  hosts_.Detach(sessions_["server0"], "the connection broke");
+  scheduler_.Advance(absl::Seconds(30));
+  pool_.Drain();
+  absl::Notification go_on;
+  FillPool(&go_on);
+  PastApplies past;
+  past.add_results()->set_apply_id((*apply)->run_id());
+  past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
+  changes_->OnPastApplies("server0", past);
+  changes_.reset();
+  go_on.Notify();
+  scheduler_.Advance(absl::Seconds(1));
+  pool_.Drain();
+  EXPECT_EQ(KeptOutcome((*apply)->run_id(), 0), ApplyResult::LOST);
+}
+
+TEST_F(ClusterChangesTest, DamagedRunDoesNotHideTheOthersAfterAKill) {
+  const std::string folder = NewStateFolder();
+  changes_.reset();
+  history_ = OpenStore(folder);
+  ASSERT_TRUE(history_->Add(TestApply(TestId(1))).ok());
+  ASSERT_TRUE(history_->Add(TestApply(TestId(2))).ok());
+  history_.reset();
+  {
+    const auto file =
+        SqliteDatabase::Open(absl::StrCat(folder, "/", kHistoryFile));
+    ASSERT_TRUE(file.ok()) << file.status();
+    ASSERT_TRUE(
+        (*file)
+            ->Execute("UPDATE detail SET record = x'00' WHERE position = "
+                      "(SELECT MIN(position) FROM entry)")
+            .ok());
+  }
+  history_ = OpenStore(folder);
+  StartController();
+  EXPECT_EQ(history_->Get(TestId(2))->entry().outcome(), "interrupted");
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr(absl::StrCat("\"", TestId(1), "\" is damaged")));
+  changes_.reset();
+}
+
+TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
+  Attach("server0");
+  const auto apply = Apply(MakePlan(1));
+  ASSERT_TRUE(apply.ok());
+  const std::string id = (*apply)->run_id();
+  hosts_.Detach(sessions_["server0"], "the connection broke");
+  scheduler_.Advance(absl::Seconds(30));
+  pool_.Drain();
+  ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
+  Tell("server0", "another", ApplyResult::APPLIED);
+  ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
+  Tell("server0", id, ApplyResult::APPLIED);
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
+  EXPECT_EQ(Kept(id).outcome(), ApplyReport::STOPPED);
+  // It has spoken; what it says of its later life is not of that run.
+  Tell("server0", id, ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
+}
+
+TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
+  for (const char* host : {"server0", "server1", "server2"}) Attach(host);
+  // What the store holds when a controller dies: a run that is still running.
+  ApplyReport cut;
+  cut.set_run_id("1111222233334444");
+  cut.set_apply_id("1111222233334444");
+  cut.set_outcome(ApplyReport::RUNNING);
+  cut.set_actor("alice");
+  for (int i = 0; i < 3; ++i) {
+    cut.add_hosts()->set_host(absl::StrCat("server", i));
+    cut.mutable_hosts(i)->set_outcome(i < 2 ? ApplyResult::LOST
+                                            : ApplyResult::NOT_STARTED);
+  }
+  HistoryRecord record;
+  record.mutable_entry()->set_id("1111222233334444");
+  record.mutable_entry()->set_kind(HISTORY_APPLY);
+  record.mutable_entry()->set_outcome(kRunningOutcome);
+  *record.mutable_apply() = cut;
+  ASSERT_TRUE(history_->Add(record).ok());
+
+  StartController();
+  EXPECT_EQ(Kept("1111222233334444").outcome(), ApplyReport::INTERRUPTED);
+  EXPECT_EQ(history_->Get("1111222233334444")->entry().outcome(),
+            "interrupted");
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr("apply 1111222233334444 of alice: interrupted"));
+  Tell("server0", "1111222233334444", ApplyResult::APPLIED);
+  Tell("server2", "1111222233334444", ApplyResult::APPLIED);
+  EXPECT_EQ(KeptOutcome("1111222233334444", 0), ApplyResult::APPLIED);
+  EXPECT_EQ(KeptOutcome("1111222233334444", 1), ApplyResult::LOST);
+  EXPECT_EQ(KeptOutcome("1111222233334444", 2), ApplyResult::NOT_STARTED);
+  // Also after one more start, and a rollback works on it.
+  StartController();
+  Tell("server1", "1111222233334444", ApplyResult::UNDONE);
+  EXPECT_EQ(KeptOutcome("1111222233334444", 1), ApplyResult::UNDONE);
+  ASSERT_TRUE(RollBack("1111").ok());
+  EXPECT_EQ(links_["server0"]->tasks().size(), 1u);
+  EXPECT_TRUE(links_["server1"]->tasks().empty());
+}
+
+TEST_F(ClusterChangesTest, StopInterruptsTheRunAndStartsNoOther) {
+  Attach("server0");
+  const auto run = Apply(MakePlan(1));
+  ASSERT_TRUE(run.ok());
+  changes_->Stop();
+  EXPECT_EQ(Kept((*run)->run_id()).outcome(), ApplyReport::INTERRUPTED);
+  EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
+  {
+    absl::MutexLock lock(&mutex_);
+    ASSERT_TRUE(end_.has_value());
+    EXPECT_EQ(end_->status().code(), absl::StatusCode::kUnavailable);
+  }
+  changes_->Stop();
+}
+
+}  // namespace
+}  // namespace clusterd

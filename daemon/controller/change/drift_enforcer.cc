@@ -1,0 +1,214 @@
+#include "daemon/controller/change/drift_enforcer.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/plan/applied_drift.h"
+#include "config/plan/make_plan.h"
+#include "config/plan/plan_digest.h"
+#include "config/plan/plan_text.h"
+#include "config/words/fact_text.h"
+#include "daemon/controller/hosts/fact_run.h"
+
+namespace clusterd {
+namespace {
+
+// Of steps, and of what is left alone, in the log.
+constexpr size_t kShownLines = 8;
+
+std::vector<std::string> EnforcedBy(const ClusterSpec& spec) {
+  return {spec.enforce().begin(), spec.enforce().end()};
+}
+
+std::string StepTexts(const HostPlan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanStep& step : plan.steps()) {
+    if (texts.size() == kShownLines) break;
+    texts.push_back(StepText(step));
+  }
+  const size_t more = static_cast<size_t>(plan.steps_size()) - texts.size();
+  return absl::StrCat(absl::StrJoin(texts, "; "),
+                      more > 0 ? absl::StrCat("; and ", more, " more") : "");
+}
+
+// How the run ended on its one host.
+std::string ResultText(const absl::StatusOr<ApplyReport>& report) {
+  if (!report.ok()) return std::string(report.status().message());
+  if (report->outcome() == ApplyReport::SUCCEEDED) return "";
+  if (report->hosts().empty()) return "it did not begin";
+  const ApplyResult& result = report->hosts(0);
+  return result.error().empty() ? ApplyResult::Outcome_Name(result.outcome())
+                                : result.error();
+}
+
+}  // namespace
+
+DriftEnforcer::DriftEnforcer(Parts parts) : parts_(std::move(parts)) {}
+
+DriftEnforcer::~DriftEnforcer() { Stop(); }
+
+void DriftEnforcer::Say(const std::string& host, absl::string_view text) const {
+  parts_.log->Notice(absl::StrCat("host ", host, ": enforce: ", text));
+}
+
+void DriftEnforcer::Stop() {
+  gate_.Close();
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [name, host] : hosts_) parts_.scheduler->Cancel(host.timer);
+  hosts_.clear();
+}
+
+void DriftEnforcer::OnDrift(const std::string& host,
+                            const DriftReport& report) {
+  const CallbackGate::Pass pass(gate_);
+  if (!pass) return;
+  const std::shared_ptr<const ClusterSpec> spec = parts_.spec();
+  const bool drifted = HasEnforcedDrift(report.drift(), EnforcedBy(*spec));
+  if (drifted && !NamesHost(*spec, host)) return;
+  absl::Time next = absl::InfinitePast();
+  {
+    absl::MutexLock lock(&mutex_);
+    const absl::Time now = parts_.scheduler->Now();
+    const auto found = hosts_.find(host);
+    if (!drifted) {
+      // It has held for as long as a further try would have had to wait.
+      if (found != hosts_.end() && !found->second.queued &&
+          found->second.timer == 0 && report.drift().has_value() &&
+          now >= found->second.not_before) {
+        hosts_.erase(found);
+      }
+      return;
+    }
+    Host& state = hosts_[host];
+    if (state.queued || state.timer != 0) return;
+    if (now < state.not_before) {
+      next = state.not_before;
+      state.timer = parts_.scheduler->RunAfter(
+          next - now, gate_.Wrap([this, host] { WaitOver(host); }));
+    } else {
+      EnqueueLocked(host);
+    }
+  }
+  if (next != absl::InfinitePast()) {
+    Say(host, absl::StrCat("it has drifted again; the next try is not before ",
+                           absl::FormatTime(absl::RFC3339_sec, next,
+                                            absl::UTCTimeZone())));
+    return;
+  }
+  StartNext();
+}
+
+void DriftEnforcer::WaitOver(const std::string& host) {
+  {
+    absl::MutexLock lock(&mutex_);
+    hosts_[host].timer = 0;
+    EnqueueLocked(host);
+  }
+  StartNext();
+}
+
+void DriftEnforcer::EnqueueLocked(const std::string& host) {
+  hosts_[host].queued = true;
+  queue_.push_back(host);
+}
+
+void DriftEnforcer::StartNext() {
+  std::string host;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (at_work_ || queue_.empty()) return;
+    at_work_ = true;
+    host = queue_.front();
+    queue_.pop_front();
+  }
+  // Planning takes time, and beginning an apply blocks: not for the thread that
+  // brings the facts.
+  parts_.observe(
+      ObservationOf(*parts_.spec(), host),
+      gate_.Wrap([this, host](HostFacts facts) {
+        const auto held = std::make_shared<const HostFacts>(std::move(facts));
+        const bool taken = parts_.pool->TryRun(
+            gate_.Wrap([this, host, held] { PutBack(host, *held); }));
+        if (!taken) Finish(host, End::kLater);
+      }));
+}
+
+void DriftEnforcer::PutBack(const std::string& host, const HostFacts& facts) {
+  if (facts.has_missing()) {
+    Say(host,
+        absl::StrCat("it gives no facts: ", WhyMissing(&facts.missing())));
+    return Finish(host, End::kLater);
+  }
+  // The report that began this is older than the facts, and the spec may have
+  // been read again: only what is so now counts.
+  const std::shared_ptr<const ClusterSpec> spec = parts_.spec();
+  const std::vector<std::string> enforced = EnforcedBy(*spec);
+  if (!HasEnforcedDrift(facts.drift(), enforced)) {
+    return Finish(host, End::kNothing);
+  }
+  ClusterPlan plan = MakePlan(*spec, {&facts});
+  DriftRepair repair =
+      PlanDriftRepair(plan.hosts(0), facts.drift().value(), enforced);
+  for (size_t i = 0; i < std::min(repair.left.size(), kShownLines); ++i) {
+    Say(host, absl::StrCat("left alone: ", repair.left[i]));
+  }
+  if (repair.left.size() > kShownLines) {
+    Say(host, absl::StrCat("left alone: ", repair.left.size() - kShownLines,
+                           " more"));
+  }
+  if (repair.plan.steps().empty()) return Finish(host, End::kTried);
+  *plan.mutable_hosts(0) = std::move(repair.plan);
+  plan.set_created_at_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
+  plan.set_created_by(kControllerActor);
+  plan.set_digest(PlanDigest(plan));
+  const End end = Begin(host, std::move(plan));
+  if (end != End::kNothing) Finish(host, end);
+}
+
+// kNothing: begun; it finishes later.
+DriftEnforcer::End DriftEnforcer::Begin(const std::string& host,
+                                        ClusterPlan plan) {
+  Say(host, absl::StrCat("puts back what drifted: ", StepTexts(plan.hosts(0))));
+  const absl::Status begun = parts_.apply(
+      std::make_shared<const ClusterPlan>(std::move(plan)),
+      gate_.Wrap([this, host](const absl::StatusOr<ApplyReport>& report) {
+        const std::string why = ResultText(report);
+        const std::string run =
+            report.ok() ? absl::StrCat("apply ", report->run_id()) : "apply";
+        Say(host, why.empty() ? absl::StrCat(run, ": put back")
+                              : absl::StrCat(run, " failed: ", why));
+        Finish(host, End::kTried);
+      }));
+  if (begun.ok()) return End::kNothing;
+  Say(host, absl::StrCat("not begun: ", begun.message()));
+  return absl::IsUnavailable(begun) ? End::kLater : End::kTried;
+}
+
+void DriftEnforcer::Finish(const std::string& host, End end) {
+  {
+    absl::MutexLock lock(&mutex_);
+    Host& state = hosts_[host];
+    state.queued = false;
+    at_work_ = false;
+    if (end == End::kTried) {
+      state.wait = state.wait == absl::ZeroDuration()
+                       ? kFirstEnforceWait
+                       : std::min(2 * state.wait, kLongestEnforceWait);
+    }
+    // Also after a success: a value that drifts back at once would have us
+    // change the host without end.
+    state.not_before =
+        parts_.scheduler->Now() + std::max(state.wait, kFirstEnforceWait);
+    if (end == End::kNothing && state.wait == absl::ZeroDuration()) {
+      hosts_.erase(host);
+    }
+  }
+  // Not on top of this: a host that answers at once would nest without end.
+  parts_.scheduler->RunAfter(absl::ZeroDuration(),
+                             gate_.Wrap([this] { StartNext(); }));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,269 @@
+#include "daemon/controller/change/drift_enforcer.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/plan/plan_digest.h"
+#include "config/plan/plan_text.h"
+#include "config/plan/sysctl_file.h"
+#include "daemon/controller/hosts/fact_limits.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/good_cluster.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kHost[] = "node-01";
+
+DriftFact SomaxconnDrift() {
+  DriftFact fact;
+  AppliedDrift* drift = fact.mutable_value()->add_drifts();
+  drift->set_apply_id("aa");
+  drift->set_kind("sysctl");
+  drift->set_target(kSomaxconnKey);
+  drift->set_to("65535");
+  return fact;
+}
+
+DriftReport Report(const DriftFact& drift) {
+  DriftReport report;
+  *report.mutable_drift() = drift;
+  return report;
+}
+
+DriftReport Clean() {
+  DriftFact fact;
+  fact.mutable_value();
+  return Report(fact);
+}
+
+// One host whose somaxconn is 128, a spec that enforces sysctl, and a record of
+// what the enforcer has had applied.
+struct Cluster {
+  Cluster() {
+    spec.add_enforce("sysctl");
+    facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+    *facts.mutable_drift() = SomaxconnDrift();
+  }
+
+  DriftEnforcer::Parts Parts() {
+    DriftEnforcer::Parts parts;
+    parts.spec = [this] { return std::make_shared<const ClusterSpec>(spec); };
+    parts.observe = [this](const Observation& observation,
+                           const AttachedHosts::Done& done) {
+      observed.push_back(observation.host);
+      done(facts);
+    };
+    parts.apply = [this](std::shared_ptr<const ClusterPlan> plan,
+                         const DriftEnforcer::OnApplied& done) {
+      plans.push_back(*plan);
+      if (!refusal.ok()) return refusal;
+      ApplyReport report;
+      report.set_run_id("bb");
+      report.set_outcome(outcome);
+      report.add_hosts()->set_error(error);
+      done(report);
+      return absl::OkStatus();
+    };
+    parts.scheduler = &scheduler;
+    parts.pool = &pool;
+    parts.log = &log;
+    return parts;
+  }
+
+  // Until the try that is under way is over.
+  void WaitForTry() {
+    // What begins the next one may have run already: time has passed while the
+    // pool was at work.
+    pool.Drain();
+    scheduler.Advance(absl::ZeroDuration());
+  }
+  std::string Logged() { return log.Lines(); }
+
+  ClusterSpec spec = GoodSpec();
+  HostFacts facts = GoodFacts(kHost);
+  absl::Status refusal;
+  ApplyReport::Outcome outcome = ApplyReport::SUCCEEDED;
+  std::string error;
+  std::vector<std::string> observed;
+  std::vector<ClusterPlan> plans;
+  ManualScheduler scheduler;
+  CapturedLog log;
+  WorkerPool pool{1, 4};
+};
+
+TEST(DriftEnforcerTest, AppliesWhatDriftedAndNothingElse) {
+  Cluster cluster;
+  cluster.facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1);
+  DriftEnforcer enforcer(cluster.Parts());
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  cluster.WaitForTry();
+  ASSERT_EQ(cluster.plans.size(), 1u);
+  const ClusterPlan& plan = cluster.plans[0];
+  ASSERT_EQ(plan.hosts_size(), 1);
+  EXPECT_EQ(plan.hosts(0).host(), kHost);
+  ASSERT_EQ(plan.hosts(0).steps_size(), 1);
+  EXPECT_EQ(StepText(plan.hosts(0).steps(0)),
+            "net.core.somaxconn: 128 -> 65535");
+  EXPECT_EQ(plan.created_by(), kControllerActor);
+  EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
+  EXPECT_THAT(cluster.Logged(), HasSubstr("apply bb: put back"));
+}
+
+TEST(DriftEnforcerTest, DoesNothingUnlessTheSpecSaysSo) {
+  Cluster cluster;
+  cluster.spec.clear_enforce();
+  DriftEnforcer enforcer(cluster.Parts());
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  cluster.spec.add_enforce("firewall");
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  EXPECT_TRUE(cluster.observed.empty());
+  EXPECT_EQ(cluster.scheduler.pending(), 0);
+}
+
+TEST(DriftEnforcerTest, LeavesHostsAloneThatTheSpecDoesNotName) {
+  Cluster cluster;
+  DriftEnforcer enforcer(cluster.Parts());
+  enforcer.OnDrift("node-99", Report(SomaxconnDrift()));
+  EXPECT_TRUE(cluster.observed.empty());
+}
+
+TEST(DriftEnforcerTest, WaitsTwiceAsLongWithEachTryThatDoesNotLast) {
+  Cluster cluster;
+  DriftEnforcer enforcer(cluster.Parts());
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  cluster.WaitForTry();
+  absl::Duration wait = kFirstEnforceWait;
+  for (size_t tries = 1; tries < 10; ++tries) {
+    ASSERT_EQ(cluster.plans.size(), tries);
+    // It drifts back at once, and says so again and again.
+    for (int i = 0; i < 3; ++i) {
+      enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+    }
+    EXPECT_EQ(cluster.scheduler.pending(), 1);
+    EXPECT_EQ(cluster.scheduler.UntilNext(), wait);
+    cluster.scheduler.Advance(wait - absl::Seconds(1));
+    EXPECT_EQ(cluster.plans.size(), tries);
+    cluster.scheduler.Advance(absl::Seconds(1));
+    cluster.WaitForTry();
+    wait = std::min(2 * wait, kLongestEnforceWait);
+  }
+  EXPECT_EQ(wait, kLongestEnforceWait);
+  EXPECT_THAT(cluster.Logged(),
+              HasSubstr("it has drifted again; the next try"));
+}
+
+TEST(DriftEnforcerTest, StartsAnewWhenTheValueHasHeld) {
+  Cluster cluster;
+  DriftEnforcer enforcer(cluster.Parts());
+  for (int round = 0; round < 3; ++round) {
+    enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+    cluster.WaitForTry();
+    ASSERT_EQ(cluster.plans.size(), static_cast<size_t>(round) + 1);
+    cluster.scheduler.Advance(kFirstEnforceWait);
+    enforcer.OnDrift(kHost, Clean());
+  }
+}
+
+TEST(DriftEnforcerTest, DoesNotCountARunThatWasInTheWay) {
+  Cluster cluster;
+  cluster.refusal = absl::UnavailableError("apply cc of alice runs");
+  DriftEnforcer enforcer(cluster.Parts());
+  for (int round = 0; round < 3; ++round) {
+    enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+    cluster.WaitForTry();
+    EXPECT_EQ(cluster.plans.size(), static_cast<size_t>(round) + 1);
+    cluster.scheduler.Advance(kFirstEnforceWait);
+  }
+  EXPECT_THAT(cluster.Logged(), HasSubstr("not begun: apply cc of alice runs"));
+}
+
+TEST(DriftEnforcerTest, SaysWhyItFailed) {
+  Cluster cluster;
+  cluster.outcome = ApplyReport::STOPPED;
+  cluster.error = "this host does not allow sysctl";
+  DriftEnforcer enforcer(cluster.Parts());
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  cluster.WaitForTry();
+  EXPECT_THAT(cluster.Logged(),
+              HasSubstr("apply bb failed: this host does not allow sysctl"));
+}
+
+TEST(DriftEnforcerTest, LeavesToAPersonWhatTheSpecWantsOtherwiseNow) {
+  Cluster cluster;
+  cluster.spec.mutable_kernel()->set_somaxconn(32768);
+  DriftEnforcer enforcer(cluster.Parts());
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  cluster.WaitForTry();
+  EXPECT_TRUE(cluster.plans.empty());
+  EXPECT_THAT(cluster.Logged(),
+              HasSubstr("left alone: net.core.somaxconn: the spec asks for "
+                        "32768 now"));
+}
+
+TEST(DriftEnforcerTest, BelievesTheFactsOfNowNotTheReport) {
+  Cluster cluster;
+  cluster.facts.mutable_drift()->mutable_value()->clear_drifts();
+  DriftEnforcer enforcer(cluster.Parts());
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  cluster.WaitForTry();
+  EXPECT_EQ(cluster.observed.size(), 1u);
+  EXPECT_TRUE(cluster.plans.empty());
+}
+
+TEST(DriftEnforcerTest, TriesAgainWhenAHostGaveNoFacts) {
+  Cluster cluster;
+  const HostFacts good = cluster.facts;
+  cluster.facts = MissingFacts(kHost, Missing::TIMED_OUT, "no answer in 30s");
+  DriftEnforcer enforcer(cluster.Parts());
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  cluster.WaitForTry();
+  EXPECT_TRUE(cluster.plans.empty());
+  EXPECT_THAT(cluster.Logged(), HasSubstr("no answer in 30s"));
+  cluster.facts = good;
+  cluster.scheduler.Advance(kFirstEnforceWait);
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  cluster.WaitForTry();
+  EXPECT_EQ(cluster.plans.size(), 1u);
+}
+
+TEST(DriftEnforcerTest, TakesOneHostAfterTheOther) {
+  Cluster cluster;
+  AttachedHosts::Done first;
+  DriftEnforcer::Parts parts = cluster.Parts();
+  parts.observe = [&](const Observation& observation,
+                      AttachedHosts::Done done) {
+    cluster.observed.push_back(observation.host);
+    first = std::move(done);
+  };
+  DriftEnforcer enforcer(parts);
+  enforcer.OnDrift("node-01", Report(SomaxconnDrift()));
+  enforcer.OnDrift("node-02", Report(SomaxconnDrift()));
+  EXPECT_EQ(cluster.observed, std::vector<std::string>{"node-01"});
+  first(cluster.facts);
+  cluster.WaitForTry();
+  EXPECT_EQ(cluster.observed, (std::vector<std::string>{"node-01", "node-02"}));
+}
+
+TEST(DriftEnforcerTest, BeginsNothingAfterStop) {
+  Cluster cluster;
+  DriftEnforcer enforcer(cluster.Parts());
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  cluster.WaitForTry();
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  enforcer.Stop();
+  EXPECT_EQ(cluster.scheduler.pending(), 0);
+  enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
+  cluster.scheduler.Advance(absl::Hours(1));
+  EXPECT_EQ(cluster.plans.size(), 1u);
+}
+
+}  // namespace
+}  // namespace clusterd

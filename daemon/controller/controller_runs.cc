@@ -1,0 +1,254 @@
+// The calls of ControllerService that stream events: checks and plans, which
+// ask hosts for their facts all at once, and what changes hosts.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "config/rules/judge.h"
+#include "config/values/network_namespace.h"
+#include "daemon/controller/admission.h"
+#include "daemon/controller/controller_service.h"
+#include "daemon/controller/event_stream.h"
+#include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/hosts/spec_holder.h"
+
+namespace clusterd {
+namespace {
+
+using ApplyStream = EventStream<ApplyEvent>;
+
+// The run that a stream tells of, once it has begun.
+struct WatchedRun {
+  absl::Mutex mutex;
+  std::shared_ptr<const ApplyRun> run ABSL_GUARDED_BY(mutex);
+};
+
+ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream,
+                      const std::shared_ptr<WatchedRun>& watched) {
+  const std::weak_ptr<ApplyStream> weak = stream;
+  ApplyWatcher watcher;
+  // The run holds its watcher: were it held in turn, neither would ever go.
+  watcher.on_begin = [to = std::weak_ptr<WatchedRun>(watched)](
+                         std::shared_ptr<const ApplyRun> run) {
+    const auto held = to.lock();
+    if (held == nullptr) return;
+    absl::MutexLock lock(&held->mutex);
+    held->run = std::move(run);
+  };
+  watcher.on_progress = [weak] {
+    if (const auto to = weak.lock()) to->NoteProgress();
+  };
+  watcher.on_event = [weak](ApplyEvent event) {
+    if (const auto to = weak.lock()) to->Add(std::move(event));
+  };
+  watcher.on_end = [weak](absl::StatusOr<ApplyReport> report) {
+    const auto to = weak.lock();
+    if (to == nullptr) return;
+    if (!report.ok()) return to->End(report.status());
+    ApplyEvent last;
+    *last.mutable_report() = *std::move(report);
+    to->End(std::move(last));
+  };
+  return watcher;
+}
+
+}  // namespace
+
+template <typename Request>
+absl::Status ControllerService::Prepare(
+    const grpc::CallbackServerContext& context, const Request& request,
+    const FactCall& call, FactOrder* order) const {
+  const absl::StatusOr<SpiffeId> user =
+      AdmitUser(context, parts_.cluster, Role::kViewer, call.name, parts_.log);
+  if (!user.ok()) return user.status();
+  order->run_id = NewRunId();
+  order->actor = user->name;
+  order->spec = parts_.spec->spec();
+  order->network_namespace = request.network_namespace();
+  order->started_at = parts_.scheduler->Now();
+  absl::StatusOr<std::vector<std::string>> hosts =
+      SelectHosts(*order->spec, request.hosts());
+  if (!hosts.ok()) return hosts.status();
+  order->hosts = *std::move(hosts);
+  const absl::Status target = CheckNetworkNamespace(order->network_namespace);
+  if (!target.ok()) return target;
+  // Only now: a long list of wrong names takes time that a stranger may not
+  // have.
+  const absl::Status valid = call.check();
+  if (!valid.ok()) return valid;
+  if (call.slots->TryTake()) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(call.all_taken, ", try again later"));
+}
+
+template <typename Event, typename Request>
+grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
+    grpc::CallbackServerContext* context, const Request& request,
+    const FactCall& call, Conclusion<Event> conclude) {
+  const auto stream = EventStream<Event>::Create(context, parts_.scheduler);
+  const auto order = std::make_shared<FactOrder>();
+  const absl::Status prepared = Prepare(*context, request, call, order.get());
+  if (!prepared.ok()) {
+    stream->End(prepared);
+    return stream.get();
+  }
+  const std::weak_ptr<EventStream<Event>> weak = stream;
+  FactRun::Callbacks callbacks;
+  callbacks.on_progress = [weak] {
+    if (const auto to = weak.lock()) to->NoteProgress();
+  };
+  // The result is kept even when its client has left at the last moment.
+  callbacks.on_facts = [weak, order, conclude = std::move(conclude)](
+                           const std::vector<HostFacts>& facts) {
+    Event last = conclude(*order, facts);
+    if (const auto to = weak.lock()) to->End(std::move(last));
+  };
+  const auto run =
+      std::make_shared<FactRun>(order, parts_, std::move(callbacks));
+  EventStreamOptions<Event> options;
+  options.progress = [run](Event* event) {
+    *event->mutable_progress() = run->progress();
+  };
+  options.on_leave = [run] { run->Cancel(); };
+  options.on_end = [slots = call.slots] { slots->Give(); };
+  stream->Begin(std::move(options));
+  const absl::Status started = run->Start();
+  if (!started.ok()) stream->End(started);
+  stream->NoteProgress();
+  return stream.get();
+}
+
+absl::Status ControllerService::Keep(const HistoryRecord& record) const {
+  const absl::Status kept = parts_.history->Add(record);
+  if (!kept.ok()) {
+    parts_.log->Warning(absl::StrCat(
+        "history: ", HistoryKindName(record.entry().kind()), " ",
+        record.entry().id(), " is not kept: ", std::string(kept.message())));
+  }
+  return kept;
+}
+
+// Reports and plans are moved into their record and out again: those of 10,000
+// hosts are large.
+grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
+    grpc::CallbackServerContext* context, const CheckRequest* request) {
+  const FactCall call = {
+      "Check", &checks_, absl::StrCat(kMaxChecks, " checks run already"),
+      [request] { return ValidateSelection(request->selection()); }};
+  return AskHosts<CheckEvent>(
+      context, *request, call,
+      [this, selection = request->selection()](
+          const FactOrder& order, const std::vector<HostFacts>& facts) {
+        HistoryRecord record = RecordOfCheck(
+            MakeCheckReport(order, selection, facts, parts_.scheduler->Now()),
+            order.actor);
+        Keep(record).IgnoreError();
+        CheckEvent last;
+        *last.mutable_report() = std::move(*record.mutable_report());
+        return last;
+      });
+}
+
+grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
+    grpc::CallbackServerContext* context, const PlanRequest* request) {
+  const FactCall call = {"Plan", &plans_, "as many plans are being made as may",
+                         [] { return absl::OkStatus(); }};
+  return AskHosts<PlanEvent>(
+      context, *request, call,
+      [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
+        const absl::Time now = parts_.scheduler->Now();
+        HistoryRecord record = RecordOfPlan(
+            MakeHostsPlan(order, facts, now),
+            static_cast<uint64_t>(
+                absl::ToInt64Milliseconds(now - order.started_at)));
+        const absl::Status kept = Keep(record);
+        PlanEvent last;
+        *last.mutable_plan() = std::move(*record.mutable_plan());
+        if (!kept.ok()) {
+          last.mutable_plan()->set_not_kept(std::string(kept.message()));
+        }
+        return last;
+      });
+}
+
+absl::StatusOr<ChangeRequest> ControllerService::AdmitChange(
+    const grpc::CallbackServerContext& context, const char* call,
+    uint32_t wave_size, bool force) const {
+  const absl::StatusOr<SpiffeId> user =
+      AdmitUser(context, parts_.cluster, force ? Role::kAdmin : Role::kOperator,
+                force ? absl::StrCat(call, " with force") : call, parts_.log);
+  if (!user.ok()) return user.status();
+  ChangeRequest request;
+  request.actor = user->name;
+  request.from = absl::StrCat(RoleName(user->role), ", ", context.peer());
+  request.wave_size = wave_size;
+  request.force = force;
+  return request;
+}
+
+template <typename Request>
+grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
+    grpc::CallbackServerContext* context, const char* call,
+    const Request& request, BeginChange begin) {
+  const auto stream = ApplyStream::Create(context, parts_.scheduler);
+  const absl::StatusOr<ChangeRequest> change =
+      AdmitChange(*context, call, request.wave_size(), request.force());
+  if (!change.ok()) {
+    stream->End(change.status());
+    return stream.get();
+  }
+  const auto watched = std::make_shared<WatchedRun>();
+  EventStreamOptions<ApplyEvent> options;
+  options.progress = [watched](ApplyEvent* event) {
+    std::shared_ptr<const ApplyRun> run;
+    {
+      absl::MutexLock lock(&watched->mutex);
+      run = watched->run;
+    }
+    *event->mutable_progress() = run->progress();
+  };
+  stream->Begin(std::move(options));
+  // What begins a change waits for the history's disk.
+  const bool taken = parts_.pool->TryRun(
+      [this, weak = std::weak_ptr<ApplyStream>(stream), call, change = *change,
+       begin = std::move(begin), watcher = WatchFor(stream, watched)] {
+        const auto run = begin(change, watcher);
+        if (run.ok()) return;
+        parts_.log->Warning(absl::StrCat(
+            "refused ", call, " to ", change.actor, " (", change.from,
+            "): ", std::string(run.status().message())));
+        if (const auto to = weak.lock()) to->End(run.status());
+      });
+  if (!taken) {
+    stream->End(absl::ResourceExhaustedError(
+        "the controller has too much to do, try again later"));
+  }
+  return stream.get();
+}
+
+grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
+    grpc::CallbackServerContext* context, const ApplyPlanRequest* request) {
+  return RunChange(
+      context, "ApplyPlan", *request,
+      [this, plan_id = request->plan_id(), digest = request->digest()](
+          const ChangeRequest& change,
+          ApplyWatcher watcher) -> absl::StatusOr<std::shared_ptr<ApplyRun>> {
+        auto plan = ReadKeptPlan(*parts_.history, plan_id, digest);
+        if (!plan.ok()) return plan.status();
+        return changes_->StartApply(*std::move(plan), change,
+                                    std::move(watcher));
+      });
+}
+
+grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RollBack(
+    grpc::CallbackServerContext* context, const RollBackRequest* request) {
+  return RunChange(context, "RollBack", *request,
+                   [this, id = request->apply_id()](const ChangeRequest& change,
+                                                    ApplyWatcher watcher) {
+                     return changes_->StartRollback(id, change,
+                                                    std::move(watcher));
+                   });
+}
+
+}  // namespace clusterd

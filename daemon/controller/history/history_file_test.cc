@@ -1,0 +1,126 @@
+#include "daemon/controller/history/history_file.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/process/history_testing.h"
+
+namespace clusterd {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(FolderLockTest, IsOnePersonsAtATime) {
+  const std::string folder = NewStateFolder();
+  auto first = FolderLock::Take(folder);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const absl::Status second = FolderLock::Take(folder).status();
+  EXPECT_TRUE(absl::IsUnavailable(second));
+  EXPECT_THAT(std::string(second.message()),
+              HasSubstr(folder + "\": in use by another clusterd-controller"));
+  first->reset();
+  EXPECT_TRUE(FolderLock::Take(folder).ok());
+}
+
+TEST(FolderLockTest, EndsWithItsProcess) {
+  const std::string folder = NewStateFolder();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto lock = FolderLock::Take(folder);
+    _exit(lock.ok() ? 0 : 1);  // Without the destructor, as when killed.
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_TRUE(FolderLock::Take(folder).ok());
+}
+
+TEST(FolderLockTest, NamesFolderThatIsNotThere) {
+  const absl::Status status = FolderLock::Take("/nowhere/state").status();
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("state folder \"/nowhere/state\": No such file"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--state"));
+}
+
+TEST(FolderLockTest, RefusesFile) {
+  const std::string path = NewStateFolder() + "/file";
+  std::ofstream(path) << "x";
+  EXPECT_TRUE(absl::IsNotFound(FolderLock::Take(path).status()));
+}
+
+TEST(FolderLockTest, SyncsItsFolder) {
+  const auto lock = FolderLock::Take(NewStateFolder());
+  ASSERT_TRUE(lock.ok());
+  EXPECT_TRUE((*lock)->Sync().ok());
+}
+
+// What the folder's file says when it is opened after `sql`.
+absl::Status StatusAfter(const std::string& sql) {
+  const std::string folder = NewStateFolder();
+  EXPECT_EQ(OpenHistoryFile(folder).status(), absl::OkStatus());
+  {
+    const auto file = SqliteDatabase::Open(folder + "/" + kHistoryFile);
+    EXPECT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ((*file)->Execute(sql.c_str()), absl::OkStatus());
+  }
+  return OpenHistoryFile(folder).status();
+}
+
+TEST(HistoryFileTest, OpensWhatItMade) {
+  EXPECT_EQ(StatusAfter("SELECT 1"), absl::OkStatus());
+}
+
+TEST(HistoryFileTest, SetsWhatDurabilityRestsOn) {
+  const auto on_disk = OpenHistoryFile(NewStateFolder());
+  const auto in_memory = OpenHistoryInMemory();
+  constexpr int kFull = 2;
+  constexpr int kIncremental = 2;
+  for (const auto* file : {&on_disk, &in_memory}) {
+    ASSERT_TRUE(file->ok()) << file->status();
+    const SqliteDatabase& database = *(*file)->database;
+    EXPECT_EQ(*database.ReadNumber("PRAGMA synchronous"), kFull);
+    EXPECT_EQ(*database.ReadNumber("PRAGMA auto_vacuum"), kIncremental);
+    EXPECT_EQ(*database.ReadNumber("PRAGMA foreign_keys"), 1);
+  }
+}
+
+TEST(HistoryFileTest, RefusesWhatControllerOfAnotherFormatMade) {
+  for (const char* other : {"1", "3"}) {
+    const absl::Status status =
+        StatusAfter(absl::StrCat("PRAGMA user_version = ", other).c_str());
+    EXPECT_TRUE(absl::IsFailedPrecondition(status));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat(
+                    "made by another version of the controller (format ", other,
+                    "), expected format 2")));
+  }
+}
+
+TEST(HistoryFileTest, RefusesOtherDatabase) {
+  const absl::Status status = StatusAfter("PRAGMA application_id = 0");
+  EXPECT_TRUE(absl::IsDataLoss(status));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("is no history of clusterd-controller"));
+}
+
+TEST(HistoryFileTest, TablesTakeNoOtherTypes) {
+  const auto file = OpenHistoryInMemory();
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_FALSE(file->database
+                   ->Execute("INSERT INTO entry (id, kind, running, bytes, "
+                             "sha256, entry) VALUES ('a', 'x', 0, 0, x'', x'')")
+                   .ok());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,395 @@
+#include "daemon/controller/history/history_store.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/values/sha256.h"
+#include "daemon/controller/history/history_entry.h"
+
+namespace clusterd {
+namespace {
+
+// Candidates that an ambiguous id is answered with.
+constexpr int kNamedCandidates = 8;
+// 4 KiB pages that nothing uses before the file is made shorter, and how many
+// one call gives back, so that none takes long.
+constexpr int64_t kSparePages = 1024;
+constexpr char kGiveBack[] = "PRAGMA incremental_vacuum(8192)";
+
+absl::Status CheckId(absl::string_view id) {
+  if (id.size() >= kMinHistoryIdBytes && id.size() <= kMaxHistoryIdBytes &&
+      IsHistoryIdText(id)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "history: \"", absl::CHexEscape(id.substr(0, kMaxHistoryIdBytes)),
+      "\" is no id, expected ", kMinHistoryIdBytes, " to ", kMaxHistoryIdBytes,
+      " of 0-9, a-z and -, as `clusterctl history` prints them"));
+}
+
+absl::Status CheckEntry(const HistoryEntry& entry) {
+  if (!HistoryKind_IsValid(entry.kind()) ||
+      entry.kind() == HISTORY_KIND_UNSPECIFIED) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "history: ", entry.kind(), " is no kind, expected one of HistoryKind"));
+  }
+  return CheckId(entry.id());
+}
+
+absl::Status CheckList(const ListHistoryRequest& request) {
+  if (request.limit() > kMaxListedEntries) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("limit: ", request.limit(), " is too many, expected 1 to ",
+                     kMaxListedEntries, ", or 0 for ", kDefaultListedEntries));
+  }
+  for (const int kind : request.kinds()) {
+    if (!HistoryKind_IsValid(kind) || kind == HISTORY_KIND_UNSPECIFIED) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "kinds: ", kind, " is no kind, expected one of HistoryKind"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SeveralMatch(absl::string_view id,
+                          const std::vector<std::string>& candidates) {
+  const bool more = candidates.size() > kNamedCandidates;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "history: \"", id, "\" begins several ids, expected one of ",
+      absl::StrJoin(candidates.begin(),
+                    candidates.begin() +
+                        std::min<size_t>(candidates.size(), kNamedCandidates),
+                    ", "),
+      more ? ", …" : ""));
+}
+
+absl::Status NoSuchEntry(absl::string_view id, HistoryKind kind) {
+  return absl::NotFoundError(absl::StrCat(
+      "history: no ", kind == HISTORY_APPLY ? "apply" : "entry", " \"", id,
+      "\", expected one that `clusterctl history` "
+      "prints; the oldest are dropped with time"));
+}
+
+// For a query: one bit for each kind; 0: any.
+int64_t KindBits(const ListHistoryRequest& request) {
+  int64_t bits = 0;
+  for (const int kind : request.kinds()) bits |= int64_t{1} << kind;
+  return bits;
+}
+
+// Makes it, mode 0700, if it is not there; one that is there stays as it is.
+absl::Status MakeStateFolder(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
+  const int error = errno;
+  if (error == EEXIST) {
+    struct stat info = {};
+    if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": is no folder, expected one (--state)"));
+  }
+  const std::string message = absl::StrCat(
+      path, ": cannot be made: ", std::strerror(error), " (--state)");
+  return error == ENOENT ? absl::NotFoundError(message)
+                         : absl::PermissionDeniedError(message);
+}
+
+}  // namespace
+
+bool IsHistoryIdText(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return absl::ascii_isdigit(c) || absl::ascii_islower(c) || c == '-';
+  });
+}
+
+HistoryStore::HistoryStore(HistoryFile file, HistoryLimits limits,
+                           absl::Status closed)
+    : closed_(std::move(closed)),
+      limits_(limits),
+      lock_(std::move(file.lock)),
+      database_(std::move(file.database)) {}
+
+absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(
+    const std::string& folder, HistoryLimits limits) {
+  absl::StatusOr<HistoryFile> file = OpenHistoryFile(folder);
+  if (!file.ok()) return file.status();
+  return std::unique_ptr<HistoryStore>(
+      new HistoryStore(*std::move(file), limits, absl::OkStatus()));
+}
+
+absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::InMemory(
+    HistoryLimits limits) {
+  absl::StatusOr<HistoryFile> file = OpenHistoryInMemory();
+  if (!file.ok()) return file.status();
+  return std::unique_ptr<HistoryStore>(
+      new HistoryStore(*std::move(file), limits, absl::OkStatus()));
+}
+
+std::unique_ptr<HistoryStore> HistoryStore::Closed(const absl::Status& why) {
+  return std::unique_ptr<HistoryStore>(
+      new HistoryStore({}, {},
+                       absl::FailedPreconditionError(absl::StrCat(
+                           "no history is kept: ", why.message()))));
+}
+
+absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
+    const std::string& state_folder, Log* log) {
+  const absl::Status made = MakeStateFolder(state_folder);
+  if (!made.ok()) return made;
+  absl::StatusOr<std::unique_ptr<HistoryStore>> store =
+      HistoryStore::Open(state_folder);
+  // Two controllers on one history would each believe that they apply alone.
+  if (store.ok() || absl::IsUnavailable(store.status()) ||
+      absl::IsNotFound(store.status())) {
+    return store;
+  }
+  log->Error(absl::StrCat(
+      store.status().message(),
+      "; until then checks and plans are not kept, and no apply or rollback "
+      "is taken"));
+  return HistoryStore::Closed(store.status());
+}
+
+absl::Status HistoryStore::Add(const HistoryRecord& record) {
+  return Write(record, /*is_new=*/true);
+}
+
+absl::Status HistoryStore::Update(const HistoryRecord& record) {
+  return Write(record, /*is_new=*/false);
+}
+
+absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
+  if (!closed_.ok()) return closed_;
+  const std::string& id = record.entry().id();
+  const absl::Status valid = CheckEntry(record.entry());
+  if (!valid.ok()) return valid;
+  absl::MutexLock lock(&mutex_);
+  const auto known = KindOfLocked(id);
+  if (!known.ok()) return known.status();
+  if (is_new && known->has_value()) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "history: there is an entry \"", id, "\", expected an id of its own"));
+  }
+  if (!is_new && !known->has_value()) {
+    return NoSuchEntry(id, HISTORY_KIND_UNSPECIFIED);
+  }
+  return WriteLocked(record);
+}
+
+// The entry has the detail's digest, so that one that rots on the disk is told
+// from a good one when it is read.
+absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
+  HistoryRecord rest = record;
+  rest.clear_entry();
+  const std::string detail = rest.SerializeAsString();
+  const std::string entry = record.entry().SerializeAsString();
+  const std::string sha256 = Sha256(detail);
+  const auto bytes = static_cast<int64_t>(detail.size());
+  if (bytes > limits_.max_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "history: \"", record.entry().id(), "\" has ", bytes,
+        " bytes, expected at most ", limits_.max_bytes, ", all that is kept"));
+  }
+  return database_->Transact([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    absl::Status status = MakeRoomLocked(record.entry(), bytes);
+    if (!status.ok()) return status;
+    SqliteStatement put_entry = database_->Prepare(
+        "INSERT INTO entry (id, kind, running, bytes, sha256, entry) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO UPDATE "
+        "SET kind = ?2, running = ?3, bytes = ?4, sha256 = ?5, entry = ?6");
+    status = put_entry.BindText(record.entry().id())
+                 .Bind(record.entry().kind())
+                 .Bind(record.entry().outcome() == kRunningOutcome)
+                 .Bind(bytes)
+                 .BindBlob(sha256)
+                 .BindBlob(entry)
+                 .Run();
+    if (!status.ok()) return status;
+    SqliteStatement put_detail = database_->Prepare(
+        "INSERT OR REPLACE INTO detail (position, record) SELECT "
+        "position, ?2 FROM entry WHERE id = ?1");
+    status = put_detail.BindText(record.entry().id()).BindBlob(detail).Run();
+    return status.ok() ? ShrinkLocked() : status;
+  });
+}
+
+// What is there under the same id already is about to be replaced, and so
+// does not count.
+absl::Status HistoryStore::MakeRoomLocked(const HistoryEntry& entry,
+                                          int64_t bytes) {
+  std::vector<KeptEntry> kept;
+  SqliteStatement all = database_->Prepare(
+      "SELECT position, kind, running, bytes FROM entry WHERE id <> ?1 "
+      "ORDER BY position");
+  const absl::Status read = all.BindText(entry.id()).ForEachRow([&] {
+    kept.push_back({all.Int(0), static_cast<HistoryKind>(all.Int(1)),
+                    all.Int(2) != 0, all.Int(3)});
+  });
+  if (!read.ok()) return read;
+  KeptEntry coming;
+  coming.kind = entry.kind();
+  coming.bytes = bytes;
+  for (const int64_t drop : ChooseForRemoval(kept, coming, limits_)) {
+    const absl::Status dropped =
+        database_->Prepare("DELETE FROM entry WHERE position = ?1")
+            .Bind(drop)
+            .Run();
+    if (!dropped.ok()) return dropped;
+  }
+  return absl::OkStatus();
+}
+
+// Only now and then, and a piece at a time: it moves pages about.
+absl::Status HistoryStore::ShrinkLocked() {
+  const absl::StatusOr<int64_t> spare =
+      database_->ReadNumber("PRAGMA freelist_count");
+  if (!spare.ok()) return spare.status();
+  if (*spare <= kSparePages) return absl::OkStatus();
+  return database_->Execute(kGiveBack);
+}
+
+absl::StatusOr<std::optional<HistoryKind>> HistoryStore::KindOfLocked(
+    absl::string_view id) const {
+  SqliteStatement find =
+      database_->Prepare("SELECT kind FROM entry WHERE id = ?1");
+  find.BindText(id);
+  const absl::StatusOr<bool> row = find.Step();
+  if (!row.ok()) return row.status();
+  if (!*row) return std::nullopt;
+  return static_cast<HistoryKind>(find.Int(0));
+}
+
+absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
+                                                    HistoryKind kind) const {
+  const absl::Status valid = CheckId(id);
+  if (!valid.ok()) return valid;
+  // '~' sorts after all that an id is made of.
+  SqliteStatement find = database_->Prepare(
+      "SELECT position, id FROM entry WHERE id BETWEEN ?1 AND ?1 || '~' "
+      "AND (?2 = 0 OR kind = ?2) ORDER BY id LIMIT ?3");
+  std::vector<std::string> candidates;
+  int64_t first = 0;
+  const absl::Status read =
+      find.BindText(id).Bind(kind).Bind(kNamedCandidates + 1).ForEachRow([&] {
+        if (candidates.empty()) first = find.Int(0);
+        candidates.push_back(find.Text(1));
+      });
+  if (!read.ok()) return read;
+  if (candidates.empty()) return NoSuchEntry(id, kind);
+  // The whole id sorts before all that it begins.
+  if (candidates.size() > 1 && candidates[0] != id) {
+    return SeveralMatch(id, candidates);
+  }
+  return first;
+}
+
+absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
+  SqliteStatement read = database_->Prepare(
+      "SELECT id, entry, sha256, record FROM entry LEFT JOIN detail USING "
+      "(position) WHERE position = ?1");
+  read.Bind(position);
+  const absl::StatusOr<bool> row = read.Step();
+  if (!row.ok()) return row.status();
+  HistoryRecord record;
+  const absl::string_view detail = read.Blob(3);
+  if (*row && detail.size() <= std::numeric_limits<int>::max() &&
+      Sha256(detail) == read.Blob(2) &&
+      record.ParseFromArray(detail.data(), static_cast<int>(detail.size())) &&
+      record.mutable_entry()->ParseFromString(read.Text(1))) {
+    return record;
+  }
+  return absl::DataLossError(
+      absl::StrCat(database_->path(), ": what is kept of \"", read.Text(0),
+                   "\" is damaged, the other entries can be read"));
+}
+
+absl::StatusOr<ListHistoryResponse> HistoryStore::List(
+    const ListHistoryRequest& request) const {
+  if (!closed_.ok()) return closed_;
+  const absl::Status valid = CheckList(request);
+  if (!valid.ok()) return valid;
+  absl::MutexLock lock(&mutex_);
+  absl::StatusOr<int64_t> before = std::numeric_limits<int64_t>::max();
+  if (!request.before_id().empty()) {
+    before = ResolveLocked(request.before_id(), HISTORY_KIND_UNSPECIFIED);
+    if (!before.ok()) return before.status();
+  }
+  const int limit = static_cast<int>(
+      request.limit() == 0 ? kDefaultListedEntries : request.limit());
+  SqliteStatement list = database_->Prepare(
+      "SELECT entry, id FROM entry WHERE position < ?1 "
+      "AND (?2 = 0 OR (1 << kind) & ?2) ORDER BY position DESC LIMIT ?3");
+  // One more than is asked for tells whether there are more.
+  list.Bind(*before).Bind(KindBits(request)).Bind(limit + 1);
+  ListHistoryResponse response;
+  std::string damaged;
+  const absl::Status read = list.ForEachRow([&] {
+    if (response.entries_size() == limit) {
+      response.set_more(true);
+    } else if (!response.add_entries()->ParseFromString(list.Text(0))) {
+      damaged = list.Text(1);
+    }
+  });
+  if (!read.ok()) return read;
+  if (damaged.empty()) return response;
+  return SqliteStatus(SQLITE_CORRUPT, 0, database_->path(),
+                      absl::StrCat("entry \"", damaged, "\""));
+}
+
+absl::StatusOr<HistoryRecord> HistoryStore::Get(absl::string_view id) const {
+  if (!closed_.ok()) return closed_;
+  absl::MutexLock lock(&mutex_);
+  const auto position = ResolveLocked(id, HISTORY_KIND_UNSPECIFIED);
+  if (!position.ok()) return position.status();
+  return ReadLocked(*position);
+}
+
+absl::StatusOr<HistoryRecord> HistoryStore::FindApply(
+    absl::string_view apply_id) const {
+  if (!closed_.ok()) return closed_;
+  absl::MutexLock lock(&mutex_);
+  const auto position = ResolveLocked(apply_id, HISTORY_APPLY);
+  if (position.ok()) return ReadLocked(*position);
+  if (!absl::IsNotFound(position.status())) return position.status();
+  const auto other = KindOfLocked(apply_id);
+  if (!other.ok()) return other.status();
+  if (!other->has_value()) return position.status();
+  return absl::NotFoundError(absl::StrCat("history: \"", apply_id, "\" is a ",
+                                          HistoryKindName(**other),
+                                          ", expected an apply"));
+}
+
+absl::StatusOr<RunningRecords> HistoryStore::FindRunning() const {
+  if (!closed_.ok()) return closed_;
+  absl::MutexLock lock(&mutex_);
+  std::vector<int64_t> positions;
+  SqliteStatement find = database_->Prepare(
+      "SELECT position FROM entry WHERE running = 1 ORDER BY position");
+  const absl::Status read =
+      find.ForEachRow([&] { positions.push_back(find.Int(0)); });
+  if (!read.ok()) return read;
+  RunningRecords running;
+  for (const int64_t position : positions) {
+    absl::StatusOr<HistoryRecord> record = ReadLocked(position);
+    if (record.ok()) {
+      running.records.push_back(*std::move(record));
+    } else if (absl::IsDataLoss(record.status())) {
+      running.damaged.push_back(record.status());
+    } else {
+      return record.status();
+    }
+  }
+  return running;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,401 @@
+#include "daemon/controller/history/history_store.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/process/history_testing.h"
+
+namespace clusterd {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::unique_ptr<HistoryStore> NewStore(HistoryLimits limits = {}) {
+  auto store = HistoryStore::InMemory(limits);
+  EXPECT_TRUE(store.ok()) << store.status();
+  return *std::move(store);
+}
+
+void Add(HistoryStore* store, const HistoryRecord& record) {
+  ASSERT_EQ(store->Add(record), absl::OkStatus());
+}
+
+std::vector<std::string> Ids(const HistoryStore& store,
+                             const ListHistoryRequest& request = {}) {
+  std::vector<std::string> ids;
+  const auto response = store.List(request);
+  EXPECT_TRUE(response.ok()) << response.status();
+  if (!response.ok()) return ids;
+  for (const HistoryEntry& entry : response->entries()) {
+    ids.push_back(entry.id());
+  }
+  return ids;
+}
+
+ListHistoryRequest All() {
+  ListHistoryRequest request;
+  request.set_limit(kMaxListedEntries);
+  return request;
+}
+
+std::string Text(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+TEST(HistoryStoreTest, GivesBackRecordWhole) {
+  const auto store = NewStore();
+  const HistoryRecord record = TestCheck(TestId(1), 100000);
+  Add(store.get(), record);
+  const auto read = store->Get(TestId(1));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->SerializeAsString(), record.SerializeAsString());
+}
+
+TEST(HistoryStoreTest, KeepsRecordWithoutDetail) {
+  const auto store = NewStore();
+  HistoryRecord record = TestCheck(TestId(1));
+  record.clear_detail();
+  Add(store.get(), record);
+  const auto read = store->Get(TestId(1));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->detail_case(), HistoryRecord::DETAIL_NOT_SET);
+}
+
+TEST(HistoryStoreTest, RefusesSecondRecordWithSameId) {
+  const auto store = NewStore();
+  Add(store.get(), TestCheck(TestId(1), 10));
+  const absl::Status status = store->Add(TestCheck(TestId(1), 20));
+  EXPECT_TRUE(absl::IsAlreadyExists(status));
+  EXPECT_THAT(Text(status), HasSubstr(TestId(1)));
+  EXPECT_THAT(Ids(*store), ElementsAre(TestId(1)));
+}
+
+TEST(HistoryStoreTest, RefusesWhatIsNoIdOrKind) {
+  const auto store = NewStore();
+  for (const char* id :
+       {"", "abc", "ABCD", "a b c", "x'); DROP TABLE entry; --", "%%%%", "____",
+        "abcd\n", "äöüß", "~~~~", "abcd*"}) {
+    const absl::Status status = store->Add(TestCheck(id));
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << id;
+    EXPECT_THAT(Text(status), HasSubstr("is no id, expected 4 to 64 of 0-9"));
+    EXPECT_TRUE(absl::IsInvalidArgument(store->Get(id).status())) << id;
+    EXPECT_TRUE(absl::IsInvalidArgument(store->FindApply(id).status())) << id;
+  }
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(store->Add(TestCheck(std::string(65, 'a')))));
+  HistoryRecord record = TestCheck(TestId(1));
+  record.mutable_entry()->set_kind(HISTORY_KIND_UNSPECIFIED);
+  EXPECT_THAT(Text(store->Add(record)), HasSubstr("0 is no kind"));
+  EXPECT_THAT(Ids(*store), IsEmpty());
+}
+
+TEST(HistoryStoreTest, TextThatLooksLikeSqlIsText) {
+  const auto store = NewStore();
+  HistoryRecord record = TestCheck(TestId(1));
+  const std::string nasty = "'; DELETE FROM entry; --\" %s ?1 \n";
+  record.mutable_entry()->set_actor(nasty);
+  record.mutable_entry()->set_outcome(nasty);
+  Add(store.get(), record);
+  EXPECT_EQ(store->Get(TestId(1))->entry().actor(), nasty);
+}
+
+TEST(HistoryStoreTest, UpdateReplacesInPlace) {
+  const auto store = NewStore();
+  Add(store.get(), TestApply(TestId(1)));
+  Add(store.get(), TestCheck(TestId(2)));
+  HistoryRecord ended = TestApply(TestId(1));
+  ended.mutable_entry()->set_outcome("succeeded");
+  ended.mutable_apply()->add_hosts()->set_host("node01");
+  ASSERT_EQ(store->Update(ended), absl::OkStatus());
+  EXPECT_THAT(Ids(*store), ElementsAre(TestId(2), TestId(1)));
+  EXPECT_EQ(store->Get(TestId(1))->SerializeAsString(),
+            ended.SerializeAsString());
+}
+
+TEST(HistoryStoreTest, UpdateOfNothingIsNotFound) {
+  const auto store = NewStore();
+  EXPECT_TRUE(absl::IsNotFound(store->Update(TestApply(TestId(1)))));
+  EXPECT_THAT(Ids(*store), IsEmpty());
+}
+
+TEST(HistoryStoreTest, ListsNewestFirstInPages) {
+  const auto store = NewStore();
+  for (int i = 1; i <= 5; ++i) Add(store.get(), TestCheck(TestId(i)));
+  ListHistoryRequest request;
+  request.set_limit(2);
+  auto page = store->List(request);
+  ASSERT_TRUE(page.ok());
+  EXPECT_TRUE(page->more());
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(5), TestId(4)));
+  request.set_before_id(TestId(4));
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(3), TestId(2)));
+  EXPECT_TRUE(store->List(request)->more());
+  request.set_before_id(TestId(2));
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(1)));
+  EXPECT_FALSE(store->List(request)->more());
+}
+
+TEST(HistoryStoreTest, FullLastPageHasNoMore) {
+  const auto store = NewStore();
+  for (int i = 1; i <= 2; ++i) Add(store.get(), TestCheck(TestId(i)));
+  ListHistoryRequest request;
+  request.set_limit(2);
+  EXPECT_FALSE(store->List(request)->more());
+}
+
+TEST(HistoryStoreTest, ListsFiftyUnlessTold) {
+  const auto store = NewStore();
+  for (int i = 1; i <= 51; ++i) Add(store.get(), TestCheck(TestId(i)));
+  EXPECT_EQ(Ids(*store).size(), 50);
+  EXPECT_TRUE(store->List({})->more());
+}
+
+TEST(HistoryStoreTest, ListsKinds) {
+  const auto store = NewStore();
+  Add(store.get(), TestCheck(TestId(1)));
+  Add(store.get(), TestApply(TestId(2)));
+  HistoryRecord rollback = TestApply(TestId(3));
+  rollback.mutable_entry()->set_kind(HISTORY_ROLLBACK);
+  Add(store.get(), rollback);
+  ListHistoryRequest request;
+  request.add_kinds(HISTORY_APPLY);
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(2)));
+  request.add_kinds(HISTORY_CHECK);
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(2), TestId(1)));
+  request.set_before_id(TestId(2));
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(1)));
+}
+
+TEST(HistoryStoreTest, RefusesListThatMakesNoSense) {
+  const auto store = NewStore();
+  ListHistoryRequest request;
+  request.set_limit(1001);
+  EXPECT_THAT(Text(store->List(request).status()),
+              HasSubstr("limit: 1001 is too many, expected 1 to 1000"));
+  request.Clear();
+  request.add_kinds(static_cast<HistoryKind>(63));
+  EXPECT_TRUE(absl::IsInvalidArgument(store->List(request).status()));
+  request.Clear();
+  request.set_before_id("ffff");
+  EXPECT_TRUE(absl::IsNotFound(store->List(request).status()));
+}
+
+TEST(HistoryStoreTest, FindsByUniquePrefix) {
+  const auto store = NewStore();
+  Add(store.get(), TestCheck("abcd0000"));
+  Add(store.get(), TestCheck("abce0000"));
+  EXPECT_EQ(store->Get("abcd")->entry().id(), "abcd0000");
+  EXPECT_EQ(store->Get("abce0")->entry().id(), "abce0000");
+  const absl::Status none = store->Get("abcf").status();
+  EXPECT_TRUE(absl::IsNotFound(none));
+  EXPECT_THAT(Text(none), HasSubstr("no entry \"abcf\""));
+  EXPECT_TRUE(absl::IsNotFound(store->Get("abcd00000").status()));
+}
+
+TEST(HistoryStoreTest, AmbiguousPrefixNamesCandidates) {
+  const auto store = NewStore();
+  Add(store.get(), TestCheck("abcd01"));
+  Add(store.get(), TestCheck("abcd02"));
+  const absl::Status two = store->Get("abcd").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(two));
+  EXPECT_THAT(Text(two), HasSubstr("expected one of abcd01, abcd02"));
+  EXPECT_THAT(Text(two), Not(HasSubstr("…")));
+  for (int i = 3; i <= 9; ++i) {
+    Add(store.get(), TestCheck(absl::StrCat("abcd0", i)));
+  }
+  EXPECT_THAT(Text(store->Get("abcd").status()),
+              AllOf(HasSubstr("abcd08, …"), Not(HasSubstr("abcd09"))));
+}
+
+TEST(HistoryStoreTest, WholeIdWinsOverLongerOnes) {
+  const auto store = NewStore();
+  Add(store.get(), TestCheck("abcd01"));
+  Add(store.get(), TestCheck("abcd"));
+  EXPECT_EQ(store->Get("abcd")->entry().id(), "abcd");
+}
+
+TEST(HistoryStoreTest, FindsAppliesAlone) {
+  const auto store = NewStore();
+  Add(store.get(), TestCheck("abcd01"));
+  Add(store.get(), TestApply("abcd02"));
+  EXPECT_EQ(store->FindApply("abcd")->entry().id(), "abcd02");
+  EXPECT_EQ(store->FindApply("abcd02")->apply().actor(), "bob");
+  const absl::Status check = store->FindApply("abcd01").status();
+  EXPECT_TRUE(absl::IsNotFound(check));
+  EXPECT_THAT(Text(check),
+              HasSubstr("\"abcd01\" is a check, expected an apply"));
+  EXPECT_THAT(Text(store->FindApply("ffff").status()),
+              HasSubstr("no apply \"ffff\""));
+}
+
+TEST(HistoryStoreTest, FindsWhatRuns) {
+  const auto store = NewStore();
+  Add(store.get(), TestApply(TestId(1)));
+  Add(store.get(), TestCheck(TestId(2)));
+  Add(store.get(), TestApply(TestId(3)));
+  auto running = store->FindRunning();
+  ASSERT_TRUE(running.ok());
+  ASSERT_EQ(running->records.size(), 2);
+  EXPECT_EQ(running->records[0].entry().id(), TestId(1));
+  EXPECT_EQ(running->records[1].apply().run_id(), TestId(3));
+  EXPECT_THAT(running->damaged, IsEmpty());
+  HistoryRecord ended = running->records[0];
+  ended.mutable_entry()->set_outcome("interrupted");
+  ASSERT_EQ(store->Update(ended), absl::OkStatus());
+  EXPECT_EQ(store->FindRunning()->records.size(), 1);
+}
+
+TEST(HistoryStoreTest, FindsWhatRunsBesideADamagedOne) {
+  const std::string folder = NewStateFolder();
+  {
+    const auto store = OpenStore(folder);
+    for (int i = 1; i <= 3; ++i) Add(store.get(), TestApply(TestId(i)));
+  }
+  {
+    const auto file =
+        SqliteDatabase::Open(absl::StrCat(folder, "/", kHistoryFile));
+    ASSERT_TRUE(file.ok()) << file.status();
+    ASSERT_EQ(
+        (*file)->Execute("UPDATE detail SET record = x'00' WHERE position = "
+                         "(SELECT MIN(position) FROM entry)"),
+        absl::OkStatus());
+  }
+  const auto running = OpenStore(folder)->FindRunning();
+  ASSERT_TRUE(running.ok()) << running.status();
+  ASSERT_EQ(running->records.size(), 2);
+  EXPECT_EQ(running->records[0].entry().id(), TestId(2));
+  ASSERT_EQ(running->damaged.size(), 1);
+  EXPECT_THAT(Text(running->damaged[0]),
+              HasSubstr(absl::StrCat("\"", TestId(1), "\" is damaged")));
+}
+
+TEST(HistoryStoreTest, KeepsTwoThousand) {
+  const auto store = NewStore();
+  Add(store.get(), TestApply(TestId(1)));  // Runs.
+  for (int i = 2; i <= 2001; ++i) Add(store.get(), TestCheck(TestId(i), 1));
+  std::vector<std::string> ids = Ids(*store, All());
+  ListHistoryRequest rest = All();
+  rest.set_before_id(ids.back());
+  for (const std::string& id : Ids(*store, rest)) ids.push_back(id);
+  ASSERT_EQ(ids.size(), 2000);
+  EXPECT_EQ(ids.front(), TestId(2001));
+  EXPECT_EQ(ids[1998], TestId(3));
+  EXPECT_EQ(ids.back(), TestId(1));
+  EXPECT_TRUE(absl::IsNotFound(store->Get(TestId(2)).status()));
+}
+
+TEST(HistoryStoreTest, KeepsBytesWithinBound) {
+  HistoryLimits limits;
+  limits.max_bytes = 10000;
+  const auto store = NewStore(limits);
+  for (int i = 1; i <= 3; ++i) Add(store.get(), TestCheck(TestId(i), 3000));
+  Add(store.get(), TestCheck(TestId(4), 5000));
+  EXPECT_THAT(Ids(*store), ElementsAre(TestId(4), TestId(3)));
+}
+
+TEST(HistoryStoreTest, UpdateMakesRoomForWhatGrows) {
+  HistoryLimits limits;
+  limits.max_bytes = 10000;
+  const auto store = NewStore(limits);
+  Add(store.get(), TestCheck(TestId(1), 100));
+  Add(store.get(), TestCheck(TestId(2), 5000));
+  ASSERT_EQ(store->Update(TestCheck(TestId(1), 9000)), absl::OkStatus());
+  EXPECT_THAT(Ids(*store), ElementsAre(TestId(1)));
+}
+
+TEST(HistoryStoreTest, RefusesWhatIsLargerThanAll) {
+  HistoryLimits limits;
+  limits.max_bytes = 10000;
+  const auto store = NewStore(limits);
+  Add(store.get(), TestCheck(TestId(1)));
+  const absl::Status status = store->Add(TestCheck(TestId(2), 10001));
+  EXPECT_TRUE(absl::IsResourceExhausted(status));
+  EXPECT_THAT(Text(status), HasSubstr("expected at most 10000"));
+  EXPECT_THAT(Ids(*store), ElementsAre(TestId(1)));
+}
+
+TEST(HistoryStoreTest, FileIsForItsOwnerAlone) {
+  const std::string folder = NewStateFolder();
+  const std::string path = absl::StrCat(folder, "/", kHistoryFile);
+  struct stat found;
+  OpenStore(folder).reset();
+  ASSERT_EQ(stat(path.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600);
+  ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+  const auto store = OpenStore(folder);
+  ASSERT_NE(store, nullptr);
+  Add(store.get(), TestCheck(TestId(1)));
+  ASSERT_EQ(stat(path.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600);
+  ASSERT_EQ(stat((path + "-journal").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600);
+}
+
+TEST(HistoryStoreTest, IsThereAgainWhenOpenedAgain) {
+  const std::string folder = NewStateFolder();
+  Add(OpenStore(folder).get(), TestApply(TestId(7)));
+  const auto store = OpenStore(folder);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(store->Get(TestId(7))->entry().actor(), "bob");
+  EXPECT_EQ(store->FindRunning()->records.size(), 1);
+}
+
+TEST(HistoryStoreTest, RefusesSecondControllerAndStaysWhole) {
+  const std::string folder = NewStateFolder();
+  const auto store = OpenStore(folder);
+  const absl::Status second = HistoryStore::Open(folder).status();
+  EXPECT_TRUE(absl::IsUnavailable(second));
+  EXPECT_THAT(Text(second), HasSubstr("another clusterd-controller"));
+  Add(store.get(), TestCheck(TestId(1)));
+}
+
+TEST(HistoryStoreTest, FileShrinksWhenDetailsGo) {
+  const std::string folder = NewStateFolder();
+  const std::string path = absl::StrCat(folder, "/", kHistoryFile);
+  HistoryLimits limits;
+  limits.max_entries = 2;
+  const auto store = OpenStore(folder, limits);
+  Add(store.get(), TestCheck(TestId(1), 20 << 20));
+  Add(store.get(), TestCheck(TestId(2)));
+  ASSERT_GT(std::filesystem::file_size(path), 20 << 20);
+  Add(store.get(), TestCheck(TestId(3)));
+  EXPECT_LT(std::filesystem::file_size(path), 5 << 20);
+  EXPECT_THAT(Ids(*store), ElementsAre(TestId(3), TestId(2)));
+}
+
+TEST(HistoryStoreTest, TakesManyThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 40;
+  const auto store = OpenStore(NewStateFolder());
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&store, thread] {
+      for (int i = 0; i < kEach; ++i) {
+        const std::string id = TestId(thread * 1000 + i);
+        EXPECT_EQ(store->Add(TestApply(id)), absl::OkStatus());
+        HistoryRecord ended = TestApply(id);
+        ended.mutable_entry()->set_outcome("succeeded");
+        EXPECT_EQ(store->Update(ended), absl::OkStatus());
+        EXPECT_EQ(store->Get(id)->entry().outcome(), "succeeded");
+        EXPECT_TRUE(store->List({}).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Ids(*store, All()).size(), kThreads * kEach);
+  EXPECT_THAT(store->FindRunning()->records, IsEmpty());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,310 @@
+#include "daemon/controller/hosts/agent_hub_service.h"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "config/identity/grpc_status.h"
+#include "config/identity/tls_credentials.h"
+#include "config/values/version.h"
+#include "daemon/controller/hosts/fact_limits.h"
+#include "grpcpp/server_context.h"
+
+namespace clusterd {
+namespace {
+
+// For a last message to be taken by a host that may not be reading any more.
+constexpr absl::Duration kFlushTimeout = absl::Seconds(5);
+// Messages that wait to be sent to one host; one that does not read them is
+// cut off.
+constexpr size_t kMaxQueued = 256;
+
+// A call that ends before it begins.
+class RefusedStream final
+    : public grpc::ServerBidiReactor<AgentMessage, HubMessage> {
+ public:
+  explicit RefusedStream(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
+  void OnDone() override { delete this; }
+};
+
+// One host's stream on the controller's side, from the first byte to the last.
+// gRPC calls the On... members; it owns the object from Create to OnDone, and
+// AttachedHosts may hold it longer. Safe for concurrent use.
+class HostStream final
+    : public grpc::ServerBidiReactor<AgentMessage, HubMessage>,
+      public HostLink,
+      public std::enable_shared_from_this<HostStream> {
+ public:
+  // `host` is the certificate's. `context` is the call's; the parts must
+  // outlive the call.
+  HostStream(std::string host, absl::Duration hello_timeout,
+             grpc::CallbackServerContext* context, const ControllerParts& parts)
+      : host_(std::move(host)),
+        hello_timeout_(hello_timeout),
+        context_(context),
+        parts_(parts) {}
+
+  // Once, right after it was made; from then on gRPC holds it.
+  void Begin() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Send(HubMessage message) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void Close(const absl::Status& why) override ABSL_LOCKS_EXCLUDED(mutex_);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  absl::Status OnMessage() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status OnHello(const Hello& hello) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Starts what is due next: a write, or the end. Calls gRPC unlocked.
+  void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Cancels a call whose last write is not taken.
+  void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_);
+  void LeaveHosts(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const std::string host_;
+  const absl::Duration hello_timeout_;
+  grpc::CallbackServerContext* const context_;
+  const ControllerParts& parts_;
+
+  AgentMessage read_;  // Only touched between OnReadDone and StartRead.
+  HubMessage write_;   // Only touched by who set writing_.
+
+  absl::Mutex mutex_;
+  std::shared_ptr<HostStream> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
+  std::deque<HubMessage> queue_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
+  // Set: no more is sent, and the stream ends with this.
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  std::optional<AttachedHosts::SessionId> session_ ABSL_GUARDED_BY(mutex_);
+  bool greeted_ ABSL_GUARDED_BY(mutex_) = false;   // The hello is here.
+  bool welcomed_ ABSL_GUARDED_BY(mutex_) = false;  // Writes may begin.
+  bool cancelling_ ABSL_GUARDED_BY(mutex_) = false;
+  // Waits for the hello, or for the last write.
+  Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+void HostStream::Begin() {
+  {
+    absl::MutexLock lock(&mutex_);
+    self_ = shared_from_this();
+    timer_ =
+        parts_.scheduler->RunAfter(hello_timeout_, [weak = weak_from_this()] {
+          const std::shared_ptr<HostStream> stream = weak.lock();
+          if (stream == nullptr) return;
+          stream->Close(absl::DeadlineExceededError(absl::StrCat(
+              "no hello in ", absl::FormatDuration(stream->hello_timeout_))));
+        });
+  }
+  StartRead(&read_);
+}
+
+void HostStream::OnReadDone(bool ok) {
+  if (!ok) {
+    Close(absl::UnavailableError(context_->IsCancelled()
+                                     ? "the connection broke"
+                                     : "clusterd ended its stream"));
+    return;
+  }
+  const absl::Status status = OnMessage();
+  if (!status.ok()) Close(status);
+  // Also after Close: gRPC wants the stream read to its end.
+  // Not Clear, which would keep the memory of the largest one.
+  read_ = AgentMessage();
+  StartRead(&read_);
+}
+
+absl::Status HostStream::OnMessage() {
+  bool greeted;
+  std::optional<AttachedHosts::SessionId> session;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (end_.has_value()) return absl::OkStatus();
+    greeted = greeted_;
+    session = session_;
+  }
+  if (!greeted) {
+    if (read_.kind_case() != AgentMessage::kHello) {
+      return absl::InvalidArgumentError("the first message was no hello");
+    }
+    return OnHello(read_.hello());
+  }
+  if (!session.has_value()) return absl::OkStatus();
+  switch (read_.kind_case()) {
+    case AgentMessage::kResult:
+      return parts_.hosts->OnResult(*session,
+                                    std::move(*read_.mutable_result()));
+    case AgentMessage::kProgress:
+      return parts_.hosts->OnProgress(*session,
+                                      std::move(*read_.mutable_progress()));
+    case AgentMessage::kDrift:
+      return parts_.hosts->OnDrift(*session, std::move(*read_.mutable_drift()));
+    case AgentMessage::kPastApplies:
+      return parts_.hosts->OnPastApplies(
+          *session, std::move(*read_.mutable_past_applies()));
+    default:
+      return absl::InvalidArgumentError(
+          "a second hello, or a message of an unknown kind");
+  }
+}
+
+absl::Status HostStream::OnHello(const Hello& hello) {
+  {
+    absl::MutexLock lock(&mutex_);
+    greeted_ = true;
+    parts_.scheduler->Cancel(timer_);
+  }
+  const absl::Status valid = CheckHello(hello);
+  if (!valid.ok()) return valid;
+  const absl::StatusOr<AttachedHosts::SessionId> session = parts_.hosts->Attach(
+      Attachment{host_, context_->peer(), hello, shared_from_this()});
+  if (!session.ok()) return session.status();
+  bool ended;
+  {
+    absl::MutexLock lock(&mutex_);
+    session_ = *session;
+    ended = end_.has_value();
+    // Ahead of tasks: the stream could be asked as soon as it had attached.
+    HubMessage& welcome = queue_.emplace_front();
+    welcome.mutable_welcome()->set_cluster(parts_.cluster);
+    welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
+    welcomed_ = true;
+  }
+  if (ended) {
+    LeaveHosts(absl::UnavailableError("the stream ended while it attached"));
+  }
+  Advance();
+  return absl::OkStatus();
+}
+
+void HostStream::Send(HubMessage message) {
+  bool too_slow;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    too_slow = queue_.size() >= kMaxQueued;
+    if (!too_slow) queue_.push_back(std::move(message));
+  }
+  if (too_slow) {
+    Close(absl::ResourceExhaustedError(absl::StrCat(
+        "clusterd does not read: ", kMaxQueued, " messages wait")));
+    return;
+  }
+  Advance();
+}
+
+void HostStream::Close(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    end_ = why;
+    queue_.clear();
+    parts_.scheduler->Cancel(timer_);
+    if (writing_) {
+      timer_ =
+          parts_.scheduler->RunAfter(kFlushTimeout, [weak = weak_from_this()] {
+            if (const auto stream = weak.lock()) stream->BreakOff();
+          });
+    }
+  }
+  LeaveHosts(why);
+  Advance();
+}
+
+void HostStream::BreakOff() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (finishing_ || !writing_) return;
+    // The context lives until the call has finished: that has to wait.
+    cancelling_ = true;
+  }
+  context_->TryCancel();
+  {
+    absl::MutexLock lock(&mutex_);
+    cancelling_ = false;
+  }
+  Advance();
+}
+
+void HostStream::LeaveHosts(const absl::Status& why) {
+  std::optional<AttachedHosts::SessionId> session;
+  {
+    absl::MutexLock lock(&mutex_);
+    session.swap(session_);
+  }
+  if (session.has_value()) parts_.hosts->Detach(*session, why.message());
+}
+
+void HostStream::Advance() {
+  bool write = false;
+  std::optional<absl::Status> finish;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (writing_ || finishing_ || cancelling_) return;
+    if (end_.has_value()) {
+      finishing_ = true;
+      finish = end_;
+      parts_.scheduler->Cancel(timer_);
+    } else if (welcomed_ && !queue_.empty()) {
+      writing_ = true;
+      write = true;
+      write_ = std::move(queue_.front());
+      queue_.pop_front();
+    }
+  }
+  if (write) StartWrite(&write_);
+  if (finish.has_value()) Finish(ToGrpcStatus(*finish));
+}
+
+void HostStream::OnWriteDone(bool ok) {
+  {
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+  }
+  if (!ok) Close(absl::UnavailableError("the connection broke"));
+  Advance();
+}
+
+void HostStream::OnCancel() {
+  Close(absl::UnavailableError("the connection broke"));
+}
+
+void HostStream::OnDone() {
+  std::shared_ptr<HostStream> self;
+  {
+    absl::MutexLock lock(&mutex_);
+    self.swap(self_);
+  }
+  // `self` is the last owner, or AttachedHosts is for a moment longer.
+}
+
+}  // namespace
+
+AgentHubService::AgentHubService(const ControllerParts& parts,
+                                 absl::Duration hello_timeout)
+    : parts_(parts), hello_timeout_(hello_timeout) {}
+
+grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
+    grpc::CallbackServerContext* context) {
+  const absl::StatusOr<SpiffeId> peer = RequirePeer(
+      *context->auth_context(), parts_.cluster, IdentityKind::kHost);
+  if (!peer.ok()) {
+    parts_.log->Warning(absl::StrCat("refused to attach ", context->peer(),
+                                     ": ", peer.status().message()));
+    return new RefusedStream(peer.status());
+  }
+  const auto stream =
+      std::make_shared<HostStream>(peer->name, hello_timeout_, context, parts_);
+  stream->Begin();
+  return stream.get();
+}
+
+}  // namespace clusterd

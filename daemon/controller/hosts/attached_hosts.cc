@@ -1,0 +1,523 @@
+#include "daemon/controller/hosts/attached_hosts.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "daemon/controller/hosts/fact_limits.h"
+
+namespace clusterd {
+namespace {
+
+// Hosts that are remembered, attached or gone; only holders of a certificate
+// get here, so this bounds a mistake more than an attack.
+constexpr size_t kMaxRemembered = 100000;
+
+bool SameMachine(const Hello& a, const Hello& b) {
+  return a.machine_id() == b.machine_id() && a.boot_id() == b.boot_id();
+}
+
+// "ipv4:10.0.0.1:5000" as people write it.
+absl::string_view PeerAddress(absl::string_view peer) {
+  if (!absl::ConsumePrefix(&peer, "ipv4:")) absl::ConsumePrefix(&peer, "ipv6:");
+  return peer;
+}
+
+// Enough of an id to tell two machines apart on one line.
+absl::string_view ShortId(const std::string& id) {
+  return id.empty() ? "none" : absl::string_view(id).substr(0, 16);
+}
+
+Missing::Reason ReasonOf(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kDeadlineExceeded:
+      return Missing::TIMED_OUT;
+    case absl::StatusCode::kResourceExhausted:
+      return Missing::BUSY;
+    case absl::StatusCode::kPermissionDenied:
+      return Missing::NOT_PERMITTED;
+    case absl::StatusCode::kUnimplemented:
+      return Missing::NOT_SUPPORTED;
+    case absl::StatusCode::kInvalidArgument:
+      return Missing::UNREADABLE;
+    default:
+      return Missing::NO_ANSWER;
+  }
+}
+
+// The task as Hello.tasks names it; null: every clusterd knows it, or says that
+// it does not.
+const char* NameOf(const Task& task) {
+  if (task.has_apply()) return "apply";
+  if (task.has_rollback()) return "rollback";
+  return nullptr;
+}
+
+bool Knows(const Hello& hello, const std::string& task) {
+  return std::find(hello.tasks().begin(), hello.tasks().end(), task) !=
+         hello.tasks().end();
+}
+
+absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
+  return absl::UnimplementedError(absl::StrCat(
+      "clusterd ", hello.clusterd_version(), " does not know the ", task));
+}
+
+// What the host sent as its answer, fit to be handed on.
+absl::StatusOr<TaskResult> Checked(TaskResult result,
+                                   const Attachment& sender) {
+  if (result.has_unsupported()) return DoesNotKnow(sender.hello, "task");
+  if (result.outcome_case() == TaskResult::OUTCOME_NOT_SET) {
+    return absl::InvalidArgumentError(
+        "clusterd sent an answer without an outcome");
+  }
+  const absl::Status cleaned =
+      result.has_facts() ? CleanFacts(sender.host, result.mutable_facts())
+                         : CleanMessage(&result);
+  if (!cleaned.ok()) return cleaned;
+  return result;
+}
+
+// The host answers before we give up, and its observation ends before it must
+// answer, so that the part that is known gets here.
+Task ObserveTask(const Observation& observation) {
+  const int64_t total_ms = absl::ToInt64Milliseconds(observation.deadline);
+  Task task;
+  task.set_deadline_ms(
+      static_cast<uint32_t>(std::max<int64_t>(1, total_ms * 95 / 100)));
+  *task.mutable_observe() = observation.request;
+  task.mutable_observe()->set_host_ms(
+      static_cast<uint32_t>(std::max<int64_t>(1, total_ms * 90 / 100)));
+  return task;
+}
+
+}  // namespace
+
+bool NamesHost(const ClusterSpec& spec, const std::string& host) {
+  return std::any_of(
+      spec.servers().begin(), spec.servers().end(),
+      [&host](const ServerSpec& server) { return server.host() == host; });
+}
+
+AttachedHosts::AttachedHosts(Scheduler* scheduler, Log* log, HostLimits limits,
+                             HostHooks hooks)
+    : scheduler_(scheduler),
+      log_(log),
+      limits_(limits),
+      hooks_(std::move(hooks)) {}
+
+AttachedHosts::~AttachedHosts() = default;
+
+absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::Attach(
+    Attachment attachment) {
+  const std::string host = attachment.host;
+  const std::string peer = attachment.peer;
+  std::unique_ptr<Session> replaced;
+  absl::StatusOr<SessionId> id = absl::InternalError("");
+  {
+    absl::MutexLock lock(&mutex_);
+    id = AdmitLocked(std::move(attachment), &replaced);
+  }
+  if (!id.ok()) {
+    log_->Warning(absl::StrCat("host ", host, ": refused from ", peer, ": ",
+                               id.status().message()));
+    return id;
+  }
+  if (replaced != nullptr) {
+    const std::shared_ptr<HostLink> old = replaced->attachment.link;
+    EndPending(std::move(replaced), "the host attached again");
+    old->Close(absl::AbortedError("this machine has attached again"));
+  }
+  log_->Info(absl::StrCat("host ", host, ": attached from ", peer));
+  return id;
+}
+
+absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
+    Attachment attachment, std::unique_ptr<Session>* replaced) {
+  const absl::Time now = scheduler_->Now();
+  const auto known = hosts_.find(attachment.host);
+  if (known != hosts_.end() && known->second.session != nullptr) {
+    Host& holder = known->second;
+    // Neither can be told to be the right one; the one that is attached stays,
+    // so that a copied certificate cannot push the real host out.
+    if (!SameMachine(holder.session->attachment.hello, attachment.hello)) {
+      holder.rival = Rival{attachment.hello, attachment.peer, now};
+      return absl::FailedPreconditionError(
+          absl::StrCat("two machines present themselves as ", attachment.host,
+                       ": ", ConflictTextLocked(holder)));
+    }
+    *replaced =
+        RemoveLocked(holder.session->id, "the same machine attached again");
+  }
+  if (sessions_.size() >= limits_.max_attached) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(sessions_.size(),
+                     " hosts are attached, and this controller takes no more"));
+  }
+  Host& host = hosts_[attachment.host];
+  // The machine that tried before may be the one that is here now.
+  if (host.rival && SameMachine(host.rival->hello, attachment.hello)) {
+    host.rival.reset();
+  }
+  host.entry.set_host(attachment.host);
+  host.entry.set_attached(true);
+  host.entry.set_attached_since_ms(absl::ToUnixMillis(now));
+  host.entry.set_last_seen_ms(absl::ToUnixMillis(now));
+  host.entry.set_clusterd_version(attachment.hello.clusterd_version());
+  host.entry.set_peer(attachment.peer);
+  host.entry.set_simulation(attachment.hello.simulation());
+  host.entry.clear_detached_reason();
+  host.session = std::make_unique<Session>();
+  host.session->id = ++last_id_;
+  host.session->attachment = std::move(attachment);
+  sessions_[host.session->id] = host.session.get();
+  return host.session->id;
+}
+
+void AttachedHosts::Detach(SessionId session, absl::string_view reason) {
+  std::unique_ptr<Session> removed;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (sessions_.count(session) == 0) return;
+    removed = RemoveLocked(session, reason);
+  }
+  log_->Info(
+      absl::StrCat("host ", removed->attachment.host, ": detached: ", reason));
+  EndPending(std::move(removed), reason);
+}
+
+std::unique_ptr<AttachedHosts::Session> AttachedHosts::RemoveLocked(
+    SessionId id, absl::string_view reason) {
+  const auto found = hosts_.find(sessions_[id]->attachment.host);
+  Host& host = found->second;
+  std::unique_ptr<Session> session = std::move(host.session);
+  sessions_.erase(id);
+  // Their callbacks are called by EndPending, without the lock.
+  for (const auto& [task, pending] : session->pending) tasks_.erase(task);
+  host.entry.set_attached(false);
+  host.entry.clear_attached_since_ms();
+  host.entry.clear_peer();
+  host.entry.set_last_seen_ms(absl::ToUnixMillis(scheduler_->Now()));
+  host.entry.set_detached_reason(std::string(reason));
+  if (hosts_.size() > kMaxRemembered) hosts_.erase(found);
+  return session;
+}
+
+void AttachedHosts::EndPending(std::unique_ptr<Session> session,
+                               absl::string_view reason) {
+  for (auto& [task, pending] : session->pending) {
+    scheduler_->Cancel(pending.timer);
+    pending.done(
+        absl::UnavailableError(absl::StrCat("its connection ended: ", reason)));
+  }
+}
+
+AttachedHosts::Session* AttachedHosts::HearLocked(SessionId id) {
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return nullptr;
+  hosts_[found->second->attachment.host].entry.set_last_seen_ms(
+      absl::ToUnixMillis(scheduler_->Now()));
+  return found->second;
+}
+
+std::string AttachedHosts::Hear(SessionId id) {
+  absl::MutexLock lock(&mutex_);
+  const Session* const session = HearLocked(id);
+  return session == nullptr ? "" : session->attachment.host;
+}
+
+absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
+  Pending pending;
+  Attachment sender;
+  {
+    absl::MutexLock lock(&mutex_);
+    Session* const session = HearLocked(id);
+    if (session == nullptr) return absl::OkStatus();
+    // Looked up in this session alone: a host answers only for itself.
+    const auto found = session->pending.find(result.task_id());
+    if (found != session->pending.end()) {
+      session->unsolicited = 0;
+      pending = std::move(found->second);
+      session->pending.erase(found);
+      tasks_.erase(result.task_id());
+      sender = session->attachment;
+    } else if (++session->unsolicited > limits_.max_unsolicited) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(session->unsolicited, " answers to nothing in a row"));
+    }
+  }
+  if (pending.done) {
+    scheduler_->Cancel(pending.timer);
+    pending.done(Checked(std::move(result), sender));
+    return absl::OkStatus();
+  }
+  // Nobody waits for facts that are late, but how an apply ended is news
+  // whenever it comes.
+  if (!result.has_apply()) return absl::OkStatus();
+  PastApplies late;
+  *late.add_results() = std::move(*result.mutable_apply());
+  return OnPastApplies(id, std::move(late));
+}
+
+absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
+  std::function<void(StepOutcome)> tell;
+  {
+    absl::MutexLock lock(&mutex_);
+    Session* const session = HearLocked(id);
+    if (session == nullptr) return absl::OkStatus();
+    const auto found = session->pending.find(progress.task_id());
+    // A long apply that nobody waits for any more goes on telling: that is as
+    // usual as a late answer, but has no end in sight, so it is not counted.
+    if (found == session->pending.end()) return absl::OkStatus();
+    tell = found->second.progress;
+  }
+  const absl::Status cleaned = CleanMessage(&progress);
+  if (!cleaned.ok()) return cleaned;
+  tell(std::move(*progress.mutable_step()));
+  return absl::OkStatus();
+}
+
+absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
+  const std::string host = Hear(id);
+  if (host.empty()) return absl::OkStatus();
+  const absl::Status cleaned = CleanMessage(&report);
+  if (!cleaned.ok()) return cleaned;
+  // It is kept for every host, for as long as the controller runs.
+  TrimDrift(report.mutable_drift());
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto known = hosts_.find(host);
+    if (known != hosts_.end()) {
+      *known->second.entry.mutable_drift() = report.drift();
+      known->second.entry.set_drift_observed_at_ms(report.observed_at_ms());
+    }
+  }
+  hooks_.drift(host, std::move(report));
+  return absl::OkStatus();
+}
+
+absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
+  const std::string host = Hear(id);
+  if (host.empty()) return absl::OkStatus();
+  if (past.results_size() > kMaxPastApplies) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("past applies: ", past.results_size(),
+                     " results, expected at most ", kMaxPastApplies));
+  }
+  const absl::Status cleaned = CleanMessage(&past);
+  if (!cleaned.ok()) return cleaned;
+  // A host speaks for itself, whatever name it writes.
+  for (ApplyResult& result : *past.mutable_results()) result.set_host(host);
+  hooks_.past_applies(host, std::move(past));
+  return absl::OkStatus();
+}
+
+absl::Status AttachedHosts::AdmitTaskLocked(const HostTask& task, TaskId id,
+                                            const TaskDone& done,
+                                            std::shared_ptr<HostLink>* link) {
+  const auto known = hosts_.find(task.host);
+  if (known == hosts_.end()) {
+    return absl::FailedPreconditionError(
+        "never attached since this controller started");
+  }
+  Session* const session = known->second.session.get();
+  if (session == nullptr) {
+    const HostEntry& entry = known->second.entry;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "detached at ",
+        absl::FormatTime(absl::RFC3339_sec,
+                         absl::FromUnixMillis(entry.last_seen_ms()),
+                         absl::UTCTimeZone()),
+        ": ", entry.detached_reason()));
+  }
+  const Hello& hello = session->attachment.hello;
+  const char* const name = NameOf(task.task);
+  if (name != nullptr && !Knows(hello, name)) {
+    return DoesNotKnow(hello, absl::StrCat("task ", name));
+  }
+  if (session->pending.size() >= limits_.max_pending) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(limits_.max_pending, " tasks wait for it already"));
+  }
+  const Scheduler::TimerId timer = scheduler_->RunAfter(
+      task.deadline,
+      [this, id, deadline = task.deadline] { OnDeadline(id, deadline); });
+  session->pending[id] = Pending{done, task.progress, timer};
+  tasks_[id] = session;
+  *link = session->attachment.link;
+  return absl::OkStatus();
+}
+
+AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
+                                             const TaskDone& done) {
+  std::shared_ptr<HostLink> link;
+  absl::Status refused;
+  TaskId id = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    id = ++last_id_;
+    refused = AdmitTaskLocked(task, id, done, &link);
+  }
+  if (!refused.ok()) {
+    done(refused);
+    return id;
+  }
+  HubMessage message;
+  *message.mutable_task() = std::move(task.task);
+  message.mutable_task()->set_task_id(id);
+  if (message.task().deadline_ms() == 0) {
+    message.mutable_task()->set_deadline_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(task.deadline)));
+  }
+  link->Send(std::move(message));
+  return id;
+}
+
+AttachedHosts::TaskId AttachedHosts::Observe(const Observation& observation,
+                                             Done done) {
+  HostTask task;
+  task.host = observation.host;
+  task.task = ObserveTask(observation);
+  task.deadline = observation.deadline;
+  return RunTask(std::move(task), [this, observation, done = std::move(done)](
+                                      absl::StatusOr<TaskResult> result) {
+    done(FactsOf(observation, std::move(result)));
+  });
+}
+
+HostFacts AttachedHosts::FactsOf(const Observation& observation,
+                                 absl::StatusOr<TaskResult> result) {
+  const std::string& host = observation.host;
+  HostFacts facts;
+  if (!result.ok()) {
+    std::string why(result.status().message());
+    if (absl::IsDeadlineExceeded(result.status())) {
+      absl::StrAppend(&why, " (deadlines.host)");
+    }
+    facts = MissingFacts(host, ReasonOf(result.status().code()), why);
+  } else if (result->has_facts()) {
+    facts = std::move(*result->mutable_facts());
+  } else if (result->has_error()) {
+    facts = MissingFacts(
+        host, ReasonOf(static_cast<absl::StatusCode>(result->error().code())),
+        absl::StrCat("clusterd answered: ", result->error().message()));
+  } else {
+    facts = MissingFacts(host, Missing::UNREADABLE,
+                         "clusterd answered another question");
+  }
+  absl::MutexLock lock(&mutex_);
+  const HostEntry entry = EntryLocked(host);
+  facts.set_conflict(entry.conflict());
+  if (result.ok() && facts.simulation().empty()) {
+    facts.set_simulation(entry.simulation());
+  }
+  return facts;
+}
+
+std::optional<AttachedHosts::Pending> AttachedHosts::TakeTask(TaskId task) {
+  std::optional<Pending> pending;
+  std::shared_ptr<HostLink> link;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = tasks_.find(task);
+    if (found == tasks_.end()) return std::nullopt;
+    Session& session = *found->second;
+    pending = std::move(session.pending[task]);
+    session.pending.erase(task);
+    tasks_.erase(found);
+    link = session.attachment.link;
+  }
+  // Also after a deadline: what nobody waits for should not keep the host busy.
+  HubMessage cancel;
+  cancel.mutable_cancel()->set_task_id(task);
+  link->Send(std::move(cancel));
+  return pending;
+}
+
+void AttachedHosts::OnDeadline(TaskId task, absl::Duration deadline) {
+  const std::optional<Pending> pending = TakeTask(task);
+  if (!pending) return;
+  pending->done(absl::DeadlineExceededError(
+      absl::StrCat("no answer in ", absl::FormatDuration(deadline))));
+}
+
+void AttachedHosts::Cancel(TaskId task) {
+  const std::optional<Pending> pending = TakeTask(task);
+  if (pending) scheduler_->Cancel(pending->timer);
+}
+
+bool AttachedHosts::IsAttached(const std::string& host) {
+  absl::MutexLock lock(&mutex_);
+  const auto known = hosts_.find(host);
+  return known != hosts_.end() && known->second.session != nullptr;
+}
+
+std::string AttachedHosts::ConflictTextLocked(const Host& host) const {
+  if (!host.session || !host.rival ||
+      scheduler_->Now() - host.rival->last_try > limits_.conflict_memory) {
+    return "";
+  }
+  const Hello& first = host.session->attachment.hello;
+  const Hello& second = host.rival->hello;
+  const bool other_machine = first.machine_id() != second.machine_id();
+  const auto id_of = [other_machine](const Hello& hello) {
+    return other_machine
+               ? absl::StrCat("machine id ", ShortId(hello.machine_id()))
+               : absl::StrCat("boot id ", ShortId(hello.boot_id()));
+  };
+  return absl::StrCat(PeerAddress(host.session->attachment.peer), " (",
+                      id_of(first), ") is attached, ",
+                      PeerAddress(host.rival->peer), " (", id_of(second),
+                      ") was refused");
+}
+
+HostEntry AttachedHosts::EntryLocked(const std::string& name) const {
+  const auto known = hosts_.find(name);
+  HostEntry entry;
+  if (known != hosts_.end()) {
+    entry = known->second.entry;
+    entry.set_conflict(ConflictTextLocked(known->second));
+  }
+  entry.set_host(name);
+  return entry;
+}
+
+std::vector<HostEntry> AttachedHosts::Entries(const ClusterSpec& spec) {
+  std::vector<HostEntry> entries;
+  std::set<std::string> named;
+  absl::MutexLock lock(&mutex_);
+  for (const ServerSpec& server : spec.servers()) {
+    named.insert(server.host());
+    entries.push_back(EntryLocked(server.host()));
+    entries.back().set_in_spec(true);
+  }
+  for (const auto& [name, host] : hosts_) {
+    if (host.session == nullptr || named.count(name) > 0) continue;
+    entries.push_back(EntryLocked(name));
+  }
+  return entries;
+}
+
+HostEntry AttachedHosts::Entry(const ClusterSpec& spec,
+                               const std::string& host) {
+  absl::MutexLock lock(&mutex_);
+  HostEntry entry = EntryLocked(host);
+  entry.set_in_spec(NamesHost(spec, host));
+  return entry;
+}
+
+void AttachedHosts::CloseAll(const absl::Status& why) {
+  std::vector<std::shared_ptr<HostLink>> links;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, session] : sessions_) {
+      links.push_back(session->attachment.link);
+    }
+  }
+  // Each detaches its host in turn, which takes the lock again.
+  for (const std::shared_ptr<HostLink>& link : links) link->Close(why);
+}
+
+}  // namespace clusterd

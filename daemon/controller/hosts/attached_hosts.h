@@ -1,0 +1,233 @@
+// Which hosts hold a stream now, and the tasks that wait for their answers.
+// Knows no gRPC: a stream is a HostLink. Names come from certificates; a host
+// that the spec does not name may attach and is listed as such.
+//
+// Two streams under one name:
+//   same machine id and boot id    the new one replaces the old one, whose end
+//                                  we had not noticed yet
+//   anything else                  two machines hold one certificate: the new
+//                                  one is refused, and the host has a conflict
+//                                  until that machine stops trying
+#ifndef DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_
+#define DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
+#include "proto/agent_hub.pb.h"
+#include "proto/controller.pb.h"
+#include "proto/facts.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// The sending half of one host's stream. Safe for concurrent use; neither call
+// blocks or calls back.
+class HostLink {
+ public:
+  virtual ~HostLink() = default;
+  // Dropped without a word once the stream has ended.
+  virtual void Send(HubMessage message) = 0;
+  // Ends the stream; `why` goes to the host.
+  virtual void Close(const absl::Status& why) = 0;
+};
+
+struct HostLimits {
+  size_t max_attached = 20000;
+  // Tasks one host may owe us at once.
+  size_t max_pending = 64;
+  // Answers to nothing that a host may send in a row. A few are usual: of tasks
+  // that had been cancelled or were late.
+  int max_unsolicited = 128;
+  // How long a second machine's last try counts as a conflict.
+  absl::Duration conflict_memory = absl::Minutes(3);
+};
+
+struct Attachment {
+  std::string host;  // From the certificate.
+  std::string peer;  // Address that it dials from.
+  Hello hello;       // REQUIRES: CheckHello is OK.
+  std::shared_ptr<HostLink> link;
+};
+
+// What to ask of one host.
+struct Observation {
+  std::string host;
+  ObserveRequest request;
+  absl::Duration deadline;  // The spec's deadlines.host.
+};
+
+// Any other task of one host.
+struct HostTask {
+  std::string host;
+  // Its kind; the id is filled in, and deadline_ms if it is 0.
+  Task task;
+  // How long the answer is waited for.
+  absl::Duration deadline;
+  // Each step of it that has ended. From the stream's thread, never after
+  // `done` has begun; must not block. The host may be hostile: it names any
+  // step, any number of times.
+  std::function<void(StepOutcome step)> progress = [](const auto&) {};
+};
+
+// Whether the spec has a server of this name.
+bool NamesHost(const ClusterSpec& spec, const std::string& host);
+
+// What hosts say unasked. Called on the streams' threads, without a lock; must
+// not block. All texts are clean, and sizes within fact_limits.h.
+struct HostHooks {
+  std::function<void(const std::string& host, DriftReport report)> drift =
+      [](const auto&, const auto&) {};
+  // Also the answer to an apply or rollback that nobody waits for any more.
+  std::function<void(const std::string& host, PastApplies past)> past_applies =
+      [](const auto&, const auto&) {};
+};
+
+// Safe for concurrent use. Calls no link and no callback under its lock.
+class AttachedHosts {
+ public:
+  using SessionId = uint64_t;
+  using TaskId = uint64_t;
+  // The host's answer, with an outcome, its sizes checked and its texts clean,
+  // or why there is none:
+  //   FailedPrecondition  not attached; nothing was sent
+  //   Unimplemented       its clusterd does not know the task; it did nothing
+  //   ResourceExhausted   it owes too many answers already; nothing was sent
+  //   Unavailable         its stream has ended; it may have got the task
+  //   DeadlineExceeded    no answer in time; it may be at it still
+  //   InvalidArgument     an answer without an outcome or beyond the limits
+  using TaskDone = std::function<void(absl::StatusOr<TaskResult> result)>;
+  // Facts under the host's name; `missing` is set when there are none.
+  using Done = std::function<void(HostFacts facts)>;
+
+  // Both pointers must outlive this object.
+  AttachedHosts(Scheduler* scheduler, Log* log, HostLimits limits = {},
+                HostHooks hooks = {});
+  // REQUIRES: all streams have ended.
+  ~AttachedHosts();
+
+  // FailedPrecondition when another machine holds the name;
+  // ResourceExhausted when the controller has all the hosts it takes.
+  absl::StatusOr<SessionId> Attach(Attachment attachment);
+  // The stream has ended; its pending tasks end with it. Unknown ids are
+  // ignored: the session may have been replaced.
+  void Detach(SessionId session, absl::string_view reason);
+  // A message with an outcome that the host was asked for, or was not. OK, or
+  // why the stream has to be closed.
+  absl::Status OnResult(SessionId session, TaskResult result);
+  // Any other message after the hello; the same.
+  absl::Status OnProgress(SessionId session, TaskProgress progress);
+  absl::Status OnDrift(SessionId session, DriftReport report);
+  absl::Status OnPastApplies(SessionId session, PastApplies past);
+
+  // Gives a task to a host. `done` is called exactly once unless the task is
+  // cancelled: possibly before this returns.
+  TaskId RunTask(HostTask task, const TaskDone& done);
+  // Asks a host for its facts. `done` is called exactly once unless the task is
+  // cancelled: possibly before this returns, when the host is not attached.
+  TaskId Observe(const Observation& observation, Done done);
+  // No call of the task's `done` begins any more; the host is told to stop,
+  // which it heeds when it observes and never when it applies.
+  void Cancel(TaskId task);
+
+  bool IsAttached(const std::string& host);
+
+  // Every host of the spec in its order, then attached ones that it does not
+  // name.
+  std::vector<HostEntry> Entries(const ClusterSpec& spec);
+  // One host, known or not.
+  HostEntry Entry(const ClusterSpec& spec, const std::string& host);
+
+  // Ends every stream.
+  void CloseAll(const absl::Status& why);
+
+ private:
+  struct Pending {
+    TaskDone done;
+    std::function<void(StepOutcome)> progress;
+    Scheduler::TimerId timer = 0;
+  };
+  struct Session {
+    SessionId id = 0;
+    Attachment attachment;
+    std::map<TaskId, Pending> pending;
+    int unsolicited = 0;
+  };
+  // A second machine that was refused.
+  struct Rival {
+    Hello hello;
+    std::string peer;
+    absl::Time last_try;
+  };
+  // A host that has attached at least once.
+  struct Host {
+    std::unique_ptr<Session> session;  // Null: not attached now.
+    std::optional<Rival> rival;
+    // As it is listed, without conflict and in_spec. Its last word on its drift
+    // stays when it detaches.
+    HostEntry entry;
+  };
+
+  // `replaced` is set to the same machine's older session.
+  absl::StatusOr<SessionId> AdmitLocked(Attachment attachment,
+                                        std::unique_ptr<Session>* replaced)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Null for a session that has ended; else the host has been seen now.
+  Session* HearLocked(SessionId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The name of a session's host; empty if it has ended.
+  std::string Hear(SessionId id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes the task on, or says why not. `link` is set to where it goes.
+  absl::Status AdmitTaskLocked(const HostTask& task, TaskId id,
+                               const TaskDone& done,
+                               std::shared_ptr<HostLink>* link)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes a session out, remembers it, and returns it.
+  std::unique_ptr<Session> RemoveLocked(SessionId id, absl::string_view reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Empty unless a second machine has tried of late.
+  std::string ConflictTextLocked(const Host& host) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  HostEntry EntryLocked(const std::string& name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  void EndPending(std::unique_ptr<Session> session, absl::string_view reason)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes a task out and tells the host to stop; nothing if it has ended.
+  std::optional<Pending> TakeTask(TaskId task) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnDeadline(TaskId task, absl::Duration deadline)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // An observation's outcome, with what the controller has to say about the
+  // host.
+  HostFacts FactsOf(const Observation& observation,
+                    absl::StatusOr<TaskResult> result)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  Scheduler* const scheduler_;
+  Log* const log_;
+  const HostLimits limits_;
+  const HostHooks hooks_;
+
+  absl::Mutex mutex_;
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
+  std::map<SessionId, Session*> sessions_ ABSL_GUARDED_BY(mutex_);
+  // Whose answer is waited for.
+  std::map<TaskId, Session*> tasks_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_

@@ -1,0 +1,547 @@
+#include "daemon/controller/hosts/attached_hosts.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/values/version.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Keeps what would go to the host.
+class FakeLink final : public HostLink {
+ public:
+  void Send(HubMessage message) override { sent.push_back(message); }
+  void Close(const absl::Status& why) override { closed = why; }
+
+  std::vector<HubMessage> sent;
+  std::optional<absl::Status> closed;
+};
+
+Attachment Machine(const std::string& host, const std::string& machine_id,
+                   const std::string& boot_id, std::shared_ptr<HostLink> link) {
+  Attachment attachment;
+  attachment.host = host;
+  attachment.peer = "ipv4:10.0.0.1:5000";
+  attachment.hello.set_protocol_version(kProtocolVersion);
+  attachment.hello.set_machine_id(machine_id);
+  attachment.hello.set_boot_id(boot_id);
+  attachment.hello.set_clusterd_version("9.9");
+  attachment.link = std::move(link);
+  return attachment;
+}
+
+Observation Ask(const std::string& host) {
+  Observation observation;
+  observation.host = host;
+  observation.deadline = absl::Seconds(10);
+  return observation;
+}
+
+TaskResult FactsFor(uint64_t task_id) {
+  TaskResult result;
+  result.set_task_id(task_id);
+  result.mutable_facts()->set_elapsed_ms(42);
+  return result;
+}
+
+// Remembers the one answer.
+class Answer {
+ public:
+  AttachedHosts::Done Expect() {
+    return [this](HostFacts facts) {
+      EXPECT_FALSE(facts_.has_value()) << "a second answer";
+      facts_ = std::move(facts);
+    };
+  }
+  bool arrived() const { return facts_.has_value(); }
+  const HostFacts& facts() const { return *facts_; }
+
+ private:
+  std::optional<HostFacts> facts_;
+};
+
+ClusterSpec SpecOf(const std::vector<std::string>& hosts) {
+  ClusterSpec spec;
+  for (const std::string& host : hosts) spec.add_servers()->set_host(host);
+  return spec;
+}
+
+TEST(AttachedHostsTest, ListsHostsOfTheSpecFirstAndStrangersAfter) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  ASSERT_TRUE(
+      hosts.Attach(Machine("b", "m", "1", std::make_shared<FakeLink>())).ok());
+  ASSERT_TRUE(
+      hosts.Attach(Machine("stranger", "n", "1", std::make_shared<FakeLink>()))
+          .ok());
+  const std::vector<HostEntry> entries = hosts.Entries(SpecOf({"b", "a"}));
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_EQ(entries[0].host(), "b");
+  EXPECT_TRUE(entries[0].attached());
+  EXPECT_TRUE(entries[0].in_spec());
+  EXPECT_EQ(entries[0].clusterd_version(), "9.9");
+  EXPECT_EQ(entries[0].attached_since_ms(),
+            absl::ToUnixMillis(scheduler.Now()));
+  EXPECT_EQ(entries[1].host(), "a");
+  EXPECT_FALSE(entries[1].attached());
+  EXPECT_EQ(entries[1].last_seen_ms(), 0);
+  EXPECT_EQ(entries[2].host(), "stranger");
+  EXPECT_FALSE(entries[2].in_spec());
+}
+
+TEST(AttachedHostsTest, AsksHostAndHandsItsFactsOverUnderItsCertifiedName) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  ASSERT_EQ(link->sent.size(), 1u);
+  EXPECT_EQ(link->sent[0].task().task_id(), task);
+  // Less than the controller waits, so that a partial answer arrives.
+  EXPECT_EQ(link->sent[0].task().deadline_ms(), 9500u);
+  EXPECT_EQ(link->sent[0].task().observe().host_ms(), 9000u);
+  TaskResult result = FactsFor(task);
+  result.mutable_facts()->set_host("b");
+  ASSERT_TRUE(hosts.OnResult(*session, result).ok());
+  ASSERT_TRUE(answer.arrived());
+  EXPECT_EQ(answer.facts().host(), "a");
+  EXPECT_EQ(answer.facts().elapsed_ms(), 42u);
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+TEST(AttachedHostsTest, SaysWhyThereAreNoFacts) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  Answer never;
+  hosts.Observe(Ask("a"), never.Expect());
+  EXPECT_EQ(never.facts().missing().reason(), Missing::NO_ANSWER);
+  EXPECT_THAT(never.facts().missing().detail(), HasSubstr("never attached"));
+
+  const auto session =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  hosts.Detach(*session, "the connection broke");
+  Answer gone;
+  hosts.Observe(Ask("a"), gone.Expect());
+  EXPECT_THAT(gone.facts().missing().detail(),
+              HasSubstr("detached at 2024-01-01T00:00:00+00:00: the "
+                        "connection broke"));
+}
+
+TEST(AttachedHostsTest, NamesTheDeadlineAndStopsTheHost) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  scheduler.Advance(absl::Seconds(10));
+  ASSERT_TRUE(answer.arrived());
+  EXPECT_EQ(answer.facts().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_EQ(answer.facts().missing().detail(),
+            "no answer in 10s (deadlines.host)");
+  ASSERT_EQ(link->sent.size(), 2u);
+  EXPECT_EQ(link->sent[1].cancel().task_id(), task);
+  // The late answer changes nothing.
+  EXPECT_TRUE(hosts.OnResult(*session, FactsFor(task)).ok());
+}
+
+TEST(AttachedHostsTest, EndsPendingTasksWithTheStream) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto session =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  Answer answer;
+  hosts.Observe(Ask("a"), answer.Expect());
+  hosts.Detach(*session, "the connection broke");
+  ASSERT_TRUE(answer.arrived());
+  EXPECT_EQ(answer.facts().missing().reason(), Missing::NO_ANSWER);
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+TEST(AttachedHostsTest, NeverLetsHostAnswerForAnother) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto a =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  const auto b =
+      hosts.Attach(Machine("b", "n", "1", std::make_shared<FakeLink>()));
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  ASSERT_TRUE(hosts.OnResult(*b, FactsFor(task)).ok());
+  EXPECT_FALSE(answer.arrived());
+  ASSERT_TRUE(hosts.OnResult(*a, FactsFor(task)).ok());
+  EXPECT_TRUE(answer.arrived());
+}
+
+TEST(AttachedHostsTest, CancelledTaskIsNeverAnswered) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  hosts.Cancel(task);
+  hosts.Cancel(task);
+  EXPECT_EQ(link->sent.back().cancel().task_id(), task);
+  ASSERT_TRUE(hosts.OnResult(*session, FactsFor(task)).ok());
+  scheduler.Advance(absl::Hours(1));
+  EXPECT_FALSE(answer.arrived());
+}
+
+TEST(AttachedHostsTest, ReplacesStreamOfTheSameMachine) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto old_link = std::make_shared<FakeLink>();
+  const auto first = hosts.Attach(Machine("a", "m", "1", old_link));
+  Answer answer;
+  hosts.Observe(Ask("a"), answer.Expect());
+  const auto second =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_TRUE(old_link->closed.has_value());
+  EXPECT_TRUE(answer.arrived());
+  // The old stream's end is no news about the new one.
+  hosts.Detach(*first, "closed");
+  EXPECT_TRUE(hosts.IsAttached("a"));
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+}
+
+TEST(AttachedHostsTest, RefusesSecondMachineAndReportsConflict) {
+  for (const bool same_machine_id : {false, true}) {
+    ManualScheduler scheduler;
+    CapturedLog log;
+    AttachedHosts hosts(&scheduler, &log);
+    const auto link = std::make_shared<FakeLink>();
+    const auto first = hosts.Attach(Machine("a", "m1", "boot1", link));
+    const auto second =
+        hosts.Attach(Machine("a", same_machine_id ? "m1" : "m2", "boot2",
+                             std::make_shared<FakeLink>()));
+    EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_FALSE(link->closed.has_value());
+    EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
+                HasSubstr(same_machine_id ? "(boot id boot2) was refused"
+                                          : "(machine id m2) was refused"));
+    Answer answer;
+    const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+    ASSERT_TRUE(hosts.OnResult(*first, FactsFor(task)).ok());
+    EXPECT_THAT(answer.facts().conflict(), HasSubstr("10.0.0.1:5000 ("));
+  }
+}
+
+TEST(AttachedHostsTest, ForgetsConflictWhenTheSecondMachineStopsTrying) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  ASSERT_TRUE(
+      hosts.Attach(Machine("a", "m1", "1", std::make_shared<FakeLink>())).ok());
+  ASSERT_FALSE(
+      hosts.Attach(Machine("a", "m2", "1", std::make_shared<FakeLink>())).ok());
+  scheduler.Advance(absl::Minutes(4));
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+}
+
+TEST(AttachedHostsTest, ForgetsConflictOfMachineThatRestarted) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto before =
+      hosts.Attach(Machine("a", "m", "boot1", std::make_shared<FakeLink>()));
+  // It is back before we have noticed that its old stream is dead.
+  EXPECT_FALSE(
+      hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
+          .ok());
+  hosts.Detach(*before, "no answer to pings");
+  EXPECT_TRUE(
+      hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
+          .ok());
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+}
+
+TEST(AttachedHostsTest, TakesNoMoreHostsThanItsLimit) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  HostLimits limits;
+  limits.max_attached = 1;
+  AttachedHosts hosts(&scheduler, &log, limits);
+  EXPECT_TRUE(
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>())).ok());
+  EXPECT_EQ(hosts.Attach(Machine("b", "n", "1", std::make_shared<FakeLink>()))
+                .status()
+                .code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST(AttachedHostsTest, OwesNoHostMoreTasksThanItsLimit) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  HostLimits limits;
+  limits.max_pending = 1;
+  AttachedHosts hosts(&scheduler, &log, limits);
+  ASSERT_TRUE(
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>())).ok());
+  Answer first;
+  Answer second;
+  hosts.Observe(Ask("a"), first.Expect());
+  hosts.Observe(Ask("a"), second.Expect());
+  ASSERT_TRUE(second.arrived());
+  EXPECT_EQ(second.facts().missing().reason(), Missing::BUSY);
+}
+
+TEST(AttachedHostsTest, ClosesHostThatFloodsItWithAnswersToNothing) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  HostLimits limits;
+  limits.max_unsolicited = 3;
+  AttachedHosts hosts(&scheduler, &log, limits);
+  const auto session =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(hosts.OnResult(*session, FactsFor(99)).ok());
+  }
+  EXPECT_EQ(hosts.OnResult(*session, FactsFor(99)).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(AttachedHostsTest, TurnsEveryOtherOutcomeIntoReason) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto session =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  const auto ask = [&](TaskResult result) {
+    Answer answer;
+    result.set_task_id(hosts.Observe(Ask("a"), answer.Expect()));
+    EXPECT_TRUE(hosts.OnResult(*session, result).ok());
+    EXPECT_TRUE(answer.arrived());
+    return answer.facts().missing();
+  };
+  TaskResult unsupported;
+  unsupported.set_unsupported("what?");
+  EXPECT_EQ(ask(unsupported).reason(), Missing::NOT_SUPPORTED);
+  EXPECT_THAT(ask(unsupported).detail(), HasSubstr("clusterd 9.9 does not"));
+  TaskResult error;
+  error.mutable_error()->set_code(
+      static_cast<int>(absl::StatusCode::kResourceExhausted));
+  error.mutable_error()->set_message("16 tasks run already");
+  EXPECT_EQ(ask(error).reason(), Missing::BUSY);
+  EXPECT_THAT(ask(error).detail(), HasSubstr("16 tasks run already"));
+  EXPECT_EQ(ask(TaskResult()).reason(), Missing::UNREADABLE);
+  TaskResult absurd;
+  for (uint32_t id = 0; id < 1000; ++id) {
+    absurd.mutable_facts()->add_devices()->set_id(id);
+  }
+  EXPECT_EQ(ask(absurd).reason(), Missing::UNREADABLE);
+  EXPECT_THAT(ask(absurd).detail(), HasSubstr("1000 devices"));
+}
+
+TEST(AttachedHostsTest, MarksFactsOfSimulatedHost) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  Attachment attachment = Machine("a", "m", "1", std::make_shared<FakeLink>());
+  attachment.hello.set_simulation("in memory");
+  const auto session = hosts.Attach(std::move(attachment));
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  ASSERT_TRUE(hosts.OnResult(*session, FactsFor(task)).ok());
+  EXPECT_EQ(answer.facts().simulation(), "in memory");
+}
+
+// Remembers how a task ended.
+class Ending {
+ public:
+  AttachedHosts::TaskDone Expect() {
+    return [this](absl::StatusOr<TaskResult> result) {
+      EXPECT_FALSE(result_.has_value()) << "a second end";
+      result_ = std::move(result);
+    };
+  }
+  bool arrived() const { return result_.has_value(); }
+  absl::Status status() const { return result_->status(); }
+  const TaskResult& result() const { return **result_; }
+
+ private:
+  std::optional<absl::StatusOr<TaskResult>> result_;
+};
+
+Attachment Applying(const std::string& host, std::shared_ptr<HostLink> link) {
+  Attachment attachment = Machine(host, "m", "1", std::move(link));
+  attachment.hello.add_tasks("apply");
+  return attachment;
+}
+
+HostTask Apply(const std::string& host) {
+  HostTask task;
+  task.host = host;
+  task.task.mutable_apply()->set_apply_id("run");
+  task.deadline = absl::Minutes(2);
+  return task;
+}
+
+TaskResult AppliedFor(uint64_t task_id, const std::string& host) {
+  TaskResult result;
+  result.set_task_id(task_id);
+  result.mutable_apply()->set_apply_id("run");
+  result.mutable_apply()->set_host(host);
+  result.mutable_apply()->set_outcome(ApplyResult::APPLIED);
+  return result;
+}
+
+TEST(AttachedHostsTest, HandsTaskItsProgressAndItsResult) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Applying("a", link));
+  Ending ending;
+  std::vector<StepOutcome> steps;
+  HostTask task = Apply("a");
+  task.progress = [&](StepOutcome step) { steps.push_back(std::move(step)); };
+  const uint64_t id = hosts.RunTask(std::move(task), ending.Expect());
+  ASSERT_EQ(link->sent.size(), 1u);
+  EXPECT_EQ(link->sent[0].task().task_id(), id);
+  EXPECT_EQ(link->sent[0].task().deadline_ms(), 120000u);
+  EXPECT_EQ(link->sent[0].task().apply().apply_id(), "run");
+
+  TaskProgress progress;
+  progress.set_task_id(id);
+  progress.mutable_step()->set_step(7);
+  progress.mutable_step()->set_detail("\x1b[2J");
+  ASSERT_TRUE(hosts.OnProgress(*session, progress).ok());
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].step(), 7u);
+  EXPECT_EQ(steps[0].detail(), "\\x1b[2J");
+  ASSERT_TRUE(hosts.OnResult(*session, AppliedFor(id, "a")).ok());
+  ASSERT_TRUE(ending.arrived());
+  EXPECT_EQ(ending.result().apply().outcome(), ApplyResult::APPLIED);
+  // Nobody listens any more.
+  ASSERT_TRUE(hosts.OnProgress(*session, progress).ok());
+  EXPECT_EQ(steps.size(), 1u);
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+TEST(AttachedHostsTest, SaysWhetherTaskWasSentThatHasNoResult) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  Ending absent;
+  hosts.RunTask(Apply("a"), absent.Expect());
+  EXPECT_EQ(absent.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(hosts.IsAttached("a"));
+
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Ending unknown;
+  hosts.RunTask(Apply("a"), unknown.Expect());
+  EXPECT_EQ(unknown.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(unknown.status().message(),
+              HasSubstr("clusterd 9.9 does not know the task apply"));
+  EXPECT_TRUE(link->sent.empty());
+  EXPECT_TRUE(hosts.IsAttached("a"));
+  hosts.Detach(*session, "restarted");
+
+  const auto again = hosts.Attach(Applying("a", link));
+  Ending lost;
+  hosts.RunTask(Apply("a"), lost.Expect());
+  hosts.Detach(*again, "the connection broke");
+  EXPECT_EQ(lost.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(lost.status().message(), HasSubstr("the connection broke"));
+
+  ASSERT_TRUE(hosts.Attach(Applying("a", link)).ok());
+  Ending late;
+  hosts.RunTask(Apply("a"), late.Expect());
+  scheduler.Advance(absl::Minutes(2));
+  EXPECT_EQ(late.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+TEST(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  std::vector<std::string> heard;
+  HostHooks hooks;
+  hooks.drift = [&](const std::string& host, DriftReport report) {
+    heard.push_back(host + " looked at " +
+                    std::to_string(report.observed_at_ms()));
+  };
+  hooks.past_applies = [&](const std::string& host, PastApplies past) {
+    for (const ApplyResult& result : past.results()) {
+      heard.push_back(host + " is " + result.host() + " in " +
+                      result.apply_id());
+    }
+  };
+  AttachedHosts hosts(&scheduler, &log, {}, hooks);
+  const auto session =
+      hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
+  DriftReport drift;
+  drift.set_observed_at_ms(5);
+  ASSERT_TRUE(hosts.OnDrift(*session, drift).ok());
+  PastApplies past;
+  past.add_results()->set_apply_id("old");
+  past.mutable_results(0)->set_host("b");
+  ASSERT_TRUE(hosts.OnPastApplies(*session, past).ok());
+  // A result that comes after its deadline is not lost.
+  Ending ending;
+  const uint64_t id = hosts.RunTask(Apply("a"), ending.Expect());
+  scheduler.Advance(absl::Minutes(2));
+  ASSERT_TRUE(hosts.OnResult(*session, AppliedFor(id, "a")).ok());
+  EXPECT_EQ(heard, (std::vector<std::string>{"a looked at 5", "a is a in old",
+                                             "a is a in run"}));
+
+  for (int i = 0; i < 16; ++i) past.add_results();
+  EXPECT_EQ(hosts.OnPastApplies(*session, past).code(),
+            absl::StatusCode::kInvalidArgument);
+  hosts.Detach(*session, "gone");
+  EXPECT_TRUE(hosts.OnDrift(*session, drift).ok());
+  EXPECT_EQ(heard.size(), 3u);
+}
+
+TEST(AttachedHostsTest, RemembersAHostsLastWordOnItsDrift) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  ClusterSpec spec;
+  spec.add_servers()->set_host("a");
+  const auto session =
+      hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
+  EXPECT_FALSE(hosts.Entry(spec, "a").has_drift());
+  DriftReport report;
+  report.set_observed_at_ms(5);
+  AppliedDrift* drift = report.mutable_drift()->mutable_value()->add_drifts();
+  drift->set_why("x is 1, applied was 2\x1b[2J");
+  ASSERT_TRUE(hosts.OnDrift(*session, report).ok());
+  HostEntry entry = hosts.Entry(spec, "a");
+  EXPECT_EQ(entry.drift_observed_at_ms(), 5);
+  ASSERT_EQ(entry.drift().value().drifts_size(), 1);
+  EXPECT_EQ(entry.drift().value().drifts(0).why(),
+            "x is 1, applied was 2\\x1b[2J");
+  hosts.Detach(*session, "gone");
+  EXPECT_EQ(hosts.Entries(spec)[0].drift().value().drifts_size(), 1);
+  // A later word takes its place.
+  const auto again = hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
+  report.mutable_drift()->mutable_value()->clear_drifts();
+  ASSERT_TRUE(hosts.OnDrift(*again, report).ok());
+  EXPECT_EQ(hosts.Entry(spec, "a").drift().value().drifts_size(), 0);
+  hosts.Detach(*again, "gone");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,45 @@
+#include "daemon/controller/hosts/callback_gate.h"
+
+#include <utility>
+
+#include "absl/time/time.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::Duration kPoolRetry = absl::Milliseconds(100);
+
+}  // namespace
+
+CallbackGate::Pass::Pass(const CallbackGate& gate) : state_(gate.state_) {
+  absl::MutexLock lock(&state_->mutex);
+  open_ = !state_->closed;
+  if (open_) ++state_->inside;
+}
+
+CallbackGate::Pass::~Pass() {
+  absl::MutexLock lock(&state_->mutex);
+  if (open_) --state_->inside;
+}
+
+void CallbackGate::RunSoon(WorkerPool* pool, Scheduler* scheduler,
+                           std::function<void()> work) const {
+  const Pass pass(*this);
+  if (!pass) return;
+  if (pool->TryRun(Wrap(work))) return;
+  scheduler->RunAfter(kPoolRetry,
+                      [gate = *this, pool, scheduler, work = std::move(work)] {
+                        gate.RunSoon(pool, scheduler, work);
+                      });
+}
+
+void CallbackGate::Close() const {
+  absl::MutexLock lock(&state_->mutex);
+  state_->closed = true;
+  const auto empty = [this]() ABSL_SHARED_LOCKS_REQUIRED(state_->mutex) {
+    return state_->inside == 0;
+  };
+  state_->mutex.Await(absl::Condition(&empty));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,74 @@
+// How an object that timers, streams and threads of the pool call back ends:
+// what comes late finds the gate closed, and who closes it waits for what is
+// inside.
+//   void OnTimer() {
+//     const CallbackGate::Pass pass(gate_);
+//     if (!pass) return;
+//     ...
+//   }
+//   void Stop() { gate_.Close(); }
+#ifndef DAEMON_CONTROLLER_HOSTS_CALLBACK_GATE_H_
+#define DAEMON_CONTROLLER_HOSTS_CALLBACK_GATE_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+
+namespace clusterd {
+
+// Copies are the same gate, so a callback that holds one may outlive the
+// object. Safe for concurrent use.
+class CallbackGate {
+ private:
+  struct State {
+    absl::Mutex mutex;
+    int inside ABSL_GUARDED_BY(mutex) = 0;
+    bool closed ABSL_GUARDED_BY(mutex) = false;
+  };
+
+ public:
+  // Keeps Close waiting; false if the gate is closed. Passes may be nested.
+  class Pass {
+   public:
+    explicit Pass(const CallbackGate& gate);
+    ~Pass();
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+
+    explicit operator bool() const { return open_; }
+
+   private:
+    const std::shared_ptr<State> state_;
+    bool open_ = false;
+  };
+
+  // The same function, which does nothing once the gate is closed.
+  template <typename Function>
+  auto Wrap(Function function) const {
+    return [gate = *this, function = std::move(function)](auto&&... arguments) {
+      const Pass pass(gate);
+      if (pass) function(std::forward<decltype(arguments)>(arguments)...);
+    };
+  }
+
+  // Runs the work on the pool with a pass; tries again every 100 ms while the
+  // pool is full. For threads of gRPC, which must not wait for the disk. Pool
+  // and scheduler are not touched once the gate is closed.
+  void RunSoon(WorkerPool* pool, Scheduler* scheduler,
+               std::function<void()> work) const;
+
+  // Nobody passes any more, and everybody is out. Must not be called inside.
+  void Close() const;
+
+ private:
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_HOSTS_CALLBACK_GATE_H_

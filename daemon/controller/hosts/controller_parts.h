@@ -1,0 +1,37 @@
+// What a controller is made of, one of each: everything below the gRPC services
+// is handed this one struct and takes from it what it needs.
+#ifndef DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
+#define DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+
+namespace clusterd {
+
+class AttachedHosts;
+class HistoryStore;
+class SpecHolder;
+
+// All must outlive whoever is given it.
+struct ControllerParts {
+  const SpecHolder* spec = nullptr;
+  HistoryStore* history = nullptr;
+  Scheduler* scheduler = nullptr;
+  // The server's alone: it is drained when the server ends.
+  WorkerPool* pool = nullptr;
+  Log* log = nullptr;
+
+  // The server's own.
+  AttachedHosts* hosts = nullptr;
+  std::string cluster = {};
+  // How long an apply waits for a host whose stream ended.
+  absl::Duration reattach_wait = absl::Seconds(30);
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_

@@ -1,0 +1,199 @@
+#include "daemon/controller/hosts/fact_limits.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "config/values/version.h"
+#include "google/protobuf/descriptor.h"
+
+namespace clusterd {
+namespace {
+
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::Reflection;
+
+absl::Status TooLong(const FieldDescriptor* field, size_t size, size_t limit) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(field->full_name()), ": ", size,
+                   field->is_repeated() ? " entries" : " bytes",
+                   ", expected at most ", limit));
+}
+
+bool HasControlBytes(absl::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\n' &&
+           c != '\t';
+  });
+}
+
+std::string Escaped(absl::string_view text) {
+  std::string clean;
+  for (const char c : text) {
+    if (HasControlBytes(absl::string_view(&c, 1))) {
+      absl::StrAppend(
+          &clean, "\\x",
+          absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    } else {
+      clean += c;
+    }
+  }
+  return clean;
+}
+
+absl::Status CleanField(const FieldDescriptor* field, int index,
+                        Message* message) {
+  const Reflection* const reflection = message->GetReflection();
+  const bool repeated = field->is_repeated();
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    return CleanMessage(
+        repeated ? reflection->MutableRepeatedMessage(message, field, index)
+                 : reflection->MutableMessage(message, field));
+  }
+  if (field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
+    return absl::OkStatus();
+  }
+  std::string scratch;
+  const std::string& text =
+      repeated ? reflection->GetRepeatedStringReference(*message, field, index,
+                                                        &scratch)
+               : reflection->GetStringReference(*message, field, &scratch);
+  if (text.size() > kMaxTextBytes) {
+    return TooLong(field, text.size(), kMaxTextBytes);
+  }
+  if (!HasControlBytes(text)) return absl::OkStatus();
+  if (repeated) {
+    reflection->SetRepeatedString(message, field, index, Escaped(text));
+  } else {
+    reflection->SetString(message, field, Escaped(text));
+  }
+  return absl::OkStatus();
+}
+
+// Whole characters of UTF-8, so that the text stays one.
+void CutText(std::string* text) {
+  if (text->size() <= kMaxDriftTextBytes) return;
+  size_t end = kMaxDriftTextBytes;
+  while (end > 0 && (static_cast<unsigned char>((*text)[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  text->resize(end);
+}
+
+// Keeps `room` entries at most, each cut to what a person would read; returns
+// how many went.
+int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
+  const int surplus = std::max(0, list->size() - std::max(0, room));
+  list->DeleteSubrange(list->size() - surplus, surplus);
+  for (AppliedDrift& drift : *list) {
+    for (std::string* text : {drift.mutable_apply_id(), drift.mutable_kind(),
+                              drift.mutable_change(), drift.mutable_why(),
+                              drift.mutable_applied_by(),
+                              drift.mutable_target(), drift.mutable_to()}) {
+      CutText(text);
+    }
+    if (drift.devices_size() > kMaxDevices) {
+      drift.mutable_devices()->Truncate(kMaxDevices);
+    }
+  }
+  return surplus;
+}
+
+}  // namespace
+
+void TrimDrift(DriftFact* drift) {
+  if (drift->has_missing()) CutText(drift->mutable_missing()->mutable_detail());
+  if (!drift->has_value()) return;
+  DriftFact::Drifts* value = drift->mutable_value();
+  int gone = TrimList(kMaxKeptDrifts, value->mutable_drifts());
+  gone +=
+      TrimList(kMaxKeptDrifts - value->drifts_size(), value->mutable_untold());
+  value->set_left_out(value->left_out() + static_cast<uint32_t>(gone));
+}
+
+// Depth is bounded by the messages' definition: none contains itself.
+absl::Status CleanMessage(Message* message) {
+  const Reflection* const reflection = message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(*message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const int count =
+        field->is_repeated() ? reflection->FieldSize(*message, field) : 1;
+    if (count > kMaxRepeated) {
+      return TooLong(field, static_cast<size_t>(count), kMaxRepeated);
+    }
+    for (int i = 0; i < count; ++i) {
+      const absl::Status cleaned = CleanField(field, i, message);
+      if (!cleaned.ok()) return cleaned;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
+  if (facts->devices_size() > kMaxDevices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("facts: ", facts->devices_size(),
+                     " devices, expected at most ", kMaxDevices));
+  }
+  if (facts->device_ids().value().ids_size() > kMaxDevices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("facts: ", facts->device_ids().value().ids_size(),
+                     " device ids, expected at most ", kMaxDevices));
+  }
+  std::set<uint32_t> ids;
+  for (const DeviceFacts& device : facts->devices()) {
+    if (!ids.insert(device.id()).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("facts: device ", device.id(), " stands twice"));
+    }
+  }
+  facts->set_host(host);
+  facts->clear_conflict();
+  return CleanMessage(facts);
+}
+
+// Its texts stand in lists of hosts and in the log, one line for each, so they
+// may not even have a newline.
+absl::Status CheckHello(const Hello& hello) {
+  if (hello.protocol_version() != kProtocolVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("hello: protocol version ", hello.protocol_version(),
+                     ", expected ", kProtocolVersion,
+                     "; clusterd and clusterd-controller must be of releases "
+                     "that know each other"));
+  }
+  std::vector<absl::string_view> texts = {hello.clusterd_version(),
+                                          hello.boot_id(), hello.machine_id(),
+                                          hello.simulation()};
+  if (hello.tasks_size() > 64) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "hello: ", hello.tasks_size(), " kinds of task, expected at most 64"));
+  }
+  texts.insert(texts.end(), hello.tasks().begin(), hello.tasks().end());
+  for (const absl::string_view text : texts) {
+    const bool one_line = text.find('\n') == absl::string_view::npos &&
+                          text.find('\t') == absl::string_view::npos;
+    if (text.size() > kMaxHelloTextBytes || !one_line ||
+        HasControlBytes(text)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "hello: a text of ", text.size(), " bytes, expected at most ",
+          kMaxHelloTextBytes, " and no control bytes"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+HostFacts MissingFacts(const std::string& host, Missing::Reason reason,
+                       absl::string_view detail) {
+  HostFacts facts;
+  facts.set_host(host);
+  facts.mutable_missing()->set_reason(reason);
+  facts.mutable_missing()->set_detail(std::string(detail));
+  return facts;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,139 @@
+#include "daemon/controller/hosts/fact_limits.h"
+
+#include <string>
+
+#include "config/values/version.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string MessageOf(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+TEST(CleanFactsTest, TakesUsualFacts) {
+  HostFacts facts;
+  facts.set_host("server0");
+  for (uint32_t id = 0; id < 16; ++id) facts.add_devices()->set_id(id);
+  facts.mutable_versions()->mutable_driver()->set_value("24.1.rc2");
+  EXPECT_TRUE(CleanFacts("server0", &facts).ok());
+}
+
+TEST(CleanFactsTest, RefusesTooManyDevices) {
+  HostFacts facts;
+  for (uint32_t id = 0; id < 65; ++id) facts.add_devices()->set_id(id);
+  EXPECT_THAT(MessageOf(CleanFacts("server0", &facts)),
+              HasSubstr("65 devices"));
+  HostFacts ids;
+  for (uint32_t id = 0; id < 65; ++id) {
+    ids.mutable_device_ids()->mutable_value()->add_ids(id);
+  }
+  EXPECT_THAT(MessageOf(CleanFacts("server0", &ids)),
+              HasSubstr("65 device ids"));
+}
+
+TEST(CleanFactsTest, RefusesDeviceThatStandsTwice) {
+  HostFacts facts;
+  facts.add_devices()->set_id(3);
+  facts.add_devices()->set_id(3);
+  EXPECT_THAT(MessageOf(CleanFacts("server0", &facts)),
+              HasSubstr("device 3 stands"));
+}
+
+TEST(CleanFactsTest, RefusesLongTextAndLongListAnywhere) {
+  HostFacts text;
+  text.add_devices()->mutable_lldp()->mutable_value()->set_system_name(
+      std::string(kMaxTextBytes + 1, 'a'));
+  EXPECT_EQ(CleanFacts("server0", &text).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(MessageOf(CleanFacts("server0", &text)),
+              HasSubstr("system_name: 16385"));
+  HostFacts list;
+  for (int i = 0; i <= kMaxRepeated; ++i) {
+    list.mutable_sockets()->mutable_value()->add_sockets();
+  }
+  EXPECT_THAT(MessageOf(CleanFacts("server0", &list)),
+              HasSubstr("sockets: 8193"));
+}
+
+TEST(CleanFactsTest, NeverLetsHostSpeakForAnotherOrForTheController) {
+  HostFacts facts;
+  facts.set_host("server1");
+  facts.set_conflict("server1 is two machines");
+  ASSERT_TRUE(CleanFacts("server0", &facts).ok());
+  EXPECT_EQ(facts.host(), "server0");
+  EXPECT_EQ(facts.conflict(), "");
+}
+
+TEST(CleanFactsTest, EscapesControlBytesEverywhere) {
+  HostFacts facts;
+  facts.mutable_identity()->mutable_hostname()->set_value("a\x1b[2Jb");
+  facts.add_devices()->mutable_gateway()->mutable_missing()->set_detail(
+      "x\ry\nz\t\x7f");
+  ASSERT_TRUE(CleanFacts("server0", &facts).ok());
+  EXPECT_EQ(facts.identity().hostname().value(), "a\\x1b[2Jb");
+  EXPECT_EQ(facts.devices(0).gateway().missing().detail(), "x\\x0dy\nz\t\\x7f");
+}
+
+TEST(TrimDriftTest, KeepsWhatDriftedBeforeWhatIsUntoldAndCountsTheRest) {
+  DriftFact drift;
+  DriftFact::Drifts* value = drift.mutable_value();
+  for (int i = 0; i < kMaxKeptDrifts - 1; ++i) value->add_drifts();
+  for (int i = 0; i < 5; ++i) value->add_untold();
+  value->set_left_out(2);
+  TrimDrift(&drift);
+  EXPECT_EQ(value->drifts_size(), kMaxKeptDrifts - 1);
+  EXPECT_EQ(value->untold_size(), 1);
+  EXPECT_EQ(value->left_out(), 6u);
+}
+
+TEST(TrimDriftTest, CutsLongTextsBetweenCharacters) {
+  DriftFact drift;
+  AppliedDrift* entry = drift.mutable_value()->add_drifts();
+  entry->set_why(std::string(kMaxDriftTextBytes - 1, 'a') +
+                 "\xc3\xa4 and more");
+  entry->set_to(std::string(10000, 'b'));
+  TrimDrift(&drift);
+  EXPECT_EQ(entry->why(), std::string(kMaxDriftTextBytes - 1, 'a'));
+  EXPECT_EQ(entry->to().size(), kMaxDriftTextBytes);
+}
+
+TEST(CheckHelloTest, TakesOurOwnAndRefusesOtherVersions) {
+  Hello hello;
+  hello.set_protocol_version(kProtocolVersion);
+  hello.set_boot_id("b");
+  EXPECT_TRUE(CheckHello(hello).ok());
+  hello.set_protocol_version(kProtocolVersion + 1);
+  EXPECT_EQ(CheckHello(hello).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(MessageOf(CheckHello(hello)),
+              HasSubstr("protocol version 3, expected 2"));
+}
+
+TEST(CheckHelloTest, RefusesLongOrControllingText) {
+  Hello good;
+  good.set_protocol_version(kProtocolVersion);
+  Hello hello = good;
+  hello.set_machine_id(std::string(257, 'a'));
+  EXPECT_EQ(CheckHello(hello).code(), absl::StatusCode::kInvalidArgument);
+  hello = good;
+  hello.set_clusterd_version("1\n2");
+  EXPECT_EQ(CheckHello(hello).code(), absl::StatusCode::kInvalidArgument);
+  hello = good;
+  for (int i = 0; i < 65; ++i) hello.add_tasks("observe");
+  EXPECT_EQ(CheckHello(hello).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(MissingFactsTest, HoldNothingButTheReason) {
+  const HostFacts facts = MissingFacts("a", Missing::NO_ANSWER, "gone");
+  EXPECT_EQ(facts.host(), "a");
+  EXPECT_EQ(facts.missing().reason(), Missing::NO_ANSWER);
+  EXPECT_EQ(facts.missing().detail(), "gone");
+  EXPECT_FALSE(facts.has_kernel());
+}
+
+}  // namespace
+}  // namespace clusterd

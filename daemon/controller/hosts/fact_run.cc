@@ -1,0 +1,237 @@
+#include "daemon/controller/hosts/fact_run.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/plan/make_plan.h"
+#include "config/rules/judge.h"
+#include "config/values/network_namespace.h"
+#include "config/values/version.h"
+#include "daemon/controller/hosts/fact_limits.h"
+
+namespace clusterd {
+namespace {
+
+// Hosts that progress names, and that an error does.
+constexpr size_t kMaxAwaited = 8;
+constexpr size_t kMaxNamedInError = 20;
+
+std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
+  std::vector<const HostFacts*> pointers;
+  pointers.reserve(facts.size());
+  for (const HostFacts& host : facts) pointers.push_back(&host);
+  return pointers;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> SelectHosts(
+    const ClusterSpec& spec,
+    const google::protobuf::RepeatedPtrField<std::string>& names) {
+  if (spec.servers().empty()) {
+    return absl::InvalidArgumentError("the spec names no host");
+  }
+  std::set<std::string> wanted(names.begin(), names.end());
+  std::vector<std::string> selected;
+  for (const ServerSpec& server : spec.servers()) {
+    if (names.empty() || wanted.erase(server.host()) > 0) {
+      selected.push_back(server.host());
+    }
+  }
+  if (wanted.empty()) return selected;
+  return absl::InvalidArgumentError(
+      absl::StrCat("not in the spec of cluster \"", spec.name(),
+                   "\": ", NamesText({wanted.begin(), wanted.end()})));
+}
+
+std::string NamesText(const std::vector<std::string>& names) {
+  const size_t shown = std::min(names.size(), kMaxNamedInError);
+  std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
+  if (names.size() > shown) {
+    absl::StrAppend(&text, " and ", names.size() - shown, " more");
+  }
+  return text;
+}
+
+std::string NewRunId() {
+  std::random_device random;
+  const uint64_t id = static_cast<uint64_t>(random()) << 32 | random();
+  return absl::StrCat(absl::Hex(id, absl::kZeroPad16));
+}
+
+Observation ObservationOf(const ClusterSpec& spec, const std::string& host,
+                          const NetworkNamespace& target) {
+  Observation observation;
+  observation.host = host;
+  observation.request = MakeObserveRequest(spec, target);
+  observation.deadline = absl::Milliseconds(spec.deadlines().host_ms());
+  return observation;
+}
+
+Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
+                       const std::vector<HostFacts>& facts, absl::Time now) {
+  JudgeOptions options;
+  options.selection = selection;
+  options.network_namespace = NetworkNamespaceText(order.network_namespace);
+  Report report = BuildReport(*order.spec, PointersTo(facts), options);
+  report.set_run_id(order.run_id);
+  report.set_started_at_ms(absl::ToUnixMillis(order.started_at));
+  report.set_elapsed_ms(
+      static_cast<uint64_t>(absl::ToInt64Milliseconds(now - order.started_at)));
+  report.set_clusterd_version(kClusterdVersion);
+  return report;
+}
+
+ClusterPlan MakeHostsPlan(const FactOrder& order,
+                          const std::vector<HostFacts>& facts, absl::Time now) {
+  ClusterPlan plan =
+      MakePlan(*order.spec, PointersTo(facts), order.network_namespace);
+  plan.set_plan_id(order.run_id);
+  plan.set_created_at_ms(absl::ToUnixMillis(now));
+  plan.set_created_by(order.actor);
+  return plan;
+}
+
+FactRun::FactRun(std::shared_ptr<const FactOrder> order,
+                 const ControllerParts& parts, Callbacks callbacks)
+    : order_(std::move(order)),
+      parts_(parts),
+      callbacks_(std::move(callbacks)),
+      facts_(order_->hosts.size()),
+      tasks_(order_->hosts.size(), 0) {
+  for (size_t i = 0; i < order_->hosts.size(); ++i) pending_.insert(i);
+}
+
+absl::Duration FactRun::run_deadline() const {
+  return absl::Milliseconds(order_->spec->deadlines().run_ms());
+}
+
+// Asking 10,000 hosts takes a while: not on the thread that brought the call.
+absl::Status FactRun::Start() {
+  if (parts_.pool->TryRun([run = shared_from_this()] { run->AskAll(); })) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      "the controller has as many checks and plans to begin as it can hold");
+}
+
+void FactRun::AskAll() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_) return;
+    timer_ =
+        parts_.scheduler->RunAfter(run_deadline(), [weak = weak_from_this()] {
+          if (const std::shared_ptr<FactRun> run = weak.lock()) {
+            run->OnDeadline();
+          }
+        });
+  }
+  Observation observation =
+      ObservationOf(*order_->spec, "", order_->network_namespace);
+  for (size_t i = 0; i < order_->hosts.size(); ++i) {
+    observation.host = order_->hosts[i];
+    const AttachedHosts::TaskId task = parts_.hosts->Observe(
+        observation, [run = shared_from_this(), i](HostFacts facts) {
+          run->OnFacts(i, std::move(facts));
+        });
+    bool too_late;
+    {
+      absl::MutexLock lock(&mutex_);
+      tasks_[i] = task;
+      too_late = closed_;
+    }
+    // Cancelled, or out of time, while we were asking.
+    if (too_late) parts_.hosts->Cancel(task);
+  }
+}
+
+void FactRun::OnFacts(size_t index, HostFacts facts) {
+  bool all;
+  std::function<void()> on_progress;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_ || pending_.erase(index) == 0) return;
+    if (facts.has_missing()) ++failed_;
+    facts_[index] = std::move(facts);
+    all = pending_.empty();
+    closed_ = all;
+    on_progress = callbacks_.on_progress;
+    if (all) parts_.scheduler->Cancel(timer_);
+  }
+  // Copied out before: Cancel may drop the callbacks meanwhile.
+  if (on_progress) on_progress();
+  if (all) HandOverSoon();
+}
+
+void FactRun::OnDeadline() {
+  std::vector<AttachedHosts::TaskId> overdue;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_) return;
+    closed_ = true;
+    for (const size_t index : pending_) {
+      facts_[index] = MissingFacts(
+          order_->hosts[index], Missing::TIMED_OUT,
+          absl::StrCat("no answer in ", absl::FormatDuration(run_deadline()),
+                       " (deadlines.run)"));
+      overdue.push_back(tasks_[index]);
+      ++failed_;
+    }
+    pending_.clear();
+  }
+  for (const AttachedHosts::TaskId task : overdue) parts_.hosts->Cancel(task);
+  HandOverSoon();
+}
+
+void FactRun::Cancel() {
+  std::vector<AttachedHosts::TaskId> waiting;
+  Callbacks dropped;
+  {
+    absl::MutexLock lock(&mutex_);
+    dropped = std::move(callbacks_);
+    callbacks_ = Callbacks{};
+    closed_ = true;
+    for (const size_t index : pending_) waiting.push_back(tasks_[index]);
+    pending_.clear();
+    parts_.scheduler->Cancel(timer_);
+  }
+  for (const AttachedHosts::TaskId task : waiting) parts_.hosts->Cancel(task);
+}
+
+CheckProgress FactRun::progress() const {
+  CheckProgress progress;
+  absl::MutexLock lock(&mutex_);
+  progress.set_pending(static_cast<uint32_t>(pending_.size()));
+  progress.set_failed(failed_);
+  progress.set_answered(
+      static_cast<uint32_t>(order_->hosts.size() - pending_.size()) - failed_);
+  for (const size_t index : pending_) {
+    if (progress.awaited_size() == static_cast<int>(kMaxAwaited)) break;
+    progress.add_awaited(order_->hosts[index]);
+  }
+  return progress;
+}
+
+void FactRun::HandOverSoon() {
+  gate_.RunSoon(parts_.pool, parts_.scheduler,
+                [run = shared_from_this()] { run->HandOver(); });
+}
+
+void FactRun::HandOver() {
+  std::vector<HostFacts> facts;
+  std::function<void(std::vector<HostFacts>)> on_facts;
+  {
+    absl::MutexLock lock(&mutex_);
+    // The facts of a cluster are large; nobody asks this run for them again.
+    facts.swap(facts_);
+    on_facts = std::move(callbacks_.on_facts);
+    callbacks_ = Callbacks{};
+  }
+  if (on_facts) on_facts(std::move(facts));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,115 @@
+// Asks hosts for their facts, all at once, for a check or a plan: waits for
+// each no longer than its deadline and for all no longer than the run's, then
+// hands over what there is. A host without an answer has facts that say so: it
+// costs a check one `unknown` and is blocked in a plan, and never costs the
+// run.
+#ifndef DAEMON_CONTROLLER_HOSTS_FACT_RUN_H_
+#define DAEMON_CONTROLLER_HOSTS_FACT_RUN_H_
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/callback_gate.h"
+#include "daemon/controller/hosts/controller_parts.h"
+#include "google/protobuf/repeated_ptr_field.h"
+#include "proto/controller.pb.h"
+#include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
+#include "proto/plan.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// The hosts that a request names, in the order of the spec; all of them if it
+// names none. InvalidArgument naming each that the spec does not have, or if
+// the spec has none.
+absl::StatusOr<std::vector<std::string>> SelectHosts(
+    const ClusterSpec& spec,
+    const google::protobuf::RepeatedPtrField<std::string>& names);
+
+// "a, b, c and 5 more", for messages about hosts.
+std::string NamesText(const std::vector<std::string>& names);
+
+// Ids of checks, plans, applies and rollbacks: 16 random hex digits.
+std::string NewRunId();
+
+// What every host of the spec is asked, with the spec's deadline for one host.
+Observation ObservationOf(const ClusterSpec& spec, const std::string& host,
+                          const NetworkNamespace& target = {});
+
+struct FactOrder {
+  std::string run_id;
+  std::string actor;  // The user's name.
+  std::shared_ptr<const ClusterSpec> spec;
+  std::vector<std::string> hosts;  // From SelectHosts.
+  NetworkNamespace network_namespace;
+  absl::Time started_at;
+};
+
+// What a check finds in the facts of a run.
+// REQUIRES: ValidateSelection(selection) is OK.
+Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
+                       const std::vector<HostFacts>& facts, absl::Time now);
+
+// What apply would do to each host. Changes nothing.
+ClusterPlan MakeHostsPlan(const FactOrder& order,
+                          const std::vector<HostFacts>& facts, absl::Time now);
+
+// Safe for concurrent use.
+class FactRun : public std::enable_shared_from_this<FactRun> {
+ public:
+  struct Callbacks {
+    // progress() has news. From any thread, often; must not block.
+    std::function<void()> on_progress;
+    // Last, once, from a thread of the pool, unless cancelled before. As many
+    // entries as there are hosts, in their order.
+    std::function<void(std::vector<HostFacts> facts)> on_facts;
+  };
+
+  // All parts must outlive the run.
+  FactRun(std::shared_ptr<const FactOrder> order, const ControllerParts& parts,
+          Callbacks callbacks);
+
+  // Begins, on a thread of the pool. ResourceExhausted if the pool is full.
+  absl::Status Start();
+  // Nobody waits any more: tells the hosts, drops the callbacks.
+  void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  CheckProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  void AskAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnFacts(size_t index, HostFacts facts) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnDeadline() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Judging, planning and keeping are not for the threads of gRPC.
+  void HandOverSoon() ABSL_LOCKS_EXCLUDED(mutex_);
+  void HandOver() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Duration run_deadline() const;
+
+  const std::shared_ptr<const FactOrder> order_;
+  const ControllerParts parts_;
+  const CallbackGate gate_;  // Is never closed: whoever has left is not called.
+
+  mutable absl::Mutex mutex_;
+  Callbacks callbacks_ ABSL_GUARDED_BY(mutex_);
+  std::vector<HostFacts> facts_ ABSL_GUARDED_BY(mutex_);  // As order_->hosts.
+  std::vector<AttachedHosts::TaskId> tasks_ ABSL_GUARDED_BY(mutex_);
+  std::set<size_t> pending_ ABSL_GUARDED_BY(mutex_);  // Indices of the hosts.
+  uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
+  Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
+  // All facts are in, or no more will be waited for.
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_HOSTS_FACT_RUN_H_

@@ -1,0 +1,265 @@
+#include "daemon/controller/hosts/fact_run.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "config/plan/plan_digest.h"
+#include "config/values/version.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(NewRunIdTest, GivesSixteenHexDigitsThatDiffer) {
+  std::set<std::string> ids;
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = NewRunId();
+    EXPECT_EQ(id.size(), 16u);
+    EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos);
+    EXPECT_TRUE(ids.insert(id).second) << id;
+  }
+}
+
+TEST(SelectHostsTest, KeepsOrderOfTheSpecAndDropsRepeats) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 3);
+  CheckRequest request;
+  request.add_hosts("server2");
+  request.add_hosts("server0");
+  request.add_hosts("server2");
+  EXPECT_THAT(*SelectHosts(spec, request.hosts()),
+              ElementsAre("server0", "server2"));
+  EXPECT_EQ(SelectHosts(spec, {})->size(), 3u);
+}
+
+TEST(SelectHostsTest, NamesHostsThatAreNotThere) {
+  CheckRequest request;
+  for (int i = 0; i < 25; ++i) request.add_hosts("x" + std::to_string(100 + i));
+  const absl::Status status =
+      SelectHosts(MakeSpec("atlas-training", "", 1), request.hosts()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("x118, x119 and 5 more"));
+  EXPECT_EQ(SelectHosts(ClusterSpec(), {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+// A host that is asked and answers when the test says so.
+class FakeLink final : public HostLink {
+ public:
+  void Send(HubMessage message) override {
+    absl::MutexLock lock(&mutex_);
+    if (message.has_task()) task_ = message.task();
+    if (message.has_cancel()) cancelled_ = true;
+  }
+  void Close(const absl::Status&) override {}
+
+  Task WaitForTask() {
+    absl::MutexLock lock(&mutex_);
+    const auto asked = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return task_.task_id() != 0;
+    };
+    EXPECT_TRUE(
+        mutex_.AwaitWithTimeout(absl::Condition(&asked), absl::Seconds(30)));
+    return task_;
+  }
+  // A run that is cancelled while it still asks cancels its task a moment
+  // later.
+  bool WaitForCancel() {
+    absl::MutexLock lock(&mutex_);
+    return mutex_.AwaitWithTimeout(absl::Condition(&cancelled_),
+                                   absl::Seconds(30));
+  }
+
+ private:
+  absl::Mutex mutex_;
+  Task task_ ABSL_GUARDED_BY(mutex_);
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+class FactRunTest : public testing::Test {
+ protected:
+  struct Host {
+    std::shared_ptr<FakeLink> link;
+    uint64_t session;
+  };
+
+  Host Attach(const std::string& name) {
+    auto link = std::make_shared<FakeLink>();
+    Attachment attachment;
+    attachment.host = name;
+    attachment.hello.set_protocol_version(kProtocolVersion);
+    attachment.link = link;
+    const auto session = hosts_.Attach(std::move(attachment));
+    EXPECT_TRUE(session.ok()) << session.status();
+    return {link, *session};
+  }
+
+  void Answer(const Host& host, int server) {
+    TaskResult result;
+    result.set_task_id(host.link->WaitForTask().task_id());
+    *result.mutable_facts() = MakeHealthyHost(*spec_, spec_->servers(server));
+    EXPECT_TRUE(hosts_.OnResult(host.session, std::move(result)).ok());
+  }
+
+  std::shared_ptr<FactRun> Start() { return Start(spec_); }
+
+  std::shared_ptr<FactRun> Start(std::shared_ptr<const ClusterSpec> spec) {
+    order_->run_id = "0123456789abcdef";
+    order_->actor = "alice";
+    order_->spec = spec;
+    order_->hosts = *SelectHosts(*spec, {});
+    order_->started_at = scheduler_.Now();
+    ControllerParts parts;
+    parts.hosts = &hosts_;
+    parts.scheduler = &scheduler_;
+    parts.pool = &pool_;
+    FactRun::Callbacks callbacks;
+    callbacks.on_facts = [this](std::vector<HostFacts> facts) {
+      facts_ = std::move(facts);
+      gathered_.Notify();
+    };
+    auto run = std::make_shared<FactRun>(order_, parts, std::move(callbacks));
+    EXPECT_TRUE(run->Start().ok());
+    return run;
+  }
+
+  const std::vector<HostFacts>& WaitForFacts() {
+    EXPECT_TRUE(gathered_.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    return facts_;
+  }
+  Report WaitForReport() {
+    return MakeCheckReport(*order_, {}, WaitForFacts(), scheduler_.Now());
+  }
+
+  const std::shared_ptr<const ClusterSpec> spec_ =
+      std::make_shared<const ClusterSpec>(MakeSpec("atlas-training", "", 2));
+  ManualScheduler scheduler_;
+  CapturedLog log_;
+  AttachedHosts hosts_{&scheduler_, &log_};
+  const std::shared_ptr<FactOrder> order_ = std::make_shared<FactOrder>();
+  std::vector<HostFacts> facts_;
+  absl::Notification gathered_;
+  WorkerPool pool_{1, 8};
+};
+
+TEST_F(FactRunTest, ReportsWhenTheLastHostHasAnswered) {
+  const Host host0 = Attach("server0");
+  const Host host1 = Attach("server1");
+  const auto run = Start();
+  Answer(host0, 0);
+  host1.link->WaitForTask();
+  EXPECT_EQ(run->progress().answered(), 1u);
+  EXPECT_EQ(run->progress().pending(), 1u);
+  EXPECT_THAT(run->progress().awaited(), ElementsAre("server1"));
+  EXPECT_FALSE(gathered_.HasBeenNotified());
+  scheduler_.Advance(absl::Seconds(3));
+  Answer(host1, 1);
+  const Report report = WaitForReport();
+  EXPECT_EQ(report.verdict(), PASS) << report.DebugString();
+  EXPECT_EQ(report.run_id(), "0123456789abcdef");
+  EXPECT_EQ(report.elapsed_ms(), 3000u);
+  EXPECT_EQ(report.clusterd_version(), kClusterdVersion);
+  EXPECT_EQ(scheduler_.pending(), 0);
+}
+
+TEST_F(FactRunTest, NeverKeepsTheAnsweringThreadWhileThePoolIsFull) {
+  const Host host0 = Attach("server0");
+  const Host host1 = Attach("server1");
+  const auto run = Start();
+  host1.link->WaitForTask();
+  pool_.Drain();
+  absl::Notification go_on;
+  absl::Notification begun;
+  ASSERT_TRUE(pool_.TryRun([&begun, &go_on] {
+    begun.Notify();
+    go_on.WaitForNotification();
+  }));
+  begun.WaitForNotification();
+  while (pool_.TryRun([] {})) continue;
+  Answer(host0, 0);
+  Answer(host1, 1);
+  EXPECT_FALSE(gathered_.HasBeenNotified());
+  go_on.Notify();
+  pool_.Drain();
+  scheduler_.Advance(absl::Seconds(1));
+  EXPECT_EQ(WaitForReport().verdict(), PASS);
+}
+
+TEST_F(FactRunTest, KeepsWhatIsThereAtTheRunsDeadline) {
+  ClusterSpec patient = *spec_;
+  patient.mutable_deadlines()->set_host_ms(600000);
+  patient.mutable_deadlines()->set_run_ms(60000);
+  const auto spec = std::make_shared<const ClusterSpec>(patient);
+  const Host host0 = Attach("server0");
+  const Host host1 = Attach("server1");
+  const auto run = Start(spec);
+  Answer(host0, 0);
+  host1.link->WaitForTask();
+  // The run's own timer and that of the one task.
+  ASSERT_TRUE(scheduler_.WaitForPending(2));
+  scheduler_.Advance(absl::Minutes(1));
+  const Report report = WaitForReport();
+  EXPECT_EQ(report.verdict(), UNKNOWN);
+  ASSERT_EQ(report.hosts_size(), 2);
+  EXPECT_EQ(report.hosts(0).state(), PASS);
+  EXPECT_EQ(report.hosts(1).no_facts_reason(),
+            "timed out: no answer in 1m (deadlines.run)");
+  EXPECT_TRUE(host1.link->WaitForCancel());
+}
+
+TEST_F(FactRunTest, NeverReportsAfterCancel) {
+  const Host host0 = Attach("server0");
+  const auto run = Start();
+  host0.link->WaitForTask();
+  run->Cancel();
+  run->Cancel();
+  EXPECT_TRUE(host0.link->WaitForCancel());
+  scheduler_.Advance(absl::Hours(1));
+  absl::Notification drained;
+  ASSERT_TRUE(pool_.TryRun([&drained] { drained.Notify(); }));
+  drained.WaitForNotification();
+  EXPECT_FALSE(gathered_.HasBeenNotified());
+}
+
+TEST_F(FactRunTest, ReportsAtOnceWhenNobodyIsAttached) {
+  const auto run = Start();
+  const Report report = WaitForReport();
+  EXPECT_EQ(report.verdict(), UNKNOWN);
+  EXPECT_EQ(run->progress().failed(), 2u);
+}
+
+TEST_F(FactRunTest, PlanBlocksHostsThatDoNotAnswer) {
+  const Host host0 = Attach("server0");
+  order_->network_namespace.set_container("train");
+  const auto run = Start();
+  EXPECT_EQ(host0.link->WaitForTask().observe().network_namespace().container(),
+            "train");
+  Answer(host0, 0);
+  const ClusterPlan plan =
+      MakeHostsPlan(*order_, WaitForFacts(), scheduler_.Now());
+  EXPECT_EQ(plan.plan_id(), "0123456789abcdef");
+  EXPECT_EQ(plan.created_by(), "alice");
+  EXPECT_EQ(plan.created_at_ms(), absl::ToUnixMillis(scheduler_.Now()));
+  EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
+  ASSERT_EQ(plan.hosts_size(), 2);
+  EXPECT_EQ(plan.hosts(0).host(), "server0");
+  ASSERT_EQ(plan.hosts(1).blocked_size(), 1);
+  EXPECT_THAT(plan.hosts(1).blocked(0).reason(), HasSubstr("never attached"));
+  EXPECT_EQ(run->progress().answered(), 1u);
+  EXPECT_EQ(run->progress().failed(), 1u);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,85 @@
+#include "daemon/controller/hosts/spec_holder.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "config/identity/regular_file.h"
+#include "config/spec/spec_loader.h"
+
+namespace clusterd {
+namespace {
+
+// 100,000 hosts with every address written out stay under this.
+constexpr size_t kMaxSpecBytes = 128 << 20;
+
+absl::StatusOr<std::shared_ptr<const ClusterSpec>> Load(
+    const std::string& path, const std::string& cluster) {
+  const absl::StatusOr<std::string> text = ReadRegularFile(path, kMaxSpecBytes);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<ClusterSpec> spec = LoadSpec(path, *text);
+  if (!spec.ok()) return spec.status();
+  if (spec->name() != cluster) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": name \"", spec->name(),
+                     "\" is not this controller's cluster, expected \"",
+                     cluster, "\" (--cluster)"));
+  }
+  return std::make_shared<const ClusterSpec>(*std::move(spec));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SpecHolder>> SpecHolder::Open(
+    const std::string& path, const std::string& cluster, Scheduler* scheduler) {
+  absl::StatusOr<std::shared_ptr<const ClusterSpec>> spec = Load(path, cluster);
+  if (!spec.ok()) return spec.status();
+  return std::unique_ptr<SpecHolder>(
+      new SpecHolder(path, cluster, scheduler, *std::move(spec)));
+}
+
+SpecHolder::SpecHolder(std::string path, std::string cluster,
+                       Scheduler* scheduler,
+                       std::shared_ptr<const ClusterSpec> spec)
+    : path_(std::move(path)),
+      cluster_(std::move(cluster)),
+      scheduler_(scheduler),
+      spec_(std::move(spec)),
+      loaded_at_(scheduler->Now()) {}
+
+// Reads without the lock: a slow disk must not keep checks from the spec that
+// is in force.
+absl::Status SpecHolder::Reload() {
+  absl::StatusOr<std::shared_ptr<const ClusterSpec>> spec =
+      Load(path_, cluster_);
+  absl::MutexLock lock(&mutex_);
+  if (!spec.ok()) {
+    refused_ = std::string(spec.status().message());
+    return spec.status();
+  }
+  spec_ = *std::move(spec);
+  loaded_at_ = scheduler_->Now();
+  refused_.clear();
+  return absl::OkStatus();
+}
+
+std::shared_ptr<const ClusterSpec> SpecHolder::spec() const {
+  absl::MutexLock lock(&mutex_);
+  return spec_;
+}
+
+GetSpecResponse SpecHolder::Describe() const {
+  GetSpecResponse response;
+  response.set_path(path_);
+  // The spec is copied without the lock: it may be megabytes.
+  std::shared_ptr<const ClusterSpec> spec;
+  {
+    absl::MutexLock lock(&mutex_);
+    spec = spec_;
+    response.set_loaded_at_ms(absl::ToUnixMillis(loaded_at_));
+    response.set_refused(refused_);
+  }
+  *response.mutable_spec() = *spec;
+  return response;
+}
+
+}  // namespace clusterd

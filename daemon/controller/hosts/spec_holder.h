@@ -1,0 +1,55 @@
+// The cluster spec that the controller judges by, and the file it comes from.
+// A file with a mistake never replaces a good spec.
+#ifndef DAEMON_CONTROLLER_HOSTS_SPEC_HOLDER_H_
+#define DAEMON_CONTROLLER_HOSTS_SPEC_HOLDER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/process/scheduler.h"
+#include "proto/controller.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// Safe for concurrent use.
+class SpecHolder {
+ public:
+  // Reads the file for the first time. NotFound or PermissionDenied if it
+  // cannot be read; InvalidArgument with every mistake in it, one per line, or
+  // if its name is not `cluster`. `scheduler` must outlive the holder.
+  static absl::StatusOr<std::unique_ptr<SpecHolder>> Open(
+      const std::string& path, const std::string& cluster,
+      Scheduler* scheduler);
+
+  // Reads the file again. On an error, as in Open, the spec stays as it was and
+  // Describe() tells of it until a re-read succeeds.
+  absl::Status Reload() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Never null.
+  std::shared_ptr<const ClusterSpec> spec() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  GetSpecResponse Describe() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  SpecHolder(std::string path, std::string cluster, Scheduler* scheduler,
+             std::shared_ptr<const ClusterSpec> spec);
+
+  const std::string path_;
+  const std::string cluster_;
+  Scheduler* const scheduler_;
+
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<const ClusterSpec> spec_ ABSL_GUARDED_BY(mutex_);
+  absl::Time loaded_at_ ABSL_GUARDED_BY(mutex_);
+  std::string refused_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_HOSTS_SPEC_HOLDER_H_

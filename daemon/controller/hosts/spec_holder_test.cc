@@ -1,0 +1,94 @@
+#include "daemon/controller/hosts/spec_holder.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "config/spec/spec_loader.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string WriteSpec(const std::string& text) {
+  const std::string path = testing::TempDir() + "/cluster.yaml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string GoodSpec(int servers) {
+  return SpecToYaml(MakeSpec("atlas-training", "", servers));
+}
+
+TEST(SpecHolderTest, HoldsWhatItReadAndWhen) {
+  ManualScheduler scheduler;
+  const std::string path = WriteSpec(GoodSpec(2));
+  const auto holder = SpecHolder::Open(path, "test", &scheduler);
+  ASSERT_TRUE(holder.ok()) << holder.status();
+  EXPECT_EQ((*holder)->spec()->servers_size(), 2);
+  const GetSpecResponse description = (*holder)->Describe();
+  EXPECT_EQ(description.path(), path);
+  EXPECT_EQ(description.loaded_at_ms(), absl::ToUnixMillis(scheduler.Now()));
+}
+
+TEST(SpecHolderTest, RefusedReloadChangesNeitherSpecNorItsTime) {
+  ManualScheduler scheduler;
+  const auto holder =
+      SpecHolder::Open(WriteSpec(GoodSpec(2)), "test", &scheduler);
+  ASSERT_TRUE(holder.ok()) << holder.status();
+  const GetSpecResponse before = (*holder)->Describe();
+  WriteSpec("version: 1\n");
+  scheduler.Advance(absl::Hours(1));
+  EXPECT_FALSE((*holder)->Reload().ok());
+  const GetSpecResponse after = (*holder)->Describe();
+  EXPECT_EQ(after.spec().servers_size(), 2);
+  EXPECT_EQ(after.loaded_at_ms(), before.loaded_at_ms());
+  EXPECT_NE(after.refused(), "");
+}
+
+TEST(SpecHolderTest, KeepsSpecAliveForThoseWhoStillReadIt) {
+  ManualScheduler scheduler;
+  const auto holder =
+      SpecHolder::Open(WriteSpec(GoodSpec(2)), "test", &scheduler);
+  ASSERT_TRUE(holder.ok()) << holder.status();
+  const std::shared_ptr<const ClusterSpec> old = (*holder)->spec();
+  WriteSpec(GoodSpec(4));
+  ASSERT_TRUE((*holder)->Reload().ok());
+  EXPECT_EQ(old->servers_size(), 2);
+  EXPECT_EQ((*holder)->spec()->servers_size(), 4);
+}
+
+TEST(SpecHolderTest, SaysWhyItCannotOpen) {
+  ManualScheduler scheduler;
+  EXPECT_EQ(
+      SpecHolder::Open("/nowhere.yaml", "test", &scheduler).status().code(),
+      absl::StatusCode::kNotFound);
+  EXPECT_THAT(
+      std::string(SpecHolder::Open(testing::TempDir(), "test", &scheduler)
+                      .status()
+                      .message()),
+      HasSubstr("not a regular file"));
+  const auto other =
+      SpecHolder::Open(WriteSpec(GoodSpec(1)), "prod", &scheduler);
+  EXPECT_THAT(std::string(other.status().message()),
+              HasSubstr("expected \"prod\" (--cluster)"));
+}
+
+TEST(SpecHolderTest, NeverHangsOnFifo) {
+  ManualScheduler scheduler;
+  const std::string path = testing::TempDir() + "/fifo";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(SpecHolder::Open(path, "test", &scheduler).ok());
+  unlink(path.c_str());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,161 @@
+#include "daemon/host/change/namespace_access.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/named_facts.h"
+#include "config/plan/sysctl_file.h"
+#include "config/values/port_set.h"
+#include "daemon/host/change/mutation_token_issuer.h"
+#include "daemon/host/change/sysctl_writer.h"
+#include "daemon/host/command/posix_command_runner.h"
+#include "daemon/host/namespace/network_namespace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/test_namespace.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+SysctlWriter WriterIn(EnteredNamespace* entered) {
+  return SysctlWriter(
+      [entered](const std::string& path, OpenMode mode) {
+        return entered->Open(path, mode);
+      },
+      "/proc/sys");
+}
+
+class NamespaceAccessTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    train_ = TestNamespace::Make(&why_);
+    other_ = TestNamespace::Make(&why_);
+    if (train_ == nullptr || other_ == nullptr) GTEST_SKIP() << why_;
+  }
+  std::unique_ptr<EnteredNamespace> Enter(uint32_t pid) {
+    NetworkNamespace target;
+    target.set_pid(pid);
+    auto entered = access_->Enter(target);
+    if (entered.ok()) return *std::move(entered);
+    ADD_FAILURE() << entered.status();
+    return nullptr;
+  }
+
+  std::string why_;
+  std::unique_ptr<TestNamespace> train_;
+  std::unique_ptr<TestNamespace> other_;
+  PosixCommandRunner runner_;
+  SystemClock clock_;
+  const std::unique_ptr<FileSystem> files_ = MakePosixFileSystem("/");
+  const std::unique_ptr<NamespaceAccess> access_ =
+      MakeNamespaceAccess(HostPaths{}, &runner_, &clock_, files_.get());
+  MutationTokenIssuer issuer_;
+};
+
+TEST_F(NamespaceAccessTest, WritesInOneNamespaceAndNoOther) {
+  const std::string here = GetHere(kSomaxconnKey);
+  const std::string there = other_->Get(kSomaxconnKey);
+  const auto entered = Enter(train_->pid());
+  ASSERT_NE(entered, nullptr);
+  SysctlWriter writer = WriterIn(entered.get());
+  const absl::Status written =
+      writer.Write(issuer_.token(), kSomaxconnKey, "54321");
+  EXPECT_TRUE(written.ok()) << written;
+  EXPECT_EQ(*writer.Read(kSomaxconnKey), "54321");
+  EXPECT_EQ(train_->Get(kSomaxconnKey), "54321");
+  EXPECT_EQ(other_->Get(kSomaxconnKey), there);
+  EXPECT_EQ(GetHere(kSomaxconnKey), here);
+  EXPECT_EQ(entered->Read().kernel().network_namespace().value(),
+            train_->inode());
+  EXPECT_EQ(entered->Read().kernel().somaxconn().value(), 54321u);
+}
+
+TEST_F(NamespaceAccessTest, TellsWhichNamespaceItIs) {
+  const auto identity = [this](uint32_t pid) {
+    return NameFacts(Enter(pid)->Read())[kNetworkNamespaceFact];
+  };
+  const std::string train = identity(train_->pid());
+  EXPECT_EQ(identity(train_->pid()), train);
+  EXPECT_NE(identity(other_->pid()), train);
+  EXPECT_THAT(train, StartsWith(absl::StrCat(train_->inode(), ", ")));
+  EXPECT_THAT(train, HasSubstr(absl::StrCat(", boot ",
+                                            GetHere("kernel.random.boot_id"))));
+  const auto known = ReadNetworkNamespaceCookie();
+  if (!known.ok()) GTEST_SKIP() << known.status();
+  EXPECT_THAT(train, HasSubstr(", cookie "));
+  EXPECT_THAT(train, Not(HasSubstr(absl::StrCat(", cookie ", *known, ","))));
+}
+
+TEST_F(NamespaceAccessTest, EntersANamespaceByItsNumber) {
+  const NamespaceGuest guest(*train_);
+  NetworkNamespace target;
+  target.set_pid(train_->pid());
+  const uint64_t inode = train_->inode();
+  const std::string identity =
+      NameFacts(Enter(train_->pid())->Read())[kNetworkNamespaceFact];
+  train_->End();
+  EXPECT_TRUE(absl::IsNotFound(access_->Enter(target).status()));
+  const auto entered = access_->EnterInode(target, inode);
+  ASSERT_TRUE(entered.ok()) << entered.status();
+  EXPECT_EQ(NameFacts((*entered)->Read())[kNetworkNamespaceFact], identity);
+  EXPECT_THAT(identity, HasSubstr(absl::StrCat("boot ", access_->BootId())));
+  SysctlWriter writer = WriterIn(entered->get());
+  EXPECT_TRUE(writer.Write(issuer_.token(), kSomaxconnKey, "54321").ok());
+  EXPECT_EQ(guest.Get(kSomaxconnKey), "54321");
+}
+
+TEST_F(NamespaceAccessTest, WritesAListThatIsLongerThanOneWriteTakes) {
+  PortSet wanted;
+  for (uint32_t port = 10001; port < 14000; port += 2) wanted.Add(port, port);
+  ASSERT_GT(wanted.ToString().size(), 8000u);
+  const std::string here = GetHere(kReservedPortsKey);
+  const auto entered = Enter(train_->pid());
+  ASSERT_NE(entered, nullptr);
+  SysctlWriter writer = WriterIn(entered.get());
+  const absl::Status written =
+      writer.Write(issuer_.token(), kReservedPortsKey, wanted.ToString());
+  EXPECT_TRUE(written.ok()) << written;
+  EXPECT_EQ(train_->Get(kReservedPortsKey), wanted.ToString());
+  EXPECT_TRUE(writer.Write(issuer_.token(), kReservedPortsKey, "").ok());
+  EXPECT_EQ(train_->Get(kReservedPortsKey), "");
+  EXPECT_EQ(GetHere(kReservedPortsKey), here);
+}
+
+TEST_F(NamespaceAccessTest, ReportsAReadOnlyProcSysWithBothValues) {
+  const std::string before = train_->Get(kSomaxconnKey);
+  const bool had = WithOwnMounts(
+      [&] {
+        MountReadOnly("/proc/sys");
+        const auto entered = Enter(train_->pid());
+        ASSERT_NE(entered, nullptr);
+        SysctlWriter writer = WriterIn(entered.get());
+        const absl::Status written =
+            writer.Write(issuer_.token(), kSomaxconnKey, "54321");
+        EXPECT_THAT(std::string(written.message()),
+                    HasSubstr("Read-only file system"));
+      },
+      &why_);
+  if (!had) GTEST_SKIP() << why_;
+  EXPECT_EQ(train_->Get(kSomaxconnKey), before);
+}
+
+TEST_F(NamespaceAccessTest, StaysWithTheNamespaceThatWasEntered) {
+  const auto entered = Enter(train_->pid());
+  ASSERT_NE(entered, nullptr);
+  const uint32_t pid = train_->pid();
+  train_->End();
+  SysctlWriter writer = WriterIn(entered.get());
+  EXPECT_TRUE(writer.Write(issuer_.token(), kSomaxconnKey, "54321").ok());
+  EXPECT_EQ(*writer.Read(kSomaxconnKey), "54321");
+  NetworkNamespace target;
+  target.set_pid(pid);
+  EXPECT_TRUE(absl::IsNotFound(access_->Enter(target).status()));
+}
+
+}  // namespace
+}  // namespace clusterd

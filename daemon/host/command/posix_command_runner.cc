@@ -1,0 +1,414 @@
+#include "daemon/host/command/posix_command_runner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace clusterd {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr absl::Duration kKillGrace = absl::Seconds(1);
+// Where the kernel cannot tell of a child's end through a descriptor (before
+// Linux 5.3), it is asked this often.
+constexpr absl::Duration kPollStep = absl::Milliseconds(10);
+// What a grandchild may still push into a pipe after the child has ended.
+constexpr size_t kMaxDrainBytes = 2 * kMaxStreamBytes;
+
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() { Close(); }
+  FileDescriptor(FileDescriptor&& other) : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) {
+    Close();
+    fd_ = std::exchange(other.fd_, -1);
+    return *this;
+  }
+
+  int get() const { return fd_; }
+  bool open() const { return fd_ >= 0; }
+  void Close() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+absl::Status ResourceStatus(absl::string_view program, absl::string_view what) {
+  return absl::UnavailableError(
+      absl::StrCat(program, ": ", what, ": ", strerror(errno)));
+}
+
+// Away from 0, 1 and 2, which the child's own streams would overwrite.
+FileDescriptor AboveStandardStreams(FileDescriptor fd) {
+  if (!fd.open() || fd.get() > STDERR_FILENO) return fd;
+  return FileDescriptor(fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
+struct Pipe {
+  FileDescriptor read_end;
+  FileDescriptor write_end;
+};
+
+bool MakePipe(Pipe* made) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  made->read_end = AboveStandardStreams(FileDescriptor(ends[0]));
+  made->write_end = AboveStandardStreams(FileDescriptor(ends[1]));
+  return made->read_end.open() && made->write_end.open();
+}
+
+// For a child's stream, which is read as far as there is something.
+bool MakeStreamPipe(Pipe* made) {
+  return MakePipe(made) &&
+         fcntl(made->read_end.get(), F_SETFL, O_NONBLOCK) == 0;
+}
+
+// One of the child's streams, as far as it has been read.
+struct Stream {
+  FileDescriptor fd;
+  std::string* text;
+  bool* cut;
+};
+
+// Reads what is there, at most `limit` bytes; closes the stream at its end.
+void ReadAvailable(Stream& stream, size_t limit) {
+  char buffer[16384];
+  size_t total = 0;
+  while (stream.fd.open() && total < limit) {
+    const ssize_t got = read(stream.fd.get(), buffer, sizeof(buffer));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) {
+      stream.fd.Close();
+      return;
+    }
+    total += got;
+    const size_t room = kMaxStreamBytes - stream.text->size();
+    const size_t kept = std::min<size_t>(got, room);
+    stream.text->append(buffer, kept);
+    if (kept < static_cast<size_t>(got)) *stream.cut = true;
+  }
+}
+
+absl::Status StartStatus(const std::string& program, int error) {
+  const std::string message = absl::StrCat(program, ": ", strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+    case ENOEXEC:
+    case ELOOP:
+      return absl::PermissionDeniedError(message);
+    case E2BIG:
+    case EINVAL:
+    case ENAMETOOLONG:
+      return absl::InvalidArgumentError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) {
+    pointers.push_back(const_cast<char*>(word.c_str()));
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// What a child needs to become its program, made before there is a child.
+struct Launch {
+  int standard_input;
+  int standard_output;
+  int standard_error;
+  // Takes the errno of what went wrong; closed by a program that started.
+  int failure;
+  pid_t parent;
+  char* const* argv;
+  char* const* environment;
+};
+
+// False with errno.
+bool TakeDescriptors(const Launch& launch, int failure) {
+  if (dup2(launch.standard_input, STDIN_FILENO) < 0 ||
+      dup2(launch.standard_output, STDOUT_FILENO) < 0 ||
+      dup2(launch.standard_error, STDERR_FILENO) < 0) {
+    return false;
+  }
+  if (launch.failure != failure &&
+      dup3(launch.failure, failure, O_CLOEXEC) < 0) {
+    return false;
+  }
+  // Whatever some library opened without O_CLOEXEC stays behind.
+  closefrom(failure + 1);
+  return true;
+}
+
+// In the child of a process with threads: nothing here takes a lock.
+[[noreturn]] void BecomeProgram(const Launch& launch) {
+  setpgid(0, 0);
+  // What would take a change back is gone with the daemon: its tool must not
+  // go on changing the machine behind the back of the next start.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != launch.parent) _exit(127);
+  struct sigaction by_default = {};
+  by_default.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) {
+    sigaction(signal, &by_default, nullptr);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  constexpr int kFailure = STDERR_FILENO + 1;
+  int failure = launch.failure;
+  if (TakeDescriptors(launch, kFailure)) {
+    failure = kFailure;
+    execve(launch.argv[0], launch.argv, launch.environment);
+  }
+  const int error = errno;
+  // Who cannot be told takes it for a program that ended with 127.
+  (void)!write(failure, &error, sizeof(error));
+  _exit(127);
+}
+
+// fork() while no handler of this process can run in the child.
+pid_t ForkQuietly() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = fork();
+  const int error = errno;
+  if (pid != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return pid;
+}
+
+// The errno that a child left; 0: it has become its program.
+int ReadFailure(int fd) {
+  int error = 0;
+  ssize_t got;
+  do {
+    got = read(fd, &error, sizeof(error));
+  } while (got < 0 && errno == EINTR);
+  return got == sizeof(error) ? error : 0;
+}
+
+void ReapFailed(pid_t pid) {
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// A started child until it has ended or been given up.
+class Child {
+ public:
+  explicit Child(pid_t pid)
+      : pid_(pid), pidfd_(FileDescriptor(syscall(SYS_pidfd_open, pid, 0))) {}
+
+  pid_t pid() const { return pid_; }
+
+  // Reads both streams until the child has ended or `end` has come. True: it
+  // has ended and, unless it is lost, its pid is still its own (not reaped).
+  bool Follow(Stream& out, Stream& err, SteadyClock::time_point end) {
+    while (true) {
+      if (HasEnded()) return true;
+      const absl::Duration left = absl::FromChrono(end - SteadyClock::now());
+      if (left <= absl::ZeroDuration()) return false;
+      pollfd fds[3];
+      int count = 0;
+      for (const Stream* stream : {&out, &err}) {
+        if (stream->fd.open()) fds[count++] = {stream->fd.get(), POLLIN, 0};
+      }
+      if (pidfd_.open()) fds[count++] = {pidfd_.get(), POLLIN, 0};
+      const absl::Duration wait =
+          pidfd_.open() ? left : std::min(left, kPollStep);
+      // Rounded up, so that the last millisecond is not spent spinning.
+      const int wait_ms = static_cast<int>(std::min<int64_t>(
+          absl::ToInt64Milliseconds(wait) + 1, 60 * 60 * 1000));
+      poll(fds, count, wait_ms);
+      ReadAvailable(out, kMaxStreamBytes);
+      ReadAvailable(err, kMaxStreamBytes);
+    }
+  }
+
+  // The child, and whoever it started and did not move away.
+  void KillGroup() {
+    if (is_lost_) return;
+    kill(-pid_, SIGKILL);
+    kill(pid_, SIGKILL);
+  }
+
+  // REQUIRES: HasEnded(). False if it is lost.
+  bool Reap(CommandResult* result) {
+    int status = 0;
+    pid_t reaped;
+    do {
+      reaped = waitpid(pid_, &status, 0);
+    } while (reaped < 0 && errno == EINTR);
+    if (reaped != pid_) return false;
+    if (WIFEXITED(status)) result->exit_status = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) result->signal = WTERMSIG(status);
+    return true;
+  }
+
+ private:
+  bool HasEnded() {
+    siginfo_t info = {};
+    if (waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      is_lost_ = errno == ECHILD;
+      return is_lost_;
+    }
+    return info.si_pid == pid_;
+  }
+
+  const pid_t pid_;
+  const FileDescriptor pidfd_;  // Closed before Linux 5.3.
+  // Somebody else took the exit status: the pid may be a stranger's now.
+  bool is_lost_ = false;
+};
+
+std::vector<std::string> MakeEnvironment(const std::string& library_path) {
+  std::vector<std::string> environment = {
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      "LC_ALL=C"};
+  if (!library_path.empty()) {
+    environment.push_back(absl::StrCat("LD_LIBRARY_PATH=", library_path));
+  }
+  return environment;
+}
+
+absl::Status CheckWords(const Command& command) {
+  if (command.argv.empty()) {
+    return absl::InvalidArgumentError("command: no words");
+  }
+  if (!absl::StartsWith(command.argv[0], "/")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("command: program \"", command.argv[0],
+                     "\", expected an absolute path"));
+  }
+  for (const std::string& word : command.argv) {
+    if (word.find('\0') != std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(command.argv[0], ": a word contains a NUL"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The pid, with the read ends in `out` and `err`.
+absl::StatusOr<pid_t> Start(const Command& command,
+                            const std::vector<std::string>& environment,
+                            Stream& out, Stream& err) {
+  const std::string& program = command.argv[0];
+  const FileDescriptor null = AboveStandardStreams(
+      FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)));
+  if (!null.open()) return ResourceStatus(program, "/dev/null");
+  Pipe out_pipe;
+  Pipe err_pipe;
+  Pipe failure;
+  if (!MakeStreamPipe(&out_pipe) || !MakeStreamPipe(&err_pipe) ||
+      !MakePipe(&failure)) {
+    return ResourceStatus(program, "pipe");
+  }
+  const std::vector<char*> argv = Pointers(command.argv);
+  const std::vector<char*> variables = Pointers(environment);
+  const Launch launch = {null.get(),
+                         out_pipe.write_end.get(),
+                         err_pipe.write_end.get(),
+                         failure.write_end.get(),
+                         getpid(),
+                         argv.data(),
+                         variables.data()};
+  const pid_t pid = ForkQuietly();
+  if (pid < 0) return StartStatus(program, errno);
+  if (pid == 0) BecomeProgram(launch);
+  failure.write_end.Close();
+  if (const int error = ReadFailure(failure.read_end.get())) {
+    ReapFailed(pid);
+    return StartStatus(program, error);
+  }
+  out.fd = std::move(out_pipe.read_end);
+  err.fd = std::move(err_pipe.read_end);
+  return pid;
+}
+
+}  // namespace
+
+PosixCommandRunner::PosixCommandRunner(const std::string& library_path)
+    : environment_(MakeEnvironment(library_path)) {}
+
+absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
+  const absl::Status words = CheckWords(command);
+  if (!words.ok()) return words;
+  ReapLeftBehind();
+  CommandResult result;
+  if (command.deadline <= absl::ZeroDuration()) {
+    result.timed_out = true;
+    return result;
+  }
+  const SteadyClock::time_point begin = SteadyClock::now();
+  Stream out = {{}, &result.standard_output, &result.output_cut};
+  Stream err = {{}, &result.standard_error, &result.output_cut};
+  const absl::StatusOr<pid_t> pid = Start(command, environment_, out, err);
+  if (!pid.ok()) return pid.status();
+  Child child(*pid);
+  result.pid = *pid;
+  const absl::Duration deadline = std::min(command.deadline, absl::Hours(24));
+  bool ended =
+      child.Follow(out, err, begin + absl::ToChronoNanoseconds(deadline));
+  result.timed_out = !ended;
+  child.KillGroup();
+  if (!ended) {
+    ended = child.Follow(
+        out, err, SteadyClock::now() + absl::ToChronoNanoseconds(kKillGrace));
+  }
+  ReadAvailable(out, kMaxDrainBytes);
+  ReadAvailable(err, kMaxDrainBytes);
+  result.elapsed = absl::FromChrono(SteadyClock::now() - begin);
+  if (!ended) {
+    result.left_running = true;
+    absl::MutexLock lock(&mutex_);
+    left_behind_.push_back(*pid);
+    return result;
+  }
+  if (!child.Reap(&result)) {
+    return absl::UnavailableError(absl::StrCat(
+        command.argv[0], ": its exit status was taken by somebody else"));
+  }
+  return result;
+}
+
+void PosixCommandRunner::ReapLeftBehind() {
+  absl::MutexLock lock(&mutex_);
+  left_behind_.erase(
+      std::remove_if(
+          left_behind_.begin(), left_behind_.end(),
+          [](int pid) { return waitpid(pid, nullptr, WNOHANG) != 0; }),
+      left_behind_.end());
+}
+
+}  // namespace clusterd

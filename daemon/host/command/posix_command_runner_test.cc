@@ -1,0 +1,282 @@
+#include "daemon/host/command/posix_command_runner.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::Each;
+
+// Longer than any test should take.
+constexpr absl::Duration kAmple = absl::Seconds(60);
+constexpr absl::Duration kShort = absl::Milliseconds(100);
+
+absl::StatusOr<CommandResult> RunShell(const std::string& script,
+                                       absl::Duration deadline = kAmple) {
+  PosixCommandRunner runner;
+  return runner.Run({{"/bin/sh", "-c", script}, deadline});
+}
+
+CommandResult MustRunShell(const std::string& script,
+                           absl::Duration deadline = kAmple) {
+  const absl::StatusOr<CommandResult> result = RunShell(script, deadline);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? *result : CommandResult();
+}
+
+TEST(PosixCommandRunnerTest, KeepsBothStreamsApart) {
+  const CommandResult result = MustRunShell("echo data; echo trouble >&2");
+  EXPECT_EQ(result.standard_output, "data\n");
+  EXPECT_EQ(result.standard_error, "trouble\n");
+  EXPECT_EQ(result.exit_status, 0);
+  EXPECT_FALSE(result.timed_out);
+  EXPECT_GT(result.pid, 0);
+}
+
+TEST(PosixCommandRunnerTest, ReturnsTheExitStatus) {
+  EXPECT_EQ(MustRunShell("exit 13").exit_status, 13);
+}
+
+TEST(PosixCommandRunnerTest, ReturnsTheSignal) {
+  const CommandResult result = MustRunShell("kill -SEGV $$");
+  EXPECT_EQ(result.signal, SIGSEGV);
+  EXPECT_FALSE(result.timed_out);
+}
+
+TEST(PosixCommandRunnerTest, PassesWordsAsTheyAre) {
+  PosixCommandRunner runner;
+  const absl::StatusOr<CommandResult> result =
+      runner.Run({{"/bin/echo", "$HOME `id`", "a  b", ""}, kAmple});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->standard_output, "$HOME `id` a  b \n");
+}
+
+TEST(PosixCommandRunnerTest, GivesAnEmptyStandardInput) {
+  EXPECT_EQ(MustRunShell("read answer; echo $?").standard_output, "1\n");
+}
+
+TEST(PosixCommandRunnerTest, GivesAMinimalEnvironment) {
+  setenv("SECRET", "x", 1);
+  PosixCommandRunner runner("/opt/driver/lib64");
+  const absl::StatusOr<CommandResult> result =
+      runner.Run({{"/usr/bin/env"}, kAmple});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->standard_output,
+            "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+            "\nLC_ALL=C\nLD_LIBRARY_PATH=/opt/driver/lib64\n");
+}
+
+TEST(PosixCommandRunnerTest, LeavesNoDescriptorsToTheChild) {
+  // Without O_CLOEXEC, as a careless library would.
+  const int leaked = open("/dev/null", O_RDONLY);
+  ASSERT_GT(leaked, 2);
+  const CommandResult result = MustRunShell("ls /proc/self/fd");
+  close(leaked);
+  // 3 is ls's own.
+  EXPECT_EQ(result.standard_output, "0\n1\n2\n3\n");
+}
+
+TEST(PosixCommandRunnerTest, ResetsSignals) {
+  signal(SIGPIPE, SIG_IGN);
+  const CommandResult result = MustRunShell("kill -PIPE $$; echo ignored");
+  signal(SIGPIPE, SIG_DFL);
+  EXPECT_EQ(result.signal, SIGPIPE);
+}
+
+TEST(PosixCommandRunnerTest, TellsWhyAProgramCannotStart) {
+  ScratchRoot root;
+  root.Write("/data", "x");
+  root.WriteProgram("/rubbish", "\x7f\x01rubbish");
+  root.WriteProgram("/orphan", "#!/no/such/shell\n");
+  PosixCommandRunner runner;
+  const auto code = [&](const std::string& program) {
+    return runner.Run({{program}, kAmple}).status().code();
+  };
+  EXPECT_EQ(code("/no/such/program"), absl::StatusCode::kNotFound);
+  EXPECT_EQ(code(root.path() + "/data"), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(root.path() + "/rubbish"),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(root.path() + "/orphan"), absl::StatusCode::kNotFound);
+  EXPECT_EQ(code(root.path()), absl::StatusCode::kPermissionDenied);
+}
+
+TEST(PosixCommandRunnerTest, RejectsWordsThatExecWouldNotTake) {
+  PosixCommandRunner runner;
+  EXPECT_EQ(runner.Run({{}, kAmple}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(runner.Run({{"sh"}, kAmple}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(runner.Run({{"/bin/echo", std::string("a\0b", 3)}, kAmple})
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(PosixCommandRunnerTest, KillsAtTheDeadlineAndKeepsWhatWasSaid) {
+  const CommandResult result =
+      MustRunShell("echo before; sleep 60; echo after", kShort);
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_FALSE(result.left_running);
+  EXPECT_EQ(result.signal, SIGKILL);
+  EXPECT_EQ(result.standard_output, "before\n");
+  EXPECT_GE(result.elapsed, kShort);
+}
+
+TEST(PosixCommandRunnerTest, KillsAProgramThatIgnoresSignals) {
+  const CommandResult result =
+      MustRunShell("trap '' TERM INT HUP; sleep 60", kShort);
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_EQ(result.signal, SIGKILL);
+}
+
+TEST(PosixCommandRunnerTest, StartsNothingWithoutTime) {
+  ScratchRoot root;
+  const CommandResult result = MustRunShell(
+      absl::StrCat("touch ", root.path(), "/ran"), absl::ZeroDuration());
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_NE(access((root.path() + "/ran").c_str(), F_OK), 0);
+}
+
+TEST(PosixCommandRunnerTest, DrainsMoreThanAPipeHolds) {
+  const CommandResult result = MustRunShell(
+      "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; echo end");
+  EXPECT_EQ(result.standard_output.size(), 300004u);
+  EXPECT_EQ(result.standard_error.size(), 300000u);
+  EXPECT_FALSE(result.output_cut);
+}
+
+TEST(PosixCommandRunnerTest, CutsLongOutputAndStillWaitsForTheEnd) {
+  const CommandResult result =
+      MustRunShell("head -c 3000000 /dev/zero; exit 7");
+  EXPECT_TRUE(result.output_cut);
+  EXPECT_EQ(result.standard_output.size(), kMaxStreamBytes);
+  EXPECT_EQ(result.exit_status, 7);
+}
+
+TEST(PosixCommandRunnerTest, EndsEndlessOutputAtTheDeadline) {
+  const CommandResult result = MustRunShell("yes", kShort);
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_LE(result.standard_output.size(), kMaxStreamBytes);
+}
+
+// The pid that the script printed.
+int PrintedPid(const CommandResult& result) {
+  return std::atoi(result.standard_output.c_str());
+}
+
+// Gone, or a zombie whose parent has not looked.
+bool HasEnded(int pid) {
+  const int fd = open(absl::StrCat("/proc/", pid, "/stat").c_str(), O_RDONLY);
+  if (fd < 0) return true;
+  char text[512] = {};
+  const bool was_read = read(fd, text, sizeof(text) - 1) > 0;
+  close(fd);
+  const std::vector<std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits(") ", 1));
+  return !was_read || parts.size() < 2 || parts[1][0] == 'Z' ||
+         parts[1][0] == 'X';
+}
+
+// SIGKILL has been sent; the kernel still has to carry it out.
+bool EndsSoon(int pid) {
+  for (int i = 0; i < 100000 && !HasEnded(pid); ++i) std::this_thread::yield();
+  return HasEnded(pid);
+}
+
+TEST(PosixCommandRunnerTest, DoesNotWaitForAGrandchildThatHoldsThePipes) {
+  const CommandResult result = MustRunShell("sleep 50 & echo $!; exit 3");
+  EXPECT_EQ(result.exit_status, 3);
+  EXPECT_FALSE(result.timed_out);
+  EXPECT_LT(result.elapsed, absl::Seconds(30));
+  EXPECT_TRUE(EndsSoon(PrintedPid(result)));
+}
+
+TEST(PosixCommandRunnerTest, DoesNotWaitForAGrandchildThatWritesForEver) {
+  const CommandResult result = MustRunShell("yes & exit 3");
+  EXPECT_EQ(result.exit_status, 3);
+  EXPECT_LT(result.elapsed, absl::Seconds(30));
+}
+
+TEST(PosixCommandRunnerTest, KillsGrandchildrenAtTheDeadline) {
+  const CommandResult result = MustRunShell("sleep 50 & echo $!; wait", kShort);
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_TRUE(EndsSoon(PrintedPid(result)));
+}
+
+TEST(PosixCommandRunnerTest, DoesNotWaitForAGrandchildInAnotherGroup) {
+  const CommandResult result =
+      MustRunShell("setsid sleep 50 & echo $!; sleep 0; exit 4");
+  EXPECT_EQ(result.exit_status, 4);
+  EXPECT_LT(result.elapsed, absl::Seconds(30));
+  kill(PrintedPid(result), SIGKILL);
+}
+
+TEST(PosixCommandRunnerTest, LeavesNoChildBehindWhenItDies) {
+  int said[2];
+  ASSERT_EQ(pipe(said), 0);
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    close(said[0]);
+    // Says that it is there, and then holds nothing of ours but the file.
+    (void)RunShell(absl::StrCat("echo x >/proc/", getpid(), "/fd/", said[1],
+                                "; exec sleep 1000 9>/proc/", getpid(), "/fd/",
+                                said[1]));
+    _exit(1);
+  }
+  close(said[1]);
+  char byte;
+  ASSERT_EQ(read(said[0], &byte, 1), 1);
+  kill(daemon, SIGKILL);
+  ASSERT_EQ(waitpid(daemon, nullptr, 0), daemon);
+  // The end of the pipe comes when the last one that holds it has ended.
+  while (read(said[0], &byte, 1) > 0) {
+  }
+  close(said[0]);
+}
+
+TEST(PosixCommandRunnerTest, RunsManyAtOnce) {
+  PosixCommandRunner runner;
+  std::vector<std::string> outputs(16);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    threads.emplace_back([&runner, &outputs, i] {
+      const absl::StatusOr<CommandResult> result =
+          runner.Run({{"/bin/echo", "same"}, kAmple});
+      if (result.ok()) outputs[i] = result->standard_output;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(outputs, Each("same\n"));
+}
+
+TEST(PosixCommandRunnerTest, LeavesNoDescriptorsBehind) {
+  const auto count_open = [] {
+    int count = 0;
+    for (int fd = 0; fd < 256; ++fd) count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+  };
+  MustRunShell("true");
+  const int before = count_open();
+  MustRunShell("sleep 50 & echo x");
+  MustRunShell("sleep 50", kShort);
+  RunShell("exit 1").status().IgnoreError();
+  PosixCommandRunner runner;
+  runner.Run({{"/no/such"}, kAmple}).status().IgnoreError();
+  EXPECT_EQ(count_open(), before);
+}
+
+}  // namespace
+}  // namespace clusterd

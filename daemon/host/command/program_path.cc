@@ -1,0 +1,144 @@
+#include "daemon/host/command/program_path.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <deque>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int kMaxLinks = 40;
+
+absl::Status ErrnoStatus(absl::string_view path, int error) {
+  const std::string message = absl::StrCat(path, ": ", strerror(error));
+  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
+  return absl::PermissionDeniedError(message);
+}
+
+absl::Status CheckOwner(const std::string& path, const struct stat& info) {
+  const bool own = info.st_uid == 0 || info.st_uid == geteuid();
+  const bool own_group = info.st_gid == 0 || info.st_gid == getegid();
+  const bool guarded = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
+  const bool by_others = !guarded && !S_ISLNK(info.st_mode) &&
+                         ((info.st_mode & S_IWOTH) != 0 ||
+                          ((info.st_mode & S_IWGRP) != 0 && !own_group));
+  if (own && !by_others) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrFormat(
+      "%s: not run, because others than root can change it (owner %d, group "
+      "%d, mode %04o)",
+      path, info.st_uid, info.st_gid, info.st_mode & 07777));
+}
+
+// Goes down from a root folder one name at a time, following links itself, so
+// that every folder is seen that decides where the path leads.
+class Walk {
+ public:
+  Walk(absl::string_view root, absl::string_view path) : root_(root) {
+    while (absl::ConsumeSuffix(&root_, "/")) {
+    }
+    Push(path);
+  }
+
+  absl::Status Run() {
+    while (!pending_.empty()) {
+      const std::string name = pending_.front();
+      pending_.pop_front();
+      const absl::Status step = Step(name);
+      if (!step.ok()) return step;
+    }
+    if (!S_ISREG(last_.st_mode) || (last_.st_mode & 0111) == 0) {
+      return absl::PermissionDeniedError(
+          absl::StrCat(Here(), ": not an executable file"));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string Here() const {
+    std::string path;
+    for (const std::string& name : at_) absl::StrAppend(&path, "/", name);
+    return path;
+  }
+
+  void Push(absl::string_view path) {
+    const std::vector<std::string> names =
+        absl::StrSplit(path, '/', absl::SkipEmpty());
+    pending_.insert(pending_.begin(), names.begin(), names.end());
+  }
+
+  absl::Status Step(const std::string& name) {
+    if (name == ".") return absl::OkStatus();
+    if (name == "..") {
+      if (!at_.empty()) at_.pop_back();
+      return absl::OkStatus();
+    }
+    at_.push_back(name);
+    const std::string full = absl::StrCat(root_, Here());
+    if (lstat(full.c_str(), &last_) != 0) return ErrnoStatus(Here(), errno);
+    const absl::Status owner = CheckOwner(Here(), last_);
+    if (!owner.ok()) return owner;
+    return S_ISLNK(last_.st_mode) ? FollowLink(full) : absl::OkStatus();
+  }
+
+  absl::Status FollowLink(const std::string& full) {
+    char target[PATH_MAX];
+    const ssize_t size = readlink(full.c_str(), target, sizeof(target));
+    if (size < 0 || ++links_ > kMaxLinks) {
+      return ErrnoStatus(Here(), size < 0 ? errno : ELOOP);
+    }
+    const absl::string_view text(target, size);
+    if (absl::StartsWith(text, "/")) {
+      if (!root_.empty()) {
+        return absl::PermissionDeniedError(
+            absl::StrCat(Here(), ": leads out of ", root_));
+      }
+      at_.clear();
+    } else {
+      at_.pop_back();
+    }
+    Push(text);
+    return absl::OkStatus();
+  }
+
+  absl::string_view root_;  // "" for "/".
+  std::vector<std::string> at_;
+  std::deque<std::string> pending_;
+  struct stat last_ = {};
+  int links_ = 0;
+};
+
+}  // namespace
+
+absl::Status CheckProgram(const std::string& root, absl::string_view path) {
+  const absl::Status walked = Walk(root, path).Run();
+  if (!absl::IsNotFound(walked)) return walked;
+  return absl::NotFoundError(absl::StrCat(path, ": No such file or directory"));
+}
+
+absl::StatusOr<std::string> FindProgram(
+    const std::string& root, absl::Span<const absl::string_view> candidates) {
+  absl::Status first_absent = absl::OkStatus();
+  for (const absl::string_view path : candidates) {
+    const absl::Status found = CheckProgram(root, path);
+    if (found.ok()) {
+      return absl::StrCat(absl::StripSuffix(root, "/"), path);
+    }
+    if (!absl::IsNotFound(found)) return found;
+    if (first_absent.ok()) first_absent = found;
+  }
+  return first_absent.ok() ? absl::NotFoundError("no program named")
+                           : first_absent;
+}
+
+}  // namespace clusterd

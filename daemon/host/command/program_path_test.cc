@@ -1,0 +1,134 @@
+#include "daemon/host/command/program_path.h"
+
+#include <unistd.h>
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
+
+class ProgramPathTest : public ::testing::Test {
+ protected:
+  ProgramPathTest() { root_.WriteProgram(kTool, "#!/bin/sh\n"); }
+
+  absl::Status Check() { return CheckProgram(root_.path(), kTool); }
+
+  void ExpectRefused(const std::string& part) {
+    const absl::Status status = Check();
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(part));
+  }
+
+  ScratchRoot root_;
+};
+
+TEST_F(ProgramPathTest, AcceptsAProgramOfOurOwn) {
+  EXPECT_TRUE(Check().ok()) << Check();
+}
+
+TEST_F(ProgramPathTest, AcceptsTheSystemsShell) {
+  EXPECT_TRUE(CheckProgram("/", "/bin/sh").ok())
+      << CheckProgram("/", "/bin/sh");
+}
+
+TEST_F(ProgramPathTest, SaysWhatIsAbsent) {
+  root_.Remove(kTool);
+  EXPECT_EQ(Check().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(Check().message()), HasSubstr(kTool));
+}
+
+TEST_F(ProgramPathTest, RefusesAFileThatIsNotExecutable) {
+  root_.SetMode(kTool, 0644);
+  ExpectRefused("not an executable file");
+}
+
+TEST_F(ProgramPathTest, RefusesAFolder) {
+  root_.Remove(kTool);
+  root_.MakeFolder(kTool);
+  ExpectRefused("not an executable file");
+}
+
+TEST_F(ProgramPathTest, RefusesAProgramThatAnybodyCanWrite) {
+  root_.SetMode(kTool, 0757);
+  ExpectRefused("mode 0757");
+}
+
+TEST_F(ProgramPathTest, RefusesAFolderThatAnybodyCanWrite) {
+  root_.SetMode("/usr/local", 0777);
+  ExpectRefused("/usr/local: not run");
+}
+
+TEST_F(ProgramPathTest, AcceptsAFolderWithTheStickyBit) {
+  root_.SetMode("/usr/local", 01777);
+  EXPECT_TRUE(Check().ok()) << Check();
+}
+
+TEST_F(ProgramPathTest, RefusesAProgramOfAnotherUser) {
+  const std::string full = root_.path() + kTool;
+  if (chown(full.c_str(), 1234, 0) != 0) GTEST_SKIP() << "chown not possible";
+  ExpectRefused("owner 1234");
+}
+
+TEST_F(ProgramPathTest, RefusesAFolderThatAnotherGroupCanWrite) {
+  const std::string full = root_.path() + "/usr/local";
+  if (chown(full.c_str(), 0, 1234) != 0) GTEST_SKIP() << "chown not possible";
+  root_.SetMode("/usr/local", 0775);
+  ExpectRefused("group 1234");
+}
+
+TEST_F(ProgramPathTest, FollowsLinksInsideTheRoot) {
+  root_.Remove("/usr/local/Ascend");
+  root_.WriteProgram("/opt/Ascend/driver/tools/hccn_tool", "#!/bin/sh\n");
+  root_.Link("/usr/local/Ascend", "../../opt/Ascend");
+  EXPECT_TRUE(Check().ok()) << Check();
+}
+
+TEST_F(ProgramPathTest, LooksAtFoldersBehindALink) {
+  root_.Remove("/usr/local/Ascend");
+  root_.WriteProgram("/opt/Ascend/driver/tools/hccn_tool", "#!/bin/sh\n");
+  root_.Link("/usr/local/Ascend", "../../opt/Ascend");
+  root_.SetMode("/opt", 0777);
+  ExpectRefused("/opt: not run");
+}
+
+TEST_F(ProgramPathTest, RefusesALinkOutOfTheRoot) {
+  root_.Remove(kTool);
+  root_.Link(kTool, "/bin/sh");
+  ExpectRefused("leads out of");
+}
+
+TEST_F(ProgramPathTest, EndsALoopOfLinks) {
+  root_.Remove(kTool);
+  root_.Link(kTool, "hccn_tool");
+  ExpectRefused("hccn_tool");
+}
+
+TEST_F(ProgramPathTest, FindsTheFirstThatExists) {
+  const absl::string_view candidates[] = {"/usr/bin/hccn_tool", kTool};
+  EXPECT_EQ(*FindProgram(root_.path(), candidates), root_.path() + kTool);
+}
+
+TEST_F(ProgramPathTest, DoesNotPassOverOneThatItRefuses) {
+  root_.Write("/usr/bin/hccn_tool", "x", 0777);
+  const absl::string_view candidates[] = {"/usr/bin/hccn_tool", kTool};
+  EXPECT_EQ(FindProgram(root_.path(), candidates).status().code(),
+            absl::StatusCode::kPermissionDenied);
+}
+
+TEST_F(ProgramPathTest, NamesTheFirstWhereNoneExists) {
+  const absl::string_view candidates[] = {"/a", "/b"};
+  const absl::Status status = FindProgram(root_.path(), candidates).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/a"));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,51 @@
+#include "daemon/host/command/time_budget.h"
+
+#include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+
+namespace clusterd {
+namespace {
+
+TEST(TimeBudgetTest, GivesACommandItsOwnDeadline) {
+  FakeClock clock;
+  const TimeBudget budget(&clock, absl::Seconds(10), absl::Seconds(30));
+  EXPECT_EQ(budget.ForCommand(), absl::Seconds(10));
+}
+
+TEST(TimeBudgetTest, GivesACommandNoMoreThanTheHostHas) {
+  FakeClock clock;
+  const TimeBudget budget(&clock, absl::Seconds(10), absl::Seconds(30));
+  clock.Advance(absl::Seconds(25));
+  EXPECT_EQ(budget.ForCommand(), absl::Seconds(5));
+  EXPECT_EQ(budget.Passed(), absl::Seconds(25));
+  clock.Advance(absl::Seconds(50));
+  EXPECT_EQ(budget.ForCommand(), absl::ZeroDuration());
+  EXPECT_TRUE(budget.IsSpent());
+}
+
+TEST(TimeBudgetTest, NamesTheSettingThatCut) {
+  FakeClock clock;
+  const TimeBudget budget(&clock, absl::Seconds(10), absl::Seconds(30));
+  EXPECT_EQ(budget.CutBy(absl::Seconds(10)), "10s (deadlines.command)");
+  EXPECT_EQ(budget.CutBy(absl::Seconds(3)), "30s (deadlines.host)");
+}
+
+TEST(TimeBudgetTest, HasDefaultsForAbsentDeadlines) {
+  FakeClock clock;
+  const TimeBudget budget = TimeBudget::ForRequest(&clock, ObserveRequest());
+  EXPECT_EQ(budget.ForCommand(), absl::Seconds(10));
+  EXPECT_EQ(budget.Left(), absl::Seconds(30));
+}
+
+TEST(TimeBudgetTest, TakesTheRequestsDeadlines) {
+  FakeClock clock;
+  ObserveRequest request;
+  request.set_command_ms(1500);
+  request.set_host_ms(4000);
+  const TimeBudget budget = TimeBudget::ForRequest(&clock, request);
+  EXPECT_EQ(budget.ForCommand(), absl::Milliseconds(1500));
+  EXPECT_EQ(budget.Left(), absl::Seconds(4));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,81 @@
+// Reads files of the machine below a root folder: "/" in production, a folder
+// in tests and in simulated servers. Never writes, never waits: a FIFO or a
+// device is refused, not opened for reading.
+#ifndef DAEMON_HOST_FILES_FILE_READER_H_
+#define DAEMON_HOST_FILES_FILE_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace clusterd {
+
+struct FileText {
+  std::string text;
+  uint32_t mode = 0;  // Permission bits.
+};
+
+// Paths are absolute, as on the machine: "/etc/hccn.conf". Below another root
+// than "/", a link that leads out of the root is PermissionDenied.
+// Safe for concurrent use.
+class FileReader {
+ public:
+  static constexpr size_t kMaxFileBytes = 1 << 20;
+
+  // `root`: an absolute path.
+  explicit FileReader(std::string root);
+
+  // Where `path` lies for this process: root and path.
+  std::string Resolve(absl::string_view path) const;
+
+  // NotFound: no such file. PermissionDenied: may not be read.
+  // FailedPrecondition: a directory or another thing that is no regular file.
+  // ResourceExhausted: over `max_bytes`. Unavailable: the read failed. Each
+  // message begins with the path.
+  absl::StatusOr<FileText> Read(absl::string_view path,
+                                size_t max_bytes = kMaxFileBytes) const;
+
+  // The text without white space around it; the codes of Read.
+  absl::StatusOr<std::string> ReadTrimmed(absl::string_view path) const;
+
+  // Calls `visit` with each line, without newline, until it returns false; for
+  // files too large to hold. A line over 64 KiB is FailedPrecondition; else the
+  // codes of Read.
+  absl::Status ReadLines(
+      absl::string_view path,
+      const std::function<bool(absl::string_view)>& visit) const;
+
+  // Names in a directory, sorted, without "." and "..". NotFound,
+  // PermissionDenied, FailedPrecondition (not a directory), ResourceExhausted
+  // (over 100,000 names).
+  absl::StatusOr<std::vector<std::string>> List(absl::string_view path) const;
+
+  // What a symbolic link says, wherever that leads. NotFound, PermissionDenied,
+  // FailedPrecondition (no link).
+  absl::StatusOr<std::string> ReadLink(absl::string_view path) const;
+
+  // OK if something is there, also a link to nothing; NotFound;
+  // PermissionDenied if a directory on the way may not be searched.
+  absl::Status CheckExists(absl::string_view path) const;
+
+  // Whether `path` lies on a mount that takes no writes. The codes of Read.
+  absl::StatusOr<bool> IsOnReadOnlyMount(absl::string_view path) const;
+
+ private:
+  absl::StatusOr<int> OpenRegularFile(absl::string_view path,
+                                      uint32_t* mode) const;
+  absl::Status CheckInsideRoot(absl::string_view path) const;
+
+  // Without a slash at the end; "" for "/".
+  const std::string root_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_FILES_FILE_READER_H_

@@ -1,0 +1,169 @@
+#include "daemon/host/files/file_reader.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+TEST(FileReaderTest, ReadsTextAndMode) {
+  ScratchRoot root;
+  root.Write("/etc/hccn.conf", "address_0=1\n", 0640);
+  const absl::StatusOr<FileText> file =
+      FileReader(root.path()).Read("/etc/hccn.conf");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->text, "address_0=1\n");
+  EXPECT_EQ(file->mode, 0640u);
+}
+
+TEST(FileReaderTest, ReadsTheRealRoot) {
+  EXPECT_TRUE(FileReader("/").Read("/proc/self/stat").ok());
+  EXPECT_EQ(FileReader("/").Resolve("/etc"), "/etc");
+}
+
+TEST(FileReaderTest, TellsAbsentFromUnreadable) {
+  ScratchRoot root;
+  root.MakeFolder("/etc/hccn.conf");
+  const FileReader files(root.path());
+  const absl::Status absent = files.Read("/etc/none").status();
+  EXPECT_EQ(absent.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(absent.message()), StartsWith("/etc/none: "));
+  EXPECT_EQ(files.Read("/etc/hccn.conf").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(files.Read("/none/hccn.conf").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(FileReaderTest, TellsWhatIsNotPermitted) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  ScratchRoot root;
+  root.Write("/etc/secret", "x", 0000);
+  EXPECT_EQ(FileReader(root.path()).Read("/etc/secret").status().code(),
+            absl::StatusCode::kPermissionDenied);
+}
+
+TEST(FileReaderTest, DoesNotWaitForAFifo) {
+  ScratchRoot root;
+  root.MakeFolder("/etc");
+  ASSERT_EQ(mkfifo((root.path() + "/etc/fifo").c_str(), 0644), 0);
+  EXPECT_EQ(FileReader(root.path()).Read("/etc/fifo").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(FileReaderTest, StopsAtItsBound) {
+  ScratchRoot root;
+  root.Write("/big", std::string(101, 'x'));
+  const FileReader files(root.path());
+  EXPECT_EQ(files.Read("/big", 100).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(files.Read("/big", 101).ok());
+}
+
+TEST(FileReaderTest, FollowsLinksInsideItsRoot) {
+  ScratchRoot root;
+  root.Write("/usr/lib/os-release", "NAME=x\n");
+  root.Link("/etc/os-release", "../usr/lib/os-release");
+  EXPECT_TRUE(FileReader(root.path()).Read("/etc/os-release").ok());
+}
+
+TEST(FileReaderTest, DoesNotFollowLinksOutOfItsRoot) {
+  ScratchRoot root;
+  root.Link("/etc/passwd", "/etc/passwd");
+  root.Link("/folder", "/etc");
+  const FileReader files(root.path());
+  EXPECT_EQ(files.Read("/etc/passwd").status().code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(files.Read("/folder/passwd").status().code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(files.List("/folder").status().code(),
+            absl::StatusCode::kPermissionDenied);
+}
+
+TEST(FileReaderTest, TrimsWhiteSpace) {
+  ScratchRoot root;
+  root.Write("/number", " 65535\n");
+  EXPECT_EQ(*FileReader(root.path()).ReadTrimmed("/number"), "65535");
+}
+
+TEST(FileReaderTest, VisitsLinesAcrossItsBuffer) {
+  ScratchRoot root;
+  const std::string longer(40000, 'a');
+  root.Write("/lines", longer + "\n" + longer + "\n\nlast");
+  std::vector<size_t> sizes;
+  const absl::Status read =
+      FileReader(root.path()).ReadLines("/lines", [&](absl::string_view line) {
+        sizes.push_back(line.size());
+        return true;
+      });
+  EXPECT_TRUE(read.ok()) << read;
+  EXPECT_THAT(sizes, ElementsAre(40000, 40000, 0, 4));
+}
+
+TEST(FileReaderTest, StopsVisitingLinesOnRequest) {
+  ScratchRoot root;
+  root.Write("/lines", "1\n2\n3\n");
+  int visited = 0;
+  const absl::Status read =
+      FileReader(root.path()).ReadLines("/lines", [&](absl::string_view) {
+        return ++visited < 2;
+      });
+  EXPECT_TRUE(read.ok()) << read;
+  EXPECT_EQ(visited, 2);
+}
+
+TEST(FileReaderTest, RejectsALineWithoutEnd) {
+  ScratchRoot root;
+  root.Write("/line", std::string(1 << 20, 'x'));
+  EXPECT_EQ(FileReader(root.path())
+                .ReadLines("/line", [](absl::string_view) { return true; })
+                .code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(FileReaderTest, ListsSortedNames) {
+  ScratchRoot root;
+  root.Write("/d/b", "");
+  root.Write("/d/a", "");
+  root.MakeFolder("/d/c");
+  root.MakeFolder("/empty");
+  const FileReader files(root.path());
+  EXPECT_THAT(*files.List("/d"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(*files.List("/empty"), IsEmpty());
+  EXPECT_EQ(files.List("/none").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(files.List("/d/a").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(FileReaderTest, ReadsWhereALinkPoints) {
+  ScratchRoot root;
+  root.Link("/proc/7/fd/3", "socket:[12345]");
+  root.Write("/file", "");
+  const FileReader files(root.path());
+  EXPECT_EQ(*files.ReadLink("/proc/7/fd/3"), "socket:[12345]");
+  EXPECT_EQ(files.ReadLink("/file").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(files.ReadLink("/none").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(FileReaderTest, SeesALinkToNothing) {
+  ScratchRoot root;
+  root.Link("/link", "/nowhere");
+  const FileReader files(root.path());
+  EXPECT_TRUE(files.CheckExists("/link").ok());
+  EXPECT_EQ(files.CheckExists("/none").code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace clusterd

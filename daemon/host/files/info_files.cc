@@ -1,0 +1,91 @@
+#include "daemon/host/files/info_files.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/words/quoted_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kDefaultInstallPath = "/usr/local/Ascend";
+constexpr size_t kMaxPathBytes = 1024;
+constexpr size_t kMaxValueBytes = 256;
+
+std::optional<absl::string_view> FindValue(absl::string_view text,
+                                           absl::string_view key) {
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (absl::ConsumePrefix(&line, key) && absl::ConsumePrefix(&line, "=")) {
+      return line;
+    }
+  }
+  return {};
+}
+
+bool IsSafePath(absl::string_view path) {
+  if (!absl::StartsWith(path, "/") || path.size() > kMaxPathBytes) return false;
+  for (const absl::string_view part : absl::StrSplit(path, '/')) {
+    if (part == "..") return false;
+  }
+  return std::none_of(path.begin(), path.end(),
+                      [](unsigned char c) { return absl::ascii_iscntrl(c); });
+}
+
+absl::string_view WithoutQuotes(absl::string_view value) {
+  for (const char quote : {'"', '\''}) {
+    if (value.size() >= 2 && value.front() == quote && value.back() == quote) {
+      return value.substr(1, value.size() - 2);
+    }
+  }
+  return value;
+}
+
+absl::StatusOr<std::string> RequiredValue(absl::string_view text,
+                                          absl::string_view key) {
+  const std::optional<absl::string_view> value = FindValue(text, key);
+  if (!value.has_value() || WithoutQuotes(*value).empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no ", key, "= line in ", QuotedText(text)));
+  }
+  return PrintableText(WithoutQuotes(*value), kMaxValueBytes);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ParseInstallPath(absl::string_view text) {
+  constexpr absl::string_view kKey = "Driver_Install_Path_Param";
+  const std::optional<absl::string_view> value = FindValue(text, kKey);
+  if (!value.has_value()) return std::string(kDefaultInstallPath);
+  if (!IsSafePath(*value)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ascend_install.info: ", kKey, " is ", QuotedText(*value),
+                     ", expected an absolute path"));
+  }
+  absl::string_view path = *value;
+  while (path.size() > 1 && absl::ConsumeSuffix(&path, "/")) {
+  }
+  return std::string(path);
+}
+
+absl::StatusOr<std::string> ReadInstallPath(const FileReader& files) {
+  const absl::StatusOr<FileText> info = files.Read("/etc/ascend_install.info");
+  return ParseInstallPath(info.ok() ? info->text : "");
+}
+
+absl::StatusOr<std::string> ParseVersionInfo(absl::string_view text) {
+  return RequiredValue(text, "Version");
+}
+
+absl::StatusOr<std::string> ParsePrettyName(absl::string_view text) {
+  return RequiredValue(text, "PRETTY_NAME");
+}
+
+}  // namespace clusterd

@@ -1,0 +1,47 @@
+#include "daemon/host/files/missing.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(MissingForTest, TurnsCodesIntoReasons) {
+  EXPECT_EQ(MissingFor(absl::NotFoundError("x")).reason(), Missing::ABSENT);
+  EXPECT_EQ(MissingFor(absl::PermissionDeniedError("x")).reason(),
+            Missing::NOT_PERMITTED);
+  EXPECT_EQ(MissingFor(absl::DeadlineExceededError("x")).reason(),
+            Missing::TIMED_OUT);
+  EXPECT_EQ(MissingFor(absl::UnavailableError("x")).reason(),
+            Missing::TOOL_FAILED);
+  EXPECT_EQ(MissingFor(absl::UnimplementedError("x")).reason(),
+            Missing::NOT_SUPPORTED);
+  EXPECT_EQ(MissingFor(absl::InvalidArgumentError("x")).reason(),
+            Missing::UNREADABLE);
+  EXPECT_EQ(MissingFor(absl::ResourceExhaustedError("x")).reason(),
+            Missing::UNREADABLE);
+}
+
+TEST(MissingForTest, KeepsTheMessage) {
+  EXPECT_EQ(MissingFor(absl::NotFoundError("/etc/hccn.conf: gone")).detail(),
+            "/etc/hccn.conf: gone");
+}
+
+TEST(MakeMissingTest, MakesTheDetailPrintableAndShort) {
+  const Missing missing =
+      MakeMissing(Missing::BUSY, "\xff\n" + std::string(1000, 'x'));
+  EXPECT_EQ(missing.detail().substr(0, 6), "\\xff\\n");
+  EXPECT_LT(missing.detail().size(), 520u);
+}
+
+TEST(SetMissingTest, ReplacesAValue) {
+  NumberFact fact;
+  fact.set_value(1);
+  SetMissing(MakeMissing(Missing::ABSENT, "x"), &fact);
+  EXPECT_FALSE(fact.has_value());
+  EXPECT_EQ(fact.missing().reason(), Missing::ABSENT);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,250 @@
+#include "daemon/host/firewall/firewall_observer.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/command/program_path.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/firewall/firewalld_output.h"
+#include "daemon/host/firewall/ufw_output.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kUfw[] = {"/usr/sbin/ufw", "/sbin/ufw"};
+constexpr absl::string_view kFirewallCmd[] = {"/usr/bin/firewall-cmd",
+                                              "/bin/firewall-cmd"};
+// Each takes a command of about 0.2 s to look up.
+constexpr size_t kMaxServices = 16;
+
+// Runs a firewall's program to its end, whatever its status.
+class Program {
+ public:
+  Program(std::string path, const HostAccess& host)
+      : path_(std::move(path)), host_(host) {}
+
+  // DeadlineExceeded, also for a host whose time is spent; FailedPrecondition
+  // for endless output; the runner's codes.
+  absl::StatusOr<CommandResult> Run(
+      const std::vector<std::string>& arguments) const {
+    Command command;
+    command.argv = {path_};
+    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+    command.deadline = host_.budget->ForCommand();
+    absl::StatusOr<CommandResult> result = host_.runner->Run(command);
+    if (!result.ok()) return result;
+    if (result->timed_out) {
+      return absl::DeadlineExceededError(
+          absl::StrCat(Name(arguments), ": no answer in ",
+                       host_.budget->CutBy(result->elapsed)));
+    }
+    if (result->output_cut) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Name(arguments), ": endless output"));
+    }
+    return result;
+  }
+
+  // Standard output of a run with status 0. PermissionDenied or Unavailable,
+  // quoting what it said, for another status.
+  absl::StatusOr<std::string> Read(
+      const std::vector<std::string>& arguments) const {
+    absl::StatusOr<CommandResult> result = Run(arguments);
+    if (!result.ok()) return result.status();
+    if (result->exit_status == 0 && result->signal == 0) {
+      return std::move(result->standard_output);
+    }
+    const std::string said =
+        absl::StrCat(result->standard_error, result->standard_output);
+    const std::string message =
+        absl::StrCat(Name(arguments), ": status ", result->exit_status, " and ",
+                     QuotedText(absl::StripAsciiWhitespace(said)));
+    const bool denied = absl::StrContains(said, "need to be root") ||
+                        absl::StrContains(said, "Permission denied") ||
+                        absl::StrContains(said, "AUTHORIZATION_FAILED");
+    return denied ? absl::PermissionDeniedError(message)
+                  : absl::UnavailableError(message);
+  }
+
+ private:
+  std::string Name(const std::vector<std::string>& arguments) const {
+    const absl::string_view name =
+        absl::string_view(path_).substr(path_.rfind('/') + 1);
+    return absl::StrCat("`", name, " ", absl::StrJoin(arguments, " "), "`");
+  }
+
+  const std::string path_;
+  const HostAccess& host_;
+};
+
+// `installed`, and for a firewall that is: whether it starts at boot, and by
+// `read_state` what its program tells.
+FirewallFacts ReadInstalled(
+    const HostAccess& host, absl::Span<const absl::string_view> candidates,
+    absl::StatusOr<bool> (*read_at_boot)(const FileReader&),
+    void (*read_state)(const Program&, FirewallFacts*)) {
+  FirewallFacts facts;
+  const absl::StatusOr<std::string> program =
+      FindProgram(host.paths.root, candidates);
+  const bool installed = !absl::IsNotFound(program.status());
+  facts.mutable_installed()->set_value(installed);
+  if (!installed) return facts;
+  SetFact(read_at_boot(host.files()), facts.mutable_enabled_at_boot());
+  if (program.ok()) {
+    read_state(Program(*program, host), &facts);
+  } else {
+    SetMissing(MissingFor(program.status()), facts.mutable_active());
+  }
+  return facts;
+}
+
+void ReadUfwState(const Program& ufw, FirewallFacts* facts) {
+  const absl::StatusOr<std::string> status = ufw.Read({"status", "verbose"});
+  const absl::StatusOr<bool> active =
+      status.ok() ? ParseUfwActive(*status) : status.status();
+  SetFact(active, facts->mutable_active());
+  if (active.ok() && *active) {
+    SetFact(ParseUfwAllowed(*status), facts->mutable_allowed());
+    SetMissing(MakeMissing(Missing::NOT_SUPPORTED,
+                           "ufw stores every rule that it lets run"),
+               facts->mutable_allowed_permanently());
+  }
+}
+
+absl::StatusOr<bool> ReadUfwAtBoot(const FileReader& files) {
+  const absl::StatusOr<FileText> conf = files.Read("/etc/ufw/ufw.conf");
+  if (!conf.ok()) return conf.status();
+  return ParseUfwConf(conf->text);
+}
+
+// In order of precedence, systemd.unit(5).
+constexpr absl::string_view kUnitFolders[] = {
+    "/etc/systemd/system", "/run/systemd/system",
+    "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+    "/lib/systemd/system"};
+
+bool IsLinkToNull(const FileReader& files, const std::string& path) {
+  const absl::StatusOr<std::string> link = files.ReadLink(path);
+  return link.ok() && *link == "/dev/null";
+}
+
+// Whether the unit is to be had: the first folder that has it decides.
+bool IsLoadable(const FileReader& files, const std::string& unit) {
+  for (const absl::string_view folder : kUnitFolders) {
+    const std::string path = absl::StrCat(folder, "/", unit);
+    if (!files.CheckExists(path).ok()) continue;
+    return !IsLinkToNull(files, path);
+  }
+  return false;
+}
+
+// Whether systemd would start it at boot, from its files alone: works without a
+// running systemd, and for a machine below a root folder. A target's .wants or
+// .requires folder links to the unit, and that is there and not masked.
+// NotFound if there is no systemd folder at all.
+absl::StatusOr<bool> ReadFirewalldAtBoot(const FileReader& files) {
+  const std::string unit = "firewalld.service";
+  bool any_folder = false;
+  bool wanted = false;
+  for (const absl::string_view folder : kUnitFolders) {
+    const absl::StatusOr<std::vector<std::string>> names = files.List(folder);
+    if (absl::IsNotFound(names.status())) continue;
+    if (!names.ok()) return names.status();
+    any_folder = true;
+    for (const std::string& name : *names) {
+      if (!absl::EndsWith(name, ".wants") &&
+          !absl::EndsWith(name, ".requires")) {
+        continue;
+      }
+      const std::string link = absl::StrCat(folder, "/", name, "/", unit);
+      const absl::Status exists = files.CheckExists(link);
+      if (absl::IsPermissionDenied(exists)) return exists;
+      if (exists.ok() && !IsLinkToNull(files, link)) wanted = true;
+    }
+  }
+  if (!any_folder) {
+    return absl::NotFoundError("no folder of systemd units");
+  }
+  return wanted && IsLoadable(files, unit);
+}
+
+// What it lets in now or, `permanently`, after a reload or reboot: zones and
+// services of the two may differ.
+absl::StatusOr<AllowedFact::Allowed> ReadFirewalldAllowed(
+    const Program& program, const std::string& default_zone, bool permanently) {
+  const auto read = [&](std::string argument) {
+    std::vector<std::string> arguments;
+    if (permanently) arguments.emplace_back("--permanent");
+    arguments.push_back(std::move(argument));
+    return program.Read(arguments);
+  };
+  const absl::StatusOr<std::string> list = read("--list-all-zones");
+  if (!list.ok()) return list.status();
+  const absl::StatusOr<std::vector<FirewalldZone>> zones =
+      ParseFirewalldZones(*list);
+  if (!zones.ok()) return zones.status();
+  const absl::StatusOr<const FirewalldZone*> base =
+      FindFirewalldBaseZone(*zones, default_zone);
+  if (!base.ok()) return base.status();
+  const std::vector<std::string>& names = (*base)->List("services");
+  if (names.size() > kMaxServices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("firewalld: more than ", kMaxServices, " services"));
+  }
+  std::map<std::string, std::vector<AllowedPort>> services;
+  for (const std::string& name : names) {
+    const absl::StatusOr<std::string> text =
+        read(absl::StrCat("--info-service=", name));
+    if (!text.ok()) return text.status();
+    const absl::StatusOr<std::vector<AllowedPort>> ports =
+        ParseFirewalldService(*text);
+    if (!ports.ok()) return ports.status();
+    services[name] = *ports;
+  }
+  return FirewalldAllowed(*zones, **base, services);
+}
+
+void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
+  const absl::StatusOr<CommandResult> state = program.Run({"--state"});
+  const absl::StatusOr<bool> active =
+      state.ok() ? ParseFirewalldState(*state) : state.status();
+  SetFact(active, facts->mutable_active());
+  if (!active.ok() || !*active) return;
+  // One for both: setting it changes what runs and what is stored.
+  absl::StatusOr<std::string> zone = program.Read({"--get-default-zone"});
+  if (!zone.ok()) {
+    SetMissing(MissingFor(zone.status()), facts->mutable_allowed());
+    SetMissing(MissingFor(zone.status()), facts->mutable_allowed_permanently());
+    return;
+  }
+  absl::StripAsciiWhitespace(&*zone);
+  SetFact(ReadFirewalldAllowed(program, *zone, false),
+          facts->mutable_allowed());
+  SetFact(ReadFirewalldAllowed(program, *zone, true),
+          facts->mutable_allowed_permanently());
+}
+
+}  // namespace
+
+FirewallFacts ReadUfw(const HostAccess& host) {
+  return ReadInstalled(host, kUfw, ReadUfwAtBoot, ReadUfwState);
+}
+
+FirewallFacts ReadFirewalld(const HostAccess& host) {
+  return ReadInstalled(host, kFirewallCmd, ReadFirewalldAtBoot,
+                       ReadFirewalldState);
+}
+
+}  // namespace clusterd

@@ -1,0 +1,223 @@
+#include "daemon/host/firewall/firewall_observer.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kStatus[] = "ufw status verbose";
+constexpr char kState[] = "firewall-cmd --state";
+
+class FirewallObserverTest : public ::testing::Test {
+ protected:
+  FirewallObserverTest() {
+    root_.WriteProgram("/usr/sbin/ufw", "#!/bin/sh\n");
+    root_.Write("/etc/ufw/ufw.conf", "ENABLED=no\n");
+    root_.WriteProgram("/usr/bin/firewall-cmd", "#!/bin/sh\n");
+    root_.Write("/usr/lib/systemd/system/firewalld.service", "[Unit]\n");
+  }
+
+  FirewallFacts Ufw() {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    return ReadUfw({root_.paths(), &runner_, &budget});
+  }
+  FirewallFacts Firewalld() {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    return ReadFirewalld({root_.paths(), &runner_, &budget});
+  }
+
+  ScratchRoot root_;
+  FakeClock clock_;
+  FakeCommandRunner runner_{&clock_};
+};
+
+TEST_F(FirewallObserverTest, SeesThatUfwIsNotInstalled) {
+  root_.Remove("/usr/sbin/ufw");
+  const FirewallFacts facts = Ufw();
+  EXPECT_FALSE(facts.installed().value());
+  EXPECT_EQ(facts.active().state_case(), BoolFact::STATE_NOT_SET);
+  EXPECT_EQ(facts.enabled_at_boot().state_case(), BoolFact::STATE_NOT_SET);
+  EXPECT_THAT(runner_.commands(), IsEmpty());
+}
+
+TEST_F(FirewallObserverTest, SeesInactiveUfw) {
+  runner_.Answers(kStatus, "Status: inactive\n");
+  const FirewallFacts facts = Ufw();
+  EXPECT_TRUE(facts.installed().value());
+  EXPECT_TRUE(facts.active().has_value());
+  EXPECT_FALSE(facts.active().value());
+  EXPECT_FALSE(facts.enabled_at_boot().value());
+  EXPECT_EQ(facts.allowed().state_case(), AllowedFact::STATE_NOT_SET);
+}
+
+TEST_F(FirewallObserverTest, SeesActiveUfwWithItsRules) {
+  root_.Write("/etc/ufw/ufw.conf", "ENABLED=yes\n");
+  runner_.Answers(kStatus,
+                  "Status: active\nLogging: on (low)\n"
+                  "Default: deny (incoming), allow (outgoing), disabled "
+                  "(routed)\nNew profiles: skip\n\n"
+                  "To            Action      From\n"
+                  "--            ------      ----\n"
+                  "60000/tcp     ALLOW IN    Anywhere\n");
+  const FirewallFacts facts = Ufw();
+  EXPECT_TRUE(facts.active().value());
+  EXPECT_TRUE(facts.enabled_at_boot().value());
+  ASSERT_EQ(facts.allowed().value().ports_size(), 1);
+  EXPECT_EQ(facts.allowed().value().ports(0).first_port(), 60000u);
+  EXPECT_EQ(facts.allowed_permanently().missing().reason(),
+            Missing::NOT_SUPPORTED);
+}
+
+TEST_F(FirewallObserverTest, KeepsActiveUfwApartFromRulesItCannotRead) {
+  runner_.Answers(kStatus,
+                  "Status: active\nDefault: deny (incoming), allow (outgoing)"
+                  "\n\n--  ------  ----\n9 on eth0  ALLOW IN  Anywhere\n");
+  const FirewallFacts facts = Ufw();
+  EXPECT_TRUE(facts.active().value());
+  EXPECT_EQ(facts.allowed().missing().reason(), Missing::UNREADABLE);
+  EXPECT_THAT(facts.allowed().missing().detail(), HasSubstr("9 on eth0"));
+}
+
+TEST_F(FirewallObserverTest, NeverAsksSystemdAboutUfw) {
+  root_.Link("/etc/systemd/system/multi-user.target.wants/ufw.service",
+             "/usr/lib/systemd/system/ufw.service");
+  runner_.Answers(kStatus, "Status: inactive\n");
+  EXPECT_FALSE(Ufw().enabled_at_boot().value());
+  EXPECT_EQ(runner_.commands().size(), 1u);
+}
+
+TEST_F(FirewallObserverTest, SaysThatUfwWantsRoot) {
+  runner_.Fails(kStatus, 1, "ERROR: You need to be root to run this script\n");
+  EXPECT_EQ(Ufw().active().missing().reason(), Missing::NOT_PERMITTED);
+  runner_.Forget(kStatus);
+  runner_.Fails(kStatus, 1,
+                "ERROR: problem running iptables: iptables v1.8.9 (nf_tables): "
+                "Could not fetch rule set generation id: Permission denied "
+                "(you must be root)\n");
+  EXPECT_EQ(Ufw().active().missing().reason(), Missing::NOT_PERMITTED);
+}
+
+TEST_F(FirewallObserverTest, TakesUfwsSilenceAndRubbishForNoValue) {
+  runner_.Hangs(kStatus);
+  EXPECT_EQ(Ufw().active().missing().reason(), Missing::TIMED_OUT);
+  runner_.Forget(kStatus);
+  runner_.Answers(kStatus, "Etat: actif\n");
+  EXPECT_EQ(Ufw().active().missing().reason(), Missing::UNREADABLE);
+  runner_.Forget(kStatus);
+  runner_.Fails(kStatus, 1, "ERROR: something\n");
+  EXPECT_EQ(Ufw().active().missing().reason(), Missing::TOOL_FAILED);
+}
+
+TEST_F(FirewallObserverTest, DoesNotRunAUfwThatAnybodyCouldReplace) {
+  root_.SetMode("/usr/sbin", 0777);
+  const FirewallFacts facts = Ufw();
+  EXPECT_TRUE(facts.installed().value());
+  EXPECT_EQ(facts.active().missing().reason(), Missing::NOT_PERMITTED);
+  EXPECT_THAT(runner_.commands(), IsEmpty());
+}
+
+TEST_F(FirewallObserverTest, SaysThatUfwConfIsNotThere) {
+  root_.Remove("/etc/ufw/ufw.conf");
+  runner_.Answers(kStatus, "Status: inactive\n");
+  EXPECT_EQ(Ufw().enabled_at_boot().missing().reason(), Missing::ABSENT);
+}
+
+TEST_F(FirewallObserverTest, SeesThatFirewalldIsNotInstalled) {
+  root_.Remove("/usr/bin/firewall-cmd");
+  EXPECT_FALSE(Firewalld().installed().value());
+}
+
+TEST_F(FirewallObserverTest, SeesStoppedFirewalldThatStartsAtBoot) {
+  root_.Link("/etc/systemd/system/multi-user.target.wants/firewalld.service",
+             "/usr/lib/systemd/system/firewalld.service");
+  runner_.Fails(kState, 252, "not running\n");
+  const FirewallFacts facts = Firewalld();
+  EXPECT_FALSE(facts.active().value());
+  EXPECT_TRUE(facts.enabled_at_boot().value());
+}
+
+TEST_F(FirewallObserverTest, SeesRunningFirewalldWithItsRules) {
+  runner_.Answers(kState, "running\n");
+  runner_.Answers("firewall-cmd --get-default-zone", "public\n");
+  runner_.Answers("firewall-cmd --list-all-zones",
+                  "public (active)\n  target: default\n  interfaces: eth0\n"
+                  "  services: ssh\n  ports: 60000-60031/tcp\n");
+  runner_.Answers("firewall-cmd --info-service=ssh", "ssh\n  ports: 22/tcp\n");
+  // Not reloaded since both were changed.
+  runner_.Answers("firewall-cmd --permanent --list-all-zones",
+                  "public\n  target: default\n  interfaces: \n"
+                  "  services: ssh\n  ports: \n");
+  runner_.Answers("firewall-cmd --permanent --info-service=ssh",
+                  "ssh\n  ports: 2222/tcp\n");
+  const FirewallFacts facts = Firewalld();
+  EXPECT_TRUE(facts.active().value());
+  EXPECT_FALSE(facts.enabled_at_boot().value());
+  ASSERT_EQ(facts.allowed().value().ports_size(), 2);
+  EXPECT_EQ(facts.allowed().value().ports(1).first_port(), 22u);
+  ASSERT_EQ(facts.allowed_permanently().value().ports_size(), 1);
+  EXPECT_EQ(facts.allowed_permanently().value().ports(0).first_port(), 2222u);
+}
+
+TEST_F(FirewallObserverTest, KeepsWhatRunsApartFromStoredRulesItCannotRead) {
+  runner_.Answers(kState, "running\n");
+  runner_.Answers("firewall-cmd --get-default-zone", "public\n");
+  runner_.Answers("firewall-cmd --list-all-zones",
+                  "public\n  target: default\n  ports: 60000/tcp\n");
+  runner_.Answers("firewall-cmd --permanent --list-all-zones",
+                  "public\n  target: default\n  forward-ports: \n"
+                  "\tport=1:proto=tcp:toport=2:toaddr=\n");
+  FirewallFacts facts = Firewalld();
+  EXPECT_EQ(facts.allowed().value().ports_size(), 1);
+  EXPECT_EQ(facts.allowed_permanently().missing().reason(),
+            Missing::UNREADABLE);
+  EXPECT_THAT(facts.allowed_permanently().missing().detail(),
+              HasSubstr("toport=2"));
+  runner_.Forget("firewall-cmd --permanent --list-all-zones");
+  runner_.Hangs("firewall-cmd --permanent --list-all-zones");
+  facts = Firewalld();
+  EXPECT_EQ(facts.allowed().value().ports_size(), 1);
+  EXPECT_EQ(facts.allowed_permanently().missing().reason(), Missing::TIMED_OUT);
+}
+
+TEST_F(FirewallObserverTest, KnowsNeitherStateWithoutTheDefaultZone) {
+  runner_.Answers(kState, "running\n");
+  runner_.Hangs("firewall-cmd --get-default-zone");
+  const FirewallFacts facts = Firewalld();
+  EXPECT_TRUE(facts.active().value());
+  EXPECT_EQ(facts.allowed().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_EQ(facts.allowed_permanently().missing().reason(), Missing::TIMED_OUT);
+}
+
+TEST_F(FirewallObserverTest, KeepsRunningApartFromRulesItCannotRead) {
+  runner_.Answers(kState, "running\n");
+  runner_.Answers("firewall-cmd --get-default-zone", "public\n");
+  runner_.Fails("firewall-cmd --list-all-zones", 253,
+                "Authorization failed.\nError: AUTHORIZATION_FAILED\n");
+  runner_.Answers("firewall-cmd --permanent --list-all-zones",
+                  "public\n  target: default\n");
+  const FirewallFacts facts = Firewalld();
+  EXPECT_TRUE(facts.active().value());
+  EXPECT_EQ(facts.allowed().missing().reason(), Missing::NOT_PERMITTED);
+  EXPECT_TRUE(facts.allowed_permanently().has_value());
+}
+
+TEST_F(FirewallObserverTest, CannotTellWithoutASystemBus) {
+  runner_.Fails(kState, 36,
+                "Error: DBUS_ERROR: Failed to connect to socket "
+                "/run/dbus/system_bus_socket: No such file or directory\n");
+  const FirewallFacts facts = Firewalld();
+  EXPECT_EQ(facts.active().missing().reason(), Missing::UNREADABLE);
+  EXPECT_THAT(facts.active().missing().detail(), HasSubstr("DBUS_ERROR"));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,218 @@
+#include "daemon/host/firewall/firewalld_output.h"
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/host/firewall/allowed_port.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string ReadTestData(const std::string& name) {
+  std::ifstream file("tests/testdata/host/firewalld/" + name);
+  EXPECT_TRUE(file.is_open()) << name;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+CommandResult Result(int exit_status, const std::string& standard_output,
+                     const std::string& standard_error) {
+  CommandResult result;
+  result.exit_status = exit_status;
+  result.standard_output = standard_output;
+  result.standard_error = standard_error;
+  return result;
+}
+
+// One zone with its lists, "  ports: 22/tcp\n".
+std::string Zone(absl::string_view name, absl::string_view lists) {
+  return absl::StrCat(name, "\n  target: default\n", lists, "\n");
+}
+
+const std::map<std::string, std::vector<AllowedPort>>& Services() {
+  static const auto& services =
+      *new std::map<std::string, std::vector<AllowedPort>>{
+          {"ssh", {MakeAllowedPort(22, 22, "tcp", "")}}, {"dhcpv6-client", {}}};
+  return services;
+}
+
+// "22-22/tcp from " for each entry of what `public` and the others allow.
+std::vector<std::string> Allowed(absl::string_view text) {
+  const absl::StatusOr<std::vector<FirewalldZone>> zones =
+      ParseFirewalldZones(text);
+  if (!zones.ok()) return {std::string(zones.status().message())};
+  const absl::StatusOr<const FirewalldZone*> base =
+      FindFirewalldBaseZone(*zones, "public");
+  if (!base.ok()) return {std::string(base.status().message())};
+  const absl::StatusOr<AllowedFact::Allowed> allowed =
+      FirewalldAllowed(*zones, **base, Services());
+  if (!allowed.ok()) return {std::string(allowed.status().message())};
+  std::vector<std::string> texts;
+  for (const AllowedPort& port : allowed->ports()) {
+    texts.push_back(absl::StrCat(port.first_port(), "-", port.last_port(), "/",
+                                 port.protocol(), " from ", port.source()));
+  }
+  return texts;
+}
+
+TEST(ParseFirewalldStateTest, KnowsRunningAndNotRunning) {
+  EXPECT_TRUE(*ParseFirewalldState(Result(0, "running\n", "")));
+  EXPECT_FALSE(*ParseFirewalldState(Result(252, "", "not running\n")));
+}
+
+TEST(ParseFirewalldStateTest, DoesNotGuessWithoutASystemBus) {
+  const absl::Status status =
+      ParseFirewalldState(
+          Result(36, "",
+                 "Error: DBUS_ERROR: Failed to connect to socket "
+                 "/run/dbus/system_bus_socket: No such file or directory\n"))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("DBUS_ERROR"));
+}
+
+TEST(ParseFirewalldStateTest, DoesNotBelieveAStatusWithoutItsWord) {
+  EXPECT_FALSE(ParseFirewalldState(Result(0, "", "")).ok());
+  EXPECT_FALSE(ParseFirewalldState(Result(0, "starting\n", "")).ok());
+  EXPECT_FALSE(ParseFirewalldState(Result(1, "running\n", "")).ok());
+}
+
+TEST(FirewalldAllowedTest, ReadsPortsServicesRichRulesAndSourceZones) {
+  EXPECT_THAT(Allowed(ReadTestData("zones.txt")),
+              ElementsAre("60000-60031/tcp from ", "4791-4791/udp from ",
+                          "22-22/tcp from ", "0-65535/ from 10.77.0.0/16",
+                          "29500-29500/tcp from 10.78.0.1",
+                          "0-65535/ from 192.168.7.0/24"));
+}
+
+TEST(FirewalldAllowedTest, AllowsEverythingByTargetAccept) {
+  EXPECT_THAT(Allowed("public (active)\n  target: ACCEPT\n"),
+              ElementsAre("0-65535/ from "));
+}
+
+TEST(FirewalldAllowedTest, AllowsNothingByOtherTargets) {
+  EXPECT_THAT(Allowed("public\n  target: DROP\n"), IsEmpty());
+  EXPECT_THAT(Allowed("public\n  target: %%REJECT%%\n"), IsEmpty());
+  EXPECT_THAT(Allowed("public\n  target: default\n"), IsEmpty());
+}
+
+TEST(FirewalldAllowedTest, ReadsProtocols) {
+  EXPECT_THAT(Allowed(Zone("public", "  protocols: icmp tcp\n")),
+              ElementsAre("0-65535/tcp from "));
+}
+
+TEST(FirewalldAllowedTest, LeavesOutIpv6AndForeignProtocols) {
+  EXPECT_THAT(Allowed(Zone("public",
+                           "  ports: 9/sctp\n  rich rules: \n"
+                           "\trule family=\"ipv6\" reject\n"
+                           "\trule source address=\"2001:db8::/32\" accept\n")),
+              IsEmpty());
+}
+
+TEST(FirewalldAllowedTest, AcceptsAPriority) {
+  EXPECT_THAT(Allowed(Zone("public",
+                           "  rich rules: \n\trule priority=\"-1\" "
+                           "family=\"ipv4\" accept\n")),
+              ElementsAre("0-65535/ from "));
+}
+
+TEST(FirewalldAllowedTest, RejectsRichRulesThatItCannotSay) {
+  for (const char* rule : {
+           "rule family=\"ipv4\" source address=\"10.0.0.1\" drop",
+           "rule family=\"ipv4\" source address=\"10.0.0.1\" reject",
+           "rule family=\"ipv4\" source NOT address=\"10.0.0.1\" accept",
+           "rule family=\"ipv4\" source ipset=\"x\" accept",
+           "rule family=\"ipv4\" destination address=\"10.0.0.1\" accept",
+           "rule service name=\"ssh\" accept",
+           "rule family=\"ipv4\" port port=\"1-2\" protocol=\"tcp\" log accept",
+           "rule family=\"ipv4\" accept limit value=\"1/m\"",
+           "nonsense",
+       }) {
+    EXPECT_THAT(
+        Allowed(Zone("public", absl::StrCat("  rich rules: \n\t", rule, "\n"))),
+        ElementsAre(HasSubstr("cannot say")))
+        << rule;
+  }
+}
+
+TEST(FirewalldAllowedTest, RejectsForwardedAndSourcePorts) {
+  EXPECT_THAT(Allowed(Zone("public",
+                           "  forward-ports: \n\tport=80:proto=tcp:toport=81:"
+                           "toaddr=\n")),
+              ElementsAre(HasSubstr("forward-ports")));
+  EXPECT_THAT(Allowed(Zone("public", "  source-ports: 53/udp\n")),
+              ElementsAre(HasSubstr("source-ports")));
+}
+
+TEST(FirewalldAllowedTest, RejectsAServiceThatNobodyLookedUp) {
+  EXPECT_THAT(Allowed(Zone("public", "  services: hccl\n")),
+              ElementsAre(HasSubstr("service hccl")));
+}
+
+TEST(FirewalldAllowedTest, RejectsSourcesThatDoNotGetEverything) {
+  EXPECT_THAT(Allowed(Zone("public", "") +
+                      "drop (active)\n  target: DROP\n  sources: 10.0.0.0/8\n"),
+              ElementsAre(HasSubstr("10.0.0.0/8")));
+  EXPECT_THAT(
+      Allowed(Zone("public", "") + "trusted (active)\n  target: ACCEPT\n"
+                                   "  sources: ipset:peers\n"),
+      ElementsAre(HasSubstr("ipset:peers")));
+}
+
+TEST(FindFirewalldBaseZoneTest, RejectsInterfacesInSeveralZones) {
+  EXPECT_THAT(Allowed(Zone("public", "  interfaces: eth0\n") +
+                      Zone("work", "  interfaces: eth1\n")),
+              ElementsAre(HasSubstr("several zones")));
+  // Interfaces that no zone names are in the default zone.
+  EXPECT_THAT(Allowed(Zone("public", "") + Zone("work", "  interfaces: e1\n")),
+              ElementsAre(HasSubstr("several zones")));
+}
+
+TEST(FindFirewalldBaseZoneTest, RejectsADefaultZoneThatIsNotThere) {
+  EXPECT_THAT(Allowed(Zone("work", "")), ElementsAre(HasSubstr("public")));
+}
+
+TEST(ParseFirewalldZonesTest, RejectsLinesOutsideAZone) {
+  EXPECT_FALSE(ParseFirewalldZones("  ports: 22/tcp\n").ok());
+  EXPECT_FALSE(ParseFirewalldZones("public\n  no colon\n").ok());
+  EXPECT_FALSE(ParseFirewalldZones("public\n\tindented\n").ok());
+}
+
+TEST(ParseFirewalldZonesTest, RejectsAZoneWithoutTarget) {
+  EXPECT_FALSE(ParseFirewalldZones("FirewallD is not running\n").ok());
+}
+
+TEST(ParseFirewalldServiceTest, ReadsPorts) {
+  const absl::StatusOr<std::vector<AllowedPort>> ports =
+      ParseFirewalldService(ReadTestData("service.txt"));
+  ASSERT_TRUE(ports.ok()) << ports.status();
+  ASSERT_EQ(ports->size(), 1u);
+  EXPECT_EQ((*ports)[0].first_port(), 22u);
+  EXPECT_EQ((*ports)[0].protocol(), "tcp");
+}
+
+TEST(ParseFirewalldServiceTest, AllowsNothingForAServiceOfIpv6) {
+  const absl::StatusOr<std::vector<AllowedPort>> ports = ParseFirewalldService(
+      "dhcpv6-client\n  ports: 546/udp\n  destination: ipv6:fe80::/64\n");
+  ASSERT_TRUE(ports.ok()) << ports.status();
+  EXPECT_THAT(*ports, IsEmpty());
+}
+
+TEST(ParseFirewalldServiceTest, RejectsMoreThanPorts) {
+  EXPECT_FALSE(ParseFirewalldService("x\n  ports: \n  includes: ssh\n").ok());
+  EXPECT_FALSE(
+      ParseFirewalldService("x\n  ports: \n  source-ports: 1/tcp\n").ok());
+  EXPECT_FALSE(ParseFirewalldService("Error: INVALID_SERVICE: x\n").ok());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,63 @@
+// Sees to it that no two hccn_tool processes of this daemon work on one device
+// at the same time: the vendor does not support that.
+#ifndef DAEMON_HOST_HCCN_DEVICE_LOCKS_H_
+#define DAEMON_HOST_HCCN_DEVICE_LOCKS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace clusterd {
+
+// Safe for concurrent use.
+class DeviceLocks {
+ public:
+  // The right to use one device, until it is destroyed.
+  class Lock {
+   public:
+    Lock(DeviceLocks* locks, uint32_t device)
+        : locks_(locks), device_(device) {}
+    Lock(Lock&& other);
+    Lock& operator=(Lock&&) = delete;
+    ~Lock();
+
+   private:
+    DeviceLocks* locks_;  // nullptr after a move.
+    const uint32_t device_;
+  };
+
+  // Waits at most `wait` for the others. DeadlineExceeded: still in use.
+  // FailedPrecondition, with its pid: a process that could not be killed still
+  // works on the device.
+  absl::StatusOr<Lock> Take(uint32_t device, absl::Duration wait)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // A process was left behind on `device` (CommandResult::left_running). The
+  // device stays blocked until it has ended.
+  void LeaveBehind(uint32_t device, int pid) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // A process for good: its pid may be given to another one later.
+  struct Process {
+    int pid;
+    uint64_t start_time;  // Clock ticks since boot.
+  };
+
+  // None once it has ended, also if nobody has waited for it yet.
+  static std::optional<Process> FindProcess(int pid);
+  void GiveBack(uint32_t device) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  absl::Mutex mutex_;
+  std::set<uint32_t> in_use_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint32_t, Process> left_behind_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_HCCN_DEVICE_LOCKS_H_

@@ -1,0 +1,55 @@
+// Reads the answers of hccn_tool's queries for what can be set, and for health:
+//   -ip -g           ipaddr:10.20.0.17
+//                    netmask:255.255.255.0
+//   -gateway -g      default gateway:10.20.0.1, Iface:eth0
+//   -netdetect -g    netdetect address: 10.20.0.1
+//   -net_health -g   net health status: Success
+//   -link -g         link status: UP
+//   -mtu -g          mtu:1500
+//   -tls -g          dev_id:0, tls switch[0](0:disable, 1:enable), …
+// Texts from the hccn_tool source (hicann/driver ef377e95) and published
+// captures. Text in, value out: runs nothing. Every function returns
+// InvalidArgument, quoting the line, for anything it does not know: no guesses.
+#ifndef DAEMON_HOST_HCCN_HCCN_ANSWERS_H_
+#define DAEMON_HOST_HCCN_HCCN_ANSWERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "config/values/ipv4.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// At least one address with its mask, each once, in the tool's order. Boards
+// with several ports print one pair a port, and the published tool the same
+// pair for each; some captures have an empty line between the two.
+// InvalidArgument also if a mask has a hole. Never guesses a mask. "No address"
+// is a failure of the tool, see hccn_error.h.
+absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
+    absl::string_view output);
+
+// With or without the interface, which the Ascend 950 tool leaves out. "No
+// gateway" is a failure of the tool, see hccn_error.h.
+absl::StatusOr<Ipv4Address> ParseHccnGateway(absl::string_view output);
+
+// "netdetect addr:" and "netdetect address:" both occur. 0.0.0.0: none is set.
+absl::StatusOr<Ipv4Address> ParseHccnNetdetect(absl::string_view output);
+
+// Also "Socket failed", which captures have beside the source's "Socket fail".
+absl::StatusOr<NetHealth> ParseHccnNetHealth(absl::string_view output);
+
+absl::StatusOr<LinkFact::Link> ParseHccnLink(absl::string_view output);
+
+// Bytes, 1 to 65535.
+absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output);
+
+// Whether the switch of device `device` is on. Certificates and their warnings
+// may follow the line; they are not looked at.
+absl::StatusOr<bool> ParseHccnTls(absl::string_view output, uint32_t device);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_HCCN_HCCN_ANSWERS_H_

@@ -1,0 +1,158 @@
+#include "daemon/host/hccn/hccn_answers.h"
+
+#include <string>
+#include <utility>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <typename T>
+void ExpectRejected(const absl::StatusOr<T>& parsed,
+                    const std::string& quoted) {
+  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(parsed.status().message()), HasSubstr(quoted));
+}
+
+TEST(ParseHccnGatewayTest, ReadsTheAddressBeforeTheInterface) {
+  EXPECT_EQ(
+      ParseHccnGateway("default gateway:11.12.165.1, Iface:eth0\n")->ToString(),
+      "11.12.165.1");
+}
+
+TEST(ParseHccnGatewayTest, ReadsTheFormWithoutInterface) {
+  EXPECT_EQ(ParseHccnGateway("default gateway:10.0.0.254\n")->ToString(),
+            "10.0.0.254");
+}
+
+TEST(ParseHccnGatewayTest, RejectsOtherWords) {
+  ExpectRejected(ParseHccnGateway(""), "no answer");
+  ExpectRejected(ParseHccnGateway("gateway:10.0.0.1\n"), "gateway:10.0.0.1");
+  ExpectRejected(ParseHccnGateway("default gateway:, Iface:eth0\n"),
+                 "IPv4 address");
+  ExpectRejected(ParseHccnGateway("default gateway:10.0.0.1, Metric:3\n"),
+                 "Metric:3");
+  ExpectRejected(ParseHccnGateway("default gateway:10.0.0.1, Iface:\x1b[0m\n"),
+                 "\\x1b[0m");
+  ExpectRejected(ParseHccnGateway("default gateway:10.0.0.1\n"
+                                  "default gateway:10.0.0.2\n"),
+                 "10.0.0.2");
+}
+
+TEST(ParseHccnNetdetectTest, ReadsBothSpellings) {
+  EXPECT_EQ(ParseHccnNetdetect("netdetect addr: 10.0.0.254\n")->ToString(),
+            "10.0.0.254");
+  EXPECT_EQ(ParseHccnNetdetect("netdetect address: 11.12.165.1\n")->ToString(),
+            "11.12.165.1");
+  EXPECT_EQ(ParseHccnNetdetect("netdetect address:10.0.0.1\n")->ToString(),
+            "10.0.0.1");
+}
+
+TEST(ParseHccnNetdetectTest, ReadsUnsetAsZeros) {
+  EXPECT_TRUE(ParseHccnNetdetect("netdetect addr: 0.0.0.0\n")->IsUnset());
+}
+
+TEST(ParseHccnNetdetectTest, RejectsOtherWords) {
+  ExpectRejected(ParseHccnNetdetect("netdetect addresses: 10.0.0.1\n"),
+                 "addresses");
+  ExpectRejected(ParseHccnNetdetect("netdetect addr ess: 10.0.0.1\n"),
+                 "addr ess");
+  ExpectRejected(ParseHccnNetdetect("netdetect addr: 10.0.0\n"), "10.0.0");
+}
+
+TEST(ParseHccnNetHealthTest, ReadsEveryStateOfTheVendor) {
+  const std::pair<const char*, NetHealth> states[] = {
+      {"Success", NET_HEALTH_SUCCESS},
+      {"Socket fail", NET_HEALTH_SOCKET_FAIL},
+      {"Socket failed", NET_HEALTH_SOCKET_FAIL},
+      {"Receive timeout", NET_HEALTH_RECEIVE_TIMEOUT},
+      {"Unreachable", NET_HEALTH_UNREACHABLE},
+      {"Time exceeded", NET_HEALTH_TIME_EXCEEDED},
+      {"Fault", NET_HEALTH_FAULT},
+      {"Init", NET_HEALTH_INIT},
+      {"Thread error", NET_HEALTH_THREAD_ERROR},
+      {"Detect ip set", NET_HEALTH_DETECT_IP_SET},
+      {"Unknown", NET_HEALTH_UNKNOWN},
+  };
+  for (const auto& [text, health] : states) {
+    const absl::StatusOr<NetHealth> parsed =
+        ParseHccnNetHealth(std::string("net health status: ") + text + "\n");
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(*parsed, health) << text;
+  }
+}
+
+TEST(ParseHccnNetHealthTest, RejectsStatesThatItDoesNotKnow) {
+  ExpectRejected(ParseHccnNetHealth("net health status: Successful\n"),
+                 "Successful");
+  ExpectRejected(ParseHccnNetHealth("net health status: success\n"), "success");
+  ExpectRejected(ParseHccnNetHealth("net health status: \n"), "unexpected");
+  ExpectRejected(ParseHccnNetHealth("Success\n"), "\"Success\"");
+}
+
+TEST(ParseHccnLinkTest, ReadsUpAndDown) {
+  EXPECT_EQ(*ParseHccnLink("link status: UP\n"), LinkFact::UP);
+  EXPECT_EQ(*ParseHccnLink("link status: DOWN\n"), LinkFact::DOWN);
+}
+
+TEST(ParseHccnLinkTest, RejectsOtherStates) {
+  ExpectRejected(ParseHccnLink("link status: UPP\n"), "UPP");
+  ExpectRejected(ParseHccnLink("link status: up\n"), "up");
+  ExpectRejected(ParseHccnLink("vnic link status: UP\n"), "vnic");
+}
+
+TEST(ParseHccnMtuTest, ReadsBytes) {
+  EXPECT_EQ(*ParseHccnMtu("mtu:1500\n"), 1500u);
+  EXPECT_EQ(*ParseHccnMtu("mtu:4200\n"), 4200u);
+}
+
+TEST(ParseHccnMtuTest, RejectsWhatIsNoSize) {
+  ExpectRejected(ParseHccnMtu("mtu:0\n"), "0");
+  ExpectRejected(ParseHccnMtu("mtu:65536\n"), "65536");
+  ExpectRejected(ParseHccnMtu("mtu:-1\n"), "-1");
+  ExpectRejected(ParseHccnMtu("mtu:1500x\n"), "1500x");
+  ExpectRejected(ParseHccnMtu("mtu:\n"), "unexpected");
+}
+
+constexpr char kTlsOff[] =
+    "dev_id:0, tls switch[0](0:disable, 1:enable), tls preconfigured[1]"
+    "(0:non-preset, 1:preset), tls alarm time threshold[60]days\n"
+    "dev_id:0, [pub cert] info:\n"
+    "\t issuer[/C=CN/O=Huawei]\n"
+    "\t start_time[Wed Feb 19 03:19:21 2020 GMT]\n";
+
+TEST(ParseHccnTlsTest, ReadsTheSwitchBeforeTheCertificates) {
+  EXPECT_FALSE(*ParseHccnTls(kTlsOff, 0));
+}
+
+TEST(ParseHccnTlsTest, ReadsTheOlderForm) {
+  EXPECT_TRUE(
+      *ParseHccnTls("dev_id:7, tls switch[1](0:disable, 1:enable), "
+                    "tls alarm time threshold[60]days\n",
+                    7));
+}
+
+TEST(ParseHccnTlsTest, RejectsTheSwitchOfAnotherDevice) {
+  ExpectRejected(ParseHccnTls(kTlsOff, 1), "dev_id:1");
+}
+
+TEST(ParseHccnTlsTest, RejectsAnotherValue) {
+  ExpectRejected(
+      ParseHccnTls("dev_id:0, tls switch[2](0:disable, 1:enable)\n", 0),
+      "switch[2]");
+}
+
+TEST(ParseHccnTlsTest, RejectsTwoSwitches) {
+  ExpectRejected(
+      ParseHccnTls(std::string(kTlsOff) + "dev_id:0, tls switch[1](0:disable, "
+                                          "1:enable)\n",
+                   0),
+      "switch[1]");
+}
+
+}  // namespace
+}  // namespace clusterd

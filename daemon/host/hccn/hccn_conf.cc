@@ -1,0 +1,157 @@
+#include "daemon/host/hccn/hccn_conf.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "config/values/ipv4.h"
+#include "config/values/sha256.h"
+#include "config/words/quoted_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int kMaxProblems = 100;
+
+void AddProblem(HccnConf::Problem::Kind kind, uint32_t line,
+                absl::string_view text, HccnConf* conf) {
+  if (conf->problems_size() >= kMaxProblems) return;
+  HccnConf::Problem* problem = conf->add_problems();
+  problem->set_kind(kind);
+  problem->set_line(line);
+  problem->set_text(PrintableText(text, kMaxQuotedBytes));
+}
+
+// "address_0" is address of device 0. The tool writes ids in decimal without
+// leading zeros, so "address_00" is a key of no device.
+std::optional<uint32_t> TakeDevice(absl::string_view* key) {
+  const size_t underscore = key->rfind('_');
+  if (underscore == absl::string_view::npos || underscore == 0) return {};
+  const absl::string_view digits = key->substr(underscore + 1);
+  if (digits.empty() || digits.size() > 2) return {};
+  if (digits.size() == 2 && digits[0] == '0') return {};
+  uint32_t device = 0;
+  for (const char c : digits) {
+    if (!absl::ascii_isdigit(c)) return {};
+    device = device * 10 + (c - '0');
+  }
+  *key = key->substr(0, underscore);
+  return device;
+}
+
+bool HasBlankEnds(absl::string_view text) {
+  return absl::StripAsciiWhitespace(text).size() != text.size();
+}
+
+bool HasControls(absl::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return absl::ascii_iscntrl(c); });
+}
+
+bool IsRouteValue(absl::string_view value) {
+  return absl::ConsumePrefix(&value, "gateway_") &&
+         Ipv4Address::Parse(value).ok();
+}
+
+class Reader {
+ public:
+  explicit Reader(HccnConf* conf) : conf_(conf) {}
+
+  // One line as the tool gets it, without its newline.
+  void ReadLine(absl::string_view line, uint32_t number) {
+    if (line.size() < 3 || line[0] == '#') return;
+    absl::string_view text = line;
+    if (absl::ConsumeSuffix(&text, "\r")) {
+      AddProblem(HccnConf::Problem::CARRIAGE_RETURN, number, text, conf_);
+    }
+    const size_t equals = text.find('=');
+    const absl::string_view key = text.substr(0, equals);
+    if (equals == absl::string_view::npos || key.empty() || HasBlankEnds(key) ||
+        HasBlankEnds(text.substr(equals + 1)) || HasControls(text)) {
+      AddProblem(HccnConf::Problem::MALFORMED_LINE, number, text, conf_);
+    }
+    if (equals == absl::string_view::npos || key.empty()) return;
+    AddEntry(key, line.substr(equals + 1), number);
+  }
+
+ private:
+  void AddEntry(absl::string_view key, absl::string_view value,
+                uint32_t number) {
+    // One line a rule: nothing public says that the tool keeps only one.
+    const bool may_repeat =
+        absl::StartsWith(key, "ip_route_") || absl::StartsWith(key, "ip_rule_");
+    if (!keys_.insert(std::string(key)).second && !may_repeat) {
+      AddProblem(HccnConf::Problem::DUPLICATE_KEY, number, key, conf_);
+    }
+    // A carriage return is a problem of its own.
+    const absl::string_view body = absl::StripSuffix(value, "\r");
+    if (absl::StartsWith(key, "route_address_") && !IsRouteValue(body)) {
+      AddProblem(HccnConf::Problem::MALFORMED_ROUTE, number,
+                 absl::StrCat(key, "=", body), conf_);
+    }
+    HccnConf::Entry* entry = conf_->add_entries();
+    const std::optional<uint32_t> device = TakeDevice(&key);
+    if (device.has_value()) entry->set_device(*device);
+    entry->set_key(PrintableText(key, kHccnConfMaxLineBytes));
+    entry->set_value(PrintableText(value, kHccnConfMaxLineBytes));
+    entry->set_line(number);
+  }
+
+  HccnConf* const conf_;
+  absl::flat_hash_set<std::string> keys_;
+};
+
+}  // namespace
+
+absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text) {
+  HccnConf conf;
+  conf.set_sha256(Sha256Hex(text));
+  if (text.size() > kHccnConfMaxBytes) {
+    AddProblem(HccnConf::Problem::FILE_TOO_LARGE, 0,
+               absl::StrCat(text.size(), " bytes"), &conf);
+  }
+  Reader reader(&conf);
+  uint32_t number = 0;
+  absl::string_view rest = text;
+  while (!rest.empty()) {
+    ++number;
+    const size_t end = rest.find('\n');
+    absl::string_view line = rest.substr(0, end);
+    rest = end == absl::string_view::npos ? absl::string_view()
+                                          : rest.substr(end + 1);
+    if (end == absl::string_view::npos) {
+      AddProblem(HccnConf::Problem::NO_FINAL_NEWLINE, number, line, &conf);
+    }
+    if (line.size() > kHccnConfMaxLineBytes) {
+      AddProblem(HccnConf::Problem::LINE_TOO_LONG, number, line, &conf);
+    }
+    do {
+      reader.ReadLine(line.substr(0, kHccnConfMaxLineBytes), number);
+      line.remove_prefix(std::min(line.size(), kHccnConfMaxLineBytes));
+    } while (!line.empty());
+    if (static_cast<size_t>(conf.entries_size()) > kHccnConfMaxEntries) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "hccn.conf: more than ", kHccnConfMaxEntries, " entries"));
+    }
+  }
+  return conf;
+}
+
+const std::string* FindHccnConfValue(const HccnConf& conf,
+                                     const std::string& key, uint32_t device) {
+  for (const HccnConf::Entry& entry : conf.entries()) {
+    if (entry.has_device() && entry.device() == device && entry.key() == key) {
+      return &entry.value();
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace clusterd

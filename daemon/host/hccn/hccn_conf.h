@@ -1,0 +1,46 @@
+// Reads /etc/hccn.conf as the vendor's tool reads it:
+//   address_0=10.20.0.17
+//   route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.20.0.1
+// One `key_<device>=value` a line, nothing trimmed, `#` in column 0 a comment,
+// the first of equal keys wins; a line over 383 bytes is read as several
+// (hccn_tool source, hicann/driver ef377e95, cfg.c). Text in, value out: opens
+// nothing.
+#ifndef DAEMON_HOST_HCCN_HCCN_CONF_H_
+#define DAEMON_HOST_HCCN_HCCN_CONF_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+inline constexpr size_t kHccnConfMaxLineBytes = 383;
+inline constexpr size_t kHccnConfMaxBytes = 1024000;
+inline constexpr size_t kHccnConfMaxEntries = 10000;
+
+// Entries, problems and checksum; `mode` stays 0. What is wrong in the file is
+// a problem in the result:
+//   last byte is not a newline          NO_FINAL_NEWLINE: the next write by the
+//                                       tool joins two lines
+//   line ends in \r                     CARRIAGE_RETURN; the entry keeps it
+//   route key, value not gateway_<ip>   MALFORMED_ROUTE: `-ip -s` fails with
+//   244 a key again                         DUPLICATE_KEY, at the later line no
+//   `=`, no key, blanks around key or value, a control character
+//                                       MALFORMED_LINE
+//   over 383 bytes                      LINE_TOO_LONG
+//   over 1,024,000 bytes                FILE_TOO_LARGE
+// At most 100 problems are kept. InvalidArgument if there are more than
+// kHccnConfMaxEntries entries: no file of the tool's own is like that.
+absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text);
+
+// The value the tool obeys; nullptr if there is none. Points into `conf`.
+const std::string* FindHccnConfValue(const HccnConf& conf,
+                                     const std::string& key, uint32_t device);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_HCCN_HCCN_CONF_H_

@@ -1,0 +1,175 @@
+#include "daemon/host/hccn/hccn_conf.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Problem = HccnConf::Problem;
+
+HccnConf Parse(absl::string_view text) {
+  absl::StatusOr<HccnConf> conf = ParseHccnConf(text);
+  EXPECT_TRUE(conf.ok()) << conf.status();
+  return conf.ok() ? *conf : HccnConf();
+}
+
+// "line 3: DUPLICATE_KEY" for each problem.
+std::vector<std::string> Problems(absl::string_view text) {
+  std::vector<std::string> texts;
+  const HccnConf conf = Parse(text);
+  for (const Problem& problem : conf.problems()) {
+    texts.push_back(absl::StrCat("line ", problem.line(), ": ",
+                                 Problem::Kind_Name(problem.kind())));
+  }
+  return texts;
+}
+
+TEST(ParseHccnConfTest, ReadsKeysWithTheirDevice) {
+  const HccnConf conf =
+      Parse("address_0=10.20.0.17\nnetmask_15=255.255.255.0\n");
+  ASSERT_EQ(conf.entries_size(), 2);
+  EXPECT_EQ(conf.entries(0).key(), "address");
+  EXPECT_EQ(conf.entries(0).device(), 0u);
+  EXPECT_EQ(conf.entries(0).value(), "10.20.0.17");
+  EXPECT_EQ(conf.entries(0).line(), 1u);
+  EXPECT_EQ(conf.entries(1).key(), "netmask");
+  EXPECT_EQ(conf.entries(1).device(), 15u);
+  EXPECT_THAT(conf.problems(), IsEmpty());
+}
+
+TEST(ParseHccnConfTest, ReadsRoutesAndKeysWithSeveralUnderscores) {
+  const HccnConf conf = Parse(
+      "route_address_172.16.0.0_netmask_255.255.0.0_3=gateway_10.0.0.1\n"
+      "tls_ca_recovered_4=1\n"
+      "ip_route_0=add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100\n");
+  ASSERT_EQ(conf.entries_size(), 3);
+  EXPECT_EQ(conf.entries(0).key(),
+            "route_address_172.16.0.0_netmask_255.255.0.0");
+  EXPECT_EQ(conf.entries(0).device(), 3u);
+  EXPECT_EQ(conf.entries(1).key(), "tls_ca_recovered");
+  EXPECT_EQ(conf.entries(1).device(), 4u);
+  EXPECT_EQ(conf.entries(2).value(),
+            "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100");
+  EXPECT_THAT(conf.problems(), IsEmpty());
+}
+
+TEST(ParseHccnConfTest, SeesNoDeviceInANumberThatTheToolNeverWrites) {
+  for (const char* line : {"address_00=1\n", "address_100=1\n", "address=1\n",
+                           "address_=1\n", "address_x=1\n", "_1=1\n"}) {
+    const HccnConf conf = Parse(line);
+    ASSERT_EQ(conf.entries_size(), 1) << line;
+    EXPECT_FALSE(conf.entries(0).has_device()) << line;
+  }
+}
+
+TEST(ParseHccnConfTest, SkipsCommentsAndShortLines) {
+  const HccnConf conf = Parse("#address_0=10.0.0.9\n# \xe4\xb8\xad\nab\n=\n\n");
+  EXPECT_THAT(conf.entries(), IsEmpty());
+  EXPECT_THAT(conf.problems(), IsEmpty());
+}
+
+TEST(ParseHccnConfTest, TakesAnEmptyFileAsEmpty) {
+  const HccnConf conf = Parse("");
+  EXPECT_THAT(conf.entries(), IsEmpty());
+  EXPECT_THAT(conf.problems(), IsEmpty());
+  EXPECT_EQ(conf.sha256(),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST(ParseHccnConfTest, NoticesAMissingFinalNewline) {
+  EXPECT_THAT(Problems("address_0=1\nmtu_0=1500"),
+              ElementsAre("line 2: NO_FINAL_NEWLINE"));
+}
+
+TEST(ParseHccnConfTest, KeepsACarriageReturnInTheValue) {
+  const HccnConf conf = Parse("address_0=10.0.0.9\r\n");
+  EXPECT_EQ(conf.entries(0).value(), "10.0.0.9\\r");
+  EXPECT_THAT(Problems("address_0=10.0.0.9\r\n"),
+              ElementsAre("line 1: CARRIAGE_RETURN"));
+}
+
+TEST(ParseHccnConfTest, NoticesRoutesWithoutTheirPrefix) {
+  EXPECT_THAT(
+      Problems("route_address_1.1.1.0_netmask_255.255.255.0_0=10.0.0.1\n"),
+      ElementsAre("line 1: MALFORMED_ROUTE"));
+  EXPECT_THAT(
+      Problems("route_address_1.1.1.0_netmask_255.255.255.0_0=gateway_10.0\n"),
+      ElementsAre("line 1: MALFORMED_ROUTE"));
+}
+
+TEST(ParseHccnConfTest, BlamesNoRouteForTheCarriageReturnOfItsLine) {
+  const std::string key = "route_address_1.1.1.0_netmask_255.255.255.0_0=";
+  EXPECT_THAT(Problems(key + "gateway_10.0.0.1\r\n"),
+              ElementsAre("line 1: CARRIAGE_RETURN"));
+  const HccnConf bare = Parse(key + "10.0.0.1\r\n");
+  ASSERT_EQ(bare.problems_size(), 2);
+  EXPECT_EQ(bare.problems(1).kind(), HccnConf::Problem::MALFORMED_ROUTE);
+  // As one of LF lines, so that it can be repaired as well.
+  EXPECT_EQ(bare.problems(1).text(), key + "10.0.0.1");
+}
+
+TEST(ParseHccnConfTest, NoticesAKeyTwice) {
+  EXPECT_THAT(Problems("mtu_0=1500\nmtu_1=1500\nmtu_0=4200\n"),
+              ElementsAre("line 3: DUPLICATE_KEY"));
+}
+
+TEST(ParseHccnConfTest, NoticesLinesTheToolWouldNotFind) {
+  EXPECT_THAT(Problems("address_0 = 10.0.0.9\n netmask_0=255.255.255.0\n"
+                       "hello world\n===\nmtu_0=15\x01 0\n"),
+              ElementsAre("line 1: MALFORMED_LINE", "line 2: MALFORMED_LINE",
+                          "line 3: MALFORMED_LINE", "line 4: MALFORMED_LINE",
+                          "line 5: MALFORMED_LINE"));
+}
+
+TEST(ParseHccnConfTest, SplitsALongLineLikeTheTool) {
+  const std::string junk = "junk=" + std::string(378, 'z');
+  ASSERT_EQ(junk.size(), kHccnConfMaxLineBytes);
+  const HccnConf conf = Parse(junk + "address_0=10.0.0.7\n");
+  ASSERT_EQ(conf.entries_size(), 2);
+  EXPECT_EQ(*FindHccnConfValue(conf, "address", 0), "10.0.0.7");
+  EXPECT_EQ(conf.entries(1).line(), 1u);
+  EXPECT_THAT(Problems(junk + "address_0=10.0.0.7\n"),
+              ElementsAre("line 1: LINE_TOO_LONG"));
+}
+
+TEST(ParseHccnConfTest, NoticesAFileOverTheToolsBound) {
+  std::string text(kHccnConfMaxBytes, '\n');
+  EXPECT_THAT(Problems(text), IsEmpty());
+  text += '\n';
+  EXPECT_THAT(Problems(text), ElementsAre("line 0: FILE_TOO_LARGE"));
+}
+
+TEST(ParseHccnConfTest, BoundsProblems) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "hello world\n";
+  EXPECT_EQ(Parse(text).problems_size(), 100);
+}
+
+TEST(ParseHccnConfTest, RejectsMoreEntriesThanATransferCanHold) {
+  std::string text;
+  for (size_t i = 0; i <= kHccnConfMaxEntries; ++i) text += "a=1\n";
+  EXPECT_EQ(ParseHccnConf(text).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(FindHccnConfValueTest, ObeysTheFirstOfEqualKeys) {
+  const HccnConf conf = Parse("address_0=10.0.0.1\naddress_0=10.0.0.2\n");
+  EXPECT_EQ(*FindHccnConfValue(conf, "address", 0), "10.0.0.1");
+}
+
+TEST(FindHccnConfValueTest, FindsNothingForAnotherDevice) {
+  const HccnConf conf = Parse("address_0=10.0.0.1\naddress=10.0.0.2\n");
+  EXPECT_EQ(FindHccnConfValue(conf, "address", 1), nullptr);
+  EXPECT_EQ(FindHccnConfValue(conf, "netmask", 0), nullptr);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,238 @@
+#include "daemon/host/hccn/hccn_error.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+HccnVerdict Classify(int exit_status, const std::string& standard_error,
+                     const std::string& standard_output = "") {
+  CommandResult result;
+  result.exit_status = exit_status;
+  result.standard_error = standard_error;
+  result.standard_output = standard_output;
+  return ClassifyHccnRun(result);
+}
+
+TEST(ClassifyHccnRunTest, KnowsTheTextsOnStandardError) {
+  struct Case {
+    const char* text;
+    int exit_status;
+    HccnFailure failure;
+  };
+  const Case cases[] = {
+      {"Get ipconf failed, because no ip was preset there!", 13,
+       HccnFailure::kNoAddress},
+      {"Get ip failed, because no ip was preset there!", 6,
+       HccnFailure::kNoAddress},
+      {"Get gateway failed, because no gateway was preset there!", 2,
+       HccnFailure::kNoGateway},
+      {"permission denied: pls check this cmd run permission.", 12,
+       HccnFailure::kNotPermitted},
+      {"Get invalid device id.", 4, HccnFailure::kNoDevice},
+      {"The device is not exist!", 4, HccnFailure::kNoDevice},
+      {"Get lock failed. Please try again.", 25, HccnFailure::kBusy},
+      {"The device is occupied. Please try again later.", 31,
+       HccnFailure::kBusy},
+      {"Get invalid major cmd type. The valid major cmd type should be \"-a\" "
+       "or \"-i\".\nEnter [ hccn_tool -h ] for more details.",
+       1, HccnFailure::kWrongCommandLine},
+      {"Get invalid major cmd number. Please check your input.\nEnter [ "
+       "hccn_tool -h ] for more details.",
+       2, HccnFailure::kWrongCommandLine},
+      {"Get invalid major cmd.\nEnter [ hccn_tool -h ] for more details.", 3,
+       HccnFailure::kWrongCommandLine},
+      {"The total count of input parameters is wrong!", 4,
+       HccnFailure::kWrongCommandLine},
+      {"Command execute failed!", 1, HccnFailure::kOther},
+      {"Cmd execute failed!", 244, HccnFailure::kOther},
+      {"The cmd line execute timeout!", 1, HccnFailure::kOther},
+      {"Get device health status failed!", 3, HccnFailure::kOther},
+      {"Execute failed: Link status is down.", 22, HccnFailure::kOther},
+      {"Read file failed, cmd execute failed! pls check cmd run permission.", 5,
+       HccnFailure::kOther},
+      {"The hccn.conf can't access, cmd execute failed! pls check the conf "
+       "file or cmd run permission.",
+       29, HccnFailure::kOther},
+      {"No certificate found, please set certs firstly!", 14,
+       HccnFailure::kOther},
+  };
+  for (const Case& known : cases) {
+    const HccnVerdict verdict =
+        Classify(known.exit_status, std::string(known.text) + "\n");
+    EXPECT_EQ(verdict.failure, known.failure) << known.text;
+    EXPECT_THAT(std::string(known.text), HasSubstr(verdict.text.substr(0, 60)));
+  }
+}
+
+TEST(ClassifyHccnRunTest, KnowsTheTextsOnStandardOutput) {
+  EXPECT_EQ(Classify(11, "", "hccn_tool is busy, please try again.\n").failure,
+            HccnFailure::kBusy);
+  EXPECT_EQ(Classify(13, "", "The command is not supported on this product.\n")
+                .failure,
+            HccnFailure::kNotSupported);
+  EXPECT_EQ(Classify(23, "", "This device does not support IPV6!\n").failure,
+            HccnFailure::kNotSupported);
+  EXPECT_EQ(
+      Classify(0, "", "This device does not support switching fec mode.\n")
+          .failure,
+      HccnFailure::kNotSupported);
+}
+
+TEST(ClassifyHccnRunTest, TellsFailuresOfOneStatusApart) {
+  EXPECT_EQ(Classify(13, "Get ipconf failed, because no ip was preset there!\n")
+                .failure,
+            HccnFailure::kNoAddress);
+  EXPECT_EQ(Classify(13, "", "The command is not supported on this product.\n")
+                .failure,
+            HccnFailure::kNotSupported);
+  EXPECT_EQ(Classify(13,
+                     "The value of mtu you input is out of the valid "
+                     "range!\n")
+                .failure,
+            HccnFailure::kOther);
+}
+
+TEST(ClassifyHccnRunTest, BelievesATextMoreThanStatusZero) {
+  EXPECT_EQ(Classify(0, "Command execute failed!\n").failure,
+            HccnFailure::kOther);
+}
+
+TEST(ClassifyHccnRunTest, PrefersTheTextThatSaysMore) {
+  const HccnVerdict verdict = Classify(
+      29, "Cmd execute failed!\nThe device is not exist!\n",
+      "Recovery failed. Check '/var/log/hccn_tool/hccn_config.log' for "
+      "details.\n");
+  EXPECT_EQ(verdict.failure, HccnFailure::kNoDevice);
+}
+
+TEST(ClassifyHccnRunTest, SeesTheTextBehindTheWarningAboutItsLogFolder) {
+  EXPECT_EQ(Classify(11, "",
+                     "[WARNING] \"/var/log/hccn_tool\" is not a directory, "
+                     "hccn_tool logs may be lost.\n"
+                     "hccn_tool is busy, please try again.\n")
+                .failure,
+            HccnFailure::kBusy);
+}
+
+TEST(ClassifyHccnRunTest, TakesDataForData) {
+  EXPECT_EQ(Classify(0, "", "link status: UP\n").failure, HccnFailure::kNone);
+  EXPECT_EQ(Classify(0, "", "\n").failure, HccnFailure::kNone);
+}
+
+TEST(ClassifyHccnRunTest, IgnoresTextsThatAnLldpNeighbourForges) {
+  EXPECT_EQ(Classify(0, "",
+                     "Chassis ID TLV\n\tMAC: a\nSystem Description TLV\n\tx\n"
+                     "hccn_tool is busy, please try again.\n"
+                     "Command execute failed!\n")
+                .failure,
+            HccnFailure::kNone);
+}
+
+TEST(ClassifyHccnRunTest, ReadsSilentStatus234AsMissingPermission) {
+  EXPECT_EQ(Classify(234, "").failure, HccnFailure::kNotPermitted);
+  EXPECT_EQ(Classify(234, "something\n").failure, HccnFailure::kOther);
+}
+
+TEST(ClassifyHccnRunTest, QuotesWhatItDoesNotKnow) {
+  const HccnVerdict verdict =
+      Classify(127,
+               "hccn_tool: error while loading shared libraries: "
+               "libdrvdsmi_host.so\n");
+  EXPECT_EQ(verdict.failure, HccnFailure::kOther);
+  EXPECT_THAT(verdict.text, HasSubstr("status 127"));
+  EXPECT_THAT(verdict.text, HasSubstr("error while loading shared libraries"));
+}
+
+TEST(ClassifyHccnRunTest, NamesASignal) {
+  CommandResult result;
+  result.signal = 11;
+  EXPECT_EQ(ClassifyHccnRun(result).failure, HccnFailure::kOther);
+  EXPECT_EQ(ClassifyHccnRun(result).text, "ended by signal 11 without a word");
+}
+
+TEST(ClassifyHccnRunTest, DoesNotBelieveDataWithAFailedStatus) {
+  EXPECT_EQ(Classify(1, "", "link status: UP\n").failure, HccnFailure::kOther);
+}
+
+CommandResult RunResult(int status, const std::string& standard_output,
+                        const std::string& standard_error) {
+  CommandResult result;
+  result.exit_status = status;
+  result.standard_output = standard_output;
+  result.standard_error = standard_error;
+  return result;
+}
+
+HccnVerdict ClassifyAscend950(const CommandResult& result) {
+  return ClassifyHccnRun(result, NpuToolFacts::ASCEND_950);
+}
+
+TEST(ClassifyAscend950RunTest, KnowsEveryStatedTextOnItsStream) {
+  const struct {
+    int status;
+    const char* standard_output;
+    const char* standard_error;
+    HccnFailure failure;
+  } kCases[] = {
+      {1, "hccn_tool is busy, please try again.\n", "", HccnFailure::kBusy},
+      {2, "", "permission denied: pls check this cmd run permission.\n",
+       HccnFailure::kNotPermitted},
+      {3, "", "permission denied: pls check this cmd run environment.\n",
+       HccnFailure::kNotPermitted},
+      {4, "", "The ip address configured is conflicted!\n",
+       HccnFailure::kOther},
+      {5, "", "Get gateway failed, because no gateway was preset there!\n",
+       HccnFailure::kNoGateway},
+      {6, "", "Get ip failed, because no ip was preset there!\n",
+       HccnFailure::kNoAddress},
+      {7, "",
+       "The segment of configured gateway doesn't match that of the configured "
+       "ip address!\n",
+       HccnFailure::kOther},
+      {15, "", "Get device info failed.\n", HccnFailure::kOther},
+      {2, "",
+       "Please specify a valid mode.\n"
+       "Enter [ hccn_tool -h ] for more details.\n",
+       HccnFailure::kWrongCommandLine},
+  };
+  for (const auto& test_case : kCases) {
+    const HccnVerdict verdict = ClassifyAscend950(RunResult(
+        test_case.status, test_case.standard_output, test_case.standard_error));
+    EXPECT_EQ(verdict.failure, test_case.failure) << test_case.standard_error;
+    EXPECT_FALSE(verdict.text.empty());
+  }
+}
+
+TEST(ClassifyAscend950RunTest, TellsStatusesOfTheClassicToolApartByText) {
+  // 4 is a conflict here and several other things there.
+  EXPECT_EQ(
+      ClassifyAscend950(RunResult(4, "", "Get invalid device id.\n")).failure,
+      HccnFailure::kNoDevice);
+  // 6 alone says nothing.
+  EXPECT_EQ(ClassifyAscend950(RunResult(6, "", "")).failure,
+            HccnFailure::kOther);
+}
+
+TEST(ClassifyAscend950RunTest, RecognisesTheClassicToolsRefusal) {
+  const HccnVerdict verdict = ClassifyAscend950(RunResult(
+      1, "",
+      "Get invalid major cmd type. The valid major cmd type should be "
+      "\"-a\" or \"-i\".\n"
+      "Enter [ hccn_tool -h ] for more details.\n"));
+  EXPECT_EQ(verdict.failure, HccnFailure::kWrongCommandLine);
+  EXPECT_THAT(verdict.text, HasSubstr("Get invalid major cmd type."));
+}
+
+TEST(ClassifyAscend950RunTest, PassesDataAsSuccess) {
+  EXPECT_EQ(ClassifyAscend950(RunResult(0, "link status: UP\n", "")).failure,
+            HccnFailure::kNone);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,52 @@
+// The facts of one device out of what its hccn_tool answered, of either
+// generation: the two ask in other words and mostly answer in the same. An
+// answer without data gives a fact that is missing for the answer's reason;
+// one that cannot be read, UNREADABLE with the command in front.
+#ifndef DAEMON_HOST_HCCN_HCCN_FACTS_H_
+#define DAEMON_HOST_HCCN_HCCN_FACTS_H_
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/hccn/hccn_tool.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// UNREADABLE, because a parser refused the answer's output with `status`.
+Missing UnreadableHccnAnswer(const HccnAnswer& answer,
+                             const absl::Status& status);
+
+// Calls `set` with what was read, or says why `fact` is missing.
+template <typename Fact, typename Parsed, typename Set>
+void FillHccnFact(const HccnAnswer& answer,
+                  const absl::StatusOr<Parsed>& parsed, Fact* fact,
+                  const Set& set) {
+  if (answer.missing.has_value()) {
+    SetMissing(*answer.missing, fact);
+  } else if (!parsed.ok()) {
+    SetMissing(UnreadableHccnAnswer(answer, parsed.status()), fact);
+  } else {
+    set(*parsed);
+  }
+}
+
+// "None is set" is an answer, too: no settings, and an empty gateway.
+void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact);
+void FillGateway(const HccnAnswer& answer, TextFact* fact);
+void FillDetectAddress(const HccnAnswer& answer, TextFact* fact);
+void FillLink(const HccnAnswer& answer, LinkFact* fact);
+void FillMtu(const HccnAnswer& answer, NumberFact* fact);
+
+// "Detect ip set" is asked again up to three times, a second apart: the result
+// is pending. `pause` waits; false: it would leave no time, and that is it.
+void AskNetHealth(const std::function<HccnAnswer()>& ask,
+                  const std::function<bool(absl::Duration)>& pause,
+                  NetHealthFact* fact);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_HCCN_HCCN_FACTS_H_

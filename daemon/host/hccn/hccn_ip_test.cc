@@ -1,0 +1,102 @@
+#include <string>
+#include <vector>
+
+#include "daemon/host/hccn/hccn_answers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::string> Parse(absl::string_view output) {
+  const absl::StatusOr<std::vector<Ipv4Interface>> interfaces =
+      ParseHccnIp(output);
+  if (!interfaces.ok()) return {std::string(interfaces.status().message())};
+  std::vector<std::string> texts;
+  for (const Ipv4Interface& interface : *interfaces) {
+    texts.push_back(interface.ToString());
+  }
+  return texts;
+}
+
+void ExpectRejected(absl::string_view output, const std::string& quoted) {
+  const absl::Status status = ParseHccnIp(output).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << output;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(quoted)) << output;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(ParseHccnIpTest, ReadsAddressAndMask) {
+  EXPECT_EQ(Parse("ipaddr:29.1.112.213\nnetmask:255.255.0.0\n"),
+            Texts({"29.1.112.213/16"}));
+}
+
+TEST(ParseHccnIpTest, AcceptsAnEmptyLineBetween) {
+  EXPECT_EQ(Parse("ipaddr:10.0.0.1\n\nnetmask:255.255.255.0\n"),
+            Texts({"10.0.0.1/24"}));
+}
+
+TEST(ParseHccnIpTest, KeepsIdenticalPairsOnce) {
+  EXPECT_EQ(Parse("ipaddr:10.0.0.1\nnetmask:255.255.255.0\n"
+                  "ipaddr:10.0.0.1\nnetmask:255.255.255.0\n"),
+            Texts({"10.0.0.1/24"}));
+}
+
+TEST(ParseHccnIpTest, KeepsDifferentPairsInOrder) {
+  EXPECT_EQ(Parse("ipaddr:10.0.0.2\nnetmask:255.255.255.0\n"
+                  "ipaddr:10.0.0.1\nnetmask:255.255.255.0\n"),
+            Texts({"10.0.0.2/24", "10.0.0.1/24"}));
+}
+
+TEST(ParseHccnIpTest, SkipsTheWarningAboutItsLogFolder) {
+  EXPECT_EQ(Parse("[WARNING] \"/var/log/hccn_tool\" is not a directory, "
+                  "hccn_tool logs may be lost.\n"
+                  "ipaddr:10.0.0.1\nnetmask:255.255.255.0\n"),
+            Texts({"10.0.0.1/24"}));
+}
+
+TEST(ParseHccnIpTest, AcceptsTheMasksThatTheToolAccepts) {
+  EXPECT_EQ(Parse("ipaddr:10.0.0.1\nnetmask:0.0.0.0\n"), Texts({"10.0.0.1/0"}));
+  EXPECT_EQ(Parse("ipaddr:10.0.0.1\nnetmask:255.255.255.255\n"),
+            Texts({"10.0.0.1/32"}));
+}
+
+TEST(ParseHccnIpTest, RejectsNothing) { ExpectRejected("", "no ipaddr line"); }
+
+TEST(ParseHccnIpTest, RejectsAddressWithoutMask) {
+  ExpectRejected("ipaddr:10.20.0.17\n", "\"ipaddr:10.20.0.17\"");
+}
+
+TEST(ParseHccnIpTest, RejectsMaskWithoutAddress) {
+  ExpectRejected("netmask:255.255.255.0\n", "\"netmask:255.255.255.0\"");
+}
+
+TEST(ParseHccnIpTest, RejectsTwoAddressesInARow) {
+  ExpectRejected("ipaddr:10.0.0.1\nipaddr:10.0.0.2\n", "\"ipaddr:10.0.0.2\"");
+}
+
+TEST(ParseHccnIpTest, RejectsMaskWithHole) {
+  ExpectRejected("ipaddr:10.0.0.1\nnetmask:255.0.255.0\n",
+                 "netmask:255.0.255.0");
+}
+
+TEST(ParseHccnIpTest, RejectsWhatIsNoAddress) {
+  ExpectRejected("ipaddr:10.0.0.300\nnetmask:255.255.255.0\n", "10.0.0.300");
+  ExpectRejected("ipaddr:\nnetmask:255.255.255.0\n", "ipaddr:");
+}
+
+TEST(ParseHccnIpTest, RejectsALineItDoesNotKnow) {
+  ExpectRejected("ipaddr:10.0.0.1\nnetmask:255.255.255.0\nvlan:7\n",
+                 "\"vlan:7\"");
+  ExpectRejected("Segmentation fault\n", "\"Segmentation fault\"");
+}
+
+TEST(ParseHccnIpTest, QuotesControlCharactersHarmlessly) {
+  ExpectRejected("\x1b[2J\x07\n", "\\x1b[2J\\x07");
+}
+
+}  // namespace
+}  // namespace clusterd

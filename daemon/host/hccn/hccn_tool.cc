@@ -1,0 +1,203 @@
+#include "daemon/host/hccn/hccn_tool.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "daemon/host/command/program_path.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/files/info_files.h"
+#include "daemon/host/files/missing.h"
+
+namespace clusterd {
+namespace {
+
+// Waits of 0.2, 0.4, 0.8 and 1.6 s lie between them.
+constexpr int kMaxAttempts = 5;
+constexpr absl::Duration kFirstBusyPause = absl::Milliseconds(200);
+
+Missing::Reason ReasonFor(HccnFailure failure) {
+  switch (failure) {
+    case HccnFailure::kBusy:
+      return Missing::BUSY;
+    case HccnFailure::kNotPermitted:
+      return Missing::NOT_PERMITTED;
+    case HccnFailure::kNotSupported:
+      return Missing::NOT_SUPPORTED;
+    default:
+      return Missing::TOOL_FAILED;
+  }
+}
+
+// "None is set" answers the question for it, and no other.
+bool IsAnswer(HccnFailure failure, const std::vector<std::string>& arguments) {
+  const auto asks_for = [&arguments](absl::string_view query) {
+    return std::find(arguments.begin(), arguments.end(), query) !=
+           arguments.end();
+  };
+  return failure == HccnFailure::kNone ||
+         (failure == HccnFailure::kNoAddress && asks_for("-ip")) ||
+         (failure == HccnFailure::kNoGateway && asks_for("-gateway"));
+}
+
+// What the tool of the other generation says to a line of `generation`: each
+// looks at the first word alone ("-i" there, "-g" here).
+bool IsOtherToolsRefusal(NpuToolFacts::Generation generation,
+                         absl::string_view text) {
+  return absl::StartsWith(text, generation == NpuToolFacts::ASCEND_950
+                                    ? "Get invalid major cmd type."
+                                    : "Please specify a valid mode.");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> LocateHccnTool(const HostPaths& paths) {
+  const FileReader files(paths.root);
+  const absl::StatusOr<std::string> prefix = ReadInstallPath(files);
+  if (!prefix.ok()) return prefix.status();
+  const std::string path = absl::StrCat(*prefix, "/driver/tools/hccn_tool");
+  const absl::string_view candidates[] = {path};
+  return FindProgram(paths.root, candidates);
+}
+
+HccnSession::HccnSession(absl::StatusOr<std::string> tool,
+                         NpuToolFacts::Generation generation, uint32_t device,
+                         CommandRunner* runner, Clock* clock,
+                         const TimeBudget* budget, DeviceLocks* locks)
+    : tool_(std::move(tool)),
+      generation_(generation),
+      device_(device),
+      runner_(runner),
+      clock_(clock),
+      budget_(budget),
+      locks_(locks) {
+  if (!tool_.ok()) {
+    Stop(MissingFor(tool_.status()));
+    return;
+  }
+  absl::StatusOr<DeviceLocks::Lock> lock =
+      locks_->Take(device_, budget_->Left());
+  if (lock.ok()) {
+    lock_.emplace(*std::move(lock));
+  } else if (absl::IsDeadlineExceeded(lock.status())) {
+    Stop(MakeMissing(Missing::TIMED_OUT,
+                     absl::StrCat(lock.status().message(), " for ",
+                                  budget_->HostDeadline())));
+  } else {
+    Stop(MakeMissing(Missing::NOT_QUERIED, lock.status().message()));
+  }
+}
+
+HccnAnswer HccnSession::Ask(absl::string_view query) {
+  return AskWith({"-i", absl::StrCat(device_), std::string(query), "-g"});
+}
+
+HccnAnswer HccnSession::AskWith(const std::vector<std::string>& arguments) {
+  absl::Duration pause = kFirstBusyPause;
+  HccnAnswer answer = AskOnce(arguments);
+  int attempts = 1;
+  while (answer.failure == HccnFailure::kBusy && attempts < kMaxAttempts &&
+         Pause(pause)) {
+    pause *= 2;
+    ++attempts;
+    answer = AskOnce(arguments);
+  }
+  if (answer.failure == HccnFailure::kBusy) {
+    answer.missing->set_detail(
+        absl::StrCat(answer.missing->detail(), ", asked ", attempts,
+                     attempts == 1 ? " time" : " times"));
+  }
+  return answer;
+}
+
+bool HccnSession::Pause(absl::Duration duration) {
+  if (stopped_.has_value() || budget_->Left() <= duration) return false;
+  clock_->SleepFor(duration);
+  return true;
+}
+
+HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
+  HccnAnswer answer;
+  answer.generation = generation_;
+  answer.command =
+      absl::StrCat("`hccn_tool ", absl::StrJoin(arguments, " "), "`");
+  if (!stopped_.has_value() && budget_->IsSpent()) {
+    Stop(MakeMissing(Missing::TIMED_OUT,
+                     absl::StrCat(answer.command, ": not asked within ",
+                                  budget_->HostDeadline())));
+  }
+  if (stopped_.has_value()) {
+    answer.missing = stopped_;
+    return answer;
+  }
+  Command command;
+  command.argv = {*tool_};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  command.deadline = budget_->ForCommand();
+  const absl::StatusOr<CommandResult> result = runner_->Run(command);
+  if (!result.ok()) {
+    Stop(MissingFor(result.status()));
+    answer.missing = stopped_;
+    return answer;
+  }
+  if (result->timed_out) {
+    TakeSilence(*result, &answer);
+    return answer;
+  }
+  const HccnVerdict verdict = Classify(*result);
+  answer.failure = verdict.failure;
+  answer.exit_status = result->exit_status;
+  answer.output = result->standard_output;
+  if (verdict.failure == HccnFailure::kWrongCommandLine &&
+      IsOtherToolsRefusal(generation_, verdict.text)) {
+    TakeOtherTool(verdict.text, &answer);
+  } else if (!IsAnswer(verdict.failure, arguments)) {
+    answer.missing =
+        MakeMissing(ReasonFor(verdict.failure),
+                    absl::StrCat(answer.command, ": ", verdict.text));
+  } else if (result->output_cut) {
+    answer.missing = MakeMissing(
+        Missing::UNREADABLE, absl::StrCat(answer.command, ": over ",
+                                          kMaxStreamBytes, " bytes of output"));
+  }
+  return answer;
+}
+
+HccnVerdict HccnSession::Classify(const CommandResult& result) const {
+  const HccnVerdict verdict = ClassifyHccnRun(result, NpuToolFacts::ASCEND_950);
+  // A classic session takes one thing from that tool: its refusal.
+  return generation_ == NpuToolFacts::ASCEND_950 ||
+                 IsOtherToolsRefusal(generation_, verdict.text)
+             ? verdict
+             : ClassifyHccnRun(result);
+}
+
+void HccnSession::TakeSilence(const CommandResult& result, HccnAnswer* answer) {
+  std::string detail = absl::StrCat(answer->command, ": no answer in ",
+                                    budget_->CutBy(result.elapsed));
+  if (result.left_running) {
+    locks_->LeaveBehind(device_, result.pid);
+    absl::StrAppend(&detail, "; process ", result.pid,
+                    " cannot be killed and was left behind");
+  }
+  answer->missing = MakeMissing(Missing::TIMED_OUT, detail);
+  Stop(MakeMissing(Missing::NOT_QUERIED,
+                   absl::StrCat("not asked, because device ", device_,
+                                " did not answer before: ", answer->command)));
+}
+
+void HccnSession::TakeOtherTool(absl::string_view text, HccnAnswer* answer) {
+  is_other_tool_ = true;
+  const bool is_classic = is_classic_tool();
+  answer->missing = MakeMissing(
+      Missing::TOOL_FAILED,
+      absl::StrCat(
+          answer->command, ": this is the ",
+          is_classic ? "classic" : "Ascend 950", " hccn_tool, asked in the ",
+          is_classic ? "Ascend 950" : "classic",
+          " command line, which the product in cluster.yaml chooses: ", text));
+  Stop(*answer->missing);
+}
+
+}  // namespace clusterd

@@ -1,0 +1,103 @@
+// Asks the vendor's hccn_tool about one device: where it is, how it is called,
+// one call at a time, "busy" again with a bound, and nothing more after the
+// device did not answer in time. What the answers mean is for the parsers.
+#ifndef DAEMON_HOST_HCCN_HCCN_TOOL_H_
+#define DAEMON_HOST_HCCN_HCCN_TOOL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/command_runner.h"
+#include "daemon/host/command/time_budget.h"
+#include "daemon/host/files/host_access.h"
+#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_error.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// Root and path of the tool: driver/tools/hccn_tool below the install path in
+// /etc/ascend_install.info, /usr/local/Ascend unless that file names another.
+// NotFound; PermissionDenied, also if others than root could have changed the
+// tool (program_path.h); InvalidArgument if the install path is malformed.
+absl::StatusOr<std::string> LocateHccnTool(const HostPaths& paths);
+
+// What one query brought.
+struct HccnAnswer {
+  // Set: no answer, and why. Not set for kNoAddress and kNoGateway, which are
+  // answers.
+  std::optional<Missing> missing;
+  HccnFailure failure = HccnFailure::kNone;
+  int exit_status = 0;
+  std::string output;   // Standard output, also of a failure.
+  std::string command;  // "`hccn_tool -i 3 -ip -g`", for messages.
+  // Whose words these are.
+  NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
+};
+
+// The queries of one observation to one device. Has the device's lock for as
+// long as it lives. For one thread.
+class HccnSession {
+ public:
+  // `tool`: what LocateHccnTool returned, or why there is none; then, and when
+  // the lock does not come in time, every Ask says so and runs nothing. All
+  // pointers must outlive this object.
+  HccnSession(absl::StatusOr<std::string> tool,
+              NpuToolFacts::Generation generation, uint32_t device,
+              CommandRunner* runner, Clock* clock, const TimeBudget* budget,
+              DeviceLocks* locks);
+  HccnSession(const HccnSession&) = delete;
+  HccnSession& operator=(const HccnSession&) = delete;
+
+  // Asks a classic tool; `query`: "-ip", "-link", …, the other words are added.
+  // REQUIRES: generation() is CLASSIC.
+  HccnAnswer Ask(absl::string_view query);
+
+  // Asks with exactly these words, which are the generation's own, as
+  // ascend950/dialect.h has them for its tool.
+  HccnAnswer AskWith(const std::vector<std::string>& arguments);
+
+  // False, without waiting, if that would leave nothing of the host's time.
+  bool Pause(absl::Duration duration);
+
+  // The command line that is spoken.
+  NpuToolFacts::Generation generation() const { return generation_; }
+
+  // The tool refused that command line as the other generation's tool does. It
+  // is asked nothing more then, and every answer is missing for that reason.
+  bool is_classic_tool() const {
+    return is_other_tool_ && generation_ == NpuToolFacts::ASCEND_950;
+  }
+  bool is_ascend950_tool() const {
+    return is_other_tool_ && generation_ == NpuToolFacts::CLASSIC;
+  }
+
+ private:
+  HccnAnswer AskOnce(const std::vector<std::string>& arguments);
+  HccnVerdict Classify(const CommandResult& result) const;
+  // Nothing more is asked in this session, for this reason.
+  void Stop(Missing reason) { stopped_ = std::move(reason); }
+  void TakeSilence(const CommandResult& result, HccnAnswer* answer);
+  void TakeOtherTool(absl::string_view text, HccnAnswer* answer);
+
+  const absl::StatusOr<std::string> tool_;
+  const NpuToolFacts::Generation generation_;
+  const uint32_t device_;
+  CommandRunner* const runner_;
+  Clock* const clock_;
+  const TimeBudget* const budget_;
+  DeviceLocks* const locks_;
+  std::optional<DeviceLocks::Lock> lock_;
+  std::optional<Missing> stopped_;
+  bool is_other_tool_ = false;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_HCCN_HCCN_TOOL_H_

@@ -1,0 +1,49 @@
+#include "daemon/host/hccn/hccn_tool_recorder.h"
+
+#include <utility>
+
+namespace clusterd {
+namespace {
+
+bool IsHccnTool(const Command& command) {
+  if (command.argv.empty()) return false;
+  const std::string& path = command.argv[0];
+  return path.substr(path.rfind('/') + 1) == "hccn_tool";
+}
+
+}  // namespace
+
+HccnToolRecorder::HccnToolRecorder(CommandRunner* runner, ReadConf read_conf)
+    : runner_(runner), read_conf_(std::move(read_conf)) {}
+
+absl::StatusOr<CommandResult> HccnToolRecorder::Run(const Command& command) {
+  if (!IsHccnTool(command)) return runner_->Run(command);
+  HostRecording::Run run;
+  for (const std::string& word : command.argv) run.add_argv(word);
+  if (std::optional<std::string> conf = read_conf_()) {
+    run.set_hccn_conf_before(*std::move(conf));
+  }
+  absl::StatusOr<CommandResult> result = runner_->Run(command);
+  if (!result.ok()) return result;
+  if (std::optional<std::string> conf = read_conf_()) {
+    run.set_hccn_conf_after(*std::move(conf));
+  }
+  run.set_standard_output(result->standard_output);
+  run.set_standard_error(result->standard_error);
+  run.set_exit_status(result->exit_status);
+  run.set_signal(result->signal);
+  run.set_timed_out(result->timed_out);
+  run.set_left_running(result->left_running);
+  run.set_output_cut(result->output_cut);
+  run.set_elapsed_us(absl::ToInt64Microseconds(result->elapsed));
+  absl::MutexLock lock(&mutex_);
+  runs_.push_back(std::move(run));
+  return result;
+}
+
+std::vector<HostRecording::Run> HccnToolRecorder::runs() const {
+  absl::MutexLock lock(&mutex_);
+  return runs_;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,211 @@
+#include "daemon/host/kernel/kernel_observer.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "config/values/port_set.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/kernel/sysctl_conf.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kReservedPorts =
+    "/proc/sys/net/ipv4/ip_local_reserved_ports";
+constexpr absl::string_view kNetworkParameters = "/proc/sys/net";
+constexpr absl::string_view kFirstProcess = "/proc/1/ns/net";
+
+// A parameter that is a number.
+struct NumberParameter {
+  absl::string_view path;
+  NumberFact* (KernelFacts::*fact)();
+};
+constexpr NumberParameter kNumbers[] = {
+    {"/proc/sys/net/core/somaxconn", &KernelFacts::mutable_somaxconn},
+    {"/proc/sys/net/ipv4/tcp_max_syn_backlog",
+     &KernelFacts::mutable_tcp_max_syn_backlog},
+};
+
+// What the next boot sets.
+struct BootParameter {
+  absl::string_view key;
+  PersistentValueFact* (KernelFacts::*fact)();
+};
+constexpr BootParameter kBootParameters[] = {
+    {"net.ipv4.ip_local_reserved_ports",
+     &KernelFacts::mutable_reserved_ports_at_boot},
+    {"net.core.somaxconn", &KernelFacts::mutable_somaxconn_at_boot},
+    {"net.ipv4.tcp_max_syn_backlog",
+     &KernelFacts::mutable_tcp_max_syn_backlog_at_boot},
+};
+
+absl::Status Unexpected(absl::string_view path, absl::string_view text,
+                        absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": unexpected ", QuotedText(text), ", expected ", expected));
+}
+
+absl::StatusOr<std::string> ReadPorts(const FileReader& files) {
+  absl::StatusOr<std::string> text = files.ReadTrimmed(kReservedPorts);
+  if (text.ok() && !PortSet::Parse(*text).ok()) {
+    return Unexpected(kReservedPorts, *text, "a list of ports");
+  }
+  return text;
+}
+
+absl::StatusOr<uint64_t> ReadNumber(const FileReader& files,
+                                    absl::string_view path) {
+  const absl::StatusOr<std::string> text = files.ReadTrimmed(path);
+  if (!text.ok()) return text.status();
+  uint64_t number = 0;
+  const bool digits = std::all_of(text->begin(), text->end(), [](char c) {
+    return absl::ascii_isdigit(c);
+  });
+  if (!digits || !absl::SimpleAtoi(*text, &number)) {
+    return Unexpected(path, *text, "a number");
+  }
+  return number;
+}
+
+// 4026531840 of "net:[4026531840]".
+absl::StatusOr<uint64_t> ReadNamespace(const FileReader& files,
+                                       absl::string_view path) {
+  const absl::StatusOr<std::string> link = files.ReadLink(path);
+  if (!link.ok()) return link.status();
+  absl::string_view text = *link;
+  uint64_t inode = 0;
+  if (!absl::ConsumePrefix(&text, "net:[") ||
+      !absl::ConsumeSuffix(&text, "]") || !absl::SimpleAtoi(text, &inode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": unexpected ", QuotedText(*link)));
+  }
+  return inode;
+}
+
+// Whether that namespace is the one of the first process.
+absl::StatusOr<bool> IsInitial(const FileReader& files,
+                               const absl::StatusOr<uint64_t>& inode) {
+  if (!inode.ok()) return inode.status();
+  const absl::StatusOr<uint64_t> first = ReadNamespace(files, kFirstProcess);
+  if (!first.ok()) return first.status();
+  return *inode == *first;
+}
+
+void SetNamespace(const FileReader& files,
+                  const absl::StatusOr<uint64_t>& inode, KernelFacts* facts) {
+  SetFact(inode, facts->mutable_network_namespace());
+  SetFact(IsInitial(files, inode), facts->mutable_initial_namespace());
+}
+
+// systemd takes any empty file, and a link to /dev/null, as a mask.
+absl::StatusOr<std::string> ReadSysctlFile(const FileReader& files,
+                                           const std::string& path) {
+  const absl::StatusOr<std::string> link = files.ReadLink(path);
+  if (link.ok() && *link == "/dev/null") return std::string();
+  absl::StatusOr<FileText> file = files.Read(path);
+  if (!file.ok()) return file.status();
+  return std::move(file->text);
+}
+
+absl::StatusOr<std::vector<SysctlFile>> ReadSysctlFiles(
+    const FileReader& files) {
+  std::vector<SysctlFile> read;
+  for (const absl::string_view directory : kSysctlDirectories) {
+    const absl::StatusOr<std::vector<std::string>> names =
+        files.List(directory);
+    if (absl::IsNotFound(names.status())) continue;
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      if (!absl::EndsWith(name, ".conf")) continue;
+      absl::StatusOr<std::string> text =
+          ReadSysctlFile(files, absl::StrCat(directory, "/", name));
+      // A link to nothing is passed over, as systemd does.
+      if (absl::IsNotFound(text.status())) continue;
+      if (!text.ok()) return text.status();
+      read.push_back({std::string(directory), name, *std::move(text)});
+    }
+  }
+  return OrderSysctlFiles(std::move(read));
+}
+
+void ReadNextBoot(const FileReader& files, KernelFacts* facts) {
+  const absl::StatusOr<std::vector<SysctlFile>> ordered =
+      ReadSysctlFiles(files);
+  for (const BootParameter& parameter : kBootParameters) {
+    absl::StatusOr<PersistentValue> value = PersistentValue();
+    if (ordered.ok()) {
+      *value = FindSysctlAssignments(*ordered, parameter.key);
+    } else {
+      value = ordered.status();
+    }
+    SetFact(std::move(value), (facts->*parameter.fact)());
+  }
+}
+
+// Of the namespace that the calling thread is in.
+void ReadRunning(const FileReader& files, KernelFacts* facts) {
+  SetFact(ReadPorts(files), facts->mutable_reserved_ports());
+  for (const NumberParameter& parameter : kNumbers) {
+    SetFact(ReadNumber(files, parameter.path), (facts->*parameter.fact)());
+  }
+  absl::StatusOr<bool> writable = files.IsOnReadOnlyMount(kNetworkParameters);
+  if (writable.ok()) writable = !*writable;
+  SetFact(writable, facts->mutable_proc_sys_writable());
+  SetFact(ReadNetworkNamespaceCookie(),
+          facts->mutable_network_namespace_cookie());
+}
+
+// The file is missing where the kernel does not keep the value for each
+// namespace; without /proc/sys/net nothing of the kind can be told.
+template <typename Fact>
+void ExplainAbsence(absl::string_view path, Fact* fact) {
+  if (fact->missing().reason() != Missing::ABSENT) return;
+  SetMissing(MakeMissing(Missing::ABSENT,
+                         absl::StrCat(path,
+                                      ": this kernel keeps it for the host "
+                                      "alone, not in each network namespace")),
+             fact);
+}
+
+}  // namespace
+
+absl::StatusOr<KernelFacts> ReadKernelIn(const OpenNetworkNamespace& opened,
+                                         const FileReader& files) {
+  KernelFacts facts;
+  const absl::Status entered = opened.Run([&] { ReadRunning(files, &facts); });
+  if (!entered.ok()) return entered;
+  if (facts.proc_sys_writable().state_case() == BoolFact::kValue) {
+    ExplainAbsence(kReservedPorts, facts.mutable_reserved_ports());
+    for (const NumberParameter& parameter : kNumbers) {
+      ExplainAbsence(parameter.path, (facts.*parameter.fact)());
+    }
+  }
+  for (const BootParameter& parameter : kBootParameters) {
+    SetMissing(MakeMissing(Missing::NOT_QUERIED,
+                           "systemd applies sysctl.d to the host's own network "
+                           "namespace only"),
+               (facts.*parameter.fact)());
+  }
+  SetNamespace(files, opened.inode(), &facts);
+  return facts;
+}
+
+KernelFacts ReadKernel(const FileReader& files) {
+  KernelFacts facts;
+  ReadRunning(files, &facts);
+  ReadNextBoot(files, &facts);
+  SetNamespace(files, ReadNamespace(files, "/proc/self/ns/net"), &facts);
+  return facts;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,154 @@
+#include "daemon/host/namespace/container_engine.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kDocker[] =
+    "docker inspect --type container --format {{.State.Pid}} train-1";
+constexpr char kPodman[] =
+    "podman inspect --type container --format {{.State.Pid}} train-1";
+constexpr char kIsula[] = "isula inspect -f {{.State.Pid}} train-1";
+constexpr char kCrictl[] =
+    "crictl inspect --output go-template --template {{.info.pid}} train-1";
+
+class ContainerEngineTest : public ::testing::Test {
+ protected:
+  ContainerEngineTest()
+      : runner_(&clock_),
+        budget_(&clock_, absl::Seconds(10), absl::Seconds(30)) {}
+
+  void Install(const std::string& engine) {
+    root_.WriteProgram("/usr/bin/" + engine, "");
+  }
+  absl::StatusOr<uint32_t> Find() {
+    return FindContainerPid({root_.paths(), &runner_, &budget_}, "train-1");
+  }
+  std::string Why(absl::StatusCode code) {
+    const auto found = Find();
+    EXPECT_EQ(found.status().code(), code) << found.status();
+    return std::string(found.status().message());
+  }
+
+  FakeClock clock_;
+  FakeCommandRunner runner_;
+  TimeBudget budget_;
+  ScratchRoot root_;
+};
+
+TEST_F(ContainerEngineTest, AsksEachEngineInItsOwnWords) {
+  const struct {
+    const char* engine;
+    const char* command;
+  } engines[] = {{"docker", kDocker},
+                 {"podman", kPodman},
+                 {"isula", kIsula},
+                 {"crictl", kCrictl}};
+  uint32_t pid = 4711;
+  for (const auto& [engine, command] : engines) {
+    Install(engine);
+    runner_.Answers(command, std::to_string(++pid) + "\n");
+    const auto found = Find();
+    ASSERT_TRUE(found.ok()) << engine << ": " << found.status();
+    EXPECT_EQ(*found, pid) << engine;
+    root_.Remove(std::string("/usr/bin/") + engine);
+  }
+  EXPECT_THAT(runner_.commands(),
+              ElementsAre(kDocker, kPodman, kIsula, kCrictl));
+}
+
+TEST_F(ContainerEngineTest, SaysWhatItLookedForWhereThereIsNoEngine) {
+  EXPECT_EQ(Why(absl::StatusCode::kNotFound),
+            "container \"train-1\": no container engine on this host, looked "
+            "for docker, podman, isula and crictl in /usr/bin and "
+            "/usr/local/bin; name a process of the container instead (--netns "
+            "pid:N)");
+}
+
+TEST_F(ContainerEngineTest, TellsAStoppedContainerFromNone) {
+  Install("docker");
+  runner_.Answers(kDocker, "0\n");
+  EXPECT_EQ(Why(absl::StatusCode::kNotFound),
+            "container \"train-1\": does not run, says docker; start it, then "
+            "try again");
+  runner_.Forget(kDocker);
+  runner_.Fails(kDocker, 1,
+                "Error response from daemon: No such container: train-1\n",
+                "\n");
+  EXPECT_EQ(Why(absl::StatusCode::kNotFound),
+            "container \"train-1\": no such container, says docker");
+}
+
+TEST_F(ContainerEngineTest, TakesTheEngineThatHasIt) {
+  Install("docker");
+  Install("podman");
+  runner_.Fails(kDocker, 1, "Error: No such object: train-1\n");
+  runner_.Answers(kPodman, "4711\n");
+  EXPECT_EQ(*Find(), 4711u);
+}
+
+TEST_F(ContainerEngineTest, DoesNotChooseBetweenTwoOfOneName) {
+  Install("docker");
+  Install("podman");
+  runner_.Answers(kDocker, "4711\n");
+  runner_.Answers(kPodman, "4712\n");
+  EXPECT_THAT(Why(absl::StatusCode::kFailedPrecondition),
+              HasSubstr("runs in docker (process 4711) and in podman (process "
+                        "4712); name a process"));
+}
+
+TEST_F(ContainerEngineTest, TakesTwoNamesOfOneEngineForOne) {
+  Install("docker");
+  Install("podman");
+  runner_.Answers(kDocker, "4711\n");
+  runner_.Answers(kPodman, "4711\n");
+  EXPECT_EQ(*Find(), 4711u);
+}
+
+TEST_F(ContainerEngineTest, NeverTakesAFailureForNoSuchContainer) {
+  Install("docker");
+  Install("podman");
+  runner_.Fails(kDocker, 1, "Cannot connect to the Docker daemon\n");
+  runner_.Fails(kPodman, 125, "Error: no such container train-1\n");
+  EXPECT_THAT(Why(absl::StatusCode::kUnavailable),
+              HasSubstr("status 1 and \"Cannot connect to the Docker daemon\"; "
+                        "name a process"));
+}
+
+TEST_F(ContainerEngineTest, EndsWithTheDeadline) {
+  Install("docker");
+  runner_.Hangs(kDocker);
+  EXPECT_THAT(Why(absl::StatusCode::kDeadlineExceeded),
+              HasSubstr("no answer in 10s (deadlines.command)"));
+}
+
+TEST_F(ContainerEngineTest, BelievesOnlyNumbers) {
+  Install("docker");
+  for (const char* answer : {"", "<no value>\n", "-1\n", "4711 4712\n",
+                             "99999999999\n", "\x1b[2J\n"}) {
+    runner_.Forget(kDocker);
+    runner_.Answers(kDocker, answer);
+    EXPECT_THAT(Why(absl::StatusCode::kFailedPrecondition),
+                HasSubstr("is no process id"));
+  }
+}
+
+TEST_F(ContainerEngineTest, RunsNoProgramThatOthersCanChange) {
+  Install("docker");
+  root_.SetMode("/usr/bin/docker", 0777);
+  EXPECT_THAT(Why(absl::StatusCode::kPermissionDenied), HasSubstr("docker"));
+  EXPECT_TRUE(runner_.commands().empty());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,179 @@
+#include "daemon/host/namespace/network_namespace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "config/values/network_namespace.h"
+#include "daemon/host/namespace/container_engine.h"
+
+namespace clusterd {
+namespace {
+
+// SO_NETNS_COOKIE of the kernel's asm-generic/socket.h, which x86 and ARM use;
+// older headers lack it.
+constexpr int kNetnsCookie = 71;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+absl::Status ErrnoStatus(const std::string& name, const std::string& path,
+                         int error) {
+  const std::string message =
+      absl::StrCat(name, ": ", path, ": ", strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ESRCH:
+      return absl::NotFoundError(
+          absl::StrCat(message, "; it has ended, or never was on this host"));
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError(
+          absl::StrCat(message,
+                       "; clusterd needs to run as root, with the "
+                       "host's processes in view"));
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+absl::Status NoNamespace(const std::string& name, const std::string& path) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(name, ": ", path,
+                   " is no network namespace, expected a file such as "
+                   "/run/netns/NAME or /proc/PID/ns/net"));
+}
+
+absl::Status EnterError(const std::string& name, int error) {
+  const std::string message =
+      absl::StrCat(name, ": may not be entered: ", strerror(error));
+  if (error != EPERM) return absl::FailedPreconditionError(message);
+  return absl::PermissionDeniedError(
+      absl::StrCat(message,
+                   "; clusterd needs CAP_SYS_ADMIN, and RestrictNamespaces=net "
+                   "where systemd confines it"));
+}
+
+}  // namespace
+
+absl::StatusOr<OpenNetworkNamespace> OpenNetworkNamespace::Open(
+    const std::string& path, const std::string& name) {
+  // Looks before it opens: a device would act on an open.
+  const Descriptor seen(open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (seen.get() < 0) return ErrnoStatus(name, path, errno);
+  struct statfs system;
+  struct stat info;
+  if (fstatfs(seen.get(), &system) != 0 || fstat(seen.get(), &info) != 0) {
+    return ErrnoStatus(name, path, errno);
+  }
+  if (system.f_type != NSFS_MAGIC) return NoNamespace(name, path);
+  Descriptor descriptor(open(absl::StrCat("/proc/self/fd/", seen.get()).c_str(),
+                             O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (descriptor.get() < 0) return ErrnoStatus(name, path, errno);
+  const int type = ioctl(descriptor.get(), NS_GET_NSTYPE);
+  // Kernels before 4.11 do not tell; setns tells them apart then.
+  if (type >= 0 && type != CLONE_NEWNET) return NoNamespace(name, path);
+  return OpenNetworkNamespace(descriptor.Release(), info.st_ino, name);
+}
+
+OpenNetworkNamespace::OpenNetworkNamespace(
+    OpenNetworkNamespace&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      inode_(other.inode_),
+      name_(std::move(other.name_)) {}
+
+OpenNetworkNamespace::~OpenNetworkNamespace() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+absl::Status OpenNetworkNamespace::Run(
+    const std::function<void()>& work) const {
+  int error = 0;
+  try {
+    std::thread inside([&] {
+      if (setns(descriptor_, CLONE_NEWNET) != 0) {
+        error = errno;
+        return;
+      }
+      work();
+    });
+    inside.join();
+  } catch (const std::system_error& no_thread) {
+    return absl::UnavailableError(
+        absl::StrCat(name_, ": no thread to enter it: ", no_thread.what()));
+  }
+  return error == 0 ? absl::OkStatus() : EnterError(name_, error);
+}
+
+absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie() {
+  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  uint64_t cookie = 0;
+  socklen_t size = sizeof(cookie);
+  if (socket.get() >= 0 &&
+      getsockopt(socket.get(), SOL_SOCKET, kNetnsCookie, &cookie, &size) == 0) {
+    return cookie;
+  }
+  const int error = errno;
+  const std::string message =
+      absl::StrCat("SO_NETNS_COOKIE: ", strerror(error));
+  if (error != ENOPROTOOPT) return absl::UnavailableError(message);
+  return absl::UnimplementedError(
+      absl::StrCat(message, ", expected Linux 5.14 or later"));
+}
+
+absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
+    const HostAccess& host, const NetworkNamespace& target) {
+  const absl::Status valid = CheckNetworkNamespace(target);
+  if (!valid.ok()) return valid;
+  const std::string name = NetworkNamespaceText(target);
+  const std::string root = host.paths.root == "/" ? "" : host.paths.root;
+  const auto of_process = [&](uint32_t pid) {
+    return OpenNetworkNamespace::Open(
+        absl::StrCat(root, "/proc/", pid, "/ns/net"), name);
+  };
+  switch (target.target_case()) {
+    case NetworkNamespace::kContainer: {
+      const absl::StatusOr<uint32_t> pid =
+          FindContainerPid(host, target.container());
+      if (!pid.ok()) return pid.status();
+      return of_process(*pid);
+    }
+    case NetworkNamespace::kPid:
+      return of_process(target.pid());
+    case NetworkNamespace::kPath:
+      return OpenNetworkNamespace::Open(absl::StrCat(root, target.path()),
+                                        name);
+    case NetworkNamespace::TARGET_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("network namespace: none is named");
+}
+
+}  // namespace clusterd

@@ -1,0 +1,153 @@
+#include "daemon/host/npu_smi/device_ids.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/command/program_path.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/npu_smi/npu_smi_error.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kNpuSmi[] = {"/usr/local/sbin/npu-smi",
+                                         "/usr/local/bin/npu-smi"};
+
+constexpr size_t kLogicIdColumn = 2;
+constexpr size_t kPhysicalIdColumn = 3;
+
+// One or two digits: hccn_tool takes no more.
+std::optional<uint32_t> ParseId(absl::string_view digits) {
+  uint32_t id = 0;
+  if (digits.empty() || digits.size() > 2 ||
+      !std::all_of(digits.begin(), digits.end(),
+                   [](char c) { return absl::ascii_isdigit(c); }) ||
+      !absl::SimpleAtoi(digits, &id)) {
+    return {};
+  }
+  return id;
+}
+
+std::vector<uint32_t> Ascending(std::vector<uint32_t> ids) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+absl::Status UnexpectedMapping(absl::string_view line) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("unexpected ", QuotedText(line)));
+}
+
+absl::StatusOr<std::vector<uint32_t>> IdsFromNodes(const FileReader& files) {
+  const absl::StatusOr<std::vector<std::string>> names = files.List("/dev");
+  if (!names.ok()) return names.status();
+  std::vector<uint32_t> ids;
+  for (const std::string& name : *names) {
+    const std::optional<uint32_t> id = DeviceIdOfNode(name);
+    if (id.has_value()) ids.push_back(*id);
+  }
+  return Ascending(std::move(ids));
+}
+
+absl::StatusOr<std::vector<uint32_t>> IdsFromNpuSmi(const std::string& npu_smi,
+                                                    const HostAccess& host) {
+  constexpr absl::string_view kCommand = "`npu-smi info -m`";
+  const absl::StatusOr<CommandResult> result =
+      host.runner->Run({{npu_smi, "info", "-m"}, host.budget->ForCommand()});
+  if (!result.ok()) return result.status();
+  if (result->timed_out) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        kCommand, ": no answer in ", host.budget->CutBy(result->elapsed)));
+  }
+  if (result->exit_status != 0 || result->signal != 0 || result->output_cut) {
+    return absl::UnavailableError(
+        absl::StrCat(kCommand, ": status ", result->exit_status, " and ",
+                     QuotedText(absl::StrCat(result->standard_error,
+                                             result->standard_output))));
+  }
+  const absl::StatusOr<std::vector<uint32_t>> ids =
+      ParseNpuSmiMapping(result->standard_output);
+  if (ids.ok()) return ids;
+  return absl::InvalidArgumentError(
+      absl::StrCat(kCommand, ": ", ids.status().message()));
+}
+
+absl::StatusOr<DeviceIdsFact::Ids> FindIds(const HostAccess& host) {
+  DeviceIdsFact::Ids found;
+  absl::StatusOr<std::vector<uint32_t>> ids = IdsFromNodes(host.files());
+  if (ids.ok() && !ids->empty()) {
+    found.set_source("/dev/davinci*");
+  } else {
+    const absl::StatusOr<std::string> npu_smi =
+        FindProgram(host.paths.root, kNpuSmi);
+    if (absl::IsNotFound(npu_smi.status())) {
+      if (!ids.ok() && !absl::IsNotFound(ids.status())) return ids.status();
+      return absl::NotFoundError("no node /dev/davinci<N>, and no npu-smi");
+    }
+    ids = npu_smi.ok() ? IdsFromNpuSmi(*npu_smi, host) : npu_smi.status();
+    found.set_source("npu-smi info -m");
+  }
+  if (!ids.ok()) return ids.status();
+  if (ids->empty()) {
+    return absl::NotFoundError(
+        "no node /dev/davinci<N>, and `npu-smi info -m` lists no device");
+  }
+  for (const uint32_t id : *ids) found.add_ids(id);
+  return found;
+}
+
+}  // namespace
+
+std::optional<uint32_t> DeviceIdOfNode(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, "davinci")) return {};
+  return ParseId(name);
+}
+
+absl::StatusOr<std::vector<uint32_t>> ParseNpuSmiMapping(
+    absl::string_view output) {
+  std::vector<uint32_t> ids;
+  size_t column = 0;
+  for (const absl::string_view line : NpuSmiDataLines(output)) {
+    const std::vector<absl::string_view> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    if (column == 0) {
+      if (!absl::StrContains(line, "NPU ID") ||
+          !absl::StrContains(line, "Chip Logic ID")) {
+        return UnexpectedMapping(line);
+      }
+      column = absl::StrContains(line, "Chip Phy-ID") ? kPhysicalIdColumn
+                                                      : kLogicIdColumn;
+      continue;
+    }
+    if (words.size() > kLogicIdColumn && words[kLogicIdColumn] == "-") continue;
+    if (words.size() <= column) return UnexpectedMapping(line);
+    const std::optional<uint32_t> id = ParseId(words[column]);
+    if (!id.has_value() || !ParseId(words[kLogicIdColumn]).has_value()) {
+      return UnexpectedMapping(line);
+    }
+    ids.push_back(*id);
+  }
+  if (column == 0) return UnexpectedMapping(output);
+  return Ascending(std::move(ids));
+}
+
+DeviceIdsFact ReadDeviceIds(const HostAccess& host) {
+  DeviceIdsFact fact;
+  SetFact(FindIds(host), &fact);
+  return fact;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,38 @@
+// Which NPUs this machine has. Ids are read, never counted up from 0: a
+// container may see a subset, and PCIe cards leave gaps.
+#ifndef DAEMON_HOST_NPU_SMI_DEVICE_IDS_H_
+#define DAEMON_HOST_NPU_SMI_DEVICE_IDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "daemon/host/files/host_access.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// From the nodes /dev/davinci<N>; if there are none, from `npu-smi info -m`
+// where npu-smi is installed. ABSENT if neither names a device.
+DeviceIdsFact ReadDeviceIds(const HostAccess& host);
+
+// 3 for "davinci3", a name in /dev; none for "davinci_manager" and all others.
+std::optional<uint32_t> DeviceIdOfNode(absl::string_view name);
+
+// Ids from what `npu-smi info -m` prints (columns shortened):
+//   	NPU ID     Chip ID    Chip Logic ID    Chip Name
+//   	0          0          0                Ascend 910A
+//   	0          1          -                Mcu
+// A3 has a column Chip Phy-ID before the name, and hccn_tool wants that one
+// (npu-smi source, hicann/driver ef377e95). Ascending, possibly empty. Rows of
+// on-board controllers, with "-" for a logic id, are left out.
+// InvalidArgument, quoting the line, without the header or for a row that does
+// not fit it.
+absl::StatusOr<std::vector<uint32_t>> ParseNpuSmiMapping(
+    absl::string_view output);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_NPU_SMI_DEVICE_IDS_H_

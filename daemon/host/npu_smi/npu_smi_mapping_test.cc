@@ -1,0 +1,66 @@
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "daemon/host/npu_smi/device_ids.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string ReadTestData(const std::string& name) {
+  std::ifstream file("tests/testdata/host/npu_smi/" + name);
+  EXPECT_TRUE(file.is_open()) << name;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+constexpr char kHeader[] =
+    "\tNPU ID      Chip ID      Chip Logic ID     Chip Name\n";
+
+TEST(ParseNpuSmiMappingTest, TakesLogicIdsWhereThereIsNoOther) {
+  EXPECT_THAT(*ParseNpuSmiMapping(ReadTestData("a2.txt")), ElementsAre(0, 1));
+}
+
+TEST(ParseNpuSmiMappingTest, TakesPhysicalIdsOfA3) {
+  EXPECT_THAT(*ParseNpuSmiMapping(
+                  "\tNPU ID   Chip ID   Chip Logic ID   Chip Phy-ID   Chip "
+                  "Name\n\t3   0   0   6   Ascend910\n"
+                  "\t3   1   1   7   Ascend910\n"),
+              ElementsAre(6, 7));
+}
+
+TEST(ParseNpuSmiMappingTest, ReadsAHeaderAloneAsNoDevice) {
+  EXPECT_THAT(*ParseNpuSmiMapping(kHeader), IsEmpty());
+}
+
+TEST(ParseNpuSmiMappingTest, SkipsAWarningBeforeTheHeader) {
+  EXPECT_TRUE(ParseNpuSmiMapping(std::string("[WARNING]The driver package may "
+                                             "not be completely installed\n") +
+                                 kHeader)
+                  .ok());
+}
+
+TEST(ParseNpuSmiMappingTest, QuotesWhatItDoesNotKnow) {
+  for (const std::string& text :
+       {std::string(""), std::string("There is no NPU card on this server.\n"),
+        std::string(kHeader) + "\t0  0\n",
+        std::string(kHeader) + "\t0  0  zero  Ascend\n",
+        std::string(kHeader) + "\t0  0  100  Ascend\n"}) {
+    EXPECT_EQ(ParseNpuSmiMapping(text).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << text;
+  }
+  EXPECT_THAT(
+      std::string(ParseNpuSmiMapping("There is no NPU card on this server.\n")
+                      .status()
+                      .message()),
+      HasSubstr("There is no NPU card"));
+}
+
+}  // namespace
+}  // namespace clusterd

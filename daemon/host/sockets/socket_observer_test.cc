@@ -1,0 +1,179 @@
+#include "daemon/host/sockets/socket_observer.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "daemon/host/command/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kHeader[] = "  sl  local_address rem_address   st\n";
+
+std::string Line(const std::string& local, int state, int inode) {
+  return absl::StrFormat(
+      "   0: %s 00000000:0000 %02X 00000000:00000000 00:00000000 00000000"
+      "     0        0 %d 1 0000000000000000 100 0 0 10 0\n",
+      local, state, inode);
+}
+
+class SocketObserverTest : public ::testing::Test {
+ protected:
+  SocketObserverTest() {
+    ports_.Add(60000, 60031);
+    root_.Write("/proc/net/tcp", kHeader);
+    root_.Write("/proc/net/udp", kHeader);
+  }
+
+  SocketsFact Read() {
+    return ReadSockets(FileReader(root_.path()), ports_, budget_);
+  }
+
+  ScratchRoot root_;
+  FakeClock clock_;
+  TimeBudget budget_{&clock_, absl::Seconds(10), absl::Seconds(30)};
+  PortSet ports_;
+};
+
+TEST_F(SocketObserverTest, FindsNothingInEmptyTables) {
+  const SocketsFact fact = Read();
+  EXPECT_TRUE(fact.has_value());
+  EXPECT_EQ(fact.value().sockets_size(), 0);
+}
+
+TEST_F(SocketObserverTest, NamesSocketsInThePortsAndTheirOwners) {
+  root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 10, 111) +
+                                   Line("0100007F:0016", 10, 222));
+  root_.Link("/proc/4711/fd/0", "/dev/null");
+  root_.Link("/proc/4711/fd/3", "socket:[111]");
+  root_.Write("/proc/4711/comm", "python3\n");
+  root_.Write("/proc/uptime", "1\n");
+  const SocketsFact fact = Read();
+  ASSERT_EQ(fact.value().sockets_size(), 1);
+  const BoundSocket& socket = fact.value().sockets(0);
+  EXPECT_EQ(socket.port(), 60000u);
+  EXPECT_EQ(socket.protocol(), "tcp");
+  EXPECT_EQ(socket.address(), "0.0.0.0");
+  EXPECT_EQ(socket.state(), "LISTEN");
+  EXPECT_EQ(socket.pid(), 4711u);
+  EXPECT_EQ(socket.command(), "python3");
+}
+
+TEST_F(SocketObserverTest, ReadsAllFourTablesInOrderOfPorts) {
+  root_.Write("/proc/net/udp", kHeader + Line("00000000:EA61", 7, 1));
+  root_.Write("/proc/net/tcp6",
+              kHeader + Line("00000000000000000000000000000000:EA60", 10, 2));
+  root_.Write("/proc/net/udp6",
+              kHeader + Line("00000000000000000000000000000000:EA60", 7, 3));
+  const SocketsFact fact = Read();
+  ASSERT_EQ(fact.value().sockets_size(), 3);
+  EXPECT_EQ(fact.value().sockets(0).protocol(), "tcp6");
+  EXPECT_EQ(fact.value().sockets(1).protocol(), "udp6");
+  EXPECT_EQ(fact.value().sockets(2).protocol(), "udp");
+}
+
+TEST_F(SocketObserverTest, KeepsSocketsWithoutVisibleOwner) {
+  root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 6, 0) +
+                                   Line("00000000:EA61", 10, 333));
+  const SocketsFact fact = Read();
+  ASSERT_EQ(fact.value().sockets_size(), 2);
+  EXPECT_EQ(fact.value().sockets(0).state(), "TIME_WAIT");
+  EXPECT_EQ(fact.value().sockets(1).pid(), 0u);
+}
+
+TEST_F(SocketObserverTest, GivesASharedSocketItsFirstOwner) {
+  root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 10, 111));
+  root_.Link("/proc/10/fd/3", "socket:[111]");
+  root_.Link("/proc/11/fd/3", "socket:[111]");
+  EXPECT_EQ(Read().value().sockets(0).pid(), 10u);
+}
+
+TEST_F(SocketObserverTest, MakesTheOwnersNamePrintable) {
+  root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 10, 111));
+  root_.Link("/proc/10/fd/3", "socket:[111]");
+  root_.Write("/proc/10/comm", "\x1b[2J\xff\n");
+  EXPECT_EQ(Read().value().sockets(0).command(), "\\x1b[2J\\xff");
+}
+
+TEST_F(SocketObserverTest, GivesAReasonWithoutATable) {
+  root_.Remove("/proc/net/udp");
+  EXPECT_EQ(Read().missing().reason(), Missing::ABSENT);
+}
+
+TEST_F(SocketObserverTest, DoesWithoutIpv6) { EXPECT_TRUE(Read().has_value()); }
+
+TEST_F(SocketObserverTest, TakesARubbishTableForNoValue) {
+  root_.Write("/proc/net/tcp", std::string(kHeader) + "rubbish\n");
+  const SocketsFact fact = Read();
+  EXPECT_EQ(fact.missing().reason(), Missing::UNREADABLE);
+  EXPECT_THAT(fact.missing().detail(), HasSubstr("/proc/net/tcp"));
+}
+
+TEST_F(SocketObserverTest, DoesNotSearchOwnersBeyondTheHostsTime) {
+  root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 10, 111));
+  root_.Link("/proc/10/fd/3", "socket:[111]");
+  clock_.Advance(absl::Seconds(30));
+  EXPECT_EQ(Read().missing().reason(), Missing::TIMED_OUT);
+}
+
+TEST_F(SocketObserverTest, BoundsTheSocketsItNames) {
+  std::string table = kHeader;
+  for (int i = 0; i <= kMaxBoundSockets; ++i) {
+    table += Line("00000000:EA60", 6, 0);
+  }
+  root_.Write("/proc/net/tcp", table);
+  EXPECT_EQ(Read().missing().reason(), Missing::UNREADABLE);
+}
+
+// A listening socket of this process on a port that the kernel chose.
+class Listener {
+ public:
+  Listener() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr* generic = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof(address);
+    if (bind(fd_, generic, size) == 0 && listen(fd_, 1) == 0 &&
+        getsockname(fd_, generic, &size) == 0) {
+      port_ = ntohs(address.sin_port);
+    }
+  }
+  ~Listener() { close(fd_); }
+
+  uint32_t port() const { return port_; }
+
+ private:
+  const int fd_;
+  uint32_t port_ = 0;
+};
+
+TEST(SocketObserverOnThisMachineTest, FindsAListenerOfThisProcess) {
+  const Listener listener;
+  if (listener.port() == 0) GTEST_SKIP() << "no loopback to listen on";
+  PortSet ports;
+  ports.Add(listener.port(), listener.port());
+  SystemClock clock;
+  const TimeBudget budget(&clock, absl::Minutes(1), absl::Minutes(1));
+  const SocketsFact fact = ReadSockets(FileReader("/"), ports, budget);
+  ASSERT_TRUE(fact.has_value()) << fact.ShortDebugString();
+  ASSERT_EQ(fact.value().sockets_size(), 1);
+  EXPECT_EQ(fact.value().sockets(0).pid(), static_cast<uint32_t>(getpid()));
+  EXPECT_EQ(fact.value().sockets(0).address(), "127.0.0.1");
+  EXPECT_EQ(fact.value().sockets(0).state(), "LISTEN");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,70 @@
+#include "daemon/process/log.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "grpc/support/log.h"
+
+namespace clusterd {
+namespace {
+
+// gRPC's hook has no room for a pointer.
+std::atomic<Log*> target{nullptr};
+
+// gRPC 1.51 calls it an error that no certificate carries the name a client
+// dialled. None of ours does: they carry SPIFFE ids.
+bool IsNoNews(absl::string_view message) {
+  return absl::StartsWith(message, "No match found for server name");
+}
+
+void Forward(gpr_log_func_args* message) {
+  Log* const log = target.load();
+  if (log == nullptr || message->severity != GPR_LOG_SEVERITY_ERROR ||
+      IsNoNews(message->message)) {
+    return;
+  }
+  log->Warning(absl::StrCat("gRPC: ", message->message));
+}
+
+}  // namespace
+
+std::string FormatLogLine(LogLevel level, bool with_level,
+                          absl::string_view text) {
+  std::string line;
+  if (with_level) absl::StrAppend(&line, "<", static_cast<int>(level), ">");
+  for (const char c : text) {
+    if (line.size() + 8 > kMaxLogLineBytes) {
+      line += "...";
+      break;
+    }
+    const unsigned char byte = static_cast<unsigned char>(c);
+    if (absl::ascii_iscntrl(byte)) {
+      absl::StrAppend(&line, "\\x", absl::Hex(byte, absl::kZeroPad2));
+    } else {
+      line += c;
+    }
+  }
+  line += '\n';
+  return line;
+}
+
+void DescriptorLog::Write(LogLevel level, absl::string_view text) {
+  const std::string line = FormatLogLine(level, with_level_, text);
+  ssize_t written;
+  do {
+    written = write(fd_, line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+}
+
+void SendGrpcLogTo(Log* log) {
+  target.store(log);
+  gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
+  gpr_set_log_function(&Forward);
+}
+
+}  // namespace clusterd

@@ -1,0 +1,64 @@
+#include "daemon/process/log.h"
+
+#include <unistd.h>
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "grpc/support/log.h"
+#include "gtest/gtest.h"
+#include "tests/support/process/captured_log.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::EndsWith;
+
+TEST(FormatLogLineTest, BeginsWithSyslogLevel) {
+  EXPECT_EQ(FormatLogLine(LogLevel::kWarning, true, "host a: gone"),
+            "<4>host a: gone\n");
+  EXPECT_EQ(FormatLogLine(LogLevel::kInfo, false, "ready"), "ready\n");
+}
+
+TEST(FormatLogLineTest, KeepsOneEventOnOneLine) {
+  EXPECT_EQ(FormatLogLine(LogLevel::kInfo, true, "a\n<0>b\x1b[2J\x7f"),
+            "<6>a\\x0a<0>b\\x1b[2J\\x7f\n");
+}
+
+TEST(FormatLogLineTest, KeepsLettersOfOtherLanguages) {
+  EXPECT_EQ(FormatLogLine(LogLevel::kInfo, false, "主机"), "主机\n");
+}
+
+TEST(FormatLogLineTest, CutsLongText) {
+  const std::string line =
+      FormatLogLine(LogLevel::kInfo, true, std::string(100000, '\n'));
+  EXPECT_LE(line.size(), kMaxLogLineBytes);
+  EXPECT_THAT(line, EndsWith("...\n"));
+}
+
+TEST(DescriptorLogTest, WritesLinesToTheDescriptor) {
+  int pipe_fds[2];
+  ASSERT_EQ(pipe(pipe_fds), 0);
+  DescriptorLog log(pipe_fds[1], true);
+  log.Error("one");
+  log.Notice("two");
+  close(pipe_fds[1]);
+  char buffer[100] = {};
+  const ssize_t size = read(pipe_fds[0], buffer, sizeof(buffer));
+  close(pipe_fds[0]);
+  EXPECT_EQ(std::string(buffer, static_cast<size_t>(size)), "<3>one\n<5>two\n");
+}
+
+TEST(SendGrpcLogToTest, ForwardsErrorsThatAreNewsAsWarnings) {
+  CapturedLog log;
+  SendGrpcLogTo(&log);
+  gpr_log(GPR_ERROR, "handshake failed: %d", 7);
+  gpr_log(GPR_ERROR, "No match found for server name: 10.0.0.1.");
+  gpr_log(GPR_INFO, "not worth a line");
+  SendGrpcLogTo(nullptr);
+  gpr_log(GPR_ERROR, "nobody listens");
+  EXPECT_EQ(log.Lines(), "<4>gRPC: handshake failed: 7\n");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,70 @@
+"""One library and one test binary for a folder."""
+
+def room(
+        name = None,
+        deps = [],
+        visibility = None,
+        testonly = False,
+        exclude = [],
+        data = [],
+        test_deps = [],
+        test_data = [],
+        test_size = "small",
+        test_shards = None,
+        tests_apart = {}):
+    """Declares the folder's library, named like the folder, and its tests.
+
+    The library has every .h and .cc beside the BUILD file, the test
+    `<folder>_test` every *_test.cc. Whoever adds a file edits no list.
+
+    Args:
+      name: of the library where it is not the folder's.
+      deps: of the library.
+      visibility: who may use it.
+      testonly: whether it is for tests alone.
+      exclude: files with a target of their own: programs, and what not
+        everybody who sees the folder may include.
+      data: files that users of the library need when they run.
+      test_deps: what the tests need beside the library and its deps.
+      test_data: files that the tests read.
+      test_size: of the test binary, as in cc_test.
+      test_shards: in how many processes the cases run.
+      tests_apart: name of a test binary -> its attributes, with `srcs`: tests
+        that cannot share a process or a sandbox with the others.
+    """
+    name = name or native.package_name().split("/")[-1]
+    apart = [src for test in tests_apart.values() for src in test["srcs"]]
+    tests = native.glob(["*_test.cc"], exclude = exclude + apart)
+    srcs = native.glob(["*.cc"], exclude = exclude + ["*_test.cc"])
+    hdrs = native.glob(["*.h"], exclude = exclude)
+    library = []
+    if srcs or hdrs:
+        library = [":" + name]
+        native.cc_library(
+            name = name,
+            testonly = testonly,
+            srcs = srcs,
+            hdrs = hdrs,
+            data = data,
+            visibility = visibility,
+            deps = deps + ["@system//:absl"],
+        )
+    if tests:
+        native.cc_test(
+            name = name + "_test",
+            size = test_size,
+            srcs = tests,
+            data = test_data,
+            shard_count = test_shards,
+            deps = library + deps + test_deps + ["@system//:gtest_main"],
+        )
+    for test, attributes in tests_apart.items():
+        native.cc_test(
+            name = test,
+            size = attributes.get("size", "small"),
+            srcs = attributes["srcs"],
+            data = attributes.get("data", []),
+            shard_count = attributes.get("shard_count"),
+            tags = attributes.get("tags", []),
+            deps = library + deps + test_deps + attributes.get("deps", []) + ["@system//:gtest_main"],
+        )

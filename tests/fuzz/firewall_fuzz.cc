@@ -1,0 +1,49 @@
+// Whatever a firewall allows is a range of ports, and nothing is allowed by a
+// text of ufw's without "ALLOW" or a default that allows.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/host/firewall/firewalld_output.h"
+#include "daemon/host/firewall/ufw_output.h"
+#include "tests/fuzz/require.h"
+
+namespace clusterd {
+namespace {
+
+void CheckAllowed(const absl::StatusOr<AllowedFact::Allowed>& allowed) {
+  if (!allowed.ok()) return;
+  for (const AllowedPort& port : allowed->ports()) {
+    Require(port.first_port() <= port.last_port() && port.last_port() <= 65535);
+  }
+}
+
+void CheckFirewalld(const std::string& text) {
+  ParseFirewalldService(text).status().IgnoreError();
+  const absl::StatusOr<std::vector<FirewalldZone>> zones =
+      ParseFirewalldZones(text);
+  if (!zones.ok()) return;
+  for (const FirewalldZone& zone : *zones) {
+    CheckAllowed(FirewalldAllowed(*zones, zone, {{"ssh", {}}}));
+  }
+}
+
+void CheckUfw(const std::string& text) {
+  ParseUfwActive(text).status().IgnoreError();
+  ParseUfwConf(text).status().IgnoreError();
+  const absl::StatusOr<AllowedFact::Allowed> allowed = ParseUfwAllowed(text);
+  CheckAllowed(allowed);
+  const bool may_allow = absl::StrContains(text, "ALLOW") ||
+                         absl::StrContains(text, "allow (incoming)");
+  Require(!allowed.ok() || allowed->ports().empty() || may_allow);
+}
+
+}  // namespace
+}  // namespace clusterd
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  clusterd::CheckFirewalld(text);
+  clusterd::CheckUfw(text);
+  return 0;
+}

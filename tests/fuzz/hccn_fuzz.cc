@@ -1,0 +1,245 @@
+// Every reader of the classic hccn_tool's answers gets the same text. None
+// crashes, and what one reads has the properties that its header promises;
+// mutation_fuzz.cc looks for values that are not in the text.
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "daemon/host/hccn/hccn_answers.h"
+#include "daemon/host/hccn/hccn_error.h"
+#include "daemon/host/hccn/hccn_lldp.h"
+#include "daemon/host/hccn/hccn_output.h"
+#include "daemon/host/hccn/hccn_ping.h"
+#include "daemon/host/hccn_query/hccn_counters.h"
+#include "daemon/host/hccn_query/hccn_link_stat.h"
+#include "daemon/host/hccn_query/hccn_optical.h"
+#include "daemon/host/hccn_query/hccn_port.h"
+#include "daemon/host/hccn_query/hccn_route.h"
+#include "daemon/host/hccn_query/hccn_traffic_classes.h"
+#include "tests/fuzz/require.h"
+
+namespace clusterd {
+namespace {
+
+// Names and values are pieces of the text, and no name is empty or repeated.
+void CheckNamedValues(const std::string& text) {
+  const auto is_inside = [&text](absl::string_view piece) {
+    return piece.empty() ||
+           (piece.data() >= text.data() &&
+            piece.data() + piece.size() <= text.data() + text.size());
+  };
+  const auto values = ParseHccnNamedValues(HccnDataLines(text));
+  if (!values.ok()) return;
+  std::set<absl::string_view> names;
+  for (const HccnNamedValue& named : *values) {
+    Require(!named.name.empty() && names.insert(named.name).second);
+    Require(is_inside(named.name) && is_inside(named.value));
+  }
+}
+
+// A failure has a printable text, and success has none.
+void CheckFailure(const std::string& text) {
+  CommandResult result;
+  result.exit_status = text.empty() ? 0 : static_cast<uint8_t>(text[0]) % 2;
+  result.standard_error = text.substr(0, text.size() / 2);
+  result.standard_output = text.substr(text.size() / 2);
+  for (const auto generation :
+       {NpuToolFacts::CLASSIC, NpuToolFacts::ASCEND_950}) {
+    const HccnVerdict verdict = ClassifyHccnRun(result, generation);
+    const bool none = verdict.failure == HccnFailure::kNone;
+    Require(none == verdict.text.empty());
+    Require(!none || result.exit_status == 0);
+    RequirePrintable(verdict.text, text.size() + 200);
+  }
+}
+
+// Each parser of a one-line answer that accepts a text is the only one.
+void CheckAnswers(const std::string& text) {
+  const int accepted =
+      ParseHccnGateway(text).ok() + ParseHccnNetdetect(text).ok() +
+      ParseHccnNetHealth(text).ok() + ParseHccnLink(text).ok() +
+      ParseHccnMtu(text).ok() + ParseHccnTls(text, 0).ok();
+  Require(accepted <= 1);
+}
+
+// Whatever parses has an address, and reads the same when it is printed again.
+void CheckIp(const std::string& text) {
+  const auto interfaces = ParseHccnIp(text);
+  if (!interfaces.ok()) return;
+  Require(!interfaces->empty());
+  std::string again;
+  for (const Ipv4Interface& interface : *interfaces) {
+    absl::StrAppend(&again, "ipaddr:", interface.address().ToString(),
+                    "\nnetmask:", interface.subnet().netmask().ToString(),
+                    "\n");
+  }
+  Require(*ParseHccnIp(again) == *interfaces);
+}
+
+// Whatever is heard has a port, and every value is short and printable.
+void CheckLldp(const std::string& text) {
+  const auto neighbour = ParseHccnLldp(text);
+  if (!neighbour.ok()) return;
+  Require(neighbour->heard() != neighbour->port_id().empty());
+  for (const std::string& value :
+       {neighbour->chassis_id(), neighbour->port_id(), neighbour->system_name(),
+        neighbour->management_address()}) {
+    RequirePrintable(value, 255);
+  }
+}
+
+void ReadPing(const std::string& text) {
+  const absl::StatusOr<HccnPing> ping = ParseHccnPing(text);
+  if (!ping.ok()) return;
+  Require(ping->transmitted > 0 && ping->received <= ping->transmitted);
+  RequireIn(text, absl::StrCat(ping->transmitted, " packets transmitted, ",
+                               ping->received, " received, "));
+  RequireIn(text, ping->hccs ? "% packets loss" : "% packet loss");
+  for (const std::string& marker : ping->markers) RequireIn(text, marker);
+}
+
+// Alone and within an answer; the first byte says where the others go.
+void CheckPing(const std::string& text) {
+  ReadPing(text);
+  if (text.empty()) return;
+  std::string answer =
+      "device 1 PING 192.0.2.199\nrecv time out seq=0\n"
+      "3 packets transmitted, 2 received, 33.33% packets loss\n";
+  answer.insert(static_cast<uint8_t>(text[0]) % (answer.size() + 1),
+                text.substr(1));
+  ReadPing(answer);
+}
+
+void CheckCounters(const std::string& text) {
+  for (const auto& counters : {ParseHccnPacketStatistics(text),
+                               ParseHccnHardwareStatistics(text, 0)}) {
+    if (!counters.ok()) continue;
+    Require(!counters->empty());
+    for (const HccnCounter& counter : *counters) {
+      RequireIn(text, counter.name);
+      RequireIn(text, absl::StrCat(counter.value));
+    }
+  }
+}
+
+void RequireTimeIn(const std::string& text, absl::CivilSecond time) {
+  RequireIn(text,
+            absl::StrFormat("%2d %02d:%02d:%02d %d", time.day(), time.hour(),
+                            time.minute(), time.second(), time.year()));
+}
+
+void CheckLinkStat(const std::string& text) {
+  const auto stat = ParseHccnLinkStat(text, 0);
+  if (!stat.ok()) return;
+  RequireTimeIn(text, stat->current_time);
+  RequireIn(text, absl::StrCat(stat->ups));
+  for (const HccnLinkChange& change : stat->changes) {
+    RequireTimeIn(text, change.time);
+    RequireIn(text, change.up ? "LINK UP" : "LINK DOWN");
+  }
+}
+
+// A row without a number has none, one with a number has its unit, and every
+// text is printable.
+void CheckOptical(const std::string& text) {
+  const auto optical = ParseHccnOptical(text);
+  if (!optical.ok()) return;
+  for (const HccnMeasurement& row : optical->measurements) {
+    RequirePrintable(row.name, kMaxHccnTextBytes);
+    const bool is_number = row.no_number == HccnNoNumber::kNone;
+    Require(is_number != row.unit.empty() && std::isfinite(row.number));
+    Require(is_number || row.number == 0);
+    RequireIn(text, row.unit);
+  }
+  for (const HccnOpticalFlag& row : optical->flags) {
+    RequirePrintable(row.name, kMaxHccnTextBytes);
+    if (row.no_number != HccnNoNumber::kNone) {
+      Require(row.mask == 0);
+    } else {
+      RequireIn(absl::AsciiStrToLower(text), absl::StrCat(absl::Hex(row.mask)));
+    }
+  }
+  for (const HccnOpticalText& row : optical->texts) {
+    RequirePrintable(row.name, kMaxHccnTextBytes);
+    RequirePrintable(row.value, kMaxHccnTextBytes);
+  }
+}
+
+void CheckPort(const std::string& text) {
+  const auto speed = ParseHccnSpeed(text);
+  if (speed.ok()) {
+    RequireIn(text, speed->has_value() ? absl::StrCat(**speed, " Mb/s")
+                                       : std::string("Unknown!"));
+  }
+  const auto duplex = ParseHccnDuplex(text);
+  if (duplex.ok()) {
+    RequireIn(text, *duplex == HccnDuplex::kFull   ? "Full"
+                    : *duplex == HccnDuplex::kHalf ? "Half"
+                                                   : "Unknown!");
+  }
+  const auto vnic = ParseHccnVnic(text);
+  if (vnic.ok()) {
+    RequireIn(text, vnic->address.address().ToString());
+    RequireIn(text, vnic->address.subnet().netmask().ToString());
+    RequireIn(text, vnic->link_up ? "UP" : "DOWN");
+  }
+}
+
+void CheckRoutes(const std::string& text) {
+  const auto routes = ParseHccnRoutes(text);
+  if (!routes.ok()) return;
+  for (const HccnRoute& route : *routes) {
+    for (const std::string& value :
+         {route.destination.netmask().ToString(), route.flags,
+          absl::StrCat(route.metric), route.interface,
+          route.gateway.has_value() ? route.gateway->ToString()
+                                    : std::string("*")}) {
+      Require(!value.empty());
+      RequireIn(text, value);
+    }
+    const std::string destination = route.destination.network().ToString();
+    Require(absl::StrContains(text, destination) ||
+            absl::StrContains(text, "default"));
+  }
+}
+
+void CheckTrafficClasses(const std::string& text) {
+  const auto classes = ParseHccnDscpToTc(text);
+  if (classes.ok()) {
+    Require(!classes->empty());
+    for (const auto& [dscp, tc] : *classes) {
+      Require(dscp <= 63);
+      RequireIn(text, absl::StrCat(dscp));
+      RequireIn(text, absl::StrCat(tc));
+    }
+  }
+  const auto pfc = ParseHccnPfc(text);
+  if (!pfc.ok()) return;
+  std::string row;
+  for (const bool enabled : *pfc) row += enabled ? '1' : '0';
+  std::string seen;
+  for (const char c : text.substr(text.find("enabled"))) {
+    if (c == '0' || c == '1') seen += c;
+  }
+  RequireIn(seen, row);
+}
+
+constexpr void (*kChecks[])(const std::string&) = {
+    CheckNamedValues, CheckFailure, CheckAnswers,  CheckIp,
+    CheckLldp,        CheckPing,    CheckCounters, CheckLinkStat,
+    CheckOptical,     CheckPort,    CheckRoutes,   CheckTrafficClasses,
+};
+
+}  // namespace
+}  // namespace clusterd
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  for (const auto check : clusterd::kChecks) check(text);
+  return 0;
+}

@@ -1,0 +1,87 @@
+// Readers of the machine's files. None crashes, and what one reads has the
+// properties that its header promises.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/host/files/info_files.h"
+#include "daemon/host/hccn/hccn_conf.h"
+#include "daemon/host/kernel/sysctl_conf.h"
+#include "daemon/host/sockets/socket_table.h"
+#include "tests/fuzz/require.h"
+
+namespace clusterd {
+namespace {
+
+// Results are bounded, printable, and can be sent.
+void CheckHccnConf(const std::string& text) {
+  const absl::StatusOr<HccnConf> conf = ParseHccnConf(text);
+  if (!conf.ok()) return;
+  Require(conf->problems_size() <= 100);
+  for (const HccnConf::Entry& entry : conf->entries()) {
+    RequirePrintable(entry.key(), kHccnConfMaxLineBytes);
+    RequirePrintable(entry.value(), kHccnConfMaxLineBytes);
+    Require(entry.line() != 0 && !entry.key().empty());
+    Require(!entry.has_device() || entry.device() <= 99);
+  }
+  for (const HccnConf::Problem& problem : conf->problems()) {
+    RequirePrintable(problem.text(), kHccnConfMaxLineBytes);
+  }
+}
+
+// A path is absolute and climbs nowhere; values are printable.
+void CheckInfoFiles(const std::string& text) {
+  for (const auto& value : {ParseVersionInfo(text), ParsePrettyName(text)}) {
+    if (!value.ok()) continue;
+    Require(!value->empty());
+    RequirePrintable(*value, 256);
+  }
+  const absl::StatusOr<std::string> path = ParseInstallPath(text);
+  if (!path.ok()) return;
+  Require((*path)[0] == '/' && !absl::StrContains(*path + "/", "/../"));
+}
+
+// The two parsers of a line agree about the port.
+void CheckSocketLine(const std::string& text) {
+  const absl::StatusOr<uint32_t> port = ParseSocketPort(text);
+  Require(!port.ok() || *port <= 65535);
+  for (const SocketProtocol protocol :
+       {SocketProtocol::kTcp, SocketProtocol::kTcp6, SocketProtocol::kUdp,
+        SocketProtocol::kUdp6}) {
+    const absl::StatusOr<SocketLine> line = ParseSocketLine(protocol, text);
+    if (!line.ok()) continue;
+    Require(port.ok() && line->port == *port);
+    Require(!line->address.empty());
+  }
+  ParseSocketLink(text);
+}
+
+// Assignments are printable, stand in lines that exist, and in order.
+void CheckSysctlConf(const std::string& text) {
+  const uint32_t lines = 1 + std::count(text.begin(), text.end(), '\n');
+  const std::vector<SysctlFile> files =
+      OrderSysctlFiles({{"/etc/sysctl.d", "a.conf", text}});
+  for (const char* key : {"net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog",
+                          "net.ipv4.ip_local_reserved_ports"}) {
+    uint32_t last = 0;
+    const PersistentValue found = FindSysctlAssignments(files, key);
+    for (const PersistentValue::Assignment& assignment : found.assignments()) {
+      Require(assignment.line() > last && assignment.line() <= lines);
+      last = assignment.line();
+      RequirePrintable(assignment.value(), 8192);
+    }
+  }
+}
+
+constexpr void (*kChecks[])(const std::string&) = {
+    CheckHccnConf, CheckInfoFiles, CheckSocketLine, CheckSysctlConf};
+
+}  // namespace
+}  // namespace clusterd
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  for (const auto check : clusterd::kChecks) check(text);
+  return 0;
+}

@@ -1,0 +1,57 @@
+// Anonymising never crashes, whatever a tool, a file or a program's arguments
+// hold. Whatever surrounds them, a known address and a known name never come
+// through.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "client/recording/address_map.h"
+#include "client/recording/recording.h"
+#include "client/recording/valid_utf8.h"
+#include "tests/fuzz/require.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kAddress[] = "29.211.97.205";
+constexpr char kName[] = "secret-host";
+
+// One run whose every text is `text`.
+HostRecording RecordingOf(const std::string& text, const std::string& input) {
+  HostRecording recording;
+  recording.mutable_facts()->set_host(kName);
+  HostRecording::Run* run = recording.add_runs();
+  for (const std::string& word :
+       {std::string("/opt/hccn_tool"), std::string("-i"), std::string("0"),
+        input, std::string("-g")}) {
+    run->add_argv(word);
+  }
+  run->set_standard_output(text);
+  run->set_standard_error(text);
+  run->set_hccn_conf_before(text);
+  run->set_hccn_conf_after(text);
+  return recording;
+}
+
+}  // namespace
+}  // namespace clusterd
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using clusterd::Require;
+  const std::string input(reinterpret_cast<const char*>(data), size);
+  clusterd::ParseHostRecording(input).status().IgnoreError();
+  const std::string text = input + "\nipaddr:" + clusterd::kAddress + "\n" +
+                           clusterd::kName + "\n" + input;
+  const absl::StatusOr<std::string> records =
+      clusterd::FormatRecords(clusterd::MakeRecords(
+          clusterd::RecordingOf(text, input), clusterd::AddressMap("fuzz")));
+  Require(records.ok());
+  Require(clusterd::ValidUtf8(*records) == *records);
+  const bool written_by_the_input =
+      absl::StrContains(input, clusterd::kAddress) ||
+      absl::StrContains(absl::AsciiStrToLower(input), clusterd::kName);
+  if (written_by_the_input) return 0;
+  Require(!absl::StrContains(*records, clusterd::kAddress));
+  Require(!absl::StrContains(*records, clusterd::kName));
+  return 0;
+}

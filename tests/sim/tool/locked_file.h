@@ -1,0 +1,52 @@
+// A text file that several runs of the tool read and edit at the same time, in
+// place and under flock: hccn.conf, and the state of the simulated devices.
+#ifndef TESTS_SIM_TOOL_LOCKED_FILE_H_
+#define TESTS_SIM_TOOL_LOCKED_FILE_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace clusterd {
+namespace sim {
+
+class LockedFile {
+ public:
+  enum class Edited { kYes, kNoFile, kNotWritable, kNotLocked, kNoRoom };
+
+  virtual ~LockedFile() = default;
+
+  virtual bool Exists() const = 0;
+  // Nothing if it cannot be opened. A directory can be, and is empty.
+  virtual std::optional<std::string> Read() const = 0;
+  // Hands the text to `change` and stores what that leaves, in the same file;
+  // nothing is written if it is the same. After kNoRoom the text is as before.
+  virtual Edited Edit(
+      const std::function<void(std::string*)>& change) const = 0;
+};
+
+class PosixLockedFile final : public LockedFile {
+ public:
+  enum class Kind {
+    // Must be there, and readers keep each other out, as the vendor's tool has
+    // it: hccn.conf.
+    kGiven,
+    // Edit makes it, and readers share it: the state.
+    kMadeWhenEdited,
+  };
+  PosixLockedFile(std::string path, Kind kind)
+      : path_(std::move(path)), kind_(kind) {}
+
+  bool Exists() const override;
+  std::optional<std::string> Read() const override;
+  Edited Edit(const std::function<void(std::string*)>& change) const override;
+
+ private:
+  const std::string path_;
+  const Kind kind_;
+};
+
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_TOOL_LOCKED_FILE_H_

@@ -1,0 +1,261 @@
+#include "tests/support/apply/apply_scenarios.h"
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/make_plan.h"
+#include "config/plan/sysctl_file.h"
+#include "config/values/change_kind.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kConf[] = "/etc/hccn.conf";
+constexpr char kMask[] = "255.255.255.0";
+
+ClusterSpec BaseSpec() {
+  ClusterSpec spec;
+  spec.set_version(1);
+  spec.set_name("demo");
+  spec.set_product("atlas-a2");
+  spec.mutable_hccl()->set_base_port(60000);
+  spec.mutable_hccl()->set_port_count(16);
+  spec.mutable_kernel()->set_somaxconn(65535);
+  spec.mutable_kernel()->set_tcp_max_syn_backlog(65535);
+  spec.mutable_kernel()->set_persistent(true);
+  spec.set_rendezvous_port(29500);
+  spec.set_ssh_port(22);
+  ServerSpec* server = spec.add_servers();
+  server->set_host(kScenarioHost);
+  server->set_address("192.168.7.22");
+  ServerSpec* other = spec.add_servers();
+  other->set_host("node-08");
+  other->set_address("192.168.7.23");
+  return spec;
+}
+
+void AddDevice(ClusterSpec* spec, uint32_t id, const std::string& address,
+               const std::string& gateway, const std::string& detect) {
+  DeviceSpec* device = spec->mutable_servers(0)->add_devices();
+  device->set_id(id);
+  device->set_address(address);
+  device->set_netmask(kMask);
+  device->set_gateway(gateway);
+  device->set_detect_address(detect);
+}
+
+FakeMachine::Device Device(const std::string& address,
+                           const std::string& gateway) {
+  FakeMachine::Device device;
+  device.address = address;
+  device.netmask = kMask;
+  device.gateway = gateway;
+  return device;
+}
+
+}  // namespace
+
+HostPlan Scenario::Plan() {
+  const HostFacts facts = machine.Observe(spec.allow_tls_query());
+  return MakePlan(spec, {&facts}).hosts(0);
+}
+
+MachineAccess Scenario::Access() {
+  MachineAccess access;
+  access.files = &machine.files();
+  access.runner = &machine;
+  access.reader = &machine;
+  access.clock = &clock;
+  access.locks = &locks;
+  return access;
+}
+
+namespace {
+
+std::unique_ptr<Applier> ApplierThrough(const MachineAccess& access) {
+  ApplierOptions options;
+  options.host = kScenarioHost;
+  options.state_folder = kScenarioStateFolder;
+  const std::vector<ChangeKind>& kinds = AllChangeKinds();
+  return std::make_unique<Applier>(
+      options, access,
+      [kinds] {
+        return Veto(std::set<ChangeKind>(kinds.begin(), kinds.end()));
+      },
+      [] { return std::vector<DeviceUser>(); });
+}
+
+}  // namespace
+
+std::unique_ptr<Applier> Scenario::MakeApplier() {
+  return ApplierThrough(Access());
+}
+
+std::unique_ptr<Applier> Scenario::MakeApplier(EffectLog* log) {
+  logged_files = std::make_unique<EffectFileSystem>(&machine.files(), log);
+  logged_runner =
+      std::make_unique<EffectCommandRunner>(&machine, machine.half(), log);
+  MachineAccess access = Access();
+  access.files = logged_files.get();
+  access.runner = logged_runner.get();
+  return ApplierThrough(access);
+}
+
+std::map<std::string, std::string> Scenario::State() const {
+  return machine.State(kScenarioStateFolder);
+}
+
+ApplyRequest RequestFor(const HostPlan& plan, const std::string& apply_id) {
+  ApplyRequest request;
+  request.plan = plan;
+  request.plan_digest = "digest";
+  request.apply_id = apply_id;
+  request.actor = "spiffe://demo/user/ada";
+  return request;
+}
+
+std::unique_ptr<Scenario> OpenUfwScenario() {
+  auto scenario = std::make_unique<Scenario>();
+  FakeMachine& machine = scenario->machine;
+  FakeMachine::Device routed = Device("10.0.0.1", "10.0.0.254");
+  routed.routes = {"172.16.0.0 10.0.0.253 255.255.0.0"};
+  machine.AddDevice(0, routed);
+  machine.AddDevice(1, Device("10.20.0.2", "10.20.0.1"));
+  // Its gateway stays: it fits the new address as well.
+  machine.AddDevice(2, Device("10.20.0.99", "10.20.0.1"));
+  machine.files().Put(
+      kConf,
+      absl::StrCat("# the rack's own notes\n", *machine.files().Content(kConf),
+                   "IPv6gateway_0=fd00::1\n# old: gateway_0=10.0.0.250\n"
+                   "roce_port_0=4791"),
+      0640, 0, 12);
+  machine.files().Put("/etc/sysctl.d/10-site.conf",
+                      "net.ipv4.ip_local_reserved_ports = 8080\n");
+  machine.sysctl()[kReservedPortsKey] = "8080";
+  machine.AddUfw();
+
+  ClusterSpec& spec = scenario->spec;
+  spec = BaseSpec();
+  spec.set_firewall(FIREWALL_OPEN_PORTS);
+  spec.set_tls(false);
+  AddDevice(&spec, 0, "10.20.0.1", "10.20.0.253", "10.20.0.253");
+  AddDevice(&spec, 1, "10.20.0.2", "10.20.0.253", "10.20.0.253");
+  AddDevice(&spec, 2, "10.20.0.3", "10.20.0.1", "10.20.0.253");
+  // The last one's gateway is another device's address on purpose: the plan
+  // does not judge that.
+  return scenario;
+}
+
+std::unique_ptr<Scenario> OpenFirewalldScenario() {
+  auto scenario = std::make_unique<Scenario>();
+  FakeMachine& machine = scenario->machine;
+  machine.AddDevice(5, Device("10.0.0.6", "10.0.0.254"));
+  machine.files().Put(kConf,
+                      "address_5=10.9.9.9\nnetmask_5=255.255.255.0\n"
+                      "tls_enable_5=1\nmtu_5=1500\n",
+                      0644, 0, 0);
+  machine.files().Put(kSysctlFile,
+                      "# ours, and a line of the administrator's\n"
+                      "kernel.panic = 10\nnet.core.somaxconn = 512\n",
+                      0600, 0, 7);
+  machine.AddFirewalld();
+
+  ClusterSpec& spec = scenario->spec;
+  spec = BaseSpec();
+  spec.set_firewall(FIREWALL_OPEN_PORTS);
+  spec.set_mtu(9000);
+  AddDevice(&spec, 5, "10.0.0.6", "10.0.0.254", "10.0.0.254");
+  return scenario;
+}
+
+std::unique_ptr<Scenario> DisableFirewallsScenario() {
+  auto scenario = std::make_unique<Scenario>();
+  FakeMachine& machine = scenario->machine;
+  machine.AddDevice(0, Device("10.0.0.1", "10.0.0.254"));
+  machine.AddDevice(1, Device("10.0.0.2", "10.0.0.254"));
+  machine.AddUfw();
+  machine.AddFirewalld();
+
+  ClusterSpec& spec = scenario->spec;
+  spec = BaseSpec();
+  spec.set_firewall(FIREWALL_DISABLED);
+  AddDevice(&spec, 0, "10.0.0.2", "10.0.0.254", "10.0.0.254");
+  AddDevice(&spec, 1, "10.0.0.3", "10.0.0.254", "10.0.0.254");
+  return scenario;
+}
+
+std::unique_ptr<Scenario> BrokenConfScenario() {
+  auto scenario = std::make_unique<Scenario>();
+  FakeMachine& machine = scenario->machine;
+  FakeMachine::Device routed = Device("10.0.0.1", "10.0.0.254");
+  routed.routes = {"172.16.0.0 10.0.0.253 255.255.0.0"};
+  routed.detect = "10.0.0.254";
+  machine.AddDevice(0, routed);
+  FakeMachine::Device unlike = Device("10.0.0.2", "10.0.0.254");
+  unlike.detect = "10.0.0.254";
+  unlike.tls = false;
+  machine.AddDevice(1, unlike);
+  machine.files().Put(
+      kConf,
+      "# of the rack's own editor\r\n"
+      "address_0=10.0.0.1\r\nnetmask_0=255.255.255.0\r\n"
+      "gateway_0=10.0.0.254\r\nnetdetect_0=10.0.0.254\r\ntls_enable_0=1\r\n"
+      "route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253\r\n"
+      "address_1=10.0.0.2\r\nnetmask_1=255.255.255.0\r\n"
+      "gateway_1=10.0.0.250\r\nnetdetect_1=10.0.0.9\r\n"
+      "tls_enable_1=1\r\naddress_1=10.9.9.9\r\nmtu_1=1500",
+      0640, 0, 12);
+
+  ClusterSpec& spec = scenario->spec;
+  spec = BaseSpec();
+  spec.set_tls(false);
+  spec.set_mtu(1500);
+  AddDevice(&spec, 0, "10.0.0.11", "10.0.0.254", "10.0.0.254");
+  AddDevice(&spec, 1, "10.0.0.2", "10.0.0.254", "10.0.0.254");
+  return scenario;
+}
+
+std::unique_ptr<Scenario> NoTlsKeyScenario() {
+  auto scenario = std::make_unique<Scenario>();
+  FakeMachine& machine = scenario->machine;
+  machine.AddDevice(0, Device("10.0.0.1", "10.0.0.254"));
+  machine.files().Put(kConf,
+                      "address_0=10.0.0.1\nnetmask_0=255.255.255.0\n"
+                      "gateway_0=10.0.0.254\n",
+                      0640, 0, 12);
+
+  ClusterSpec& spec = scenario->spec;
+  spec = BaseSpec();
+  spec.set_tls(false);
+  AddDevice(&spec, 0, "10.0.0.1", "10.0.0.254", "10.0.0.254");
+  return scenario;
+}
+
+std::unique_ptr<Scenario> CrashedScenario() {
+  const auto apply = [](Scenario* scenario, EffectLog* log) {
+    const HostPlan plan = scenario->Plan();
+    scenario->MakeApplier(log)
+        ->Apply(RequestFor(plan, "a1"))
+        .status()
+        .IgnoreError();
+    // They hold the log.
+    scenario->logged_files.reset();
+    scenario->logged_runner.reset();
+  };
+  EffectLog whole;
+  apply(OpenUfwScenario().get(), &whole);
+  auto crashed = OpenUfwScenario();
+  EffectLog half;
+  half.CrashAt(whole.effects().size() / 2, CrashPoint::kAfter);
+  apply(crashed.get(), &half);
+  return crashed;
+}
+
+std::vector<NamedScenario> AllScenarios() {
+  return {{"open ufw", &OpenUfwScenario},
+          {"open firewalld", &OpenFirewalldScenario},
+          {"disable firewalls", &DisableFirewallsScenario},
+          {"broken hccn.conf", &BrokenConfScenario}};
+}
+
+}  // namespace clusterd

@@ -1,0 +1,84 @@
+// Servers with something wrong, the spec that they should meet, and the plan
+// that gets them there: what the tests of the applier start from.
+#ifndef TESTS_SUPPORT_APPLY_APPLY_SCENARIOS_H_
+#define TESTS_SUPPORT_APPLY_APPLY_SCENARIOS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "daemon/agent/apply/applier.h"
+#include "daemon/host/hccn/device_locks.h"
+#include "proto/plan.pb.h"
+#include "proto/spec.pb.h"
+#include "tests/support/apply/fake_machine.h"
+#include "tests/support/host/effect_log.h"
+#include "tests/support/host/fake_clock.h"
+
+namespace clusterd {
+
+inline constexpr char kScenarioHost[] = "node-07";
+inline constexpr char kScenarioStateFolder[] = "/var/lib/clusterd/apply";
+
+// One machine and what is done to it. Movable by pointer only.
+struct Scenario {
+  FakeMachine machine{kScenarioHost};
+  FakeClock clock;
+  DeviceLocks locks;
+  ClusterSpec spec;
+
+  // The plan for the machine as it is now. REQUIRES: nothing is blocked.
+  HostPlan Plan();
+  MachineAccess Access();
+  // An applier on the machine, with everything allowed and no device in use.
+  std::unique_ptr<Applier> MakeApplier();
+  // The same, but through a log that can end the process.
+  std::unique_ptr<Applier> MakeApplier(EffectLog* log);
+  // Everything of the machine but clusterd's own folder.
+  std::map<std::string, std::string> State() const;
+
+  std::unique_ptr<EffectFileSystem> logged_files;
+  std::unique_ptr<EffectCommandRunner> logged_runner;
+};
+
+ApplyRequest RequestFor(const HostPlan& plan, const std::string& apply_id);
+
+// Three devices with addresses, gateways, routes, an IPv6 gateway and comments
+// in an hccn.conf without a final newline; TLS on; low kernel parameters and
+// another file of sysctl.d; ufw with a rule. The spec wants all of it changed
+// and ports opened. Live settings and files agree, so that a reboot changes
+// nothing.
+std::unique_ptr<Scenario> OpenUfwScenario();
+// One device of which hccn.conf says another address, an own sysctl file with
+// lines of somebody else; firewalld, in which ports are to be opened; an MTU of
+// 9000 is wanted.
+std::unique_ptr<Scenario> OpenFirewalldScenario();
+// ufw and firewalld, both to be stopped; devices that pass an address on.
+std::unique_ptr<Scenario> DisableFirewallsScenario();
+
+// An hccn.conf with CR LF, a route without its "gateway_", a repeated key and
+// no final newline, without the MTU of a device, of which gateway, detect
+// address and TLS switch of a device are not what the device has. TLS is on
+// where it should be off; the device with the route gets another address.
+std::unique_ptr<Scenario> BrokenConfScenario();
+
+// OpenUfwScenario, after the process ended half way through the effects of
+// apply "a1".
+std::unique_ptr<Scenario> CrashedScenario();
+
+struct NamedScenario {
+  std::string name;
+  std::unique_ptr<Scenario> (*make)();
+};
+// All of the above but the crashed one.
+std::vector<NamedScenario> AllScenarios();
+
+// TLS is on, should be off, and hccn.conf has no key for it, so that a plan
+// that may ask the device changes the file.
+std::unique_ptr<Scenario> NoTlsKeyScenario();
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_APPLY_APPLY_SCENARIOS_H_

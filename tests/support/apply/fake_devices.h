@@ -1,0 +1,99 @@
+// The devices of a machine in memory: the simulated hccn_tool of tests/sim/tool
+// run in this process, so with its texts, statuses, order of checks and file
+// edits, on hccn.conf in a fake file system. Faults are what a test switches
+// on besides.
+#ifndef TESTS_SUPPORT_APPLY_FAKE_DEVICES_H_
+#define TESTS_SUPPORT_APPLY_FAKE_DEVICES_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/host/command/command_runner.h"
+#include "tests/sim/tool/device_state.h"
+#include "tests/support/host/fake_file_system.h"
+
+namespace clusterd {
+
+// One thread.
+class FakeDevices {
+ public:
+  // What set commands for a device meet.
+  enum class Fault {
+    kNone,
+    kDeviceRefuses,  // Fails; routes are gone from hccn.conf already.
+    kActsAndFails,   // Device changed, file cannot be written, status 4.
+    kSuccessChangesNothing,
+    kSuccessLosesKey,  // Device changed, nothing of it in the file.
+    kHangs,            // Killed at the deadline before anything.
+    kHangsHalfWay,     // Killed with the device changed and the file not.
+    kBusy,             // "busy", status 11.
+    kSpeaksNoUtf8,     // Fails, and says so in GBK.
+    kSilent,           // Nothing can be read from the device any more.
+  };
+
+  // One device's values, as tests look at them and change them.
+  struct Device {
+    std::string address;  // Empty: none.
+    std::string netmask;
+    std::string gateway;
+    std::string detect = "0.0.0.0";
+    std::string mtu = "1500";
+    bool tls = true;
+    std::set<std::string> routes;  // "172.16.0.0 10.0.0.253 255.255.0.0"
+    Fault fault = Fault::kNone;
+    int faults_left = -1;  // Runs that still meet the fault; -1: all.
+  };
+
+  // hccn.conf is the file in `files`, which must outlive this object.
+  explicit FakeDevices(FakeFileSystem* files);
+
+  Device& device(uint32_t id) { return devices_[id]; }
+  std::vector<uint32_t> ids() const;
+  // The device with its settings in hccn.conf too.
+  void Add(uint32_t id, const Device& device);
+
+  // hccn_tool with this command line. `half`: killed with the device changed
+  // and the file not.
+  CommandResult RunTool(const std::vector<std::string>& argv, bool half);
+
+  // The devices know nothing any more and recover what hccn.conf has. The
+  // tool's own notes in the file (tls_ca_recovered and the like) are left out.
+  void Boot();
+
+  bool IsSilent(uint32_t id) const;
+  // All that a device holds, as text.
+  std::string State(uint32_t id) const;
+
+ private:
+  // What becomes of the tool's edits of hccn.conf.
+  enum class Edits {
+    kKept,
+    kLost,
+    // These three once the device has been changed:
+    kRefusedAfterDevice,
+    kLostAfterDevice,
+    kKilledAfterDevice,
+  };
+  class StateInMemory;
+  class ConfInMemory;
+
+  // `script`: keys of the devices' state for this run alone.
+  CommandResult Run(const std::vector<std::string>& argv, Edits edits,
+                    const std::map<std::string, std::string>& script);
+  Fault TakeFault(uint32_t id, bool half);
+  // `state_` with what tests have changed in `devices_`, and the way back.
+  sim::DeviceState Now() const;
+  void Take(const sim::DeviceState& state);
+
+  FakeFileSystem* const files_;
+  std::map<uint32_t, Device> devices_;
+  // What the devices hold besides.
+  sim::DeviceState state_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_APPLY_FAKE_DEVICES_H_

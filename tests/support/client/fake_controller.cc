@@ -1,0 +1,273 @@
+#include "tests/support/client/fake_controller.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "grpcpp/server_builder.h"
+#include "grpcpp/support/channel_arguments.h"
+
+namespace clusterd {
+class FakeController::ControllerService final : public Controller::Service {
+ public:
+  explicit ControllerService(FakeController& owner) : owner_(owner) {}
+
+  grpc::Status GetSpec(grpc::ServerContext*, const GetSpecRequest*,
+                       GetSpecResponse* response) override {
+    *response = owner_.script_.spec;
+    return owner_.script_.spec_status;
+  }
+
+  grpc::Status ListHosts(grpc::ServerContext*, const ListHostsRequest*,
+                         ListHostsResponse* response) override {
+    *response = owner_.script_.hosts;
+    return owner_.script_.hosts_status;
+  }
+
+  grpc::Status DescribeHost(grpc::ServerContext*,
+                            const DescribeHostRequest* request,
+                            DescribeHostResponse* response) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.described_host_ = request->host();
+    }
+    *response = owner_.script_.description;
+    return owner_.script_.describe_status;
+  }
+
+  grpc::Status Check(grpc::ServerContext*, const CheckRequest* request,
+                     grpc::ServerWriter<CheckEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.check_request_ = *request;
+    }
+    return Play(owner_.script_.check_events, owner_.script_.check_hangs,
+                owner_.script_.check_status, *writer);
+  }
+
+  grpc::Status Plan(grpc::ServerContext*, const PlanRequest* request,
+                    grpc::ServerWriter<PlanEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.plan_request_ = *request;
+    }
+    return Play(owner_.script_.plan_events, owner_.script_.plan_hangs,
+                owner_.script_.plan_status, *writer);
+  }
+
+  grpc::Status ApplyPlan(grpc::ServerContext*, const ApplyPlanRequest* request,
+                         grpc::ServerWriter<ApplyEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.apply_request_ = *request;
+    }
+    return Apply(*writer);
+  }
+
+  grpc::Status RollBack(grpc::ServerContext*, const RollBackRequest* request,
+                        grpc::ServerWriter<ApplyEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.roll_back_request_ = *request;
+    }
+    return Apply(*writer);
+  }
+
+  grpc::Status ListHistory(grpc::ServerContext*,
+                           const ListHistoryRequest* request,
+                           ListHistoryResponse* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    const size_t calls = owner_.history_requests_.size();
+    owner_.history_requests_.push_back(*request);
+    if (calls < owner_.script_.history.size()) {
+      *response = owner_.script_.history[calls];
+    }
+    return owner_.script_.history_status;
+  }
+
+  grpc::Status GetHistory(grpc::ServerContext*,
+                          const GetHistoryRequest* request,
+                          HistoryRecord* response) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.record_id_ = request->id();
+    }
+    *response = owner_.script_.record;
+    return owner_.script_.record_status;
+  }
+
+ private:
+  grpc::Status Apply(grpc::ServerWriter<ApplyEvent>& writer) {
+    return Play(owner_.script_.apply_events, owner_.script_.apply_hangs,
+                owner_.script_.apply_status, writer);
+  }
+
+  template <typename Event>
+  grpc::Status Play(const std::vector<Event>& events, bool hangs,
+                    const grpc::Status& status,
+                    grpc::ServerWriter<Event>& writer) {
+    for (const Event& event : events) writer.Write(event);
+    if (hangs) owner_.closing_.WaitForNotification();
+    return status;
+  }
+
+  FakeController& owner_;
+};
+
+class FakeController::LocalService final : public LocalAgent::Service {
+ public:
+  explicit LocalService(FakeController& owner) : owner_(owner) {}
+
+  grpc::Status CheckSelf(grpc::ServerContext*, const CheckSelfRequest*,
+                         CheckSelfResponse* response) override {
+    *response = owner_.script_.self;
+    return owner_.script_.self_status;
+  }
+
+ private:
+  FakeController& owner_;
+};
+
+FakeController::FakeController(ControllerScript script)
+    : script_(std::move(script)),
+      controller_(std::make_unique<ControllerService>(*this)),
+      local_(std::make_unique<LocalService>(*this)) {
+  grpc::ServerBuilder builder;
+  builder.RegisterService(controller_.get());
+  builder.RegisterService(local_.get());
+  server_ = builder.BuildAndStart();
+}
+
+FakeController::~FakeController() {
+  closing_.Notify();
+  server_->Shutdown();
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> FakeController::ToController(
+    const ConnectionSettings& settings) {
+  absl::MutexLock lock(&mutex_);
+  settings_ = settings;
+  return server_->InProcessChannel(grpc::ChannelArguments());
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> FakeController::ToLocalDaemon(
+    const std::string& socket_path) {
+  absl::MutexLock lock(&mutex_);
+  socket_path_ = socket_path;
+  return server_->InProcessChannel(grpc::ChannelArguments());
+}
+
+std::optional<CheckRequest> FakeController::check_request() const {
+  absl::MutexLock lock(&mutex_);
+  return check_request_;
+}
+
+std::optional<PlanRequest> FakeController::plan_request() const {
+  absl::MutexLock lock(&mutex_);
+  return plan_request_;
+}
+
+std::optional<ApplyPlanRequest> FakeController::apply_request() const {
+  absl::MutexLock lock(&mutex_);
+  return apply_request_;
+}
+
+std::optional<RollBackRequest> FakeController::roll_back_request() const {
+  absl::MutexLock lock(&mutex_);
+  return roll_back_request_;
+}
+
+std::vector<ListHistoryRequest> FakeController::history_requests() const {
+  absl::MutexLock lock(&mutex_);
+  return history_requests_;
+}
+
+std::string FakeController::record_id() const {
+  absl::MutexLock lock(&mutex_);
+  return record_id_;
+}
+
+std::optional<ConnectionSettings> FakeController::settings() const {
+  absl::MutexLock lock(&mutex_);
+  return settings_;
+}
+
+std::string FakeController::socket_path() const {
+  absl::MutexLock lock(&mutex_);
+  return socket_path_;
+}
+
+std::string FakeController::described_host() const {
+  absl::MutexLock lock(&mutex_);
+  return described_host_;
+}
+
+ClusterSpec SpecOfServers(int count) {
+  ClusterSpec spec;
+  spec.set_version(1);
+  spec.set_name("demo");
+  spec.set_product("atlas-training");
+  for (int i = 0; i < count; ++i) {
+    ServerSpec& server = *spec.add_servers();
+    server.set_host(absl::StrCat("server", i));
+    server.add_devices()->set_id(0);
+  }
+  spec.mutable_deadlines()->set_run_ms(60'000);
+  return spec;
+}
+
+Report PassingReport(const std::vector<std::string>& hosts) {
+  Report report;
+  report.set_schema_version(1);
+  report.set_cluster("demo");
+  report.set_product("atlas-training");
+  report.set_verdict(PASS);
+  report.set_elapsed_ms(1300);
+  RuleResult& rule = *report.add_rules();
+  rule.set_rule("link");
+  rule.set_category("device");
+  rule.set_state(PASS);
+  for (const std::string& host : hosts) {
+    HostStatus& status = *report.add_hosts();
+    status.set_host(host);
+    status.set_state(PASS);
+  }
+  return report;
+}
+
+CheckEvent EventOf(const Report& report) {
+  CheckEvent event;
+  *event.mutable_report() = report;
+  return event;
+}
+
+CheckEvent EventOf(const CheckProgress& progress) {
+  CheckEvent event;
+  *event.mutable_progress() = progress;
+  return event;
+}
+
+PlanEvent EventOf(const ClusterPlan& plan) {
+  PlanEvent event;
+  *event.mutable_plan() = plan;
+  return event;
+}
+
+ApplyEvent EventOf(const ApplyProgress& progress) {
+  ApplyEvent event;
+  *event.mutable_progress() = progress;
+  return event;
+}
+
+ApplyEvent EventOf(const ApplyResult& result) {
+  ApplyEvent event;
+  *event.mutable_host() = result;
+  return event;
+}
+
+ApplyEvent EventOf(const ApplyReport& report) {
+  ApplyEvent event;
+  *event.mutable_report() = report;
+  return event;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,116 @@
+// A controller and a local daemon behind gRPC's in-process channel, with
+// scripted answers: no socket, no certificate, no other thread's timing.
+#ifndef TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_
+#define TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "client/connection/connector.h"
+#include "grpcpp/server.h"
+#include "proto/agent_hub.grpc.pb.h"
+#include "proto/controller.grpc.pb.h"
+
+namespace clusterd {
+
+// What the fake says. Set before the first call, then left alone.
+struct ControllerScript {
+  GetSpecResponse spec;
+  grpc::Status spec_status;
+  ListHostsResponse hosts;
+  grpc::Status hosts_status;
+  DescribeHostResponse description;
+  grpc::Status describe_status;
+
+  std::vector<CheckEvent> check_events;
+  // How the stream of a check ends, after its events.
+  grpc::Status check_status;
+  // After its events a check waits until the fake is destroyed.
+  bool check_hangs = false;
+
+  std::vector<PlanEvent> plan_events;
+  grpc::Status plan_status;
+  bool plan_hangs = false;
+
+  // Of applies and rollbacks alike.
+  std::vector<ApplyEvent> apply_events;
+  grpc::Status apply_status;
+  bool apply_hangs = false;
+
+  // Answers of ListHistory, one after the other; then empty ones.
+  std::vector<ListHistoryResponse> history;
+  grpc::Status history_status;
+  HistoryRecord record;
+  grpc::Status record_status;
+
+  CheckSelfResponse self;
+  grpc::Status self_status;
+};
+
+// Safe for concurrent use.
+class FakeController final : public Connector {
+ public:
+  explicit FakeController(ControllerScript script);
+  ~FakeController() override;
+
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> ToController(
+      const ConnectionSettings& settings) override;
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> ToLocalDaemon(
+      const std::string& socket_path) override;
+
+  // The last ones seen; none before the first.
+  std::optional<CheckRequest> check_request() const;
+  std::optional<PlanRequest> plan_request() const;
+  std::optional<ApplyPlanRequest> apply_request() const;
+  std::optional<RollBackRequest> roll_back_request() const;
+  std::optional<ConnectionSettings> settings() const;
+  std::string socket_path() const;
+  std::string described_host() const;
+  std::string record_id() const;
+  // All, in order.
+  std::vector<ListHistoryRequest> history_requests() const;
+
+ private:
+  class ControllerService;
+  class LocalService;
+
+  const ControllerScript script_;
+  absl::Notification closing_;
+  std::unique_ptr<ControllerService> controller_;
+  std::unique_ptr<LocalService> local_;
+  std::unique_ptr<grpc::Server> server_;
+
+  mutable absl::Mutex mutex_;
+  std::optional<CheckRequest> check_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<PlanRequest> plan_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ApplyPlanRequest> apply_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<RollBackRequest> roll_back_request_ ABSL_GUARDED_BY(mutex_);
+  std::vector<ListHistoryRequest> history_requests_ ABSL_GUARDED_BY(mutex_);
+  std::string record_id_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ConnectionSettings> settings_ ABSL_GUARDED_BY(mutex_);
+  std::string socket_path_ ABSL_GUARDED_BY(mutex_);
+  std::string described_host_ ABSL_GUARDED_BY(mutex_);
+};
+
+// A spec of servers "server0" to "server<n-1>" with one device each.
+ClusterSpec SpecOfServers(int count);
+
+// A report of these hosts with one rule, "link", that passed.
+Report PassingReport(const std::vector<std::string>& hosts);
+
+CheckEvent EventOf(const Report& report);
+CheckEvent EventOf(const CheckProgress& progress);
+PlanEvent EventOf(const ClusterPlan& plan);
+ApplyEvent EventOf(const ApplyProgress& progress);
+ApplyEvent EventOf(const ApplyResult& result);
+ApplyEvent EventOf(const ApplyReport& report);
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_

@@ -1,0 +1,108 @@
+#include "tests/support/client/program_run.h"
+
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/civil_time.h"
+#include "absl/time/time.h"
+#include "client/command/clusterctl.h"
+#include "client/connection/interrupt.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+// Keeps what is written, and presses Ctrl-C when a text has appeared.
+class WatchedBuffer final : public std::stringbuf {
+ public:
+  WatchedBuffer(const std::string& text, Interrupt& interrupt)
+      : text_(text), interrupt_(interrupt) {}
+
+ protected:
+  int sync() override {
+    if (!text_.empty() && absl::StrContains(str(), text_)) interrupt_.Fire();
+    return 0;
+  }
+
+ private:
+  const std::string text_;
+  Interrupt& interrupt_;
+};
+
+}  // namespace
+
+ProgramOutput RunProgram(const std::vector<std::string>& arguments,
+                         const ProgramWorld& world) {
+  std::unique_ptr<FakeController> own;
+  FakeController* controller = world.controller;
+  if (controller == nullptr) {
+    own = std::make_unique<FakeController>(world.script);
+    controller = own.get();
+  }
+  Interrupt interrupt;
+  std::ostringstream out;
+  WatchedBuffer err_buffer(world.interrupt_at, interrupt);
+  std::ostream err(&err_buffer);
+  const absl::Time now =
+      absl::FromCivil(absl::CivilSecond(2025, 1, 1), absl::UTCTimeZone());
+  Session session{out,
+                  err,
+                  world.terminal,
+                  world.environment,
+                  [now] { return now; },
+                  *controller,
+                  interrupt,
+                  world.root,
+                  world.zone,
+                  [&]() -> absl::StatusOr<std::string> {
+                    if (interrupt.fired()) {
+                      return absl::CancelledError("interrupted");
+                    }
+                    return world.answer;
+                  }};
+  ProgramOutput output;
+  output.status = RunClusterctl(arguments, session);
+  output.out = out.str();
+  output.err = err_buffer.str();
+  return output;
+}
+
+std::string HelpOfStatus(const std::string& command, int status) {
+  const std::string help = RunProgram({command, "--help"}).out;
+  const size_t begin = help.find(absl::StrCat("\n  ", status, "  "));
+  size_t end = help.find(absl::StrCat("\n  ", status + 1, "  "), begin);
+  if (end == std::string::npos) end = help.find("\n\n", begin);
+  EXPECT_NE(begin, std::string::npos) << help;
+  if (begin == std::string::npos) return "";
+  const std::string text = help.substr(begin, end - begin);
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  return absl::StrJoin(words, " ");
+}
+
+std::string TestFile(const std::string& name, const std::string& content) {
+  // The name of a test with a parameter has a slash in it.
+  const std::string test = absl::StrReplaceAll(
+      testing::UnitTest::GetInstance()->current_test_info()->name(),
+      {{"/", "-"}});
+  const std::string path =
+      absl::StrCat(testing::TempDir(), "/", test, "-", name);
+  std::ofstream(path, std::ios::binary) << content;
+  return path;
+}
+
+std::string FileContent(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.is_open()) << path;
+  std::ostringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+}  // namespace clusterd

@@ -1,0 +1,61 @@
+// Runs clusterctl in-process: arguments in; stdout, stderr and status out.
+#ifndef TESTS_SUPPORT_CLIENT_PROGRAM_RUN_H_
+#define TESTS_SUPPORT_CLIENT_PROGRAM_RUN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "config/words/terminal.h"
+#include "tests/support/client/fake_controller.h"
+
+namespace clusterd {
+
+struct ProgramOutput {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+// The process that a run believes it lives in.
+struct ProgramWorld {
+  ControllerScript script;
+  Terminal terminal;
+  // All connection settings, and a UTF-8 locale, unless a test takes them out.
+  Environment environment = {
+      {"CLUSTERD_CONTROLLER", "head:7443"},
+      {"CLUSTERD_CLUSTER", "demo"},
+      {"CLUSTERD_CA", "/etc/clusterd/ca.crt"},
+      {"CLUSTERD_CERT", "/etc/clusterd/user.crt"},
+      {"CLUSTERD_KEY", "/etc/clusterd/user.key"},
+      {"LC_ALL", "C.UTF-8"},
+  };
+  // An empty folder: no settings file exists.
+  std::string root = "/nonexistent";
+  // Set where a test wants to see what reached the controller.
+  FakeController* controller = nullptr;
+  // Ctrl-C is pressed as soon as stderr holds this text; empty: never.
+  std::string interrupt_at;
+  // What the person types when asked.
+  absl::StatusOr<std::string> answer = absl::OutOfRangeError("no answer");
+  absl::TimeZone zone = absl::UTCTimeZone();
+};
+
+// One run at 2025-01-01 00:00 UTC by a clock that stands still.
+ProgramOutput RunProgram(const std::vector<std::string>& arguments,
+                         const ProgramWorld& world = {});
+
+// What `clusterctl COMMAND --help` says of one exit status, as one line; fails
+// the test if it says nothing.
+std::string HelpOfStatus(const std::string& command, int status);
+
+// A new file in the test's own folder with this content; its path.
+std::string TestFile(const std::string& name, const std::string& content);
+
+// The content of a file; fails the test if there is none.
+std::string FileContent(const std::string& path);
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_CLIENT_PROGRAM_RUN_H_

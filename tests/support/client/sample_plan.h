@@ -1,0 +1,34 @@
+// Plans, and what came of them, for tests of the commands about them.
+#ifndef TESTS_SUPPORT_CLIENT_SAMPLE_PLAN_H_
+#define TESTS_SUPPORT_CLIENT_SAMPLE_PLAN_H_
+
+#include <string>
+#include <vector>
+
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+// Every host gets net.core.somaxconn 4096 -> 65535 and the sysctl.d file of it;
+// cluster "demo", with id, author and a right digest.
+ClusterPlan SysctlPlan(const std::vector<std::string>& hosts);
+
+// One host, server0, with one step of every kind there is, each with every
+// field set, and with texts that JSON must escape; a second host with the
+// defaults of every field; blocked changes and notes. The digest is right.
+ClusterPlan EveryStepPlan();
+
+// Sets the digest that the plan's content has now.
+void Reseal(ClusterPlan& plan);
+
+// One host that ended so, with its two steps done if it was applied.
+ApplyResult ResultOf(const std::string& host, ApplyResult::Outcome outcome,
+                     const std::string& error = "");
+
+// Run 3fa2c4d5e6f70812 over these results, by ann, in 12 s.
+ApplyReport ReportOf(ApplyReport::Outcome outcome,
+                     const std::vector<ApplyResult>& hosts);
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_CLIENT_SAMPLE_PLAN_H_

@@ -1,0 +1,139 @@
+#include "tests/support/config/good_cluster.h"
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/sysctl_file.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kMask[] = "255.255.255.0";
+constexpr char kGateway[] = "10.0.0.254";
+
+std::string AddressOf(int server, uint32_t device) {
+  return absl::StrCat("10.0.0.", 2 * server + device + 1);
+}
+
+void AddConf(HccnConf* conf, const std::string& key, uint32_t device,
+             const std::string& value) {
+  HccnConf::Entry* entry = conf->add_entries();
+  entry->set_key(key);
+  entry->set_device(device);
+  entry->set_value(value);
+  entry->set_line(conf->entries_size());
+}
+
+void AddGoodDevice(int server, uint32_t id, HostFacts* facts) {
+  DeviceFacts* device = facts->add_devices();
+  device->set_id(id);
+  const std::string address = AddressOf(server, id);
+  Ipv4Setting* setting =
+      device->mutable_address()->mutable_value()->add_settings();
+  setting->set_address(address);
+  setting->set_netmask(kMask);
+  device->mutable_gateway()->set_value(kGateway);
+  device->mutable_detect_address()->set_value(kGateway);
+  device->mutable_tls()->mutable_value()->set_enabled(false);
+  device->mutable_tls()->mutable_value()->set_source("/etc/hccn.conf");
+  HccnConf* conf = facts->mutable_hccn_conf()->mutable_value();
+  AddConf(conf, "address", id, address);
+  AddConf(conf, "netmask", id, kMask);
+  AddConf(conf, "gateway", id, kGateway);
+  AddConf(conf, "netdetect", id, kGateway);
+  AddConf(conf, "tls_enable", id, "0");
+}
+
+}  // namespace
+
+ClusterSpec GoodSpec() {
+  ClusterSpec spec;
+  spec.set_version(1);
+  spec.set_name("demo");
+  spec.set_product("atlas-a2");
+  for (int server = 0; server < 2; ++server) {
+    ServerSpec* added = spec.add_servers();
+    added->set_host(absl::StrCat("node-0", server + 1));
+    added->set_address(absl::StrCat("192.168.7.", 22 + server));
+    for (uint32_t id = 0; id < 2; ++id) {
+      DeviceSpec* device = added->add_devices();
+      device->set_id(id);
+      device->set_address(AddressOf(server, id));
+      device->set_netmask(kMask);
+      device->set_gateway(kGateway);
+      device->set_detect_address(kGateway);
+    }
+  }
+  spec.mutable_hccl()->set_base_port(60000);
+  spec.mutable_hccl()->set_port_count(16);
+  spec.mutable_kernel()->set_somaxconn(65535);
+  spec.mutable_kernel()->set_tcp_max_syn_backlog(65535);
+  spec.mutable_kernel()->set_persistent(true);
+  spec.set_firewall(FIREWALL_DISABLED);
+  spec.mutable_deadlines()->set_command_ms(10000);
+  spec.set_tls(false);
+  spec.set_rendezvous_port(29500);
+  spec.set_ssh_port(22);
+  spec.set_digest("abc");
+  return spec;
+}
+
+HostFacts GoodFacts(const std::string& host) {
+  HostFacts facts;
+  facts.set_host(host);
+  facts.mutable_hccn_tool()->mutable_path()->set_value("/usr/bin/hccn_tool");
+  facts.mutable_hccn_tool()->set_generation(NpuToolFacts::CLASSIC);
+  facts.mutable_hccn_conf()->mutable_value()->set_sha256(std::string(64, 'a'));
+  const int server = host == "node-02" ? 1 : 0;
+  AddGoodDevice(server, 0, &facts);
+  AddGoodDevice(server, 1, &facts);
+  KernelFacts* kernel = facts.mutable_kernel();
+  kernel->mutable_reserved_ports()->set_value("60000-60015");
+  kernel->mutable_somaxconn()->set_value(65535);
+  kernel->mutable_tcp_max_syn_backlog()->set_value(65535);
+  SetAtBoot(kernel->mutable_reserved_ports_at_boot(), kSysctlFile,
+            "60000-60015");
+  SetAtBoot(kernel->mutable_somaxconn_at_boot(), kSysctlFile, "65535");
+  SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), kSysctlFile,
+            "65535");
+  facts.mutable_ufw()->mutable_installed()->set_value(false);
+  facts.mutable_firewalld()->mutable_installed()->set_value(false);
+  return facts;
+}
+
+DeviceFacts* DeviceOf(HostFacts* facts, uint32_t id) {
+  for (DeviceFacts& device : *facts->mutable_devices()) {
+    if (device.id() == id) return &device;
+  }
+  return nullptr;
+}
+
+void SetConf(HostFacts* facts, const std::string& full_key,
+             const std::string& value) {
+  HccnConf* conf = facts->mutable_hccn_conf()->mutable_value();
+  HccnConf changed = *conf;
+  changed.clear_entries();
+  for (const HccnConf::Entry& entry : conf->entries()) {
+    if (absl::StrCat(entry.key(), "_", entry.device()) != full_key) {
+      *changed.add_entries() = entry;
+    }
+  }
+  if (!value.empty()) {
+    const size_t underscore = full_key.rfind('_');
+    AddConf(&changed, full_key.substr(0, underscore),
+            static_cast<uint32_t>(std::stoul(full_key.substr(underscore + 1))),
+            value);
+  }
+  *conf = changed;
+}
+
+void SetAtBoot(PersistentValueFact* fact, const std::string& file,
+               const std::string& value) {
+  fact->mutable_value()->Clear();
+  if (file.empty()) return;
+  PersistentValue::Assignment* assignment =
+      fact->mutable_value()->add_assignments();
+  assignment->set_file(file);
+  assignment->set_line(3);
+  assignment->set_value(value);
+}
+
+}  // namespace clusterd

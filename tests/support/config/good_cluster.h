@@ -1,0 +1,42 @@
+// A spec of two servers and facts that meet it in every respect, so that a test
+// of plans changes the one thing it is about.
+#ifndef TESTS_SUPPORT_CONFIG_GOOD_CLUSTER_H_
+#define TESTS_SUPPORT_CONFIG_GOOD_CLUSTER_H_
+
+#include <string>
+
+#include "proto/facts.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// Hosts node-01 (192.168.7.22) and node-02 (192.168.7.23), devices 0 and 1
+// each: 10.0.0.1, .2 and .3, .4 with mask 255.255.255.0, gateway 10.0.0.254,
+// detect address 10.0.0.254. Ports 60000-60015, somaxconn and syn backlog
+// 65535, all persistent, TLS off, firewall disabled, rendezvous 29500, ssh 22.
+ClusterSpec GoodSpec();
+
+// Facts of a host of GoodSpec: nothing is left to do.
+HostFacts GoodFacts(const std::string& host);
+
+// Device `id` of the facts.
+DeviceFacts* DeviceOf(HostFacts* facts, uint32_t id);
+
+// Replaces the value of a key of hccn.conf ("address_0"); "": removes it.
+void SetConf(HostFacts* facts, const std::string& full_key,
+             const std::string& value);
+
+// The one assignment of a kernel parameter at boot; "" for file: none.
+void SetAtBoot(PersistentValueFact* fact, const std::string& file,
+               const std::string& value);
+
+template <typename Fact>
+void MakeMissing(Fact* fact, Missing::Reason reason,
+                 const std::string& detail) {
+  fact->mutable_missing()->set_reason(reason);
+  fact->mutable_missing()->set_detail(detail);
+}
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_CONFIG_GOOD_CLUSTER_H_

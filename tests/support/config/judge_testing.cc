@@ -1,0 +1,79 @@
+#include "tests/support/config/judge_testing.h"
+
+#include "absl/strings/str_cat.h"
+#include "config/words/subject_text.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+
+TestCluster::TestCluster(absl::string_view product, absl::string_view mode,
+                         int servers)
+    : spec(MakeSpec(product, mode, servers)), facts(MakeHealthyFacts(spec)) {}
+
+void TestCluster::SetAddress(int host, int index, absl::string_view address,
+                             absl::string_view netmask) {
+  DeviceFacts& facts_of = device(host, index);
+  auto* settings = facts_of.mutable_address()->mutable_value();
+  settings->clear_settings();
+  settings->add_settings()->set_address(std::string(address));
+  settings->mutable_settings(0)->set_netmask(std::string(netmask));
+  for (HccnConf::Entry& entry :
+       *facts[host].mutable_hccn_conf()->mutable_value()->mutable_entries()) {
+    if (entry.device() != facts_of.id()) continue;
+    if (entry.key() == "address") entry.set_value(std::string(address));
+    if (entry.key() == "netmask") entry.set_value(std::string(netmask));
+  }
+}
+
+void TestCluster::PlanAddress(int host, int index, absl::string_view address,
+                              absl::string_view netmask) {
+  DeviceSpec* device = spec.mutable_servers(host)->mutable_devices(index);
+  device->set_address(std::string(address));
+  device->set_netmask(std::string(netmask));
+}
+
+void TestCluster::Silence(int host) {
+  facts[host] =
+      MakeSilentHost(facts[host].host(), Missing::NO_ANSWER, "never attached");
+}
+
+RuleResult TestCluster::Check(absl::string_view rule) const {
+  const Report report = MakeReport();
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() == rule) return result;
+  }
+  ADD_FAILURE() << "no rule " << rule;
+  return RuleResult();
+}
+
+Report TestCluster::MakeReport(const JudgeOptions& options) const {
+  return BuildReport(spec, Pointers(facts), options);
+}
+
+std::string Who(const Finding& finding) {
+  std::string who;
+  for (const Subject& subject : finding.subjects()) {
+    absl::StrAppend(&who, who.empty() ? "" : " ",
+                    subject.host().empty() ? "cluster" : subject.host());
+    if (subject.devices().empty()) continue;
+    absl::StrAppend(&who, ":",
+                    FoldIds(std::vector<uint32_t>(subject.devices().begin(),
+                                                  subject.devices().end())));
+  }
+  return who;
+}
+
+std::string Lines(const RuleResult& result) {
+  std::string lines;
+  for (const Finding& finding : result.findings()) {
+    absl::StrAppend(&lines, State_Name(finding.state()), " ", Who(finding), " ",
+                    finding.caused_by().empty()
+                        ? ""
+                        : absl::StrCat("[", finding.caused_by(), "] "),
+                    finding.observed(), " | ", finding.expected(), " | ",
+                    finding.fix(), "\n");
+  }
+  return lines;
+}
+
+}  // namespace clusterd

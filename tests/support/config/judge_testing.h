@@ -1,0 +1,56 @@
+// For tests of rules: a healthy cluster in which a test breaks something, and
+// short words for what the judge says about it.
+#ifndef TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_
+#define TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "config/rules/judge.h"
+#include "tests/sim/facts/healthy_facts.h"
+
+namespace clusterd {
+
+// Everything is public: tests change what they like before they ask.
+struct TestCluster {
+  explicit TestCluster(absl::string_view product = "atlas-training",
+                       absl::string_view mode = "", int servers = 2);
+
+  DeviceFacts& device(int host, int index) {
+    return *facts[host].mutable_devices(index);
+  }
+  // Sets address and netmask of a device, also in the host's hccn.conf.
+  void SetAddress(int host, int index, absl::string_view address,
+                  absl::string_view netmask);
+  // The same in the spec.
+  void PlanAddress(int host, int index, absl::string_view address,
+                   absl::string_view netmask);
+  // The host gives no facts at all.
+  void Silence(int host);
+
+  // What the rule says when all rules run.
+  RuleResult Check(absl::string_view rule) const;
+  Report MakeReport(const JudgeOptions& options = {}) const;
+
+  ClusterSpec spec;
+  std::vector<HostFacts> facts;
+};
+
+// "server0:3 server1:0-7", "server0" without devices, "cluster".
+std::string Who(const Finding& finding);
+
+// All findings, one per line: "FAIL server0:3 [hccn-tool] observed | expected |
+// fix", with the cause in brackets where there is one.
+std::string Lines(const RuleResult& result);
+
+// A Missing in a fact.
+template <typename Fact>
+void SetMissing(Missing::Reason reason, absl::string_view detail, Fact* fact) {
+  fact->mutable_missing()->set_reason(reason);
+  fact->mutable_missing()->set_detail(std::string(detail));
+}
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_

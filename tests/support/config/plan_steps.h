@@ -1,0 +1,37 @@
+// Steps of plans for tests: one setting of one target each, of the setting's
+// own kind. They have no number and no texts.
+#ifndef TESTS_SUPPORT_CONFIG_PLAN_STEPS_H_
+#define TESTS_SUPPORT_CONFIG_PLAN_STEPS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+PlanStep DeviceStep(uint32_t device, const std::string& setting,
+                    const std::string& from, const std::string& to);
+// The device has `to`, hccn.conf has `from`.
+PlanStep RewriteStep(uint32_t device, const std::string& setting,
+                     const std::string& from, const std::string& to);
+// An address that drops this gateway of the device.
+PlanStep AddressStep(uint32_t device, const std::string& from,
+                     const std::string& to, const std::string& gateway);
+
+PlanStep RunningStep(const std::string& key, const std::string& from,
+                     const std::string& to);
+PlanStep AtBootStep(const std::string& key, const std::string& from,
+                    const std::string& to);
+
+// Of an active firewall that starts at boot.
+PlanStep StopStep(FirewallProgram program);
+AllowedPort TcpPorts(uint32_t first, uint32_t last, const std::string& source);
+PlanStep OpenStep(FirewallProgram program, const AllowedPort& port);
+
+// `repairs` e.g. "lines 1-4,7: remove carriage returns".
+PlanStep FormStep(const std::string& repairs, const std::string& sha256);
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_CONFIG_PLAN_STEPS_H_

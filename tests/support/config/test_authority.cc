@@ -1,0 +1,173 @@
+#include "tests/support/config/test_authority.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "openssl/bio.h"
+#include "openssl/evp.h"
+#include "openssl/pem.h"
+#include "openssl/rand.h"
+#include "openssl/x509.h"
+#include "openssl/x509v3.h"
+
+namespace clusterd {
+namespace {
+
+struct Free {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(X509_EXTENSION* extension) const {
+    X509_EXTENSION_free(extension);
+  }
+  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Free>;
+
+// Only the memory or OpenSSL's own state can make these calls go wrong.
+void Require(bool ok) {
+  if (!ok) std::abort();
+}
+
+std::string Contents(BIO* bio) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  return std::string(data, static_cast<size_t>(size));
+}
+
+std::string ToPem(X509* certificate) {
+  const Owned<BIO> bio(BIO_new(BIO_s_mem()));
+  Require(PEM_write_bio_X509(bio.get(), certificate) == 1);
+  return Contents(bio.get());
+}
+
+std::string ToPem(EVP_PKEY* key) {
+  const Owned<BIO> bio(BIO_new(BIO_s_mem()));
+  Require(PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr,
+                                   nullptr) == 1);
+  return Contents(bio.get());
+}
+
+void AddExtension(X509* certificate, int nid, const char* value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
+  const Owned<X509_EXTENSION> extension(
+      X509V3_EXT_conf_nid(nullptr, &context, nid, value));
+  Require(extension && X509_add_ext(certificate, extension.get(), -1) == 1);
+}
+
+// Set through the structure and not through text, so that a name may hold
+// anything that a hostile certificate could.
+void AddUriNames(X509* certificate, const std::vector<std::string>& uris) {
+  if (uris.empty()) return;
+  const Owned<GENERAL_NAMES> names(GENERAL_NAMES_new());
+  for (const std::string& uri : uris) {
+    GENERAL_NAME* name = GENERAL_NAME_new();
+    ASN1_IA5STRING* text = ASN1_IA5STRING_new();
+    Require(ASN1_STRING_set(text, uri.data(), static_cast<int>(uri.size())) ==
+            1);
+    GENERAL_NAME_set0_value(name, GEN_URI, text);
+    Require(sk_GENERAL_NAME_push(names.get(), name) > 0);
+  }
+  Require(X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0,
+                            0) == 1);
+}
+
+// A certificate of `key` that is not signed yet.
+Owned<X509> Draft(EVP_PKEY* key, X509_NAME* issuer, const char* common_name,
+                  const IssueOptions& options) {
+  Owned<X509> certificate(X509_new());
+  Require(X509_set_version(certificate.get(), 2) == 1);
+  unsigned char serial[8];
+  Require(RAND_bytes(serial, sizeof(serial)) == 1);
+  uint64_t number = 0;
+  for (const unsigned char byte : serial) number = number << 8 | byte;
+  Require(ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate.get()),
+                                  number >> 1) == 1);
+  X509_NAME* subject = X509_get_subject_name(certificate.get());
+  Require(X509_NAME_add_entry_by_txt(
+              subject, "CN", MBSTRING_ASC,
+              reinterpret_cast<const unsigned char*>(common_name), -1, -1,
+              0) == 1);
+  Require(X509_set_issuer_name(certificate.get(), issuer ? issuer : subject) ==
+          1);
+  const absl::Time now = absl::Now();
+  Require(ASN1_TIME_set(X509_getm_notBefore(certificate.get()),
+                        absl::ToTimeT(now + options.valid_from)) != nullptr);
+  Require(ASN1_TIME_set(X509_getm_notAfter(certificate.get()),
+                        absl::ToTimeT(now + options.valid_until)) != nullptr);
+  Require(X509_set_pubkey(certificate.get(), key) == 1);
+  return certificate;
+}
+
+}  // namespace
+
+struct TestAuthority::Keys {
+  Owned<X509> certificate;
+  Owned<EVP_PKEY> key;
+};
+
+TestAuthority::TestAuthority(std::unique_ptr<Keys> keys)
+    : keys_(std::move(keys)),
+      certificate_pem_(ToPem(keys_->certificate.get())) {}
+
+TestAuthority::~TestAuthority() = default;
+
+std::unique_ptr<TestAuthority> TestAuthority::Create() {
+  auto keys = std::make_unique<Keys>();
+  keys->key.reset(EVP_EC_gen("P-256"));
+  Require(keys->key != nullptr);
+  IssueOptions options;
+  options.valid_from = -absl::Hours(24 * 365);
+  options.valid_until = absl::Hours(24 * 365);
+  keys->certificate =
+      Draft(keys->key.get(), nullptr, "clusterd test authority", options);
+  AddExtension(keys->certificate.get(), NID_basic_constraints,
+               "critical,CA:TRUE");
+  AddExtension(keys->certificate.get(), NID_key_usage,
+               "critical,keyCertSign,cRLSign");
+  AddExtension(keys->certificate.get(), NID_subject_key_identifier, "hash");
+  Require(X509_sign(keys->certificate.get(), keys->key.get(), EVP_sha256()) >
+          0);
+  return std::unique_ptr<TestAuthority>(new TestAuthority(std::move(keys)));
+}
+
+absl::StatusOr<std::unique_ptr<TestAuthority>> TestAuthority::FromPem(
+    absl::string_view certificate_pem, absl::string_view key_pem) {
+  const absl::Status pair = CheckKeyBelongs(certificate_pem, key_pem);
+  if (!pair.ok()) return pair;
+  auto keys = std::make_unique<Keys>();
+  const Owned<BIO> certificate(BIO_new_mem_buf(
+      certificate_pem.data(), static_cast<int>(certificate_pem.size())));
+  keys->certificate.reset(
+      PEM_read_bio_X509(certificate.get(), nullptr, nullptr, nullptr));
+  const Owned<BIO> key(
+      BIO_new_mem_buf(key_pem.data(), static_cast<int>(key_pem.size())));
+  keys->key.reset(
+      PEM_read_bio_PrivateKey(key.get(), nullptr, nullptr, nullptr));
+  Require(keys->certificate && keys->key);
+  return std::unique_ptr<TestAuthority>(new TestAuthority(std::move(keys)));
+}
+
+std::string TestAuthority::KeyPem() const { return ToPem(keys_->key.get()); }
+
+TlsPem TestAuthority::Issue(const std::vector<std::string>& uri_names,
+                            const IssueOptions& options) const {
+  const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
+  Require(key != nullptr);
+  const Owned<X509> certificate =
+      Draft(key.get(), X509_get_subject_name(keys_->certificate.get()),
+            "clusterd test", options);
+  AddExtension(certificate.get(), NID_basic_constraints, "critical,CA:FALSE");
+  AddExtension(certificate.get(), NID_key_usage, "critical,digitalSignature");
+  AddExtension(certificate.get(), NID_ext_key_usage, "serverAuth,clientAuth");
+  AddUriNames(certificate.get(), uri_names);
+  Require(X509_sign(certificate.get(), keys_->key.get(), EVP_sha256()) > 0);
+  return TlsPem{certificate_pem_, ToPem(certificate.get()), ToPem(key.get())};
+}
+
+}  // namespace clusterd

@@ -1,0 +1,55 @@
+// A certificate authority for tests and simulated clusters: makes EC P-256
+// certificates in memory. Not for real clusters: nothing protects its key.
+#ifndef TESTS_SUPPORT_CONFIG_TEST_AUTHORITY_H_
+#define TESTS_SUPPORT_CONFIG_TEST_AUTHORITY_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "config/identity/certificate.h"
+
+namespace clusterd {
+
+struct IssueOptions {
+  // From now.
+  absl::Duration valid_from = -absl::Hours(1);
+  absl::Duration valid_until = absl::Hours(24);
+};
+
+// Safe for concurrent use.
+class TestAuthority {
+ public:
+  // A new authority with a key of its own.
+  static std::unique_ptr<TestAuthority> Create();
+  // One whose certificate and key are known. InvalidArgument if they are no PEM
+  // or no pair.
+  static absl::StatusOr<std::unique_ptr<TestAuthority>> FromPem(
+      absl::string_view certificate_pem, absl::string_view key_pem);
+
+  ~TestAuthority();
+  TestAuthority(const TestAuthority&) = delete;
+  TestAuthority& operator=(const TestAuthority&) = delete;
+
+  const std::string& certificate_pem() const { return certificate_pem_; }
+  std::string KeyPem() const;
+
+  // A certificate with these URI names and a new key, and the authority's own
+  // certificate as ca.
+  TlsPem Issue(const std::vector<std::string>& uri_names,
+               const IssueOptions& options = {}) const;
+
+ private:
+  struct Keys;
+  explicit TestAuthority(std::unique_ptr<Keys> keys);
+
+  const std::unique_ptr<Keys> keys_;
+  const std::string certificate_pem_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_CONFIG_TEST_AUTHORITY_H_

@@ -1,0 +1,91 @@
+// Lists every effect of a run, and ends the process, so to speak, at any one of
+// them: from then on nothing that goes through the log happens any more. Tests
+// kill an apply at each of its effects with it and then start again.
+#ifndef TESTS_SUPPORT_HOST_EFFECT_LOG_H_
+#define TESTS_SUPPORT_HOST_EFFECT_LOG_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "daemon/host/change/file_system.h"
+#include "daemon/host/command/command_runner.h"
+
+namespace clusterd {
+
+enum class CrashPoint {
+  kBefore,  // The effect does not happen.
+  kDuring,  // A write writes half; a command does what its runner calls half.
+  kAfter,   // It happens, and its result is never seen.
+};
+
+// One thread.
+class EffectLog {
+ public:
+  // At the effect of this number, from 0.
+  void CrashAt(size_t effect, CrashPoint point);
+
+  const std::vector<std::string>& effects() const { return effects_; }
+  bool dead() const { return dead_; }
+
+  enum class Turn { kDo, kDoHalf, kDead };
+  // To be called before an effect, and End after it unless it was kDead.
+  Turn Begin(std::string effect);
+  void End();
+
+  // What a dead process gets for everything, reading too.
+  static absl::Status DeadStatus() {
+    return absl::UnavailableError("the process is dead");
+  }
+
+ private:
+  std::vector<std::string> effects_;
+  size_t crash_at_ = static_cast<size_t>(-1);
+  CrashPoint point_ = CrashPoint::kBefore;
+  bool dead_ = false;
+};
+
+// Hands on to another file system; creating, writing, cutting, owner, mode,
+// sync, rename and remove are effects.
+class EffectFileSystem final : public FileSystem {
+ public:
+  // Both must outlive it and the files it opens.
+  EffectFileSystem(FileSystem* files, EffectLog* log)
+      : files_(files), log_(log) {}
+
+  absl::StatusOr<std::unique_ptr<OpenFile>> Open(const std::string& path,
+                                                 OpenMode mode) override;
+  absl::StatusOr<FileAttributes> Stat(const std::string& path) override;
+  absl::StatusOr<std::vector<std::string>> List(
+      const std::string& folder) override;
+  absl::Status MakeDirectory(const std::string& path, uint32_t mode) override;
+  absl::Status Rename(const std::string& from, const std::string& to) override;
+  absl::Status Remove(const std::string& path) override;
+  absl::Status SyncDirectory(const std::string& folder) override;
+
+ private:
+  FileSystem* const files_;
+  EffectLog* const log_;
+};
+
+// Hands on to another runner; every command is an effect.
+class EffectCommandRunner final : public CommandRunner {
+ public:
+  // `half` runs a command that is killed in the middle. All must outlive it.
+  EffectCommandRunner(CommandRunner* runner, CommandRunner* half,
+                      EffectLog* log)
+      : runner_(runner), half_(half), log_(log) {}
+
+  absl::StatusOr<CommandResult> Run(const Command& command) override;
+
+ private:
+  CommandRunner* const runner_;
+  CommandRunner* const half_;
+  EffectLog* const log_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_HOST_EFFECT_LOG_H_

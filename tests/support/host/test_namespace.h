@@ -1,0 +1,82 @@
+// Real network namespaces for tests, and mounts that only one thread sees. Both
+// need root (CAP_SYS_ADMIN); a test says why it was left out where they are not
+// to be had.
+#ifndef TESTS_SUPPORT_HOST_TEST_NAMESPACE_H_
+#define TESTS_SUPPORT_HOST_TEST_NAMESPACE_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/synchronization/notification.h"
+
+namespace clusterd {
+
+// A process of its own in a network namespace of its own; both end with this
+// object. One thread.
+class TestNamespace {
+ public:
+  // nullptr: not to be had here; `why` says why.
+  static std::unique_ptr<TestNamespace> Make(std::string* why);
+  ~TestNamespace();
+  TestNamespace(const TestNamespace&) = delete;
+  TestNamespace& operator=(const TestNamespace&) = delete;
+
+  uint32_t pid() const { return static_cast<uint32_t>(pid_); }
+  // "/proc/4711/ns/net".
+  std::string path() const;
+  uint64_t inode() const;
+
+  // A kernel parameter as nsenter(1) sees and sets it there, without the
+  // newline: a way that shares no code with what is tested.
+  std::string Get(const std::string& key) const;
+  void Set(const std::string& key, const std::string& value) const;
+
+  // Ends the process; the namespace goes with it.
+  void End();
+
+ private:
+  explicit TestNamespace(pid_t pid) : pid_(pid) {}
+
+  pid_t pid_;  // 0: ended.
+};
+
+// A thread of the test that is in a namespace and keeps it alive when the
+// processes that were in there have ended.
+class NamespaceGuest {
+ public:
+  // REQUIRES: TestNamespace::Make succeeds here.
+  explicit NamespaceGuest(const TestNamespace& place);
+  ~NamespaceGuest();
+  NamespaceGuest(const NamespaceGuest&) = delete;
+  NamespaceGuest& operator=(const NamespaceGuest&) = delete;
+
+  // As that of TestNamespace.
+  std::string Get(const std::string& key) const;
+
+ private:
+  std::string path_;
+  absl::Notification inside_;
+  absl::Notification leave_;
+  std::thread thread_;
+};
+
+// A kernel parameter of the test's own namespace.
+std::string GetHere(const std::string& key);
+
+// Runs `work` on a thread whose mounts nobody else sees. False, with `why`, if
+// that is not to be had; `work` was then not run.
+bool WithOwnMounts(const std::function<void()>& work, std::string* why);
+
+// To be called within WithOwnMounts; each ends the test program if refused.
+void MountOver(const std::string& source, const std::string& target);
+void MountReadOnly(const std::string& folder);
+void MountEmptyOver(const std::string& folder);
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_HOST_TEST_NAMESPACE_H_

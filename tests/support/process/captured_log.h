@@ -1,0 +1,42 @@
+// Keeps what is logged, for tests.
+#ifndef TESTS_SUPPORT_PROCESS_CAPTURED_LOG_H_
+#define TESTS_SUPPORT_PROCESS_CAPTURED_LOG_H_
+
+#include <string>
+
+#include "absl/synchronization/mutex.h"
+#include "daemon/process/log.h"
+
+namespace clusterd {
+
+class CapturedLog final : public Log {
+ public:
+  void Write(LogLevel level, absl::string_view text) override {
+    absl::MutexLock lock(&mutex_);
+    lines_ += FormatLogLine(level, /*with_level=*/true, text);
+  }
+
+  // Blocks until something logged holds `text`; false if that takes over 30 s.
+  bool WaitFor(absl::string_view text) {
+    const std::string wanted(text);
+    absl::MutexLock lock(&mutex_);
+    const auto found = [this, &wanted]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return lines_.find(wanted) != std::string::npos;
+    };
+    return mutex_.AwaitWithTimeout(absl::Condition(&found), absl::Seconds(30));
+  }
+
+  // Everything so far, in the order logged.
+  std::string Lines() {
+    absl::MutexLock lock(&mutex_);
+    return lines_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::string lines_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_PROCESS_CAPTURED_LOG_H_
