@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "config/plan/plan_digest.h"
+#include "config/values/version.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
 #include "gmock/gmock.h"
@@ -23,7 +24,7 @@ constexpr char kId[] = "9c41d2e3f4051627";
 
 ClusterPlan PlanTo(const std::string& value) {
   ClusterPlan plan;
-  plan.set_schema_version(1);
+  plan.set_schema_version(kPlanSchemaVersion);
   plan.set_cluster("test");
   *plan.add_hosts()->add_steps() =
       RunningStep("net.core.somaxconn", "128", value);

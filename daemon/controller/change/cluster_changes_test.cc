@@ -97,7 +97,7 @@ class ClusterChangesTest : public testing::Test {
   // One step on each of the first `hosts` servers, nothing on the others.
   ClusterPlan MakePlan(int hosts) {
     ClusterPlan plan;
-    plan.set_schema_version(1);
+    plan.set_schema_version(kPlanSchemaVersion);
     plan.set_cluster("test");
     plan.set_spec_sha256(SpecSha256(*spec_->spec()));
     for (int i = 0; i < 3; ++i) {

@@ -2,6 +2,7 @@
 
 #include "config/plan/plan_digest.h"
 #include "config/plan/settings.h"
+#include "config/values/version.h"
 #include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
@@ -27,7 +28,7 @@ void AddFact(HostPlan& host, const std::string& name,
 
 ClusterPlan EmptyPlan() {
   ClusterPlan plan;
-  plan.set_schema_version(2);
+  plan.set_schema_version(kPlanSchemaVersion);
   plan.set_cluster("demo");
   plan.set_product("atlas-training");
   plan.set_spec_digest(Sha256Hex("cluster.yaml"));
