@@ -1,0 +1,33 @@
+// The two macros of this project: what stops a function that returns
+// absl::Status or absl::StatusOr stops its caller, with the same status.
+//
+//   RETURN_IF_ERROR(WriteAll(file, text));
+//   ASSIGN_OR_RETURN(const HccnConf conf, ParseHccnConf(text));
+//
+// Not for a place that adds a fact to the message or cleans up first; there the
+// status has a name. A type with a comma needs an alias or `auto`.
+#ifndef CONFIG_VALUES_STATUS_MACROS_H_
+#define CONFIG_VALUES_STATUS_MACROS_H_
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#define RETURN_IF_ERROR(expression)                    \
+  do {                                                 \
+    absl::Status returned_status = (expression);       \
+    if (!returned_status.ok()) return returned_status; \
+  } while (false)
+
+#define ASSIGN_OR_RETURN(target, expression) \
+  ASSIGN_OR_RETURN_AT_LINE(target, expression, __LINE__)
+// A line's number is a number only one expansion further down.
+#define ASSIGN_OR_RETURN_AT_LINE(target, expression, line) \
+  ASSIGN_OR_RETURN_NAMED(target, expression, returned_from_line_, line)
+#define ASSIGN_OR_RETURN_NAMED(target, expression, prefix, line)   \
+  auto prefix##line = (expression);                                \
+  if (!prefix##line.ok()) return std::move(prefix##line).status(); \
+  target = *std::move(prefix##line)
+
+#endif  // CONFIG_VALUES_STATUS_MACROS_H_
