@@ -11,7 +11,7 @@ TEST(VersionCommandTest, PrintsOurOwnWithoutAnyController) {
   world.environment.clear();
   const ProgramOutput output = RunProgram({"version"}, world);
   EXPECT_EQ(output.status, 0);
-  EXPECT_EQ(output.out, "clusterctl 0.1.0 (protocol 1, report schema 1)\n");
+  EXPECT_EQ(output.out, "clusterctl 0.1.0 (protocol 2, report schema 1)\n");
   EXPECT_EQ(RunProgram({"--version"}, world).out, output.out);
 }
 
