@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/identity_observer.h"
@@ -33,10 +34,9 @@ struct Node {
 };
 
 absl::StatusOr<std::vector<Node>> ReadNodes(const FileReader& files) {
-  const absl::StatusOr<std::vector<std::string>> names = files.List("/dev");
-  if (!names.ok()) return names.status();
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List("/dev"));
   std::vector<Node> nodes;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     const std::optional<uint32_t> id = DeviceIdOfNode(name);
     Node node;
     if (!id.has_value() ||
@@ -64,13 +64,12 @@ class UserSearch {
       : nodes_(std::move(nodes)), is_simulated_(is_simulated), self_(self) {}
 
   absl::StatusOr<std::vector<DeviceUser>> Run() {
-    const absl::StatusOr<std::vector<std::string>> names = files_.List("/proc");
-    if (!names.ok()) return names.status();
-    for (const std::string& name : *names) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                     files_.List("/proc"));
+    for (const std::string& name : names) {
       uint32_t pid = 0;
       if (!IsPid(name, &pid) || pid == self_) continue;
-      const absl::Status searched = SearchProcess(pid);
-      if (!searched.ok()) return searched;
+      RETURN_IF_ERROR(SearchProcess(pid));
     }
     std::sort(users_.begin(), users_.end(),
               [](const DeviceUser& a, const DeviceUser& b) {
@@ -157,19 +156,17 @@ absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(const HostPaths& paths,
   const FileReader files(paths.root);
   const bool is_simulated =
       files.Resolve("/") != "/" || !ReadSimulation(files).empty();
-  absl::StatusOr<std::vector<Node>> nodes = ReadNodes(files);
-  if (!nodes.ok()) return nodes.status();
+  ASSIGN_OR_RETURN(std::vector<Node> nodes, ReadNodes(files));
   if (!is_simulated) {
-    const absl::StatusOr<std::string> space =
-        files.ReadLink("/proc/self/ns/pid");
-    if (!space.ok()) return space.status();
-    if (*space != kFirstPidNamespace) {
+    ASSIGN_OR_RETURN(const std::string space,
+                     files.ReadLink("/proc/self/ns/pid"));
+    if (space != kFirstPidNamespace) {
       return absl::FailedPreconditionError(
           absl::StrCat("/proc shows the processes of this container only (",
-                       *space, "), expected the host's"));
+                       space, "), expected the host's"));
     }
   }
-  return UserSearch(*std::move(nodes), is_simulated, self).Run();
+  return UserSearch(std::move(nodes), is_simulated, self).Run();
 }
 
 }  // namespace clusterd

@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/info_files.h"
 #include "daemon/host/files/missing.h"
@@ -26,20 +27,18 @@ constexpr size_t kMaxConfBytes = 4 << 20;
 
 absl::StatusOr<std::string> ReadText(const FileReader& files,
                                      absl::string_view path) {
-  const absl::StatusOr<std::string> text = files.ReadTrimmed(path);
-  if (!text.ok()) return text.status();
-  if (text->empty()) {
+  ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(path));
+  if (text.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is empty"));
   }
-  return PrintableText(*text, kMaxValueBytes);
+  return PrintableText(text, kMaxValueBytes);
 }
 
 template <typename Parser>
 absl::StatusOr<std::string> ReadParsed(const FileReader& files,
                                        const std::string& path, Parser parse) {
-  const absl::StatusOr<FileText> file = files.Read(path);
-  if (!file.ok()) return file.status();
-  absl::StatusOr<std::string> value = parse(file->text);
+  ASSIGN_OR_RETURN(const FileText file, files.Read(path));
+  absl::StatusOr<std::string> value = parse(file.text);
   if (value.ok()) return value;
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": ", value.status().message()));
@@ -65,10 +64,9 @@ std::string SeriesText(const std::map<absl::string_view, int>& counts) {
 
 absl::StatusOr<std::string> ReadSeries(const FileReader& files) {
   constexpr absl::string_view kFolder = "/sys/bus/pci/devices";
-  const absl::StatusOr<std::vector<std::string>> slots = files.List(kFolder);
-  if (!slots.ok()) return slots.status();
+  ASSIGN_OR_RETURN(const std::vector<std::string> slots, files.List(kFolder));
   std::map<absl::string_view, int> counts;
-  for (const std::string& slot : *slots) {
+  for (const std::string& slot : slots) {
     const auto read = [&](absl::string_view name) {
       // A device may be unplugged meanwhile.
       return absl::AsciiStrToLower(

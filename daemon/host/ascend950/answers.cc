@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/hccn/hccn_lldp.h"
 #include "daemon/host/hccn/hccn_output.h"
@@ -162,22 +163,21 @@ absl::StatusOr<bool> ParseTls(absl::string_view output, uint32_t device) {
 }
 
 absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
-  const absl::StatusOr<std::vector<SlaveAnswer>> slaves = SplitSlaves(output);
-  if (!slaves.ok()) return slaves.status();
-  if (slaves->size() != kSlaves) {
+  ASSIGN_OR_RETURN(const std::vector<SlaveAnswer> slaves, SplitSlaves(output));
+  if (slaves.size() != kSlaves) {
     return absl::InvalidArgumentError(
-        absl::StrCat("-lldp: answers of ", slaves->size(),
+        absl::StrCat("-lldp: answers of ", slaves.size(),
                      " slaves of the bond, expected ", kSlaves));
   }
-  const absl::StatusOr<LldpNeighbour> first = ParseHccnLldp((*slaves)[0].text);
-  const absl::StatusOr<LldpNeighbour> second = ParseHccnLldp((*slaves)[1].text);
+  const absl::StatusOr<LldpNeighbour> first = ParseHccnLldp(slaves[0].text);
+  const absl::StatusOr<LldpNeighbour> second = ParseHccnLldp(slaves[1].text);
   if (!first.ok()) return first.status();
   if (!second.ok()) return second.status();
   if (first->heard() != second->heard()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "-lldp: of the bond's slaves ", QuotedText((*slaves)[0].slave),
+        "-lldp: of the bond's slaves ", QuotedText(slaves[0].slave),
         first->heard() ? " hears a neighbour and " : " hears none and ",
-        QuotedText((*slaves)[1].slave),
+        QuotedText(slaves[1].slave),
         first->heard() ? " hears none" : " hears one"));
   }
   return first;
@@ -186,8 +186,7 @@ absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
 absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {
   TableReader reader;
   for (const absl::string_view line : HccnDataLines(output)) {
-    const absl::Status status = reader.ReadLine(line);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(reader.ReadLine(line));
   }
   if (!reader.saw_interfaces()) {
     return BadLine("no table of interfaces", output);

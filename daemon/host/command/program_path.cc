@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -54,8 +55,7 @@ class Walk {
     while (!pending_.empty()) {
       const std::string name = pending_.front();
       pending_.pop_front();
-      const absl::Status step = Step(name);
-      if (!step.ok()) return step;
+      RETURN_IF_ERROR(Step(name));
     }
     if (!S_ISREG(last_.st_mode) || (last_.st_mode & 0111) == 0) {
       return absl::PermissionDeniedError(
@@ -86,8 +86,7 @@ class Walk {
     at_.push_back(name);
     const std::string full = absl::StrCat(root_, Here());
     if (lstat(full.c_str(), &last_) != 0) return ErrnoStatus(Here(), errno);
-    const absl::Status owner = CheckOwner(Here(), last_);
-    if (!owner.ok()) return owner;
+    RETURN_IF_ERROR(CheckOwner(Here(), last_));
     return S_ISLNK(last_.st_mode) ? FollowLink(full) : absl::OkStatus();
   }
 

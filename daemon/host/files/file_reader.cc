@@ -18,6 +18,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -83,9 +84,8 @@ std::string FileReader::Resolve(absl::string_view path) const {
 absl::StatusOr<FileText> FileReader::Read(absl::string_view path,
                                           size_t max_bytes) const {
   FileText file;
-  const absl::StatusOr<int> fd = OpenRegularFile(path, &file.mode);
-  if (!fd.ok()) return fd.status();
-  OpenFile open_file(*fd);
+  ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &file.mode));
+  OpenFile open_file(fd);
   char buffer[16384];
   while (true) {
     const ssize_t got = open_file.Read(buffer, sizeof(buffer));
@@ -101,18 +101,16 @@ absl::StatusOr<FileText> FileReader::Read(absl::string_view path,
 
 absl::StatusOr<std::string> FileReader::ReadTrimmed(
     absl::string_view path) const {
-  absl::StatusOr<FileText> file = Read(path);
-  if (!file.ok()) return file.status();
-  return std::string(absl::StripAsciiWhitespace(file->text));
+  ASSIGN_OR_RETURN(FileText file, Read(path));
+  return std::string(absl::StripAsciiWhitespace(file.text));
 }
 
 absl::Status FileReader::ReadLines(
     absl::string_view path,
     const std::function<bool(absl::string_view)>& visit) const {
   uint32_t mode = 0;
-  const absl::StatusOr<int> fd = OpenRegularFile(path, &mode);
-  if (!fd.ok()) return fd.status();
-  OpenFile open_file(*fd);
+  ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &mode));
+  OpenFile open_file(fd);
   std::string pending;
   char buffer[65536];
   while (true) {
@@ -138,8 +136,7 @@ absl::Status FileReader::ReadLines(
 
 absl::StatusOr<std::vector<std::string>> FileReader::List(
     absl::string_view path) const {
-  const absl::Status inside = CheckInsideRoot(path);
-  if (!inside.ok()) return inside;
+  RETURN_IF_ERROR(CheckInsideRoot(path));
   const int fd =
       open(Resolve(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 && errno == ENOTDIR && CheckExists(path).ok()) {
@@ -184,8 +181,7 @@ absl::Status FileReader::CheckExists(absl::string_view path) const {
 
 absl::StatusOr<bool> FileReader::IsOnReadOnlyMount(
     absl::string_view path) const {
-  const absl::Status inside = CheckInsideRoot(path);
-  if (!inside.ok()) return inside;
+  RETURN_IF_ERROR(CheckInsideRoot(path));
   struct statvfs mount;
   if (statvfs(Resolve(path).c_str(), &mount) != 0) {
     return ErrnoStatus(path, errno);
@@ -210,8 +206,7 @@ absl::Status FileReader::CheckInsideRoot(absl::string_view path) const {
 
 absl::StatusOr<int> FileReader::OpenRegularFile(absl::string_view path,
                                                 uint32_t* mode) const {
-  const absl::Status inside = CheckInsideRoot(path);
-  if (!inside.ok()) return inside;
+  RETURN_IF_ERROR(CheckInsideRoot(path));
   const int fd =
       open(Resolve(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return ErrnoStatus(path, errno);

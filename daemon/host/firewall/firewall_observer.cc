@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
@@ -43,14 +44,13 @@ class Program {
     command.argv = {path_};
     command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
     command.deadline = host_.budget->ForCommand();
-    absl::StatusOr<CommandResult> result = host_.runner->Run(command);
-    if (!result.ok()) return result;
-    if (result->timed_out) {
+    ASSIGN_OR_RETURN(CommandResult result, host_.runner->Run(command));
+    if (result.timed_out) {
       return absl::DeadlineExceededError(
           absl::StrCat(Name(arguments), ": no answer in ",
-                       host_.budget->CutBy(result->elapsed)));
+                       host_.budget->CutBy(result.elapsed)));
     }
-    if (result->output_cut) {
+    if (result.output_cut) {
       return absl::FailedPreconditionError(
           absl::StrCat(Name(arguments), ": endless output"));
     }
@@ -61,15 +61,14 @@ class Program {
   // quoting what it said, for another status.
   absl::StatusOr<std::string> Read(
       const std::vector<std::string>& arguments) const {
-    absl::StatusOr<CommandResult> result = Run(arguments);
-    if (!result.ok()) return result.status();
-    if (result->exit_status == 0 && result->signal == 0) {
-      return std::move(result->standard_output);
+    ASSIGN_OR_RETURN(CommandResult result, Run(arguments));
+    if (result.exit_status == 0 && result.signal == 0) {
+      return std::move(result.standard_output);
     }
     const std::string said =
-        absl::StrCat(result->standard_error, result->standard_output);
+        absl::StrCat(result.standard_error, result.standard_output);
     const std::string message =
-        absl::StrCat(Name(arguments), ": status ", result->exit_status, " and ",
+        absl::StrCat(Name(arguments), ": status ", result.exit_status, " and ",
                      QuotedText(absl::StripAsciiWhitespace(said)));
     const bool denied = absl::StrContains(said, "need to be root") ||
                         absl::StrContains(said, "Permission denied") ||
@@ -124,9 +123,8 @@ void ReadUfwState(const Program& ufw, FirewallFacts* facts) {
 }
 
 absl::StatusOr<bool> ReadUfwAtBoot(const FileReader& files) {
-  const absl::StatusOr<FileText> conf = files.Read("/etc/ufw/ufw.conf");
-  if (!conf.ok()) return conf.status();
-  return ParseUfwConf(conf->text);
+  ASSIGN_OR_RETURN(const FileText conf, files.Read("/etc/ufw/ufw.conf"));
+  return ParseUfwConf(conf.text);
 }
 
 // In order of precedence, systemd.unit(5).
@@ -190,13 +188,11 @@ absl::StatusOr<AllowedFact::Allowed> ReadFirewalldAllowed(
     arguments.push_back(std::move(argument));
     return program.Read(arguments);
   };
-  const absl::StatusOr<std::string> list = read("--list-all-zones");
-  if (!list.ok()) return list.status();
-  const absl::StatusOr<std::vector<FirewalldZone>> zones =
-      ParseFirewalldZones(*list);
-  if (!zones.ok()) return zones.status();
+  ASSIGN_OR_RETURN(const std::string list, read("--list-all-zones"));
+  ASSIGN_OR_RETURN(const std::vector<FirewalldZone> zones,
+                   ParseFirewalldZones(list));
   const absl::StatusOr<const FirewalldZone*> base =
-      FindFirewalldBaseZone(*zones, default_zone);
+      FindFirewalldBaseZone(zones, default_zone);
   if (!base.ok()) return base.status();
   const std::vector<std::string>& names = (*base)->List("services");
   if (names.size() > kMaxServices) {
@@ -205,15 +201,13 @@ absl::StatusOr<AllowedFact::Allowed> ReadFirewalldAllowed(
   }
   std::map<std::string, std::vector<AllowedPort>> services;
   for (const std::string& name : names) {
-    const absl::StatusOr<std::string> text =
-        read(absl::StrCat("--info-service=", name));
-    if (!text.ok()) return text.status();
-    const absl::StatusOr<std::vector<AllowedPort>> ports =
-        ParseFirewalldService(*text);
-    if (!ports.ok()) return ports.status();
-    services[name] = *ports;
+    ASSIGN_OR_RETURN(const std::string text,
+                     read(absl::StrCat("--info-service=", name)));
+    ASSIGN_OR_RETURN(const std::vector<AllowedPort> ports,
+                     ParseFirewalldService(text));
+    services[name] = ports;
   }
-  return FirewalldAllowed(*zones, **base, services);
+  return FirewalldAllowed(zones, **base, services);
 }
 
 void ReadFirewalldState(const Program& program, FirewallFacts* facts) {

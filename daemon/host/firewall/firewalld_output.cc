@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/firewall/allowed_port.h"
 
@@ -145,8 +146,7 @@ absl::Status AddBaseZone(
   if (added.ok()) added = AddServices(zone, services, allowed);
   if (!added.ok()) return added;
   for (const std::string& rule : zone.rich_rules) {
-    const absl::Status rich = AddRichRule(zone, rule, allowed);
-    if (!rich.ok()) return rich;
+    RETURN_IF_ERROR(AddRichRule(zone, rule, allowed));
   }
   const std::string target =
       zone.List("target").empty() ? "" : zone.List("target")[0];
@@ -261,10 +261,9 @@ absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
       if (absl::EndsWith(word, "/sctp") || absl::EndsWith(word, "/dccp")) {
         continue;
       }
-      const absl::StatusOr<std::vector<AllowedPort>> parsed =
-          ParseAllowedPorts(word, '-', "");
-      if (!parsed.ok()) return parsed.status();
-      ports.insert(ports.end(), parsed->begin(), parsed->end());
+      ASSIGN_OR_RETURN(const std::vector<AllowedPort> parsed,
+                       ParseAllowedPorts(word, '-', ""));
+      ports.insert(ports.end(), parsed.begin(), parsed.end());
     }
   }
   if (!has_ports) return Unexpected(text);
@@ -296,12 +295,10 @@ absl::StatusOr<AllowedFact::Allowed> FirewalldAllowed(
     const std::vector<FirewalldZone>& zones, const FirewalldZone& base,
     const std::map<std::string, std::vector<AllowedPort>>& services) {
   AllowedFact::Allowed allowed;
-  const absl::Status added = AddBaseZone(base, services, &allowed);
-  if (!added.ok()) return added;
+  RETURN_IF_ERROR(AddBaseZone(base, services, &allowed));
   for (const FirewalldZone& zone : zones) {
     if (zone.name == base.name) continue;
-    const absl::Status sources = AddSourceZone(zone, &allowed);
-    if (!sources.ok()) return sources;
+    RETURN_IF_ERROR(AddSourceZone(zone, &allowed));
   }
   return allowed;
 }

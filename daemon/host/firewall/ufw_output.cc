@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/firewall/allowed_port.h"
 
@@ -181,9 +182,8 @@ absl::StatusOr<std::vector<Rule>> ParseRules(const Words& lines) {
       continue;
     }
     if (IsForLoopback(row->to)) continue;
-    absl::StatusOr<Rule> rule = ParseRule(*row, line);
-    if (!rule.ok()) return rule.status();
-    rules.push_back(*std::move(rule));
+    ASSIGN_OR_RETURN(Rule rule, ParseRule(*row, line));
+    rules.push_back(std::move(rule));
   }
   return rules;
 }
@@ -226,23 +226,21 @@ absl::StatusOr<bool> ParseUfwActive(absl::string_view status_output) {
 absl::StatusOr<AllowedFact::Allowed> ParseUfwAllowed(
     absl::string_view status_verbose_output) {
   const Words lines = absl::StrSplit(status_verbose_output, '\n');
-  const absl::StatusOr<bool> allows = DefaultAllows(lines);
-  if (!allows.ok()) return allows.status();
-  absl::StatusOr<std::vector<Rule>> rules = ParseRules(lines);
-  if (!rules.ok()) return rules.status();
-  if (*allows) {
-    rules->push_back({true, {MakeAllowedPort(0, 65535, "", "")}, "default"});
+  ASSIGN_OR_RETURN(const bool allows, DefaultAllows(lines));
+  ASSIGN_OR_RETURN(std::vector<Rule> rules, ParseRules(lines));
+  if (allows) {
+    rules.push_back({true, {MakeAllowedPort(0, 65535, "", "")}, "default"});
   }
   // The first rule that matches a packet decides.
   AllowedFact::Allowed allowed;
-  for (size_t i = 0; i < rules->size(); ++i) {
-    if (!(*rules)[i].allows) continue;
-    const absl::StatusOr<std::vector<AllowedPort>> left =
-        LeftOf((*rules)[i].ports, absl::MakeConstSpan(*rules).subspan(0, i));
-    if (!left.ok()) return left.status();
-    for (const AllowedPort& port : *left) *allowed.add_ports() = port;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    if (!rules[i].allows) continue;
+    ASSIGN_OR_RETURN(
+        const std::vector<AllowedPort> left,
+        LeftOf(rules[i].ports, absl::MakeConstSpan(rules).subspan(0, i)));
+    for (const AllowedPort& port : left) *allowed.add_ports() = port;
     if (allowed.ports_size() > static_cast<int>(kMaxParts)) {
-      return Malformed("too many parts by", (*rules)[i].line);
+      return Malformed("too many parts by", rules[i].line);
     }
   }
   return allowed;

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/hccn/hccn_output.h"
 
@@ -34,11 +35,10 @@ constexpr std::pair<absl::string_view, NetHealth> kNetHealthTexts[] = {
 // What stands after `label` and blanks in the only data line.
 absl::StatusOr<absl::string_view> ValueAfter(absl::string_view output,
                                              absl::string_view label) {
-  const absl::StatusOr<absl::string_view> line = OnlyHccnDataLine(output);
-  if (!line.ok()) return line.status();
-  absl::string_view value = *line;
+  ASSIGN_OR_RETURN(const absl::string_view line, OnlyHccnDataLine(output));
+  absl::string_view value = line;
   if (!absl::ConsumePrefix(&value, label)) {
-    return UnexpectedHccnText(*line, absl::StrCat("\"", label, "...\""));
+    return UnexpectedHccnText(line, absl::StrCat("\"", label, "...\""));
   }
   return absl::StripLeadingAsciiWhitespace(value);
 }
@@ -96,57 +96,52 @@ absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
 }
 
 absl::StatusOr<Ipv4Address> ParseHccnGateway(absl::string_view output) {
-  const absl::StatusOr<absl::string_view> value =
-      ValueAfter(output, "default gateway:");
-  if (!value.ok()) return value.status();
-  const size_t comma = value->find(',');
+  ASSIGN_OR_RETURN(const absl::string_view value,
+                   ValueAfter(output, "default gateway:"));
+  const size_t comma = value.find(',');
   if (comma != absl::string_view::npos) {
     absl::string_view rest =
-        absl::StripLeadingAsciiWhitespace(value->substr(comma + 1));
+        absl::StripLeadingAsciiWhitespace(value.substr(comma + 1));
     if (!absl::ConsumePrefix(&rest, "Iface:") ||
         !IsInterfaceName(absl::StripAsciiWhitespace(rest))) {
-      return UnexpectedHccnText(*value, "\", Iface:...\" after the address");
+      return UnexpectedHccnText(value, "\", Iface:...\" after the address");
     }
   }
-  return ParseAddress(absl::StripAsciiWhitespace(value->substr(0, comma)));
+  return ParseAddress(absl::StripAsciiWhitespace(value.substr(0, comma)));
 }
 
 absl::StatusOr<Ipv4Address> ParseHccnNetdetect(absl::string_view output) {
-  const absl::StatusOr<absl::string_view> line = OnlyHccnDataLine(output);
-  if (!line.ok()) return line.status();
-  absl::string_view rest = *line;
+  ASSIGN_OR_RETURN(const absl::string_view line, OnlyHccnDataLine(output));
+  absl::string_view rest = line;
   if (!absl::ConsumePrefix(&rest, "netdetect addr:") &&
       !absl::ConsumePrefix(&rest, "netdetect address:")) {
-    return UnexpectedHccnText(*line, "\"netdetect address: ...\"");
+    return UnexpectedHccnText(line, "\"netdetect address: ...\"");
   }
   return ParseAddress(absl::StripAsciiWhitespace(rest));
 }
 
 absl::StatusOr<NetHealth> ParseHccnNetHealth(absl::string_view output) {
-  const absl::StatusOr<absl::string_view> value =
-      ValueAfter(output, "net health status:");
-  if (!value.ok()) return value.status();
-  return ParseHccnWord<NetHealth>(*value, kNetHealthTexts,
+  ASSIGN_OR_RETURN(const absl::string_view value,
+                   ValueAfter(output, "net health status:"));
+  return ParseHccnWord<NetHealth>(value, kNetHealthTexts,
                                   "one of the vendor's ten states");
 }
 
 absl::StatusOr<LinkFact::Link> ParseHccnLink(absl::string_view output) {
-  const absl::StatusOr<absl::string_view> value =
-      ValueAfter(output, "link status:");
-  if (!value.ok()) return value.status();
+  ASSIGN_OR_RETURN(const absl::string_view value,
+                   ValueAfter(output, "link status:"));
   return ParseHccnWord<LinkFact::Link>(
-      *value, {{"UP", LinkFact::UP}, {"DOWN", LinkFact::DOWN}}, "UP or DOWN");
+      value, {{"UP", LinkFact::UP}, {"DOWN", LinkFact::DOWN}}, "UP or DOWN");
 }
 
 absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output) {
-  const absl::StatusOr<absl::string_view> value = ValueAfter(output, "mtu:");
-  if (!value.ok()) return value.status();
+  ASSIGN_OR_RETURN(const absl::string_view value, ValueAfter(output, "mtu:"));
   uint32_t mtu = 0;
-  const bool digits = std::all_of(value->begin(), value->end(), [](char c) {
+  const bool digits = std::all_of(value.begin(), value.end(), [](char c) {
     return absl::ascii_isdigit(c);
   });
-  if (!digits || !absl::SimpleAtoi(*value, &mtu) || mtu == 0 || mtu > 65535) {
-    return UnexpectedHccnText(*value, "a number of bytes from 1 to 65535");
+  if (!digits || !absl::SimpleAtoi(value, &mtu) || mtu == 0 || mtu > 65535) {
+    return UnexpectedHccnText(value, "a number of bytes from 1 to 65535");
   }
   return mtu;
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -93,12 +94,11 @@ absl::StatusOr<std::vector<HccnNamedValue>> ParseHccnNamedValues(
   std::vector<HccnNamedValue> values;
   std::set<absl::string_view> names;
   for (const absl::string_view line : lines) {
-    const absl::StatusOr<HccnNamedValue> named = ParseHccnNamedValue(line);
-    if (!named.ok()) return named.status();
-    if (!names.insert(named->name).second) {
+    ASSIGN_OR_RETURN(const HccnNamedValue named, ParseHccnNamedValue(line));
+    if (!names.insert(named.name).second) {
       return UnexpectedHccnText(line, "each name once");
     }
-    values.push_back(*named);
+    values.push_back(named);
   }
   return values;
 }

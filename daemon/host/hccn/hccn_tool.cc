@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/info_files.h"
@@ -54,9 +55,8 @@ bool IsOtherToolsRefusal(NpuToolFacts::Generation generation,
 
 absl::StatusOr<std::string> LocateHccnTool(const HostPaths& paths) {
   const FileReader files(paths.root);
-  const absl::StatusOr<std::string> prefix = ReadInstallPath(files);
-  if (!prefix.ok()) return prefix.status();
-  const std::string path = absl::StrCat(*prefix, "/driver/tools/hccn_tool");
+  ASSIGN_OR_RETURN(const std::string prefix, ReadInstallPath(files));
+  const std::string path = absl::StrCat(prefix, "/driver/tools/hccn_tool");
   const absl::string_view candidates[] = {path};
   return FindProgram(paths.root, candidates);
 }

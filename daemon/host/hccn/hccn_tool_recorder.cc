@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "config/values/status_macros.h"
+
 namespace clusterd {
 namespace {
 
@@ -23,19 +25,18 @@ absl::StatusOr<CommandResult> HccnToolRecorder::Run(const Command& command) {
   if (std::optional<std::string> conf = read_conf_()) {
     run.set_hccn_conf_before(*std::move(conf));
   }
-  absl::StatusOr<CommandResult> result = runner_->Run(command);
-  if (!result.ok()) return result;
+  ASSIGN_OR_RETURN(CommandResult result, runner_->Run(command));
   if (std::optional<std::string> conf = read_conf_()) {
     run.set_hccn_conf_after(*std::move(conf));
   }
-  run.set_standard_output(result->standard_output);
-  run.set_standard_error(result->standard_error);
-  run.set_exit_status(result->exit_status);
-  run.set_signal(result->signal);
-  run.set_timed_out(result->timed_out);
-  run.set_left_running(result->left_running);
-  run.set_output_cut(result->output_cut);
-  run.set_elapsed_us(absl::ToInt64Microseconds(result->elapsed));
+  run.set_standard_output(result.standard_output);
+  run.set_standard_error(result.standard_error);
+  run.set_exit_status(result.exit_status);
+  run.set_signal(result.signal);
+  run.set_timed_out(result.timed_out);
+  run.set_left_running(result.left_running);
+  run.set_output_cut(result.output_cut);
+  run.set_elapsed_us(absl::ToInt64Microseconds(result.elapsed));
   absl::MutexLock lock(&mutex_);
   runs_.push_back(std::move(run));
   return result;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
@@ -19,11 +20,10 @@ bool IsCounterName(absl::string_view name) {
 absl::StatusOr<std::vector<HccnCounter>> ParseCounters(
     const std::vector<absl::string_view>& lines, absl::string_view output) {
   if (lines.empty()) return UnexpectedHccnText(output, "counters");
-  const absl::StatusOr<std::vector<HccnNamedValue>> values =
-      ParseHccnNamedValues(lines);
-  if (!values.ok()) return values.status();
+  ASSIGN_OR_RETURN(const std::vector<HccnNamedValue> values,
+                   ParseHccnNamedValues(lines));
   std::vector<HccnCounter> counters;
-  for (const HccnNamedValue& named : *values) {
+  for (const HccnNamedValue& named : values) {
     const absl::StatusOr<uint64_t> value =
         ParseHccnNumber(named.value, std::numeric_limits<uint64_t>::max());
     if (!IsCounterName(named.name) || !value.ok()) {
@@ -39,18 +39,16 @@ absl::StatusOr<std::vector<HccnCounter>> ParseCounters(
 
 absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
     absl::string_view output) {
-  const absl::StatusOr<std::vector<absl::string_view>> lines =
-      HccnLinesBelow("packet statistics:", output);
-  if (!lines.ok()) return lines.status();
-  return ParseCounters(*lines, output);
+  ASSIGN_OR_RETURN(const std::vector<absl::string_view> lines,
+                   HccnLinesBelow("packet statistics:", output));
+  return ParseCounters(lines, output);
 }
 
 absl::StatusOr<std::vector<HccnCounter>> ParseHccnHardwareStatistics(
     absl::string_view output, uint32_t device) {
-  const absl::StatusOr<std::vector<absl::string_view>> lines =
-      HccnLinesOfDevice(device, output);
-  if (!lines.ok()) return lines.status();
-  return ParseCounters(*lines, output);
+  ASSIGN_OR_RETURN(const std::vector<absl::string_view> lines,
+                   HccnLinesOfDevice(device, output));
+  return ParseCounters(lines, output);
 }
 
 }  // namespace clusterd

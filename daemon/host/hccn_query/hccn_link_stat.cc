@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
@@ -44,11 +45,10 @@ absl::StatusOr<HccnLinkChange> ParseChange(absl::string_view line) {
   const absl::string_view text = absl::StripAsciiWhitespace(line);
   const absl::string_view link = absl::StripLeadingAsciiWhitespace(
       text.substr(std::min(kTimeBytes, text.size())));
-  const absl::StatusOr<absl::CivilSecond> time =
-      ParseLinkTime(text.substr(0, kTimeBytes));
-  if (!time.ok()) return time.status();
-  if (link == "LINK UP") return HccnLinkChange{*time, true};
-  if (link == "LINK DOWN") return HccnLinkChange{*time, false};
+  ASSIGN_OR_RETURN(const absl::CivilSecond time,
+                   ParseLinkTime(text.substr(0, kTimeBytes)));
+  if (link == "LINK UP") return HccnLinkChange{time, true};
+  if (link == "LINK DOWN") return HccnLinkChange{time, false};
   return UnexpectedHccnText(line, "LINK UP or LINK DOWN after the time");
 }
 
@@ -62,9 +62,8 @@ absl::Status ParseChanges(absl::string_view heading,
         "NA for no link changes, or a line for each of them");
   }
   for (const absl::string_view line : lines) {
-    const absl::StatusOr<HccnLinkChange> change = ParseChange(line);
-    if (!change.ok()) return change.status();
-    stat->changes.push_back(*change);
+    ASSIGN_OR_RETURN(const HccnLinkChange change, ParseChange(line));
+    stat->changes.push_back(change);
   }
   return absl::OkStatus();
 }
@@ -73,15 +72,14 @@ absl::Status ParseChanges(absl::string_view heading,
 
 absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
                                                uint32_t device) {
-  absl::StatusOr<std::vector<absl::string_view>> lines =
-      HccnLinesOfDevice(device, output);
-  if (!lines.ok()) return lines.status();
+  ASSIGN_OR_RETURN(std::vector<absl::string_view> lines,
+                   HccnLinesOfDevice(device, output));
   // Takes the value of the next line, which has to be `name`'s.
   size_t next = 0;
   const auto take =
       [&](absl::string_view name) -> absl::StatusOr<absl::string_view> {
-    const bool is_end = next == lines->size();
-    const absl::string_view line = is_end ? output : (*lines)[next];
+    const bool is_end = next == lines.size();
+    const absl::string_view line = is_end ? output : lines[next];
     const absl::StatusOr<HccnNamedValue> named = ParseHccnNamedValue(line);
     if (is_end || !named.ok() || named->name != name) {
       return UnexpectedHccnText(line, absl::StrCat("\"", name, ": ...\""));
@@ -91,31 +89,23 @@ absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
   };
   const auto take_count =
       [&](absl::string_view name) -> absl::StatusOr<uint64_t> {
-    const absl::StatusOr<absl::string_view> value = take(name);
-    if (!value.ok()) return value.status();
-    return ParseHccnNumber(*value, std::numeric_limits<uint64_t>::max());
+    ASSIGN_OR_RETURN(const absl::string_view value, take(name));
+    return ParseHccnNumber(value, std::numeric_limits<uint64_t>::max());
   };
   HccnLinkStat stat;
-  const absl::StatusOr<absl::string_view> now = take("current time");
-  if (!now.ok()) return now.status();
-  const absl::StatusOr<absl::CivilSecond> time = ParseLinkTime(*now);
-  if (!time.ok()) return time.status();
-  stat.current_time = *time;
-  const absl::StatusOr<uint64_t> ups = take_count("link up count");
-  if (!ups.ok()) return ups.status();
-  stat.ups = *ups;
-  if (next < lines->size() &&
-      absl::StartsWith((*lines)[next], "link down count")) {
-    const absl::StatusOr<uint64_t> downs = take_count("link down count");
-    if (!downs.ok()) return downs.status();
-    stat.downs = *downs;
+  ASSIGN_OR_RETURN(const absl::string_view now, take("current time"));
+  ASSIGN_OR_RETURN(const absl::CivilSecond time, ParseLinkTime(now));
+  stat.current_time = time;
+  ASSIGN_OR_RETURN(const uint64_t ups, take_count("link up count"));
+  stat.ups = ups;
+  if (next < lines.size() && absl::StartsWith(lines[next], "link down count")) {
+    ASSIGN_OR_RETURN(const uint64_t downs, take_count("link down count"));
+    stat.downs = downs;
   }
-  const absl::StatusOr<absl::string_view> changes = take("link change records");
-  if (!changes.ok()) return changes.status();
-  lines->erase(lines->begin(),
-               lines->begin() + static_cast<std::ptrdiff_t>(next));
-  const absl::Status parsed = ParseChanges(*changes, *lines, &stat);
-  if (!parsed.ok()) return parsed;
+  ASSIGN_OR_RETURN(const absl::string_view changes,
+                   take("link change records"));
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(next));
+  RETURN_IF_ERROR(ParseChanges(changes, lines, &stat));
   return stat;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
@@ -129,24 +130,21 @@ absl::Status AddRow(const HccnNamedValue& row, HccnOptical* optical) {
 }  // namespace
 
 absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output) {
-  const absl::StatusOr<std::vector<absl::string_view>> lines =
-      HccnLinesBelow("optical info:", output);
-  if (!lines.ok()) return lines.status();
-  const absl::StatusOr<std::vector<HccnNamedValue>> rows =
-      ParseHccnNamedValues(*lines);
-  if (!rows.ok()) return rows.status();
-  if (rows->empty() || rows->front().name != "present" ||
-      (rows->front().value != "present" &&
-       rows->front().value != "not present")) {
+  ASSIGN_OR_RETURN(const std::vector<absl::string_view> lines,
+                   HccnLinesBelow("optical info:", output));
+  ASSIGN_OR_RETURN(const std::vector<HccnNamedValue> rows,
+                   ParseHccnNamedValues(lines));
+  if (rows.empty() || rows.front().name != "present" ||
+      (rows.front().value != "present" &&
+       rows.front().value != "not present")) {
     return UnexpectedHccnText(
-        lines->empty() ? output : lines->front(),
+        lines.empty() ? output : lines.front(),
         "\"present: present\" or \"present: not present\"");
   }
   HccnOptical optical;
-  optical.present = rows->front().value == "present";
-  for (size_t i = 1; i < rows->size(); ++i) {
-    const absl::Status added = AddRow((*rows)[i], &optical);
-    if (!added.ok()) return added;
+  optical.present = rows.front().value == "present";
+  for (size_t i = 1; i < rows.size(); ++i) {
+    RETURN_IF_ERROR(AddRow(rows[i], &optical));
   }
   return optical;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/ascii.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
@@ -70,20 +71,18 @@ absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
 
 absl::StatusOr<std::vector<HccnRoute>> ParseHccnRoutes(
     absl::string_view output) {
-  const absl::StatusOr<std::vector<absl::string_view>> lines =
-      HccnLinesBelow("Routing table:", output);
-  if (!lines.ok()) return lines.status();
+  ASSIGN_OR_RETURN(const std::vector<absl::string_view> lines,
+                   HccnLinesBelow("Routing table:", output));
   const std::vector<absl::string_view> columns(std::begin(kColumns),
                                                std::end(kColumns));
-  if (lines->empty() || HccnWords(lines->front()) != columns) {
-    return UnexpectedHccnText(lines->empty() ? output : lines->front(),
+  if (lines.empty() || HccnWords(lines.front()) != columns) {
+    return UnexpectedHccnText(lines.empty() ? output : lines.front(),
                               "the names of the columns, from Destination on");
   }
   std::vector<HccnRoute> routes;
-  for (size_t i = 1; i < lines->size(); ++i) {
-    absl::StatusOr<HccnRoute> route = ParseRoute((*lines)[i]);
-    if (!route.ok()) return route.status();
-    routes.push_back(*std::move(route));
+  for (size_t i = 1; i < lines.size(); ++i) {
+    ASSIGN_OR_RETURN(HccnRoute route, ParseRoute(lines[i]));
+    routes.push_back(std::move(route));
   }
   return routes;
 }

@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "config/values/status_macros.h"
 #include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
@@ -22,11 +23,9 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
     if (words.size() != 2) {
       return UnexpectedHccnText(lines[i], "a DSCP and its traffic class");
     }
-    const absl::StatusOr<uint64_t> dscp = ParseHccnNumber(words[0], kMaxDscp);
-    if (!dscp.ok()) return dscp.status();
-    const absl::StatusOr<uint64_t> tc = ParseHccnNumber(words[1], kMaxClass);
-    if (!tc.ok()) return tc.status();
-    if (!classes.emplace(*dscp, *tc).second) {
+    ASSIGN_OR_RETURN(const uint64_t dscp, ParseHccnNumber(words[0], kMaxDscp));
+    ASSIGN_OR_RETURN(const uint64_t tc, ParseHccnNumber(words[1], kMaxClass));
+    if (!classes.emplace(dscp, tc).second) {
       return UnexpectedHccnText(lines[i], "each DSCP once");
     }
   }
@@ -35,25 +34,24 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
 
 absl::StatusOr<std::array<bool, kHccnPriorities>> ParseHccnPfc(
     absl::string_view output) {
-  const absl::StatusOr<std::vector<absl::string_view>> lines =
-      HccnLinesBelow("PFC configuration:", output);
-  if (!lines.ok()) return lines.status();
-  if (lines->size() != 2) {
+  ASSIGN_OR_RETURN(const std::vector<absl::string_view> lines,
+                   HccnLinesBelow("PFC configuration:", output));
+  if (lines.size() != 2) {
     return UnexpectedHccnText(output, "two lines below \"PFC configuration:\"");
   }
-  const std::vector<absl::string_view> priorities = HccnWords((*lines)[0]);
+  const std::vector<absl::string_view> priorities = HccnWords(lines[0]);
   if (priorities != HccnWords("priority 0 1 2 3 4 5 6 7")) {
-    return UnexpectedHccnText((*lines)[0], "\"priority 0 1 2 3 4 5 6 7\"");
+    return UnexpectedHccnText(lines[0], "\"priority 0 1 2 3 4 5 6 7\"");
   }
-  const std::vector<absl::string_view> enabled = HccnWords((*lines)[1]);
+  const std::vector<absl::string_view> enabled = HccnWords(lines[1]);
   if (enabled.size() != kHccnPriorities + 1 || enabled[0] != "enabled") {
-    return UnexpectedHccnText((*lines)[1], "\"enabled\" and eight values");
+    return UnexpectedHccnText(lines[1], "\"enabled\" and eight values");
   }
   std::array<bool, kHccnPriorities> pfc{};
   for (size_t i = 0; i < kHccnPriorities; ++i) {
     const absl::string_view value = enabled[i + 1];
     if (value != "0" && value != "1") {
-      return UnexpectedHccnText((*lines)[1], "0 or 1 for each priority");
+      return UnexpectedHccnText(lines[1], "0 or 1 for each priority");
     }
     pfc[i] = value == "1";
   }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/port_set.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/kernel/sysctl_conf.h"
@@ -65,14 +66,12 @@ absl::StatusOr<std::string> ReadPorts(const FileReader& files) {
 
 absl::StatusOr<uint64_t> ReadNumber(const FileReader& files,
                                     absl::string_view path) {
-  const absl::StatusOr<std::string> text = files.ReadTrimmed(path);
-  if (!text.ok()) return text.status();
+  ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(path));
   uint64_t number = 0;
-  const bool digits = std::all_of(text->begin(), text->end(), [](char c) {
-    return absl::ascii_isdigit(c);
-  });
-  if (!digits || !absl::SimpleAtoi(*text, &number)) {
-    return Unexpected(path, *text, "a number");
+  const bool digits = std::all_of(
+      text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c); });
+  if (!digits || !absl::SimpleAtoi(text, &number)) {
+    return Unexpected(path, text, "a number");
   }
   return number;
 }
@@ -80,14 +79,13 @@ absl::StatusOr<uint64_t> ReadNumber(const FileReader& files,
 // 4026531840 of "net:[4026531840]".
 absl::StatusOr<uint64_t> ReadNamespace(const FileReader& files,
                                        absl::string_view path) {
-  const absl::StatusOr<std::string> link = files.ReadLink(path);
-  if (!link.ok()) return link.status();
-  absl::string_view text = *link;
+  ASSIGN_OR_RETURN(const std::string link, files.ReadLink(path));
+  absl::string_view text = link;
   uint64_t inode = 0;
   if (!absl::ConsumePrefix(&text, "net:[") ||
       !absl::ConsumeSuffix(&text, "]") || !absl::SimpleAtoi(text, &inode)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": unexpected ", QuotedText(*link)));
+        absl::StrCat(path, ": unexpected ", QuotedText(link)));
   }
   return inode;
 }
@@ -96,9 +94,8 @@ absl::StatusOr<uint64_t> ReadNamespace(const FileReader& files,
 absl::StatusOr<bool> IsInitial(const FileReader& files,
                                const absl::StatusOr<uint64_t>& inode) {
   if (!inode.ok()) return inode.status();
-  const absl::StatusOr<uint64_t> first = ReadNamespace(files, kFirstProcess);
-  if (!first.ok()) return first.status();
-  return *inode == *first;
+  ASSIGN_OR_RETURN(const uint64_t first, ReadNamespace(files, kFirstProcess));
+  return *inode == first;
 }
 
 void SetNamespace(const FileReader& files,
@@ -112,9 +109,8 @@ absl::StatusOr<std::string> ReadSysctlFile(const FileReader& files,
                                            const std::string& path) {
   const absl::StatusOr<std::string> link = files.ReadLink(path);
   if (link.ok() && *link == "/dev/null") return std::string();
-  absl::StatusOr<FileText> file = files.Read(path);
-  if (!file.ok()) return file.status();
-  return std::move(file->text);
+  ASSIGN_OR_RETURN(FileText file, files.Read(path));
+  return std::move(file.text);
 }
 
 absl::StatusOr<std::vector<SysctlFile>> ReadSysctlFiles(
@@ -182,8 +178,7 @@ void ExplainAbsence(absl::string_view path, Fact* fact) {
 absl::StatusOr<KernelFacts> ReadKernelIn(const OpenNetworkNamespace& opened,
                                          const FileReader& files) {
   KernelFacts facts;
-  const absl::Status entered = opened.Run([&] { ReadRunning(files, &facts); });
-  if (!entered.ok()) return entered;
+  RETURN_IF_ERROR(opened.Run([&] { ReadRunning(files, &facts); }));
   if (facts.proc_sys_writable().state_case() == BoolFact::kValue) {
     ExplainAbsence(kReservedPorts, facts.mutable_reserved_ports());
     for (const NumberParameter& parameter : kNumbers) {

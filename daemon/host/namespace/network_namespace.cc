@@ -18,6 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/network_namespace.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/namespace/container_engine.h"
 
 namespace clusterd {
@@ -150,8 +151,7 @@ absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie() {
 
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
     const HostAccess& host, const NetworkNamespace& target) {
-  const absl::Status valid = CheckNetworkNamespace(target);
-  if (!valid.ok()) return valid;
+  RETURN_IF_ERROR(CheckNetworkNamespace(target));
   const std::string name = NetworkNamespaceText(target);
   const std::string root = host.paths.root == "/" ? "" : host.paths.root;
   const auto of_process = [&](uint32_t pid) {
@@ -160,10 +160,9 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
   };
   switch (target.target_case()) {
     case NetworkNamespace::kContainer: {
-      const absl::StatusOr<uint32_t> pid =
-          FindContainerPid(host, target.container());
-      if (!pid.ok()) return pid.status();
-      return of_process(*pid);
+      ASSIGN_OR_RETURN(const uint32_t pid,
+                       FindContainerPid(host, target.container()));
+      return of_process(pid);
     }
     case NetworkNamespace::kPid:
       return of_process(target.pid());

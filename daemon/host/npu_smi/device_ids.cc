@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
@@ -52,10 +53,9 @@ absl::Status UnexpectedMapping(absl::string_view line) {
 }
 
 absl::StatusOr<std::vector<uint32_t>> IdsFromNodes(const FileReader& files) {
-  const absl::StatusOr<std::vector<std::string>> names = files.List("/dev");
-  if (!names.ok()) return names.status();
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List("/dev"));
   std::vector<uint32_t> ids;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     const std::optional<uint32_t> id = DeviceIdOfNode(name);
     if (id.has_value()) ids.push_back(*id);
   }

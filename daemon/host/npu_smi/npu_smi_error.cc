@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -42,8 +43,7 @@ absl::Status FailureIn(absl::string_view stream) {
 absl::Status NpuSmiFailure(const CommandResult& result) {
   for (const std::string& stream :
        {result.standard_error, result.standard_output}) {
-    absl::Status failure = FailureIn(stream);
-    if (!failure.ok()) return failure;
+    RETURN_IF_ERROR(FailureIn(stream));
   }
   if (result.signal == 0 && result.exit_status == 0) return absl::OkStatus();
   const std::string end = result.signal != 0

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/npu_smi/npu_smi_error.h"
 
@@ -57,11 +58,10 @@ bool IsHex(absl::string_view word) {
 }  // namespace
 
 absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output) {
-  absl::StatusOr<Values> values = ParseValues(output);
-  if (!values.ok()) return values.status();
-  auto word = values->find("Health Status");
-  if (word == values->end()) word = values->find("Health");
-  if (word == values->end()) return Bad("no \"Health Status\" in", output);
+  ASSIGN_OR_RETURN(Values values, ParseValues(output));
+  auto word = values.find("Health Status");
+  if (word == values.end()) word = values.find("Health");
+  if (word == values.end()) return Bad("no \"Health Status\" in", output);
   const auto* const status = std::find_if(
       std::begin(kStatuses), std::end(kStatuses),
       [&](const auto& known) { return known.first == word->second; });
@@ -71,7 +71,7 @@ absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output) {
   NpuSmiHealth health;
   health.status = status->second;
   const auto value_of = [&](absl::string_view key) {
-    const absl::string_view value = (*values)[key];
+    const absl::string_view value = values[key];
     return value == "NA" ? "" : value;
   };
   health.error_codes = absl::StrSplit(

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/npu_smi/npu_smi_error.h"
 
@@ -245,8 +246,7 @@ class TableReader {
 absl::StatusOr<NpuSmiInfo> ParseNpuSmiInfo(absl::string_view output) {
   TableReader reader;
   for (const absl::string_view line : NpuSmiDataLines(output)) {
-    const absl::Status status = reader.ReadLine(line);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(reader.ReadLine(line));
   }
   return reader.Finish(output);
 }

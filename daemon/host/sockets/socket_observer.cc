@@ -13,6 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/sockets/socket_table.h"
@@ -95,9 +96,9 @@ class OwnerSearch {
   // DeadlineExceeded: `budget` was spent first.
   absl::Status Run(const TimeBudget& budget) {
     if (wanted_.empty()) return absl::OkStatus();
-    const absl::StatusOr<std::vector<std::string>> names = files_.List("/proc");
-    if (!names.ok()) return names.status();
-    for (const std::string& name : *names) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                     files_.List("/proc"));
+    for (const std::string& name : names) {
       if (!IsPid(name)) continue;
       if (wanted_.empty()) return absl::OkStatus();
       if (budget.IsSpent()) {
@@ -167,8 +168,7 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(const FileReader& files,
                                                 std::vector<Found> found,
                                                 const TimeBudget& budget) {
   if (!read.ok()) return read;
-  const absl::Status owners = OwnerSearch(files, &found).Run(budget);
-  if (!owners.ok()) return owners;
+  RETURN_IF_ERROR(OwnerSearch(files, &found).Run(budget));
   std::sort(found.begin(), found.end(), Earlier);
   SocketsFact::Sockets sockets;
   for (Found& entry : found) {

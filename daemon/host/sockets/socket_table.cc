@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -90,12 +91,11 @@ std::string StateName(uint32_t state) {
 }  // namespace
 
 absl::StatusOr<uint32_t> ParseSocketPort(absl::string_view line) {
-  const absl::StatusOr<absl::string_view> local = LocalEnd(line);
-  if (!local.ok()) return local.status();
-  const size_t colon = local->find(':');
+  ASSIGN_OR_RETURN(const absl::string_view local, LocalEnd(line));
+  const size_t colon = local.find(':');
   uint32_t port = 0;
   if (colon == absl::string_view::npos ||
-      !ParseHex(local->substr(colon + 1), 4, &port)) {
+      !ParseHex(local.substr(colon + 1), 4, &port)) {
     return Malformed(line);
   }
   return port;
@@ -108,9 +108,8 @@ absl::StatusOr<SocketLine> ParseSocketLine(SocketProtocol protocol,
   const bool tcp =
       protocol == SocketProtocol::kTcp || protocol == SocketProtocol::kTcp6;
   SocketLine socket;
-  const absl::StatusOr<uint32_t> port = ParseSocketPort(line);
-  if (!port.ok()) return port.status();
-  socket.port = *port;
+  ASSIGN_OR_RETURN(const uint32_t port, ParseSocketPort(line));
+  socket.port = port;
 
   std::array<absl::string_view, kWords> words;
   absl::string_view rest = line;
