@@ -1,19 +1,18 @@
 #include "daemon/host/device_observer.h"
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/ascend950/dialect.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/hccn/hccn_facts.h"
-#include "daemon/host/hccn/hccn_lldp.h"
 
 namespace clusterd {
 namespace {
@@ -29,28 +28,21 @@ void AskSettings(HccnSession* session, DeviceFacts* facts) {
                     facts->mutable_detect_address());
 }
 
-void AskLldp(HccnSession* session, LldpFact* fact) {
-  const HccnAnswer answer = session->Ask("-lldp");
-  FillHccnFact(answer, ParseHccnLldp(answer.output), fact,
-               [fact](const LldpNeighbour& neighbour) {
-                 *fact->mutable_value() = neighbour;
-               });
-}
-
 TlsFact AskTls(uint32_t id, HccnSession* session) {
   HccnAnswer answer = session->Ask("-tls");
-  const absl::StatusOr<bool> enabled = ParseHccnTls(answer.output, id);
+  const auto parse =
+      [id](absl::string_view output) -> absl::StatusOr<TlsFact::Switch> {
+    ASSIGN_OR_RETURN(const bool enabled, ParseHccnTls(output, id));
+    return MakeTlsSwitch(enabled, "hccn_tool -tls -g");
+  };
   // With an unreadable certificate date the command fails after the line that
   // is wanted here has been printed.
   if (answer.failure == HccnFailure::kOther &&
-      answer.exit_status == kTlsDateStatus && enabled.ok()) {
+      answer.exit_status == kTlsDateStatus && parse(answer.output).ok()) {
     answer.missing.reset();
   }
   TlsFact fact;
-  FillHccnFact(answer, enabled, &fact, [&fact](bool is_enabled) {
-    fact.mutable_value()->set_enabled(is_enabled);
-    fact.mutable_value()->set_source("hccn_tool -tls -g");
-  });
+  FillHccnFact(answer, parse, &fact);
   return fact;
 }
 
@@ -65,8 +57,7 @@ TlsFact TlsFromFile(uint32_t slot, const std::string& value) {
         &fact);
     return fact;
   }
-  fact.mutable_value()->set_enabled(value == "1");
-  fact.mutable_value()->set_source("/etc/hccn.conf");
+  *fact.mutable_value() = MakeTlsSwitch(value == "1", "/etc/hccn.conf");
   return fact;
 }
 
@@ -180,9 +171,9 @@ DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
       [session] { return session->Ask("-net_health"); },
       [session](absl::Duration pause) { return session->Pause(pause); },
       facts.mutable_net_health());
-  FillLink(session->Ask("-link"), facts.mutable_link());
-  AskLldp(session, facts.mutable_lldp());
-  FillMtu(session->Ask("-mtu"), facts.mutable_mtu());
+  FillHccnFact(session->Ask("-link"), ParseHccnLink, facts.mutable_link());
+  FillHccnFact(session->Ask("-lldp"), ParseHccnLldp, facts.mutable_lldp());
+  FillHccnFact(session->Ask("-mtu"), ParseHccnMtu, facts.mutable_mtu());
   *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);
   return facts;
 }
@@ -201,7 +192,7 @@ DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
   DeviceFacts facts;
   facts.set_id(id);
   AskSettings(session, &facts);
-  FillMtu(session->Ask("-mtu"), facts.mutable_mtu());
+  FillHccnFact(session->Ask("-mtu"), ParseHccnMtu, facts.mutable_mtu());
   TlsAsking tls;
   tls.live = true;
   *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);

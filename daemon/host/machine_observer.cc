@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -12,12 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/port_set.h"
-#include "daemon/host/command/time_budget.h"
-#include "daemon/host/device_observer.h"
-#include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/firewall/firewall_observer.h"
-#include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/kernel/kernel_observer.h"

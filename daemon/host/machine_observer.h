@@ -13,7 +13,6 @@
 
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/command/time_budget.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/host_access.h"

@@ -4,7 +4,7 @@
 #define DAEMON_HOST_NAMESPACE_OBSERVER_H_
 
 #include "config/values/port_set.h"
-#include "daemon/host/command/time_budget.h"
+#include "daemon/host/command/clock.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/host_access.h"
 #include "daemon/host/namespace/network_namespace.h"

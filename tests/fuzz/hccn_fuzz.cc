@@ -12,15 +12,11 @@
 #include "absl/time/time.h"
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_error.h"
-#include "daemon/host/hccn/hccn_lldp.h"
 #include "daemon/host/hccn/hccn_output.h"
 #include "daemon/host/hccn/hccn_ping.h"
-#include "daemon/host/hccn_query/hccn_counters.h"
-#include "daemon/host/hccn_query/hccn_link_stat.h"
 #include "daemon/host/hccn_query/hccn_optical.h"
 #include "daemon/host/hccn_query/hccn_port.h"
-#include "daemon/host/hccn_query/hccn_route.h"
-#include "daemon/host/hccn_query/hccn_traffic_classes.h"
+#include "daemon/host/hccn_query/hccn_traffic.h"
 #include "tests/fuzz/require.h"
 
 namespace clusterd {

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/host/hccn/hccn_answers.h"
-#include "daemon/host/hccn/hccn_lldp.h"
 #include "tests/readers/seen_text.h"
 #include "tests/readers/unasked_values.h"
 

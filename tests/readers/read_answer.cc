@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "daemon/host/command/time_budget.h"
+#include "daemon/host/command/clock.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/hccn/hccn_tool.h"

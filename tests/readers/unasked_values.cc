@@ -7,12 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "daemon/host/hccn/hccn_ping.h"
-#include "daemon/host/hccn_query/hccn_counters.h"
-#include "daemon/host/hccn_query/hccn_link_stat.h"
 #include "daemon/host/hccn_query/hccn_optical.h"
 #include "daemon/host/hccn_query/hccn_port.h"
-#include "daemon/host/hccn_query/hccn_route.h"
-#include "daemon/host/hccn_query/hccn_traffic_classes.h"
+#include "daemon/host/hccn_query/hccn_traffic.h"
 
 namespace clusterd {
 namespace {

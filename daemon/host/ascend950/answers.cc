@@ -1,9 +1,7 @@
 #include "daemon/host/ascend950/answers.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -13,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/hccn/hccn_lldp.h"
+#include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {

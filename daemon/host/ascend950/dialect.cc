@@ -7,8 +7,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/ascend950/answers.h"
 #include "daemon/host/files/missing.h"
+#include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_facts.h"
 
 namespace clusterd {
@@ -77,12 +79,8 @@ class DeviceReader {
     FillAddress(Ask("-ip", bond), facts_->mutable_address());
     if (facts_->address().has_value()) reading_->slot_known = true;
     FillGateway(Ask("-gateway", bond), facts_->mutable_gateway());
-    FillMtu(Ask("-mtu", bond), facts_->mutable_mtu());
-    const HccnAnswer lldp = Ask("-lldp", bond);
-    FillHccnFact(lldp, ParseLldp(lldp.output), facts_->mutable_lldp(),
-                 [this](const LldpNeighbour& neighbour) {
-                   *facts_->mutable_lldp()->mutable_value() = neighbour;
-                 });
+    FillHccnFact(Ask("-mtu", bond), ParseHccnMtu, facts_->mutable_mtu());
+    FillHccnFact(Ask("-lldp", bond), ParseLldp, facts_->mutable_lldp());
   }
 
   void ReadLink(const DeviceInfo& info, const std::string& command) {
@@ -94,7 +92,7 @@ class DeviceReader {
           ask_({"-g", "-link", "-i", std::to_string(device_), "-u",
                 std::to_string(port.udie), "-p", std::to_string(port.port)});
       LinkFact one;
-      FillLink(answer, &one);
+      FillHccnFact(answer, ParseHccnLink, &one);
       if (!one.has_value()) {
         *fact = one;
         return;
@@ -147,13 +145,13 @@ DeviceReading ReadDevice(uint32_t device, const AskTool& ask,
 }
 
 TlsFact ReadTls(uint32_t device, const AskTool& ask) {
-  const HccnAnswer answer = ask(QueryArguments("-tls", device));
+  const auto parse =
+      [device](absl::string_view output) -> absl::StatusOr<TlsFact::Switch> {
+    ASSIGN_OR_RETURN(const bool enabled, ParseTls(output, device));
+    return MakeTlsSwitch(enabled, "hccn_tool -g -tls");
+  };
   TlsFact fact;
-  FillHccnFact(answer, ParseTls(answer.output, device), &fact,
-               [&fact](bool enabled) {
-                 fact.mutable_value()->set_enabled(enabled);
-                 fact.mutable_value()->set_source("hccn_tool -g -tls");
-               });
+  FillHccnFact(ask(QueryArguments("-tls", device)), parse, &fact);
   return fact;
 }
 

@@ -11,7 +11,7 @@
 #include "config/values/ipv4.h"
 #include "daemon/host/change/command_text.h"
 #include "daemon/host/hccn/hccn_error.h"
-#include "daemon/host/hccn_query/hccn_route.h"
+#include "daemon/host/hccn_query/hccn_traffic.h"
 
 namespace clusterd {
 namespace {

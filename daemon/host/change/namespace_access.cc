@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "config/values/network_namespace.h"
-#include "daemon/host/command/time_budget.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/namespace/network_namespace.h"

@@ -1,10 +1,18 @@
 #include "daemon/host/command/clock.h"
 
+#include <algorithm>
 #include <chrono>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
 namespace clusterd {
+namespace {
+
+constexpr absl::Duration kDefaultCommand = absl::Seconds(10);
+constexpr absl::Duration kDefaultHost = absl::Seconds(30);
+
+}  // namespace
 
 absl::Time SystemClock::Now() { return absl::Now(); }
 
@@ -14,6 +22,43 @@ absl::Duration SystemClock::Monotonic() {
 
 void SystemClock::SleepFor(absl::Duration duration) {
   absl::SleepFor(duration);
+}
+
+TimeBudget::TimeBudget(Clock* clock, absl::Duration command,
+                       absl::Duration host)
+    : clock_(clock),
+      begin_(clock->Monotonic()),
+      command_(command),
+      host_(host) {}
+
+TimeBudget TimeBudget::ForRequest(Clock* clock, const ObserveRequest& request) {
+  return TimeBudget(
+      clock,
+      request.command_ms() == 0 ? kDefaultCommand
+                                : absl::Milliseconds(request.command_ms()),
+      request.host_ms() == 0 ? kDefaultHost
+                             : absl::Milliseconds(request.host_ms()));
+}
+
+absl::Duration TimeBudget::Passed() const {
+  return clock_->Monotonic() - begin_;
+}
+
+absl::Duration TimeBudget::Left() const {
+  return std::max(host_ - Passed(), absl::ZeroDuration());
+}
+
+absl::Duration TimeBudget::ForCommand() const {
+  return std::min(command_, Left());
+}
+
+std::string TimeBudget::CutBy(absl::Duration took) const {
+  if (took < command_) return HostDeadline();
+  return absl::StrCat(absl::FormatDuration(command_), " (deadlines.command)");
+}
+
+std::string TimeBudget::HostDeadline() const {
+  return absl::StrCat(absl::FormatDuration(host_), " (deadlines.host)");
 }
 
 }  // namespace clusterd

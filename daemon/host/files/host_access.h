@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/command/time_budget.h"
 #include "daemon/host/files/file_reader.h"
 
 namespace clusterd {

@@ -1,9 +1,9 @@
 #include "daemon/host/files/info_files.h"
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -31,21 +31,10 @@ std::optional<absl::string_view> FindValue(absl::string_view text,
 }
 
 bool IsSafePath(absl::string_view path) {
-  if (!absl::StartsWith(path, "/") || path.size() > kMaxPathBytes) return false;
-  for (const absl::string_view part : absl::StrSplit(path, '/')) {
-    if (part == "..") return false;
-  }
-  return std::none_of(path.begin(), path.end(),
-                      [](unsigned char c) { return absl::ascii_iscntrl(c); });
-}
-
-absl::string_view WithoutQuotes(absl::string_view value) {
-  for (const char quote : {'"', '\''}) {
-    if (value.size() >= 2 && value.front() == quote && value.back() == quote) {
-      return value.substr(1, value.size() - 2);
-    }
-  }
-  return value;
+  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+  return absl::StartsWith(path, "/") && path.size() <= kMaxPathBytes &&
+         !absl::c_linear_search(parts, "..") &&
+         absl::c_none_of(path, absl::ascii_iscntrl);
 }
 
 absl::StatusOr<std::string> RequiredValue(absl::string_view text,
@@ -59,6 +48,15 @@ absl::StatusOr<std::string> RequiredValue(absl::string_view text,
 }
 
 }  // namespace
+
+absl::string_view WithoutQuotes(absl::string_view value) {
+  for (const char quote : {'"', '\''}) {
+    if (value.size() >= 2 && value.front() == quote && value.back() == quote) {
+      return value.substr(1, value.size() - 2);
+    }
+  }
+  return value;
+}
 
 absl::StatusOr<std::string> ParseInstallPath(absl::string_view text) {
   constexpr absl::string_view kKey = "Driver_Install_Path_Param";

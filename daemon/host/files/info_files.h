@@ -25,6 +25,9 @@ absl::StatusOr<std::string> ReadInstallPath(const FileReader& files);
 // The first Version=; printable. InvalidArgument if there is none.
 absl::StatusOr<std::string> ParseVersionInfo(absl::string_view text);
 
+// `value` without the quotes around it, of either kind.
+absl::string_view WithoutQuotes(absl::string_view value);
+
 // PRETTY_NAME without its quotes; printable. InvalidArgument if there is none.
 absl::StatusOr<std::string> ParsePrettyName(absl::string_view text);
 

@@ -1,8 +1,6 @@
 #include "daemon/host/firewall/allowed_port.h"
 
-#include <algorithm>
-#include <optional>
-
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -15,16 +13,16 @@
 namespace clusterd {
 namespace {
 
+constexpr uint32_t kMaxPort = 65535;
+
 absl::Status Malformed(absl::string_view what, absl::string_view text) {
   return absl::InvalidArgumentError(
       absl::StrCat("firewall: ", QuotedText(text), ", expected ", what));
 }
 
 bool ParsePort(absl::string_view text, uint32_t* port) {
-  return !text.empty() && text.size() <= 5 &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return absl::ascii_isdigit(c); }) &&
-         absl::SimpleAtoi(text, port) && *port <= 65535;
+  return text.size() <= 5 && absl::c_all_of(text, absl::ascii_isdigit) &&
+         absl::SimpleAtoi(text, port) && *port <= kMaxPort;
 }
 
 std::optional<Ipv4Subnet> SubnetOf(absl::string_view text) {
@@ -69,6 +67,11 @@ AllowedPort MakeAllowedPort(uint32_t first, uint32_t last,
   port.set_protocol(std::string(protocol));
   port.set_source(std::string(source));
   return port;
+}
+
+AllowedPort AllAllowedPorts(absl::string_view protocol,
+                            absl::string_view source) {
+  return MakeAllowedPort(0, kMaxPort, protocol, source);
 }
 
 absl::StatusOr<std::vector<AllowedPort>> ParseAllowedPorts(
@@ -118,21 +121,21 @@ std::optional<std::vector<AllowedPort>> MinusAllowedPort(
   }
   if (sources == Overlap::kPart) return {};
   std::vector<AllowedPort> left;
+  const auto keep = [&](int64_t first, int64_t last,
+                        absl::string_view protocol) {
+    if (first > last) return;
+    left.push_back(MakeAllowedPort(static_cast<uint32_t>(first),
+                                   static_cast<uint32_t>(last), protocol,
+                                   allowed.source()));
+  };
   std::string protocol = allowed.protocol();
   if (protocol.empty() && !taken.protocol().empty()) {
     protocol = taken.protocol();
-    left.push_back(MakeAllowedPort(allowed.first_port(), allowed.last_port(),
-                                   protocol == "tcp" ? "udp" : "tcp",
-                                   allowed.source()));
+    keep(allowed.first_port(), allowed.last_port(),
+         protocol == "tcp" ? "udp" : "tcp");
   }
-  if (allowed.first_port() < taken.first_port()) {
-    left.push_back(MakeAllowedPort(allowed.first_port(), taken.first_port() - 1,
-                                   protocol, allowed.source()));
-  }
-  if (taken.last_port() < allowed.last_port()) {
-    left.push_back(MakeAllowedPort(taken.last_port() + 1, allowed.last_port(),
-                                   protocol, allowed.source()));
-  }
+  keep(allowed.first_port(), int64_t{taken.first_port()} - 1, protocol);
+  keep(int64_t{taken.last_port()} + 1, allowed.last_port(), protocol);
   return left;
 }
 

@@ -18,6 +18,10 @@ AllowedPort MakeAllowedPort(uint32_t first, uint32_t last,
                             absl::string_view protocol,
                             absl::string_view source);
 
+// The same for all ports.
+AllowedPort AllAllowedPorts(absl::string_view protocol,
+                            absl::string_view source);
+
 // "60000-60031/tcp", "22,80:90/tcp" or "8080": comma-separated ports and
 // ranges, `range` between the ends of one, and a protocol or none for both.
 // InvalidArgument, quoting the text, for anything else.

@@ -134,16 +134,14 @@ constexpr absl::string_view kUnitFolders[] = {
     "/lib/systemd/system"};
 
 bool IsLinkToNull(const FileReader& files, const std::string& path) {
-  const absl::StatusOr<std::string> link = files.ReadLink(path);
-  return link.ok() && *link == "/dev/null";
+  return files.ReadLink(path).value_or("") == "/dev/null";
 }
 
 // Whether the unit is to be had: the first folder that has it decides.
 bool IsLoadable(const FileReader& files, const std::string& unit) {
   for (const absl::string_view folder : kUnitFolders) {
     const std::string path = absl::StrCat(folder, "/", unit);
-    if (!files.CheckExists(path).ok()) continue;
-    return !IsLinkToNull(files, path);
+    if (files.CheckExists(path).ok()) return !IsLinkToNull(files, path);
   }
   return false;
 }
@@ -181,20 +179,20 @@ absl::StatusOr<bool> ReadFirewalldAtBoot(const FileReader& files) {
 // What it lets in now or, `permanently`, after a reload or reboot: zones and
 // services of the two may differ.
 absl::StatusOr<AllowedFact::Allowed> ReadFirewalldAllowed(
-    const Program& program, const std::string& default_zone, bool permanently) {
-  const auto read = [&](std::string argument) {
-    std::vector<std::string> arguments;
-    if (permanently) arguments.emplace_back("--permanent");
-    arguments.push_back(std::move(argument));
-    return program.Read(arguments);
+    const Program& program, const absl::StatusOr<std::string>& default_zone,
+    bool permanently) {
+  const auto read = [&](const std::string& argument) {
+    return permanently ? program.Read({"--permanent", argument})
+                       : program.Read({argument});
   };
+  RETURN_IF_ERROR(default_zone.status());
   ASSIGN_OR_RETURN(const std::string list, read("--list-all-zones"));
-  ASSIGN_OR_RETURN(const std::vector<FirewalldZone> zones,
-                   ParseFirewalldZones(list));
-  const absl::StatusOr<const FirewalldZone*> base =
-      FindFirewalldBaseZone(zones, default_zone);
-  if (!base.ok()) return base.status();
-  const std::vector<std::string>& names = (*base)->List("services");
+  ASSIGN_OR_RETURN(const auto zones, ParseFirewalldZones(list));
+  ASSIGN_OR_RETURN(
+      const FirewalldZone* const base,
+      FindFirewalldBaseZone(
+          zones, std::string(absl::StripAsciiWhitespace(*default_zone))));
+  const std::vector<std::string>& names = base->List("services");
   if (names.size() > kMaxServices) {
     return absl::InvalidArgumentError(
         absl::StrCat("firewalld: more than ", kMaxServices, " services"));
@@ -203,11 +201,9 @@ absl::StatusOr<AllowedFact::Allowed> ReadFirewalldAllowed(
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(const std::string text,
                      read(absl::StrCat("--info-service=", name)));
-    ASSIGN_OR_RETURN(const std::vector<AllowedPort> ports,
-                     ParseFirewalldService(text));
-    services[name] = ports;
+    ASSIGN_OR_RETURN(services[name], ParseFirewalldService(text));
   }
-  return FirewalldAllowed(zones, **base, services);
+  return FirewalldAllowed(zones, *base, services);
 }
 
 void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
@@ -217,16 +213,9 @@ void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
   SetFact(active, facts->mutable_active());
   if (!active.ok() || !*active) return;
   // One for both: setting it changes what runs and what is stored.
-  absl::StatusOr<std::string> zone = program.Read({"--get-default-zone"});
-  if (!zone.ok()) {
-    SetMissing(MissingFor(zone.status()), facts->mutable_allowed());
-    SetMissing(MissingFor(zone.status()), facts->mutable_allowed_permanently());
-    return;
-  }
-  absl::StripAsciiWhitespace(&*zone);
-  SetFact(ReadFirewalldAllowed(program, *zone, false),
-          facts->mutable_allowed());
-  SetFact(ReadFirewalldAllowed(program, *zone, true),
+  const absl::StatusOr<std::string> zone = program.Read({"--get-default-zone"});
+  SetFact(ReadFirewalldAllowed(program, zone, false), facts->mutable_allowed());
+  SetFact(ReadFirewalldAllowed(program, zone, true),
           facts->mutable_allowed_permanently());
 }
 

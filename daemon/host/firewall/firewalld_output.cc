@@ -1,5 +1,6 @@
 #include "daemon/host/firewall/firewalld_output.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -18,9 +19,11 @@ namespace {
 constexpr int kNotRunning = 252;
 constexpr size_t kMaxNameBytes = 128;
 
-absl::Status CannotSay(absl::string_view zone, absl::string_view what) {
+using Ports = std::vector<AllowedPort>;
+
+absl::Status CannotSay(const FirewalldZone& zone, absl::string_view what) {
   return absl::InvalidArgumentError(
-      absl::StrCat("firewalld zone ", PrintableText(zone, kMaxNameBytes),
+      absl::StrCat("firewalld zone ", PrintableText(zone.name, kMaxNameBytes),
                    ": cannot say what is allowed by ", QuotedText(what)));
 }
 
@@ -47,19 +50,16 @@ bool IsIpv6(absl::string_view source) {
   return absl::StrContains(source, ':') && !absl::StartsWith(source, "ipset:");
 }
 
-// The value of `name="..."`, which is taken off `words`; empty if it is not the
-// first word.
-std::string TakeAttribute(absl::string_view name,
-                          std::vector<std::string>* words) {
-  if (words->empty()) return "";
-  absl::string_view word = words->front();
-  if (!absl::ConsumePrefix(&word, absl::StrCat(name, "=\"")) ||
-      !absl::ConsumeSuffix(&word, "\"")) {
-    return "";
+void AddPorts(const Ports& ports, AllowedFact::Allowed* allowed) {
+  allowed->mutable_ports()->Add(ports.begin(), ports.end());
+}
+
+// "60000-60031/tcp"; none for the protocols that HCCL does not use.
+absl::StatusOr<Ports> ParsePorts(absl::string_view text) {
+  if (absl::EndsWith(text, "/sctp") || absl::EndsWith(text, "/dccp")) {
+    return Ports();
   }
-  const std::string value(word);
-  words->erase(words->begin());
-  return value;
+  return ParseAllowedPorts(text, '-', "");
 }
 
 bool TakeWord(absl::string_view word, std::vector<std::string>* words) {
@@ -68,93 +68,84 @@ bool TakeWord(absl::string_view word, std::vector<std::string>* words) {
   return true;
 }
 
+// The value of `name="..."`, which is taken off `words`; empty if it is not the
+// first word.
+std::string TakeAttribute(absl::string_view name,
+                          std::vector<std::string>* words) {
+  if (words->empty()) return "";
+  const std::string first = words->front();
+  absl::string_view value = first;
+  if (!absl::ConsumePrefix(&value, absl::StrCat(name, "=\"")) ||
+      !absl::ConsumeSuffix(&value, "\"")) {
+    return "";
+  }
+  words->erase(words->begin());
+  return std::string(value);
+}
+
 // rule [priority="N"] [family="ipv4"] [source address="A"]
 //      [port port="P" protocol="T"] accept
-absl::Status AddRichRule(const FirewalldZone& zone, const std::string& rule,
-                         AllowedFact::Allowed* allowed) {
+// None if this one cannot be said in ports; no ports for IPv6.
+std::optional<Ports> ParseRichRule(absl::string_view rule) {
   std::vector<std::string> words = Words(rule);
-  if (!TakeWord("rule", &words)) return CannotSay(zone.name, rule);
+  if (!TakeWord("rule", &words)) return {};
   TakeAttribute("priority", &words);
-  if (TakeAttribute("family", &words) == "ipv6") return absl::OkStatus();
+  if (TakeAttribute("family", &words) == "ipv6") return Ports();
   std::string source;
   if (TakeWord("source", &words)) {
     const std::string address = TakeAttribute("address", &words);
-    if (IsIpv6(address)) return absl::OkStatus();
+    if (IsIpv6(address)) return Ports();
     const absl::StatusOr<std::string> parsed = ParseAllowedSource(address);
-    if (!parsed.ok()) return CannotSay(zone.name, rule);
+    if (!parsed.ok()) return {};
     source = *parsed;
   }
-  std::vector<AllowedPort> ports = {MakeAllowedPort(0, 65535, "", source)};
+  absl::StatusOr<Ports> ports = Ports{AllAllowedPorts("", source)};
   if (TakeWord("port", &words)) {
     const std::string range = TakeAttribute("port", &words);
     const std::string protocol = TakeAttribute("protocol", &words);
-    absl::StatusOr<std::vector<AllowedPort>> parsed =
-        ParseAllowedPorts(absl::StrCat(range, "/", protocol), '-', source);
-    if (!parsed.ok()) return CannotSay(zone.name, rule);
-    ports = *std::move(parsed);
+    ports = ParseAllowedPorts(absl::StrCat(range, "/", protocol), '-', source);
   }
-  if (!TakeWord("accept", &words) || !words.empty()) {
-    return CannotSay(zone.name, rule);
-  }
-  for (const AllowedPort& port : ports) *allowed->add_ports() = port;
-  return absl::OkStatus();
+  const bool accepts = TakeWord("accept", &words) && words.empty();
+  if (!accepts || !ports.ok()) return {};
+  return *std::move(ports);
 }
 
-absl::Status AddPorts(const FirewalldZone& zone,
-                      AllowedFact::Allowed* allowed) {
-  for (const std::string& text : zone.List("ports")) {
-    // Protocols that HCCL does not use.
-    if (absl::EndsWith(text, "/sctp") || absl::EndsWith(text, "/dccp")) {
-      continue;
+absl::Status AddBaseZone(const FirewalldZone& zone,
+                         const std::map<std::string, Ports>& services,
+                         AllowedFact::Allowed* allowed) {
+  for (const char* list : {"forward-ports", "source-ports"}) {
+    if (!zone.List(list).empty()) {
+      return CannotSay(zone, absl::StrCat(list, ": ", zone.List(list)[0]));
     }
-    const absl::StatusOr<std::vector<AllowedPort>> ports =
-        ParseAllowedPorts(text, '-', "");
-    if (!ports.ok()) return CannotSay(zone.name, text);
-    for (const AllowedPort& port : *ports) *allowed->add_ports() = port;
+  }
+  for (const std::string& text : zone.List("ports")) {
+    const absl::StatusOr<Ports> ports = ParsePorts(text);
+    if (!ports.ok()) return CannotSay(zone, text);
+    AddPorts(*ports, allowed);
   }
   for (const std::string& protocol : zone.List("protocols")) {
     if (protocol != "tcp" && protocol != "udp") continue;
-    *allowed->add_ports() = MakeAllowedPort(0, 65535, protocol, "");
+    *allowed->add_ports() = AllAllowedPorts(protocol, "");
   }
-  return absl::OkStatus();
-}
-
-absl::Status AddServices(
-    const FirewalldZone& zone,
-    const std::map<std::string, std::vector<AllowedPort>>& services,
-    AllowedFact::Allowed* allowed) {
   for (const std::string& name : zone.List("services")) {
     const auto found = services.find(name);
     if (found == services.end()) {
-      return CannotSay(zone.name, absl::StrCat("service ", name));
+      return CannotSay(zone, absl::StrCat("service ", name));
     }
-    for (const AllowedPort& port : found->second) *allowed->add_ports() = port;
+    AddPorts(found->second, allowed);
   }
-  return absl::OkStatus();
-}
-
-absl::Status AddBaseZone(
-    const FirewalldZone& zone,
-    const std::map<std::string, std::vector<AllowedPort>>& services,
-    AllowedFact::Allowed* allowed) {
-  for (const char* list : {"forward-ports", "source-ports"}) {
-    if (!zone.List(list).empty()) {
-      return CannotSay(zone.name, absl::StrCat(list, ": ", zone.List(list)[0]));
-    }
-  }
-  absl::Status added = AddPorts(zone, allowed);
-  if (added.ok()) added = AddServices(zone, services, allowed);
-  if (!added.ok()) return added;
   for (const std::string& rule : zone.rich_rules) {
-    RETURN_IF_ERROR(AddRichRule(zone, rule, allowed));
+    const std::optional<Ports> ports = ParseRichRule(rule);
+    if (!ports.has_value()) return CannotSay(zone, rule);
+    AddPorts(*ports, allowed);
   }
   const std::string target =
       zone.List("target").empty() ? "" : zone.List("target")[0];
   if (target == "ACCEPT") {
-    *allowed->add_ports() = MakeAllowedPort(0, 65535, "", "");
+    *allowed->add_ports() = AllAllowedPorts("", "");
   } else if (target != "default" && target != "DROP" &&
              target != "%%REJECT%%" && target != "REJECT") {
-    return CannotSay(zone.name, absl::StrCat("target: ", target));
+    return CannotSay(zone, absl::StrCat("target: ", target));
   }
   return absl::OkStatus();
 }
@@ -168,9 +159,9 @@ absl::Status AddSourceZone(const FirewalldZone& zone,
     if (!address.ok() ||
         zone.List("target") != std::vector<std::string>{"ACCEPT"} ||
         !zone.rich_rules.empty() || !zone.List("forward-ports").empty()) {
-      return CannotSay(zone.name, absl::StrCat("sources: ", source));
+      return CannotSay(zone, absl::StrCat("sources: ", source));
     }
-    *allowed->add_ports() = MakeAllowedPort(0, 65535, "", *address);
+    *allowed->add_ports() = AllAllowedPorts("", *address);
   }
   return absl::OkStatus();
 }
@@ -227,16 +218,14 @@ absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
     }
   }
   for (const FirewalldZone& zone : zones) {
-    if (zone.List("target").size() != 1) {
-      return CannotSay(zone.name, "no target");
-    }
+    if (zone.List("target").size() != 1) return CannotSay(zone, "no target");
   }
   return zones;
 }
 
 absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
     absl::string_view text) {
-  std::vector<AllowedPort> ports;
+  Ports ports;
   bool has_ports = false;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     std::string name;
@@ -245,25 +234,20 @@ absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
         !SplitSetting(line, &name, &value)) {
       continue;
     }
-    has_ports = has_ports || name == "ports";
     const bool ignored = name == "summary" || name == "description" ||
                          name == "modules" || name == "helpers";
-    // Such as "destination: ipv6:fe80::/64" of dhcpv6-client: no IPv4 packet
-    // is meant.
-    if (name == "destination" && !value.empty() &&
-        !absl::StrContains(value, "ipv4:")) {
-      return std::vector<AllowedPort>();
-    }
-    const bool understood = ignored || name == "ports" || value.empty();
-    if (!understood) return Unexpected(line);
-    if (name != "ports") continue;
-    for (const std::string& word : Words(value)) {
-      if (absl::EndsWith(word, "/sctp") || absl::EndsWith(word, "/dccp")) {
-        continue;
+    if (name == "ports") {
+      has_ports = true;
+      for (const std::string& word : Words(value)) {
+        ASSIGN_OR_RETURN(const Ports parsed, ParsePorts(word));
+        ports.insert(ports.end(), parsed.begin(), parsed.end());
       }
-      ASSIGN_OR_RETURN(const std::vector<AllowedPort> parsed,
-                       ParseAllowedPorts(word, '-', ""));
-      ports.insert(ports.end(), parsed.begin(), parsed.end());
+    } else if (name == "destination" && !value.empty() &&
+               !absl::StrContains(value, "ipv4:")) {
+      // Such as "ipv6:fe80::/64" of dhcpv6-client: no IPv4 packet is meant.
+      return Ports();
+    } else if (!ignored && !value.empty()) {
+      return Unexpected(line);
     }
   }
   if (!has_ports) return Unexpected(text);

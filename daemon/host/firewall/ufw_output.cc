@@ -1,20 +1,20 @@
 #include "daemon/host/firewall/ufw_output.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/types/span.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/files/info_files.h"
 #include "daemon/host/firewall/allowed_port.h"
 
 namespace clusterd {
@@ -22,14 +22,19 @@ namespace {
 
 // A table with more is nobody's work by hand.
 constexpr size_t kMaxParts = 4096;
+constexpr absl::string_view kActions[] = {"ALLOW", "DENY", "REJECT", "LIMIT"};
+constexpr absl::string_view kDirections[] = {"IN", "OUT", "FWD"};
+// Neither TCP nor UDP: "Anywhere/esp".
+constexpr absl::string_view kOtherProtocols[] = {"/esp",  "/ah",   "/gre",
+                                                 "/igmp", "/ipv6", "/vrrp"};
 
 using Words = std::vector<absl::string_view>;
 
 // One row of the table, still in words.
 struct Row {
   Words to;
-  absl::string_view action;     // ALLOW, DENY, REJECT or LIMIT.
-  absl::string_view direction;  // IN, OUT or FWD.
+  absl::string_view action;
+  absl::string_view direction;
   Words from;
 };
 
@@ -38,30 +43,23 @@ absl::Status Malformed(absl::string_view what, absl::string_view line) {
       absl::StrCat("ufw status: ", what, " ", QuotedText(line)));
 }
 
-bool IsAction(absl::string_view word) {
-  return word == "ALLOW" || word == "DENY" || word == "REJECT" ||
-         word == "LIMIT";
-}
-
-bool IsDirection(absl::string_view word) {
-  return word == "IN" || word == "OUT" || word == "FWD";
-}
-
 // Splits at the action and drops the comment, "(log)" and the like.
 std::optional<Row> SplitRow(absl::string_view line) {
   const Words words =
       absl::StrSplit(line.substr(0, line.find(" # ")), ' ', absl::SkipEmpty());
   for (size_t i = 1; i + 2 < words.size(); ++i) {
-    if (!IsAction(words[i]) || !IsDirection(words[i + 1])) continue;
+    if (!absl::c_linear_search(kActions, words[i]) ||
+        !absl::c_linear_search(kDirections, words[i + 1])) {
+      continue;
+    }
     Row row;
     row.to.assign(words.begin(), words.begin() + i);
     row.action = words[i];
     row.direction = words[i + 1];
     row.from.assign(words.begin() + i + 2, words.end());
-    const auto is_log = [](absl::string_view word) {
-      return word == "(log)" || word == "(log-all)";
-    };
-    if (is_log(row.from.back())) row.from.pop_back();
+    if (row.from.back() == "(log)" || row.from.back() == "(log-all)") {
+      row.from.pop_back();
+    }
     if (row.from.empty()) return {};
     return row;
   }
@@ -69,12 +67,11 @@ std::optional<Row> SplitRow(absl::string_view line) {
 }
 
 bool IsIpv6(const Words& words) {
-  return std::any_of(words.begin(), words.end(), [](absl::string_view word) {
+  return absl::c_any_of(words, [](absl::string_view word) {
     // "(v6)" or "(v6))" marks rules without an address.
     if (absl::StartsWith(word, "(v6)")) return true;
     // A list of port ranges has several colons too, but also commas.
-    return std::count(word.begin(), word.end(), ':') >= 2 &&
-           !absl::StrContains(word, ',');
+    return absl::c_count(word, ':') >= 2 && !absl::StrContains(word, ',');
   });
 }
 
@@ -102,13 +99,10 @@ std::string TakeProtocol(absl::string_view* text) {
   return "";
 }
 
-// Neither TCP nor UDP: "Anywhere/esp".
 bool IsOtherProtocol(absl::string_view text) {
-  for (const absl::string_view protocol :
-       {"/esp", "/ah", "/gre", "/igmp", "/ipv6", "/vrrp"}) {
-    if (absl::EndsWith(text, protocol)) return true;
-  }
-  return false;
+  return absl::c_any_of(kOtherProtocols, [text](absl::string_view protocol) {
+    return absl::EndsWith(text, protocol);
+  });
 }
 
 struct Rule {
@@ -120,35 +114,28 @@ struct Rule {
 // The rule of one incoming IPv4 row. InvalidArgument as the header says; a rule
 // without ports says nothing about TCP or UDP.
 absl::StatusOr<Rule> ParseRule(Row row, absl::string_view line) {
+  const absl::Status cannot_say =
+      Malformed("cannot say what this rule allows:", line);
   DropApplicationName(&row.to);
-  if (row.to.size() != 1 || row.from.size() != 1) {
-    return Malformed("cannot say what this rule allows:", line);
-  }
+  if (row.to.size() != 1 || row.from.size() != 1) return cannot_say;
   Rule rule{row.action == "ALLOW", {}, line};
-  absl::string_view to = row.to[0];
+  const absl::string_view to = row.to[0];
   absl::string_view from = row.from[0];
   if (IsOtherProtocol(to) || IsOtherProtocol(from)) return rule;
-  std::string source;
-  std::string protocol = TakeProtocol(&from);
-  if (from != "Anywhere") {
-    const absl::StatusOr<std::string> parsed = ParseAllowedSource(from);
-    if (!parsed.ok()) {
-      return Malformed("cannot say what this rule allows:", line);
-    }
-    source = *parsed;
-  }
+  const std::string protocol = TakeProtocol(&from);
+  absl::StatusOr<std::string> source = std::string();
+  if (from != "Anywhere") source = ParseAllowedSource(from);
+  if (!source.ok()) return cannot_say;
   absl::string_view anywhere = to;
   const std::string to_protocol = TakeProtocol(&anywhere);
   if (anywhere == "Anywhere") {
-    if (protocol.empty()) protocol = to_protocol;
-    rule.ports.push_back(MakeAllowedPort(0, 65535, protocol, source));
+    rule.ports.push_back(
+        AllAllowedPorts(protocol.empty() ? to_protocol : protocol, *source));
     return rule;
   }
   absl::StatusOr<std::vector<AllowedPort>> ports =
-      ParseAllowedPorts(to, ':', source);
-  if (!ports.ok() || !protocol.empty()) {
-    return Malformed("cannot say what this rule allows:", line);
-  }
+      ParseAllowedPorts(to, ':', *source);
+  if (!ports.ok() || !protocol.empty()) return cannot_say;
   rule.ports = *std::move(ports);
   return rule;
 }
@@ -167,51 +154,62 @@ absl::StatusOr<bool> DefaultAllows(const Words& lines) {
   return absl::InvalidArgumentError("ufw status: no \"Default: ...\" line");
 }
 
-absl::StatusOr<std::vector<Rule>> ParseRules(const Words& lines) {
-  std::vector<Rule> rules;
-  bool in_table = false;
-  for (const absl::string_view line : lines) {
-    if (absl::StartsWith(line, "--")) {
-      in_table = true;
-      continue;
-    }
-    if (!in_table || absl::StripAsciiWhitespace(line).empty()) continue;
-    const std::optional<Row> row = SplitRow(line);
-    if (!row.has_value()) return Malformed("unexpected row", line);
-    if (row->direction != "IN" || IsIpv6(row->to) || IsIpv6(row->from)) {
-      continue;
-    }
-    if (IsForLoopback(row->to)) continue;
-    ASSIGN_OR_RETURN(Rule rule, ParseRule(*row, line));
-    rules.push_back(std::move(rule));
-  }
-  return rules;
-}
-
-// What the earlier rules leave of an allowing one.
+// What is left of `ports` after what the earlier rules take.
 absl::StatusOr<std::vector<AllowedPort>> LeftOf(
-    std::vector<AllowedPort> allowed, absl::Span<const Rule> earlier) {
+    std::vector<AllowedPort> ports, const std::vector<Rule>& earlier) {
   for (const Rule& rule : earlier) {
-    if (rule.allows) continue;
     for (const AllowedPort& taken : rule.ports) {
       std::vector<AllowedPort> left;
-      for (const AllowedPort& port : allowed) {
-        const std::optional<std::vector<AllowedPort>> parts =
-            MinusAllowedPort(port, taken);
+      for (const AllowedPort& port : ports) {
+        const auto parts = MinusAllowedPort(port, taken);
         if (!parts.has_value()) {
           return Malformed("cannot say what is left to a later rule by",
                            rule.line);
         }
         left.insert(left.end(), parts->begin(), parts->end());
       }
-      allowed = std::move(left);
-      if (allowed.size() > kMaxParts) {
+      ports = std::move(left);
+      if (ports.size() > kMaxParts) {
         return Malformed("too many parts by", rule.line);
       }
     }
   }
-  return allowed;
+  return ports;
 }
+
+// Takes the rules in their order: the first that matches a packet decides.
+class RuleReader {
+ public:
+  absl::Status ReadRow(absl::string_view line) {
+    const std::optional<Row> row = SplitRow(line);
+    if (!row.has_value()) return Malformed("unexpected row", line);
+    if (row->direction != "IN" || IsIpv6(row->to) || IsIpv6(row->from) ||
+        IsForLoopback(row->to)) {
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(Rule rule, ParseRule(*row, line));
+    return Add(std::move(rule));
+  }
+
+  absl::Status Add(Rule rule) {
+    if (!rule.allows) {
+      taking_.push_back(std::move(rule));
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const auto left, LeftOf(rule.ports, taking_));
+    allowed_.mutable_ports()->Add(left.begin(), left.end());
+    if (allowed_.ports_size() > static_cast<int>(kMaxParts)) {
+      return Malformed("too many parts by", rule.line);
+    }
+    return absl::OkStatus();
+  }
+
+  const AllowedFact::Allowed& allowed() const { return allowed_; }
+
+ private:
+  std::vector<Rule> taking_;
+  AllowedFact::Allowed allowed_;
+};
 
 }  // namespace
 
@@ -227,23 +225,19 @@ absl::StatusOr<AllowedFact::Allowed> ParseUfwAllowed(
     absl::string_view status_verbose_output) {
   const Words lines = absl::StrSplit(status_verbose_output, '\n');
   ASSIGN_OR_RETURN(const bool allows, DefaultAllows(lines));
-  ASSIGN_OR_RETURN(std::vector<Rule> rules, ParseRules(lines));
-  if (allows) {
-    rules.push_back({true, {MakeAllowedPort(0, 65535, "", "")}, "default"});
-  }
-  // The first rule that matches a packet decides.
-  AllowedFact::Allowed allowed;
-  for (size_t i = 0; i < rules.size(); ++i) {
-    if (!rules[i].allows) continue;
-    ASSIGN_OR_RETURN(
-        const std::vector<AllowedPort> left,
-        LeftOf(rules[i].ports, absl::MakeConstSpan(rules).subspan(0, i)));
-    for (const AllowedPort& port : left) *allowed.add_ports() = port;
-    if (allowed.ports_size() > static_cast<int>(kMaxParts)) {
-      return Malformed("too many parts by", rules[i].line);
+  RuleReader reader;
+  bool in_table = false;
+  for (const absl::string_view line : lines) {
+    if (absl::StartsWith(line, "--")) {
+      in_table = true;
+    } else if (in_table && !absl::StripAsciiWhitespace(line).empty()) {
+      RETURN_IF_ERROR(reader.ReadRow(line));
     }
   }
-  return allowed;
+  if (allows) {
+    RETURN_IF_ERROR(reader.Add({true, {AllAllowedPorts("", "")}, "default"}));
+  }
+  return reader.allowed();
 }
 
 absl::StatusOr<bool> ParseUfwConf(absl::string_view text) {
@@ -251,13 +245,7 @@ absl::StatusOr<bool> ParseUfwConf(absl::string_view text) {
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     line = absl::StripAsciiWhitespace(line);
     if (!absl::ConsumePrefix(&line, "ENABLED=")) continue;
-    absl::string_view value = line;
-    for (const absl::string_view quote : {"\"", "'"}) {
-      if (value.size() >= 2 && absl::StartsWith(value, quote) &&
-          absl::EndsWith(value, quote)) {
-        value = value.substr(1, value.size() - 2);
-      }
-    }
+    const absl::string_view value = WithoutQuotes(line);
     // Its start script knows these two spellings only.
     if (value == "yes" || value == "YES") {
       enabled = true;

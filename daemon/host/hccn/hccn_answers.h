@@ -7,12 +7,21 @@
 //   -link -g         link status: UP
 //   -mtu -g          mtu:1500
 //   -tls -g          dev_id:0, tls switch[0](0:disable, 1:enable), …
+//   -lldp -g         Chassis ID TLV
+//                            MAC: 00:11:22:33:44:55
+//                    Port ID TLV
+//                            Ifname: 400GE1/1/20:2
+//                    System Description TLV
+//                            Versatile Routing Platform Software
+//                    VRP (R) software, Version 8.211
+//                    End of LLDPDU TLV
 // Texts from the hccn_tool source (hicann/driver ef377e95) and published
 // captures. Text in, value out: runs nothing. Every function returns
 // InvalidArgument, quoting the line, for anything it does not know: no guesses.
 #ifndef DAEMON_HOST_HCCN_HCCN_ANSWERS_H_
 #define DAEMON_HOST_HCCN_HCCN_ANSWERS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -49,6 +58,19 @@ absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output);
 // Whether the switch of device `device` is on. Certificates and their warnings
 // may follow the line; they are not looked at.
 absl::StatusOr<bool> ParseHccnTls(absl::string_view output, uint32_t device);
+
+// The tool cuts its answer to -lldp here (hccn_tool source, hicann/driver
+// ef377e95).
+inline constexpr size_t kHccnLldpMaxBytes = 1999;
+
+// Titles stand at the beginning of a line, values after tabs or spaces; a
+// system description has lines at the beginning too, and empty ones. The
+// neighbour writes most of this text, so none of it is trusted.
+// Nothing but newlines: no neighbour was heard. The peer is NPU if the first
+// line of the system description contains "AscendNPU", SWITCH if it contains
+// "Routing". Values are printable and at most 255 bytes, as LLDP's own are.
+// InvalidArgument if the text does not begin with a title or has no port id.
+absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output);
 
 }  // namespace clusterd
 

@@ -1,9 +1,11 @@
 #include "daemon/host/hccn/hccn_facts.h"
 
-#include <vector>
+#include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/ipv4.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/hccn/hccn_answers.h"
 
 namespace clusterd {
@@ -11,6 +13,24 @@ namespace {
 
 constexpr int kMaxHealthPolls = 3;
 constexpr absl::Duration kHealthPollPause = absl::Seconds(1);
+
+absl::StatusOr<DeviceAddressFact::Settings> ParseSettings(
+    absl::string_view output) {
+  ASSIGN_OR_RETURN(const auto interfaces, ParseHccnIp(output));
+  DeviceAddressFact::Settings settings;
+  for (const Ipv4Interface& interface : interfaces) {
+    Ipv4Setting* setting = settings.add_settings();
+    setting->set_address(interface.address().ToString());
+    setting->set_netmask(interface.subnet().netmask().ToString());
+  }
+  return settings;
+}
+
+template <absl::StatusOr<Ipv4Address> (*kParse)(absl::string_view)>
+absl::StatusOr<std::string> TextOf(absl::string_view output) {
+  ASSIGN_OR_RETURN(const Ipv4Address address, kParse(output));
+  return address.ToString();
+}
 
 }  // namespace
 
@@ -30,53 +50,36 @@ void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact) {
   if (!answer.missing.has_value() &&
       answer.failure == HccnFailure::kNoAddress) {
     fact->mutable_value();
-    return;
+  } else {
+    FillHccnFact(answer, ParseSettings, fact);
   }
-  FillHccnFact(
-      answer, ParseHccnIp(answer.output), fact,
-      [fact](const std::vector<Ipv4Interface>& interfaces) {
-        for (const Ipv4Interface& interface : interfaces) {
-          Ipv4Setting* setting = fact->mutable_value()->add_settings();
-          setting->set_address(interface.address().ToString());
-          setting->set_netmask(interface.subnet().netmask().ToString());
-        }
-      });
 }
 
 void FillGateway(const HccnAnswer& answer, TextFact* fact) {
   if (!answer.missing.has_value() &&
       answer.failure == HccnFailure::kNoGateway) {
     fact->set_value("");
-    return;
+  } else {
+    FillHccnFact(answer, TextOf<ParseHccnGateway>, fact);
   }
-  FillHccnFact(
-      answer, ParseHccnGateway(answer.output), fact,
-      [fact](Ipv4Address gateway) { fact->set_value(gateway.ToString()); });
 }
 
 void FillDetectAddress(const HccnAnswer& answer, TextFact* fact) {
-  FillHccnFact(
-      answer, ParseHccnNetdetect(answer.output), fact,
-      [fact](Ipv4Address address) { fact->set_value(address.ToString()); });
+  FillHccnFact(answer, TextOf<ParseHccnNetdetect>, fact);
 }
 
-void FillLink(const HccnAnswer& answer, LinkFact* fact) {
-  FillHccnFact(answer, ParseHccnLink(answer.output), fact,
-               [fact](LinkFact::Link link) { fact->set_value(link); });
-}
-
-void FillMtu(const HccnAnswer& answer, NumberFact* fact) {
-  FillHccnFact(answer, ParseHccnMtu(answer.output), fact,
-               [fact](uint32_t mtu) { fact->set_value(mtu); });
+TlsFact::Switch MakeTlsSwitch(bool enabled, absl::string_view source) {
+  TlsFact::Switch made;
+  made.set_enabled(enabled);
+  made.set_source(std::string(source));
+  return made;
 }
 
 void AskNetHealth(const std::function<HccnAnswer()>& ask,
                   const std::function<bool(absl::Duration)>& pause,
                   NetHealthFact* fact) {
   for (int poll = 0;; ++poll) {
-    const HccnAnswer answer = ask();
-    FillHccnFact(answer, ParseHccnNetHealth(answer.output), fact,
-                 [fact](NetHealth health) { fact->set_value(health); });
+    FillHccnFact(ask(), ParseHccnNetHealth, fact);
     if (fact->value() != NET_HEALTH_DETECT_IP_SET || poll == kMaxHealthPolls ||
         !pause(kHealthPollPause)) {
       return;

@@ -6,9 +6,10 @@
 #define DAEMON_HOST_HCCN_HCCN_FACTS_H_
 
 #include <functional>
+#include <utility>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_tool.h"
@@ -20,17 +21,15 @@ namespace clusterd {
 Missing UnreadableHccnAnswer(const HccnAnswer& answer,
                              const absl::Status& status);
 
-// Calls `set` with what was read, or says why `fact` is missing.
-template <typename Fact, typename Parsed, typename Set>
-void FillHccnFact(const HccnAnswer& answer,
-                  const absl::StatusOr<Parsed>& parsed, Fact* fact,
-                  const Set& set) {
+// What `parse` makes of the answer's output, or why `fact` is missing.
+template <typename Parse, typename Fact>
+void FillHccnFact(const HccnAnswer& answer, const Parse& parse, Fact* fact) {
   if (answer.missing.has_value()) {
     SetMissing(*answer.missing, fact);
-  } else if (!parsed.ok()) {
-    SetMissing(UnreadableHccnAnswer(answer, parsed.status()), fact);
+  } else if (auto parsed = parse(answer.output); parsed.ok()) {
+    SetFact(std::move(parsed), fact);
   } else {
-    set(*parsed);
+    SetMissing(UnreadableHccnAnswer(answer, parsed.status()), fact);
   }
 }
 
@@ -38,8 +37,9 @@ void FillHccnFact(const HccnAnswer& answer,
 void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact);
 void FillGateway(const HccnAnswer& answer, TextFact* fact);
 void FillDetectAddress(const HccnAnswer& answer, TextFact* fact);
-void FillLink(const HccnAnswer& answer, LinkFact* fact);
-void FillMtu(const HccnAnswer& answer, NumberFact* fact);
+
+// `source` is whose word for it this is.
+TlsFact::Switch MakeTlsSwitch(bool enabled, absl::string_view source);
 
 // "Detect ip set" is asked again up to three times, a second apart: the result
 // is pending. `pause` waits; false: it would leave no time, and that is it.

@@ -1,7 +1,6 @@
-#include "daemon/host/hccn/hccn_lldp.h"
-
 #include <string>
 
+#include "daemon/host/hccn/hccn_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,8 +1,8 @@
 #include "daemon/host/hccn/hccn_output.h"
 
-#include <algorithm>
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -80,9 +80,9 @@ absl::StatusOr<HccnNamedValue> ParseHccnNamedValue(absl::string_view line) {
   if (colon == absl::string_view::npos) {
     return UnexpectedHccnText(line, "\"name: value\"");
   }
-  HccnNamedValue named;
-  named.name = absl::StripAsciiWhitespace(line.substr(0, colon));
-  named.value = absl::StripAsciiWhitespace(line.substr(colon + 1));
+  const HccnNamedValue named{
+      absl::StripAsciiWhitespace(line.substr(0, colon)),
+      absl::StripAsciiWhitespace(line.substr(colon + 1))};
   if (named.name.empty()) {
     return UnexpectedHccnText(line, "a name before the colon");
   }
@@ -105,17 +105,23 @@ absl::StatusOr<std::vector<HccnNamedValue>> ParseHccnNamedValues(
 
 absl::StatusOr<std::vector<absl::string_view>> ParseHccnValuesOf(
     absl::Span<const absl::string_view> names, absl::string_view output) {
-  const std::vector<absl::string_view> lines = HccnDataLines(output);
+  return ParseHccnValuesOf(names, HccnDataLines(output), output);
+}
+
+absl::StatusOr<std::vector<absl::string_view>> ParseHccnValuesOf(
+    absl::Span<const absl::string_view> names,
+    absl::Span<const absl::string_view> lines, absl::string_view output) {
   std::vector<absl::string_view> values;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const std::string expected = absl::StrCat("\"", names[i], ": ...\"");
-    if (i == lines.size()) {
+  for (const absl::string_view name : names) {
+    const std::string expected = absl::StrCat("\"", name, ": ...\"");
+    if (values.size() == lines.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("no line ", expected, " in ", QuotedText(output)));
     }
-    const absl::StatusOr<HccnNamedValue> named = ParseHccnNamedValue(lines[i]);
-    if (!named.ok() || named->name != names[i]) {
-      return UnexpectedHccnText(lines[i], expected);
+    const absl::string_view line = lines[values.size()];
+    const absl::StatusOr<HccnNamedValue> named = ParseHccnNamedValue(line);
+    if (!named.ok() || named->name != name) {
+      return UnexpectedHccnText(line, expected);
     }
     values.push_back(named->value);
   }
@@ -128,11 +134,10 @@ absl::StatusOr<std::vector<absl::string_view>> ParseHccnValuesOf(
 }
 
 absl::StatusOr<uint64_t> ParseHccnNumber(absl::string_view text, uint64_t max) {
-  const bool digits = std::all_of(
-      text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c); });
   const bool padded = text.size() > 1 && text[0] == '0';
   uint64_t number = 0;
-  if (!digits || padded || !absl::SimpleAtoi(text, &number) || number > max) {
+  if (!absl::c_all_of(text, absl::ascii_isdigit) || padded ||
+      !absl::SimpleAtoi(text, &number) || number > max) {
     return UnexpectedHccnText(text, absl::StrCat("a number from 0 to ", max));
   }
   return number;

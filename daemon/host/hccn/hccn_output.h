@@ -56,10 +56,13 @@ absl::StatusOr<HccnNamedValue> ParseHccnNamedValue(absl::string_view line);
 absl::StatusOr<std::vector<HccnNamedValue>> ParseHccnNamedValues(
     absl::Span<const absl::string_view> lines);
 
-// The values of an answer that has exactly these names, in this order, one a
-// data line.
+// The values of lines that have exactly these names, in this order; of all data
+// lines of `output`, or of these lines of it.
 absl::StatusOr<std::vector<absl::string_view>> ParseHccnValuesOf(
     absl::Span<const absl::string_view> names, absl::string_view output);
+absl::StatusOr<std::vector<absl::string_view>> ParseHccnValuesOf(
+    absl::Span<const absl::string_view> names,
+    absl::Span<const absl::string_view> lines, absl::string_view output);
 
 // A number as printf writes it, no sign and no zeros in front, at most `max`.
 absl::StatusOr<uint64_t> ParseHccnNumber(absl::string_view text, uint64_t max);

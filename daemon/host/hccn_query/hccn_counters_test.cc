@@ -1,5 +1,4 @@
-#include "daemon/host/hccn_query/hccn_counters.h"
-
+#include "daemon/host/hccn_query/hccn_traffic.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

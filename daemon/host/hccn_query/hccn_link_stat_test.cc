@@ -1,9 +1,8 @@
-#include "daemon/host/hccn_query/hccn_link_stat.h"
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "daemon/host/hccn_query/hccn_port.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

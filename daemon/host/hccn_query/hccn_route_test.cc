@@ -1,6 +1,5 @@
-#include "daemon/host/hccn_query/hccn_route.h"
-
 #include "absl/strings/str_cat.h"
+#include "daemon/host/hccn_query/hccn_traffic.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,8 +1,7 @@
-#include "daemon/host/hccn_query/hccn_traffic_classes.h"
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/hccn_query/hccn_traffic.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -19,8 +19,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/command/time_budget.h"
 #include "daemon/host/files/host_access.h"
 
 namespace clusterd {

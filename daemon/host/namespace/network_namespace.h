@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/command/time_budget.h"
 #include "daemon/host/files/host_access.h"
 #include "proto/facts.pb.h"
 

@@ -1,12 +1,8 @@
 #include "daemon/host/npu_smi/device_ids.h"
 
-#include <algorithm>
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -18,7 +14,7 @@
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/missing.h"
-#include "daemon/host/npu_smi/npu_smi_error.h"
+#include "daemon/host/npu_smi/npu_smi_output.h"
 
 namespace clusterd {
 namespace {
@@ -32,19 +28,11 @@ constexpr size_t kPhysicalIdColumn = 3;
 // One or two digits: hccn_tool takes no more.
 std::optional<uint32_t> ParseId(absl::string_view digits) {
   uint32_t id = 0;
-  if (digits.empty() || digits.size() > 2 ||
-      !std::all_of(digits.begin(), digits.end(),
-                   [](char c) { return absl::ascii_isdigit(c); }) ||
+  if (digits.size() > 2 || !absl::c_all_of(digits, absl::ascii_isdigit) ||
       !absl::SimpleAtoi(digits, &id)) {
     return {};
   }
   return id;
-}
-
-std::vector<uint32_t> Ascending(std::vector<uint32_t> ids) {
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  return ids;
 }
 
 absl::Status UnexpectedMapping(absl::string_view line) {
@@ -52,34 +40,33 @@ absl::Status UnexpectedMapping(absl::string_view line) {
       absl::StrCat("unexpected ", QuotedText(line)));
 }
 
-absl::StatusOr<std::vector<uint32_t>> IdsFromNodes(const FileReader& files) {
+absl::StatusOr<std::set<uint32_t>> IdsFromNodes(const FileReader& files) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List("/dev"));
-  std::vector<uint32_t> ids;
+  std::set<uint32_t> ids;
   for (const std::string& name : names) {
     const std::optional<uint32_t> id = DeviceIdOfNode(name);
-    if (id.has_value()) ids.push_back(*id);
+    if (id.has_value()) ids.insert(*id);
   }
-  return Ascending(std::move(ids));
+  return ids;
 }
 
-absl::StatusOr<std::vector<uint32_t>> IdsFromNpuSmi(const std::string& npu_smi,
-                                                    const HostAccess& host) {
+absl::StatusOr<std::set<uint32_t>> IdsFromNpuSmi(const std::string& npu_smi,
+                                                 const HostAccess& host) {
   constexpr absl::string_view kCommand = "`npu-smi info -m`";
-  const absl::StatusOr<CommandResult> result =
-      host.runner->Run({{npu_smi, "info", "-m"}, host.budget->ForCommand()});
-  if (!result.ok()) return result.status();
-  if (result->timed_out) {
+  ASSIGN_OR_RETURN(
+      const CommandResult result,
+      host.runner->Run({{npu_smi, "info", "-m"}, host.budget->ForCommand()}));
+  if (result.timed_out) {
     return absl::DeadlineExceededError(absl::StrCat(
-        kCommand, ": no answer in ", host.budget->CutBy(result->elapsed)));
+        kCommand, ": no answer in ", host.budget->CutBy(result.elapsed)));
   }
-  if (result->exit_status != 0 || result->signal != 0 || result->output_cut) {
+  if (result.exit_status != 0 || result.signal != 0 || result.output_cut) {
     return absl::UnavailableError(
-        absl::StrCat(kCommand, ": status ", result->exit_status, " and ",
-                     QuotedText(absl::StrCat(result->standard_error,
-                                             result->standard_output))));
+        absl::StrCat(kCommand, ": status ", result.exit_status, " and ",
+                     QuotedText(absl::StrCat(result.standard_error,
+                                             result.standard_output))));
   }
-  const absl::StatusOr<std::vector<uint32_t>> ids =
-      ParseNpuSmiMapping(result->standard_output);
+  const auto ids = ParseNpuSmiMapping(result.standard_output);
   if (ids.ok()) return ids;
   return absl::InvalidArgumentError(
       absl::StrCat(kCommand, ": ", ids.status().message()));
@@ -87,7 +74,7 @@ absl::StatusOr<std::vector<uint32_t>> IdsFromNpuSmi(const std::string& npu_smi,
 
 absl::StatusOr<DeviceIdsFact::Ids> FindIds(const HostAccess& host) {
   DeviceIdsFact::Ids found;
-  absl::StatusOr<std::vector<uint32_t>> ids = IdsFromNodes(host.files());
+  absl::StatusOr<std::set<uint32_t>> ids = IdsFromNodes(host.files());
   if (ids.ok() && !ids->empty()) {
     found.set_source("/dev/davinci*");
   } else {
@@ -116,9 +103,9 @@ std::optional<uint32_t> DeviceIdOfNode(absl::string_view name) {
   return ParseId(name);
 }
 
-absl::StatusOr<std::vector<uint32_t>> ParseNpuSmiMapping(
+absl::StatusOr<std::set<uint32_t>> ParseNpuSmiMapping(
     absl::string_view output) {
-  std::vector<uint32_t> ids;
+  std::set<uint32_t> ids;
   size_t column = 0;
   for (const absl::string_view line : NpuSmiDataLines(output)) {
     const std::vector<absl::string_view> words =
@@ -138,10 +125,10 @@ absl::StatusOr<std::vector<uint32_t>> ParseNpuSmiMapping(
     if (!id.has_value() || !ParseId(words[kLogicIdColumn]).has_value()) {
       return UnexpectedMapping(line);
     }
-    ids.push_back(*id);
+    ids.insert(*id);
   }
   if (column == 0) return UnexpectedMapping(output);
-  return Ascending(std::move(ids));
+  return ids;
 }
 
 DeviceIdsFact ReadDeviceIds(const HostAccess& host) {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <set>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -30,8 +30,7 @@ std::optional<uint32_t> DeviceIdOfNode(absl::string_view name);
 // on-board controllers, with "-" for a logic id, are left out.
 // InvalidArgument, quoting the line, without the header or for a row that does
 // not fit it.
-absl::StatusOr<std::vector<uint32_t>> ParseNpuSmiMapping(
-    absl::string_view output);
+absl::StatusOr<std::set<uint32_t>> ParseNpuSmiMapping(absl::string_view output);
 
 }  // namespace clusterd
 

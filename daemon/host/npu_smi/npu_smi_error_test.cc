@@ -1,7 +1,7 @@
-#include "daemon/host/npu_smi/npu_smi_error.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "daemon/host/npu_smi/npu_smi_output.h"
 
 namespace clusterd {
 namespace {

@@ -1,9 +1,9 @@
-#include "daemon/host/npu_smi/npu_smi_health.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+
+#include "daemon/host/npu_smi/npu_smi_output.h"
 
 namespace clusterd {
 namespace {

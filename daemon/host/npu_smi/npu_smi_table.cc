@@ -1,8 +1,8 @@
 #include "daemon/host/npu_smi/npu_smi_table.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/npu_smi/npu_smi_error.h"
+#include "daemon/host/npu_smi/npu_smi_output.h"
 
 namespace clusterd {
 namespace {
@@ -28,11 +28,13 @@ Words WordsOf(absl::string_view cell) {
                         absl::ByAnyChar(" \t"), absl::SkipEmpty());
 }
 
+using Cells = std::vector<absl::string_view>;
+
 // The cells between the bars, without blanks around them. Empty: no row.
-std::vector<absl::string_view> CellsOf(absl::string_view line) {
+Cells CellsOf(absl::string_view line) {
   if (!absl::ConsumePrefix(&line, "|")) return {};
   absl::ConsumeSuffix(&line, "|");
-  std::vector<absl::string_view> cells = absl::StrSplit(line, '|');
+  Cells cells = absl::StrSplit(line, '|');
   for (absl::string_view& cell : cells) cell = absl::StripAsciiWhitespace(cell);
   return cells;
 }
@@ -42,40 +44,40 @@ absl::Status BadLine(absl::string_view what, absl::string_view line) {
       absl::StrCat("npu-smi info: ", what, " in ", QuotedText(line)));
 }
 
-std::optional<uint64_t> Number(const std::string& word) {
-  uint64_t value = 0;
-  if (!absl::SimpleAtoi(word, &value)) return std::nullopt;
-  return value;
+template <typename Value>
+bool ParseNumber(absl::string_view word, std::optional<Value>* number) {
+  Value value = 0;
+  if (absl::SimpleAtoi(word, &value)) *number = value;
+  return number->has_value();
 }
 
 class TableReader {
  public:
   absl::Status ReadLine(absl::string_view line) {
     if (absl::StartsWith(line, "+")) return absl::OkStatus();
-    const std::vector<absl::string_view> cells = CellsOf(line);
-    if (cells.empty()) return BadLine("an unknown line", line);
-    if (absl::StartsWith(cells[0], "npu-smi "))
-      return ReadVersions(cells, line);
-    if (absl::StartsWith(cells[0], kIdle)) return ReadIdle(cells[0], line);
-    if (cells.size() >= 4 && cells[1] == "Process id") {
-      return BeginProcesses(cells, line);
+    line_ = line;
+    cells_ = CellsOf(line);
+    if (cells_.empty()) return Bad("an unknown line");
+    first_ = WordsOf(cells_[0]);
+    if (absl::StartsWith(cells_[0], "npu-smi ")) return ReadVersions();
+    if (absl::StartsWith(cells_[0], kIdle)) return ReadIdle();
+    if (cells_.size() >= 4 && cells_[1] == "Process id") {
+      return BeginProcesses();
     }
-    if (std::find(cells.begin(), cells.end(), "Health") != cells.end()) {
-      return BeginDevices(cells, line);
-    }
+    if (absl::c_linear_search(cells_, "Health")) return BeginDevices();
     switch (state_) {
       case State::kSecondHeader:
-        return ReadSecondHeader(cells, line);
+        return ReadSecondHeader();
       case State::kDevice:
-        return ReadDevice(cells, line);
+        return ReadDevice();
       case State::kChip:
-        return ReadChip(cells, line);
+        return ReadChip();
       case State::kProcesses:
-        return ReadProcess(cells, line);
+        return ReadProcess();
       case State::kNothing:
         break;
     }
-    return BadLine("a row without a header", line);
+    return Bad("a row without a header");
   }
 
   absl::StatusOr<NpuSmiInfo> Finish(absl::string_view output) {
@@ -96,144 +98,128 @@ class TableReader {
  private:
   enum class State { kNothing, kSecondHeader, kDevice, kChip, kProcesses };
 
-  absl::Status ReadVersions(const std::vector<absl::string_view>& cells,
-                            absl::string_view line) {
-    const Words words = WordsOf(cells[0]);
-    if (words.size() != 4 || words[2] != "Version:") {
-      return BadLine("no versions", line);
+  absl::Status Bad(absl::string_view what) const {
+    return BadLine(what, line_);
+  }
+
+  absl::Status ReadVersions() {
+    if (first_.size() != 4 || first_[2] != "Version:") {
+      return Bad("no versions");
     }
-    info_.tool_version = words[1];
-    info_.software_version = words[3];
+    info_.tool_version = first_[1];
+    info_.software_version = first_[3];
     return absl::OkStatus();
   }
 
-  absl::Status BeginDevices(const std::vector<absl::string_view>& cells,
-                            absl::string_view line) {
-    const Words first = WordsOf(cells[0]);
-    if (cells.size() == 3 && first == Words{"NPU", "Name"}) {
-      is_950_ = false;
-    } else if (cells.size() == 4 && first == Words{"NPU", "ID"} &&
-               cells[1] == "Name") {
-      is_950_ = true;
-    } else {
-      return BadLine("an unknown header", line);
+  absl::Status BeginDevices() {
+    is_950_ = cells_.size() == 4 && first_ == Words{"NPU", "ID"} &&
+              cells_[1] == "Name";
+    if (!is_950_ && (cells_.size() != 3 || first_ != Words{"NPU", "Name"})) {
+      return Bad("an unknown header");
     }
+    device_cells_ = cells_.size();
     state_ = State::kSecondHeader;
     return absl::OkStatus();
   }
 
-  absl::Status ReadSecondHeader(const std::vector<absl::string_view>& cells,
-                                absl::string_view line) {
-    const Words first = WordsOf(cells[0]);
-    has_phy_id_ = first == Words{"Chip", "Phy-ID"};
-    const bool known =
-        is_950_ ? cells.size() == 4 && first.empty() && cells[2] == "Bus-Id"
-                : cells.size() == 3 && cells[1] == "Bus-Id" &&
-                      (has_phy_id_ || first == Words{"Chip"});
-    if (!known) return BadLine("an unknown second header", line);
+  absl::Status ReadSecondHeader() {
+    has_phy_id_ = first_ == Words{"Chip", "Phy-ID"};
+    const bool known = cells_.size() == device_cells_ &&
+                       (is_950_ ? first_.empty() && cells_[2] == "Bus-Id"
+                                : cells_[1] == "Bus-Id" &&
+                                      (has_phy_id_ || first_ == Words{"Chip"}));
+    if (!known) return Bad("an unknown second header");
     state_ = State::kDevice;
     return absl::OkStatus();
   }
 
-  absl::Status ReadDevice(const std::vector<absl::string_view>& cells,
-                          absl::string_view line) {
-    Words first = WordsOf(cells[0]);
-    if (cells.size() != (is_950_ ? 4 : 3) || first.empty()) {
-      return BadLine("no device row", line);
+  absl::Status ReadDevice() {
+    if (cells_.size() != device_cells_ || first_.empty()) {
+      return Bad("no device row");
     }
-    const std::optional<uint64_t> npu = Number(first[0]);
-    const Words health = WordsOf(cells[is_950_ ? 2 : 1]);
-    if (!npu.has_value() || *npu > UINT32_MAX || health.size() != 1) {
-      return BadLine("no NPU id or health", line);
-    }
-    first.erase(first.begin());
     chip_ = NpuSmiChip();
-    chip_.npu = static_cast<uint32_t>(*npu);
+    const Words health = WordsOf(cells_[device_cells_ - 2]);
+    if (!absl::SimpleAtoi(first_[0], &chip_.npu) || health.size() != 1) {
+      return Bad("no NPU id or health");
+    }
+    first_.erase(first_.begin());
     chip_.name = PrintableText(
-        is_950_ ? std::string(cells[1]) : absl::StrJoin(first, " "),
+        is_950_ ? std::string(cells_[1]) : absl::StrJoin(first_, " "),
         kMaxNameBytes);
     chip_.health = PrintableText(health[0], kMaxNameBytes);
     state_ = State::kChip;
     return absl::OkStatus();
   }
 
-  absl::Status ReadChip(const std::vector<absl::string_view>& cells,
-                        absl::string_view line) {
-    const Words first = WordsOf(cells[0]);
+  absl::Status ReadChip() {
     const size_t ids = is_950_ ? 0 : has_phy_id_ ? 2 : 1;
-    if (cells.size() != (is_950_ ? 4 : 3) || first.size() != ids) {
-      return BadLine("no chip row", line);
+    if (cells_.size() != device_cells_ || first_.size() != ids) {
+      return Bad("no chip row");
     }
-    uint32_t id = 0;
-    if (ids > 0) {
-      if (!absl::SimpleAtoi(first[0], &id)) return BadLine("no chip id", line);
-      chip_.chip = id;
+    if (ids > 0 && !ParseNumber(first_[0], &chip_.chip)) {
+      return Bad("no chip id");
     }
-    if (ids > 1) {
-      if (!absl::SimpleAtoi(first[1], &id)) return BadLine("no Phy-ID", line);
-      chip_.phy_id = id;
+    if (ids > 1 && !ParseNumber(first_[1], &chip_.phy_id)) {
+      return Bad("no Phy-ID");
     }
-    chip_.bus_id = PrintableText(cells[cells.size() - 2], kMaxNameBytes);
+    chip_.bus_id = PrintableText(cells_[device_cells_ - 2], kMaxNameBytes);
     // "0  2505 / 15567  30710/ 32768": the last pair is HBM.
-    const Words usage = WordsOf(cells.back());
+    const Words usage = WordsOf(cells_.back());
     if (usage.size() < 3 || usage[usage.size() - 2] != "/") {
-      return BadLine("no HBM usage", line);
+      return Bad("no HBM usage");
     }
-    chip_.hbm_used_mb = Number(usage[usage.size() - 3]);
-    chip_.hbm_total_mb = Number(usage.back());
+    ParseNumber(usage[usage.size() - 3], &chip_.hbm_used_mb);
+    ParseNumber(usage.back(), &chip_.hbm_total_mb);
     info_.chips.push_back(chip_);
     state_ = State::kDevice;
     return absl::OkStatus();
   }
 
-  absl::Status BeginProcesses(const std::vector<absl::string_view>& cells,
-                              absl::string_view line) {
-    const Words first = WordsOf(cells[0]);
-    process_has_chip_ = first == Words{"NPU", "Chip"};
-    if ((!process_has_chip_ && first != Words{"NPU", "ID"}) ||
-        cells[2] != "Process name" || cells[3] != "Process memory(MB)" ||
+  absl::Status BeginProcesses() {
+    process_has_chip_ = first_ == Words{"NPU", "Chip"};
+    if ((!process_has_chip_ && first_ != Words{"NPU", "ID"}) ||
+        cells_[2] != "Process name" || cells_[3] != "Process memory(MB)" ||
         state_ != State::kDevice) {
-      return BadLine("an unknown process header", line);
+      return Bad("an unknown process header");
     }
-    process_cells_ = cells.size();
+    process_cells_ = cells_.size();
     state_ = State::kProcesses;
     return absl::OkStatus();
   }
 
-  absl::Status ReadIdle(absl::string_view cell, absl::string_view line) {
+  absl::Status ReadIdle() {
     uint32_t npu = 0;
-    if (!absl::SimpleAtoi(cell.substr(kIdle.size()), &npu)) {
-      return BadLine("no NPU id", line);
+    if (!absl::SimpleAtoi(cells_[0].substr(kIdle.size()), &npu)) {
+      return Bad("no NPU id");
     }
     info_.idle_npus.insert(npu);
     return absl::OkStatus();
   }
 
-  absl::Status ReadProcess(const std::vector<absl::string_view>& cells,
-                           absl::string_view line) {
-    const Words first = WordsOf(cells[0]);
+  absl::Status ReadProcess() {
     NpuSmiProcess process;
-    uint32_t chip = 0;
-    if (cells.size() < process_cells_ ||
-        first.size() != (process_has_chip_ ? 2u : 1u) ||
-        !absl::SimpleAtoi(first[0], &process.npu) ||
-        (process_has_chip_ && !absl::SimpleAtoi(first[1], &chip)) ||
-        !absl::SimpleAtoi(cells[1], &process.pid)) {
-      return BadLine("no process row", line);
+    if (cells_.size() < process_cells_ ||
+        first_.size() != (process_has_chip_ ? 2u : 1u) ||
+        !absl::SimpleAtoi(first_[0], &process.npu) ||
+        (process_has_chip_ && !ParseNumber(first_[1], &process.chip)) ||
+        !absl::SimpleAtoi(cells_[1], &process.pid)) {
+      return Bad("no process row");
     }
-    if (process_has_chip_) process.chip = chip;
     // A bar in the name makes more cells than the header has.
-    const size_t behind_name = process_cells_ - 3;
-    const auto name_end = cells.end() - static_cast<long>(behind_name);
+    const auto name_end = cells_.end() - static_cast<long>(process_cells_ - 3);
     process.name = PrintableText(
-        absl::StrJoin(cells.begin() + 2, name_end, "|"), kMaxNameBytes);
-    process.memory_mb = Number(std::string(*name_end));
+        absl::StrJoin(cells_.begin() + 2, name_end, "|"), kMaxNameBytes);
+    ParseNumber(*name_end, &process.memory_mb);
     info_.processes.push_back(std::move(process));
     return absl::OkStatus();
   }
 
   State state_ = State::kNothing;
+  absl::string_view line_;
+  Cells cells_;
+  Words first_;  // Those of the first cell.
   bool is_950_ = false;
+  size_t device_cells_ = 0;
   bool has_phy_id_ = false;
   bool process_has_chip_ = false;
   size_t process_cells_ = 0;
@@ -252,9 +238,10 @@ absl::StatusOr<NpuSmiInfo> ParseNpuSmiInfo(absl::string_view output) {
 }
 
 NpuUse UseOfNpu(const NpuSmiInfo& info, uint32_t npu) {
-  for (const NpuSmiProcess& process : info.processes) {
-    if (process.npu == npu) return NpuUse::kInUse;
-  }
+  const bool in_use = absl::c_any_of(
+      info.processes,
+      [npu](const NpuSmiProcess& process) { return process.npu == npu; });
+  if (in_use) return NpuUse::kInUse;
   return info.idle_npus.count(npu) > 0 ? NpuUse::kIdle : NpuUse::kUnknown;
 }
 

@@ -3,7 +3,7 @@
 #define DAEMON_HOST_SOCKETS_SOCKET_OBSERVER_H_
 
 #include "config/values/port_set.h"
-#include "daemon/host/command/time_budget.h"
+#include "daemon/host/command/clock.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/namespace/network_namespace.h"
 #include "proto/facts.pb.h"

@@ -12,7 +12,7 @@
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/sysctl_file.h"
 #include "config/values/port_set.h"
-#include "daemon/host/command/time_budget.h"
+#include "daemon/host/command/clock.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/hccn/hccn_tool.h"

@@ -1,4 +1,4 @@
-#include "daemon/host/command/time_budget.h"
+#include "daemon/host/command/clock.h"
 
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"

@@ -1,21 +1,29 @@
-#include "daemon/host/npu_smi/npu_smi_health.h"
+#include "daemon/host/npu_smi/npu_smi_output.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
-#include "absl/status/status.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/npu_smi/npu_smi_error.h"
 
 namespace clusterd {
 namespace {
 
 constexpr size_t kMaxInformationBytes = 500;
+constexpr absl::string_view kWarning = "[WARNING]";
+
+constexpr std::pair<absl::string_view, absl::StatusCode> kFailures[] = {
+    {"There is no NPU card on this server.", absl::StatusCode::kNotFound},
+    {"Invalid card id.", absl::StatusCode::kNotFound},
+    {"This device does not support ", absl::StatusCode::kUnimplemented},
+    {"Error parameter of ", absl::StatusCode::kInvalidArgument},
+    {"Usage: npu-smi", absl::StatusCode::kInvalidArgument},
+};
 
 constexpr std::pair<absl::string_view, NpuSmiHealth::Status> kStatuses[] = {
     {"OK", NpuSmiHealth::Status::kOk},
@@ -23,6 +31,20 @@ constexpr std::pair<absl::string_view, NpuSmiHealth::Status> kStatuses[] = {
     {"Alarm", NpuSmiHealth::Status::kAlarm},
     {"Critical", NpuSmiHealth::Status::kCritical},
 };
+
+absl::Status FailureIn(absl::string_view stream) {
+  for (const absl::string_view line : absl::StrSplit(stream, '\n')) {
+    const absl::string_view text = absl::StripAsciiWhitespace(line);
+    for (const auto& [prefix, code] : kFailures) {
+      if (absl::StartsWith(text, prefix)) {
+        return absl::Status(
+            code,
+            absl::StrCat("npu-smi: ", PrintableText(text, kMaxQuotedBytes)));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status Bad(absl::string_view what, absl::string_view text) {
   return absl::InvalidArgumentError(
@@ -50,21 +72,39 @@ absl::StatusOr<Values> ParseValues(absl::string_view output) {
   return values;
 }
 
-bool IsHex(absl::string_view word) {
-  return std::all_of(word.begin(), word.end(),
-                     [](unsigned char c) { return absl::ascii_isxdigit(c); });
+}  // namespace
+
+absl::Status NpuSmiFailure(const CommandResult& result) {
+  RETURN_IF_ERROR(FailureIn(result.standard_error));
+  RETURN_IF_ERROR(FailureIn(result.standard_output));
+  if (result.signal == 0 && result.exit_status == 0) return absl::OkStatus();
+  const std::string end = result.signal != 0
+                              ? absl::StrCat("ended by signal ", result.signal)
+                              : absl::StrCat("status ", result.exit_status);
+  const std::string& said = result.standard_error.empty()
+                                ? result.standard_output
+                                : result.standard_error;
+  return absl::UnavailableError(
+      absl::StrCat("npu-smi: ", end, " and ", QuotedText(said)));
 }
 
-}  // namespace
+std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output) {
+  std::vector<absl::string_view> lines;
+  for (absl::string_view line :
+       absl::StrSplit(output, '\n', absl::SkipWhitespace())) {
+    line = absl::StripTrailingAsciiWhitespace(line);
+    if (!absl::StartsWith(line, kWarning)) lines.push_back(line);
+  }
+  return lines;
+}
 
 absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output) {
   ASSIGN_OR_RETURN(Values values, ParseValues(output));
   auto word = values.find("Health Status");
   if (word == values.end()) word = values.find("Health");
   if (word == values.end()) return Bad("no \"Health Status\" in", output);
-  const auto* const status = std::find_if(
-      std::begin(kStatuses), std::end(kStatuses),
-      [&](const auto& known) { return known.first == word->second; });
+  const auto* const status = absl::c_find_if(
+      kStatuses, [&](const auto& known) { return known.first == word->second; });
   if (status == std::end(kStatuses)) {
     return Bad("an unknown health", word->second);
   }
@@ -77,7 +117,9 @@ absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output) {
   health.error_codes = absl::StrSplit(
       value_of("Error Code"), absl::ByAnyChar(" ,\t"), absl::SkipEmpty());
   for (const std::string& code : health.error_codes) {
-    if (!IsHex(code)) return Bad("no error code:", code);
+    if (!absl::c_all_of(code, absl::ascii_isxdigit)) {
+      return Bad("no error code:", code);
+    }
   }
   health.information =
       PrintableText(value_of("Error Information"), kMaxInformationBytes);
