@@ -1,14 +1,15 @@
 #include "daemon/host/ascend950/answers.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/hccn/hccn_answers.h"
@@ -21,23 +22,23 @@ namespace {
 constexpr size_t kSlaves = 2;
 constexpr absl::string_view kHeaderBegin = "[dev_name:";
 constexpr absl::string_view kHeaderEnd = "] LLDP neighbor info:";
+// The first column of each table of -dev_info names it.
+constexpr absl::string_view kPorts = "UDie ID";
+constexpr absl::string_view kInterfaces = "Interface Name";
+constexpr absl::string_view kFirstColumns[] = {kPorts, kInterfaces, "Name"};
+constexpr absl::string_view kPortTypeColumn = "Port Type";
 
 struct SlaveAnswer {
   std::string slave;
   std::string text;
 };
 
-bool IsHeader(absl::string_view line) {
-  return absl::StartsWith(line, kHeaderBegin) &&
-         absl::EndsWith(line, kHeaderEnd);
-}
-
 absl::StatusOr<std::vector<SlaveAnswer>> SplitSlaves(absl::string_view output) {
   std::vector<SlaveAnswer> slaves;
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
-    if (IsHeader(line)) {
-      absl::string_view slave = line.substr(kHeaderBegin.size());
-      slave.remove_suffix(kHeaderEnd.size());
+    absl::string_view slave = line;
+    if (absl::ConsumePrefix(&slave, kHeaderBegin) &&
+        absl::ConsumeSuffix(&slave, kHeaderEnd)) {
       slaves.push_back({std::string(slave), ""});
     } else if (!slaves.empty()) {
       absl::StrAppend(&slaves.back().text, line, "\n");
@@ -74,71 +75,24 @@ Cells CellsOf(absl::string_view line) {
 bool IsBondName(absl::string_view name) {
   if (!absl::ConsumePrefix(&name, "bond")) return false;
   return !name.empty() && name.size() <= 8 &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return absl::ascii_isdigit(static_cast<unsigned char>(c));
-         });
+         absl::c_all_of(name, absl::ascii_isdigit);
 }
 
-class TableReader {
- public:
-  absl::Status ReadLine(absl::string_view line) {
-    if (absl::StartsWith(line, "+")) return absl::OkStatus();
-    const Cells cells = CellsOf(line);
-    if (cells.empty()) return BadLine("no table row", line);
-    if (cells[0] == "UDie ID" || cells[0] == "Interface Name" ||
-        cells[0] == "Name") {
-      return BeginTable(cells, line);
-    }
-    if (cells.size() != header_.size()) {
-      return BadLine("a row that does not fit its header", line);
-    }
-    if (header_[0] == "UDie ID") return ReadPort(cells, line);
-    if (header_[0] == "Interface Name") ReadInterface(cells[0]);
-    return absl::OkStatus();
+// A row of the table of ports.
+absl::StatusOr<Port> ParsePort(const Cells& header, const Cells& row,
+                               absl::string_view line) {
+  Port port;
+  port.type =
+      std::string(row[absl::c_find(header, kPortTypeColumn) - header.begin()]);
+  if (!absl::SimpleAtoi(row[0], &port.udie) ||
+      !absl::SimpleAtoi(row[1], &port.port)) {
+    return BadLine("no port id", line);
   }
-
-  bool saw_interfaces() const { return saw_interfaces_; }
-  DeviceInfo TakeInfo() { return std::move(info_); }
-
- private:
-  absl::Status BeginTable(const Cells& cells, absl::string_view line) {
-    header_ = cells;
-    if (cells[0] == "UDie ID" && (cells.size() < 4 || cells[1] != "Port ID" ||
-                                  Column("Port Type") < 0)) {
-      return BadLine("an unknown port table", line);
-    }
-    if (cells[0] == "Interface Name") saw_interfaces_ = true;
-    return absl::OkStatus();
+  if (port.type != "UB" && port.type != "ETH") {
+    return BadLine("an unknown port type", line);
   }
-
-  int Column(absl::string_view name) const {
-    const auto at = std::find(header_.begin(), header_.end(), name);
-    return at == header_.end() ? -1 : static_cast<int>(at - header_.begin());
-  }
-
-  absl::Status ReadPort(const Cells& cells, absl::string_view line) {
-    Port port;
-    port.type = std::string(cells[Column("Port Type")]);
-    if (!absl::SimpleAtoi(cells[0], &port.udie) ||
-        !absl::SimpleAtoi(cells[1], &port.port)) {
-      return BadLine("no port id", line);
-    }
-    if (port.type != "UB" && port.type != "ETH") {
-      return BadLine("an unknown port type", line);
-    }
-    info_.ports.push_back(std::move(port));
-    return absl::OkStatus();
-  }
-
-  // Further addresses and slaves of an interface come in rows without a name.
-  void ReadInterface(absl::string_view name) {
-    if (IsBondName(name)) info_.bonds.emplace_back(name);
-  }
-
-  Cells header_;
-  bool saw_interfaces_ = false;
-  DeviceInfo info_;
-};
+  return port;
+}
 
 }  // namespace
 
@@ -167,29 +121,46 @@ absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
         absl::StrCat("-lldp: answers of ", slaves.size(),
                      " slaves of the bond, expected ", kSlaves));
   }
-  const absl::StatusOr<LldpNeighbour> first = ParseHccnLldp(slaves[0].text);
-  const absl::StatusOr<LldpNeighbour> second = ParseHccnLldp(slaves[1].text);
-  if (!first.ok()) return first.status();
-  if (!second.ok()) return second.status();
-  if (first->heard() != second->heard()) {
+  ASSIGN_OR_RETURN(const LldpNeighbour first, ParseHccnLldp(slaves[0].text));
+  ASSIGN_OR_RETURN(const LldpNeighbour second, ParseHccnLldp(slaves[1].text));
+  if (first.heard() != second.heard()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "-lldp: of the bond's slaves ", QuotedText(slaves[0].slave),
-        first->heard() ? " hears a neighbour and " : " hears none and ",
+        first.heard() ? " hears a neighbour and " : " hears none and ",
         QuotedText(slaves[1].slave),
-        first->heard() ? " hears none" : " hears one"));
+        first.heard() ? " hears none" : " hears one"));
   }
   return first;
 }
 
 absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {
-  TableReader reader;
+  DeviceInfo info;
+  Cells header;
+  bool saw_interfaces = false;
   for (const absl::string_view line : HccnDataLines(output)) {
-    RETURN_IF_ERROR(reader.ReadLine(line));
+    if (absl::StartsWith(line, "+")) continue;
+    const Cells cells = CellsOf(line);
+    if (cells.empty()) return BadLine("no table row", line);
+    if (absl::c_linear_search(kFirstColumns, cells[0])) {
+      header = cells;
+      saw_interfaces = saw_interfaces || cells[0] == kInterfaces;
+      if (cells[0] == kPorts &&
+          (cells.size() < 4 || cells[1] != "Port ID" ||
+           !absl::c_linear_search(cells, kPortTypeColumn))) {
+        return BadLine("an unknown port table", line);
+      }
+    } else if (cells.size() != header.size()) {
+      return BadLine("a row that does not fit its header", line);
+    } else if (header[0] == kPorts) {
+      ASSIGN_OR_RETURN(Port port, ParsePort(header, cells, line));
+      info.ports.push_back(std::move(port));
+    } else if (header[0] == kInterfaces && IsBondName(cells[0])) {
+      // Further addresses and slaves of a bond come in rows without a name.
+      info.bonds.emplace_back(cells[0]);
+    }
   }
-  if (!reader.saw_interfaces()) {
-    return BadLine("no table of interfaces", output);
-  }
-  return reader.TakeInfo();
+  if (!saw_interfaces) return BadLine("no table of interfaces", output);
+  return info;
 }
 
 }  // namespace ascend950

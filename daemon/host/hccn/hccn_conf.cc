@@ -2,23 +2,26 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/ipv4.h"
 #include "config/values/sha256.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
 namespace {
 
 constexpr int kMaxProblems = 100;
+constexpr uint64_t kMaxDevice = 99;
 
 void AddProblem(HccnConf::Problem::Kind kind, uint32_t line,
                 absl::string_view text, HccnConf* conf) {
@@ -34,25 +37,15 @@ void AddProblem(HccnConf::Problem::Kind kind, uint32_t line,
 std::optional<uint32_t> TakeDevice(absl::string_view* key) {
   const size_t underscore = key->rfind('_');
   if (underscore == absl::string_view::npos || underscore == 0) return {};
-  const absl::string_view digits = key->substr(underscore + 1);
-  if (digits.empty() || digits.size() > 2) return {};
-  if (digits.size() == 2 && digits[0] == '0') return {};
-  uint32_t device = 0;
-  for (const char c : digits) {
-    if (!absl::ascii_isdigit(c)) return {};
-    device = device * 10 + (c - '0');
-  }
+  const absl::StatusOr<uint64_t> device =
+      ParseHccnNumber(key->substr(underscore + 1), kMaxDevice);
+  if (!device.ok()) return {};
   *key = key->substr(0, underscore);
-  return device;
+  return static_cast<uint32_t>(*device);
 }
 
 bool HasBlankEnds(absl::string_view text) {
   return absl::StripAsciiWhitespace(text).size() != text.size();
-}
-
-bool HasControls(absl::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](unsigned char c) { return absl::ascii_iscntrl(c); });
 }
 
 bool IsRouteValue(absl::string_view value) {
@@ -74,7 +67,8 @@ class Reader {
     const size_t equals = text.find('=');
     const absl::string_view key = text.substr(0, equals);
     if (equals == absl::string_view::npos || key.empty() || HasBlankEnds(key) ||
-        HasBlankEnds(text.substr(equals + 1)) || HasControls(text)) {
+        HasBlankEnds(text.substr(equals + 1)) ||
+        absl::c_any_of(text, absl::ascii_iscntrl)) {
       AddProblem(HccnConf::Problem::MALFORMED_LINE, number, text, conf_);
     }
     if (equals == absl::string_view::npos || key.empty()) return;
@@ -118,15 +112,13 @@ absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text) {
                absl::StrCat(text.size(), " bytes"), &conf);
   }
   Reader reader(&conf);
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  const bool is_ended = lines.back().empty();
+  if (is_ended) lines.pop_back();
   uint32_t number = 0;
-  absl::string_view rest = text;
-  while (!rest.empty()) {
+  for (absl::string_view line : lines) {
     ++number;
-    const size_t end = rest.find('\n');
-    absl::string_view line = rest.substr(0, end);
-    rest = end == absl::string_view::npos ? absl::string_view()
-                                          : rest.substr(end + 1);
-    if (end == absl::string_view::npos) {
+    if (!is_ended && number == lines.size()) {
       AddProblem(HccnConf::Problem::NO_FINAL_NEWLINE, number, line, &conf);
     }
     if (line.size() > kHccnConfMaxLineBytes) {

@@ -1,15 +1,19 @@
 #include "daemon/host/hccn/hccn_ping.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/hccn/hccn_output.h"
 
@@ -22,43 +26,26 @@ constexpr absl::string_view kMarkers[] = {
     "This pkt send fail!", "This pkt check recv msg fail!",
 };
 
-// Takes the digits at the start of `text`.
-absl::string_view ConsumeDigits(absl::string_view* text) {
-  const auto* end = std::find_if_not(text->begin(), text->end(), [](char c) {
-    return absl::ascii_isdigit(c);
-  });
-  const absl::string_view digits = text->substr(0, end - text->begin());
-  text->remove_prefix(digits.size());
-  return digits;
-}
-
-// Takes a number as printf writes it: no sign, no zeros in front.
-bool ConsumeNumber(absl::string_view* text, uint32_t* number) {
-  const absl::string_view digits = ConsumeDigits(text);
-  const bool padded = digits.size() > 1 && digits[0] == '0';
-  return !padded && absl::SimpleAtoi(digits, number);
-}
-
-// Takes "33.33%", as 3333.
-bool ConsumePercentage(absl::string_view* text, uint32_t* hundredths) {
-  uint32_t whole = 0;
-  if (!ConsumeNumber(text, &whole) || whole > 100) return false;
-  if (!absl::ConsumePrefix(text, ".")) return false;
-  const absl::string_view decimals = ConsumeDigits(text);
-  uint32_t fraction = 0;
-  if (decimals.size() != 2 || !absl::SimpleAtoi(decimals, &fraction)) {
-    return false;
+// 3333 of "33.33%".
+absl::StatusOr<uint64_t> ParseHundredths(absl::string_view text) {
+  const bool is_percentage = absl::ConsumeSuffix(&text, "%");
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, '.');
+  uint64_t fraction = 0;
+  if (!is_percentage || parts.size() != 2 || parts[1].size() != 2 ||
+      !absl::c_all_of(parts[1], absl::ascii_isdigit) ||
+      !absl::SimpleAtoi(parts[1], &fraction)) {
+    return UnexpectedHccnText(text, "a percentage with two decimals");
   }
-  *hundredths = whole * 100 + fraction;
-  return absl::ConsumePrefix(text, "%");
+  ASSIGN_OR_RETURN(const uint64_t whole, ParseHccnNumber(parts[0], 100));
+  return whole * 100 + fraction;
 }
 
 // Whether the percentage is the share of lost packets, rounded or cut to two
 // decimals. REQUIRES: ping.received <= ping.transmitted.
-bool IsLossOf(const HccnPing& ping, uint32_t hundredths) {
+bool IsLossOf(const HccnPing& ping, uint64_t hundredths) {
   const uint64_t lost = ping.transmitted - ping.received;
   const uint64_t exact = lost * 10000;
-  const uint64_t printed = uint64_t{hundredths} * ping.transmitted;
+  const uint64_t printed = hundredths * ping.transmitted;
   const uint64_t off = exact > printed ? exact - printed : printed - exact;
   return off < ping.transmitted;
 }
@@ -70,26 +57,32 @@ bool IsLossLine(absl::string_view line) {
 }
 
 absl::StatusOr<HccnPing> ParseLossLine(absl::string_view line) {
-  HccnPing ping;
-  uint32_t hundredths = 0;
-  absl::string_view rest = line;
-  if (!ConsumeNumber(&rest, &ping.transmitted) ||
-      !absl::ConsumePrefix(&rest, " packets transmitted, ") ||
-      !ConsumeNumber(&rest, &ping.received) ||
-      !absl::ConsumePrefix(&rest, " received, ") ||
-      !ConsumePercentage(&rest, &hundredths) ||
-      (rest != " packet loss" && rest != " packets loss")) {
+  constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
+  std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+  words.resize(std::max<size_t>(words.size(), 6));
+  const absl::StatusOr<uint64_t> transmitted = ParseHccnNumber(words[0], kMax);
+  const absl::StatusOr<uint64_t> received = ParseHccnNumber(words[3], kMax);
+  const absl::StatusOr<uint64_t> hundredths = ParseHundredths(words[5]);
+  const std::string begin =
+      absl::StrCat(words[0], " packets transmitted, ", words[3], " received, ",
+                   words[5], " packet");
+  const absl::string_view end = absl::StripPrefix(line, begin);
+  if (!transmitted.ok() || !received.ok() || !hundredths.ok() ||
+      (end != " loss" && end != "s loss")) {
     return UnexpectedHccnText(
         line, "\"N packets transmitted, N received, N.NN% packet loss\"");
   }
-  ping.hccs = rest == " packets loss";
+  HccnPing ping;
+  ping.transmitted = static_cast<uint32_t>(*transmitted);
+  ping.received = static_cast<uint32_t>(*received);
+  ping.hccs = end == "s loss";
   if (ping.transmitted == 0) {
     return UnexpectedHccnText(line, "at least one packet transmitted");
   }
   if (ping.received > ping.transmitted) {
     return UnexpectedHccnText(line, "at most as many received as transmitted");
   }
-  if (!IsLossOf(ping, hundredths)) {
+  if (!IsLossOf(ping, *hundredths)) {
     return UnexpectedHccnText(line,
                               "the percentage of the packets not received");
   }
@@ -98,8 +91,8 @@ absl::StatusOr<HccnPing> ParseLossLine(absl::string_view line) {
 
 void AddMarkers(absl::string_view line, std::vector<std::string>* markers) {
   for (const absl::string_view marker : kMarkers) {
-    if (!absl::StrContains(line, marker)) continue;
-    if (std::find(markers->begin(), markers->end(), marker) == markers->end()) {
+    if (absl::StrContains(line, marker) &&
+        !absl::c_linear_search(*markers, marker)) {
       markers->emplace_back(marker);
     }
   }
@@ -121,8 +114,8 @@ absl::StatusOr<HccnPing> ParseHccnPing(absl::string_view output) {
     return absl::InvalidArgumentError(
         absl::StrCat("no line with the packet loss in ", QuotedText(output)));
   }
-  absl::StatusOr<HccnPing> ping = ParseLossLine(*loss_line);
-  if (ping.ok()) ping->markers = std::move(markers);
+  ASSIGN_OR_RETURN(HccnPing ping, ParseLossLine(*loss_line));
+  ping.markers = std::move(markers);
   return ping;
 }
 

@@ -1,7 +1,6 @@
 #include "daemon/host/hccn/hccn_tool.h"
 
-#include <algorithm>
-
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -33,13 +32,11 @@ Missing::Reason ReasonFor(HccnFailure failure) {
 
 // "None is set" answers the question for it, and no other.
 bool IsAnswer(HccnFailure failure, const std::vector<std::string>& arguments) {
-  const auto asks_for = [&arguments](absl::string_view query) {
-    return std::find(arguments.begin(), arguments.end(), query) !=
-           arguments.end();
-  };
   return failure == HccnFailure::kNone ||
-         (failure == HccnFailure::kNoAddress && asks_for("-ip")) ||
-         (failure == HccnFailure::kNoGateway && asks_for("-gateway"));
+         (failure == HccnFailure::kNoAddress &&
+          absl::c_linear_search(arguments, "-ip")) ||
+         (failure == HccnFailure::kNoGateway &&
+          absl::c_linear_search(arguments, "-gateway"));
 }
 
 // What the tool of the other generation says to a line of `generation`: each
