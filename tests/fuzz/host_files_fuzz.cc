@@ -8,7 +8,7 @@
 #include "daemon/host/files/info_files.h"
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/kernel/sysctl_conf.h"
-#include "daemon/host/sockets/socket_table.h"
+#include "daemon/host/sockets/socket_observer.h"
 #include "tests/fuzz/require.h"
 
 namespace clusterd {
@@ -46,13 +46,11 @@ void CheckInfoFiles(const std::string& text) {
 void CheckSocketLine(const std::string& text) {
   const absl::StatusOr<uint32_t> port = ParseSocketPort(text);
   Require(!port.ok() || *port <= 65535);
-  for (const SocketProtocol protocol :
-       {SocketProtocol::kTcp, SocketProtocol::kTcp6, SocketProtocol::kUdp,
-        SocketProtocol::kUdp6}) {
-    const absl::StatusOr<SocketLine> line = ParseSocketLine(protocol, text);
+  for (const char* table : {"tcp", "tcp6", "udp", "udp6"}) {
+    const absl::StatusOr<SocketLine> line = ParseSocketLine(table, text);
     if (!line.ok()) continue;
-    Require(port.ok() && line->port == *port);
-    Require(!line->address.empty());
+    Require(port.ok() && line->socket.port() == *port);
+    Require(!line->socket.address().empty());
   }
   ParseSocketLink(text);
 }

@@ -1,7 +1,18 @@
-// Which sockets are bound in given ports, and which processes hold them.
+// Which sockets are bound in given ports, and which processes hold them, from
+// /proc/net/{tcp,tcp6,udp,udp6} and /proc/PID/fd:
+//   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000
+//      0        0 12345 1 0000000000000000 100 0 0 10 0
+// Address and port of this end in hexadecimal, the address as the machine's own
+// 32-bit words, then the far end, the state, and as tenth word the inode that
+// /proc/PID/fd names (Linux Documentation/networking/proc_net_tcp).
 #ifndef DAEMON_HOST_SOCKETS_SOCKET_OBSERVER_H_
 #define DAEMON_HOST_SOCKETS_SOCKET_OBSERVER_H_
 
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "config/values/port_set.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/files/file_reader.h"
@@ -28,6 +39,25 @@ SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
 SocketsFact ReadSocketsIn(const OpenNetworkNamespace& opened,
                           const FileReader& files, const PortSet& ports,
                           const TimeBudget& budget);
+
+struct SocketLine {
+  // Without its process. The address is "127.0.0.1" or "::1"; the state
+  // "LISTEN", "ESTABLISHED", …, "state 7f" for one not known here, "" for UDP.
+  BoundSocket socket;
+  // 0: no process has it, e.g. in TIME_WAIT.
+  uint64_t inode = 0;
+};
+
+// A line of `table`, which is also the protocol: "tcp", "tcp6", "udp" or
+// "udp6". InvalidArgument, quoting the line, if it is not a socket's.
+absl::StatusOr<SocketLine> ParseSocketLine(absl::string_view table,
+                                           absl::string_view line);
+
+// Only the port of this end, to skip quickly what is not asked for.
+absl::StatusOr<uint32_t> ParseSocketPort(absl::string_view line);
+
+// "12345" of "socket:[12345]", as /proc/PID/fd/N links to; nothing otherwise.
+std::optional<uint64_t> ParseSocketLink(absl::string_view link);
 
 }  // namespace clusterd
 

@@ -1,7 +1,6 @@
-#include "daemon/host/sockets/socket_table.h"
-
 #include <string>
 
+#include "daemon/host/sockets/socket_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -15,50 +14,47 @@ constexpr char kListening[] =
     "00000000  1000        0 12345 1 0000000000000000 100 0 0 10 0 ";
 
 TEST(ParseSocketLineTest, ReadsAListeningSocket) {
-  const absl::StatusOr<SocketLine> socket =
-      ParseSocketLine(SocketProtocol::kTcp, kListening);
+  const absl::StatusOr<SocketLine> socket = ParseSocketLine("tcp", kListening);
   ASSERT_TRUE(socket.ok()) << socket.status();
-  EXPECT_EQ(socket->address, "127.0.0.1");
-  EXPECT_EQ(socket->port, 60000u);
-  EXPECT_EQ(socket->state, "LISTEN");
+  EXPECT_EQ(socket->socket.address(), "127.0.0.1");
+  EXPECT_EQ(socket->socket.port(), 60000u);
+  EXPECT_EQ(socket->socket.state(), "LISTEN");
   EXPECT_EQ(socket->inode, 12345u);
 }
 
 TEST(ParseSocketLineTest, ReadsAnIpv6Socket) {
   const absl::StatusOr<SocketLine> socket = ParseSocketLine(
-      SocketProtocol::kTcp6,
+      "tcp6",
       "   0: 00000000000000000000000001000000:9753 "
       "00000000000000000000000000000000:0000 01 00000000:00000000 00:00000000 "
       "00000000     0        0 6483 1 0000000030ed5212 100 0 0 10 0");
   ASSERT_TRUE(socket.ok()) << socket.status();
-  EXPECT_EQ(socket->address, "::1");
-  EXPECT_EQ(socket->port, 0x9753u);
-  EXPECT_EQ(socket->state, "ESTABLISHED");
+  EXPECT_EQ(socket->socket.address(), "::1");
+  EXPECT_EQ(socket->socket.port(), 0x9753u);
+  EXPECT_EQ(socket->socket.state(), "ESTABLISHED");
 }
 
 TEST(ParseSocketLineTest, HasNoStateForUdp) {
-  const absl::StatusOr<SocketLine> socket =
-      ParseSocketLine(SocketProtocol::kUdp, kListening);
+  const absl::StatusOr<SocketLine> socket = ParseSocketLine("udp", kListening);
   ASSERT_TRUE(socket.ok()) << socket.status();
-  EXPECT_EQ(socket->state, "");
+  EXPECT_EQ(socket->socket.state(), "");
 }
 
 TEST(ParseSocketLineTest, NamesAStateThatItDoesNotKnow) {
   std::string line = kListening;
   line.replace(line.find(" 0A "), 4, " 7F ");
-  EXPECT_EQ(ParseSocketLine(SocketProtocol::kTcp, line)->state, "state 7f");
+  EXPECT_EQ(ParseSocketLine("tcp", line)->socket.state(), "state 7f");
 }
 
 TEST(ParseSocketLineTest, RejectsALineOfTheOtherFamily) {
-  EXPECT_EQ(ParseSocketLine(SocketProtocol::kTcp6, kListening).status().code(),
+  EXPECT_EQ(ParseSocketLine("tcp6", kListening).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 TEST(ParseSocketLineTest, RejectsACutLine) {
   const absl::string_view line = kListening;
   for (size_t size = 0; size < 85; size += 5) {
-    EXPECT_FALSE(
-        ParseSocketLine(SocketProtocol::kTcp, line.substr(0, size)).ok())
+    EXPECT_FALSE(ParseSocketLine("tcp", line.substr(0, size)).ok())
         << line.substr(0, size);
   }
 }
