@@ -1,10 +1,10 @@
 #include "daemon/host/kernel/kernel_observer.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -56,20 +56,17 @@ absl::Status Unexpected(absl::string_view path, absl::string_view text,
 }
 
 absl::StatusOr<std::string> ReadPorts(const FileReader& files) {
-  absl::StatusOr<std::string> text = files.ReadTrimmed(kReservedPorts);
-  if (text.ok() && !PortSet::Parse(*text).ok()) {
-    return Unexpected(kReservedPorts, *text, "a list of ports");
-  }
-  return text;
+  ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(kReservedPorts));
+  if (PortSet::Parse(text).ok()) return text;
+  return Unexpected(kReservedPorts, text, "a list of ports");
 }
 
 absl::StatusOr<uint64_t> ReadNumber(const FileReader& files,
                                     absl::string_view path) {
   ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(path));
   uint64_t number = 0;
-  const bool digits = std::all_of(
-      text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c); });
-  if (!digits || !absl::SimpleAtoi(text, &number)) {
+  if (!absl::c_all_of(text, absl::ascii_isdigit) ||
+      !absl::SimpleAtoi(text, &number)) {
     return Unexpected(path, text, "a number");
   }
   return number;
@@ -89,45 +86,41 @@ absl::StatusOr<uint64_t> ReadNamespace(const FileReader& files,
   return inode;
 }
 
-// Whether that namespace is the one of the first process.
-absl::StatusOr<bool> IsInitial(const FileReader& files,
-                               const absl::StatusOr<uint64_t>& inode) {
-  if (!inode.ok()) return inode.status();
-  ASSIGN_OR_RETURN(const uint64_t first, ReadNamespace(files, kFirstProcess));
-  return *inode == first;
-}
-
+// `inode` is that of a namespace, the initial one if the first process is in
+// it.
 void SetNamespace(const FileReader& files,
                   const absl::StatusOr<uint64_t>& inode, KernelFacts* facts) {
+  const auto is_initial = [&]() -> absl::StatusOr<bool> {
+    RETURN_IF_ERROR(inode.status());
+    ASSIGN_OR_RETURN(const uint64_t first, ReadNamespace(files, kFirstProcess));
+    return *inode == first;
+  };
   SetFact(inode, facts->mutable_network_namespace());
-  SetFact(IsInitial(files, inode), facts->mutable_initial_namespace());
+  SetFact(is_initial(), facts->mutable_initial_namespace());
 }
 
 // systemd takes any empty file, and a link to /dev/null, as a mask.
-absl::StatusOr<std::string> ReadSysctlFile(const FileReader& files,
-                                           const std::string& path) {
-  const absl::StatusOr<std::string> link = files.ReadLink(path);
-  if (link.ok() && *link == "/dev/null") return std::string();
-  ASSIGN_OR_RETURN(FileText file, files.Read(path));
-  return std::move(file.text);
+absl::StatusOr<FileText> ReadSysctlFile(const FileReader& files,
+                                        const std::string& path) {
+  if (files.ReadLink(path).value_or("") == "/dev/null") return FileText();
+  return files.Read(path);
 }
 
 absl::StatusOr<std::vector<SysctlFile>> ReadSysctlFiles(
     const FileReader& files) {
   std::vector<SysctlFile> read;
   for (const absl::string_view directory : kSysctlDirectories) {
-    const absl::StatusOr<std::vector<std::string>> names =
-        files.List(directory);
+    const auto names = files.List(directory);
     if (absl::IsNotFound(names.status())) continue;
-    if (!names.ok()) return names.status();
+    RETURN_IF_ERROR(names.status());
     for (const std::string& name : *names) {
       if (!absl::EndsWith(name, ".conf")) continue;
-      absl::StatusOr<std::string> text =
+      absl::StatusOr<FileText> file =
           ReadSysctlFile(files, absl::StrCat(directory, "/", name));
       // A link to nothing is passed over, as systemd does.
-      if (absl::IsNotFound(text.status())) continue;
-      if (!text.ok()) return text.status();
-      read.push_back({std::string(directory), name, *std::move(text)});
+      if (absl::IsNotFound(file.status())) continue;
+      RETURN_IF_ERROR(file.status());
+      read.push_back({std::string(directory), name, std::move(file->text)});
     }
   }
   return OrderSysctlFiles(std::move(read));
@@ -137,13 +130,12 @@ void ReadNextBoot(const FileReader& files, KernelFacts* facts) {
   const absl::StatusOr<std::vector<SysctlFile>> ordered =
       ReadSysctlFiles(files);
   for (const BootParameter& parameter : kBootParameters) {
-    absl::StatusOr<PersistentValue> value = PersistentValue();
+    PersistentValueFact* const fact = (facts->*parameter.fact)();
     if (ordered.ok()) {
-      *value = FindSysctlAssignments(*ordered, parameter.key);
+      *fact->mutable_value() = FindSysctlAssignments(*ordered, parameter.key);
     } else {
-      value = ordered.status();
+      SetMissing(MissingFor(ordered.status()), fact);
     }
-    SetFact(std::move(value), (facts->*parameter.fact)());
   }
 }
 

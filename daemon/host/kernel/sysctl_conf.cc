@@ -7,9 +7,13 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/words/quoted_text.h"
 
@@ -32,32 +36,20 @@ struct Setting {
 // otherwise the name has slashes already. No slash at the beginning, and no
 // empty or "." parts.
 std::string NormalKey(absl::string_view name) {
-  std::string swapped(name);
-  const size_t first = swapped.find_first_of("/.");
-  if (first != std::string::npos && swapped[first] == '.') {
-    for (char& c : swapped) {
-      if (c == '.') {
-        c = '/';
-      } else if (c == '/') {
-        c = '.';
-      }
-    }
+  std::string key(name);
+  const size_t first = key.find_first_of("/.");
+  if (first != std::string::npos && key[first] == '.') {
+    key = absl::StrReplaceAll(key, {{".", "/"}, {"/", "."}});
   }
-  std::string key;
-  for (const absl::string_view part :
-       absl::StrSplit(swapped, '/', absl::SkipEmpty())) {
-    if (part == ".") continue;
-    absl::StrAppend(&key, key.empty() ? "" : "/", part);
-  }
-  return key;
+  const std::vector<absl::string_view> parts = absl::StrSplit(
+      key, '/',
+      [](absl::string_view part) { return !part.empty() && part != "."; });
+  return absl::StrJoin(parts, "/");
 }
 
-bool IsPattern(absl::string_view key) {
-  return key.find_first_of("*?[") != absl::string_view::npos;
-}
-
-bool Matches(const std::string& pattern, const std::string& key) {
-  return pattern.size() <= kMaxPatternBytes &&
+bool IsPatternFor(const std::string& pattern, const std::string& key) {
+  return pattern.find_first_of("*?[") != std::string::npos &&
+         pattern.size() <= kMaxPatternBytes &&
          fnmatch(pattern.c_str(), key.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
 }
 
@@ -78,19 +70,16 @@ std::optional<Setting> ParseLine(absl::string_view line) {
   return setting;
 }
 
-std::vector<Setting> SettingsFor(const std::vector<SysctlFile>& files,
-                                 const std::string& key) {
+std::vector<Setting> FindSettings(
+    const std::vector<SysctlFile>& files,
+    absl::FunctionRef<bool(const std::string& key)> is_wanted) {
   std::vector<Setting> settings;
   for (const SysctlFile& file : files) {
     uint32_t number = 0;
     for (const absl::string_view line : absl::StrSplit(file.text, '\n')) {
       ++number;
       std::optional<Setting> setting = ParseLine(line);
-      if (!setting.has_value()) continue;
-      if (setting->key != key &&
-          !(IsPattern(setting->key) && Matches(setting->key, key))) {
-        continue;
-      }
+      if (!setting.has_value() || !is_wanted(setting->key)) continue;
       setting->file = &file;
       setting->line = number;
       settings.push_back(*std::move(setting));
@@ -124,10 +113,9 @@ std::vector<Setting> InPatternOrder(std::vector<Setting> settings) {
     const auto earlier = std::find_if(
         order.rbegin(), order.rend(),
         [&setting](const Setting& other) { return other.key == setting.key; });
-    if (earlier != order.rend() && earlier->value == setting.value) {
-      continue;
+    if (earlier == order.rend() || earlier->value != setting.value) {
+      order.push_back(std::move(setting));
     }
-    order.push_back(std::move(setting));
   }
   return order;
 }
@@ -138,29 +126,27 @@ std::vector<SysctlFile> OrderSysctlFiles(std::vector<SysctlFile> files) {
   std::vector<SysctlFile> applied;
   std::set<std::string> seen;
   for (SysctlFile& file : files) {
-    if (!absl::EndsWith(file.name, ".conf")) continue;
-    if (!seen.insert(file.name).second) continue;
-    applied.push_back(std::move(file));
+    if (absl::EndsWith(file.name, ".conf") && seen.insert(file.name).second) {
+      applied.push_back(std::move(file));
+    }
   }
-  std::sort(
-      applied.begin(), applied.end(),
-      [](const SysctlFile& a, const SysctlFile& b) { return a.name < b.name; });
+  absl::c_sort(applied, [](const SysctlFile& a, const SysctlFile& b) {
+    return a.name < b.name;
+  });
   return applied;
 }
 
 PersistentValue FindSysctlAssignments(const std::vector<SysctlFile>& ordered,
                                       absl::string_view key) {
   const std::string normal = NormalKey(key);
-  std::vector<Setting> settings = SettingsFor(ordered, normal);
+  std::vector<Setting> settings = FindSettings(
+      ordered, [&](const std::string& name) { return name == normal; });
   // Once a key is named, even to exclude it, no pattern reaches it.
-  const bool named =
-      std::any_of(settings.begin(), settings.end(),
-                  [&](const Setting& s) { return s.key == normal; });
-  if (named) {
-    settings.erase(
-        std::remove_if(settings.begin(), settings.end(),
-                       [&](const Setting& s) { return s.key != normal; }),
-        settings.end());
+  const bool named = !settings.empty();
+  if (!named) {
+    settings = FindSettings(ordered, [&](const std::string& name) {
+      return IsPatternFor(name, normal);
+    });
   }
   settings = WithoutTakenBack(std::move(settings));
   if (!named) settings = InPatternOrder(std::move(settings));
