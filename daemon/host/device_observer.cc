@@ -50,11 +50,10 @@ TlsFact AskTls(uint32_t id, HccnSession* session) {
 TlsFact TlsFromFile(uint32_t slot, const std::string& value) {
   TlsFact fact;
   if (value != "0" && value != "1") {
-    SetMissing(
-        MakeMissing(Missing::UNREADABLE,
-                    absl::StrCat("/etc/hccn.conf: tls_enable_", slot, " is ",
-                                 QuotedText(value), ", expected 0 or 1")),
-        &fact);
+    SetMissing(Missing::UNREADABLE,
+               absl::StrCat("/etc/hccn.conf: tls_enable_", slot, " is ",
+                            QuotedText(value), ", expected 0 or 1"),
+               &fact);
     return fact;
   }
   *fact.mutable_value() = MakeTlsSwitch(value == "1", "/etc/hccn.conf");
@@ -110,7 +109,7 @@ TlsFact LearnTls(const TlsQuestion& question, const HccnConfFact& conf,
   if (in_file == nullptr) {
     const std::string why = WhyNotWrite(question, conf, tls);
     if (!why.empty()) {
-      SetMissing(MakeMissing(Missing::NOT_QUERIED, why), &fact);
+      SetMissing(Missing::NOT_QUERIED, why, &fact);
       return fact;
     }
   }
@@ -142,12 +141,11 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
   // Rules compare the address with the lines that have the device's id.
   if (reading.slot != id) {
     SetMissing(
-        MakeMissing(Missing::NOT_SUPPORTED,
-                    absl::StrCat("device ", id, " has bond", reading.slot,
-                                 ", and its lines in /etc/hccn.conf end in ",
-                                 reading.slot,
-                                 "; an address is compared only where "
-                                 "device id and slot are the same")),
+        Missing::NOT_SUPPORTED,
+        absl::StrCat("device ", id, " has bond", reading.slot,
+                     ", and its lines in /etc/hccn.conf end in ", reading.slot,
+                     "; an address is compared only where "
+                     "device id and slot are the same"),
         facts.mutable_address());
   }
   // The key that is there may be another device's.

@@ -2,12 +2,12 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -52,11 +52,6 @@ absl::StatusOr<std::vector<Node>> ReadNodes(const FileReader& files) {
       "there is no node /dev/davinci<N> that a process could hold open");
 }
 
-bool IsPid(absl::string_view name, uint32_t* pid) {
-  return !name.empty() && absl::ascii_isdigit(name[0]) &&
-         absl::SimpleAtoi(name, pid);
-}
-
 // Goes through the machine's processes.
 class UserSearch {
  public:
@@ -68,13 +63,15 @@ class UserSearch {
                      files_.List("/proc"));
     for (const std::string& name : names) {
       uint32_t pid = 0;
-      if (!IsPid(name, &pid) || pid == self_) continue;
+      if (!absl::ascii_isdigit(name[0]) || !absl::SimpleAtoi(name, &pid) ||
+          pid == self_) {
+        continue;
+      }
       RETURN_IF_ERROR(SearchProcess(pid));
     }
-    std::sort(users_.begin(), users_.end(),
-              [](const DeviceUser& a, const DeviceUser& b) {
-                return std::tie(a.device, a.pid) < std::tie(b.device, b.pid);
-              });
+    absl::c_sort(users_, [](const DeviceUser& a, const DeviceUser& b) {
+      return std::tie(a.device, a.pid) < std::tie(b.device, b.pid);
+    });
     return std::move(users_);
   }
 
@@ -96,23 +93,22 @@ class UserSearch {
       if (device.has_value()) devices.insert(*device);
     }
     if (devices.empty() || ParentOf(process) == self_) return absl::OkStatus();
-    const absl::StatusOr<std::string> command =
-        files_.ReadTrimmed(process + "/comm");
+    const std::string command = PrintableText(
+        files_.ReadTrimmed(process + "/comm").value_or("?"), kMaxCommandBytes);
     for (const uint32_t device : devices) {
-      users_.push_back(
-          {device, pid,
-           command.ok() ? PrintableText(*command, kMaxCommandBytes) : "?"});
+      users_.push_back({device, pid, command});
     }
     return absl::OkStatus();
   }
 
   std::optional<uint32_t> DeviceOf(const std::string& fd) const {
-    const absl::StatusOr<std::string> link = files_.ReadLink(fd);
     // The name first: only what may be a node is followed, since a file on a
     // server that is away would hold up whoever asks about it.
-    if (!link.ok() || !absl::StrContains(*link, "/davinci")) return {};
     struct stat open;
-    if (stat(fd.c_str(), &open) != 0) return {};
+    if (!absl::StrContains(files_.ReadLink(fd).value_or(""), "/davinci") ||
+        stat(fd.c_str(), &open) != 0) {
+      return {};
+    }
     for (const Node& node : nodes_) {
       if (IsSame(node.status, open)) return node.device;
     }
@@ -129,14 +125,12 @@ class UserSearch {
 
   // 0 if it cannot be told.
   uint32_t ParentOf(const std::string& process) const {
-    const absl::StatusOr<std::string> stat =
-        files_.ReadTrimmed(process + "/stat");
-    if (!stat.ok()) return 0;
+    const std::string stat = files_.ReadTrimmed(process + "/stat").value_or("");
     // "4711 (a name) S 17 …"; the name may hold anything.
-    const size_t name_end = stat->rfind(')');
+    const size_t name_end = stat.rfind(')');
     if (name_end == std::string::npos) return 0;
     const std::vector<absl::string_view> words = absl::StrSplit(
-        absl::string_view(*stat).substr(name_end + 1), ' ', absl::SkipEmpty());
+        absl::string_view(stat).substr(name_end + 1), ' ', absl::SkipEmpty());
     uint32_t parent = 0;
     if (words.size() < 2 || !absl::SimpleAtoi(words[1], &parent)) return 0;
     return parent;

@@ -2,11 +2,11 @@
 
 #include <sys/utsname.h>
 
-#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
@@ -28,17 +28,16 @@ constexpr size_t kMaxConfBytes = 4 << 20;
 absl::StatusOr<std::string> ReadText(const FileReader& files,
                                      absl::string_view path) {
   ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(path));
-  if (text.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is empty"));
-  }
-  return PrintableText(text, kMaxValueBytes);
+  if (!text.empty()) return PrintableText(text, kMaxValueBytes);
+  return absl::InvalidArgumentError(absl::StrCat(path, ": is empty"));
 }
 
-template <typename Parser>
-absl::StatusOr<std::string> ReadParsed(const FileReader& files,
-                                       const std::string& path, Parser parse) {
+// What the file says for `key`.
+absl::StatusOr<std::string> ReadValue(const FileReader& files,
+                                      const std::string& path,
+                                      absl::string_view key) {
   ASSIGN_OR_RETURN(const FileText file, files.Read(path));
-  absl::StatusOr<std::string> value = parse(file.text);
+  absl::StatusOr<std::string> value = ParseInfoValue(file.text, key);
   if (value.ok()) return value;
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": ", value.status().message()));
@@ -53,15 +52,6 @@ constexpr std::pair<absl::string_view, absl::string_view> kNpuSeries[] = {
 };
 
 // "A2 x 8", or "A2 x 7, A3 x 1" with the most frequent first.
-std::string SeriesText(const std::map<absl::string_view, int>& counts) {
-  std::vector<std::pair<absl::string_view, int>> sorted(counts.begin(),
-                                                        counts.end());
-  std::stable_sort(
-      sorted.begin(), sorted.end(),
-      [](const auto& a, const auto& b) { return a.second > b.second; });
-  return absl::StrJoin(sorted, ", ", absl::PairFormatter(" x "));
-}
-
 absl::StatusOr<std::string> ReadSeries(const FileReader& files) {
   constexpr absl::string_view kFolder = "/sys/bus/pci/devices";
   ASSIGN_OR_RETURN(const std::vector<std::string> slots, files.List(kFolder));
@@ -83,12 +73,11 @@ absl::StatusOr<std::string> ReadSeries(const FileReader& files) {
     return absl::NotFoundError(
         absl::StrCat(kFolder, ": no PCI id of a known NPU series"));
   }
-  return SeriesText(counts);
-}
-
-void ReadArchitecture(TextFact* fact) {
-  utsname name;
-  if (uname(&name) == 0) fact->set_value(PrintableText(name.machine, 64));
+  std::vector<std::pair<absl::string_view, int>> sorted(counts.begin(),
+                                                        counts.end());
+  absl::c_stable_sort(
+      sorted, [](const auto& a, const auto& b) { return a.second > b.second; });
+  return absl::StrJoin(sorted, ", ", absl::PairFormatter(" x "));
 }
 
 }  // namespace
@@ -101,8 +90,10 @@ IdentityFacts ReadIdentity(const FileReader& files) {
           facts.mutable_kernel_release());
   *facts.mutable_boot_id() = ReadBootId(files);
   SetFact(ReadText(files, "/etc/machine-id"), facts.mutable_machine_id());
-  ReadArchitecture(facts.mutable_architecture());
-  SetFact(ReadParsed(files, "/etc/os-release", ParsePrettyName),
+  if (utsname name; uname(&name) == 0) {
+    facts.mutable_architecture()->set_value(PrintableText(name.machine, 64));
+  }
+  SetFact(ReadValue(files, "/etc/os-release", "PRETTY_NAME"),
           facts.mutable_os_release());
   SetFact(ReadSeries(files), facts.mutable_npu_series());
   return facts;
@@ -118,34 +109,34 @@ VersionFacts ReadVersions(const FileReader& files) {
   VersionFacts facts;
   const absl::StatusOr<std::string> prefix = ReadInstallPath(files);
   const auto read = [&](absl::string_view name) -> absl::StatusOr<std::string> {
-    if (!prefix.ok()) return prefix.status();
-    return ReadParsed(files, absl::StrCat(*prefix, name), ParseVersionInfo);
+    RETURN_IF_ERROR(prefix.status());
+    return ReadValue(files, absl::StrCat(*prefix, name), "Version");
   };
   SetFact(read("/driver/version.info"), facts.mutable_driver());
   SetFact(read("/firmware/version.info"), facts.mutable_firmware());
-  SetMissing(MakeMissing(Missing::NOT_QUERIED,
-                         "clusterd does not know where CANN keeps its version"),
+  SetMissing(Missing::NOT_QUERIED,
+             "clusterd does not know where CANN keeps its version",
              facts.mutable_cann());
   return facts;
 }
 
 HccnConfFact ReadHccnConf(const FileReader& files) {
+  const auto read = [&]() -> absl::StatusOr<HccnConf> {
+    ASSIGN_OR_RETURN(const FileText file,
+                     files.Read("/etc/hccn.conf", kMaxConfBytes));
+    ASSIGN_OR_RETURN(HccnConf conf, ParseHccnConf(file.text));
+    conf.set_mode(file.mode);
+    return conf;
+  };
   HccnConfFact fact;
-  const absl::StatusOr<FileText> file =
-      files.Read("/etc/hccn.conf", kMaxConfBytes);
-  absl::StatusOr<HccnConf> conf =
-      file.ok() ? ParseHccnConf(file->text) : file.status();
-  if (conf.ok()) conf->set_mode(file->mode);
-  SetFact(std::move(conf), &fact);
+  SetFact(read(), &fact);
   return fact;
 }
 
 std::string ReadSimulation(const FileReader& files) {
-  const absl::StatusOr<FileText> file = files.Read("/etc/clusterd/simulation");
-  if (!file.ok()) return "";
-  const absl::string_view line =
-      absl::string_view(file->text).substr(0, file->text.find('\n'));
-  return PrintableText(line, kMaxValueBytes);
+  const std::string text =
+      files.Read("/etc/clusterd/simulation").value_or(FileText()).text;
+  return PrintableText(text.substr(0, text.find('\n')), kMaxValueBytes);
 }
 
 }  // namespace clusterd

@@ -10,18 +10,20 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "config/values/port_set.h"
+#include "config/values/network_namespace.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/firewall/firewall_observer.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/kernel/kernel_observer.h"
-#include "daemon/host/namespace_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "daemon/host/sockets/socket_observer.h"
 
 namespace clusterd {
 namespace {
+
+// Devices that are asked at the same time.
+constexpr int kMaxParallelDevices = 16;
 
 // Threads that end before their owner does.
 class ThreadGroup {
@@ -70,8 +72,7 @@ void ReadSocketsIfAsked(const FileReader& files, const ObserveRequest& request,
   if (ports.ok()) {
     *fact = ReadSockets(files, *ports, budget);
   } else {
-    SetMissing(MakeMissing(Missing::NOT_QUERIED, ports.status().message()),
-               fact);
+    SetMissing(Missing::NOT_QUERIED, ports.status().message(), fact);
   }
 }
 
@@ -124,8 +125,7 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
     }
   };
   {
-    const int count = std::min(facts->devices_size(),
-                               std::max(options_.max_parallel_devices, 1));
+    const int count = std::min(facts->devices_size(), kMaxParallelDevices);
     ThreadGroup threads;
     for (int i = 0; i < count; ++i) threads.Run(work);
   }
@@ -137,12 +137,20 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
 // What another network namespace has of its own.
 HostFacts MachineObserver::ObserveNamespace(const ObserveRequest& request,
                                             const TimeBudget& budget) const {
+  const NetworkNamespace& target = request.network_namespace();
   const absl::StatusOr<PortSet> ports = AskedPorts(request);
-  HostFacts facts =
-      ReadNamespace({paths_, runner_, &budget}, request.network_namespace(),
-                    ports.ok() ? *ports : PortSet());
+  const absl::StatusOr<OpenNetworkNamespace> opened =
+      FindNetworkNamespace({paths_, runner_, &budget}, target);
+  HostFacts facts;
+  if (!opened.ok()) {
+    facts.set_network_namespace(NetworkNamespaceText(target));
+    SetMissing(MissingFor(opened.status()), &facts);
+    return facts;
+  }
+  facts = ReadOpenNamespace(*opened, target, files_, ports.value_or(PortSet()),
+                            budget);
   if (!ports.ok() && !facts.has_missing()) {
-    SetMissing(MakeMissing(Missing::NOT_QUERIED, ports.status().message()),
+    SetMissing(Missing::NOT_QUERIED, ports.status().message(),
                facts.mutable_sockets());
   }
   return facts;
@@ -186,6 +194,25 @@ HostFacts MachineObserver::Observe(const std::string& host,
   facts.set_observed_at_ms(absl::ToUnixMillis(began));
   facts.set_simulation(ReadSimulation(files_));
   facts.set_elapsed_ms(absl::ToInt64Milliseconds(budget.Passed()));
+  return facts;
+}
+
+HostFacts ReadOpenNamespace(const OpenNetworkNamespace& opened,
+                            const NetworkNamespace& target,
+                            const FileReader& files, const PortSet& ports,
+                            const TimeBudget& budget) {
+  HostFacts facts;
+  facts.set_network_namespace(NetworkNamespaceText(target));
+  absl::StatusOr<KernelFacts> kernel = ReadKernelIn(opened, files);
+  if (!kernel.ok()) {
+    SetMissing(MissingFor(kernel.status()), &facts);
+    return facts;
+  }
+  *facts.mutable_kernel() = *std::move(kernel);
+  *facts.mutable_identity()->mutable_boot_id() = ReadBootId(files);
+  if (!ports.empty()) {
+    *facts.mutable_sockets() = ReadSocketsIn(opened, files, ports, budget);
+  }
   return facts;
 }
 

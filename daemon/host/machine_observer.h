@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "config/values/port_set.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/device_observer.h"
@@ -18,13 +19,12 @@
 #include "daemon/host/files/host_access.h"
 #include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/host_observer.h"
+#include "daemon/host/namespace/network_namespace.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
 
 struct ObserverOptions {
-  // Devices that are asked at the same time, at least 1.
-  int max_parallel_devices = 16;
   // Why this host does not let an observation write /etc/hccn.conf, as in "this
   // host does not allow that"; empty: it does. Asked by every observation whose
   // request would; must be safe for concurrent use. Without it nothing is
@@ -47,8 +47,8 @@ class MachineObserver final : public HostObserver {
   // refused its command line as the other generation's does; then it is that
   // one, and the devices' facts are missing for that reason.
   // hccn_conf is the file as the queries left it.
-  // With a network namespace in `request`, only what namespace_observer.h reads
-  // of it; `missing` if it cannot be found or entered.
+  // With a network namespace in `request`, only what ReadOpenNamespace
+  // reads of it; `missing` if it cannot be found or entered.
   // Absent deadlines in `request` are 10 s a command and 30 s a host. With a
   // root folder that holds etc/clusterd/simulation, that file's first line goes
   // to HostFacts.simulation.
@@ -75,6 +75,16 @@ class MachineObserver final : public HostObserver {
   const ObserverOptions options_;
   DeviceLocks locks_;
 };
+
+// Of one network namespace of this machine, and of nothing around it:
+// `network_namespace`, `kernel` and, if `ports` is not empty, `sockets` of the
+// open namespace that people call `target`, and the boot id, which with the
+// numbers in `kernel` tells it from every other. Otherwise `missing`, with the
+// reason why it cannot be entered.
+HostFacts ReadOpenNamespace(const OpenNetworkNamespace& opened,
+                            const NetworkNamespace& target,
+                            const FileReader& files, const PortSet& ports,
+                            const TimeBudget& budget);
 
 }  // namespace clusterd
 

@@ -417,17 +417,5 @@ TEST(MachineObserverTest, TakesTurnsBetweenTwoObservations) {
   EXPECT_EQ(runner.most_per_device(), 1);
 }
 
-TEST(MachineObserverTest, BoundsItsThreads) {
-  SimulatedHost host(6);
-  CountingRunner runner(1);
-  SystemClock clock;
-  ObserverOptions options;
-  options.max_parallel_devices = 0;
-  MachineObserver observer(host.root().paths(), &runner, &clock, options);
-  const HostFacts facts = observer.Observe("server0", Request());
-  ASSERT_EQ(facts.devices_size(), 6);
-  EXPECT_EQ(facts.devices(5).link().value(), LinkFact::UP);
-}
-
 }  // namespace
 }  // namespace clusterd

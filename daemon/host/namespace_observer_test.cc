@@ -1,5 +1,3 @@
-#include "daemon/host/namespace_observer.h"
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -32,7 +32,8 @@ void CheckHccnConf(const std::string& text) {
 
 // A path is absolute and climbs nowhere; values are printable.
 void CheckInfoFiles(const std::string& text) {
-  for (const auto& value : {ParseVersionInfo(text), ParsePrettyName(text)}) {
+  for (const auto& value :
+       {ParseInfoValue(text, "Version"), ParseInfoValue(text, "PRETTY_NAME")}) {
     if (!value.ok()) continue;
     Require(!value->empty());
     RequirePrintable(*value, 256);

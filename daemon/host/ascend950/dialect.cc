@@ -111,8 +111,7 @@ class DeviceReader {
     if (common.has_value()) {
       fact->set_value(*common);
     } else {
-      SetMissing(MakeMissing(Missing::NOT_SUPPORTED,
-                             absl::StrCat(command, ": no ETH port")),
+      SetMissing(Missing::NOT_SUPPORTED, absl::StrCat(command, ": no ETH port"),
                  fact);
     }
   }

@@ -5,8 +5,8 @@
 #include "config/values/network_namespace.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/identity_observer.h"
+#include "daemon/host/machine_observer.h"
 #include "daemon/host/namespace/network_namespace.h"
-#include "daemon/host/namespace_observer.h"
 
 namespace clusterd {
 namespace {

@@ -26,7 +26,7 @@ class EnteredNamespace {
   // OpenNetworkNamespace::Run besides those of FileSystem::Open.
   virtual absl::StatusOr<std::unique_ptr<OpenFile>> Open(
       const std::string& path, OpenMode mode) = 0;
-  // As an observation of it would give it (namespace_observer.h), without
+  // As an observation of it would give it (machine_observer.h), without
   // sockets.
   virtual HostFacts Read() = 0;
 };

@@ -150,7 +150,9 @@ absl::StatusOr<std::vector<std::string>> FileReader::List(
     return ErrnoStatus(path, ENOMEM);
   }
   std::vector<std::string> names;
-  while (const dirent* entry = readdir(directory.get())) {
+  errno = 0;
+  for (const dirent* entry; (entry = readdir(directory.get())) != nullptr;
+       errno = 0) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (names.size() == kMaxNames) {
@@ -159,6 +161,7 @@ absl::StatusOr<std::vector<std::string>> FileReader::List(
     }
     names.push_back(name);
   }
+  if (errno != 0) return ErrnoStatus(path, errno);
   std::sort(names.begin(), names.end());
   return names;
 }

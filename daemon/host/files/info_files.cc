@@ -37,16 +37,6 @@ bool IsSafePath(absl::string_view path) {
          absl::c_none_of(path, absl::ascii_iscntrl);
 }
 
-absl::StatusOr<std::string> RequiredValue(absl::string_view text,
-                                          absl::string_view key) {
-  const std::optional<absl::string_view> value = FindValue(text, key);
-  if (!value.has_value() || WithoutQuotes(*value).empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no ", key, "= line in ", QuotedText(text)));
-  }
-  return PrintableText(WithoutQuotes(*value), kMaxValueBytes);
-}
-
 }  // namespace
 
 absl::string_view WithoutQuotes(absl::string_view value) {
@@ -74,16 +64,18 @@ absl::StatusOr<std::string> ParseInstallPath(absl::string_view text) {
 }
 
 absl::StatusOr<std::string> ReadInstallPath(const FileReader& files) {
-  const absl::StatusOr<FileText> info = files.Read("/etc/ascend_install.info");
-  return ParseInstallPath(info.ok() ? info->text : "");
+  return ParseInstallPath(
+      files.Read("/etc/ascend_install.info").value_or(FileText()).text);
 }
 
-absl::StatusOr<std::string> ParseVersionInfo(absl::string_view text) {
-  return RequiredValue(text, "Version");
-}
-
-absl::StatusOr<std::string> ParsePrettyName(absl::string_view text) {
-  return RequiredValue(text, "PRETTY_NAME");
+absl::StatusOr<std::string> ParseInfoValue(absl::string_view text,
+                                           absl::string_view key) {
+  const std::optional<absl::string_view> value = FindValue(text, key);
+  if (!value.has_value() || WithoutQuotes(*value).empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no ", key, "= line in ", QuotedText(text)));
+  }
+  return PrintableText(WithoutQuotes(*value), kMaxValueBytes);
 }
 
 }  // namespace clusterd

@@ -22,14 +22,13 @@ absl::StatusOr<std::string> ParseInstallPath(absl::string_view text);
 // be read.
 absl::StatusOr<std::string> ReadInstallPath(const FileReader& files);
 
-// The first Version=; printable. InvalidArgument if there is none.
-absl::StatusOr<std::string> ParseVersionInfo(absl::string_view text);
+// What stands in the first line of `key`, without quotes; printable.
+// InvalidArgument if there is no such line, or nothing in it.
+absl::StatusOr<std::string> ParseInfoValue(absl::string_view text,
+                                           absl::string_view key);
 
 // `value` without the quotes around it, of either kind.
 absl::string_view WithoutQuotes(absl::string_view value);
-
-// PRETTY_NAME without its quotes; printable. InvalidArgument if there is none.
-absl::StatusOr<std::string> ParsePrettyName(absl::string_view text);
 
 }  // namespace clusterd
 

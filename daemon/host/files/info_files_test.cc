@@ -42,29 +42,32 @@ TEST(ParseInstallPathTest, RejectsPathsThatLeadElsewhere) {
 }
 
 TEST(ParseVersionInfoTest, ReadsTheFirstVersion) {
-  EXPECT_EQ(*ParseVersionInfo(ReadTestData("version.info")), "23.0.7");
-  EXPECT_EQ(*ParseVersionInfo("Version=7.1.0.11.220\n"
-                              "compatible_version_drv=[23]\n"),
+  EXPECT_EQ(*ParseInfoValue(ReadTestData("version.info"), "Version"), "23.0.7");
+  EXPECT_EQ(*ParseInfoValue("Version=7.1.0.11.220\n"
+                            "compatible_version_drv=[23]\n",
+                            "Version"),
             "7.1.0.11.220");
 }
 
 TEST(ParseVersionInfoTest, RejectsAFileWithoutVersion) {
   for (const char* text : {"", "Version=\n", "version=1\n", "package=1\n"}) {
-    EXPECT_EQ(ParseVersionInfo(text).status().code(),
+    EXPECT_EQ(ParseInfoValue(text, "Version").status().code(),
               absl::StatusCode::kInvalidArgument)
         << text;
   }
 }
 
 TEST(ParsePrettyNameTest, TakesTheQuotesOff) {
-  EXPECT_EQ(*ParsePrettyName(ReadTestData("os-release")),
+  EXPECT_EQ(*ParseInfoValue(ReadTestData("os-release"), "PRETTY_NAME"),
             "Debian GNU/Linux 12 (bookworm)");
-  EXPECT_EQ(*ParsePrettyName("PRETTY_NAME='Kylin V10'\n"), "Kylin V10");
-  EXPECT_EQ(*ParsePrettyName("PRETTY_NAME=Void\n"), "Void");
+  EXPECT_EQ(*ParseInfoValue("PRETTY_NAME='Kylin V10'\n", "PRETTY_NAME"),
+            "Kylin V10");
+  EXPECT_EQ(*ParseInfoValue("PRETTY_NAME=Void\n", "PRETTY_NAME"), "Void");
 }
 
 TEST(ParsePrettyNameTest, SpellsOutControlCharacters) {
-  EXPECT_EQ(*ParsePrettyName("PRETTY_NAME=\"a\x1b[2J\"\n"), "a\\x1b[2J");
+  EXPECT_EQ(*ParseInfoValue("PRETTY_NAME=\"a\x1b[2J\"\n", "PRETTY_NAME"),
+            "a\\x1b[2J");
 }
 
 }  // namespace

@@ -29,6 +29,11 @@ void SetMissing(Missing missing, Fact* fact) {
   *fact->mutable_missing() = std::move(missing);
 }
 
+template <typename Fact>
+void SetMissing(Missing::Reason reason, absl::string_view detail, Fact* fact) {
+  SetMissing(MakeMissing(reason, detail), fact);
+}
+
 // The value, a number, text or message, or MissingFor the status.
 template <typename Value, typename Fact>
 void SetFact(absl::StatusOr<Value> value, Fact* fact) {

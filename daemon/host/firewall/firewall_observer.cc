@@ -116,8 +116,7 @@ void ReadUfwState(const Program& ufw, FirewallFacts* facts) {
   SetFact(active, facts->mutable_active());
   if (active.ok() && *active) {
     SetFact(ParseUfwAllowed(*status), facts->mutable_allowed());
-    SetMissing(MakeMissing(Missing::NOT_SUPPORTED,
-                           "ufw stores every rule that it lets run"),
+    SetMissing(Missing::NOT_SUPPORTED, "ufw stores every rule that it lets run",
                facts->mutable_allowed_permanently());
   }
 }

@@ -157,10 +157,10 @@ void ReadRunning(const FileReader& files, KernelFacts* facts) {
 template <typename Fact>
 void ExplainAbsence(absl::string_view path, Fact* fact) {
   if (fact->missing().reason() != Missing::ABSENT) return;
-  SetMissing(MakeMissing(Missing::ABSENT,
-                         absl::StrCat(path,
-                                      ": this kernel keeps it for the host "
-                                      "alone, not in each network namespace")),
+  SetMissing(Missing::ABSENT,
+             absl::StrCat(path,
+                          ": this kernel keeps it for the host "
+                          "alone, not in each network namespace"),
              fact);
 }
 
@@ -177,9 +177,9 @@ absl::StatusOr<KernelFacts> ReadKernelIn(const OpenNetworkNamespace& opened,
     }
   }
   for (const BootParameter& parameter : kBootParameters) {
-    SetMissing(MakeMissing(Missing::NOT_QUERIED,
-                           "systemd applies sysctl.d to the host's own network "
-                           "namespace only"),
+    SetMissing(Missing::NOT_QUERIED,
+               "systemd applies sysctl.d to the host's own network "
+               "namespace only",
                (facts.*parameter.fact)());
   }
   SetNamespace(files, opened.inode(), &facts);

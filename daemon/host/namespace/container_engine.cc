@@ -1,64 +1,50 @@
-#include "daemon/host/namespace/container_engine.h"
-
-#include <algorithm>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/types/span.h"
+#include "absl/strings/str_split.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
+#include "daemon/host/namespace/network_namespace.h"
 
 namespace clusterd {
 namespace {
 
-constexpr absl::string_view kDocker[] = {"/usr/bin/docker",
-                                         "/usr/local/bin/docker"};
-constexpr absl::string_view kPodman[] = {"/usr/bin/podman",
-                                         "/usr/local/bin/podman"};
-constexpr absl::string_view kIsula[] = {"/usr/bin/isula",
-                                        "/usr/local/bin/isula"};
-constexpr absl::string_view kCrictl[] = {"/usr/bin/crictl",
-                                         "/usr/local/bin/crictl"};
 constexpr char kWithoutEngine[] =
     "; name a process of the container instead (--netns pid:N)";
 
 struct Engine {
-  absl::string_view name;
-  absl::Span<const absl::string_view> programs;
-  std::vector<std::string> arguments;
+  const char* name;
+  const char* arguments;  // Before the container's name.
+};
+constexpr Engine kEngines[] = {
+    {"docker", "inspect --type container --format {{.State.Pid}}"},
+    {"podman", "inspect --type container --format {{.State.Pid}}"},
+    {"isula", "inspect -f {{.State.Pid}}"},
+    {"crictl", "inspect --output go-template --template {{.info.pid}}"},
 };
 
-std::vector<Engine> Engines() {
-  const std::vector<std::string> docker = {"inspect", "--type", "container",
-                                           "--format", "{{.State.Pid}}"};
-  return {
-      {"docker", kDocker, docker},
-      {"podman", kPodman, docker},
-      {"isula", kIsula, {"inspect", "-f", "{{.State.Pid}}"}},
-      {"crictl",
-       kCrictl,
-       {"inspect", "--output", "go-template", "--template", "{{.info.pid}}"}}};
-}
-
-// "container "train-1": `docker inspect …`".
-std::string Subject(const Engine& engine, const std::string& container) {
-  return absl::StrCat("container \"", container, "\": `", engine.name, " ",
-                      absl::StrJoin(engine.arguments, " "), " ", container,
-                      "`");
+absl::StatusOr<std::string> FindEngine(const HostAccess& host,
+                                       const Engine& engine) {
+  const std::string paths[] = {absl::StrCat("/usr/bin/", engine.name),
+                               absl::StrCat("/usr/local/bin/", engine.name)};
+  return FindProgram(host.paths.root, {paths[0], paths[1]});
 }
 
 absl::StatusOr<uint32_t> ParsePid(const std::string& subject,
                                   const std::string& output) {
   const absl::string_view text = absl::StripAsciiWhitespace(output);
   uint32_t pid = 0;
-  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
-                                                   absl::ascii_isdigit);
-  if (digits && absl::SimpleAtoi(text, &pid)) return pid;
+  if (absl::c_all_of(text, absl::ascii_isdigit) &&
+      absl::SimpleAtoi(text, &pid)) {
+    return pid;
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       subject, ": ", QuotedText(text), " is no process id", kWithoutEngine));
 }
@@ -68,13 +54,14 @@ absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
                                    const std::string& program,
                                    const HostAccess& host,
                                    const std::string& container) {
-  const std::string subject = Subject(engine, container);
-  Command command;
-  command.argv = {program};
-  command.argv.insert(command.argv.end(), engine.arguments.begin(),
-                      engine.arguments.end());
+  // "container "train-1": `docker inspect …`".
+  const std::string subject =
+      absl::StrCat("container \"", container, "\": `", engine.name, " ",
+                   engine.arguments, " ", container, "`");
+  Command command{absl::StrSplit(engine.arguments, ' '),
+                  host.budget->ForCommand()};
+  command.argv.insert(command.argv.begin(), program);
   command.argv.push_back(container);
-  command.deadline = host.budget->ForCommand();
   const absl::StatusOr<CommandResult> result = host.runner->Run(command);
   if (!result.ok()) {
     return absl::Status(result.status().code(),
@@ -110,11 +97,10 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
   std::vector<std::string> stopped;
   std::vector<std::string> asked;
   absl::Status worst;
-  for (const Engine& engine : Engines()) {
-    const absl::StatusOr<std::string> program =
-        FindProgram(host.paths.root, engine.programs);
+  for (const Engine& engine : kEngines) {
+    const absl::StatusOr<std::string> program = FindEngine(host, engine);
     if (absl::IsNotFound(program.status())) continue;
-    asked.push_back(std::string(engine.name));
+    asked.push_back(engine.name);
     const absl::StatusOr<uint32_t> pid =
         program.ok() ? AskEngine(engine, *program, host, container)
                      : absl::StatusOr<uint32_t>(program.status());
@@ -124,7 +110,7 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
       continue;
     }
     if (*pid == 0) {
-      stopped.push_back(std::string(engine.name));
+      stopped.push_back(engine.name);
       continue;
     }
     // The same process: podman answers under docker's name, too.
@@ -135,7 +121,7 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
                        " (process ", *pid, ")", kWithoutEngine));
     }
     found = *pid;
-    found_by = std::string(engine.name);
+    found_by = engine.name;
   }
   if (found != 0) return found;
   if (!stopped.empty()) {
@@ -143,7 +129,7 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
         "container \"", container, "\": does not run, says ",
         absl::StrJoin(stopped, " and "), "; start it, then try again"));
   }
-  if (!worst.ok()) return worst;
+  RETURN_IF_ERROR(worst);
   if (asked.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "container \"", container,

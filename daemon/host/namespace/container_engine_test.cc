@@ -1,7 +1,6 @@
-#include "daemon/host/namespace/container_engine.h"
-
 #include <string>
 
+#include "daemon/host/namespace/network_namespace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"

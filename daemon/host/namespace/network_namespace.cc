@@ -19,7 +19,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
-#include "daemon/host/namespace/container_engine.h"
 
 namespace clusterd {
 namespace {

@@ -59,10 +59,35 @@ class OpenNetworkNamespace {
 // which no other gets until the next boot. Unimplemented before Linux 5.14.
 absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie();
 
+// The first process of a container, from the container engines of this machine:
+//   docker inspect --type container --format {{.State.Pid}} NAME     4711
+//   podman inspect --type container --format {{.State.Pid}} NAME     4711
+//   isula inspect -f {{.State.Pid}} NAME                             4711
+//   crictl inspect --output go-template --template {{.info.pid}} ID  4711
+// A container that does not run has 0. Sources: Docker CLI reference, `docker
+// inspect`; Red Hat Enterprise Linux, building, running and managing containers
+// (.State.Pid of podman); openEuler documentation, system containers (`isula
+// inspect -f "{{json .State.Pid}}"`) and iSulad's own tests (the form above);
+// Kubernetes blog, forensic container analysis (2023-03-10; crictl). An engine
+// that does not know the name says "No such object" or "No such container"
+// (docker/cli cli/command/system/inspect.go, podman libpod/define/errors.go).
+// Asks every engine that is installed below paths.root. Each error says how to
+// name the namespace without an engine.
+//   NotFound            no engine is installed, none knows the container, or it
+//                       does not run
+//   FailedPrecondition  two engines have a running container of that name; or
+//                       an answer is no process id
+//   DeadlineExceeded    an engine gave no answer in time, and no other has it
+//   Unavailable         an engine failed, quoted, and no other has it
+//   PermissionDenied    an engine is a program that others than root can change
+// REQUIRES: CheckNetworkNamespace of it as a container is OK.
+absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
+                                          const std::string& container);
+
 // Finds and opens what `target` names below paths.root: a container through the
-// engine (container_engine.h), a process through /proc, a path as it is. The
-// codes of OpenNetworkNamespace::Open and FindContainerPid; InvalidArgument for
-// a target that config/values/network_namespace.h refuses, or none.
+// engine, a process through /proc, a path as it is. The codes of
+// OpenNetworkNamespace::Open and FindContainerPid; InvalidArgument for a target
+// that config/values/network_namespace.h refuses, or none.
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
     const HostAccess& host, const NetworkNamespace& target);
 

@@ -1,25 +1,25 @@
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <functional>
 #include <memory>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/namespace/network_namespace.h"
 
 namespace clusterd {
 namespace {
 
 // `ip netns` and the CNI plugins of Kubernetes; docker, under both its paths.
-constexpr absl::string_view kFolders[] = {"/run/netns", "/var/run/docker/netns",
-                                          "/run/docker/netns"};
+constexpr const char* kFolders[] = {"/run/netns", "/var/run/docker/netns",
+                                    "/run/docker/netns"};
 // A process may end after it has made one with a number that was looked at
 // before: process ids start again at the lowest.
 constexpr int kPasses = 2;
@@ -28,18 +28,11 @@ bool HasEnded(int error) {
   return error == ENOENT || error == ENOTDIR || error == ESRCH;
 }
 
-bool IsNumber(absl::string_view name) {
-  return !name.empty() &&
-         std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
-}
-
 // One search.
 class Search {
  public:
   Search(const HostPaths& paths, uint64_t inode, const std::string& name)
-      : root_(paths.root == "/" ? "" : paths.root),
-        inode_(inode),
-        name_(name) {}
+      : files_(paths.root), inode_(inode), name_(name) {}
 
   absl::StatusOr<OpenNetworkNamespace> Run() {
     for (int pass = 0; pass < kPasses && found_ == nullptr; ++pass) LookOnce();
@@ -59,50 +52,43 @@ class Search {
  private:
   void LookOnce() {
     // Only who sees the first process can see them all.
-    TryFile(absl::StrCat(root_, "/proc/self/ns/net"), /*must_be_there=*/true);
-    TryFile(absl::StrCat(root_, "/proc/1/ns/net"), /*must_be_there=*/true);
-    const std::string proc = absl::StrCat(root_, "/proc");
-    ForEach(proc, [&](absl::string_view process) {
-      if (!IsNumber(process)) return;
-      const std::string tasks = absl::StrCat(proc, "/", process, "/task");
-      ForEach(tasks, [&](absl::string_view thread) {
+    TryFile("/proc/self/ns/net", /*must_be_there=*/true);
+    TryFile("/proc/1/ns/net", /*must_be_there=*/true);
+    ForEach("/proc", [this](const std::string& process) {
+      if (!absl::c_all_of(process, absl::ascii_isdigit)) return;
+      const std::string tasks = absl::StrCat("/proc/", process, "/task");
+      ForEach(tasks, [&](const std::string& thread) {
         TryFile(absl::StrCat(tasks, "/", thread, "/ns/net"));
       });
     });
-    for (const absl::string_view each : kFolders) {
-      const std::string folder = absl::StrCat(root_, each);
-      ForEach(folder, [&](absl::string_view file) {
+    for (const char* folder : kFolders) {
+      ForEach(folder, [&](const std::string& file) {
         TryFile(absl::StrCat(folder, "/", file));
       });
     }
   }
 
   void ForEach(const std::string& folder,
-               const std::function<void(absl::string_view)>& visit) {
+               absl::FunctionRef<void(const std::string&)> visit) {
     if (found_ != nullptr) return;
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(folder.c_str()),
-                                                     closedir);
-    if (stream == nullptr) {
-      if (!HasEnded(errno)) CannotTell(folder, errno);
-      return;
+    const auto names = files_.List(folder);
+    if (!names.ok() && !absl::IsNotFound(names.status())) {
+      CannotTell(names.status().message());
     }
-    while (found_ == nullptr) {
-      errno = 0;
-      const dirent* const entry = readdir(stream.get());
-      if (entry == nullptr) break;
-      const absl::string_view name = entry->d_name;
-      if (name != "." && name != "..") visit(name);
-    }
-    if (found_ == nullptr && errno != 0 && !HasEnded(errno)) {
-      CannotTell(folder, errno);
+    if (!names.ok()) return;
+    for (const std::string& name : *names) {
+      if (found_ == nullptr) visit(name);
     }
   }
 
-  void TryFile(const std::string& path, bool must_be_there = false) {
+  void TryFile(const std::string& file, bool must_be_there = false) {
     if (found_ != nullptr) return;
+    const std::string path = files_.Resolve(file);
     struct stat info;
     if (stat(path.c_str(), &info) != 0) {
-      if (must_be_there || !HasEnded(errno)) CannotTell(path, errno);
+      if (must_be_there || !HasEnded(errno)) {
+        CannotTell(absl::StrCat(path, ": ", strerror(errno)));
+      }
       return;
     }
     if (info.st_ino != inode_) return;
@@ -118,11 +104,11 @@ class Search {
     }
   }
 
-  void CannotTell(const std::string& path, int error) {
-    if (untold_.empty()) untold_ = absl::StrCat(path, ": ", strerror(error));
+  void CannotTell(absl::string_view why) {
+    if (untold_.empty()) untold_ = std::string(why);
   }
 
-  const std::string root_;
+  const FileReader files_;
   const uint64_t inode_;
   const std::string name_;
   std::unique_ptr<OpenNetworkNamespace> found_;

@@ -103,8 +103,9 @@ absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output) {
   auto word = values.find("Health Status");
   if (word == values.end()) word = values.find("Health");
   if (word == values.end()) return Bad("no \"Health Status\" in", output);
-  const auto* const status = absl::c_find_if(
-      kStatuses, [&](const auto& known) { return known.first == word->second; });
+  const auto* const status = absl::c_find_if(kStatuses, [&](const auto& known) {
+    return known.first == word->second;
+  });
   if (status == std::end(kStatuses)) {
     return Bad("an unknown health", word->second);
   }
