@@ -147,14 +147,14 @@ void CheckOptical(const std::string& text) {
   if (!optical.ok()) return;
   for (const HccnMeasurement& row : optical->measurements) {
     RequirePrintable(row.name, kMaxHccnTextBytes);
-    const bool is_number = row.no_number == HccnNoNumber::kNone;
+    const bool is_number = row.no_number.empty();
     Require(is_number != row.unit.empty() && std::isfinite(row.number));
     Require(is_number || row.number == 0);
     RequireIn(text, row.unit);
   }
   for (const HccnOpticalFlag& row : optical->flags) {
     RequirePrintable(row.name, kMaxHccnTextBytes);
-    if (row.no_number != HccnNoNumber::kNone) {
+    if (!row.no_number.empty()) {
       Require(row.mask == 0);
     } else {
       RequireIn(absl::AsciiStrToLower(text), absl::StrCat(absl::Hex(row.mask)));

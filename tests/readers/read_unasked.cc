@@ -52,20 +52,6 @@ std::string Text(const HccnLinkStat& stat) {
   return stat.changes.empty() ? text + " none" : text;
 }
 
-std::string NoNumber(HccnNoNumber no_number) {
-  switch (no_number) {
-    case HccnNoNumber::kNone:
-      return "a number";
-    case HccnNoNumber::kNotAvailable:
-      return "NA";
-    case HccnNoNumber::kNotSupported:
-      return "not supported";
-    case HccnNoNumber::kGetFailed:
-      return "get failed";
-  }
-  return "no state";
-}
-
 std::string Text(const HccnOptical& optical) {
   std::vector<std::string> rows = {optical.present ? "present" : "not present"};
   if (optical.high_power.has_value()) {
@@ -73,15 +59,15 @@ std::string Text(const HccnOptical& optical) {
   }
   for (const HccnMeasurement& row : optical.measurements) {
     rows.push_back(absl::StrCat(row.name, "=",
-                                row.no_number == HccnNoNumber::kNone
+                                row.no_number.empty()
                                     ? absl::StrCat(row.number, " ", row.unit)
-                                    : NoNumber(row.no_number)));
+                                    : row.no_number));
   }
   for (const HccnOpticalFlag& row : optical.flags) {
     rows.push_back(absl::StrCat(row.name, "=",
-                                row.no_number == HccnNoNumber::kNone
+                                row.no_number.empty()
                                     ? absl::StrCat("0x", absl::Hex(row.mask))
-                                    : NoNumber(row.no_number)));
+                                    : row.no_number));
   }
   for (const HccnOpticalText& row : optical.texts) {
     rows.push_back(absl::StrCat(row.name, "=\"", row.value, "\""));

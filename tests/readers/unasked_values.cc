@@ -111,12 +111,6 @@ void CheckLinkStat(absl::string_view output, const Checker& check) {
   }
 }
 
-void CheckNoNumber(HccnNoNumber no_number, const Checker& check) {
-  if (no_number == HccnNoNumber::kNotAvailable) check.Words("NA");
-  if (no_number == HccnNoNumber::kNotSupported) check.Words("not supported");
-  if (no_number == HccnNoNumber::kGetFailed) check.Words("get failed");
-}
-
 void CheckOptical(absl::string_view output, const Checker& check) {
   const auto optical = ParseHccnOptical(output);
   if (!optical.ok()) return;
@@ -126,15 +120,20 @@ void CheckOptical(absl::string_view output, const Checker& check) {
   }
   for (const HccnMeasurement& row : optical->measurements) {
     check.Printable(row.name);
-    CheckNoNumber(row.no_number, check);
-    if (row.no_number != HccnNoNumber::kNone) continue;
+    if (!row.no_number.empty()) {
+      check.Words(row.no_number);
+      continue;
+    }
     check.Decimal(row.number);
     check.Words(absl::StrCat(" ", row.unit));
   }
   for (const HccnOpticalFlag& row : optical->flags) {
     check.Printable(row.name);
-    CheckNoNumber(row.no_number, check);
-    if (row.no_number == HccnNoNumber::kNone) check.Hex(row.mask);
+    if (!row.no_number.empty()) {
+      check.Words(row.no_number);
+    } else {
+      check.Hex(row.mask);
+    }
   }
   for (const HccnOpticalText& row : optical->texts) {
     check.Printable(row.name);

@@ -1,7 +1,6 @@
 #include "daemon/host/hccn/device_locks.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,13 +17,6 @@ constexpr size_t kStateWord = 0;
 constexpr size_t kStartTimeWord = 19;
 
 }  // namespace
-
-DeviceLocks::Lock::Lock(Lock&& other)
-    : locks_(std::exchange(other.locks_, nullptr)), device_(other.device_) {}
-
-DeviceLocks::Lock::~Lock() {
-  if (locks_ != nullptr) locks_->GiveBack(device_);
-}
 
 absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
                                                     absl::Duration wait) {
@@ -47,7 +39,7 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
     left_behind_.erase(left);
   }
   in_use_.insert(device);
-  return Lock(this, device);
+  return Lock(this, Release{device});
 }
 
 void DeviceLocks::LeaveBehind(uint32_t device, int pid) {

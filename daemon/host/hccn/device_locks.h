@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -19,18 +20,11 @@ namespace clusterd {
 class DeviceLocks {
  public:
   // The right to use one device, until it is destroyed.
-  class Lock {
-   public:
-    Lock(DeviceLocks* locks, uint32_t device)
-        : locks_(locks), device_(device) {}
-    Lock(Lock&& other);
-    Lock& operator=(Lock&&) = delete;
-    ~Lock();
-
-   private:
-    DeviceLocks* locks_;  // nullptr after a move.
-    const uint32_t device_;
+  struct Release {
+    uint32_t device = 0;
+    void operator()(DeviceLocks* locks) const { locks->GiveBack(device); }
   };
+  using Lock = std::unique_ptr<DeviceLocks, Release>;
 
   // Waits at most `wait` for the others. DeadlineExceeded: still in use.
   // FailedPrecondition, with its pid: a process that could not be killed still

@@ -76,7 +76,7 @@ HccnSession::HccnSession(absl::StatusOr<std::string> tool,
   absl::StatusOr<DeviceLocks::Lock> lock =
       locks_->Take(device_, budget_->Left());
   if (lock.ok()) {
-    lock_.emplace(*std::move(lock));
+    lock_ = *std::move(lock);
   } else if (absl::IsDeadlineExceeded(lock.status())) {
     Stop(MakeMissing(Missing::TIMED_OUT,
                      absl::StrCat(lock.status().message(), " for ",

@@ -92,7 +92,7 @@ class HccnSession {
   Clock* const clock_;
   const TimeBudget* const budget_;
   DeviceLocks* const locks_;
-  std::optional<DeviceLocks::Lock> lock_;
+  DeviceLocks::Lock lock_;
   std::optional<Missing> stopped_;
   bool is_other_tool_ = false;
 };

@@ -1,8 +1,8 @@
 #include "daemon/host/hccn_query/hccn_optical.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -29,11 +29,8 @@ constexpr std::pair<absl::string_view, absl::string_view> kUnits[] = {
     {"xsfp wave length", "nm"},
 };
 
-constexpr std::pair<absl::string_view, HccnNoNumber> kNoNumbers[] = {
-    {"NA", HccnNoNumber::kNotAvailable},
-    {"not supported", HccnNoNumber::kNotSupported},
-    {"get failed", HccnNoNumber::kGetFailed},
-};
+constexpr absl::string_view kNoNumbers[] = {"NA", "not supported",
+                                            "get failed"};
 
 // Empty: the row does not measure.
 absl::string_view UnitOf(absl::string_view name) {
@@ -43,11 +40,9 @@ absl::string_view UnitOf(absl::string_view name) {
   return "";
 }
 
-HccnNoNumber NoNumberOf(absl::string_view value) {
-  for (const auto& [text, no_number] : kNoNumbers) {
-    if (value == text) return no_number;
-  }
-  return HccnNoNumber::kNone;
+// Empty: there may be a number in it.
+std::string NoNumberOf(absl::string_view value) {
+  return std::string(absl::c_linear_search(kNoNumbers, value) ? value : "");
 }
 
 // A decimal number as printf writes it: "47", "-5", "0.1445".
@@ -61,10 +56,8 @@ bool ParseDecimal(absl::string_view text, double* number) {
   if (!ParseHccnNumber(whole, kMaxWhole).ok()) return false;
   if (point != absl::string_view::npos) {
     const absl::string_view decimals = rest.substr(point + 1);
-    const bool digits =
-        std::all_of(decimals.begin(), decimals.end(),
-                    [](char c) { return absl::ascii_isdigit(c); });
-    if (!digits || decimals.empty() || decimals.size() > kMaxDecimals) {
+    if (decimals.empty() || decimals.size() > kMaxDecimals ||
+        !absl::c_all_of(decimals, absl::ascii_isdigit)) {
       return false;
     }
   }
@@ -76,7 +69,7 @@ absl::Status AddMeasurement(const HccnNamedValue& row, absl::string_view unit,
   HccnMeasurement measurement;
   measurement.name = HccnText(row.name);
   measurement.no_number = NoNumberOf(row.value);
-  if (measurement.no_number == HccnNoNumber::kNone) {
+  if (measurement.no_number.empty()) {
     absl::string_view number = row.value;
     if (!absl::ConsumeSuffix(&number, absl::StrCat(" ", unit)) ||
         !ParseDecimal(number, &measurement.number)) {
@@ -96,12 +89,10 @@ absl::Status AddFlag(const HccnNamedValue& row, HccnOptical* optical) {
   HccnOpticalFlag flag;
   flag.name = HccnText(row.name);
   flag.no_number = NoNumberOf(row.value);
-  if (flag.no_number == HccnNoNumber::kNone) {
+  if (flag.no_number.empty()) {
     absl::string_view digits = row.value;
-    if (!absl::ConsumePrefix(&digits, "0x") || digits.empty() ||
-        digits.size() > kMaxDigits ||
-        !std::all_of(digits.begin(), digits.end(),
-                     [](char c) { return absl::ascii_isxdigit(c); }) ||
+    if (!absl::ConsumePrefix(&digits, "0x") || digits.size() > kMaxDigits ||
+        !absl::c_all_of(digits, absl::ascii_isxdigit) ||
         !absl::SimpleHexAtoi(digits, &flag.mask)) {
       return UnexpectedHccnText(
           absl::StrCat(row.name, ": ", row.value),

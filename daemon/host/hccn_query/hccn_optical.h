@@ -24,16 +24,13 @@
 
 namespace clusterd {
 
-// Why a row has no number, in the tool's words: "NA", "not supported",
-// "get failed". kNone: it has one.
-enum class HccnNoNumber { kNone, kNotAvailable, kNotSupported, kGetFailed };
-
 // A row that measures: temperatures and their bounds in C, voltages in mV,
 // powers in mW, bias currents in mA, SNR in dB, the wave length in nm.
 struct HccnMeasurement {
   std::string name;  // "Tx Power0"
-  HccnNoNumber no_number = HccnNoNumber::kNone;
-  double number = 0;  // Only if no_number is kNone.
+  // Why it has none, in the tool's words: "NA", "not supported", "get failed".
+  std::string no_number;
+  double number = 0;  // Only if no_number is empty.
   std::string unit;   // The same.
 };
 
@@ -41,8 +38,8 @@ struct HccnMeasurement {
 // Anything but 0 is a fault in the vendor's diagnosis tool.
 struct HccnOpticalFlag {
   std::string name;
-  HccnNoNumber no_number = HccnNoNumber::kNone;
-  uint32_t mask = 0;  // Only if no_number is kNone.
+  std::string no_number;  // As above.
+  uint32_t mask = 0;      // Only if no_number is empty.
 };
 
 // Any other row, as the module or the tool wrote it: the vendor's names, date

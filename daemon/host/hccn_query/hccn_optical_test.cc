@@ -37,7 +37,7 @@ void ExpectMeasured(absl::string_view row, const std::string& name,
   const HccnOptical optical = Parse(absl::StrCat(row, "\n"));
   ASSERT_THAT(optical.measurements, SizeIs(1)) << row;
   EXPECT_EQ(optical.measurements[0].name, name);
-  EXPECT_EQ(optical.measurements[0].no_number, HccnNoNumber::kNone);
+  EXPECT_EQ(optical.measurements[0].no_number, "");
   EXPECT_EQ(optical.measurements[0].number, number);
   EXPECT_EQ(optical.measurements[0].unit, unit);
 }
@@ -71,9 +71,9 @@ TEST(ParseHccnOpticalTest, KeepsTheReasonWhyThereIsNoNumber) {
       "Tx Power             : NA\nHost SNR Lane0       : not supported\n"
       "temperature          : get failed\n");
   ASSERT_THAT(optical.measurements, SizeIs(3));
-  EXPECT_EQ(optical.measurements[0].no_number, HccnNoNumber::kNotAvailable);
-  EXPECT_EQ(optical.measurements[1].no_number, HccnNoNumber::kNotSupported);
-  EXPECT_EQ(optical.measurements[2].no_number, HccnNoNumber::kGetFailed);
+  EXPECT_EQ(optical.measurements[0].no_number, "NA");
+  EXPECT_EQ(optical.measurements[1].no_number, "not supported");
+  EXPECT_EQ(optical.measurements[2].no_number, "get failed");
   EXPECT_THAT(optical.measurements[2].unit, IsEmpty());
 }
 
@@ -85,8 +85,8 @@ TEST(ParseHccnOpticalTest, ReadsFlags) {
   EXPECT_EQ(optical.flags[0].name, "Tx Los Flag");
   EXPECT_EQ(optical.flags[0].mask, 0u);
   EXPECT_EQ(optical.flags[1].mask, 0xffu);
-  EXPECT_EQ(optical.flags[1].no_number, HccnNoNumber::kNone);
-  EXPECT_EQ(optical.flags[2].no_number, HccnNoNumber::kNotAvailable);
+  EXPECT_EQ(optical.flags[1].no_number, "");
+  EXPECT_EQ(optical.flags[2].no_number, "NA");
 }
 
 TEST(ParseHccnOpticalTest, ReadsThePowerClass) {

@@ -21,27 +21,28 @@
 #include "config/values/status_macros.h"
 
 namespace clusterd {
+
+// Closed with the last who has it.
+class OpenDescriptor {
+ public:
+  explicit OpenDescriptor(int fd) : fd_(fd) {}
+  ~OpenDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OpenDescriptor(const OpenDescriptor&) = delete;
+  OpenDescriptor& operator=(const OpenDescriptor&) = delete;
+
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
 namespace {
 
 // SO_NETNS_COOKIE of the kernel's asm-generic/socket.h, which x86 and ARM use;
 // older headers lack it.
 constexpr int kNetnsCookie = 71;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 absl::Status ErrnoStatus(const std::string& name, const std::string& path,
                          int error) {
@@ -86,31 +87,22 @@ absl::Status EnterError(const std::string& name, int error) {
 absl::StatusOr<OpenNetworkNamespace> OpenNetworkNamespace::Open(
     const std::string& path, const std::string& name) {
   // Looks before it opens: a device would act on an open.
-  const Descriptor seen(open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (seen.get() < 0) return ErrnoStatus(name, path, errno);
+  const OpenDescriptor seen(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct statfs system;
   struct stat info;
-  if (fstatfs(seen.get(), &system) != 0 || fstat(seen.get(), &info) != 0) {
+  if (seen.get() < 0 || fstatfs(seen.get(), &system) != 0 ||
+      fstat(seen.get(), &info) != 0) {
     return ErrnoStatus(name, path, errno);
   }
   if (system.f_type != NSFS_MAGIC) return NoNamespace(name, path);
-  Descriptor descriptor(open(absl::StrCat("/proc/self/fd/", seen.get()).c_str(),
-                             O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (descriptor.get() < 0) return ErrnoStatus(name, path, errno);
-  const int type = ioctl(descriptor.get(), NS_GET_NSTYPE);
+  const auto file = std::make_shared<const OpenDescriptor>(
+      open(absl::StrCat("/proc/self/fd/", seen.get()).c_str(),
+           O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file->get() < 0) return ErrnoStatus(name, path, errno);
+  const int type = ioctl(file->get(), NS_GET_NSTYPE);
   // Kernels before 4.11 do not tell; setns tells them apart then.
   if (type >= 0 && type != CLONE_NEWNET) return NoNamespace(name, path);
-  return OpenNetworkNamespace(descriptor.Release(), info.st_ino, name);
-}
-
-OpenNetworkNamespace::OpenNetworkNamespace(
-    OpenNetworkNamespace&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      inode_(other.inode_),
-      name_(std::move(other.name_)) {}
-
-OpenNetworkNamespace::~OpenNetworkNamespace() {
-  if (descriptor_ >= 0) close(descriptor_);
+  return OpenNetworkNamespace(file, info.st_ino, name);
 }
 
 absl::Status OpenNetworkNamespace::Run(
@@ -118,7 +110,7 @@ absl::Status OpenNetworkNamespace::Run(
   int error = 0;
   try {
     std::thread inside([&] {
-      if (setns(descriptor_, CLONE_NEWNET) != 0) {
+      if (setns(file_->get(), CLONE_NEWNET) != 0) {
         error = errno;
         return;
       }
@@ -133,7 +125,7 @@ absl::Status OpenNetworkNamespace::Run(
 }
 
 absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie() {
-  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const OpenDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   uint64_t cookie = 0;
   socklen_t size = sizeof(cookie);
   if (socket.get() >= 0 &&

@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,6 +21,8 @@
 #include "proto/facts.pb.h"
 
 namespace clusterd {
+
+class OpenDescriptor;
 
 // Keeps the namespace alive, even when its last process has ended. Safe for
 // concurrent use once it is made.
@@ -31,10 +35,6 @@ class OpenNetworkNamespace {
   // PermissionDenied: this process may not.
   static absl::StatusOr<OpenNetworkNamespace> Open(const std::string& path,
                                                    const std::string& name);
-  OpenNetworkNamespace(OpenNetworkNamespace&& other) noexcept;
-  OpenNetworkNamespace(const OpenNetworkNamespace&) = delete;
-  OpenNetworkNamespace& operator=(const OpenNetworkNamespace&) = delete;
-  ~OpenNetworkNamespace();
 
   // Of its nsfs file, as `ls -L -i` shows it. The kernel may give the number of
   // a namespace that has ended to a new one; a cookie it does not.
@@ -47,10 +47,11 @@ class OpenNetworkNamespace {
   absl::Status Run(const std::function<void()>& work) const;
 
  private:
-  OpenNetworkNamespace(int descriptor, uint64_t inode, std::string name)
-      : descriptor_(descriptor), inode_(inode), name_(std::move(name)) {}
+  OpenNetworkNamespace(std::shared_ptr<const OpenDescriptor> file,
+                       uint64_t inode, std::string name)
+      : file_(std::move(file)), inode_(inode), name_(std::move(name)) {}
 
-  int descriptor_;  // -1: moved from.
+  std::shared_ptr<const OpenDescriptor> file_;
   uint64_t inode_;
   std::string name_;
 };
