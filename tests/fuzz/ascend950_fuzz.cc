@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "daemon/host/ascend950/answers.h"
+#include "daemon/host/ascend950/dialect.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

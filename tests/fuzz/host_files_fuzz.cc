@@ -7,7 +7,7 @@
 
 #include "daemon/host/files/info_files.h"
 #include "daemon/host/hccn/hccn_conf.h"
-#include "daemon/host/kernel/sysctl_conf.h"
+#include "daemon/host/kernel/kernel_observer.h"
 #include "daemon/host/sockets/socket_observer.h"
 #include "tests/fuzz/require.h"
 

@@ -1,5 +1,3 @@
-#include "daemon/host/ascend950/answers.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <sstream>
 
 #include "absl/strings/str_replace.h"
+#include "daemon/host/ascend950/dialect.h"
 
 namespace clusterd {
 namespace ascend950 {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "absl/strings/str_replace.h"
-#include "daemon/host/ascend950/answers.h"
+#include "daemon/host/ascend950/dialect.h"
 
 namespace clusterd {
 namespace ascend950 {

@@ -2,20 +2,101 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
-#include "absl/status/statusor.h"
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
-#include "daemon/host/ascend950/answers.h"
+#include "config/words/quoted_text.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_facts.h"
+#include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
 namespace ascend950 {
 namespace {
+
+constexpr size_t kSlaves = 2;
+constexpr absl::string_view kHeaderBegin = "[dev_name:";
+constexpr absl::string_view kHeaderEnd = "] LLDP neighbor info:";
+// The first column of each table of -dev_info names it.
+constexpr absl::string_view kPorts = "UDie ID";
+constexpr absl::string_view kInterfaces = "Interface Name";
+constexpr absl::string_view kFirstColumns[] = {kPorts, kInterfaces, "Name"};
+constexpr absl::string_view kPortTypeColumn = "Port Type";
+
+struct SlaveAnswer {
+  std::string slave;
+  std::string text;
+};
+
+absl::StatusOr<std::vector<SlaveAnswer>> SplitSlaves(absl::string_view output) {
+  std::vector<SlaveAnswer> slaves;
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    absl::string_view slave = line;
+    if (absl::ConsumePrefix(&slave, kHeaderBegin) &&
+        absl::ConsumeSuffix(&slave, kHeaderEnd)) {
+      slaves.push_back({std::string(slave), ""});
+    } else if (!slaves.empty()) {
+      absl::StrAppend(&slaves.back().text, line, "\n");
+    } else if (!absl::StripAsciiWhitespace(line).empty()) {
+      break;
+    }
+  }
+  if (slaves.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("-lldp: no \"", kHeaderBegin,
+                                                   "…", kHeaderEnd, "\" in ",
+                                                   QuotedText(output)));
+  }
+  return slaves;
+}
+
+using Cells = std::vector<absl::string_view>;
+
+absl::Status BadLine(absl::string_view what, absl::string_view line) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("-dev_info: ", what, " in ", QuotedText(line)));
+}
+
+// What is between the bars, without the blanks.
+Cells CellsOf(absl::string_view line) {
+  Cells cells = absl::StrSplit(line, '|');
+  if (cells.size() < 3) return {};
+  cells.erase(cells.begin());
+  cells.pop_back();
+  for (absl::string_view& cell : cells) cell = absl::StripAsciiWhitespace(cell);
+  return cells;
+}
+
+// "bond0": the form that the tool takes, short enough for an interface.
+bool IsBondName(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, "bond")) return false;
+  return !name.empty() && name.size() <= 8 &&
+         absl::c_all_of(name, absl::ascii_isdigit);
+}
+
+// A row of the table of ports.
+absl::StatusOr<Port> ParsePort(const Cells& header, const Cells& row,
+                               absl::string_view line) {
+  Port port;
+  port.type =
+      std::string(row[absl::c_find(header, kPortTypeColumn) - header.begin()]);
+  if (!absl::SimpleAtoi(row[0], &port.udie) ||
+      !absl::SimpleAtoi(row[1], &port.port)) {
+    return BadLine("no port id", line);
+  }
+  if (port.type != "UB" && port.type != "ETH") {
+    return BadLine("an unknown port type", line);
+  }
+  return port;
+}
 
 class DeviceReader {
  public:
@@ -152,6 +233,73 @@ TlsFact ReadTls(uint32_t device, const AskTool& ask) {
   TlsFact fact;
   FillHccnFact(ask(QueryArguments("-tls", device)), parse, &fact);
   return fact;
+}
+
+absl::StatusOr<bool> ParseTls(absl::string_view output, uint32_t device) {
+  const std::vector<absl::string_view> lines = HccnDataLines(output);
+  absl::string_view line = lines.empty() ? "" : lines[0];
+  const bool is_this_device =
+      absl::ConsumePrefix(&line, absl::StrCat("device ", device, ", ")) ||
+      absl::ConsumePrefix(&line, absl::StrCat("dev_id:", device, ", "));
+  for (const bool enabled : {false, true}) {
+    if (is_this_device &&
+        absl::StartsWith(line, absl::StrCat("tls switch[", enabled ? 1 : 0,
+                                            "](0:disable, 1:enable)"))) {
+      return enabled;
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("-tls: no switch of device ", device, " in ",
+                   QuotedText(lines.empty() ? output : lines[0])));
+}
+
+absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
+  ASSIGN_OR_RETURN(const std::vector<SlaveAnswer> slaves, SplitSlaves(output));
+  if (slaves.size() != kSlaves) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("-lldp: answers of ", slaves.size(),
+                     " slaves of the bond, expected ", kSlaves));
+  }
+  ASSIGN_OR_RETURN(const LldpNeighbour first, ParseHccnLldp(slaves[0].text));
+  ASSIGN_OR_RETURN(const LldpNeighbour second, ParseHccnLldp(slaves[1].text));
+  if (first.heard() != second.heard()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "-lldp: of the bond's slaves ", QuotedText(slaves[0].slave),
+        first.heard() ? " hears a neighbour and " : " hears none and ",
+        QuotedText(slaves[1].slave),
+        first.heard() ? " hears none" : " hears one"));
+  }
+  return first;
+}
+
+absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {
+  DeviceInfo info;
+  Cells header;
+  bool saw_interfaces = false;
+  for (const absl::string_view line : HccnDataLines(output)) {
+    if (absl::StartsWith(line, "+")) continue;
+    const Cells cells = CellsOf(line);
+    if (cells.empty()) return BadLine("no table row", line);
+    if (absl::c_linear_search(kFirstColumns, cells[0])) {
+      header = cells;
+      saw_interfaces = saw_interfaces || cells[0] == kInterfaces;
+      if (cells[0] == kPorts &&
+          (cells.size() < 4 || cells[1] != "Port ID" ||
+           !absl::c_linear_search(cells, kPortTypeColumn))) {
+        return BadLine("an unknown port table", line);
+      }
+    } else if (cells.size() != header.size()) {
+      return BadLine("a row that does not fit its header", line);
+    } else if (header[0] == kPorts) {
+      ASSIGN_OR_RETURN(Port port, ParsePort(header, cells, line));
+      info.ports.push_back(std::move(port));
+    } else if (header[0] == kInterfaces && IsBondName(cells[0])) {
+      // Further addresses and slaves of a bond come in rows without a name.
+      info.bonds.emplace_back(cells[0]);
+    }
+  }
+  if (!saw_interfaces) return BadLine("no table of interfaces", output);
+  return info;
 }
 
 }  // namespace ascend950

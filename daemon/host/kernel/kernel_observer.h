@@ -3,7 +3,11 @@
 #ifndef DAEMON_HOST_KERNEL_KERNEL_OBSERVER_H_
 #define DAEMON_HOST_KERNEL_KERNEL_OBSERVER_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/namespace/network_namespace.h"
 #include "proto/facts.pb.h"
@@ -24,6 +28,40 @@ KernelFacts ReadKernel(const FileReader& files);
 // sysctl.d(5)). The codes of OpenNetworkNamespace::Run.
 absl::StatusOr<KernelFacts> ReadKernelIn(const OpenNetworkNamespace& opened,
                                          const FileReader& files);
+
+// In order of precedence.
+inline constexpr absl::string_view kSysctlDirectories[] = {
+    "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d",
+    "/usr/lib/sysctl.d"};
+
+// What sysctl.d would set at the next boot, by systemd-sysctl's rules:
+//   # comment            ; comment
+//   net.core.somaxconn = 65535
+//   -net/ipv4/tcp_max_syn_backlog=65535     errors are ignored
+//   net.ipv4.*_reserved_ports = 60000-60015 a pattern
+//   -net.core.somaxconn                     patterns do not apply to this key
+// Files come from several directories: one in an earlier directory hides the
+// one of the same name in a later; all others apply in the order of their
+// names; the last assignment of a key wins, and an assignment by name always
+// wins over patterns (sysctl.d(5), systemd 252).
+struct SysctlFile {
+  std::string directory;
+  std::string name;
+  // Empty also for a mask: a link to /dev/null.
+  std::string text;
+};
+
+// The files that apply, in the order of application. `files` must be sorted by
+// the precedence of their directories. Names that do not end in ".conf" are
+// left out.
+std::vector<SysctlFile> OrderSysctlFiles(std::vector<SysctlFile> files);
+
+// Every assignment of `key` that takes effect or is overwritten by a later one,
+// the winner last. `ordered` comes from OrderSysctlFiles; `key` is dotted, e.g.
+// "net.core.somaxconn". Lines that are no assignment are skipped, as systemd
+// does. Values are as written, without blanks around, printable.
+PersistentValue FindSysctlAssignments(const std::vector<SysctlFile>& ordered,
+                                      absl::string_view key);
 
 }  // namespace clusterd
 

@@ -1,9 +1,8 @@
-#include "daemon/host/kernel/sysctl_conf.h"
-
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/kernel/kernel_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
