@@ -5,7 +5,6 @@
 
 #include "daemon/host/npu_smi/device_ids.h"
 #include "daemon/host/npu_smi/npu_smi_output.h"
-#include "daemon/host/npu_smi/npu_smi_table.h"
 #include "tests/fuzz/require.h"
 
 namespace clusterd {

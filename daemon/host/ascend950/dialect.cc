@@ -1,7 +1,5 @@
 #include "daemon/host/ascend950/dialect.h"
 
-#include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -139,9 +137,8 @@ class DeviceReader {
   }
 
   void ReadBond(const DeviceInfo& info, const std::string& command) {
-    const bool has_eth_port =
-        std::any_of(info.ports.begin(), info.ports.end(),
-                    [](const Port& port) { return port.type == "ETH"; });
+    const bool has_eth_port = absl::c_any_of(
+        info.ports, [](const Port& port) { return port.type == "ETH"; });
     if (info.bonds.size() > 1 || (info.bonds.empty() && !has_eth_port)) {
       MissBond(MakeMissing(
           Missing::NOT_SUPPORTED,
@@ -166,7 +163,8 @@ class DeviceReader {
 
   void ReadLink(const DeviceInfo& info, const std::string& command) {
     LinkFact* fact = facts_->mutable_link();
-    std::optional<LinkFact::Link> common;
+    SetMissing(Missing::NOT_SUPPORTED, absl::StrCat(command, ": no ETH port"),
+               fact);
     for (const Port& port : info.ports) {
       if (port.type != "ETH") continue;
       const HccnAnswer answer =
@@ -174,26 +172,17 @@ class DeviceReader {
                 std::to_string(port.udie), "-p", std::to_string(port.port)});
       LinkFact one;
       FillHccnFact(answer, ParseHccnLink, &one);
-      if (!one.has_value()) {
-        *fact = one;
-        return;
+      if (fact->has_value() && one.has_value() &&
+          fact->value() != one.value()) {
+        SetMissing(Missing::UNREADABLE,
+                   absl::StrCat(answer.command,
+                                ": ETH ports differ, some UP and some DOWN; "
+                                "which of them the bond needs is not known for "
+                                "the Ascend 950 tool"),
+                   &one);
       }
-      if (common.has_value() && *common != one.value()) {
-        *fact->mutable_missing() = MakeMissing(
-            Missing::UNREADABLE,
-            absl::StrCat(answer.command,
-                         ": ETH ports differ, some UP and some DOWN; which of "
-                         "them the bond needs is not known for the Ascend 950 "
-                         "tool"));
-        return;
-      }
-      common = one.value();
-    }
-    if (common.has_value()) {
-      fact->set_value(*common);
-    } else {
-      SetMissing(Missing::NOT_SUPPORTED, absl::StrCat(command, ": no ETH port"),
-                 fact);
+      *fact = one;
+      if (!fact->has_value()) return;
     }
   }
 

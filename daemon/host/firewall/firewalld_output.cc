@@ -134,7 +134,7 @@ absl::Status AddBaseZone(const FirewalldZone& zone,
     }
     AddPorts(found->second, allowed);
   }
-  for (const std::string& rule : zone.rich_rules) {
+  for (const std::string& rule : zone.List("rich rules")) {
     const std::optional<Ports> ports = ParseRichRule(rule);
     if (!ports.has_value()) return CannotSay(zone, rule);
     AddPorts(*ports, allowed);
@@ -158,7 +158,8 @@ absl::Status AddSourceZone(const FirewalldZone& zone,
     const absl::StatusOr<std::string> address = ParseAllowedSource(source);
     if (!address.ok() ||
         zone.List("target") != std::vector<std::string>{"ACCEPT"} ||
-        !zone.rich_rules.empty() || !zone.List("forward-ports").empty()) {
+        !zone.List("rich rules").empty() ||
+        !zone.List("forward-ports").empty()) {
       return CannotSay(zone, absl::StrCat("sources: ", source));
     }
     *allowed->add_ports() = AllAllowedPorts("", *address);
@@ -198,7 +199,7 @@ absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
     const absl::string_view line = absl::StripTrailingAsciiWhitespace(raw);
     if (line.empty()) continue;
     if (!absl::ascii_isspace(line[0])) {
-      zones.push_back({std::string(line.substr(0, line.find(' '))), {}, {}});
+      zones.push_back({std::string(line.substr(0, line.find(' '))), {}});
       last.clear();
       continue;
     }
@@ -206,9 +207,7 @@ absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
     FirewalldZone& zone = zones.back();
     std::string name;
     absl::string_view value;
-    if (line[0] == '\t' && last == "rich rules") {
-      zone.rich_rules.emplace_back(absl::StripAsciiWhitespace(line));
-    } else if (line[0] == '\t' && last == "forward-ports") {
+    if (line[0] == '\t' && (last == "rich rules" || last == "forward-ports")) {
       zone.lists[last].emplace_back(absl::StripAsciiWhitespace(line));
     } else if (line[0] != '\t' && SplitSetting(line, &name, &value)) {
       zone.lists[name] = Words(value);

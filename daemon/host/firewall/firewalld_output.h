@@ -31,9 +31,9 @@ absl::StatusOr<bool> ParseFirewalldState(const CommandResult& result);
 
 struct FirewalldZone {
   std::string name;
-  // By the word before the colon, e.g. "ports" to {"60000-60031/tcp"}.
+  // By the word before the colon, e.g. "ports" to {"60000-60031/tcp"}; of "rich
+  // rules" and "forward-ports" one a line.
   std::map<std::string, std::vector<std::string>> lists;
-  std::vector<std::string> rich_rules;
 
   // Empty if there is no such list.
   const std::vector<std::string>& List(const std::string& word) const;

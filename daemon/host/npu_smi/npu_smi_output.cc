@@ -6,7 +6,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
@@ -46,7 +49,7 @@ absl::Status FailureIn(absl::string_view stream) {
   return absl::OkStatus();
 }
 
-absl::Status Bad(absl::string_view what, absl::string_view text) {
+absl::Status BadHealth(absl::string_view what, absl::string_view text) {
   return absl::InvalidArgumentError(
       absl::StrCat("npu-smi info -t health: ", what, " ", QuotedText(text)));
 }
@@ -57,7 +60,7 @@ absl::StatusOr<Values> ParseValues(absl::string_view output) {
   Values values;
   for (const absl::string_view line : NpuSmiDataLines(output)) {
     const size_t colon = line.find(':');
-    if (colon == absl::string_view::npos) return Bad("no colon in", line);
+    if (colon == absl::string_view::npos) return BadHealth("no colon in", line);
     const absl::string_view key =
         absl::StripAsciiWhitespace(line.substr(0, colon));
     const bool is_new =
@@ -66,11 +69,220 @@ absl::StatusOr<Values> ParseValues(absl::string_view output) {
     // Several errors may be worded one after the other; the first is enough.
     if (!is_new &&
         (key == "Health Status" || key == "Health" || key == "Error Code")) {
-      return Bad(absl::StrCat("\"", key, "\" more than once in"), output);
+      return BadHealth(absl::StrCat("\"", key, "\" more than once in"), output);
     }
   }
   return values;
 }
+
+using Words = std::vector<std::string>;
+
+constexpr absl::string_view kIdle = "No running processes found in NPU ";
+constexpr size_t kMaxNameBytes = 64;
+
+Words WordsOf(absl::string_view cell) {
+  return absl::StrSplit(absl::StrReplaceAll(cell, {{"/", " / "}}),
+                        absl::ByAnyChar(" \t"), absl::SkipEmpty());
+}
+
+using Cells = std::vector<absl::string_view>;
+
+// The cells between the bars, without blanks around them. Empty: no row.
+Cells CellsOf(absl::string_view line) {
+  if (!absl::ConsumePrefix(&line, "|")) return {};
+  absl::ConsumeSuffix(&line, "|");
+  Cells cells = absl::StrSplit(line, '|');
+  for (absl::string_view& cell : cells) cell = absl::StripAsciiWhitespace(cell);
+  return cells;
+}
+
+absl::Status BadLine(absl::string_view what, absl::string_view line) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("npu-smi info: ", what, " in ", QuotedText(line)));
+}
+
+template <typename Value>
+bool ParseNumber(absl::string_view word, std::optional<Value>* number) {
+  Value value = 0;
+  if (absl::SimpleAtoi(word, &value)) *number = value;
+  return number->has_value();
+}
+
+class TableReader {
+ public:
+  absl::Status ReadLine(absl::string_view line) {
+    if (absl::StartsWith(line, "+")) return absl::OkStatus();
+    line_ = line;
+    cells_ = CellsOf(line);
+    if (cells_.empty()) return Bad("an unknown line");
+    first_ = WordsOf(cells_[0]);
+    if (absl::StartsWith(cells_[0], "npu-smi ")) return ReadVersions();
+    if (absl::StartsWith(cells_[0], kIdle)) return ReadIdle();
+    if (cells_.size() >= 4 && cells_[1] == "Process id") {
+      return BeginProcesses();
+    }
+    if (absl::c_linear_search(cells_, "Health")) return BeginDevices();
+    switch (state_) {
+      case State::kSecondHeader:
+        return ReadSecondHeader();
+      case State::kDevice:
+        return ReadDevice();
+      case State::kChip:
+        return ReadChip();
+      case State::kProcesses:
+        return ReadProcess();
+      case State::kNothing:
+        break;
+    }
+    return Bad("a row without a header");
+  }
+
+  absl::StatusOr<NpuSmiInfo> Finish(absl::string_view output) {
+    if (state_ == State::kChip || state_ == State::kSecondHeader) {
+      return BadLine("a device without its second row", output);
+    }
+    if (info_.chips.empty()) return BadLine("no device", output);
+    for (const NpuSmiProcess& process : info_.processes) {
+      if (info_.idle_npus.count(process.npu) > 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("npu-smi info: NPU ", process.npu,
+                         " has both no processes and process ", process.pid));
+      }
+    }
+    return std::move(info_);
+  }
+
+ private:
+  enum class State { kNothing, kSecondHeader, kDevice, kChip, kProcesses };
+
+  absl::Status Bad(absl::string_view what) const {
+    return BadLine(what, line_);
+  }
+
+  absl::Status ReadVersions() {
+    if (first_.size() != 4 || first_[2] != "Version:") {
+      return Bad("no versions");
+    }
+    info_.tool_version = first_[1];
+    info_.software_version = first_[3];
+    return absl::OkStatus();
+  }
+
+  absl::Status BeginDevices() {
+    is_950_ = cells_.size() == 4 && first_ == Words{"NPU", "ID"} &&
+              cells_[1] == "Name";
+    if (!is_950_ && (cells_.size() != 3 || first_ != Words{"NPU", "Name"})) {
+      return Bad("an unknown header");
+    }
+    device_cells_ = cells_.size();
+    state_ = State::kSecondHeader;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadSecondHeader() {
+    has_phy_id_ = first_ == Words{"Chip", "Phy-ID"};
+    const bool known = cells_.size() == device_cells_ &&
+                       (is_950_ ? first_.empty() && cells_[2] == "Bus-Id"
+                                : cells_[1] == "Bus-Id" &&
+                                      (has_phy_id_ || first_ == Words{"Chip"}));
+    if (!known) return Bad("an unknown second header");
+    state_ = State::kDevice;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadDevice() {
+    if (cells_.size() != device_cells_ || first_.empty()) {
+      return Bad("no device row");
+    }
+    chip_ = NpuSmiChip();
+    const Words health = WordsOf(cells_[device_cells_ - 2]);
+    if (!absl::SimpleAtoi(first_[0], &chip_.npu) || health.size() != 1) {
+      return Bad("no NPU id or health");
+    }
+    first_.erase(first_.begin());
+    chip_.name = PrintableText(
+        is_950_ ? std::string(cells_[1]) : absl::StrJoin(first_, " "),
+        kMaxNameBytes);
+    chip_.health = PrintableText(health[0], kMaxNameBytes);
+    state_ = State::kChip;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadChip() {
+    const size_t ids = is_950_ ? 0 : has_phy_id_ ? 2 : 1;
+    if (cells_.size() != device_cells_ || first_.size() != ids) {
+      return Bad("no chip row");
+    }
+    if (ids > 0 && !ParseNumber(first_[0], &chip_.chip)) {
+      return Bad("no chip id");
+    }
+    if (ids > 1 && !ParseNumber(first_[1], &chip_.phy_id)) {
+      return Bad("no Phy-ID");
+    }
+    chip_.bus_id = PrintableText(cells_[device_cells_ - 2], kMaxNameBytes);
+    // "0  2505 / 15567  30710/ 32768": the last pair is HBM.
+    const Words usage = WordsOf(cells_.back());
+    if (usage.size() < 3 || usage[usage.size() - 2] != "/") {
+      return Bad("no HBM usage");
+    }
+    ParseNumber(usage[usage.size() - 3], &chip_.hbm_used_mb);
+    ParseNumber(usage.back(), &chip_.hbm_total_mb);
+    info_.chips.push_back(chip_);
+    state_ = State::kDevice;
+    return absl::OkStatus();
+  }
+
+  absl::Status BeginProcesses() {
+    process_has_chip_ = first_ == Words{"NPU", "Chip"};
+    if ((!process_has_chip_ && first_ != Words{"NPU", "ID"}) ||
+        cells_[2] != "Process name" || cells_[3] != "Process memory(MB)" ||
+        state_ != State::kDevice) {
+      return Bad("an unknown process header");
+    }
+    process_cells_ = cells_.size();
+    state_ = State::kProcesses;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadIdle() {
+    uint32_t npu = 0;
+    if (!absl::SimpleAtoi(cells_[0].substr(kIdle.size()), &npu)) {
+      return Bad("no NPU id");
+    }
+    info_.idle_npus.insert(npu);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadProcess() {
+    NpuSmiProcess process;
+    if (cells_.size() < process_cells_ ||
+        first_.size() != (process_has_chip_ ? 2u : 1u) ||
+        !absl::SimpleAtoi(first_[0], &process.npu) ||
+        (process_has_chip_ && !ParseNumber(first_[1], &process.chip)) ||
+        !absl::SimpleAtoi(cells_[1], &process.pid)) {
+      return Bad("no process row");
+    }
+    // A bar in the name makes more cells than the header has.
+    const auto name_end = cells_.end() - static_cast<long>(process_cells_ - 3);
+    process.name = PrintableText(
+        absl::StrJoin(cells_.begin() + 2, name_end, "|"), kMaxNameBytes);
+    ParseNumber(*name_end, &process.memory_mb);
+    info_.processes.push_back(std::move(process));
+    return absl::OkStatus();
+  }
+
+  State state_ = State::kNothing;
+  absl::string_view line_;
+  Cells cells_;
+  Words first_;  // Those of the first cell.
+  bool is_950_ = false;
+  size_t device_cells_ = 0;
+  bool has_phy_id_ = false;
+  bool process_has_chip_ = false;
+  size_t process_cells_ = 0;
+  NpuSmiChip chip_;
+  NpuSmiInfo info_;
+};
 
 }  // namespace
 
@@ -102,12 +314,12 @@ absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output) {
   ASSIGN_OR_RETURN(Values values, ParseValues(output));
   auto word = values.find("Health Status");
   if (word == values.end()) word = values.find("Health");
-  if (word == values.end()) return Bad("no \"Health Status\" in", output);
+  if (word == values.end()) return BadHealth("no \"Health Status\" in", output);
   const auto* const status = absl::c_find_if(kStatuses, [&](const auto& known) {
     return known.first == word->second;
   });
   if (status == std::end(kStatuses)) {
-    return Bad("an unknown health", word->second);
+    return BadHealth("an unknown health", word->second);
   }
   NpuSmiHealth health;
   health.status = status->second;
@@ -119,12 +331,28 @@ absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output) {
       value_of("Error Code"), absl::ByAnyChar(" ,\t"), absl::SkipEmpty());
   for (const std::string& code : health.error_codes) {
     if (!absl::c_all_of(code, absl::ascii_isxdigit)) {
-      return Bad("no error code:", code);
+      return BadHealth("no error code:", code);
     }
   }
   health.information =
       PrintableText(value_of("Error Information"), kMaxInformationBytes);
   return health;
+}
+
+absl::StatusOr<NpuSmiInfo> ParseNpuSmiInfo(absl::string_view output) {
+  TableReader reader;
+  for (const absl::string_view line : NpuSmiDataLines(output)) {
+    RETURN_IF_ERROR(reader.ReadLine(line));
+  }
+  return reader.Finish(output);
+}
+
+NpuUse UseOfNpu(const NpuSmiInfo& info, uint32_t npu) {
+  const bool in_use = absl::c_any_of(
+      info.processes,
+      [npu](const NpuSmiProcess& process) { return process.npu == npu; });
+  if (in_use) return NpuUse::kInUse;
+  return info.idle_npus.count(npu) > 0 ? NpuUse::kIdle : NpuUse::kUnknown;
 }
 
 }  // namespace clusterd
