@@ -59,8 +59,7 @@ class UserSearch {
       : nodes_(std::move(nodes)), is_simulated_(is_simulated), self_(self) {}
 
   absl::StatusOr<std::vector<DeviceUser>> Run() {
-    ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                     files_.List("/proc"));
+    ASSIGN_OR_RETURN(const auto names, files_.List("/proc"));
     for (const std::string& name : names) {
       uint32_t pid = 0;
       if (!absl::ascii_isdigit(name[0]) || !absl::SimpleAtoi(name, &pid) ||

@@ -121,10 +121,8 @@ absl::Status AddRow(const HccnNamedValue& row, HccnOptical* optical) {
 }  // namespace
 
 absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output) {
-  ASSIGN_OR_RETURN(const std::vector<absl::string_view> lines,
-                   HccnLinesBelow("optical info:", output));
-  ASSIGN_OR_RETURN(const std::vector<HccnNamedValue> rows,
-                   ParseHccnNamedValues(lines));
+  ASSIGN_OR_RETURN(const auto lines, HccnLinesBelow("optical info:", output));
+  ASSIGN_OR_RETURN(const auto rows, ParseHccnNamedValues(lines));
   if (rows.empty() || rows.front().name != "present" ||
       (rows.front().value != "present" &&
        rows.front().value != "not present")) {
