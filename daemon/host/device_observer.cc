@@ -49,14 +49,14 @@ TlsFact AskTls(uint32_t id, HccnSession* session) {
 // The switch as hccn.conf has it.
 TlsFact TlsFromFile(uint32_t slot, const std::string& value) {
   TlsFact fact;
-  if (value != "0" && value != "1") {
+  if (value == "0" || value == "1") {
+    *fact.mutable_value() = MakeTlsSwitch(value == "1", "/etc/hccn.conf");
+  } else {
     SetMissing(Missing::UNREADABLE,
                absl::StrCat("/etc/hccn.conf: tls_enable_", slot, " is ",
                             QuotedText(value), ", expected 0 or 1"),
                &fact);
-    return fact;
   }
-  *fact.mutable_value() = MakeTlsSwitch(value == "1", "/etc/hccn.conf");
   return fact;
 }
 
@@ -102,21 +102,16 @@ TlsFact LearnTls(const TlsQuestion& question, const HccnConfFact& conf,
       conf.has_value()
           ? FindHccnConfValue(conf.value(), "tls_enable", question.slot)
           : nullptr;
-  if (in_file != nullptr && !tls.live) {
-    return TlsFromFile(question.slot, *in_file);
-  }
   TlsFact fact;
   if (in_file == nullptr) {
     const std::string why = WhyNotWrite(question, conf, tls);
-    if (!why.empty()) {
-      SetMissing(Missing::NOT_QUERIED, why, &fact);
-      return fact;
-    }
+    if (why.empty()) return question.ask();
+    SetMissing(Missing::NOT_QUERIED, why, &fact);
+    return fact;
   }
+  if (!tls.live) return TlsFromFile(question.slot, *in_file);
   fact = question.ask();
-  if (fact.has_value() && in_file != nullptr) {
-    fact.mutable_value()->set_in_file(*in_file);
-  }
+  if (fact.has_value()) fact.mutable_value()->set_in_file(*in_file);
   return fact;
 }
 

@@ -42,18 +42,9 @@ std::optional<Ipv4Subnet> SubnetOf(absl::string_view text) {
   return Ipv4Subnet(*address, static_cast<int>(length));
 }
 
-enum class Overlap { kNone, kPart, kWhole };
-
-// How much of `source` is in `other`; "" is everywhere.
-Overlap CompareSources(absl::string_view source, absl::string_view other) {
-  if (other.empty()) return Overlap::kWhole;
-  const std::optional<Ipv4Subnet> outer = SubnetOf(other);
-  const std::optional<Ipv4Subnet> inner =
-      source.empty() ? Ipv4Subnet() : SubnetOf(source);
-  if (!outer.has_value() || !inner.has_value()) return Overlap::kPart;
-  if (!outer->Overlaps(*inner)) return Overlap::kNone;
-  return outer->prefix_length() <= inner->prefix_length() ? Overlap::kWhole
-                                                          : Overlap::kPart;
+// Of an AllowedPort; "" is everywhere.
+std::optional<Ipv4Subnet> SourceOf(const AllowedPort& port) {
+  return port.source().empty() ? Ipv4Subnet() : SubnetOf(port.source());
 }
 
 }  // namespace
@@ -115,11 +106,13 @@ std::optional<std::vector<AllowedPort>> MinusAllowedPort(
   const bool other_protocol = !allowed.protocol().empty() &&
                               !taken.protocol().empty() &&
                               allowed.protocol() != taken.protocol();
-  const Overlap sources = CompareSources(allowed.source(), taken.source());
-  if (other_ports || other_protocol || sources == Overlap::kNone) {
+  const std::optional<Ipv4Subnet> source = SourceOf(allowed);
+  const std::optional<Ipv4Subnet> taken_source = SourceOf(taken);
+  if (!source.has_value() || !taken_source.has_value()) return {};
+  if (other_ports || other_protocol || !taken_source->Overlaps(*source)) {
     return std::vector<AllowedPort>{allowed};
   }
-  if (sources == Overlap::kPart) return {};
+  if (taken_source->prefix_length() > source->prefix_length()) return {};
   std::vector<AllowedPort> left;
   const auto keep = [&](int64_t first, int64_t last,
                         absl::string_view protocol) {

@@ -91,12 +91,12 @@ HccnAnswer HccnSession::Ask(absl::string_view query) {
 }
 
 HccnAnswer HccnSession::AskWith(const std::vector<std::string>& arguments) {
-  absl::Duration pause = kFirstBusyPause;
   HccnAnswer answer = AskOnce(arguments);
   int attempts = 1;
-  while (answer.failure == HccnFailure::kBusy && attempts < kMaxAttempts &&
-         Pause(pause)) {
-    pause *= 2;
+  for (absl::Duration pause = kFirstBusyPause;
+       answer.failure == HccnFailure::kBusy && attempts < kMaxAttempts &&
+       Pause(pause);
+       pause *= 2) {
     ++attempts;
     answer = AskOnce(arguments);
   }
