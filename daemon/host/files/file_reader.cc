@@ -17,7 +17,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 
 namespace clusterd {

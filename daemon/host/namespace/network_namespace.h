@@ -15,8 +15,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "daemon/host/command/clock.h"
-#include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/host_access.h"
 #include "proto/facts.pb.h"
 
