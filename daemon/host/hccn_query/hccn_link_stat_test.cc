@@ -95,7 +95,7 @@ TEST(ParseHccnLinkStatTest, RejectsAnAnswerThatWasCut) {
 }
 
 TEST(ParseHccnLinkStatTest, RejectsLinesOutOfOrderOrOfAnotherDevice) {
-  ExpectRejected("", "expected \"current time: ...\"");
+  ExpectRejected("", "no line \"current time: ...\" in \"\"");
   ExpectRejected(WithInstead("link up count", "link UP count"),
                  "unexpected \"link UP count       : 2\"");
   ExpectRejected(WithInstead("count       : 2", "count       : two"),
