@@ -9,7 +9,7 @@
 #include "client/files/text_file.h"
 #include "client/print/plan_table.h"
 #include "client/print/progress_line.h"
-#include "config/plan/plan_digest.h"
+#include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/words/subject_text.h"
 

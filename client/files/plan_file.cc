@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/files/text_file.h"
-#include "config/plan/plan_digest.h"
+#include "config/plan/make_plan.h"
 #include "config/report/message_json.h"
 #include "google/protobuf/util/json_util.h"
 

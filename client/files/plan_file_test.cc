@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/files/text_file.h"
-#include "config/plan/plan_digest.h"
+#include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/sample_plan.h"

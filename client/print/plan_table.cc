@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/plan/plan_text.h"
+#include "config/plan/settings.h"
 #include "config/values/change_kind.h"
 #include "config/values/network_namespace.h"
 #include "config/words/first_met.h"

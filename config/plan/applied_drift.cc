@@ -12,9 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/plan_text.h"
+#include "config/plan/plan_check.h"
 #include "config/plan/settings.h"
-#include "config/plan/step_check.h"
 #include "config/values/change_kind.h"
 
 namespace clusterd {

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
-#include "config/plan/sysctl_file.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
 

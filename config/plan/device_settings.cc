@@ -205,15 +205,16 @@ absl::Status Check(const PlanStep& step) {
   return absl::OkStatus();
 }
 
-std::vector<Mismatch> Judge(const PlanStep& step, const SettingFacts& facts) {
+StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
   const uint32_t device = step.target().device();
-  std::vector<Mismatch> found;
-  Expect(facts, DeviceFactName(device, step.setting()), step.to(), &found);
+  StepVerdict verdict =
+      Expect(facts, DeviceFactName(device, step.setting()), step.to());
   for (const ConfLine& line :
        ConfLinesOf(*SettingOf(step)->device, device, step.to())) {
-    Expect(facts, absl::StrCat("hccn.conf: ", line.key), line.value, &found);
+    verdict.Take(
+        Expect(facts, absl::StrCat("hccn.conf: ", line.key), line.value));
   }
-  return found;
+  return verdict;
 }
 
 std::vector<std::string> DroppedGateway(const PlanStep& step) {

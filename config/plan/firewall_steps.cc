@@ -36,20 +36,19 @@ bool IsNotInstalled(const FirewallFacts& facts) {
 }
 
 // Whether the firewall lets the rule's ports in, now or permanently.
-void ExpectLetIn(const FirewallRule& rule, bool permanently,
-                 const SettingFacts& facts, std::vector<Mismatch>* found) {
-  if (facts.LetsIn(rule.program(), permanently).Contains(rule.port())) return;
+StepVerdict ExpectLetIn(const FirewallRule& rule, bool permanently,
+                        const SettingFacts& facts) {
+  if (facts.LetsIn(rule.program(), permanently).Contains(rule.port())) {
+    return {};
+  }
   const FirewallFacts& firewall = facts.Firewall(rule.program());
   const AllowedFact& fact =
       permanently ? firewall.allowed_permanently() : firewall.allowed();
   const std::string name = FirewallFactName(
       rule.program(), permanently ? kLetsInPermanentlyFact : kLetsInSetting);
   const std::string wanted = RuleText(rule.port());
-  if (fact.state_case() == AllowedFact::kValue) {
-    found->push_back({absl::StrCat(name, " lacks ", wanted)});
-  } else {
-    found->push_back(MakeMismatch(name, kUnknownFact, wanted));
-  }
+  if (!IsKnown(fact)) return NotSo(name, kUnknownFact, wanted);
+  return {StepVerdict::kMoved, absl::StrCat(name, " lacks ", wanted)};
 }
 
 }  // namespace
@@ -75,14 +74,14 @@ absl::Status CheckActive(const PlanStep& step) {
   return CheckProgram(step.target().firewall());
 }
 
-std::vector<Mismatch> JudgeActive(const PlanStep& step,
-                                  const SettingFacts& facts) {
+StepVerdict JudgeActive(const PlanStep& step, const SettingFacts& facts) {
   const FirewallProgram program = step.target().firewall();
-  std::vector<Mismatch> found;
-  if (IsNotInstalled(facts.Firewall(program))) return found;
-  Expect(facts, FirewallFactName(program, kActiveSetting), kNoFact, &found);
-  Expect(facts, FirewallFactName(program, kStartsAtBootFact), kNoFact, &found);
-  return found;
+  if (IsNotInstalled(facts.Firewall(program))) return {};
+  StepVerdict verdict =
+      Expect(facts, FirewallFactName(program, kActiveSetting), kNoFact);
+  verdict.Take(
+      Expect(facts, FirewallFactName(program, kStartsAtBootFact), kNoFact));
+  return verdict;
 }
 
 // One that is stopped lets everything in.
@@ -113,19 +112,17 @@ absl::Status CheckLetsIn(const PlanStep& step) {
   return CheckProgram(step.target().rule().program());
 }
 
-std::vector<Mismatch> JudgeLetsIn(const PlanStep& step,
-                                  const SettingFacts& facts) {
+StepVerdict JudgeLetsIn(const PlanStep& step, const SettingFacts& facts) {
   const FirewallRule& rule = step.target().rule();
-  std::vector<Mismatch> found;
-  if (IsNotInstalled(facts.Firewall(rule.program()))) return found;
+  if (IsNotInstalled(facts.Firewall(rule.program()))) return {};
   // Opening keeps the firewall running; of a stopped one no rules are known.
-  Expect(facts, FirewallFactName(rule.program(), kActiveSetting), kYesFact,
-         &found);
-  if (!found.empty()) return found;
-  ExpectLetIn(rule, /*permanently=*/false, facts, &found);
-  if (rule.program() == UFW) return found;  // It stores what it lets run.
-  ExpectLetIn(rule, /*permanently=*/true, facts, &found);
-  return found;
+  StepVerdict verdict =
+      Expect(facts, FirewallFactName(rule.program(), kActiveSetting), kYesFact);
+  if (verdict.state != StepVerdict::kSo) return verdict;
+  verdict = ExpectLetIn(rule, /*permanently=*/false, facts);
+  if (rule.program() == UFW) return verdict;  // It stores what it lets run.
+  verdict.Take(ExpectLetIn(rule, /*permanently=*/true, facts));
+  return verdict;
 }
 
 // One that is opened is meant to run.

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/allowed_ports.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/plan_text.h"
+#include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "tests/support/config/good_cluster.h"
 

@@ -15,6 +15,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
 #include "config/values/ipv4.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -162,16 +163,10 @@ std::string RepairText(Problem::Kind kind) {
 
 // "lines 1-112,115: "; empty for line 0, the file as a whole.
 std::string LinesText(const std::set<uint32_t>& lines) {
-  std::vector<std::string> runs;
-  for (auto line = lines.begin(); line != lines.end();) {
-    const uint32_t first = *line;
-    uint32_t last = first;
-    while (++line != lines.end() && *line == last + 1) last = *line;
-    runs.push_back(RangeText(first, last));
-  }
-  if (runs.empty()) return "";
-  return absl::StrCat(lines.size() == 1 ? "line " : "lines ",
-                      absl::StrJoin(runs, ","), ": ");
+  if (lines.empty()) return "";
+  const std::vector<uint32_t> sorted(lines.begin(), lines.end());
+  return absl::StrCat(lines.size() == 1 ? "line " : "lines ", FoldIds(sorted),
+                      ": ");
 }
 
 std::string Text(const PlanStep& step) {
@@ -186,18 +181,18 @@ absl::Status Check(const PlanStep& step) {
                                 : NotOneToSet("form", step.to());
 }
 
-std::vector<Mismatch> Judge(const PlanStep& step, const SettingFacts& facts) {
+StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
   const HccnConfFact& fact = facts.host().hccn_conf();
   if (fact.missing().reason() == Missing::ABSENT) return {};
   if (fact.state_case() != HccnConfFact::kValue) {
-    return {MakeMismatch(kHccnConfFormFact, kUnknownFact, step.to())};
+    return NotSo(kHccnConfFormFact, kUnknownFact, step.to());
   }
   for (const Problem& problem : fact.value().problems()) {
     if (!IsRepairable(problem)) continue;
-    return {MakeMismatch(kHccnConfFormFact,
-                         absl::StrCat(Problem::Kind_Name(problem.kind()),
-                                      " in line ", problem.line()),
-                         step.to())};
+    return NotSo(kHccnConfFormFact,
+                 absl::StrCat(Problem::Kind_Name(problem.kind()), " in line ",
+                              problem.line()),
+                 step.to());
   }
   return {};
 }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "config/plan/plan_text.h"
+#include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "tests/support/config/good_cluster.h"
 

@@ -7,17 +7,23 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
-#include "config/plan/sysctl_file.h"
 #include "config/values/namespace_facts.h"
 #include "config/values/port_set.h"
+#include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {
+
+constexpr char kHeading[] =
+    "# Written by clusterd. Lines that clusterd does not set are kept.\n";
 
 // What HCCL itself advises at most.
 constexpr uint64_t kRanksAsked = 65535;
@@ -96,6 +102,17 @@ absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {
       absl::StrCat("\"", text, "\" is not a number"));
 }
 
+// The key that a line sets, dotted; empty: it sets none.
+std::string KeyOf(absl::string_view line) {
+  line = absl::StripAsciiWhitespace(line);
+  if (line.empty() || line[0] == '#' || line[0] == ';') return "";
+  const size_t equals = line.find('=');
+  if (equals == absl::string_view::npos) return "";
+  absl::string_view key = line.substr(0, equals);
+  absl::ConsumePrefix(&key, "-");
+  return absl::StrReplaceAll(absl::StripAsciiWhitespace(key), {{"/", "."}});
+}
+
 // What a step sets, and the parameter it is of.
 const KernelParameter* ParameterOf(const PlanStep& step) {
   return FindKernelParameter(step.target().kernel_parameter());
@@ -112,23 +129,42 @@ const KernelParameter* FindKernelParameter(absl::string_view key) {
   return nullptr;
 }
 
+absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
+                                                 absl::string_view value) {
+  const KernelParameter* const parameter = FindKernelParameter(key);
+  if (parameter == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "kernel parameter \"", key, "\" is not one that clusterd sets"));
+  }
+  if (parameter->is_ports) {
+    const absl::StatusOr<PortSet> ports = PortSet::Parse(value);
+    if (ports.ok()) return ports->ToString();
+    return absl::InvalidArgumentError(
+        absl::StrCat(key, ": ", ports.status().message()));
+  }
+  uint32_t number = 0;
+  if (absl::SimpleAtoi(value, &number) && number > 0 &&
+      number <= kLargestKernelNumber && absl::StrCat(number) == value) {
+    return std::string(value);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(key, ": \"", value, "\" is not a number, expected 1 to ",
+                   kLargestKernelNumber, " without leading zeros"));
+}
+
 absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
                                      absl::string_view value,
                                      absl::string_view needed) {
   value = absl::StripAsciiWhitespace(value);
   if (parameter.is_ports) {
-    absl::StatusOr<PortSet> ports = PortSet::Parse(value);
-    const absl::StatusOr<PortSet> more = PortSet::Parse(needed);
-    if (!ports.ok()) return ports.status();
-    if (!more.ok()) return more.status();
-    ports->Add(*more);
-    return ports->ToString();
+    ASSIGN_OR_RETURN(PortSet ports, PortSet::Parse(value));
+    ASSIGN_OR_RETURN(const PortSet more, PortSet::Parse(needed));
+    ports.Add(more);
+    return ports.ToString();
   }
-  const absl::StatusOr<uint64_t> number = ParseNumber(value);
-  const absl::StatusOr<uint64_t> least = ParseNumber(needed);
-  if (!number.ok()) return number.status();
-  if (!least.ok()) return least.status();
-  return absl::StrCat(std::max(*number, *least));
+  ASSIGN_OR_RETURN(const uint64_t number, ParseNumber(value));
+  ASSIGN_OR_RETURN(const uint64_t least, ParseNumber(needed));
+  return absl::StrCat(std::max(number, least));
 }
 
 bool Reaches(const KernelParameter& parameter, absl::string_view value,
@@ -137,6 +173,26 @@ bool Reaches(const KernelParameter& parameter, absl::string_view value,
       RaisedTo(parameter, value, parameter.is_ports ? "" : "0");
   const auto raised = RaisedTo(parameter, value, needed);
   return canonical.ok() && raised.ok() && *canonical == *raised;
+}
+
+std::string EditSysctlFile(absl::string_view text, absl::string_view key,
+                           absl::string_view value) {
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+
+  const std::string assignment = absl::StrCat(key, " = ", value, "\n");
+  bool written = false;
+  std::string edited = text.empty() ? kHeading : "";
+  for (const absl::string_view line : lines) {
+    if (KeyOf(line) != key) {
+      absl::StrAppend(&edited, line, "\n");
+    } else if (!written) {
+      edited += assignment;
+      written = true;
+    }
+  }
+  if (!written) edited += assignment;
+  return edited;
 }
 
 namespace {
@@ -156,10 +212,9 @@ std::string AtBootText(const PlanStep& step) {
 
 absl::Status Check(const PlanStep& step) {
   const std::string& key = step.target().kernel_parameter();
-  const auto canonical = CanonicalSysctlValue(key, step.to());
-  if (!canonical.ok()) return canonical.status();
-  return *canonical == step.to() ? absl::OkStatus()
-                                 : NotOneToSet(key, step.to());
+  ASSIGN_OR_RETURN(const auto canonical, CanonicalSysctlValue(key, step.to()));
+  return canonical == step.to() ? absl::OkStatus()
+                                : NotOneToSet(key, step.to());
 }
 
 // What runs, or what the last assignment of sysctl.d sets.
@@ -172,12 +227,12 @@ std::string ValueNow(const PlanStep& step, const KernelParameter& parameter,
   return assignments.empty() ? kNoneFact : assignments.rbegin()->value();
 }
 
-std::vector<Mismatch> Judge(const PlanStep& step, const SettingFacts& facts) {
+StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
   const KernelParameter* const parameter = ParameterOf(step);
   std::string now = kUnknownFact;
   if (parameter != nullptr) now = ValueNow(step, *parameter, facts);
   if (now != kUnknownFact && Reaches(*parameter, now, step.to())) return {};
-  return {MakeMismatch(GoalName(step), now, step.to())};
+  return NotSo(GoalName(step), now, step.to());
 }
 
 // Ports that others reserved meanwhile are kept. At boot there may be others,
@@ -349,14 +404,15 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
       kSysctlFile, " byte for byte, or removed if it was not there"));
 }
 
-// First all that runs, then all that the next boot sets.
-void PlanParameters(const ClusterSpec& spec, bool persistent,
-                    HostPlanBuilder* plan) {
+}  // namespace
+
+void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   struct Planned {
     const KernelParameter* parameter;
     std::string needed;
     std::optional<std::string> running;
   };
+  // First all that runs, then all that the next boot sets.
   std::vector<Planned> planned;
   for (const KernelParameter& parameter : KernelParameters()) {
     const absl::StatusOr<std::string> needed = parameter.wanted(spec);
@@ -368,25 +424,17 @@ void PlanParameters(const ClusterSpec& spec, bool persistent,
           {&parameter, *needed, PlanRunning(parameter, *needed, plan)});
     }
   }
-  if (!persistent) return;
+  const HostFacts& facts = plan->facts();
+  if (SharesHostNetwork(facts)) {
+    plan->Note(absl::StrCat(
+        HostNetworkNote(facts.network_namespace(), {facts.host()}),
+        "; clusterctl plan without --netns also sets what the next boot "
+        "takes"));
+  }
+  if (IsOfNamespace(*plan) || !spec.kernel().persistent()) return;
   for (const Planned& each : planned) {
     PlanAtBoot(*each.parameter, each.needed, each.running, plan);
   }
-}
-
-}  // namespace
-
-void PlanNamespaceSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
-  PlanParameters(spec, /*persistent=*/false, plan);
-  const HostFacts& facts = plan->facts();
-  if (!SharesHostNetwork(facts)) return;
-  plan->Note(absl::StrCat(
-      HostNetworkNote(facts.network_namespace(), {facts.host()}),
-      "; clusterctl plan without --netns also sets what the next boot takes"));
-}
-
-void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
-  PlanParameters(spec, spec.kernel().persistent(), plan);
 }
 
 }  // namespace clusterd

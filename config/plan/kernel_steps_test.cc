@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "config/plan/plan_text.h"
+#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
-#include "config/plan/sysctl_file.h"
 #include "tests/support/config/good_cluster.h"
 
 namespace clusterd {

@@ -10,15 +10,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/plan_digest.h"
-#include "config/plan/plan_text.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/values/change_kind.h"
 #include "config/values/namespace_facts.h"
 #include "config/values/network_namespace.h"
+#include "config/values/sha256.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 
 namespace clusterd {
 namespace {
@@ -150,6 +151,17 @@ HostPlan HostPlanBuilder::Finish() {
 
 namespace {
 
+std::string Serialized(const google::protobuf::Message& message) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    message.SerializeToCodedStream(&coded);
+  }
+  return bytes;
+}
+
 HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
                   const HostFacts& facts) {
   HostPlanBuilder plan(facts);
@@ -168,20 +180,48 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
                      "--netns");
     return plan.Finish();
   }
-  if (facts.network_namespace().empty()) {
+  const bool whole_host = facts.network_namespace().empty();
+  if (whole_host) {
     PlanFormStep(&plan);
     PlanDeviceSteps(spec, *server, &plan);
-    PlanSysctlSteps(spec, &plan);
-    PlanFirewallSteps(spec, &plan);
-  } else {
-    PlanNamespaceSysctlSteps(spec, &plan);
   }
+  PlanSysctlSteps(spec, &plan);
+  if (whole_host) PlanFirewallSteps(spec, &plan);
   HostPlan host_plan = plan.Finish();
   host_plan.set_command_ms(spec.deadlines().command_ms());
   return host_plan;
 }
 
 }  // namespace
+
+std::string SpecSha256(const ClusterSpec& spec) {
+  return Sha256Hex(Serialized(spec));
+}
+
+std::string PlanDigest(const ClusterPlan& plan) {
+  ClusterPlan content = plan;
+  content.clear_digest();
+  content.clear_plan_id();
+  content.clear_created_at_ms();
+  content.clear_created_by();
+  content.clear_not_kept();
+  return Sha256Hex(absl::StrCat("clusterd plan\n", Serialized(content)));
+}
+
+absl::Status VerifyPlan(const ClusterPlan& plan) {
+  if (plan.schema_version() != kPlanSchemaVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("plan: schema version ", plan.schema_version(),
+                     ", expected ", kPlanSchemaVersion, "; plan again"));
+  }
+  if (PlanDigest(plan) != plan.digest()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan: digest \"", plan.digest().substr(0, 64),
+                     "\" is not that of its content; the file was damaged or "
+                     "edited: plan again"));
+  }
+  return absl::OkStatus();
+}
 
 ClusterPlan MakePlan(const ClusterSpec& spec,
                      absl::Span<const HostFacts* const> hosts,

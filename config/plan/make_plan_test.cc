@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/host_plan_check.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/plan_digest.h"
-#include "config/plan/plan_text.h"
+#include "config/plan/plan_check.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "tests/support/config/good_cluster.h"

@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
@@ -32,12 +34,12 @@ std::string Text(const BoolFact& fact) {
 
 std::string Text(const PersistentValueFact& fact) {
   if (!IsKnown(fact)) return kUnknownFact;
-  std::vector<std::string> lines;
-  for (const PersistentValue::Assignment& each : fact.value().assignments()) {
-    lines.push_back(absl::StrCat(each.file(), ":", each.line(), " sets \"",
-                                 each.value(), "\""));
-  }
-  return TextOrNone(absl::StrJoin(lines, ", "));
+  return TextOrNone(absl::StrJoin(
+      fact.value().assignments(), ", ",
+      [](std::string* out, const PersistentValue::Assignment& each) {
+        absl::StrAppend(out, each.file(), ":", each.line(), " sets \"",
+                        each.value(), "\"");
+      }));
 }
 
 std::string Text(const AllowedFact& fact) {
@@ -64,30 +66,13 @@ std::string NamespaceText(const HostFacts& facts) {
   return text;
 }
 
-// Of a NamespaceText, by their words; the inode has none.
-std::map<absl::string_view, absl::string_view> NamespaceParts(
-    absl::string_view text) {
-  std::map<absl::string_view, absl::string_view> parts;
-  for (const absl::string_view part : absl::StrSplit(text, ", ")) {
-    const std::pair<absl::string_view, absl::string_view> words =
-        absl::StrSplit(part, absl::MaxSplits(' ', 1));
-    if (words.second.empty()) {
-      parts[""] = words.first;
-    } else {
-      parts[words.first] = words.second;
-    }
-  }
-  return parts;
-}
-
 // The kernel's spelling of ports may differ between two reads; the set does
 // not.
 std::string RunningText(const KernelParameter& parameter,
                         const KernelFacts& facts) {
   const Reading reading = parameter.running(facts);
-  if (reading.value == kUnknownFact || !parameter.is_ports) {
-    return reading.value;
-  }
+  const bool is_known = reading.value != kUnknownFact;
+  if (!is_known || !parameter.is_ports) return reading.value;
   const absl::StatusOr<PortSet> ports = PortSet::Parse(reading.value);
   return ports.ok() ? TextOrNone(ports->ToString()) : kUnknownFact;
 }
@@ -106,13 +91,13 @@ void NameFirewall(FirewallProgram program, const FirewallFacts& facts,
 }
 
 std::string FormText(const HccnConf& conf) {
-  std::vector<std::string> problems;
-  for (const HccnConf::Problem& problem : conf.problems()) {
-    problems.push_back(
-        absl::StrCat("line ", problem.line(), ": ",
-                     HccnConf::Problem::Kind_Name(problem.kind())));
-  }
-  return problems.empty() ? kGoodForm : absl::StrJoin(problems, ", ");
+  if (conf.problems().empty()) return kGoodForm;
+  return absl::StrJoin(conf.problems(), ", ",
+                       [](std::string* out, const HccnConf::Problem& problem) {
+                         absl::StrAppend(
+                             out, "line ", problem.line(), ": ",
+                             HccnConf::Problem::Kind_Name(problem.kind()));
+                       });
 }
 
 // Every key that a setting of a device is stored in, and the routes.
@@ -186,33 +171,34 @@ NamedFacts NameFacts(const HostFacts& facts) {
   return named;
 }
 
+std::string FactText(const NamedFacts& named, const std::string& name) {
+  const auto found = named.find(name);
+  return found == named.end() ? kUnknownFact : found->second;
+}
+
 bool IsSameFact(absl::string_view name, absl::string_view a,
                 absl::string_view b) {
   if (a == b || name != kNetworkNamespaceFact) return a == b;
-  const auto of_a = NamespaceParts(a);
-  const auto of_b = NamespaceParts(b);
-  return of_a.count("") > 0 && of_b.count("") > 0 &&
-         std::all_of(of_a.begin(), of_a.end(), [&of_b](const auto& part) {
-           const auto found = of_b.find(part.first);
-           return found == of_b.end() || found->second == part.second;
-         });
+  const auto of_a = ParseNamespaceFact(a);
+  const auto of_b = ParseNamespaceFact(b);
+  return of_a && of_b && of_a->inode == of_b->inode &&
+         (!of_a->cookie || !of_b->cookie || of_a->cookie == of_b->cookie) &&
+         (of_a->boot.empty() || of_b->boot.empty() || of_a->boot == of_b->boot);
 }
 
 std::optional<NamespaceIdentity> ParseNamespaceFact(absl::string_view text) {
-  const auto parts = NamespaceParts(text);
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, ", ");
   NamespaceIdentity identity;
-  const auto inode = parts.find("");
-  if (inode == parts.end() ||
-      !absl::SimpleAtoi(inode->second, &identity.inode)) {
-    return std::nullopt;
+  if (!absl::SimpleAtoi(parts[0], &identity.inode)) return std::nullopt;
+  for (absl::string_view part : parts) {
+    uint64_t cookie = 0;
+    if (absl::ConsumePrefix(&part, "boot ")) {
+      identity.boot = std::string(part);
+    } else if (absl::ConsumePrefix(&part, "cookie ") &&
+               absl::SimpleAtoi(part, &cookie)) {
+      identity.cookie = cookie;
+    }
   }
-  const auto cookie = parts.find("cookie");
-  uint64_t number = 0;
-  if (cookie != parts.end() && absl::SimpleAtoi(cookie->second, &number)) {
-    identity.cookie = number;
-  }
-  const auto boot = parts.find("boot");
-  if (boot != parts.end()) identity.boot = std::string(boot->second);
   return identity;
 }
 
@@ -221,9 +207,7 @@ std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
   const NamedFacts current = NameFacts(now);
   std::vector<MovedFact> moved;
   for (const PlanFact& planned : plan.facts()) {
-    const auto found = current.find(planned.name());
-    const std::string value =
-        found == current.end() ? kUnknownFact : found->second;
+    const std::string value = FactText(current, planned.name());
     if (!IsSameFact(planned.name(), planned.value(), value) ||
         value == kUnknownFact) {
       moved.push_back({planned.name(), planned.value(), value});
@@ -233,14 +217,13 @@ std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
 }
 
 std::string MovedFactsText(const std::vector<MovedFact>& moved) {
-  std::vector<std::string> texts;
-  for (const MovedFact& fact : moved) {
-    if (texts.size() == kShownFacts) break;
-    texts.push_back(absl::StrCat(
-        fact.name, " was ", PrintableText(fact.planned, kShownBytes), ", now ",
-        PrintableText(fact.now, kShownBytes)));
-  }
-  std::string text = absl::StrJoin(texts, "; ");
+  const auto shown = absl::MakeConstSpan(moved).subspan(0, kShownFacts);
+  std::string text =
+      absl::StrJoin(shown, "; ", [](std::string* out, const MovedFact& fact) {
+        absl::StrAppend(out, fact.name, " was ",
+                        PrintableText(fact.planned, kShownBytes), ", now ",
+                        PrintableText(fact.now, kShownBytes));
+      });
   if (moved.size() > kShownFacts) {
     absl::StrAppend(&text, "; and ", moved.size() - kShownFacts, " more");
   }

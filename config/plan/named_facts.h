@@ -47,6 +47,9 @@ std::string FirewallName(FirewallProgram program);
 // Every fact of the host that has a name, known or not.
 NamedFacts NameFacts(const HostFacts& facts);
 
+// kUnknownFact if none has that name.
+std::string FactText(const NamedFacts& named, const std::string& name);
+
 // Whether two texts of one fact say the same. Of a network namespace an older
 // clusterd or kernel says less: then what both say decides.
 bool IsSameFact(absl::string_view name, absl::string_view a,

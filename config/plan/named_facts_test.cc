@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 #include "tests/support/config/good_cluster.h"
 
 namespace clusterd {

@@ -46,12 +46,12 @@ class SettingFacts {
 // "gateway "10.0.0.300" is not one to set", InvalidArgument.
 absl::Status NotOneToSet(absl::string_view what, absl::string_view value);
 
-// Appends to `found` unless the fact reads so.
-void Expect(const SettingFacts& facts, const std::string& name,
-            const std::string& wanted, std::vector<Mismatch>* found);
+// Whether the fact reads so.
+StepVerdict Expect(const SettingFacts& facts, const std::string& name,
+                   const std::string& wanted);
 // "NAME is NOW, applied was WANTED".
-Mismatch MakeMismatch(absl::string_view name, const std::string& now,
-                      absl::string_view wanted);
+StepVerdict NotSo(absl::string_view name, const std::string& now,
+                  absl::string_view wanted);
 
 // A value as hccn.conf spells it, e.g. "1" for TLS "on".
 std::string ConfSpelling(const DeviceSetting& setting, absl::string_view value);
@@ -68,6 +68,10 @@ std::string RangeText(uint32_t first, uint32_t last);
 //   net.ipv4.ip_local_reserved_ports   a set of ports: more is as good
 //   net.core.somaxconn                 a number: a larger one is as good
 //   net.ipv4.tcp_max_syn_backlog       a number
+inline constexpr char kReservedPortsKey[] = "net.ipv4.ip_local_reserved_ports";
+inline constexpr char kSomaxconnKey[] = "net.core.somaxconn";
+inline constexpr char kSynBacklogKey[] = "net.ipv4.tcp_max_syn_backlog";
+
 inline constexpr uint32_t kLargestKernelNumber = 2147483647;
 
 struct KernelParameter {
@@ -96,6 +100,29 @@ absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
 // Whether `value` is enough; false for what is not a value.
 bool Reaches(const KernelParameter& parameter, absl::string_view value,
              absl::string_view needed);
+
+// The spelling that is written to the kernel and to files: decimal numbers
+// without leading zeros (the kernel reads 060000 as octal), port lists sorted
+// and merged. InvalidArgument, naming key and value, if it is not a value that
+// clusterd sets: a number from 1 to 2147483647, ports up to 65535.
+absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
+                                                 absl::string_view value);
+
+// Our own file under /etc/sysctl.d:
+//   # Written by clusterd. Lines that clusterd does not set are kept.
+//   net.core.somaxconn = 65535
+// sysctl.d(5) applies files in the order of their names, whatever their folder,
+// and the last assignment wins. 90 comes after what distributions ship (10- to
+// 60-) and before 99-sysctl.conf, the link to /etc/sysctl.conf: what the
+// administrator wrote there keeps the last word, and a plan names it when it is
+// in the way. Nothing is overruled behind anybody's back.
+inline constexpr char kSysctlFile[] = "/etc/sysctl.d/90-clusterd.conf";
+
+// `text` of that file with this assignment and every other line as it was. The
+// first line that sets the key is replaced, further ones go; if no line sets
+// it, one is appended. Empty text gets a heading.
+std::string EditSysctlFile(absl::string_view text, absl::string_view key,
+                           absl::string_view value);
 
 // The rows of kHostSettingNames, each beside its functions.
 extern const Setting kFormRow;

@@ -1,9 +1,8 @@
 #include "config/plan/settings.h"
 
-#include <algorithm>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/plan/setting_rows.h"
 
 namespace clusterd {
@@ -29,10 +28,10 @@ std::vector<Setting> MakeRows() {
 
 const Setting* FindSetting(absl::string_view name) {
   static const auto* const rows = new std::vector<Setting>(MakeRows());
-  const auto found =
-      std::find_if(rows->begin(), rows->end(),
-                   [name](const Setting& row) { return row.name == name; });
-  return found == rows->end() ? nullptr : &*found;
+  for (const Setting& row : *rows) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
 }
 
 const Setting* SettingOf(const PlanStep& step) {
@@ -64,9 +63,25 @@ std::string GoalName(const PlanStep& step) {
   return "";
 }
 
+std::string StepText(const PlanStep& step) {
+  const Setting* const setting = SettingOf(step);
+  return setting == nullptr ? "a change that this version does not know"
+                            : setting->text(step);
+}
+
+std::string BlockedText(const BlockedChange& blocked) {
+  const std::string who =
+      blocked.devices().empty()
+          ? ""
+          : absl::StrCat(blocked.devices_size() == 1 ? "device " : "devices ",
+                         absl::StrJoin(blocked.devices(), ","), ": ");
+  return absl::StrCat(who, blocked.what(),
+                      " cannot be planned: ", blocked.reason(), "; ",
+                      blocked.fix());
+}
+
 std::string SettingFacts::Now(const std::string& name) const {
-  const auto found = named_.find(name);
-  const std::string now = found == named_.end() ? kUnknownFact : found->second;
+  const std::string now = FactText(named_, name);
   const bool gone = facts_.hccn_conf().missing().reason() == Missing::ABSENT;
   return now == kUnknownFact && gone && absl::StartsWith(name, "hccn.conf: ")
              ? "none"
@@ -90,16 +105,16 @@ absl::Status NotOneToSet(absl::string_view what, absl::string_view value) {
       absl::StrCat(what, " \"", value.substr(0, 80), "\" is not one to set"));
 }
 
-Mismatch MakeMismatch(absl::string_view name, const std::string& now,
-                      absl::string_view wanted) {
-  return {absl::StrCat(name, " is ", now, ", applied was ", wanted),
-          now == kUnknownFact};
+StepVerdict NotSo(absl::string_view name, const std::string& now,
+                  absl::string_view wanted) {
+  return {now == kUnknownFact ? StepVerdict::kUntold : StepVerdict::kMoved,
+          absl::StrCat(name, " is ", now, ", applied was ", wanted)};
 }
 
-void Expect(const SettingFacts& facts, const std::string& name,
-            const std::string& wanted, std::vector<Mismatch>* found) {
+StepVerdict Expect(const SettingFacts& facts, const std::string& name,
+                   const std::string& wanted) {
   const std::string now = facts.Now(name);
-  if (now != wanted) found->push_back(MakeMismatch(name, now, wanted));
+  return now == wanted ? StepVerdict() : NotSo(name, now, wanted);
 }
 
 }  // namespace clusterd

@@ -110,10 +110,23 @@ absl::Span<const DeviceSetting> DeviceSettings();
 
 class SettingFacts;
 
-// A fact that does not read as a step set it.
-struct Mismatch {
-  std::string why;      // With both values.
-  bool untold = false;  // Because nobody knows it.
+// Whether what a step set is so.
+struct StepVerdict {
+  enum State {
+    kSo,
+    kMoved,
+    kUntold,  // A fact that would tell is not known.
+  };
+  State state = kSo;
+  // Both values: `device 3: address is 10.0.0.1/…, applied was 10.20.0.17/…`.
+  std::string why;
+
+  // What has moved says more than what is not known; else the first counts.
+  void Take(const StepVerdict& other) {
+    if (state == kSo || (state == kUntold && other.state == kMoved)) {
+      *this = other;
+    }
+  }
 };
 
 // What can be done with any setting, whatever it is of.
@@ -126,9 +139,8 @@ struct Setting {
   std::string (*text)(const PlanStep& step);
   // InvalidArgument, quoting the value: config/plan would not have planned it.
   absl::Status (*check)(const PlanStep& step);
-  // What is not as the step set it; empty: it is so, or better.
-  std::vector<Mismatch> (*judge)(const PlanStep& step,
-                                 const SettingFacts& facts);
+  // kSo: as the step set it, or better.
+  StepVerdict (*judge)(const PlanStep& step, const SettingFacts& facts);
   // Whether the step, made from what is now, gives back all of `applied`;
   // nullptr: only the same value does.
   bool (*restores)(const PlanStep& step, const std::string& applied) = nullptr;
@@ -144,6 +156,16 @@ const Setting* FindSetting(absl::string_view name);
 // The row of a step; nullptr: its setting is not known, or is none of what its
 // target is.
 const Setting* SettingOf(const PlanStep& step);
+
+// A step for people:
+//   device 3: address 10.0.0.1/24 -> 10.20.0.17/24
+//   net.core.somaxconn: 4096 -> 65535
+//   /etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535
+// Never empty; a setting that this version does not know says so.
+std::string StepText(const PlanStep& step);
+
+// "device 3: gateway 10.0.0.254 cannot be planned: …; correct the …"
+std::string BlockedText(const BlockedChange& blocked);
 
 // What a step sets, as a name; two steps with the same name set the same thing,
 // and the later one decides:

@@ -4,9 +4,8 @@
 
 #include <set>
 
-#include "config/plan/host_plan_check.h"
-#include "config/plan/plan_text.h"
-#include "config/plan/sysctl_file.h"
+#include "config/plan/plan_check.h"
+#include "config/plan/setting_rows.h"
 #include "tests/support/config/plan_steps.h"
 
 namespace clusterd {

@@ -115,11 +115,10 @@ void PlanDeviceSteps(const ClusterSpec& spec, const ServerSpec& server,
 // is blocked and the plan names file, line and what to write there. Where
 // /proc/sys is read-only for clusterd, a value that would have to change is
 // blocked.
+//
+// Of facts of a network namespace the running values alone: systemd applies
+// sysctl.d to the host's own only.
 void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
-
-// The running values alone, in the network namespace that the facts are of:
-// systemd applies sysctl.d to the host's own only.
-void PlanNamespaceSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 
 // Plans what the firewall policy asks of ufw and firewalld.
 //
@@ -137,7 +136,7 @@ void PlanNamespaceSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 //
 // open-ports never starts a firewall and never stops one. Where it opened ports
 // it keeps the firewall running: one that is found stopped later is drift
-// (step_check.h), since whoever applied that relied on a firewall that runs.
+// (plan_check.h), since whoever applied that relied on a firewall that runs.
 // Started again it is as applied. No step starts it, not with `enforce` either:
 // the plan notes it for a person.
 void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);

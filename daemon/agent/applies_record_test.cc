@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/good_cluster.h"

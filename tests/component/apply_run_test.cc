@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
-#include "config/plan/plan_digest.h"
+#include "config/plan/make_plan.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"

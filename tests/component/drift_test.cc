@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/process/signals.h"

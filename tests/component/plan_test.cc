@@ -6,7 +6,6 @@
 #include "absl/time/clock.h"
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/plan_digest.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

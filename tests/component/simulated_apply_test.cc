@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/plan_text.h"
 #include "config/plan/settings.h"
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 
 // Editing twice is editing once, and no value gets through that is not
 // canonical.

@@ -8,11 +8,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/plan/host_plan_check.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/plan_text.h"
+#include "config/plan/plan_check.h"
 #include "config/plan/settings.h"
-#include "config/plan/step_check.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/apply/outcome_text.h"
 #include "daemon/agent/apply/setting_actions.h"
@@ -71,9 +70,8 @@ absl::StatusOr<std::vector<JournalState>> Applier::ListApplies() {
 }
 
 absl::Status Applier::CheckNothingUnfinished() {
-  const auto journals = folder_.Read();
-  if (!journals.ok()) return journals.status();
-  for (const JournalFolder::Found& each : *journals) {
+  ASSIGN_OR_RETURN(const auto journals, folder_.Read());
+  for (const JournalFolder::Found& each : journals) {
     if (!each.state.ok()) return each.state.status();
     if (!each.state->unfinished()) continue;
     return absl::FailedPreconditionError(absl::StrCat(
@@ -161,25 +159,23 @@ absl::Status Applier::Begin(const ApplyRequest& request,
 
 absl::Status Applier::RunStep(const PlanStep& step, Run* run,
                               StepOutcome* outcome) {
-  const absl::StatusOr<bool> already = run->actions.IsAlreadySo(step);
-  if (!already.ok()) return already.status();
-  if (*already) {
+  ASSIGN_OR_RETURN(const bool already, run->actions.IsAlreadySo(step));
+  if (already) {
     outcome->set_state(StepOutcome::ALREADY_SO);
     return absl::OkStatus();
   }
-  auto saved = run->actions.Save(step);
-  if (!saved.ok()) return saved.status();
+  ASSIGN_OR_RETURN(auto saved, run->actions.Save(step));
   JournalEntry entry;
   entry.mutable_intent()->set_step(step.id());
-  for (const SavedResource& each : *saved) {
+  for (const SavedResource& each : saved) {
     *entry.mutable_intent()->add_saved() = each;
   }
   const absl::Status written = run->journal->Append(entry);
   if (!written.ok()) return InFront("journal", written);
-  const auto done = run->actions.Set(run->issuer.token(), step, *saved);
-  if (!done.ok()) return done.status();
+  ASSIGN_OR_RETURN(const auto done,
+                   run->actions.Set(run->issuer.token(), step, saved));
   outcome->set_state(StepOutcome::DONE);
-  outcome->set_detail(*done);
+  outcome->set_detail(done);
   return absl::OkStatus();
 }
 
@@ -270,16 +266,13 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan) {
 absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   absl::Status status = CheckRequest(request);
   if (!status.ok()) return status;
-  const auto lock = TakeLock();
-  if (!lock.ok()) return lock.status();
+  ASSIGN_OR_RETURN(const auto lock, TakeLock());
   status = CheckNothingUnfinished();
   if (!status.ok()) return status;
   std::vector<std::string> forced;
-  const auto in_use = CheckIdle(request.plan, request.force);
-  if (!in_use.ok()) return in_use.status();
-  if (!in_use->empty()) forced.push_back(*in_use);
-  const auto inside = EnterUnmoved(request.plan);
-  if (!inside.ok()) return inside.status();
+  ASSIGN_OR_RETURN(const auto in_use, CheckIdle(request.plan, request.force));
+  if (!in_use.empty()) forced.push_back(in_use);
+  ASSIGN_OR_RETURN(const auto inside, EnterUnmoved(request.plan));
 
   MachinePaths paths = options_.find_paths();
   if (request.plan.command_ms() > 0) {

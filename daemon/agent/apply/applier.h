@@ -9,7 +9,7 @@
 //              off; later, of what a full disk kept from being finished
 //
 // Order of refusals, none of which has changed anything:
-//   InvalidArgument     the plan or apply id is not one (host_plan_check.h), or
+//   InvalidArgument     the plan or apply id is not one (plan_check.h), or
 //                       it is for another host
 //   PermissionDenied    this host does not allow a step (veto.h)
 //   Unavailable         another apply or rollback runs on this host

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/applied_drift.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 #include "tests/support/apply/apply_scenarios.h"
 
 namespace clusterd {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "config/plan/applied_drift.h"
 #include "config/plan/named_facts.h"
+#include "config/values/status_macros.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/outcome_text.h"
 #include "daemon/agent/apply/setting_actions.h"
@@ -117,14 +118,12 @@ absl::StatusOr<ApplyResult> Applier::Undo(Undoing undoing) {
 absl::Status Applier::CheckRollback(const RollbackRequest& request,
                                     const JournalState& state,
                                     JournalUndo* undo) {
-  const absl::Status allowed = veto_().Check(state.begin.plan());
-  if (!allowed.ok()) return allowed;
-  const auto in_use = CheckIdle(state.begin.plan(), request.force);
-  if (!in_use.ok()) return in_use.status();
-  if (!in_use->empty()) undo->add_forced(*in_use);
-  const auto states = folder_.List();
-  if (!states.ok()) return states.status();
-  const std::string later = LaterAppliesText(state, *states);
+  RETURN_IF_ERROR(veto_().Check(state.begin.plan()));
+  ASSIGN_OR_RETURN(const auto in_use,
+                   CheckIdle(state.begin.plan(), request.force));
+  if (!in_use.empty()) undo->add_forced(in_use);
+  ASSIGN_OR_RETURN(const auto states, folder_.List());
+  const std::string later = LaterAppliesText(state, states);
   if (!later.empty() && !request.force) {
     return absl::AbortedError(
         absl::StrCat(options_.host, ": ", later, "; roll that back first"));
@@ -162,8 +161,7 @@ absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
 absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   absl::Status status = CheckApplyId(request.apply_id);
   if (!status.ok()) return status;
-  const auto lock = TakeLock();
-  if (!lock.ok()) return lock.status();
+  ASSIGN_OR_RETURN(const auto lock, TakeLock());
   status = CheckNothingUnfinished();
   if (!status.ok()) return status;
   auto journal = Journal::Open(access_.files, folder_.PathOf(request.apply_id));
@@ -209,31 +207,27 @@ absl::StatusOr<ApplyResult> Applier::UndoJournal(
 }
 
 absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
-  const auto lock = TakeLock();
-  if (!lock.ok()) return lock.status();
-  const auto journals = folder_.Read();
-  if (!journals.ok()) return journals.status();
+  ASSIGN_OR_RETURN(const auto lock, TakeLock());
+  ASSIGN_OR_RETURN(const auto journals, folder_.Read());
   std::vector<ApplyResult> results;
   absl::Status damaged;
-  for (const JournalFolder::Found& each : *journals) {
+  for (const JournalFolder::Found& each : journals) {
     if (!each.state.ok()) {
       damaged = each.state.status();
       continue;
     }
     if (each.state->phase == JournalState::Phase::kEmpty) {
-      const absl::Status removed = access_.files->Remove(each.path);
-      if (!removed.ok()) return removed;
+      RETURN_IF_ERROR(access_.files->Remove(each.path));
     }
     if (!each.state->unfinished()) continue;
-    auto journal = Journal::Open(access_.files, each.path);
-    if (!journal.ok()) return journal.status();
+    ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, each.path));
     JournalUndo undo =
         NewUndo("clusterd ended in the middle, or could not write its journal",
                 "clusterd");
     undo.set_rollback(each.state->phase == JournalState::Phase::kRollingBack);
     auto result = UndoJournal(
         PlanNamespace::EnterAgain(access_, each.state->begin.plan()),
-        *each.state, undo, journal->get());
+        *each.state, undo, journal.get());
     if (!result.ok()) return InFront(each.path, result.status());
     results.push_back(*std::move(result));
   }

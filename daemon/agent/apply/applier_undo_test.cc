@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 #include "daemon/agent/apply/applier.h"
 #include "tests/support/apply/apply_scenarios.h"
 

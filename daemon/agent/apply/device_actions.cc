@@ -13,6 +13,7 @@
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
+#include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
@@ -190,12 +191,12 @@ absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
 
 absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
                                        bool is_first) {
-  const absl::StatusOr<SavedDevice> now =
-      ReadSettings(machine, step.target().device(), step.setting());
-  if (!now.ok()) return now;
+  ASSIGN_OR_RETURN(
+      const SavedDevice now,
+      ReadSettings(machine, step.target().device(), step.setting()));
   SavedDevice saved;
-  saved.set_device(now->device());
-  for (const SavedDevice::Value& value : now->values()) {
+  saved.set_device(now.device());
+  for (const SavedDevice::Value& value : now.values()) {
     const DeviceSetting& setting = *FindSetting(value.setting())->device;
     const bool is_set = !setting.always_saved && setting.name == step.setting();
     if (is_set && !setting.is_legal(value.value())) {
@@ -207,11 +208,10 @@ absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
       *saved.add_values() = value;
     }
   }
-  const absl::StatusOr<std::string> conf = machine->conf.Read();
-  if (!conf.ok()) return conf.status();
+  ASSIGN_OR_RETURN(const std::string conf, machine->conf.Read());
   for (const HccnConf::Entry& entry : step.dropped()) {
     if (entry.key() == "gateway") continue;
-    std::optional<HccnConf::Entry> route = RouteInConf(*conf, entry);
+    std::optional<HccnConf::Entry> route = RouteInConf(conf, entry);
     if (route) *saved.add_routes() = *std::move(route);
   }
   return saved;
@@ -222,14 +222,13 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
                          const std::vector<SavedResource>&,
                          std::string* repaired) {
   const uint32_t device = step.target().device();
-  const absl::StatusOr<std::string> before = machine->conf.Read();
-  if (!before.ok()) return before.status();
+  ASSIGN_OR_RETURN(const std::string before, machine->conf.Read());
   const std::string said = machine->tool.Set(
       token, device, CommandFor(*SettingOf(step)->device, device, step.to()));
   const absl::Status edited =
       machine->conf.Edit(token, [&](absl::string_view after) {
         std::string whole =
-            WithLostLines(*before, after, LinesThatMayVanish(step));
+            WithLostLines(before, after, LinesThatMayVanish(step));
         if (whole != after) {
           *repaired =
               absl::StrCat(machine->conf.path(), ": put back ",

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/sha256.h"
+#include "config/values/status_macros.h"
 #include "daemon/agent/apply/outcome_text.h"
 
 namespace clusterd {
@@ -115,35 +116,32 @@ Journal::Journal(std::unique_ptr<OpenFile> file, JournalText text)
 
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Create(
     FileSystem* files, const std::string& path) {
-  absl::StatusOr<std::unique_ptr<OpenFile>> file =
-      files->Open(path, OpenMode::kCreate);
-  if (!file.ok()) return file.status();
-  absl::Status status = WriteFully(file->get(), 0, kMagic);
-  if (status.ok()) status = (*file)->Sync();
+  ASSIGN_OR_RETURN(std::unique_ptr<OpenFile> file,
+                   files->Open(path, OpenMode::kCreate));
+  absl::Status status = WriteFully(file.get(), 0, kMagic);
+  if (status.ok()) status = file->Sync();
   if (status.ok()) status = files->SyncDirectory(FolderOf(path));
   if (!status.ok()) return status;
   JournalText text;
   text.good_bytes = kMagicBytes;
   return std::unique_ptr<Journal>(
-      new Journal(*std::move(file), std::move(text)));
+      new Journal(std::move(file), std::move(text)));
 }
 
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(
     FileSystem* files, const std::string& path) {
-  absl::StatusOr<std::unique_ptr<OpenFile>> file =
-      files->Open(path, OpenMode::kReadWrite);
-  if (!file.ok()) return file.status();
-  const absl::StatusOr<std::string> bytes = (*file)->ReadAll(kMaxJournalBytes);
-  if (!bytes.ok()) return bytes.status();
-  absl::StatusOr<JournalText> text = ParseJournal(*bytes);
+  ASSIGN_OR_RETURN(std::unique_ptr<OpenFile> file,
+                   files->Open(path, OpenMode::kReadWrite));
+  ASSIGN_OR_RETURN(const std::string bytes, file->ReadAll(kMaxJournalBytes));
+  absl::StatusOr<JournalText> text = ParseJournal(bytes);
   if (!text.ok()) return InFront(path, text.status());
-  if (text->good_bytes < bytes->size()) {
-    absl::Status status = (*file)->Truncate(text->good_bytes);
-    if (status.ok()) status = (*file)->Sync();
+  if (text->good_bytes < bytes.size()) {
+    absl::Status status = file->Truncate(text->good_bytes);
+    if (status.ok()) status = file->Sync();
     if (!status.ok()) return status;
   }
   return std::unique_ptr<Journal>(
-      new Journal(*std::move(file), *std::move(text)));
+      new Journal(std::move(file), *std::move(text)));
 }
 
 absl::Status Journal::Append(const JournalEntry& entry) {

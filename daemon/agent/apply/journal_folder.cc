@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "daemon/agent/apply/outcome_text.h"
 
 namespace clusterd {
@@ -49,17 +50,15 @@ absl::StatusOr<std::unique_ptr<OpenFile>> JournalFolder::TakeLock() {
     }
   }
   if (!file.ok()) return file.status();
-  const absl::StatusOr<bool> locked = (*file)->TryLock();
-  if (!locked.ok()) return locked.status();
-  if (!*locked) file->reset();
+  ASSIGN_OR_RETURN(const bool locked, (*file)->TryLock());
+  if (!locked) file->reset();
   return file;
 }
 
 absl::StatusOr<std::vector<JournalFolder::Found>> JournalFolder::Read() {
-  const auto names = files_->List(path_);
-  if (!names.ok()) return names.status();
+  ASSIGN_OR_RETURN(const auto names, files_->List(path_));
   std::vector<Found> found;
-  for (absl::string_view name : *names) {
+  for (absl::string_view name : names) {
     if (!absl::ConsumeSuffix(&name, kSuffix)) continue;
     const std::string path = PathOf(name);
     const auto bytes = ReadWholeFile(files_, path, kMaxJournalBytes);

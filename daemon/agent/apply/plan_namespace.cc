@@ -6,8 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/step_check.h"
+#include "config/plan/plan_check.h"
 #include "config/values/network_namespace.h"
+#include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
@@ -61,9 +62,9 @@ absl::StatusOr<PlanNamespace> PlanNamespace::Enter(const MachineAccess& access,
         absl::StrCat("this clusterd has no way into network namespace ",
                      NetworkNamespaceText(plan.network_namespace())));
   }
-  auto entered = access.namespaces->Enter(plan.network_namespace());
-  if (!entered.ok()) return entered.status();
-  return PlanNamespace(access, *std::move(entered));
+  ASSIGN_OR_RETURN(auto entered,
+                   access.namespaces->Enter(plan.network_namespace()));
+  return PlanNamespace(access, std::move(entered));
 }
 
 absl::StatusOr<PlanNamespace> PlanNamespace::EnterAgain(

@@ -12,7 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal.h"
 #include "tests/support/apply/apply_scenarios.h"

@@ -7,11 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/plan_digest.h"
+#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
-#include "config/plan/sysctl_file.h"
+#include "config/values/sha256.h"
+#include "config/values/status_macros.h"
 #include "daemon/agent/apply/device_actions.h"
-#include "daemon/host/change/atomic_file.h"
+#include "daemon/host/change/saved_file.h"
 
 namespace clusterd {
 namespace {
@@ -44,19 +45,16 @@ absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
 }
 
 absl::StatusOr<bool> IsGoodForm(Machine* machine, const PlanStep& step) {
-  const auto text = machine->conf.Read();
-  if (!text.ok()) return text.status();
-  const absl::Status as_planned = CheckIsAsPlanned(machine->conf, step, *text);
-  if (!as_planned.ok()) return as_planned;
+  ASSIGN_OR_RETURN(const auto text, machine->conf.Read());
+  RETURN_IF_ERROR(CheckIsAsPlanned(machine->conf, step, text));
   return false;
 }
 
 absl::Status SaveConf(Machine* machine, const PlanStep&, Touched* touched,
                       Resources* saved) {
   if (!touched->insert(machine->conf.path()).second) return absl::OkStatus();
-  absl::StatusOr<SavedFile> file = machine->conf.Save();
-  if (!file.ok()) return file.status();
-  *saved->emplace_back().mutable_file_in_place() = *std::move(file);
+  ASSIGN_OR_RETURN(SavedFile file, machine->conf.Save());
+  *saved->emplace_back().mutable_file_in_place() = std::move(file);
   return absl::OkStatus();
 }
 
@@ -65,24 +63,20 @@ absl::Status RepairForm(const MutationToken& token, Machine* machine,
   std::string wanted;
   const absl::Status status = machine->conf.Edit(
       token, [&](absl::string_view text) -> absl::StatusOr<std::string> {
-        const absl::Status as_planned =
-            CheckIsAsPlanned(machine->conf, step, text);
-        if (!as_planned.ok()) return as_planned;
+        RETURN_IF_ERROR(CheckIsAsPlanned(machine->conf, step, text));
         wanted = RepairHccnConf(text);
         return wanted;
       });
   if (!status.ok()) return status;
-  const absl::StatusOr<std::string> now = machine->conf.Read();
-  if (!now.ok()) return now.status();
-  if (*now == wanted) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string now, machine->conf.Read());
+  if (now == wanted) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       machine->conf.path(), ": is not as repaired right after the repair"));
 }
 
 absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
                                Touched* touched, Resources* saved) {
-  const absl::Status conf = SaveConf(machine, step, touched, saved);
-  if (!conf.ok()) return conf;
+  RETURN_IF_ERROR(SaveConf(machine, step, touched, saved));
   const std::string name = absl::StrCat("device ", step.target().device());
   // What no other setting takes along is saved with the step that sets it.
   const bool is_first = touched->insert(name).second;
@@ -90,30 +84,27 @@ absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
       !SettingOf(step)->device->always_saved &&
       touched->insert(absl::StrCat(name, ": ", step.setting())).second;
   if (!is_first && !sets_it_alone) return absl::OkStatus();
-  absl::StatusOr<SavedDevice> device = SaveDevice(machine, step, is_first);
-  if (!device.ok()) return device.status();
-  *saved->emplace_back().mutable_device() = *std::move(device);
+  ASSIGN_OR_RETURN(SavedDevice device, SaveDevice(machine, step, is_first));
+  *saved->emplace_back().mutable_device() = std::move(device);
   return absl::OkStatus();
 }
 
 absl::StatusOr<bool> IsRunning(Machine* machine, const PlanStep& step) {
   const std::string& key = step.target().kernel_parameter();
-  const auto now = machine->sysctl.Read(key);
-  if (!now.ok()) return now.status();
-  if (SameSysctlValue(key, *now, step.to())) return true;
-  if (SameSysctlValue(key, OrNone(*now), step.from())) return false;
-  return MovedError(key, step.from(), OrNone(*now));
+  ASSIGN_OR_RETURN(const auto now, machine->sysctl.Read(key));
+  if (SameSysctlValue(key, now, step.to())) return true;
+  if (SameSysctlValue(key, OrNone(now), step.from())) return false;
+  return MovedError(key, step.from(), OrNone(now));
 }
 
 absl::Status SaveRunning(Machine* machine, const PlanStep& step,
                          Touched* touched, Resources* saved) {
   const std::string& key = step.target().kernel_parameter();
   if (!touched->insert(key).second) return absl::OkStatus();
-  const auto value = machine->sysctl.Read(key);
-  if (!value.ok()) return value.status();
+  ASSIGN_OR_RETURN(const auto value, machine->sysctl.Read(key));
   SavedSysctl* const sysctl = saved->emplace_back().mutable_sysctl();
   sysctl->set_key(key);
-  sysctl->set_value(*value);
+  sysctl->set_value(value);
   return absl::OkStatus();
 }
 
@@ -126,24 +117,20 @@ absl::Status SetRunning(const MutationToken& token, Machine* machine,
 absl::Status SaveSysctlFile(Machine* machine, const PlanStep&, Touched* touched,
                             Resources* saved) {
   if (!touched->insert(kSysctlFile).second) return absl::OkStatus();
-  absl::StatusOr<SavedFile> file = SaveFile(machine->files, kSysctlFile);
-  if (!file.ok()) return file.status();
-  *saved->emplace_back().mutable_file() = *std::move(file);
+  ASSIGN_OR_RETURN(SavedFile file, SaveFile(machine->files, kSysctlFile));
+  *saved->emplace_back().mutable_file() = std::move(file);
   return absl::OkStatus();
 }
 
 absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
                        const PlanStep& step, const Resources&, std::string*) {
-  const auto before = SaveFile(machine->files, kSysctlFile);
-  if (!before.ok()) return before.status();
+  ASSIGN_OR_RETURN(const auto before, SaveFile(machine->files, kSysctlFile));
   const std::string wanted = EditSysctlFile(
-      before->content(), step.target().kernel_parameter(), step.to());
-  const absl::Status status =
-      ReplaceFile(token, machine->files, kSysctlFile, wanted, 0644);
-  if (!status.ok()) return status;
-  const auto now = SaveFile(machine->files, kSysctlFile);
-  if (!now.ok()) return now.status();
-  if (now->content() == wanted) return absl::OkStatus();
+      before.content(), step.target().kernel_parameter(), step.to());
+  RETURN_IF_ERROR(
+      ReplaceFile(token, machine->files, kSysctlFile, wanted, 0644));
+  ASSIGN_OR_RETURN(const auto now, SaveFile(machine->files, kSysctlFile));
+  if (now.content() == wanted) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(kSysctlFile, ": is not as written right after writing"));
 }
@@ -155,14 +142,13 @@ absl::Status SaveFirewall(Machine* machine, const PlanStep& step,
   const FirewallProgram program =
       target.has_rule() ? target.rule().program() : target.firewall();
   if (touched->insert(absl::StrCat("firewall ", program)).second) {
-    auto firewall = machine->firewall.Save(program, target.has_rule());
-    if (!firewall.ok()) return firewall.status();
-    *saved->emplace_back().mutable_firewall() = *std::move(firewall);
+    ASSIGN_OR_RETURN(auto firewall,
+                     machine->firewall.Save(program, target.has_rule()));
+    *saved->emplace_back().mutable_firewall() = std::move(firewall);
   }
   if (!target.has_rule()) return absl::OkStatus();
-  auto rule = machine->firewall.SaveRule(target.rule());
-  if (!rule.ok()) return rule.status();
-  *saved->emplace_back().mutable_firewall() = *std::move(rule);
+  ASSIGN_OR_RETURN(auto rule, machine->firewall.SaveRule(target.rule()));
+  *saved->emplace_back().mutable_firewall() = std::move(rule);
   return absl::OkStatus();
 }
 
@@ -307,9 +293,7 @@ absl::StatusOr<bool> SettingActions::IsAlreadySo(const PlanStep& step) {
 absl::StatusOr<std::vector<SavedResource>> SettingActions::Save(
     const PlanStep& step) {
   Resources saved;
-  const absl::Status status =
-      ActionsOf(step).save(machine_, step, &touched_, &saved);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ActionsOf(step).save(machine_, step, &touched_, &saved));
   return saved;
 }
 
@@ -317,9 +301,7 @@ absl::StatusOr<std::string> SettingActions::Set(
     const MutationToken& token, const PlanStep& step,
     const std::vector<SavedResource>& saved) {
   std::string repaired;
-  const absl::Status status =
-      ActionsOf(step).set(token, machine_, step, saved, &repaired);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ActionsOf(step).set(token, machine_, step, saved, &repaired));
   return repaired;
 }
 

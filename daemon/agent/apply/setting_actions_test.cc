@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
-#include "config/plan/sysctl_file.h"
 #include "daemon/agent/apply/device_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/apply/apply_scenarios.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/plan_text.h"
+#include "config/plan/settings.h"
 #include "daemon/controller/history/history_entry.h"
 
 namespace clusterd {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "config/plan/plan_digest.h"
+#include "config/plan/make_plan.h"
 #include "config/values/version.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"

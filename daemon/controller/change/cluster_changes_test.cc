@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "config/plan/plan_digest.h"
+#include "config/plan/make_plan.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/version.h"
 #include "daemon/controller/history/history_store.h"

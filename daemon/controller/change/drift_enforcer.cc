@@ -8,8 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "config/plan/applied_drift.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/plan_digest.h"
-#include "config/plan/plan_text.h"
+#include "config/plan/settings.h"
 #include "config/words/fact_text.h"
 #include "daemon/controller/hosts/fact_run.h"
 

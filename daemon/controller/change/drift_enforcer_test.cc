@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "config/plan/plan_digest.h"
-#include "config/plan/plan_text.h"
-#include "config/plan/sysctl_file.h"
+#include "config/plan/make_plan.h"
+#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -8,7 +8,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "config/plan/plan_digest.h"
+#include "config/plan/make_plan.h"
 #include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,8 +1,11 @@
 #include "daemon/host/change/command_text.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 
 namespace clusterd {
@@ -12,15 +15,10 @@ constexpr size_t kShownBytes = 200;
 
 std::string OneLine(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
-  std::string line;
-  for (const char c : text.substr(0, kShownBytes)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n' || c == '\t') {
-      line += ' ';
-    } else if (byte >= 0x20 && byte != 0x7f) {
-      line += c;
-    }
-  }
+  std::string line = absl::StrReplaceAll(text.substr(0, kShownBytes),
+                                         {{"\n", " "}, {"\t", " "}});
+  line.erase(std::remove_if(line.begin(), line.end(), absl::ascii_iscntrl),
+             line.end());
   return text.size() > kShownBytes ? line + "..." : line;
 }
 

@@ -1,6 +1,5 @@
 #include "daemon/host/change/file_system.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,10 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -107,19 +109,12 @@ class PosixFileSystem final : public FileSystem {
 
   absl::StatusOr<std::unique_ptr<OpenFile>> Open(const std::string& path,
                                                  OpenMode mode) override {
+    // In the order of OpenMode.
+    constexpr int kFlags[] = {O_RDONLY, O_RDWR,
+                              O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW};
     // A pipe where a file is expected must not hold up a root daemon.
-    int flags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    switch (mode) {
-      case OpenMode::kRead:
-        flags |= O_RDONLY;
-        break;
-      case OpenMode::kReadWrite:
-        flags |= O_RDWR;
-        break;
-      case OpenMode::kCreate:
-        flags |= O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
-        break;
-    }
+    const int flags =
+        kFlags[static_cast<int>(mode)] | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     const int descriptor = open(Full(path).c_str(), flags, 0600);
     if (descriptor < 0) return absl::ErrnoToStatus(errno, path);
     return std::unique_ptr<OpenFile>(
@@ -136,18 +131,14 @@ class PosixFileSystem final : public FileSystem {
 
   absl::StatusOr<std::vector<std::string>> List(
       const std::string& folder) override {
-    DIR* const open_folder = opendir(Full(folder).c_str());
-    if (open_folder == nullptr) return absl::ErrnoToStatus(errno, folder);
     std::vector<std::string> names;
-    errno = 0;
-    while (const dirent* const entry = readdir(open_folder)) {
-      const std::string name = entry->d_name;
-      if (name != "." && name != "..") names.push_back(name);
-      errno = 0;
+    std::error_code error;
+    std::filesystem::directory_iterator entry(Full(folder), error);
+    for (; !error && entry != std::filesystem::directory_iterator();
+         entry.increment(error)) {
+      names.push_back(entry->path().filename());
     }
-    const int error = errno;
-    closedir(open_folder);
-    if (error != 0) return absl::ErrnoToStatus(error, folder);
+    if (error) return absl::ErrnoToStatus(error.value(), folder);
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -189,11 +180,10 @@ std::string FolderOf(const std::string& path) {
 absl::Status WriteFully(OpenFile* file, uint64_t offset,
                         absl::string_view bytes) {
   while (!bytes.empty()) {
-    const absl::StatusOr<size_t> taken = file->WriteAt(offset, bytes);
-    if (!taken.ok()) return taken.status();
-    if (*taken == 0) return absl::DataLossError("a write took no byte");
-    offset += *taken;
-    bytes.remove_prefix(*taken);
+    ASSIGN_OR_RETURN(const size_t taken, file->WriteAt(offset, bytes));
+    if (taken == 0) return absl::DataLossError("a write took no byte");
+    offset += taken;
+    bytes.remove_prefix(taken);
   }
   return absl::OkStatus();
 }
@@ -201,10 +191,8 @@ absl::Status WriteFully(OpenFile* file, uint64_t offset,
 absl::StatusOr<std::string> ReadWholeFile(FileSystem* files,
                                           const std::string& path,
                                           size_t max_bytes) {
-  absl::StatusOr<std::unique_ptr<OpenFile>> file =
-      files->Open(path, OpenMode::kRead);
-  if (!file.ok()) return file.status();
-  return (*file)->ReadAll(max_bytes);
+  ASSIGN_OR_RETURN(const auto file, files->Open(path, OpenMode::kRead));
+  return file->ReadAll(max_bytes);
 }
 
 }  // namespace clusterd

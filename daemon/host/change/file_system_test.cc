@@ -8,9 +8,8 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/host/change/atomic_file.h"
-#include "daemon/host/change/in_place_file.h"
 #include "daemon/host/change/mutation_token_issuer.h"
+#include "daemon/host/change/saved_file.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_file_system.h"
 

@@ -8,9 +8,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/allowed_ports.h"
+#include "config/plan/named_facts.h"
+#include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
-#include "daemon/host/change/atomic_file.h"
 #include "daemon/host/change/command_text.h"
+#include "daemon/host/change/saved_file.h"
 
 namespace clusterd {
 namespace {
@@ -19,8 +21,14 @@ constexpr const char* kUfwFiles[] = {"/etc/ufw/ufw.conf", "/etc/ufw/user.rules",
                                      "/etc/ufw/user6.rules"};
 constexpr char kZones[] = "/etc/firewalld/zones/";
 
-std::string Name(FirewallProgram program) {
-  return program == UFW ? "ufw" : "firewalld";
+// "active, starts at boot".
+std::string StateText(bool active, bool enabled) {
+  return absl::StrCat(active ? "active" : "stopped", ", ",
+                      enabled ? "starts at boot" : "does not start at boot");
+}
+
+bool IsStateKnown(const FirewallFacts& facts) {
+  return IsKnown(facts.active()) && IsKnown(facts.enabled_at_boot());
 }
 
 bool IsZoneName(absl::string_view name) {
@@ -77,11 +85,10 @@ absl::StatusOr<CommandResult> FirewallChanger::RunOnRule(
 
 absl::StatusOr<bool> FirewallChanger::HasRule(const std::string& rule,
                                               bool permanent) {
-  const absl::StatusOr<CommandResult> result =
-      RunOnRule("query", rule, permanent);
-  if (!result.ok()) return result.status();
+  ASSIGN_OR_RETURN(const CommandResult result,
+                   RunOnRule("query", rule, permanent));
   const absl::string_view answer =
-      absl::StripAsciiWhitespace(result->standard_output);
+      absl::StripAsciiWhitespace(result.standard_output);
   if (answer == "yes") return true;
   if (answer == "no") return false;
   return absl::FailedPreconditionError(said_);
@@ -93,11 +100,10 @@ absl::StatusOr<std::vector<std::string>> FirewallChanger::FilesOf(
     return std::vector<std::string>(std::begin(kUfwFiles), std::end(kUfwFiles));
   }
   if (!adds_rules) return std::vector<std::string>();
-  const absl::StatusOr<CommandResult> zone =
-      Run({programs_.firewall_cmd, "--get-default-zone"});
-  if (!zone.ok()) return zone.status();
+  ASSIGN_OR_RETURN(const CommandResult zone,
+                   Run({programs_.firewall_cmd, "--get-default-zone"}));
   const absl::string_view name =
-      absl::StripAsciiWhitespace(zone->standard_output);
+      absl::StripAsciiWhitespace(zone.standard_output);
   if (!IsZoneName(name)) return absl::FailedPreconditionError(said_);
   // It keeps the text before its last write beside the file.
   const std::string path = absl::StrCat(kZones, name, ".xml");
@@ -107,20 +113,17 @@ absl::StatusOr<std::vector<std::string>> FirewallChanger::FilesOf(
 absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
                                                     bool adds_rules) {
   const FirewallFacts facts = reader_->ReadFirewall(program);
-  if (!IsKnown(facts.active()) || !IsKnown(facts.enabled_at_boot())) {
+  if (!IsStateKnown(facts)) {
     return absl::FailedPreconditionError(
-        absl::StrCat(Name(program), ": its state cannot be told"));
+        absl::StrCat(FirewallName(program), ": its state cannot be told"));
   }
   SavedFirewall saved;
   saved.set_program(program);
   saved.set_active(facts.active().value());
   saved.set_enabled(facts.enabled_at_boot().value());
-  const auto paths = FilesOf(program, adds_rules);
-  if (!paths.ok()) return paths.status();
-  for (const std::string& path : *paths) {
-    absl::StatusOr<SavedFile> file = SaveFile(files_, path);
-    if (!file.ok()) return file.status();
-    *saved.add_files() = *std::move(file);
+  ASSIGN_OR_RETURN(const auto paths, FilesOf(program, adds_rules));
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(*saved.add_files(), SaveFile(files_, path));
   }
   return saved;
 }
@@ -131,34 +134,25 @@ absl::StatusOr<SavedFirewall> FirewallChanger::SaveRule(
   saved.set_program(rule.program());
   if (rule.program() == UFW) return saved;  // Its rules are in its files.
   const std::string text = RichRule(rule.port());
-  const absl::StatusOr<bool> running = HasRule(text, false);
-  if (!running.ok()) return running.status();
-  const absl::StatusOr<bool> permanent = HasRule(text, true);
-  if (!permanent.ok()) return permanent.status();
-  if (!*running) saved.add_added_running(text);
-  if (!*permanent) saved.add_added_permanent(text);
+  ASSIGN_OR_RETURN(const bool running, HasRule(text, false));
+  ASSIGN_OR_RETURN(const bool permanent, HasRule(text, true));
+  if (!running) saved.add_added_running(text);
+  if (!permanent) saved.add_added_permanent(text);
   return saved;
 }
 
 absl::Status FirewallChanger::Expect(FirewallProgram program, bool active,
                                      bool enabled) {
   const FirewallFacts facts = reader_->ReadFirewall(program);
-  const bool known =
-      IsKnown(facts.active()) && IsKnown(facts.enabled_at_boot());
-  if (known && facts.active().value() == active &&
-      facts.enabled_at_boot().value() == enabled) {
-    return absl::OkStatus();
-  }
+  const std::string expected = StateText(active, enabled);
   const std::string is =
-      !known ? "in a state that cannot be told"
-             : absl::StrCat(facts.active().value() ? "active" : "stopped",
-                            facts.enabled_at_boot().value()
-                                ? ", starts at boot"
-                                : ", does not start at boot");
-  return absl::FailedPreconditionError(absl::StrCat(
-      Name(program), ": is ", is, ", expected ", active ? "active" : "stopped",
-      enabled ? ", starts at boot" : ", does not start at boot",
-      said_.empty() ? "" : "; last was ", said_));
+      IsStateKnown(facts)
+          ? StateText(facts.active().value(), facts.enabled_at_boot().value())
+          : "in a state that cannot be told";
+  if (is == expected) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(FirewallName(program), ": is ", is, ", expected ", expected,
+                   said_.empty() ? "" : "; last was ", said_));
 }
 
 absl::Status FirewallChanger::Disable(const MutationToken&,
@@ -189,9 +183,8 @@ absl::Status FirewallChanger::Add(const MutationToken&,
     for (const std::string& text : saved.added_running()) {
       (void)RunOnRule("add", text, false);
     }
-    const absl::StatusOr<bool> kept = HasRule(RichRule(port), true);
-    if (!kept.ok()) return kept.status();
-    if (!*kept) {
+    ASSIGN_OR_RETURN(const bool kept, HasRule(RichRule(port), true));
+    if (!kept) {
       return absl::FailedPreconditionError(
           absl::StrCat("firewalld: rule is not permanent after adding it: ",
                        RichRule(port)));
@@ -202,8 +195,8 @@ absl::Status FirewallChanger::Add(const MutationToken&,
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      Name(rule.program()), ": does not let in ", PortsText(port, ":"), "/",
-      port.protocol(), " from ", port.source(), "; last was ", said_));
+      FirewallName(rule.program()), ": does not let in ", PortsText(port, ":"),
+      "/", port.protocol(), " from ", port.source(), "; last was ", said_));
 }
 
 absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
@@ -241,14 +234,12 @@ absl::Status FirewallChanger::RemoveRules(const SavedFirewall& saved) {
     const auto& rules =
         permanent ? saved.added_permanent() : saved.added_running();
     for (const std::string& rule : rules) {
-      const absl::StatusOr<bool> there = HasRule(rule, permanent);
-      if (!there.ok()) return there.status();
-      if (!*there) continue;
+      ASSIGN_OR_RETURN(const bool there, HasRule(rule, permanent));
+      if (!there) continue;
       (void)RunOnRule("remove", rule, permanent);
       const std::string said = said_;
-      const absl::StatusOr<bool> still = HasRule(rule, permanent);
-      if (!still.ok()) return still.status();
-      if (!*still) continue;
+      ASSIGN_OR_RETURN(const bool still, HasRule(rule, permanent));
+      if (!still) continue;
       left.Update(absl::FailedPreconditionError(
           absl::StrCat("firewalld: still has the ",
                        permanent ? "permanent" : "running", " rule: ", said)));
@@ -298,10 +289,8 @@ absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
 absl::Status FirewallChanger::Restore(const MutationToken& token,
                                       const SavedFirewall& saved) {
   said_.clear();
-  const absl::Status status = saved.program() == UFW
-                                  ? RestoreUfw(token, saved)
-                                  : RestoreFirewalld(token, saved);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(saved.program() == UFW ? RestoreUfw(token, saved)
+                                         : RestoreFirewalld(token, saved));
   return Expect(saved.program(), saved.active(), saved.enabled());
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/ipv4.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/change/command_text.h"
 #include "daemon/host/hccn/hccn_error.h"
 #include "daemon/host/hccn_query/hccn_traffic.h"
@@ -83,15 +84,14 @@ bool IsBusy(const CommandResult& result) {
 
 // The subnet that a route leads to, as the device's table would have it.
 absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
-  const absl::StatusOr<Ipv4Interface> parsed =
-      Ipv4Interface::Parse(route.destination, route.netmask);
-  if (!parsed.ok()) return parsed.status();
-  if (parsed->subnet().network() != parsed->address()) {
+  ASSIGN_OR_RETURN(const Ipv4Interface parsed,
+                   Ipv4Interface::Parse(route.destination, route.netmask));
+  if (parsed.subnet().network() != parsed.address()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "how a device shows a route to ", route.destination, " netmask ",
         route.netmask, ", which has host bits, is not known"));
   }
-  return parsed->subnet();
+  return parsed.subnet();
 }
 
 }  // namespace
@@ -154,11 +154,9 @@ absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
     return absl::InvalidArgumentError(
         "it is not of the form that the device's table shows");
   }
-  const absl::StatusOr<Ipv4Subnet> destination = DestinationOf(*route);
-  const absl::StatusOr<Ipv4Address> gateway =
-      Ipv4Address::Parse(route->gateway);
-  if (!destination.ok()) return destination.status();
-  if (!gateway.ok()) return gateway.status();
+  ASSIGN_OR_RETURN(const Ipv4Subnet destination, DestinationOf(*route));
+  ASSIGN_OR_RETURN(const Ipv4Address gateway,
+                   Ipv4Address::Parse(route->gateway));
   std::string said;
   const absl::StatusOr<CommandResult> result =
       Run(entry.device(), {"-route", "-g"}, &said);
@@ -174,7 +172,7 @@ absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
                      " -route -g`: ", table.status().message()));
   }
   return std::any_of(table->begin(), table->end(), [&](const HccnRoute& row) {
-    return row.destination == *destination && row.gateway == *gateway;
+    return row.destination == destination && row.gateway == gateway;
   });
 }
 

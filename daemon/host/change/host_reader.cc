@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/time/time.h"
+#include "daemon/host/command/time_budget.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/firewall/firewall_observer.h"
@@ -11,24 +13,27 @@
 namespace clusterd {
 namespace {
 
+// Longer than a check's: nobody waits in front of a screen, and a fact that
+// comes too late undoes a whole apply.
+constexpr absl::Duration kCommandDeadline = absl::Seconds(30);
+constexpr absl::Duration kHostDeadline = absl::Minutes(2);
+
 class ObserverHostReader final : public HostReader {
  public:
   ObserverHostReader(HostObserver* observer, DeviceLocks* locks,
-                     HostPaths paths, CommandRunner* runner, Clock* clock,
-                     ReaderDeadlines deadlines)
+                     HostPaths paths, CommandRunner* runner, Clock* clock)
       : observer_(observer),
         locks_(locks),
         paths_(std::move(paths)),
         runner_(runner),
-        clock_(clock),
-        deadlines_(deadlines) {}
+        clock_(clock) {}
 
   HostFacts ReadHost() override {
     ObserveRequest request;
     request.set_command_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(deadlines_.command)));
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(kCommandDeadline)));
     request.set_host_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(deadlines_.host)));
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(kHostDeadline)));
     request.set_generation(NpuToolFacts::CLASSIC);
     // A plan that sets the TLS switches rests on those of the devices.
     request.set_ask_tls(true);
@@ -56,7 +61,7 @@ class ObserverHostReader final : public HostReader {
 
  private:
   TimeBudget NewBudget() const {
-    return TimeBudget(clock_, deadlines_.command, deadlines_.host);
+    return TimeBudget(clock_, kCommandDeadline, kHostDeadline);
   }
 
   HostObserver* const observer_;
@@ -64,17 +69,16 @@ class ObserverHostReader final : public HostReader {
   const HostPaths paths_;
   CommandRunner* const runner_;
   Clock* const clock_;
-  const ReaderDeadlines deadlines_;
 };
 
 }  // namespace
 
 std::unique_ptr<HostReader> MakeHostReader(HostObserver* observer,
                                            DeviceLocks* locks, HostPaths paths,
-                                           CommandRunner* runner, Clock* clock,
-                                           ReaderDeadlines deadlines) {
+                                           CommandRunner* runner,
+                                           Clock* clock) {
   return std::make_unique<ObserverHostReader>(observer, locks, std::move(paths),
-                                              runner, clock, deadlines);
+                                              runner, clock);
 }
 
 }  // namespace clusterd

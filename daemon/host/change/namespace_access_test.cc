@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 #include "config/values/port_set.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "daemon/host/change/sysctl_writer.h"

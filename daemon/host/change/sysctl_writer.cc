@@ -3,8 +3,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 #include "config/values/port_set.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr size_t kMaxValueBytes = 1 << 20;  // 65536 ports written singly.
 
 absl::Status CheckKey(absl::string_view key) {
-  if (IsOurSysctlKey(key)) return absl::OkStatus();
+  if (FindKernelParameter(key) != nullptr) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "kernel parameter \"", key, "\" is not one that clusterd sets"));
 }
@@ -35,37 +36,31 @@ std::string SysctlWriter::PathOf(absl::string_view key) const {
 }
 
 absl::StatusOr<std::string> SysctlWriter::Read(absl::string_view key) const {
-  const absl::Status ours = CheckKey(key);
-  if (!ours.ok()) return ours;
-  const auto file = open_(PathOf(key), OpenMode::kRead);
-  if (!file.ok()) return file.status();
-  const absl::StatusOr<std::string> text = (*file)->ReadAll(kMaxValueBytes);
-  if (!text.ok()) return text.status();
-  return std::string(absl::StripAsciiWhitespace(*text));
+  RETURN_IF_ERROR(CheckKey(key));
+  ASSIGN_OR_RETURN(const auto file, open_(PathOf(key), OpenMode::kRead));
+  ASSIGN_OR_RETURN(const std::string text, file->ReadAll(kMaxValueBytes));
+  return std::string(absl::StripAsciiWhitespace(text));
 }
 
 absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
                                  absl::string_view value) {
-  const absl::Status ours = CheckKey(key);
-  if (!ours.ok()) return ours;
+  RETURN_IF_ERROR(CheckKey(key));
   absl::Status written;
   {
-    const auto file = open_(PathOf(key), OpenMode::kReadWrite);
-    if (!file.ok()) return file.status();
+    ASSIGN_OR_RETURN(const auto file, open_(PathOf(key), OpenMode::kReadWrite));
     const std::string line = absl::StrCat(value, "\n");
-    written = WriteFully(file->get(), 0, line);
+    written = WriteFully(file.get(), 0, line);
     // The kernel's files say that they are empty; those of a simulated server
     // are ordinary ones, and may have been longer.
-    const absl::StatusOr<FileAttributes> is = (*file)->Attributes();
+    const absl::StatusOr<FileAttributes> is = file->Attributes();
     if (written.ok() && is.ok() && is->size > line.size()) {
-      written = (*file)->Truncate(line.size());
+      written = file->Truncate(line.size());
     }
   }
-  const absl::StatusOr<std::string> now = Read(key);
-  if (!now.ok()) return now.status();
-  if (SameSysctlValue(key, *now, value)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string now, Read(key));
+  if (SameSysctlValue(key, now, value)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      key, ": is \"", *now, "\" after writing \"", value, "\"",
+      key, ": is \"", now, "\" after writing \"", value, "\"",
       written.ok() ? "" : absl::StrCat(" (", written.message(), ")")));
 }
 

@@ -38,7 +38,7 @@ class SysctlWriter {
 
   // As the kernel prints it, without the newline. NotFound: the kernel has no
   // such parameter in this namespace. InvalidArgument: not one of ours
-  // (config/plan/sysctl_file.h).
+  // (config/plan/setting_rows.h).
   absl::StatusOr<std::string> Read(absl::string_view key) const;
 
   // `value` in the kernel's own spelling. Reads back whatever the write said:

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 #include "config/values/change_kind.h"
 
 namespace clusterd {

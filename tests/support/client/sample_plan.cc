@@ -1,6 +1,6 @@
 #include "tests/support/client/sample_plan.h"
 
-#include "config/plan/plan_digest.h"
+#include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
 #include "config/values/version.h"
 #include "tests/support/config/plan_steps.h"

@@ -1,7 +1,7 @@
 #include "tests/support/config/good_cluster.h"
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/sysctl_file.h"
+#include "config/plan/setting_rows.h"
 
 namespace clusterd {
 namespace {

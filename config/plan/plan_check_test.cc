@@ -1,15 +1,13 @@
-#include "config/plan/step_check.h"
+#include "config/plan/plan_check.h"
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/plan/applied_drift.h"
-#include "config/plan/host_plan_check.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/plan_text.h"
+#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
-#include "config/plan/sysctl_file.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
 

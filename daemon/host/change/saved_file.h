@@ -1,11 +1,9 @@
-// Edits /etc/hccn.conf the way the vendor's tool does: the same inode, under
-// flock(LOCK_EX). A file that is renamed over while the tool waits for its lock
-// makes the tool report success and lose the key (hccn_tool source,
-// hicann/driver ef377e95, cfg.c; seen when the tool was run).
-// A crash between the writes leaves a mixture: the caller keeps the old text in
-// a synced journal first.
-#ifndef DAEMON_HOST_CHANGE_IN_PLACE_FILE_H_
-#define DAEMON_HOST_CHANGE_IN_PLACE_FILE_H_
+// Files that are changed and put back. Whole, so that a reader, or a crash,
+// finds the old text or the new one and nothing between: a temporary beside the
+// file, synced, renamed over it, and the folder synced. Or, for hccn.conf, in
+// place.
+#ifndef DAEMON_HOST_CHANGE_SAVED_FILE_H_
+#define DAEMON_HOST_CHANGE_SAVED_FILE_H_
 
 #include <functional>
 #include <memory>
@@ -22,6 +20,36 @@
 
 namespace clusterd {
 
+// A configuration file is smaller than this.
+inline constexpr size_t kMaxFileBytes = 4 << 20;
+
+// Where the new text of `path` is written first. One name for each file, so
+// that what a crash left behind is found again.
+std::string TemporaryOf(const std::string& path);
+
+// What a file holds now, with owner and mode; existed is false if there is
+// none. FailedPrecondition if the path is a link, folder or device.
+absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path);
+
+// Puts `content` there with the owner and mode of the file that was there, or
+// root and `new_mode`. FailedPrecondition as SaveFile. On any other error the
+// old file is still there and the temporary is gone, unless removing it fails
+// too.
+absl::Status ReplaceFile(const MutationToken& token, FileSystem* files,
+                         const std::string& path, absl::string_view content,
+                         uint32_t new_mode);
+
+// Makes the file what it was, or removes it if there was none; also removes a
+// temporary that a crash left. Does nothing that is done already.
+absl::Status RestoreFile(const MutationToken& token, FileSystem* files,
+                         const SavedFile& saved);
+
+// Edits /etc/hccn.conf the way the vendor's tool does: the same inode, under
+// flock(LOCK_EX). A file that is renamed over while the tool waits for its lock
+// makes the tool report success and lose the key (hccn_tool source,
+// hicann/driver ef377e95, cfg.c; seen when the tool was run).
+// A crash between the writes leaves a mixture: the caller keeps the old text in
+// a synced journal first.
 class InPlaceFile {
  public:
   // `files` and `clock` must outlive it. `lock_wait`: how long to wait for who
@@ -64,4 +92,4 @@ class InPlaceFile {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_HOST_CHANGE_IN_PLACE_FILE_H_
+#endif  // DAEMON_HOST_CHANGE_SAVED_FILE_H_

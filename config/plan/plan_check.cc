@@ -1,11 +1,12 @@
-#include "config/plan/host_plan_check.h"
+#include "config/plan/plan_check.h"
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/plan_text.h"
+#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/change_kind.h"
 #include "config/values/network_namespace.h"
@@ -63,6 +64,12 @@ absl::Status CheckNamespace(const HostPlan& plan) {
                    kNetworkNamespaceFact, "\""));
 }
 
+StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
+  const Setting* const setting = SettingOf(step);
+  if (setting == nullptr) return {StepVerdict::kUntold, StepText(step)};
+  return setting->judge(step, facts);
+}
+
 }  // namespace
 
 absl::Status CheckHostPlan(const HostPlan& plan) {
@@ -82,6 +89,26 @@ absl::Status CheckHostPlan(const HostPlan& plan) {
     }
   }
   return CheckNamespace(plan);
+}
+
+std::vector<StepVerdict> JudgeSteps(absl::Span<const PlanStep* const> steps,
+                                    const HostFacts& facts) {
+  const SettingFacts ready(facts);
+  std::vector<StepVerdict> verdicts;
+  for (const PlanStep* step : steps) verdicts.push_back(Judge(*step, ready));
+  return verdicts;
+}
+
+std::vector<DriftedStep> FindDrift(const HostPlan& plan,
+                                   const HostFacts& facts) {
+  const SettingFacts ready(facts);
+  std::vector<DriftedStep> drifted;
+  for (const PlanStep& step : plan.steps()) {
+    StepVerdict verdict = Judge(step, ready);
+    if (verdict.state == StepVerdict::kSo) continue;
+    drifted.push_back({step.id(), std::move(verdict.why)});
+  }
+  return drifted;
 }
 
 }  // namespace clusterd

@@ -1,0 +1,183 @@
+#include "daemon/host/change/saved_file.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::Duration kPoll = absl::Milliseconds(20);
+
+absl::Status WriteTemporary(FileSystem* files, const std::string& path,
+                            const SavedFile& wanted) {
+  ASSIGN_OR_RETURN(const auto file, files->Open(path, OpenMode::kCreate));
+  RETURN_IF_ERROR(WriteFully(file.get(), 0, wanted.content()));
+  // The owner first: changing it may clear mode bits.
+  RETURN_IF_ERROR(file->SetOwner(wanted.uid(), wanted.gid()));
+  RETURN_IF_ERROR(file->SetMode(wanted.mode()));
+  return file->Sync();
+}
+
+absl::Status RemoveIfThere(FileSystem* files, const std::string& path) {
+  if (absl::IsNotFound(files->Stat(path).status())) return absl::OkStatus();
+  const absl::Status removed = files->Remove(path);
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+}
+
+absl::Status Put(FileSystem* files, const SavedFile& wanted) {
+  const std::string temporary = TemporaryOf(wanted.path());
+  RETURN_IF_ERROR(RemoveIfThere(files, temporary));
+  absl::Status status = WriteTemporary(files, temporary, wanted);
+  if (status.ok()) status = files->Rename(temporary, wanted.path());
+  if (!status.ok()) {
+    // What to report is why the file could not be written.
+    (void)RemoveIfThere(files, temporary);
+    return status;
+  }
+  return files->SyncDirectory(FolderOf(wanted.path()));
+}
+
+bool Same(const SavedFile& a, const SavedFile& b) {
+  return a.existed() == b.existed() && a.content() == b.content() &&
+         a.mode() == b.mode() && a.uid() == b.uid() && a.gid() == b.gid();
+}
+
+absl::Status NotAFile(const std::string& path, absl::string_view verb) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": not a regular file, expected one to ", verb));
+}
+
+absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file,
+                                       const std::string& path) {
+  ASSIGN_OR_RETURN(const FileAttributes attributes, file->Attributes());
+  if (attributes.type != FileType::kRegular) return NotAFile(path, "edit");
+  SavedFile saved;
+  ASSIGN_OR_RETURN(*saved.mutable_content(), file->ReadAll(kMaxFileBytes));
+  saved.set_path(path);
+  saved.set_existed(true);
+  saved.set_mode(attributes.mode);
+  saved.set_uid(attributes.uid);
+  saved.set_gid(attributes.gid);
+  return saved;
+}
+
+absl::Status Overwrite(OpenFile* file, absl::string_view text) {
+  // Text first, then the cut: growing is what a full disk refuses, and then
+  // the old blocks are still there.
+  RETURN_IF_ERROR(WriteFully(file, 0, text));
+  RETURN_IF_ERROR(file->Truncate(text.size()));
+  return file->Sync();
+}
+
+}  // namespace
+
+std::string TemporaryOf(const std::string& path) {
+  // No suffix that anything reads: sysctl.d takes *.conf, firewalld *.xml.
+  return absl::StrCat(path, ".clusterd-new");
+}
+
+absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path) {
+  // Of the path itself first: a link must not be followed.
+  const absl::StatusOr<FileAttributes> attributes = files->Stat(path);
+  if (absl::IsNotFound(attributes.status())) {
+    SavedFile none;
+    none.set_path(path);
+    return none;
+  }
+  RETURN_IF_ERROR(attributes.status());
+  if (attributes->type != FileType::kRegular) return NotAFile(path, "replace");
+  ASSIGN_OR_RETURN(const auto file, files->Open(path, OpenMode::kRead));
+  return SaveOpenFile(file.get(), path);
+}
+
+absl::Status ReplaceFile(const MutationToken&, FileSystem* files,
+                         const std::string& path, absl::string_view content,
+                         uint32_t new_mode) {
+  ASSIGN_OR_RETURN(SavedFile wanted, SaveFile(files, path));
+  if (!wanted.existed()) wanted.set_mode(new_mode);
+  wanted.set_content(std::string(content));
+  return Put(files, wanted);
+}
+
+absl::Status RestoreFile(const MutationToken&, FileSystem* files,
+                         const SavedFile& saved) {
+  RETURN_IF_ERROR(RemoveIfThere(files, TemporaryOf(saved.path())));
+  ASSIGN_OR_RETURN(const SavedFile now, SaveFile(files, saved.path()));
+  if (saved.existed() && !Same(now, saved)) return Put(files, saved);
+  if (!saved.existed() && now.existed()) {
+    const absl::Status removed = files->Remove(saved.path());
+    if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+  }
+  // It may be so only in memory: a crash may have come before the sync.
+  return files->SyncDirectory(FolderOf(saved.path()));
+}
+
+InPlaceFile::InPlaceFile(FileSystem* files, Clock* clock, std::string path,
+                         absl::Duration lock_wait)
+    : files_(files),
+      clock_(clock),
+      path_(std::move(path)),
+      lock_wait_(lock_wait) {}
+
+absl::StatusOr<std::string> InPlaceFile::Read() const {
+  ASSIGN_OR_RETURN(const auto file, OpenLocked());
+  return file->ReadAll(kMaxFileBytes);
+}
+
+absl::StatusOr<SavedFile> InPlaceFile::Save() const {
+  ASSIGN_OR_RETURN(const auto file, OpenLocked());
+  return SaveOpenFile(file.get(), path_);
+}
+
+absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
+  const absl::Time give_up = clock_->Now() + lock_wait_;
+  while (true) {
+    ASSIGN_OR_RETURN(auto file, files_->Open(path_, OpenMode::kReadWrite));
+    ASSIGN_OR_RETURN(const bool locked, file->TryLock());
+    if (locked) {
+      // Somebody may have put another file there while we waited.
+      ASSIGN_OR_RETURN(const auto ours, file->Attributes());
+      ASSIGN_OR_RETURN(const auto again, files_->Open(path_, OpenMode::kRead));
+      ASSIGN_OR_RETURN(const auto theirs, again->Attributes());
+      if (ours.inode == theirs.inode) return file;
+    }
+    if (clock_->Now() >= give_up) {
+      return absl::DeadlineExceededError(
+          absl::StrCat(path_, ": locked by another process for ",
+                       absl::FormatDuration(lock_wait_)));
+    }
+    file.reset();
+    clock_->SleepFor(kPoll);
+  }
+}
+
+absl::Status InPlaceFile::Edit(
+    const MutationToken&,
+    const std::function<absl::StatusOr<std::string>(absl::string_view)>& edit) {
+  ASSIGN_OR_RETURN(const auto file, OpenLocked());
+  ASSIGN_OR_RETURN(const std::string before, file->ReadAll(kMaxFileBytes));
+  ASSIGN_OR_RETURN(const std::string after, edit(before));
+  if (after == before) return absl::OkStatus();
+  return Overwrite(file.get(), after);
+}
+
+absl::Status InPlaceFile::Restore(const MutationToken& token,
+                                  const SavedFile& saved) {
+  const auto file = OpenLocked();
+  if (absl::IsNotFound(file.status())) return RestoreFile(token, files_, saved);
+  RETURN_IF_ERROR(file.status());
+  ASSIGN_OR_RETURN(const SavedFile now, SaveOpenFile(file->get(), path_));
+  // The owner first: changing it may clear mode bits.
+  if (now.uid() != saved.uid() || now.gid() != saved.gid()) {
+    RETURN_IF_ERROR((*file)->SetOwner(saved.uid(), saved.gid()));
+  }
+  if (now.mode() != saved.mode()) {
+    RETURN_IF_ERROR((*file)->SetMode(saved.mode()));
+  }
+  if (now.content() == saved.content()) return (*file)->Sync();
+  return Overwrite(file->get(), saved.content());
+}
+
+}  // namespace clusterd
