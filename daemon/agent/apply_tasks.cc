@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "daemon/agent/apply/outcome_text.h"
+#include "daemon/agent/apply/journal.h"
 
 namespace clusterd {
 namespace {

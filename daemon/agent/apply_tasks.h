@@ -8,7 +8,7 @@
 //   any other                            REFUSED         its message
 //   a change runs; this daemon stops     REFUSED         says so
 // Messages without the name of this host in front: the result has it. All texts
-// as OutcomeText (apply/outcome_text.h).
+// as OutcomeText (apply/journal.h).
 #ifndef DAEMON_AGENT_APPLY_TASKS_H_
 #define DAEMON_AGENT_APPLY_TASKS_H_
 

@@ -13,7 +13,7 @@
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
-#include "daemon/agent/apply/outcome_text.h"
+#include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/setting_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 
@@ -83,31 +83,41 @@ absl::Status Applier::CheckNothingUnfinished() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Applier::CheckIdle(const HostPlan& plan,
-                                               bool force) {
+absl::Status Applier::CheckForced(absl::StatusCode code, const std::string& why,
+                                  absl::string_view advice, bool force,
+                                  Forced* forced) {
+  if (why.empty()) return absl::OkStatus();
+  if (!force) {
+    return absl::Status(code, absl::StrCat(options_.host, ": ", why, advice));
+  }
+  *forced->Add() = why;
+  return absl::OkStatus();
+}
+
+absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
+                                Forced* forced) {
   std::set<uint32_t> touched;
   for (const PlanStep& step : plan.steps()) {
     if (IsOfDevice(step)) touched.insert(step.target().device());
   }
-  if (touched.empty()) return std::string();
+  if (touched.empty()) return absl::OkStatus();
   const auto users = device_users_();
-  std::string why;
+  std::vector<std::string> reasons;
   if (!users.ok()) {
-    why = absl::StrCat("whether a process uses its devices cannot be told: ",
-                       users.status().message());
+    reasons.push_back(
+        absl::StrCat("whether a process uses its devices cannot be told: ",
+                     users.status().message()));
   } else {
-    std::vector<std::string> texts;
     for (const DeviceUser& user : *users) {
       if (touched.count(user.device) == 0) continue;
-      texts.push_back(absl::StrCat("device ", user.device,
-                                   " is in use by process ", user.pid, " (",
-                                   user.command, ")"));
+      reasons.push_back(absl::StrCat("device ", user.device,
+                                     " is in use by process ", user.pid, " (",
+                                     user.command, ")"));
     }
-    why = absl::StrJoin(texts, ", ");
   }
-  if (why.empty() || force) return why;
-  return absl::FailedPreconditionError(
-      absl::StrCat(options_.host, ": ", why, "; end the job, or use --force"));
+  return CheckForced(absl::StatusCode::kFailedPrecondition,
+                     absl::StrJoin(reasons, ", "),
+                     "; end the job, or use --force", force, forced);
 }
 
 std::vector<PlanFact> Applier::FactsNow(const JournalState& state,
@@ -115,9 +125,8 @@ std::vector<PlanFact> Applier::FactsNow(const JournalState& state,
   const NamedFacts named = NameFacts(facts);
   std::vector<PlanFact> now;
   for (const PlanFact& planned : state.begin.plan().facts()) {
-    const auto found = named.find(planned.name());
     now.emplace_back().set_name(planned.name());
-    now.back().set_value(found == named.end() ? kUnknownFact : found->second);
+    now.back().set_value(FactText(named, planned.name()));
   }
   const std::vector<PlanFact> files = DigestFiles(access_.files, state.saved);
   now.insert(now.end(), files.begin(), files.end());
@@ -136,21 +145,19 @@ ApplyResult Applier::NewResult(const std::string& apply_id) {
   return result;
 }
 
-absl::Status Applier::Begin(const ApplyRequest& request,
-                            const std::vector<std::string>& forced, Run* run) {
+absl::Status Applier::Begin(const ApplyRequest& request, Run* run) {
   auto journal =
       Journal::Create(access_.files, folder_.PathOf(request.apply_id));
   if (absl::IsAlreadyExists(journal.status())) {
     return absl::FailedPreconditionError(absl::StrCat(
         options_.host, ": apply id ", request.apply_id, " was used before"));
   }
-  if (!journal.ok()) return journal.status();
-  run->journal = *std::move(journal);
+  ASSIGN_OR_RETURN(run->journal, std::move(journal));
   JournalEntry entry;
   JournalBegin* begin = entry.mutable_begin();
   begin->set_apply_id(request.apply_id);
   begin->set_actor(request.actor);
-  for (const std::string& text : forced) begin->add_forced(text);
+  *begin->mutable_forced() = run->result.forced();
   *begin->mutable_plan() = request.plan;
   begin->set_plan_digest(request.plan_digest);
   begin->set_started_at_ms(absl::ToUnixMillis(run->started));
@@ -167,9 +174,7 @@ absl::Status Applier::RunStep(const PlanStep& step, Run* run,
   ASSIGN_OR_RETURN(auto saved, run->actions.Save(step));
   JournalEntry entry;
   entry.mutable_intent()->set_step(step.id());
-  for (const SavedResource& each : saved) {
-    *entry.mutable_intent()->add_saved() = each;
-  }
+  *entry.mutable_intent()->mutable_saved() = {saved.begin(), saved.end()};
   const absl::Status written = run->journal->Append(entry);
   if (!written.ok()) return InFront("journal", written);
   ASSIGN_OR_RETURN(const auto done,
@@ -214,9 +219,8 @@ absl::Status Applier::FinishApplied(Run* run) {
   }
   run->result.set_outcome(ApplyResult::APPLIED);
   run->result.set_elapsed_ms(MillisecondsSince(run->started));
-  for (const PlanFact& fact : FactsNow(state, facts)) {
-    *run->result.add_facts_after() = fact;
-  }
+  const std::vector<PlanFact> after = FactsNow(state, facts);
+  *run->result.mutable_facts_after() = {after.begin(), after.end()};
   return run->journal->AppendEnd(run->result);
 }
 
@@ -236,15 +240,12 @@ ApplyResult Applier::UndoFailed(const ApplyRequest& request,
 }
 
 absl::Status Applier::CheckRequest(const ApplyRequest& request) {
-  absl::Status status = CheckApplyId(request.apply_id);
-  if (status.ok()) status = CheckHostPlan(request.plan);
-  if (!status.ok()) return status;
-  if (request.plan.host() != options_.host) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("plan: is for host \"", request.plan.host(),
-                     "\", expected \"", options_.host, "\""));
-  }
-  return veto_().Check(request.plan);
+  RETURN_IF_ERROR(CheckApplyId(request.apply_id));
+  RETURN_IF_ERROR(CheckHostPlan(request.plan));
+  if (request.plan.host() == options_.host) return veto_().Check(request.plan);
+  return absl::InvalidArgumentError(
+      absl::StrCat("plan: is for host \"", request.plan.host(),
+                   "\", expected \"", options_.host, "\""));
 }
 
 absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan) {
@@ -264,37 +265,33 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan) {
 }
 
 absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
-  absl::Status status = CheckRequest(request);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckRequest(request));
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
-  status = CheckNothingUnfinished();
-  if (!status.ok()) return status;
-  std::vector<std::string> forced;
-  ASSIGN_OR_RETURN(const auto in_use, CheckIdle(request.plan, request.force));
-  if (!in_use.empty()) forced.push_back(in_use);
-  ASSIGN_OR_RETURN(const auto inside, EnterUnmoved(request.plan));
+  RETURN_IF_ERROR(CheckNothingUnfinished());
+  ApplyResult result = NewResult(request.apply_id);
+  RETURN_IF_ERROR(
+      CheckIdle(request.plan, request.force, result.mutable_forced()));
+  const auto inside = EnterUnmoved(request.plan);
+  RETURN_IF_ERROR(inside.status());
 
   MachinePaths paths = options_.find_paths();
   if (request.plan.command_ms() > 0) {
     paths.command_deadline = std::min<absl::Duration>(
         absl::Milliseconds(request.plan.command_ms()), absl::Minutes(2));
   }
+  if (request.plan.steps().empty()) {
+    result.set_outcome(ApplyResult::NOTHING_TO_DO);
+    return result;
+  }
   Run run(&inside, paths);
   run.started = access_.clock->Now();
-  run.result = NewResult(request.apply_id);
-  for (const std::string& text : forced) run.result.add_forced(text);
-  if (request.plan.steps().empty()) {
-    run.result.set_outcome(ApplyResult::NOTHING_TO_DO);
-    return run.result;
-  }
-  status = Begin(request, forced, &run);
-  if (!status.ok()) return status;
-  status = RunSteps(request, &run);
+  run.result = std::move(result);
+  RETURN_IF_ERROR(Begin(request, &run));
+  absl::Status status = RunSteps(request, &run);
   if (status.ok()) status = FinishApplied(&run);
-  const ApplyResult result =
-      status.ok() ? run.result : UndoFailed(request, status, &run);
+  if (!status.ok()) run.result = UndoFailed(request, status, &run);
   folder_.DropOld(options_.kept);
-  return result;
+  return std::move(run.result);
 }
 
 }  // namespace clusterd

@@ -34,14 +34,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/plan/named_facts.h"
 #include "daemon/agent/apply/journal.h"
-#include "daemon/agent/apply/journal_folder.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply/plan_namespace.h"
 #include "daemon/agent/apply/veto.h"
 #include "daemon/host/device_users.h"
+#include "google/protobuf/repeated_ptr_field.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -98,7 +99,7 @@ class Applier {
   // journal says that it was undone or rolled back before. Refusals as Apply;
   // NotFound: there is no journal of that id, or an empty one, so that nobody
   // here can tell whether it was never begun or its journal went
-  // (journal_folder.h, or with the folder); Aborted: somebody changed since
+  // (journal.h, or with the folder); Aborted: somebody changed since
   // what the apply left, or a later apply in effect set some of it (named),
   // unless forced. What the controller enforced by itself is no such apply.
   absl::StatusOr<ApplyResult> Rollback(const RollbackRequest& request);
@@ -130,18 +131,23 @@ class Applier {
     std::function<void(const StepOutcome&)> progress;
   };
 
+  // What `force` overrode, for people.
+  using Forced = google::protobuf::RepeatedPtrField<std::string>;
+
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
   absl::Status CheckNothingUnfinished();
-  // The text of what `force` overrode; empty: nothing needed it.
-  absl::StatusOr<std::string> CheckIdle(const HostPlan& plan, bool force);
+  // OK if `why` is empty, or with `force`, which is then told in `forced`.
+  absl::Status CheckForced(absl::StatusCode code, const std::string& why,
+                           absl::string_view advice, bool force,
+                           Forced* forced);
+  absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced);
   absl::Status CheckRequest(const ApplyRequest& request);
   // Aborted if it is not as the plan saw it.
   absl::StatusOr<PlanNamespace> EnterUnmoved(const HostPlan& plan);
 
   uint64_t MillisecondsSince(absl::Time started);
   ApplyResult NewResult(const std::string& apply_id);
-  absl::Status Begin(const ApplyRequest& request,
-                     const std::vector<std::string>& forced, Run* run);
+  absl::Status Begin(const ApplyRequest& request, Run* run);
   absl::Status RunSteps(const ApplyRequest& request, Run* run);
   absl::Status RunStep(const PlanStep& step, Run* run, StepOutcome* outcome);
   absl::Status FinishApplied(Run* run);

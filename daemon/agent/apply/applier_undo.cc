@@ -1,6 +1,5 @@
 // The half of Applier that takes back: a failed apply, one that a crash cut
 // off, and one that is in effect.
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +8,7 @@
 #include "config/plan/named_facts.h"
 #include "config/values/status_macros.h"
 #include "daemon/agent/apply/applier.h"
-#include "daemon/agent/apply/outcome_text.h"
+#include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/setting_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 
@@ -84,9 +83,9 @@ absl::StatusOr<ApplyResult> Applier::Undo(Undoing undoing) {
   const absl::Status written = undoing.journal->Append(entry);
   // What has begun is undone without it: the old values are in there.
   if (!written.ok() && !state.unfinished()) return InFront("journal", written);
-  for (std::string& residue : RestoreAt(inside, undoing.paths, state)) {
-    result.add_residues(std::move(residue));
-  }
+  const std::vector<std::string> residues =
+      RestoreAt(inside, undoing.paths, state);
+  *result.mutable_residues() = {residues.begin(), residues.end()};
 
   const bool clean = result.residues().empty();
   result.set_outcome(
@@ -94,7 +93,7 @@ absl::StatusOr<ApplyResult> Applier::Undo(Undoing undoing) {
           ? (clean ? ApplyResult::ROLLED_BACK
                    : ApplyResult::ROLLED_BACK_WITH_RESIDUES)
           : (clean ? ApplyResult::UNDONE : ApplyResult::UNDONE_WITH_RESIDUES));
-  for (const std::string& text : undo.forced()) result.add_forced(text);
+  result.mutable_forced()->MergeFrom(undo.forced());
   for (StepOutcome& step : *result.mutable_steps()) {
     if (step.state() != StepOutcome::DONE) continue;
     step.set_state(StepOutcome::UNDONE);
@@ -105,10 +104,9 @@ absl::StatusOr<ApplyResult> Applier::Undo(Undoing undoing) {
     }
     if (undoing.progress) undoing.progress(step);
   }
-  for (const PlanFact& fact :
-       FactsNow(state, inside.ok() ? inside->ReadHost() : HostFacts())) {
-    *result.add_facts_after() = fact;
-  }
+  const std::vector<PlanFact> after =
+      FactsNow(state, inside.ok() ? inside->ReadHost() : HostFacts());
+  *result.mutable_facts_after() = {after.begin(), after.end()};
   result.set_elapsed_ms(MillisecondsSince(undoing.started));
   CleanTexts(&result);
   AddUnclosed(undoing.journal->AppendEnd(result), &result);
@@ -119,51 +117,40 @@ absl::Status Applier::CheckRollback(const RollbackRequest& request,
                                     const JournalState& state,
                                     JournalUndo* undo) {
   RETURN_IF_ERROR(veto_().Check(state.begin.plan()));
-  ASSIGN_OR_RETURN(const auto in_use,
-                   CheckIdle(state.begin.plan(), request.force));
-  if (!in_use.empty()) undo->add_forced(in_use);
+  RETURN_IF_ERROR(
+      CheckIdle(state.begin.plan(), request.force, undo->mutable_forced()));
   ASSIGN_OR_RETURN(const auto states, folder_.List());
-  const std::string later = LaterAppliesText(state, states);
-  if (!later.empty() && !request.force) {
-    return absl::AbortedError(
-        absl::StrCat(options_.host, ": ", later, "; roll that back first"));
-  }
-  if (!later.empty()) undo->add_forced(later);
-  return absl::OkStatus();
+  return CheckForced(absl::StatusCode::kAborted,
+                     LaterAppliesText(state, states), "; roll that back first",
+                     request.force, undo->mutable_forced());
 }
 
 absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
                                         const JournalState& state,
                                         const PlanNamespace& inside,
                                         JournalUndo* undo) {
-  std::vector<MovedFact> moved;
-  std::map<std::string, std::string> left;
+  NamedFacts left;
   for (const PlanFact& fact : state.end.facts_after()) {
     left[fact.name()] = fact.value();
   }
+  std::vector<MovedFact> moved;
   for (const PlanFact& fact : FactsNow(state, inside.ReadHost())) {
-    const auto then = left.emplace(fact.name(), kUnknownFact).first;
-    if (IsSameFact(fact.name(), fact.value(), then->second)) continue;
-    moved.push_back({fact.name(), then->second, fact.value()});
+    const std::string then = FactText(left, fact.name());
+    if (IsSameFact(fact.name(), fact.value(), then)) continue;
+    moved.push_back({fact.name(), then, fact.value()});
   }
   if (moved.empty()) return absl::OkStatus();
-  const std::string text = absl::StrCat(
-      "changed since apply ", request.apply_id, ": ", MovedFactsText(moved));
-  if (!request.force) {
-    return absl::AbortedError(
-        absl::StrCat(options_.host, ": ", text,
-                     "; a rollback would undo that too: --force does it"));
-  }
-  undo->add_forced(text);
-  return absl::OkStatus();
+  return CheckForced(absl::StatusCode::kAborted,
+                     absl::StrCat("changed since apply ", request.apply_id,
+                                  ": ", MovedFactsText(moved)),
+                     "; a rollback would undo that too: --force does it",
+                     request.force, undo->mutable_forced());
 }
 
 absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
-  absl::Status status = CheckApplyId(request.apply_id);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckApplyId(request.apply_id));
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
-  status = CheckNothingUnfinished();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckNothingUnfinished());
   auto journal = Journal::Open(access_.files, folder_.PathOf(request.apply_id));
   if (!journal.ok() && !absl::IsNotFound(journal.status())) {
     return journal.status();
@@ -177,22 +164,21 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
         ": never begun here, or lost with the folder, or dropped after ",
         options_.kept.in_effect, " later applies"));
   }
-  ApplyResult result = NewResult(state.begin.apply_id());
   if (!state.in_effect()) {
+    ApplyResult result = NewResult(state.begin.apply_id());
     result.set_outcome(ApplyResult::NOTHING_TO_DO);
     result.set_error("it was undone or rolled back before");
     return result;
   }
   JournalUndo undo = NewUndo("asked for", request.actor);
   undo.set_rollback(true);
-  status = CheckRollback(request, state, &undo);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckRollback(request, state, &undo));
   const auto inside = PlanNamespace::EnterAgain(access_, state.begin.plan());
-  if (!inside.ok() && !absl::IsNotFound(inside.status())) {
+  if (inside.ok()) {
+    RETURN_IF_ERROR(CheckUnmovedSince(request, state, *inside, &undo));
+  } else if (!absl::IsNotFound(inside.status())) {
     return InFront(options_.host, inside.status());
   }
-  if (inside.ok()) status = CheckUnmovedSince(request, state, *inside, &undo);
-  if (!status.ok()) return status;
   return UndoJournal(inside, state, undo, journal->get());
 }
 
@@ -201,7 +187,7 @@ absl::StatusOr<ApplyResult> Applier::UndoJournal(
     const JournalUndo& undo, Journal* journal) {
   ApplyResult result = NewResult(state.begin.apply_id());
   if (!undo.rollback()) result.set_error(undo.reason());
-  for (const StepOutcome& step : state.steps) *result.add_steps() = step;
+  *result.mutable_steps() = {state.steps.begin(), state.steps.end()};
   return Undo({&inside, options_.find_paths(), journal, undo, std::move(result),
                access_.clock->Now(), nullptr});
 }
@@ -216,11 +202,12 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
       damaged = each.state.status();
       continue;
     }
+    const std::string path = folder_.PathOf(each.apply_id);
     if (each.state->phase == JournalState::Phase::kEmpty) {
-      RETURN_IF_ERROR(access_.files->Remove(each.path));
+      RETURN_IF_ERROR(access_.files->Remove(path));
     }
     if (!each.state->unfinished()) continue;
-    ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, each.path));
+    ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
     JournalUndo undo =
         NewUndo("clusterd ended in the middle, or could not write its journal",
                 "clusterd");
@@ -228,7 +215,7 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
     auto result = UndoJournal(
         PlanNamespace::EnterAgain(access_, each.state->begin.plan()),
         *each.state, undo, journal.get());
-    if (!result.ok()) return InFront(each.path, result.status());
+    if (!result.ok()) return InFront(path, result.status());
     results.push_back(*std::move(result));
   }
   if (!damaged.ok()) return damaged;

@@ -3,21 +3,32 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
-#include "daemon/agent/apply/outcome_text.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
 
+constexpr char kSuffix[] = ".journal";
+constexpr size_t kMaxIdBytes = 64;
 constexpr char kMagic[] = "clusterd journal 2\n";
 constexpr char kAnyMagic[] = "clusterd journal ";
 constexpr size_t kMagicBytes = sizeof(kMagic) - 1;
 constexpr size_t kLengthBytes = 4;
 constexpr size_t kHeadCheckBytes = 8;
 constexpr size_t kHeadBytes = kLengthBytes + kHeadCheckBytes + 32;
+
+bool IsApplyId(absl::string_view id) {
+  return !id.empty() && id.size() <= kMaxIdBytes && id[0] != '.' &&
+         std::all_of(id.begin(), id.end(), [](unsigned char c) {
+           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+         });
+}
 
 std::string LittleEndian(uint64_t value, size_t bytes) {
   std::string text;
@@ -116,29 +127,23 @@ Journal::Journal(std::unique_ptr<OpenFile> file, JournalText text)
 
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Create(
     FileSystem* files, const std::string& path) {
-  ASSIGN_OR_RETURN(std::unique_ptr<OpenFile> file,
-                   files->Open(path, OpenMode::kCreate));
-  absl::Status status = WriteFully(file.get(), 0, kMagic);
-  if (status.ok()) status = file->Sync();
-  if (status.ok()) status = files->SyncDirectory(FolderOf(path));
-  if (!status.ok()) return status;
-  JournalText text;
-  text.good_bytes = kMagicBytes;
+  ASSIGN_OR_RETURN(auto file, files->Open(path, OpenMode::kCreate));
+  RETURN_IF_ERROR(WriteFully(file.get(), 0, kMagic));
+  RETURN_IF_ERROR(file->Sync());
+  RETURN_IF_ERROR(files->SyncDirectory(FolderOf(path)));
   return std::unique_ptr<Journal>(
-      new Journal(std::move(file), std::move(text)));
+      new Journal(std::move(file), {{}, kMagicBytes}));
 }
 
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(
     FileSystem* files, const std::string& path) {
-  ASSIGN_OR_RETURN(std::unique_ptr<OpenFile> file,
-                   files->Open(path, OpenMode::kReadWrite));
+  ASSIGN_OR_RETURN(auto file, files->Open(path, OpenMode::kReadWrite));
   ASSIGN_OR_RETURN(const std::string bytes, file->ReadAll(kMaxJournalBytes));
   absl::StatusOr<JournalText> text = ParseJournal(bytes);
   if (!text.ok()) return InFront(path, text.status());
   if (text->good_bytes < bytes.size()) {
-    absl::Status status = file->Truncate(text->good_bytes);
-    if (status.ok()) status = file->Sync();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(file->Truncate(text->good_bytes));
+    RETURN_IF_ERROR(file->Sync());
   }
   return std::unique_ptr<Journal>(
       new Journal(std::move(file), *std::move(text)));
@@ -191,9 +196,8 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
         state.phase = Phase::kApplying;
         break;
       case JournalEntry::kIntent:
-        for (const SavedResource& saved : entry.intent().saved()) {
-          state.saved.push_back(saved);
-        }
+        state.saved.insert(state.saved.end(), entry.intent().saved().begin(),
+                           entry.intent().saved().end());
         break;
       case JournalEntry::kDone:
         state.steps.push_back(entry.done());
@@ -213,6 +217,120 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
     }
   }
   return state;
+}
+
+absl::Status CheckApplyId(absl::string_view id) {
+  if (IsApplyId(id)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("apply id \"", id.substr(0, kMaxIdBytes),
+                   "\" is not one, expected 1 to 64 of A-Z a-z 0-9 . _ -"));
+}
+
+std::string JournalFolder::PathOf(absl::string_view apply_id) const {
+  return absl::StrCat(path_, "/", apply_id, kSuffix);
+}
+
+absl::StatusOr<std::unique_ptr<OpenFile>> JournalFolder::TakeLock() {
+  absl::Status made = files_->MakeDirectory(path_, 0700);
+  if (made.ok()) made = files_->SyncDirectory(FolderOf(path_));
+  if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+  const std::string path = absl::StrCat(path_, "/lock");
+  auto file = files_->Open(path, OpenMode::kReadWrite);
+  if (absl::IsNotFound(file.status())) {
+    file = files_->Open(path, OpenMode::kCreate);
+    // Another process made it in between.
+    if (absl::IsAlreadyExists(file.status())) {
+      file = files_->Open(path, OpenMode::kReadWrite);
+    }
+  }
+  if (!file.ok()) return file.status();
+  ASSIGN_OR_RETURN(const bool locked, (*file)->TryLock());
+  if (!locked) file->reset();
+  return file;
+}
+
+absl::StatusOr<std::vector<JournalFolder::Found>> JournalFolder::Read() {
+  ASSIGN_OR_RETURN(const auto names, files_->List(path_));
+  std::vector<Found> found;
+  for (absl::string_view name : names) {
+    if (!absl::ConsumeSuffix(&name, kSuffix)) continue;
+    const std::string path = PathOf(name);
+    const auto bytes = ReadWholeFile(files_, path, kMaxJournalBytes);
+    // Gone since it was listed: dropped by another call, or moved away.
+    if (absl::IsNotFound(bytes.status())) continue;
+    RETURN_IF_ERROR(bytes.status());
+    found.push_back({std::string(name), JournalState()});
+    const auto text = ParseJournal(*bytes);
+    if (text.ok()) {
+      found.back().state = SummariseJournal(text->entries);
+    } else {
+      found.back().state = InFront(path, text.status());
+    }
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<JournalState>> JournalFolder::List() {
+  std::vector<JournalState> states;
+  auto all = Read();
+  if (absl::IsNotFound(all.status())) return states;
+  if (!all.ok()) return all.status();
+  for (Found& each : *all) {
+    if (!each.state.ok()) continue;
+    each.state->begin.set_apply_id(each.apply_id);
+    states.push_back(*std::move(each.state));
+  }
+  std::stable_sort(states.begin(), states.end(),
+                   [](const JournalState& a, const JournalState& b) {
+                     return a.begin.started_at_ms() < b.begin.started_at_ms();
+                   });
+  return states;
+}
+
+void JournalFolder::DropOld(const KeptJournals& kept) {
+  const auto states = List();
+  if (!states.ok()) return;
+  for (const std::string& id : JournalsToDrop(*states, kept)) {
+    // A journal too many does no harm; the next apply tries again.
+    (void)files_->Remove(PathOf(id));
+  }
+}
+
+std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,
+                                        const KeptJournals& kept) {
+  size_t in_effect = 0;
+  size_t taken_back = 0;
+  std::vector<std::string> dropped;
+  for (auto state = states.rbegin(); state != states.rend(); ++state) {
+    if (state->unfinished()) continue;
+    const bool goes = state->in_effect() ? ++in_effect > kept.in_effect
+                                         : ++taken_back > kept.taken_back;
+    if (goes) dropped.push_back(state->begin.apply_id());
+  }
+  std::reverse(dropped.begin(), dropped.end());
+  return dropped;
+}
+
+std::string OutcomeText(absl::string_view text) {
+  return PrintableText(text, kMaxOutcomeTextBytes);
+}
+
+absl::Status InFront(absl::string_view what, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(what, ": ", status.message()));
+}
+
+void CleanTexts(StepOutcome* outcome) {
+  outcome->set_detail(OutcomeText(outcome->detail()));
+}
+
+void CleanTexts(ApplyResult* result) {
+  result->set_error(OutcomeText(result->error()));
+  for (std::string& text : *result->mutable_residues()) {
+    text = OutcomeText(text);
+  }
+  for (std::string& text : *result->mutable_forced()) text = OutcomeText(text);
+  for (StepOutcome& step : *result->mutable_steps()) CleanTexts(&step);
 }
 
 }  // namespace clusterd

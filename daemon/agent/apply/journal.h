@@ -6,6 +6,7 @@
 //           32 bytes SHA-256 of the payload, payload (a JournalEntry)
 // A record that a crash cut off is not there: its effect did not happen. A
 // record that is damaged with more behind it is an error, never skipped.
+// And the folder of the journals of one host.
 #ifndef DAEMON_AGENT_APPLY_JOURNAL_H_
 #define DAEMON_AGENT_APPLY_JOURNAL_H_
 
@@ -91,6 +92,83 @@ struct JournalState {
 };
 
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries);
+
+// InvalidArgument: not 1 to 64 of [A-Za-z0-9._-], or starting with a dot.
+absl::Status CheckApplyId(absl::string_view id);
+
+struct KeptJournals {
+  size_t in_effect = 512;
+  size_t taken_back = 64;
+};
+
+// The folder of the journals of one host: who may change the machine, which
+// journals there are, and which go when there are too many of them, so that the
+// folder and the reading of it stay bounded:
+//   in effect (applied, or not wholly   the newest 512 stay: a rollback needs
+//   taken back)                         the journal, and so does drift
+//   undone or rolled back wholly        the newest 64 stay: they only tell how
+//                                       it ended
+//   not finished                        always stays
+// The two never push each other out. 512 journals of a server with 16 devices
+// are about 50 MB. What an apply whose journal went has set stays set; clusterd
+// can take it back no more and tells no drift of it.
+class JournalFolder {
+ public:
+  struct Found {
+    std::string apply_id;
+    // DataLoss, naming the path: damaged.
+    absl::StatusOr<JournalState> state;
+  };
+
+  // `files` must outlive it.
+  JournalFolder(FileSystem* files, std::string path)
+      : files_(files), path_(std::move(path)) {}
+
+  std::string PathOf(absl::string_view apply_id) const;
+
+  // Makes the folder if it is not there, its parent not. Whoever holds the lock
+  // changes the machine; nullptr: somebody else does.
+  absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
+
+  // Every journal, by its name. NotFound: there is no folder.
+  absl::StatusOr<std::vector<Found>> Read();
+
+  // The undamaged ones, oldest first, each under the id of its name; none
+  // without a folder.
+  absl::StatusOr<std::vector<JournalState>> List();
+
+  void DropOld(const KeptJournals& kept);
+
+ private:
+  FileSystem* const files_;
+  const std::string path_;
+};
+
+// Apply ids, oldest first. `states`: as JournalFolder::List.
+std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,
+                                        const KeptJournals& kept);
+
+// What came of a step or an apply, as text for people. It quotes programs and
+// files of this host, so it may be of any length and in any encoding, and a
+// message with a text that is not UTF-8 can be written but not read: a journal
+// would be damaged by it, and a controller would end the stream at every
+// attach. And a controller takes no text over 16 KiB.
+inline constexpr size_t kMaxOutcomeTextBytes = 2048;
+
+// Printable ASCII, at most about four times kMaxOutcomeTextBytes: other bytes
+// as \n, \t or \xNN; cut after kMaxOutcomeTextBytes of input, then ended with
+// "...".
+std::string OutcomeText(absl::string_view text);
+
+// "what: message", with the code of `status`.
+absl::Status InFront(absl::string_view what, const absl::Status& status);
+
+// The detail, as OutcomeText.
+void CleanTexts(StepOutcome* outcome);
+
+// The error, residues, forced and details, as OutcomeText. Not the facts, which
+// a rollback compares.
+void CleanTexts(ApplyResult* result);
 
 }  // namespace clusterd
 

@@ -1,6 +1,9 @@
 #include "daemon/agent/apply/journal.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "tests/support/host/effect_log.h"
 #include "tests/support/host/fake_file_system.h"
@@ -199,6 +202,112 @@ TEST(SummariseJournalTest, TellsWhatIsUnfinished) {
   entries.push_back(EndEntry(ApplyResult::ROLLED_BACK));
   EXPECT_EQ(SummariseJournal(entries).phase, Phase::kUndone);
   EXPECT_EQ(SummariseJournal(entries).end.outcome(), ApplyResult::ROLLED_BACK);
+}
+
+using Phase = JournalState::Phase;
+
+JournalState State(const std::string& id, Phase phase,
+                   ApplyResult::Outcome outcome) {
+  JournalState state;
+  state.begin.set_apply_id(id);
+  state.phase = phase;
+  state.end.set_outcome(outcome);
+  return state;
+}
+
+JournalState Applied(const std::string& id) {
+  return State(id, Phase::kApplied, ApplyResult::APPLIED);
+}
+
+JournalState Undone(const std::string& id) {
+  return State(id, Phase::kUndone, ApplyResult::UNDONE);
+}
+
+TEST(JournalsToDropTest, DropsTheOldestOfEachKindByItself) {
+  const KeptJournals kept{2, 1};
+  EXPECT_THAT(
+      JournalsToDrop({Applied("a1"), Undone("u1"), Applied("a2")}, kept),
+      ::testing::IsEmpty());
+  EXPECT_THAT(
+      JournalsToDrop({Applied("a1"), Undone("u1"), Applied("a2"), Undone("u2"),
+                      Undone("u3"), Applied("a3"), Undone("u4")},
+                     kept),
+      ::testing::ElementsAre("a1", "u1", "u2", "u3"));
+}
+
+TEST(JournalsToDropTest, TakesWhatHasResiduesForInEffect) {
+  EXPECT_THAT(
+      JournalsToDrop(
+          {State("r1", Phase::kUndone, ApplyResult::UNDONE_WITH_RESIDUES),
+           State("r2", Phase::kUndone, ApplyResult::ROLLED_BACK_WITH_RESIDUES),
+           State("b1", Phase::kUndone, ApplyResult::ROLLED_BACK)},
+          {2, 0}),
+      ::testing::ElementsAre("b1"));
+}
+
+TEST(JournalsToDropTest, NeverDropsWhatIsNotFinished) {
+  EXPECT_THAT(
+      JournalsToDrop(
+          {State("p1", Phase::kApplying, ApplyResult::OUTCOME_UNSPECIFIED),
+           State("p2", Phase::kUndoing, ApplyResult::OUTCOME_UNSPECIFIED),
+           State("p3", Phase::kRollingBack, ApplyResult::APPLIED)},
+          {0, 0}),
+      ::testing::IsEmpty());
+}
+
+TEST(JournalFolderTest, LeavesOutWhatVanishesWhileItReads) {
+  const std::string folder = "/var/lib/clusterd/apply";
+  FakeFileSystem files;
+  // Another call drops the second one while the first one is read.
+  files.PutSpecial(folder + "/a1.journal",
+                   {[&] {
+                      EXPECT_TRUE(files.Remove(folder + "/a2.journal").ok());
+                      return std::string();
+                    },
+                    nullptr});
+  files.Put(folder + "/a2.journal", "damaged");
+  files.Put(folder + "/a3.journal", "damaged");
+  const auto found = JournalFolder(&files, folder).Read();
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].apply_id, "a1");
+  EXPECT_EQ((*found)[1].apply_id, "a3");
+  EXPECT_TRUE(absl::IsDataLoss((*found)[1].state.status()));
+}
+
+// "failed" in GBK, which is not UTF-8.
+constexpr char kGbk[] = "hccn_tool: \xca\xa7\xb0\xdc\n";
+constexpr char kGbkShown[] = "hccn_tool: \\xca\\xa7\\xb0\\xdc\\n";
+
+TEST(OutcomeTextTest, CanBeReadBackWhateverAProgramSaid) {
+  ApplyResult result;
+  result.set_error(kGbk);
+  result.add_residues(kGbk);
+  result.add_forced(kGbk);
+  result.add_steps()->set_detail(kGbk);
+  CleanTexts(&result);
+  ApplyResult read;
+  ASSERT_TRUE(read.ParseFromString(result.SerializeAsString()));
+  EXPECT_EQ(read.error(), kGbkShown);
+  EXPECT_EQ(read.residues(0), kGbkShown);
+  EXPECT_EQ(read.forced(0), kGbkShown);
+  EXPECT_EQ(read.steps(0).detail(), kGbkShown);
+}
+
+TEST(OutcomeTextTest, BoundsTextsEvenWhenAllOfThemIsEscaped) {
+  const std::string text = OutcomeText(std::string(1 << 20, '\x01'));
+  EXPECT_LE(text.size(), 16384u);
+  EXPECT_EQ(text.substr(text.size() - 3), "...");
+}
+
+TEST(OutcomeTextTest, LeavesWhatIsCleanAsItIs) {
+  ApplyResult result;
+  result.set_error("device 1: address is none, expected 10.0.0.1/24");
+  result.add_steps()->set_state(StepOutcome::DONE);
+  const std::string before = result.SerializeAsString();
+  CleanTexts(&result);
+  CleanTexts(&result);
+  EXPECT_EQ(result.SerializeAsString(), before);
 }
 
 }  // namespace
