@@ -10,28 +10,23 @@ AllowedPorts::AllowedPorts(const AllowedFact::Allowed& allowed) {
     const uint32_t first = port.first_port();
     const uint32_t last = port.last_port();
     if (first > last || last > 65535) continue;
-    if (port.source().empty()) {
-      anywhere_.Add(first, last);
-      continue;
-    }
     const auto address = Ipv4Address::Parse(port.source());
     const auto subnet = Ipv4Subnet::Parse(port.source());
-    if (address.ok()) {
-      exact_[*address].Add(first, last);
-    } else if (subnet.ok() && subnet->prefix_length() == 32) {
-      exact_[subnet->network()].Add(first, last);
+    if (port.source().empty()) {
+      ports_[Ipv4Subnet()].Add(first, last);
+    } else if (address.ok()) {
+      ports_[Ipv4Subnet(*address, 32)].Add(first, last);
     } else if (subnet.ok()) {
-      subnets_[*subnet].Add(first, last);
+      ports_[*subnet].Add(first, last);
     }
   }
 }
 
-PortSet AllowedPorts::For(Ipv4Address address) const {
-  PortSet ports = anywhere_;
-  const auto exact = exact_.find(address);
-  if (exact != exact_.end()) ports.Add(exact->second);
-  for (const auto& [subnet, opened] : subnets_) {
-    if (subnet.Contains(address)) ports.Add(opened);
+PortSet AllowedPorts::OfAll(const Ipv4Subnet& source) const {
+  PortSet ports;
+  for (int prefix = 0; prefix <= source.prefix_length(); ++prefix) {
+    const auto around = ports_.find(Ipv4Subnet(source.network(), prefix));
+    if (around != ports_.end()) ports.Add(around->second);
   }
   return ports;
 }
@@ -44,17 +39,7 @@ bool AllowedPorts::Contains(const AllowedPort& port) const {
   }
   PortSet wanted;
   wanted.Add(port.first_port(), port.last_port());
-  if (source->prefix_length() == 32) {
-    return For(source->network()).Contains(wanted);
-  }
-  PortSet open = anywhere_;
-  for (const auto& [subnet, opened] : subnets_) {
-    if (subnet.prefix_length() <= source->prefix_length() &&
-        subnet.Contains(source->network())) {
-      open.Add(opened);
-    }
-  }
-  return open.Contains(wanted);
+  return OfAll(*source).Contains(wanted);
 }
 
 std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses) {
@@ -64,15 +49,13 @@ std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses) {
   std::vector<Ipv4Subnet> blocks;
   for (size_t i = 0; i < addresses.size();) {
     // The largest aligned block from here on of which every address is there.
-    const uint32_t first = addresses[i].bits();
-    int prefix = 32;
+    const uint64_t first = addresses[i].bits();
     uint64_t size = 1;
-    while (prefix > 0) {
-      const uint64_t doubled = size * 2;
-      if (first % doubled != 0 || i + doubled > addresses.size()) break;
-      const uint64_t last = first + doubled - 1;
-      if (addresses[i + doubled - 1].bits() != last) break;
-      size = doubled;
+    int prefix = 32;
+    while (prefix > 0 && first % (size * 2) == 0 &&
+           i + size * 2 <= addresses.size() &&
+           addresses[i + size * 2 - 1].bits() == first + size * 2 - 1) {
+      size *= 2;
       --prefix;
     }
     blocks.push_back(Ipv4Subnet(addresses[i], prefix));

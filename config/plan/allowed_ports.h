@@ -20,16 +20,19 @@ class AllowedPorts {
   explicit AllowedPorts(const AllowedFact::Allowed& allowed);
 
   // Ports that this address may reach.
-  PortSet For(Ipv4Address address) const;
+  PortSet For(Ipv4Address address) const {
+    return OfAll(Ipv4Subnet(address, 32));
+  }
 
   // Whether every address of the source may reach every port. Only rules for
   // the whole source count.
   bool Contains(const AllowedPort& port) const;
 
  private:
-  PortSet anywhere_;
-  std::map<Ipv4Address, PortSet> exact_;
-  std::map<Ipv4Subnet, PortSet> subnets_;
+  // What every address of the source may reach.
+  PortSet OfAll(const Ipv4Subnet& source) const;
+
+  std::map<Ipv4Subnet, PortSet> ports_;  // By their source.
 };
 
 // The fewest subnets that hold exactly these addresses and no other, sorted:

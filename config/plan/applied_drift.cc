@@ -1,13 +1,12 @@
 #include "config/plan/applied_drift.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -54,23 +53,18 @@ class TakenTargets {
     if (setting == nullptr) return;
     targets_.insert(GoalName(step));
     if (setting->also == nullptr) return;
-    for (const std::string& name : setting->also(step)) {
-      absl::string_view prefix = name;
-      if (absl::ConsumeSuffix(&prefix, "*")) {
-        prefixes_.insert(std::string(prefix));
-      } else {
-        targets_.insert(name);
-      }
+    for (absl::string_view name : setting->also(step)) {
+      const bool all_that_begin_so = absl::ConsumeSuffix(&name, "*");
+      (all_that_begin_so ? prefixes_ : targets_).insert(std::string(name));
     }
   }
 
   // Whether a step that was added decides about this target.
   bool Has(const std::string& target) const {
     return targets_.count(target) > 0 ||
-           std::any_of(prefixes_.begin(), prefixes_.end(),
-                       [&target](const std::string& prefix) {
-                         return absl::StartsWith(target, prefix);
-                       });
+           absl::c_any_of(prefixes_, [&target](const std::string& prefix) {
+             return absl::StartsWith(target, prefix);
+           });
   }
 
  private:
@@ -87,57 +81,51 @@ bool IsEnforced(const EndedApply& apply) {
   return apply.begin.actor() == kControllerActor;
 }
 
-std::set<uint32_t> StepsInEffect(const ApplyResult& end) {
-  std::set<uint32_t> steps;
-  for (const StepOutcome& outcome : end.steps()) {
+// What it left in effect, of settings that this version knows.
+std::vector<const PlanStep*> StepsInEffect(const EndedApply& apply) {
+  std::set<uint32_t> in_effect;
+  for (const StepOutcome& outcome : apply.end.steps()) {
     if (outcome.state() == StepOutcome::DONE ||
         outcome.state() == StepOutcome::ALREADY_SO) {
-      steps.insert(outcome.step());
+      in_effect.insert(outcome.step());
     }
+  }
+  std::vector<const PlanStep*> steps;
+  for (const PlanStep& step : apply.begin.plan().steps()) {
+    const bool counts =
+        in_effect.count(step.id()) > 0 && SettingOf(step) != nullptr;
+    if (counts) steps.push_back(&step);
   }
   return steps;
 }
 
-void AddStepsInEffect(const EndedApply& apply, TakenTargets* targets) {
-  const std::set<uint32_t> in_effect = StepsInEffect(apply.end);
-  for (const PlanStep& step : apply.begin.plan().steps()) {
-    if (in_effect.count(step.id()) > 0) targets->Add(step);
+// What the applies still claim, the newest first, the steps of each in order.
+std::vector<Claim> ClaimsOf(absl::Span<const EndedApply> applies) {
+  TakenTargets asked_for;  // By people.
+  for (const EndedApply& apply : applies) {
+    if (!Counts(apply) || IsEnforced(apply)) continue;
+    for (const PlanStep* step : StepsInEffect(apply)) asked_for.Add(*step);
   }
-}
-
-// The first target that the apply set and `targets` has.
-std::optional<std::string> FirstSetOf(const EndedApply& apply,
-                                      const TakenTargets& targets) {
-  const std::set<uint32_t> in_effect = StepsInEffect(apply.end);
-  for (const PlanStep& step : apply.begin.plan().steps()) {
-    if (in_effect.count(step.id()) == 0) continue;
-    std::string target = GoalName(step);
-    if (targets.Has(target)) return target;
-  }
-  return std::nullopt;
-}
-
-// Adds what the apply still claims, its steps in order. `asked_for`: what
-// applies of people claim.
-void AddClaims(const EndedApply& apply, const TakenTargets& asked_for,
-               TakenTargets* taken, std::vector<Claim>* claims) {
-  const bool enforced = IsEnforced(apply);
-  const std::set<uint32_t> in_effect = StepsInEffect(apply.end);
-  const auto& all = apply.begin.plan().steps();
-  // The last step first, so that it takes over from earlier ones; then turned
-  // round for the reader.
-  std::vector<Claim> added;
-  for (auto step = all.rbegin(); step != all.rend(); ++step) {
-    if (in_effect.count(step->id()) == 0 || SettingOf(*step) == nullptr) {
-      continue;
+  std::vector<Claim> claims;
+  TakenTargets taken;
+  for (auto apply = applies.rbegin(); apply != applies.rend(); ++apply) {
+    if (!Counts(*apply)) continue;
+    std::vector<const PlanStep*> steps = StepsInEffect(*apply);
+    // The last step first, so that it takes over from earlier ones; then turned
+    // round for the reader.
+    absl::c_reverse(steps);
+    const auto first = static_cast<std::ptrdiff_t>(claims.size());
+    for (const PlanStep* step : steps) {
+      const std::string target = GoalName(*step);
+      if (!taken.Has(target) &&
+          (!IsEnforced(*apply) || asked_for.Has(target))) {
+        claims.push_back({&*apply, step});
+      }
+      taken.Add(*step);
     }
-    const std::string target = GoalName(*step);
-    if (!taken->Has(target) && (!enforced || asked_for.Has(target))) {
-      added.push_back({&apply, &*step});
-    }
-    taken->Add(*step);
+    std::reverse(claims.begin() + first, claims.end());
   }
-  claims->insert(claims->end(), added.rbegin(), added.rend());
+  return claims;
 }
 
 AppliedDrift DriftOf(const Claim& claim, const StepVerdict& verdict) {
@@ -156,26 +144,6 @@ AppliedDrift DriftOf(const Claim& claim, const StepVerdict& verdict) {
   return drift;
 }
 
-// Enters the claims of one verdict in a list of `drifts`. Rules of firewalls
-// come last: thousands of them drift together, and must not crowd out the rest.
-void AddEntries(const std::vector<Claim>& claims,
-                const std::vector<StepVerdict>& verdicts,
-                StepVerdict::State state,
-                google::protobuf::RepeatedPtrField<AppliedDrift>* list,
-                DriftFact::Drifts* drifts) {
-  for (const bool of_rules : {false, true}) {
-    for (size_t i = 0; i < verdicts.size(); ++i) {
-      if (verdicts[i].state != state) continue;
-      if (claims[i].step->target().has_rule() != of_rules) continue;
-      if (drifts->drifts_size() + drifts->untold_size() < kMaxAppliedDrifts) {
-        *list->Add() = DriftOf(claims[i], verdicts[i]);
-      } else {
-        drifts->set_left_out(drifts->left_out() + 1);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
@@ -185,25 +153,28 @@ DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
     *fact.mutable_missing() = facts.missing();
     return fact;
   }
-  TakenTargets asked_for;
-  for (const EndedApply& apply : applies) {
-    if (Counts(apply) && !IsEnforced(apply)) {
-      AddStepsInEffect(apply, &asked_for);
-    }
-  }
-  std::vector<Claim> claims;
-  TakenTargets taken;
-  for (auto apply = applies.rbegin(); apply != applies.rend(); ++apply) {
-    if (Counts(*apply)) AddClaims(*apply, asked_for, &taken, &claims);
-  }
+  const std::vector<Claim> claims = ClaimsOf(applies);
   std::vector<const PlanStep*> steps;
   for (const Claim& claim : claims) steps.push_back(claim.step);
   const std::vector<StepVerdict> verdicts = JudgeSteps(steps, facts);
   DriftFact::Drifts* drifts = fact.mutable_value();
-  AddEntries(claims, verdicts, StepVerdict::kMoved, drifts->mutable_drifts(),
-             drifts);
-  AddEntries(claims, verdicts, StepVerdict::kUntold, drifts->mutable_untold(),
-             drifts);
+  for (const auto state : {StepVerdict::kMoved, StepVerdict::kUntold}) {
+    auto* const list = state == StepVerdict::kMoved ? drifts->mutable_drifts()
+                                                    : drifts->mutable_untold();
+    // Rules of firewalls come last: thousands of them drift together, and must
+    // not crowd out the rest.
+    for (const bool of_rules : {false, true}) {
+      for (size_t i = 0; i < verdicts.size(); ++i) {
+        if (verdicts[i].state != state) continue;
+        if (claims[i].step->target().has_rule() != of_rules) continue;
+        if (drifts->drifts_size() + drifts->untold_size() < kMaxAppliedDrifts) {
+          *list->Add() = DriftOf(claims[i], verdicts[i]);
+        } else {
+          drifts->set_left_out(drifts->left_out() + 1);
+        }
+      }
+    }
+  }
   return fact;
 }
 
@@ -220,8 +191,11 @@ std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
         each.begin.plan().network_namespace().SerializeAsString() != space) {
       continue;
     }
-    if (const auto target = FirstSetOf(each, set)) {
-      found.push_back({each.begin.apply_id(), each.begin.actor(), *target});
+    for (const PlanStep* step : StepsInEffect(each)) {
+      const std::string target = GoalName(*step);
+      if (!set.Has(target)) continue;
+      found.push_back({each.begin.apply_id(), each.begin.actor(), target});
+      break;
     }
   }
   return found;
@@ -229,108 +203,10 @@ std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
 
 namespace {
 
-bool IsOneOf(absl::string_view kind, absl::Span<const std::string> kinds) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-}
-
-// What drifted, by its target.
-using LostTargets = std::map<std::string, const AppliedDrift*>;
-
-class Repair {
- public:
-  Repair(const HostPlan& planned, const DriftFact::Drifts& drifts,
-         absl::Span<const std::string> enforced)
-      : planned_(planned), enforced_(enforced) {
-    for (const AppliedDrift& drift : drifts.drifts()) {
-      if (IsOneOf(drift.kind(), enforced)) {
-        lost_.emplace(drift.target(), &drift);
-      }
-    }
-  }
-
-  DriftRepair Make() &&;
-
- private:
-  void Choose(const PlanStep& step);
-  void DropAddressesThatLoseMore();
-  void NameWhatHasNoStep();
-  void Leave(const std::string& target, absl::string_view why) {
-    left_.push_back(absl::StrCat(target, ": ", why));
-  }
-
-  // Whether a chosen step sets this of the device.
-  bool Sets(uint32_t device, absl::string_view setting) const {
-    return std::any_of(
-        chosen_.begin(), chosen_.end(), [&](const PlanStep* step) {
-          return step->setting() == setting && !IsRewrite(*step) &&
-                 step->target().device() == device;
-        });
-  }
-  template <typename Condition>
-  void DropIf(Condition condition) {
-    chosen_.erase(std::remove_if(chosen_.begin(), chosen_.end(), condition),
-                  chosen_.end());
-  }
-
-  const HostPlan& planned_;
-  const absl::Span<const std::string> enforced_;
-  LostTargets lost_;
-  std::set<std::string> told_;  // Targets that a step, or a line, answers.
-  std::vector<const PlanStep*> chosen_;  // In the order of the plan.
-  std::vector<std::string> left_;
-};
-
 // A gateway that an address before it may drop is set again with it.
 bool IsPutBack(const PlanStep& step) {
   return step.setting() == kGatewaySetting && !IsRewrite(step) &&
          step.from() == step.to();
-}
-
-void Repair::Choose(const PlanStep& step) {
-  if (IsPutBack(step)) {
-    const bool dropped = std::any_of(
-        chosen_.begin(), chosen_.end(), [&step](const PlanStep* other) {
-          return other->target().device() == step.target().device() &&
-                 !other->dropped().empty();
-        });
-    if (dropped) chosen_.push_back(&step);
-  }
-  const std::string target = GoalName(step);
-  const auto lost = lost_.find(target);
-  if (lost == lost_.end()) return;
-  told_.insert(target);
-  const std::string kind = ChangeKindName(step.kind());
-  const std::string& applied = lost->second->to();
-  const auto restores = SettingOf(step)->restores;
-  if (!IsOneOf(kind, enforced_)) {
-    Leave(target, absl::StrCat("putting it back is a change of kind ", kind,
-                               ", which is not enforced"));
-  } else if (restores == nullptr ? step.to() != applied
-                                 : !restores(step, applied)) {
-    Leave(target, absl::StrCat("the spec asks for ", step.to(), " now, apply ",
-                               lost->second->apply_id(), " set ", applied));
-  } else if (chosen_.empty() || chosen_.back() != &step) {
-    chosen_.push_back(&step);
-  }
-}
-
-void Repair::DropAddressesThatLoseMore() {
-  DropIf([this](const PlanStep* step) {
-    const uint32_t device = step->target().device();
-    const bool loses = std::any_of(
-        step->dropped().begin(), step->dropped().end(),
-        [&](const HccnConf::Entry& entry) {
-          return entry.key() != "gateway" || !Sets(device, kGatewaySetting);
-        });
-    if (loses) {
-      Leave(GoalName(*step),
-            "putting it back would drop a gateway or route that is set now");
-    }
-    return loses;
-  });
-  DropIf([this](const PlanStep* step) {
-    return IsPutBack(*step) && !Sets(step->target().device(), kAddressSetting);
-  });
 }
 
 // A blocked change of this kind, of the same device if it is about devices.
@@ -339,46 +215,135 @@ const BlockedChange* FindBlocked(const HostPlan& planned,
                                  const std::string& kind) {
   for (const BlockedChange& blocked : planned.blocked()) {
     if (ChangeKindName(blocked.kind()) != kind) continue;
-    const bool same = std::any_of(
-        blocked.devices().begin(), blocked.devices().end(),
-        [&target](uint32_t device) {
-          return absl::StartsWith(target, DeviceFactName(device, ""));
-        });
+    const bool same = absl::c_any_of(blocked.devices(), [&](uint32_t device) {
+      return absl::StartsWith(target, DeviceFactName(device, ""));
+    });
     if (same || blocked.devices().empty()) return &blocked;
   }
   return nullptr;
 }
 
-void Repair::NameWhatHasNoStep() {
-  for (const auto& [target, lost] : lost_) {
-    if (told_.count(target) > 0) continue;
-    const BlockedChange* blocked = FindBlocked(planned_, target, lost->kind());
-    if (blocked != nullptr) {
-      Leave(target, absl::StrCat("the plan blocks \"", blocked->what(), "\": ",
-                                 blocked->reason(), "; ", blocked->fix()));
-      continue;
+class Repair {
+ public:
+  Repair(const HostPlan& planned, const DriftFact::Drifts& drifts,
+         absl::Span<const std::string> enforced)
+      : planned_(planned), enforced_(enforced) {
+    for (const AppliedDrift& drift : drifts.drifts()) {
+      if (IsEnforcedKind(drift.kind())) lost_.emplace(drift.target(), &drift);
     }
-    Leave(target, absl::StrCat("the plan has no step for what apply ",
-                               lost->apply_id(), " set: ", lost->to()));
   }
-}
 
-DriftRepair Repair::Make() && {
-  for (const PlanStep& step : planned_.steps()) Choose(step);
-  DropAddressesThatLoseMore();
-  NameWhatHasNoStep();
-  DriftRepair repair;
-  repair.plan = planned_;
-  repair.plan.clear_steps();
-  repair.plan.clear_blocked();
-  for (const PlanStep* step : chosen_) {
-    PlanStep* added = repair.plan.add_steps();
-    *added = *step;
-    added->set_id(repair.plan.steps_size());
+  DriftRepair Make() && {
+    for (const PlanStep& step : planned_.steps()) Choose(step);
+    DropAddressesThatLoseMore();
+    NameWhatHasNoStep();
+    DriftRepair repair;
+    repair.plan = planned_;
+    repair.plan.clear_steps();
+    repair.plan.clear_blocked();
+    for (const PlanStep* step : chosen_) {
+      *repair.plan.add_steps() = *step;
+      repair.plan.mutable_steps()->rbegin()->set_id(repair.plan.steps_size());
+    }
+    repair.left = std::move(left_);
+    return repair;
   }
-  repair.left = std::move(left_);
-  return repair;
-}
+
+ private:
+  bool IsEnforcedKind(const std::string& kind) const {
+    return absl::c_linear_search(enforced_, kind);
+  }
+
+  void Leave(const std::string& target, absl::string_view why) {
+    left_.push_back(absl::StrCat(target, ": ", why));
+  }
+
+  void Choose(const PlanStep& step) {
+    const bool goes_with_address =
+        IsPutBack(step) &&
+        absl::c_any_of(chosen_, [&step](const PlanStep* other) {
+          return other->target().device() == step.target().device() &&
+                 !other->dropped().empty();
+        });
+    const std::string target = GoalName(step);
+    const auto lost = lost_.find(target);
+    const bool is_lost = lost != lost_.end() && MayPutBack(step, *lost->second);
+    if (lost != lost_.end()) told_.insert(target);
+    if (goes_with_address || is_lost) chosen_.push_back(&step);
+  }
+
+  bool MayPutBack(const PlanStep& step, const AppliedDrift& lost) {
+    const std::string kind = ChangeKindName(step.kind());
+    const auto restores = SettingOf(step)->restores;
+    if (!IsEnforcedKind(kind)) {
+      Leave(lost.target(), absl::StrCat("putting it back is a change of kind ",
+                                        kind, ", which is not enforced"));
+      return false;
+    }
+    if (restores == nullptr ? step.to() == lost.to()
+                            : restores(step, lost.to())) {
+      return true;
+    }
+    Leave(lost.target(),
+          absl::StrCat("the spec asks for ", step.to(), " now, apply ",
+                       lost.apply_id(), " set ", lost.to()));
+    return false;
+  }
+
+  // Whether a chosen step sets this of the device.
+  bool Sets(uint32_t device, absl::string_view setting) const {
+    return absl::c_any_of(chosen_, [&](const PlanStep* step) {
+      return step->setting() == setting && !IsRewrite(*step) &&
+             step->target().device() == device;
+    });
+  }
+
+  template <typename Condition>
+  void DropIf(Condition condition) {
+    chosen_.erase(std::remove_if(chosen_.begin(), chosen_.end(), condition),
+                  chosen_.end());
+  }
+
+  void DropAddressesThatLoseMore() {
+    DropIf([this](const PlanStep* step) {
+      const uint32_t device = step->target().device();
+      const bool loses =
+          absl::c_any_of(step->dropped(), [&](const HccnConf::Entry& entry) {
+            return entry.key() != "gateway" || !Sets(device, kGatewaySetting);
+          });
+      if (loses) {
+        Leave(GoalName(*step),
+              "putting it back would drop a gateway or route that is set now");
+      }
+      return loses;
+    });
+    DropIf([this](const PlanStep* step) {
+      return IsPutBack(*step) &&
+             !Sets(step->target().device(), kAddressSetting);
+    });
+  }
+
+  void NameWhatHasNoStep() {
+    for (const auto& [target, lost] : lost_) {
+      if (told_.count(target) > 0) continue;
+      const BlockedChange* blocked =
+          FindBlocked(planned_, target, lost->kind());
+      Leave(target, blocked == nullptr
+                        ? absl::StrCat("the plan has no step for what apply ",
+                                       lost->apply_id(), " set: ", lost->to())
+                        : absl::StrCat("the plan blocks \"", blocked->what(),
+                                       "\": ", blocked->reason(), "; ",
+                                       blocked->fix()));
+    }
+  }
+
+  const HostPlan& planned_;
+  const absl::Span<const std::string> enforced_;
+  std::map<std::string, const AppliedDrift*> lost_;  // What drifted, by target.
+  std::set<std::string> told_;  // Targets that a step, or a line, answers.
+  std::vector<const PlanStep*> chosen_;  // In the order of the plan.
+  std::vector<std::string> left_;
+};
 
 }  // namespace
 
@@ -390,11 +355,9 @@ DriftRepair PlanDriftRepair(const HostPlan& planned,
 
 bool HasEnforcedDrift(const DriftFact& drift,
                       absl::Span<const std::string> enforced) {
-  const auto& drifts = drift.value().drifts();
-  return std::any_of(drifts.begin(), drifts.end(),
-                     [enforced](const AppliedDrift& each) {
-                       return IsOneOf(each.kind(), enforced);
-                     });
+  return absl::c_any_of(drift.value().drifts(), [&](const AppliedDrift& each) {
+    return absl::c_linear_search(enforced, each.kind());
+  });
 }
 
 }  // namespace clusterd

@@ -9,7 +9,6 @@
 #include "absl/strings/str_split.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
-#include "config/plan/settings.h"
 #include "config/values/ipv4.h"
 #include "config/words/fact_text.h"
 
@@ -121,8 +120,7 @@ static_assert(HasRowForEach(kDeviceSettingNames, kDeviceSettings),
 
 // A route of the device, or its gateway: what the tool drops with a subnet.
 bool IsDroppable(const HccnConf::Entry& entry, uint32_t device) {
-  return (entry.key() == "gateway" || entry.key() == "ip_route" ||
-          absl::StartsWith(entry.key(), "route_address_")) &&
+  return (entry.key() == "gateway" || IsRouteKey(entry.key())) &&
          entry.has_device() && entry.device() == device &&
          !absl::StrContains(entry.key(), '\n') &&
          !absl::StrContains(entry.value(), '\n');

@@ -1,17 +1,9 @@
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "config/plan/allowed_ports.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
-#include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
-#include "config/values/ipv4.h"
 #include "config/values/port_set.h"
 #include "config/words/fact_text.h"
 
@@ -21,6 +13,8 @@ namespace {
 // A plan opens ports for exactly the cluster's hosts: one block of /16 already
 // holds 65,536 of them in a row.
 constexpr int kMinSourcePrefix = 16;
+// A host takes no longer plan, and each rule is a step.
+constexpr size_t kMaxRules = 3000;
 
 absl::Status CheckProgram(FirewallProgram program) {
   return program == UFW || program == FIREWALLD
@@ -50,19 +44,6 @@ StepVerdict ExpectLetIn(const FirewallRule& rule, bool permanently,
   if (!IsKnown(fact)) return NotSo(name, kUnknownFact, wanted);
   return {StepVerdict::kMoved, absl::StrCat(name, " lacks ", wanted)};
 }
-
-}  // namespace
-
-std::string RangeText(uint32_t first, uint32_t last) {
-  return first == last ? absl::StrCat(first) : absl::StrCat(first, "-", last);
-}
-
-std::string RuleText(const AllowedPort& port) {
-  return absl::StrCat(port.first_port(), "-", port.last_port(), "/",
-                      port.protocol(), " from ", port.source());
-}
-
-namespace {
 
 std::string ActiveText(const PlanStep& step) {
   return absl::StrCat(FirewallName(step.target().firewall()), ": ", step.from(),
@@ -130,29 +111,12 @@ std::vector<std::string> ThatItIsActive(const PlanStep& step) {
   return {FirewallFactName(step.target().rule().program(), kActiveSetting)};
 }
 
-}  // namespace
-
-const Setting kActiveRow = {
-    kActiveSetting, CHANGE_FIREWALL, SettingTarget::kFirewall,
-    ActiveText,     CheckActive,     JudgeActive,
-    nullptr,        AllItLetsIn};
-const Setting kLetsInRow = {
-    kLetsInSetting, CHANGE_FIREWALL, SettingTarget::kRule,
-    LetsInText,     CheckLetsIn,     JudgeLetsIn,
-    nullptr,        ThatItIsActive};
-
-namespace {
-
-// A host takes no longer plan, and each rule is a step.
-constexpr size_t kMaxRules = 3000;
-
 // Why its state cannot be told; "": it can.
 std::string WhyStateUnknown(const FirewallFacts& facts) {
   if (!IsKnown(facts.installed())) return WhyUnknown(facts.installed());
   if (!facts.installed().value()) return "";
-  if (!IsKnown(facts.active())) return WhyUnknown(facts.active());
-  if (!IsKnown(facts.enabled_at_boot())) {
-    return WhyUnknown(facts.enabled_at_boot());
+  for (const BoolFact& fact : {facts.active(), facts.enabled_at_boot()}) {
+    if (!IsKnown(fact)) return WhyUnknown(fact);
   }
   return "";
 }
@@ -183,10 +147,15 @@ void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
   }
 }
 
-// The ranges that must be open. InvalidArgument: the spec has no valid range.
-absl::StatusOr<std::vector<PortSet::Range>> NeededRanges(
-    const ClusterSpec& spec) {
+// What must be open, and for whom.
+struct Needed {
   std::vector<PortSet::Range> ranges;
+  std::vector<Ipv4Address> hosts;
+};
+
+// InvalidArgument: the spec has no valid range, or a host without address.
+absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec) {
+  Needed needed;
   const uint64_t base = spec.hccl().base_port();
   if (spec.hccl().port_count() > 0) {
     const uint64_t last = base + spec.hccl().port_count() - 1;
@@ -194,30 +163,24 @@ absl::StatusOr<std::vector<PortSet::Range>> NeededRanges(
       return absl::InvalidArgumentError(absl::StrCat(
           "the HCCL range ", base, "-", last, " is no port range"));
     }
-    ranges.emplace_back(base, last);
+    needed.ranges.emplace_back(base, last);
   }
   for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
     if (port > 65535) {
       return absl::InvalidArgumentError(
           absl::StrCat("port ", port, " of the spec is over 65535"));
     }
-    if (port != 0) ranges.emplace_back(port, port);
+    if (port != 0) needed.ranges.emplace_back(port, port);
   }
-  return ranges;
-}
-
-absl::StatusOr<std::vector<Ipv4Address>> HostAddresses(
-    const ClusterSpec& spec) {
-  std::vector<Ipv4Address> addresses;
   for (const ServerSpec& server : spec.servers()) {
     const auto address = Ipv4Address::Parse(server.address());
     if (!address.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the spec gives no address for ", server.host()));
     }
-    addresses.push_back(*address);
+    needed.hosts.push_back(*address);
   }
-  return addresses;
+  return needed;
 }
 
 // Nothing is in the way of a firewall that is stopped. If an apply had opened
@@ -238,6 +201,7 @@ void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
 // What lacks of one range, now and permanently; firewalld alone keeps the two
 // apart.
 struct ShutRange {
+  PortSet::Range range;
   std::vector<Ipv4Subnet> sources;  // Of those that are shut out.
   std::string consequence;          // "": it is shut in both alike.
 };
@@ -259,8 +223,7 @@ ShutRange FindShut(const PortSet::Range& range,
     shut_later = shut_later || !in_later;
     if (!in_now || !in_later) shut_out.push_back(address);
   }
-  ShutRange shut;
-  shut.sources = CoverExactly(std::move(shut_out));
+  ShutRange shut = {range, CoverExactly(std::move(shut_out)), ""};
   if (shut_now == shut_later) return shut;
   shut.consequence = absl::StrCat(
       RangeText(range.first, range.second), "/tcp: open ",
@@ -272,8 +235,8 @@ ShutRange FindShut(const PortSet::Range& range,
 }
 
 // One step for each source that lacks the range.
-void OpenRange(FirewallProgram program, const PortSet::Range& range,
-               const ShutRange& shut, HostPlanBuilder* plan) {
+void OpenRange(FirewallProgram program, const ShutRange& shut,
+               HostPlanBuilder* plan) {
   std::vector<std::string> rests_on = {
       FirewallFactName(program, kActiveSetting),
       FirewallFactName(program, kLetsInSetting)};
@@ -284,8 +247,8 @@ void OpenRange(FirewallProgram program, const PortSet::Range& range,
     PlanStep* step = plan->AddStep(kLetsInSetting, kNoFact, kYesFact, rests_on);
     FirewallRule* rule = step->mutable_target()->mutable_rule();
     rule->set_program(program);
-    rule->mutable_port()->set_first_port(range.first);
-    rule->mutable_port()->set_last_port(range.second);
+    rule->mutable_port()->set_first_port(shut.range.first);
+    rule->mutable_port()->set_last_port(shut.range.second);
     rule->mutable_port()->set_protocol("tcp");
     rule->mutable_port()->set_source(source.ToString());
     step->set_precondition(absl::StrCat(FirewallName(program), " is active"));
@@ -301,9 +264,11 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
   const auto block = [&](absl::string_view reason, absl::string_view fix) {
     plan->Block(CHANGE_FIREWALL, {}, what, reason, fix);
   };
+  const bool starts_at_boot = facts.enabled_at_boot().value();
+  if (!facts.active().value() && !starts_at_boot) {
+    return NoteIfStoppedSince(program, plan);
+  }
   if (!facts.active().value()) {
-    if (!facts.enabled_at_boot().value())
-      return NoteIfStoppedSince(program, plan);
     return block(absl::StrCat(FirewallName(program),
                               " is stopped but starts at boot, and its rules "
                               "can be changed only while it runs"),
@@ -320,18 +285,14 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
                               WhyUnknown(stored)),
                  "let clusterd ask it, then plan again");
   }
-  const auto ranges = NeededRanges(spec);
-  if (!ranges.ok()) return block(ranges.status().message(), "correct the spec");
-  const auto addresses = HostAddresses(spec);
-  if (!addresses.ok()) {
-    return block(addresses.status().message(), "correct the spec");
-  }
+  const auto needed = NeededBy(spec);
+  if (!needed.ok()) return block(needed.status().message(), "correct the spec");
   const AllowedPorts now(facts.allowed().value());
   const AllowedPorts permanently(stored.value());
   std::vector<ShutRange> shut;
   size_t rules = 0;
-  for (const PortSet::Range& range : *ranges) {
-    shut.push_back(FindShut(range, *addresses, now,
+  for (const PortSet::Range& range : needed->ranges) {
+    shut.push_back(FindShut(range, needed->hosts, now,
                             program == FIREWALLD ? &permanently : nullptr));
     rules += shut.back().sources.size();
   }
@@ -341,12 +302,28 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
                  "give the hosts addresses that follow each other, or open "
                  "the ports by hand");
   }
-  for (size_t i = 0; i < shut.size(); ++i) {
-    OpenRange(program, (*ranges)[i], shut[i], plan);
-  }
+  for (const ShutRange& each : shut) OpenRange(program, each, plan);
 }
 
 }  // namespace
+
+std::string RangeText(uint32_t first, uint32_t last) {
+  return first == last ? absl::StrCat(first) : absl::StrCat(first, "-", last);
+}
+
+std::string RuleText(const AllowedPort& port) {
+  return absl::StrCat(port.first_port(), "-", port.last_port(), "/",
+                      port.protocol(), " from ", port.source());
+}
+
+const Setting kActiveRow = {
+    kActiveSetting, CHANGE_FIREWALL, SettingTarget::kFirewall,
+    ActiveText,     CheckActive,     JudgeActive,
+    nullptr,        AllItLetsIn};
+const Setting kLetsInRow = {
+    kLetsInSetting, CHANGE_FIREWALL, SettingTarget::kRule,
+    LetsInText,     CheckLetsIn,     JudgeLetsIn,
+    nullptr,        ThatItIsActive};
 
 void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   if (spec.firewall() != FIREWALL_DISABLED &&

@@ -1,11 +1,7 @@
 #include "config/plan/hccn_conf_text.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -14,7 +10,6 @@
 #include "absl/strings/strip.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
-#include "config/values/ipv4.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -41,6 +36,10 @@ bool MayRepeat(absl::string_view line) {
 
 std::string HccnConfKey(absl::string_view key, uint32_t device) {
   return absl::StrCat(key, "_", device);
+}
+
+bool IsRouteKey(absl::string_view key) {
+  return absl::StartsWith(key, "route_address_") || key == "ip_route";
 }
 
 std::optional<std::string> HccnConfValue(absl::string_view text,

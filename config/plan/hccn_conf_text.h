@@ -24,6 +24,10 @@ inline constexpr char kHccnConfFile[] = "/etc/hccn.conf";
 // "address_3". Routes carry the device at the end as well.
 std::string HccnConfKey(absl::string_view key, uint32_t device);
 
+// Whether the key, without a device, is that of a route: "route_address_…" or
+// "ip_route".
+bool IsRouteKey(absl::string_view key);
+
 // What the tool reads for a key ("address_3"): the value of the first line that
 // starts with "address_3=". A carriage return at its end is left off. nullopt:
 // no such line.

@@ -1,18 +1,12 @@
 #include <algorithm>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
-#include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/values/namespace_facts.h"
 #include "config/values/port_set.h"
@@ -118,85 +112,6 @@ const KernelParameter* ParameterOf(const PlanStep& step) {
   return FindKernelParameter(step.target().kernel_parameter());
 }
 
-}  // namespace
-
-absl::Span<const KernelParameter> KernelParameters() { return kParameters; }
-
-const KernelParameter* FindKernelParameter(absl::string_view key) {
-  for (const KernelParameter& parameter : kParameters) {
-    if (parameter.key == key) return &parameter;
-  }
-  return nullptr;
-}
-
-absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
-                                                 absl::string_view value) {
-  const KernelParameter* const parameter = FindKernelParameter(key);
-  if (parameter == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "kernel parameter \"", key, "\" is not one that clusterd sets"));
-  }
-  if (parameter->is_ports) {
-    const absl::StatusOr<PortSet> ports = PortSet::Parse(value);
-    if (ports.ok()) return ports->ToString();
-    return absl::InvalidArgumentError(
-        absl::StrCat(key, ": ", ports.status().message()));
-  }
-  uint32_t number = 0;
-  if (absl::SimpleAtoi(value, &number) && number > 0 &&
-      number <= kLargestKernelNumber && absl::StrCat(number) == value) {
-    return std::string(value);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(key, ": \"", value, "\" is not a number, expected 1 to ",
-                   kLargestKernelNumber, " without leading zeros"));
-}
-
-absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
-                                     absl::string_view value,
-                                     absl::string_view needed) {
-  value = absl::StripAsciiWhitespace(value);
-  if (parameter.is_ports) {
-    ASSIGN_OR_RETURN(PortSet ports, PortSet::Parse(value));
-    ASSIGN_OR_RETURN(const PortSet more, PortSet::Parse(needed));
-    ports.Add(more);
-    return ports.ToString();
-  }
-  ASSIGN_OR_RETURN(const uint64_t number, ParseNumber(value));
-  ASSIGN_OR_RETURN(const uint64_t least, ParseNumber(needed));
-  return absl::StrCat(std::max(number, least));
-}
-
-bool Reaches(const KernelParameter& parameter, absl::string_view value,
-             absl::string_view needed) {
-  const auto canonical =
-      RaisedTo(parameter, value, parameter.is_ports ? "" : "0");
-  const auto raised = RaisedTo(parameter, value, needed);
-  return canonical.ok() && raised.ok() && *canonical == *raised;
-}
-
-std::string EditSysctlFile(absl::string_view text, absl::string_view key,
-                           absl::string_view value) {
-  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  if (!lines.empty() && lines.back().empty()) lines.pop_back();
-
-  const std::string assignment = absl::StrCat(key, " = ", value, "\n");
-  bool written = false;
-  std::string edited = text.empty() ? kHeading : "";
-  for (const absl::string_view line : lines) {
-    if (KeyOf(line) != key) {
-      absl::StrAppend(&edited, line, "\n");
-    } else if (!written) {
-      edited += assignment;
-      written = true;
-    }
-  }
-  if (!written) edited += assignment;
-  return edited;
-}
-
-namespace {
-
 std::string RunningText(const PlanStep& step) {
   return absl::StrCat(step.target().kernel_parameter(), ": ",
                       step.from() == kNoneFact ? "empty" : step.from(), " -> ",
@@ -248,19 +163,6 @@ bool Restores(const PlanStep& step, const std::string& applied) {
       *parameter, step.from() == kNoneFact ? "" : step.from(), applied);
   return both.ok() && step.to() == *both;
 }
-
-}  // namespace
-
-const Setting kRunningRow = {
-    kRunningSetting, CHANGE_SYSCTL, SettingTarget::kKernelParameter,
-    RunningText,     Check,         Judge,
-    Restores};
-const Setting kAtBootRow = {
-    kAtBootSetting, CHANGE_SYSCTL, SettingTarget::kKernelParameter,
-    AtBootText,     Check,         Judge,
-    Restores};
-
-namespace {
 
 absl::string_view BaseName(absl::string_view path) {
   const size_t slash = path.rfind('/');
@@ -405,6 +307,90 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
 }
 
 }  // namespace
+
+absl::Span<const KernelParameter> KernelParameters() { return kParameters; }
+
+const KernelParameter* FindKernelParameter(absl::string_view key) {
+  for (const KernelParameter& parameter : kParameters) {
+    if (parameter.key == key) return &parameter;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
+                                                 absl::string_view value) {
+  const KernelParameter* const parameter = FindKernelParameter(key);
+  if (parameter == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "kernel parameter \"", key, "\" is not one that clusterd sets"));
+  }
+  if (parameter->is_ports) {
+    const absl::StatusOr<PortSet> ports = PortSet::Parse(value);
+    if (ports.ok()) return ports->ToString();
+    return absl::InvalidArgumentError(
+        absl::StrCat(key, ": ", ports.status().message()));
+  }
+  uint32_t number = 0;
+  if (absl::SimpleAtoi(value, &number) && number > 0 &&
+      number <= kLargestKernelNumber && absl::StrCat(number) == value) {
+    return std::string(value);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(key, ": \"", value, "\" is not a number, expected 1 to ",
+                   kLargestKernelNumber, " without leading zeros"));
+}
+
+absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
+                                     absl::string_view value,
+                                     absl::string_view needed) {
+  value = absl::StripAsciiWhitespace(value);
+  if (parameter.is_ports) {
+    ASSIGN_OR_RETURN(PortSet ports, PortSet::Parse(value));
+    ASSIGN_OR_RETURN(const PortSet more, PortSet::Parse(needed));
+    ports.Add(more);
+    return ports.ToString();
+  }
+  ASSIGN_OR_RETURN(const uint64_t number, ParseNumber(value));
+  ASSIGN_OR_RETURN(const uint64_t least, ParseNumber(needed));
+  return absl::StrCat(std::max(number, least));
+}
+
+bool Reaches(const KernelParameter& parameter, absl::string_view value,
+             absl::string_view needed) {
+  const auto canonical =
+      RaisedTo(parameter, value, parameter.is_ports ? "" : "0");
+  const auto raised = RaisedTo(parameter, value, needed);
+  return canonical.ok() && raised.ok() && *canonical == *raised;
+}
+
+std::string EditSysctlFile(absl::string_view text, absl::string_view key,
+                           absl::string_view value) {
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+
+  const std::string assignment = absl::StrCat(key, " = ", value, "\n");
+  bool written = false;
+  std::string edited = text.empty() ? kHeading : "";
+  for (const absl::string_view line : lines) {
+    if (KeyOf(line) != key) {
+      absl::StrAppend(&edited, line, "\n");
+    } else if (!written) {
+      edited += assignment;
+      written = true;
+    }
+  }
+  if (!written) edited += assignment;
+  return edited;
+}
+
+const Setting kRunningRow = {
+    kRunningSetting, CHANGE_SYSCTL, SettingTarget::kKernelParameter,
+    RunningText,     Check,         Judge,
+    Restores};
+const Setting kAtBootRow = {
+    kAtBootSetting, CHANGE_SYSCTL, SettingTarget::kKernelParameter,
+    AtBootText,     Check,         Judge,
+    Restores};
 
 void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   struct Planned {

@@ -1,12 +1,9 @@
 #include "config/plan/make_plan.h"
 
-#include <algorithm>
-#include <map>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
@@ -23,11 +20,6 @@
 
 namespace clusterd {
 namespace {
-
-std::vector<uint32_t> DevicesOf(const PlanStep& step) {
-  if (!IsOfDevice(step)) return {};
-  return {step.target().device()};
-}
 
 // The step without the device, which a blocked change names by itself.
 std::string TextWithoutDevice(const PlanStep& step) {
@@ -63,15 +55,14 @@ std::string HostPlanBuilder::ConfValue(absl::string_view full_key) const {
 
 PlanStep* HostPlanBuilder::AddStep(absl::string_view setting, std::string from,
                                    std::string to,
-                                   const std::vector<std::string>& rests_on) {
-  PlanStep* step = plan_.add_steps();
-  step->set_id(plan_.steps_size());
-  step->set_setting(std::string(setting));
-  step->set_from(std::move(from));
-  step->set_to(std::move(to));
-  step->set_kind(FindSetting(setting)->kind);
-  rests_on_.push_back(rests_on);
-  return step;
+                                   std::vector<std::string> rests_on) {
+  Planned& planned = planned_.emplace_back();
+  planned.rests_on = std::move(rests_on);
+  planned.step.set_setting(std::string(setting));
+  planned.step.set_from(std::move(from));
+  planned.step.set_to(std::move(to));
+  planned.step.set_kind(FindSetting(setting)->kind);
+  return &planned.step;
 }
 
 void HostPlanBuilder::Block(ChangeKind kind,
@@ -80,7 +71,7 @@ void HostPlanBuilder::Block(ChangeKind kind,
                             absl::string_view fix) {
   BlockedChange* blocked = plan_.add_blocked();
   blocked->set_kind(kind);
-  for (const uint32_t device : devices) blocked->add_devices(device);
+  *blocked->mutable_devices() = {devices.begin(), devices.end()};
   blocked->set_what(std::string(what));
   blocked->set_reason(std::string(reason));
   blocked->set_fix(std::string(fix));
@@ -96,49 +87,47 @@ void HostPlanBuilder::BlockWhatIsNotAllowed() {
   const std::set<ChangeKind> allowed = AllowedKinds(allows);
   std::set<ChangeKind> needed = allowed;
   bool form_stays_bad = false;
-  for (const PlanStep& step : plan_.steps()) {
+  for (const auto& [step, rests_on] : planned_) {
     needed.insert(step.kind());
     form_stays_bad |=
         step.setting() == kFormSetting && allowed.count(step.kind()) == 0;
   }
-  if (needed == allowed) return;
   const std::string fix =
       absl::StrCat(HowToAllow(allows, needed), ", then plan again");
   const std::string only = WhatIsAllowed(allows);
-  HostPlan all;
-  all.mutable_steps()->Swap(plan_.mutable_steps());
-  std::vector<std::vector<std::string>> kept;
-  for (int i = 0; i < all.steps_size(); ++i) {
-    PlanStep& step = *all.mutable_steps(i);
-    const std::vector<uint32_t> devices = DevicesOf(step);
+  std::vector<Planned> kept;
+  for (Planned& planned : planned_) {
+    const PlanStep& step = planned.step;
+    std::string why;
     if (allowed.count(step.kind()) == 0) {
-      Block(step.kind(), devices, TextWithoutDevice(step),
-            absl::StrCat("this host does not allow ",
-                         ChangeKindName(step.kind()), "; ", only),
-            fix);
-    } else if (form_stays_bad && !devices.empty()) {
+      why = absl::StrCat("this host does not allow ",
+                         ChangeKindName(step.kind()), "; ", only);
+    } else if (form_stays_bad && IsOfDevice(step)) {
       // Whatever the tool does to a device, it writes the file.
-      Block(step.kind(), devices, TextWithoutDevice(step),
-            absl::StrCat("hccn_tool would write /etc/hccn.conf, whose repair "
-                         "this host does not allow; ",
-                         only),
-            fix);
-    } else {
-      *plan_.add_steps() = std::move(step);
-      plan_.mutable_steps()->rbegin()->set_id(plan_.steps_size());
-      kept.push_back(std::move(rests_on_[i]));
+      why = absl::StrCat(
+          "hccn_tool would write /etc/hccn.conf, whose repair this host does "
+          "not allow; ",
+          only);
     }
+    if (why.empty()) {
+      kept.push_back(std::move(planned));
+      continue;
+    }
+    std::vector<uint32_t> devices;
+    if (IsOfDevice(step)) devices.push_back(step.target().device());
+    Block(step.kind(), devices, TextWithoutDevice(step), why, fix);
   }
-  rests_on_ = std::move(kept);
+  planned_ = std::move(kept);
 }
 
 HostPlan HostPlanBuilder::Finish() {
   BlockWhatIsNotAllowed();
   NamedFacts facts;
-  for (const std::vector<std::string>& names : rests_on_) {
-    for (const std::string& name : names) {
-      const auto found = named_.find(name);
-      facts[name] = found == named_.end() ? kUnknownFact : found->second;
+  for (Planned& planned : planned_) {
+    planned.step.set_id(plan_.steps_size() + 1);
+    *plan_.add_steps() = std::move(planned.step);
+    for (const std::string& name : planned.rests_on) {
+      facts[name] = FactText(named_, name);
     }
   }
   for (const auto& [name, value] : facts) {
@@ -164,6 +153,7 @@ std::string Serialized(const google::protobuf::Message& message) {
 
 HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
                   const HostFacts& facts) {
+  const bool whole_host = facts.network_namespace().empty();
   HostPlanBuilder plan(facts);
   if (server == nullptr) {
     plan.Block(CHANGE_OBSERVE, {}, "the host", "the spec does not name it",
@@ -173,14 +163,13 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
   if (facts.has_missing()) {
     plan.Block(CHANGE_OBSERVE, {}, "the host",
                absl::StrCat("nothing is known about it: ",
-                            WhyMissing(&facts.missing())),
-               facts.network_namespace().empty()
+                            WhyMissing(facts.missing())),
+               whole_host
                    ? "let its clusterd attach, then plan again"
                    : "start the container there, or name another target with "
                      "--netns");
     return plan.Finish();
   }
-  const bool whole_host = facts.network_namespace().empty();
   if (whole_host) {
     PlanFormStep(&plan);
     PlanDeviceSteps(spec, *server, &plan);
@@ -237,25 +226,23 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
   for (int i = 0; i < spec.servers_size(); ++i) {
     order.emplace(spec.servers(i).host(), i);
   }
-  const auto position = [&order](const HostFacts* facts) {
-    const auto found = order.find(facts->host());
-    return found == order.end() ? static_cast<int>(order.size())
-                                : found->second;
-  };
   const NamespaceFacts asked(NetworkNamespaceText(network_namespace), hosts);
-  std::vector<const HostFacts*> sorted = asked.hosts();
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&position](const HostFacts* a, const HostFacts* b) {
-                     return position(a) < position(b);
-                   });
-  for (const HostFacts* facts : sorted) {
+  // Hosts that the spec does not name come last.
+  std::vector<std::pair<int, const HostFacts*>> sorted;
+  for (const HostFacts* facts : asked.hosts()) {
     const auto found = order.find(facts->host());
-    const ServerSpec* server =
-        found == order.end() ? nullptr : &spec.servers(found->second);
-    *plan.add_hosts() = PlanHost(spec, server, *facts);
+    sorted.emplace_back(
+        found == order.end() ? spec.servers_size() : found->second, facts);
+  }
+  absl::c_stable_sort(
+      sorted, [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [position, facts] : sorted) {
+    const bool is_named = position < spec.servers_size();
+    HostPlan& host_plan = *plan.add_hosts();
+    host_plan =
+        PlanHost(spec, is_named ? &spec.servers(position) : nullptr, *facts);
     if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {
-      *plan.mutable_hosts()->rbegin()->mutable_network_namespace() =
-          network_namespace;
+      *host_plan.mutable_network_namespace() = network_namespace;
     }
   }
   plan.set_digest(PlanDigest(plan));
@@ -264,10 +251,9 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
 
 bool IsNothingToDo(const ClusterPlan& plan) {
   return !plan.hosts().empty() &&
-         std::all_of(plan.hosts().begin(), plan.hosts().end(),
-                     [](const HostPlan& host) {
-                       return host.steps().empty() && host.blocked().empty();
-                     });
+         absl::c_all_of(plan.hosts(), [](const HostPlan& host) {
+           return host.steps().empty() && host.blocked().empty();
+         });
 }
 
 }  // namespace clusterd

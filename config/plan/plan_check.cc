@@ -1,13 +1,11 @@
 #include "config/plan/plan_check.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
-#include "config/plan/settings.h"
 #include "config/values/change_kind.h"
 #include "config/values/network_namespace.h"
 

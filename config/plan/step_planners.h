@@ -38,7 +38,7 @@ class HostPlanBuilder {
   // should have been blocked. Valid until the next call. REQUIRES: there is
   // such a setting.
   PlanStep* AddStep(absl::string_view setting, std::string from, std::string to,
-                    const std::vector<std::string>& rests_on);
+                    std::vector<std::string> rests_on);
 
   // Something the spec asks for that cannot be planned, and what to do.
   void Block(ChangeKind kind, const std::vector<uint32_t>& devices,
@@ -55,13 +55,18 @@ class HostPlanBuilder {
   HostPlan Finish();
 
  private:
+  struct Planned {
+    PlanStep step;  // Without a number.
+    std::vector<std::string> rests_on;
+  };
+
   void BlockWhatIsNotAllowed();
 
   const HostFacts& facts_;
   const NamedFacts named_;
   std::map<uint32_t, const DeviceFacts*> devices_;
-  std::map<std::string, std::string> conf_;         // First line of each key.
-  std::vector<std::vector<std::string>> rests_on_;  // Of each step.
+  std::map<std::string, std::string> conf_;  // First line of each key.
+  std::vector<Planned> planned_;
   HostPlan plan_;
 };
 

@@ -8,12 +8,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/plan_check.h"
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
-#include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/setting_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 

@@ -5,10 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/plan/applied_drift.h"
-#include "config/plan/named_facts.h"
 #include "config/values/status_macros.h"
 #include "daemon/agent/apply/applier.h"
-#include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/setting_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 
