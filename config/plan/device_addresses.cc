@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
@@ -23,44 +25,35 @@ std::string WhyUnusable(const ClusterSpec& spec, const Ipv4Interface& wanted) {
   return WhyNobodys(spec, address);
 }
 
-// Fills in what is known of the live address. False, with `why`, if it cannot
-// be told.
-bool ReadLive(const DeviceFacts* facts, std::optional<Ipv4Interface>* live,
-              std::string* why) {
+// The live address, if one is set. An error: it cannot be told, or is not one.
+absl::StatusOr<std::optional<Ipv4Interface>> ReadLive(
+    const DeviceFacts* facts) {
   if (facts == nullptr) {
-    *why = "the host has no such device, or sent nothing about it";
-    return false;
+    return absl::NotFoundError(
+        "the host has no such device, or sent nothing about it");
   }
   if (!IsKnown(facts->address())) {
-    *why = absl::StrCat("its live address is not known: ",
-                        WhyUnknown(facts->address()));
-    return false;
+    return absl::UnavailableError(absl::StrCat(
+        "its live address is not known: ", WhyUnknown(facts->address())));
   }
   const auto& settings = facts->address().value().settings();
+  if (settings.empty()) return std::nullopt;
   if (settings.size() > 1) {
-    *why = absl::StrCat("it has ", settings.size(),
-                        " live addresses, and hccn_tool sets one");
-    return false;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "it has ", settings.size(), " live addresses, and hccn_tool sets one"));
   }
-  if (settings.empty()) return true;
-  const absl::StatusOr<Ipv4Interface> parsed =
+  const auto live =
       Ipv4Interface::Parse(settings[0].address(), settings[0].netmask());
-  if (!parsed.ok()) {
-    *why = absl::StrCat("its live address is not readable: ",
-                        parsed.status().message());
-    return false;
-  }
-  *live = *parsed;
-  return true;
+  if (live.ok()) return *live;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "its live address is not readable: ", live.status().message()));
 }
 
 // Whether the spec asks for an address of the device or what goes with it.
 bool AsksForAddresses(const ClusterSpec& spec, const DeviceSpec& device) {
-  return std::any_of(DeviceSettings().begin(), DeviceSettings().end(),
-                     [&](const DeviceSetting& setting) {
-                       return setting.always_saved &&
-                              setting.wanted(spec, device).has_value();
-                     });
+  return absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
+    return setting.always_saved && setting.wanted(spec, device).has_value();
+  });
 }
 
 // Adds what is to be done about the device's address; blocks it if that is not
@@ -70,26 +63,26 @@ void Collect(const ClusterSpec& spec, const DeviceSpec& device,
   DeviceChange change;
   change.spec = &device;
   change.facts = plan->FindDevice(device.id());
-  const std::string what = device.address().empty()
-                               ? "network settings"
-                               : absl::StrCat("address ", device.address(),
-                                              " netmask ", device.netmask());
-  std::string why;
-  if (!ReadLive(change.facts, &change.live, &why)) {
+  const bool names_one = !device.address().empty();
+  const auto block = [&](absl::string_view why, absl::string_view fix) {
+    plan->Block(CHANGE_DEVICE_ADDRESS, {device.id()},
+                names_one ? absl::StrCat("address ", device.address(),
+                                         " netmask ", device.netmask())
+                          : "network settings",
+                why, fix);
+  };
+  const auto live = ReadLive(change.facts);
+  if (!live.ok()) {
     if (!AsksForAddresses(spec, device)) return;
-    plan->Block(CHANGE_DEVICE_ADDRESS, {device.id()}, what, why, kAskTheTool);
-    return;
+    return block(live.status().message(), kAskTheTool);
   }
-  if (!device.address().empty()) {
+  change.live = *live;
+  if (names_one) {
     const auto wanted =
         Ipv4Interface::Parse(device.address(), device.netmask());
-    why = wanted.ok() ? WhyUnusable(spec, *wanted)
-                      : std::string(wanted.status().message());
-    if (!why.empty()) {
-      plan->Block(CHANGE_DEVICE_ADDRESS, {device.id()}, what, why,
-                  kCorrectSpec);
-      return;
-    }
+    if (!wanted.ok()) return block(wanted.status().message(), kCorrectSpec);
+    const std::string why = WhyUnusable(spec, *wanted);
+    if (!why.empty()) return block(why, kCorrectSpec);
     change.wanted = *wanted;
     change.sets_address = change.live != change.wanted;
   }
@@ -100,10 +93,9 @@ void Collect(const ClusterSpec& spec, const DeviceSpec& device,
 void BlockTaken(HostPlanBuilder* plan, std::vector<DeviceChange>* changes) {
   std::map<std::string, uint32_t> keepers;  // Address to device.
   for (const DeviceFacts& device : plan->facts().devices()) {
-    const bool moves = std::any_of(
-        changes->begin(), changes->end(), [&device](const DeviceChange& each) {
-          return each.sets_address && each.spec->id() == device.id();
-        });
+    const bool moves = absl::c_any_of(*changes, [&](const DeviceChange& each) {
+      return each.sets_address && each.spec->id() == device.id();
+    });
     if (moves) continue;
     for (const Ipv4Setting& setting : device.address().value().settings()) {
       keepers.emplace(setting.address(), device.id());
@@ -128,19 +120,16 @@ void BlockTaken(HostPlanBuilder* plan, std::vector<DeviceChange>* changes) {
 std::vector<DeviceChange> InOrder(std::vector<DeviceChange> waiting,
                                   HostPlanBuilder* plan) {
   std::vector<DeviceChange> ordered;
-  const auto is_taken = [&waiting](const DeviceChange& change) {
-    return change.sets_address &&
-           std::any_of(waiting.begin(), waiting.end(),
-                       [&change](const DeviceChange& other) {
-                         return other.spec != change.spec &&
-                                other.sets_address && other.live &&
-                                other.live->address() ==
-                                    change.wanted->address();
-                       });
+  const auto is_free = [&waiting](const DeviceChange& change) {
+    return !change.sets_address ||
+           absl::c_none_of(waiting, [&change](const DeviceChange& other) {
+             return other.spec != change.spec && other.sets_address &&
+                    other.live &&
+                    other.live->address() == change.wanted->address();
+           });
   };
-  while (!waiting.empty()) {
-    const auto next =
-        std::find_if_not(waiting.begin(), waiting.end(), is_taken);
+  while (true) {
+    const auto next = absl::c_find_if(waiting, is_free);
     if (next == waiting.end()) break;
     ordered.push_back(*next);
     waiting.erase(next);

@@ -32,6 +32,11 @@ bool MayRepeat(absl::string_view line) {
          absl::StartsWith(line, "ip_rule_");
 }
 
+bool IsBareRoute(absl::string_view key, absl::string_view value) {
+  return absl::StartsWith(key, "route_address_") &&
+         Ipv4Address::Parse(value).ok();
+}
+
 }  // namespace
 
 std::string HccnConfKey(absl::string_view key, uint32_t device) {
@@ -55,22 +60,18 @@ std::optional<std::string> HccnConfValue(absl::string_view text,
 
 std::optional<std::string> RepairedRouteLine(absl::string_view line) {
   const absl::string_view body = absl::StripSuffix(line, "\r");
-  if (!absl::StartsWith(body, "route_address_")) return std::nullopt;
-  const size_t equals = body.find('=');
-  if (equals == absl::string_view::npos) return std::nullopt;
-  const absl::string_view value = body.substr(equals + 1);
-  if (!Ipv4Address::Parse(value).ok()) return std::nullopt;
-  return absl::StrCat(body.substr(0, equals + 1), "gateway_", value,
+  const std::pair<absl::string_view, absl::string_view> entry =
+      absl::StrSplit(body, absl::MaxSplits('=', 1));
+  if (!IsBareRoute(entry.first, entry.second)) return std::nullopt;
+  return absl::StrCat(entry.first, "=gateway_", entry.second,
                       line.substr(body.size()));
 }
 
 HccnConf::Entry RepairedEntry(HccnConf::Entry entry) {
   absl::string_view value = entry.value();
   if (!absl::ConsumeSuffix(&value, "\\r")) absl::ConsumeSuffix(&value, "\r");
-  const bool is_bare_route = absl::StartsWith(entry.key(), "route_address_") &&
-                             Ipv4Address::Parse(value).ok();
-  std::string repaired = absl::StrCat(is_bare_route ? "gateway_" : "", value);
-  entry.set_value(std::move(repaired));
+  const bool is_bare = IsBareRoute(entry.key(), value);
+  entry.set_value(absl::StrCat(is_bare ? "gateway_" : "", value));
   return entry;
 }
 

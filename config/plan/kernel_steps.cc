@@ -62,15 +62,10 @@ constexpr KernelParameter kParameters[] = {
        if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
        return {std::string(absl::StripAsciiWhitespace(fact.value()))};
      },
-     [](const KernelFacts& facts) -> const PersistentValueFact& {
-       return facts.reserved_ports_at_boot();
-     },
-     HcclPorts, nullptr},
+     &KernelFacts::reserved_ports_at_boot, HcclPorts, nullptr},
     {kSomaxconnKey, false,
      [](const KernelFacts& facts) { return NumberReading(facts.somaxconn()); },
-     [](const KernelFacts& facts) -> const PersistentValueFact& {
-       return facts.somaxconn_at_boot();
-     },
+     &KernelFacts::somaxconn_at_boot,
      [](const ClusterSpec& spec) {
        return AtLeastRanks(spec, spec.kernel().somaxconn());
      },
@@ -80,9 +75,7 @@ constexpr KernelParameter kParameters[] = {
      [](const KernelFacts& facts) {
        return NumberReading(facts.tcp_max_syn_backlog());
      },
-     [](const KernelFacts& facts) -> const PersistentValueFact& {
-       return facts.tcp_max_syn_backlog_at_boot();
-     },
+     &KernelFacts::tcp_max_syn_backlog_at_boot,
      [](const ClusterSpec& spec) {
        return AtLeastRanks(spec, spec.kernel().tcp_max_syn_backlog());
      },
@@ -136,7 +129,8 @@ absl::Status Check(const PlanStep& step) {
 std::string ValueNow(const PlanStep& step, const KernelParameter& parameter,
                      const SettingFacts& facts) {
   if (step.setting() == kRunningSetting) return facts.Now(parameter.key);
-  const PersistentValueFact& fact = parameter.at_boot(facts.host().kernel());
+  const PersistentValueFact& fact =
+      (facts.host().kernel().*parameter.at_boot)();
   if (!IsKnown(fact)) return kUnknownFact;
   const auto& assignments = fact.value().assignments();
   return assignments.empty() ? kNoneFact : assignments.rbegin()->value();
@@ -269,7 +263,8 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
                 HostPlanBuilder* plan) {
   const std::string key = parameter.key;
   const std::string what = absl::StrCat(key, " ", needed, " at boot");
-  const PersistentValueFact& fact = parameter.at_boot(plan->facts().kernel());
+  const PersistentValueFact& fact =
+      (plan->facts().kernel().*parameter.at_boot)();
   if (!IsKnown(fact)) {
     plan->Block(
         CHANGE_SYSCTL, {}, what,

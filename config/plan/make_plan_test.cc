@@ -7,6 +7,7 @@
 #include "config/plan/plan_check.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/values/sha256.h"
 #include "tests/support/config/good_cluster.h"
 
 namespace clusterd {

@@ -163,7 +163,7 @@ NamedFacts NameFacts(const HostFacts& facts) {
   for (const KernelParameter& parameter : KernelParameters()) {
     named[parameter.key] = RunningText(parameter, facts.kernel());
     named[AtBootFactName(parameter.key)] =
-        Text(parameter.at_boot(facts.kernel()));
+        Text((facts.kernel().*parameter.at_boot)());
   }
   named[kNetworkNamespaceFact] = NamespaceText(facts);
   NameFirewall(UFW, facts.ufw(), &named);

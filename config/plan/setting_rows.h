@@ -79,7 +79,7 @@ struct KernelParameter {
   bool is_ports;  // A set of ports; else a number.
   // As the kernel prints it, without blanks around it.
   Reading (*running)(const KernelFacts& facts);
-  const PersistentValueFact& (*at_boot)(const KernelFacts& facts);
+  const PersistentValueFact& (KernelFacts::*at_boot)() const;
   // "": nothing. InvalidArgument: more than the kernel takes.
   absl::StatusOr<std::string> (*wanted)(const ClusterSpec& spec);
   // What a change of it does not reach; nullptr: nothing.

@@ -101,22 +101,20 @@ std::set<std::string> LinesThatMayVanish(const PlanStep& step) {
   return lines;
 }
 
-// Its settings with the reason for what cannot be told; left out is one that
-// the tool changes only when told to, unless it is `needed`.
-absl::StatusOr<SavedDevice> ReadSettings(Machine* machine, uint32_t device,
-                                         absl::string_view needed) {
+// Its settings by their names, with the reason for what cannot be told; left
+// out is one that the tool changes only when told to, unless it is `needed`.
+absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
+                                        absl::string_view needed) {
   const DeviceFacts facts = machine->reader->ReadDevice(device);
   if (facts.address().value().settings_size() > 1) {
     return absl::FailedPreconditionError(
         absl::StrCat("device ", device, ": it has several addresses"));
   }
-  SavedDevice saved;
-  saved.set_device(device);
+  NamedFacts values;
   for (const DeviceSetting& setting : DeviceSettings()) {
     const Reading live = setting.live(facts);
     if (live.value != kUnknownFact) {
-      saved.add_values()->set_setting(setting.name);
-      saved.mutable_values()->rbegin()->set_value(live.value);
+      values[setting.name] = live.value;
     } else if (setting.always_saved || setting.name == needed) {
       return absl::FailedPreconditionError(
           absl::StrCat("device ", device, ": its ", setting.words,
@@ -124,14 +122,7 @@ absl::StatusOr<SavedDevice> ReadSettings(Machine* machine, uint32_t device,
                        WhyMissing(live.missing)));
     }
   }
-  return saved;
-}
-
-std::string ValueOf(const SavedDevice& saved, const std::string& setting) {
-  for (const SavedDevice::Value& each : saved.values()) {
-    if (each.setting() == setting) return each.value();
-  }
-  return kUnknownFact;
+  return values;
 }
 
 // As the file has it; nullopt: it has not, and what a plan says of routes is no
@@ -190,22 +181,23 @@ absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
 
 absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
                                        bool is_first) {
-  ASSIGN_OR_RETURN(
-      const SavedDevice now,
-      ReadSettings(machine, step.target().device(), step.setting()));
+  const uint32_t device = step.target().device();
+  ASSIGN_OR_RETURN(const NamedFacts now,
+                   ReadSettings(machine, device, step.setting()));
   SavedDevice saved;
-  saved.set_device(now.device());
-  for (const SavedDevice::Value& value : now.values()) {
-    const DeviceSetting& setting = *FindSetting(value.setting())->device;
+  saved.set_device(device);
+  for (const DeviceSetting& setting : DeviceSettings()) {
     const bool is_set = !setting.always_saved && setting.name == step.setting();
-    if (is_set && !setting.is_legal(value.value())) {
+    if (!is_set && !(is_first && setting.always_saved)) continue;
+    const std::string value = FactText(now, setting.name);
+    if (is_set && !setting.is_legal(value)) {
       return absl::FailedPreconditionError(
-          absl::StrCat(Name(step), " is ", value.value(),
+          absl::StrCat(Name(step), " is ", value,
                        ", which no command of hccn_tool is known to put back"));
     }
-    if (is_set || (is_first && setting.always_saved)) {
-      *saved.add_values() = value;
-    }
+    SavedDevice::Value* const added = saved.add_values();
+    added->set_setting(setting.name);
+    added->set_value(value);
   }
   ASSIGN_OR_RETURN(const std::string conf, machine->conf.Read());
   for (const HccnConf::Entry& entry : step.dropped()) {
@@ -255,7 +247,7 @@ std::string RestoreDevice(const MutationToken& token, Machine* machine,
     }
     const Setting* const setting = FindSetting(value.setting());
     if (setting != nullptr && value.value() != kNoneFact &&
-        ValueOf(*now, value.setting()) != value.value()) {
+        FactText(*now, value.setting()) != value.value()) {
       said.push_back(machine->tool.Set(
           token, saved.device(),
           CommandFor(*setting->device, saved.device(), value.value())));
@@ -281,7 +273,7 @@ std::vector<std::string> DeviceDifferences(Machine* machine,
   if (!now.ok()) return {std::string(now.status().message())};
   std::vector<std::string> differences;
   for (const SavedDevice::Value& value : saved.values()) {
-    const std::string is = ValueOf(*now, value.setting());
+    const std::string is = FactText(*now, value.setting());
     if (is == value.value()) continue;
     const Setting* const setting = FindSetting(value.setting());
     differences.push_back(absl::StrCat(

@@ -69,29 +69,6 @@ absl::Status Damaged(uint64_t offset) {
                    "; what was there before cannot be told from it"));
 }
 
-enum class Take { kRecord, kEnd, kDamaged };
-
-// One record at `offset`; kEnd if a crash cut it off.
-Take TakeRecord(absl::string_view bytes, uint64_t offset, JournalEntry* entry,
-                uint64_t* next) {
-  const absl::string_view rest = bytes.substr(offset);
-  // Some file systems leave zeros where the last write did not arrive.
-  if (rest.size() < kHeadBytes || IsZero(rest)) return Take::kEnd;
-  const absl::string_view length = rest.substr(0, kLengthBytes);
-  if (rest.substr(kLengthBytes, kHeadCheckBytes) != HeadCheck(length, offset)) {
-    return Take::kDamaged;
-  }
-  const uint64_t size = FromLittleEndian(length);
-  if (rest.size() - kHeadBytes < size) return Take::kEnd;
-  const absl::string_view payload = rest.substr(kHeadBytes, size);
-  const bool good =
-      rest.substr(kLengthBytes + kHeadCheckBytes, 32) == Sha256(payload) &&
-      entry->ParseFromArray(payload.data(), static_cast<int>(size));
-  *next = offset + kHeadBytes + size;
-  if (good) return Take::kRecord;
-  return *next == bytes.size() ? Take::kEnd : Take::kDamaged;
-}
-
 }  // namespace
 
 absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
@@ -106,18 +83,30 @@ absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
     }
     return Damaged(0);
   }
-  uint64_t offset = kMagicBytes;
-  while (offset < bytes.size()) {
+  text.good_bytes = kMagicBytes;
+  while (true) {
+    const uint64_t offset = text.good_bytes;
+    const absl::string_view rest = bytes.substr(offset);
+    // Some file systems leave zeros where the last write did not arrive.
+    if (rest.size() < kHeadBytes || IsZero(rest)) return text;
+    const absl::string_view length = rest.substr(0, kLengthBytes);
+    if (rest.substr(kLengthBytes, kHeadCheckBytes) !=
+        HeadCheck(length, offset)) {
+      return Damaged(offset);
+    }
+    const uint64_t size = FromLittleEndian(length);
+    if (rest.size() - kHeadBytes < size) return text;
+    const absl::string_view payload = rest.substr(kHeadBytes, size);
     JournalEntry entry;
-    uint64_t next = offset;
-    const Take taken = TakeRecord(bytes, offset, &entry, &next);
-    if (taken == Take::kDamaged) return Damaged(offset);
-    if (taken == Take::kEnd) break;
+    const bool good =
+        rest.substr(kLengthBytes + kHeadCheckBytes, 32) == Sha256(payload) &&
+        entry.ParseFromArray(payload.data(), static_cast<int>(size));
+    const bool is_last = rest.size() == kHeadBytes + size;
+    if (!good && is_last) return text;
+    if (!good) return Damaged(offset);
     text.entries.push_back(std::move(entry));
-    offset = next;
+    text.good_bytes = offset + kHeadBytes + size;
   }
-  text.good_bytes = offset;
-  return text;
 }
 
 Journal::Journal(std::unique_ptr<OpenFile> file, JournalText text)

@@ -53,8 +53,8 @@ absl::StatusOr<bool> IsGoodForm(Machine* machine, const PlanStep& step) {
 absl::Status SaveConf(Machine* machine, const PlanStep&, Touched* touched,
                       Resources* saved) {
   if (!touched->insert(machine->conf.path()).second) return absl::OkStatus();
-  ASSIGN_OR_RETURN(SavedFile file, machine->conf.Save());
-  *saved->emplace_back().mutable_file_in_place() = std::move(file);
+  ASSIGN_OR_RETURN(*saved->emplace_back().mutable_file_in_place(),
+                   machine->conf.Save());
   return absl::OkStatus();
 }
 
@@ -84,8 +84,8 @@ absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
       !SettingOf(step)->device->always_saved &&
       touched->insert(absl::StrCat(name, ": ", step.setting())).second;
   if (!is_first && !sets_it_alone) return absl::OkStatus();
-  ASSIGN_OR_RETURN(SavedDevice device, SaveDevice(machine, step, is_first));
-  *saved->emplace_back().mutable_device() = std::move(device);
+  ASSIGN_OR_RETURN(*saved->emplace_back().mutable_device(),
+                   SaveDevice(machine, step, is_first));
   return absl::OkStatus();
 }
 
@@ -117,8 +117,8 @@ absl::Status SetRunning(const MutationToken& token, Machine* machine,
 absl::Status SaveSysctlFile(Machine* machine, const PlanStep&, Touched* touched,
                             Resources* saved) {
   if (!touched->insert(kSysctlFile).second) return absl::OkStatus();
-  ASSIGN_OR_RETURN(SavedFile file, SaveFile(machine->files, kSysctlFile));
-  *saved->emplace_back().mutable_file() = std::move(file);
+  ASSIGN_OR_RETURN(*saved->emplace_back().mutable_file(),
+                   SaveFile(machine->files, kSysctlFile));
   return absl::OkStatus();
 }
 
@@ -142,13 +142,12 @@ absl::Status SaveFirewall(Machine* machine, const PlanStep& step,
   const FirewallProgram program =
       target.has_rule() ? target.rule().program() : target.firewall();
   if (touched->insert(absl::StrCat("firewall ", program)).second) {
-    ASSIGN_OR_RETURN(auto firewall,
+    ASSIGN_OR_RETURN(*saved->emplace_back().mutable_firewall(),
                      machine->firewall.Save(program, target.has_rule()));
-    *saved->emplace_back().mutable_firewall() = std::move(firewall);
   }
   if (!target.has_rule()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(auto rule, machine->firewall.SaveRule(target.rule()));
-  *saved->emplace_back().mutable_firewall() = std::move(rule);
+  ASSIGN_OR_RETURN(*saved->emplace_back().mutable_firewall(),
+                   machine->firewall.SaveRule(target.rule()));
   return absl::OkStatus();
 }
 

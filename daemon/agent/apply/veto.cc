@@ -10,6 +10,7 @@
 #include "config/values/change_kind.h"
 
 namespace clusterd {
+
 Veto Veto::Read(const YamlMap& agent, Mistakes* mistakes) {
   const YamlNode* const list = agent["allow"].node();
   if (list == nullptr) return Veto();
@@ -60,14 +61,6 @@ absl::Status Veto::Check(const HostPlan& plan) const {
       absl::StrCat(plan.host(), ": this host does not allow ",
                    absl::StrJoin(kinds, ", "), "; ", WhatIsAllowed(allows),
                    "; ", HowToAllow(allows, needed), ", then ask again"));
-}
-
-std::string Veto::ToString() const {
-  std::vector<std::string> names;
-  for (const ChangeKind kind : AllChangeKinds()) {
-    if (Allows(kind)) names.push_back(ChangeKindName(kind));
-  }
-  return names.empty() ? "nothing" : absl::StrJoin(names, ", ");
 }
 
 }  // namespace clusterd

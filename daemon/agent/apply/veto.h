@@ -44,9 +44,6 @@ class Veto {
   // not allow, its steps, and what to write where, as a plan says it.
   absl::Status Check(const HostPlan& plan) const;
 
-  // "observe, sysctl".
-  std::string ToString() const;
-
  private:
   std::set<ChangeKind> allowed_;
   std::string file_;

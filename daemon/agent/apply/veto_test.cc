@@ -5,10 +5,16 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_join.h"
 #include "config/spec/yaml_document.h"
 
 namespace clusterd {
 namespace {
+
+// "observe, sysctl".
+std::string Allowed(const Veto& veto) {
+  return absl::StrJoin(veto.ToHostAllows().kinds(), ", ");
+}
 
 HostPlan PlanOf(const std::vector<ChangeKind>& kinds) {
   HostPlan plan;
@@ -43,7 +49,7 @@ TEST(VetoTest, AllowsOnlyObservingWithoutAFile) {
 TEST(VetoTest, AllowsOnlyObservingWithoutTheKey) {
   const auto veto = Parse("controller: head:7443\n");
   ASSERT_TRUE(veto.ok()) << veto.status();
-  EXPECT_EQ(veto->ToString(), "observe");
+  EXPECT_EQ(Allowed(*veto), "observe");
 }
 
 TEST(VetoTest, ReadsTheListAndNothingMoreThanItNames) {
@@ -52,7 +58,7 @@ TEST(VetoTest, ReadsTheListAndNothingMoreThanItNames) {
   EXPECT_TRUE(veto->Allows(CHANGE_SYSCTL));
   EXPECT_TRUE(veto->Allows(CHANGE_DEVICE_ADDRESS));
   EXPECT_FALSE(veto->Allows(CHANGE_FIREWALL));
-  EXPECT_EQ(veto->ToString(), "observe, sysctl, device-address");
+  EXPECT_EQ(Allowed(*veto), "observe, sysctl, device-address");
   EXPECT_FALSE(Parse("allow: [sysctl]\n")->Allows(CHANGE_OBSERVE));
 }
 

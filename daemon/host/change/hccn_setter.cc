@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,7 @@ constexpr absl::Duration kBusyPause = absl::Milliseconds(500);
 struct Route {
   std::string destination;
   std::string netmask;
-  std::string gateway;
+  Ipv4Address gateway;
 };
 
 bool IsAddress(absl::string_view text) { return Ipv4Address::Parse(text).ok(); }
@@ -38,12 +39,12 @@ std::optional<Route> ParseRoute(const HccnConf::Entry& entry) {
   }
   const std::vector<absl::string_view> parts =
       absl::StrSplit(key, absl::MaxSplits("_netmask_", 1));
+  const auto gateway = Ipv4Address::Parse(value);
   if (parts.size() != 2 || !IsAddress(parts[0]) || !IsAddress(parts[1]) ||
-      !IsAddress(value)) {
+      !gateway.ok()) {
     return std::nullopt;
   }
-  return Route{std::string(parts[0]), std::string(parts[1]),
-               std::string(value)};
+  return Route{std::string(parts[0]), std::string(parts[1]), *gateway};
 }
 
 // A device, a prefix length or a routing table; never an option of the tool.
@@ -142,7 +143,7 @@ std::optional<std::string> HccnSetter::AddRoute(const MutationToken& token,
   std::vector<std::string> words = IpRouteWords(entry);
   if (const std::optional<Route> route = ParseRoute(entry)) {
     words = {"-route",  "-a",           "address", route->destination,
-             "netmask", route->netmask, "gateway", route->gateway};
+             "netmask", route->netmask, "gateway", route->gateway.ToString()};
   }
   if (words.empty()) return std::nullopt;
   return Set(token, entry.device(), words);
@@ -155,8 +156,6 @@ absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
         "it is not of the form that the device's table shows");
   }
   ASSIGN_OR_RETURN(const Ipv4Subnet destination, DestinationOf(*route));
-  ASSIGN_OR_RETURN(const Ipv4Address gateway,
-                   Ipv4Address::Parse(route->gateway));
   std::string said;
   const absl::StatusOr<CommandResult> result =
       Run(entry.device(), {"-route", "-g"}, &said);
@@ -171,8 +170,8 @@ absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
         absl::StrCat("`hccn_tool -i ", entry.device(),
                      " -route -g`: ", table.status().message()));
   }
-  return std::any_of(table->begin(), table->end(), [&](const HccnRoute& row) {
-    return row.destination == destination && row.gateway == gateway;
+  return absl::c_any_of(*table, [&](const HccnRoute& row) {
+    return row.destination == destination && row.gateway == route->gateway;
   });
 }
 
