@@ -1,6 +1,5 @@
 #include "daemon/agent/apply/plan_namespace.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -56,7 +55,7 @@ bool IsSurelyPlanned(const HostPlan& plan, const NamespaceIdentity& planned,
 
 absl::StatusOr<PlanNamespace> PlanNamespace::Enter(const MachineAccess& access,
                                                    const HostPlan& plan) {
-  if (!plan.has_network_namespace()) return PlanNamespace(access, nullptr);
+  if (!plan.has_network_namespace()) return PlanNamespace(access, std::nullopt);
   if (access.namespaces == nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("this clusterd has no way into network namespace ",
@@ -117,17 +116,12 @@ absl::StatusOr<PlanNamespace> PlanNamespace::Search(const MachineAccess& access,
 
 MachineAccess PlanNamespace::access() const {
   MachineAccess access = access_;
-  if (entered_ != nullptr) {
-    access.open_sysctl = [inside = entered_.get()](const std::string& path,
-                                                   OpenMode mode) {
-      return inside->Open(path, mode);
-    };
-  }
+  if (entered_) access.open_sysctl = entered_->open;
   return access;
 }
 
 HostFacts PlanNamespace::ReadHost() const {
-  return entered_ != nullptr ? entered_->Read() : access_.reader->ReadHost();
+  return entered_ ? entered_->read() : access_.reader->ReadHost();
 }
 
 }  // namespace clusterd

@@ -4,7 +4,8 @@
 #ifndef DAEMON_AGENT_APPLY_PLAN_NAMESPACE_H_
 #define DAEMON_AGENT_APPLY_PLAN_NAMESPACE_H_
 
-#include <memory>
+#include <optional>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "daemon/agent/apply/machine.h"
@@ -32,22 +33,21 @@ class PlanNamespace {
   static absl::StatusOr<PlanNamespace> EnterAgain(const MachineAccess& access,
                                                   const HostPlan& plan);
 
-  // The given one, with kernel parameters those of the namespace. Valid as long
-  // as this object is.
+  // The given one, with kernel parameters those of the namespace.
   MachineAccess access() const;
   // Its facts now.
   HostFacts ReadHost() const;
 
  private:
   PlanNamespace(const MachineAccess& access,
-                std::unique_ptr<EnteredNamespace> entered)
+                std::optional<EnteredNamespace> entered)
       : access_(access), entered_(std::move(entered)) {}
   static absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
                                               const HostPlan& plan,
                                               const absl::Status& named);
 
   MachineAccess access_;
-  std::unique_ptr<EnteredNamespace> entered_;  // Null: the host itself.
+  std::optional<EnteredNamespace> entered_;  // nullopt: the host itself.
 };
 
 }  // namespace clusterd

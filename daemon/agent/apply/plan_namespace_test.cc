@@ -65,21 +65,21 @@ class FakeNamespaces final : public NamespaceAccess {
   const std::string& value() const { return value_; }
   void set_value(const std::string& value) { value_ = value; }
 
-  absl::StatusOr<std::unique_ptr<EnteredNamespace>> Enter(
+  absl::StatusOr<EnteredNamespace> Enter(
       const NetworkNamespace& target) override {
     EXPECT_EQ(target.container(), "train-1");
     if (!status_.ok()) return status_;
-    return std::unique_ptr<EnteredNamespace>(std::make_unique<Entered>(this));
+    return Entered();
   }
 
-  absl::StatusOr<std::unique_ptr<EnteredNamespace>> EnterInode(
-      const NetworkNamespace& target, uint64_t inode) override {
+  absl::StatusOr<EnteredNamespace> EnterInode(const NetworkNamespace& target,
+                                              uint64_t inode) override {
     EXPECT_EQ(target.container(), "train-1");
     if (!search_.ok()) return search_;
     if (!lives_ || inode != inode_) {
       return absl::NotFoundError("nothing holds it");
     }
-    return std::unique_ptr<EnteredNamespace>(std::make_unique<Entered>(this));
+    return Entered();
   }
 
   std::string BootId() override { return tells_boot_ ? boot_ : ""; }
@@ -106,30 +106,21 @@ class FakeNamespaces final : public NamespaceAccess {
   }
 
  private:
-  class Entered final : public EnteredNamespace {
-   public:
-    explicit Entered(FakeNamespaces* all) : all_(all) {
-      FakeFileSystem::Special special;
-      special.read = [all] { return all->value_ + "\n"; };
-      special.write = [all](uint64_t,
-                            absl::string_view bytes) -> absl::StatusOr<size_t> {
-        if (!all->ignores_) {
-          all->value_ = std::string(absl::StripAsciiWhitespace(bytes));
-        }
-        return bytes.size();
-      };
-      files_.PutSpecial(kFile, special);
-    }
-    absl::StatusOr<std::unique_ptr<OpenFile>> Open(const std::string& path,
-                                                   OpenMode mode) override {
-      return files_.Open(path, mode);
-    }
-    HostFacts Read() override { return all_->Read(); }
-
-   private:
-    FakeNamespaces* const all_;
-    FakeFileSystem files_;
-  };
+  EnteredNamespace Entered() {
+    FakeFileSystem::Special special;
+    special.read = [this] { return value_ + "\n"; };
+    special.write = [this](uint64_t,
+                           absl::string_view bytes) -> absl::StatusOr<size_t> {
+      if (!ignores_) value_ = std::string(absl::StripAsciiWhitespace(bytes));
+      return bytes.size();
+    };
+    const auto files = std::make_shared<FakeFileSystem>();
+    files->PutSpecial(kFile, special);
+    return {[files](const std::string& path, OpenMode mode) {
+              return files->Open(path, mode);
+            },
+            [this] { return Read(); }};
+  }
 
   uint64_t inode_ = 0;
   uint64_t cookie_ = 0;

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "config/values/network_namespace.h"
+#include "config/values/status_macros.h"
+#include "daemon/host/command/time_budget.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/machine_observer.h"
@@ -14,39 +16,6 @@ namespace {
 constexpr absl::Duration kEngineDeadline = absl::Seconds(10);
 constexpr absl::Duration kSearchDeadline = absl::Seconds(30);
 
-class HostEnteredNamespace final : public EnteredNamespace {
- public:
-  HostEnteredNamespace(OpenNetworkNamespace inside, NetworkNamespace target,
-                       const HostPaths& paths, Clock* clock, FileSystem* files)
-      : inside_(std::move(inside)),
-        target_(std::move(target)),
-        reader_(paths.root),
-        clock_(clock),
-        files_(files) {}
-
-  absl::StatusOr<std::unique_ptr<OpenFile>> Open(const std::string& path,
-                                                 OpenMode mode) override {
-    absl::StatusOr<std::unique_ptr<OpenFile>> file =
-        absl::UnknownError("not run");
-    const absl::Status entered =
-        inside_.Run([&] { file = files_->Open(path, mode); });
-    if (!entered.ok()) return entered;
-    return file;
-  }
-  HostFacts Read() override {
-    return ReadOpenNamespace(
-        inside_, target_, reader_, PortSet(),
-        TimeBudget(clock_, kEngineDeadline, kSearchDeadline));
-  }
-
- private:
-  const OpenNetworkNamespace inside_;
-  const NetworkNamespace target_;
-  const FileReader reader_;
-  Clock* const clock_;
-  FileSystem* const files_;
-};
-
 class HostNamespaceAccess final : public NamespaceAccess {
  public:
   HostNamespaceAccess(HostPaths paths, CommandRunner* runner, Clock* clock,
@@ -56,15 +25,15 @@ class HostNamespaceAccess final : public NamespaceAccess {
         clock_(clock),
         files_(files) {}
 
-  absl::StatusOr<std::unique_ptr<EnteredNamespace>> Enter(
+  absl::StatusOr<EnteredNamespace> Enter(
       const NetworkNamespace& target) override {
     const TimeBudget budget(clock_, kEngineDeadline, kSearchDeadline);
     return Hold(FindNetworkNamespace({paths_, runner_, &budget}, target),
                 target);
   }
 
-  absl::StatusOr<std::unique_ptr<EnteredNamespace>> EnterInode(
-      const NetworkNamespace& target, uint64_t inode) override {
+  absl::StatusOr<EnteredNamespace> EnterInode(const NetworkNamespace& target,
+                                              uint64_t inode) override {
     return Hold(FindNetworkNamespaceByInode(paths_, inode,
                                             NetworkNamespaceText(target)),
                 target);
@@ -75,13 +44,27 @@ class HostNamespaceAccess final : public NamespaceAccess {
   }
 
  private:
-  absl::StatusOr<std::unique_ptr<EnteredNamespace>> Hold(
-      absl::StatusOr<OpenNetworkNamespace> inside,
+  absl::StatusOr<EnteredNamespace> Hold(
+      absl::StatusOr<OpenNetworkNamespace> found,
       const NetworkNamespace& target) {
-    if (!inside.ok()) return inside.status();
-    return std::unique_ptr<EnteredNamespace>(
-        std::make_unique<HostEnteredNamespace>(*std::move(inside), target,
-                                               paths_, clock_, files_));
+    RETURN_IF_ERROR(found.status());
+    const auto inside =
+        std::make_shared<const OpenNetworkNamespace>(*std::move(found));
+    EnteredNamespace entered;
+    entered.open = [inside, files = files_](const std::string& path,
+                                            OpenMode mode) {
+      absl::StatusOr<std::unique_ptr<OpenFile>> file;
+      const absl::Status run =
+          inside->Run([&] { file = files->Open(path, mode); });
+      if (!run.ok()) file = run;
+      return file;
+    };
+    entered.read = [inside, target, root = paths_.root, clock = clock_] {
+      return ReadOpenNamespace(
+          *inside, target, FileReader(root), PortSet(),
+          TimeBudget(clock, kEngineDeadline, kSearchDeadline));
+    };
+    return entered;
   }
 
   const HostPaths paths_;

@@ -3,11 +3,13 @@
 #define DAEMON_HOST_CHANGE_NAMESPACE_ACCESS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "daemon/host/change/file_system.h"
+#include "daemon/host/change/sysctl_writer.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/host_access.h"
@@ -15,20 +17,16 @@
 
 namespace clusterd {
 
-// One namespace, held open: all calls are about the same one, whatever its name
-// leads to later.
-class EnteredNamespace {
- public:
-  virtual ~EnteredNamespace() = default;
-
+// One namespace, held open by both functions: all calls are about the same one,
+// whatever its name leads to later.
+struct EnteredNamespace {
   // As a thread inside sees it: /proc/sys is that of the namespace. The file
   // stays with it and is used from any thread. The errors of
   // OpenNetworkNamespace::Run besides those of FileSystem::Open.
-  virtual absl::StatusOr<std::unique_ptr<OpenFile>> Open(
-      const std::string& path, OpenMode mode) = 0;
+  SysctlWriter::OpenFunction open;
   // As an observation of it would give it (machine_observer.h), without
   // sockets.
-  virtual HostFacts Read() = 0;
+  std::function<HostFacts()> read;
 };
 
 class NamespaceAccess {
@@ -38,12 +36,12 @@ class NamespaceAccess {
   // Looks `target` up anew. NotFound: the name leads to none on this host now,
   // which is no proof that the namespace it led to has ended. Any other code:
   // it cannot be told, or not be entered.
-  virtual absl::StatusOr<std::unique_ptr<EnteredNamespace>> Enter(
+  virtual absl::StatusOr<EnteredNamespace> Enter(
       const NetworkNamespace& target) = 0;
 
   // The namespace with that number, if any has it now, however it is reached;
   // `target` is what people call it. The codes of FindNetworkNamespaceByInode.
-  virtual absl::StatusOr<std::unique_ptr<EnteredNamespace>> EnterInode(
+  virtual absl::StatusOr<EnteredNamespace> EnterInode(
       const NetworkNamespace& target, uint64_t inode) = 0;
 
   // Of this boot, which no namespace outlives; empty: not known.

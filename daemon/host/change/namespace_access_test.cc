@@ -1,6 +1,7 @@
 #include "daemon/host/change/namespace_access.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -22,12 +23,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-SysctlWriter WriterIn(EnteredNamespace* entered) {
-  return SysctlWriter(
-      [entered](const std::string& path, OpenMode mode) {
-        return entered->Open(path, mode);
-      },
-      "/proc/sys");
+SysctlWriter WriterIn(const EnteredNamespace& entered) {
+  return SysctlWriter(entered.open, "/proc/sys");
 }
 
 class NamespaceAccessTest : public ::testing::Test {
@@ -37,13 +34,13 @@ class NamespaceAccessTest : public ::testing::Test {
     other_ = TestNamespace::Make(&why_);
     if (train_ == nullptr || other_ == nullptr) GTEST_SKIP() << why_;
   }
-  std::unique_ptr<EnteredNamespace> Enter(uint32_t pid) {
+  std::optional<EnteredNamespace> Enter(uint32_t pid) {
     NetworkNamespace target;
     target.set_pid(pid);
     auto entered = access_->Enter(target);
     if (entered.ok()) return *std::move(entered);
     ADD_FAILURE() << entered.status();
-    return nullptr;
+    return std::nullopt;
   }
 
   std::string why_;
@@ -61,8 +58,8 @@ TEST_F(NamespaceAccessTest, WritesInOneNamespaceAndNoOther) {
   const std::string here = GetHere(kSomaxconnKey);
   const std::string there = other_->Get(kSomaxconnKey);
   const auto entered = Enter(train_->pid());
-  ASSERT_NE(entered, nullptr);
-  SysctlWriter writer = WriterIn(entered.get());
+  ASSERT_TRUE(entered.has_value());
+  SysctlWriter writer = WriterIn(*entered);
   const absl::Status written =
       writer.Write(issuer_.token(), kSomaxconnKey, "54321");
   EXPECT_TRUE(written.ok()) << written;
@@ -70,14 +67,14 @@ TEST_F(NamespaceAccessTest, WritesInOneNamespaceAndNoOther) {
   EXPECT_EQ(train_->Get(kSomaxconnKey), "54321");
   EXPECT_EQ(other_->Get(kSomaxconnKey), there);
   EXPECT_EQ(GetHere(kSomaxconnKey), here);
-  EXPECT_EQ(entered->Read().kernel().network_namespace().value(),
+  EXPECT_EQ(entered->read().kernel().network_namespace().value(),
             train_->inode());
-  EXPECT_EQ(entered->Read().kernel().somaxconn().value(), 54321u);
+  EXPECT_EQ(entered->read().kernel().somaxconn().value(), 54321u);
 }
 
 TEST_F(NamespaceAccessTest, TellsWhichNamespaceItIs) {
   const auto identity = [this](uint32_t pid) {
-    return NameFacts(Enter(pid)->Read())[kNetworkNamespaceFact];
+    return NameFacts(Enter(pid)->read())[kNetworkNamespaceFact];
   };
   const std::string train = identity(train_->pid());
   EXPECT_EQ(identity(train_->pid()), train);
@@ -97,14 +94,14 @@ TEST_F(NamespaceAccessTest, EntersANamespaceByItsNumber) {
   target.set_pid(train_->pid());
   const uint64_t inode = train_->inode();
   const std::string identity =
-      NameFacts(Enter(train_->pid())->Read())[kNetworkNamespaceFact];
+      NameFacts(Enter(train_->pid())->read())[kNetworkNamespaceFact];
   train_->End();
   EXPECT_TRUE(absl::IsNotFound(access_->Enter(target).status()));
   const auto entered = access_->EnterInode(target, inode);
   ASSERT_TRUE(entered.ok()) << entered.status();
-  EXPECT_EQ(NameFacts((*entered)->Read())[kNetworkNamespaceFact], identity);
+  EXPECT_EQ(NameFacts(entered->read())[kNetworkNamespaceFact], identity);
   EXPECT_THAT(identity, HasSubstr(absl::StrCat("boot ", access_->BootId())));
-  SysctlWriter writer = WriterIn(entered->get());
+  SysctlWriter writer = WriterIn(*entered);
   EXPECT_TRUE(writer.Write(issuer_.token(), kSomaxconnKey, "54321").ok());
   EXPECT_EQ(guest.Get(kSomaxconnKey), "54321");
 }
@@ -115,8 +112,8 @@ TEST_F(NamespaceAccessTest, WritesAListThatIsLongerThanOneWriteTakes) {
   ASSERT_GT(wanted.ToString().size(), 8000u);
   const std::string here = GetHere(kReservedPortsKey);
   const auto entered = Enter(train_->pid());
-  ASSERT_NE(entered, nullptr);
-  SysctlWriter writer = WriterIn(entered.get());
+  ASSERT_TRUE(entered.has_value());
+  SysctlWriter writer = WriterIn(*entered);
   const absl::Status written =
       writer.Write(issuer_.token(), kReservedPortsKey, wanted.ToString());
   EXPECT_TRUE(written.ok()) << written;
@@ -132,8 +129,8 @@ TEST_F(NamespaceAccessTest, ReportsAReadOnlyProcSysWithBothValues) {
       [&] {
         MountReadOnly("/proc/sys");
         const auto entered = Enter(train_->pid());
-        ASSERT_NE(entered, nullptr);
-        SysctlWriter writer = WriterIn(entered.get());
+        ASSERT_TRUE(entered.has_value());
+        SysctlWriter writer = WriterIn(*entered);
         const absl::Status written =
             writer.Write(issuer_.token(), kSomaxconnKey, "54321");
         EXPECT_THAT(std::string(written.message()),
@@ -146,10 +143,10 @@ TEST_F(NamespaceAccessTest, ReportsAReadOnlyProcSysWithBothValues) {
 
 TEST_F(NamespaceAccessTest, StaysWithTheNamespaceThatWasEntered) {
   const auto entered = Enter(train_->pid());
-  ASSERT_NE(entered, nullptr);
+  ASSERT_TRUE(entered.has_value());
   const uint32_t pid = train_->pid();
   train_->End();
-  SysctlWriter writer = WriterIn(entered.get());
+  SysctlWriter writer = WriterIn(*entered);
   EXPECT_TRUE(writer.Write(issuer_.token(), kSomaxconnKey, "54321").ok());
   EXPECT_EQ(*writer.Read(kSomaxconnKey), "54321");
   NetworkNamespace target;
