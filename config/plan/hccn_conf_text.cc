@@ -37,109 +37,6 @@ bool IsBareRoute(absl::string_view key, absl::string_view value) {
          Ipv4Address::Parse(value).ok();
 }
 
-}  // namespace
-
-std::string HccnConfKey(absl::string_view key, uint32_t device) {
-  return absl::StrCat(key, "_", device);
-}
-
-bool IsRouteKey(absl::string_view key) {
-  return absl::StartsWith(key, "route_address_") || key == "ip_route";
-}
-
-std::optional<std::string> HccnConfValue(absl::string_view text,
-                                         absl::string_view full_key) {
-  for (absl::string_view line : Lines(text)) {
-    if (absl::ConsumePrefix(&line, full_key) &&
-        absl::ConsumePrefix(&line, "=")) {
-      return std::string(absl::StripSuffix(line, "\r"));
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> RepairedRouteLine(absl::string_view line) {
-  const absl::string_view body = absl::StripSuffix(line, "\r");
-  const std::pair<absl::string_view, absl::string_view> entry =
-      absl::StrSplit(body, absl::MaxSplits('=', 1));
-  if (!IsBareRoute(entry.first, entry.second)) return std::nullopt;
-  return absl::StrCat(entry.first, "=gateway_", entry.second,
-                      line.substr(body.size()));
-}
-
-HccnConf::Entry RepairedEntry(HccnConf::Entry entry) {
-  absl::string_view value = entry.value();
-  if (!absl::ConsumeSuffix(&value, "\\r")) absl::ConsumeSuffix(&value, "\r");
-  const bool is_bare = IsBareRoute(entry.key(), value);
-  entry.set_value(absl::StrCat(is_bare ? "gateway_" : "", value));
-  return entry;
-}
-
-bool IsRepairable(const HccnConf::Problem& problem) {
-  switch (problem.kind()) {
-    case HccnConf::Problem::NO_FINAL_NEWLINE:
-    case HccnConf::Problem::CARRIAGE_RETURN:
-    case HccnConf::Problem::DUPLICATE_KEY:
-      return true;
-    case HccnConf::Problem::MALFORMED_ROUTE:
-      return RepairedRouteLine(problem.text()).has_value();
-    default:
-      return false;
-  }
-}
-
-std::string RepairHccnConf(absl::string_view text) {
-  std::set<std::string> seen;
-  std::string repaired;
-  for (absl::string_view line : Lines(text)) {
-    while (absl::ConsumeSuffix(&line, "\r")) {
-    }
-    if (!MayRepeat(line) && !seen.insert(KeyOf(line)).second) continue;
-    const std::optional<std::string> route = RepairedRouteLine(line);
-    absl::StrAppend(&repaired, route ? *route : std::string(line), "\n");
-  }
-  return repaired;
-}
-
-std::string WithLostLines(absl::string_view before, absl::string_view after,
-                          const std::set<std::string>& may_vanish) {
-  std::set<absl::string_view> lines_after;
-  std::set<std::string> keys_after;
-  for (const absl::string_view line : Lines(after)) {
-    lines_after.insert(line);
-    if (!MayRepeat(line)) keys_after.insert(KeyOf(line));
-  }
-  std::vector<absl::string_view> kept;
-  std::map<absl::string_view, int> missing;  // Line to how often.
-  for (const absl::string_view line : Lines(before)) {
-    if (may_vanish.count(KeyOf(line)) > 0 ||
-        may_vanish.count(std::string(line)) > 0) {
-      continue;
-    }
-    // Somebody has set it to another value since.
-    if (lines_after.count(line) == 0 && keys_after.count(KeyOf(line)) > 0 &&
-        !MayRepeat(line)) {
-      continue;
-    }
-    kept.push_back(line);
-    ++missing[line];
-  }
-  std::vector<absl::string_view> added;
-  for (const absl::string_view line : Lines(after)) {
-    const auto found = missing.find(line);
-    if (found == missing.end()) {
-      added.push_back(line);
-    } else if (--found->second == 0) {
-      missing.erase(found);
-    }
-  }
-  if (missing.empty()) return std::string(after);
-  kept.insert(kept.end(), added.begin(), added.end());
-  return kept.empty() ? "" : absl::StrCat(absl::StrJoin(kept, "\n"), "\n");
-}
-
-namespace {
-
 using Problem = HccnConf::Problem;
 
 // A host names its first 100 problems only, and those that no step repairs are
@@ -222,21 +119,120 @@ std::string RepairsText(const std::vector<Problem>& problems) {
 
 }  // namespace
 
+std::string HccnConfKey(absl::string_view key, uint32_t device) {
+  return absl::StrCat(key, "_", device);
+}
+
+bool IsRouteKey(absl::string_view key) {
+  return absl::StartsWith(key, "route_address_") || key == "ip_route";
+}
+
+std::optional<std::string> HccnConfValue(absl::string_view text,
+                                         absl::string_view full_key) {
+  for (absl::string_view line : Lines(text)) {
+    if (absl::ConsumePrefix(&line, full_key) &&
+        absl::ConsumePrefix(&line, "=")) {
+      return std::string(absl::StripSuffix(line, "\r"));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> RepairedRouteLine(absl::string_view line) {
+  const absl::string_view body = absl::StripSuffix(line, "\r");
+  const std::pair<absl::string_view, absl::string_view> entry =
+      absl::StrSplit(body, absl::MaxSplits('=', 1));
+  if (!IsBareRoute(entry.first, entry.second)) return std::nullopt;
+  return absl::StrCat(entry.first, "=gateway_", entry.second,
+                      line.substr(body.size()));
+}
+
+HccnConf::Entry RepairedEntry(HccnConf::Entry entry) {
+  absl::string_view value = entry.value();
+  if (!absl::ConsumeSuffix(&value, "\\r")) absl::ConsumeSuffix(&value, "\r");
+  const bool is_bare = IsBareRoute(entry.key(), value);
+  entry.set_value(absl::StrCat(is_bare ? "gateway_" : "", value));
+  return entry;
+}
+
+bool IsRepairable(const Problem& problem) {
+  switch (problem.kind()) {
+    case Problem::NO_FINAL_NEWLINE:
+    case Problem::CARRIAGE_RETURN:
+    case Problem::DUPLICATE_KEY:
+      return true;
+    case Problem::MALFORMED_ROUTE:
+      return RepairedRouteLine(problem.text()).has_value();
+    default:
+      return false;
+  }
+}
+
+std::string RepairHccnConf(absl::string_view text) {
+  std::set<std::string> seen;
+  std::string repaired;
+  for (absl::string_view line : Lines(text)) {
+    while (absl::ConsumeSuffix(&line, "\r")) {
+    }
+    if (!MayRepeat(line) && !seen.insert(KeyOf(line)).second) continue;
+    const std::optional<std::string> route = RepairedRouteLine(line);
+    absl::StrAppend(&repaired, route ? *route : std::string(line), "\n");
+  }
+  return repaired;
+}
+
+std::string WithLostLines(absl::string_view before, absl::string_view after,
+                          const std::set<std::string>& may_vanish) {
+  std::set<absl::string_view> lines_after;
+  std::set<std::string> keys_after;
+  for (const absl::string_view line : Lines(after)) {
+    lines_after.insert(line);
+    if (!MayRepeat(line)) keys_after.insert(KeyOf(line));
+  }
+  std::vector<absl::string_view> kept;
+  std::map<absl::string_view, int> missing;  // Line to how often.
+  for (const absl::string_view line : Lines(before)) {
+    if (may_vanish.count(KeyOf(line)) > 0 ||
+        may_vanish.count(std::string(line)) > 0) {
+      continue;
+    }
+    // Somebody has set it to another value since.
+    if (lines_after.count(line) == 0 && keys_after.count(KeyOf(line)) > 0 &&
+        !MayRepeat(line)) {
+      continue;
+    }
+    kept.push_back(line);
+    ++missing[line];
+  }
+  std::vector<absl::string_view> added;
+  for (const absl::string_view line : Lines(after)) {
+    const auto found = missing.find(line);
+    if (found == missing.end()) {
+      added.push_back(line);
+    } else if (--found->second == 0) {
+      missing.erase(found);
+    }
+  }
+  if (missing.empty()) return std::string(after);
+  kept.insert(kept.end(), added.begin(), added.end());
+  return kept.empty() ? "" : absl::StrCat(absl::StrJoin(kept, "\n"), "\n");
+}
+
 const Setting kFormRow = {
     kFormSetting, CHANGE_HCCN_CONF, SettingTarget::kFile, Text, Check, Judge};
 
 void PlanFormStep(HostPlanBuilder* plan) {
   if (plan->facts().hccn_conf().state_case() != HccnConfFact::kValue) return;
   const HccnConf& conf = plan->facts().hccn_conf().value();
-  std::vector<HccnConf::Problem> repaired;
-  for (const HccnConf::Problem& problem : conf.problems()) {
+  std::vector<Problem> repaired;
+  for (const Problem& problem : conf.problems()) {
     if (IsRepairable(problem)) {
       repaired.push_back(problem);
       continue;
     }
     plan->Block(CHANGE_HCCN_CONF, {},
                 absl::StrCat("/etc/hccn.conf line ", problem.line()),
-                absl::StrCat(HccnConf::Problem::Kind_Name(problem.kind()),
+                absl::StrCat(Problem::Kind_Name(problem.kind()),
                              ": what was meant cannot be told from \"",
                              problem.text().substr(0, 80), "\""),
                 "correct the line by hand, keeping the file's inode");

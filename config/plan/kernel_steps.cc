@@ -312,13 +312,16 @@ const KernelParameter* FindKernelParameter(absl::string_view key) {
   return nullptr;
 }
 
+absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key) {
+  const KernelParameter* const parameter = FindKernelParameter(key);
+  if (parameter != nullptr) return parameter;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "kernel parameter \"", key, "\" is not one that clusterd sets"));
+}
+
 absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
                                                  absl::string_view value) {
-  const KernelParameter* const parameter = FindKernelParameter(key);
-  if (parameter == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "kernel parameter \"", key, "\" is not one that clusterd sets"));
-  }
+  ASSIGN_OR_RETURN(const KernelParameter* const parameter, OurParameter(key));
   if (parameter->is_ports) {
     const absl::StatusOr<PortSet> ports = PortSet::Parse(value);
     if (ports.ok()) return ports->ToString();

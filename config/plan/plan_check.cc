@@ -1,8 +1,8 @@
 #include "config/plan/plan_check.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
@@ -52,10 +52,9 @@ absl::Status CheckNamespace(const HostPlan& plan) {
         "parameters in ",
         NetworkNamespaceText(target)));
   }
-  const bool knows_it = std::any_of(
-      plan.facts().begin(), plan.facts().end(), [](const PlanFact& fact) {
-        return fact.name() == kNetworkNamespaceFact;
-      });
+  const bool knows_it = absl::c_any_of(plan.facts(), [](const PlanFact& fact) {
+    return fact.name() == kNetworkNamespaceFact;
+  });
   if (plan.steps().empty() || knows_it) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("plan: its steps do not rest on the fact \"",

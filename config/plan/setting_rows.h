@@ -90,6 +90,8 @@ absl::Span<const KernelParameter> KernelParameters();
 
 // nullptr: not one of ours.
 const KernelParameter* FindKernelParameter(absl::string_view key);
+// The same; InvalidArgument, naming it.
+absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key);
 
 // `value`, in canonical form, changed as little as possible so that it is
 // enough for `needed`. InvalidArgument: one of them is no value of it.

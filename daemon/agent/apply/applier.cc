@@ -26,35 +26,27 @@ std::string StepName(const PlanStep& step) {
                       PrintableText(StepText(step), kMaxStepTextBytes), ")");
 }
 
+absl::Status RunStep(const PlanStep& step, SettingActions* actions,
+                     Journal* journal, StepOutcome* outcome) {
+  ASSIGN_OR_RETURN(const bool already, actions->IsAlreadySo(step));
+  if (already) {
+    outcome->set_state(StepOutcome::ALREADY_SO);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const auto saved, actions->Save(step));
+  JournalEntry entry;
+  entry.mutable_intent()->set_step(step.id());
+  *entry.mutable_intent()->mutable_saved() = {saved.begin(), saved.end()};
+  const absl::Status written = journal->Append(entry);
+  if (!written.ok()) return InFront("journal", written);
+  const MutationTokenIssuer issuer;
+  ASSIGN_OR_RETURN(*outcome->mutable_detail(),
+                   actions->Set(issuer.token(), step, saved));
+  outcome->set_state(StepOutcome::DONE);
+  return absl::OkStatus();
+}
+
 }  // namespace
-
-// One apply while it runs.
-struct Applier::Run {
-  Run(const absl::StatusOr<PlanNamespace>* inside_in,
-      const MachinePaths& paths_in)
-      : inside(inside_in),
-        paths(paths_in),
-        machine((*inside)->access(), paths),
-        actions(&machine) {}
-
-  // Holds a value.
-  const absl::StatusOr<PlanNamespace>* inside;
-  const MachinePaths paths;
-  Machine machine;
-  SettingActions actions;
-  MutationTokenIssuer issuer;
-  std::unique_ptr<Journal> journal;
-  ApplyResult result;
-  absl::Time started;
-};
-
-Applier::Applier(ApplierOptions options, const MachineAccess& access,
-                 ReadVeto veto, DeviceUsers device_users)
-    : options_(std::move(options)),
-      access_(access),
-      veto_(std::move(veto)),
-      device_users_(std::move(device_users)),
-      folder_(access.files, options_.state_folder) {}
 
 absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
   auto lock = folder_.TakeLock();
@@ -162,32 +154,14 @@ absl::Status Applier::Begin(const ApplyRequest& request, Run* run) {
   return run->journal->Append(entry);
 }
 
-absl::Status Applier::RunStep(const PlanStep& step, Run* run,
-                              StepOutcome* outcome) {
-  ASSIGN_OR_RETURN(const bool already, run->actions.IsAlreadySo(step));
-  if (already) {
-    outcome->set_state(StepOutcome::ALREADY_SO);
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(auto saved, run->actions.Save(step));
-  JournalEntry entry;
-  entry.mutable_intent()->set_step(step.id());
-  *entry.mutable_intent()->mutable_saved() = {saved.begin(), saved.end()};
-  const absl::Status written = run->journal->Append(entry);
-  if (!written.ok()) return InFront("journal", written);
-  ASSIGN_OR_RETURN(const auto done,
-                   run->actions.Set(run->issuer.token(), step, saved));
-  outcome->set_state(StepOutcome::DONE);
-  outcome->set_detail(done);
-  return absl::OkStatus();
-}
-
-absl::Status Applier::RunSteps(const ApplyRequest& request, Run* run) {
-  for (const PlanStep& step : request.plan.steps()) {
+absl::Status Applier::RunSteps(const HostPlan& plan, Run* run) {
+  Machine machine((*run->inside)->access(), run->paths);
+  SettingActions actions(&machine);
+  for (const PlanStep& step : plan.steps()) {
     StepOutcome* outcome = run->result.add_steps();
     outcome->set_step(step.id());
     const absl::Time started = access_.clock->Now();
-    absl::Status status = RunStep(step, run, outcome);
+    absl::Status status = RunStep(step, &actions, run->journal.get(), outcome);
     outcome->set_elapsed_ms(MillisecondsSince(started));
     CleanTexts(outcome);
     if (status.ok()) {
@@ -199,7 +173,7 @@ absl::Status Applier::RunSteps(const ApplyRequest& request, Run* run) {
       outcome->set_state(StepOutcome::FAILED);
       outcome->set_detail(OutcomeText(status.message()));
     }
-    if (request.progress) request.progress(*outcome);
+    if (run->progress) run->progress(*outcome);
     if (!status.ok()) return InFront(StepName(step), status);
   }
   return absl::OkStatus();
@@ -222,19 +196,16 @@ absl::Status Applier::FinishApplied(Run* run) {
   return run->journal->AppendEnd(run->result);
 }
 
-ApplyResult Applier::UndoFailed(const ApplyRequest& request,
-                                const absl::Status& why, Run* run) {
-  ApplyResult& result = run->result;
-  result.set_error(std::string(why.message()));
-  for (int i = result.steps_size(); i < request.plan.steps_size(); ++i) {
-    StepOutcome* outcome = result.add_steps();
-    outcome->set_step(request.plan.steps(i).id());
+ApplyResult Applier::UndoFailed(const HostPlan& plan, const absl::Status& why,
+                                Run run) {
+  run.result.set_error(std::string(why.message()));
+  for (int i = run.result.steps_size(); i < plan.steps_size(); ++i) {
+    StepOutcome* outcome = run.result.add_steps();
+    outcome->set_step(plan.steps(i).id());
     outcome->set_state(StepOutcome::NOT_RUN);
   }
-  const JournalUndo undo = NewUndo(OutcomeText(why.message()), "clusterd");
   // Never an error, since the journal is that of an apply that has begun.
-  return *Undo({run->inside, run->paths, run->journal.get(), undo, result,
-                run->started, request.progress});
+  return *Undo(NewUndo(OutcomeText(why.message()), "clusterd"), std::move(run));
 }
 
 absl::Status Applier::CheckRequest(const ApplyRequest& request) {
@@ -281,15 +252,15 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
     result.set_outcome(ApplyResult::NOTHING_TO_DO);
     return result;
   }
-  Run run(&inside, paths);
-  run.started = access_.clock->Now();
-  run.result = std::move(result);
+  Run run = {&inside,          paths,  access_.clock->Now(), std::move(result),
+             request.progress, nullptr};
   RETURN_IF_ERROR(Begin(request, &run));
-  absl::Status status = RunSteps(request, &run);
+  absl::Status status = RunSteps(request.plan, &run);
   if (status.ok()) status = FinishApplied(&run);
-  if (!status.ok()) run.result = UndoFailed(request, status, &run);
+  result = status.ok() ? std::move(run.result)
+                       : UndoFailed(request.plan, status, std::move(run));
   folder_.DropOld(options_.kept);
-  return std::move(run.result);
+  return result;
 }
 
 }  // namespace clusterd

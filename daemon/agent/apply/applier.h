@@ -30,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -88,7 +89,12 @@ class Applier {
 
   // What `access` leads to must outlive it.
   Applier(ApplierOptions options, const MachineAccess& access, ReadVeto veto,
-          DeviceUsers device_users);
+          DeviceUsers device_users)
+      : options_(std::move(options)),
+        access_(access),
+        veto_(std::move(veto)),
+        device_users_(std::move(device_users)),
+        folder_(access.files, options_.state_folder) {}
 
   // Refusals: see above. Otherwise what came of it: APPLIED, NOTHING_TO_DO,
   // UNDONE or UNDONE_WITH_RESIDUES with the failed step in `error`. Any other
@@ -117,20 +123,17 @@ class Applier {
   absl::StatusOr<std::vector<JournalState>> ListApplies();
 
  private:
-  struct Run;
-  // What is taken back, and how.
-  struct Undoing {
-    // Of EnterAgain: NotFound leaves nothing to undo, any other error is a
-    // residue.
+  // One apply while it runs, or one that is taken back.
+  struct Run {
+    // Of an apply with a value. Of an undo what EnterAgain gave: NotFound
+    // leaves nothing to undo, any other error is a residue.
     const absl::StatusOr<PlanNamespace>* inside;
     MachinePaths paths;
-    Journal* journal;
-    JournalUndo undo;
-    ApplyResult result;  // With the steps that are known.
     absl::Time started;
+    ApplyResult result;  // With the steps that are known.
     std::function<void(const StepOutcome&)> progress;
+    std::unique_ptr<Journal> journal;
   };
-
   // What `force` overrode, for people.
   using Forced = google::protobuf::RepeatedPtrField<std::string>;
 
@@ -148,11 +151,10 @@ class Applier {
   uint64_t MillisecondsSince(absl::Time started);
   ApplyResult NewResult(const std::string& apply_id);
   absl::Status Begin(const ApplyRequest& request, Run* run);
-  absl::Status RunSteps(const ApplyRequest& request, Run* run);
-  absl::Status RunStep(const PlanStep& step, Run* run, StepOutcome* outcome);
+  absl::Status RunSteps(const HostPlan& plan, Run* run);
   absl::Status FinishApplied(Run* run);
-  ApplyResult UndoFailed(const ApplyRequest& request, const absl::Status& why,
-                         Run* run);
+  ApplyResult UndoFailed(const HostPlan& plan, const absl::Status& why,
+                         Run run);
 
   // What the undo of an apply in effect overrides is added to its `forced`.
   absl::Status CheckRollback(const RollbackRequest& request,
@@ -164,8 +166,8 @@ class Applier {
   JournalUndo NewUndo(const std::string& reason, const std::string& actor);
   absl::StatusOr<ApplyResult> UndoJournal(
       const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
-      const JournalUndo& undo, Journal* journal);
-  absl::StatusOr<ApplyResult> Undo(Undoing undoing);
+      const JournalUndo& undo, std::unique_ptr<Journal> journal);
+  absl::StatusOr<ApplyResult> Undo(const JournalUndo& undo, Run run);
   // Facts of the plan and the digests of saved files, as they are now.
   std::vector<PlanFact> FactsNow(const JournalState& state,
                                  const HostFacts& facts);

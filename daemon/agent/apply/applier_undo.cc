@@ -71,18 +71,16 @@ JournalUndo Applier::NewUndo(const std::string& reason,
   return undo;
 }
 
-absl::StatusOr<ApplyResult> Applier::Undo(Undoing undoing) {
-  const absl::StatusOr<PlanNamespace>& inside = *undoing.inside;
-  const JournalUndo& undo = undoing.undo;
-  ApplyResult& result = undoing.result;
-  const JournalState state = SummariseJournal(undoing.journal->entries());
+absl::StatusOr<ApplyResult> Applier::Undo(const JournalUndo& undo, Run run) {
+  const absl::StatusOr<PlanNamespace>& inside = *run.inside;
+  ApplyResult& result = run.result;
+  const JournalState state = SummariseJournal(run.journal->entries());
   JournalEntry entry;
   *entry.mutable_undo() = undo;
-  const absl::Status written = undoing.journal->Append(entry);
+  const absl::Status written = run.journal->Append(entry);
   // What has begun is undone without it: the old values are in there.
   if (!written.ok() && !state.unfinished()) return InFront("journal", written);
-  const std::vector<std::string> residues =
-      RestoreAt(inside, undoing.paths, state);
+  const std::vector<std::string> residues = RestoreAt(inside, run.paths, state);
   *result.mutable_residues() = {residues.begin(), residues.end()};
 
   const bool clean = result.residues().empty();
@@ -100,14 +98,14 @@ absl::StatusOr<ApplyResult> Applier::Undo(Undoing undoing) {
           absl::StrCat("its network namespace is gone, and the value with it: ",
                        inside.status().message()));
     }
-    if (undoing.progress) undoing.progress(step);
+    if (run.progress) run.progress(step);
   }
   const std::vector<PlanFact> after =
       FactsNow(state, inside.ok() ? inside->ReadHost() : HostFacts());
   *result.mutable_facts_after() = {after.begin(), after.end()};
-  result.set_elapsed_ms(MillisecondsSince(undoing.started));
+  result.set_elapsed_ms(MillisecondsSince(run.started));
   CleanTexts(&result);
-  AddUnclosed(undoing.journal->AppendEnd(result), &result);
+  AddUnclosed(run.journal->AppendEnd(result), &result);
   return std::move(result);
 }
 
@@ -177,17 +175,17 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   } else if (!absl::IsNotFound(inside.status())) {
     return InFront(options_.host, inside.status());
   }
-  return UndoJournal(inside, state, undo, journal->get());
+  return UndoJournal(inside, state, undo, *std::move(journal));
 }
 
 absl::StatusOr<ApplyResult> Applier::UndoJournal(
     const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
-    const JournalUndo& undo, Journal* journal) {
+    const JournalUndo& undo, std::unique_ptr<Journal> journal) {
   ApplyResult result = NewResult(state.begin.apply_id());
   if (!undo.rollback()) result.set_error(undo.reason());
   *result.mutable_steps() = {state.steps.begin(), state.steps.end()};
-  return Undo({&inside, options_.find_paths(), journal, undo, std::move(result),
-               access_.clock->Now(), nullptr});
+  return Undo(undo, {&inside, options_.find_paths(), access_.clock->Now(),
+                     std::move(result), nullptr, std::move(journal)});
 }
 
 absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
@@ -212,7 +210,7 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
     undo.set_rollback(each.state->phase == JournalState::Phase::kRollingBack);
     auto result = UndoJournal(
         PlanNamespace::EnterAgain(access_, each.state->begin.plan()),
-        *each.state, undo, journal.get());
+        *each.state, undo, std::move(journal));
     if (!result.ok()) return InFront(path, result.status());
     results.push_back(*std::move(result));
   }

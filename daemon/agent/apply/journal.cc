@@ -109,11 +109,6 @@ absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
   }
 }
 
-Journal::Journal(std::unique_ptr<OpenFile> file, JournalText text)
-    : file_(std::move(file)),
-      entries_(std::move(text.entries)),
-      end_(text.good_bytes) {}
-
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Create(
     FileSystem* files, const std::string& path) {
   ASSIGN_OR_RETURN(auto file, files->Open(path, OpenMode::kCreate));

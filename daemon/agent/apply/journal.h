@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -57,7 +58,10 @@ class Journal {
   const std::vector<JournalEntry>& entries() const { return entries_; }
 
  private:
-  Journal(std::unique_ptr<OpenFile> file, JournalText text);
+  Journal(std::unique_ptr<OpenFile> file, JournalText text)
+      : file_(std::move(file)),
+        entries_(std::move(text.entries)),
+        end_(text.good_bytes) {}
 
   std::unique_ptr<OpenFile> file_;
   std::vector<JournalEntry> entries_;

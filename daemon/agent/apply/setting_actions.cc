@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
@@ -191,11 +192,10 @@ const Actions& ActionsOf(const PlanStep& step) {
 Resources WithWholeFirewalls(const Resources& saved) {
   Resources whole;
   for (const SavedResource& each : saved) {
-    const auto same = std::find_if(
-        whole.begin(), whole.end(), [&each](const SavedResource& other) {
-          return each.has_firewall() && other.has_firewall() &&
-                 each.firewall().program() == other.firewall().program();
-        });
+    const auto same = absl::c_find_if(whole, [&](const SavedResource& other) {
+      return each.has_firewall() && other.has_firewall() &&
+             each.firewall().program() == other.firewall().program();
+    });
     if (same == whole.end()) {
       whole.push_back(each);
     } else {
@@ -208,9 +208,8 @@ Resources WithWholeFirewalls(const Resources& saved) {
 // Leaves a file that the tool can work on, if it will have to.
 void MendConf(const MutationToken& token, Machine* machine,
               const Resources& saved) {
-  const bool runs_tool =
-      std::any_of(saved.begin(), saved.end(),
-                  [](const SavedResource& each) { return each.has_device(); });
+  const bool runs_tool = absl::c_any_of(
+      saved, [](const SavedResource& each) { return each.has_device(); });
   for (const SavedResource& resource : saved) {
     if (!resource.has_file_in_place() || !runs_tool) continue;
     // What goes wrong here goes wrong again at the end, and is reported there.

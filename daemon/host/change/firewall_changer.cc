@@ -1,9 +1,9 @@
 #include "daemon/host/change/firewall_changer.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -33,7 +33,7 @@ bool IsStateKnown(const FirewallFacts& facts) {
 
 bool IsZoneName(absl::string_view name) {
   return !name.empty() && name.size() <= 64 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+         absl::c_all_of(name, [](unsigned char c) {
            return absl::ascii_isalnum(c) || c == '-' || c == '_';
          });
 }
@@ -57,13 +57,6 @@ std::string RichRule(const AllowedPort& port) {
                       "\" port port=\"", PortsText(port, "-"), "\" protocol=\"",
                       port.protocol(), "\" accept");
 }
-
-FirewallChanger::FirewallChanger(CommandRunner* runner, FileSystem* files,
-                                 HostReader* reader, FirewallPrograms programs)
-    : runner_(runner),
-      files_(files),
-      reader_(reader),
-      programs_(std::move(programs)) {}
 
 absl::StatusOr<CommandResult> FirewallChanger::Run(
     std::vector<std::string> argv) {
@@ -94,22 +87,6 @@ absl::StatusOr<bool> FirewallChanger::HasRule(const std::string& rule,
   return absl::FailedPreconditionError(said_);
 }
 
-absl::StatusOr<std::vector<std::string>> FirewallChanger::FilesOf(
-    FirewallProgram program, bool adds_rules) {
-  if (program == UFW) {
-    return std::vector<std::string>(std::begin(kUfwFiles), std::end(kUfwFiles));
-  }
-  if (!adds_rules) return std::vector<std::string>();
-  ASSIGN_OR_RETURN(const CommandResult zone,
-                   Run({programs_.firewall_cmd, "--get-default-zone"}));
-  const absl::string_view name =
-      absl::StripAsciiWhitespace(zone.standard_output);
-  if (!IsZoneName(name)) return absl::FailedPreconditionError(said_);
-  // It keeps the text before its last write beside the file.
-  const std::string path = absl::StrCat(kZones, name, ".xml");
-  return std::vector<std::string>{path, path + ".old"};
-}
-
 absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
                                                     bool adds_rules) {
   const FirewallFacts facts = reader_->ReadFirewall(program);
@@ -121,7 +98,18 @@ absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
   saved.set_program(program);
   saved.set_active(facts.active().value());
   saved.set_enabled(facts.enabled_at_boot().value());
-  ASSIGN_OR_RETURN(const auto paths, FilesOf(program, adds_rules));
+  std::vector<std::string> paths;
+  if (program == UFW) {
+    paths.assign(std::begin(kUfwFiles), std::end(kUfwFiles));
+  } else if (adds_rules) {
+    ASSIGN_OR_RETURN(const CommandResult zone,
+                     Run({programs_.firewall_cmd, "--get-default-zone"}));
+    const auto name = absl::StripAsciiWhitespace(zone.standard_output);
+    if (!IsZoneName(name)) return absl::FailedPreconditionError(said_);
+    // It keeps the text before its last write beside the file.
+    const std::string path = absl::StrCat(kZones, name, ".xml");
+    paths = {path, path + ".old"};
+  }
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(*saved.add_files(), SaveFile(files_, path));
   }

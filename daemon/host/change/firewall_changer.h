@@ -10,6 +10,7 @@
 #define DAEMON_HOST_CHANGE_FIREWALL_CHANGER_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,10 +36,15 @@ class FirewallChanger {
  public:
   // All must outlive it.
   FirewallChanger(CommandRunner* runner, FileSystem* files, HostReader* reader,
-                  FirewallPrograms programs);
+                  FirewallPrograms programs)
+      : runner_(runner),
+        files_(files),
+        reader_(reader),
+        programs_(std::move(programs)) {}
 
   // What Restore needs to take a Disable back, or with `adds_rules` an Add of
-  // any rules: state, start at boot and configuration files. Changes nothing.
+  // any rules: state, start at boot and the configuration files that our
+  // commands make the program rewrite. Changes nothing.
   // FailedPrecondition, with the reason, if any of that cannot be told.
   absl::StatusOr<SavedFirewall> Save(FirewallProgram program, bool adds_rules);
 
@@ -68,9 +74,6 @@ class FirewallChanger {
                                           const std::string& rule,
                                           bool permanent);
   absl::StatusOr<bool> HasRule(const std::string& rule, bool permanent);
-  // Those that our commands make the program rewrite.
-  absl::StatusOr<std::vector<std::string>> FilesOf(FirewallProgram program,
-                                                   bool adds_rules);
   // All of them, whatever becomes of one; the first error.
   absl::Status RestoreFiles(const MutationToken& token,
                             const SavedFirewall& saved);

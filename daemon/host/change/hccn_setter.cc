@@ -97,14 +97,6 @@ absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
 
 }  // namespace
 
-HccnSetter::HccnSetter(CommandRunner* runner, Clock* clock, DeviceLocks* locks,
-                       std::string tool, absl::Duration deadline)
-    : runner_(runner),
-      clock_(clock),
-      locks_(locks),
-      tool_(std::move(tool)),
-      deadline_(deadline) {}
-
 absl::StatusOr<CommandResult> HccnSetter::Run(
     uint32_t device, const std::vector<std::string>& words, std::string* said) {
   Command command;

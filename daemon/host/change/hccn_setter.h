@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,7 +36,12 @@ class HccnSetter {
   // done with the device. A "busy" answer is retried 5 times, 0.5 s apart.
   // `locks` are those of the host's observer. All must outlive it.
   HccnSetter(CommandRunner* runner, Clock* clock, DeviceLocks* locks,
-             std::string tool, absl::Duration deadline);
+             std::string tool, absl::Duration deadline)
+      : runner_(runner),
+        clock_(clock),
+        locks_(locks),
+        tool_(std::move(tool)),
+        deadline_(deadline) {}
 
   // `words`: what comes after the device, as above. What came of it, for the
   // text of an error: "`hccn_tool -i 3 -ip -s …`: status 1: Command execute

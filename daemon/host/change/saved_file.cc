@@ -114,13 +114,6 @@ absl::Status RestoreFile(const MutationToken&, FileSystem* files,
   return files->SyncDirectory(FolderOf(saved.path()));
 }
 
-InPlaceFile::InPlaceFile(FileSystem* files, Clock* clock, std::string path,
-                         absl::Duration lock_wait)
-    : files_(files),
-      clock_(clock),
-      path_(std::move(path)),
-      lock_wait_(lock_wait) {}
-
 absl::StatusOr<std::string> InPlaceFile::Read() const {
   ASSIGN_OR_RETURN(const auto file, OpenLocked());
   return file->ReadAll(kMaxFileBytes);

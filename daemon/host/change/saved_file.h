@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -55,7 +56,11 @@ class InPlaceFile {
   // `files` and `clock` must outlive it. `lock_wait`: how long to wait for who
   // holds the lock; a held lock, even a shared one, blocks writers for ever.
   InPlaceFile(FileSystem* files, Clock* clock, std::string path,
-              absl::Duration lock_wait);
+              absl::Duration lock_wait)
+      : files_(files),
+        clock_(clock),
+        path_(std::move(path)),
+        lock_wait_(lock_wait) {}
 
   const std::string& path() const { return path_; }
 

@@ -12,12 +12,6 @@ namespace {
 
 constexpr size_t kMaxValueBytes = 1 << 20;  // 65536 ports written singly.
 
-absl::Status CheckKey(absl::string_view key) {
-  if (FindKernelParameter(key) != nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "kernel parameter \"", key, "\" is not one that clusterd sets"));
-}
-
 }  // namespace
 
 bool SameSysctlValue(absl::string_view key, absl::string_view a,
@@ -36,7 +30,7 @@ std::string SysctlWriter::PathOf(absl::string_view key) const {
 }
 
 absl::StatusOr<std::string> SysctlWriter::Read(absl::string_view key) const {
-  RETURN_IF_ERROR(CheckKey(key));
+  RETURN_IF_ERROR(OurParameter(key).status());
   ASSIGN_OR_RETURN(const auto file, open_(PathOf(key), OpenMode::kRead));
   ASSIGN_OR_RETURN(const std::string text, file->ReadAll(kMaxValueBytes));
   return std::string(absl::StripAsciiWhitespace(text));
@@ -44,7 +38,7 @@ absl::StatusOr<std::string> SysctlWriter::Read(absl::string_view key) const {
 
 absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
                                  absl::string_view value) {
-  RETURN_IF_ERROR(CheckKey(key));
+  RETURN_IF_ERROR(OurParameter(key).status());
   absl::Status written;
   {
     ASSIGN_OR_RETURN(const auto file, open_(PathOf(key), OpenMode::kReadWrite));
