@@ -6,11 +6,15 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "config/plan/hccn_conf_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/hccn/hccn_tool.h"
 
 namespace clusterd {
 namespace {
+
+// For flock on hccn.conf.
+constexpr absl::Duration kLockWait = absl::Seconds(10);
 
 constexpr absl::string_view kUfw[] = {"/usr/sbin/ufw", "/sbin/ufw"};
 constexpr absl::string_view kFirewallCmd[] = {"/usr/bin/firewall-cmd",
@@ -45,16 +49,14 @@ MachinePaths FindMachinePaths(const HostPaths& host) {
 Machine::Machine(const MachineAccess& access, const MachinePaths& paths)
     : files(access.files),
       reader(access.reader),
-      conf(access.files, access.clock, paths.hccn_conf, paths.lock_wait),
+      conf(access.files, access.clock, kHccnConfFile, kLockWait),
       tool(access.runner, access.clock, access.locks, paths.hccn_tool,
            paths.command_deadline),
-      sysctl(
-          access.open_sysctl
-              ? access.open_sysctl
-              : [files = access.files](
-                    const std::string& path,
-                    OpenMode mode) { return files->Open(path, mode); },
-          paths.proc_sys),
+      sysctl(access.open_sysctl
+                 ? access.open_sysctl
+                 : [files = access.files](
+                       const std::string& path,
+                       OpenMode mode) { return files->Open(path, mode); }),
       firewall(access.runner, access.files, access.reader, paths.firewalls) {}
 
 }  // namespace clusterd

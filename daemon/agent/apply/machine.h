@@ -35,11 +35,8 @@ struct MachineAccess {
 
 struct MachinePaths {
   std::string hccn_tool = "/usr/local/Ascend/driver/tools/hccn_tool";
-  std::string hccn_conf = "/etc/hccn.conf";
-  std::string proc_sys = "/proc/sys";
   FirewallPrograms firewalls;
   absl::Duration command_deadline = absl::Seconds(10);
-  absl::Duration lock_wait = absl::Seconds(10);  // For flock on hccn.conf.
 };
 
 // Programs are found as the observation finds them: full paths below the root,

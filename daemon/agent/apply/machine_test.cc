@@ -18,7 +18,6 @@ TEST(FindMachinePathsTest, FindsProgramsBelowTheRoot) {
             root.path() + "/opt/Ascend/driver/tools/hccn_tool");
   EXPECT_EQ(paths.firewalls.ufw, root.path() + "/sbin/ufw");
   EXPECT_EQ(paths.firewalls.systemctl, root.path() + "/usr/bin/systemctl");
-  EXPECT_EQ(paths.hccn_conf, "/etc/hccn.conf");
 }
 
 TEST(FindMachinePathsTest, NeverLeadsToTheProgramsOfTheMachineOutside) {

@@ -128,8 +128,7 @@ absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
   ASSIGN_OR_RETURN(const auto before, SaveFile(machine->files, kSysctlFile));
   const std::string wanted = EditSysctlFile(
       before.content(), step.target().kernel_parameter(), step.to());
-  RETURN_IF_ERROR(
-      ReplaceFile(token, machine->files, kSysctlFile, wanted, 0644));
+  RETURN_IF_ERROR(ReplaceFile(token, machine->files, kSysctlFile, wanted));
   ASSIGN_OR_RETURN(const auto now, SaveFile(machine->files, kSysctlFile));
   if (now.content() == wanted) return absl::OkStatus();
   return absl::FailedPreconditionError(

@@ -123,7 +123,7 @@ TEST(PosixFileSystemTest, ReplacingAFileMakesANewInodeWithTheOldMode) {
   (void)(*files->Open("/x.conf", OpenMode::kReadWrite))->SetMode(0640);
   const FileAttributes before = *files->Stat("/x.conf");
   ASSERT_TRUE(
-      ReplaceFile(issuer.token(), files.get(), "/x.conf", "new\n", 0644).ok());
+      ReplaceFile(issuer.token(), files.get(), "/x.conf", "new\n").ok());
   EXPECT_EQ(*ReadWholeFile(files.get(), "/x.conf", 100), "new\n");
   EXPECT_EQ(files->Stat("/x.conf")->mode, 0640u);
   EXPECT_NE(files->Stat("/x.conf")->inode, before.inode);

@@ -24,7 +24,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 SysctlWriter WriterIn(const EnteredNamespace& entered) {
-  return SysctlWriter(entered.open, "/proc/sys");
+  return SysctlWriter(entered.open);
 }
 
 class NamespaceAccessTest : public ::testing::Test {

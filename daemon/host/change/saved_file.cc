@@ -93,10 +93,9 @@ absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path) {
 }
 
 absl::Status ReplaceFile(const MutationToken&, FileSystem* files,
-                         const std::string& path, absl::string_view content,
-                         uint32_t new_mode) {
+                         const std::string& path, absl::string_view content) {
   ASSIGN_OR_RETURN(SavedFile wanted, SaveFile(files, path));
-  if (!wanted.existed()) wanted.set_mode(new_mode);
+  if (!wanted.existed()) wanted.set_mode(0644);
   wanted.set_content(std::string(content));
   return Put(files, wanted);
 }

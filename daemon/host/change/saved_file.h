@@ -33,12 +33,11 @@ std::string TemporaryOf(const std::string& path);
 absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path);
 
 // Puts `content` there with the owner and mode of the file that was there, or
-// root and `new_mode`. FailedPrecondition as SaveFile. On any other error the
+// root and 0644. FailedPrecondition as SaveFile. On any other error the
 // old file is still there and the temporary is gone, unless removing it fails
 // too.
 absl::Status ReplaceFile(const MutationToken& token, FileSystem* files,
-                         const std::string& path, absl::string_view content,
-                         uint32_t new_mode);
+                         const std::string& path, absl::string_view content);
 
 // Makes the file what it was, or removes it if there was none; also removes a
 // temporary that a crash left. Does nothing that is done already.

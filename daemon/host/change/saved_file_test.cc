@@ -42,7 +42,7 @@ TEST(ReplaceFileTest, WritesBesideSyncsRenamesAndSyncsTheFolder) {
   EffectLog log;
   EffectFileSystem logged(&files, &log);
   MutationTokenIssuer issuer;
-  ASSERT_TRUE(ReplaceFile(issuer.token(), &logged, kPath, "new", 0644).ok());
+  ASSERT_TRUE(ReplaceFile(issuer.token(), &logged, kPath, "new").ok());
   const std::string temporary = TemporaryOf(kPath);
   EXPECT_EQ(
       log.effects(),
@@ -63,7 +63,7 @@ TEST(ReplaceFileTest, IsOldOrNewAfterAPowerCutAnywhere) {
       log.CrashAt(effect, point);
       EffectFileSystem logged(&files, &log);
       MutationTokenIssuer issuer;
-      (void)ReplaceFile(issuer.token(), &logged, kPath, "new", 0644);
+      (void)ReplaceFile(issuer.token(), &logged, kPath, "new");
       ASSERT_TRUE(log.dead());
       files.LosePower();
       const std::string now = *files.Content(kPath);
@@ -78,7 +78,7 @@ TEST(ReplaceFileTest, LeavesTheOldFileAndNoTemporaryOnAFullDisk) {
   files.SetFreeBytes(2);
   MutationTokenIssuer issuer;
   EXPECT_TRUE(absl::IsResourceExhausted(
-      ReplaceFile(issuer.token(), &files, kPath, "longer text", 0644)));
+      ReplaceFile(issuer.token(), &files, kPath, "longer text")));
   EXPECT_EQ(*files.Content(kPath), "old");
   EXPECT_FALSE(files.Content(TemporaryOf(kPath)).has_value());
 }
@@ -87,7 +87,7 @@ TEST(ReplaceFileTest, OverwritesATemporaryThatACrashLeft) {
   FakeFileSystem files;
   files.Put(TemporaryOf(kPath), "half");
   MutationTokenIssuer issuer;
-  ASSERT_TRUE(ReplaceFile(issuer.token(), &files, kPath, "new", 0644).ok());
+  ASSERT_TRUE(ReplaceFile(issuer.token(), &files, kPath, "new").ok());
   EXPECT_EQ(files.Snapshot({}).at(kPath), "0644 0:0 new");
   EXPECT_FALSE(files.Content(TemporaryOf(kPath)).has_value());
 }

@@ -12,6 +12,10 @@ namespace {
 
 constexpr size_t kMaxValueBytes = 1 << 20;  // 65536 ports written singly.
 
+std::string PathOf(absl::string_view key) {
+  return absl::StrCat("/proc/sys/", absl::StrReplaceAll(key, {{".", "/"}}));
+}
+
 }  // namespace
 
 bool SameSysctlValue(absl::string_view key, absl::string_view a,
@@ -23,10 +27,6 @@ bool SameSysctlValue(absl::string_view key, absl::string_view a,
   const absl::StatusOr<PortSet> first = PortSet::Parse(a);
   const absl::StatusOr<PortSet> second = PortSet::Parse(b);
   return first.ok() && second.ok() && *first == *second;
-}
-
-std::string SysctlWriter::PathOf(absl::string_view key) const {
-  return absl::StrCat(folder_, "/", absl::StrReplaceAll(key, {{".", "/"}}));
 }
 
 absl::StatusOr<std::string> SysctlWriter::Read(absl::string_view key) const {

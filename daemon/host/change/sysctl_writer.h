@@ -32,9 +32,8 @@ class SysctlWriter {
   using OpenFunction = std::function<absl::StatusOr<std::unique_ptr<OpenFile>>(
       const std::string& path, OpenMode mode)>;
 
-  // `folder` is "/proc/sys". What `open` uses must outlive it.
-  SysctlWriter(OpenFunction open, std::string folder)
-      : open_(std::move(open)), folder_(std::move(folder)) {}
+  // What `open` uses must outlive it.
+  explicit SysctlWriter(OpenFunction open) : open_(std::move(open)) {}
 
   // As the kernel prints it, without the newline. NotFound: the kernel has no
   // such parameter in this namespace. InvalidArgument: not one of ours
@@ -49,10 +48,7 @@ class SysctlWriter {
                      absl::string_view value);
 
  private:
-  std::string PathOf(absl::string_view key) const;
-
   const OpenFunction open_;
-  const std::string folder_;
 };
 
 }  // namespace clusterd

@@ -21,9 +21,8 @@ struct Kernel {
   FakeFileSystem files;
   MutationTokenIssuer issuer;
   SysctlWriter writer{[this](const std::string& path, OpenMode mode) {
-                        return files.Open(path, mode);
-                      },
-                      "/proc/sys"};
+    return files.Open(path, mode);
+  }};
   std::vector<std::string> writes;
   PortSet ports;
   bool ignores = false;
