@@ -3,8 +3,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/allowed_ports.h"
 #include "config/plan/named_facts.h"
+#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "tests/support/config/good_cluster.h"

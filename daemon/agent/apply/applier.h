@@ -20,7 +20,7 @@
 //                       was used before
 //   Aborted             facts moved since the plan was made (named), or its
 //                       network namespace is gone
-// A plan for another network namespace (plan_namespace.h) is also refused with
+// A plan for another network namespace (machine.h) is also refused with
 // what keeps it from being entered. When it is gone at a rollback or recovery,
 // its values went with it: that is clean, and each step says so.
 #ifndef DAEMON_AGENT_APPLY_APPLIER_H_
@@ -40,7 +40,6 @@
 #include "config/plan/named_facts.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/machine.h"
-#include "daemon/agent/apply/plan_namespace.h"
 #include "daemon/agent/apply/veto.h"
 #include "daemon/host/device_users.h"
 #include "google/protobuf/repeated_ptr_field.h"

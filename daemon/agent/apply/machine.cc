@@ -1,12 +1,15 @@
 #include "daemon/agent/apply/machine.h"
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "config/plan/hccn_conf_text.h"
+#include "config/plan/named_facts.h"
+#include "config/plan/plan_check.h"
+#include "config/values/network_namespace.h"
+#include "config/values/status_macros.h"
+#include "config/words/fact_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/hccn/hccn_tool.h"
 
@@ -35,6 +38,44 @@ std::string Find(const HostPaths& host,
   return PathOr(FindProgram(host.root, candidates), host, candidates[0]);
 }
 
+// Empty: the plan rests on none.
+std::string PlannedNamespace(const HostPlan& plan) {
+  if (!plan.has_network_namespace()) return "";
+  for (const PlanFact& fact : plan.facts()) {
+    if (fact.name() == kNetworkNamespaceFact) return fact.value();
+  }
+  return "";
+}
+
+// NotFound: what was entered is another one than that of the plan.
+absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
+                            const HostFacts& facts) {
+  const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
+  const std::string name = NetworkNamespaceText(plan.network_namespace());
+  if (now == kUnknownFact) {
+    return absl::UnavailableError(
+        absl::StrCat("which network namespace ", name,
+                     " is cannot be told: ", WhyMissing(&facts.missing())));
+  }
+  if (IsSameFact(kNetworkNamespaceFact, planned, now)) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat(name, " is network namespace ", now, " now, was ", planned));
+}
+
+// Whether one that has the planned number, and is no other as far as is known,
+// is the planned one: the kernel gives the number of one that has ended to the
+// next. It never ends the host's own, and a new one has the kernel's defaults.
+bool IsSurelyPlanned(const HostPlan& plan, const NamespaceIdentity& planned,
+                     const HostFacts& facts) {
+  const NamespaceIdentity now =
+      ParseNamespaceFact(NameFacts(facts)[kNetworkNamespaceFact])
+          .value_or(NamespaceIdentity());
+  if (planned.boot.empty() || now.boot.empty()) return false;
+  return (planned.cookie.has_value() && now.cookie.has_value()) ||
+         facts.kernel().initial_namespace().value() ||
+         FindDrift(plan, facts).empty();
+}
+
 }  // namespace
 
 MachinePaths FindMachinePaths(const HostPaths& host) {
@@ -58,5 +99,76 @@ Machine::Machine(const MachineAccess& access, const MachinePaths& paths)
                        const std::string& path,
                        OpenMode mode) { return files->Open(path, mode); }),
       firewall(access.runner, access.files, access.reader, paths.firewalls) {}
+
+absl::StatusOr<PlanNamespace> PlanNamespace::Enter(const MachineAccess& access,
+                                                   const HostPlan& plan) {
+  if (!plan.has_network_namespace()) return PlanNamespace(access, std::nullopt);
+  if (access.namespaces == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("this clusterd has no way into network namespace ",
+                     NetworkNamespaceText(plan.network_namespace())));
+  }
+  ASSIGN_OR_RETURN(auto entered,
+                   access.namespaces->Enter(plan.network_namespace()));
+  return PlanNamespace(access, std::move(entered));
+}
+
+absl::StatusOr<PlanNamespace> PlanNamespace::EnterAgain(
+    const MachineAccess& access, const HostPlan& plan) {
+  absl::StatusOr<PlanNamespace> inside = Enter(access, plan);
+  const std::string planned = PlannedNamespace(plan);
+  if (access.namespaces == nullptr || planned.empty()) return inside;
+  absl::Status named = inside.status();
+  if (inside.ok()) named = CheckIsPlanned(plan, planned, inside->ReadHost());
+  return named.ok() ? std::move(inside) : Search(access, plan, named);
+}
+
+// `named`: why the plan's name does not lead to it.
+absl::StatusOr<PlanNamespace> PlanNamespace::Search(const MachineAccess& access,
+                                                    const HostPlan& plan,
+                                                    const absl::Status& named) {
+  const std::string text = PlannedNamespace(plan);
+  const std::optional<NamespaceIdentity> planned = ParseNamespaceFact(text);
+  if (!planned.has_value()) return named;
+  const std::string boot = access.namespaces->BootId();
+  if (!planned->boot.empty() && !boot.empty() && boot != planned->boot) {
+    return absl::NotFoundError(
+        absl::StrCat(named.message(), "; this machine has started anew since"));
+  }
+  auto entered =
+      access.namespaces->EnterInode(plan.network_namespace(), planned->inode);
+  if (!entered.ok()) {
+    // An engine that is down now may answer later.
+    if (!absl::IsNotFound(named)) return named;
+    return absl::Status(
+        absl::IsNotFound(entered.status()) ? absl::StatusCode::kNotFound
+                                           : absl::StatusCode::kUnavailable,
+        absl::StrCat(named.message(), "; ", entered.status().message()));
+  }
+  PlanNamespace inside(access, *std::move(entered));
+  const HostFacts facts = inside.ReadHost();
+  const absl::Status found = CheckIsPlanned(plan, text, facts);
+  if (absl::IsNotFound(found)) {
+    return absl::NotFoundError(absl::StrCat(
+        named.message(), "; ", planned->inode, " is another's number now"));
+  }
+  if (!found.ok()) return found;
+  if (IsSurelyPlanned(plan, *planned, facts)) return inside;
+  return absl::UnavailableError(absl::StrCat(
+      named.message(), "; there is a network namespace ", planned->inode,
+      ", and whether it is the one that was changed or a later one with its "
+      "number cannot be told, expected Linux 5.14 or later, which tells; if it "
+      "is, set its values by hand"));
+}
+
+MachineAccess PlanNamespace::access() const {
+  MachineAccess access = access_;
+  if (entered_) access.open_sysctl = entered_->open;
+  return access;
+}
+
+HostFacts PlanNamespace::ReadHost() const {
+  return entered_ ? entered_->read() : access_.reader->ReadHost();
+}
 
 }  // namespace clusterd

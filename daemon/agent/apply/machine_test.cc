@@ -1,10 +1,519 @@
 #include "daemon/agent/apply/machine.h"
 
-#include "gtest/gtest.h"
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "config/plan/make_plan.h"
+#include "config/plan/setting_rows.h"
+#include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply/journal.h"
+#include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/host/fake_file_system.h"
 #include "tests/support/host/scratch_root.h"
 
 namespace clusterd {
 namespace {
+
+bool Says(const absl::Status& status, absl::string_view text) {
+  return absl::StrContains(status.message(), text);
+}
+
+// One container on the scenario's host, with parameters of its own.
+class FakeNamespaces final : public NamespaceAccess {
+ public:
+  static constexpr char kFile[] = "/proc/sys/net/core/somaxconn";
+
+  FakeNamespaces() { Start(4026532000); }
+
+  // The container starts: a new namespace with the kernel's default.
+  void Start(uint64_t inode) {
+    inode_ = inode;
+    lives_ = true;
+    ++cookie_;
+    status_ = absl::OkStatus();
+    value_ = "4096";
+  }
+  // The kernel counts cookies from the same number again, and containers start
+  // in the same order.
+  void Reboot() {
+    boot_ += "'";
+    value_ = "4096";
+  }
+  // A kernel before 5.14 has no cookie; older clusterds told neither.
+  void Tells(bool cookie, bool boot) {
+    tells_cookie_ = cookie;
+    tells_boot_ = boot;
+  }
+  // The container ends, and its namespace with it.
+  void Fail(absl::Status status) {
+    lives_ = status.ok();
+    status_ = std::move(status);
+  }
+  // The container ends, and its namespace lives on, being the host's own or
+  // having other processes in it.
+  void FailName(absl::Status status) { status_ = std::move(status); }
+  void FailSearch(absl::Status status) { search_ = std::move(status); }
+  void BeOfTheHost() { of_the_host_ = true; }
+  void IgnoreWrites() { ignores_ = true; }
+  const std::string& value() const { return value_; }
+  void set_value(const std::string& value) { value_ = value; }
+
+  absl::StatusOr<EnteredNamespace> Enter(
+      const NetworkNamespace& target) override {
+    EXPECT_EQ(target.container(), "train-1");
+    if (!status_.ok()) return status_;
+    return Entered();
+  }
+
+  absl::StatusOr<EnteredNamespace> EnterInode(const NetworkNamespace& target,
+                                              uint64_t inode) override {
+    EXPECT_EQ(target.container(), "train-1");
+    if (!search_.ok()) return search_;
+    if (!lives_ || inode != inode_) {
+      return absl::NotFoundError("nothing holds it");
+    }
+    return Entered();
+  }
+
+  std::string BootId() override { return tells_boot_ ? boot_ : ""; }
+
+  HostFacts Read() const {
+    HostFacts facts;
+    facts.set_host(kScenarioHost);
+    facts.set_network_namespace("container:train-1");
+    KernelFacts* kernel = facts.mutable_kernel();
+    uint64_t number = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(value_, &number));
+    kernel->mutable_somaxconn()->set_value(number);
+    kernel->mutable_tcp_max_syn_backlog()->set_value(65535);
+    kernel->mutable_reserved_ports()->set_value("60000-60031");
+    kernel->mutable_network_namespace()->set_value(inode_);
+    kernel->mutable_initial_namespace()->set_value(of_the_host_);
+    if (tells_cookie_) {
+      kernel->mutable_network_namespace_cookie()->set_value(cookie_);
+    }
+    if (tells_boot_) {
+      facts.mutable_identity()->mutable_boot_id()->set_value(boot_);
+    }
+    return facts;
+  }
+
+ private:
+  EnteredNamespace Entered() {
+    FakeFileSystem::Special special;
+    special.read = [this] { return value_ + "\n"; };
+    special.write = [this](uint64_t,
+                           absl::string_view bytes) -> absl::StatusOr<size_t> {
+      if (!ignores_) value_ = std::string(absl::StripAsciiWhitespace(bytes));
+      return bytes.size();
+    };
+    const auto files = std::make_shared<FakeFileSystem>();
+    files->PutSpecial(kFile, special);
+    return {[files](const std::string& path, OpenMode mode) {
+              return files->Open(path, mode);
+            },
+            [this] { return Read(); }};
+  }
+
+  uint64_t inode_ = 0;
+  uint64_t cookie_ = 0;
+  std::string boot_ = "b0";
+  bool tells_cookie_ = true;
+  bool tells_boot_ = true;
+  std::string value_;
+  absl::Status status_;
+  absl::Status search_;
+  bool lives_ = true;
+  bool of_the_host_ = false;
+  bool ignores_ = false;
+};
+
+struct ContainerHost {
+  std::unique_ptr<Scenario> scenario = OpenUfwScenario();
+  FakeNamespaces namespaces;
+  ClusterSpec spec;
+  bool has_access = true;
+
+  ContainerHost() {
+    spec.set_name("demo");
+    spec.add_servers()->set_host(kScenarioHost);
+    spec.mutable_kernel()->set_somaxconn(65535);
+  }
+  FakeMachine& machine() { return scenario->machine; }
+  std::unique_ptr<Applier> MakeApplier() {
+    ApplierOptions options;
+    options.host = kScenarioHost;
+    options.state_folder = kScenarioStateFolder;
+    MachineAccess access = scenario->Access();
+    access.namespaces = has_access ? &namespaces : nullptr;
+    return std::make_unique<Applier>(
+        options, access,
+        [] {
+          return Veto({CHANGE_OBSERVE, CHANGE_SYSCTL});
+        },
+        [] { return std::vector<DeviceUser>(); });
+  }
+  HostPlan Plan() {
+    const HostFacts facts = namespaces.Read();
+    NetworkNamespace target;
+    target.set_container("train-1");
+    return MakePlan(spec, {&facts}, target).hosts(0);
+  }
+  absl::StatusOr<ApplyResult> Apply(const HostPlan& plan) {
+    return MakeApplier()->Apply(RequestFor(plan, "a1"));
+  }
+  absl::StatusOr<ApplyResult> Rollback() {
+    RollbackRequest request;
+    request.apply_id = "a1";
+    return MakeApplier()->Rollback(request);
+  }
+};
+
+TEST(PlanNamespaceTest, ChangesTheContainerAndNotTheHost) {
+  ContainerHost container;
+  const std::string before = container.machine().sysctl()[kSomaxconnKey];
+  const auto applied = container.Apply(container.Plan());
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
+  EXPECT_EQ(container.namespaces.value(), "65535");
+  EXPECT_EQ(container.machine().sysctl()[kSomaxconnKey], before);
+  EXPECT_TRUE(container.Plan().steps().empty());
+  const auto back = container.Rollback();
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(container.namespaces.value(), "4096");
+}
+
+TEST(PlanNamespaceTest, RefusesAContainerThatWasStartedAnew) {
+  ContainerHost container;
+  const HostPlan plan = container.Plan();
+  container.namespaces.Start(4026532001);
+  const auto anew = container.Apply(plan);
+  EXPECT_EQ(anew.status().code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(Says(anew.status(),
+                   "network namespace was 4026532000, cookie 1, boot b0, now "
+                   "4026532001, cookie 2, boot b0"))
+      << anew.status();
+  container.namespaces.Fail(absl::NotFoundError("no such container"));
+  const auto gone = container.Apply(plan);
+  EXPECT_EQ(gone.status().code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(Says(gone.status(), "no such container; plan again"));
+  EXPECT_EQ(container.namespaces.value(), "4096");
+}
+
+TEST(PlanNamespaceTest, RefusesWhatItCannotEnter) {
+  ContainerHost container;
+  const HostPlan plan = container.Plan();
+  container.namespaces.Fail(absl::UnavailableError("docker does not answer"));
+  EXPECT_EQ(container.Apply(plan).status().code(),
+            absl::StatusCode::kUnavailable);
+  container.has_access = false;
+  EXPECT_EQ(container.Apply(plan).status().code(),
+            absl::StatusCode::kUnimplemented);
+}
+
+TEST(PlanNamespaceTest, UndoesAStepThatDidNotTake) {
+  ContainerHost container;
+  const HostPlan plan = container.Plan();
+  container.namespaces.IgnoreWrites();
+  const auto result = container.Apply(plan);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outcome(), ApplyResult::UNDONE) << result->error();
+}
+
+TEST(PlanNamespaceTest, LeavesNothingInANamespaceThatIsGone) {
+  for (const bool started_anew : {false, true}) {
+    ContainerHost container;
+    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
+              ApplyResult::APPLIED);
+    if (started_anew) {
+      container.namespaces.Start(4026532001);
+      container.namespaces.set_value("777");
+    } else {
+      container.namespaces.Fail(absl::NotFoundError("no such container"));
+    }
+    const auto back = container.Rollback();
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_TRUE(back->residues().empty());
+    EXPECT_TRUE(absl::StartsWith(back->steps(0).detail(),
+                                 "its network namespace is gone"))
+        << back->steps(0).detail();
+    // The new container's values are its own.
+    if (started_anew) {
+      EXPECT_EQ(container.namespaces.value(), "777");
+    }
+  }
+}
+
+TEST(PlanNamespaceTest, KnowsAnotherNamespaceThatGotTheSameInode) {
+  for (const bool rebooted : {false, true}) {
+    ContainerHost container;
+    const auto another_one = [&] {
+      if (rebooted) {
+        container.namespaces.Reboot();
+      } else {
+        container.namespaces.Start(4026532000);
+      }
+    };
+    const HostPlan plan = container.Plan();
+    another_one();
+    EXPECT_EQ(container.Apply(plan).status().code(),
+              absl::StatusCode::kAborted);
+    EXPECT_EQ(container.namespaces.value(), "4096");
+
+    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
+              ApplyResult::APPLIED);
+    another_one();
+    container.namespaces.set_value("65535");
+    const auto back = container.Rollback();
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_TRUE(absl::StartsWith(back->steps(0).detail(),
+                                 "its network namespace is gone"))
+        << back->steps(0).detail();
+    EXPECT_EQ(container.namespaces.value(), "65535");
+  }
+}
+
+TEST(PlanNamespaceTest, ComparesWhatAnOlderJournalHas) {
+  for (const bool told_boot : {false, true}) {
+    for (const bool anew : {false, true}) {
+      ContainerHost container;
+      container.namespaces.Tells(/*cookie=*/false, told_boot);
+      ASSERT_EQ(container.Apply(container.Plan())->outcome(),
+                ApplyResult::APPLIED);
+      container.namespaces.Tells(/*cookie=*/true, /*boot=*/true);
+      if (anew) container.namespaces.Start(4026532001);
+      const auto back = container.Rollback();
+      ASSERT_TRUE(back.ok()) << back.status();
+      EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+      EXPECT_EQ(back->steps(0).detail().empty(), !anew);
+      EXPECT_EQ(container.namespaces.value(), "4096");
+    }
+  }
+}
+
+TEST(PlanNamespaceTest, TellsRebootsApartWithoutACookie) {
+  ContainerHost container;
+  container.namespaces.Tells(/*cookie=*/false, /*boot=*/true);
+  ASSERT_EQ(container.Apply(container.Plan())->outcome(), ApplyResult::APPLIED);
+  container.namespaces.Reboot();
+  container.namespaces.set_value("65535");
+  EXPECT_EQ(container.Rollback()->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(container.namespaces.value(), "65535");
+}
+
+TEST(PlanNamespaceTest, CanBeAskedAgainWhenTheEngineDidNotAnswer) {
+  ContainerHost container;
+  ASSERT_TRUE(container.Apply(container.Plan()).ok());
+  container.namespaces.Fail(absl::UnavailableError("docker does not answer"));
+  EXPECT_EQ(container.Rollback().status().code(),
+            absl::StatusCode::kUnavailable);
+  container.namespaces.Fail(absl::OkStatus());
+  EXPECT_EQ(container.Rollback()->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(container.namespaces.value(), "4096");
+}
+
+// A journal as a killed apply leaves it: begun, and the step not done.
+void PutCutOffJournal(ContainerHost* container) {
+  FileSystem* files = &container->machine().files();
+  ASSERT_TRUE(files->MakeDirectory(kScenarioStateFolder, 0700).ok());
+  const auto journal =
+      Journal::Create(files, absl::StrCat(kScenarioStateFolder, "/a1.journal"));
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  JournalEntry begin;
+  begin.mutable_begin()->set_apply_id("a1");
+  *begin.mutable_begin()->mutable_plan() = container->Plan();
+  ASSERT_TRUE((*journal)->Append(begin).ok());
+  JournalEntry intent;
+  intent.mutable_intent()->set_step(1);
+  SavedSysctl* saved = intent.mutable_intent()->add_saved()->mutable_sysctl();
+  saved->set_key(kSomaxconnKey);
+  saved->set_value("4096");
+  ASSERT_TRUE((*journal)->Append(intent).ok());
+}
+
+TEST(PlanNamespaceTest, RecoveryWritesInNoOtherNamespaceWithTheSameInode) {
+  for (const bool rebooted : {false, true}) {
+    ContainerHost container;
+    PutCutOffJournal(&container);
+    if (rebooted) {
+      container.namespaces.Reboot();
+    } else {
+      container.namespaces.Start(4026532000);
+    }
+    container.namespaces.set_value("65535");
+    const auto recovered = container.MakeApplier()->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    ASSERT_EQ(recovered->size(), 1u);
+    EXPECT_EQ(recovered->front().outcome(), ApplyResult::UNDONE);
+    EXPECT_EQ(container.namespaces.value(), "65535");
+  }
+}
+
+TEST(PlanNamespaceTest, FollowsTheNamespaceWhenItsNameLeadsThereNoMore) {
+  for (const absl::Status& named :
+       {absl::NotFoundError("does not run"),
+        absl::UnavailableError("docker does not answer")}) {
+    ContainerHost container;
+    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
+              ApplyResult::APPLIED);
+    container.namespaces.FailName(named);
+    const auto back = container.Rollback();
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_EQ(back->steps(0).detail(), "");
+    EXPECT_EQ(container.namespaces.value(), "4096");
+
+    ContainerHost cut_off;
+    PutCutOffJournal(&cut_off);
+    cut_off.namespaces.set_value("65535");
+    cut_off.namespaces.FailName(named);
+    const auto recovered = cut_off.MakeApplier()->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    ASSERT_EQ(recovered->size(), 1u);
+    EXPECT_EQ(recovered->front().outcome(), ApplyResult::UNDONE);
+    EXPECT_EQ(cut_off.namespaces.value(), "4096");
+  }
+}
+
+TEST(PlanNamespaceTest, IsNotCleanWhileItCannotBeToldWhetherItIsGone) {
+  const absl::Status unseen =
+      absl::UnavailableError("/proc/7/ns/net: Permission denied");
+  ContainerHost container;
+  ASSERT_EQ(container.Apply(container.Plan())->outcome(), ApplyResult::APPLIED);
+  container.namespaces.FailName(absl::NotFoundError("does not run"));
+  container.namespaces.FailSearch(unseen);
+  const absl::Status refused = container.Rollback().status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Says(refused, "does not run; /proc/7/ns/net: Permission denied"))
+      << refused;
+  container.namespaces.FailSearch(absl::OkStatus());
+  EXPECT_EQ(container.Rollback()->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(container.namespaces.value(), "4096");
+
+  ContainerHost cut_off;
+  PutCutOffJournal(&cut_off);
+  cut_off.namespaces.FailName(absl::NotFoundError("does not run"));
+  cut_off.namespaces.FailSearch(unseen);
+  const auto recovered = cut_off.MakeApplier()->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  ASSERT_EQ(recovered->size(), 1u);
+  EXPECT_EQ(recovered->front().outcome(), ApplyResult::UNDONE_WITH_RESIDUES);
+  ASSERT_EQ(recovered->front().residues_size(), 1);
+  EXPECT_TRUE(absl::StrContains(recovered->front().residues(0),
+                                "/proc/7/ns/net: Permission denied"));
+}
+
+TEST(PlanNamespaceTest, IsGoneForSureAfterAReboot) {
+  for (const absl::Status& named :
+       {absl::NotFoundError("does not run"),
+        absl::UnavailableError("docker does not answer yet")}) {
+    ContainerHost container;
+    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
+              ApplyResult::APPLIED);
+    container.namespaces.Reboot();
+    container.namespaces.FailName(named);
+    container.namespaces.FailSearch(absl::UnavailableError("no processes"));
+    const auto back = container.Rollback();
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_TRUE(absl::EndsWith(back->steps(0).detail(),
+                               "this machine has started anew since"))
+        << back->steps(0).detail();
+  }
+}
+
+TEST(PlanNamespaceTest, IsGoneWhenItsNumberIsAnothersNow) {
+  ContainerHost container;
+  ASSERT_EQ(container.Apply(container.Plan())->outcome(), ApplyResult::APPLIED);
+  container.namespaces.Start(4026532000);
+  container.namespaces.set_value("65535");
+  container.namespaces.FailName(absl::NotFoundError("does not run"));
+  const auto back = container.Rollback();
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_TRUE(absl::EndsWith(back->steps(0).detail(),
+                             "4026532000 is another's number now"))
+      << back->steps(0).detail();
+  EXPECT_EQ(container.namespaces.value(), "65535");
+}
+
+TEST(PlanNamespaceTest, DoesNotGuessWithoutACookieWhoseNumberItIs) {
+  const struct {
+    bool of_the_host;
+    bool told_boot;
+    const char* value;
+    bool surely;
+    bool told_cookie = false;
+    bool tells_cookie = false;
+  } cases[] = {
+      // The host's own is never another.
+      {true, true, "777", true},
+      // As it was applied, which a new one would not be.
+      {false, true, "65535", true},
+      {false, true, "777", false},
+      // A cookie that there is nothing to compare with.
+      {false, true, "777", false, true, false},
+      {false, true, "777", false, false, true},
+      {false, true, "777", true, true, true},
+      // An older journal, maybe of another boot.
+      {true, false, "65535", false},
+  };
+  for (const auto& [of_the_host, told_boot, value, surely, told_cookie,
+                    tells_cookie] : cases) {
+    SCOPED_TRACE(
+        absl::StrCat(of_the_host, told_boot, value, told_cookie, tells_cookie));
+    ContainerHost container;
+    if (of_the_host) container.namespaces.BeOfTheHost();
+    container.namespaces.Tells(told_cookie, told_boot);
+    PutCutOffJournal(&container);
+    container.namespaces.Tells(tells_cookie, /*boot=*/true);
+    container.namespaces.set_value(value);
+    container.namespaces.FailName(absl::NotFoundError("does not run"));
+    const auto recovered = container.MakeApplier()->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    ASSERT_EQ(recovered->size(), 1u);
+    EXPECT_EQ(recovered->front().outcome(),
+              surely ? ApplyResult::UNDONE : ApplyResult::UNDONE_WITH_RESIDUES);
+    EXPECT_EQ(container.namespaces.value(), surely ? "4096" : value);
+  }
+}
+
+TEST(PlanNamespaceTest, IsNeverKeptFromRecovering) {
+  const struct {
+    absl::Status entered;
+    ApplyResult::Outcome outcome;
+  } cases[] = {
+      {absl::OkStatus(), ApplyResult::UNDONE},
+      {absl::NotFoundError("no such container"), ApplyResult::UNDONE},
+      {absl::UnavailableError("docker does not answer"),
+       ApplyResult::UNDONE_WITH_RESIDUES},
+  };
+  for (const auto& [entered, outcome] : cases) {
+    ContainerHost container;
+    PutCutOffJournal(&container);
+    container.namespaces.set_value("65535");
+    container.namespaces.Fail(entered);
+    const auto recovered = container.MakeApplier()->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    ASSERT_EQ(recovered->size(), 1u);
+    EXPECT_EQ(recovered->front().outcome(), outcome) << entered;
+    if (entered.ok()) {
+      EXPECT_EQ(container.namespaces.value(), "4096");
+    }
+    EXPECT_TRUE(container.MakeApplier()->Recover()->empty());
+  }
+}
 
 TEST(FindMachinePathsTest, FindsProgramsBelowTheRoot) {
   ScratchRoot root;
