@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/time/time.h"
 #include "daemon/host/command/time_budget.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/files/file_reader.h"
@@ -13,27 +12,24 @@
 namespace clusterd {
 namespace {
 
-// Longer than a check's: nobody waits in front of a screen, and a fact that
-// comes too late undoes a whole apply.
-constexpr absl::Duration kCommandDeadline = absl::Seconds(30);
-constexpr absl::Duration kHostDeadline = absl::Minutes(2);
-
 class ObserverHostReader final : public HostReader {
  public:
   ObserverHostReader(HostObserver* observer, DeviceLocks* locks,
-                     HostPaths paths, CommandRunner* runner, Clock* clock)
+                     HostPaths paths, CommandRunner* runner, Clock* clock,
+                     ReaderDeadlines deadlines)
       : observer_(observer),
         locks_(locks),
         paths_(std::move(paths)),
         runner_(runner),
-        clock_(clock) {}
+        clock_(clock),
+        deadlines_(deadlines) {}
 
   HostFacts ReadHost() override {
     ObserveRequest request;
     request.set_command_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(kCommandDeadline)));
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(deadlines_.command)));
     request.set_host_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(kHostDeadline)));
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(deadlines_.host)));
     request.set_generation(NpuToolFacts::CLASSIC);
     // A plan that sets the TLS switches rests on those of the devices.
     request.set_ask_tls(true);
@@ -61,7 +57,7 @@ class ObserverHostReader final : public HostReader {
 
  private:
   TimeBudget NewBudget() const {
-    return TimeBudget(clock_, kCommandDeadline, kHostDeadline);
+    return TimeBudget(clock_, deadlines_.command, deadlines_.host);
   }
 
   HostObserver* const observer_;
@@ -69,16 +65,17 @@ class ObserverHostReader final : public HostReader {
   const HostPaths paths_;
   CommandRunner* const runner_;
   Clock* const clock_;
+  const ReaderDeadlines deadlines_;
 };
 
 }  // namespace
 
 std::unique_ptr<HostReader> MakeHostReader(HostObserver* observer,
                                            DeviceLocks* locks, HostPaths paths,
-                                           CommandRunner* runner,
-                                           Clock* clock) {
+                                           CommandRunner* runner, Clock* clock,
+                                           ReaderDeadlines deadlines) {
   return std::make_unique<ObserverHostReader>(observer, locks, std::move(paths),
-                                              runner, clock);
+                                              runner, clock, deadlines);
 }
 
 }  // namespace clusterd

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/time/time.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/host_access.h"
@@ -36,6 +37,13 @@ class HostReader {
   virtual FirewallFacts ReadFirewall(FirewallProgram program) = 0;
 };
 
+// Longer than a check's: nobody waits in front of a screen, and a fact that
+// comes too late undoes a whole apply.
+struct ReaderDeadlines {
+  absl::Duration command = absl::Seconds(30);
+  absl::Duration host = absl::Minutes(2);
+};
+
 // Reads through what observes the machine at `paths`: the same parsers, and the
 // same lock of each device, since hccn_tool does not support two runs on one.
 // Safe for concurrent use. All must outlive it:
@@ -44,7 +52,8 @@ class HostReader {
 //       MakeHostReader(&observer, observer.locks(), paths, &runner, &clock);
 std::unique_ptr<HostReader> MakeHostReader(HostObserver* observer,
                                            DeviceLocks* locks, HostPaths paths,
-                                           CommandRunner* runner, Clock* clock);
+                                           CommandRunner* runner, Clock* clock,
+                                           ReaderDeadlines deadlines = {});
 
 }  // namespace clusterd
 

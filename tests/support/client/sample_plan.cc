@@ -2,6 +2,7 @@
 
 #include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
+#include "config/values/sha256.h"
 #include "config/values/version.h"
 #include "tests/support/config/plan_steps.h"
 
