@@ -1,6 +1,6 @@
-#include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -187,10 +187,9 @@ absl::Status Check(const PlanStep& step) {
   if (!setting.is_legal(step.to())) {
     return NotOneToSet(setting.words, step.to());
   }
-  const bool plain =
-      std::all_of(step.from().begin(), step.from().end(), [](unsigned char c) {
-        return absl::ascii_isalnum(c) || c == '.' || c == '/';
-      });
+  const bool plain = absl::c_all_of(step.from(), [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '.' || c == '/';
+  });
   if (!IsRewrite(step) && !plain) {
     return NotOneToSet(absl::StrCat("earlier ", setting.words), step.from());
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -22,13 +23,6 @@ constexpr size_t kMagicBytes = sizeof(kMagic) - 1;
 constexpr size_t kLengthBytes = 4;
 constexpr size_t kHeadCheckBytes = 8;
 constexpr size_t kHeadBytes = kLengthBytes + kHeadCheckBytes + 32;
-
-bool IsApplyId(absl::string_view id) {
-  return !id.empty() && id.size() <= kMaxIdBytes && id[0] != '.' &&
-         std::all_of(id.begin(), id.end(), [](unsigned char c) {
-           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
-         });
-}
 
 std::string LittleEndian(uint64_t value, size_t bytes) {
   std::string text;
@@ -52,8 +46,7 @@ std::string HeadCheck(absl::string_view length, uint64_t offset) {
 }
 
 bool IsZero(absl::string_view bytes) {
-  return std::all_of(bytes.begin(), bytes.end(),
-                     [](char c) { return c == '\0'; });
+  return absl::c_all_of(bytes, [](char c) { return c == '\0'; });
 }
 
 std::string Record(const JournalEntry& entry, uint64_t offset) {
@@ -204,7 +197,12 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
 }
 
 absl::Status CheckApplyId(absl::string_view id) {
-  if (IsApplyId(id)) return absl::OkStatus();
+  const bool is_one =
+      !id.empty() && id.size() <= kMaxIdBytes && id[0] != '.' &&
+      absl::c_all_of(id, [](unsigned char c) {
+        return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+      });
+  if (is_one) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("apply id \"", id.substr(0, kMaxIdBytes),
                    "\" is not one, expected 1 to 64 of A-Z a-z 0-9 . _ -"));
@@ -264,10 +262,9 @@ absl::StatusOr<std::vector<JournalState>> JournalFolder::List() {
     each.state->begin.set_apply_id(each.apply_id);
     states.push_back(*std::move(each.state));
   }
-  std::stable_sort(states.begin(), states.end(),
-                   [](const JournalState& a, const JournalState& b) {
-                     return a.begin.started_at_ms() < b.begin.started_at_ms();
-                   });
+  absl::c_stable_sort(states, [](const JournalState& a, const JournalState& b) {
+    return a.begin.started_at_ms() < b.begin.started_at_ms();
+  });
   return states;
 }
 

@@ -50,7 +50,7 @@ std::optional<Route> ParseRoute(const HccnConf::Entry& entry) {
 // A device, a prefix length or a routing table; never an option of the tool.
 bool IsWord(absl::string_view text) {
   return !text.empty() && text[0] != '-' &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+         absl::c_all_of(text, [](unsigned char c) {
            return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
          });
 }
