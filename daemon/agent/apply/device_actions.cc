@@ -1,8 +1,5 @@
-#include "daemon/agent/apply/device_actions.h"
-
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +11,7 @@
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
+#include "daemon/agent/apply/setting_actions.h"
 
 namespace clusterd {
 namespace {

@@ -12,7 +12,6 @@
 #include "config/plan/settings.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
-#include "daemon/agent/apply/device_actions.h"
 #include "daemon/host/change/saved_file.h"
 
 namespace clusterd {

@@ -11,7 +11,6 @@
 #include "absl/strings/str_replace.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
-#include "daemon/agent/apply/device_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/config/plan_steps.h"
