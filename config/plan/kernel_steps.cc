@@ -159,8 +159,7 @@ bool Restores(const PlanStep& step, const std::string& applied) {
 }
 
 absl::string_view BaseName(absl::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == absl::string_view::npos ? path : path.substr(slash + 1);
+  return path.substr(path.rfind('/') + 1);
 }
 
 bool IsOfNamespace(const HostPlanBuilder& plan) {
