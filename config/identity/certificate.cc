@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "openssl/bio.h"
 #include "openssl/err.h"
 #include "openssl/evp.h"
@@ -177,10 +178,9 @@ absl::StatusOr<SpiffeId> ParseUriNames(
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
   const Owned<X509> certificate = FirstCertificate(pem);
   if (!certificate) return NoCertificate();
-  absl::StatusOr<SpiffeId> id = ParseUriNames(UriNames(certificate.get()));
-  if (!id.ok()) return id.status();
+  ASSIGN_OR_RETURN(SpiffeId id, ParseUriNames(UriNames(certificate.get())));
   CertificateInfo info;
-  info.id = *std::move(id);
+  info.id = std::move(id);
   if (!ToTime(X509_get0_notBefore(certificate.get()), &info.not_before) ||
       !ToTime(X509_get0_notAfter(certificate.get()), &info.not_after)) {
     return absl::InvalidArgumentError("certificate: malformed validity");

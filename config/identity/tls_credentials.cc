@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "config/identity/regular_file.h"
+#include "config/values/status_macros.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_certificate_verifier.h"
@@ -103,19 +104,16 @@ std::shared_ptr<grpc::ChannelCredentials> ForController(
 }  // namespace
 
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
-  absl::StatusOr<std::string> ca = ReadPem(files.ca, /*secret=*/false);
-  if (!ca.ok()) return ca.status();
-  absl::StatusOr<std::string> certificate =
-      ReadPem(files.certificate, /*secret=*/false);
-  if (!certificate.ok()) return certificate.status();
-  absl::StatusOr<std::string> key = ReadPem(files.key, /*secret=*/true);
-  if (!key.ok()) return key.status();
+  ASSIGN_OR_RETURN(std::string ca, ReadPem(files.ca, /*secret=*/false));
+  ASSIGN_OR_RETURN(std::string certificate,
+                   ReadPem(files.certificate, /*secret=*/false));
+  ASSIGN_OR_RETURN(std::string key, ReadPem(files.key, /*secret=*/true));
 
-  const absl::Status has_ca = CheckHasCertificate(*ca);
+  const absl::Status has_ca = CheckHasCertificate(ca);
   if (!has_ca.ok()) return InFile(files.ca, has_ca);
-  const absl::StatusOr<CertificateInfo> info = ParseCertificate(*certificate);
+  const absl::StatusOr<CertificateInfo> info = ParseCertificate(certificate);
   if (!info.ok()) return InFile(files.certificate, info.status());
-  const absl::Status belongs = CheckKeyBelongs(*certificate, *key);
+  const absl::Status belongs = CheckKeyBelongs(certificate, key);
   if (!belongs.ok()) return InFile(files.key, belongs);
   const absl::Time now = absl::Now();
   if (now < info->not_before || now > info->not_after) {
@@ -126,15 +124,14 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
         absl::StrCat(files.certificate, ": not valid now, only from ",
                      text(info->not_before), " to ", text(info->not_after)));
   }
-  return TlsPem{*std::move(ca), *std::move(certificate), *std::move(key)};
+  return TlsPem{std::move(ca), std::move(certificate), std::move(key)};
 }
 
 absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
                                          const std::string& cluster,
                                          IdentityKind kind) {
-  const absl::StatusOr<TlsPem> pem = ReadTlsFiles(files);
-  if (!pem.ok()) return pem.status();
-  absl::StatusOr<CertificateInfo> info = ParseCertificate(pem->certificate);
+  ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
+  absl::StatusOr<CertificateInfo> info = ParseCertificate(pem.certificate);
   if (!info.ok()) return InFile(files.certificate, info.status());
   if (info->id.cluster != cluster || info->id.kind != kind) {
     return absl::PermissionDeniedError(absl::StrCat(
@@ -146,8 +143,7 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const TlsFiles& files, unsigned refresh_seconds) {
-  const absl::StatusOr<TlsPem> pem = ReadTlsFiles(files);
-  if (!pem.ok()) return pem.status();
+  ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
   tls::TlsServerCredentialsOptions options(
       std::make_shared<tls::FileWatcherCertificateProvider>(
           files.key, files.certificate, files.ca, refresh_seconds));
@@ -171,8 +167,7 @@ MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
                      "\": expected lower-case letters, digits, \".\", \"-\" or "
                      "\"_\""));
   }
-  const absl::StatusOr<TlsPem> pem = ReadTlsFiles(files);
-  if (!pem.ok()) return pem.status();
+  ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
   return ForController(
       std::make_shared<tls::FileWatcherCertificateProvider>(
           files.key, files.certificate, files.ca, refresh_seconds),

@@ -16,6 +16,7 @@
 #include "config/spec/yaml_document.h"
 #include "config/spec/yaml_values.h"
 #include "config/values/change_kind.h"
+#include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
 
@@ -106,13 +107,12 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
 // Takes from the file what the command line left open.
 absl::Status AddFile(AgentFlags* flags) {
   if (flags->config.empty()) return absl::OkStatus();
-  absl::StatusOr<AgentConfig> config = ReadAgentConfig(flags->config);
-  if (!config.ok()) return config.status();
+  ASSIGN_OR_RETURN(AgentConfig config, ReadAgentConfig(flags->config));
   for (const TextSetting& setting : TextSettings()) {
     std::string* const value = setting.of(flags);
-    if (value->empty()) *value = *setting.of(&*config);
+    if (value->empty()) *value = *setting.of(&config);
   }
-  flags->drift_interval = config->drift_interval;
+  flags->drift_interval = config.drift_interval;
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "daemon/agent/apply/journal.h"
 
 namespace clusterd {
@@ -81,9 +82,8 @@ void ApplyTasks::Recover() {
 }
 
 absl::Status ApplyTasks::TryRecover() {
-  const auto results = applier_->Recover();
-  if (!results.ok()) return results.status();
-  for (const ApplyResult& result : *results) {
+  ASSIGN_OR_RETURN(const auto results, applier_->Recover());
+  for (const ApplyResult& result : results) {
     log_->Warning(absl::StrCat("apply ", result.apply_id(),
                                " was cut off: ", Summary(result)));
   }

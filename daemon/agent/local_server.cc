@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
@@ -83,8 +84,7 @@ class LocalService final : public LocalAgent::Service {
 
 absl::StatusOr<std::unique_ptr<LocalSocket>> LocalSocket::Claim(
     const std::string& path) {
-  const absl::Status valid = CheckPath(path);
-  if (!valid.ok()) return valid;
+  RETURN_IF_ERROR(CheckPath(path));
   const std::string lock_path = absl::StrCat(path, ".lock");
   const int fd =
       open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -124,11 +124,10 @@ LocalServer::LocalServer(std::unique_ptr<LocalSocket> socket, Answers answers)
 
 absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
     const std::string& path, Answers answers) {
-  absl::StatusOr<std::unique_ptr<LocalSocket>> socket =
-      LocalSocket::Claim(path);
-  if (!socket.ok()) return socket.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<LocalSocket> socket,
+                   LocalSocket::Claim(path));
   std::unique_ptr<LocalServer> server(
-      new LocalServer(*std::move(socket), std::move(answers)));
+      new LocalServer(std::move(socket), std::move(answers)));
   grpc::ServerBuilder builder;
   builder.AddListeningPort(server->socket_->address(),
                            grpc::experimental::LocalServerCredentials(UDS));
@@ -150,8 +149,7 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
     return absl::UnavailableError(
         absl::StrCat("cannot listen on socket ", path));
   }
-  const absl::Status mode = server->socket_->SetMode();
-  if (!mode.ok()) return mode;
+  RETURN_IF_ERROR(server->socket_->SetMode());
   return server;
 }
 

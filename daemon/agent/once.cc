@@ -13,6 +13,7 @@
 #include "config/report/report_table.h"
 #include "config/report/verdict.h"
 #include "config/spec/spec_loader.h"
+#include "config/values/status_macros.h"
 #include "daemon/agent/self_check.h"
 
 namespace clusterd {
@@ -21,10 +22,10 @@ namespace {
 absl::StatusOr<std::string> HostName(const AgentFlags& flags,
                                      const std::string& machine_name) {
   if (flags.tls.certificate.empty()) return machine_name;
-  const absl::StatusOr<SpiffeId> self =
-      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost);
-  if (!self.ok()) return self.status();
-  return self->name;
+  ASSIGN_OR_RETURN(
+      const SpiffeId self,
+      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost));
+  return self.name;
 }
 
 absl::StatusOr<std::optional<ClusterSpec>> ReadSpec(const std::string& path,
@@ -34,11 +35,10 @@ absl::StatusOr<std::optional<ClusterSpec>> ReadSpec(const std::string& path,
   const std::string text((std::istreambuf_iterator<char>(file)),
                          std::istreambuf_iterator<char>());
   if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
-  absl::StatusOr<ClusterSpec> spec = LoadSpec(path, text);
-  if (!spec.ok()) return spec.status();
-  for (const ServerSpec& server : spec->servers()) {
+  ASSIGN_OR_RETURN(ClusterSpec spec, LoadSpec(path, text));
+  for (const ServerSpec& server : spec.servers()) {
     if (server.host() == host) {
-      return std::optional<ClusterSpec>(*std::move(spec));
+      return std::optional<ClusterSpec>(std::move(spec));
     }
   }
   return absl::InvalidArgumentError(

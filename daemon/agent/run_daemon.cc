@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/identity/tls_credentials.h"
+#include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "daemon/agent/agent_stream.h"
 #include "daemon/agent/applies_record.h"
@@ -96,29 +97,29 @@ absl::Status RunDaemon(const AgentFlags& flags,
                        const std::string& notify_socket,
                        const DaemonParts& parts) {
   Log* const log = parts.log;
-  const absl::StatusOr<SpiffeId> self =
-      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost);
-  if (!self.ok()) return self.status();
-  const auto credentials = MakeChannelCredentials(flags.tls, flags.cluster);
-  if (!credentials.ok()) return credentials.status();
+  ASSIGN_OR_RETURN(
+      const SpiffeId self,
+      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost));
+  ASSIGN_OR_RETURN(const auto credentials,
+                   MakeChannelCredentials(flags.tls, flags.cluster));
   MakeStateFolder(flags.state, parts.access.files);
-  Applier applier = MakeApplier(flags, self->name, parts);
+  Applier applier = MakeApplier(flags, self.name, parts);
   EventLoop loop;
   AppliesRecord record;
   AgentObserver observer(parts.observer, &record, [config = flags.config] {
     return ReadHostAllows(config);
   });
-  ApplyTasks applies(self->name, &applier, log, &record);
+  ApplyTasks applies(self.name, &applier, log, &record);
   applies.Recover();
   ThreadScheduler scheduler;
   WorkerPool pool(kWorkers, kMaxQueuedWork);
   std::optional<DriftWatch> watch;  // It and the stream tell each other.
-  AgentStreamOptions options = MakeOptions(flags, self->name);
+  AgentStreamOptions options = MakeOptions(flags, self.name);
   options.on_change = [&watch](bool attached) {
     if (watch) watch->OnAttached(attached);
   };
   const auto stream = std::make_shared<AgentStream>(
-      options, *credentials,
+      options, credentials,
       AgentStreamParts{&observer, &loop, &scheduler, &pool, log, MakeRandom(),
                        &applies});
   if (parts.look) {
@@ -130,13 +131,14 @@ absl::Status RunDaemon(const AgentFlags& flags,
                                     MakeRandom(), &scheduler, &pool});
     record.Listen([&watch] { watch->OnChanged(); });
   }
-  const auto local = LocalServer::Start(
-      flags.socket,
-      {[&stream] { return stream->Status(); },
-       [&observer, self] { return CheckSelf(&observer, self->name, {}); }});
-  if (!local.ok()) return local.status();
+  ASSIGN_OR_RETURN(
+      const auto local,
+      LocalServer::Start(
+          flags.socket,
+          {[&stream] { return stream->Status(); },
+           [&observer, self] { return CheckSelf(&observer, self.name, {}); }}));
   stream->Start();
-  log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ", self->name,
+  log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ", self.name,
                            " of cluster ", flags.cluster));
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
   if (!ready.ok()) log->Warning(ready.message());

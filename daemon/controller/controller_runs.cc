@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "config/rules/judge.h"
 #include "config/values/network_namespace.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/admission.h"
 #include "daemon/controller/controller_service.h"
 #include "daemon/controller/event_stream.h"
@@ -59,24 +60,21 @@ template <typename Request>
 absl::Status ControllerService::Prepare(
     const grpc::CallbackServerContext& context, const Request& request,
     const FactCall& call, FactOrder* order) const {
-  const absl::StatusOr<SpiffeId> user =
-      AdmitUser(context, parts_.cluster, Role::kViewer, call.name, parts_.log);
-  if (!user.ok()) return user.status();
+  ASSIGN_OR_RETURN(
+      const SpiffeId user,
+      AdmitUser(context, parts_.cluster, Role::kViewer, call.name, parts_.log));
   order->run_id = NewRunId();
-  order->actor = user->name;
+  order->actor = user.name;
   order->spec = parts_.spec->spec();
   order->network_namespace = request.network_namespace();
   order->started_at = parts_.scheduler->Now();
-  absl::StatusOr<std::vector<std::string>> hosts =
-      SelectHosts(*order->spec, request.hosts());
-  if (!hosts.ok()) return hosts.status();
-  order->hosts = *std::move(hosts);
-  const absl::Status target = CheckNetworkNamespace(order->network_namespace);
-  if (!target.ok()) return target;
+  ASSIGN_OR_RETURN(std::vector<std::string> hosts,
+                   SelectHosts(*order->spec, request.hosts()));
+  order->hosts = std::move(hosts);
+  RETURN_IF_ERROR(CheckNetworkNamespace(order->network_namespace));
   // Only now: a long list of wrong names takes time that a stranger may not
   // have.
-  const absl::Status valid = call.check();
-  if (!valid.ok()) return valid;
+  RETURN_IF_ERROR(call.check());
   if (call.slots->TryTake()) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat(call.all_taken, ", try again later"));
@@ -175,13 +173,13 @@ grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
 absl::StatusOr<ChangeRequest> ControllerService::AdmitChange(
     const grpc::CallbackServerContext& context, const char* call,
     uint32_t wave_size, bool force) const {
-  const absl::StatusOr<SpiffeId> user =
+  ASSIGN_OR_RETURN(
+      const SpiffeId user,
       AdmitUser(context, parts_.cluster, force ? Role::kAdmin : Role::kOperator,
-                force ? absl::StrCat(call, " with force") : call, parts_.log);
-  if (!user.ok()) return user.status();
+                force ? absl::StrCat(call, " with force") : call, parts_.log));
   ChangeRequest request;
-  request.actor = user->name;
-  request.from = absl::StrCat(RoleName(user->role), ", ", context.peer());
+  request.actor = user.name;
+  request.from = absl::StrCat(RoleName(user.role), ", ", context.peer());
   request.wave_size = wave_size;
   request.force = force;
   return request;
@@ -234,9 +232,9 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
       [this, plan_id = request->plan_id(), digest = request->digest()](
           const ChangeRequest& change,
           ApplyWatcher watcher) -> absl::StatusOr<std::shared_ptr<ApplyRun>> {
-        auto plan = ReadKeptPlan(*parts_.history, plan_id, digest);
-        if (!plan.ok()) return plan.status();
-        return changes_->StartApply(*std::move(plan), change,
+        ASSIGN_OR_RETURN(auto plan,
+                         ReadKeptPlan(*parts_.history, plan_id, digest));
+        return changes_->StartApply(std::move(plan), change,
                                     std::move(watcher));
       });
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/identity/tls_credentials.h"
+#include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "daemon/controller/controller_flags.h"
 #include "daemon/controller/controller_server.h"
@@ -44,34 +45,30 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
                  Log* log) {
   const std::string notify =
       std::getenv("NOTIFY_SOCKET") ? std::getenv("NOTIFY_SOCKET") : "";
-  const absl::StatusOr<SpiffeId> self =
-      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kController);
-  if (!self.ok()) return self.status();
-  const auto credentials = MakeServerCredentials(flags.tls);
-  if (!credentials.ok()) return credentials.status();
+  ASSIGN_OR_RETURN(
+      const SpiffeId self,
+      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kController));
+  ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(flags.tls));
   ThreadScheduler scheduler;
-  const auto spec = SpecHolder::Open(flags.spec, flags.cluster, &scheduler);
-  if (!spec.ok()) return spec.status();
-  const auto history = OpenHistory(flags.state, log);
-  if (!history.ok()) return history.status();
+  ASSIGN_OR_RETURN(const auto spec,
+                   SpecHolder::Open(flags.spec, flags.cluster, &scheduler));
+  ASSIGN_OR_RETURN(const auto history, OpenHistory(flags.state, log));
   WorkerPool pool(kWorkers, kMaxQueuedWork);
   ControllerServerOptions options{flags.cluster, flags.listen};
-  const ControllerParts parts{spec->get(), history->get(), &scheduler, &pool,
+  const ControllerParts parts{spec.get(), history.get(), &scheduler, &pool,
                               log};
-  const auto server = ControllerServer::Start(options, *credentials, parts);
-  if (!server.ok()) return server.status();
+  ASSIGN_OR_RETURN(const auto server,
+                   ControllerServer::Start(options, credentials, parts));
   if (!flags.port_file.empty()) {
-    const absl::Status written =
-        WritePortFile(flags.port_file, (*server)->port());
-    if (!written.ok()) return written;
+    RETURN_IF_ERROR(WritePortFile(flags.port_file, server->port()));
   }
-  log->Notice(absl::StrCat(
-      "clusterd-controller ", kClusterdVersion, ": cluster ", flags.cluster,
-      ", ", (*spec)->spec()->servers_size(),
-      " hosts in the spec, listening on port ", (*server)->port()));
+  log->Notice(
+      absl::StrCat("clusterd-controller ", kClusterdVersion, ": cluster ",
+                   flags.cluster, ", ", spec->spec()->servers_size(),
+                   " hosts in the spec, listening on port ", server->port()));
   const absl::Status ready = NotifySystemd(notify, "READY=1");
   if (!ready.ok()) log->Warning(ready.message());
-  while (signals->Wait() == DaemonSignal::kReload) Reload(spec->get(), log);
+  while (signals->Wait() == DaemonSignal::kReload) Reload(spec.get(), log);
   log->Notice("stopping");
   return NotifySystemd(notify, "STOPPING=1");
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -62,8 +63,7 @@ bool MayHoldChanges(const ApplyResult& result) {
 // Checked although the plan is our own: it may be older than the spec, and the
 // enforcer's has been through no history.
 absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
-  const absl::Status verified = VerifyPlan(plan);
-  if (!verified.ok()) return verified;
+  RETURN_IF_ERROR(VerifyPlan(plan));
   if (plan.cluster() != parts.cluster) {
     return absl::InvalidArgumentError(
         absl::StrCat("plan: for cluster \"", plan.cluster(), "\", expected \"",
@@ -159,8 +159,7 @@ absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
 
 absl::StatusOr<ApplyOrder> OrderOfApply(
     const ControllerParts& parts, std::shared_ptr<const ClusterPlan> plan) {
-  const absl::Status valid = CheckPlan(parts, *plan);
-  if (!valid.ok()) return valid;
+  RETURN_IF_ERROR(CheckPlan(parts, *plan));
   ApplyOrder order;
   order.network_namespace = NamespaceOf(*plan);
   order.report.set_plan_id(plan->plan_id());
@@ -186,19 +185,17 @@ absl::StatusOr<ApplyOrder> OrderOfApply(
                      blocked, blocked == 1 ? " host" : " hosts"));
   }
   order.plan = std::move(plan);
-  const absl::Status attached = CheckAttached(parts.hosts, order);
-  if (!attached.ok()) return attached;
+  RETURN_IF_ERROR(CheckAttached(parts.hosts, order));
   return order;
 }
 
 absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                                            const std::string& apply_id) {
-  const absl::StatusOr<HistoryRecord> record =
-      parts.history->FindApply(apply_id);
-  if (!record.ok()) return record.status();
-  const ApplyReport& apply = record->apply();
+  ASSIGN_OR_RETURN(const HistoryRecord record,
+                   parts.history->FindApply(apply_id));
+  const ApplyReport& apply = record.apply();
   ApplyOrder order;
-  order.network_namespace = record->entry().network_namespace();
+  order.network_namespace = record.entry().network_namespace();
   order.report.set_rollback(true);
   order.report.set_apply_id(apply.apply_id());
   order.report.set_plan_id(apply.plan_id());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/hosts/fact_run.h"
 
@@ -85,8 +86,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
                                               : request.wave_size);
   // Before anything is prepared: what is read of the history must not change
   // meanwhile.
-  const absl::Status alone = BeginChange(RunText(report));
-  if (!alone.ok()) return alone;
+  RETURN_IF_ERROR(BeginChange(RunText(report)));
   auto run = StartRun(report, request.from, prepare(), std::move(watcher));
   if (!run.ok()) EndChange();
   return run;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -61,26 +62,23 @@ absl::Status Damaged(const SqliteDatabase& database, absl::string_view how) {
 }
 
 absl::Status CheckTables(const SqliteDatabase& database) {
-  const absl::StatusOr<int64_t> application =
-      database.ReadNumber("PRAGMA application_id");
-  if (!application.ok()) return application.status();
-  if (*application != kApplicationId) {
+  ASSIGN_OR_RETURN(const int64_t application,
+                   database.ReadNumber("PRAGMA application_id"));
+  if (application != kApplicationId) {
     return Damaged(database, "is no history of clusterd-controller");
   }
-  const absl::StatusOr<int64_t> format =
-      database.ReadNumber("PRAGMA user_version");
-  if (!format.ok()) return format.status();
-  if (*format != kHistoryFormat) {
+  ASSIGN_OR_RETURN(const int64_t format,
+                   database.ReadNumber("PRAGMA user_version"));
+  if (format != kHistoryFormat) {
     return absl::FailedPreconditionError(absl::StrCat(
         database.path(), ": made by another version of the controller (format ",
-        *format, "), expected format ", kHistoryFormat,
+        format, "), expected format ", kHistoryFormat,
         "; install that version again, or move the file away to begin with an "
         "empty history"));
   }
   SqliteStatement check = database.Prepare("PRAGMA quick_check('entry')");
-  const absl::StatusOr<bool> row = check.Step();
-  if (!row.ok()) return row.status();
-  const std::string verdict = *row ? check.Text(0) : "no answer";
+  ASSIGN_OR_RETURN(const bool row, check.Step());
+  const std::string verdict = row ? check.Text(0) : "no answer";
   return verdict == "ok" ? absl::OkStatus() : Damaged(database, verdict);
 }
 
@@ -103,10 +101,8 @@ absl::Status MakeFile(const std::string& path, FolderLock* folder) {
   if (fd < 0) return FileStatus(beside, errno);
   close(fd);
   {
-    const auto database = SqliteDatabase::Open(beside);
-    if (!database.ok()) return database.status();
-    const absl::Status made = CreateTables(**database);
-    if (!made.ok()) return made;
+    ASSIGN_OR_RETURN(const auto database, SqliteDatabase::Open(beside));
+    RETURN_IF_ERROR(CreateTables(*database));
   }
   if (std::rename(beside.c_str(), path.c_str()) != 0) {
     return FileStatus(path, errno);
@@ -133,17 +129,15 @@ absl::Status PrepareFile(const std::string& path, FolderLock* folder) {
 
 // SQLite takes a last page that is cut off for whole.
 absl::Status CheckLength(const SqliteDatabase& database) {
-  const absl::StatusOr<int64_t> pages =
-      database.ReadNumber("PRAGMA page_count");
-  if (!pages.ok()) return pages.status();
-  const absl::StatusOr<int64_t> page_bytes =
-      database.ReadNumber("PRAGMA page_size");
-  if (!page_bytes.ok()) return page_bytes.status();
+  ASSIGN_OR_RETURN(const int64_t pages,
+                   database.ReadNumber("PRAGMA page_count"));
+  ASSIGN_OR_RETURN(const int64_t page_bytes,
+                   database.ReadNumber("PRAGMA page_size"));
   struct stat found;
   if (stat(database.path().c_str(), &found) != 0) {
     return FileStatus(database.path(), errno);
   }
-  const int64_t expected = *pages * *page_bytes;
+  const int64_t expected = pages * page_bytes;
   if (found.st_size >= expected) return absl::OkStatus();
   return Damaged(database, absl::StrCat("has ", found.st_size,
                                         " bytes, expected ", expected));
@@ -189,15 +183,13 @@ absl::Status FolderLock::Sync() {
 
 absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder) {
   HistoryFile file;
-  absl::StatusOr<std::unique_ptr<FolderLock>> lock = FolderLock::Take(folder);
-  if (!lock.ok()) return lock.status();
-  file.lock = *std::move(lock);
+  ASSIGN_OR_RETURN(std::unique_ptr<FolderLock> lock, FolderLock::Take(folder));
+  file.lock = std::move(lock);
   const std::string path = absl::StrCat(folder, "/", kHistoryFile);
   absl::Status status = PrepareFile(path, file.lock.get());
   if (!status.ok()) return status;
-  auto database = SqliteDatabase::Open(path);
-  if (!database.ok()) return database.status();
-  file.database = *std::move(database);
+  ASSIGN_OR_RETURN(auto database, SqliteDatabase::Open(path));
+  file.database = std::move(database);
   status = file.database->Execute(kPragmas);
   if (status.ok()) status = CheckTables(*file.database);
   if (status.ok()) status = CheckLength(*file.database);
@@ -206,12 +198,11 @@ absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder) {
 }
 
 absl::StatusOr<HistoryFile> OpenHistoryInMemory() {
-  auto database = SqliteDatabase::Open(":memory:");
-  if (!database.ok()) return database.status();
-  absl::Status status = CreateTables(**database);
-  if (status.ok()) status = (*database)->Execute(kPragmas);
+  ASSIGN_OR_RETURN(auto database, SqliteDatabase::Open(":memory:"));
+  absl::Status status = CreateTables(*database);
+  if (status.ok()) status = database->Execute(kPragmas);
   if (!status.ok()) return status;
-  return HistoryFile{nullptr, *std::move(database)};
+  return HistoryFile{nullptr, std::move(database)};
 }
 
 }  // namespace clusterd

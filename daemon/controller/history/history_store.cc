@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/sha256.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/history/history_entry.h"
 
 namespace clusterd {
@@ -121,18 +122,16 @@ HistoryStore::HistoryStore(HistoryFile file, HistoryLimits limits,
 
 absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(
     const std::string& folder, HistoryLimits limits) {
-  absl::StatusOr<HistoryFile> file = OpenHistoryFile(folder);
-  if (!file.ok()) return file.status();
+  ASSIGN_OR_RETURN(HistoryFile file, OpenHistoryFile(folder));
   return std::unique_ptr<HistoryStore>(
-      new HistoryStore(*std::move(file), limits, absl::OkStatus()));
+      new HistoryStore(std::move(file), limits, absl::OkStatus()));
 }
 
 absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::InMemory(
     HistoryLimits limits) {
-  absl::StatusOr<HistoryFile> file = OpenHistoryInMemory();
-  if (!file.ok()) return file.status();
+  ASSIGN_OR_RETURN(HistoryFile file, OpenHistoryInMemory());
   return std::unique_ptr<HistoryStore>(
-      new HistoryStore(*std::move(file), limits, absl::OkStatus()));
+      new HistoryStore(std::move(file), limits, absl::OkStatus()));
 }
 
 std::unique_ptr<HistoryStore> HistoryStore::Closed(const absl::Status& why) {
@@ -144,8 +143,7 @@ std::unique_ptr<HistoryStore> HistoryStore::Closed(const absl::Status& why) {
 
 absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
     const std::string& state_folder, Log* log) {
-  const absl::Status made = MakeStateFolder(state_folder);
-  if (!made.ok()) return made;
+  RETURN_IF_ERROR(MakeStateFolder(state_folder));
   absl::StatusOr<std::unique_ptr<HistoryStore>> store =
       HistoryStore::Open(state_folder);
   // Two controllers on one history would each believe that they apply alone.
@@ -171,16 +169,14 @@ absl::Status HistoryStore::Update(const HistoryRecord& record) {
 absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
   if (!closed_.ok()) return closed_;
   const std::string& id = record.entry().id();
-  const absl::Status valid = CheckEntry(record.entry());
-  if (!valid.ok()) return valid;
+  RETURN_IF_ERROR(CheckEntry(record.entry()));
   absl::MutexLock lock(&mutex_);
-  const auto known = KindOfLocked(id);
-  if (!known.ok()) return known.status();
-  if (is_new && known->has_value()) {
+  ASSIGN_OR_RETURN(const auto known, KindOfLocked(id));
+  if (is_new && known.has_value()) {
     return absl::AlreadyExistsError(absl::StrCat(
         "history: there is an entry \"", id, "\", expected an id of its own"));
   }
-  if (!is_new && !known->has_value()) {
+  if (!is_new && !known.has_value()) {
     return NoSuchEntry(id, HISTORY_KIND_UNSPECIFIED);
   }
   return WriteLocked(record);
@@ -231,30 +227,26 @@ absl::Status HistoryStore::MakeRoomLocked(const HistoryEntry& entry,
   SqliteStatement all = database_->Prepare(
       "SELECT position, kind, running, bytes FROM entry WHERE id <> ?1 "
       "ORDER BY position");
-  const absl::Status read = all.BindText(entry.id()).ForEachRow([&] {
+  RETURN_IF_ERROR(all.BindText(entry.id()).ForEachRow([&] {
     kept.push_back({all.Int(0), static_cast<HistoryKind>(all.Int(1)),
                     all.Int(2) != 0, all.Int(3)});
-  });
-  if (!read.ok()) return read;
+  }));
   KeptEntry coming;
   coming.kind = entry.kind();
   coming.bytes = bytes;
   for (const int64_t drop : ChooseForRemoval(kept, coming, limits_)) {
-    const absl::Status dropped =
-        database_->Prepare("DELETE FROM entry WHERE position = ?1")
-            .Bind(drop)
-            .Run();
-    if (!dropped.ok()) return dropped;
+    RETURN_IF_ERROR(database_->Prepare("DELETE FROM entry WHERE position = ?1")
+                        .Bind(drop)
+                        .Run());
   }
   return absl::OkStatus();
 }
 
 // Only now and then, and a piece at a time: it moves pages about.
 absl::Status HistoryStore::ShrinkLocked() {
-  const absl::StatusOr<int64_t> spare =
-      database_->ReadNumber("PRAGMA freelist_count");
-  if (!spare.ok()) return spare.status();
-  if (*spare <= kSparePages) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int64_t spare,
+                   database_->ReadNumber("PRAGMA freelist_count"));
+  if (spare <= kSparePages) return absl::OkStatus();
   return database_->Execute(kGiveBack);
 }
 
@@ -263,28 +255,25 @@ absl::StatusOr<std::optional<HistoryKind>> HistoryStore::KindOfLocked(
   SqliteStatement find =
       database_->Prepare("SELECT kind FROM entry WHERE id = ?1");
   find.BindText(id);
-  const absl::StatusOr<bool> row = find.Step();
-  if (!row.ok()) return row.status();
-  if (!*row) return std::nullopt;
+  ASSIGN_OR_RETURN(const bool row, find.Step());
+  if (!row) return std::nullopt;
   return static_cast<HistoryKind>(find.Int(0));
 }
 
 absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
                                                     HistoryKind kind) const {
-  const absl::Status valid = CheckId(id);
-  if (!valid.ok()) return valid;
+  RETURN_IF_ERROR(CheckId(id));
   // '~' sorts after all that an id is made of.
   SqliteStatement find = database_->Prepare(
       "SELECT position, id FROM entry WHERE id BETWEEN ?1 AND ?1 || '~' "
       "AND (?2 = 0 OR kind = ?2) ORDER BY id LIMIT ?3");
   std::vector<std::string> candidates;
   int64_t first = 0;
-  const absl::Status read =
+  RETURN_IF_ERROR(
       find.BindText(id).Bind(kind).Bind(kNamedCandidates + 1).ForEachRow([&] {
         if (candidates.empty()) first = find.Int(0);
         candidates.push_back(find.Text(1));
-      });
-  if (!read.ok()) return read;
+      }));
   if (candidates.empty()) return NoSuchEntry(id, kind);
   // The whole id sorts before all that it begins.
   if (candidates.size() > 1 && candidates[0] != id) {
@@ -298,11 +287,10 @@ absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
       "SELECT id, entry, sha256, record FROM entry LEFT JOIN detail USING "
       "(position) WHERE position = ?1");
   read.Bind(position);
-  const absl::StatusOr<bool> row = read.Step();
-  if (!row.ok()) return row.status();
+  ASSIGN_OR_RETURN(const bool row, read.Step());
   HistoryRecord record;
   const absl::string_view detail = read.Blob(3);
-  if (*row && detail.size() <= std::numeric_limits<int>::max() &&
+  if (row && detail.size() <= std::numeric_limits<int>::max() &&
       Sha256(detail) == read.Blob(2) &&
       record.ParseFromArray(detail.data(), static_cast<int>(detail.size())) &&
       record.mutable_entry()->ParseFromString(read.Text(1))) {
@@ -316,8 +304,7 @@ absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
 absl::StatusOr<ListHistoryResponse> HistoryStore::List(
     const ListHistoryRequest& request) const {
   if (!closed_.ok()) return closed_;
-  const absl::Status valid = CheckList(request);
-  if (!valid.ok()) return valid;
+  RETURN_IF_ERROR(CheckList(request));
   absl::MutexLock lock(&mutex_);
   absl::StatusOr<int64_t> before = std::numeric_limits<int64_t>::max();
   if (!request.before_id().empty()) {
@@ -333,14 +320,13 @@ absl::StatusOr<ListHistoryResponse> HistoryStore::List(
   list.Bind(*before).Bind(KindBits(request)).Bind(limit + 1);
   ListHistoryResponse response;
   std::string damaged;
-  const absl::Status read = list.ForEachRow([&] {
+  RETURN_IF_ERROR(list.ForEachRow([&] {
     if (response.entries_size() == limit) {
       response.set_more(true);
     } else if (!response.add_entries()->ParseFromString(list.Text(0))) {
       damaged = list.Text(1);
     }
-  });
-  if (!read.ok()) return read;
+  }));
   if (damaged.empty()) return response;
   return SqliteStatus(SQLITE_CORRUPT, 0, database_->path(),
                       absl::StrCat("entry \"", damaged, "\""));
@@ -349,9 +335,9 @@ absl::StatusOr<ListHistoryResponse> HistoryStore::List(
 absl::StatusOr<HistoryRecord> HistoryStore::Get(absl::string_view id) const {
   if (!closed_.ok()) return closed_;
   absl::MutexLock lock(&mutex_);
-  const auto position = ResolveLocked(id, HISTORY_KIND_UNSPECIFIED);
-  if (!position.ok()) return position.status();
-  return ReadLocked(*position);
+  ASSIGN_OR_RETURN(const auto position,
+                   ResolveLocked(id, HISTORY_KIND_UNSPECIFIED));
+  return ReadLocked(position);
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::FindApply(
@@ -361,11 +347,10 @@ absl::StatusOr<HistoryRecord> HistoryStore::FindApply(
   const auto position = ResolveLocked(apply_id, HISTORY_APPLY);
   if (position.ok()) return ReadLocked(*position);
   if (!absl::IsNotFound(position.status())) return position.status();
-  const auto other = KindOfLocked(apply_id);
-  if (!other.ok()) return other.status();
-  if (!other->has_value()) return position.status();
+  ASSIGN_OR_RETURN(const auto other, KindOfLocked(apply_id));
+  if (!other.has_value()) return position.status();
   return absl::NotFoundError(absl::StrCat("history: \"", apply_id, "\" is a ",
-                                          HistoryKindName(**other),
+                                          HistoryKindName(*other),
                                           ", expected an apply"));
 }
 
@@ -375,9 +360,7 @@ absl::StatusOr<RunningRecords> HistoryStore::FindRunning() const {
   std::vector<int64_t> positions;
   SqliteStatement find = database_->Prepare(
       "SELECT position FROM entry WHERE running = 1 ORDER BY position");
-  const absl::Status read =
-      find.ForEachRow([&] { positions.push_back(find.Int(0)); });
-  if (!read.ok()) return read;
+  RETURN_IF_ERROR(find.ForEachRow([&] { positions.push_back(find.Int(0)); }));
   RunningRecords running;
   for (const int64_t position : positions) {
     absl::StatusOr<HistoryRecord> record = ReadLocked(position);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -98,9 +99,8 @@ absl::StatusOr<bool> SqliteStatement::Step() {
 
 absl::Status SqliteStatement::ForEachRow(const std::function<void()>& on_row) {
   while (true) {
-    const absl::StatusOr<bool> row = Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool row, Step());
+    if (!row) return absl::OkStatus();
     on_row();
   }
 }
@@ -155,9 +155,8 @@ absl::Status SqliteDatabase::Execute(const char* sql) const {
 absl::StatusOr<int64_t> SqliteDatabase::ReadNumber(
     absl::string_view sql) const {
   SqliteStatement statement = Prepare(sql);
-  const absl::StatusOr<bool> row = statement.Step();
-  if (!row.ok()) return row.status();
-  if (!*row) {
+  ASSIGN_OR_RETURN(const bool row, statement.Step());
+  if (!row) {
     return absl::InternalError(absl::StrCat(path_, ": no row from ", sql));
   }
   return statement.Int(0);

@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/tls_credentials.h"
+#include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "grpcpp/server_context.h"
@@ -162,15 +163,14 @@ absl::Status HostStream::OnHello(const Hello& hello) {
     greeted_ = true;
     parts_.scheduler->Cancel(timer_);
   }
-  const absl::Status valid = CheckHello(hello);
-  if (!valid.ok()) return valid;
-  const absl::StatusOr<AttachedHosts::SessionId> session = parts_.hosts->Attach(
-      Attachment{host_, context_->peer(), hello, shared_from_this()});
-  if (!session.ok()) return session.status();
+  RETURN_IF_ERROR(CheckHello(hello));
+  ASSIGN_OR_RETURN(const AttachedHosts::SessionId session,
+                   parts_.hosts->Attach(Attachment{host_, context_->peer(),
+                                                   hello, shared_from_this()}));
   bool ended;
   {
     absl::MutexLock lock(&mutex_);
-    session_ = *session;
+    session_ = session;
     ended = end_.has_value();
     // Ahead of tasks: the stream could be asked as soon as it had attached.
     HubMessage& welcome = queue_.emplace_front();

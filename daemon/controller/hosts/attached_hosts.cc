@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/hosts/fact_limits.h"
 
 namespace clusterd {
@@ -73,10 +74,9 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
     return absl::InvalidArgumentError(
         "clusterd sent an answer without an outcome");
   }
-  const absl::Status cleaned =
-      result.has_facts() ? CleanFacts(sender.host, result.mutable_facts())
-                         : CleanMessage(&result);
-  if (!cleaned.ok()) return cleaned;
+  RETURN_IF_ERROR(result.has_facts()
+                      ? CleanFacts(sender.host, result.mutable_facts())
+                      : CleanMessage(&result));
   return result;
 }
 
@@ -273,8 +273,7 @@ absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
     if (found == session->pending.end()) return absl::OkStatus();
     tell = found->second.progress;
   }
-  const absl::Status cleaned = CleanMessage(&progress);
-  if (!cleaned.ok()) return cleaned;
+  RETURN_IF_ERROR(CleanMessage(&progress));
   tell(std::move(*progress.mutable_step()));
   return absl::OkStatus();
 }
@@ -282,8 +281,7 @@ absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
 absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
   const std::string host = Hear(id);
   if (host.empty()) return absl::OkStatus();
-  const absl::Status cleaned = CleanMessage(&report);
-  if (!cleaned.ok()) return cleaned;
+  RETURN_IF_ERROR(CleanMessage(&report));
   // It is kept for every host, for as long as the controller runs.
   TrimDrift(report.mutable_drift());
   {
@@ -306,8 +304,7 @@ absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
         absl::StrCat("past applies: ", past.results_size(),
                      " results, expected at most ", kMaxPastApplies));
   }
-  const absl::Status cleaned = CleanMessage(&past);
-  if (!cleaned.ok()) return cleaned;
+  RETURN_IF_ERROR(CleanMessage(&past));
   // A host speaks for itself, whatever name it writes.
   for (ApplyResult& result : *past.mutable_results()) result.set_host(host);
   hooks_.past_applies(host, std::move(past));

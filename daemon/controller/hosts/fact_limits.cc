@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "google/protobuf/descriptor.h"
 
@@ -126,8 +127,7 @@ absl::Status CleanMessage(Message* message) {
       return TooLong(field, static_cast<size_t>(count), kMaxRepeated);
     }
     for (int i = 0; i < count; ++i) {
-      const absl::Status cleaned = CleanField(field, i, message);
-      if (!cleaned.ok()) return cleaned;
+      RETURN_IF_ERROR(CleanField(field, i, message));
     }
   }
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/spec/spec_loader.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -14,27 +15,26 @@ constexpr size_t kMaxSpecBytes = 128 << 20;
 
 absl::StatusOr<std::shared_ptr<const ClusterSpec>> Load(
     const std::string& path, const std::string& cluster) {
-  const absl::StatusOr<std::string> text = ReadRegularFile(path, kMaxSpecBytes);
-  if (!text.ok()) return text.status();
-  absl::StatusOr<ClusterSpec> spec = LoadSpec(path, *text);
-  if (!spec.ok()) return spec.status();
-  if (spec->name() != cluster) {
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadRegularFile(path, kMaxSpecBytes));
+  ASSIGN_OR_RETURN(ClusterSpec spec, LoadSpec(path, text));
+  if (spec.name() != cluster) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": name \"", spec->name(),
+        absl::StrCat(path, ": name \"", spec.name(),
                      "\" is not this controller's cluster, expected \"",
                      cluster, "\" (--cluster)"));
   }
-  return std::make_shared<const ClusterSpec>(*std::move(spec));
+  return std::make_shared<const ClusterSpec>(std::move(spec));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SpecHolder>> SpecHolder::Open(
     const std::string& path, const std::string& cluster, Scheduler* scheduler) {
-  absl::StatusOr<std::shared_ptr<const ClusterSpec>> spec = Load(path, cluster);
-  if (!spec.ok()) return spec.status();
+  ASSIGN_OR_RETURN(std::shared_ptr<const ClusterSpec> spec,
+                   Load(path, cluster));
   return std::unique_ptr<SpecHolder>(
-      new SpecHolder(path, cluster, scheduler, *std::move(spec)));
+      new SpecHolder(path, cluster, scheduler, std::move(spec)));
 }
 
 SpecHolder::SpecHolder(std::string path, std::string cluster,
