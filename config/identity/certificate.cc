@@ -116,11 +116,15 @@ absl::string_view KindName(IdentityKind kind) {
   return kKindNames[static_cast<size_t>(kind)];
 }
 
+absl::string_view RoleName(Role role) {
+  return kRoleNames[static_cast<size_t>(role)];
+}
+
 std::string SpiffeId::ToString() const {
   std::string text = absl::StrCat("spiffe://", cluster, "/", KindName(kind));
   if (kind != IdentityKind::kController) absl::StrAppend(&text, "/", name);
   if (kind == IdentityKind::kUser && role != Role::kViewer) {
-    absl::StrAppend(&text, "/role/", kRoleNames[static_cast<size_t>(role)]);
+    absl::StrAppend(&text, "/role/", RoleName(role));
   }
   return text;
 }

@@ -45,6 +45,9 @@ struct SpiffeId {
 // "host", "user" or "controller".
 absl::string_view KindName(IdentityKind kind);
 
+// "viewer", "operator" or "admin".
+absl::string_view RoleName(Role role);
+
 // InvalidArgument, quoting the text, unless it is one of the shapes above.
 absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri);
 

@@ -204,4 +204,12 @@ absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,
   return id;
 }
 
+absl::Status RequireRole(const SpiffeId& user, Role needed,
+                         absl::string_view call) {
+  if (user.role >= needed) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(call, ": ", user.ToString(), " has the role ",
+                   RoleName(user.role), ", expected ", RoleName(needed)));
+}
+
 }  // namespace clusterd

@@ -66,6 +66,11 @@ absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,
                                      const std::string& cluster,
                                      IdentityKind kind);
 
+// PermissionDenied, for the user to read, naming both roles if the user's is
+// not enough for `call`.
+absl::Status RequireRole(const SpiffeId& user, Role needed,
+                         absl::string_view call);
+
 }  // namespace clusterd
 
 #endif  // CONFIG_IDENTITY_TLS_CREDENTIALS_H_

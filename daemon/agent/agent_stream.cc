@@ -1,6 +1,5 @@
 #include "daemon/agent/agent_stream.h"
 
-#include <deque>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,30 +8,9 @@
 namespace clusterd {
 namespace {
 
+// From dialling to the controller's welcome.
+constexpr absl::Duration kWelcomeTimeout = absl::Seconds(30);
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(1);
-
-int64_t UnixMs(absl::Time time) { return absl::ToUnixMillis(time); }
-
-// The messages of one task, in the order in which they were made: a loop keeps
-// none between what is posted to it. Safe for concurrent use.
-class Outbox {
- public:
-  void Put(AgentMessage message) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    messages_.push_back(std::move(message));
-  }
-  // REQUIRES: fewer calls than of Put.
-  AgentMessage Take() ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    AgentMessage message = std::move(messages_.front());
-    messages_.pop_front();
-    return message;
-  }
-
- private:
-  absl::Mutex mutex_;
-  std::deque<AgentMessage> messages_ ABSL_GUARDED_BY(mutex_);
-};
 
 }  // namespace
 
@@ -42,13 +20,13 @@ AgentStream::AgentStream(AgentStreamOptions options,
     : options_(std::move(options)),
       credentials_(std::move(credentials)),
       parts_(parts),
-      backoff_(options_.backoff, parts.random),
-      tasks_(options_.host, parts.observer, parts.pool, parts.scheduler,
-             options_.limits) {
+      backoff_({}, parts.random),
+      tasks_(std::make_shared<TaskRunner>(options_.host, parts.observer,
+                                          parts.pool, parts.scheduler)) {
   status_.set_host(options_.host);
   status_.set_clusterd_version(kClusterdVersion);
   status_.set_controller(options_.dial.controller);
-  status_.set_since_ms(UnixMs(parts_.scheduler->Now()));
+  status_.set_since_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
 }
 
 void AgentStream::Start() {
@@ -107,14 +85,14 @@ void AgentStream::Attach() {
   };
   connection_ = std::make_shared<HubConnection>(
       Dial(options_.dial, credentials_), parts_.loop, std::move(callbacks));
-  After(options_.welcome_timeout, &AgentStream::GiveUpWaiting);
+  After(kWelcomeTimeout, &AgentStream::GiveUpWaiting);
   connection_->Start(MakeHello());
 }
 
 void AgentStream::GiveUpWaiting() {
   if (connection_ == nullptr || attached_) return;
-  connection_->Abort(absl::DeadlineExceededError(absl::StrCat(
-      "no welcome in ", absl::FormatDuration(options_.welcome_timeout))));
+  connection_->Abort(absl::DeadlineExceededError(
+      absl::StrCat("no welcome in ", absl::FormatDuration(kWelcomeTimeout))));
 }
 
 void AgentStream::OnMessage(const HubMessage& message) {
@@ -131,7 +109,7 @@ void AgentStream::OnMessage(const HubMessage& message) {
       OnTask(message.task());
       return;
     case HubMessage::kCancel:
-      tasks_.Cancel(message.cancel().task_id());
+      tasks_->Cancel(message.cancel().task_id());
       return;
     case HubMessage::KIND_NOT_SET:
       // A newer controller's message; what needs an answer is a task.
@@ -169,8 +147,8 @@ void AgentStream::OnTask(const Task& task) {
     OnChange(task);
     return;
   }
-  tasks_.Run(task, [weak = std::weak_ptr<HubConnection>(connection_),
-                    loop = parts_.loop](TaskResult result) {
+  tasks_->Run(task, [weak = std::weak_ptr<HubConnection>(connection_),
+                     loop = parts_.loop](TaskResult result) {
     AgentMessage message;
     *message.mutable_result() = std::move(result);
     loop->Post([weak, message = std::move(message)]() mutable {
@@ -183,14 +161,11 @@ void AgentStream::OnTask(const Task& task) {
 
 void AgentStream::OnChange(const Task& task) {
   const auto send = [weak = weak_from_this(), loop = parts_.loop,
-                     asker = std::weak_ptr<HubConnection>(connection_),
-                     outbox =
-                         std::make_shared<Outbox>()](AgentMessage message) {
-    outbox->Put(std::move(message));
-    loop->Post([weak, asker, outbox] {
-      AgentMessage next = outbox->Take();
+                     asker = std::weak_ptr<HubConnection>(connection_)](
+                        AgentMessage message) {
+    loop->Post([weak, asker, message = std::move(message)]() mutable {
       if (const auto self = weak.lock()) {
-        self->SendOfChange(asker, std::move(next));
+        self->SendOfChange(asker, std::move(message));
       }
     });
   };
@@ -240,7 +215,7 @@ void AgentStream::SendDrift(DriftReport report) {
 
 void AgentStream::OnEnd(const absl::Status& why) {
   parts_.scheduler->Cancel(timer_);
-  tasks_.CancelAll();
+  tasks_->CancelAll();
   connection_ = nullptr;
   attached_ = false;
   if (stopping_) {
@@ -266,7 +241,8 @@ void AgentStream::SetAttached(bool attached, const std::string& error) {
     changed = status_.attached() != attached;
     status_.set_attached(attached);
     status_.set_last_error(error);
-    if (changed) status_.set_since_ms(UnixMs(parts_.scheduler->Now()));
+    if (changed)
+      status_.set_since_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
   }
   if (changed && options_.on_change) options_.on_change(attached);
 }
@@ -274,7 +250,7 @@ void AgentStream::SetAttached(bool attached, const std::string& error) {
 void AgentStream::Leave() {
   if (stopping_) return;
   stopping_ = true;
-  tasks_.CancelAll();
+  tasks_->CancelAll();
   if (connection_ == nullptr) {
     EndStop();
   } else if (attached_) {

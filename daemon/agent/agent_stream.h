@@ -36,10 +36,6 @@ struct AgentStreamOptions {
   std::string simulation;
   std::string boot_id;
   std::string machine_id;
-  BackoffOptions backoff;
-  // From dialling to the controller's welcome.
-  absl::Duration welcome_timeout = absl::Seconds(30);
-  TaskLimits limits;
   // Called on the loop's thread whenever the host has attached or detached.
   std::function<void(bool attached)> on_change;
 };
@@ -104,7 +100,7 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
   const AgentStreamParts parts_;
   Backoff backoff_;
-  TaskRunner tasks_;
+  const std::shared_ptr<TaskRunner> tasks_;
   std::shared_ptr<HubConnection> connection_;
   bool attached_ = false;
   bool stopping_ = false;

@@ -8,10 +8,13 @@
 #define DAEMON_AGENT_DRIFT_WATCH_H_
 
 #include <functional>
-#include <memory>
+#include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "daemon/agent/applies_record.h"
+#include "daemon/process/callback_gate.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "proto/agent_hub.pb.h"
@@ -38,24 +41,39 @@ class DriftWatch {
   };
 
   // `interval` zero: only when attached and after changes.
-  DriftWatch(absl::Duration interval, Parts parts);
-  // Stops.
-  ~DriftWatch();
+  DriftWatch(absl::Duration interval, Parts parts)
+      : interval_(interval), parts_(std::move(parts)) {}
+  ~DriftWatch() { Stop(); }
   DriftWatch(const DriftWatch&) = delete;
   DriftWatch& operator=(const DriftWatch&) = delete;
 
   // The host has attached, or is so no more. Does not block.
-  void OnAttached(bool attached);
-  // A change of the host has ended. Does not block.
-  void OnChanged();
+  void OnAttached(bool attached) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A change of the host has ended, or it is time to look. Does not block.
+  void OnChanged() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Looks no more, and waits for the look under way. Nothing of the parts is
   // used any more when this returns.
-  void Stop();
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  class Core;
-  const std::shared_ptr<Core> core_;
+  // Infinite: none.
+  void SetTimerLocked(absl::Duration delay)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Duration NextDelay() const;
+
+  const absl::Duration interval_;
+  const Parts parts_;
+  const CallbackGate gate_;
+
+  absl::Mutex mutex_;
+  bool attached_ ABSL_GUARDED_BY(mutex_) = false;
+  bool looking_ ABSL_GUARDED_BY(mutex_) = false;  // Or about to.
+  // What is seen now may be old news: look once more.
+  bool again_ ABSL_GUARDED_BY(mutex_) = false;
+  Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace clusterd

@@ -48,11 +48,24 @@ void* EventLoop::Tag(std::function<void(bool ok)> run) {
 }
 
 void EventLoop::Post(std::function<void()> run) {
+  {
+    absl::MutexLock lock(&mutex_);
+    posted_.push_back(std::move(run));
+  }
   auto alarm = std::make_shared<grpc::Alarm>();
   grpc::Alarm* const set = alarm.get();
-  set->Set(
-      &queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC),
-      Tag([alarm = std::move(alarm), run = std::move(run)](bool) { run(); }));
+  set->Set(&queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC),
+           Tag([this, alarm = std::move(alarm)](bool) { RunPosted(); }));
+}
+
+void EventLoop::RunPosted() {
+  std::function<void()> run;
+  {
+    absl::MutexLock lock(&mutex_);
+    run = std::move(posted_.front());
+    posted_.pop_front();
+  }
+  run();
 }
 
 void EventLoop::Run() {

@@ -11,7 +11,9 @@
 #include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
@@ -34,8 +36,8 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Runs `run` on the loop's thread, soon and in no promised order.
-  void Post(std::function<void()> run);
+  // Runs `run` on the loop's thread, soon and in the order of the calls.
+  void Post(std::function<void()> run) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // For operations of asynchronous calls.
   grpc::CompletionQueue* queue() { return &queue_; }
@@ -46,8 +48,12 @@ class EventLoop {
 
  private:
   void Run();
+  void RunPosted() ABSL_LOCKS_EXCLUDED(mutex_);
 
   grpc::CompletionQueue queue_;
+  absl::Mutex mutex_;
+  // What was posted: the queue keeps no order among alarms.
+  std::deque<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // Last: uses the queue.
 };
 

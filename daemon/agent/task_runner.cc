@@ -1,7 +1,6 @@
 #include "daemon/agent/task_runner.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -13,6 +12,7 @@ namespace {
 constexpr int kMaxPortRanges = 64;
 constexpr absl::Duration kDefaultCommand = absl::Seconds(10);
 constexpr absl::Duration kDefaultHost = absl::Seconds(30);
+constexpr absl::Duration kMaxDeadline = absl::Minutes(10);
 
 uint32_t BoundMs(uint32_t asked_ms, absl::Duration fallback,
                  absl::Duration deadline) {
@@ -53,55 +53,12 @@ absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
   return normal;
 }
 
-struct TaskRunner::Running {
-  Done done;
-  Scheduler::TimerId timer = 0;
-};
-
-// What the runner, the timers and the work in the pool share.
-struct TaskRunner::Shared {
-  explicit Shared(Scheduler* scheduler) : scheduler(scheduler) {}
-
-  // Takes a task off. Empty if it was answered or cancelled before.
-  Done Take(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex) {
-    Running taken;
-    {
-      absl::MutexLock lock(&mutex);
-      const auto found = tasks.find(id);
-      if (found == tasks.end()) return nullptr;
-      taken = std::move(found->second);
-      tasks.erase(found);
-    }
-    scheduler->Cancel(taken.timer);
-    return std::move(taken.done);
-  }
-
-  void Finish(TaskResult result) {
-    if (const Done done = Take(result.task_id())) done(std::move(result));
-  }
-
-  void WorkEnded() ABSL_LOCKS_EXCLUDED(mutex) {
-    absl::MutexLock lock(&mutex);
-    --busy;
-  }
-
-  Scheduler* const scheduler;
-  absl::Mutex mutex;
-  // Not yet answered.
-  std::map<uint64_t, Running> tasks ABSL_GUARDED_BY(mutex);
-  int busy ABSL_GUARDED_BY(mutex) = 0;
-};
-
 TaskRunner::TaskRunner(std::string host, HostObserver* observer,
-                       WorkerPool* pool, Scheduler* scheduler,
-                       TaskLimits limits)
+                       WorkerPool* pool, Scheduler* scheduler)
     : host_(std::move(host)),
       observer_(observer),
       pool_(pool),
-      limits_(limits),
-      shared_(std::make_shared<Shared>(scheduler)) {}
-
-TaskRunner::~TaskRunner() { CancelAll(); }
+      scheduler_(scheduler) {}
 
 void TaskRunner::Run(const Task& task, const Done& done) {
   const uint64_t id = task.task_id();
@@ -114,7 +71,7 @@ void TaskRunner::Run(const Task& task, const Done& done) {
     return;
   }
   const absl::Duration deadline =
-      std::min(absl::Milliseconds(task.deadline_ms()), limits_.max_deadline);
+      std::min(absl::Milliseconds(task.deadline_ms()), kMaxDeadline);
   const absl::StatusOr<ObserveRequest> request =
       deadline > absl::ZeroDuration()
           ? NormalizeObserveRequest(task.observe(), deadline)
@@ -130,51 +87,69 @@ void TaskRunner::Run(const Task& task, const Done& done) {
 
 absl::Status TaskRunner::Admit(uint64_t id, absl::Duration deadline,
                                Done done) {
-  absl::MutexLock lock(&shared_->mutex);
-  if (shared_->busy >= limits_.max_running) {
+  absl::MutexLock lock(&mutex_);
+  if (busy_ >= kMaxRunningTasks) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(shared_->busy, " tasks run already on this host"));
+        absl::StrCat(busy_, " tasks run already on this host"));
   }
-  if (shared_->tasks.count(id) > 0) {
+  if (tasks_.count(id) > 0) {
     return absl::AlreadyExistsError("task: its id is in use");
   }
-  ++shared_->busy;
-  const Scheduler::TimerId timer =
-      shared_->scheduler->RunAfter(deadline, [shared = shared_, id, deadline] {
-        shared->Finish(ErrorResult(id, absl::DeadlineExceededError(absl::StrCat(
+  ++busy_;
+  const Scheduler::TimerId timer = scheduler_->RunAfter(
+      deadline, [runner = shared_from_this(), id, deadline] {
+        runner->Finish(ErrorResult(id, absl::DeadlineExceededError(absl::StrCat(
                                            "the observation did not end in ",
                                            absl::FormatDuration(deadline)))));
       });
-  shared_->tasks.emplace(id, Running{std::move(done), timer});
+  tasks_.emplace(id, Running{std::move(done), timer});
   return absl::OkStatus();
 }
 
 void TaskRunner::Observe(uint64_t id, const ObserveRequest& request) {
-  const bool queued = pool_->TryRun(
-      [shared = shared_, id, request, observer = observer_, host = host_] {
-        TaskResult result;
-        result.set_task_id(id);
-        *result.mutable_facts() = observer->Observe(host, request);
-        shared->WorkEnded();
-        shared->Finish(std::move(result));
-      });
+  const bool queued = pool_->TryRun([runner = shared_from_this(), id, request] {
+    TaskResult result;
+    result.set_task_id(id);
+    *result.mutable_facts() =
+        runner->observer_->Observe(runner->host_, request);
+    runner->WorkEnded();
+    runner->Finish(std::move(result));
+  });
   if (queued) return;
-  shared_->WorkEnded();
-  shared_->Finish(ErrorResult(
+  WorkEnded();
+  Finish(ErrorResult(
       id, absl::ResourceExhaustedError("too many tasks wait on this host")));
 }
 
-void TaskRunner::Cancel(uint64_t task_id) { shared_->Take(task_id); }
+TaskRunner::Done TaskRunner::Take(uint64_t id) {
+  Running taken;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = tasks_.find(id);
+    if (found == tasks_.end()) return nullptr;
+    taken = std::move(found->second);
+    tasks_.erase(found);
+  }
+  scheduler_->Cancel(taken.timer);
+  return std::move(taken.done);
+}
+
+void TaskRunner::Finish(TaskResult result) {
+  if (const Done done = Take(result.task_id())) done(std::move(result));
+}
+
+void TaskRunner::WorkEnded() {
+  absl::MutexLock lock(&mutex_);
+  --busy_;
+}
 
 void TaskRunner::CancelAll() {
   std::map<uint64_t, Running> dropped;
   {
-    absl::MutexLock lock(&shared_->mutex);
-    dropped.swap(shared_->tasks);
+    absl::MutexLock lock(&mutex_);
+    dropped.swap(tasks_);
   }
-  for (const auto& [id, running] : dropped) {
-    shared_->scheduler->Cancel(running.timer);
-  }
+  for (const auto& [id, running] : dropped) scheduler_->Cancel(running.timer);
 }
 
 }  // namespace clusterd

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -23,11 +24,8 @@
 
 namespace clusterd {
 
-struct TaskLimits {
-  // Tasks whose work has not returned, also those already answered.
-  int max_running = 16;
-  absl::Duration max_deadline = absl::Minutes(10);
-};
+// Tasks whose work has not returned, also those already answered.
+inline constexpr int kMaxRunningTasks = 16;
 
 // The request as it will be carried out within `deadline`: absent deadlines
 // take their defaults (10 s a command, 30 s a host), none exceeds `deadline`.
@@ -35,40 +33,48 @@ struct TaskLimits {
 absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
     const ObserveRequest& request, absl::Duration deadline);
 
-// Safe for concurrent use.
-class TaskRunner {
+// Held by a shared_ptr, which work in the pool shares: it may end later than
+// whoever asked for it. Safe for concurrent use.
+class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
  public:
   // Called once, from any thread, possibly before Run returns.
   using Done = std::function<void(TaskResult)>;
 
   // All pointers must outlive this object and whatever runs in `pool`.
   TaskRunner(std::string host, HostObserver* observer, WorkerPool* pool,
-             Scheduler* scheduler, TaskLimits limits = {});
-  // Forgets what runs: no call of a `done` begins from now on.
-  ~TaskRunner();
+             Scheduler* scheduler);
   TaskRunner(const TaskRunner&) = delete;
   TaskRunner& operator=(const TaskRunner&) = delete;
 
   // Errors are results too: ResourceExhausted when too much runs already,
   // AlreadyExists for a repeated id, InvalidArgument, DeadlineExceeded.
-  void Run(const Task& task, const Done& done);
+  void Run(const Task& task, const Done& done) ABSL_LOCKS_EXCLUDED(mutex_);
   // No call of the task's `done` begins any more. Its work ends when it ends.
-  void Cancel(uint64_t task_id);
-  void CancelAll();
+  void Cancel(uint64_t task_id) { Take(task_id); }
+  void CancelAll() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  struct Running;
-  struct Shared;
+  struct Running {
+    Done done;
+    Scheduler::TimerId timer = 0;
+  };
 
-  absl::Status Admit(uint64_t id, absl::Duration deadline, Done done);
+  absl::Status Admit(uint64_t id, absl::Duration deadline, Done done)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void Observe(uint64_t id, const ObserveRequest& request);
+  // Takes a task off. Empty if it was answered or cancelled before.
+  Done Take(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Finish(TaskResult result);
+  void WorkEnded() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string host_;
   HostObserver* const observer_;
   WorkerPool* const pool_;
-  const TaskLimits limits_;
-  // Also held by work in the pool, which may end after this object.
-  const std::shared_ptr<Shared> shared_;
+  Scheduler* const scheduler_;
+  absl::Mutex mutex_;
+  // Not yet answered.
+  std::map<uint64_t, Running> tasks_ ABSL_GUARDED_BY(mutex_);
+  int busy_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace clusterd

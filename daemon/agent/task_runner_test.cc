@@ -68,8 +68,9 @@ TEST(TaskRunnerTest, AnswersObserveWithFactsUnderOwnName) {
   ManualScheduler scheduler;
   Answer answer;
   WorkerPool pool(1, 4);
-  TaskRunner runner("server0", &observer, &pool, &scheduler);
-  runner.Run(ObserveTask(7, 5000), answer.Expect());
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  runner->Run(ObserveTask(7, 5000), answer.Expect());
   EXPECT_EQ(answer.Wait().task_id(), 7u);
   EXPECT_EQ(answer.Wait().facts().host(), "server0");
   EXPECT_EQ(answer.Wait().facts().elapsed_ms(), 5000u);
@@ -81,11 +82,12 @@ TEST(TaskRunnerTest, AnswersUnknownTaskAsUnsupported) {
   ManualScheduler scheduler;
   Answer answer;
   WorkerPool pool(1, 4);
-  TaskRunner runner("server0", &observer, &pool, &scheduler);
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
   Task task;
   task.set_task_id(8);
   task.set_deadline_ms(5000);
-  runner.Run(task, answer.Expect());
+  runner->Run(task, answer.Expect());
   EXPECT_EQ(answer.Wait().task_id(), 8u);
   EXPECT_THAT(answer.Wait().unsupported(), HasSubstr("no such task"));
 }
@@ -97,8 +99,9 @@ TEST(TaskRunnerTest, AnswersAtDeadlineWhenWorkNeverEnds) {
   ManualScheduler scheduler;
   Answer answer;
   WorkerPool pool(1, 4);
-  TaskRunner runner("server0", &observer, &pool, &scheduler);
-  runner.Run(ObserveTask(1, 2000), answer.Expect());
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  runner->Run(ObserveTask(1, 2000), answer.Expect());
   scheduler.Advance(absl::Milliseconds(1999));
   EXPECT_FALSE(answer.arrived());
   scheduler.Advance(absl::Milliseconds(1));
@@ -115,13 +118,14 @@ TEST(TaskRunnerTest, NeverAnswersCancelledTask) {
   Answer cancelled;
   Answer after;
   WorkerPool pool(1, 4);
-  TaskRunner runner("server0", &observer, &pool, &scheduler);
-  runner.Run(ObserveTask(1, 2000), cancelled.Expect());
-  runner.Cancel(1);
-  runner.Cancel(1);
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  runner->Run(ObserveTask(1, 2000), cancelled.Expect());
+  runner->Cancel(1);
+  runner->Cancel(1);
   release.Notify();
   // One thread: when the second task is done, so is the first.
-  runner.Run(ObserveTask(2, 2000), after.Expect());
+  runner->Run(ObserveTask(2, 2000), after.Expect());
   after.Wait();
   EXPECT_FALSE(cancelled.arrived());
 }
@@ -131,18 +135,21 @@ TEST(TaskRunnerTest, RefusesMoreThanItsLimitAlsoAfterDeadlines) {
   GatedObserver observer;
   observer.HoldUntil(&release);
   ManualScheduler scheduler;
-  TaskLimits limits;
-  limits.max_running = 2;
   std::vector<std::unique_ptr<Answer>> answers;
-  for (int i = 0; i < 3; ++i) answers.push_back(std::make_unique<Answer>());
-  WorkerPool pool(1, 4);
-  TaskRunner runner("server0", &observer, &pool, &scheduler, limits);
-  runner.Run(ObserveTask(1, 1000), answers[0]->Expect());
-  runner.Run(ObserveTask(2, 1000), answers[1]->Expect());
+  for (int i = 0; i <= kMaxRunningTasks; ++i) {
+    answers.push_back(std::make_unique<Answer>());
+  }
+  WorkerPool pool(1, kMaxRunningTasks);
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  for (int i = 0; i < kMaxRunningTasks; ++i) {
+    runner->Run(ObserveTask(i, 1000), answers[i]->Expect());
+  }
   // Answered, but the work behind them still hangs.
   scheduler.Advance(absl::Seconds(1));
-  runner.Run(ObserveTask(3, 1000), answers[2]->Expect());
-  EXPECT_EQ(CodeOf(answers[2]->Wait()), absl::StatusCode::kResourceExhausted);
+  runner->Run(ObserveTask(kMaxRunningTasks, 1000), answers.back()->Expect());
+  EXPECT_EQ(CodeOf(answers.back()->Wait()),
+            absl::StatusCode::kResourceExhausted);
   release.Notify();
 }
 
@@ -154,9 +161,10 @@ TEST(TaskRunnerTest, RefusesRepeatedId) {
   Answer first;
   Answer second;
   WorkerPool pool(1, 4);
-  TaskRunner runner("server0", &observer, &pool, &scheduler);
-  runner.Run(ObserveTask(1, 1000), first.Expect());
-  runner.Run(ObserveTask(1, 1000), second.Expect());
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  runner->Run(ObserveTask(1, 1000), first.Expect());
+  runner->Run(ObserveTask(1, 1000), second.Expect());
   EXPECT_EQ(CodeOf(second.Wait()), absl::StatusCode::kAlreadyExists);
   release.Notify();
   EXPECT_TRUE(first.Wait().has_facts());
@@ -167,8 +175,9 @@ TEST(TaskRunnerTest, RefusesTaskWithoutDeadline) {
   ManualScheduler scheduler;
   Answer answer;
   WorkerPool pool(1, 4);
-  TaskRunner runner("server0", &observer, &pool, &scheduler);
-  runner.Run(ObserveTask(1, 0), answer.Expect());
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  runner->Run(ObserveTask(1, 0), answer.Expect());
   EXPECT_EQ(CodeOf(answer.Wait()), absl::StatusCode::kInvalidArgument);
 }
 

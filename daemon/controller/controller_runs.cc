@@ -3,12 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/rules/judge.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
-#include "daemon/controller/admission.h"
 #include "daemon/controller/controller_service.h"
 #include "daemon/controller/event_stream.h"
 #include "daemon/controller/history/history_entry.h"
@@ -19,23 +17,17 @@ namespace {
 
 using ApplyStream = EventStream<ApplyEvent>;
 
-// The run that a stream tells of, once it has begun.
-struct WatchedRun {
-  absl::Mutex mutex;
-  std::shared_ptr<const ApplyRun> run ABSL_GUARDED_BY(mutex);
-};
-
-ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream,
-                      const std::shared_ptr<WatchedRun>& watched) {
+ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
+  // The run holds its watcher: were the stream held in turn, neither would ever
+  // go.
   const std::weak_ptr<ApplyStream> weak = stream;
   ApplyWatcher watcher;
-  // The run holds its watcher: were it held in turn, neither would ever go.
-  watcher.on_begin = [to = std::weak_ptr<WatchedRun>(watched)](
-                         std::shared_ptr<const ApplyRun> run) {
-    const auto held = to.lock();
-    if (held == nullptr) return;
-    absl::MutexLock lock(&held->mutex);
-    held->run = std::move(run);
+  watcher.on_begin = [weak](const std::shared_ptr<const ApplyRun>& run) {
+    const auto to = weak.lock();
+    if (to == nullptr) return;
+    to->Show([run](ApplyEvent* event) {
+      *event->mutable_progress() = run->progress();
+    });
   };
   watcher.on_progress = [weak] {
     if (const auto to = weak.lock()) to->NoteProgress();
@@ -60,17 +52,13 @@ template <typename Request>
 absl::Status ControllerService::Prepare(
     const grpc::CallbackServerContext& context, const Request& request,
     const FactCall& call, FactOrder* order) const {
-  ASSIGN_OR_RETURN(
-      const SpiffeId user,
-      AdmitUser(context, parts_.cluster, Role::kViewer, call.name, parts_.log));
+  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call.name));
   order->run_id = NewRunId();
   order->actor = user.name;
   order->spec = parts_.spec->spec();
   order->network_namespace = request.network_namespace();
   order->started_at = parts_.scheduler->Now();
-  ASSIGN_OR_RETURN(std::vector<std::string> hosts,
-                   SelectHosts(*order->spec, request.hosts()));
-  order->hosts = std::move(hosts);
+  ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, request.hosts()));
   RETURN_IF_ERROR(CheckNetworkNamespace(order->network_namespace));
   // Only now: a long list of wrong names takes time that a stranger may not
   // have.
@@ -104,13 +92,10 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
   };
   const auto run =
       std::make_shared<FactRun>(order, parts_, std::move(callbacks));
-  EventStreamOptions<Event> options;
-  options.progress = [run](Event* event) {
-    *event->mutable_progress() = run->progress();
-  };
-  options.on_leave = [run] { run->Cancel(); };
-  options.on_end = [slots = call.slots] { slots->Give(); };
-  stream->Begin(std::move(options));
+  stream->Begin({/*on_leave=*/[run] { run->Cancel(); },
+                 /*on_end=*/[slots = call.slots] { slots->Give(); }});
+  stream->Show(
+      [run](Event* event) { *event->mutable_progress() = run->progress(); });
   const absl::Status started = run->Start();
   if (!started.ok()) stream->End(started);
   stream->NoteProgress();
@@ -175,8 +160,8 @@ absl::StatusOr<ChangeRequest> ControllerService::AdmitChange(
     uint32_t wave_size, bool force) const {
   ASSIGN_OR_RETURN(
       const SpiffeId user,
-      AdmitUser(context, parts_.cluster, force ? Role::kAdmin : Role::kOperator,
-                force ? absl::StrCat(call, " with force") : call, parts_.log));
+      force ? Admit(context, absl::StrCat(call, " with force"), Role::kAdmin)
+            : Admit(context, call, Role::kOperator));
   ChangeRequest request;
   request.actor = user.name;
   request.from = absl::StrCat(RoleName(user.role), ", ", context.peer());
@@ -196,21 +181,10 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
     stream->End(change.status());
     return stream.get();
   }
-  const auto watched = std::make_shared<WatchedRun>();
-  EventStreamOptions<ApplyEvent> options;
-  options.progress = [watched](ApplyEvent* event) {
-    std::shared_ptr<const ApplyRun> run;
-    {
-      absl::MutexLock lock(&watched->mutex);
-      run = watched->run;
-    }
-    *event->mutable_progress() = run->progress();
-  };
-  stream->Begin(std::move(options));
   // What begins a change waits for the history's disk.
   const bool taken = parts_.pool->TryRun(
       [this, weak = std::weak_ptr<ApplyStream>(stream), call, change = *change,
-       begin = std::move(begin), watcher = WatchFor(stream, watched)] {
+       begin = std::move(begin), watcher = WatchFor(stream)] {
         const auto run = begin(change, watcher);
         if (run.ok()) return;
         parts_.log->Warning(absl::StrCat(

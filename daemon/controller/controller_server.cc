@@ -30,11 +30,8 @@ int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
 }
 
-ControllerParts WithServersOwn(ControllerParts parts, AttachedHosts* hosts,
-                               const ControllerServerOptions& options) {
+ControllerParts WithHosts(ControllerParts parts, AttachedHosts* hosts) {
   parts.hosts = hosts;
-  parts.cluster = options.cluster;
-  parts.reattach_wait = options.reattach_wait;
   return parts;
 }
 
@@ -70,13 +67,12 @@ void SetArguments(const ControllerServerOptions& options,
 
 }  // namespace
 
-ControllerServer::ControllerServer(const ControllerServerOptions& options,
-                                   const ControllerParts& parts)
-    : hosts_(parts.scheduler, parts.log, options.limits, Hooks()),
-      parts_(WithServersOwn(parts, &hosts_, options)),
+ControllerServer::ControllerServer(const ControllerParts& parts)
+    : hosts_(parts.scheduler, parts.log, {}, Hooks()),
+      parts_(WithHosts(parts, &hosts_)),
       changes_(parts_),
       enforcer_(EnforcerParts()),
-      hub_(parts_, options.hello_timeout),
+      hub_(parts_),
       controller_(parts_, &changes_) {}
 
 // No host attaches before all members are there.
@@ -120,8 +116,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     const ControllerServerOptions& options,
     std::shared_ptr<grpc::ServerCredentials> credentials,
     const ControllerParts& parts) {
-  std::unique_ptr<ControllerServer> server(
-      new ControllerServer(options, parts));
+  std::unique_ptr<ControllerServer> server(new ControllerServer(parts));
   server->changes_.Recover();
   grpc::ServerBuilder builder;
   SetArguments(options, &builder);

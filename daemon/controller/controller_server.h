@@ -25,20 +25,15 @@ namespace clusterd {
 inline constexpr size_t kWireMemoryBytes = size_t{512} << 20;
 
 struct ControllerServerOptions {
-  std::string cluster;
   // ADDRESS:PORT; port 0 takes a free one.
   std::string listen;
   // A dead connection is noticed after about the sum of both.
   absl::Duration keepalive_time = absl::Seconds(30);
   absl::Duration keepalive_timeout = absl::Seconds(10);
-  absl::Duration hello_timeout = absl::Seconds(10);
   // The least time between two pings that a client may send.
   absl::Duration min_ping_interval = absl::Seconds(10);
-  HostLimits limits = {};
   // What gRPC may hold for all connections and the messages that come in.
   size_t wire_memory_bytes = kWireMemoryBytes;
-  // How long an apply waits for a host whose stream ended.
-  absl::Duration reattach_wait = absl::Seconds(30);
 };
 
 class ControllerServer {
@@ -57,8 +52,7 @@ class ControllerServer {
   int port() const { return port_; }
 
  private:
-  ControllerServer(const ControllerServerOptions& options,
-                   const ControllerParts& parts);
+  explicit ControllerServer(const ControllerParts& parts);
   HostHooks Hooks();
   DriftEnforcer::Parts EnforcerParts();
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/identity/tls_credentials.h"
 #include "config/values/version.h"
-#include "daemon/controller/admission.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
 
@@ -23,18 +23,28 @@ std::function<void(const absl::Status& status)> FinishLater(
 
 }  // namespace
 
-absl::Status ControllerService::Admit(
-    const grpc::CallbackServerContext& context, absl::string_view call) const {
-  return AdmitUser(context, parts_.cluster, Role::kViewer, call, parts_.log)
-      .status();
+absl::StatusOr<SpiffeId> ControllerService::Admit(
+    const grpc::CallbackServerContext& context, absl::string_view call,
+    Role needed) const {
+  absl::StatusOr<SpiffeId> user = RequirePeer(
+      *context.auth_context(), parts_.spec->cluster(), IdentityKind::kUser);
+  if (user.ok()) {
+    const absl::Status role = RequireRole(*user, needed, call);
+    if (!role.ok()) user = role;
+  }
+  if (!user.ok()) {
+    parts_.log->Warning(absl::StrCat("refused ", call, " to ", context.peer(),
+                                     ": ", user.status().message()));
+  }
+  return user;
 }
 
 grpc::ServerUnaryReactor* ControllerService::ListHosts(
     grpc::CallbackServerContext* context, const ListHostsRequest*,
     ListHostsResponse* response) {
-  const absl::Status admitted = Admit(*context, "ListHosts");
+  const absl::Status admitted = Admit(*context, "ListHosts").status();
   if (!admitted.ok()) return FinishWith(context, admitted);
-  response->set_cluster(parts_.cluster);
+  response->set_cluster(parts_.spec->cluster());
   for (HostEntry& entry : parts_.hosts->Entries(*parts_.spec->spec())) {
     *response->add_hosts() = std::move(entry);
   }
@@ -44,7 +54,7 @@ grpc::ServerUnaryReactor* ControllerService::ListHosts(
 grpc::ServerUnaryReactor* ControllerService::DescribeHost(
     grpc::CallbackServerContext* context, const DescribeHostRequest* request,
     DescribeHostResponse* response) {
-  const absl::Status admitted = Admit(*context, "DescribeHost");
+  const absl::Status admitted = Admit(*context, "DescribeHost").status();
   if (!admitted.ok()) return FinishWith(context, admitted);
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
   *response->mutable_entry() = parts_.hosts->Entry(*spec, request->host());
@@ -71,7 +81,7 @@ grpc::ServerUnaryReactor* ControllerService::DescribeHost(
 grpc::ServerUnaryReactor* ControllerService::GetSpec(
     grpc::CallbackServerContext* context, const GetSpecRequest*,
     GetSpecResponse* response) {
-  const absl::Status admitted = Admit(*context, "GetSpec");
+  const absl::Status admitted = Admit(*context, "GetSpec").status();
   if (admitted.ok()) {
     *response = parts_.spec->Describe();
     response->set_controller_version(kClusterdVersion);
@@ -82,7 +92,7 @@ grpc::ServerUnaryReactor* ControllerService::GetSpec(
 grpc::ServerUnaryReactor* ControllerService::ListHistory(
     grpc::CallbackServerContext* context, const ListHistoryRequest* request,
     ListHistoryResponse* response) {
-  const absl::Status admitted = Admit(*context, "ListHistory");
+  const absl::Status admitted = Admit(*context, "ListHistory").status();
   if (!admitted.ok()) return FinishWith(context, admitted);
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   AnswerOnPool<ListHistoryResponse>(
@@ -95,7 +105,7 @@ grpc::ServerUnaryReactor* ControllerService::ListHistory(
 grpc::ServerUnaryReactor* ControllerService::GetHistory(
     grpc::CallbackServerContext* context, const GetHistoryRequest* request,
     HistoryRecord* response) {
-  const absl::Status admitted = Admit(*context, "GetHistory");
+  const absl::Status admitted = Admit(*context, "GetHistory").status();
   if (!admitted.ok()) return FinishWith(context, admitted);
   if (!records_.TryTake()) {
     return FinishWith(

@@ -101,9 +101,11 @@ class ControllerService final : public Controller::CallbackService {
   using BeginChange = std::function<absl::StatusOr<std::shared_ptr<ApplyRun>>(
       const ChangeRequest& request, ApplyWatcher watcher)>;
 
-  // Why the caller, who only looks, is refused.
-  absl::Status Admit(const grpc::CallbackServerContext& context,
-                     absl::string_view call) const;
+  // The user who calls. Refusals are logged with what was asked for and from
+  // where.
+  absl::StatusOr<SpiffeId> Admit(const grpc::CallbackServerContext& context,
+                                 absl::string_view call,
+                                 Role needed = Role::kViewer) const;
 
   // Fills in the order and takes a slot, or says why not.
   template <typename Request>

@@ -5,7 +5,8 @@
 // within a minute is cut off.
 //
 //   const auto stream = EventStream<CheckEvent>::Create(context, scheduler);
-//   stream->Begin({.progress = ..., .on_leave = ..., .on_end = ...});
+//   stream->Begin({.on_leave = ..., .on_end = ...});
+//   stream->Show(progress);
 //   stream->NoteProgress();        // From any thread, any number of times.
 //   stream->End(std::move(last));  // Or End(status).
 //   return stream.get();           // From the handler, to gRPC.
@@ -30,10 +31,7 @@
 
 namespace clusterd {
 
-template <typename Event>
 struct EventStreamOptions {
-  // Fills in how far the work has come. Never called after on_end.
-  std::function<void(Event* event)> progress;
   // The client has gone before the end; at most once.
   std::function<void()> on_leave = [] {};
   // The call is over; the last that is called.
@@ -61,12 +59,17 @@ class EventStream final
     return stream;
   }
 
-  // Before anything else but End(status), and before the handler returns.
-  void Begin(EventStreamOptions<Event> options) {
-    options_ = std::move(options);
+  // Before the handler returns.
+  void Begin(EventStreamOptions options) { options_ = std::move(options); }
+
+  // What fills in how far the work has come. Never called after on_end.
+  void Show(std::function<void(Event* event)> progress)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    show_ = std::move(progress);
   }
 
-  // There is progress to tell; the first time at once.
+  // There is progress to tell, as Show has said how; the first time at once.
   void NoteProgress() ABSL_LOCKS_EXCLUDED(mutex_) {
     bool first;
     {
@@ -186,7 +189,7 @@ class EventStream final
 
   // Starts what is due next: a write, or the end.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
-    bool progress = false;
+    std::function<void(Event*)> progress;
     std::optional<absl::Status> finish;
     {
       absl::MutexLock lock(&mutex_);
@@ -203,18 +206,19 @@ class EventStream final
       this->Finish(ToGrpcStatus(*finish));
       return;
     }
-    if (progress) options_.progress(&write_);
+    if (progress) progress(&write_);
     this->StartWrite(&write_);
   }
 
-  // Puts what is to be written next into write_, or says that it is progress.
-  bool TakeNextLocked(bool* progress) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  // Puts what is to be written next into write_, or says how to: progress.
+  bool TakeNextLocked(std::function<void(Event*)>* progress)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!queue_.empty()) {
       write_ = std::move(queue_.front());
       queue_.pop_front();
     } else if (progress_due_) {
       progress_due_ = false;
-      *progress = true;
+      *progress = show_;
     } else if (last_.has_value()) {
       write_ = *std::move(last_);
       end_ = absl::OkStatus();
@@ -227,11 +231,12 @@ class EventStream final
 
   grpc::CallbackServerContext* const context_;
   Scheduler* const scheduler_;
-  EventStreamOptions<Event> options_;  // Constant once the handler returns.
-  Event write_;                        // Only touched by who set writing_.
+  EventStreamOptions options_;  // Constant once the handler returns.
+  Event write_;                 // Only touched by who set writing_.
 
   absl::Mutex mutex_;
   std::shared_ptr<EventStream> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
+  std::function<void(Event*)> show_ ABSL_GUARDED_BY(mutex_);
   std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);
   bool told_ ABSL_GUARDED_BY(mutex_) = false;
   bool timer_set_ ABSL_GUARDED_BY(mutex_) = false;

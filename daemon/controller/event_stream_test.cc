@@ -41,14 +41,13 @@ class StreamService final : public Controller::CallbackService {
   grpc::ServerWriteReactor<CheckEvent>* Check(
       grpc::CallbackServerContext* context, const CheckRequest*) override {
     stream_ = Stream::Create(context, scheduler_);
-    EventStreamOptions<CheckEvent> options;
-    options.progress = [this](CheckEvent* event) {
-      *event = Progress(++progress_);
-    };
+    EventStreamOptions options;
     options.on_leave = [this] { left_.Notify(); };
     options.on_end = [this] { ended_.Notify(); };
     options.max_queued = max_queued_;
     stream_->Begin(std::move(options));
+    stream_->Show(
+        [this](CheckEvent* event) { *event = Progress(++progress_); });
     stream_->NoteProgress();
     Stream* const reactor = stream_.get();
     begun_.Notify();

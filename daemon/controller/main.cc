@@ -45,16 +45,17 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
                  Log* log) {
   const std::string notify =
       std::getenv("NOTIFY_SOCKET") ? std::getenv("NOTIFY_SOCKET") : "";
-  ASSIGN_OR_RETURN(
-      const SpiffeId self,
-      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kController));
+  RETURN_IF_ERROR(
+      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kController)
+          .status());
   ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(flags.tls));
   ThreadScheduler scheduler;
   ASSIGN_OR_RETURN(const auto spec,
                    SpecHolder::Open(flags.spec, flags.cluster, &scheduler));
   ASSIGN_OR_RETURN(const auto history, OpenHistory(flags.state, log));
   WorkerPool pool(kWorkers, kMaxQueuedWork);
-  ControllerServerOptions options{flags.cluster, flags.listen};
+  ControllerServerOptions options;
+  options.listen = flags.listen;
   const ControllerParts parts{spec.get(), history.get(), &scheduler, &pool,
                               log};
   ASSIGN_OR_RETURN(const auto server,

@@ -100,7 +100,6 @@ TEST(AttachTest, SecondControllerCannotShareThePort) {
   TestController controller(&certificates, 1, &scheduler);
   controller.Start();
   ControllerServerOptions options;
-  options.cluster = "test";
   options.listen = controller.address();
   WorkerPool pool(1, 1);
   CapturedLog log;

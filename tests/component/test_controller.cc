@@ -12,6 +12,7 @@
 #include "grpcpp/support/channel_arguments.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/history_testing.h"
 
 namespace clusterd {
 
@@ -23,15 +24,12 @@ TestController::TestController(TestCertificates* certificates, int servers,
       scheduler_(scheduler),
       options_(options),
       spec_path_(certificates->folder() + "/cluster.yaml") {
-  options_.cluster = "test";
   std::ofstream(spec_path_)
       << SpecToYaml(MakeSpec("atlas-training", "", servers));
   auto spec = SpecHolder::Open(spec_path_, "test", scheduler);
   EXPECT_TRUE(spec.ok()) << spec.status();
   if (spec.ok()) spec_ = *std::move(spec);
-  auto history = HistoryStore::InMemory(limits);
-  EXPECT_TRUE(history.ok()) << history.status();
-  if (history.ok()) history_ = *std::move(history);
+  history_ = OpenStore(NewStateFolder(), limits);
 }
 
 TestController::~TestController() { Stop(); }

@@ -12,6 +12,8 @@ namespace {
 
 // Hosts that progress names; a person reads no more of them.
 constexpr int kMaxAtWork = 8;
+// How long a host whose stream ended is waited for.
+constexpr absl::Duration kReattachWait = absl::Seconds(30);
 constexpr char kNoAnswerYet[] = "asked, and its answer is not here yet";
 
 // Empty for a step that is not in the plan, or no plan.
@@ -262,7 +264,7 @@ void ApplyRun::OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer) {
     absl::MutexLock lock(&mutex_);
     states_[index].lost_because = std::string(answer.status().message());
   }
-  WaitForReattach(index, parts_.reattach_wait);
+  WaitForReattach(index, kReattachWait);
 }
 
 void ApplyRun::WaitForReattach(size_t index, absl::Duration wait) {

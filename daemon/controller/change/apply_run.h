@@ -10,8 +10,8 @@
 //                                that it was begun there
 //   a host's stream ends         its clusterd goes on by itself; it is waited
 //                                for until it has attached again and tells how
-//                                its apply ended, reattach_wait at least and,
-//                                while it is attached, its deadline at most;
+//                                its apply ended, 30 s at least and, while it
+//                                is attached, its deadline at most;
 //                                then it is LOST, and the wave has failed
 //   the run cannot be saved      nothing more is begun
 //   the controller stops         the run is INTERRUPTED, with what is known
@@ -36,8 +36,8 @@
 #include "absl/time/time.h"
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/callback_gate.h"
 #include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/process/callback_gate.h"
 #include "proto/controller.pb.h"
 #include "proto/plan.pb.h"
 

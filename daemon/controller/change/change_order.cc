@@ -64,10 +64,10 @@ bool MayHoldChanges(const ApplyResult& result) {
 // enforcer's has been through no history.
 absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   RETURN_IF_ERROR(VerifyPlan(plan));
-  if (plan.cluster() != parts.cluster) {
+  if (plan.cluster() != parts.spec->cluster()) {
     return absl::InvalidArgumentError(
         absl::StrCat("plan: for cluster \"", plan.cluster(), "\", expected \"",
-                     parts.cluster, "\""));
+                     parts.spec->cluster(), "\""));
   }
   // No part of the digest, and kept for everybody to read. Empty for what the
   // controller plans by itself.
@@ -104,8 +104,8 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   }
   if (!unknown.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("plan: not in the spec of cluster \"", parts.cluster,
-                     "\": ", NamesText(unknown)));
+        absl::StrCat("plan: not in the spec of cluster \"",
+                     parts.spec->cluster(), "\": ", NamesText(unknown)));
   }
   if (!has_steps) {
     return absl::FailedPreconditionError("plan: nothing to do on any host");

@@ -35,11 +35,10 @@ ClusterPlan PlanTo(const std::string& value) {
 
 std::unique_ptr<HistoryStore> HistoryWith(const ClusterPlan& plan,
                                           HistoryLimits limits = {}) {
-  auto history = HistoryStore::InMemory(limits);
-  EXPECT_TRUE(history.ok()) << history.status();
-  const absl::Status kept = (*history)->Add(RecordOfPlan(plan, 0));
+  auto history = OpenStore(NewStateFolder(), limits);
+  const absl::Status kept = history->Add(RecordOfPlan(plan, 0));
   EXPECT_TRUE(kept.ok()) << kept;
-  return *std::move(history);
+  return history;
 }
 
 absl::Status Refusal(const HistoryStore& history, const std::string& id,

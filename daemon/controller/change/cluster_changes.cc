@@ -7,6 +7,7 @@
 #include "config/values/status_macros.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {
 namespace {
@@ -78,7 +79,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   report.set_run_id(NewRunId());
   report.set_rollback(rollback);
   if (!rollback) report.set_apply_id(report.run_id());
-  report.set_cluster(parts_.cluster);
+  report.set_cluster(parts_.spec->cluster());
   report.set_actor(request.actor);
   report.set_force(request.force);
   report.set_enforced(request.enforced);

@@ -60,7 +60,7 @@ class ClusterChangesTest : public testing::Test {
         testing::UnitTest::GetInstance()->current_test_info()->name(), ".yaml");
     WriteSpec("atlas-training");
     spec_ = *SpecHolder::Open(path_, "test", &scheduler_);
-    history_ = *HistoryStore::InMemory();
+    history_ = OpenStore(NewStateFolder());
     StartController();
   }
 
@@ -71,7 +71,6 @@ class ClusterChangesTest : public testing::Test {
   // Once more: as if the one before had been killed, unless it was stopped.
   void StartController() {
     ControllerParts parts;
-    parts.cluster = "test";
     parts.hosts = &hosts_;
     parts.spec = spec_.get();
     parts.history = history_.get();

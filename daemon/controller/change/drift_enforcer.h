@@ -28,7 +28,7 @@
 #include "absl/time/time.h"
 #include "config/plan/applied_drift.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/callback_gate.h"
+#include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"

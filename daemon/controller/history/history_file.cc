@@ -183,26 +183,14 @@ absl::Status FolderLock::Sync() {
 
 absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder) {
   HistoryFile file;
-  ASSIGN_OR_RETURN(std::unique_ptr<FolderLock> lock, FolderLock::Take(folder));
-  file.lock = std::move(lock);
+  ASSIGN_OR_RETURN(file.lock, FolderLock::Take(folder));
   const std::string path = absl::StrCat(folder, "/", kHistoryFile);
-  absl::Status status = PrepareFile(path, file.lock.get());
-  if (!status.ok()) return status;
-  ASSIGN_OR_RETURN(auto database, SqliteDatabase::Open(path));
-  file.database = std::move(database);
-  status = file.database->Execute(kPragmas);
-  if (status.ok()) status = CheckTables(*file.database);
-  if (status.ok()) status = CheckLength(*file.database);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(PrepareFile(path, file.lock.get()));
+  ASSIGN_OR_RETURN(file.database, SqliteDatabase::Open(path));
+  RETURN_IF_ERROR(file.database->Execute(kPragmas));
+  RETURN_IF_ERROR(CheckTables(*file.database));
+  RETURN_IF_ERROR(CheckLength(*file.database));
   return file;
-}
-
-absl::StatusOr<HistoryFile> OpenHistoryInMemory() {
-  ASSIGN_OR_RETURN(auto database, SqliteDatabase::Open(":memory:"));
-  absl::Status status = CreateTables(*database);
-  if (status.ok()) status = database->Execute(kPragmas);
-  if (!status.ok()) return status;
-  return HistoryFile{nullptr, std::move(database)};
 }
 
 }  // namespace clusterd

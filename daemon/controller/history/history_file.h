@@ -45,7 +45,7 @@ class FolderLock {
 };
 
 struct HistoryFile {
-  std::unique_ptr<FolderLock> lock;  // Null for one in memory.
+  std::unique_ptr<FolderLock> lock;
   std::unique_ptr<SqliteDatabase> database;
 };
 
@@ -58,9 +58,6 @@ struct HistoryFile {
 //                       is, and is never replaced by an empty one
 //   others              as HistoryStore
 absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder);
-
-// One that is gone with its connection.
-absl::StatusOr<HistoryFile> OpenHistoryInMemory();
 
 }  // namespace clusterd
 

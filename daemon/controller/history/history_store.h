@@ -25,7 +25,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/controller/history/history_file.h"
-#include "daemon/controller/history/retention.h"
 #include "daemon/process/log.h"
 #include "proto/controller.pb.h"
 
@@ -44,6 +43,31 @@ bool IsHistoryIdText(absl::string_view text);
 
 // The outcome of an entry that has not ended.
 inline constexpr char kRunningOutcome[] = "running";
+
+// What is kept, whichever bound is met first. Then the oldest go: checks and
+// plans as long as applies and rollbacks hold at most half of both bounds, and
+// of these checks as long as plans hold at most a quarter, so that checks
+// before every job wash away neither who changed what nor a plan that waits for
+// its apply. Never one that is running.
+struct HistoryLimits {
+  int64_t max_entries = 2000;
+  // Of the details, serialized.
+  int64_t max_bytes = 512 << 20;
+};
+
+struct KeptEntry {
+  int64_t position = 0;  // Goes up with every entry that is added.
+  HistoryKind kind = HISTORY_KIND_UNSPECIFIED;
+  bool running = false;
+  int64_t bytes = 0;  // Of the detail.
+};
+
+// Positions of those to drop so that `kept`, oldest first, and `coming` are
+// within the limits together; as HistoryLimits says. Fewer than that would take
+// if the rest is running. Pure.
+std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
+                                      const KeptEntry& coming,
+                                      const HistoryLimits& limits);
 
 struct RunningRecords {
   // Oldest first.
@@ -70,9 +94,6 @@ class HistoryStore {
   // can still be listed and read. Errors as OpenHistoryFile.
   static absl::StatusOr<std::unique_ptr<HistoryStore>> Open(
       const std::string& folder, HistoryLimits limits = {});
-  // Gone with the store; for tests.
-  static absl::StatusOr<std::unique_ptr<HistoryStore>> InMemory(
-      HistoryLimits limits = {});
   // `why` is not OK: what opening it gave.
   static std::unique_ptr<HistoryStore> Closed(const absl::Status& why);
 
@@ -80,11 +101,15 @@ class HistoryStore {
   // may be gone then. InvalidArgument for an id or kind that is none,
   // AlreadyExists for an id that is there, ResourceExhausted for a detail over
   // max_bytes.
-  absl::Status Add(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Add(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_) {
+    return Write(record, /*is_new=*/true);
+  }
 
   // Replaces entry and detail of the record with this id; where it stands in
   // the list stays. NotFound if there is none. Otherwise as Add.
-  absl::Status Update(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Update(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_) {
+    return Write(record, /*is_new=*/false);
+  }
 
   // As the comments of ListHistoryRequest say; before_id may be a prefix as in
   // Get. InvalidArgument for a kind that is none or a limit over
@@ -131,7 +156,7 @@ class HistoryStore {
 
   const absl::Status closed_;  // Not OK: there is no file.
   const HistoryLimits limits_;
-  const std::unique_ptr<FolderLock> lock_;  // None in memory.
+  const std::unique_ptr<FolderLock> lock_;  // Null if closed.
   mutable absl::Mutex mutex_;
   const std::unique_ptr<SqliteDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
 };

@@ -22,9 +22,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 std::unique_ptr<HistoryStore> NewStore(HistoryLimits limits = {}) {
-  auto store = HistoryStore::InMemory(limits);
-  EXPECT_TRUE(store.ok()) << store.status();
-  return *std::move(store);
+  return OpenStore(NewStateFolder(), limits);
 }
 
 void Add(HistoryStore* store, const HistoryRecord& record) {

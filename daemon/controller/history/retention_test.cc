@@ -1,5 +1,4 @@
-#include "daemon/controller/history/retention.h"
-
+#include "daemon/controller/history/history_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

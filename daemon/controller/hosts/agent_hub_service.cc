@@ -15,11 +15,14 @@
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "daemon/controller/hosts/fact_limits.h"
+#include "daemon/controller/hosts/spec_holder.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {
 namespace {
 
+// From the start of a stream to its first message.
+constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
 // For a last message to be taken by a host that may not be reading any more.
 constexpr absl::Duration kFlushTimeout = absl::Seconds(5);
 // Messages that wait to be sent to one host; one that does not read them is
@@ -44,12 +47,9 @@ class HostStream final
  public:
   // `host` is the certificate's. `context` is the call's; the parts must
   // outlive the call.
-  HostStream(std::string host, absl::Duration hello_timeout,
-             grpc::CallbackServerContext* context, const ControllerParts& parts)
-      : host_(std::move(host)),
-        hello_timeout_(hello_timeout),
-        context_(context),
-        parts_(parts) {}
+  HostStream(std::string host, grpc::CallbackServerContext* context,
+             const ControllerParts& parts)
+      : host_(std::move(host)), context_(context), parts_(parts) {}
 
   // Once, right after it was made; from then on gRPC holds it.
   void Begin() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -71,7 +71,6 @@ class HostStream final
   void LeaveHosts(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string host_;
-  const absl::Duration hello_timeout_;
   grpc::CallbackServerContext* const context_;
   const ControllerParts& parts_;
 
@@ -98,11 +97,11 @@ void HostStream::Begin() {
     absl::MutexLock lock(&mutex_);
     self_ = shared_from_this();
     timer_ =
-        parts_.scheduler->RunAfter(hello_timeout_, [weak = weak_from_this()] {
+        parts_.scheduler->RunAfter(kHelloTimeout, [weak = weak_from_this()] {
           const std::shared_ptr<HostStream> stream = weak.lock();
           if (stream == nullptr) return;
           stream->Close(absl::DeadlineExceededError(absl::StrCat(
-              "no hello in ", absl::FormatDuration(stream->hello_timeout_))));
+              "no hello in ", absl::FormatDuration(kHelloTimeout))));
         });
   }
   StartRead(&read_);
@@ -174,7 +173,7 @@ absl::Status HostStream::OnHello(const Hello& hello) {
     ended = end_.has_value();
     // Ahead of tasks: the stream could be asked as soon as it had attached.
     HubMessage& welcome = queue_.emplace_front();
-    welcome.mutable_welcome()->set_cluster(parts_.cluster);
+    welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
     welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
     welcomed_ = true;
   }
@@ -288,21 +287,16 @@ void HostStream::OnDone() {
 
 }  // namespace
 
-AgentHubService::AgentHubService(const ControllerParts& parts,
-                                 absl::Duration hello_timeout)
-    : parts_(parts), hello_timeout_(hello_timeout) {}
-
 grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
     grpc::CallbackServerContext* context) {
   const absl::StatusOr<SpiffeId> peer = RequirePeer(
-      *context->auth_context(), parts_.cluster, IdentityKind::kHost);
+      *context->auth_context(), parts_.spec->cluster(), IdentityKind::kHost);
   if (!peer.ok()) {
     parts_.log->Warning(absl::StrCat("refused to attach ", context->peer(),
                                      ": ", peer.status().message()));
     return new RefusedStream(peer.status());
   }
-  const auto stream =
-      std::make_shared<HostStream>(peer->name, hello_timeout_, context, parts_);
+  const auto stream = std::make_shared<HostStream>(peer->name, context, parts_);
   stream->Begin();
   return stream.get();
 }

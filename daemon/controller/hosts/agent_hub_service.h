@@ -3,7 +3,6 @@
 #ifndef DAEMON_CONTROLLER_HOSTS_AGENT_HUB_SERVICE_H_
 #define DAEMON_CONTROLLER_HOSTS_AGENT_HUB_SERVICE_H_
 
-#include "absl/time/time.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "grpcpp/support/server_callback.h"
@@ -14,8 +13,7 @@ namespace clusterd {
 class AgentHubService final : public AgentHub::CallbackService {
  public:
   // The parts must outlive the service and the server that it runs in.
-  // `hello_timeout`: from the start of a stream to its first message.
-  AgentHubService(const ControllerParts& parts, absl::Duration hello_timeout);
+  explicit AgentHubService(const ControllerParts& parts) : parts_(parts) {}
 
   // PermissionDenied or Unauthenticated unless the peer is a host of this
   // cluster; InvalidArgument or FailedPrecondition for a bad hello;
@@ -26,7 +24,6 @@ class AgentHubService final : public AgentHub::CallbackService {
 
  private:
   const ControllerParts parts_;
-  const absl::Duration hello_timeout_;
 };
 
 }  // namespace clusterd

@@ -3,9 +3,6 @@
 #ifndef DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
 #define DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
 
-#include <string>
-
-#include "absl/time/time.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
@@ -24,12 +21,8 @@ struct ControllerParts {
   // The server's alone: it is drained when the server ends.
   WorkerPool* pool = nullptr;
   Log* log = nullptr;
-
   // The server's own.
   AttachedHosts* hosts = nullptr;
-  std::string cluster = {};
-  // How long an apply waits for a host whose stream ended.
-  absl::Duration reattach_wait = absl::Seconds(30);
 };
 
 }  // namespace clusterd

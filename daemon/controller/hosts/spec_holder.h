@@ -31,6 +31,8 @@ class SpecHolder {
   // Describe() tells of it until a re-read succeeds.
   absl::Status Reload() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Its name, in the spec and in every certificate.
+  const std::string& cluster() const { return cluster_; }
   // Never null.
   std::shared_ptr<const ClusterSpec> spec() const ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -1,4 +1,4 @@
-#include "daemon/controller/hosts/callback_gate.h"
+#include "daemon/process/callback_gate.h"
 
 #include <optional>
 

@@ -7,8 +7,8 @@
 //     ...
 //   }
 //   void Stop() { gate_.Close(); }
-#ifndef DAEMON_CONTROLLER_HOSTS_CALLBACK_GATE_H_
-#define DAEMON_CONTROLLER_HOSTS_CALLBACK_GATE_H_
+#ifndef DAEMON_PROCESS_CALLBACK_GATE_H_
+#define DAEMON_PROCESS_CALLBACK_GATE_H_
 
 #include <functional>
 #include <memory>
@@ -71,4 +71,4 @@ class CallbackGate {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_HOSTS_CALLBACK_GATE_H_
+#endif  // DAEMON_PROCESS_CALLBACK_GATE_H_

@@ -1,4 +1,4 @@
-#include "daemon/controller/admission.h"
+#include "config/identity/tls_credentials.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
