@@ -7,22 +7,15 @@
 #include <cerrno>
 #include <cstring>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace clusterd {
 namespace {
 
-absl::Status SystemError(const std::string& path, int error) {
-  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
-  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
-  return absl::PermissionDeniedError(message);
-}
-
 absl::StatusOr<std::string> ReadAll(int fd, const std::string& path,
                                     size_t max_bytes, mode_t* mode) {
   struct stat info = {};
-  if (fstat(fd, &info) != 0) return SystemError(path, errno);
+  if (fstat(fd, &info) != 0) return FileStatus(path, errno);
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": not a regular file"));
@@ -33,7 +26,7 @@ absl::StatusOr<std::string> ReadAll(int fd, const std::string& path,
   for (;;) {
     const ssize_t count = read(fd, buffer, sizeof(buffer));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return SystemError(path, errno);
+    if (count < 0) return FileStatus(path, errno);
     if (count == 0) return text;
     text.append(buffer, static_cast<size_t>(count));
     if (text.size() > max_bytes) {
@@ -48,10 +41,16 @@ absl::StatusOr<std::string> ReadAll(int fd, const std::string& path,
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
                                             size_t max_bytes, mode_t* mode) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return SystemError(path, errno);
+  if (fd < 0) return FileStatus(path, errno);
   absl::StatusOr<std::string> text = ReadAll(fd, path, max_bytes, mode);
   close(fd);
   return text;
+}
+
+absl::Status FileStatus(const std::string& path, int error) {
+  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
+  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
+  return absl::PermissionDeniedError(message);
 }
 
 }  // namespace clusterd

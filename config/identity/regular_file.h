@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace clusterd {
@@ -18,6 +19,10 @@ namespace clusterd {
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
                                             size_t max_bytes,
                                             mode_t* mode = nullptr);
+
+// "PATH: No such file or directory", of an errno: NotFound if it is not there,
+// else PermissionDenied.
+absl::Status FileStatus(const std::string& path, int error);
 
 }  // namespace clusterd
 

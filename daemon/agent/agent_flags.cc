@@ -1,10 +1,6 @@
 #include "daemon/agent/agent_flags.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -12,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/identity/regular_file.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
 #include "config/spec/yaml_values.h"
@@ -222,19 +219,8 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
 }
 
 absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)),
-                   std::istreambuf_iterator<char>());
-  if (!file) {
-    const int error = errno;
-    const std::string message = absl::StrCat(
-        path, ": ", error == 0 ? "cannot be read" : std::strerror(error));
-    if (error == ENOENT || error == ENOTDIR) {
-      return absl::NotFoundError(message);
-    }
-    return absl::PermissionDeniedError(message);
-  }
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadRegularFile(path, kMaxConfigBytes));
   return ParseAgentConfig(path, text);
 }
 

@@ -52,7 +52,7 @@ struct AgentFlags : AgentSettings {
   std::string root;
   // Print facts and own findings and end, without any controller.
   bool once = false;
-  // Write the runs of one observation and end; see record.h.
+  // Write the runs of one observation and end; see once.h.
   bool record = false;
   std::string format;  // "text" or "json".
   std::string spec;    // cluster.yaml to judge --once by; empty: none.
@@ -70,7 +70,7 @@ std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
 absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
                                              absl::string_view text);
 
-// Reads and parses a file. NotFound or PermissionDenied if it cannot be read.
+// Reads and parses a file; errors also as ReadRegularFile.
 absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path);
 
 // What this host allows at this moment is read anew for every change: who takes

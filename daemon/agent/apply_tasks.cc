@@ -72,7 +72,7 @@ ApplyTasks::ApplyTasks(std::string host, Applier* applier, Log* log,
 ApplyTasks::~ApplyTasks() { Stop(); }
 
 void ApplyTasks::Recover() {
-  if (record_ != nullptr) record_->BeginChange();
+  record_->BeginChange();
   const absl::Status status = TryRecover();
   if (!status.ok()) {
     log_->Error(
@@ -165,7 +165,7 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
 
 ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   log_->Notice(absl::StrCat(asked.what, " begins"));
-  if (record_ != nullptr) record_->BeginChange();
+  record_->BeginChange();
   bool recovered;
   {
     absl::MutexLock lock(&mutex_);
@@ -201,8 +201,7 @@ ApplyResult ApplyTasks::ResultFor(const Asked& asked,
 void ApplyTasks::ReadPast(const absl::Status& recovered) {
   const absl::StatusOr<std::vector<JournalState>> states =
       applier_->ListApplies();
-  if (record_ != nullptr && recovered.ok()) record_->EndChange(states);
-  if (record_ != nullptr && !recovered.ok()) record_->EndChange(recovered);
+  record_->EndChange(recovered.ok() ? states : recovered);
   {
     absl::MutexLock lock(&mutex_);
     recovered_ =

@@ -45,11 +45,11 @@ class ApplyTasks {
   using Progress = std::function<void(const StepOutcome&)>;
   using Done = std::function<void(ApplyResult)>;
 
-  // `host`: the name in this host's certificate. `record`, if given, is told of
-  // every change. All pointers must outlive this object; nobody else may use
+  // `host`: the name in this host's certificate. `record` is told of every
+  // change. All pointers must outlive this object; nobody else may use
   // the applier.
   ApplyTasks(std::string host, Applier* applier, Log* log,
-             AppliesRecord* record = nullptr);
+             AppliesRecord* record);
   // Stops.
   ~ApplyTasks();
   ApplyTasks(const ApplyTasks&) = delete;

@@ -60,7 +60,8 @@ class ApplyTasksTest : public ::testing::Test {
           if (before_users_) before_users_();
           return users_;
         });
-    tasks_ = std::make_unique<ApplyTasks>(kScenarioHost, applier_.get(), &log_);
+    tasks_ = std::make_unique<ApplyTasks>(kScenarioHost, applier_.get(), &log_,
+                                          &record_);
   }
 
   FakeMachine& machine() { return scenario_->machine; }
@@ -94,6 +95,7 @@ class ApplyTasksTest : public ::testing::Test {
   std::function<void()> before_users_;
   CapturedLog log_;
   std::unique_ptr<Applier> applier_;
+  AppliesRecord record_;
   std::unique_ptr<ApplyTasks> tasks_;
 };
 

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
@@ -24,12 +25,6 @@ namespace {
 constexpr int kMaxThreads = 8;
 constexpr int kMaxReceivedBytes = 1 << 16;
 constexpr std::chrono::milliseconds kShutdownGrace(500);
-
-absl::Status SystemError(const std::string& path, int error) {
-  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
-  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
-  return absl::PermissionDeniedError(message);
-}
 
 absl::Status CheckPath(const std::string& path) {
   // gRPC reads "%" in an address as the start of an escape.
@@ -47,7 +42,7 @@ absl::Status CheckPath(const std::string& path) {
 absl::Status RemoveStale(const std::string& path) {
   struct stat info = {};
   if (lstat(path.c_str(), &info) != 0) {
-    return errno == ENOENT ? absl::OkStatus() : SystemError(path, errno);
+    return errno == ENOENT ? absl::OkStatus() : FileStatus(path, errno);
   }
   if (!S_ISSOCK(info.st_mode)) {
     return absl::FailedPreconditionError(
@@ -55,8 +50,7 @@ absl::Status RemoveStale(const std::string& path) {
                      ": is there and is no socket, expected nothing or "
                      "the socket of a clusterd before"));
   }
-  return unlink(path.c_str()) == 0 ? absl::OkStatus()
-                                   : SystemError(path, errno);
+  return unlink(path.c_str()) == 0 ? absl::OkStatus() : FileStatus(path, errno);
 }
 
 // Who may ask is decided by the socket's permission: root and its group.
@@ -88,11 +82,11 @@ absl::StatusOr<std::unique_ptr<LocalSocket>> LocalSocket::Claim(
   const std::string lock_path = absl::StrCat(path, ".lock");
   const int fd =
       open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return SystemError(lock_path, errno);
+  if (fd < 0) return FileStatus(lock_path, errno);
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
     close(fd);
-    if (error != EWOULDBLOCK) return SystemError(lock_path, error);
+    if (error != EWOULDBLOCK) return FileStatus(lock_path, error);
     return absl::FailedPreconditionError(
         absl::StrCat(lock_path, ": another clusterd holds it"));
   }
@@ -111,7 +105,7 @@ LocalSocket::~LocalSocket() {
 
 absl::Status LocalSocket::SetMode() const {
   return chmod(path_.c_str(), 0660) == 0 ? absl::OkStatus()
-                                         : SystemError(path_, errno);
+                                         : FileStatus(path_, errno);
 }
 
 RestrictedUmask::RestrictedUmask() : before_(umask(0117)) {}

@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/once.h"
-#include "daemon/agent/record.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/host/change/file_system.h"
 #include "daemon/host/change/host_reader.h"

@@ -1,8 +1,11 @@
 #include "daemon/agent/once.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +18,10 @@
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
 #include "daemon/agent/self_check.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/hccn/hccn_tool_recorder.h"
+#include "daemon/host/machine_observer.h"
+#include "proto/host_recording.pb.h"
 
 namespace clusterd {
 namespace {
@@ -55,6 +62,14 @@ void PrintText(const CheckSelfResponse& response, std::ostream& out) {
   PrintReportTable(response.report(), plain, out);
 }
 
+constexpr int kNotWritten = 1;
+
+bool IsPipe(int descriptor) {
+  struct stat info;
+  return fstat(descriptor, &info) == 0 &&
+         (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
+}
+
 }  // namespace
 
 int RunOnce(const AgentFlags& flags, const std::string& machine_name,
@@ -78,6 +93,31 @@ int RunOnce(const AgentFlags& flags, const std::string& machine_name,
   }
   out->flush();
   return ExitStatusOf(response.report().verdict(), FailOn::kFail);
+}
+
+int RecordHost(int descriptor, const std::string& root, CommandRunner* runner,
+               Clock* clock, std::ostream* err) {
+  if (!IsPipe(descriptor)) {
+    *err << "--record: standard output is no pipe, expected `clusterd --record "
+            "| clusterctl anonymise FILE`\n";
+    return kNotWritten;
+  }
+  const FileReader files(root);
+  HccnToolRecorder recorder(runner, [&files]() -> std::optional<std::string> {
+    absl::StatusOr<FileText> conf = files.Read("/etc/hccn.conf");
+    if (!conf.ok()) return std::nullopt;
+    return std::move(conf->text);
+  });
+  MachineObserver observer({root}, &recorder, clock);
+  HostRecording recording;
+  *recording.mutable_facts() = observer.Observe("recorded", ObserveRequest());
+  for (HostRecording::Run& run : recorder.runs()) {
+    *recording.add_runs() = std::move(run);
+  }
+  recording.set_complete(true);
+  if (recording.SerializeToFileDescriptor(descriptor)) return 0;
+  *err << "--record: the recording cannot be written\n";
+  return kNotWritten;
 }
 
 }  // namespace clusterd

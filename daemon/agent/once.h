@@ -1,4 +1,5 @@
-// `clusterd --once`: one look at this host, printed.
+// One look at this host, without a controller: `clusterd --once` prints it,
+// `clusterd --record` writes it for `clusterctl anonymise`.
 #ifndef DAEMON_AGENT_ONCE_H_
 #define DAEMON_AGENT_ONCE_H_
 
@@ -6,6 +7,8 @@
 #include <string>
 
 #include "daemon/agent/agent_flags.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/command_runner.h"
 #include "daemon/host/host_observer.h"
 
 namespace clusterd {
@@ -16,6 +19,13 @@ namespace clusterd {
 // wrong configuration.
 int RunOnce(const AgentFlags& flags, const std::string& machine_name,
             HostObserver* observer, std::ostream* out, std::ostream* err);
+
+// Observes the machine below `root` and writes a HostRecording, with every run
+// of hccn_tool as it was, to `descriptor`: a pipe or a socket and never a file,
+// for it holds the site's addresses and names. Returns the exit status: 0
+// written; 1 not written, and `err` says why.
+int RecordHost(int descriptor, const std::string& root, CommandRunner* runner,
+               Clock* clock, std::ostream* err);
 
 }  // namespace clusterd
 

@@ -1,11 +1,10 @@
-#include "daemon/agent/record.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <sstream>
 #include <string>
 
+#include "daemon/agent/once.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/host_recording.pb.h"
