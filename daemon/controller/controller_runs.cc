@@ -155,35 +155,27 @@ grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
       });
 }
 
-absl::StatusOr<ChangeRequest> ControllerService::AdmitChange(
-    const grpc::CallbackServerContext& context, const char* call,
-    uint32_t wave_size, bool force) const {
-  ASSIGN_OR_RETURN(
-      const SpiffeId user,
-      force ? Admit(context, absl::StrCat(call, " with force"), Role::kAdmin)
-            : Admit(context, call, Role::kOperator));
-  ChangeRequest request;
-  request.actor = user.name;
-  request.from = absl::StrCat(RoleName(user.role), ", ", context.peer());
-  request.wave_size = wave_size;
-  request.force = force;
-  return request;
-}
-
 template <typename Request>
 grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
     grpc::CallbackServerContext* context, const char* call,
     const Request& request, BeginChange begin) {
   const auto stream = ApplyStream::Create(context, parts_.scheduler);
-  const absl::StatusOr<ChangeRequest> change =
-      AdmitChange(*context, call, request.wave_size(), request.force());
-  if (!change.ok()) {
-    stream->End(change.status());
+  const absl::StatusOr<SpiffeId> user =
+      request.force()
+          ? Admit(*context, absl::StrCat(call, " with force"), Role::kAdmin)
+          : Admit(*context, call, Role::kOperator);
+  if (!user.ok()) {
+    stream->End(user.status());
     return stream.get();
   }
+  ChangeRequest change;
+  change.actor = user->name;
+  change.from = absl::StrCat(RoleName(user->role), ", ", context->peer());
+  change.wave_size = request.wave_size();
+  change.force = request.force();
   // What begins a change waits for the history's disk.
   const bool taken = parts_.pool->TryRun(
-      [this, weak = std::weak_ptr<ApplyStream>(stream), call, change = *change,
+      [this, weak = std::weak_ptr<ApplyStream>(stream), call, change,
        begin = std::move(begin), watcher = WatchFor(stream)] {
         const auto run = begin(change, watcher);
         if (run.ok()) return;

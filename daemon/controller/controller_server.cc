@@ -91,7 +91,7 @@ HostHooks ControllerServer::Hooks() {
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   DriftEnforcer::Parts enforcer;
   enforcer.spec = [this] { return parts_.spec->spec(); };
-  enforcer.observe = [this](const Observation& observation,
+  enforcer.observe = [this](const HostTask& observation,
                             AttachedHosts::Done done) {
     hosts_.Observe(observation, std::move(done));
   };

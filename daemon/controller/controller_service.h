@@ -120,10 +120,6 @@ class ControllerService final : public Controller::CallbackService {
   // Keeps a check or plan, or logs why not.
   absl::Status Keep(const HistoryRecord& record) const;
 
-  // OK with what the change is to be done as, or why it is refused.
-  absl::StatusOr<ChangeRequest> AdmitChange(
-      const grpc::CallbackServerContext& context, const char* call,
-      uint32_t wave_size, bool force) const;
   // Streams a change that begins on a thread of the pool.
   template <typename Request>
   grpc::ServerWriteReactor<ApplyEvent>* RunChange(

@@ -29,10 +29,6 @@ bool IsTakenBack(const ApplyResult& host) {
 
 }  // namespace
 
-ClusterChanges::ClusterChanges(const ControllerParts& parts) : parts_(parts) {}
-
-ClusterChanges::~ClusterChanges() { Stop(); }
-
 absl::Status ClusterChanges::BeginChange(const std::string& what) {
   absl::MutexLock lock(&mutex_);
   if (stopped_) return absl::UnavailableError("the controller is stopping");
@@ -96,8 +92,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
     const ApplyReport& head, const std::string& from,
     absl::StatusOr<ApplyOrder> prepared, ApplyWatcher watcher) {
-  if (!prepared.ok()) return prepared.status();
-  ApplyOrder order = *std::move(prepared);
+  ASSIGN_OR_RETURN(ApplyOrder order, std::move(prepared));
   order.report.MergeFrom(head);
   const ApplyReport report = order.report;
   parts_.log->Notice(absl::StrCat(

@@ -51,11 +51,8 @@ struct ChangeRequest {
 class ClusterChanges {
  public:
   // All parts must outlive it.
-  explicit ClusterChanges(const ControllerParts& parts);
-  // Stops.
-  ~ClusterChanges();
-  ClusterChanges(const ClusterChanges&) = delete;
-  ClusterChanges& operator=(const ClusterChanges&) = delete;
+  explicit ClusterChanges(const ControllerParts& parts) : parts_(parts) {}
+  ~ClusterChanges() { Stop(); }
 
   // Before any host attaches: what was running when the last controller ended
   // is INTERRUPTED, and hosts that were lost may still tell. Blocks.

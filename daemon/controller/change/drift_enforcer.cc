@@ -45,10 +45,6 @@ std::string ResultText(const absl::StatusOr<ApplyReport>& report) {
 
 }  // namespace
 
-DriftEnforcer::DriftEnforcer(Parts parts) : parts_(std::move(parts)) {}
-
-DriftEnforcer::~DriftEnforcer() { Stop(); }
-
 void DriftEnforcer::Say(const std::string& host, absl::string_view text) const {
   parts_.log->Notice(absl::StrCat("host ", host, ": enforce: ", text));
 }

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -50,7 +51,7 @@ class DriftEnforcer {
     // The spec as it is now.
     std::function<std::shared_ptr<const ClusterSpec>()> spec;
     // AttachedHosts::Observe.
-    std::function<void(const Observation& observation, AttachedHosts::Done)>
+    std::function<void(const HostTask& observation, AttachedHosts::Done)>
         observe;
     // Begins an enforced apply; on a thread that may block. `done` is called
     // once, unless this returns an error: Unavailable if another run is under
@@ -64,11 +65,8 @@ class DriftEnforcer {
   };
 
   // Everything in the parts must live until Stop.
-  explicit DriftEnforcer(Parts parts);
-  // Stops.
-  ~DriftEnforcer();
-  DriftEnforcer(const DriftEnforcer&) = delete;
-  DriftEnforcer& operator=(const DriftEnforcer&) = delete;
+  explicit DriftEnforcer(Parts parts) : parts_(std::move(parts)) {}
+  ~DriftEnforcer() { Stop(); }
 
   // A HostHooks::drift. Does not block.
   void OnDrift(const std::string& host, const DriftReport& report)

@@ -56,7 +56,7 @@ struct Cluster {
   DriftEnforcer::Parts Parts() {
     DriftEnforcer::Parts parts;
     parts.spec = [this] { return std::make_shared<const ClusterSpec>(spec); };
-    parts.observe = [this](const Observation& observation,
+    parts.observe = [this](const HostTask& observation,
                            const AttachedHosts::Done& done) {
       observed.push_back(observation.host);
       done(facts);
@@ -238,8 +238,7 @@ TEST(DriftEnforcerTest, TakesOneHostAfterTheOther) {
   Cluster cluster;
   AttachedHosts::Done first;
   DriftEnforcer::Parts parts = cluster.Parts();
-  parts.observe = [&](const Observation& observation,
-                      AttachedHosts::Done done) {
+  parts.observe = [&](const HostTask& observation, AttachedHosts::Done done) {
     cluster.observed.push_back(observation.host);
     first = std::move(done);
   };

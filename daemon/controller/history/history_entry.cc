@@ -7,11 +7,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "config/report/verdict.h"
 #include "config/values/network_namespace.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
-#include "daemon/controller/history/history_store.h"
 
 namespace clusterd {
 namespace {
@@ -86,34 +86,21 @@ std::string SummaryOf(const ApplyReport& report) {
 }
 
 // A report without an outcome comes from no run that ended.
-const char* OutcomeOf(const ApplyReport& report) {
-  switch (report.outcome()) {
-    case ApplyReport::RUNNING:
-      return kRunningOutcome;
-    case ApplyReport::SUCCEEDED:
-      return "succeeded";
-    case ApplyReport::STOPPED:
-      return "stopped";
-    default:
-      return "interrupted";
+std::string OutcomeOf(const ApplyReport& report) {
+  if (report.outcome() == ApplyReport::OUTCOME_UNSPECIFIED) {
+    return "interrupted";
   }
+  return absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
 }
 
 }  // namespace
 
 std::string HistoryKindName(HistoryKind kind) {
-  switch (kind) {
-    case HISTORY_CHECK:
-      return "check";
-    case HISTORY_PLAN:
-      return "plan";
-    case HISTORY_APPLY:
-      return "apply";
-    case HISTORY_ROLLBACK:
-      return "rollback";
-    default:
-      return absl::StrCat("unknown kind ", kind);
+  const std::string name = HistoryKind_Name(kind);
+  if (kind == HISTORY_KIND_UNSPECIFIED || name.empty()) {
+    return absl::StrCat("unknown kind ", kind);
   }
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "HISTORY_"));
 }
 
 std::string OutcomeWords(ApplyResult::Outcome outcome) {

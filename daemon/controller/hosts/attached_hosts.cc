@@ -32,20 +32,15 @@ absl::string_view ShortId(const std::string& id) {
 }
 
 Missing::Reason ReasonOf(absl::StatusCode code) {
-  switch (code) {
-    case absl::StatusCode::kDeadlineExceeded:
-      return Missing::TIMED_OUT;
-    case absl::StatusCode::kResourceExhausted:
-      return Missing::BUSY;
-    case absl::StatusCode::kPermissionDenied:
-      return Missing::NOT_PERMITTED;
-    case absl::StatusCode::kUnimplemented:
-      return Missing::NOT_SUPPORTED;
-    case absl::StatusCode::kInvalidArgument:
-      return Missing::UNREADABLE;
-    default:
-      return Missing::NO_ANSWER;
-  }
+  static const auto* const reasons =
+      new std::map<absl::StatusCode, Missing::Reason>{
+          {absl::StatusCode::kDeadlineExceeded, Missing::TIMED_OUT},
+          {absl::StatusCode::kResourceExhausted, Missing::BUSY},
+          {absl::StatusCode::kPermissionDenied, Missing::NOT_PERMITTED},
+          {absl::StatusCode::kUnimplemented, Missing::NOT_SUPPORTED},
+          {absl::StatusCode::kInvalidArgument, Missing::UNREADABLE}};
+  const auto found = reasons->find(code);
+  return found == reasons->end() ? Missing::NO_ANSWER : found->second;
 }
 
 // The task as Hello.tasks names it; null: every clusterd knows it, or says that
@@ -80,35 +75,29 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
   return result;
 }
 
+}  // namespace
+
 // The host answers before we give up, and its observation ends before it must
 // answer, so that the part that is known gets here.
-Task ObserveTask(const Observation& observation) {
-  const int64_t total_ms = absl::ToInt64Milliseconds(observation.deadline);
-  Task task;
-  task.set_deadline_ms(
+HostTask ObserveTask(const std::string& host, const ObserveRequest& request,
+                     absl::Duration deadline) {
+  const int64_t total_ms = absl::ToInt64Milliseconds(deadline);
+  HostTask task;
+  task.host = host;
+  task.deadline = deadline;
+  task.task.set_deadline_ms(
       static_cast<uint32_t>(std::max<int64_t>(1, total_ms * 95 / 100)));
-  *task.mutable_observe() = observation.request;
-  task.mutable_observe()->set_host_ms(
+  *task.task.mutable_observe() = request;
+  task.task.mutable_observe()->set_host_ms(
       static_cast<uint32_t>(std::max<int64_t>(1, total_ms * 90 / 100)));
   return task;
 }
-
-}  // namespace
 
 bool NamesHost(const ClusterSpec& spec, const std::string& host) {
   return std::any_of(
       spec.servers().begin(), spec.servers().end(),
       [&host](const ServerSpec& server) { return server.host() == host; });
 }
-
-AttachedHosts::AttachedHosts(Scheduler* scheduler, Log* log, HostLimits limits,
-                             HostHooks hooks)
-    : scheduler_(scheduler),
-      log_(log),
-      limits_(limits),
-      hooks_(std::move(hooks)) {}
-
-AttachedHosts::~AttachedHosts() = default;
 
 absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::Attach(
     Attachment attachment) {
@@ -372,21 +361,15 @@ AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
   return id;
 }
 
-AttachedHosts::TaskId AttachedHosts::Observe(const Observation& observation,
-                                             Done done) {
-  HostTask task;
-  task.host = observation.host;
-  task.task = ObserveTask(observation);
-  task.deadline = observation.deadline;
-  return RunTask(std::move(task), [this, observation, done = std::move(done)](
-                                      absl::StatusOr<TaskResult> result) {
-    done(FactsOf(observation, std::move(result)));
+AttachedHosts::TaskId AttachedHosts::Observe(const HostTask& task, Done done) {
+  return RunTask(task, [this, host = task.host, done = std::move(done)](
+                           absl::StatusOr<TaskResult> result) {
+    done(FactsOf(host, std::move(result)));
   });
 }
 
-HostFacts AttachedHosts::FactsOf(const Observation& observation,
+HostFacts AttachedHosts::FactsOf(const std::string& host,
                                  absl::StatusOr<TaskResult> result) {
-  const std::string& host = observation.host;
   HostFacts facts;
   if (!result.ok()) {
     std::string why(result.status().message());

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -64,13 +65,6 @@ struct Attachment {
 };
 
 // What to ask of one host.
-struct Observation {
-  std::string host;
-  ObserveRequest request;
-  absl::Duration deadline;  // The spec's deadlines.host.
-};
-
-// Any other task of one host.
 struct HostTask {
   std::string host;
   // Its kind; the id is filled in, and deadline_ms if it is 0.
@@ -82,6 +76,10 @@ struct HostTask {
   // step, any number of times.
   std::function<void(StepOutcome step)> progress = [](const auto&) {};
 };
+
+// For AttachedHosts::Observe. `deadline`: the spec's deadlines.host.
+HostTask ObserveTask(const std::string& host, const ObserveRequest& request,
+                     absl::Duration deadline);
 
 // Whether the spec has a server of this name.
 bool NamesHost(const ClusterSpec& spec, const std::string& host);
@@ -115,9 +113,13 @@ class AttachedHosts {
 
   // Both pointers must outlive this object.
   AttachedHosts(Scheduler* scheduler, Log* log, HostLimits limits = {},
-                HostHooks hooks = {});
+                HostHooks hooks = {})
+      : scheduler_(scheduler),
+        log_(log),
+        limits_(limits),
+        hooks_(std::move(hooks)) {}
   // REQUIRES: all streams have ended.
-  ~AttachedHosts();
+  ~AttachedHosts() = default;
 
   // FailedPrecondition when another machine holds the name;
   // ResourceExhausted when the controller has all the hosts it takes.
@@ -136,9 +138,8 @@ class AttachedHosts {
   // Gives a task to a host. `done` is called exactly once unless the task is
   // cancelled: possibly before this returns.
   TaskId RunTask(HostTask task, const TaskDone& done);
-  // Asks a host for its facts. `done` is called exactly once unless the task is
-  // cancelled: possibly before this returns, when the host is not attached.
-  TaskId Observe(const Observation& observation, Done done);
+  // The same for an ObserveTask.
+  TaskId Observe(const HostTask& task, Done done);
   // No call of the task's `done` begins any more; the host is told to stop,
   // which it heeds when it observes and never when it applies.
   void Cancel(TaskId task);
@@ -211,8 +212,7 @@ class AttachedHosts {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // An observation's outcome, with what the controller has to say about the
   // host.
-  HostFacts FactsOf(const Observation& observation,
-                    absl::StatusOr<TaskResult> result)
+  HostFacts FactsOf(const std::string& host, absl::StatusOr<TaskResult> result)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   Scheduler* const scheduler_;

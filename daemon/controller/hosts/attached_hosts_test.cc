@@ -39,11 +39,8 @@ Attachment Machine(const std::string& host, const std::string& machine_id,
   return attachment;
 }
 
-Observation Ask(const std::string& host) {
-  Observation observation;
-  observation.host = host;
-  observation.deadline = absl::Seconds(10);
-  return observation;
+HostTask Ask(const std::string& host) {
+  return ObserveTask(host, {}, absl::Seconds(10));
 }
 
 TaskResult FactsFor(uint64_t task_id) {

@@ -63,13 +63,10 @@ std::string NewRunId() {
   return absl::StrCat(absl::Hex(id, absl::kZeroPad16));
 }
 
-Observation ObservationOf(const ClusterSpec& spec, const std::string& host,
-                          const NetworkNamespace& target) {
-  Observation observation;
-  observation.host = host;
-  observation.request = MakeObserveRequest(spec, target);
-  observation.deadline = absl::Milliseconds(spec.deadlines().host_ms());
-  return observation;
+HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
+                       const NetworkNamespace& target) {
+  return ObserveTask(host, MakeObserveRequest(spec, target),
+                     absl::Milliseconds(spec.deadlines().host_ms()));
 }
 
 Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
@@ -130,7 +127,7 @@ void FactRun::AskAll() {
           }
         });
   }
-  Observation observation =
+  HostTask observation =
       ObservationOf(*order_->spec, "", order_->network_namespace);
   for (size_t i = 0; i < order_->hosts.size(); ++i) {
     observation.host = order_->hosts[i];

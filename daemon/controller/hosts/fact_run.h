@@ -43,8 +43,8 @@ std::string NamesText(const std::vector<std::string>& names);
 std::string NewRunId();
 
 // What every host of the spec is asked, with the spec's deadline for one host.
-Observation ObservationOf(const ClusterSpec& spec, const std::string& host,
-                          const NetworkNamespace& target = {});
+HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
+                       const NetworkNamespace& target = {});
 
 struct FactOrder {
   std::string run_id;
