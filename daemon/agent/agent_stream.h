@@ -62,8 +62,6 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   AgentStream(AgentStreamOptions options,
               std::shared_ptr<grpc::ChannelCredentials> credentials,
               const AgentStreamParts& parts);
-  AgentStream(const AgentStream&) = delete;
-  AgentStream& operator=(const AgentStream&) = delete;
 
   // Begins to attach. Once; then it must be stopped before the owner lets go.
   void Start();

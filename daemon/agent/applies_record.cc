@@ -12,11 +12,6 @@ DriftFact MissingDrift(Missing::Reason reason, absl::string_view detail) {
 
 }  // namespace
 
-void AppliesRecord::BeginChange() {
-  absl::MutexLock lock(&mutex_);
-  changes_ |= 1;
-}
-
 void AppliesRecord::EndChange(
     const absl::StatusOr<std::vector<JournalState>>& journals) {
   auto ended = std::make_shared<Applies>();
@@ -43,25 +38,9 @@ void AppliesRecord::EndChange(
   if (changed) changed();
 }
 
-void AppliesRecord::Listen(std::function<void()> changed) {
-  absl::MutexLock lock(&mutex_);
-  changed_ = std::move(changed);
-}
-
-uint64_t AppliesRecord::change_count() const {
-  absl::MutexLock lock(&mutex_);
-  return changes_;
-}
-
-bool AppliesRecord::needs_facts() const {
-  absl::MutexLock lock(&mutex_);
-  return applies_.ok() && !(*applies_)->empty();
-}
-
 DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
                                  uint64_t count_before) const {
-  absl::StatusOr<std::shared_ptr<const Applies>> applies =
-      absl::UnavailableError("");
+  absl::StatusOr<std::shared_ptr<const Applies>> applies;
   uint64_t changes = 0;
   {
     absl::MutexLock lock(&mutex_);

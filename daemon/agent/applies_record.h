@@ -23,31 +23,38 @@
 
 namespace clusterd {
 
-// Safe for concurrent use.
+// Before it is told anything it is that of a host whose journals have not been
+// read: missing. Safe for concurrent use.
 class AppliesRecord {
  public:
-  // Before it is told anything it is that of a host whose journals have not
-  // been read: missing.
-  AppliesRecord() = default;
-  AppliesRecord(const AppliesRecord&) = delete;
-  AppliesRecord& operator=(const AppliesRecord&) = delete;
-
   // An apply, rollback or recovery begins, and is over. One at a time.
-  void BeginChange() ABSL_LOCKS_EXCLUDED(mutex_);
+  void BeginChange() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    changes_ |= 1;
+  }
   // `journals`: as Applier::ListApplies has them now, or why nobody knows.
   void EndChange(const absl::StatusOr<std::vector<JournalState>>& journals)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Called after each EndChange, on its thread; empty: nobody. One listener;
   // not while a change may end.
-  void Listen(std::function<void()> changed) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Listen(std::function<void()> changed) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    changed_ = std::move(changed);
+  }
 
   // Odd while the host is being changed; never the same again after a change.
-  uint64_t change_count() const ABSL_LOCKS_EXCLUDED(mutex_);
+  uint64_t change_count() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return changes_;
+  }
 
   // Whether drift can be told at all, and of something: the journals are known
   // and hold an apply that stands. Else the facts of DriftOf need no machine.
-  bool needs_facts() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool needs_facts() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return applies_.ok() && !(*applies_)->empty();
+  }
 
   // Drift of facts that were observed since change_count() was
   // `count_before`. Missing, NOT_QUERIED, if the host was being changed

@@ -65,12 +65,6 @@ void BoundResult(ApplyResult* result) {
   for (std::string& text : *result->mutable_forced()) Shorten(most, &text);
 }
 
-ApplyTasks::ApplyTasks(std::string host, Applier* applier, Log* log,
-                       AppliesRecord* record)
-    : host_(std::move(host)), applier_(applier), log_(log), record_(record) {}
-
-ApplyTasks::~ApplyTasks() { Stop(); }
-
 void ApplyTasks::Recover() {
   record_->BeginChange();
   const absl::Status status = TryRecover();

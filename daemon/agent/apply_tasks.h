@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -49,11 +50,9 @@ class ApplyTasks {
   // change. All pointers must outlive this object; nobody else may use
   // the applier.
   ApplyTasks(std::string host, Applier* applier, Log* log,
-             AppliesRecord* record);
-  // Stops.
-  ~ApplyTasks();
-  ApplyTasks(const ApplyTasks&) = delete;
-  ApplyTasks& operator=(const ApplyTasks&) = delete;
+             AppliesRecord* record)
+      : host_(std::move(host)), applier_(applier), log_(log), record_(record) {}
+  ~ApplyTasks() { Stop(); }
 
   // Finishes what a crash cut off, on the calling thread, and logs what came of
   // it. To be called once, before anything else. After an error, which it logs

@@ -44,8 +44,6 @@ class DriftWatch {
   DriftWatch(absl::Duration interval, Parts parts)
       : interval_(interval), parts_(std::move(parts)) {}
   ~DriftWatch() { Stop(); }
-  DriftWatch(const DriftWatch&) = delete;
-  DriftWatch& operator=(const DriftWatch&) = delete;
 
   // The host has attached, or is so no more. Does not block.
   void OnAttached(bool attached) ABSL_LOCKS_EXCLUDED(mutex_);

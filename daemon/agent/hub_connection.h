@@ -33,8 +33,6 @@ class EventLoop {
   // Runs what was posted and ends. REQUIRES: nobody posts any more and every
   // operation begun on queue() has a tag that will run.
   ~EventLoop();
-  EventLoop(const EventLoop&) = delete;
-  EventLoop& operator=(const EventLoop&) = delete;
 
   // Runs `run` on the loop's thread, soon and in the order of the calls.
   void Post(std::function<void()> run) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -57,31 +55,26 @@ class EventLoop {
   std::thread thread_;  // Last: uses the queue.
 };
 
-struct BackoffOptions {
-  // The first wait is drawn from 0 to `initial`, each later one from 0 to twice
-  // the bound before, up to `max`. None is under `min`.
-  absl::Duration min = absl::Milliseconds(100);
-  absl::Duration initial = absl::Seconds(2);
-  absl::Duration max = absl::Seconds(60);
-};
-
-// Waits that spread, so that a thousand hosts do not knock in one instant.
+// Waits that spread, so that a thousand hosts do not knock in one instant. The
+// first is drawn from 0 to kFirst, each later one from 0 to twice the bound
+// before, up to kMost. None is under kLeast.
 class Backoff {
  public:
+  static constexpr absl::Duration kLeast = absl::Milliseconds(100);
+  static constexpr absl::Duration kFirst = absl::Seconds(2);
+  static constexpr absl::Duration kMost = absl::Seconds(60);
+
   // `random` draws from [0, 1).
-  Backoff(BackoffOptions options, std::function<double()> random)
-      : options_(options),
-        random_(std::move(random)),
-        bound_(options.initial) {}
+  explicit Backoff(std::function<double()> random)
+      : random_(std::move(random)) {}
 
   absl::Duration Next();
   // After a success: the next wait is a first one.
-  void Reset() { bound_ = options_.initial; }
+  void Reset() { bound_ = kFirst; }
 
  private:
-  const BackoffOptions options_;
   const std::function<double()> random_;
-  absl::Duration bound_;
+  absl::Duration bound_ = kFirst;
 };
 
 struct DialOptions {

@@ -108,10 +108,6 @@ absl::Status LocalSocket::SetMode() const {
                                          : FileStatus(path_, errno);
 }
 
-RestrictedUmask::RestrictedUmask() : before_(umask(0117)) {}
-
-RestrictedUmask::~RestrictedUmask() { umask(before_); }
-
 LocalServer::LocalServer(std::unique_ptr<LocalSocket> socket, Answers answers)
     : socket_(std::move(socket)),
       service_(std::make_unique<LocalService>(std::move(answers))) {}

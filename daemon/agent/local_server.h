@@ -4,6 +4,8 @@
 #ifndef DAEMON_AGENT_LOCAL_SERVER_H_
 #define DAEMON_AGENT_LOCAL_SERVER_H_
 
+#include <sys/stat.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -52,13 +54,13 @@ class LocalSocket {
 // The umask is the whole process's: use it before other threads make files.
 class RestrictedUmask {
  public:
-  RestrictedUmask();
-  ~RestrictedUmask();
+  RestrictedUmask() : before_(umask(0117)) {}
+  ~RestrictedUmask() { umask(before_); }
   RestrictedUmask(const RestrictedUmask&) = delete;
   RestrictedUmask& operator=(const RestrictedUmask&) = delete;
 
  private:
-  const unsigned before_;
+  const mode_t before_;
 };
 
 class LocalServer {

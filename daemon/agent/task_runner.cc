@@ -53,13 +53,6 @@ absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
   return normal;
 }
 
-TaskRunner::TaskRunner(std::string host, HostObserver* observer,
-                       WorkerPool* pool, Scheduler* scheduler)
-    : host_(std::move(host)),
-      observer_(observer),
-      pool_(pool),
-      scheduler_(scheduler) {}
-
 void TaskRunner::Run(const Task& task, const Done& done) {
   const uint64_t id = task.task_id();
   if (task.kind_case() != Task::kObserve) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -42,9 +43,11 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
 
   // All pointers must outlive this object and whatever runs in `pool`.
   TaskRunner(std::string host, HostObserver* observer, WorkerPool* pool,
-             Scheduler* scheduler);
-  TaskRunner(const TaskRunner&) = delete;
-  TaskRunner& operator=(const TaskRunner&) = delete;
+             Scheduler* scheduler)
+      : host_(std::move(host)),
+        observer_(observer),
+        pool_(pool),
+        scheduler_(scheduler) {}
 
   // Errors are results too: ResourceExhausted when too much runs already,
   // AlreadyExists for a repeated id, InvalidArgument, DeadlineExceeded.

@@ -21,8 +21,6 @@ class WorkerPool {
   WorkerPool(int threads, size_t max_queued);
   // Waits for what is running; what is still queued never runs.
   ~WorkerPool();
-  WorkerPool(const WorkerPool&) = delete;
-  WorkerPool& operator=(const WorkerPool&) = delete;
 
   // False, and `work` will not run, if max_queued items wait already.
   bool TryRun(std::function<void()> work) ABSL_LOCKS_EXCLUDED(mutex_);
