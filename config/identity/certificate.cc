@@ -182,9 +182,8 @@ absl::StatusOr<SpiffeId> ParseUriNames(
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
   const Owned<X509> certificate = FirstCertificate(pem);
   if (!certificate) return NoCertificate();
-  ASSIGN_OR_RETURN(SpiffeId id, ParseUriNames(UriNames(certificate.get())));
   CertificateInfo info;
-  info.id = std::move(id);
+  ASSIGN_OR_RETURN(info.id, ParseUriNames(UriNames(certificate.get())));
   if (!ToTime(X509_get0_notBefore(certificate.get()), &info.not_before) ||
       !ToTime(X509_get0_notAfter(certificate.get()), &info.not_after)) {
     return absl::InvalidArgumentError("certificate: malformed validity");

@@ -131,14 +131,13 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
                                          const std::string& cluster,
                                          IdentityKind kind) {
   ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
-  absl::StatusOr<CertificateInfo> info = ParseCertificate(pem.certificate);
-  if (!info.ok()) return InFile(files.certificate, info.status());
-  if (info->id.cluster != cluster || info->id.kind != kind) {
+  ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
+  if (info.id.cluster != cluster || info.id.kind != kind) {
     return absl::PermissionDeniedError(absl::StrCat(
-        files.certificate, ": is ", info->id.ToString(), ", expected a ",
+        files.certificate, ": is ", info.id.ToString(), ", expected a ",
         KindName(kind), " of cluster \"", cluster, "\""));
   }
-  return std::move(info->id);
+  return std::move(info.id);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(

@@ -52,7 +52,7 @@ struct AgentFlags : AgentSettings {
   std::string root;
   // Print facts and own findings and end, without any controller.
   bool once = false;
-  // Write the runs of one observation and end; see once.h.
+  // Write the runs of one observation and end; see self_check.h.
   bool record = false;
   std::string format;  // "text" or "json".
   std::string spec;    // cluster.yaml to judge --once by; empty: none.

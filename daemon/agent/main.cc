@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "daemon/agent/agent_flags.h"
-#include "daemon/agent/once.h"
 #include "daemon/agent/run_daemon.h"
+#include "daemon/agent/self_check.h"
 #include "daemon/host/change/file_system.h"
 #include "daemon/host/change/host_reader.h"
 #include "daemon/host/change/namespace_access.h"

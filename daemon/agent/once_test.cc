@@ -1,11 +1,10 @@
-#include "daemon/agent/once.h"
-
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <utility>
 
 #include "config/spec/spec_loader.h"
+#include "daemon/agent/self_check.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "daemon/agent/once.h"
+#include "daemon/agent/self_check.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/host_recording.pb.h"

@@ -11,17 +11,6 @@
 #include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {
-namespace {
-
-// Ends a call when its response has been filled in.
-std::function<void(const absl::Status& status)> FinishLater(
-    grpc::ServerUnaryReactor* reactor) {
-  return [reactor](const absl::Status& status) {
-    reactor->Finish(ToGrpcStatus(status));
-  };
-}
-
-}  // namespace
 
 absl::StatusOr<SpiffeId> ControllerService::Admit(
     const grpc::CallbackServerContext& context, absl::string_view call,
@@ -98,7 +87,9 @@ grpc::ServerUnaryReactor* ControllerService::ListHistory(
   AnswerOnPool<ListHistoryResponse>(
       parts_.pool, response,
       [this, request] { return parts_.history->List(*request); },
-      FinishLater(reactor));
+      [reactor](const absl::Status& status) {
+        reactor->Finish(ToGrpcStatus(status));
+      });
   return reactor;
 }
 
@@ -120,7 +111,9 @@ grpc::ServerUnaryReactor* ControllerService::GetHistory(
   AnswerOnPool<HistoryRecord>(
       parts_.pool, response,
       [this, request] { return parts_.history->Get(request->id()); },
-      FinishLater(reactor));
+      [reactor](const absl::Status& status) {
+        reactor->Finish(ToGrpcStatus(status));
+      });
   return reactor;
 }
 

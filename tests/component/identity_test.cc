@@ -94,6 +94,27 @@ TEST(IdentityTest, HostMayNotAsk) {
   EXPECT_EQ(check->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
 }
 
+// A long list of wrong names takes time that a stranger may not have.
+TEST(IdentityTest, RulesOfACheckAreLookedUpForUsersAlone) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  CheckRequest request;
+  request.mutable_selection()->add_only("lnik");
+  const auto code_for = [&](const TlsFiles& files) {
+    const auto context = NewContext();
+    const auto check =
+        controller.ClientAs(files)->Check(context.get(), request);
+    CheckEvent event;
+    EXPECT_FALSE(check->Read(&event));
+    return check->Finish().error_code();
+  };
+  EXPECT_EQ(code_for(certificates.Host("server0")),
+            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(code_for(certificates.User("eve")), grpc::StatusCode::NOT_FOUND);
+}
+
 TEST(IdentityTest, ControllersCertificateIsNeitherHostNorUser) {
   TestCertificates certificates;
   ThreadScheduler scheduler;

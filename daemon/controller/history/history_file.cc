@@ -50,13 +50,6 @@ constexpr char kPragmas[] =
     "PRAGMA trusted_schema = OFF;"
     "PRAGMA temp_store = MEMORY;";
 
-absl::Status CreateTables(const SqliteDatabase& database) {
-  const std::string sql =
-      absl::StrCat(kTables, "PRAGMA application_id = ", kApplicationId,
-                   "; PRAGMA user_version = ", kHistoryFormat, "; COMMIT;");
-  return database.Execute(sql.c_str());
-}
-
 absl::Status Damaged(const SqliteDatabase& database, absl::string_view how) {
   return SqliteStatus(SQLITE_CORRUPT, 0, database.path(), how);
 }
@@ -102,7 +95,10 @@ absl::Status MakeFile(const std::string& path, FolderLock* folder) {
   close(fd);
   {
     ASSIGN_OR_RETURN(const auto database, SqliteDatabase::Open(beside));
-    RETURN_IF_ERROR(CreateTables(*database));
+    const std::string sql =
+        absl::StrCat(kTables, "PRAGMA application_id = ", kApplicationId,
+                     "; PRAGMA user_version = ", kHistoryFormat, "; COMMIT;");
+    RETURN_IF_ERROR(database->Execute(sql.c_str()));
   }
   if (std::rename(beside.c_str(), path.c_str()) != 0) {
     return FileStatus(path, errno);
@@ -144,9 +140,6 @@ absl::Status CheckLength(const SqliteDatabase& database) {
 }
 
 }  // namespace
-
-FolderLock::FolderLock(std::string folder, int fd)
-    : folder_(std::move(folder)), fd_(fd) {}
 
 FolderLock::~FolderLock() { close(fd_); }
 

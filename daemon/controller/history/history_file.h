@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,7 +39,8 @@ class FolderLock {
   absl::Status Sync();
 
  private:
-  FolderLock(std::string folder, int fd);
+  FolderLock(std::string folder, int fd)
+      : folder_(std::move(folder)), fd_(fd) {}
 
   const std::string folder_;
   const int fd_;

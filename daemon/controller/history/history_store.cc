@@ -20,7 +20,7 @@ namespace clusterd {
 namespace {
 
 // Candidates that an ambiguous id is answered with.
-constexpr int kNamedCandidates = 8;
+constexpr size_t kNamedCandidates = 8;
 // 4 KiB pages that nothing uses before the file is made shorter, and how many
 // one call gives back, so that none takes long.
 constexpr int64_t kSparePages = 1024;
@@ -61,16 +61,13 @@ absl::Status CheckList(const ListHistoryRequest& request) {
   return absl::OkStatus();
 }
 
+// `candidates`: one more than are named, if there are more.
 absl::Status SeveralMatch(absl::string_view id,
-                          const std::vector<std::string>& candidates) {
-  const bool more = candidates.size() > kNamedCandidates;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "history: \"", id, "\" begins several ids, expected one of ",
-      absl::StrJoin(candidates.begin(),
-                    candidates.begin() +
-                        std::min<size_t>(candidates.size(), kNamedCandidates),
-                    ", "),
-      more ? ", …" : ""));
+                          std::vector<std::string> candidates) {
+  if (candidates.size() > kNamedCandidates) candidates.back() = "…";
+  return absl::InvalidArgumentError(
+      absl::StrCat("history: \"", id, "\" begins several ids, expected one of ",
+                   absl::StrJoin(candidates, ", ")));
 }
 
 absl::Status NoSuchEntry(absl::string_view id, HistoryKind kind) {
@@ -175,13 +172,6 @@ std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
   }
   return removed;
 }
-
-HistoryStore::HistoryStore(HistoryFile file, HistoryLimits limits,
-                           absl::Status closed)
-    : closed_(std::move(closed)),
-      limits_(limits),
-      lock_(std::move(file.lock)),
-      database_(std::move(file.database)) {}
 
 absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(
     const std::string& folder, HistoryLimits limits) {
@@ -325,7 +315,7 @@ absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
   if (candidates.empty()) return NoSuchEntry(id, kind);
   // The whole id sorts before all that it begins.
   if (candidates.size() > 1 && candidates[0] != id) {
-    return SeveralMatch(id, candidates);
+    return SeveralMatch(id, std::move(candidates));
   }
   return first;
 }

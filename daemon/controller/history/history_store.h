@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -134,7 +135,11 @@ class HistoryStore {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  HistoryStore(HistoryFile file, HistoryLimits limits, absl::Status closed);
+  HistoryStore(HistoryFile file, HistoryLimits limits, absl::Status closed)
+      : closed_(std::move(closed)),
+        limits_(limits),
+        lock_(std::move(file.lock)),
+        database_(std::move(file.database)) {}
 
   absl::Status Write(const HistoryRecord& record, bool is_new)
       ABSL_LOCKS_EXCLUDED(mutex_);
