@@ -68,25 +68,21 @@ void SetArguments(const ControllerServerOptions& options,
 }  // namespace
 
 ControllerServer::ControllerServer(const ControllerParts& parts)
-    : hosts_(parts.scheduler, parts.log, {}, Hooks()),
+    // No host attaches before all members are there.
+    : hosts_(parts.scheduler, parts.log, {},
+             {/*drift=*/[this](const std::string& host,
+                               const DriftReport& report) {
+                enforcer_.OnDrift(host, report);
+              },
+              /*past_applies=*/
+              [this](const std::string& host, const PastApplies& past) {
+                changes_.OnPastApplies(host, past);
+              }}),
       parts_(WithHosts(parts, &hosts_)),
       changes_(parts_),
       enforcer_(EnforcerParts()),
       hub_(parts_),
       controller_(parts_, &changes_) {}
-
-// No host attaches before all members are there.
-HostHooks ControllerServer::Hooks() {
-  HostHooks hooks;
-  hooks.past_applies = [this](const std::string& host,
-                              const PastApplies& past) {
-    changes_.OnPastApplies(host, past);
-  };
-  hooks.drift = [this](const std::string& host, const DriftReport& report) {
-    enforcer_.OnDrift(host, report);
-  };
-  return hooks;
-}
 
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   DriftEnforcer::Parts enforcer;

@@ -53,7 +53,6 @@ class ControllerServer {
 
  private:
   explicit ControllerServer(const ControllerParts& parts);
-  HostHooks Hooks();
   DriftEnforcer::Parts EnforcerParts();
 
   AttachedHosts hosts_;

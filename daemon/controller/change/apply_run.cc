@@ -128,20 +128,20 @@ ApplyReport ApplyRun::EnterWaveLocked(size_t wave) {
 }
 
 Task ApplyRun::MakeTask(size_t index) const {
+  const auto fill_in = [this](auto* change) {
+    change->set_apply_id(head_.apply_id());
+    change->set_actor(head_.actor());
+    change->set_force(head_.force());
+  };
   Task task;
   if (head_.rollback()) {
-    RollbackTask* const rollback = task.mutable_rollback();
-    rollback->set_apply_id(head_.apply_id());
-    rollback->set_actor(head_.actor());
-    rollback->set_force(head_.force());
+    fill_in(task.mutable_rollback());
     return task;
   }
   ApplyTask* const apply = task.mutable_apply();
-  apply->set_apply_id(head_.apply_id());
+  fill_in(apply);
   *apply->mutable_plan() = *hosts_[index].plan;
   apply->set_plan_digest(plan_->digest());
-  apply->set_actor(head_.actor());
-  apply->set_force(head_.force());
   return task;
 }
 

@@ -65,20 +65,20 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
 }
 
 SqliteStatement& SqliteStatement::Bind(int64_t value) {
-  Note(sqlite3_bind_int64(statement_.get(), NextParameter(), value));
+  Note(sqlite3_bind_int64(statement_.get(), ++bound_, value));
   return *this;
 }
 
 // SQLite takes a null pointer for NULL, and an empty view may have one.
 SqliteStatement& SqliteStatement::BindText(absl::string_view text) {
-  Note(sqlite3_bind_text64(statement_.get(), NextParameter(),
+  Note(sqlite3_bind_text64(statement_.get(), ++bound_,
                            text.empty() ? "" : text.data(), text.size(),
                            SQLITE_STATIC, SQLITE_UTF8));
   return *this;
 }
 
 SqliteStatement& SqliteStatement::BindBlob(absl::string_view bytes) {
-  Note(sqlite3_bind_blob64(statement_.get(), NextParameter(),
+  Note(sqlite3_bind_blob64(statement_.get(), ++bound_,
                            bytes.empty() ? "" : bytes.data(), bytes.size(),
                            SQLITE_STATIC));
   return *this;
@@ -103,14 +103,6 @@ absl::Status SqliteStatement::ForEachRow(const std::function<void()>& on_row) {
     if (!row) return absl::OkStatus();
     on_row();
   }
-}
-
-int64_t SqliteStatement::Int(int column) const {
-  return sqlite3_column_int64(statement_.get(), column);
-}
-
-std::string SqliteStatement::Text(int column) const {
-  return std::string(Blob(column));
 }
 
 absl::string_view SqliteStatement::Blob(int column) const {

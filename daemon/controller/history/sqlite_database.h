@@ -47,8 +47,10 @@ class SqliteStatement {
   }
 
   // Of the row, until the next step. Columns count from 0.
-  int64_t Int(int column) const;
-  std::string Text(int column) const;
+  int64_t Int(int column) const {
+    return sqlite3_column_int64(statement_.get(), column);
+  }
+  std::string Text(int column) const { return std::string(Blob(column)); }
   // A view into SQLite's memory.
   absl::string_view Blob(int column) const;
 
@@ -64,7 +66,6 @@ class SqliteStatement {
       : database_(database),
         statement_(statement),
         status_(std::move(status)) {}
-  int NextParameter() { return ++bound_; }
   void Note(int code);
 
   const SqliteDatabase* const database_;

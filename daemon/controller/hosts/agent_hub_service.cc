@@ -52,23 +52,202 @@ class HostStream final
       : host_(std::move(host)), context_(context), parts_(parts) {}
 
   // Once, right after it was made; from then on gRPC holds it.
-  void Begin() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Send(HubMessage message) override ABSL_LOCKS_EXCLUDED(mutex_);
-  void Close(const absl::Status& why) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void Begin() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      self_ = shared_from_this();
+      timer_ =
+          parts_.scheduler->RunAfter(kHelloTimeout, [weak = weak_from_this()] {
+            const std::shared_ptr<HostStream> stream = weak.lock();
+            if (stream == nullptr) return;
+            stream->Close(absl::DeadlineExceededError(absl::StrCat(
+                "no hello in ", absl::FormatDuration(kHelloTimeout))));
+          });
+    }
+    StartRead(&read_);
+  }
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override;
+  void Send(HubMessage message) override ABSL_LOCKS_EXCLUDED(mutex_) {
+    bool too_slow;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (end_.has_value()) return;
+      too_slow = queue_.size() >= kMaxQueued;
+      if (!too_slow) queue_.push_back(std::move(message));
+    }
+    if (too_slow) {
+      Close(absl::ResourceExhaustedError(absl::StrCat(
+          "clusterd does not read: ", kMaxQueued, " messages wait")));
+      return;
+    }
+    Advance();
+  }
+
+  void Close(const absl::Status& why) override ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (end_.has_value()) return;
+      end_ = why;
+      queue_.clear();
+      parts_.scheduler->Cancel(timer_);
+      if (writing_) {
+        timer_ = parts_.scheduler->RunAfter(
+            kFlushTimeout, [weak = weak_from_this()] {
+              if (const auto stream = weak.lock()) stream->BreakOff();
+            });
+      }
+    }
+    LeaveHosts(why);
+    Advance();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      Close(absl::UnavailableError(context_->IsCancelled()
+                                       ? "the connection broke"
+                                       : "clusterd ended its stream"));
+      return;
+    }
+    const absl::Status status = OnMessage();
+    if (!status.ok()) Close(status);
+    // Also after Close: gRPC wants the stream read to its end.
+    // Not Clear, which would keep the memory of the largest one.
+    read_ = AgentMessage();
+    StartRead(&read_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    {
+      absl::MutexLock lock(&mutex_);
+      writing_ = false;
+    }
+    if (!ok) Close(absl::UnavailableError("the connection broke"));
+    Advance();
+  }
+
+  void OnCancel() override {
+    Close(absl::UnavailableError("the connection broke"));
+  }
+
+  void OnDone() override {
+    std::shared_ptr<HostStream> self;
+    {
+      absl::MutexLock lock(&mutex_);
+      self.swap(self_);
+    }
+    // `self` is the last owner, or AttachedHosts is for a moment longer.
+  }
 
  private:
-  absl::Status OnMessage() ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status OnHello(const Hello& hello) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status OnMessage() ABSL_LOCKS_EXCLUDED(mutex_) {
+    bool greeted;
+    std::optional<AttachedHosts::SessionId> session;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (end_.has_value()) return absl::OkStatus();
+      greeted = greeted_;
+      session = session_;
+    }
+    if (!greeted) {
+      if (read_.kind_case() != AgentMessage::kHello) {
+        return absl::InvalidArgumentError("the first message was no hello");
+      }
+      return OnHello(read_.hello());
+    }
+    if (!session.has_value()) return absl::OkStatus();
+    switch (read_.kind_case()) {
+      case AgentMessage::kResult:
+        return parts_.hosts->OnResult(*session,
+                                      std::move(*read_.mutable_result()));
+      case AgentMessage::kProgress:
+        return parts_.hosts->OnProgress(*session,
+                                        std::move(*read_.mutable_progress()));
+      case AgentMessage::kDrift:
+        return parts_.hosts->OnDrift(*session,
+                                     std::move(*read_.mutable_drift()));
+      case AgentMessage::kPastApplies:
+        return parts_.hosts->OnPastApplies(
+            *session, std::move(*read_.mutable_past_applies()));
+      default:
+        return absl::InvalidArgumentError(
+            "a second hello, or a message of an unknown kind");
+    }
+  }
+
+  absl::Status OnHello(const Hello& hello) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      greeted_ = true;
+      parts_.scheduler->Cancel(timer_);
+    }
+    RETURN_IF_ERROR(CheckHello(hello));
+    ASSIGN_OR_RETURN(const AttachedHosts::SessionId session,
+                     parts_.hosts->Attach(Attachment{
+                         host_, context_->peer(), hello, shared_from_this()}));
+    bool ended;
+    {
+      absl::MutexLock lock(&mutex_);
+      session_ = session;
+      ended = end_.has_value();
+      // Ahead of tasks: the stream could be asked as soon as it had attached.
+      HubMessage& welcome = queue_.emplace_front();
+      welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
+      welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
+      welcomed_ = true;
+    }
+    if (ended) {
+      LeaveHosts(absl::UnavailableError("the stream ended while it attached"));
+    }
+    Advance();
+    return absl::OkStatus();
+  }
+
   // Starts what is due next: a write, or the end. Calls gRPC unlocked.
-  void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
+    bool write = false;
+    std::optional<absl::Status> finish;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (writing_ || finishing_ || cancelling_) return;
+      if (end_.has_value()) {
+        finishing_ = true;
+        finish = end_;
+        parts_.scheduler->Cancel(timer_);
+      } else if (welcomed_ && !queue_.empty()) {
+        writing_ = true;
+        write = true;
+        write_ = std::move(queue_.front());
+        queue_.pop_front();
+      }
+    }
+    if (write) StartWrite(&write_);
+    if (finish.has_value()) Finish(ToGrpcStatus(*finish));
+  }
+
   // Cancels a call whose last write is not taken.
-  void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_);
-  void LeaveHosts(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
+  void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (finishing_ || !writing_) return;
+      // The context lives until the call has finished: that has to wait.
+      cancelling_ = true;
+    }
+    context_->TryCancel();
+    {
+      absl::MutexLock lock(&mutex_);
+      cancelling_ = false;
+    }
+    Advance();
+  }
+
+  void LeaveHosts(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::optional<AttachedHosts::SessionId> session;
+    {
+      absl::MutexLock lock(&mutex_);
+      session.swap(session_);
+    }
+    if (session.has_value()) parts_.hosts->Detach(*session, why.message());
+  }
 
   const std::string host_;
   grpc::CallbackServerContext* const context_;
@@ -91,199 +270,6 @@ class HostStream final
   // Waits for the hello, or for the last write.
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 };
-
-void HostStream::Begin() {
-  {
-    absl::MutexLock lock(&mutex_);
-    self_ = shared_from_this();
-    timer_ =
-        parts_.scheduler->RunAfter(kHelloTimeout, [weak = weak_from_this()] {
-          const std::shared_ptr<HostStream> stream = weak.lock();
-          if (stream == nullptr) return;
-          stream->Close(absl::DeadlineExceededError(absl::StrCat(
-              "no hello in ", absl::FormatDuration(kHelloTimeout))));
-        });
-  }
-  StartRead(&read_);
-}
-
-void HostStream::OnReadDone(bool ok) {
-  if (!ok) {
-    Close(absl::UnavailableError(context_->IsCancelled()
-                                     ? "the connection broke"
-                                     : "clusterd ended its stream"));
-    return;
-  }
-  const absl::Status status = OnMessage();
-  if (!status.ok()) Close(status);
-  // Also after Close: gRPC wants the stream read to its end.
-  // Not Clear, which would keep the memory of the largest one.
-  read_ = AgentMessage();
-  StartRead(&read_);
-}
-
-absl::Status HostStream::OnMessage() {
-  bool greeted;
-  std::optional<AttachedHosts::SessionId> session;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (end_.has_value()) return absl::OkStatus();
-    greeted = greeted_;
-    session = session_;
-  }
-  if (!greeted) {
-    if (read_.kind_case() != AgentMessage::kHello) {
-      return absl::InvalidArgumentError("the first message was no hello");
-    }
-    return OnHello(read_.hello());
-  }
-  if (!session.has_value()) return absl::OkStatus();
-  switch (read_.kind_case()) {
-    case AgentMessage::kResult:
-      return parts_.hosts->OnResult(*session,
-                                    std::move(*read_.mutable_result()));
-    case AgentMessage::kProgress:
-      return parts_.hosts->OnProgress(*session,
-                                      std::move(*read_.mutable_progress()));
-    case AgentMessage::kDrift:
-      return parts_.hosts->OnDrift(*session, std::move(*read_.mutable_drift()));
-    case AgentMessage::kPastApplies:
-      return parts_.hosts->OnPastApplies(
-          *session, std::move(*read_.mutable_past_applies()));
-    default:
-      return absl::InvalidArgumentError(
-          "a second hello, or a message of an unknown kind");
-  }
-}
-
-absl::Status HostStream::OnHello(const Hello& hello) {
-  {
-    absl::MutexLock lock(&mutex_);
-    greeted_ = true;
-    parts_.scheduler->Cancel(timer_);
-  }
-  RETURN_IF_ERROR(CheckHello(hello));
-  ASSIGN_OR_RETURN(const AttachedHosts::SessionId session,
-                   parts_.hosts->Attach(Attachment{host_, context_->peer(),
-                                                   hello, shared_from_this()}));
-  bool ended;
-  {
-    absl::MutexLock lock(&mutex_);
-    session_ = session;
-    ended = end_.has_value();
-    // Ahead of tasks: the stream could be asked as soon as it had attached.
-    HubMessage& welcome = queue_.emplace_front();
-    welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
-    welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
-    welcomed_ = true;
-  }
-  if (ended) {
-    LeaveHosts(absl::UnavailableError("the stream ended while it attached"));
-  }
-  Advance();
-  return absl::OkStatus();
-}
-
-void HostStream::Send(HubMessage message) {
-  bool too_slow;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (end_.has_value()) return;
-    too_slow = queue_.size() >= kMaxQueued;
-    if (!too_slow) queue_.push_back(std::move(message));
-  }
-  if (too_slow) {
-    Close(absl::ResourceExhaustedError(absl::StrCat(
-        "clusterd does not read: ", kMaxQueued, " messages wait")));
-    return;
-  }
-  Advance();
-}
-
-void HostStream::Close(const absl::Status& why) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (end_.has_value()) return;
-    end_ = why;
-    queue_.clear();
-    parts_.scheduler->Cancel(timer_);
-    if (writing_) {
-      timer_ =
-          parts_.scheduler->RunAfter(kFlushTimeout, [weak = weak_from_this()] {
-            if (const auto stream = weak.lock()) stream->BreakOff();
-          });
-    }
-  }
-  LeaveHosts(why);
-  Advance();
-}
-
-void HostStream::BreakOff() {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (finishing_ || !writing_) return;
-    // The context lives until the call has finished: that has to wait.
-    cancelling_ = true;
-  }
-  context_->TryCancel();
-  {
-    absl::MutexLock lock(&mutex_);
-    cancelling_ = false;
-  }
-  Advance();
-}
-
-void HostStream::LeaveHosts(const absl::Status& why) {
-  std::optional<AttachedHosts::SessionId> session;
-  {
-    absl::MutexLock lock(&mutex_);
-    session.swap(session_);
-  }
-  if (session.has_value()) parts_.hosts->Detach(*session, why.message());
-}
-
-void HostStream::Advance() {
-  bool write = false;
-  std::optional<absl::Status> finish;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (writing_ || finishing_ || cancelling_) return;
-    if (end_.has_value()) {
-      finishing_ = true;
-      finish = end_;
-      parts_.scheduler->Cancel(timer_);
-    } else if (welcomed_ && !queue_.empty()) {
-      writing_ = true;
-      write = true;
-      write_ = std::move(queue_.front());
-      queue_.pop_front();
-    }
-  }
-  if (write) StartWrite(&write_);
-  if (finish.has_value()) Finish(ToGrpcStatus(*finish));
-}
-
-void HostStream::OnWriteDone(bool ok) {
-  {
-    absl::MutexLock lock(&mutex_);
-    writing_ = false;
-  }
-  if (!ok) Close(absl::UnavailableError("the connection broke"));
-  Advance();
-}
-
-void HostStream::OnCancel() {
-  Close(absl::UnavailableError("the connection broke"));
-}
-
-void HostStream::OnDone() {
-  std::shared_ptr<HostStream> self;
-  {
-    absl::MutexLock lock(&mutex_);
-    self.swap(self_);
-  }
-  // `self` is the last owner, or AttachedHosts is for a moment longer.
-}
 
 }  // namespace
 

@@ -13,44 +13,32 @@ namespace {
 // 100,000 hosts with every address written out stay under this.
 constexpr size_t kMaxSpecBytes = 128 << 20;
 
-absl::StatusOr<std::shared_ptr<const ClusterSpec>> Load(
-    const std::string& path, const std::string& cluster) {
-  ASSIGN_OR_RETURN(const std::string text,
-                   ReadRegularFile(path, kMaxSpecBytes));
-  ASSIGN_OR_RETURN(ClusterSpec spec, LoadSpec(path, text));
-  if (spec.name() != cluster) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": name \"", spec.name(),
-                     "\" is not this controller's cluster, expected \"",
-                     cluster, "\" (--cluster)"));
-  }
-  return std::make_shared<const ClusterSpec>(std::move(spec));
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SpecHolder>> SpecHolder::Open(
     const std::string& path, const std::string& cluster, Scheduler* scheduler) {
-  ASSIGN_OR_RETURN(std::shared_ptr<const ClusterSpec> spec,
-                   Load(path, cluster));
-  return std::unique_ptr<SpecHolder>(
-      new SpecHolder(path, cluster, scheduler, std::move(spec)));
+  std::unique_ptr<SpecHolder> holder(new SpecHolder(path, cluster, scheduler));
+  RETURN_IF_ERROR(holder->Reload());
+  return holder;
 }
 
-SpecHolder::SpecHolder(std::string path, std::string cluster,
-                       Scheduler* scheduler,
-                       std::shared_ptr<const ClusterSpec> spec)
-    : path_(std::move(path)),
-      cluster_(std::move(cluster)),
-      scheduler_(scheduler),
-      spec_(std::move(spec)),
-      loaded_at_(scheduler->Now()) {}
+absl::StatusOr<std::shared_ptr<const ClusterSpec>> SpecHolder::Load() const {
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadRegularFile(path_, kMaxSpecBytes));
+  ASSIGN_OR_RETURN(ClusterSpec spec, LoadSpec(path_, text));
+  if (spec.name() != cluster_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ": name \"", spec.name(),
+                     "\" is not this controller's cluster, expected \"",
+                     cluster_, "\" (--cluster)"));
+  }
+  return std::make_shared<const ClusterSpec>(std::move(spec));
+}
 
 // Reads without the lock: a slow disk must not keep checks from the spec that
 // is in force.
 absl::Status SpecHolder::Reload() {
-  absl::StatusOr<std::shared_ptr<const ClusterSpec>> spec =
-      Load(path_, cluster_);
+  absl::StatusOr<std::shared_ptr<const ClusterSpec>> spec = Load();
   absl::MutexLock lock(&mutex_);
   if (!spec.ok()) {
     refused_ = std::string(spec.status().message());

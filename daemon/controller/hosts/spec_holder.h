@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -39,8 +40,12 @@ class SpecHolder {
   GetSpecResponse Describe() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  SpecHolder(std::string path, std::string cluster, Scheduler* scheduler,
-             std::shared_ptr<const ClusterSpec> spec);
+  SpecHolder(std::string path, std::string cluster, Scheduler* scheduler)
+      : path_(std::move(path)),
+        cluster_(std::move(cluster)),
+        scheduler_(scheduler) {}
+
+  absl::StatusOr<std::shared_ptr<const ClusterSpec>> Load() const;
 
   const std::string path_;
   const std::string cluster_;
