@@ -143,32 +143,28 @@ void AgentStream::OnWelcome(const Welcome& welcome) {
 }
 
 void AgentStream::OnTask(const Task& task) {
-  if (parts_.applies != nullptr && (task.has_apply() || task.has_rollback())) {
-    OnChange(task);
-    return;
-  }
-  tasks_->Run(task, [weak = std::weak_ptr<HubConnection>(connection_),
-                     loop = parts_.loop](TaskResult result) {
-    AgentMessage message;
-    *message.mutable_result() = std::move(result);
-    loop->Post([weak, message = std::move(message)]() mutable {
-      if (const auto connection = weak.lock()) {
-        connection->Send(std::move(message));
-      }
-    });
-  });
-}
-
-void AgentStream::OnChange(const Task& task) {
   const auto send = [weak = weak_from_this(), loop = parts_.loop,
                      asker = std::weak_ptr<HubConnection>(connection_)](
                         AgentMessage message) {
     loop->Post([weak, asker, message = std::move(message)]() mutable {
       if (const auto self = weak.lock()) {
-        self->SendOfChange(asker, std::move(message));
+        self->Answer(asker, std::move(message));
       }
     });
   };
+  if (parts_.applies != nullptr && (task.has_apply() || task.has_rollback())) {
+    OnChange(task, send);
+    return;
+  }
+  tasks_->Run(task, [send](TaskResult result) {
+    AgentMessage message;
+    *message.mutable_result() = std::move(result);
+    send(std::move(message));
+  });
+}
+
+void AgentStream::OnChange(
+    const Task& task, const std::function<void(AgentMessage message)>& send) {
   const uint64_t id = task.task_id();
   const auto done = [send, id](ApplyResult result) {
     AgentMessage message;
@@ -189,13 +185,13 @@ void AgentStream::OnChange(const Task& task) {
   parts_.applies->Apply(task.apply(), progress, done);
 }
 
-void AgentStream::SendOfChange(const std::weak_ptr<HubConnection>& asker,
-                               AgentMessage message) {
+void AgentStream::Answer(const std::weak_ptr<HubConnection>& asker,
+                         AgentMessage message) {
   // Without a stream, the next one begins with the past applies.
   if (connection_ == nullptr || !attached_) return;
   if (asker.lock() == connection_) {
     connection_->Send(std::move(message));
-  } else if (message.has_result()) {
+  } else if (message.result().has_apply()) {
     // This stream's controller knows no such task.
     AgentMessage late;
     *late.mutable_past_applies()->add_results() = message.result().apply();

@@ -80,9 +80,10 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void OnMessage(const HubMessage& message);
   void OnWelcome(const Welcome& welcome);
   void OnTask(const Task& task);
-  void OnChange(const Task& task);
-  void SendOfChange(const std::weak_ptr<HubConnection>& asker,
-                    AgentMessage message);
+  void OnChange(const Task& task,
+                const std::function<void(AgentMessage message)>& send);
+  // Sends what is to be said to who asked on that connection.
+  void Answer(const std::weak_ptr<HubConnection>& asker, AgentMessage message);
   void OnEnd(const absl::Status& why);
   void SetAttached(bool attached, const std::string& error)
       ABSL_LOCKS_EXCLUDED(mutex_);

@@ -62,7 +62,9 @@ absl::Status ControllerService::Prepare(
   RETURN_IF_ERROR(CheckNetworkNamespace(order->network_namespace));
   // Only now: a long list of wrong names takes time that a stranger may not
   // have.
-  RETURN_IF_ERROR(call.check());
+  if (call.selection != nullptr) {
+    RETURN_IF_ERROR(ValidateSelection(*call.selection));
+  }
   if (call.slots->TryTake()) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat(call.all_taken, ", try again later"));
@@ -116,9 +118,9 @@ absl::Status ControllerService::Keep(const HistoryRecord& record) const {
 // hosts are large.
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
     grpc::CallbackServerContext* context, const CheckRequest* request) {
-  const FactCall call = {
-      "Check", &checks_, absl::StrCat(kMaxChecks, " checks run already"),
-      [request] { return ValidateSelection(request->selection()); }};
+  const FactCall call = {"Check", &checks_,
+                         absl::StrCat(kMaxChecks, " checks run already"),
+                         &request->selection()};
   return AskHosts<CheckEvent>(
       context, *request, call,
       [this, selection = request->selection()](
@@ -135,8 +137,8 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
 
 grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
     grpc::CallbackServerContext* context, const PlanRequest* request) {
-  const FactCall call = {"Plan", &plans_, "as many plans are being made as may",
-                         [] { return absl::OkStatus(); }};
+  const FactCall call = {"Plan", &plans_,
+                         "as many plans are being made as may"};
   return AskHosts<PlanEvent>(
       context, *request, call,
       [this](const FactOrder& order, const std::vector<HostFacts>& facts) {

@@ -5,12 +5,37 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/identity/grpc_status.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/version.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {
+namespace {
+
+// Holds a slot until its client has the whole answer, or has gone.
+class SlotReactor final : public grpc::ServerUnaryReactor {
+ public:
+  explicit SlotReactor(Slots* taken) : taken_(taken) {}
+
+  void OnDone() override {
+    taken_->Give();
+    delete this;
+  }
+
+ private:
+  Slots* const taken_;
+};
+
+grpc::ServerUnaryReactor* FinishWith(grpc::CallbackServerContext* context,
+                                     const absl::Status& status) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
+}  // namespace
 
 absl::StatusOr<SpiffeId> ControllerService::Admit(
     const grpc::CallbackServerContext& context, absl::string_view call,

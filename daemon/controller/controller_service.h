@@ -7,20 +7,65 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "config/identity/certificate.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
-#include "daemon/controller/unary_answer.h"
+#include "daemon/process/worker_pool.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/controller.grpc.pb.h"
 
 namespace clusterd {
+
+// How many of something may be under way at once. Safe for concurrent use.
+class Slots {
+ public:
+  explicit Slots(int count) : free_(count) {}
+
+  // False if none is free.
+  bool TryTake() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    if (free_ == 0) return false;
+    --free_;
+    return true;
+  }
+  // REQUIRES: one was taken.
+  void Give() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    ++free_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  int free_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Fills in the response from a thread of the pool, for what waits for the disk.
+// `done` is called once, when the response is as it is sent; with
+// ResourceExhausted at once if the pool is full.
+template <typename Response>
+void AnswerOnPool(WorkerPool* pool, Response* response,
+                  std::function<absl::StatusOr<Response>()> read,
+                  const std::function<void(const absl::Status& status)>& done) {
+  const bool taken = pool->TryRun([response, read = std::move(read), done] {
+    absl::StatusOr<Response> answer = read();
+    const absl::Status status = answer.status();
+    if (status.ok()) *response = *std::move(answer);
+    done(status);
+  });
+  if (!taken) {
+    done(absl::ResourceExhaustedError(
+        "the controller has too much to do, try again later"));
+  }
+}
 
 // Every call: Unauthenticated or PermissionDenied unless the peer is a user of
 // this cluster in the role that the call needs.
@@ -91,9 +136,8 @@ class ControllerService final : public Controller::CallbackService {
   struct FactCall {
     const char* name;
     Slots* slots;
-    std::string all_taken;  // What is said then.
-    // Why the request makes no sense, apart from its hosts.
-    std::function<absl::Status()> check;
+    std::string all_taken;                     // What is said then.
+    const RuleSelection* selection = nullptr;  // The request's; null: has none.
   };
   template <typename Event>
   using Conclusion = std::function<Event(const FactOrder& order,

@@ -24,17 +24,14 @@ absl::Status TooLong(const FieldDescriptor* field, size_t size, size_t limit) {
                    ", expected at most ", limit));
 }
 
-bool HasControlBytes(absl::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\n' &&
-           c != '\t';
-  });
+bool IsUnsafe(unsigned char c) {
+  return absl::ascii_iscntrl(c) && c != '\n' && c != '\t';
 }
 
 std::string Escaped(absl::string_view text) {
   std::string clean;
   for (const char c : text) {
-    if (HasControlBytes(absl::string_view(&c, 1))) {
+    if (IsUnsafe(c)) {
       absl::StrAppend(
           &clean, "\\x",
           absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
@@ -65,7 +62,7 @@ absl::Status CleanField(const FieldDescriptor* field, int index,
   if (text.size() > kMaxTextBytes) {
     return TooLong(field, text.size(), kMaxTextBytes);
   }
-  if (!HasControlBytes(text)) return absl::OkStatus();
+  if (std::none_of(text.begin(), text.end(), IsUnsafe)) return absl::OkStatus();
   if (repeated) {
     reflection->SetRepeatedString(message, field, index, Escaped(text));
   } else {
@@ -175,10 +172,8 @@ absl::Status CheckHello(const Hello& hello) {
   }
   texts.insert(texts.end(), hello.tasks().begin(), hello.tasks().end());
   for (const absl::string_view text : texts) {
-    const bool one_line = text.find('\n') == absl::string_view::npos &&
-                          text.find('\t') == absl::string_view::npos;
-    if (text.size() > kMaxHelloTextBytes || !one_line ||
-        HasControlBytes(text)) {
+    if (text.size() > kMaxHelloTextBytes ||
+        std::any_of(text.begin(), text.end(), absl::ascii_iscntrl)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "hello: a text of ", text.size(), " bytes, expected at most ",
           kMaxHelloTextBytes, " and no control bytes"));

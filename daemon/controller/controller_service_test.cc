@@ -1,6 +1,5 @@
-#include "daemon/controller/unary_answer.h"
-
 #include "absl/synchronization/notification.h"
+#include "daemon/controller/controller_service.h"
 #include "gtest/gtest.h"
 #include "proto/controller.pb.h"
 
