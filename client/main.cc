@@ -1,5 +1,5 @@
 // clusterctl: gathers what the process was given and hands it to
-// command/clusterctl.h.
+// command/command.h.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "client/command/clusterctl.h"
+#include "client/command/command.h"
 #include "client/connection/connector.h"
 #include "client/connection/interrupt.h"
 #include "client/files/typed_line.h"

@@ -9,41 +9,27 @@
 #include "client/files/text_file.h"
 #include "client/recording/address_map.h"
 #include "client/recording/recording.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
 
 constexpr char kStandardInput[] = "/dev/stdin";
 
-constexpr char kFooter[] =
-    R"(On the AI server, which is only looked at:
-  sudo clusterd --record | clusterctl anonymise observation.jsonl
-From elsewhere:
-  ssh node-07 sudo clusterd --record | clusterctl anonymise observation.jsonl
-
-Read the file before you send it.
-
-Exit status: 0 written; 2 written although no run of hccn_tool was recorded, or
-not written; 3 wrong usage, or no recording came.)";
-
 // The names in the recording are among those that the file must not hold, so
 // messages are about the path alone.
 absl::Status WriteAnonymised(const std::string& path,
                              const HostRecording& recording) {
-  absl::StatusOr<std::string> key = RandomAddressKey();
-  if (!key.ok()) return key.status();
-  const absl::StatusOr<std::string> text =
-      FormatRecords(MakeRecords(recording, AddressMap(*std::move(key))));
-  if (!text.ok()) return text.status();
-  return WriteNewFile(path, *text);
+  ASSIGN_OR_RETURN(std::string key, RandomAddressKey());
+  ASSIGN_OR_RETURN(
+      const std::string text,
+      FormatRecords(MakeRecords(recording, AddressMap(std::move(key)))));
+  return WriteNewFile(path, text);
 }
 
 class AnonymiseCommand final : public Command {
  public:
-  AnonymiseCommand()
-      : Command({"anonymise",
-                 "Write a recording of a host without addresses and names",
-                 kFooter}) {}
+  AnonymiseCommand() : Command("anonymise") {}
 
   void AddOptions(CLI::App& app) override {
     app.add_option("FILE", file_, "New file, for this user only")->required();

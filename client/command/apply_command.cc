@@ -12,11 +12,10 @@
 #include "client/command/request.h"
 #include "client/files/plan_file.h"
 #include "client/print/apply_table.h"
-#include "client/print/apply_verdict.h"
 #include "client/print/history_table.h"
 #include "client/print/plan_table.h"
-#include "client/print/progress_line.h"
 #include "config/values/network_namespace.h"
+#include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
@@ -29,79 +28,32 @@ constexpr uint32_t kDefaultWaveSize = 32;
 constexpr uint32_t kLargestWave = 100'000;
 constexpr absl::Duration kHistoryTimeout = absl::Seconds(10);
 
-constexpr char kApplyFooter[] =
-    R"(Takes only a plan that clusterctl plan saved. Your certificate needs the role
-operator; for --force, admin.
-
-No host is asked when the plan was edited, when this controller did not make it
-or keeps it no more, when the spec has changed since, when a host that has steps
-is not attached, and while another apply or rollback runs.
-Then each host decides for itself, when its turn comes: it refuses, and changes
-nothing, when a fact that its steps rest on has moved, when a process uses a
-device that they change, or may use it, and when its agent.yaml does not allow
-one of them.
-
-Hosts go in waves, in the order of the plan. After the first wave in which one
-does not end well no further wave begins; hosts that were applied by then stay
-so, and clusterctl rollback takes them back. A host takes back by itself what it
-did not finish. Ctrl-C leaves the run to the controller; it does not stop it.
-
-Exit status:
-  0  every host ended as wished, or there was nothing to do
-  1  a host did not: it refused, took its steps back, or was gone at its turn;
-     the waves behind it were not begun, the hosts that were applied stay so
-  2  not begun: the spec has changed, the controller keeps no such plan, a host
-     is not attached, another apply or rollback runs, the role is not enough,
-     all of the plan is blocked;
-     or no complete answer: a host is lost, the controller is away, --timeout,
-     Ctrl-C, --report could not be written
-  3  wrong usage, an edited plan, a host that the spec does not name, no
-     consent; nothing was changed
-
-Examples:
-  clusterctl apply plan.json
-  clusterctl apply plan.json --wave 100 --yes --report apply.json)";
-
-constexpr char kRollbackFooter[] =
-    R"(Puts back what an apply found on its hosts: files byte for byte, running values,
-the firewall and whether it starts at boot. clusterctl history --kind apply
-shows the ids. Your certificate needs the role operator; for --force, admin.
-
-A host refuses, and changes nothing, when something that the apply left has
-changed since (it says what), when it has no journal of the apply any more, when
-a process uses a device that would change, or may use it, and when its
-agent.yaml does not allow the change. --wave hosts are asked at once; a wave in
-which one does not end well does not stop the next, so that no host keeps the
-others from their old values.
-Ctrl-C leaves the run to the controller; it does not stop it.
-
-Exit status:
-  0  every host ended as wished
-  1  a host did not: it refused, is not attached, or something could not be put
-     back; all other hosts were asked all the same
-  2  not begun: another apply or rollback runs, the role is not enough, no host
-     of that apply holds anything of it;
-     or no complete answer: a host is lost, the controller is away, --timeout,
-     Ctrl-C, --report could not be written
-  3  wrong usage, an apply that nobody knows, no consent; nothing was changed
-
-Examples:
-  clusterctl rollback 3fa2c4d5e6f70812
-  clusterctl rollback 3fa2 --yes)";
-
 // What apply and rollback share: says what will happen, asks the person unless
 // --yes was given, has the controller do it, and tells each host's end as it
 // comes. The file of --report is written on every path.
 class RunCommand : public Request {
  public:
-  using Request::Request;
+  RunCommand(const char* name, bool is_rollback)
+      : Request(name), is_rollback_(is_rollback) {}
 
  protected:
   // `force` says what it overrides.
-  void AddSharedOptions(CLI::App& app, const std::string& force);
+  void AddSharedOptions(CLI::App& app, const std::string& force) {
+    app.add_option(
+           "--wave", wave_text_,
+           absl::StrCat("Hosts at once (default: ", kDefaultWaveSize, ")"))
+        ->type_name("N");
+    app.add_flag("--yes", yes_, "Do not ask");
+    app.add_flag("--force", force_,
+                 absl::StrCat("Admins only: also where a host refuses because ",
+                              force, "; is kept in the history"));
+    app.add_flag("--verbose", verbose_, "Tell each step as it ends");
+    AddOutput(app);
+    AddReport(app);
+    // Who waits for an apply waits; it may take an hour of waves.
+    AddTimeout(app, absl::Hours(24), "24h; what began goes on");
+  }
 
-  // Which of the two this is.
-  virtual bool IsRollback() const = 0;
   // Reads what the command is about; adds mistakes.
   virtual void ReadSubject() = 0;
   // "Apply 2 steps"
@@ -111,8 +63,6 @@ class RunCommand : public Request {
   // Ends the run without asking anybody, as no host has anything to do; the
   // exit status.
   virtual int FinishNothing(ApplyReport& report) = 0;
-  // Of a report that this side makes.
-  virtual void DescribeSubject(ApplyReport& report) const = 0;
   // Makes the call.
   virtual absl::StatusOr<ApplyReport> Call(ControllerClient& client) = 0;
 
@@ -124,29 +74,176 @@ class RunCommand : public Request {
       CallRequest request) {
     request.set_wave_size(wave_size_);
     request.set_force(force_);
-    return client.Follow(call, request, timeout(), text().name,
+    return client.Follow(call, request, timeout(), name(),
                          [this](const ApplyEvent& event) { OnEvent(event); });
+  }
+
+  // The end of a run of nothing, where that is not what was wished.
+  int NothingCanBeDone(const std::string& why, ApplyReport& report) {
+    Tell(absl::StrCat("nothing can be done: ", why));
+    report.add_notes(why);
+    return kExitNoVerdict;
   }
 
   // Who will be asked, in that order.
   std::vector<std::string> hosts_;
   bool subject_known_ = false;
+  // What the subject says of a report that this side makes.
+  ApplyReport about_;
 
  private:
-  void ReadOptions() final;
-  absl::Status Ask(ControllerClient* client) final;
-  // Ok if the person, or --yes, agrees.
-  absl::Status AskConsent();
-  void OnEvent(const ApplyEvent& event);
   bool HasNothingToDo() const { return subject_known_ && hosts_.empty(); }
-  int Finish() final;
-  bool AnswerWithout(const absl::Status& error) final;
+
+  void ReadOptions() final {
+    wave_size_ = ReadNumber("--wave", wave_text_, {1, kLargestWave},
+                            kDefaultWaveSize, mistakes_);
+    // Who changes hosts and wants a report of it must not find out afterwards.
+    if (!CheckReportTarget(report_file(), mistakes_)) DropReport();
+    ReadSubject();
+    const bool can_ask =
+        session().terminal.in_is_terminal && session().terminal.err_is_terminal;
+    if (!yes_ && !can_ask && !HasNothingToDo()) {
+      mistakes_.push_back(
+          "--yes: is missing, and nobody can be asked: stdin and stderr are no "
+          "terminal");
+    }
+  }
+
+  absl::Status Ask(ControllerClient* client) final {
+    if (HasNothingToDo()) return absl::OkStatus();
+    RETURN_IF_ERROR(AskConsent());
+    began_ = session().now();
+    ASSIGN_OR_RETURN(report_, Call(*client));
+    return absl::OkStatus();
+  }
+
+  // Ok if the person, or --yes, agrees.
+  absl::Status AskConsent() {
+    const size_t waves = (hosts_.size() + wave_size_ - 1) / wave_size_;
+    const std::string question = absl::StrCat(
+        WhatWillHappen(), " on ", Count(hosts_.size(), "host"), " in ",
+        Count(waves, "wave"), force_ ? ", with force" : "");
+    if (yes_) {
+      Tell(question);
+      return absl::OkStatus();
+    }
+    PrintSubject(ErrStyle(), session().err);
+    session().err << "\n"
+                  << SafeText(question, ErrStyle().utf8) << "? [y/N] "
+                  << std::flush;
+    const absl::StatusOr<std::string> answer = session().read_line();
+    if (absl::IsCancelled(answer.status())) {
+      session().err << "\n";
+      return absl::CancelledError("interrupted; nothing was changed");
+    }
+    const std::string word = answer.ok() ? absl::AsciiStrToLower(*answer) : "";
+    const absl::string_view stripped = absl::StripAsciiWhitespace(word);
+    if (stripped == "y" || stripped == "yes") return absl::OkStatus();
+    if (!answer.ok()) session().err << "\n";
+    return absl::InvalidArgumentError(
+        absl::StrCat(answer.ok() ? "the answer was not yes"
+                                 : std::string(answer.status().message()),
+                     "; nothing was changed"));
+  }
+
+  void OnEvent(const ApplyEvent& event) {
+    const Style style = ErrStyle();
+    if (event.has_progress()) {
+      if (run_id_.empty() && !event.progress().run_id().empty()) {
+        run_id_ = event.progress().run_id();
+        Tell(absl::StrCat("run ", run_id_));
+      }
+      ShowProgress(ApplyProgressText(event.progress(), style.utf8));
+    } else if (event.has_step() && verbose_) {
+      const StepOutcome& outcome = event.step().outcome();
+      Tell(absl::StrCat(event.step().host(), " step ", outcome.step(), " ",
+                        StepWord(outcome.state()), ": ", event.step().text(),
+                        outcome.detail().empty() ? "" : "; ",
+                        outcome.detail()));
+    } else if (event.has_host()) {
+      ClearProgress();
+      session().err << HostEndLine(event.host(), is_rollback_, style)
+                    << std::endl;
+      results_[event.host().host()] = event.host();
+    }
+  }
+
+  int Finish() final {
+    if (HasNothingToDo()) {
+      report_ = ReportOfOurs();
+      return Deliver(FinishNothing(report_));
+    }
+    NoteForeignSchema(kSchemaVersion, report_);
+    const int hosts_before = report_.hosts_size();
+    // Which hosts a rollback asks, the controller knows best.
+    if (!is_rollback_) CompleteHosts(report_);
+    if (report_.hosts_size() > hosts_before) {
+      report_.add_notes(absl::StrCat("the controller's report leaves out ",
+                                     report_.hosts_size() - hosts_before,
+                                     " of the hosts"));
+    }
+    return Deliver(ExitStatusOf(SupportedVerdict(report_), FailOn::kFail));
+  }
+
+  bool AnswerWithout(const absl::Status& error) final {
+    if (began_.has_value()) SayHowToLook(error);
+    report_ = ReportOfOurs();
+    if (!error.message().empty()) {
+      report_.add_notes(SafeText(error.message(), /*utf8=*/true));
+    }
+    return true;
+  }
   int StatusOfFailure(int status) const final {
     return run_id_.empty() ? status : kExitNoVerdict;
   }
-  void SayHowToLook(const absl::Status& error);
-  void CompleteHosts(ApplyReport& report) const;
-  ApplyReport ReportOfOurs() const;
+
+  void SayHowToLook(const absl::Status& error) {
+    // We left; or the controller did, perhaps for good.
+    const bool we_left =
+        absl::IsCancelled(error) || absl::IsDeadlineExceeded(error);
+    if (!run_id_.empty()) {
+      Tell(absl::StrCat("run ", run_id_,
+                        we_left ? " goes on in the controller; look with: "
+                                : " may go on in the controller; look with: ",
+                        "clusterctl show ", run_id_));
+    } else if (we_left || absl::IsUnavailable(error) ||
+               absl::IsInternal(error) || absl::IsUnknown(error)) {
+      Tell(absl::StrCat(
+          "no run of this command was named; if one began all the same, it is "
+          "in: clusterctl history --kind ",
+          name()));
+    } else {
+      Tell("nothing was changed");
+    }
+  }
+
+  // A host that will be asked and has no end has "no answer yet".
+  void CompleteHosts(ApplyReport& report) const {
+    for (const std::string& name : LeftOut(hosts_, report.hosts())) {
+      const auto found = results_.find(name);
+      if (found != results_.end()) {
+        *report.add_hosts() = found->second;
+      } else {
+        report.add_hosts()->set_host(name);
+      }
+    }
+  }
+
+  ApplyReport ReportOfOurs() const {
+    ApplyReport report = about_;
+    report.set_schema_version(kSchemaVersion);
+    report.set_rollback(is_rollback_);
+    report.set_force(force_);
+    report.set_wave_size(wave_size_);
+    if (run_id_.empty()) return report;
+    report.set_run_id(run_id_);
+    if (!is_rollback_) report.set_apply_id(run_id_);
+    report.set_outcome(ApplyReport::RUNNING);
+    report.set_started_at_ms(absl::ToUnixMillis(*began_));
+    report.set_elapsed_ms(ElapsedMs(*began_));
+    CompleteHosts(report);
+    return report;
+  }
 
   const google::protobuf::Message& Answer() const final { return report_; }
   void PrintTable(const Style& style, std::ostream& out) final {
@@ -155,187 +252,18 @@ class RunCommand : public Request {
   }
   std::string Short(bool utf8) const final { return ApplyShort(report_, utf8); }
 
+  const bool is_rollback_;
   std::string wave_text_;
   bool yes_ = false;
   bool force_ = false;
   bool verbose_ = false;
 
   uint32_t wave_size_ = 0;
-  absl::Time began_;
-  bool began_call_ = false;
-  std::string run_id_;  // Empty: not heard.
+  std::optional<absl::Time> began_;  // The call.
+  std::string run_id_;               // Empty: not heard.
   std::map<std::string, ApplyResult> results_;
   ApplyReport report_;
 };
-
-void RunCommand::AddSharedOptions(CLI::App& app, const std::string& force) {
-  app.add_option(
-         "--wave", wave_text_,
-         absl::StrCat("Hosts at once (default: ", kDefaultWaveSize, ")"))
-      ->type_name("N");
-  app.add_flag("--yes", yes_, "Do not ask");
-  app.add_flag("--force", force_,
-               absl::StrCat("Admins only: also where a host refuses because ",
-                            force, "; is kept in the history"));
-  app.add_flag("--verbose", verbose_, "Tell each step as it ends");
-  AddOutput(app);
-  AddReport(app);
-  // Who waits for an apply waits; it may take an hour of waves.
-  AddTimeout(app, absl::Hours(24), "24h; what began goes on");
-}
-
-void RunCommand::ReadOptions() {
-  wave_size_ = ReadNumber("--wave", wave_text_, {1, kLargestWave},
-                          kDefaultWaveSize, mistakes_);
-  // Who changes hosts and wants a report of it must not find out afterwards.
-  if (!CheckReportTarget(report_file(), mistakes_)) DropReport();
-  ReadSubject();
-  const bool can_ask =
-      session().terminal.in_is_terminal && session().terminal.err_is_terminal;
-  if (!yes_ && !can_ask && !HasNothingToDo()) {
-    mistakes_.push_back(
-        "--yes: is missing, and nobody can be asked: stdin and stderr are no "
-        "terminal");
-  }
-}
-
-absl::Status RunCommand::AskConsent() {
-  const size_t waves = (hosts_.size() + wave_size_ - 1) / wave_size_;
-  const std::string question =
-      absl::StrCat(WhatWillHappen(), " on ", Count(hosts_.size(), "host"),
-                   " in ", Count(waves, "wave"), force_ ? ", with force" : "");
-  if (yes_) {
-    Tell(question);
-    return absl::OkStatus();
-  }
-  PrintSubject(ErrStyle(), session().err);
-  session().err << "\n"
-                << SafeText(question, ErrStyle().utf8) << "? [y/N] "
-                << std::flush;
-  const absl::StatusOr<std::string> answer = session().read_line();
-  if (absl::IsCancelled(answer.status())) {
-    session().err << "\n";
-    return absl::CancelledError("interrupted; nothing was changed");
-  }
-  const std::string word = answer.ok() ? absl::AsciiStrToLower(*answer) : "";
-  const absl::string_view stripped = absl::StripAsciiWhitespace(word);
-  if (stripped == "y" || stripped == "yes") return absl::OkStatus();
-  if (!answer.ok()) session().err << "\n";
-  return absl::InvalidArgumentError(
-      absl::StrCat(answer.ok() ? "the answer was not yes"
-                               : std::string(answer.status().message()),
-                   "; nothing was changed"));
-}
-
-void RunCommand::OnEvent(const ApplyEvent& event) {
-  const Style style = ErrStyle();
-  if (event.has_progress()) {
-    if (run_id_.empty() && !event.progress().run_id().empty()) {
-      run_id_ = event.progress().run_id();
-      Tell(absl::StrCat("run ", run_id_));
-    }
-    ShowProgress(ApplyProgressText(event.progress(), style.utf8));
-  } else if (event.has_step() && verbose_) {
-    const StepOutcome& outcome = event.step().outcome();
-    Tell(absl::StrCat(event.step().host(), " step ", outcome.step(), " ",
-                      StepWord(outcome.state()), ": ", event.step().text(),
-                      outcome.detail().empty() ? "" : "; ", outcome.detail()));
-  } else if (event.has_host()) {
-    ClearProgress();
-    session().err << HostEndLine(event.host(), IsRollback(), style)
-                  << std::endl;
-    results_[event.host().host()] = event.host();
-  }
-}
-
-absl::Status RunCommand::Ask(ControllerClient* client) {
-  if (HasNothingToDo()) return absl::OkStatus();
-  const absl::Status consent = AskConsent();
-  if (!consent.ok()) return consent;
-  began_ = session().now();
-  began_call_ = true;
-  return Take(Call(*client), report_);
-}
-
-// A host that will be asked and has no end has "no answer yet".
-void RunCommand::CompleteHosts(ApplyReport& report) const {
-  for (const std::string& name : LeftOut(hosts_, report.hosts())) {
-    const auto found = results_.find(name);
-    if (found != results_.end()) {
-      *report.add_hosts() = found->second;
-    } else {
-      report.add_hosts()->set_host(name);
-    }
-  }
-}
-
-ApplyReport RunCommand::ReportOfOurs() const {
-  ApplyReport report;
-  report.set_schema_version(kSchemaVersion);
-  report.set_rollback(IsRollback());
-  report.set_force(force_);
-  report.set_wave_size(wave_size_);
-  DescribeSubject(report);
-  if (run_id_.empty()) return report;
-  report.set_run_id(run_id_);
-  if (!IsRollback()) report.set_apply_id(run_id_);
-  report.set_outcome(ApplyReport::RUNNING);
-  report.set_started_at_ms(absl::ToUnixMillis(began_));
-  report.set_elapsed_ms(ElapsedMs(began_));
-  CompleteHosts(report);
-  return report;
-}
-
-bool RunCommand::AnswerWithout(const absl::Status& error) {
-  if (began_call_) SayHowToLook(error);
-  report_ = ReportOfOurs();
-  if (!error.message().empty()) {
-    report_.add_notes(SafeText(error.message(), /*utf8=*/true));
-  }
-  return true;
-}
-
-void RunCommand::SayHowToLook(const absl::Status& error) {
-  // We left; or the controller did, perhaps for good.
-  const bool we_left =
-      absl::IsCancelled(error) || absl::IsDeadlineExceeded(error);
-  if (!run_id_.empty()) {
-    Tell(absl::StrCat("run ", run_id_,
-                      we_left ? " goes on in the controller; look with: "
-                              : " may go on in the controller; look with: ",
-                      "clusterctl show ", run_id_));
-  } else if (we_left || absl::IsUnavailable(error) || absl::IsInternal(error) ||
-             absl::IsUnknown(error)) {
-    Tell(absl::StrCat(
-        "no run of this command was named; if one began all the same, it is "
-        "in: clusterctl history --kind ",
-        text().name));
-  } else {
-    Tell("nothing was changed");
-  }
-}
-
-int RunCommand::Finish() {
-  if (HasNothingToDo()) {
-    report_ = ReportOfOurs();
-    return Deliver(FinishNothing(report_));
-  }
-  if (report_.schema_version() != kSchemaVersion) {
-    report_.add_notes(
-        absl::StrCat("report schema ", report_.schema_version(),
-                     " is not the one that this clusterctl reads (",
-                     kSchemaVersion, "); use the controller's version"));
-  }
-  const int hosts_before = report_.hosts_size();
-  // Which hosts a rollback asks, the controller knows best.
-  if (!IsRollback()) CompleteHosts(report_);
-  if (report_.hosts_size() > hosts_before) {
-    report_.add_notes(absl::StrCat("the controller's report leaves out ",
-                                   report_.hosts_size() - hosts_before,
-                                   " of the hosts"));
-  }
-  return Deliver(ExitStatusOf(SupportedVerdict(report_), FailOn::kFail));
-}
 
 // Checks the plan's digest before anybody is asked. The exit status:
 //   0  every host ended as wished
@@ -346,9 +274,7 @@ int RunCommand::Finish() {
 //   3  wrong usage, an edited plan, no consent; nothing was changed
 class ApplyCommand final : public RunCommand {
  public:
-  ApplyCommand()
-      : RunCommand({"apply", "Do on the hosts what a saved plan says",
-                    kApplyFooter}) {}
+  ApplyCommand() : RunCommand("apply", /*is_rollback=*/false) {}
 
   void AddOptions(CLI::App& app) override {
     app.add_option("PLANFILE", file_,
@@ -362,21 +288,24 @@ class ApplyCommand final : public RunCommand {
   }
 
  private:
-  bool IsRollback() const override { return false; }
   bool AsksController() const override {
     return !subject_known_ || !hosts_.empty();
   }
 
   void ReadSubject() override {
-    const absl::Status read = Take(ReadPlanFile(file_), plan_);
-    if (!read.ok()) {
-      mistakes_.emplace_back(read.message());
+    absl::StatusOr<ClusterPlan> plan = ReadPlanFile(file_);
+    if (!plan.ok()) {
+      mistakes_.emplace_back(plan.status().message());
       return;
     }
+    plan_ = *std::move(plan);
     subject_known_ = true;
     for (const HostPlan& host : plan_.hosts()) {
       if (!host.steps().empty()) hosts_.push_back(host.host());
     }
+    about_.set_cluster(plan_.cluster());
+    about_.set_plan_id(plan_.plan_id());
+    about_.set_plan_digest(plan_.digest());
     CheckNamespace();
   }
 
@@ -395,23 +324,15 @@ class ApplyCommand final : public RunCommand {
     return absl::StrCat("Apply ", Count(CountPlan(plan_).steps, "step"));
   }
   void PrintSubject(const Style& style, std::ostream& out) const override {
-    PrintPlanTable(plan_, style, {}, out);
-  }
-
-  void DescribeSubject(ApplyReport& report) const override {
-    report.set_cluster(plan_.cluster());
-    report.set_plan_id(plan_.plan_id());
-    report.set_plan_digest(plan_.digest());
+    PrintPlanTable(plan_, style, /*verbose=*/false, out);
   }
 
   int FinishNothing(ApplyReport& report) override {
     const PlanCounts counts = CountPlan(plan_);
     if (counts.blocked > 0) {
-      const std::string why =
-          absl::StrCat(PlanCountsText(counts), "; clusterctl plan says why");
-      Tell(absl::StrCat("nothing can be done: ", why));
-      report.add_notes(why);
-      return kExitNoVerdict;
+      return NothingCanBeDone(
+          absl::StrCat(PlanCountsText(counts), "; clusterctl plan says why"),
+          report);
     }
     Tell(PlanCountsText(counts));
     report.set_outcome(ApplyReport::SUCCEEDED);
@@ -437,9 +358,7 @@ class ApplyCommand final : public RunCommand {
 // The exit statuses are those of apply, but that every wave is asked.
 class RollbackCommand final : public RunCommand {
  public:
-  RollbackCommand()
-      : RunCommand({"rollback", "Put back what was there before an apply",
-                    kRollbackFooter}) {}
+  RollbackCommand() : RunCommand("rollback", /*is_rollback=*/true) {}
 
   void AddOptions(CLI::App& app) override {
     app.add_option("APPLY_ID", id_, "Id of the apply, or its first characters")
@@ -450,7 +369,6 @@ class RollbackCommand final : public RunCommand {
   }
 
  private:
-  bool IsRollback() const override { return true; }
   void ReadSubject() override { CheckRunId("APPLY_ID", id_, mistakes_); }
 
   // What is to be taken back, so that a person is asked about hosts and not
@@ -459,20 +377,22 @@ class RollbackCommand final : public RunCommand {
     if (!mistakes_.empty()) return absl::OkStatus();
     GetHistoryRequest request;
     request.set_id(id_);
-    absl::StatusOr<HistoryRecord> record =
-        client.Ask(&Controller::Stub::GetHistory, request, kHistoryTimeout);
-    if (!record.ok()) return record.status();
-    if (record->entry().kind() != HISTORY_APPLY) {
+    ASSIGN_OR_RETURN(
+        HistoryRecord record,
+        client.Ask(&Controller::Stub::GetHistory, request, kHistoryTimeout));
+    if (record.entry().kind() != HISTORY_APPLY) {
       return absl::InvalidArgumentError(absl::StrCat(
           "APPLY_ID: \"", id_, "\" is a ",
-          HistoryKindWord(record->entry().kind()), ", expected an apply"));
+          HistoryKindWord(record.entry().kind()), ", expected an apply"));
     }
     subject_known_ = true;
-    past_ = std::move(*record->mutable_apply());
-    past_.set_apply_id(record->entry().id());
+    past_ = std::move(*record.mutable_apply());
+    past_.set_apply_id(record.entry().id());
     for (const ApplyResult& host : past_.hosts()) {
       if (MayHold(host.outcome())) hosts_.push_back(host.host());
     }
+    about_.set_cluster(past_.cluster());
+    about_.set_apply_id(past_.apply_id());
     return absl::OkStatus();
   }
 
@@ -480,22 +400,12 @@ class RollbackCommand final : public RunCommand {
     return absl::StrCat("Roll back apply ", past_.apply_id());
   }
   void PrintSubject(const Style& style, std::ostream& out) const override {
-    ApplyLimits limits;
-    limits.rollback_hint = false;
-    PrintApplyTable(past_, style, out, limits);
+    PrintApplyTable(past_, style, out, /*rollback_hint=*/false);
   }
-
-  void DescribeSubject(ApplyReport& report) const override {
-    report.set_cluster(past_.cluster());
-    report.set_apply_id(past_.apply_id());
-  }
-
   int FinishNothing(ApplyReport& report) override {
-    const std::string why =
-        absl::StrCat("apply ", past_.apply_id(), ": no host of it is applied");
-    Tell(absl::StrCat("nothing can be done: ", why));
-    report.add_notes(why);
-    return kExitNoVerdict;
+    return NothingCanBeDone(
+        absl::StrCat("apply ", past_.apply_id(), ": no host of it is applied"),
+        report);
   }
 
   absl::StatusOr<ApplyReport> Call(ControllerClient& client) override {

@@ -1,14 +1,17 @@
-#include "client/command/clusterctl.h"
-
 #include <algorithm>
+#include <cassert>
+#include <iterator>
 #include <memory>
 #include <sstream>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "client/command/command.h"
 #include "config/values/nearest_word.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
@@ -17,19 +20,32 @@
 namespace clusterd {
 namespace {
 
-constexpr char kDescription[] =
-    "clusterctl says whether an Ascend training cluster is ready, what to do "
-    "where\n"
-    "it is not, and does it on request. It asks the cluster's "
-    "clusterd-controller\n"
-    "over mutual TLS.";
+// A page of help/.
+struct HelpPage {
+  absl::string_view name;
+  absl::string_view text;
+};
 
-constexpr char kFooter[] =
-    R"(Each connection setting is taken from the first place that has it: option,
-environment (CLUSTERD_CONTROLLER, CLUSTERD_CLUSTER, CLUSTERD_CA, CLUSTERD_CERT,
-CLUSTERD_KEY), ~/.config/clusterd/client.yaml, /etc/clusterd/client.yaml.
+constexpr HelpPage kHelpPages[] = {
+#include "client/command/help_pages.inc"
+};
 
-`clusterctl COMMAND --help` shows options, exit statuses and examples.)";
+struct Help {
+  std::string title;
+  std::string footer;  // Exit statuses and examples.
+};
+
+// What the first empty line of the page divides. REQUIRES: there is one of that
+// name.
+Help HelpOf(absl::string_view name) {
+  const auto* const page = absl::c_find_if(
+      kHelpPages,
+      [name](const HelpPage& candidate) { return candidate.name == name; });
+  assert(page != std::end(kHelpPages));
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(page->text, absl::MaxSplits("\n\n", 1));
+  return {parts.first, std::string(absl::StripSuffix(parts.second, "\n"))};
+}
 
 // CLI11 does not wrap descriptions; a terminal's first 80 columns must do.
 class WrappedHelp final : public CLI::Formatter {
@@ -70,7 +86,7 @@ void RefuseEmptyValues(CLI::App& command) {
 
 // The tree of commands, and which of them the line names.
 struct Tree {
-  CLI::App root{kDescription};
+  CLI::App root;
   std::vector<std::unique_ptr<Command>> commands;
   ConnectionFlags connection;
   Command* named = nullptr;
@@ -86,25 +102,33 @@ void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
 }
 
 // "show" of "config show" stands below "config".
-CLI::App* AddApp(CLI::App& root, const CommandText& text) {
+CLI::App* AddApp(CLI::App& root, absl::string_view name) {
   const std::pair<std::string, std::string> words =
-      absl::StrSplit(text.name, absl::MaxSplits(' ', 1));
-  if (words.second.empty()) return root.add_subcommand(words.first, text.title);
-  const std::vector<CLI::App*> parents = root.get_subcommands(
-      [&](const CLI::App* app) { return app->get_name() == words.first; });
-  CLI::App* parent = parents.empty() ? nullptr : parents.front();
-  if (parent == nullptr) {
-    parent = root.add_subcommand(words.first,
-                                 "Look at a cluster.yaml: validate, show");
-    parent->require_subcommand(1);
+      absl::StrSplit(name, absl::MaxSplits(' ', 1));
+  const Help help = HelpOf(name);
+  CLI::App* parent = &root;
+  if (!words.second.empty()) {
+    const std::vector<CLI::App*> found = root.get_subcommands(
+        [&](const CLI::App* app) { return app->get_name() == words.first; });
+    parent = found.empty() ? nullptr : found.front();
+    if (parent == nullptr) {
+      parent = root.add_subcommand(words.first,
+                                   "Look at a cluster.yaml: validate, show");
+      parent->require_subcommand(1);
+    }
   }
-  return parent->add_subcommand(words.second, text.title);
+  return parent
+      ->add_subcommand(words.second.empty() ? words.first : words.second,
+                       help.title)
+      ->footer(help.footer);
 }
 
 void BuildTree(Tree& tree) {
   tree.root.name("clusterctl");
   tree.root.formatter(std::make_shared<WrappedHelp>());  // Commands inherit it.
-  tree.root.footer(kFooter);
+  const Help help = HelpOf("clusterctl");
+  tree.root.description(help.title);
+  tree.root.footer(help.footer);
   tree.root.require_subcommand(0, 1);
   tree.root.set_version_flag(
       "--version", [] { return std::string(kClusterdVersion); },
@@ -118,8 +142,7 @@ void BuildTree(Tree& tree) {
         MakeVersionCommand}) {
     tree.commands.push_back(make());
     Command* const command = tree.commands.back().get();
-    CLI::App* const app = AddApp(tree.root, command->text());
-    app->footer(command->text().footer);
+    CLI::App* const app = AddApp(tree.root, command->name());
     command->AddOptions(*app);
     if (command->TakesConnection()) AddConnectionOptions(*app, tree.connection);
     app->callback([&tree, command] { tree.named = command; });
@@ -236,7 +259,7 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
   const std::vector<std::string> mistakes =
       ParseMistakes(error, *named.app, tree.root);
   for (const auto& command : tree.commands) {
-    if (command->text().name != named.name) continue;
+    if (command->name() != named.name) continue;
     return command->RefuseLine(mistakes, ReportArgument(arguments), session);
   }
   const Style style =

@@ -1,4 +1,4 @@
-#include "client/command/clusterctl.h"
+#include "client/command/command.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

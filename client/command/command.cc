@@ -48,7 +48,7 @@ std::unique_ptr<ControllerClient> Command::Connect() {
 
 void Command::Tell(absl::string_view text) {
   ClearProgress();
-  session().err << "clusterctl " << text_.name << ": "
+  session().err << "clusterctl " << name_ << ": "
                 << SafeText(text, ErrStyle().utf8) << "\n";
 }
 
@@ -58,7 +58,7 @@ void Command::TellLines(absl::string_view lines) {
 
 int Command::RejectUsage() {
   for (const std::string& mistake : mistakes_) TellLines(mistake);
-  session().err << "see: clusterctl " << text_.name << " --help\n";
+  session().err << "see: clusterctl " << name_ << " --help\n";
   return kExitUsage;
 }
 

@@ -1,6 +1,7 @@
-// A command of clusterctl: its options and help, and what it does. Each has one
-// .cc file. A command that asks the controller something is a Request
-// (request.h), which has the flow that all requests share.
+// A command of clusterctl: its options, and what it does; and the program that
+// is all of them. Each has one .cc file, and its help a page in help/. A
+// command that asks the controller something is a Request (request.h), which
+// has the flow that all requests share.
 #ifndef CLIENT_COMMAND_COMMAND_H_
 #define CLIENT_COMMAND_COMMAND_H_
 
@@ -42,21 +43,16 @@ struct Session {
   std::function<absl::StatusOr<std::string>()> read_line;
 };
 
-// What a help text says of a command. All texts outlive it.
-struct CommandText {
-  const char* name;    // "check", or "config show" below "config".
-  const char* title;   // One sentence.
-  const char* footer;  // Exit statuses and examples.
-};
-
 class Command {
  public:
-  explicit Command(const CommandText& text) : text_(text) {}
+  // `name` is "check", or "config show" below "config"; help/config-show.txt is
+  // then the page that it must have. Outlives the command.
+  explicit Command(const char* name) : name_(name) {}
   virtual ~Command() = default;
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  const CommandText& text() const { return text_; }
+  const char* name() const { return name_; }
 
   // Adds the command's own options.
   virtual void AddOptions(CLI::App& app) = 0;
@@ -107,7 +103,7 @@ class Command {
   void Begin(Session& session);
   void TellLines(absl::string_view lines);
 
-  const CommandText text_;
+  const char* const name_;
   Session* session_ = nullptr;
   ConnectionFlags connection_;
   std::unique_ptr<ProgressLine> line_;
@@ -127,6 +123,12 @@ std::unique_ptr<Command> MakeConfigShowCommand();
 std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakeAnonymiseCommand();
 std::unique_ptr<Command> MakeVersionCommand();
+
+// The whole program: runs the command that `arguments` (without the program's
+// name) name; the exit status. Help goes to session.out with status 0. A
+// command line that cannot be parsed gets one message with the nearest command
+// or option, status 3, and with --report FILE also a report file that says so.
+int RunClusterctl(const std::vector<std::string>& arguments, Session& session);
 
 }  // namespace clusterd
 

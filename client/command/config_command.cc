@@ -6,6 +6,7 @@
 #include "config/report/message_json.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/spec_loader.h"
+#include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
@@ -15,22 +16,9 @@ namespace {
 constexpr size_t kMaxSpecBytes = 64 << 20;
 constexpr absl::Duration kTimeout = absl::Seconds(10);
 
-constexpr char kValidateFooter[] =
-    R"(Prints every mistake as FILE:LINE:COLUMN: what is wrong, what was expected.
-
-Exit status: 0 if the file is right, 3 if it is not.)";
-
-constexpr char kShowFooter[] =
-    R"(Without FILE the controller's own spec is shown, and whether a newer file was
-refused.
-
-Exit status: 0, or 2 if the controller did not answer, 3 for wrong usage or a
-wrong file.)";
-
 absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadTextFile(file, kMaxSpecBytes);
-  if (!text.ok()) return text.status();
-  return LoadSpec(file, *text);
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file, kMaxSpecBytes));
+  return LoadSpec(file, text);
 }
 
 std::string SpecSummary(const ClusterSpec& spec) {
@@ -64,10 +52,7 @@ class ConfigCommand : public Command {
 
 class ConfigValidateCommand final : public ConfigCommand {
  public:
-  ConfigValidateCommand()
-      : ConfigCommand({"config validate",
-                       "Check a cluster.yaml and name every mistake",
-                       kValidateFooter}) {}
+  ConfigValidateCommand() : ConfigCommand("config validate") {}
 
   void AddOptions(CLI::App& app) override {
     app.add_option("FILE", file_, "The cluster.yaml")
@@ -89,11 +74,7 @@ class ConfigValidateCommand final : public ConfigCommand {
 
 class ConfigShowCommand final : public ConfigCommand {
  public:
-  ConfigShowCommand()
-      : ConfigCommand({"config show",
-                       "Print a cluster.yaml with every host, device and "
-                       "default written out",
-                       kShowFooter}) {}
+  ConfigShowCommand() : ConfigCommand("config show") {}
 
   void AddOptions(CLI::App& app) override {
     app.add_option("FILE", file_, "The cluster.yaml")->type_name("");
@@ -120,15 +101,14 @@ class ConfigShowCommand final : public ConfigCommand {
 
   // What the controller has loaded. Says on stderr where it comes from.
   absl::StatusOr<ClusterSpec> AskForSpec(ControllerClient& client) {
-    absl::StatusOr<GetSpecResponse> answer =
-        client.Ask(&Controller::Stub::GetSpec, {}, kTimeout);
-    if (!answer.ok()) return answer.status();
-    Tell(absl::StrCat("from the controller's ", answer->path()));
+    ASSIGN_OR_RETURN(GetSpecResponse answer,
+                     client.Ask(&Controller::Stub::GetSpec, {}, kTimeout));
+    Tell(absl::StrCat("from the controller's ", answer.path()));
     for (const absl::string_view line :
-         absl::StrSplit(answer->refused(), '\n', absl::SkipEmpty())) {
+         absl::StrSplit(answer.refused(), '\n', absl::SkipEmpty())) {
       Tell(absl::StrCat("a newer file was refused: ", line));
     }
-    return std::move(*answer->mutable_spec());
+    return std::move(*answer.mutable_spec());
   }
 
   std::string output_ = "yaml";

@@ -1,8 +1,9 @@
 // clusterctl describe: every fact of one host, observed now.
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
-#include "client/print/facts_text.h"
+#include "client/print/hosts_table.h"
 #include "config/values/nearest_word.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -11,18 +12,9 @@ constexpr absl::Duration kListTimeout = absl::Seconds(10);
 // A host may take deadlines.host, 30 s unless the spec says otherwise.
 constexpr absl::Duration kTimeout = absl::Seconds(75);
 
-constexpr char kFooter[] =
-    R"(Shows every fact, or the reason why it is missing. Nothing is judged; that is
-what check does.
-
-Exit status: 0, or 2 if the host or the controller did not answer, 3 for wrong
-usage or a host that nobody knows.)";
-
 class DescribeCommand final : public Request {
  public:
-  DescribeCommand()
-      : Request({"describe", "Show every fact of one host, observed now",
-                 kFooter}) {}
+  DescribeCommand() : Request("describe") {}
 
   void AddOptions(CLI::App& app) override {
     app.add_option("HOST", host_, "Name of the host, e.g. node07")
@@ -44,10 +36,13 @@ class DescribeCommand final : public Request {
   absl::Status Ask(ControllerClient* client) override {
     DescribeHostRequest request;
     request.set_host(host_);
-    const absl::Status status =
-        Take(client->Ask(&Controller::Stub::DescribeHost, request, timeout()),
-             answer_);
-    return absl::IsNotFound(status) ? WithNearestHost(status, *client) : status;
+    absl::StatusOr<DescribeHostResponse> answer =
+        client->Ask(&Controller::Stub::DescribeHost, request, timeout());
+    if (absl::IsNotFound(answer.status())) {
+      return WithNearestHost(answer.status(), *client);
+    }
+    ASSIGN_OR_RETURN(answer_, std::move(answer));
+    return absl::OkStatus();
   }
 
   // Puts the nearest known name behind "not found".

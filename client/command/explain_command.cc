@@ -8,15 +8,6 @@
 namespace clusterd {
 namespace {
 
-constexpr char kFooter[] =
-    R"(Without RULE all rules are listed. Asks no controller and no host.
-
-Exit status: 0, or 3 for a rule that does not exist.
-
-Examples:
-  clusterctl explain
-  clusterctl explain net-health)";
-
 void ListRules(Page& page) {
   std::vector<Row> rows;
   for (const Rule& rule : RuleCatalogue()) {
@@ -56,10 +47,7 @@ void ExplainRule(const Rule& rule, Page& page) {
 
 class ExplainCommand final : public Command {
  public:
-  ExplainCommand()
-      : Command({"explain",
-                 "Say what a rule checks, why it matters and how to fix it",
-                 kFooter}) {}
+  ExplainCommand() : Command("explain") {}
 
   void AddOptions(CLI::App& app) override {
     app.add_option("RULE", name_, "Name of a rule, e.g. net-health")

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/print/history_table.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -13,25 +14,9 @@ constexpr uint32_t kLargestLimit = 100'000;
 // What one answer of the controller holds at most.
 constexpr uint32_t kPage = 1000;
 
-constexpr char kFooter[] =
-    R"(Newest first. clusterctl show ID prints one of them whole. The controller keeps
-2,000 entries and 512 MB and drops the oldest: checks first, then plans, for as
-long as plans hold at most a quarter, and applies and rollbacks at most half.
-
-Outcomes: a check is pass, warn, unknown or fail; a plan is empty, changes or
-blocked; an apply or a rollback is running, succeeded, stopped or interrupted.
-
-Exit status: 0, or 2 if the controller did not answer, 3 for wrong usage.
-
-Examples:
-  clusterctl history
-  clusterctl history --kind apply,rollback --limit 10)";
-
 class HistoryCommand final : public Request {
  public:
-  HistoryCommand()
-      : Request({"history", "List checks, plans, applies and rollbacks",
-                 kFooter}) {}
+  HistoryCommand() : Request("history") {}
 
   void AddOptions(CLI::App& app) override {
     app.add_option("--kind", kinds_, "Only these: check, plan, apply, rollback")
@@ -66,11 +51,11 @@ class HistoryCommand final : public Request {
       const uint32_t left =
           limit_ - static_cast<uint32_t>(history_.entries_size());
       request_.set_limit(std::min(left, kPage));
-      const absl::StatusOr<ListHistoryResponse> page =
-          client->Ask(&Controller::Stub::ListHistory, request_, timeout());
-      if (!page.ok()) return page.status();
-      history_.set_more(page->more() && !page->entries().empty());
-      history_.mutable_entries()->MergeFrom(page->entries());
+      ASSIGN_OR_RETURN(
+          const ListHistoryResponse page,
+          client->Ask(&Controller::Stub::ListHistory, request_, timeout()));
+      history_.set_more(page.more() && !page.entries().empty());
+      history_.mutable_entries()->MergeFrom(page.entries());
       if (history_.more()) {
         request_.set_before_id(history_.entries().rbegin()->id());
       }

@@ -7,6 +7,7 @@
 #include "client/files/text_file.h"
 #include "config/report/message_json.h"
 #include "config/values/network_namespace.h"
+#include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -172,10 +173,9 @@ void ClusterRequest::ReadOptions() {
 }
 
 absl::Status ClusterRequest::Prepare(ControllerClient& client) {
-  const absl::Status known =
-      Take(client.Ask(&Controller::Stub::GetSpec, {}, TimeoutOr(kSpecTimeout)),
-           spec_);
-  if (!known.ok() || !hosts_expanded_) return known;
+  ASSIGN_OR_RETURN(spec_, client.Ask(&Controller::Stub::GetSpec, {},
+                                     TimeoutOr(kSpecTimeout)));
+  if (!hosts_expanded_) return absl::OkStatus();
   std::vector<std::string> hosts;
   for (const ServerSpec& server : spec_.spec().servers()) {
     hosts.push_back(server.host());
@@ -186,7 +186,7 @@ absl::Status ClusterRequest::Prepare(ControllerClient& client) {
     Tell(absl::StrCat("the hosts of Slurm job ", hosts_.slurm_job, ", ",
                       HostsText(asked_, 100), " (", slurm_hint_, ")"));
   }
-  return known;
+  return absl::OkStatus();
 }
 
 absl::Duration ClusterRequest::RunTimeout() const {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/command/command.h"
 #include "client/command/host_selection.h"
 #include "google/protobuf/message.h"
@@ -69,13 +70,6 @@ class Request : public Command {
   // Prints the answer and writes the file of --report; the exit status.
   int Deliver(int status);
 
-  // Stores what a call brought.
-  template <typename T>
-  static absl::Status Take(absl::StatusOr<T> answer, T& stored) {
-    if (answer.ok()) stored = *std::move(answer);
-    return answer.status();
-  }
-
   OutputFormat format() const { return format_; }
   // The user's, else `absent`.
   absl::Duration TimeoutOr(absl::Duration absent) const {
@@ -122,8 +116,8 @@ class ClusterRequest : public Request {
  public:
   // How long a run may take beyond the spec's own deadline for it before the
   // controller counts as hung.
-  ClusterRequest(const CommandText& text, absl::Duration margin)
-      : Request(text), margin_(margin) {}
+  ClusterRequest(const char* name, absl::Duration margin)
+      : Request(name), margin_(margin) {}
 
  protected:
   // HOSTS, --exclude, --hostfile and --all. `verb` says what happens to them,
@@ -140,9 +134,32 @@ class ClusterRequest : public Request {
   const std::vector<std::string>& named_hosts() const { return named_; }
   // The same, but all by their names.
   const std::vector<std::string>& asked_hosts() const { return asked_; }
-  absl::Duration RunTimeout() const;
+  // How far the run was when it was last heard of.
+  const CheckProgress& progress() const { return progress_; }
+
+  // Makes the call about the hosts and the namespace of the command line, and
+  // shows how far it is. The answer that its stream ends with.
+  template <typename CallRequest, typename Event>
+  auto Follow(ControllerClient& client,
+              std::unique_ptr<grpc::ClientReader<Event>> (
+                  Controller::Stub::*call)(grpc::ClientContext*,
+                                           const CallRequest&),
+              CallRequest request, const char* what) {
+    if (has_namespace()) {
+      *request.mutable_network_namespace() = network_namespace();
+    }
+    for (const std::string& host : named_) request.add_hosts(host);
+    return client.Follow(
+        call, request, RunTimeout(), what, [this](const Event& event) {
+          if (!event.has_progress()) return;
+          progress_ = event.progress();
+          ShowProgress(ProgressText(progress_, ErrStyle().utf8));
+        });
+  }
 
  private:
+  absl::Duration RunTimeout() const;
+
   const absl::Duration margin_;
   const char* slurm_hint_ = "";
   HostArguments arguments_;
@@ -151,7 +168,17 @@ class ClusterRequest : public Request {
   GetSpecResponse spec_;
   std::vector<std::string> named_;
   std::vector<std::string> asked_;
+  CheckProgress progress_;
 };
+
+// Adds a note to a report of another version's schema.
+template <typename AnyReport>
+void NoteForeignSchema(uint32_t known, AnyReport& report) {
+  if (report.schema_version() == known) return;
+  report.add_notes(absl::StrCat("report schema ", report.schema_version(),
+                                " is not the one that this clusterctl reads (",
+                                known, "); use the controller's version"));
+}
 
 // The hosts of `asked` that no element of `answered` has as its host().
 template <typename Answered>

@@ -5,28 +5,14 @@
 #include "client/print/plan_table.h"
 #include "config/report/report_short.h"
 #include "config/report/report_table.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
 
-constexpr char kFooter[] =
-    R"(Prints a check, plan, apply or rollback as its own command does; an apply that
-is under way as far as it is. With -o json a plan can be saved for clusterctl
-apply.
-
-Exit status: 0, or 2 if the controller did not answer, 3 for wrong usage or an
-id that nobody knows.
-
-Examples:
-  clusterctl show 3fa2c4d5e6f70812
-  clusterctl show 3fa2 -o json)";
-
 class ShowCommand final : public Request {
  public:
-  ShowCommand()
-      : Request({"show",
-                 "Print one check, plan, apply or rollback of the history",
-                 kFooter}) {}
+  ShowCommand() : Request("show") {}
 
   void AddOptions(CLI::App& app) override {
     app.add_option("ID", id_,
@@ -45,51 +31,37 @@ class ShowCommand final : public Request {
   absl::Status Ask(ControllerClient* client) override {
     GetHistoryRequest request;
     request.set_id(id_);
-    return Take(client->Ask(&Controller::Stub::GetHistory, request, timeout()),
-                record_);
+    ASSIGN_OR_RETURN(record_, client->Ask(&Controller::Stub::GetHistory,
+                                          request, timeout()));
+    return absl::OkStatus();
   }
 
   // The same JSON as the command printed that made the entry.
   const google::protobuf::Message& Answer() const override {
-    switch (record_.detail_case()) {
-      case HistoryRecord::kReport:
-        return record_.report();
-      case HistoryRecord::kPlan:
-        return record_.plan();
-      case HistoryRecord::kApply:
-        return record_.apply();
-      default:
-        return record_.entry();
-    }
+    if (record_.has_report()) return record_.report();
+    if (record_.has_plan()) return record_.plan();
+    if (record_.has_apply()) return record_.apply();
+    return record_.entry();
   }
 
   void PrintTable(const Style& style, std::ostream& out) override {
     out << EntryLine(style.utf8) << "\n\n";
-    PlanLimits limits;
-    limits.verbose = verbose_;
-    switch (record_.detail_case()) {
-      case HistoryRecord::kReport:
-        return PrintReportTable(record_.report(), style, out);
-      case HistoryRecord::kPlan:
-        return PrintPlanTable(record_.plan(), style, limits, out);
-      case HistoryRecord::kApply:
-        return PrintApplyTable(record_.apply(), style, out);
-      default:
-        out << "no more is kept of it\n";
+    if (record_.has_report()) {
+      PrintReportTable(record_.report(), style, out);
+    } else if (record_.has_plan()) {
+      PrintPlanTable(record_.plan(), style, verbose_, out);
+    } else if (record_.has_apply()) {
+      PrintApplyTable(record_.apply(), style, out);
+    } else {
+      out << "no more is kept of it\n";
     }
   }
 
   std::string Short(bool utf8) const override {
-    switch (record_.detail_case()) {
-      case HistoryRecord::kReport:
-        return ReportShort(record_.report(), utf8);
-      case HistoryRecord::kPlan:
-        return PlanShort(record_.plan(), utf8);
-      case HistoryRecord::kApply:
-        return ApplyShort(record_.apply(), utf8);
-      default:
-        return EntryLine(utf8);
-    }
+    if (record_.has_report()) return ReportShort(record_.report(), utf8);
+    if (record_.has_plan()) return PlanShort(record_.plan(), utf8);
+    if (record_.has_apply()) return ApplyShort(record_.apply(), utf8);
+    return EntryLine(utf8);
   }
 
   std::string EntryLine(bool utf8) const {

@@ -8,14 +8,9 @@ namespace {
 
 constexpr absl::Duration kTimeout = absl::Seconds(10);
 
-constexpr char kFooter[] =
-    R"(With --controller also the version of that controller.
-
-Exit status: 0, or 2 if the controller did not answer, 3 for wrong usage.)";
-
 class VersionCommand final : public Command {
  public:
-  VersionCommand() : Command({"version", "Print versions", kFooter}) {}
+  VersionCommand() : Command("version") {}
 
   void AddOptions(CLI::App& /*app*/) override {}
 

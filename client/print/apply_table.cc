@@ -1,6 +1,7 @@
 #include "client/print/apply_table.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -9,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "client/print/apply_verdict.h"
 #include "config/words/first_met.h"
 #include "config/words/number_text.h"
 #include "config/words/page.h"
@@ -22,6 +22,42 @@ namespace clusterd {
 namespace {
 
 constexpr int kKeyColumns = 7;
+constexpr int kHostsColumns = 60;  // Folded names of one group.
+constexpr size_t kMaxGroups = 40;  // Of hosts; the worst ones are kept.
+constexpr size_t kMaxDetails = 8;  // Residues and the like of one group.
+constexpr uint32_t kSchemaVersion = 1;
+
+struct OutcomeRow {
+  ApplyResult::Outcome outcome;
+  const char* word;
+  State apply;     // How good that is as the end of an apply,
+  State rollback;  // and of a rollback.
+  bool may_hold;   // The host may hold what the apply set.
+};
+
+constexpr OutcomeRow kOutcomes[] = {
+    {ApplyResult::OUTCOME_UNSPECIFIED, "no answer yet", UNKNOWN, UNKNOWN, true},
+    {ApplyResult::APPLIED, "applied", PASS, FAIL, true},
+    {ApplyResult::NOTHING_TO_DO, "nothing to do", PASS, PASS, false},
+    {ApplyResult::UNDONE, "undone", FAIL, FAIL, false},
+    // A later rollback makes this of what was applied.
+    {ApplyResult::ROLLED_BACK, "rolled back", SKIPPED, PASS, false},
+    {ApplyResult::UNDONE_WITH_RESIDUES, "undone, with residues", FAIL, FAIL,
+     true},
+    {ApplyResult::ROLLED_BACK_WITH_RESIDUES, "rolled back, with residues", FAIL,
+     FAIL, true},
+    {ApplyResult::REFUSED, "refused", FAIL, FAIL, false},
+    {ApplyResult::NOT_STARTED, "not started", SKIPPED, SKIPPED, false},
+    {ApplyResult::LOST, "lost", UNKNOWN, UNKNOWN, true},
+};
+
+// nullptr for one of a newer controller.
+const OutcomeRow* RowOf(ApplyResult::Outcome outcome) {
+  for (const OutcomeRow& row : kOutcomes) {
+    if (row.outcome == outcome) return &row;
+  }
+  return nullptr;
+}
 
 // "2 steps, 1 was so already"; empty if no step was done.
 std::string StepsText(const ApplyResult& result) {
@@ -46,10 +82,7 @@ std::string EndText(const ApplyResult& result) {
   return std::string(error);
 }
 
-struct Detail {
-  const char* key;
-  std::string text;
-};
+using Detail = std::pair<std::string, std::string>;  // Its key and its text.
 
 // What a person must know of one host besides its end.
 std::vector<Detail> DetailsOf(const ApplyResult& result) {
@@ -62,59 +95,42 @@ std::vector<Detail> DetailsOf(const ApplyResult& result) {
         {"step", absl::StrCat(step.step(), " ", StepWord(step.state()), ": ",
                               step.detail())});
   }
-  for (const std::string& residue : result.residues()) {
-    details.push_back({"residue", residue});
-  }
-  for (const std::string& forced : result.forced()) {
-    details.push_back({"forced", forced});
-  }
+  for (const auto& text : result.residues())
+    details.push_back({"residue", text});
+  for (const auto& text : result.forced()) details.push_back({"forced", text});
   return details;
 }
 
-struct HostGroup {
-  State state = UNKNOWN;
-  std::string word;
-  std::string text;
-  std::vector<Detail> details;
-  std::vector<std::string> hosts;
-};
+// How a host ended: how good that is, the word for it, what stands behind the
+// host, and what a person must know besides.
+using End = std::tuple<State, std::string, std::string, std::vector<Detail>>;
+using HostGroup = std::pair<End, std::vector<std::string>>;
 
 // SKIPPED tells less than PASS, so that what failed stands last.
-int Order(State state) {
+int Order(const HostGroup& group) {
+  const State state = std::get<State>(group.first);
   return state == SKIPPED ? 0 : static_cast<int>(state);
 }
 
 std::vector<HostGroup> GroupHosts(const ApplyReport& report) {
-  using Key = std::tuple<std::string, std::string, std::string>;
-  FirstMet<Key, HostGroup> groups;
+  FirstMet<End, std::vector<std::string>> groups;
   for (const ApplyResult& host : report.hosts()) {
-    const std::vector<Detail> details = DetailsOf(host);
-    const std::string folded = absl::StrJoin(
-        details, "\n", [](std::string* out, const Detail& detail) {
-          absl::StrAppend(out, detail.key, " ", detail.text);
-        });
-    HostGroup& group =
-        groups[Key{OutcomeWord(host.outcome()), EndText(host), folded}];
-    group.state = HostEnd(host.outcome(), report.rollback());
-    group.word = OutcomeWord(host.outcome());
-    group.text = EndText(host);
-    group.details = details;
-    group.hosts.push_back(host.host());
+    const End end{HostEnd(host.outcome(), report.rollback()),
+                  OutcomeWord(host.outcome()), EndText(host), DetailsOf(host)};
+    groups[end].push_back(host.host());
   }
-  std::vector<HostGroup> sorted;
-  for (auto& [key, group] : groups.items()) sorted.push_back(std::move(group));
-  std::stable_sort(sorted.begin(), sorted.end(),
+  std::stable_sort(groups.items().begin(), groups.items().end(),
                    [](const HostGroup& a, const HostGroup& b) {
-                     return Order(a.state) < Order(b.state);
+                     return Order(a) < Order(b);
                    });
-  return sorted;
+  return std::move(groups.items());
 }
 
 // "10 applied, 1 undone of 11 hosts in 12 s".
 std::string CountsLine(const ApplyReport& report) {
   FirstMet<std::string, size_t> counts;
-  for (const HostGroup& group : GroupHosts(report)) {
-    counts[group.word] += group.hosts.size();
+  for (const auto& [end, hosts] : GroupHosts(report)) {
+    counts[std::get<1>(end)] += hosts.size();
   }
   std::string text =
       absl::StrJoin(counts, ", ", [](std::string* out, const auto& count) {
@@ -144,60 +160,126 @@ std::string EndMark(State state, const std::string& word, bool utf8) {
   return absl::StrCat(StateSymbol(state, utf8), " ", word);
 }
 
-void PrintDetails(const std::vector<Detail>& details, size_t limit,
-                  Page& page) {
-  for (size_t i = 0; i < details.size() && i < limit; ++i) {
+void PrintDetails(const std::vector<Detail>& details, Page& page) {
+  for (size_t i = 0; i < details.size() && i < kMaxDetails; ++i) {
     page.Wrapped(
-        absl::StrCat("    ", Padded(details[i].key, kKeyColumns), "  "),
-        page.Safe(details[i].text));
+        absl::StrCat("    ", Padded(details[i].first, kKeyColumns), "  "),
+        page.Safe(details[i].second));
   }
-  if (details.size() > limit) {
-    page.out() << "    and " << details.size() - limit
+  if (details.size() > kMaxDetails) {
+    page.out() << "    and " << details.size() - kMaxDetails
                << " more; -o json has all\n";
   }
 }
 
-void PrintHosts(const ApplyReport& report, const ApplyLimits& limits,
-                Page& page) {
+void PrintHosts(const ApplyReport& report, Page& page) {
   const std::vector<HostGroup> groups = GroupHosts(report);
   if (groups.empty()) return;
   page.Title("Hosts");
-  const size_t hidden = groups.size() - std::min(groups.size(), limits.groups);
+  const size_t hidden = groups.size() - std::min(groups.size(), kMaxGroups);
   if (hidden > 0) {
     page.out() << "  " << hidden << " more groups; -o json has all\n";
   }
   std::vector<Row> rows;
   for (size_t i = hidden; i < groups.size(); ++i) {
-    const HostGroup& group = groups[i];
-    rows.push_back({{EndMark(group.state, group.word, page.style().utf8),
-                     StatePaint(group.state)},
-                    {page.Safe(HostsText(group.hosts, limits.hosts_columns))}});
-    if (!group.text.empty()) rows.back().push_back({page.Safe(group.text)});
+    const auto& [state, word, text, details] = groups[i].first;
+    rows.push_back(
+        {{EndMark(state, word, page.style().utf8), StatePaint(state)},
+         {page.Safe(HostsText(groups[i].second, kHostsColumns))}});
+    if (!text.empty()) rows.back().push_back({page.Safe(text)});
   }
   const std::vector<int> columns = ColumnWidths(rows);
   for (size_t i = hidden; i < groups.size(); ++i) {
     page.PrintRow(rows[i - hidden], columns,
                   {/*indent=*/2, TableLayout::Last::kIsWrapped});
-    PrintDetails(groups[i].details, limits.lines, page);
+    PrintDetails(std::get<std::vector<Detail>>(groups[i].first), page);
   }
 }
 
 }  // namespace
 
+State HostEnd(ApplyResult::Outcome outcome, bool rollback) {
+  const OutcomeRow* row = RowOf(outcome);
+  if (row == nullptr) return UNKNOWN;
+  return rollback ? row->rollback : row->apply;
+}
+
+std::string OutcomeWord(ApplyResult::Outcome outcome) {
+  const OutcomeRow* row = RowOf(outcome);
+  return row != nullptr ? row->word
+                        : absl::StrCat("outcome ", static_cast<int>(outcome));
+}
+
+std::string StepWord(StepOutcome::State state) {
+  constexpr const char* kWords[] = {"outcome not known",
+                                    "done",
+                                    "was so already",
+                                    "failed",
+                                    "undone",
+                                    "not run"};
+  const bool known = StepOutcome::State_IsValid(state);
+  return kWords[known ? state : StepOutcome::STATE_UNSPECIFIED];
+}
+
+State SupportedVerdict(const ApplyReport& report) {
+  std::set<State> ends;
+  bool left_out = false;
+  for (const ApplyResult& host : report.hosts()) {
+    ends.insert(HostEnd(host.outcome(), report.rollback()));
+    left_out |= host.outcome() == ApplyResult::NOT_STARTED;
+  }
+  if (ends.count(FAIL) > 0) return FAIL;
+  if (ends.count(UNKNOWN) > 0 || ends.empty() ||
+      report.schema_version() != kSchemaVersion) {
+    return UNKNOWN;
+  }
+  if (report.outcome() == ApplyReport::STOPPED) return FAIL;
+  if (report.outcome() != ApplyReport::SUCCEEDED) return UNKNOWN;
+  return left_out ? FAIL : PASS;
+}
+
+std::string RunWord(const ApplyReport& report) {
+  if (report.outcome() == ApplyReport::RUNNING) return "RUNNING";
+  if (report.outcome() == ApplyReport::INTERRUPTED) return "INTERRUPTED";
+  if (report.outcome() == ApplyReport::STOPPED) return "STOPPED";
+  if (report.outcome() == ApplyReport::SUCCEEDED) {
+    const State verdict = SupportedVerdict(report);
+    if (verdict == PASS) return "SUCCEEDED";
+    if (verdict == FAIL) return "STOPPED";
+  }
+  return "NO COMPLETE ANSWER";
+}
+
+bool MayHold(ApplyResult::Outcome outcome) {
+  const OutcomeRow* row = RowOf(outcome);
+  return row != nullptr && row->may_hold;
+}
+
+bool LeftChanges(const ApplyReport& report) {
+  if (report.rollback() || report.outcome() == ApplyReport::RUNNING) {
+    return false;
+  }
+  return std::any_of(report.hosts().begin(), report.hosts().end(),
+                     [](const ApplyResult& host) {
+                       return host.outcome() !=
+                                  ApplyResult::OUTCOME_UNSPECIFIED &&
+                              MayHold(host.outcome());
+                     });
+}
+
 void PrintApplyTable(const ApplyReport& report, const Style& style,
-                     std::ostream& out, const ApplyLimits& limits) {
+                     std::ostream& out, bool rollback_hint) {
   Page page(style, out);
   if (!report.cluster().empty()) {
     out << "Cluster " << page.Strong(report.cluster()) << ", ";
   }
   out << page.Safe(RunText(report)) << "\n";
   page.PrintNotes(report.notes());
-  PrintHosts(report, limits, page);
+  PrintHosts(report, page);
   out << "\n";
   page.Sentence(RunWord(report), StatePaint(SupportedVerdict(report)),
                 CountsLine(report));
-  if (limits.rollback_hint && LeftChanges(report) &&
-      !report.apply_id().empty()) {
+  if (rollback_hint && LeftChanges(report) && !report.apply_id().empty()) {
     page.Whole("take it back with: clusterctl rollback ",
                page.Safe(report.apply_id()));
   }

@@ -1,9 +1,8 @@
-#include "client/print/apply_verdict.h"
-
 #include <set>
 #include <string>
 #include <vector>
 
+#include "client/print/apply_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/sample_plan.h"
 

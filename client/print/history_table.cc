@@ -38,6 +38,12 @@ Paint OutcomePaint(const std::string& outcome) {
   return Paint::kYellow;
 }
 
+// "2025-01-01 01:00:00 +01:00" in that zone.
+std::string MomentText(int64_t unix_ms, absl::TimeZone zone) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez",
+                          absl::FromUnixMillis(unix_ms), zone);
+}
+
 }  // namespace
 
 std::string HistoryKindWord(HistoryKind kind) {
@@ -45,11 +51,6 @@ std::string HistoryKindWord(HistoryKind kind) {
   return kind >= HISTORY_CHECK && kind <= HISTORY_ROLLBACK
              ? kWords[kind - HISTORY_CHECK]
              : absl::StrCat("kind ", static_cast<int>(kind));
-}
-
-std::string MomentText(int64_t unix_ms, absl::TimeZone zone) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez",
-                          absl::FromUnixMillis(unix_ms), zone);
 }
 
 void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,

@@ -17,9 +17,6 @@ namespace clusterd {
 // does not know.
 std::string HistoryKindWord(HistoryKind kind);
 
-// "2025-01-01 01:00:00 +01:00" in that zone.
-std::string MomentText(int64_t unix_ms, absl::TimeZone zone);
-
 // Every text is made safe for a terminal.
 void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
                        absl::TimeZone zone, std::ostream& out);

@@ -1,12 +1,14 @@
 #include "client/print/hosts_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/report/facts_table.h"
 #include "config/words/fact_text.h"
 #include "config/words/fact_value.h"
 #include "config/words/number_text.h"
@@ -81,37 +83,30 @@ std::string Remark(const HostEntry& host) {
   return absl::StrJoin(parts, "; ");
 }
 
+// Presence, version, remark, and whether the host was never seen.
+using GroupKey = std::tuple<Presence, std::string, std::string, bool>;
+
 struct HostGroup {
-  Presence presence = Presence::kAttached;
-  std::string version;
-  std::string remark;
-  bool never_seen = false;
   std::vector<std::string> hosts;
   int64_t earliest_ms = 0;
   int64_t latest_ms = 0;
 };
 
-std::vector<HostGroup> GroupHosts(const ListHostsResponse& response) {
-  using Key = std::tuple<Presence, std::string, std::string, bool>;
-  std::map<Key, HostGroup> groups;
+std::map<GroupKey, HostGroup> GroupHosts(const ListHostsResponse& response) {
+  std::map<GroupKey, HostGroup> groups;
   for (const HostEntry& host : response.hosts()) {
     const int64_t since_ms =
         host.attached() ? host.attached_since_ms() : host.last_seen_ms();
-    const Key key{PresenceOf(host), host.clusterd_version(), Remark(host),
-                  since_ms == 0};
-    HostGroup& group = groups[key];
-    if (group.hosts.empty()) {
-      std::tie(group.presence, group.version, group.remark, group.never_seen) =
-          key;
-      group.earliest_ms = group.latest_ms = since_ms;
-    }
+    const GroupKey key{PresenceOf(host), host.clusterd_version(), Remark(host),
+                       since_ms == 0};
+    HostGroup& group =
+        groups.try_emplace(key, HostGroup{{}, since_ms, since_ms})
+            .first->second;
     group.hosts.push_back(host.host());
     group.earliest_ms = std::min(group.earliest_ms, since_ms);
     group.latest_ms = std::max(group.latest_ms, since_ms);
   }
-  std::vector<HostGroup> result;
-  for (auto& [key, group] : groups) result.push_back(std::move(group));
-  return result;
+  return groups;
 }
 
 std::string SinceText(const HostGroup& group, absl::Time now) {
@@ -161,24 +156,49 @@ void PrintDrift(const ListHostsResponse& response, Page& page) {
   }
 }
 
+std::string EntryText(const HostEntry& entry, absl::Time now) {
+  std::vector<std::string> parts;
+  if (entry.attached()) {
+    parts.push_back(
+        absl::StrCat("attached for ", AgeText(entry.attached_since_ms(), now)));
+  } else if (entry.last_seen_ms() == 0) {
+    parts.push_back("never attached");
+  } else {
+    parts.push_back(absl::StrCat("not attached, last seen ",
+                                 AgeText(entry.last_seen_ms(), now), " ago"));
+  }
+  if (!entry.in_spec()) parts.push_back("not in the spec");
+  if (!entry.detached_reason().empty() && !entry.attached()) {
+    parts.push_back(entry.detached_reason());
+  }
+  if (!entry.clusterd_version().empty()) {
+    parts.push_back(absl::StrCat("clusterd ", entry.clusterd_version()));
+  }
+  if (!entry.peer().empty())
+    parts.push_back(absl::StrCat("from ", entry.peer()));
+  if (!entry.conflict().empty()) {
+    parts.push_back(absl::StrCat("conflict: ", entry.conflict()));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
 }  // namespace
 
 void PrintHostsTable(const ListHostsResponse& response, const Style& style,
                      absl::Time now, std::ostream& out) {
   Page page(style, out);
-  const std::vector<HostGroup> groups = GroupHosts(response);
+  const std::map<GroupKey, HostGroup> groups = GroupHosts(response);
   // The worst stand last and are the ones to keep.
   const size_t hidden = groups.size() - std::min(groups.size(), kMaxGroups);
   std::vector<Row> rows = {
       {{"STATE", Paint::kBold}, {"HOSTS"}, {"SINCE"}, {"VERSION"}, {""}}};
-  for (size_t i = hidden; i < groups.size(); ++i) {
-    const HostGroup& group = groups[i];
-    const PresenceRow& presence = RowOf(group.presence);
-    rows.push_back({{presence.word, presence.paint},
-                    {page.Safe(HostsText(group.hosts, kHostsColumns))},
-                    {SinceText(group, now)},
-                    {page.Safe(group.version)},
-                    {page.Safe(group.remark)}});
+  for (auto it = std::next(groups.begin(), hidden); it != groups.end(); ++it) {
+    const auto& [presence, version, remark, never_seen] = it->first;
+    rows.push_back({{RowOf(presence).word, RowOf(presence).paint},
+                    {page.Safe(HostsText(it->second.hosts, kHostsColumns))},
+                    {SinceText(it->second, now)},
+                    {page.Safe(version)},
+                    {page.Safe(remark)}});
   }
   page.PrintTable(rows, {});
   if (hidden > 0) out << hidden << " more groups; -o json has all\n";
@@ -213,6 +233,21 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8) {
     absl::StrAppend(&line, "; drifted: ", HostsText(drifted, kHostsColumns));
   }
   return SafeText(line, utf8);
+}
+
+void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
+                    absl::Time now, std::ostream& out) {
+  const Page page(style, out);
+  const HostFacts& facts = answer.facts();
+  const std::string& name =
+      answer.entry().host().empty() ? facts.host() : answer.entry().host();
+  out << page.Strong(name) << ": " << page.Safe(EntryText(answer.entry(), now))
+      << "\n";
+  if (answer.has_facts()) {
+    PrintFactsTable(facts, style, now, out);
+  } else {
+    out << "no facts\n";
+  }
 }
 
 }  // namespace clusterd

@@ -20,14 +20,21 @@
 
 namespace clusterd {
 
+// All texts are made safe for a terminal; ages are by our clock, `now`.
+//
 // SINCE is the time attached, or since the host was last seen; a range where
-// folded hosts differ. Ages are by our clock, `now`. Ends with a line of
-// counts.
+// folded hosts differ. Ends with a line of counts.
 void PrintHostsTable(const ListHostsResponse& hosts, const Style& style,
                      absl::Time now, std::ostream& out);
 
 // "demo: 2 of 3 hosts attached; not attached: server2", without line end.
 std::string HostsShort(const ListHostsResponse& hosts, bool utf8);
+
+// One host and every fact of it, for `clusterctl describe`:
+//   server1: attached for 12 min, clusterd 0.1.0, from 10.0.0.2:41234
+// and then as PrintFactsTable.
+void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
+                    absl::Time now, std::ostream& out);
 
 }  // namespace clusterd
 

@@ -46,16 +46,10 @@ std::string PlanCountsText(const PlanCounts& counts);
 // own, or there is no step; "several" if hosts differ.
 std::string PlanNamespace(const ClusterPlan& plan);
 
-struct PlanLimits {
-  // Also the precondition and the undo of each step, and every group.
-  bool verbose = false;
-  size_t groups = 40;       // Of hosts; the rest is counted.
-  int hosts_columns = 100;  // Folded names of one group.
-};
-
-// Every text of the plan is made safe for a terminal.
-void PrintPlanTable(const ClusterPlan& plan, const Style& style,
-                    const PlanLimits& limits, std::ostream& out);
+// Every text of the plan is made safe for a terminal. `verbose`: also the
+// precondition and the undo of each step, and every group of hosts.
+void PrintPlanTable(const ClusterPlan& plan, const Style& style, bool verbose,
+                    std::ostream& out);
 
 // "demo: PLAN 40 steps on 2 hosts, of 12 hosts; digest 6f1b0c9d2e3a", without
 // line end.

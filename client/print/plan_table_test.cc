@@ -20,9 +20,9 @@ Style Utf8() {
 }
 
 std::string Printed(const ClusterPlan& plan, const Style& style = Utf8(),
-                    const PlanLimits& limits = {}) {
+                    bool verbose = false) {
   std::ostringstream out;
-  PrintPlanTable(plan, style, limits, out);
+  PrintPlanTable(plan, style, verbose, out);
   return out.str();
 }
 
@@ -108,9 +108,7 @@ TEST(PlanTableTest, TellsStepsWithOtherConsequencesApart) {
 }
 
 TEST(PlanTableTest, AddsPreconditionAndUndoOnRequest) {
-  PlanLimits limits;
-  limits.verbose = true;
-  const std::string printed = Printed(FoldedPlan(), Utf8(), limits);
+  const std::string printed = Printed(FoldedPlan(), Utf8(), /*verbose=*/true);
   EXPECT_TRUE(
       absl::StrContains(printed,
                         "  sysctl          net.core.somaxconn: 4096 -> 65535\n"
@@ -173,9 +171,7 @@ TEST(PlanTableTest, StaysReadableWhenEveryHostDiffers) {
       "and 1113 more groups of steps on 1113 hosts; --verbose has all"))
       << printed;
   EXPECT_TRUE(absl::StrContains(printed, "and 1112 more; --verbose has all"));
-  PlanLimits limits;
-  limits.verbose = true;
-  EXPECT_TRUE(absl::StrContains(Printed(plan, Utf8(), limits),
+  EXPECT_TRUE(absl::StrContains(Printed(plan, Utf8(), /*verbose=*/true),
                                 "net.core.somaxconn: 1151 -> 65535"));
 }
 
@@ -190,12 +186,11 @@ TEST(PlanTableTest, IsSafeForATerminalAndAsciiWhereAsked) {
   plan.mutable_hosts(2)->mutable_blocked(0)->set_fix("\x1b");
   plan.set_cluster("\x1b");
   plan.set_digest("\x1b");
-  PlanLimits limits;
-  limits.verbose = true;
-  EXPECT_EQ(Printed(plan, Utf8(), limits).find('\x1b'), std::string::npos);
+  EXPECT_EQ(Printed(plan, Utf8(), /*verbose=*/true).find('\x1b'),
+            std::string::npos);
   EXPECT_EQ(PlanShort(plan, true).find('\x1b'), std::string::npos);
   plan.set_cluster("d\xc3\xa9mo");
-  for (const char c : Printed(plan, Style(), limits)) {
+  for (const char c : Printed(plan, Style(), /*verbose=*/true)) {
     EXPECT_GT(c, 0);
   }
 }

@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
-#include "client/command/clusterctl.h"
+#include "client/command/command.h"
 #include "client/connection/interrupt.h"
 #include "gtest/gtest.h"
 

@@ -1,8 +1,7 @@
-#include "client/print/facts_text.h"
-
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "client/print/hosts_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 
