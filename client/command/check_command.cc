@@ -8,7 +8,6 @@
 #include "absl/strings/str_split.h"
 #include "client/command/request.h"
 #include "client/print/progress_line.h"
-#include "config/report/report_short.h"
 #include "config/report/report_table.h"
 #include "config/rules/judge.h"
 #include "config/values/network_namespace.h"

@@ -15,7 +15,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
-#include "config/words/terminal_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

@@ -1,9 +1,8 @@
-#include "client/command/command.h"
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "client/command/command.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/program_run.h"
 

@@ -3,7 +3,6 @@
 #include "client/print/apply_table.h"
 #include "client/print/history_table.h"
 #include "client/print/plan_table.h"
-#include "config/report/report_short.h"
 #include "config/report/report_table.h"
 #include "config/values/status_macros.h"
 

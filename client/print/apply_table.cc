@@ -6,17 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "config/words/first_met.h"
 #include "config/words/number_text.h"
 #include "config/words/page.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/terminal_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
@@ -119,10 +119,10 @@ std::vector<HostGroup> GroupHosts(const ApplyReport& report) {
                   OutcomeWord(host.outcome()), EndText(host), DetailsOf(host)};
     groups[end].push_back(host.host());
   }
-  std::stable_sort(groups.items().begin(), groups.items().end(),
-                   [](const HostGroup& a, const HostGroup& b) {
-                     return Order(a) < Order(b);
-                   });
+  absl::c_stable_sort(groups.items(),
+                      [](const HostGroup& a, const HostGroup& b) {
+                        return Order(a) < Order(b);
+                      });
   return std::move(groups.items());
 }
 
@@ -259,12 +259,10 @@ bool LeftChanges(const ApplyReport& report) {
   if (report.rollback() || report.outcome() == ApplyReport::RUNNING) {
     return false;
   }
-  return std::any_of(report.hosts().begin(), report.hosts().end(),
-                     [](const ApplyResult& host) {
-                       return host.outcome() !=
-                                  ApplyResult::OUTCOME_UNSPECIFIED &&
-                              MayHold(host.outcome());
-                     });
+  return absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
+    return host.outcome() != ApplyResult::OUTCOME_UNSPECIFIED &&
+           MayHold(host.outcome());
+  });
 }
 
 void PrintApplyTable(const ApplyReport& report, const Style& style,

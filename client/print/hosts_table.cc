@@ -10,7 +10,6 @@
 #include "absl/strings/str_join.h"
 #include "config/report/facts_table.h"
 #include "config/words/fact_text.h"
-#include "config/words/fact_value.h"
 #include "config/words/number_text.h"
 #include "config/words/page.h"
 #include "config/words/subject_text.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/hostlist.h"
 #include "config/words/quoted_text.h"
-#include "config/words/terminal_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 

@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/words/fact_text.h"
-#include "config/words/fact_value.h"
 #include "config/words/number_text.h"
 #include "config/words/page.h"
 

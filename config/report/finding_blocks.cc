@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/words/first_met.h"
+#include "absl/algorithm/container.h"
 #include "config/words/state_word.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -33,9 +34,9 @@ void AddBlocks(const RuleResult& rule, std::vector<FindingBlock>& blocks) {
 
 // By state; what follows from another rule stands before the roots of trouble.
 std::pair<int, bool> Weight(const FindingBlock& block) {
-  const bool is_root =
-      std::any_of(block.findings.begin(), block.findings.end(),
-                  [](const Finding* f) { return f->caused_by().empty(); });
+  const bool is_root = absl::c_any_of(
+      block.findings,
+      [](const Finding* finding) { return finding->caused_by().empty(); });
   return {block.state, is_root};
 }
 
@@ -70,10 +71,10 @@ FindingOverview ArrangeFindings(const Report& report, int limit,
     }
   }
   for (const auto& [cause, group] : causes) overview.causes.push_back(group);
-  std::stable_sort(overview.blocks.begin(), overview.blocks.end(),
-                   [](const FindingBlock& a, const FindingBlock& b) {
-                     return Weight(a) < Weight(b);
-                   });
+  absl::c_stable_sort(overview.blocks,
+                      [](const FindingBlock& a, const FindingBlock& b) {
+                        return Weight(a) < Weight(b);
+                      });
   ChooseShown(overview.blocks, std::max(limit, 0), std::max(limit_per_rule, 0));
   return overview;
 }

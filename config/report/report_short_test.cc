@@ -1,7 +1,6 @@
-#include "config/report/report_short.h"
-
 #include "absl/strings/str_cat.h"
-#include "config/words/terminal_text.h"
+#include "config/report/report_table.h"
+#include "config/words/terminal.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 

@@ -3,21 +3,24 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "config/report/finding_blocks.h"
 #include "config/report/verdict.h"
-#include "config/words/first_met.h"
 #include "config/words/number_text.h"
 #include "config/words/page.h"
+#include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/terminal_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
@@ -26,12 +29,33 @@ constexpr int kKeyColumns = 10;
 // A one-line text is cut at 120 when the window's width is not known.
 constexpr TableLayout kCutTable = {2, TableLayout::Last::kIsCut, 120};
 
+// How much one table shows; -o json shows all.
+constexpr int kFindings = 24;  // In all; but at least one per rule.
+constexpr int kFindingsPerRule = 4;
+constexpr int kSubjectGroups = 4;   // Per finding.
+constexpr int kHostsColumns = 100;  // Folded names of one subject.
+constexpr size_t kHostGroups = 10;  // Lines under "Hosts".
+
+// How much the one line shows.
+constexpr size_t kReasons = 3;
+constexpr int kReasonColumns = 100;
+constexpr int kErrorColumns = 300;
+
+using Subjects = google::protobuf::RepeatedPtrField<Subject>;
+using HostNames = std::set<std::string>;
+
+// "4 rules because of net-health on server1"
+std::string CauseText(const CauseGroup& cause, int groups, int columns) {
+  return absl::StrCat(Count(cause.rules.size(), "rule"), " because of ",
+                      cause.cause, " on ",
+                      SubjectsText(cause.subjects, groups, columns));
+}
+
 // Prints one report; lives for one call.
 class ReportPrinter {
  public:
-  ReportPrinter(const Report& report, const Style& style,
-                const TableLimits& limits, std::ostream& out)
-      : report_(report), limits_(limits), page_(style, out) {}
+  ReportPrinter(const Report& report, const Style& style, std::ostream& out)
+      : report_(report), page_(style, out) {}
 
   void Print() {
     PrintHead();
@@ -42,219 +66,307 @@ class ReportPrinter {
   }
 
  private:
-  std::string Subjects(
-      const google::protobuf::RepeatedPtrField<Subject>& subjects) const {
-    return SubjectsText(subjects, limits_.subject_groups,
-                        limits_.hosts_columns);
-  }
-  std::string Hosts(const std::vector<std::string>& hosts) const {
-    return HostsText(hosts, limits_.hosts_columns);
+  static std::string Who(const Subjects& subjects) {
+    return SubjectsText(subjects, kSubjectGroups, kHostsColumns);
   }
   Cell StateCell(State state) const {
     return {StateText(state, page_.style().utf8), StatePaint(state)};
   }
 
-  void PrintHead();
-  void PrintRules();
-  std::string RuleText(const RuleResult& rule) const;
-  void PrintHosts();
-  void PrintFindings();
-  void PrintBlock(const FindingBlock& block);
-  void PrintFinding(const Finding& finding, const Finding* previous);
-  void PrintField(const char* key, absl::string_view text);
-  void PrintCauses(const std::vector<CauseGroup>& causes);
-  void PrintSummary();
+  void PrintHead() {
+    std::vector<std::string> parts;
+    if (!report_.cluster().empty()) {
+      parts.push_back(
+          absl::StrCat("Cluster ", page_.Strong(report_.cluster())));
+    }
+    if (!report_.product().empty()) {
+      parts.push_back(page_.Safe(report_.product()));
+    }
+    if (!report_.hosts().empty()) {
+      std::vector<std::string> names;
+      for (const HostStatus& host : report_.hosts())
+        names.push_back(host.host());
+      parts.push_back(
+          absl::StrCat(Count(names.size(), "host"), ": ",
+                       page_.Safe(HostsText(names, kHostsColumns))));
+    }
+    if (!parts.empty()) page_.out() << absl::StrJoin(parts, ", ") << "\n";
+    if (!report_.network_namespace().empty()) {
+      page_.Whole("network namespace ",
+                  page_.Safe(report_.network_namespace()));
+    }
+    page_.PrintNotes(report_.notes());
+  }
+
+  std::string RuleText(const RuleResult& rule) const {
+    if (rule.state() == SKIPPED) return rule.skip_reason();
+    if (rule.findings().empty()) return rule.summary();
+    Subjects subjects;
+    std::string cause = rule.findings(0).caused_by();
+    for (const Finding& finding : rule.findings()) {
+      if (finding.state() != rule.state()) continue;
+      subjects.MergeFrom(finding.subjects());
+      if (finding.caused_by() != cause) cause.clear();
+    }
+    // A pass whose findings only say what was left out.
+    if (subjects.empty()) return rule.summary();
+    return absl::StrCat(Who(subjects), cause.empty() ? "" : ", because of ",
+                        cause);
+  }
+
+  void PrintRules() {
+    // Categories in the report's order; the rules of one, worst last.
+    FirstMet<std::string, std::vector<const RuleResult*>> categories;
+    for (const RuleResult& rule : report_.rules()) {
+      categories[rule.category()].push_back(&rule);
+    }
+    FirstMet<std::string, std::vector<Row>> tables;
+    std::vector<Row> all;
+    for (auto& [category, rules] : categories.items()) {
+      absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
+        return KnownState(a->state()) < KnownState(b->state());
+      });
+      for (const RuleResult* rule : rules) {
+        all.push_back({StateCell(rule->state()),
+                       {page_.Safe(rule->rule())},
+                       {page_.Safe(RuleText(*rule))}});
+        tables[category].push_back(all.back());
+      }
+    }
+    // One width for all categories.
+    const std::vector<int> columns = ColumnWidths(all);
+    for (const auto& [category, rows] : tables) {
+      std::string title = category.empty() ? "other" : category;
+      title[0] = absl::ascii_toupper(title[0]);
+      page_.Title(title);
+      for (const Row& row : rows) page_.PrintRow(row, columns, kCutTable);
+    }
+  }
+
+  void PrintHosts() {
+    // Worst last; hosts of one state and one reason share a line.
+    std::map<std::pair<State, std::string>, std::vector<std::string>> groups;
+    for (const HostStatus& host : report_.hosts()) {
+      groups[{KnownState(host.state()), host.no_facts_reason()}].push_back(
+          host.host());
+    }
+    if (groups.empty()) return;
+    page_.Title("Hosts");
+    const size_t skipped = groups.size() - std::min(groups.size(), kHostGroups);
+    const auto first_shown = std::next(groups.begin(), skipped);
+    size_t hidden = 0;
+    for (auto group = groups.begin(); group != first_shown; ++group) {
+      hidden += group->second.size();
+    }
+    if (hidden > 0) {
+      page_.out() << "  " << Count(hidden, "more host")
+                  << "; -o json has all\n";
+    }
+    std::vector<Row> rows;
+    for (auto group = first_shown; group != groups.end(); ++group) {
+      const auto& [state, reason] = group->first;
+      rows.push_back(
+          {StateCell(state),
+           {page_.Safe(absl::StrCat(HostsText(group->second, kHostsColumns),
+                                    reason.empty() ? "" : ": ", reason))}});
+    }
+    page_.PrintTable(rows, kCutTable);
+  }
+
+  void PrintField(const char* key, absl::string_view text) {
+    if (text.empty()) return;
+    page_.Wrapped(absl::StrCat("    ", Padded(key, kKeyColumns)), text);
+  }
+
+  void PrintFinding(const Finding& finding, const Finding* previous) {
+    const std::string subjects = page_.Safe(Who(finding.subjects()));
+    for (const std::string& line :
+         WrapText(subjects, page_.style().width - 2)) {
+      page_.out() << "  " << page_.Strong(line) << "\n";
+    }
+    // What was observed may quote a host: it never gets a second line. Our own
+    // texts (why, fix) may have several.
+    PrintField("found", page_.Safe(finding.observed()));
+    PrintField("expected", page_.Safe(finding.expected()));
+    PrintField("cause", page_.Safe(finding.caused_by()));
+    if (previous == nullptr || previous->why() != finding.why()) {
+      PrintField("why", page_.SafeLines(finding.why()));
+    }
+    if (finding.fix().empty()) return;
+    page_.Whole(absl::StrCat("    ", Padded("fix", kKeyColumns)),
+                page_.SafeLines(finding.fix()));
+  }
+
+  void PrintBlock(const FindingBlock& block) {
+    page_.out() << "\n"
+                << StateLabel(block.state, page_.style()) << "  "
+                << page_.Strong(block.rule)
+                << (block.downgraded ? " (downgraded from fail)\n" : "\n");
+    const Finding* previous = nullptr;
+    for (size_t i = 0; i < block.shown; ++i) {
+      PrintFinding(*block.findings[i], previous);
+      previous = block.findings[i];
+    }
+    const size_t rest = block.findings.size() - block.shown;
+    if (rest > 0) {
+      page_.out() << "  and " << Count(rest, "more finding")
+                  << "; -o json has all\n";
+    }
+    page_.out() << Painted(page_.style(), Paint::kDim,
+                           absl::StrCat("  more: clusterctl explain ",
+                                        page_.Safe(block.rule)))
+                << "\n";
+  }
+
+  void PrintCause(const CauseGroup& cause) {
+    page_.out() << "\n";
+    page_.Wrapped(
+        absl::StrCat(StateText(UNKNOWN, page_.style().utf8), "  "),
+        page_.Safe(absl::StrCat(CauseText(cause, kSubjectGroups, kHostsColumns),
+                                ": ", absl::StrJoin(cause.rules, ", "))),
+        StatePaint(UNKNOWN));
+  }
+
+  void PrintFindings() {
+    const FindingOverview overview =
+        ArrangeFindings(report_, kFindings, kFindingsPerRule);
+    for (const FindingBlock& block : overview.blocks) {
+      if (block.state == WARN) PrintBlock(block);
+    }
+    for (const CauseGroup& cause : overview.causes) PrintCause(cause);
+    for (const FindingBlock& block : overview.blocks) {
+      if (block.state != WARN) PrintBlock(block);
+    }
+  }
+
+  void PrintSummary() {
+    page_.out() << "\n";
+    const State verdict = KnownState(report_.verdict());
+    if (!report_.error().empty()) {
+      page_.Sentence("NO VERDICT", StatePaint(verdict), report_.error());
+      return;
+    }
+    page_.Sentence(absl::AsciiStrToUpper(StateWord(verdict)),
+                   StatePaint(verdict),
+                   absl::StrCat(CountsText(CountRules(report_)), " of ",
+                                Count(report_.rules_size(), "rule"), "; ",
+                                Count(report_.hosts_size(), "host"), " in ",
+                                ElapsedText(report_.elapsed_ms())));
+  }
 
   const Report& report_;
-  const TableLimits& limits_;
   Page page_;
 };
 
-void ReportPrinter::PrintHead() {
-  std::vector<std::string> parts;
-  if (!report_.cluster().empty()) {
-    parts.push_back(absl::StrCat("Cluster ", page_.Strong(report_.cluster())));
+std::string BlockReason(const FindingBlock& block) {
+  const Finding& first = *block.findings.front();
+  std::string reason =
+      absl::StrCat(block.rule, ": ", SubjectsText(first.subjects(), 1, 40));
+  if (!first.observed().empty()) {
+    absl::StrAppend(&reason, ": ", first.observed());
   }
-  if (!report_.product().empty()) {
-    parts.push_back(page_.Safe(report_.product()));
-  }
-  if (!report_.hosts().empty()) {
-    std::vector<std::string> names;
-    for (const HostStatus& host : report_.hosts()) names.push_back(host.host());
-    parts.push_back(absl::StrCat(Count(names.size(), "host"), ": ",
-                                 page_.Safe(Hosts(names))));
-  }
-  if (!parts.empty()) page_.out() << absl::StrJoin(parts, ", ") << "\n";
-  if (!report_.network_namespace().empty()) {
-    page_.Whole("network namespace ", page_.Safe(report_.network_namespace()));
-  }
-  page_.PrintNotes(report_.notes());
+  return reason;
 }
 
-std::string ReportPrinter::RuleText(const RuleResult& rule) const {
-  if (rule.state() == SKIPPED) return rule.skip_reason();
-  if (rule.findings().empty()) return rule.summary();
-  google::protobuf::RepeatedPtrField<Subject> subjects;
-  std::string cause = rule.findings(0).caused_by();
-  for (const Finding& finding : rule.findings()) {
-    if (finding.state() != rule.state()) continue;
-    subjects.MergeFrom(finding.subjects());
-    if (finding.caused_by() != cause) cause.clear();
-  }
-  // A pass whose findings only say what was left out.
-  if (subjects.empty()) return rule.summary();
-  return absl::StrCat(Subjects(subjects), cause.empty() ? "" : ", because of ",
-                      cause);
+// Says no more than that these hosts are absent.
+bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
+  return !subjects.empty() &&
+         absl::c_all_of(subjects, [&](const Subject& subject) {
+           return absent.count(subject.host()) > 0;
+         });
 }
 
-void ReportPrinter::PrintRules() {
-  // Categories in the report's order; the rules of one, worst last.
-  FirstMet<std::string, std::vector<const RuleResult*>> categories;
-  for (const RuleResult& rule : report_.rules()) {
-    categories[rule.category()].push_back(&rule);
-  }
-  FirstMet<std::string, std::vector<Row>> tables;
-  std::vector<Row> all;
-  for (auto& [category, rules] : categories.items()) {
-    std::stable_sort(rules.begin(), rules.end(),
-                     [](const RuleResult* a, const RuleResult* b) {
-                       return KnownState(a->state()) < KnownState(b->state());
-                     });
-    for (const RuleResult* rule : rules) {
-      all.push_back({StateCell(rule->state()),
-                     {page_.Safe(rule->rule())},
-                     {page_.Safe(RuleText(*rule))}});
-      tables[category].push_back(all.back());
-    }
-  }
-  // One width for all categories.
-  const std::vector<int> columns = ColumnWidths(all);
-  for (const auto& [category, rows] : tables) {
-    std::string title = category.empty() ? "other" : category;
-    title[0] = absl::ascii_toupper(title[0]);
-    page_.Title(title);
-    for (const Row& row : rows) page_.PrintRow(row, columns, kCutTable);
-  }
+bool IsOnlyAbout(const HostNames& absent, const FindingBlock& block) {
+  return block.state == UNKNOWN &&
+         absl::c_all_of(block.findings, [&](const Finding* finding) {
+           return IsOnlyAbout(absent, finding->subjects());
+         });
 }
 
-void ReportPrinter::PrintHosts() {
-  // Worst last; hosts of one state and one reason share a line.
-  std::map<std::pair<State, std::string>, std::vector<std::string>> groups;
-  for (const HostStatus& host : report_.hosts()) {
-    groups[{KnownState(host.state()), host.no_facts_reason()}].push_back(
-        host.host());
+// What made the verdict beside absent hosts, most telling first.
+std::vector<std::string> Reasons(const Report& report, State verdict) {
+  HostNames absent;
+  for (const HostStatus& host : report.hosts()) {
+    if (!host.no_facts_reason().empty()) absent.insert(host.host());
   }
-  if (groups.empty()) return;
-  page_.Title("Hosts");
-  const size_t limit = limits_.host_groups;
-  const size_t skipped = groups.size() - std::min(groups.size(), limit);
-  const auto first_shown = std::next(groups.begin(), skipped);
-  size_t hidden = 0;
-  for (auto group = groups.begin(); group != first_shown; ++group) {
-    hidden += group->second.size();
+  FindingOverview overview = ArrangeFindings(report, 0, 1);
+  absl::c_stable_sort(overview.blocks,
+                      [](const FindingBlock& a, const FindingBlock& b) {
+                        return a.findings.front()->caused_by().empty() >
+                               b.findings.front()->caused_by().empty();
+                      });
+  std::vector<std::string> reasons;
+  for (const FindingBlock& block : overview.blocks) {
+    if (block.state != verdict || IsOnlyAbout(absent, block)) continue;
+    reasons.push_back(BlockReason(block));
   }
-  if (hidden > 0) {
-    page_.out() << "  " << Count(hidden, "more host") << "; -o json has all\n";
+  for (const CauseGroup& cause : overview.causes) {
+    if (verdict != UNKNOWN || IsOnlyAbout(absent, cause.subjects)) continue;
+    reasons.push_back(CauseText(cause, 1, 40));
   }
-  std::vector<Row> rows;
-  for (auto group = first_shown; group != groups.end(); ++group) {
-    const auto& [state, reason] = group->first;
-    rows.push_back(
-        {StateCell(state),
-         {page_.Safe(absl::StrCat(Hosts(group->second),
-                                  reason.empty() ? "" : ": ", reason))}});
-  }
-  page_.PrintTable(rows, kCutTable);
+  return reasons;
 }
 
-void ReportPrinter::PrintField(const char* key, absl::string_view text) {
-  if (text.empty()) return;
-  page_.Wrapped(absl::StrCat("    ", Padded(key, kKeyColumns)), text);
-}
-
-void ReportPrinter::PrintFinding(const Finding& finding,
-                                 const Finding* previous) {
-  const std::string subjects = page_.Safe(Subjects(finding.subjects()));
-  for (const std::string& line : WrapText(subjects, page_.style().width - 2)) {
-    page_.out() << "  " << page_.Strong(line) << "\n";
+// "server[0-3]: no answer: never attached", in the report's order.
+std::vector<std::string> AbsentReasons(const Report& report) {
+  FirstMet<std::string, std::vector<std::string>> hosts_of;
+  for (const HostStatus& host : report.hosts()) {
+    if (host.no_facts_reason().empty()) continue;
+    hosts_of[host.no_facts_reason()].push_back(host.host());
   }
-  // What was observed may quote a host: it never gets a second line. Our own
-  // texts (why, fix) may have several.
-  PrintField("found", page_.Safe(finding.observed()));
-  PrintField("expected", page_.Safe(finding.expected()));
-  PrintField("cause", page_.Safe(finding.caused_by()));
-  if (previous == nullptr || previous->why() != finding.why()) {
-    PrintField("why", page_.SafeLines(finding.why()));
+  std::vector<std::string> reasons;
+  for (const auto& [why, hosts] : hosts_of) {
+    reasons.push_back(absl::StrCat(HostsText(hosts, 40), ": ", why));
   }
-  if (finding.fix().empty()) return;
-  page_.Whole(absl::StrCat("    ", Padded("fix", kKeyColumns)),
-              page_.SafeLines(finding.fix()));
-}
-
-void ReportPrinter::PrintBlock(const FindingBlock& block) {
-  page_.out() << "\n"
-              << StateLabel(block.state, page_.style()) << "  "
-              << page_.Strong(block.rule)
-              << (block.downgraded ? " (downgraded from fail)\n" : "\n");
-  const Finding* previous = nullptr;
-  for (size_t i = 0; i < block.shown; ++i) {
-    PrintFinding(*block.findings[i], previous);
-    previous = block.findings[i];
-  }
-  const size_t rest = block.findings.size() - block.shown;
-  if (rest > 0) {
-    page_.out() << "  and " << Count(rest, "more finding")
-                << "; -o json has all\n";
-  }
-  page_.out() << Painted(page_.style(), Paint::kDim,
-                         absl::StrCat("  more: clusterctl explain ",
-                                      page_.Safe(block.rule)))
-              << "\n";
-}
-
-void ReportPrinter::PrintCauses(const std::vector<CauseGroup>& causes) {
-  for (const CauseGroup& cause : causes) {
-    page_.out() << "\n";
-    page_.Wrapped(absl::StrCat(StateText(UNKNOWN, page_.style().utf8), "  "),
-                  page_.Safe(absl::StrCat(Count(cause.rules.size(), "rule"),
-                                          " because of ", cause.cause, " on ",
-                                          Subjects(cause.subjects), ": ",
-                                          absl::StrJoin(cause.rules, ", "))),
-                  StatePaint(UNKNOWN));
-  }
-}
-
-void ReportPrinter::PrintFindings() {
-  const FindingOverview overview =
-      ArrangeFindings(report_, limits_.findings, limits_.findings_per_rule);
-  const auto& blocks = overview.blocks;
-  const auto worse = std::find_if(
-      blocks.begin(), blocks.end(),
-      [](const FindingBlock& block) { return block.state != WARN; });
-  for (auto block = blocks.begin(); block != worse; ++block) PrintBlock(*block);
-  PrintCauses(overview.causes);
-  for (auto block = worse; block != blocks.end(); ++block) PrintBlock(*block);
-}
-
-void ReportPrinter::PrintSummary() {
-  page_.out() << "\n";
-  const State verdict = KnownState(report_.verdict());
-  if (!report_.error().empty()) {
-    page_.Sentence("NO VERDICT", StatePaint(verdict), report_.error());
-    return;
-  }
-  page_.Sentence(absl::AsciiStrToUpper(StateWord(verdict)), StatePaint(verdict),
-                 absl::StrCat(CountsText(CountRules(report_)), " of ",
-                              Count(report_.rules_size(), "rule"), "; ",
-                              Count(report_.hosts_size(), "host"), " in ",
-                              ElapsedText(report_.elapsed_ms())));
+  return reasons;
 }
 
 }  // namespace
 
 void PrintReportTable(const Report& report, const Style& style,
-                      std::ostream& out, const TableLimits& limits) {
-  ReportPrinter(report, style, limits, out).Print();
+                      std::ostream& out) {
+  ReportPrinter(report, style, out).Print();
+}
+
+std::string ReportShort(const Report& report, bool utf8) {
+  const auto safe = [&](absl::string_view text, int columns) {
+    return CutText(SafeText(text, utf8), columns, utf8);
+  };
+  const std::string head = absl::StrCat(
+      report.cluster().empty() ? "cluster" : safe(report.cluster(), 40),
+      report.network_namespace().empty()
+          ? ""
+          : absl::StrCat(" in ", safe(report.network_namespace(), 60)),
+      ": ");
+  if (!report.error().empty()) {
+    // Every mistake has a line of its own, and this is one line.
+    const std::string error =
+        absl::StrReplaceAll(report.error(), {{"\n", "; "}});
+    return absl::StrCat(head, "NO VERDICT: ", safe(error, kErrorColumns));
+  }
+  const State verdict = KnownState(report.verdict());
+  std::string line =
+      absl::StrCat(head, absl::AsciiStrToUpper(StateWord(verdict)), " ",
+                   CountsText(CountRules(report)));
+  std::vector<std::string> reasons = Reasons(report, verdict);
+  std::vector<std::string> absent = AbsentReasons(report);
+  const size_t all = reasons.size() + absent.size();
+  // However much else is wrong, one group of absent hosts is named.
+  if (!absent.empty()) {
+    reasons.resize(std::min(reasons.size(), kReasons - 1));
+    absent.resize(std::min(absent.size(), kReasons - reasons.size()));
+  }
+  // An unknown verdict is theirs first; a failure weighs more than they do.
+  reasons.insert(verdict == UNKNOWN ? reasons.begin() : reasons.end(),
+                 absent.begin(), absent.end());
+  reasons.resize(std::min(reasons.size(), kReasons));
+  const size_t hidden = all - reasons.size();
+  for (std::string& reason : reasons) reason = safe(reason, kReasonColumns);
+  if (hidden > 0) reasons.push_back(absl::StrCat("and ", hidden, " more"));
+  if (!reasons.empty())
+    absl::StrAppend(&line, ": ", absl::StrJoin(reasons, "; "));
+  return absl::StrCat(line, "; ", Count(report.hosts_size(), "host"), " in ",
+                      ElapsedText(report.elapsed_ms()));
 }
 
 }  // namespace clusterd

@@ -22,24 +22,24 @@
 #define CONFIG_REPORT_REPORT_TABLE_H_
 
 #include <ostream>
+#include <string>
 
 #include "config/words/terminal.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
 
-// How much one table shows; -o json shows all.
-struct TableLimits {
-  int findings = 24;  // In all; but at least one per rule.
-  int findings_per_rule = 4;
-  int subject_groups = 4;   // Per finding.
-  int hosts_columns = 100;  // Folded names of one subject.
-  int host_groups = 10;     // Lines under "Hosts".
-};
-
 // Every text of the report is made safe for a terminal.
 void PrintReportTable(const Report& report, const Style& style,
-                      std::ostream& out, const TableLimits& limits = {});
+                      std::ostream& out);
+
+// The report as one line that fits a chat message:
+//   demo: FAIL 1 of 25 rules: link: server1 device 3: DOWN; 2 hosts in 1.3 s
+// One line without its end, some 400 characters at most; made safe for a
+// terminal. Names the worst findings only, and of those first the ones that
+// have no other rule as their cause; and the first of the hosts without facts,
+// with the reason, after the failures.
+std::string ReportShort(const Report& report, bool utf8);
 
 }  // namespace clusterd
 

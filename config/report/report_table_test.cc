@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "config/words/terminal_text.h"
+#include "config/words/terminal.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 

@@ -1,6 +1,6 @@
 #include "config/report/verdict.h"
 
-#include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -30,19 +30,15 @@ State SupportedVerdict(const Report& report) {
 }
 
 Counts CountRules(const Report& report) {
+  std::map<State, uint32_t> count;
+  for (const RuleResult& rule : report.rules())
+    ++count[KnownState(rule.state())];
   Counts counts;
-  const auto count = [&report](State state) {
-    return static_cast<uint32_t>(
-        std::count_if(report.rules().begin(), report.rules().end(),
-                      [state](const RuleResult& rule) {
-                        return KnownState(rule.state()) == state;
-                      }));
-  };
-  counts.set_pass(count(PASS));
-  counts.set_skipped(count(SKIPPED));
-  counts.set_warn(count(WARN));
-  counts.set_unknown(count(UNKNOWN));
-  counts.set_fail(count(FAIL));
+  counts.set_pass(count[PASS]);
+  counts.set_skipped(count[SKIPPED]);
+  counts.set_warn(count[WARN]);
+  counts.set_unknown(count[UNKNOWN]);
+  counts.set_fail(count[FAIL]);
   return counts;
 }
 

@@ -1,7 +1,12 @@
 #include "config/words/fact_text.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -50,6 +55,170 @@ const ReasonWords& WordsOf(const Missing& missing) {
   return kReasons[0];
 }
 
+using ::google::protobuf::Descriptor;
+using ::google::protobuf::DynamicCastToGenerated;
+using ::google::protobuf::EnumValueDescriptor;
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using Lines = std::vector<std::string>;
+
+// "NET_HEALTH_SOCKET_FAIL" of enum NetHealth, or "TIMED_OUT", for people.
+std::string Words(const std::string& name) {
+  return absl::AsciiStrToLower(
+      absl::StrReplaceAll(name, {{"NET_HEALTH_", ""}, {"_", " "}}));
+}
+
+Lines OrNone(Lines lines, const char* none) {
+  if (lines.empty()) lines.emplace_back(none);
+  return lines;
+}
+
+Lines Describe(const DeviceAddressFact::Settings& value) {
+  Lines lines;
+  for (const Ipv4Setting& setting : value.settings()) {
+    lines.push_back(
+        absl::StrCat(setting.address(), ", netmask ", setting.netmask()));
+  }
+  return OrNone(std::move(lines), "none set");
+}
+
+Lines Describe(const DeviceIdsFact::Ids& value) {
+  const std::string devices =
+      DevicesText({value.ids().begin(), value.ids().end()});
+  return {absl::StrCat(devices.empty() ? "none" : devices, " (", value.source(),
+                       ")")};
+}
+
+Lines Describe(const LldpNeighbour& value) {
+  if (!value.heard()) return {"no neighbour heard"};
+  Lines parts;
+  const auto add = [&](const char* what, const std::string& text) {
+    if (!text.empty()) parts.push_back(absl::StrCat(what, " ", text));
+  };
+  add("system", value.system_name());
+  add("port", value.port_id());
+  add("chassis", value.chassis_id());
+  add("management address", value.management_address());
+  if (value.peer() == LldpNeighbour::SWITCH) parts.push_back("a switch");
+  if (value.peer() == LldpNeighbour::NPU) parts.push_back("another NPU");
+  if (value.truncated()) parts.push_back("answer cut by the tool");
+  return {parts.empty() ? "a neighbour without name"
+                        : absl::StrJoin(parts, ", ")};
+}
+
+Lines Describe(const TlsFact::Switch& value) {
+  return {
+      absl::StrCat(value.enabled() ? "on" : "off", " (", value.source(), ")")};
+}
+
+Lines Describe(const HccnConf& value) {
+  Lines lines;
+  for (const HccnConf::Problem& problem : value.problems()) {
+    lines.push_back(absl::StrCat(
+        problem.line() == 0 ? "" : absl::StrCat("line ", problem.line(), ": "),
+        Words(HccnConf::Problem::Kind_Name(problem.kind())),
+        problem.text().empty() ? "" : absl::StrCat(": ", problem.text())));
+  }
+  for (const HccnConf::Entry& entry : value.entries()) {
+    lines.push_back(absl::StrCat(
+        "line ", entry.line(), ": ", entry.key(),
+        entry.has_device() ? absl::StrCat("_", entry.device()) : "", "=",
+        entry.value()));
+  }
+  lines.push_back(absl::StrFormat("mode %04o", value.mode()));
+  return lines;
+}
+
+Lines Describe(const PersistentValue& value) {
+  Lines lines;
+  for (const PersistentValue::Assignment& assignment : value.assignments()) {
+    lines.push_back(absl::StrCat(assignment.value(), " (", assignment.file(),
+                                 ":", assignment.line(), ")"));
+  }
+  if (lines.size() > 1) absl::StrAppend(&lines.back(), " wins");
+  return OrNone(std::move(lines), "set by no file");
+}
+
+Lines Describe(const SocketsFact::Sockets& value) {
+  Lines lines;
+  for (const BoundSocket& socket : value.sockets()) {
+    lines.push_back(absl::StrCat(
+        socket.protocol(), " ", socket.address(), " port ", socket.port(), " ",
+        socket.state(), socket.state().empty() ? "" : " ",
+        socket.pid() == 0
+            ? "owner not visible"
+            : absl::StrCat("pid ", socket.pid(), " ", socket.command())));
+  }
+  return OrNone(std::move(lines), "none in the HCCL range");
+}
+
+Lines Describe(const DriftFact::Drifts& value) {
+  Lines lines;
+  for (const AppliedDrift& drift : value.drifts()) {
+    lines.push_back(DriftText(drift));
+  }
+  for (const AppliedDrift& drift : value.untold()) {
+    lines.push_back(absl::StrCat("cannot be told: ", DriftText(drift)));
+  }
+  if (value.left_out() > 0) {
+    lines.push_back(absl::StrCat(value.left_out(), " more not listed"));
+  }
+  return OrNone(std::move(lines), "none");
+}
+
+Lines Describe(const AllowedFact::Allowed& value) {
+  Lines lines;
+  for (const AllowedPort& port : value.ports()) {
+    lines.push_back(absl::StrCat(
+        port.first_port(),
+        port.last_port() == port.first_port()
+            ? ""
+            : absl::StrCat("-", port.last_port()),
+        port.protocol().empty() ? "" : absl::StrCat("/", port.protocol()),
+        port.source().empty() ? "" : absl::StrCat(" from ", port.source())));
+  }
+  return OrNone(std::move(lines), "none");
+}
+
+// Tries one type after the other; an unknown one, of a newer .proto, is told in
+// protobuf's own words.
+template <typename... Types>
+Lines DescribeAs(const Message& value) {
+  Lines lines;
+  const auto describe = [&](const auto* typed) {
+    if (typed != nullptr) lines = Describe(*typed);
+  };
+  (describe(DynamicCastToGenerated<const Types>(&value)), ...);
+  return OrNone(std::move(lines), value.ShortDebugString().c_str());
+}
+
+Lines DescribeMessage(const Message& value) {
+  return DescribeAs<DeviceAddressFact::Settings, DeviceIdsFact::Ids,
+                    LldpNeighbour, TlsFact::Switch, HccnConf, PersistentValue,
+                    SocketsFact::Sockets, AllowedFact::Allowed,
+                    DriftFact::Drifts>(value);
+}
+
+Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {
+  const google::protobuf::Reflection& reflection = *fact.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING: {
+      const std::string text = reflection.GetString(fact, &field);
+      return {text.empty() ? "none" : text};
+    }
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return {absl::StrCat(reflection.GetUInt64(fact, &field))};
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return {reflection.GetBool(fact, &field) ? "yes" : "no"};
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return {EnumWords(*reflection.GetEnum(fact, &field))};
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return DescribeMessage(reflection.GetMessage(fact, &field));
+    default:
+      return {fact.ShortDebugString()};
+  }
+}
+
 }  // namespace
 
 std::string WhyMissing(const Missing* missing) {
@@ -72,6 +241,36 @@ std::string HowToLearn(const Missing* missing) {
            "has the tool's own log";
   }
   return WordsOf(*missing).how_to_learn;
+}
+
+bool IsFact(const FieldDescriptor& field) {
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return false;
+  const Descriptor& type = *field.message_type();
+  const FieldDescriptor* missing = type.FindFieldByName("missing");
+  return type.FindOneofByName("state") != nullptr && missing != nullptr &&
+         missing->message_type() == Missing::descriptor();
+}
+
+FactText DescribeFact(const Message& fact) {
+  const Descriptor& type = *fact.GetDescriptor();
+  const FieldDescriptor* set = fact.GetReflection()->GetOneofFieldDescriptor(
+      fact, type.FindOneofByName("state"));
+  if (set == nullptr) return {false, {WhyMissing(nullptr)}};
+  if (set->name() != "missing") return {true, DescribeValue(fact, *set)};
+  const auto* missing = DynamicCastToGenerated<const Missing>(
+      &fact.GetReflection()->GetMessage(fact, set));
+  return {false, {absl::StrCat("missing: ", WhyMissing(missing))}};
+}
+
+std::string DriftText(const AppliedDrift& drift) {
+  return absl::StrCat(drift.why().empty() ? drift.change() : drift.why(),
+                      " (apply ", drift.apply_id(),
+                      drift.applied_by().empty() ? "" : " by ",
+                      drift.applied_by(), ")");
+}
+
+std::string EnumWords(const EnumValueDescriptor& value) {
+  return Words(value.name());
 }
 
 }  // namespace clusterd

@@ -1,5 +1,4 @@
-#include "config/words/fact_value.h"
-
+#include "config/words/fact_text.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

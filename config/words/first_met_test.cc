@@ -1,7 +1,6 @@
-#include "config/words/first_met.h"
-
 #include <string>
 
+#include "config/words/subject_text.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/words/quoted_text.h"
-#include "config/words/terminal_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -62,10 +63,9 @@ bool IsUnsafe(uint32_t code) {
       {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},      {0x61c, 0x61c},
       {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},  {0x2060, 0x206f},
       {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}};
-  return std::any_of(std::begin(kRanges), std::end(kRanges),
-                     [code](const uint32_t(&range)[2]) {
-                       return code >= range[0] && code <= range[1];
-                     });
+  return absl::c_any_of(kRanges, [code](const uint32_t(&range)[2]) {
+    return code >= range[0] && code <= range[1];
+  });
 }
 
 std::string Escaped(uint32_t code) {
@@ -149,6 +149,14 @@ std::string SafeJson(absl::string_view json) {
     }
   });
   return safe;
+}
+
+std::string ValidUtf8(absl::string_view bytes) {
+  std::string valid;
+  ForEachCharacter(bytes, [&](const Character& next) {
+    absl::StrAppend(&valid, next.code.has_value() ? next.bytes : "\uFFFD");
+  });
+  return valid;
 }
 
 std::string ShellQuoted(absl::string_view text) {

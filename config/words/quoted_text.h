@@ -36,6 +36,10 @@ std::string SafeText(absl::string_view text, bool utf8);
 // does not change.
 std::string SafeJson(absl::string_view json);
 
+// For a field of a message: every byte that is not part of valid UTF-8 becomes
+// U+FFFD. Surrogates, overlong forms and values above U+10FFFF are not valid.
+std::string ValidUtf8(absl::string_view bytes);
+
 // For a command that a person copies: one word for a POSIX shell. What SafeText
 // would escape is dropped.
 std::string ShellQuoted(absl::string_view text);

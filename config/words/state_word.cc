@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "config/words/terminal_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

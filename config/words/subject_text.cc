@@ -1,52 +1,33 @@
 #include "config/words/subject_text.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/hostlist.h"
 #include "config/words/number_text.h"
-#include "config/words/terminal_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
 
-// Hosts that share one set of devices, in the order first seen.
-struct SubjectGroup {
-  std::string devices;
-  std::vector<std::string> hosts;
-};
+// Hosts that share one set of devices, in the order first met, by whether they
+// are the cluster itself, which never folds with hosts, and the devices' text.
+using SubjectGroups =
+    FirstMet<std::pair<bool, std::string>, std::vector<std::string>>;
 
-std::vector<SubjectGroup> GroupSubjects(
+SubjectGroups GroupSubjects(
     const google::protobuf::RepeatedPtrField<Subject>& subjects) {
-  std::vector<std::string> order;
-  std::map<std::string, std::set<uint32_t>> devices_of;
+  FirstMet<std::string, std::vector<uint32_t>> devices_of;
   for (const Subject& subject : subjects) {
-    const auto [it, added] = devices_of.try_emplace(subject.host());
-    if (added) order.push_back(subject.host());
-    it->second.insert(subject.devices().begin(), subject.devices().end());
+    std::vector<uint32_t>& ids = devices_of[subject.host()];
+    ids.insert(ids.end(), subject.devices().begin(), subject.devices().end());
   }
-  std::vector<SubjectGroup> groups;
-  std::map<std::string, size_t> group_of;
-  for (const std::string& host : order) {
-    const std::set<uint32_t>& ids = devices_of[host];
-    const std::string devices = DevicesText({ids.begin(), ids.end()});
-    // The cluster itself never folds with hosts.
-    const std::string key = absl::StrCat(host.empty(), devices);
-    const auto [it, added] = group_of.try_emplace(key, groups.size());
-    if (added) groups.push_back({devices, {}});
-    groups[it->second].hosts.push_back(host);
+  SubjectGroups groups;
+  for (const auto& [host, ids] : devices_of) {
+    groups[{host.empty(), DevicesText(ids)}].push_back(host);
   }
   return groups;
-}
-
-std::string GroupText(const SubjectGroup& group, int columns) {
-  const std::string hosts =
-      group.hosts.front().empty() ? "cluster" : HostsText(group.hosts, columns);
-  return group.devices.empty() ? hosts
-                               : absl::StrCat(hosts, " ", group.devices);
 }
 
 }  // namespace
@@ -91,11 +72,14 @@ std::string SubjectsText(
   if (subjects.empty()) return "cluster";
   std::vector<std::string> texts;
   size_t hidden_hosts = 0;
-  for (const SubjectGroup& group : GroupSubjects(subjects)) {
+  for (const auto& [group, hosts] : GroupSubjects(subjects)) {
+    const auto& [is_cluster, devices] = group;
     if (static_cast<int>(texts.size()) < groups) {
-      texts.push_back(GroupText(group, columns));
+      texts.push_back(
+          absl::StrCat(is_cluster ? "cluster" : HostsText(hosts, columns),
+                       devices.empty() ? "" : " ", devices));
     } else {
-      hidden_hosts += group.hosts.size();
+      hidden_hosts += hosts.size();
     }
   }
   if (hidden_hosts > 0) {

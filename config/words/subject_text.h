@@ -1,10 +1,14 @@
 // Who a finding is about, folded and bounded:
 //   server[0-1] device 3; server2 devices 0-3,5; and 17 more
+// and the map that such folding takes.
 #ifndef CONFIG_WORDS_SUBJECT_TEXT_H_
 #define CONFIG_WORDS_SUBJECT_TEXT_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -12,6 +16,28 @@
 #include "proto/finding.pb.h"
 
 namespace clusterd {
+
+// A map that keeps its keys in the order in which they were first met, for
+// what is folded over hosts that agree.
+template <typename Key, typename Value>
+class FirstMet {
+ public:
+  // Makes an empty value for a new key.
+  Value& operator[](const Key& key) {
+    const auto [found, is_new] = index_.emplace(key, items_.size());
+    if (is_new) items_.push_back({key, {}});
+    return items_[found->second].second;
+  }
+  std::vector<std::pair<Key, Value>>& items() { return items_; }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+  bool empty() const { return items_.empty(); }
+  size_t size() const { return items_.size(); }
+
+ private:
+  std::map<Key, size_t> index_;
+  std::vector<std::pair<Key, Value>> items_;
+};
 
 // "0-3,7"; "none" when empty. REQUIRES: ascending.
 std::string FoldIds(absl::Span<const uint32_t> ids);

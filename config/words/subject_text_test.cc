@@ -1,7 +1,7 @@
 #include "config/words/subject_text.h"
 
 #include "absl/strings/str_cat.h"
-#include "config/words/terminal_text.h"
+#include "config/words/terminal.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

@@ -1,5 +1,8 @@
 #include "config/words/terminal.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -36,6 +39,11 @@ Style MakeStyle(bool is_terminal, const Terminal& terminal,
   return style;
 }
 
+// Every byte but the continuation bytes of UTF-8.
+bool BeginsCharacter(char c) {
+  return (static_cast<uint8_t>(c) & 0xc0) != 0x80;
+}
+
 }  // namespace
 
 Style StyleOfOut(const Terminal& terminal, const Environment& environment,
@@ -56,6 +64,46 @@ std::string Painted(const Style& style, Paint paint, absl::string_view text) {
   constexpr int kCodes[] = {0, 1, 2, 32, 33, 31, 35};
   return absl::StrCat("\x1b[", kCodes[static_cast<int>(paint)], "m", text,
                       "\x1b[0m");
+}
+
+std::string CutText(absl::string_view text, int columns, bool utf8) {
+  if (TextColumns(text) <= columns) return std::string(text);
+  const absl::string_view mark = utf8 ? "…" : "...";
+  const int kept = columns - TextColumns(mark);
+  size_t end = 0;
+  for (int seen = 0; end < text.size(); ++end) {
+    if (BeginsCharacter(text[end]) && seen++ == kept) break;
+  }
+  return absl::StrCat(text.substr(0, end), mark);
+}
+
+int TextColumns(absl::string_view text) {
+  return static_cast<int>(
+      std::count_if(text.begin(), text.end(), BeginsCharacter));
+}
+
+std::string Padded(absl::string_view text, int columns) {
+  const int missing = columns - TextColumns(text);
+  return absl::StrCat(text, std::string(std::max(missing, 0), ' '));
+}
+
+std::vector<std::string> WrapText(absl::string_view text, int columns) {
+  if (columns <= 0) return {std::string(text)};
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    // A word with the spaces before it, which vanish where a line breaks.
+    const size_t word = std::min(text.find_first_not_of(' '), text.size());
+    const size_t end = std::min(text.find(' ', word), text.size());
+    const absl::string_view piece = text.substr(0, end);
+    if (!lines.back().empty() &&
+        TextColumns(lines.back()) + TextColumns(piece) > columns) {
+      lines.push_back(std::string(text.substr(word, end - word)));
+    } else {
+      absl::StrAppend(&lines.back(), piece);
+    }
+    text.remove_prefix(end);
+  }
+  return lines;
 }
 
 }  // namespace clusterd

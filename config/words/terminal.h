@@ -1,11 +1,14 @@
 // What a person's terminal can show, and what we therefore print: colour only
 // on a terminal, ASCII where the locale is not UTF-8, lines no wider than the
-// window. Pure: main.cc asks the system once and passes the answers in.
+// window. Pure: main.cc asks the system once and passes the answers in. The
+// columns of a text are counted, padded, cut and wrapped here; it is one of
+// SafeText, and page.h prints with it.
 #ifndef CONFIG_WORDS_TERMINAL_H_
 #define CONFIG_WORDS_TERMINAL_H_
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -49,6 +52,20 @@ enum class Paint { kNone, kBold, kDim, kGreen, kYellow, kRed, kMagenta };
 
 // `text` in that colour, or as it is when the style has no colour.
 std::string Painted(const Style& style, Paint paint, absl::string_view text);
+
+// At most `columns` characters of `text`, the last ones "..." (or "…") if
+// something was cut. REQUIRES: columns >= 4.
+std::string CutText(absl::string_view text, int columns, bool utf8);
+
+// Columns that `text` takes: one per character. Text has no colour codes.
+int TextColumns(absl::string_view text);
+
+// `text` with spaces behind it up to `columns`.
+std::string Padded(absl::string_view text, int columns);
+
+// Lines of at most `columns` characters, broken at spaces; a longer word has a
+// line of its own. One line if `columns` is 0 or less; never an empty vector.
+std::vector<std::string> WrapText(absl::string_view text, int columns);
 
 }  // namespace clusterd
 

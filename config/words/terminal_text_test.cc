@@ -1,5 +1,4 @@
-#include "config/words/terminal_text.h"
-
+#include "config/words/terminal.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
