@@ -1,14 +1,23 @@
 #include "client/recording/address_map.h"
 
+#include <arpa/inet.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace clusterd {
 namespace {
@@ -61,6 +70,164 @@ bool StaysEntirely(uint32_t address) {
   // Ones, then zeros, and more than one bit of them can only be a netmask.
   const uint32_t zeros = ~address;
   return (zeros & (zeros + 1)) == 0 && address >= 0x80000000;
+}
+
+// What one matcher found at the beginning of a piece of text; 0 bytes: nothing.
+struct Match {
+  size_t bytes = 0;
+  std::string replacement;
+};
+
+// Bytes at the beginning of `text` that are among these.
+size_t RunOf(absl::string_view text, absl::string_view among) {
+  return std::min(text.size(), text.find_first_not_of(among));
+}
+
+bool StartsWithAlnum(absl::string_view text) {
+  return !text.empty() && absl::ascii_isalnum(text[0]);
+}
+
+// The ways people write a MAC address, each x a hexadecimal digit.
+constexpr absl::string_view kMacForms[] = {
+    "xx:xx:xx:xx:xx:xx", "xx-xx-xx-xx-xx-xx", "xxxx-xxxx-xxxx",
+    "xxxx.xxxx.xxxx", "xxxxxxxxxxxx"};
+
+Match MatchMacForm(absl::string_view text, absl::string_view form,
+                   const AddressMap& map) {
+  if (text.size() < form.size() || StartsWithAlnum(text.substr(form.size()))) {
+    return {};
+  }
+  std::string digits;
+  for (size_t at = 0; at < form.size(); ++at) {
+    if (form[at] == 'x' ? !absl::ascii_isxdigit(text[at])
+                        : text[at] != form[at]) {
+      return {};
+    }
+    if (form[at] == 'x') digits += text[at];
+  }
+  std::string bytes = absl::HexStringToBytes(digits);
+  MacBytes mac;
+  absl::c_copy(bytes, mac.begin());
+  absl::c_copy(map.Replace(mac), bytes.begin());
+  std::string replaced = absl::BytesToHexString(bytes);
+  if (absl::c_any_of(digits, absl::ascii_isupper)) {
+    absl::AsciiStrToUpper(&replaced);
+  }
+  Match match{form.size(), std::string(form)};
+  auto digit = replaced.begin();
+  for (char& c : match.replacement) {
+    if (c == 'x') c = *digit++;
+  }
+  return match;
+}
+
+Match MatchMac(absl::string_view text, const AddressMap& map) {
+  for (const absl::string_view form : kMacForms) {
+    Match match = MatchMacForm(text, form, map);
+    if (match.bytes > 0) return match;
+  }
+  return {};
+}
+
+Match MatchIpv6(absl::string_view text, const AddressMap& map) {
+  // The longest form has 45 characters.
+  size_t bytes = RunOf(text.substr(0, 46), "0123456789abcdefABCDEF:.");
+  const absl::string_view run = text.substr(0, bytes);
+  if (absl::c_count(run, ':') < 2) return {};
+  for (; bytes >= 3; --bytes) {
+    if (absl::ascii_isalnum(text[bytes - 1]) &&
+        StartsWithAlnum(text.substr(bytes))) {
+      continue;
+    }
+    in6_addr parsed;
+    const std::string candidate(text.substr(0, bytes));
+    if (inet_pton(AF_INET6, candidate.c_str(), &parsed) != 1) continue;
+    Ipv6Bytes address;
+    std::memcpy(address.data(), &parsed, address.size());
+    address = map.Replace(address);
+    char buffer[INET6_ADDRSTRLEN];
+    std::memcpy(&parsed, address.data(), address.size());
+    inet_ntop(AF_INET6, &parsed, buffer, sizeof(buffer));
+    return {bytes, buffer};
+  }
+  return {};
+}
+
+// 0 to 255, leading zeros allowed. -1: something else.
+int Octet(absl::string_view part) {
+  if (part.empty() || part.size() > 3) return -1;
+  int value = 0;
+  for (const char c : part) value = value * 10 + (c - '0');
+  return value <= 255 ? value : -1;
+}
+
+// Network part of an address of which only `parts` are known, the last perhaps
+// in part.
+std::string CutIpv4(const std::vector<absl::string_view>& parts,
+                    const AddressMap& map) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    bits |= static_cast<uint32_t>(std::max(0, Octet(parts[i]))) << (24 - 8 * i);
+  }
+  const std::string replaced = map.Replace(Ipv4Address(bits)).ToString();
+  std::vector<std::string> known = absl::StrSplit(replaced, '.');
+  known.resize(parts.size());
+  known.back() = "0";
+  return absl::StrJoin(known, ".");
+}
+
+Match MatchIpv4(absl::string_view text, const AddressMap& map) {
+  const size_t run = RunOf(text, "0123456789.");
+  size_t bytes = run;
+  while (bytes > 0 && text[bytes - 1] == '.') --bytes;
+  std::vector<absl::string_view> parts =
+      absl::StrSplit(text.substr(0, bytes), '.');
+  const bool ends_the_text = run == text.size();
+  if (ends_the_text && (parts.size() == 2 || parts.size() == 3)) {
+    return {run, CutIpv4(parts, map)};
+  }
+  if (parts.size() == 5 && Octet(parts[4]) < 0) {
+    bytes -= parts[4].size() + 1;
+    parts.pop_back();
+  }
+  // What was looked at is not looked at again.
+  Match match{bytes, std::string(text.substr(0, bytes))};
+  if (parts.size() != 4) return match;
+  uint32_t address = 0;
+  for (const absl::string_view part : parts) {
+    const int octet = Octet(part);
+    if (octet < 0) return match;
+    address = address << 8 | static_cast<uint32_t>(octet);
+  }
+  match.replacement = map.Replace(Ipv4Address(address)).ToString();
+  return match;
+}
+
+// A MAC or IPv6 address cut off by the end of the text: only its first 8
+// characters stay.
+Match MatchCutTail(absl::string_view text) {
+  if (text.empty() || text.size() >= 46 || !absl::ascii_isxdigit(text[0])) {
+    return {};
+  }
+  const size_t run = RunOf(text, "0123456789abcdefABCDEF:");
+  if (run != text.size() || run <= 8 || absl::c_count(text, ':') < 3) {
+    return {};
+  }
+  return {run, std::string(text.substr(0, 8))};
+}
+
+Match MatchAny(absl::string_view text, bool after_alnum,
+               const AddressMap& map) {
+  if (!after_alnum) {
+    Match match = MatchMac(text, map);
+    if (match.bytes == 0) match = MatchIpv6(text, map);
+    if (match.bytes == 0) match = MatchCutTail(text);
+    if (match.bytes > 0) return match;
+  }
+  if (!text.empty() && absl::ascii_isdigit(text[0])) {
+    return MatchIpv4(text, map);
+  }
+  return {};
 }
 
 }  // namespace
@@ -147,6 +314,23 @@ MacBytes AddressMap::Replace(const MacBytes& address) const {
   for (int i = 3; i < 6; ++i) replaced[i] = static_cast<uint8_t>(digest[i]);
   if (replaced == address) replaced[5] ^= 1;
   return replaced;
+}
+
+std::string ReplaceAddresses(absl::string_view text, const AddressMap& map) {
+  std::string out;
+  size_t at = 0;
+  while (at < text.size()) {
+    const bool after_alnum = at > 0 && absl::ascii_isalnum(text[at - 1]);
+    const Match match = MatchAny(text.substr(at), after_alnum, map);
+    if (match.bytes == 0) {
+      out += text[at];
+      ++at;
+      continue;
+    }
+    absl::StrAppend(&out, match.replacement);
+    at += match.bytes;
+  }
+  return out;
 }
 
 }  // namespace clusterd

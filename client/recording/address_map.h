@@ -20,6 +20,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "config/values/ipv4.h"
 
 namespace clusterd {
@@ -53,6 +54,17 @@ class AddressMap {
 
   std::string key_;
 };
+
+// `text` with every address replaced, wherever it stands:
+//   PING 29.1.137.205                  IPv4, also next to letters, / and :
+//   [::ffff:198.18.0.1]:43195          IPv6 with or without IPv4 in it
+//   6c:b1:58:00:00:01, 6CB1-5800-0001  MAC, the ways people write it
+// Four numbers with dots are an address even where they are a version; hiding
+// too much is the safe side. Numbers with more dots are left, unless only the
+// fifth is too large for an address (10.0.0.1.4791). An address that the end of
+// the text cuts off loses its unfinished part, as hccn_tool cuts long LLDP
+// answers. Linear in the length.
+std::string ReplaceAddresses(absl::string_view text, const AddressMap& map);
 
 }  // namespace clusterd
 

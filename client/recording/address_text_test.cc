@@ -1,7 +1,7 @@
-#include "client/recording/address_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "client/recording/address_map.h"
 
 namespace clusterd {
 namespace {

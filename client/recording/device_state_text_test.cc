@@ -1,6 +1,6 @@
-#include "client/recording/device_state_text.h"
-
 #include <gtest/gtest.h>
+
+#include "client/recording/recording.h"
 
 namespace clusterd {
 namespace {

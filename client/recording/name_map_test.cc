@@ -1,6 +1,6 @@
-#include "client/recording/name_map.h"
-
 #include <gtest/gtest.h>
+
+#include "client/recording/tool_text.h"
 
 namespace clusterd {
 namespace {

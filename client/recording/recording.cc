@@ -9,15 +9,15 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/recording/address_text.h"
-#include "client/recording/device_state_text.h"
-#include "client/recording/name_map.h"
+#include "absl/strings/str_replace.h"
+#include "client/recording/address_map.h"
 #include "client/recording/tool_text.h"
-#include "client/recording/valid_utf8.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
@@ -53,19 +53,12 @@ Query QueryOf(const HostRecording::Run& run) {
 
 // The group of the published captures that the command belongs to.
 std::string GroupOf(const Query& query) {
-  static const auto* const kGroups = new std::map<std::string, std::string>{
-      {"ip", "ip-get"},
-      {"gateway", "gateway"},
-      {"link", "link"},
-      {"netdetect", "netdetect"},
-      {"lldp", "lldp"},
-      {"tls", "tls"},
-      {"net_health", "net_health"},
-      {"ping", "ping"},
-      {"hccs_ping", "ping"},
-  };
-  const auto group = kGroups->find(query.command);
-  return group == kGroups->end() ? "misc-get" : group->second;
+  constexpr absl::string_view kGroups[] = {"gateway", "link",     "netdetect",
+                                           "lldp",    "tls",      "net_health",
+                                           "ping",    "hccs_ping"};
+  if (query.command == "ip") return "ip-get";
+  return absl::c_linear_search(kGroups, query.command) ? query.command
+                                                       : "misc-get";
 }
 
 class Anonymiser {
@@ -257,6 +250,61 @@ std::vector<RunRecord> MakeRecords(const HostRecording& recording,
   }
   MakeNamesUnique(&records);
   return records;
+}
+
+std::string DeviceStateText(const DeviceFacts& device,
+                            absl::string_view lldp_output) {
+  std::vector<std::string> state;
+  const auto set = [&](absl::string_view key, absl::string_view value) {
+    if (value.empty()) return;
+    // As the simulated tool reads it.
+    state.push_back(absl::StrCat(
+        key, ".", device.id(), "=",
+        absl::StrReplaceAll(
+            value,
+            {{"\n", "\\n"}, {"\t", "\\t"}, {";", "\\;"}, {"\\", "\\\\"}})));
+  };
+  if (device.address().value().settings_size() > 0) {
+    // Boards with several ports report one pair each; the simulated tool
+    // repeats the one it has.
+    const Ipv4Setting& setting = device.address().value().settings(0);
+    set("ip", setting.address());
+    set("mask", setting.netmask());
+  }
+  set("gateway", device.gateway().value());
+  if (device.detect_address().value() != "0.0.0.0") {
+    set("netdetect", device.detect_address().value());
+  }
+  if (device.net_health().value() != NET_HEALTH_UNSPECIFIED) {
+    // The vendor's codes count from 0, this enum from 1.
+    set("net_health", absl::StrCat(device.net_health().value() - 1));
+  }
+  if (device.link().value() != LinkFact::LINK_UNSPECIFIED) {
+    set("link", device.link().value() == LinkFact::UP ? "1" : "0");
+  }
+  if (device.mtu().has_value()) {
+    set("mtu", absl::StrCat(device.mtu().value()));
+  }
+  if (device.tls().has_value()) {
+    set("tls", device.tls().value().enabled() ? "1" : "0");
+  }
+  // The tool adds one newline to what the device gave it.
+  set("lldp",
+      lldp_output.substr(0, lldp_output.empty() ? 0 : lldp_output.size() - 1));
+  return absl::StrJoin(state, "; ");
+}
+
+std::string NearestProduct(const HostFacts& facts) {
+  const std::string& series = facts.identity().npu_series().value();
+  if (facts.hccn_tool().generation() == NpuToolFacts::ASCEND_950) {
+    return "Ascend-950";
+  }
+  if (absl::StartsWith(series, "A1")) return "A1-SMP";
+  if (absl::StartsWith(series, "A3")) return "A3-no-pod";
+  for (const uint32_t id : facts.device_ids().value().ids()) {
+    if (id > 7) return "A2-Box16";
+  }
+  return "A2";
 }
 
 absl::StatusOr<std::string> FormatRecords(

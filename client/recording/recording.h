@@ -32,6 +32,19 @@ absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes);
 std::vector<RunRecord> MakeRecords(const HostRecording& recording,
                                    const AddressMap& addresses);
 
+// What is known about a device in the words that the simulated hccn_tool takes
+// as the state of its devices, to be asked the same as the real one was:
+//   ip.3=10.0.0.4; mask.3=255.255.255.0; gateway.3=10.0.0.254; link.3=1
+// Facts that are missing, unset or empty give no key. `lldp_output` is what
+// `-lldp -g` printed, its last newline included; empty: it was not asked.
+std::string DeviceStateText(const DeviceFacts& device,
+                            absl::string_view lldp_output);
+
+// The simulated product nearest to the host, e.g. "A2" or "A2-Box16"; "A2" for
+// a host that did not tell. The name alone cannot tell A1's mode, nor whether
+// an A3 server is in a super pod: "A1-SMP" and "A3-no-pod" stand for these.
+std::string NearestProduct(const HostFacts& facts);
+
 // JSON lines with every field of the format in each line.
 // Internal: a record holds a string that is not UTF-8; those of MakeRecords
 // never do.

@@ -1,16 +1,18 @@
 #include "client/recording/tool_text.h"
 
-#include <functional>
-
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/values/ipv4.h"
 
 namespace clusterd {
 namespace {
 
 // Titles whose bodies say nothing about the site.
-constexpr const char* kHarmlessTitles[] = {
+constexpr absl::string_view kHarmlessTitles[] = {
     "Time to Live TLV",
     "System Description TLV",
     "System Capabilities TLV",
@@ -24,23 +26,14 @@ constexpr const char* kHarmlessTitles[] = {
 };
 constexpr absl::string_view kRemoved = "removed";
 
-bool IsHarmless(absl::string_view title) {
-  for (const char* harmless : kHarmlessTitles) {
-    if (title == harmless) return true;
-  }
-  return false;
-}
-
-// Calls `visit` with each line, its newline included.
-void ForEachLine(absl::string_view text,
-                 const std::function<void(absl::string_view)>& visit) {
-  while (!text.empty()) {
-    const size_t newline = text.find('\n');
-    const size_t bytes =
-        newline == absl::string_view::npos ? text.size() : newline + 1;
-    visit(text.substr(0, bytes));
-    text.remove_prefix(bytes);
-  }
+// `text` with each of its lines replaced by what `replace` makes of it; both
+// without their newline.
+template <typename Replace>
+std::string WithLines(absl::string_view text, const Replace& replace) {
+  return absl::StrJoin(absl::StrSplit(text, '\n'), "\n",
+                       [&](std::string* out, absl::string_view line) {
+                         absl::StrAppend(out, replace(line));
+                       });
 }
 
 bool IsTitle(absl::string_view line) {
@@ -77,7 +70,9 @@ std::string HideId(absl::string_view line, const std::string& kind,
 std::string HideLldpBody(absl::string_view title, absl::string_view line,
                          NameMap* names) {
   const absl::string_view body = absl::StripAsciiWhitespace(line);
-  if (body.empty() || IsHarmless(title)) return std::string(line);
+  if (body.empty() || absl::c_linear_search(kHarmlessTitles, title)) {
+    return std::string(line);
+  }
   if (title == "System Name TLV") {
     return WithBody(line,
                     names->Alias("switch", body.substr(0, body.find('.'))));
@@ -102,44 +97,87 @@ std::string HideCertificate(absl::string_view line) {
 
 }  // namespace
 
+std::string NameMap::Alias(const std::string& kind, absl::string_view name) {
+  std::string& alias = aliases_[{kind, absl::AsciiStrToLower(name)}];
+  if (alias.empty()) alias = absl::StrCat(kind, "-", ++counts_[kind]);
+  return alias;
+}
+
+void NameMap::AddWord(const std::string& name, const std::string& alias) {
+  if (name.size() < 2 || absl::c_all_of(name, absl::ascii_isdigit)) return;
+  words_.emplace(absl::AsciiStrToLower(name), alias);
+}
+
+void NameMap::Add(const std::string& kind, absl::string_view name) {
+  const absl::string_view trimmed = absl::StripAsciiWhitespace(name);
+  // An address is no name; ReplaceAddresses hides it.
+  if (trimmed.empty() || Ipv4Address::Parse(trimmed).ok()) return;
+  const size_t dot = trimmed.find('.');
+  const absl::string_view first = trimmed.substr(0, dot);
+  // A host is the same with and without its domain.
+  const std::string alias = Alias(kind, first.empty() ? trimmed : first);
+  AddWord(std::string(trimmed), alias);
+  AddWord(std::string(first), alias);
+  if (dot == absl::string_view::npos || first.empty()) return;
+  const absl::string_view domain = trimmed.substr(dot + 1);
+  if (!domain.empty()) AddWord(std::string(domain), Alias("domain", domain));
+}
+
+std::string NameMap::Replace(absl::string_view text) const {
+  std::string out;
+  size_t at = 0;
+  while (at < text.size()) {
+    const std::pair<const std::string, std::string>* longest = nullptr;
+    if (at == 0 || !absl::ascii_isalnum(text[at - 1])) {
+      for (const auto& word : words_) {
+        const absl::string_view rest = text.substr(at);
+        const size_t end = word.first.size();
+        if (absl::StartsWithIgnoreCase(rest, word.first) &&
+            (end == rest.size() || !absl::ascii_isalnum(rest[end])) &&
+            (longest == nullptr || end > longest->first.size())) {
+          longest = &word;
+        }
+      }
+    }
+    if (longest == nullptr) {
+      out += text[at];
+      ++at;
+    } else {
+      absl::StrAppend(&out, longest->second);
+      at += longest->first.size();
+    }
+  }
+  return out;
+}
+
 void CollectSwitchNames(absl::string_view output, NameMap* names) {
   absl::string_view title;
-  ForEachLine(output, [&](absl::string_view line) {
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
     if (IsTitle(line)) {
       title = absl::StripTrailingAsciiWhitespace(line);
     } else if (title == "System Name TLV") {
       names->Add("switch", line);
     }
-  });
+  }
 }
 
 std::string HideToolText(absl::string_view output, NameMap* names) {
-  std::string out;
   absl::string_view title;
-  ForEachLine(output, [&](absl::string_view line) {
+  return WithLines(output, [&](absl::string_view line) {
     if (IsTitle(line)) {
       title = absl::StripTrailingAsciiWhitespace(line);
-      absl::StrAppend(&out, line);
-    } else if (title.empty()) {
-      absl::StrAppend(&out, HideCertificate(line));
-    } else {
-      absl::StrAppend(&out, HideLldpBody(title, line, names));
+      return std::string(line);
     }
+    return title.empty() ? HideCertificate(line)
+                         : HideLldpBody(title, line, names);
   });
-  return out;
 }
 
 std::string HideConfComments(absl::string_view conf) {
-  std::string out;
-  ForEachLine(conf, [&](absl::string_view line) {
-    if (!absl::StartsWith(line, "#")) {
-      absl::StrAppend(&out, line);
-    } else {
-      absl::StrAppend(&out, "# ", kRemoved,
-                      absl::EndsWith(line, "\n") ? "\n" : "");
-    }
+  return WithLines(conf, [](absl::string_view line) {
+    return absl::StartsWith(line, "#") ? absl::StrCat("# ", kRemoved)
+                                       : std::string(line);
   });
-  return out;
 }
 
 }  // namespace clusterd

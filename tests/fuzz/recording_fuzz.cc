@@ -7,7 +7,7 @@
 
 #include "client/recording/address_map.h"
 #include "client/recording/recording.h"
-#include "client/recording/valid_utf8.h"
+#include "config/words/quoted_text.h"
 #include "tests/fuzz/require.h"
 
 namespace clusterd {

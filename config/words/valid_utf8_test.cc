@@ -1,6 +1,6 @@
-#include "client/recording/valid_utf8.h"
-
 #include <gtest/gtest.h>
+
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
