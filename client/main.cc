@@ -14,7 +14,7 @@
 #include "absl/time/clock.h"
 #include "client/command/command.h"
 #include "client/connection/connector.h"
-#include "client/connection/interrupt.h"
+#include "client/connection/rpc_client.h"
 #include "client/files/typed_line.h"
 #include "config/report/verdict.h"
 

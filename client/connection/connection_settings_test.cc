@@ -1,10 +1,9 @@
-#include "client/connection/connection_settings.h"
-
 #include <filesystem>
 #include <fstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/connection/connector.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

@@ -1,16 +1,70 @@
-// Opens the channels that clusterctl talks over. Lazy, as gRPC is: that nobody
-// is there shows at the first call.
+// Where the controller is and who we are to it. Each setting is taken from the
+// first place that has it: flag, environment, ~/.config/clusterd/client.yaml,
+// /etc/clusterd/client.yaml. The file:
+//   controller: head:7443
+//   cluster: demo
+//   ca: ca.crt            # paths are relative to the file's own folder
+//   cert: user-ann.crt
+//   key: user-ann.key
+// With them the channels are opened that clusterctl talks over. Lazy, as gRPC
+// is: that nobody is there shows at the first call.
 #ifndef CLIENT_CONNECTION_CONNECTOR_H_
 #define CLIENT_CONNECTION_CONNECTOR_H_
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/connection/connection_settings.h"
+#include "absl/types/span.h"
+#include "config/identity/tls_credentials.h"
+#include "config/words/terminal.h"
 #include "grpcpp/channel.h"
 
 namespace clusterd {
+
+struct ConnectionSettings {
+  std::string controller;  // HOST:PORT
+  std::string cluster;
+  TlsFiles tls;
+};
+
+// What was given on the command line.
+struct ConnectionFlags {
+  std::optional<std::string> controller;
+  std::optional<std::string> cluster;
+  std::optional<std::string> ca;
+  std::optional<std::string> cert;
+  std::optional<std::string> key;
+};
+
+// Everything that can be set. What can be written as an option, a variable and
+// a line of a file is one row.
+struct ConnectionSetting {
+  const char* key;          // In a file; "--" and it is the option.
+  const char* variable;     // In the environment.
+  const char* placeholder;  // "FILE"
+  bool is_path;
+  const char* what;  // For people: "Your certificate".
+  std::optional<std::string> ConnectionFlags::*flag;
+  std::string& (*value)(ConnectionSettings& settings);
+};
+absl::Span<const ConnectionSetting> AllConnectionSettings();
+
+// The settings files to look into: the user's own, then the system's below
+// `root`.
+std::vector<std::string> SettingsFiles(const Environment& environment,
+                                       const std::string& root);
+
+// InvalidArgument, one line per mistake, if a setting is nowhere (the line then
+// names all places that were looked at), a flag is empty or the address
+// malformed; if a file that had to be read has an unknown key or is no YAML
+// mapping. An empty variable counts as not set. Files are only read for what
+// flags and environment leave open; one that does not exist is passed over.
+absl::StatusOr<ConnectionSettings> ResolveConnection(
+    const ConnectionFlags& flags, const Environment& environment,
+    const std::vector<std::string>& files);
 
 class Connector {
  public:

@@ -9,7 +9,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/connection/interrupt.h"
 #include "client/connection/rpc_client.h"
 #include "config/identity/tls_credentials.h"
 #include "grpcpp/server.h"

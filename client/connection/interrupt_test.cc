@@ -1,7 +1,6 @@
-#include "client/connection/interrupt.h"
-
 #include <poll.h>
 
+#include "client/connection/rpc_client.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

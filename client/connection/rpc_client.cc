@@ -1,9 +1,14 @@
 #include "client/connection/rpc_client.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <chrono>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "config/identity/grpc_status.h"
 
 namespace clusterd {
@@ -29,36 +34,40 @@ absl::string_view After(absl::string_view text, absl::string_view mark) {
   return at == absl::string_view::npos ? text : text.substr(at + mark.size());
 }
 
-std::string HandshakeReason(absl::string_view reason) {
-  if (absl::StrContains(reason, "wrong version number")) {
-    return "does not speak TLS; another program may be listening there";
-  }
-  // OpenSSL says "EVP lib" when a signature was made by another key.
-  if (absl::StrContains(reason, "certificate verify failed") ||
-      absl::StrContains(reason, "EVP lib")) {
-    return "wrong certificate: not signed by our CA (--ca), or not valid now";
-  }
-  return absl::StrCat("no TLS connection: ",
-                      After(reason, "handshake failed: "));
-}
+constexpr char kNotSigned[] =
+    "wrong certificate: not signed by our CA (--ca), or not valid now";
+constexpr char kClosed[] =
+    "closed the connection before any answer ($0); it may not trust our "
+    "certificate (--cert), or be ending";
+
+// What gRPC and OpenSSL say of a connection that could not be made, and what
+// that means; the first row with a text that is in theirs.
+struct ConnectWords {
+  const char* theirs;
+  const char* ours;   // In it $0 is what they say behind
+  const char* after;  // this.
+};
+
+constexpr ConnectWords kConnectWords[] = {
+    {"Custom verification check failed", "wrong certificate: $0",
+     "UNAUTHENTICATED: "},
+    {"wrong version number",
+     "does not speak TLS; another program may be listening there", ""},
+    {"certificate verify failed", kNotSigned, ""},
+    // OpenSSL says this when a signature was made by another key.
+    {"EVP lib", kNotSigned, ""},
+    {"handshake failed", "no TLS connection: $0", "handshake failed: "},
+    {"Socket closed", kClosed, ""},
+    {"Connection reset", kClosed, ""},
+    {"", "not reachable: $0", "Failed to connect to remote host: "}};
 
 std::string ConnectReason(absl::string_view message) {
   const absl::string_view reason = LastError(message);
-  if (absl::StrContains(reason, "Custom verification check failed")) {
-    return absl::StrCat("wrong certificate: ",
-                        After(reason, "UNAUTHENTICATED: "));
-  }
-  if (absl::StrContains(reason, "handshake failed")) {
-    return HandshakeReason(reason);
-  }
-  if (absl::StrContains(reason, "Socket closed") ||
-      absl::StrContains(reason, "Connection reset")) {
-    return absl::StrCat(
-        "closed the connection before any answer (", reason,
-        "); it may not trust our certificate (--cert), or be ending");
-  }
-  return absl::StrCat("not reachable: ",
-                      After(reason, "Failed to connect to remote host: "));
+  const auto* const words =
+      absl::c_find_if(kConnectWords, [reason](const ConnectWords& candidate) {
+        return absl::StrContains(reason, candidate.theirs);
+      });
+  return absl::Substitute(words->ours, After(reason, words->after));
 }
 
 std::string UnavailableReason(absl::string_view message) {
@@ -76,6 +85,40 @@ std::string UnavailableReason(absl::string_view message) {
 }
 
 }  // namespace
+
+Interrupt::Interrupt() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Interrupt::~Interrupt() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool Interrupt::Fire() {
+  std::shared_ptr<grpc::ClientContext> context;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (fired_) return false;
+    fired_ = true;
+    context = watched_.lock();
+  }
+  if (descriptor_ >= 0) eventfd_write(descriptor_, 1);
+  if (context != nullptr) context->TryCancel();
+  return true;
+}
+
+bool Interrupt::fired() const {
+  absl::MutexLock lock(&mutex_);
+  return fired_;
+}
+
+void Interrupt::Watch(const std::shared_ptr<grpc::ClientContext>& context) {
+  bool fired = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    watched_ = context;
+    fired = fired_;
+  }
+  if (fired) context->TryCancel();
+}
 
 Report* AnswerOf(CheckEvent& event) {
   return event.has_report() ? event.mutable_report() : nullptr;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "client/connection/interrupt.h"
+#include "client/connection/rpc_client.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

@@ -12,7 +12,7 @@
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "client/command/command.h"
-#include "client/connection/interrupt.h"
+#include "client/connection/rpc_client.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
