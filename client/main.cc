@@ -15,7 +15,7 @@
 #include "client/command/command.h"
 #include "client/connection/connector.h"
 #include "client/connection/rpc_client.h"
-#include "client/files/typed_line.h"
+#include "client/files/text_file.h"
 #include "config/report/verdict.h"
 
 extern char** environ;

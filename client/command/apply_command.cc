@@ -98,7 +98,7 @@ class RunCommand : public Request {
     wave_size_ = ReadNumber("--wave", wave_text_, {1, kLargestWave},
                             kDefaultWaveSize, mistakes_);
     // Who changes hosts and wants a report of it must not find out afterwards.
-    if (!CheckReportTarget(report_file(), mistakes_)) DropReport();
+    CheckReport();
     ReadSubject();
     const bool can_ask =
         session().terminal.in_is_terminal && session().terminal.err_is_terminal;

@@ -1,13 +1,7 @@
 #include "client/command/options.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -75,32 +69,6 @@ void CheckRunId(absl::string_view argument, absl::string_view id,
       argument, ": \"", id, "\", expected ", kMinIdCharacters, " to ",
       kIdCharacters,
       " characters 0-9 and a-f, as clusterctl history shows them"));
-}
-
-bool CheckReportTarget(const std::string& report_file, MistakeList& mistakes) {
-  if (report_file.empty()) return true;
-  std::error_code unknown;
-  const auto there = std::filesystem::status(report_file, unknown);
-  if (std::filesystem::is_directory(there)) {
-    mistakes.push_back(absl::StrCat("--report ", report_file,
-                                    ": is a folder, expected a file"));
-    return false;
-  }
-  // Devices, pipes and our own stdout are written in place, files replaced.
-  if (std::filesystem::exists(there) &&
-      (!std::filesystem::is_regular_file(there) ||
-       absl::StartsWith(report_file, "/dev/"))) {
-    return true;
-  }
-  const std::filesystem::path target =
-      std::filesystem::weakly_canonical(report_file, unknown);
-  const std::string folder = target.parent_path().string();
-  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) {
-    return true;
-  }
-  mistakes.push_back(
-      absl::StrCat("--report ", report_file, ": ", std::strerror(errno)));
-  return false;
 }
 
 }  // namespace clusterd

@@ -34,9 +34,6 @@ absl::Duration ReadTimeout(absl::string_view text, absl::Duration absent,
 void CheckRunId(absl::string_view argument, absl::string_view id,
                 MistakeList& mistakes);
 
-// Whether a file could be made at the path of --report; false if not.
-bool CheckReportTarget(const std::string& report_file, MistakeList& mistakes);
-
 }  // namespace clusterd
 
 #endif  // CLIENT_COMMAND_OPTIONS_H_

@@ -133,6 +133,14 @@ void Request::Print() {
   }
 }
 
+void Request::CheckReport() {
+  if (report_file_.empty()) return;
+  const absl::Status target = CheckFileTarget(report_file_);
+  if (target.ok()) return;
+  mistakes_.push_back(absl::StrCat("--report ", target.message()));
+  report_file_.clear();
+}
+
 bool Request::WriteReport() {
   if (report_file_.empty()) return true;
   const absl::Status written =

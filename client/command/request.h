@@ -67,6 +67,8 @@ class Request : public Command {
   // Stdout is taken by something else.
   virtual bool PrintsToErr() const { return false; }
 
+  // Adds a mistake if the file of --report could not be made; none is then.
+  void CheckReport();
   // Prints the answer and writes the file of --report; the exit status.
   int Deliver(int status);
 
@@ -81,8 +83,6 @@ class Request : public Command {
     return network_namespace_;
   }
   bool has_namespace() const { return !namespace_text_.empty(); }
-  const std::string& report_file() const { return report_file_; }
-  void DropReport() { report_file_.clear(); }
   absl::Time started() const { return started_; }
   uint64_t ElapsedMs(absl::Time since) const;
 

@@ -1,26 +1,18 @@
 #include "client/files/plan_file.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "client/files/text_file.h"
 #include "config/plan/make_plan.h"
 #include "config/report/message_json.h"
+#include "config/values/status_macros.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace clusterd {
 namespace {
 
 constexpr int kQuotedBytes = 200;
-
-absl::Status WithPath(const std::string& path, const absl::Status& error) {
-  return absl::Status(error.code(), absl::StrCat(path, ": ", error.message()));
-}
 
 }  // namespace
 
@@ -59,32 +51,25 @@ absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text) {
 }
 
 absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
-  const absl::StatusOr<std::string> text =
-      ReadTextFile(path == "-" ? "/dev/stdin" : path, kMaxPlanFileBytes);
-  if (!text.ok()) return text.status();
-  absl::StatusOr<ClusterPlan> plan = ParsePlanFile(*text);
-  if (!plan.ok()) return WithPath(path, plan.status());
-  const absl::Status verified = VerifyPlan(*plan);
-  if (!verified.ok()) return WithPath(path, verified);
-  return plan;
+  ASSIGN_OR_RETURN(
+      const std::string text,
+      ReadTextFile(path == "-" ? "/dev/stdin" : path, kMaxPlanFileBytes));
+  absl::StatusOr<ClusterPlan> plan = ParsePlanFile(text);
+  const absl::Status verified = plan.ok() ? VerifyPlan(*plan) : plan.status();
+  if (verified.ok()) return plan;
+  return absl::Status(verified.code(),
+                      absl::StrCat(path, ": ", verified.message()));
 }
 
 absl::Status CheckPlanTarget(const std::string& path) {
-  struct stat info = {};
-  const bool exists = stat(path.c_str(), &info) == 0;
-  if (exists && !S_ISREG(info.st_mode)) return absl::OkStatus();
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
-    const std::string message = absl::StrCat(path, ": ", std::strerror(errno));
-    return errno == ENOENT || errno == ENOTDIR
-               ? absl::NotFoundError(message)
-               : absl::PermissionDeniedError(message);
+  RETURN_IF_ERROR(CheckFileTarget(path));
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) {
+    return absl::OkStatus();
   }
-  if (!exists || info.st_size == 0) return absl::OkStatus();
-  const absl::StatusOr<std::string> text =
-      ReadTextFile(path, kMaxPlanFileBytes);
-  if (!text.ok()) return text.status();
-  if (ParsePlanFile(*text).ok()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadTextFile(path, kMaxPlanFileBytes));
+  if (text.empty() || ParsePlanFile(text).ok()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(path,
                    ": is there and is no plan, expected a new file or an older "

@@ -31,9 +31,9 @@ absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text);
 absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path);
 
 // OK where a plan may be written: nothing is there, or an empty file, a plan
-// (right or edited) or something that is no regular file. FailedPrecondition
-// for any other file: it would be lost. NotFound or PermissionDenied if the
-// folder is absent or cannot be written to.
+// (right or edited) or something that is written to in place.
+// FailedPrecondition for any other file: it would be lost. Else the errors of
+// CheckFileTarget.
 absl::Status CheckPlanTarget(const std::string& path);
 
 }  // namespace clusterd

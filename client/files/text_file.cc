@@ -1,19 +1,24 @@
 #include "client/files/text_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
+
+constexpr size_t kMaxTypedBytes = 4096;
 
 class FileDescriptor {
  public:
@@ -88,17 +93,34 @@ absl::Status Replace(const std::string& path, const std::string& target,
   return absl::OkStatus();
 }
 
+// Devices, pipes and our own stdout; files are replaced.
+bool IsWrittenInPlace(const std::string& path) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) return false;
+  // /dev/stdout may lead to a regular file that our own stdout still writes to.
+  return absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/") ||
+         !S_ISREG(info.st_mode);
+}
+
 absl::Status WriteFile(const std::string& path, absl::string_view text,
                        mode_t mode) {
-  struct stat info = {};
-  const bool exists = stat(path.c_str(), &info) == 0;
-  // /dev/stdout may lead to a regular file that our own stdout still writes to.
-  const bool is_descriptor =
-      absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/");
-  if (exists && (is_descriptor || !S_ISREG(info.st_mode))) {
-    return WriteInPlace(path, text);
+  return IsWrittenInPlace(path) ? WriteInPlace(path, text)
+                                : Replace(path, ResolvedPath(path), text, mode);
+}
+
+absl::Status TypingError(const char* what) {
+  return absl::UnavailableError(
+      absl::StrCat("stdin: ", what, ": ", std::strerror(errno)));
+}
+
+// OK when `fd` can be read.
+absl::Status AwaitInput(int fd, int cancel_fd) {
+  pollfd waits[] = {{fd, POLLIN, 0}, {cancel_fd, POLLIN, 0}};
+  while (poll(waits, 2, -1) < 0) {
+    if (errno != EINTR) return TypingError("poll");
   }
-  return Replace(path, ResolvedPath(path), text, mode);
+  if (waits[1].revents != 0) return absl::CancelledError("interrupted");
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -148,6 +170,36 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
   if (status.ok() && fsync(fd.get()) != 0) status = SystemError(path, errno);
   if (!status.ok()) unlink(path.c_str());
   return status;
+}
+
+absl::Status CheckFileTarget(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is a folder, expected a file"));
+  }
+  const std::string folder = FolderOf(ResolvedPath(path));
+  if (!IsWrittenInPlace(path) && access(folder.c_str(), W_OK | X_OK) != 0) {
+    return SystemError(path, errno);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd) {
+  std::string line;
+  while (line.size() < kMaxTypedBytes) {
+    RETURN_IF_ERROR(AwaitInput(fd, cancel_fd));
+    // One at a time: what stands behind the line is not ours.
+    char next = 0;
+    const ssize_t count = read(fd, &next, 1);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0) return TypingError("read");
+    if (count == 0) return absl::OutOfRangeError("stdin: ended without a line");
+    if (next == '\n') return line;
+    line += next;
+  }
+  return absl::OutOfRangeError(
+      absl::StrCat("stdin: no end of line in ", kMaxTypedBytes, " bytes"));
 }
 
 }  // namespace clusterd

@@ -1,5 +1,5 @@
 // Files that a user names on the command line: read whole with a bound, written
-// so that a reader never sees half of one.
+// so that a reader never sees half of one; and one line that a person types.
 #ifndef CLIENT_FILES_TEXT_FILE_H_
 #define CLIENT_FILES_TEXT_FILE_H_
 
@@ -35,6 +35,17 @@ absl::Status WritePrivateFile(const std::string& path, absl::string_view text);
 // exists, also as a symbolic link; NotFound if the folder does not;
 // PermissionDenied for all else, and nothing is left behind.
 absl::Status WriteNewFile(const std::string& path, absl::string_view text);
+
+// OK where WriteTextFile could write: what is there is no folder, and is
+// written to in place or stands in a folder where files can be made. NotFound,
+// PermissionDenied or InvalidArgument, the message beginning with the path.
+absl::Status CheckFileTarget(const std::string& path);
+
+// Reads from `fd` up to the end of the line, and returns it without that end.
+// Cancelled as soon as `cancel_fd`, which Ctrl-C makes so, is readable
+// (negative: never); OutOfRange at the end of the input or after 4096 bytes;
+// Unavailable if it cannot be read.
+absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd);
 
 }  // namespace clusterd
 

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -171,6 +172,18 @@ TEST_F(WriteNewFileTest, NeverWritesThroughWhatIsThere) {
 
 TEST_F(WriteNewFileTest, SaysThatTheFolderIsMissing) {
   EXPECT_TRUE(absl::IsNotFound(WriteNewFile(Path("no/such/a.jsonl"), "x")));
+}
+
+TEST(CheckFileTargetTest, TellsWhereAFileCouldBeWritten) {
+  const std::string folder = testing::TempDir();
+  EXPECT_TRUE(CheckFileTarget(absl::StrCat(folder, "/absent")).ok());
+  EXPECT_TRUE(CheckFileTarget("/dev/stdout").ok());
+  EXPECT_EQ(CheckFileTarget(folder),
+            absl::InvalidArgumentError(
+                absl::StrCat(folder, ": is a folder, expected a file")));
+  EXPECT_EQ(
+      CheckFileTarget("/nonexistent/file"),
+      absl::NotFoundError("/nonexistent/file: No such file or directory"));
 }
 
 }  // namespace

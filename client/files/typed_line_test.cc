@@ -1,5 +1,3 @@
-#include "client/files/typed_line.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "client/connection/rpc_client.h"
+#include "client/files/text_file.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
