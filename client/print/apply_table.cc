@@ -67,10 +67,8 @@ std::string StepsText(const ApplyResult& result) {
     if (step.state() == StepOutcome::DONE) ++done;
     if (step.state() == StepOutcome::ALREADY_SO) ++already;
   }
-  std::vector<std::string> parts;
-  if (done > 0) parts.push_back(Count(done, "step"));
-  if (already > 0) parts.push_back(absl::StrCat(already, " was so already"));
-  return absl::StrJoin(parts, ", ");
+  return JoinParts(", ", {done > 0 ? Count(done, "step") : "",
+                          Part(already, "was so already")});
 }
 
 // What stands behind the host: why it did not end well, else what was done. The
@@ -143,17 +141,14 @@ std::string CountsLine(const ApplyReport& report) {
 }
 
 std::string RunText(const ApplyReport& report) {
-  std::string text = absl::StrCat(report.rollback() ? "rollback" : "apply");
-  if (!report.run_id().empty()) absl::StrAppend(&text, " ", report.run_id());
-  if (report.rollback() && !report.apply_id().empty()) {
-    absl::StrAppend(&text, " of apply ", report.apply_id());
-  } else if (!report.plan_id().empty()) {
-    absl::StrAppend(&text, " of plan ", report.plan_id());
-  }
-  if (!report.actor().empty()) absl::StrAppend(&text, " by ", report.actor());
-  if (report.enforced()) absl::StrAppend(&text, " (enforce in the spec)");
-  if (report.force()) absl::StrAppend(&text, ", forced");
-  return text;
+  const bool of_apply = report.rollback() && !report.apply_id().empty();
+  return absl::StrCat(report.rollback() ? "rollback" : "apply",
+                      Part(" ", report.run_id()),
+                      of_apply ? Part(" of apply ", report.apply_id())
+                               : Part(" of plan ", report.plan_id()),
+                      Part(" by ", report.actor()),
+                      report.enforced() ? " (enforce in the spec)" : "",
+                      report.force() ? ", forced" : "");
 }
 
 std::string EndMark(State state, const std::string& word, bool utf8) {
@@ -287,21 +282,19 @@ std::string ApplyShort(const ApplyReport& report, bool utf8) {
   return SafeText(
       absl::StrCat(report.cluster().empty() ? "cluster" : report.cluster(),
                    ": ", report.rollback() ? "rollback" : "apply",
-                   report.run_id().empty() ? "" : " ", report.run_id(), " ",
-                   RunWord(report), ": ", CountsLine(report)),
+                   Part(" ", report.run_id()), " ", RunWord(report), ": ",
+                   CountsLine(report)),
       utf8);
 }
 
 std::string HostEndLine(const ApplyResult& result, bool rollback,
                         const Style& style) {
   const State state = HostEnd(result.outcome(), rollback);
-  std::vector<std::string> parts = {
-      Painted(style, StatePaint(state),
-              EndMark(state, OutcomeWord(result.outcome()), style.utf8)),
-      SafeText(result.host(), style.utf8)};
-  const std::string text = SafeText(EndText(result), style.utf8);
-  if (!text.empty()) parts.push_back(text);
-  std::string line = absl::StrJoin(parts, "  ");
+  std::string line = JoinParts(
+      "  ", {Painted(style, StatePaint(state),
+                     EndMark(state, OutcomeWord(result.outcome()), style.utf8)),
+             SafeText(result.host(), style.utf8),
+             SafeText(EndText(result), style.utf8)});
   if (result.elapsed_ms() > 0) {
     absl::StrAppend(&line, " (", ElapsedText(result.elapsed_ms()), ")");
   }

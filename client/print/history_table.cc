@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "config/words/number_text.h"
 #include "config/words/page.h"
 #include "config/words/quoted_text.h"
 
@@ -12,18 +12,11 @@ namespace clusterd {
 namespace {
 
 std::string Summary(const HistoryEntry& entry) {
-  std::vector<std::string> parts;
-  if (!entry.summary().empty()) parts.push_back(entry.summary());
-  if (!entry.network_namespace().empty()) {
-    parts.push_back(absl::StrCat("in ", entry.network_namespace()));
-  }
-  if (!entry.parent_id().empty()) {
-    parts.push_back(absl::StrCat(
-        entry.kind() == HISTORY_ROLLBACK ? "of apply " : "of plan ",
-        entry.parent_id()));
-  }
-  if (entry.force()) parts.push_back("forced");
-  return absl::StrJoin(parts, "; ");
+  const bool of_apply = entry.kind() == HISTORY_ROLLBACK;
+  return JoinParts(
+      "; ", {entry.summary(), Part("in ", entry.network_namespace()),
+             Part(of_apply ? "of apply " : "of plan ", entry.parent_id()),
+             entry.force() ? "forced" : ""});
 }
 
 Paint OutcomePaint(const std::string& outcome) {
@@ -75,11 +68,10 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
 
 std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone,
                              bool utf8) {
-  const std::string summary = Summary(entry);
   return SafeText(
       absl::StrCat(HistoryKindWord(entry.kind()), " ", entry.id(), " by ",
                    entry.actor(), ", ", MomentText(entry.started_at_ms(), zone),
-                   ": ", entry.outcome(), summary.empty() ? "" : ", ", summary),
+                   ": ", entry.outcome(), Part(", ", Summary(entry))),
       utf8);
 }
 

@@ -55,31 +55,18 @@ std::string DriftRemark(const DriftFact& drift) {
     return absl::StrCat("drift not known: ", WhyMissing(drift.missing()));
   }
   const DriftFact::Drifts& drifts = drift.value();
-  std::vector<std::string> parts;
-  if (!drifts.drifts().empty()) {
-    parts.push_back(absl::StrCat(drifts.drifts_size(), " drifted"));
-  }
-  if (!drifts.untold().empty()) {
-    parts.push_back(
-        absl::StrCat(drifts.untold_size(), " whose drift cannot be told"));
-  }
-  if (drifts.left_out() > 0) {
-    parts.push_back(absl::StrCat(drifts.left_out(), " more not listed"));
-  }
-  return absl::StrJoin(parts, ", ");
+  return JoinParts(", ",
+                   {Part(drifts.drifts_size(), "drifted"),
+                    Part(drifts.untold_size(), "whose drift cannot be told"),
+                    Part(drifts.left_out(), "more not listed")});
 }
 
 std::string Remark(const HostEntry& host) {
-  std::vector<std::string> parts;
-  if (!host.conflict().empty()) parts.push_back(host.conflict());
-  if (!host.attached() && !host.detached_reason().empty()) {
-    parts.push_back(host.detached_reason());
-  }
-  if (!host.in_spec() && !host.attached()) parts.push_back("not in spec");
-  if (!host.simulation().empty()) parts.push_back(host.simulation());
-  const std::string drift = DriftRemark(host.drift());
-  if (!drift.empty()) parts.push_back(drift);
-  return absl::StrJoin(parts, "; ");
+  const bool attached = host.attached();
+  return JoinParts(
+      "; ", {host.conflict(), attached ? "" : host.detached_reason(),
+             attached || host.in_spec() ? "" : "not in spec", host.simulation(),
+             DriftRemark(host.drift())});
 }
 
 // Presence, version, remark, and whether the host was never seen.
@@ -156,29 +143,19 @@ void PrintDrift(const ListHostsResponse& response, Page& page) {
 }
 
 std::string EntryText(const HostEntry& entry, absl::Time now) {
-  std::vector<std::string> parts;
+  std::string presence = "never attached";
   if (entry.attached()) {
-    parts.push_back(
-        absl::StrCat("attached for ", AgeText(entry.attached_since_ms(), now)));
-  } else if (entry.last_seen_ms() == 0) {
-    parts.push_back("never attached");
-  } else {
-    parts.push_back(absl::StrCat("not attached, last seen ",
-                                 AgeText(entry.last_seen_ms(), now), " ago"));
+    presence =
+        absl::StrCat("attached for ", AgeText(entry.attached_since_ms(), now));
+  } else if (entry.last_seen_ms() != 0) {
+    presence = absl::StrCat("not attached, last seen ",
+                            AgeText(entry.last_seen_ms(), now), " ago");
   }
-  if (!entry.in_spec()) parts.push_back("not in the spec");
-  if (!entry.detached_reason().empty() && !entry.attached()) {
-    parts.push_back(entry.detached_reason());
-  }
-  if (!entry.clusterd_version().empty()) {
-    parts.push_back(absl::StrCat("clusterd ", entry.clusterd_version()));
-  }
-  if (!entry.peer().empty())
-    parts.push_back(absl::StrCat("from ", entry.peer()));
-  if (!entry.conflict().empty()) {
-    parts.push_back(absl::StrCat("conflict: ", entry.conflict()));
-  }
-  return absl::StrJoin(parts, ", ");
+  return JoinParts(", ", {presence, entry.in_spec() ? "" : "not in the spec",
+                          entry.attached() ? "" : entry.detached_reason(),
+                          Part("clusterd ", entry.clusterd_version()),
+                          Part("from ", entry.peer()),
+                          Part("conflict: ", entry.conflict())});
 }
 
 }  // namespace

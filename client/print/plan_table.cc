@@ -99,15 +99,12 @@ class PlanPrinter {
   void PrintHead() {
     HostNames hosts;
     for (const HostPlan& host : plan_.hosts()) hosts.push_back(host.host());
-    std::vector<std::string> parts;
-    if (!plan_.cluster().empty()) {
-      parts.push_back(absl::StrCat("Cluster ", page_.Strong(plan_.cluster())));
-    }
-    if (!plan_.product().empty()) parts.push_back(page_.Safe(plan_.product()));
-    parts.push_back(absl::StrCat("plan for ", Count(hosts.size(), "host"),
-                                 hosts.empty() ? "" : ": ",
-                                 hosts.empty() ? "" : Hosts(hosts)));
-    out_ << absl::StrJoin(parts, ", ") << "\n";
+    out_ << JoinParts(", ",
+                      {Part("Cluster ", page_.Strong(plan_.cluster())),
+                       page_.Safe(plan_.product()),
+                       absl::StrCat("plan for ", Count(hosts.size(), "host"),
+                                    Part(": ", Hosts(hosts)))})
+         << "\n";
     const std::string space = PlanNamespace(plan_);
     if (!space.empty())
       out_ << "network namespace " << page_.Safe(space) << "\n";
@@ -245,18 +242,16 @@ std::string PlanCountsText(const PlanCounts& counts) {
   if (counts.steps == 0 && counts.blocked == 0) {
     return absl::StrCat("nothing to do on ", hosts);
   }
-  std::vector<std::string> parts = {"no step"};
-  if (counts.steps > 0) {
-    parts[0] = absl::StrCat(Count(counts.steps, "step"), " on ",
-                            Count(counts.hosts_with_steps, "host"));
-  }
-  if (counts.blocked > 0) {
-    parts.push_back(absl::StrCat(Count(counts.blocked, "change"),
-                                 " blocked on ",
-                                 Count(counts.hosts_with_blocked, "host")));
-  }
-  parts.push_back(absl::StrCat("of ", hosts));
-  return absl::StrJoin(parts, ", ");
+  return JoinParts(
+      ", ",
+      {counts.steps == 0 ? "no step"
+                         : absl::StrCat(Count(counts.steps, "step"), " on ",
+                                        Count(counts.hosts_with_steps, "host")),
+       counts.blocked == 0
+           ? ""
+           : absl::StrCat(Count(counts.blocked, "change"), " blocked on ",
+                          Count(counts.hosts_with_blocked, "host")),
+       absl::StrCat("of ", hosts)});
 }
 
 std::string PlanNamespace(const ClusterPlan& plan) {
@@ -275,10 +270,9 @@ void PrintPlanTable(const ClusterPlan& plan, const Style& style, bool verbose,
 }
 
 std::string PlanShort(const ClusterPlan& plan, bool utf8) {
-  const std::string space = PlanNamespace(plan);
   return SafeText(
       absl::StrCat(plan.cluster().empty() ? "cluster" : plan.cluster(),
-                   space.empty() ? "" : absl::StrCat(" in ", space), ": PLAN ",
+                   Part(" in ", PlanNamespace(plan)), ": PLAN ",
                    PlanCountsText(CountPlan(plan)), "; digest ",
                    plan.digest().substr(0, kDigestCharacters)),
       utf8);

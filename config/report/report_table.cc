@@ -74,23 +74,17 @@ class ReportPrinter {
   }
 
   void PrintHead() {
-    std::vector<std::string> parts;
-    if (!report_.cluster().empty()) {
-      parts.push_back(
-          absl::StrCat("Cluster ", page_.Strong(report_.cluster())));
-    }
-    if (!report_.product().empty()) {
-      parts.push_back(page_.Safe(report_.product()));
-    }
-    if (!report_.hosts().empty()) {
-      std::vector<std::string> names;
-      for (const HostStatus& host : report_.hosts())
-        names.push_back(host.host());
-      parts.push_back(
-          absl::StrCat(Count(names.size(), "host"), ": ",
-                       page_.Safe(HostsText(names, kHostsColumns))));
-    }
-    if (!parts.empty()) page_.out() << absl::StrJoin(parts, ", ") << "\n";
+    std::vector<std::string> names;
+    for (const HostStatus& host : report_.hosts()) names.push_back(host.host());
+    const std::string head = JoinParts(
+        ", ",
+        {Part("Cluster ", page_.Strong(report_.cluster())),
+         page_.Safe(report_.product()),
+         names.empty()
+             ? ""
+             : absl::StrCat(Count(names.size(), "host"), ": ",
+                            page_.Safe(HostsText(names, kHostsColumns)))});
+    if (!head.empty()) page_.out() << head << "\n";
     if (!report_.network_namespace().empty()) {
       page_.Whole("network namespace ",
                   page_.Safe(report_.network_namespace()));
@@ -110,8 +104,7 @@ class ReportPrinter {
     }
     // A pass whose findings only say what was left out.
     if (subjects.empty()) return rule.summary();
-    return absl::StrCat(Who(subjects), cause.empty() ? "" : ", because of ",
-                        cause);
+    return absl::StrCat(Who(subjects), Part(", because of ", cause));
   }
 
   void PrintRules() {
@@ -260,12 +253,8 @@ class ReportPrinter {
 
 std::string BlockReason(const FindingBlock& block) {
   const Finding& first = *block.findings.front();
-  std::string reason =
-      absl::StrCat(block.rule, ": ", SubjectsText(first.subjects(), 1, 40));
-  if (!first.observed().empty()) {
-    absl::StrAppend(&reason, ": ", first.observed());
-  }
-  return reason;
+  return absl::StrCat(block.rule, ": ", SubjectsText(first.subjects(), 1, 40),
+                      Part(": ", first.observed()));
 }
 
 // Says no more than that these hosts are absent.
@@ -334,10 +323,7 @@ std::string ReportShort(const Report& report, bool utf8) {
   };
   const std::string head = absl::StrCat(
       report.cluster().empty() ? "cluster" : safe(report.cluster(), 40),
-      report.network_namespace().empty()
-          ? ""
-          : absl::StrCat(" in ", safe(report.network_namespace(), 60)),
-      ": ");
+      Part(" in ", safe(report.network_namespace(), 60)), ": ");
   if (!report.error().empty()) {
     // Every mistake has a line of its own, and this is one line.
     const std::string error =
@@ -345,7 +331,7 @@ std::string ReportShort(const Report& report, bool utf8) {
     return absl::StrCat(head, "NO VERDICT: ", safe(error, kErrorColumns));
   }
   const State verdict = KnownState(report.verdict());
-  std::string line =
+  const std::string line =
       absl::StrCat(head, absl::AsciiStrToUpper(StateWord(verdict)), " ",
                    CountsText(CountRules(report)));
   std::vector<std::string> reasons = Reasons(report, verdict);
@@ -363,9 +349,8 @@ std::string ReportShort(const Report& report, bool utf8) {
   const size_t hidden = all - reasons.size();
   for (std::string& reason : reasons) reason = safe(reason, kReasonColumns);
   if (hidden > 0) reasons.push_back(absl::StrCat("and ", hidden, " more"));
-  if (!reasons.empty())
-    absl::StrAppend(&line, ": ", absl::StrJoin(reasons, "; "));
-  return absl::StrCat(line, "; ", Count(report.hosts_size(), "host"), " in ",
+  return absl::StrCat(line, Part(": ", absl::StrJoin(reasons, "; ")), "; ",
+                      Count(report.hosts_size(), "host"), " in ",
                       ElapsedText(report.elapsed_ms()));
 }
 

@@ -1,12 +1,9 @@
 #include "config/report/verdict.h"
 
 #include <map>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "config/values/version.h"
+#include "config/words/number_text.h"
 #include "config/words/state_word.h"
 
 namespace clusterd {
@@ -43,16 +40,11 @@ Counts CountRules(const Report& report) {
 }
 
 std::string CountsText(const Counts& counts) {
-  const std::vector<std::pair<uint32_t, const char*>> parts = {
-      {counts.fail(), "failed"},     {counts.unknown(), "unknown"},
-      {counts.warn(), "warned"},     {counts.pass(), "passed"},
-      {counts.skipped(), "skipped"},
-  };
-  std::vector<std::string> texts;
-  for (const auto& [count, word] : parts) {
-    if (count > 0) texts.push_back(absl::StrCat(count, " ", word));
-  }
-  return texts.empty() ? "no rule was judged" : absl::StrJoin(texts, ", ");
+  const std::string text = JoinParts(
+      ", ", {Part(counts.fail(), "failed"), Part(counts.unknown(), "unknown"),
+             Part(counts.warn(), "warned"), Part(counts.pass(), "passed"),
+             Part(counts.skipped(), "skipped")});
+  return text.empty() ? "no rule was judged" : text;
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -91,19 +92,15 @@ Lines Describe(const DeviceIdsFact::Ids& value) {
 
 Lines Describe(const LldpNeighbour& value) {
   if (!value.heard()) return {"no neighbour heard"};
-  Lines parts;
-  const auto add = [&](const char* what, const std::string& text) {
-    if (!text.empty()) parts.push_back(absl::StrCat(what, " ", text));
-  };
-  add("system", value.system_name());
-  add("port", value.port_id());
-  add("chassis", value.chassis_id());
-  add("management address", value.management_address());
-  if (value.peer() == LldpNeighbour::SWITCH) parts.push_back("a switch");
-  if (value.peer() == LldpNeighbour::NPU) parts.push_back("another NPU");
-  if (value.truncated()) parts.push_back("answer cut by the tool");
-  return {parts.empty() ? "a neighbour without name"
-                        : absl::StrJoin(parts, ", ")};
+  const std::string text =
+      JoinParts(", ", {Part("system ", value.system_name()),
+                       Part("port ", value.port_id()),
+                       Part("chassis ", value.chassis_id()),
+                       Part("management address ", value.management_address()),
+                       value.peer() == LldpNeighbour::SWITCH ? "a switch" : "",
+                       value.peer() == LldpNeighbour::NPU ? "another NPU" : "",
+                       value.truncated() ? "answer cut by the tool" : ""});
+  return {text.empty() ? "a neighbour without name" : text};
 }
 
 Lines Describe(const TlsFact::Switch& value) {
@@ -117,7 +114,7 @@ Lines Describe(const HccnConf& value) {
     lines.push_back(absl::StrCat(
         problem.line() == 0 ? "" : absl::StrCat("line ", problem.line(), ": "),
         Words(HccnConf::Problem::Kind_Name(problem.kind())),
-        problem.text().empty() ? "" : absl::StrCat(": ", problem.text())));
+        Part(": ", problem.text())));
   }
   for (const HccnConf::Entry& entry : value.entries()) {
     lines.push_back(absl::StrCat(
@@ -169,13 +166,12 @@ Lines Describe(const DriftFact::Drifts& value) {
 Lines Describe(const AllowedFact::Allowed& value) {
   Lines lines;
   for (const AllowedPort& port : value.ports()) {
-    lines.push_back(absl::StrCat(
-        port.first_port(),
-        port.last_port() == port.first_port()
-            ? ""
-            : absl::StrCat("-", port.last_port()),
-        port.protocol().empty() ? "" : absl::StrCat("/", port.protocol()),
-        port.source().empty() ? "" : absl::StrCat(" from ", port.source())));
+    lines.push_back(absl::StrCat(port.first_port(),
+                                 port.last_port() == port.first_port()
+                                     ? ""
+                                     : absl::StrCat("-", port.last_port()),
+                                 Part("/", port.protocol()),
+                                 Part(" from ", port.source())));
   }
   return OrNone(std::move(lines), "none");
 }
@@ -223,10 +219,9 @@ Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {
 
 std::string WhyMissing(const Missing* missing) {
   if (missing == nullptr) return "not asked for";
-  const char* why = WordsOf(*missing).why;
-  if (missing->detail().empty()) return why;
-  return absl::StrCat(why, ": ",
-                      PrintableText(missing->detail(), kMaxDetailBytes));
+  return absl::StrCat(
+      WordsOf(*missing).why,
+      Part(": ", PrintableText(missing->detail(), kMaxDetailBytes)));
 }
 
 std::string HowToLearn(const Missing* missing) {
@@ -265,8 +260,7 @@ FactText DescribeFact(const Message& fact) {
 std::string DriftText(const AppliedDrift& drift) {
   return absl::StrCat(drift.why().empty() ? drift.change() : drift.why(),
                       " (apply ", drift.apply_id(),
-                      drift.applied_by().empty() ? "" : " by ",
-                      drift.applied_by(), ")");
+                      Part(" by ", drift.applied_by()), ")");
 }
 
 std::string EnumWords(const EnumValueDescriptor& value) {

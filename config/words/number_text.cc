@@ -1,7 +1,12 @@
 #include "config/words/number_text.h"
 
+#include <iterator>
+#include <vector>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace clusterd {
 
@@ -28,6 +33,22 @@ std::string ElapsedText(uint64_t elapsed_ms) {
 std::string AgeText(int64_t unix_ms, absl::Time now) {
   if (unix_ms == 0) return "never";
   return DurationText(now - absl::FromUnixMillis(unix_ms));
+}
+
+std::string Part(absl::string_view head, absl::string_view text) {
+  return text.empty() ? "" : absl::StrCat(head, text);
+}
+
+std::string Part(size_t count, absl::string_view what) {
+  return count == 0 ? "" : absl::StrCat(count, " ", what);
+}
+
+std::string JoinParts(absl::string_view between,
+                      std::initializer_list<absl::string_view> parts) {
+  std::vector<absl::string_view> told;
+  absl::c_copy_if(parts, std::back_inserter(told),
+                  [](absl::string_view part) { return !part.empty(); });
+  return absl::StrJoin(told, between);
 }
 
 }  // namespace clusterd

@@ -1,10 +1,11 @@
 // Numbers and times as people say them: "3 steps", "0.8 s", "12 s", "3 min",
-// "2 h", "5 days".
+// "2 h", "5 days"; and texts of parts of which some may not be there.
 #ifndef CONFIG_WORDS_NUMBER_TEXT_H_
 #define CONFIG_WORDS_NUMBER_TEXT_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -23,6 +24,16 @@ std::string ElapsedText(uint64_t elapsed_ms);
 
 // How long before `now` the moment `unix_ms` was. "never" if it is 0.
 std::string AgeText(int64_t unix_ms, absl::Time now);
+
+// "by ann"; empty if `text` is.
+std::string Part(absl::string_view head, absl::string_view text);
+
+// "2 drifted"; empty for none.
+std::string Part(size_t count, absl::string_view what);
+
+// The parts that are not empty, with `between` between them.
+std::string JoinParts(absl::string_view between,
+                      std::initializer_list<absl::string_view> parts);
 
 }  // namespace clusterd
 

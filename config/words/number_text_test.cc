@@ -35,5 +35,17 @@ TEST(AgeTextTest, TellsNeverFromLongAgo) {
   EXPECT_EQ(AgeText(970'000, now), "30 s");
 }
 
+TEST(PartTest, IsEmptyWhereThereIsNothingToTell) {
+  EXPECT_EQ(Part("by ", "ann"), "by ann");
+  EXPECT_EQ(Part("by ", ""), "");
+  EXPECT_EQ(Part(2, "drifted"), "2 drifted");
+  EXPECT_EQ(Part(0, "drifted"), "");
+}
+
+TEST(JoinPartsTest, LeavesOutWhatIsEmpty) {
+  EXPECT_EQ(JoinParts(", ", {"", "a", "", "b"}), "a, b");
+  EXPECT_EQ(JoinParts(", ", {"", ""}), "");
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -77,7 +77,7 @@ std::string SubjectsText(
     if (static_cast<int>(texts.size()) < groups) {
       texts.push_back(
           absl::StrCat(is_cluster ? "cluster" : HostsText(hosts, columns),
-                       devices.empty() ? "" : " ", devices));
+                       Part(" ", devices)));
     } else {
       hidden_hosts += hosts.size();
     }
