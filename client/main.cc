@@ -15,7 +15,7 @@
 #include "client/command/command.h"
 #include "client/connection/connector.h"
 #include "client/connection/rpc_client.h"
-#include "client/files/text_file.h"
+#include "client/files/user_files.h"
 #include "config/report/verdict.h"
 
 extern char** environ;

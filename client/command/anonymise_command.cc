@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/command/command.h"
-#include "client/files/text_file.h"
+#include "client/files/user_files.h"
 #include "client/recording/address_map.h"
 #include "client/recording/recording.h"
 #include "config/values/status_macros.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
-#include "client/files/plan_file.h"
+#include "client/files/user_files.h"
 #include "client/print/apply_table.h"
 #include "client/print/history_table.h"
 #include "client/print/plan_table.h"

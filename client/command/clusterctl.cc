@@ -14,7 +14,6 @@
 #include "client/command/command.h"
 #include "config/values/nearest_word.h"
 #include "config/values/version.h"
-#include "config/words/quoted_text.h"
 #include "config/words/terminal.h"
 
 namespace clusterd {
@@ -183,16 +182,17 @@ NamedCommand FindNamedCommand(CLI::App& root) {
   return named;
 }
 
-// What could stand where `word` stands: options for an option, else commands.
-std::vector<std::string> Candidates(const CLI::App& command, bool option) {
+std::vector<std::string> CommandsBelow(const CLI::App& command) {
   std::vector<std::string> names;
-  if (!option) {
-    for (const CLI::App* child :
-         command.get_subcommands([](const CLI::App*) { return true; })) {
-      names.push_back(child->get_name());
-    }
-    return names;
+  for (const CLI::App* child :
+       command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(child->get_name());
   }
+  return names;
+}
+
+std::vector<std::string> OptionsOf(const CLI::App& command) {
+  std::vector<std::string> names;
   for (const CLI::Option* known : command.get_options()) {
     for (const std::string& name : known->get_lnames()) {
       names.push_back(absl::StrCat("--", name));
@@ -203,41 +203,41 @@ std::vector<std::string> Candidates(const CLI::App& command, bool option) {
 
 bool IsOption(const std::string& word) { return absl::StartsWith(word, "-"); }
 
+// What could stand where `word` stands: options for an option, else commands.
 std::string UnexpectedArgument(const CLI::App& command,
                                const std::string& word) {
   const bool option = IsOption(word);
   const std::string key = word.substr(0, word.find('='));
-  const std::vector<std::string> names = Candidates(command, option);
+  const std::vector<std::string> names =
+      option ? OptionsOf(command) : CommandsBelow(command);
   const std::vector<absl::string_view> views(names.begin(), names.end());
   const std::string nearest = DidYouMean(key, views);
-  if (option)
+  if (option) {
     return absl::StrCat("option \"", key, "\" does not exist", nearest);
+  }
   if (names.empty()) return absl::StrCat("\"", word, "\" was not expected");
   return absl::StrCat("command \"", word, "\" does not exist, expected ",
                       absl::StrJoin(names, ", "), nearest);
 }
 
-std::vector<std::string> ParseMistakes(const CLI::ParseError& error,
-                                       const CLI::App& command,
-                                       const CLI::App& root) {
+MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
+                          const CLI::App& root) {
   const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const bool required =
       dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   if (!extras && !required) return {error.what()};
-  const bool wants_command = !Candidates(command, /*option=*/false).empty();
-  std::vector<std::string> mistakes;
+  const std::vector<std::string> commands = CommandsBelow(command);
+  MistakeList mistakes;
   for (const std::string& word : root.remaining(/*recurse=*/true)) {
     mistakes.push_back(UnexpectedArgument(command, word));
     // What follows an unknown command are that command's own words.
-    if (wants_command && !IsOption(word)) return mistakes;
+    if (!commands.empty() && !IsOption(word)) return mistakes;
   }
-  if (required && wants_command) {
-    mistakes.push_back(absl::StrCat(
-        "no command, expected ",
-        absl::StrJoin(Candidates(command, /*option=*/false), ", ")));
-  } else if (required) {
-    mistakes.push_back(error.what());
-  }
+  if (!required) return mistakes;
+  mistakes.push_back(commands.empty()
+                         ? error.what()
+                         : absl::StrCat("no command, expected ",
+                                        absl::StrJoin(commands, ", ")));
   return mistakes;
 }
 
@@ -256,21 +256,12 @@ std::string ReportArgument(const std::vector<std::string>& arguments) {
 int RejectLine(const CLI::ParseError& error, Tree& tree,
                const std::vector<std::string>& arguments, Session& session) {
   const NamedCommand named = FindNamedCommand(tree.root);
-  const std::vector<std::string> mistakes =
-      ParseMistakes(error, *named.app, tree.root);
+  const MistakeList mistakes = ParseMistakes(error, *named.app, tree.root);
   for (const auto& command : tree.commands) {
     if (command->name() != named.name) continue;
     return command->RefuseLine(mistakes, ReportArgument(arguments), session);
   }
-  const Style style =
-      StyleOfErr(session.terminal, session.environment, ColorMode::kNever);
-  const std::string space = named.name.empty() ? "" : " ";
-  for (const std::string& mistake : mistakes) {
-    session.err << "clusterctl" << space << named.name << ": "
-                << SafeText(mistake, style.utf8) << "\n";
-  }
-  session.err << "see: clusterctl" << space << named.name << " --help\n";
-  return kExitUsage;
+  return TellMistakes(named.name, mistakes, session);
 }
 
 }  // namespace

@@ -5,15 +5,18 @@
 #ifndef CLIENT_COMMAND_COMMAND_H_
 #define CLIENT_COMMAND_COMMAND_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "client/command/options.h"
 #include "client/connection/connector.h"
 #include "client/connection/rpc_client.h"
 #include "client/print/progress_line.h"
@@ -21,6 +24,30 @@
 #include "config/words/terminal.h"
 
 namespace clusterd {
+
+using MistakeList = std::vector<std::string>;
+
+// How the values of options are read. They stay text while the command line is
+// parsed, so that a command can name every wrong one in one run: each function
+// adds a mistake that names the option, the value and what was expected.
+
+// The position of `value` among `words`; 0 and a mistake if it is none.
+size_t ReadChoice(absl::string_view option, absl::string_view value,
+                  const std::vector<absl::string_view>& words,
+                  MistakeList& mistakes);
+
+// A whole number of `smallest` to `largest`; `absent` if `text` is empty.
+uint32_t ReadNumber(absl::string_view option, absl::string_view text,
+                    std::pair<uint32_t, uint32_t> smallest_largest,
+                    uint32_t absent, MistakeList& mistakes);
+
+// The duration of --timeout; `absent` if `text` is empty.
+absl::Duration ReadTimeout(absl::string_view text, absl::Duration absent,
+                           MistakeList& mistakes);
+
+// Whether `id` is an id of the history or the start of one.
+void CheckRunId(absl::string_view argument, absl::string_view id,
+                MistakeList& mistakes);
 
 // Everything a command gets from the process that it runs in, so that tests can
 // run the whole program in-process.
@@ -99,7 +126,6 @@ class Command {
 
  private:
   void Begin(Session& session);
-  void TellLines(absl::string_view lines);
 
   const char* const name_;
   Session* session_ = nullptr;
@@ -121,6 +147,12 @@ std::unique_ptr<Command> MakeConfigShowCommand();
 std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakeAnonymiseCommand();
 std::unique_ptr<Command> MakeVersionCommand();
+
+// What ends a command line that is wrong: each line of the mistakes, made safe
+// for a terminal, and where help is. `name` of the command, empty: of the
+// program. The exit status for wrong usage.
+int TellMistakes(absl::string_view name, const MistakeList& mistakes,
+                 Session& session);
 
 // The whole program: runs the command that `arguments` (without the program's
 // name) name; the exit status. Help goes to session.out with status 0. A

@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
-#include "client/files/text_file.h"
+#include "client/files/user_files.h"
 #include "config/report/message_json.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/spec_loader.h"

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/command/command.h"
 #include "config/rules/catalogue.h"
-#include "config/words/page.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/files/text_file.h"
+#include "client/files/user_files.h"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/words/subject_text.h"

@@ -1,6 +1,9 @@
-// clusterctl hosts: who is attached to the controller.
+// clusterctl hosts and clusterctl describe: who is attached to the controller,
+// and every fact of one host, observed now.
+#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/print/hosts_table.h"
+#include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 
 namespace clusterd {
@@ -32,10 +35,76 @@ class HostsCommand final : public Request {
   ListHostsResponse hosts_;
 };
 
+constexpr absl::Duration kListTimeout = absl::Seconds(10);
+// A host may take deadlines.host, 30 s unless the spec says otherwise.
+constexpr absl::Duration kDescribeTimeout = absl::Seconds(75);
+
+class DescribeCommand final : public Request {
+ public:
+  DescribeCommand() : Request("describe") {}
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("HOST", host_, "Name of the host, e.g. node07")
+        ->type_name("")
+        ->required();
+    AddOutput(app, "says nothing of one host");
+    AddTimeout(app, kDescribeTimeout);
+  }
+
+ private:
+  void ReadOptions() override {
+    if (host_.find_first_of("[],@ ") == std::string::npos && !host_.empty()) {
+      return;
+    }
+    mistakes_.push_back(
+        absl::StrCat("HOST: \"", host_, "\", expected the name of one host"));
+  }
+
+  absl::Status Ask(ControllerClient* client) override {
+    DescribeHostRequest request;
+    request.set_host(host_);
+    absl::StatusOr<DescribeHostResponse> answer =
+        client->Ask(&Controller::Stub::DescribeHost, request, timeout());
+    if (absl::IsNotFound(answer.status())) {
+      return WithNearestHost(answer.status(), *client);
+    }
+    ASSIGN_OR_RETURN(answer_, std::move(answer));
+    return absl::OkStatus();
+  }
+
+  // Puts the nearest known name behind "not found".
+  absl::Status WithNearestHost(const absl::Status& error,
+                               ControllerClient& client) {
+    const absl::StatusOr<ListHostsResponse> known =
+        client.Ask(&Controller::Stub::ListHosts, {}, kListTimeout);
+    if (!known.ok()) return error;
+    std::vector<absl::string_view> names;
+    for (const HostEntry& entry : known->hosts()) names.push_back(entry.host());
+    return absl::NotFoundError(
+        absl::StrCat(error.message(), DidYouMean(host_, names)));
+  }
+
+  int Finish() override {
+    const bool answered = answer_.has_facts() && !answer_.facts().has_missing();
+    return Deliver(answered ? kExitPass : kExitNoVerdict);
+  }
+  const google::protobuf::Message& Answer() const override { return answer_; }
+  void PrintTable(const Style& style, std::ostream& out) override {
+    PrintHostFacts(answer_, style, session().now(), out);
+  }
+
+  std::string host_;
+  DescribeHostResponse answer_;
+};
+
 }  // namespace
 
 std::unique_ptr<Command> MakeHostsCommand() {
   return std::make_unique<HostsCommand>();
+}
+
+std::unique_ptr<Command> MakeDescribeCommand() {
+  return std::make_unique<DescribeCommand>();
 }
 
 }  // namespace clusterd

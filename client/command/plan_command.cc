@@ -5,8 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
-#include "client/files/plan_file.h"
-#include "client/files/text_file.h"
+#include "client/files/user_files.h"
 #include "client/print/plan_table.h"
 #include "client/print/progress_line.h"
 #include "config/plan/make_plan.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/files/text_file.h"
+#include "client/files/user_files.h"
 #include "config/report/message_json.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"

@@ -1,6 +1,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/files/plan_file.h"
+#include "client/files/user_files.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"

@@ -2,6 +2,7 @@
 
 #include <sys/un.h>
 
+#include <filesystem>
 #include <map>
 
 #include "absl/strings/ascii.h"
@@ -10,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "client/files/text_file.h"
+#include "client/files/user_files.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
@@ -105,7 +106,7 @@ class SettingsReader {
       return variable->second;
     }
     ReadFiles();
-    const auto found = from_files_.find(std::string(setting.key));
+    const auto found = from_files_.find(setting.key);
     if (found != from_files_.end()) return found->second;
     if (files_wrong_) return "";  // It may stand in what could not be read.
     mistakes_.push_back(absl::StrCat(
@@ -138,6 +139,8 @@ class SettingsReader {
     const std::optional<YamlNode> root =
         ParseYaml(text, YamlLimits(), &mistakes);
     if (root.has_value()) {
+      const std::filesystem::path folder =
+          std::filesystem::path(file).parent_path();
       std::vector<absl::string_view> keys;
       for (const ConnectionSetting& setting : kSettings)
         keys.push_back(setting.key);
@@ -147,19 +150,12 @@ class SettingsReader {
         if (!value.has_value()) continue;
         // A file read earlier wins.
         from_files_.emplace(
-            std::string(setting.key),
-            setting.is_path ? FromFolderOf(file, *value) : *value);
+            setting.key, setting.is_path ? (folder / *value).string() : *value);
       }
     }
     if (mistakes.empty()) return;
     files_wrong_ = true;
     mistakes_.emplace_back(mistakes.ToStatus().message());
-  }
-
-  static std::string FromFolderOf(const std::string& file,
-                                  const std::string& path) {
-    if (absl::StartsWith(path, "/")) return path;
-    return absl::StrCat(file.substr(0, file.rfind('/') + 1), path);
   }
 
   const Environment& environment_;

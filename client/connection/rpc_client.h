@@ -56,6 +56,9 @@ class Interrupt {
 Report* AnswerOf(CheckEvent& event);
 ClusterPlan* AnswerOf(PlanEvent& event);
 ApplyReport* AnswerOf(ApplyEvent& event);
+template <typename Event>
+using AnswerTo =
+    std::remove_pointer_t<decltype(AnswerOf(std::declval<Event&>()))>;
 
 // One deadline and one Ctrl-C for a call that is about to be made.
 std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
@@ -106,12 +109,12 @@ class RpcClient {
   // is not complete. An error says only that this side left: an apply that
   // began goes on in the controller.
   template <typename Request, typename Event, typename OnEvent>
-  auto Follow(std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
-                  grpc::ClientContext*, const Request&),
-              const Request& request, absl::Duration timeout, const char* what,
-              const OnEvent& on_event) {
-    using Answer =
-        std::remove_pointer_t<decltype(AnswerOf(std::declval<Event&>()))>;
+  absl::StatusOr<AnswerTo<Event>> Follow(
+      std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
+          grpc::ClientContext*, const Request&),
+      const Request& request, absl::Duration timeout, const char* what,
+      const OnEvent& on_event) {
+    using Answer = AnswerTo<Event>;
     const auto context = NewCallContext(timeout, interrupt_);
     const auto stream = (stub_.get()->*call)(context.get(), request);
     Answer answer;
@@ -126,17 +129,14 @@ class RpcClient {
       }
     }
     const grpc::Status status = stream->Finish();
-    if (!status.ok()) {
-      return absl::StatusOr<Answer>(
-          ExplainCall(status, peer_, timeout, interrupt_));
-    }
+    if (!status.ok()) return ExplainCall(status, peer_, timeout, interrupt_);
     if (answers != 1) {
-      return absl::StatusOr<Answer>(absl::InternalError(absl::StrCat(
+      return absl::InternalError(absl::StrCat(
           peer_, ": ended the ", what, " with ", answers,
           std::is_same_v<Answer, ClusterPlan> ? " plans" : " reports",
-          ", expected one")));
+          ", expected one"));
     }
-    return absl::StatusOr<Answer>(std::move(answer));
+    return answer;
   }
 
  private:

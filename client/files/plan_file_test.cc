@@ -1,5 +1,3 @@
-#include "client/files/plan_file.h"
-
 #include <sys/stat.h>
 
 #include <fstream>
@@ -9,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "client/files/text_file.h"
+#include "client/files/user_files.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
 #include "gtest/gtest.h"

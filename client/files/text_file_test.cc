@@ -1,5 +1,3 @@
-#include "client/files/text_file.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "client/files/user_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

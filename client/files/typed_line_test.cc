@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "client/connection/rpc_client.h"
-#include "client/files/text_file.h"
+#include "client/files/user_files.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

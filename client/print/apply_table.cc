@@ -12,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/words/number_text.h"
-#include "config/words/page.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"

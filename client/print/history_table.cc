@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
-#include "config/words/page.h"
 #include "config/words/quoted_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

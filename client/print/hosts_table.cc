@@ -11,8 +11,8 @@
 #include "config/report/facts_table.h"
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
-#include "config/words/page.h"
 #include "config/words/subject_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

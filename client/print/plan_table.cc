@@ -11,7 +11,6 @@
 #include "config/values/change_kind.h"
 #include "config/values/network_namespace.h"
 #include "config/words/number_text.h"
-#include "config/words/page.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "config/words/terminal.h"

@@ -17,6 +17,7 @@
 #include "absl/strings/str_replace.h"
 #include "client/recording/address_map.h"
 #include "client/recording/tool_text.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -106,37 +107,30 @@ google::protobuf::Value ExitOf(const HostRecording::Run& run) {
 }
 
 std::string NoteOf(const HostRecording::Run& run, const RunRecord& record) {
-  std::vector<std::string> notes = {
-      "recorded by clusterd on a real host, "
-      "addresses and names replaced"};
   const std::string& out = run.standard_output();
   const std::string& err = run.standard_error();
-  if (run.left_running()) notes.push_back("could not be killed");
-  if (run.output_cut()) {
-    notes.push_back(absl::StrCat("clusterd kept ",
-                                 std::max(out.size(), err.size()),
-                                 " bytes of a longer stream"));
-  }
-  if (out.size() >= kLldpCutBytes && out.size() != record.stdout().size()) {
-    notes.push_back(
-        absl::StrCat("standard output was ", out.size(), " bytes before that"));
-  }
-  if (ValidUtf8(out) != out || ValidUtf8(err) != err) {
-    notes.push_back("bytes that are not UTF-8 were replaced");
-  }
-  return absl::StrJoin(notes, "; ");
+  const size_t kept = std::max(out.size(), err.size());
+  const bool shorter =
+      out.size() >= kLldpCutBytes && out.size() != record.stdout().size();
+  const bool replaced = ValidUtf8(out) != out || ValidUtf8(err) != err;
+  return JoinParts(
+      "; ",
+      {"recorded by clusterd on a real host, addresses and names replaced",
+       run.left_running() ? "could not be killed" : "",
+       run.output_cut()
+           ? absl::StrCat("clusterd kept ", kept, " bytes of a longer stream")
+           : "",
+       shorter ? absl::StrCat("standard output was ", out.size(),
+                              " bytes before that")
+               : "",
+       replaced ? "bytes that are not UTF-8 were replaced" : ""});
 }
 
 std::string BuildOf(const HostFacts& facts) {
-  std::string build = "a real host's";
   const VersionFacts& versions = facts.versions();
-  if (versions.driver().has_value()) {
-    absl::StrAppend(&build, ", driver ", versions.driver().value());
-  }
-  if (versions.firmware().has_value()) {
-    absl::StrAppend(&build, ", firmware ", versions.firmware().value());
-  }
-  return ValidUtf8(build);
+  return ValidUtf8(absl::StrCat(
+      "a real host's", Part(", driver ", versions.driver().value()),
+      Part(", firmware ", versions.firmware().value())));
 }
 
 // The facts that make a device's state, without the site's addresses.

@@ -59,12 +59,9 @@ std::string HideId(absl::string_view line, const std::string& kind,
     if (absl::StartsWith(body, kept)) return std::string(line);
   }
   const size_t colon = body.find(": ");
-  if (colon == absl::string_view::npos) {
-    return WithBody(line, body.empty() ? "" : names->Alias(kind, body));
-  }
-  const absl::string_view label = body.substr(0, colon + 2);
-  return WithBody(
-      line, absl::StrCat(label, names->Alias(kind, body.substr(colon + 2))));
+  const size_t label = colon == absl::string_view::npos ? 0 : colon + 2;
+  return WithBody(line, absl::StrCat(body.substr(0, label),
+                                     names->Alias(kind, body.substr(label))));
 }
 
 std::string HideLldpBody(absl::string_view title, absl::string_view line,

@@ -16,7 +16,6 @@
 #include "config/report/finding_blocks.h"
 #include "config/report/verdict.h"
 #include "config/words/number_text.h"
-#include "config/words/page.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"

@@ -1,7 +1,6 @@
-#include "config/words/page.h"
-
 #include <sstream>
 
+#include "config/words/terminal.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

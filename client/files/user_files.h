@@ -1,7 +1,12 @@
 // Files that a user names on the command line: read whole with a bound, written
 // so that a reader never sees half of one; and one line that a person types.
-#ifndef CLIENT_FILES_TEXT_FILE_H_
-#define CLIENT_FILES_TEXT_FILE_H_
+//
+// A plan goes as a file from `clusterctl plan --out` to `clusterctl apply`: the
+// protobuf JSON form of ClusterPlan, which a person can read and a review tool
+// can compare. The digest inside is over the message, not over the text, so
+// that white space may change and nothing else.
+#ifndef CLIENT_FILES_USER_FILES_H_
+#define CLIENT_FILES_USER_FILES_H_
 
 #include <cstddef>
 #include <string>
@@ -9,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "proto/plan.pb.h"
 
 namespace clusterd {
 
@@ -47,6 +53,28 @@ absl::Status CheckFileTarget(const std::string& path);
 // Unavailable if it cannot be read.
 absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd);
 
+// 10,000 hosts of eight devices with 30 steps and 60 facts each are 160 MB, and
+// take some ten seconds to write or to read.
+inline constexpr size_t kMaxPlanFileBytes = size_t{1} << 30;
+
+// To be written with WritePrivateFile. FailedPrecondition if the plan holds
+// what its text would lose: it was made by a newer program.
+absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan);
+
+// InvalidArgument if the text is no plan: no JSON, unknown keys, wrong types.
+// Whether its digest is right is not looked at.
+absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text);
+
+// The plan in a file, or of stdin for "-", with the digest verified. The errors
+// of ReadTextFile, ParsePlanFile and VerifyPlan, with the path in front.
+absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path);
+
+// OK where a plan may be written: nothing is there, or an empty file, a plan
+// (right or edited) or something that is written to in place.
+// FailedPrecondition for any other file: it would be lost. Else the errors of
+// CheckFileTarget.
+absl::Status CheckPlanTarget(const std::string& path);
+
 }  // namespace clusterd
 
-#endif  // CLIENT_FILES_TEXT_FILE_H_
+#endif  // CLIENT_FILES_USER_FILES_H_
