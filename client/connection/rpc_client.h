@@ -4,7 +4,6 @@
 #define CLIENT_CONNECTION_RPC_CLIENT_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>

@@ -1,8 +1,6 @@
 #include "client/print/plan_table.h"
 
-#include <algorithm>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
