@@ -1,7 +1,7 @@
 // A command of clusterctl: its options, and what it does; and the program that
-// is all of them. Each has one .cc file, and its help a page in help/. A
-// command that asks the controller something is a Request (request.h), which
-// has the flow that all requests share.
+// is all of them. Each is in one .cc file, alone or beside its like, and has
+// its help as a page in help/. A command that asks the controller something is
+// a Request (request.h), which has the flow that all requests share.
 #ifndef CLIENT_COMMAND_COMMAND_H_
 #define CLIENT_COMMAND_COMMAND_H_
 

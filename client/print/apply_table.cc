@@ -92,9 +92,12 @@ std::vector<Detail> DetailsOf(const ApplyResult& result) {
         {"step", absl::StrCat(step.step(), " ", StepWord(step.state()), ": ",
                               step.detail())});
   }
-  for (const auto& text : result.residues())
-    details.push_back({"residue", text});
-  for (const auto& text : result.forced()) details.push_back({"forced", text});
+  for (const std::string& residue : result.residues()) {
+    details.push_back({"residue", residue});
+  }
+  for (const std::string& forced : result.forced()) {
+    details.push_back({"forced", forced});
+  }
   return details;
 }
 
