@@ -8,7 +8,7 @@
 #include "absl/strings/strip.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
-#include "config/values/namespace_facts.h"
+#include "config/values/network_namespace.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"

@@ -10,7 +10,6 @@
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/values/change_kind.h"
-#include "config/values/namespace_facts.h"
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
 #include "config/values/version.h"

@@ -11,7 +11,7 @@
 #include "config/rules/cluster_view.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
-#include "config/values/namespace_facts.h"
+#include "config/values/network_namespace.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {

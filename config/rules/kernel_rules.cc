@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/rules/host_rules.h"
-#include "config/values/namespace_facts.h"
+#include "config/values/network_namespace.h"
 #include "config/values/port_set.h"
 
 namespace clusterd {

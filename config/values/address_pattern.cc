@@ -5,10 +5,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/number_list.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -29,10 +29,10 @@ absl::StatusOr<std::vector<uint32_t>> ParseOctet(absl::string_view octet) {
   if (bracket && !absl::ConsumeSuffix(&list, "]")) {
     return Wrong("octet", octet, "has an open bracket, expected \"]\"");
   }
-  absl::StatusOr<std::vector<NumberRange>> ranges = ParseNumberList(list);
-  if (!ranges.ok()) return ranges.status();
+  ASSIGN_OR_RETURN(const std::vector<NumberRange> ranges,
+                   ParseNumberList(list));
   std::vector<uint32_t> values;
-  for (const NumberRange& range : *ranges) {
+  for (const NumberRange& range : ranges) {
     if (range.last > 255) return Wrong("octet", octet, "is over 255");
     if (range.width > 0) return Wrong("octet", octet, "has leading zeros");
     for (uint64_t value = range.first; value <= range.last;
@@ -54,18 +54,17 @@ absl::StatusOr<std::vector<Ipv4Address>> ExpandQuad(absl::string_view quad) {
   absl::string_view rest = quad;
   while (true) {
     const size_t dot = rest.find('.');
-    absl::StatusOr<std::vector<uint32_t>> values =
-        ParseOctet(rest.substr(0, dot));
-    if (!values.ok()) return values.status();
+    ASSIGN_OR_RETURN(const std::vector<uint32_t> values,
+                     ParseOctet(rest.substr(0, dot)));
     if (++octets > 4) break;
-    if (expanded.size() * values->size() > kMaxPatternAddresses) {
+    if (expanded.size() * values.size() > kMaxPatternAddresses) {
       return Wrong("address", quad, "lists too many, expected at most ",
                    kMaxPatternAddresses);
     }
     std::vector<uint32_t> longer;
-    longer.reserve(expanded.size() * values->size());
+    longer.reserve(expanded.size() * values.size());
     for (uint32_t prefix : expanded) {
-      for (uint32_t value : *values) longer.push_back(prefix << 8 | value);
+      for (uint32_t value : values) longer.push_back(prefix << 8 | value);
     }
     expanded = std::move(longer);
     if (dot == absl::string_view::npos) break;
@@ -74,10 +73,7 @@ absl::StatusOr<std::vector<Ipv4Address>> ExpandQuad(absl::string_view quad) {
   if (octets != 4) {
     return Wrong("address", quad, "is not IPv4, expected four octets");
   }
-  std::vector<Ipv4Address> addresses;
-  addresses.reserve(expanded.size());
-  for (uint32_t bits : expanded) addresses.push_back(Ipv4Address(bits));
-  return addresses;
+  return std::vector<Ipv4Address>(expanded.begin(), expanded.end());
 }
 
 // "10.1.0.1 + n" to "10.1.0.1" and "n", "10.1.0.1" to itself and "0".
@@ -89,22 +85,6 @@ std::pair<absl::string_view, absl::string_view> SplitOffset(
   }
   return {absl::StripAsciiWhitespace(text.substr(0, plus)),
           text.substr(plus + 1)};
-}
-
-// `base` + `offset` * `unit`, or a message.
-absl::StatusOr<Ipv4Address> Move(absl::string_view what, absl::string_view text,
-                                 Ipv4Address base, int64_t offset,
-                                 int64_t unit) {
-  // All of IPv4 has this many; the product below then stays within 2^32.
-  const int64_t units = kAddresses / unit;
-  if (offset < -units || offset > units) {
-    return Wrong(what, text, "leads out of IPv4");
-  }
-  const int64_t bits = base.bits() + offset * unit;
-  if (bits < 0 || bits >= kAddresses) {
-    return Wrong(what, text, "leads out of IPv4");
-  }
-  return Ipv4Address(static_cast<uint32_t>(bits));
 }
 
 }  // namespace
@@ -123,17 +103,22 @@ absl::StatusOr<AddressPattern> AddressPattern::Parse(absl::string_view text) {
     return Wrong("address", text, "is malformed: ", bases.status().message());
   }
   pattern.bases_ = *std::move(bases);
-  absl::StatusOr<Formula> formula = Formula::Parse(offset);
-  if (!formula.ok()) return formula.status();
-  pattern.offset_ = *std::move(formula);
+  ASSIGN_OR_RETURN(pattern.offset_, Formula::Parse(offset));
   return pattern;
 }
 
 absl::StatusOr<Ipv4Address> AddressPattern::At(
     size_t k, const FormulaInputs& inputs) const {
-  absl::StatusOr<int64_t> offset = offset_.Evaluate(inputs);
-  if (!offset.ok()) return offset.status();
-  return Move("address", text_, bases_[bases_.size() == 1 ? 0 : k], *offset, 1);
+  ASSIGN_OR_RETURN(const int64_t offset, offset_.Evaluate(inputs));
+  const Ipv4Address base = bases_[bases_.size() == 1 ? 0 : k];
+  // The product of one that is not past all of IPv4 stays within 2^32.
+  const int64_t units = kAddresses / unit_;
+  const bool is_near = -units <= offset && offset <= units;
+  const int64_t bits = base.bits() + (is_near ? offset * unit_ : kAddresses);
+  if (bits < 0 || bits >= kAddresses) {
+    return Wrong(what_, text_, "leads out of IPv4");
+  }
+  return Ipv4Address(static_cast<uint32_t>(bits));
 }
 
 absl::StatusOr<SubnetPattern> SubnetPattern::Parse(absl::string_view text) {
@@ -143,12 +128,9 @@ absl::StatusOr<SubnetPattern> SubnetPattern::Parse(absl::string_view text) {
   const absl::string_view length = slash == absl::string_view::npos
                                        ? absl::string_view()
                                        : quad_and_length.substr(slash + 1);
-  SubnetPattern pattern;
-  pattern.text_ = std::string(text);
-  if (length.empty() || length.size() > 2 ||
-      length.find_first_not_of("0123456789") != absl::string_view::npos ||
-      !absl::SimpleAtoi(length, &pattern.prefix_length_) ||
-      pattern.prefix_length_ < 1 || pattern.prefix_length_ > 30) {
+  int prefix_length = 0;
+  if (length.size() > 2 || !ParseDigits(length, &prefix_length) ||
+      prefix_length < 1 || prefix_length > 30) {
     return Wrong("subnet", text,
                  "has no prefix length 1-30, expected e.g. 192.168.100.0/24");
   }
@@ -158,27 +140,25 @@ absl::StatusOr<SubnetPattern> SubnetPattern::Parse(absl::string_view text) {
     return Wrong("subnet", text, "is malformed: ", bases.status().message());
   }
   for (Ipv4Address base : *bases) {
-    const Ipv4Subnet subnet(base, pattern.prefix_length_);
+    const Ipv4Subnet subnet(base, prefix_length);
     if (subnet.network() == base) continue;
     return Wrong("subnet", text, "has host bits set, expected ",
                  subnet.ToString());
   }
-  pattern.bases_ = *std::move(bases);
-  absl::StatusOr<Formula> formula = Formula::Parse(offset);
-  if (!formula.ok()) return formula.status();
-  pattern.offset_ = *std::move(formula);
+  SubnetPattern pattern;
+  pattern.prefix_length_ = prefix_length;
+  pattern.networks_.what_ = "subnet";
+  pattern.networks_.text_ = std::string(text);
+  pattern.networks_.bases_ = *std::move(bases);
+  pattern.networks_.unit_ = int64_t{1} << (32 - prefix_length);
+  ASSIGN_OR_RETURN(pattern.networks_.offset_, Formula::Parse(offset));
   return pattern;
 }
 
 absl::StatusOr<Ipv4Subnet> SubnetPattern::At(
     size_t k, const FormulaInputs& inputs) const {
-  absl::StatusOr<int64_t> offset = offset_.Evaluate(inputs);
-  if (!offset.ok()) return offset.status();
-  const int64_t unit = int64_t{1} << (32 - prefix_length_);
-  absl::StatusOr<Ipv4Address> network =
-      Move("subnet", text_, bases_[bases_.size() == 1 ? 0 : k], *offset, unit);
-  if (!network.ok()) return network.status();
-  return Ipv4Subnet(*network, prefix_length_);
+  ASSIGN_OR_RETURN(const Ipv4Address network, networks_.At(k, inputs));
+  return Ipv4Subnet(network, prefix_length_);
 }
 
 absl::StatusOr<Ipv4Address> HostAddress(const Ipv4Subnet& subnet,

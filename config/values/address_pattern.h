@@ -41,10 +41,14 @@ class AddressPattern {
   absl::StatusOr<Ipv4Address> At(size_t k, const FormulaInputs& inputs) const;
 
  private:
+  friend class SubnetPattern;
+
+  absl::string_view what_ = "address";
   std::string text_;
   std::vector<Ipv4Address> bases_;
   bool has_formula_ = false;
   Formula offset_;
+  int64_t unit_ = 1;  // Addresses from one to the next.
 };
 
 class SubnetPattern {
@@ -52,17 +56,15 @@ class SubnetPattern {
   // As AddressPattern::Parse, and: no prefix length 1 to 30, host bits set.
   static absl::StatusOr<SubnetPattern> Parse(absl::string_view text);
 
-  size_t size() const { return bases_.size(); }
+  size_t size() const { return networks_.size(); }
   int prefix_length() const { return prefix_length_; }
 
   // As AddressPattern::At.
   absl::StatusOr<Ipv4Subnet> At(size_t k, const FormulaInputs& inputs) const;
 
  private:
-  std::string text_;
-  std::vector<Ipv4Address> bases_;
+  AddressPattern networks_;
   int prefix_length_ = 0;
-  Formula offset_;
 };
 
 // The address whose host bits are `host_part`. InvalidArgument if that is not a

@@ -6,51 +6,48 @@
 #include "absl/strings/str_join.h"
 
 namespace clusterd {
-std::string ChangeKindName(ChangeKind kind) {
-  switch (kind) {
-    case CHANGE_OBSERVE:
-      return "observe";
-    case CHANGE_SYSCTL:
-      return "sysctl";
-    case CHANGE_DEVICE_ADDRESS:
-      return "device-address";
-    case CHANGE_FIREWALL:
-      return "firewall";
-    case CHANGE_TLS:
-      return "tls";
-    case CHANGE_HCCN_CONF:
-      return "hccn-conf";
-    default:
-      return absl::StrCat("unknown kind ", static_cast<int>(kind));
-  }
-}
-
-std::optional<ChangeKind> ParseChangeKind(absl::string_view name) {
-  for (const ChangeKind kind : AllChangeKinds()) {
-    if (ChangeKindName(kind) == name) return kind;
-  }
-  return std::nullopt;
-}
-
-const std::vector<ChangeKind>& AllChangeKinds() {
-  static const auto* const kinds = new std::vector<ChangeKind>{
-      CHANGE_OBSERVE,  CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
-      CHANGE_FIREWALL, CHANGE_TLS,    CHANGE_HCCN_CONF};
-  return *kinds;
-}
-
 namespace {
 
 // In the order in which they are explained.
+constexpr struct {
+  ChangeKind kind;
+  absl::string_view name;
+} kKinds[] = {{CHANGE_OBSERVE, "observe"},
+              {CHANGE_SYSCTL, "sysctl"},
+              {CHANGE_DEVICE_ADDRESS, "device-address"},
+              {CHANGE_FIREWALL, "firewall"},
+              {CHANGE_TLS, "tls"},
+              {CHANGE_HCCN_CONF, "hccn-conf"}};
+
 std::string KindsText(const std::set<ChangeKind>& kinds) {
-  std::vector<std::string> names;
-  for (const ChangeKind kind : AllChangeKinds()) {
-    if (kinds.count(kind) > 0) names.push_back(ChangeKindName(kind));
+  std::vector<absl::string_view> names;
+  for (const auto& [kind, name] : kKinds) {
+    if (kinds.count(kind) > 0) names.push_back(name);
   }
   return names.empty() ? "nothing" : absl::StrJoin(names, ", ");
 }
 
 }  // namespace
+
+std::string ChangeKindName(ChangeKind kind) {
+  for (const auto& known : kKinds) {
+    if (known.kind == kind) return std::string(known.name);
+  }
+  return absl::StrCat("unknown kind ", static_cast<int>(kind));
+}
+
+std::optional<ChangeKind> ParseChangeKind(absl::string_view name) {
+  for (const auto& known : kKinds) {
+    if (known.name == name) return known.kind;
+  }
+  return std::nullopt;
+}
+
+std::vector<ChangeKind> AllChangeKinds() {
+  std::vector<ChangeKind> kinds;
+  for (const auto& known : kKinds) kinds.push_back(known.kind);
+  return kinds;
+}
 
 std::set<ChangeKind> AllowedKinds(const HostAllows& allows) {
   std::set<ChangeKind> kinds;

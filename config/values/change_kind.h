@@ -23,7 +23,7 @@ std::string ChangeKindName(ChangeKind kind);
 std::optional<ChangeKind> ParseChangeKind(absl::string_view name);
 
 // All of them, "observe" first.
-const std::vector<ChangeKind>& AllChangeKinds();
+std::vector<ChangeKind> AllChangeKinds();
 
 // The kinds that this version knows; a newer host may name others.
 std::set<ChangeKind> AllowedKinds(const HostAllows& allows);

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -57,8 +58,7 @@ class FormulaParser {
   absl::StatusOr<Formula> Parse() {
     formula_.text_ = std::string(text_);
     formula_.steps_.clear();
-    absl::Status status = Sum();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Sum());
     if (Peek() != '\0') return Unexpected();
     return std::move(formula_);
   }
@@ -83,14 +83,14 @@ class FormulaParser {
   // What `part` reads, any number of times with one of `operators` between.
   absl::Status Chain(absl::string_view operators,
                      absl::Status (FormulaParser::*part)()) {
-    absl::Status status = (this->*part)();
-    while (status.ok() && absl::StrContains(operators, Peek())) {
+    RETURN_IF_ERROR((this->*part)());
+    while (absl::StrContains(operators, Peek())) {
       const char op = Peek();
       rest_.remove_prefix(1);
-      status = (this->*part)();
+      RETURN_IF_ERROR((this->*part)());
       Emit(op);
     }
-    return status;
+    return absl::OkStatus();
   }
 
   absl::Status Sum() { return Chain("+-", &FormulaParser::Product); }
@@ -104,9 +104,8 @@ class FormulaParser {
                      " levels");
       }
       rest_.remove_prefix(1);
-      absl::Status status = c == '-' ? Term() : Sum();
+      RETURN_IF_ERROR(c == '-' ? Term() : Sum());
       --depth_;
-      if (!status.ok()) return status;
       if (c == '-') {
         Emit('~');
       } else if (Peek() != ')') {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/number_list.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -152,17 +153,16 @@ absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text,
     if (item.empty()) {
       return Wrong(text, "has an empty name, expected e.g. node[1-8],login");
     }
-    absl::StatusOr<std::vector<Part>> parts = ParseItem(item);
-    if (!parts.ok()) return parts.status();
+    ASSIGN_OR_RETURN(const std::vector<Part> parts, ParseItem(item));
     const size_t room = max_names - names.size();
-    if (CountNames(*parts, room) > room) {
+    if (CountNames(parts, room) > room) {
       return Wrong(item, "is too long, expected at most ", max_names, " names");
     }
-    if (IsTooLong(*parts)) {
+    if (IsTooLong(parts)) {
       return Wrong(item, "is no host name, expected at most 253 characters");
     }
     const size_t before = names.size();
-    ExpandParts(*parts, &names);
+    ExpandParts(parts, &names);
     for (size_t i = before; i < names.size(); ++i) {
       if (IsHostName(names[i])) continue;
       return Wrong(names[i],

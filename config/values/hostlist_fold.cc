@@ -17,7 +17,6 @@ namespace {
 // Longer runs of digits are serial numbers, not counters: they stay text.
 constexpr size_t kMaxDigits = 18;
 
-using Numbers = std::vector<uint64_t>;
 using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;  // Inclusive.
 // The combinations of one set of numbers per axis.
 using Box = std::vector<Ranges>;
@@ -50,21 +49,15 @@ Name SplitCounters(absl::string_view host) {
 // All names of one text: for every axis the lengths of its padded numbers.
 struct Family {
   std::vector<Name> names;
-  std::vector<std::vector<size_t>> padded_lengths;
+  std::vector<std::set<size_t>> padded_lengths;
 };
-
-bool IsIn(const std::vector<size_t>& values, size_t value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
 
 void NotePadding(const Name& name, Family* family) {
   family->padded_lengths.resize(name.digits.size());
   for (size_t axis = 0; axis < name.digits.size(); ++axis) {
     const absl::string_view digits = name.digits[axis];
-    std::vector<size_t>& lengths = family->padded_lengths[axis];
-    if (digits.size() > 1 && digits[0] == '0' &&
-        !IsIn(lengths, digits.size())) {
-      lengths.push_back(digits.size());
+    if (digits.size() > 1 && digits[0] == '0') {
+      family->padded_lengths[axis].insert(digits.size());
     }
   }
 }
@@ -74,41 +67,19 @@ std::vector<int> Widths(const Name& name, const Family& family) {
   std::vector<int> widths;
   for (size_t axis = 0; axis < name.digits.size(); ++axis) {
     const size_t length = name.digits[axis].size();
-    const bool padded = IsIn(family.padded_lengths[axis], length);
+    const bool padded = family.padded_lengths[axis].count(length) > 0;
     widths.push_back(padded ? static_cast<int>(length) : 0);
   }
   return widths;
-}
-
-// Sorts, drops duplicates, and joins neighbours on the last axis.
-std::vector<Box> JoinLastAxis(std::vector<Numbers> rows) {
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  std::vector<Box> boxes;
-  const Numbers* previous = nullptr;
-  for (const Numbers& row : rows) {
-    const bool same = previous != nullptr &&
-                      std::equal(row.begin(), row.end() - 1, previous->begin());
-    if (same && boxes.back().back().back().second + 1 == row.back()) {
-      ++boxes.back().back().back().second;
-    } else if (same) {
-      boxes.back().back().emplace_back(row.back(), row.back());
-    } else {
-      Box box;
-      for (uint64_t number : row) box.push_back({{number, number}});
-      boxes.push_back(std::move(box));
-    }
-    previous = &row;
-  }
-  return boxes;
 }
 
 Ranges Union(Ranges ranges) {
   std::sort(ranges.begin(), ranges.end());
   Ranges joined;
   for (const std::pair<uint64_t, uint64_t>& range : ranges) {
-    if (!joined.empty() && joined.back().second + 1 == range.first) {
-      joined.back().second = range.second;
+    // One name may stand twice.
+    if (!joined.empty() && range.first <= joined.back().second + 1) {
+      joined.back().second = std::max(joined.back().second, range.second);
     } else {
       joined.push_back(range);
     }
@@ -164,20 +135,19 @@ std::string Spell(absl::string_view text, const Box& box,
 
 void FoldFamily(absl::string_view text, const Family& family,
                 std::vector<std::string>* items) {
-  std::map<std::vector<int>, std::vector<Numbers>> by_widths;
+  std::map<std::vector<int>, std::vector<Box>> by_widths;
   for (const Name& name : family.names) {
-    Numbers row;
+    Box box;
     for (absl::string_view digits : name.digits) {
       uint64_t number = 0;
       // At most kMaxDigits digits: cannot fail.
       if (!absl::SimpleAtoi(digits, &number)) number = 0;
-      row.push_back(number);
+      box.push_back({{number, number}});
     }
-    by_widths[Widths(name, family)].push_back(std::move(row));
+    by_widths[Widths(name, family)].push_back(std::move(box));
   }
-  for (auto& [widths, rows] : by_widths) {
-    std::vector<Box> boxes = JoinLastAxis(std::move(rows));
-    for (size_t axis = widths.size() - 1; axis-- > 0;) {
+  for (auto& [widths, boxes] : by_widths) {
+    for (size_t axis = widths.size(); axis-- > 0;) {
       boxes = JoinAxis(std::move(boxes), axis);
     }
     std::sort(boxes.begin(), boxes.end());

@@ -2,9 +2,10 @@
 
 #include "absl/base/macros.h"
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/number_list.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -19,12 +20,10 @@ absl::StatusOr<Ipv4Address> Ipv4Address::Parse(absl::string_view text) {
   uint32_t bits = 0;
   int octets = 0;
   for (const absl::string_view octet : absl::StrSplit(text, '.')) {
-    uint32_t value = 256;
+    uint32_t value = 0;
     const bool leading_zero = octet.size() > 1 && octet[0] == '0';
-    const bool digits =
-        octet.find_first_not_of("0123456789") == absl::string_view::npos;
-    if (++octets > 4 || leading_zero || !digits ||
-        !absl::SimpleAtoi(octet, &value) || value > 255) {
+    if (++octets > 4 || leading_zero || !ParseDigits(octet, &value) ||
+        value > 255) {
       octets = 0;
       break;
     }
@@ -47,24 +46,19 @@ Ipv4Subnet::Ipv4Subnet(Ipv4Address address, int prefix_length)
 }
 
 absl::StatusOr<Ipv4Subnet> Ipv4Subnet::Parse(absl::string_view text) {
-  const size_t slash = text.find('/');
-  int prefix_length = -1;
-  if (slash == absl::string_view::npos ||
-      text.find_first_not_of("0123456789", slash + 1) !=
-          absl::string_view::npos ||
-      text.size() > slash + 3 ||
-      !absl::SimpleAtoi(text.substr(slash + 1), &prefix_length) ||
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits('/', 1));
+  int prefix_length = 0;
+  if (parts.second.size() > 2 || !ParseDigits(parts.second, &prefix_length) ||
       prefix_length > 32) {
     return absl::InvalidArgumentError(
         absl::StrCat("subnet \"", text,
                      "\" has no prefix length 0-32, "
                      "expected e.g. 192.168.100.0/24"));
   }
-  absl::StatusOr<Ipv4Address> address =
-      Ipv4Address::Parse(text.substr(0, slash));
-  if (!address.ok()) return address.status();
-  const Ipv4Subnet subnet(*address, prefix_length);
-  if (subnet.network() != *address) {
+  ASSIGN_OR_RETURN(const Ipv4Address address, Ipv4Address::Parse(parts.first));
+  const Ipv4Subnet subnet(address, prefix_length);
+  if (subnet.network() != address) {
     return absl::InvalidArgumentError(
         absl::StrCat("subnet \"", text, "\" has host bits set, expected ",
                      subnet.ToString()));
@@ -108,11 +102,9 @@ absl::StatusOr<int> ParseNetmask(absl::string_view text) {
 
 absl::StatusOr<Ipv4Interface> Ipv4Interface::Parse(absl::string_view address,
                                                    absl::string_view netmask) {
-  absl::StatusOr<Ipv4Address> parsed = Ipv4Address::Parse(address);
-  if (!parsed.ok()) return parsed.status();
-  absl::StatusOr<int> prefix_length = ParseNetmask(netmask);
-  if (!prefix_length.ok()) return prefix_length.status();
-  return Ipv4Interface(*parsed, *prefix_length);
+  ASSIGN_OR_RETURN(const Ipv4Address parsed, Ipv4Address::Parse(address));
+  ASSIGN_OR_RETURN(const int prefix_length, ParseNetmask(netmask));
+  return Ipv4Interface(parsed, prefix_length);
 }
 
 std::string Ipv4Interface::ToString() const {

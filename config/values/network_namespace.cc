@@ -1,16 +1,20 @@
 #include "config/values/network_namespace.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
+#include "config/values/number_list.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -46,7 +50,7 @@ absl::Status CheckContainer(const std::string& name) {
                absl::StrCat("at most ", kMaxNameBytes));
   }
   if (absl::ascii_isalnum(static_cast<unsigned char>(name[0])) &&
-      std::all_of(name.begin(), name.end(), IsNameCharacter)) {
+      absl::c_all_of(name, IsNameCharacter)) {
     return absl::OkStatus();
   }
   return Bad(absl::StrCat("container ", Quote(name), " is no name"), kExpected);
@@ -76,11 +80,8 @@ absl::Status CheckPath(const std::string& path) {
         absl::StrCat("at most ", kMaxPathBytes));
   }
   const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
-  const bool climbs =
-      std::find(parts.begin(), parts.end(), "..") != parts.end();
-  if (path[0] != '/' || climbs ||
-      std::any_of(path.begin(), path.end(),
-                  [](unsigned char c) { return absl::ascii_iscntrl(c); })) {
+  if (path[0] != '/' || absl::c_linear_search(parts, "..") ||
+      absl::c_any_of(path, absl::ascii_iscntrl)) {
     return Bad(absl::StrCat("path ", Quote(path), " is none"), kExpected);
   }
   if (absl::StartsWith(path, "/proc/")) {
@@ -93,6 +94,26 @@ absl::Status CheckPath(const std::string& path) {
     return Bad(absl::StrCat("path ", Quote(path), " is not taken"), kExpected);
   }
   return absl::OkStatus();
+}
+
+HostFacts UnknownHost(const HostFacts& facts,
+                      absl::string_view network_namespace) {
+  HostFacts unknown;
+  unknown.set_host(facts.host());
+  unknown.set_elapsed_ms(facts.elapsed_ms());
+  unknown.set_observed_at_ms(facts.observed_at_ms());
+  unknown.set_simulation(facts.simulation());
+  Missing* missing = unknown.mutable_missing();
+  missing->set_reason(Missing::NOT_SUPPORTED);
+  missing->set_detail(
+      network_namespace.empty()
+          ? absl::StrCat("it sent facts of network namespace ",
+                         facts.network_namespace(), " instead of its own")
+          : absl::StrCat("its clusterd sent the host's own facts instead of "
+                         "those of network namespace ",
+                         network_namespace,
+                         "; bring it to the controller's version"));
+  return unknown;
 }
 
 }  // namespace
@@ -143,10 +164,7 @@ absl::StatusOr<NetworkNamespace> ParseNetworkNamespace(absl::string_view text) {
     target.set_path(std::string(value));
   } else if (kind == "pid") {
     uint32_t pid = 0;
-    const bool digits =
-        !value.empty() &&
-        std::all_of(value.begin(), value.end(), absl::ascii_isdigit);
-    if (!digits || !absl::SimpleAtoi(value, &pid)) {
+    if (!ParseDigits(value, &pid)) {
       return Bad(absl::StrCat("pid ", Quote(value), " is no process"),
                  absl::StrCat("1 to ", kMaxPid));
     }
@@ -157,9 +175,43 @@ absl::StatusOr<NetworkNamespace> ParseNetworkNamespace(absl::string_view text) {
                nearest.empty() ? std::string(kForms)
                                : absl::StrCat("\"", nearest, "\""));
   }
-  const absl::Status valid = CheckNetworkNamespace(target);
-  if (!valid.ok()) return valid;
+  RETURN_IF_ERROR(CheckNetworkNamespace(target));
   return target;
+}
+
+NamespaceFacts::NamespaceFacts(absl::string_view network_namespace,
+                               absl::Span<const HostFacts* const> hosts) {
+  hosts_.reserve(hosts.size());
+  for (const HostFacts* facts : hosts) {
+    // A host without facts says why, not where.
+    if (facts->has_missing() ||
+        facts->network_namespace() == network_namespace) {
+      hosts_.push_back(facts);
+      continue;
+    }
+    replaced_.push_back(UnknownHost(*facts, network_namespace));
+    hosts_.push_back(&replaced_.back());
+  }
+}
+
+bool SharesHostNetwork(const HostFacts& facts) {
+  return !facts.network_namespace().empty() &&
+         facts.kernel().initial_namespace().value();
+}
+
+std::string HostNetworkNote(absl::string_view network_namespace,
+                            absl::Span<const std::string> hosts) {
+  const std::string where = absl::StrCat(" on ", FoldHostlist(hosts),
+                                         " uses the host's network: host and ");
+  absl::string_view name = network_namespace;
+  if (absl::ConsumePrefix(&name, "container:")) {
+    return absl::StrCat("container ", name, where, "container are one");
+  }
+  if (absl::ConsumePrefix(&name, "pid:")) {
+    return absl::StrCat("process ", name, where, "process are one");
+  }
+  absl::ConsumePrefix(&name, "path:");
+  return absl::StrCat(name, where, "namespace are one");
 }
 
 }  // namespace clusterd

@@ -3,22 +3,20 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
 
 constexpr size_t kMaxDigits = 18;
 
-bool ParseDigits(absl::string_view text, uint64_t* number) {
-  if (text.empty() || text.size() > kMaxDigits) return false;
-  if (!std::all_of(text.begin(), text.end(), absl::ascii_isdigit)) return false;
-  return absl::SimpleAtoi(text, number);
+bool ParseNumber(absl::string_view digits, uint64_t* number) {
+  return digits.size() <= kMaxDigits && ParseDigits(digits, number);
 }
 
 bool IsPadded(absl::string_view digits) {
@@ -41,12 +39,11 @@ absl::StatusOr<NumberRange> ParseRange(absl::string_view part) {
       absl::StrSplit(stepped.first, absl::MaxSplits('-', 1));
   const bool is_range = absl::StrContains(stepped.first, '-');
   const absl::string_view last = is_range ? ends.second : ends.first;
-  if (!ParseDigits(ends.first, &range.first) ||
-      !ParseDigits(last, &range.last)) {
-    return Wrong(part, kExpected);
-  }
-  if (absl::StrContains(part, '/') &&
-      (!is_range || !ParseDigits(stepped.second, &range.step))) {
+  const bool is_stepped = absl::StrContains(part, '/');
+  if (!ParseNumber(ends.first, &range.first) ||
+      !ParseNumber(last, &range.last) ||
+      (is_stepped &&
+       (!is_range || !ParseNumber(stepped.second, &range.step)))) {
     return Wrong(part, kExpected);
   }
   if (range.step == 0) return Wrong(part, "has a step of 0, expected 1 up");
@@ -72,26 +69,22 @@ absl::StatusOr<std::vector<NumberRange>> ParseNumberList(
     absl::string_view text) {
   std::vector<NumberRange> ranges;
   for (absl::string_view part : absl::StrSplit(text, ',')) {
-    absl::StatusOr<NumberRange> range = ParseRange(part);
-    if (!range.ok()) return range.status();
-    ranges.push_back(*range);
+    ASSIGN_OR_RETURN(const NumberRange range, ParseRange(part));
+    ranges.push_back(range);
   }
   return ranges;
 }
 
 std::string PadNumber(uint64_t number, int width) {
-  std::string digits = absl::StrCat(number);
-  const size_t wanted = static_cast<size_t>(std::max(width, 0));
-  if (digits.size() < wanted) digits.insert(0, wanted - digits.size(), '0');
-  return digits;
+  return absl::StrFormat("%0*d", width, number);
 }
 
 absl::StatusOr<std::vector<uint32_t>> ParseIdList(absl::string_view text,
                                                   uint32_t max) {
-  absl::StatusOr<std::vector<NumberRange>> ranges = ParseNumberList(text);
-  if (!ranges.ok()) return ranges.status();
+  ASSIGN_OR_RETURN(const std::vector<NumberRange> ranges,
+                   ParseNumberList(text));
   std::vector<uint32_t> ids;
-  for (const NumberRange& range : *ranges) {
+  for (const NumberRange& range : ranges) {
     if (range.last > max) {
       return Wrong(absl::StrCat(range.last), "is too large, expected 0-", max);
     }

@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 
 namespace clusterd {
@@ -23,6 +26,14 @@ struct NumberRange {
   // How many numbers, at least 1. Cannot overflow.
   uint64_t size() const { return (last - first) / step + 1; }
 };
+
+// False unless `text` is decimal digits alone, and few enough for the type:
+// absl::SimpleAtoi takes signs and blanks too.
+template <typename Number>
+bool ParseDigits(absl::string_view text, Number* number) {
+  return absl::c_all_of(text, absl::ascii_isdigit) &&
+         absl::SimpleAtoi(text, number);
+}
 
 // The ranges in the order written. Numbers have at most 18 digits. "01-12" is
 // padded to two digits, "08-112" too. InvalidArgument, quoting the part that is

@@ -2,24 +2,21 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/macros.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/values/number_list.h"
 
 namespace clusterd {
 namespace {
 
 bool ParsePort(absl::string_view text, uint32_t* port) {
-  if (text.empty() || text.size() > 5) return false;
-  if (text.size() > 1 && text[0] == '0') return false;
-  for (char c : text) {
-    if (!absl::ascii_isdigit(c)) return false;
-  }
-  return absl::SimpleAtoi(text, port) && *port <= 65535;
+  const bool leading_zero = text.size() > 1 && text[0] == '0';
+  return !leading_zero && ParseDigits(text, port) && *port <= 65535;
 }
 
 }  // namespace
@@ -76,17 +73,10 @@ void PortSet::Add(const PortSet& other) {
   for (const Range& range : other.ranges_) Add(range.first, range.second);
 }
 
-uint32_t PortSet::size() const {
-  uint32_t size = 0;
-  for (const Range& range : ranges_) size += range.second - range.first + 1;
-  return size;
-}
-
 bool PortSet::Contains(uint32_t port) const {
-  for (const Range& range : ranges_) {
-    if (range.first <= port && port <= range.second) return true;
-  }
-  return false;
+  return absl::c_any_of(ranges_, [port](const Range& range) {
+    return range.first <= port && port <= range.second;
+  });
 }
 
 bool PortSet::Contains(const PortSet& other) const {

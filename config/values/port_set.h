@@ -32,7 +32,6 @@ class PortSet {
   void Add(const PortSet& other);
 
   bool empty() const { return ranges_.empty(); }
-  uint32_t size() const;
   bool Contains(uint32_t port) const;
   bool Contains(const PortSet& other) const;
   // What `this` has and `other` has not.

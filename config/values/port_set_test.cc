@@ -53,7 +53,6 @@ TEST(PortSetTest, ComparesAsSets) {
   EXPECT_TRUE(Ports("1-65535").Contains(have));
   EXPECT_TRUE(have.Contains(60010u));
   EXPECT_FALSE(have.Contains(60009u));
-  EXPECT_EQ(have.size(), 15u);
 }
 
 TEST(PortSetTest, AddsWithoutLosingOtherReservations) {
