@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
-#include "config/words/subject_text.h"
+#include "config/values/number_list.h"
 
 namespace clusterd {
 namespace {

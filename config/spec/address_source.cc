@@ -1,11 +1,11 @@
-#include "config/spec/address_source.h"
-
-#include <algorithm>
+// Gateways and detect addresses, and what is wrong with any address of a plan.
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,7 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/spec/device_plan.h"
 #include "config/values/address_pattern.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -79,9 +81,8 @@ absl::Status CheckDetectAddress(Ipv4Address detect_address,
   const bool judged = HasSubnet(device);
   const bool inside =
       judged && device.address->subnet().Contains(detect_address);
-  absl::Status status = CheckUsableAddress(
-      detect_address, inside ? device.address->prefix_length() : 32);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckUsableAddress(
+      detect_address, inside ? device.address->prefix_length() : 32));
   if (judged && detect_address == device.address->address()) {
     return WrongAddress(detect_address,
                         "is the device's own, which detects nothing");
@@ -119,105 +120,59 @@ struct Owner {
 
 // Records every address that stands twice among servers, devices and (once per
 // device that has it) gateways, with both positions.
-class DuplicateFinder {
- public:
-  DuplicateFinder(const DevicePlan& plan, const ServerGroups& groups,
-                  Mistakes* mistakes)
-      : plan_(plan), groups_(groups), mistakes_(mistakes) {
-    owners_.reserve(groups.servers.size() * (1 + plan.ids.size()));
-  }
-
-  void Find() {
-    for (size_t s = 0; s < groups_.servers.size(); ++s) {
-      const PlannedServer& server = groups_.servers[s];
-      if (server.address.IsUnset()) continue;
-      Add(server.address, {s, std::nullopt, server.position});
-    }
-    ForEachDevice(plan_, [this](size_t s, size_t k) {
-      const PlannedDevice& device = plan_.devices[s][k];
-      if (!device.address.has_value()) return;
-      Add(device.address->address(), {s, k, device.position});
-    });
-    ForEachDevice(plan_, [this](size_t s, size_t k) { CheckGateway(s, k); });
-  }
-
- private:
-  std::string Name(const Owner& owner) const {
-    if (owner.device.has_value()) {
-      return DeviceName(plan_, groups_, owner.server, *owner.device);
-    }
-    return absl::StrCat("server ", groups_.servers[owner.server].host);
-  }
-
-  void Add(Ipv4Address address, const Owner& owner) {
-    const auto [first, is_new] = owners_.try_emplace(address, owner);
-    if (is_new) return;
-    mistakes_->AddOnce(owner.position, "twice", Name(owner), ": address \"",
-                       address.ToString(), "\" is also that of ",
-                       Name(first->second), " at ",
-                       ToString(first->second.position));
-  }
-
-  void CheckGateway(size_t server, size_t index) {
-    const auto& gateway = plan_.devices[server][index].gateway;
-    if (!gateway.has_value()) return;
-    const auto owner = owners_.find(*gateway);
-    if (owner == owners_.end()) return;
-    mistakes_->AddOnce(owner->second.position, "gateway", Name(owner->second),
-                       ": address \"", gateway->ToString(),
-                       "\" is also the gateway of ",
-                       DeviceName(plan_, groups_, server, index));
-  }
-
-  const DevicePlan& plan_;
-  const ServerGroups& groups_;
-  Mistakes* const mistakes_;
-  absl::flat_hash_map<Ipv4Address, Owner> owners_;
-};
-
-// One of the forms that address_source.h lists.
-struct Source {
-  enum class Kind {
-    kNone,
-    kHostPart,
-    kPattern,
-    kGateway,
-    kPeer,
-    kPerDevice,
-    kPerServer,
+void CheckDuplicates(const DevicePlan& plan, const ServerGroups& groups,
+                     Mistakes* mistakes) {
+  absl::flat_hash_map<Ipv4Address, Owner> owners;
+  owners.reserve(groups.servers.size() * (1 + plan.ids.size()));
+  const auto name = [&](const Owner& owner) {
+    return owner.device.has_value()
+               ? DeviceName(plan, groups, owner.server, *owner.device)
+               : absl::StrCat("server ", groups.servers[owner.server].host);
   };
-
-  Kind kind = Kind::kNone;
-  bool wrong = false;  // A mistake about this part was recorded.
-  TextPosition position;
-  Formula formula;                        // kHostPart; kPeer: the server.
-  Formula device_formula;                 // kPeer: the device.
-  std::optional<AddressPattern> pattern;  // kPattern.
-  std::vector<Source> parts;  // kPerDevice: by index; kPerServer: by server.
-};
-
-// "peer(0, d)" to its two formulas.
-absl::Status ParsePeer(absl::string_view text, Source* source) {
-  absl::string_view inside = text;
-  if (!absl::ConsumePrefix(&inside, "peer(") ||
-      !absl::ConsumeSuffix(&inside, ")") || !absl::StrContains(inside, ',')) {
-    return Wrong(QuoteValue(text),
-                 " is malformed, expected peer(SERVER, DEVICE), "
-                 "e.g. peer((n+1) % servers, d)");
+  const auto add = [&](Ipv4Address address, const Owner& owner) {
+    const auto [first, is_new] = owners.try_emplace(address, owner);
+    if (is_new) return;
+    mistakes->AddOnce(owner.position, "twice", name(owner), ": address \"",
+                      address.ToString(), "\" is also that of ",
+                      name(first->second), " at ",
+                      ToString(first->second.position));
+  };
+  for (size_t s = 0; s < groups.servers.size(); ++s) {
+    const PlannedServer& server = groups.servers[s];
+    if (!server.address.IsUnset()) {
+      add(server.address, {s, std::nullopt, server.position});
+    }
   }
-  const std::pair<absl::string_view, absl::string_view> halves =
-      absl::StrSplit(inside, absl::MaxSplits(',', 1));
-  absl::StatusOr<Formula> server = Formula::Parse(halves.first);
-  if (!server.ok()) return server.status();
-  absl::StatusOr<Formula> device = Formula::Parse(halves.second);
-  if (!device.ok()) return device.status();
-  source->formula = *std::move(server);
-  source->device_formula = *std::move(device);
-  source->kind = Source::Kind::kPeer;
-  return absl::OkStatus();
+  ForEachDevice(plan, [&](size_t s, size_t k) {
+    const PlannedDevice& device = plan.devices[s][k];
+    if (device.address.has_value()) {
+      add(device.address->address(), {s, k, device.position});
+    }
+  });
+  ForEachDevice(plan, [&](size_t s, size_t k) {
+    const std::optional<Ipv4Address>& gateway = plan.devices[s][k].gateway;
+    if (!gateway.has_value()) return;
+    const auto owner = owners.find(*gateway);
+    if (owner == owners.end()) return;
+    mistakes->AddOnce(owner->second.position, "gateway", name(owner->second),
+                      ": address \"", gateway->ToString(),
+                      "\" is also the gateway of ",
+                      DeviceName(plan, groups, s, k));
+  });
 }
 
-// Reads one key's source and sets the address of every device by it.
+// Indices of a server, and of one of its devices.
+struct Place {
+  size_t server;
+  size_t device;
+};
+
+// What one text gives a device. nullopt: what it hangs on could not be read.
+// InvalidArgument if there is no such address.
+using Address = absl::StatusOr<std::optional<Ipv4Address>>;
+using Source = std::function<Address(Place)>;
+
+// Reads one key's sources and sets the address of every device by them.
 class SourceReader {
  public:
   // `member` is the gateway or the detect address.
@@ -226,18 +181,25 @@ class SourceReader {
       : member_(member), product_(product), groups_(groups), plan_(*plan) {}
 
   void Set(const YamlValue& value) {
+    const size_t servers = plan_.devices.size();
     if (value.node() == nullptr) return;
-    const Source source = Read(value);
-    ForEachDevice(plan_, [&](size_t s, size_t k) {
-      const Source* part = &source;
-      if (part->kind == Source::Kind::kPerServer) part = &part->parts[s];
-      if (part->kind == Source::Kind::kPerDevice) part = &part->parts[k];
-      const absl::Status status = SetDevice(*part, s, k);
-      if (status.ok()) return;
-      value.mistakes()->AddOnce(part->position, Name(),
-                                DeviceName(plan_, groups_, s, k), ": ", Name(),
-                                ": ", status.message());
-    });
+    if (!value.Is(YamlNode::Kind::kMap)) return SetServers(value, 0, servers);
+    const std::vector<const YamlNode*> nodes = ValuesByServer(value, groups_);
+    for (size_t s = 0; s < servers; ++s) {
+      if (nodes[s] == nullptr) {
+        SetUnknown(s, s + 1);
+        continue;
+      }
+      const YamlValue of_server = value.Inner(
+          *nodes[s],
+          absl::StrCat(value.subject(), ": ", groups_.servers[s].host));
+      if (of_server.Is(YamlNode::Kind::kMap)) {
+        of_server.Wrong(" is a mapping, expected a list");
+        SetUnknown(s, s + 1);
+      } else {
+        SetServers(of_server, s, s + 1);
+      }
+    }
   }
 
  private:
@@ -246,156 +208,143 @@ class SourceReader {
     return IsGateway() ? "gateway" : "detect_address";
   }
 
-  // Records what is wrong; that part then comes to nothing.
-  Source Read(const YamlValue& value) {
-    if (value.Is(YamlNode::Kind::kMap)) return ReadServers(value);
-    if (!value.Is(YamlNode::Kind::kList)) return ReadText(value);
-    Source source;
-    source.position = value.position();
-    const std::vector<YamlNode>& items = value.node()->items;
-    source.wrong = items.size() != plan_.ids.size();
-    if (source.wrong) {
-      value.Wrong(" has ", items.size(), " entries, expected ",
-                  plan_.ids.size(), ", one per device");
-      return source;
-    }
-    source.kind = Source::Kind::kPerDevice;
-    for (size_t k = 0; k < items.size(); ++k) {
-      source.parts.push_back(ReadText(value.Inner(
-          items[k], absl::StrCat(value.subject(), ": device ", plan_.ids[k]))));
-    }
-    return source;
+  FormulaInputs InputsOf(Place place) const {
+    FormulaInputs inputs = groups_.servers[place.server].inputs;
+    inputs.d = plan_.ids[place.device];
+    return inputs;
   }
 
-  Source ReadServers(const YamlValue& value) {
-    Source source;
-    source.kind = Source::Kind::kPerServer;
-    const std::vector<const YamlNode*> nodes = ValuesByServer(value, groups_);
-    source.parts.resize(nodes.size());
-    for (size_t s = 0; s < nodes.size(); ++s) {
-      source.parts[s].wrong = true;
-      if (nodes[s] == nullptr) continue;
-      const YamlValue of_server = value.Inner(
-          *nodes[s],
-          absl::StrCat(value.subject(), ": ", groups_.servers[s].host));
-      if (of_server.Is(YamlNode::Kind::kMap)) {
-        of_server.Wrong(" is a mapping, expected a list");
-      } else {
-        source.parts[s] = Read(of_server);
+  // There is a mistake already.
+  void SetUnknown(size_t first_server, size_t end) {
+    for (size_t s = first_server; s < end; ++s) {
+      for (PlannedDevice& device : plan_.devices[s]) {
+        if (IsGateway()) device.gateway_unknown = true;
       }
     }
-    return source;
   }
 
-  Source ReadText(const YamlValue& value) const {
-    Source source;
-    const auto text = value.Text();
-    if (text.has_value() && *text != "none") {
-      const absl::Status status = Parse(*text, &source);
-      source.wrong = !status.ok();
-      if (source.wrong) value.Wrong(": ", status.message());
+  // Of the servers from `first` up to `end`.
+  void SetServers(const YamlValue& value, size_t first, size_t end) {
+    const size_t devices = plan_.ids.size();
+    if (!value.Is(YamlNode::Kind::kList)) {
+      return SetDevices(value, {first, 0}, {end, devices});
     }
-    source.wrong = source.wrong || !text.has_value();
-    source.position = value.position();
-    return source;
+    const std::vector<YamlValue> items = PerDevice(value, plan_.ids);
+    if (items.empty()) SetUnknown(first, end);
+    for (size_t k = 0; k < items.size(); ++k) {
+      SetDevices(items[k], {first, k}, {end, k + 1});
+    }
   }
 
-  // Leaves the kind alone if the text is wrong.
-  absl::Status Parse(const std::string& text, Source* source) const {
+  // Of the devices that lie between both.
+  void SetDevices(const YamlValue& value, Place first, Place end) {
+    const std::optional<Source> source = value.Parsed(
+        [this](const std::string& text) { return ParseSource(text); });
+    for (size_t s = first.server; s < end.server; ++s) {
+      for (size_t k = first.device; k < end.device; ++k) {
+        const absl::Status status = SetDevice(source, {s, k});
+        if (status.ok()) continue;
+        value.mistakes()->AddOnce(value.position(), Name(),
+                                  DeviceName(plan_, groups_, s, k), ": ",
+                                  Name(), ": ", status.message());
+      }
+    }
+  }
+
+  // `source`: nullopt if it could not be read, null for "none".
+  absl::Status SetDevice(const std::optional<Source>& source, Place place) {
+    PlannedDevice& device = plan_.devices[place.server][place.device];
+    const bool is_none = source.has_value() && *source == nullptr;
+    if (is_none) return absl::OkStatus();
+    if (IsGateway()) device.gateway_unknown = true;
+    if (!source.has_value()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::optional<Ipv4Address> address,
+                     (*source)(place));
+    if (!address.has_value()) return absl::OkStatus();
+    RETURN_IF_ERROR(IsGateway()
+                        ? CheckGateway(*address, device)
+                        : CheckDetectAddress(*address, device, product_));
+    device.*member_ = address;
+    if (IsGateway()) device.gateway_unknown = false;
+    return absl::OkStatus();
+  }
+
+  // One of the forms that device_plan.h lists.
+  absl::StatusOr<Source> ParseSource(const std::string& text) const {
+    if (text == "none") return Source();
     if (!IsGateway() && text == "gateway") {
-      source->kind = Source::Kind::kGateway;
-      return absl::OkStatus();
+      return Source([this](Place place) { return GatewayOf(place); });
     }
-    if (!IsGateway() && absl::StartsWith(text, "peer")) {
-      return ParsePeer(text, source);
-    }
-    if (absl::StrContains(text, '.')) return ParsePattern(text, source);
-    absl::StatusOr<Formula> formula = Formula::Parse(text);
-    if (!formula.ok()) {
+    if (!IsGateway() && absl::StartsWith(text, "peer")) return ParsePeer(text);
+    if (absl::StrContains(text, '.')) return ParsePattern(text);
+    const absl::StatusOr<Formula> host = Formula::Parse(text);
+    if (!host.ok()) {
       return Wrong(QuoteValue(text), " is not known, expected ",
                    IsGateway() ? "" : "gateway, peer(SERVER, DEVICE), ",
                    "none, an address, a pattern or a host part such as 1");
     }
-    source->formula = *std::move(formula);
-    source->kind = Source::Kind::kHostPart;
-    return absl::OkStatus();
+    return Source([this, host = *host](Place place) -> Address {
+      ASSIGN_OR_RETURN(const int64_t part, host.Evaluate(InputsOf(place)));
+      const PlannedDevice& device = plan_.devices[place.server][place.device];
+      if (!HasSubnet(device)) return std::nullopt;
+      return HostAddress(device.address->subnet(), part);
+    });
   }
 
-  absl::Status ParsePattern(const std::string& text, Source* source) const {
-    absl::StatusOr<AddressPattern> pattern = AddressPattern::Parse(text);
-    if (!pattern.ok()) return pattern.status();
-    if (pattern->size() != 1 && pattern->size() != plan_.ids.size()) {
-      return Wrong(QuoteValue(text), " has ", pattern->size(),
+  absl::StatusOr<Source> ParsePattern(const std::string& text) const {
+    ASSIGN_OR_RETURN(const AddressPattern pattern, AddressPattern::Parse(text));
+    if (pattern.size() != 1 && pattern.size() != plan_.ids.size()) {
+      return Wrong(QuoteValue(text), " has ", pattern.size(),
                    " addresses, expected 1 or ", plan_.ids.size(),
                    ", one per device");
     }
-    source->pattern = *std::move(pattern);
-    source->kind = Source::Kind::kPattern;
-    return absl::OkStatus();
+    return Source([this, pattern](Place place) -> Address {
+      return pattern.At(place.device, InputsOf(place));
+    });
   }
 
-  absl::Status SetDevice(const Source& source, size_t server, size_t index) {
-    PlannedDevice& device = plan_.devices[server][index];
-    const auto address = Evaluate(source, server, index);
-    absl::Status status = address.status();
-    if (address.ok() && address->has_value()) {
-      status = IsGateway() ? CheckGateway(**address, device)
-                           : CheckDetectAddress(**address, device, product_);
+  // "peer(0, d)": the formulas of a server's index and of a device's id.
+  absl::StatusOr<Source> ParsePeer(absl::string_view text) const {
+    absl::string_view inside = text;
+    if (!absl::ConsumePrefix(&inside, "peer(") ||
+        !absl::ConsumeSuffix(&inside, ")") || !absl::StrContains(inside, ',')) {
+      return Wrong(QuoteValue(text),
+                   " is malformed, expected peer(SERVER, DEVICE), "
+                   "e.g. peer((n+1) % servers, d)");
     }
-    const bool is_known = status.ok() && address->has_value();
-    if (is_known) device.*member_ = *address;
-    if (IsGateway()) {
-      device.gateway_unknown =
-          !is_known && (source.wrong || source.kind != Source::Kind::kNone);
-    }
-    return status;
+    const std::pair<absl::string_view, absl::string_view> halves =
+        absl::StrSplit(inside, absl::MaxSplits(',', 1));
+    ASSIGN_OR_RETURN(const Formula server, Formula::Parse(halves.first));
+    ASSIGN_OR_RETURN(const Formula device, Formula::Parse(halves.second));
+    return Source([this, server, device](Place place) -> Address {
+      const FormulaInputs inputs = InputsOf(place);
+      ASSIGN_OR_RETURN(const int64_t peer, server.Evaluate(inputs));
+      ASSIGN_OR_RETURN(const int64_t id, device.Evaluate(inputs));
+      return PeerAddress(peer, id);
+    });
   }
 
-  // nullopt: none, or what it hangs on could not be read. InvalidArgument if
-  // there is no such address.
-  absl::StatusOr<std::optional<Ipv4Address>> Evaluate(const Source& source,
-                                                      size_t server,
-                                                      size_t index) const {
-    const std::optional<Ipv4Address> nothing;
-    if (source.kind == Source::Kind::kNone) return nothing;
-    const PlannedDevice& device = plan_.devices[server][index];
-    if (source.kind == Source::Kind::kGateway) {
-      if (device.gateway.has_value() || device.gateway_unknown) {
-        return device.gateway;
-      }
-      return Wrong("the device has no gateway");
+  Address GatewayOf(Place place) const {
+    const PlannedDevice& device = plan_.devices[place.server][place.device];
+    if (device.gateway.has_value() || device.gateway_unknown) {
+      return device.gateway;
     }
-    FormulaInputs inputs = groups_.servers[server].inputs;
-    inputs.d = plan_.ids[index];
-    if (source.kind == Source::Kind::kPattern) {
-      return source.pattern->At(index, inputs);
-    }
-    const absl::StatusOr<int64_t> value = source.formula.Evaluate(inputs);
-    if (!value.ok()) return value.status();
-    if (source.kind == Source::Kind::kPeer) {
-      const auto id = source.device_formula.Evaluate(inputs);
-      if (!id.ok()) return id.status();
-      return PeerAddress(*value, *id);
-    }
-    if (!HasSubnet(device)) return nothing;
-    return HostAddress(device.address->subnet(), *value);
+    return Wrong("the device has no gateway");
   }
 
-  absl::StatusOr<std::optional<Ipv4Address>> PeerAddress(int64_t server,
-                                                         int64_t device) const {
+  Address PeerAddress(int64_t server, int64_t device) const {
     if (server < 0 || server >= static_cast<int64_t>(plan_.devices.size())) {
       return Wrong("peer server ", server, " does not exist, expected 0-",
                    plan_.devices.size() - 1);
     }
-    const auto id = std::find(plan_.ids.begin(), plan_.ids.end(), device);
+    const auto id = absl::c_find(plan_.ids, device);
     if (id == plan_.ids.end()) {
       return Wrong("peer device ", device, " does not exist");
     }
-    const auto index = static_cast<size_t>(id - plan_.ids.begin());
-    const auto& peer = plan_.devices[static_cast<size_t>(server)][index];
-    std::optional<Ipv4Address> address;
-    if (peer.address.has_value()) address = peer.address->address();
-    return address;
+    const PlannedDevice& peer =
+        plan_.devices[static_cast<size_t>(server)][id - plan_.ids.begin()];
+    if (!peer.address.has_value()) return std::nullopt;
+    return peer.address->address();
   }
 
   const PlannedAddress member_;
@@ -406,13 +355,29 @@ class SourceReader {
 
 }  // namespace
 
+std::vector<YamlValue> PerDevice(const YamlValue& value,
+                                 const std::vector<uint32_t>& ids) {
+  const std::vector<YamlNode>& items = value.node()->items;
+  std::vector<YamlValue> values;
+  if (items.size() != ids.size()) {
+    value.Wrong(" has ", items.size(), " entries, expected ", ids.size(),
+                ", one per device");
+    return values;
+  }
+  for (size_t k = 0; k < ids.size(); ++k) {
+    values.push_back(value.Inner(
+        items[k], absl::StrCat(value.subject(), ": device ", ids[k])));
+  }
+  return values;
+}
+
 void ReadAddressSources(const YamlMap& map, const ProductProfile* product,
                         const ServerGroups& groups, Mistakes* mistakes,
                         DevicePlan* plan) {
   SourceReader(&PlannedDevice::gateway, product, groups, plan)
       .Set(map["gateway"]);
   CheckAddresses(*plan, product, groups, mistakes);
-  DuplicateFinder(*plan, groups, mistakes).Find();
+  CheckDuplicates(*plan, groups, mistakes);
   SourceReader(&PlannedDevice::detect_address, product, groups, plan)
       .Set(map["detect_address"]);
 }

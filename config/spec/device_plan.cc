@@ -6,10 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/spec/address_source.h"
-#include "config/spec/yaml_values.h"
 #include "config/values/address_pattern.h"
 #include "config/values/number_list.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -37,6 +36,21 @@ struct Rail {
 
 absl::StatusOr<std::vector<uint32_t>> ParseIds(const std::string& text) {
   return ParseIdList(text, kMaxDeviceId);
+}
+
+absl::StatusOr<int> ParseDeviceNetmask(const std::string& text) {
+  ASSIGN_OR_RETURN(const int prefix_length, ParseNetmask(text));
+  if (prefix_length >= kMinPrefixLength && prefix_length <= kMaxPrefixLength) {
+    return prefix_length;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("netmask ", QuoteValue(text),
+                   " leaves no subnet of hosts, expected 128.0.0.0 to "
+                   "255.255.255.252"));
+}
+
+Netmask ReadNetmask(const YamlValue& value) {
+  return {value.Parsed(ParseDeviceNetmask).value_or(0), value.position()};
 }
 
 class Reader {
@@ -127,31 +141,12 @@ class Reader {
     if (!value.Is(YamlNode::Kind::kList)) {
       return std::vector<Netmask>(plan_.ids.size(), ReadNetmask(value));
     }
-    std::vector<Netmask> masks(plan_.ids.size());
-    const std::vector<YamlNode>& items = value.node()->items;
-    if (items.size() != masks.size()) {
-      value.Wrong(" has ", items.size(), " entries, expected ", masks.size(),
-                  ", one per device");
-      return masks;
+    std::vector<Netmask> masks;
+    for (const YamlValue& item : PerDevice(value, plan_.ids)) {
+      masks.push_back(ReadNetmask(item));
     }
-    for (size_t k = 0; k < masks.size(); ++k) {
-      masks[k] = ReadNetmask(value.Inner(
-          items[k], absl::StrCat(value.subject(), ": device ", plan_.ids[k])));
-    }
+    masks.resize(plan_.ids.size());
     return masks;
-  }
-
-  static Netmask ReadNetmask(const YamlValue& value) {
-    const auto prefix_length = value.Parsed(ParseNetmask);
-    if (!prefix_length.has_value()) return {0, value.position()};
-    if (*prefix_length >= kMinPrefixLength &&
-        *prefix_length <= kMaxPrefixLength) {
-      return {*prefix_length, value.position()};
-    }
-    value.Wrong(": netmask ", QuoteValue(value.node()->text),
-                " leaves no subnet of hosts, expected 128.0.0.0 to "
-                "255.255.255.252");
-    return {0, value.position()};
   }
 
   void ReadAddresses(const YamlValue& value) {
@@ -338,21 +333,24 @@ class Reader {
     FormulaInputs inputs = groups_.servers[server].inputs;
     inputs.d = rail.ids[index_in_rail];
     device->position = rail.position;
-    const absl::StatusOr<Ipv4Subnet> subnet =
-        rail.subnet->At(index_in_rail, inputs);
-    const absl::StatusOr<int64_t> host = rail.host->Evaluate(inputs);
-    absl::Status status = subnet.ok() ? host.status() : subnet.status();
-    if (status.ok()) {
-      const absl::StatusOr<Ipv4Address> address = HostAddress(*subnet, *host);
-      status = address.status();
-      if (status.ok()) {
-        device->address = Ipv4Interface(*address, subnet->prefix_length());
-        return;
-      }
+    const absl::StatusOr<Ipv4Interface> address =
+        AddressOnRail(rail, index_in_rail, inputs);
+    if (address.ok()) {
+      device->address = *address;
+      return;
     }
     mistakes_->AddOnce(rail.position, "expand", rail.subject, ": ",
                        groups_.servers[server].host, " device ", inputs.d, ": ",
-                       status.message());
+                       address.status().message());
+  }
+
+  static absl::StatusOr<Ipv4Interface> AddressOnRail(
+      const Rail& rail, size_t index_in_rail, const FormulaInputs& inputs) {
+    ASSIGN_OR_RETURN(const Ipv4Subnet subnet,
+                     rail.subnet->At(index_in_rail, inputs));
+    ASSIGN_OR_RETURN(const int64_t host, rail.host->Evaluate(inputs));
+    ASSIGN_OR_RETURN(const Ipv4Address address, HostAddress(subnet, host));
+    return Ipv4Interface(address, subnet.prefix_length());
   }
 
   const YamlMap& map_;

@@ -21,6 +21,7 @@
 #include "config/spec/product_profile.h"
 #include "config/spec/server_groups.h"
 #include "config/spec/yaml_document.h"
+#include "config/spec/yaml_values.h"
 #include "config/values/ipv4.h"
 
 namespace clusterd {
@@ -57,6 +58,35 @@ struct DevicePlan {
 // `product` is nullptr if it is not known: then ids are not judged.
 DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                           const ServerGroups& groups, Mistakes* mistakes);
+
+// The items of a list that has one for each device; empty, and recorded, if it
+// has more or fewer. REQUIRES: value.Is(kList), `ids` are not empty.
+std::vector<YamlValue> PerDevice(const YamlValue& value,
+                                 const std::vector<uint32_t>& ids);
+
+// Sets gateways and detect addresses by `map`, which is `devices`, in a plan
+// that has its ids and addresses. Where they come from:
+//   none                             no device has one
+//   1                                host part in the device's own subnet
+//   10.20.63.254                     the same for all; also patterns
+//   [10.1.0.1, none, …]              one of these per device
+//   {server0: [10.1.0.1, …], …}      one of these per host
+// and for detect addresses also
+//   gateway                          the device's own gateway
+//   peer((n+1) % servers, d)         the address of another server's device
+// Records what makes an address wrong,
+// whatever it was read from. Only what is certain: which subnets a product
+// wants is for the rules of config/rules. `product` may be nullptr.
+//   device address  no device can have it, the product's tool refuses it, or it
+//                   stands twice among servers, devices and gateways
+//   gateway         outside of the device's subnet, or the device's own
+//   detect address  the device's own, one that the tool refuses, or neither in
+//                   the subnet nor behind a gateway
+// hccn_tool refuses only gateways that lie outside the subnet (hccn_tool
+// source, hicann/driver ef377e95, tool_ops.c).
+void ReadAddressSources(const YamlMap& map, const ProductProfile* product,
+                        const ServerGroups& groups, Mistakes* mistakes,
+                        DevicePlan* plan);
 
 }  // namespace clusterd
 

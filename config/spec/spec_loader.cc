@@ -1,12 +1,14 @@
 #include "config/spec/spec_loader.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "config/spec/device_plan.h"
@@ -16,7 +18,9 @@
 #include "config/spec/yaml_document.h"
 #include "config/spec/yaml_values.h"
 #include "config/values/change_kind.h"
+#include "config/values/number_list.h"
 #include "config/values/sha256.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -51,6 +55,20 @@ constexpr absl::Duration kMaxCommand = absl::Minutes(5);
 constexpr absl::Duration kMaxHost = absl::Minutes(30);
 constexpr absl::Duration kMaxRun = absl::Hours(2);
 
+constexpr struct {
+  absl::string_view name;
+  FirewallPolicy policy;
+} kFirewallPolicies[] = {{"disabled", FIREWALL_DISABLED},
+                         {"open-ports", FIREWALL_OPEN_PORTS},
+                         {"ignore", FIREWALL_IGNORE}};
+
+absl::string_view FirewallName(FirewallPolicy policy) {
+  for (const auto& known : kFirewallPolicies) {
+    if (known.policy == policy) return known.name;
+  }
+  return kFirewallPolicies[0].name;
+}
+
 // A cluster's name is the trust domain of its certificates.
 bool IsClusterName(absl::string_view name) {
   if (name.empty() || name.size() > kMaxNameBytes) return false;
@@ -67,20 +85,12 @@ bool IsClusterName(absl::string_view name) {
 bool ParseCannVersion(absl::string_view text, uint32_t* major,
                       uint32_t* minor) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, '.');
-  const auto is_number = [](absl::string_view part) {
-    return !part.empty() && part.size() <= 4 &&
-           std::all_of(part.begin(), part.end(), absl::ascii_isdigit);
+  const auto is_word = [](absl::string_view part) {
+    return !part.empty() && absl::c_all_of(part, absl::ascii_isalnum);
   };
-  if (parts.size() < 2 || !is_number(parts[0]) || !is_number(parts[1])) {
-    return false;
-  }
-  for (absl::string_view part : parts) {
-    if (part.empty() ||
-        !std::all_of(part.begin(), part.end(), absl::ascii_isalnum)) {
-      return false;
-    }
-  }
-  return absl::SimpleAtoi(parts[0], major) && absl::SimpleAtoi(parts[1], minor);
+  return parts.size() >= 2 && absl::c_all_of(parts, is_word) &&
+         ParseDigits(parts[0], major) && ParseDigits(parts[1], minor) &&
+         parts[0].size() <= 4 && parts[1].size() <= 4;
 }
 
 class Loader {
@@ -225,12 +235,13 @@ class Loader {
   }
 
   void LoadFirewall(const YamlMap& map) {
-    const std::string policy = map["firewall"]
-                                   .Word({"disabled", "open-ports", "ignore"})
-                                   .value_or("disabled");
-    spec_.set_firewall(policy == "open-ports" ? FIREWALL_OPEN_PORTS
-                       : policy == "ignore"   ? FIREWALL_IGNORE
-                                              : FIREWALL_DISABLED);
+    std::vector<absl::string_view> names;
+    for (const auto& known : kFirewallPolicies) names.push_back(known.name);
+    const auto name = map["firewall"].Word(names);
+    spec_.set_firewall(FIREWALL_DISABLED);
+    for (const auto& known : kFirewallPolicies) {
+      if (name == known.name) spec_.set_firewall(known.policy);
+    }
   }
 
   void LoadDeadlines(const YamlMap& map) {
@@ -334,10 +345,139 @@ absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
   const std::optional<YamlNode> root = ParseYaml(yaml, kLimits, &mistakes);
   ClusterSpec spec;
   if (root.has_value()) spec = Loader(&mistakes).Load(*root);
-  absl::Status status = mistakes.ToStatus();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(mistakes.ToStatus());
   spec.set_digest(Sha256Hex(yaml));
   return spec;
+}
+
+namespace {
+
+using Field = const std::string& (DeviceSpec::*)() const;
+
+// A host or cluster may be called what YAML reads as nothing. Such names have
+// no other character that needs quotes.
+std::string NameText(absl::string_view name) {
+  if (!absl::EqualsIgnoreCase(name, "null")) return std::string(name);
+  return absl::StrCat("\"", name, "\"");
+}
+
+std::string DurationText(uint32_t ms) {
+  return absl::FormatDuration(absl::Milliseconds(ms));
+}
+
+absl::string_view BoolText(bool value) { return value ? "true" : "false"; }
+
+// Nothing for what the spec leaves out.
+std::string Line(absl::string_view key, bool is_given,
+                 const absl::AlphaNum& value) {
+  return is_given ? absl::StrCat(key, ": ", value, "\n") : "";
+}
+
+// "[a, b, none]": one field of a server's devices.
+std::string FieldList(const ServerSpec& server, Field field) {
+  return absl::StrCat(
+      "[",
+      absl::StrJoin(server.devices(), ", ",
+                    [field](std::string* out, const DeviceSpec& device) {
+                      const std::string& value = (device.*field)();
+                      absl::StrAppend(out, value.empty() ? "none" : value);
+                    }),
+      "]");
+}
+
+void AppendFieldByHost(const ClusterSpec& spec, absl::string_view key,
+                       Field field, std::string* out) {
+  absl::StrAppend(out, "  ", key, ":\n");
+  for (const ServerSpec& server : spec.servers()) {
+    absl::StrAppend(out, "    ", NameText(server.host()), ": ",
+                    FieldList(server, field), "\n");
+  }
+}
+
+// One value where all devices agree, one list where all servers do, else one
+// list per server.
+void AppendField(const ClusterSpec& spec, absl::string_view key, Field field,
+                 std::string* out) {
+  std::set<std::string> lists;
+  std::set<std::string> values;
+  for (const ServerSpec& server : spec.servers()) {
+    lists.insert(FieldList(server, field));
+    for (const DeviceSpec& device : server.devices()) {
+      values.insert((device.*field)());
+    }
+  }
+  // The empty one, which no device needs written, sorts first.
+  if (values.empty() || values.rbegin()->empty()) return;
+  if (lists.size() > 1 && values.size() > 1) {
+    AppendFieldByHost(spec, key, field, out);
+    return;
+  }
+  absl::StrAppend(out, "  ", key, ": ",
+                  values.size() == 1 ? *values.begin() : *lists.begin(), "\n");
+}
+
+void AppendServers(const ClusterSpec& spec, std::string* out) {
+  absl::StrAppend(out, "servers:\n");
+  for (const ServerSpec& server : spec.servers()) {
+    absl::StrAppend(out, "  - hosts: ", NameText(server.host()),
+                    "\n    address: ", server.address(), "\n");
+  }
+  absl::StrAppend(out, "devices:\n");
+  if (spec.servers().empty()) return;
+  std::vector<uint32_t> ids;
+  for (const DeviceSpec& device : spec.servers(0).devices()) {
+    ids.push_back(device.id());
+  }
+  absl::StrAppend(out, "  ids: ", FoldIds(ids), "\n");
+  AppendField(spec, "netmask", &DeviceSpec::netmask, out);
+  AppendFieldByHost(spec, "addresses", &DeviceSpec::address, out);
+  AppendField(spec, "gateway", &DeviceSpec::gateway, out);
+  AppendField(spec, "detect_address", &DeviceSpec::detect_address, out);
+}
+
+std::string HcclText(const HcclSpec& hccl) {
+  return absl::StrCat(
+      "hccl:\n  base_port: ", hccl.base_port(),
+      "\n  port_count: ", hccl.port_count_auto() ? "auto  # " : "",
+      hccl.port_count(), "\n",
+      Line("  cann", !hccl.cann().empty(), hccl.cann()));
+}
+
+std::string SettingsText(const ClusterSpec& spec) {
+  const KernelSpec& kernel = spec.kernel();
+  const Deadlines& deadlines = spec.deadlines();
+  std::string enforced;
+  for (const std::string& kind : spec.enforce()) {
+    absl::StrAppend(&enforced, enforced.empty() ? "enforce:\n" : "", "  ", kind,
+                    ": true\n");
+  }
+  return absl::StrCat(
+      "kernel:\n  somaxconn: ", kernel.somaxconn(),
+      "\n  tcp_max_syn_backlog: ", kernel.tcp_max_syn_backlog(),
+      "\n  persistent: ", BoolText(kernel.persistent()),
+      "\nfirewall: ", FirewallName(spec.firewall()),
+      "\ndeadlines:\n  command: ", DurationText(deadlines.command_ms()),
+      "\n  host: ", DurationText(deadlines.host_ms()),
+      "\n  run: ", DurationText(deadlines.run_ms()), "\n",
+      Line("tls", spec.has_tls(), BoolText(spec.tls())),
+      Line("mtu", spec.has_mtu(), spec.mtu()),
+      Line("rendezvous_port", spec.rendezvous_port() != 0,
+           spec.rendezvous_port()),
+      Line("ssh_port", spec.ssh_port() != 0, spec.ssh_port()),
+      Line("allow_tls_query", true, BoolText(spec.allow_tls_query())),
+      enforced);
+}
+
+}  // namespace
+
+std::string SpecToYaml(const ClusterSpec& spec) {
+  std::string out = absl::StrCat(
+      "version: ", spec.version(), "\nname: ", NameText(spec.name()),
+      "\nproduct: ", spec.product(), "\n",
+      Line("mode", !spec.mode().empty(), spec.mode()));
+  AppendServers(spec, &out);
+  absl::StrAppend(&out, HcclText(spec.hccl()), SettingsText(spec));
+  return out;
 }
 
 }  // namespace clusterd

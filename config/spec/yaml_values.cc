@@ -1,13 +1,12 @@
 #include "config/spec/yaml_values.h"
 
-#include <algorithm>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/nearest_word.h"
+#include "config/values/number_list.h"
 
 namespace clusterd {
 namespace {
@@ -32,11 +31,6 @@ bool IsPlain(const YamlNode& node) {
   return node.kind == YamlNode::Kind::kText && !node.quoted;
 }
 
-bool IsDecimal(absl::string_view text) {
-  if (text.empty() || (text.size() > 1 && text[0] == '0')) return false;
-  return std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
-}
-
 }  // namespace
 
 void YamlValue::WrongKind(absl::string_view expected) const {
@@ -57,9 +51,9 @@ std::optional<std::string> YamlValue::Text() const {
 std::optional<uint32_t> YamlValue::Number(uint32_t min, uint32_t max) const {
   if (node_ == nullptr) return std::nullopt;
   uint32_t number = 0;
-  if (IsPlain(*node_) && IsDecimal(node_->text) &&
-      absl::SimpleAtoi(node_->text, &number) && number >= min &&
-      number <= max) {
+  const bool leading_zero = node_->text.size() > 1 && node_->text[0] == '0';
+  if (IsPlain(*node_) && !leading_zero && ParseDigits(node_->text, &number) &&
+      number >= min && number <= max) {
     return number;
   }
   WrongKind(absl::StrCat("a number from ", min, " to ", max));
@@ -93,8 +87,7 @@ std::optional<std::string> YamlValue::Word(
     absl::Span<const absl::string_view> words) const {
   if (node_ == nullptr) return std::nullopt;
   const bool is_text = Is(YamlNode::Kind::kText);
-  if (is_text &&
-      std::find(words.begin(), words.end(), node_->text) != words.end()) {
+  if (is_text && absl::c_linear_search(words, node_->text)) {
     return node_->text;
   }
   WrongKind(absl::StrCat(absl::StrJoin(words, ", "),
@@ -118,10 +111,7 @@ YamlMap::YamlMap(const YamlNode* node, absl::string_view path,
   node_ = node;
   int unknown = 0;
   for (const YamlEntry& entry : node_->entries) {
-    if (std::find(known_keys.begin(), known_keys.end(), entry.key) !=
-        known_keys.end()) {
-      continue;
-    }
+    if (absl::c_linear_search(known_keys, entry.key)) continue;
     if (++unknown > kMaxUnknownKeys) break;
     mistakes_->Add(entry.position, "unknown key ", QuoteValue(entry.key),
                    path_.empty() ? "" : " in ", path_, ", expected ", keys,

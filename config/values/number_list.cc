@@ -105,4 +105,17 @@ absl::StatusOr<std::vector<uint32_t>> ParseIdList(absl::string_view text,
   return ids;
 }
 
+std::string FoldIds(absl::Span<const uint32_t> ids) {
+  if (ids.empty()) return "none";
+  std::string text;
+  for (size_t first = 0; first < ids.size();) {
+    size_t last = first;
+    while (last + 1 < ids.size() && ids[last + 1] == ids[last] + 1) ++last;
+    absl::StrAppend(&text, text.empty() ? "" : ",", ids[first]);
+    if (last > first) absl::StrAppend(&text, "-", ids[last]);
+    first = last + 1;
+  }
+  return text;
+}
+
 }  // namespace clusterd

@@ -13,6 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace clusterd {
 
@@ -49,6 +50,9 @@ std::string PadNumber(uint64_t number, int width);
 // `max` or stands twice.
 absl::StatusOr<std::vector<uint32_t>> ParseIdList(absl::string_view text,
                                                   uint32_t max);
+
+// "0-3,7"; "none" when empty. REQUIRES: ascending.
+std::string FoldIds(absl::Span<const uint32_t> ids);
 
 }  // namespace clusterd
 

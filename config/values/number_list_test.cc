@@ -85,5 +85,12 @@ TEST(ParseIdListTest, RefusesLargeAndRepeatedIds) {
               HasSubstr("\"x\" is not a number"));
 }
 
+TEST(FoldIdsTest, FoldsRuns) {
+  EXPECT_EQ(FoldIds({}), "none");
+  EXPECT_EQ(FoldIds({3}), "3");
+  EXPECT_EQ(FoldIds({0, 1}), "0-1");
+  EXPECT_EQ(FoldIds({0, 1, 2, 3, 7, 9, 10}), "0-3,7,9-10");
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/hostlist.h"
+#include "config/values/number_list.h"
 #include "config/words/number_text.h"
 #include "config/words/terminal.h"
 
@@ -31,19 +32,6 @@ SubjectGroups GroupSubjects(
 }
 
 }  // namespace
-
-std::string FoldIds(absl::Span<const uint32_t> ids) {
-  if (ids.empty()) return "none";
-  std::string text;
-  for (size_t first = 0; first < ids.size();) {
-    size_t last = first;
-    while (last + 1 < ids.size() && ids[last + 1] == ids[last] + 1) ++last;
-    absl::StrAppend(&text, text.empty() ? "" : ",", ids[first]);
-    if (last > first) absl::StrAppend(&text, "-", ids[last]);
-    first = last + 1;
-  }
-  return text;
-}
 
 std::string DevicesText(std::vector<uint32_t> ids) {
   std::sort(ids.begin(), ids.end());

@@ -39,9 +39,6 @@ class FirstMet {
   std::vector<std::pair<Key, Value>> items_;
 };
 
-// "0-3,7"; "none" when empty. REQUIRES: ascending.
-std::string FoldIds(absl::Span<const uint32_t> ids);
-
 // "device 3", "devices 0-3,5"; empty for none.
 std::string DevicesText(std::vector<uint32_t> ids);
 

@@ -16,13 +16,6 @@ void Add(Subjects& subjects, const std::string& host,
   subject.mutable_devices()->Add(devices.begin(), devices.end());
 }
 
-TEST(FoldIdsTest, FoldsRuns) {
-  EXPECT_EQ(FoldIds({}), "none");
-  EXPECT_EQ(FoldIds({3}), "3");
-  EXPECT_EQ(FoldIds({0, 1}), "0-1");
-  EXPECT_EQ(FoldIds({0, 1, 2, 3, 7, 9, 10}), "0-3,7,9-10");
-}
-
 TEST(DevicesTextTest, FoldsRunsAndForgetsRepeats) {
   EXPECT_EQ(DevicesText({}), "");
   EXPECT_EQ(DevicesText({3}), "device 3");

@@ -1,7 +1,7 @@
 #include "tests/support/config/judge_testing.h"
 
 #include "absl/strings/str_cat.h"
-#include "config/words/subject_text.h"
+#include "config/values/number_list.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
