@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/rules/host_rules.h"
+#include "config/rules/rule_report.h"
 #include "config/values/ipv4.h"
 
 namespace clusterd {

@@ -1,23 +1,36 @@
-// Kernel parameters: what runs now, and what the next boot would set.
+// What a host must have for a job: ports that are reserved and free, and kernel
+// parameters, now and after the next boot.
+#include "config/rules/host_rules.h"
+
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "config/rules/host_rules.h"
+#include "config/rules/rule_report.h"
 #include "config/values/network_namespace.h"
-#include "config/values/port_set.h"
 
 namespace clusterd {
 namespace {
 
+constexpr char kReservedPorts[] = "net.ipv4.ip_local_reserved_ports";
 constexpr char kSomaxconn[] = "net.core.somaxconn";
 constexpr char kSynBacklog[] = "net.ipv4.tcp_max_syn_backlog";
 constexpr uint64_t kAdvisedBacklog = 65535;
 // The file that an apply writes too.
 constexpr char kOwnFolder[] = "/etc/sysctl.d/";
 constexpr char kOwnFile[] = "90-clusterd.conf";
+
+constexpr uint64_t kDefaultBasePort = 60000;
+constexpr uint64_t kDefaultPortCount = 32;
+constexpr uint64_t kMaxPort = 65535;
+
+// Sockets of one owner that a finding lists.
+constexpr size_t kMaxShownSockets = 8;
+// Owners of one host that get a finding of their own.
+constexpr size_t kMaxShownOwners = 16;
 
 // Whether the values are of a namespace that somebody asked for.
 bool IsOfNamespace(const HostView& host) {
@@ -33,6 +46,30 @@ absl::string_view KeptSince(absl::string_view key) {
   if (key == kReservedPorts) return " (for each namespace since Linux 3.16)";
   if (key == kSynBacklog) return " (for each namespace since about Linux 4.10)";
   return "";
+}
+
+// " in container:train-1" where that namespace was asked for; " (in network
+// namespace 4026532000, not that of process 1)" where clusterd itself lives in
+// one; else "".
+std::string NamespaceText(const HostView& host) {
+  const KernelFacts& kernel = host.facts->kernel();
+  if (IsOfNamespace(host)) {
+    return absl::StrCat(" in ", PrintableText(host.facts->network_namespace()));
+  }
+  if (!IsKnown(kernel.initial_namespace()) ||
+      kernel.initial_namespace().value()) {
+    return "";
+  }
+  return absl::StrCat(" (in network namespace ",
+                      IsKnown(kernel.network_namespace())
+                          ? absl::StrCat(kernel.network_namespace().value())
+                          : "of unknown number",
+                      ", not that of process 1)");
+}
+
+absl::string_view ReadOnlyText(const HostView& host) {
+  return IsReadOnly(host) ? ", and /proc/sys is read-only where clusterd runs"
+                          : "";
 }
 
 // A target as one word for a shell; it is one already but for odd paths.
@@ -57,6 +94,32 @@ std::string EnterCommand(absl::string_view target) {
   absl::ConsumePrefix(&target, "path:");
   return absl::StrCat("nsenter --net=",
                       ShellQuotedIfNeeded(std::string(target)));
+}
+
+// Whether a running value is known; if not, adds that. A key that does not
+// exist is told apart: a kernel that does not keep it per network namespace has
+// no such file in a container. Kept per namespace since Linux 3.16
+// (ip_local_reserved_ports, mainline 122ff243f5f1) and about 4.10
+// (tcp_max_syn_backlog).
+template <typename Fact>
+bool KnowsParameter(const HostView& host, absl::string_view key,
+                    const Fact& fact, RuleReport& report) {
+  const Missing* missing = MissingOf(fact);
+  if (missing == nullptr || missing->reason() != Missing::ABSENT) {
+    return report.Knows(host, key, fact);
+  }
+  report.Add(
+      host,
+      FindingText(UNKNOWN, key, " does not exist", NamespaceText(host))
+          .Fix(IsOfNamespace(host)
+                   ? absl::StrCat("this kernel keeps it for the host alone",
+                                  KeptSince(key),
+                                  ": set it there (clusterctl plan without "
+                                  "--netns), it then holds in the container")
+                   : "the kernel keeps no such value in this network "
+                     "namespace: set it on the host itself, and start the "
+                     "container with --network=host"));
+  return false;
 }
 
 void CheckBacklog(const ClusterView& view, absl::string_view key,
@@ -168,7 +231,94 @@ FindingText BootFinding(const HostView& host, const BootKey& key, State state) {
   return text;
 }
 
+// Who holds sockets: those of one owner make one finding.
+struct Owner {
+  uint32_t pid = 0;
+  bool closing = false;
+  std::string command;
+
+  bool operator<(const Owner& other) const {
+    return std::tie(closing, pid, command) <
+           std::tie(other.closing, other.pid, other.command);
+  }
+};
+
+std::string SocketText(const BoundSocket& socket) {
+  return absl::StrCat(PrintableText(socket.protocol()), " ",
+                      PrintableText(socket.address()), " port ", socket.port(),
+                      socket.state().empty() ? "" : " ",
+                      PrintableText(socket.state()));
+}
+
+std::string OwnerText(const Owner& owner) {
+  if (owner.closing) return "closed, waiting in TIME_WAIT";
+  if (owner.pid == 0) return "owner not visible";
+  return absl::StrCat("held by pid ", owner.pid, " (",
+                      PrintableText(owner.command), ")");
+}
+
+std::string OwnerFix(const Owner& owner, uint32_t port) {
+  if (owner.closing) return "wait a minute and check again";
+  if (owner.pid == 0) {
+    return absl::StrCat("find the owner as root: ss -tulnap 'sport = :", port,
+                        "'");
+  }
+  return absl::StrCat("if the process may end: kill ", owner.pid,
+                      "; else choose other ports in cluster.yaml");
+}
+
+void AddHeldPorts(const HostView& host, const PortSet& needed,
+                  RuleReport& report) {
+  std::map<Owner, std::vector<const BoundSocket*>> held;
+  for (const BoundSocket& socket : host.facts->sockets().value().sockets()) {
+    if (!needed.Contains(socket.port())) continue;
+    const bool closing = socket.state() == "TIME_WAIT";
+    held[{socket.pid(), closing, socket.command()}].push_back(&socket);
+  }
+  size_t shown = 0;
+  for (const auto& [owner, sockets] : held) {
+    if (shown++ == kMaxShownOwners) {
+      report.Add(host,
+                 FindingText(FAIL, held.size() - kMaxShownOwners,
+                             " more owners of sockets in ", needed.ToString())
+                     .Fix("ss -tulnap as root shows all of them"));
+      return;
+    }
+    std::string list;
+    for (size_t i = 0; i < std::min(sockets.size(), kMaxShownSockets); ++i) {
+      absl::StrAppend(&list, i == 0 ? "" : ", ", SocketText(*sockets[i]));
+    }
+    if (sockets.size() > kMaxShownSockets) {
+      absl::StrAppend(&list, " and ", sockets.size() - kMaxShownSockets,
+                      " more");
+    }
+    report.Add(host, FindingText(owner.closing ? WARN : FAIL,
+                                 absl::StrCat(list, ", ", OwnerText(owner)))
+                         .Expected("nothing bound in ", needed.ToString())
+                         .Fix(OwnerFix(owner, sockets.front()->port())));
+  }
+}
+
 }  // namespace
+
+PortSet HcclPorts(const ClusterSpec& spec) {
+  const HcclSpec& hccl = spec.hccl();
+  const uint64_t base =
+      hccl.base_port() == 0 ? kDefaultBasePort : hccl.base_port();
+  const uint64_t count =
+      hccl.port_count() == 0 ? kDefaultPortCount : hccl.port_count();
+  PortSet ports;
+  ports.Add(std::min(base, kMaxPort), std::min(base + count - 1, kMaxPort));
+  return ports;
+}
+
+PortSet JobPorts(const ClusterSpec& spec) {
+  PortSet ports = HcclPorts(spec);
+  for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
+    if (port != 0 && port <= kMaxPort) ports.Add(port, port);
+  }
+  return ports;
+}
 
 uint64_t NeededBacklog(const ClusterSpec& spec, uint32_t planned) {
   uint64_t devices = 0;
@@ -177,27 +327,6 @@ uint64_t NeededBacklog(const ClusterSpec& spec, uint32_t planned) {
   }
   const uint64_t wanted = planned == 0 ? kAdvisedBacklog : planned;
   return std::max(wanted, std::min(devices, kAdvisedBacklog));
-}
-
-std::string NamespaceText(const HostView& host) {
-  const KernelFacts& kernel = host.facts->kernel();
-  if (IsOfNamespace(host)) {
-    return absl::StrCat(" in ", PrintableText(host.facts->network_namespace()));
-  }
-  if (!IsKnown(kernel.initial_namespace()) ||
-      kernel.initial_namespace().value()) {
-    return "";
-  }
-  return absl::StrCat(" (in network namespace ",
-                      IsKnown(kernel.network_namespace())
-                          ? absl::StrCat(kernel.network_namespace().value())
-                          : "of unknown number",
-                      ", not that of process 1)");
-}
-
-std::string ReadOnlyText(const HostView& host) {
-  return IsReadOnly(host) ? ", and /proc/sys is read-only where clusterd runs"
-                          : "";
 }
 
 std::string SetParameterFix(const HostView& host, absl::string_view key,
@@ -219,16 +348,40 @@ std::string SetParameterFix(const HostView& host, absl::string_view key,
                       "; or on the host: ", EnterCommand(target), " ", set);
 }
 
-FindingText AbsentParameter(const HostView& host, absl::string_view key) {
-  return FindingText(UNKNOWN, key, " does not exist", NamespaceText(host))
-      .Fix(IsOfNamespace(host)
-               ? absl::StrCat("this kernel keeps it for the host alone",
-                              KeptSince(key),
-                              ": set it there (clusterctl plan without "
-                              "--netns), it then holds in the container")
-               : "the kernel keeps no such value in this network "
-                 "namespace: set it on the host itself, and start the "
-                 "container with --network=host");
+void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
+  const PortSet needed = HcclPorts(view.spec());
+  for (const HostView& host : view.hosts()) {
+    const TextFact& fact = host.facts->kernel().reserved_ports();
+    if (!KnowsParameter(host, kReservedPorts, fact, report)) continue;
+    const absl::StatusOr<PortSet> reserved = PortSet::Parse(fact.value());
+    if (!reserved.ok()) {
+      report.Add(host, FindingText(UNKNOWN, "reserved ports not understood: ",
+                                   PrintableText(reserved.status().message()))
+                           .Fix("sysctl ", kReservedPorts));
+      continue;
+    }
+    report.Judged(host);
+    const PortSet lacking = needed.Minus(*reserved);
+    if (lacking.empty()) continue;
+    PortSet merged = *reserved;
+    merged.Add(needed);
+    report.Add(
+        host,
+        FindingText(FAIL, reserved->empty() ? "nothing" : reserved->ToString(),
+                    " reserved, lacks ", lacking.ToString(),
+                    NamespaceText(host), ReadOnlyText(host))
+            .Expected(needed.ToString(), " reserved")
+            .Fix(SetParameterFix(host, kReservedPorts, merged.ToString())));
+  }
+}
+
+void CheckPortsFree(const ClusterView& view, RuleReport& report) {
+  const PortSet needed = JobPorts(view.spec());
+  for (const HostView& host : view.hosts()) {
+    if (!report.Knows(host, "sockets", host.facts->sockets())) continue;
+    report.Judged(host);
+    AddHeldPorts(host, needed, report);
+  }
 }
 
 void CheckListenBacklog(const ClusterView& view, RuleReport& report) {
