@@ -24,6 +24,13 @@ struct Votes {
 template <typename Value>
 using Ballot = std::map<Value, Votes>;
 
+// One more device has the value; which was first seen matters.
+template <typename Value>
+void VoteInTurn(const Value& value, Ballot<Value>* ballot) {
+  Votes& votes = (*ballot)[value];
+  if (votes.live++ == 0) votes.order = ballot->size();
+}
+
 // Of equals the one that more devices plan, then the one seen first, then the
 // lowest. REQUIRES: not empty.
 template <typename Value>

@@ -18,9 +18,6 @@ class RuleReport;
 // What a rule needs to see; texts/rule_row.proto explains each.
 enum class RuleScope { kNamespace, kHost, kDevice, kCluster, kSpec, kAnswers };
 
-enum class Language { kEnglish, kChinese };
-
-// Empty where the catalogue lacks the language.
 struct RuleText {
   absl::string_view title;  // One line: what holds when it passes.
   absl::string_view fails_when;
@@ -30,17 +27,27 @@ struct RuleText {
   absl::string_view source;  // Public paper or source.
 };
 
+// A finding whose words are always the same; texts/rule_row.proto explains
+// each.
+struct RuleFinding {
+  absl::string_view name;
+  State state;
+  absl::string_view observed;
+  absl::string_view expected;
+  absl::string_view why;
+  absl::string_view fix;
+  absl::string_view device_command;
+};
+
 struct Rule {
   absl::string_view name;      // A contract with users: never renamed.
   absl::string_view category;  // "host", "device", "address" or "cluster".
   RuleScope scope;
   State level;  // The worst that it says about what it could judge.
   void (*check)(const ClusterView& view, RuleReport& report);
-  RuleText english;
-  RuleText chinese;
+  RuleText text;
+  absl::Span<const RuleFinding> findings;
 
-  // English where the catalogue lacks the language.
-  const RuleText& Text(Language language = Language::kEnglish) const;
   // Whether one host alone can be judged by it.
   bool JudgesOneHost() const;
   // Whether a network namespace other than the host's own can be.

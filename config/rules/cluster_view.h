@@ -140,6 +140,8 @@ class ClusterView {
   const std::vector<HostView>& hosts() const { return hosts_; }
   // Hosts of which nothing is known, with the reason in their facts.
   const std::vector<HostView>& silent() const { return silent_; }
+  // Of all hosts, in their order.
+  const std::vector<DeviceView>& devices() const { return devices_; }
   size_t host_count() const { return hosts_.size() + silent_.size(); }
   // Devices that the hosts of the view have or should have.
   size_t expected_devices() const { return expected_devices_; }

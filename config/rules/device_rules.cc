@@ -99,110 +99,22 @@ void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
                  .Fix(fix));
 }
 
-// What one code of the health table means.
-struct HealthText {
-  NetHealth health;
-  const char* observed;
-  const char* why;
-  const char* fix;
-  const char* device_command;
-};
-
-constexpr HealthText kHealthTexts[] = {
-    {NET_HEALTH_SOCKET_FAIL, "Socket fail (code 1)",
-     "The device could not open the socket that it probes with, so nothing was "
-     "sent; HCCL's sockets on the device are likely to fail too (EI0006).",
-     "look at the device's state with npu-smi info, then set the detect "
-     "address again and ask",
-     "-net_health -g"},
-    {NET_HEALTH_RECEIVE_TIMEOUT, "Receive timeout (code 2)",
-     "The probe left and no answer came. The detect address is down or lies in "
-     "a reserved range, or a DSCP-to-TC setting above the configured maximum "
-     "disturbs the probe. Links to other servers will not come up either: "
-     "EI0006.",
-     "check that the detect address answers others, then whether the switch "
-     "port is in the right VLAN",
-     "-netdetect -g"},
-    {NET_HEALTH_UNREACHABLE, "Unreachable (code 3)",
-     "There is no way from the device to its detect address: the subnet, the "
-     "netmask or the gateway is wrong. Links to other servers fail alike: "
-     "EI0006.",
-     "compare address, netmask and gateway with the spec", "-route -g"},
-    {NET_HEALTH_TIME_EXCEEDED, "Time exceeded (code 4)",
-     "The probe ran out of hops before it arrived: routers send it in a "
-     "circle, or the detect address is much further away than planned. Links "
-     "to other servers are no better: EI0006.",
-     "use the gateway of the device's own subnet as detect address, and look "
-     "for a routing loop",
-     "-netdetect -g"},
-    {NET_HEALTH_FAULT, "Fault (code 5)",
-     "The device reports a fault of its network port; training over it fails "
-     "with EI0009, transport init error.",
-     "look at link and optical module", "-optical -g"},
-    {NET_HEALTH_THREAD_ERROR, "Thread error (code 7)",
-     "The device's own detection does not run, so nothing is known about its "
-     "network and no later fault will be noticed.",
-     "set the detect address again; if it stays, look at the device with "
-     "npu-smi info and reset it",
-     "-net_health -g"},
-    {NET_HEALTH_UNKNOWN, "Unknown (a code outside the table)",
-     "The device answers with a state that the tool has no name for. It is not "
-     "Success, so its network is not proven.",
-     "bring driver and firmware to the version of the other hosts, then ask",
-     "-net_health -g"},
-};
-
-FindingText InitText(const DeviceView& device) {
+// REQUIRES: the state is known and not Success.
+FindingText HealthFinding(const DeviceView& device, const RuleReport& report) {
+  const NetHealth health = *device.net_health;
+  if (health != NET_HEALTH_INIT || device.detect_address.IsSet()) {
+    return report.Fixed(NetHealth_Name(health));
+  }
   if (device.detect_address.IsUnset()) {
-    return FindingText(FAIL, "Init (code 6): no detect address is configured")
-        .Expected("Success")
-        .Why(
-            "Not configured is not broken: the device probes nothing because "
-            "it has no detect address. But then nobody knows whether its port "
-            "works, and links that fail show only in training: EI0006.")
+    return report.Fixed("init-without-detect-address")
         .CommandOr(
             SetPlanned(kDetectAddress, device),
             "set a detect address, usually the gateway of its own subnet")
         .CausedBy("detect-address");
   }
-  return FindingText(FAIL,
-                     device.detect_address.IsSet()
-                         ? "Init (code 6) although a detect address is set"
-                         : "Init (code 6), and the detect address is not known")
-      .Expected("Success")
-      .Why(
-          "The device has not probed yet. Usually no detect address is "
-          "configured; without a probe nobody knows whether the port works.")
-      .Fix("set the detect address again and ask once more")
-      .DeviceCommand("-netdetect -g");
-}
-
-// REQUIRES: the state is known and not Success.
-FindingText HealthFinding(const DeviceView& device) {
-  const NetHealth health = *device.net_health;
-  if (health == NET_HEALTH_INIT) return InitText(device);
-  if (health == NET_HEALTH_DETECT_IP_SET) {
-    return FindingText(UNKNOWN,
-                       "Detect ip set (code 8), also when asked again: the "
-                       "device has no result yet")
-        .Expected("Success")
-        .Why(
-            "The detect address was set a moment ago and the first probe has "
-            "not ended, so nothing is known about the port yet.")
-        .Fix("wait a little and check again");
-  }
-  for (const HealthText& known : kHealthTexts) {
-    if (known.health != health) continue;
-    return FindingText(FAIL, known.observed)
-        .Expected("Success")
-        .Why(known.why)
-        .Fix(known.fix)
-        .DeviceCommand(known.device_command);
-  }
-  return FindingText(UNKNOWN, "health code ", static_cast<int>(health),
-                     ", not understood")
-      .Expected("Success")
-      .Fix("bring the controller to clusterd's version on the host");
+  FindingText text = report.Fixed(NetHealth_Name(health));
+  text.observed = "Init (code 6), and the detect address is not known";
+  return text;
 }
 
 }  // namespace
@@ -254,12 +166,7 @@ void CheckLink(const ClusterView&, RuleReport& report) {
   report.ForEachKnown("link", &DeviceView::link, [&](const DeviceView& device) {
     report.Judged(device);
     if (*device.link == LinkFact::UP) return;
-    report.Add(device, FindingText(FAIL, "link is DOWN")
-                           .Expected("link is UP")
-                           .Fix("check cable, optical module and switch "
-                                "port (a split 400GE port needs its split "
-                                "type), then see how often it fell")
-                           .DeviceCommand("-link_stat -g"));
+    report.Add(device, report.Fixed("down"));
   });
 }
 
@@ -272,7 +179,7 @@ void CheckNetHealth(const ClusterView&, RuleReport& report) {
                           report.Judged(device);
                           return;
                         }
-                        FindingText text = HealthFinding(device);
+                        FindingText text = HealthFinding(device, report);
                         if (text.state == FAIL) report.Judged(device);
                         report.Add(device, std::move(text));
                       });
@@ -298,12 +205,7 @@ void CheckLldp(const ClusterView&, RuleReport& report) {
     if (!known) return;
     report.Judged(device);
     if (heard) return;
-    report.Add(device,
-               FindingText(FAIL, "no LLDP neighbour although the link is UP")
-                   .Expected("a neighbour is heard")
-                   .Fix("turn LLDP on at the switch port and check where "
-                        "the cable ends, then ask")
-                   .DeviceCommand("-lldp -g"));
+    report.Add(device, report.Fixed("not-heard"));
   });
 }
 

@@ -4,6 +4,7 @@
 // hccn_tool edits it in place under flock; so must every fix.
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
@@ -37,107 +38,39 @@ std::string RewriteCommand(const DeviceView* device, absl::string_view key) {
 }
 
 void AddDuplicate(const HostView& host, const HccnConf& conf,
-                  const HccnConf::Problem& problem, RuleReport& report) {
+                  const HccnConf::Problem& problem, FindingText text,
+                  RuleReport& report) {
   const HccnConf::Entry* entry = EntryAt(conf, problem.line());
-  FindingText text =
-      FindingText(
-          FAIL, "line ", problem.line(), " repeats ",
-          entry == nullptr
-              ? absl::StrCat("a key: ", QuotedText(problem.text()))
-              : QuotedText(absl::StrCat(entry->key(), "_", entry->device())))
-          .Expected("every key once")
-          .Why(
-              "hccn_tool and the recovery at boot obey the first line of a "
-              "key; people and other readers look at the last. The device "
-              "comes back with a value that nobody expects.")
-          .CommandOr(
-              entry == nullptr
-                  ? ""
-                  : RewriteCommand(host.Find(entry->device()), entry->key()),
-              absl::StrCat("remove the repeated line ", kEditByHand));
+  text.fix = absl::StrCat("remove the repeated line ", kEditByHand);
   if (entry == nullptr) {
+    text.observed =
+        absl::StrCat("line ", problem.line(),
+                     " repeats a key: ", QuotedText(problem.text()));
     report.Add(host, std::move(text));
-  } else {
-    report.Add(host, {entry->device()}, std::move(text));
+    return;
   }
+  text.observed = absl::StrCat(
+      "line ", problem.line(), " repeats ",
+      QuotedText(absl::StrCat(entry->key(), "_", entry->device())));
+  text.device_command =
+      RewriteCommand(host.Find(entry->device()), entry->key());
+  if (!text.device_command.empty()) text.fix.clear();
+  report.Add(host, {entry->device()}, std::move(text));
 }
 
-// What a kind of problem means. The line is shown after `observed`, and
-// `by_hand` is what to do to it there.
-struct ProblemWords {
-  HccnConf::Problem::Kind kind;
-  State state;
-  const char* observed;
-  const char* expected;
-  const char* why;
-  const char* fix;      // A command for the whole file; null: by hand.
-  const char* by_hand;  // "correct line"
-};
-
-constexpr ProblemWords kProblemWords[] = {
-    {HccnConf::Problem::NO_FINAL_NEWLINE, FAIL,
-     "the last line has no newline at its end", "a newline after the last line",
-     "hccn_tool's next write joins its new line to the last one and ruins both "
-     "keys.",
-     "flock /etc/hccn.conf sh -c 'echo >> /etc/hccn.conf'", nullptr},
-    {HccnConf::Problem::CARRIAGE_RETURN, FAIL, "lines end in CR LF",
-     "lines end in LF",
-     "The recovery at boot takes the CR as part of the address and fails: the "
-     "devices come up without addresses. The one command repairs every line.",
-     "flock /etc/hccn.conf sh -c 't=$(mktemp) && tr -d \"\\r\" "
-     "< /etc/hccn.conf > \"$t\" && cat \"$t\" > /etc/hccn.conf && "
-     "rm \"$t\"'",
-     nullptr},
-    {HccnConf::Problem::MALFORMED_ROUTE, FAIL, "malformed route",
-     "route_address_<destination>_netmask_<mask>_<N>=gateway_<address>",
-     "hccn_tool -ip -s on this host fails with status 244 as long as the line "
-     "is there.",
-     nullptr, "correct line"},
-    {HccnConf::Problem::MALFORMED_LINE, WARN, "a line that the tool ignores",
-     "key_N=value without spaces",
-     "The tool does not find the key, so what the line says is not set at "
-     "boot.",
-     nullptr, "correct or remove line"},
-    {HccnConf::Problem::LINE_TOO_LONG, FAIL, "a line over 383 bytes",
-     "lines of at most 383 bytes",
-     "hccn_tool reads the line as several, so its end counts as lines of their "
-     "own.",
-     nullptr, "shorten line"},
-    {HccnConf::Problem::FILE_TOO_LARGE, FAIL,
-     "the file is larger than 1,024,000 bytes", "at most 1,024,000 bytes",
-     "hccn_tool refuses to save: \"The hccn.conf has no enough space to save "
-     "user configurations.\"",
-     nullptr, "remove what is not needed"},
-};
-
-// Null: a kind of a newer host, or a repeated key, which AddDuplicate tells.
-const ProblemWords* FindWords(HccnConf::Problem::Kind kind) {
-  for (const ProblemWords& words : kProblemWords) {
-    if (words.kind == kind) return &words;
-  }
-  return nullptr;
+// A fix for the whole file; else it says what to do to a line by hand.
+bool IsCommand(absl::string_view fix) {
+  return absl::StartsWith(fix, "flock ");
 }
 
-FindingText ProblemText(const HccnConf::Problem& problem,
-                        const ProblemWords* words) {
-  const std::string line = problem.line() == 0
-                               ? ""
-                               : absl::StrCat(", line ", problem.line(), ": ",
-                                              QuotedText(problem.text()));
-  if (words == nullptr) {
-    return FindingText(UNKNOWN, "a problem not understood here", line)
-        .Fix("bring the controller to clusterd's version on the host");
+FindingText ProblemText(const HccnConf::Problem& problem, FindingText text) {
+  const bool is_line = problem.line() != 0;
+  if (is_line) {
+    absl::StrAppend(&text.observed, ", line ", problem.line(), ": ",
+                    QuotedText(problem.text()));
   }
-  FindingText text = FindingText(words->state, words->observed)
-                         .Expected(words->expected)
-                         .Why(words->why);
-  if (words->fix != nullptr) {
-    text.fix = words->fix;
-    return text;
-  }
-  absl::StrAppend(&text.observed, line);
-  text.fix = words->by_hand;
-  if (!line.empty()) absl::StrAppend(&text.fix, " ", problem.line());
+  if (text.state == UNKNOWN) return text;
+  if (is_line) absl::StrAppend(&text.fix, " ", problem.line());
   absl::StrAppend(&text.fix, " ", kEditByHand);
   return text;
 }
@@ -148,18 +81,17 @@ void AddProblems(const HostView& host, const HccnConf& conf,
   int shown = 0;
   int left_out = 0;
   for (const HccnConf::Problem& problem : conf.problems()) {
-    const ProblemWords* words = FindWords(problem.kind());
-    if (words != nullptr && words->fix != nullptr) {
-      // One command repairs every line: told once.
-      if (told.insert(problem.kind()).second) {
-        report.Add(host, ProblemText(problem, words));
-      }
+    FindingText text =
+        report.Fixed(HccnConf::Problem::Kind_Name(problem.kind()));
+    if (IsCommand(text.fix)) {
+      // It repairs every line: told once.
+      if (told.insert(problem.kind()).second) report.Add(host, std::move(text));
     } else if (shown == kMaxProblems) {
       ++left_out;
     } else if (++shown; problem.kind() == HccnConf::Problem::DUPLICATE_KEY) {
-      AddDuplicate(host, conf, problem, report);
+      AddDuplicate(host, conf, problem, std::move(text), report);
     } else {
-      report.Add(host, ProblemText(problem, words));
+      report.Add(host, ProblemText(problem, std::move(text)));
     }
   }
   if (left_out == 0) return;

@@ -1,4 +1,5 @@
 #include "config/rules/host_rules.h"
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"

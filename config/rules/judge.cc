@@ -12,12 +12,11 @@
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/network_namespace.h"
+#include "config/values/version.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {
-
-constexpr uint32_t kSchemaVersion = 1;
 
 using Names = google::protobuf::RepeatedPtrField<std::string>;
 
@@ -70,25 +69,17 @@ bool JudgesHosts(const RuleResult& result) {
 }
 
 void CountRules(Report* report) {
+  const auto count = [&](State state) {
+    return absl::c_count_if(report->rules(), [state](const RuleResult& result) {
+      return result.state() == state;
+    });
+  };
   Counts* counts = report->mutable_rule_counts();
-  for (const RuleResult& result : report->rules()) {
-    switch (result.state()) {
-      case PASS:
-        counts->set_pass(counts->pass() + 1);
-        break;
-      case WARN:
-        counts->set_warn(counts->warn() + 1);
-        break;
-      case FAIL:
-        counts->set_fail(counts->fail() + 1);
-        break;
-      case SKIPPED:
-        counts->set_skipped(counts->skipped() + 1);
-        break;
-      default:
-        counts->set_unknown(counts->unknown() + 1);
-    }
-  }
+  counts->set_pass(count(PASS));
+  counts->set_warn(count(WARN));
+  counts->set_fail(count(FAIL));
+  counts->set_unknown(count(UNKNOWN));
+  counts->set_skipped(count(SKIPPED));
 }
 
 // Worst state per host, from every finding that names it.
@@ -109,8 +100,7 @@ absl::flat_hash_map<std::string, State> WorstStates(const Report& report) {
 
 void AddHosts(const ClusterView& view, Report* report) {
   const auto worst = WorstStates(*report);
-  const bool any_judged =
-      std::any_of(report->rules().begin(), report->rules().end(), JudgesHosts);
+  const bool any_judged = absl::c_any_of(report->rules(), JudgesHosts);
   // Spec order again: answered and silent hosts lie in two lists.
   std::vector<const HostFacts*> hosts(view.host_count());
   for (const HostView& host : view.hosts()) hosts[host.order] = host.facts;
@@ -200,7 +190,7 @@ Report BuildReport(const ClusterSpec& spec,
                    absl::Span<const HostFacts* const> hosts,
                    const JudgeOptions& options) {
   Report report;
-  report.set_schema_version(kSchemaVersion);
+  report.set_schema_version(kReportSchemaVersion);
   report.set_cluster(spec.name());
   report.set_product(spec.product());
   report.set_spec_digest(spec.digest());

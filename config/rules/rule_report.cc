@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
+#include "absl/algorithm/container.h"
+#include "absl/base/macros.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/words/first_met.h"
 
 namespace clusterd {
 namespace {
@@ -32,6 +35,22 @@ constexpr char kToolFix[] =
 
 bool FindingText::operator==(const FindingText& other) const {
   return Fields(*this) == Fields(other);
+}
+
+FindingText::FindingText(const RuleFinding& row)
+    : state(row.state),
+      observed(row.observed),
+      expected(row.expected),
+      fix(row.fix),
+      device_command(row.device_command),
+      why(row.why) {}
+
+FindingText RuleReport::Fixed(absl::string_view name) const {
+  const auto row = absl::c_find_if(rule_.findings, [&](const auto& finding) {
+    return finding.name == name || finding.name.empty();
+  });
+  ABSL_ASSERT(row != rule_.findings.end());
+  return FindingText(*row);
 }
 
 void RuleReport::Judged(const HostView& host) {
@@ -191,7 +210,7 @@ void RuleReport::WriteFinding(const FindingText& text,
     }
   }
   finding->set_observed(text.observed);
-  const RuleText& texts = rule_.Text();
+  const RuleText& texts = rule_.text;
   finding->set_expected(text.expected.empty() ? std::string(texts.title)
                                               : text.expected);
   finding->set_why(text.why.empty() ? std::string(texts.why) : text.why);
@@ -221,21 +240,18 @@ void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
     return;
   }
   // The command names devices, so only hosts with the same ones share it.
-  absl::flat_hash_map<std::string, size_t> part_of;
-  std::vector<std::vector<Member>> parts;
+  FirstMet<std::string, std::vector<Member>> parts;
   for (size_t begin = 0; begin < members.size();) {
     size_t end = begin;
     std::string devices;
     while (end < members.size() && members[end].host == members[begin].host) {
       absl::StrAppend(&devices, members[end++].device, ",");
     }
-    const auto [slot, is_new] = part_of.try_emplace(devices, parts.size());
-    if (is_new) parts.emplace_back();
-    std::vector<Member>& part = parts[slot->second];
+    std::vector<Member>& part = parts[devices];
     part.insert(part.end(), members.begin() + begin, members.begin() + end);
     begin = end;
   }
-  for (const std::vector<Member>& part : parts) {
+  for (const auto& [devices, part] : parts) {
     WriteFinding(group->text, part, result);
   }
 }

@@ -57,6 +57,9 @@ struct FindingText {
     return Set(std::string(rule), &caused_by);
   }
 
+  // A row of the catalogue.
+  explicit FindingText(const RuleFinding& row);
+
   bool operator==(const FindingText& other) const;
 
   State state;
@@ -90,6 +93,10 @@ class RuleReport {
   void Judged(const DeviceView& device);
   // The same for a rule about the cluster as a whole.
   void JudgedCluster(std::string summary);
+
+  // The rule's finding of that name, or the one without a name. REQUIRES: its
+  // row in texts/ has one of them.
+  FindingText Fixed(absl::string_view name) const;
 
   // About the cluster, a host, a device, devices by their ids, which the host
   // need not have.

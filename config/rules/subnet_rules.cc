@@ -198,12 +198,10 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   std::map<uint32_t, std::vector<const DeviceView*>> rails;
   report.ForEachAddress(
       [&](const DeviceView& device) { rails[device.id].push_back(&device); });
-  for (const HostView& host : view.hosts()) {
-    for (const DeviceView& device : host.devices) {
-      // A device alone on its rail has nothing to agree with.
-      const bool compared = device.HasAddress() && rails[device.id].size() > 1;
-      if (compared) report.Judged(device);
-    }
+  for (const DeviceView& device : view.devices()) {
+    // A device alone on its rail has nothing to agree with.
+    const bool compared = device.HasAddress() && rails[device.id].size() > 1;
+    if (compared) report.Judged(device);
   }
   for (const auto& [id, devices] : rails) {
     SubnetBallot ballot;

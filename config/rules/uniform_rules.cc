@@ -1,15 +1,17 @@
 // What must be the same everywhere: netmask of a subnet, TLS switch, MTU,
 // versions. What most have is taken as right unless the spec says it.
-#include <algorithm>
 #include <map>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/ballot.h"
 #include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
+#include "config/words/first_met.h"
 
 namespace clusterd {
 namespace {
@@ -48,9 +50,9 @@ class Families {
     return families_[family_of_.find(subnet)->second];
   }
   bool AnyMixed() const {
-    return std::any_of(
-        families_.begin(), families_.end(),
-        [](const SubnetFamily& family) { return family.votes.size() > 1; });
+    return absl::c_any_of(families_, [](const SubnetFamily& family) {
+      return family.votes.size() > 1;
+    });
   }
 
  private:
@@ -106,15 +108,7 @@ bool KnowsTls(const ClusterView& view, const DeviceView& device,
   }
   if (reason == Missing::NOT_QUERIED && !view.spec().allow_tls_query()) {
     // The reason names the key of one device; this text folds.
-    report.Add(
-        device,
-        FindingText(UNKNOWN,
-                    "TLS switch not known: /etc/hccn.conf does not tell it, "
-                    "and clusterd does not ask hccn_tool because the question "
-                    "can write to that file")
-            .Fix("allow the question with allow_tls_query: true in "
-                 "cluster.yaml, or set the switch, 0 for off or 1 for on")
-            .DeviceCommand("-tls -s enable <0 or 1>"));
+    report.Add(device, report.Fixed("not-asked"));
     return false;
   }
   return report.Knows(device, "TLS switch", device.tls_enabled);
@@ -161,49 +155,43 @@ struct VersionKind {
   absl::string_view why;
 };
 
-struct VersionGroup {
-  std::string version;
-  std::vector<const HostView*> hosts;
-};
+using HostsByVersion = FirstMet<std::string, std::vector<const HostView*>>;
 
-void AddVersionGroups(const VersionKind& kind, std::vector<VersionGroup> groups,
+void AddVersionGroups(const VersionKind& kind, HostsByVersion versions,
                       RuleReport& report) {
-  if (groups.size() < 2) return;
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const VersionGroup& a, const VersionGroup& b) {
-                     return a.hosts.size() < b.hosts.size();
-                   });
+  if (versions.size() < 2) return;
+  auto& groups = versions.items();
+  const auto has_fewer = [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  };
   // Of equally large groups the first seen counts as right.
-  const size_t most = groups.back().hosts.size();
-  const auto right = std::find_if(
-      groups.begin(), groups.end(),
-      [&](const VersionGroup& group) { return group.hosts.size() == most; });
-  for (const VersionGroup& group : groups) {
-    if (&group == &*right) continue;
+  const auto [right, most] = *absl::c_max_element(groups, has_fewer);
+  absl::c_stable_sort(groups, has_fewer);
+  for (const auto& [version, hosts] : groups) {
+    if (version == right) continue;
     const FindingText text =
-        FindingText(kind.state, kind.name, " ", group.version, " on ",
-                    Count(group.hosts.size(), "host"))
-            .Expected(kind.name, " ", right->version, ", as on ",
-                      Count(most, "host"))
+        FindingText(kind.state, kind.name, " ", version, " on ",
+                    Count(hosts.size(), "host"))
+            .Expected(kind.name, " ", right, ", as on ",
+                      Count(most.size(), "host"))
             .Fix(kind.state == FAIL
                      ? "take the hosts named here out of the cluster in "
                        "cluster.yaml"
-                     : absl::StrCat("install ", kind.name, " ", right->version,
+                     : absl::StrCat("install ", kind.name, " ", right,
                                     " on the hosts named here"))
             .Why(kind.why);
-    for (const HostView* host : group.hosts) report.Add(*host, text);
+    for (const HostView* host : hosts) report.Add(*host, text);
   }
 }
 
-// Clears known[i] where host i's version is not known.
+// Adds the hosts whose version is not known to `unknown`.
 void JudgeVersions(const VersionKind& kind, const ClusterView& view,
-                   std::vector<bool>* known, RuleReport& report) {
-  absl::flat_hash_map<std::string, size_t> place;
-  std::vector<VersionGroup> groups;
+                   absl::flat_hash_set<const HostView*>* unknown,
+                   RuleReport& report) {
+  HostsByVersion versions;
   size_t not_queried = 0;
   std::string reason;
-  for (size_t i = 0; i < view.hosts().size(); ++i) {
-    const HostView& host = view.hosts()[i];
+  for (const HostView& host : view.hosts()) {
     const TextFact& fact = kind.fact(*host.facts);
     const Missing* missing = kind.is_optional ? MissingOf(fact) : nullptr;
     if (missing != nullptr && missing->reason() == Missing::NOT_QUERIED) {
@@ -213,16 +201,13 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
     const bool absent =
         missing != nullptr && missing->reason() == Missing::ABSENT;
     if (!absent && !report.Knows(host, kind.name, fact)) {
-      (*known)[i] = false;
+      unknown->insert(&host);
       continue;
     }
-    std::string version =
-        absent ? "not installed" : PrintableText(fact.value());
-    const auto [slot, is_new] = place.try_emplace(version, groups.size());
-    if (is_new) groups.push_back({std::move(version), {}});
-    groups[slot->second].hosts.push_back(&host);
+    versions[absent ? "not installed" : PrintableText(fact.value())].push_back(
+        &host);
   }
-  AddVersionGroups(kind, std::move(groups), report);
+  AddVersionGroups(kind, std::move(versions), report);
   if (not_queried == 0) return;
   report.AddNote(kind.name, " not compared on ", Count(not_queried, "host"),
                  ", ", reason);
@@ -266,49 +251,42 @@ void CheckNetmaskUniform(const ClusterView& view, RuleReport& report) {
   });
   families.Build();
   if (!families.AnyMixed()) return;
-  for (const HostView& host : view.hosts()) {
-    for (const DeviceView& device : host.devices) {
-      if (!device.HasAddress()) continue;
-      const Ipv4Subnet subnet = device.Address().subnet();
-      const SubnetFamily& family = families.Of(subnet);
-      if (MostCommon(family.votes) == subnet.prefix_length()) continue;
-      report.Add(device, MaskFinding(device, family));
-    }
+  for (const DeviceView& device : view.devices()) {
+    if (!device.HasAddress()) continue;
+    const Ipv4Subnet subnet = device.Address().subnet();
+    const SubnetFamily& family = families.Of(subnet);
+    if (MostCommon(family.votes) == subnet.prefix_length()) continue;
+    report.Add(device, MaskFinding(device, family));
   }
 }
 
 // Every device of the cluster; spec.tls decides where it is set.
 void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
-  size_t count[2] = {0, 0};
+  Ballot<bool> switches;
   bool files_agree = true;
-  std::optional<bool> first;
   report.ForEachDevice([&](const DeviceView& device) {
     if (!KnowsTls(view, device, report)) return;
     report.Judged(device);
-    ++count[*device.tls_enabled ? 1 : 0];
+    VoteInTurn(*device.tls_enabled, &switches);
     if (FileHasOtherSwitch(device)) files_agree = false;
-    if (!first.has_value()) first = *device.tls_enabled;
   });
-  if (!first.has_value()) return;
+  if (switches.empty()) return;
   const bool planned = view.spec().has_tls();
-  bool right = count[0] == count[1] ? *first : count[1] > count[0];
-  if (planned) right = view.spec().tls();
-  if (count[right ? 0 : 1] == 0 && files_agree) return;
+  const bool right = planned ? view.spec().tls() : MostCommon(switches);
+  if (switches.count(!right) == 0 && files_agree) return;
   const std::string expected = absl::StrCat(
       SwitchText(right),
       planned ? ", as the spec says"
               : absl::StrCat(", as on ",
-                             Count(count[right ? 1 : 0], "other device")));
-  for (const HostView& host : view.hosts()) {
-    for (const DeviceView& device : host.devices) {
-      if (device.tls_enabled.value_or(right) != right) {
-        report.Add(device, FindingText(FAIL, right ? "TLS is off" : "TLS is on")
-                               .Expected(expected)
-                               .DeviceCommand(SwitchCommand(right)));
-      } else if (FileHasOtherSwitch(device)) {
-        // A wrong switch is set in both by the one command.
-        report.Add(device, FileSwitchFinding(device));
-      }
+                             Count(switches[right].live, "other device")));
+  for (const DeviceView& device : view.devices()) {
+    if (device.tls_enabled.value_or(right) != right) {
+      report.Add(device, FindingText(FAIL, right ? "TLS is off" : "TLS is on")
+                             .Expected(expected)
+                             .DeviceCommand(SwitchCommand(right)));
+    } else if (FileHasOtherSwitch(device)) {
+      // A wrong switch is set in both by the one command.
+      report.Add(device, FileSwitchFinding(device));
     }
   }
 }
@@ -316,29 +294,25 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
 // Device i of all hosts; spec.mtu decides where it is set. Warns.
 void CheckMtuUniform(const ClusterView& view, RuleReport& report) {
   std::map<uint32_t, Ballot<uint64_t>> rails;
-  size_t order = 0;
   report.ForEachKnown("MTU", &DeviceView::mtu, [&](const DeviceView& device) {
     report.Judged(device);
-    Votes& votes = rails[device.id][*device.mtu];
-    if (votes.live++ == 0) votes.order = order++;
+    VoteInTurn(*device.mtu, &rails[device.id]);
   });
   const bool planned = view.spec().has_mtu();
-  for (const HostView& host : view.hosts()) {
-    for (const DeviceView& device : host.devices) {
-      if (!device.mtu.has_value()) continue;
-      const Ballot<uint64_t>& rail = rails[device.id];
-      if (!planned && rail.size() == 1) continue;
-      const uint64_t right = planned ? view.spec().mtu() : MostCommon(rail);
-      if (*device.mtu == right) continue;
-      const std::string because =
-          planned ? ", as the spec says"
-                  : absl::StrCat(
-                        ", as device ", device.id, " of ",
-                        Count(rail.find(right)->second.live, "other host"));
-      report.Add(device, FindingText(WARN, "MTU is ", *device.mtu)
-                             .Expected("MTU ", right, because)
-                             .DeviceCommand("-mtu -s size ", right));
-    }
+  for (const DeviceView& device : view.devices()) {
+    if (!device.mtu.has_value()) continue;
+    const Ballot<uint64_t>& rail = rails[device.id];
+    if (!planned && rail.size() == 1) continue;
+    const uint64_t right = planned ? view.spec().mtu() : MostCommon(rail);
+    if (*device.mtu == right) continue;
+    const std::string because =
+        planned
+            ? ", as the spec says"
+            : absl::StrCat(", as device ", device.id, " of ",
+                           Count(rail.find(right)->second.live, "other host"));
+    report.Add(device, FindingText(WARN, "MTU is ", *device.mtu)
+                           .Expected("MTU ", right, because)
+                           .DeviceCommand("-mtu -s size ", right));
   }
 }
 
@@ -369,9 +343,9 @@ void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
          return facts.versions().cann();
        },
        WARN, true, ""}};
-  std::vector<bool> known(view.hosts().size(), true);
+  absl::flat_hash_set<const HostView*> unknown;
   for (const VersionKind& kind : kinds) {
-    JudgeVersions(kind, view, &known, report);
+    JudgeVersions(kind, view, &unknown, report);
   }
   const bool series_planned = !view.profile().npu_series.empty();
   if (series_planned) JudgeSeries(view, report);
@@ -379,8 +353,8 @@ void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
     report.ExplainSkip("fewer than two hosts answered");
     return;
   }
-  for (size_t i = 0; i < known.size(); ++i) {
-    if (known[i]) report.Judged(view.hosts()[i]);
+  for (const HostView& host : view.hosts()) {
+    if (!unknown.contains(&host)) report.Judged(host);
   }
 }
 

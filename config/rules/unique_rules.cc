@@ -3,10 +3,12 @@
 #include <map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
+#include "config/words/first_met.h"
 
 namespace clusterd {
 namespace {
@@ -16,59 +18,57 @@ constexpr size_t kMaxNamed = 8;
 constexpr size_t kUsableHostParts = 254;
 constexpr int kLastOctet = 24;
 
-// One use of an address.
+// One use of an address: by a device, as its gateway, or by a host.
 struct Use {
-  enum Kind : uint8_t { kDevice, kGateway, kHost };
   uint32_t address;
-  Kind kind;
+  bool is_gateway;
+  uint32_t order;            // Among all uses.
   const DeviceView* device;  // Null for a host address.
   const ServerSpec* server;  // Of a host address; else null.
-};
 
-// What is known of one address before its owners are collected.
-struct Tally {
-  uint32_t devices = 0;
-  uint32_t hosts = 0;
-  bool gateway = false;
-
-  bool IsConflict() const {
-    return devices + hosts > 1 || (gateway && devices + hosts > 0);
+  // Gateways of an address last: their text is long and the same for many.
+  bool operator<(const Use& other) const {
+    return std::tie(address, is_gateway, order) <
+           std::tie(other.address, other.is_gateway, other.order);
   }
 };
 
-template <typename Visit>
-void ForEachUse(const ClusterView& view, Visit visit) {
-  for (const HostView& host : view.hosts()) {
-    for (const DeviceView& device : host.devices) {
-      for (const Ipv4Interface& interface : device.interfaces()) {
-        visit(Use{interface.address().bits(), Use::kDevice, &device, nullptr});
-      }
-      if (device.gateway.IsSet()) {
-        visit(Use{device.gateway->bits(), Use::kGateway, &device, nullptr});
-      }
+std::vector<Use> AllUses(const ClusterView& view) {
+  std::vector<Use> uses;
+  uses.reserve(2 * view.devices().size() + view.spec().servers_size());
+  const auto add = [&uses](Ipv4Address address, bool is_gateway,
+                           const DeviceView* device, const ServerSpec* server) {
+    const auto order = static_cast<uint32_t>(uses.size());
+    uses.push_back({address.bits(), is_gateway, order, device, server});
+  };
+  for (const DeviceView& device : view.devices()) {
+    for (const Ipv4Interface& interface : device.interfaces()) {
+      add(interface.address(), false, &device, nullptr);
     }
+    if (device.gateway.IsSet()) add(*device.gateway, true, &device, nullptr);
   }
   for (const ServerSpec& server : view.spec().servers()) {
     const absl::StatusOr<Ipv4Address> address =
         Ipv4Address::Parse(server.address());
-    if (!address.ok()) continue;
-    visit(Use{address->bits(), Use::kHost, nullptr, &server});
+    if (address.ok()) add(*address, false, nullptr, &server);
   }
+  return uses;
 }
 
 std::string UseText(const Use& use) {
   if (use.server != nullptr) return absl::StrCat(use.server->host(), " itself");
-  return absl::StrCat(use.kind == Use::kGateway ? "gateway of " : "",
+  return absl::StrCat(use.is_gateway ? "gateway of " : "",
                       PrintableText(use.device->host->name), " device ",
                       use.device->id);
 }
 
 // Devices whose live address is not the planned one are the ones to change.
-std::string UniqueFix(const std::vector<Use>& uses) {
+std::string UniqueFix(absl::Span<const Use> uses) {
   std::string fix;
   size_t commands = 0;
   for (const Use& use : uses) {
-    if (use.kind != Use::kDevice || !use.device->planned.has_value() ||
+    if (use.is_gateway || use.device == nullptr ||
+        !use.device->planned.has_value() ||
         use.device->planned->address().bits() == use.address) {
       continue;
     }
@@ -81,27 +81,23 @@ std::string UniqueFix(const std::vector<Use>& uses) {
   return "give all but one of them another address in cluster.yaml and set it";
 }
 
-void AddConflict(std::vector<Use>* uses, RuleReport& report) {
-  // Devices first: a gateway's text is long and the same for many.
-  std::stable_sort(uses->begin(), uses->end(), [](const Use& a, const Use& b) {
-    return (a.kind == Use::kGateway) < (b.kind == Use::kGateway);
-  });
-  std::string owners;
+void AddConflict(absl::Span<const Use> uses, RuleReport& report) {
+  std::string owners =
+      absl::StrJoin(uses.first(std::min(uses.size(), kMaxNamed)), ", ",
+                    [](std::string* out, const Use& use) {
+                      absl::StrAppend(out, UseText(use));
+                    });
+  if (uses.size() > kMaxNamed) {
+    absl::StrAppend(&owners, " and ", uses.size() - kMaxNamed, " more");
+  }
   std::vector<const DeviceView*> where;
-  for (size_t i = 0; i < uses->size(); ++i) {
-    const Use& use = (*uses)[i];
-    if (i < kMaxNamed) {
-      absl::StrAppend(&owners, i == 0 ? "" : ", ", UseText(use));
-    }
+  for (const Use& use : uses) {
     if (use.device != nullptr) where.push_back(use.device);
   }
-  if (uses->size() > kMaxNamed) {
-    absl::StrAppend(&owners, " and ", uses->size() - kMaxNamed, " more");
-  }
-  const std::string address = Ipv4Address(uses->front().address).ToString();
+  const std::string address = Ipv4Address(uses.front().address).ToString();
   FindingText text = FindingText(FAIL, address, " belongs to ", owners)
                          .Expected("one owner per address")
-                         .Fix(UniqueFix(*uses));
+                         .Fix(UniqueFix(uses));
   if (where.empty()) {
     report.Add(std::move(text));
   } else {
@@ -161,46 +157,33 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
       report.Judged(device);
     }
   });
-  absl::flat_hash_map<uint32_t, Tally> tally;
-  tally.reserve(view.expected_devices() + view.spec().servers_size());
-  bool any_conflict = false;
-  ForEachUse(view, [&](const Use& use) {
-    Tally& entry = tally[use.address];
-    entry.devices += use.kind == Use::kDevice ? 1 : 0;
-    entry.hosts += use.kind == Use::kHost ? 1 : 0;
-    entry.gateway = entry.gateway || use.kind == Use::kGateway;
-    any_conflict = any_conflict || entry.IsConflict();
-  });
-  if (!any_conflict) return;
-  absl::flat_hash_map<uint32_t, size_t> place;
-  std::vector<std::vector<Use>> conflicts;  // In the order of first owners.
-  ForEachUse(view, [&](const Use& use) {
-    if (!tally[use.address].IsConflict()) return;
-    const auto [slot, is_new] =
-        place.try_emplace(use.address, conflicts.size());
-    if (is_new) conflicts.emplace_back();
-    conflicts[slot->second].push_back(use);
-  });
-  for (std::vector<Use>& uses : conflicts) AddConflict(&uses, report);
+  std::vector<Use> uses = AllUses(view);
+  absl::c_sort(uses);
+  std::map<uint32_t, absl::Span<const Use>> conflicts;  // By their first use.
+  for (size_t begin = 0, end = 0; begin < uses.size(); begin = end) {
+    uint32_t first = uses[begin].order;
+    for (; end < uses.size() && uses[end].address == uses[begin].address;
+         ++end) {
+      first = std::min(first, uses[end].order);
+    }
+    // Where a gateway comes first, nobody owns the address.
+    if (end - begin == 1 || uses[begin].is_gateway) continue;
+    conflicts[first] = absl::MakeConstSpan(uses).subspan(begin, end - begin);
+  }
+  for (const auto& [order, owners] : conflicts) AddConflict(owners, report);
 }
 
 // Fails where the profile asks for different host parts, else warns; a subnet
 // with more addresses than 8 bits can tell apart (254) is one warning, since no
 // plan of one subnet could do better.
 void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
-  absl::flat_hash_map<Ipv4Subnet, size_t> place;
-  std::vector<std::pair<Ipv4Subnet, std::vector<Member>>> subnets;
+  FirstMet<Ipv4Subnet, std::vector<Member>> subnets;
   report.ForEachAddress([&](const DeviceView& device) {
     report.Judged(device);
     for (const Ipv4Interface& interface : device.interfaces()) {
       // In /24 and narrower only equal addresses end alike.
       if (interface.prefix_length() >= kLastOctet) continue;
-      const auto [slot, is_new] =
-          place.try_emplace(interface.subnet(), subnets.size());
-      if (is_new) {
-        subnets.emplace_back(interface.subnet(), std::vector<Member>());
-      }
-      subnets[slot->second].second.push_back(
+      subnets[interface.subnet()].push_back(
           {interface.address().bits(), &device});
     }
   });

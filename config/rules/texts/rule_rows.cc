@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -57,15 +59,33 @@ std::string LevelText(const RuleRow& row, const RowText& text) {
   return text.has_levels() ? text.levels() : LevelWord(row);
 }
 
-std::string TextRow(const RuleRow& row, const RowText& text) {
-  std::string parts;
-  for (const std::string& part :
-       {text.title(), text.fails_when(), text.why(), text.fix(),
-        LevelText(row, text), text.source()}) {
-    absl::StrAppend(&parts, parts.empty() ? "" : ",\n      ", "\"",
-                    absl::CEscape(part), "\"");
+// Strings of C++, one per line.
+std::string Strings(const std::vector<std::string>& texts) {
+  return absl::StrJoin(texts, ",\n      ",
+                       [](std::string* out, const std::string& text) {
+                         absl::StrAppend(out, "\"", absl::CEscape(text), "\"");
+                       });
+}
+
+std::string FindingRows(const RuleRow& row) {
+  std::string rows;
+  for (const RowFinding& finding : row.finding()) {
+    absl::StrAppend(
+        &rows, "    {", Strings({finding.name()}), ", ",
+        RuleRow::Level_Name(finding.level()), ",\n      ",
+        Strings({finding.observed(), finding.expected(), finding.why(),
+                 finding.fix(), finding.device_command()}),
+        "},\n");
   }
-  return absl::StrCat("{", parts, "}");
+  return rows;
+}
+
+// Whether no phrase is left in any text.
+bool IsWhole(const RuleRow& row) {
+  const auto is_whole = [](const google::protobuf::Message& message) {
+    return !absl::StrContains(message.ShortDebugString(), "{");
+  };
+  return is_whole(row.english()) && absl::c_all_of(row.finding(), is_whole);
 }
 
 }  // namespace
@@ -91,10 +111,7 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
           absl::StrReplaceAll(absl::CEscape(phrase.text()), phrases));
     }
     for (const RuleRow& row : rows.rule()) {
-      const bool is_whole =
-          !absl::StrContains(row.english().ShortDebugString(), "{") &&
-          !absl::StrContains(row.chinese().ShortDebugString(), "{");
-      if (is_whole) continue;
+      if (IsWhole(row)) continue;
       return Mistake(file, absl::StrCat(" rule \"", row.name(),
                                         "\": no such phrase after a {"));
     }
@@ -113,21 +130,29 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
 std::string RuleTable(absl::Span<const RuleCategory> categories) {
   std::string declarations =
       "// Written by config/rules/texts/write_rules.cc.\n";
+  std::string findings;
   std::string table = "\nconstexpr Rule kRules[] = {\n";
   for (const RuleCategory& category : categories) {
     for (const RuleRow& row : category.rules) {
+      const RowText& text = row.english();
       const std::string check = absl::StrCat("Check", CamelCase(row.name()));
+      const std::string rows = absl::StrCat("kFindingsOf", check);
       absl::StrAppend(&declarations, "void ", check,
                       "(const ClusterView& view, RuleReport& report);\n");
       absl::StrAppend(
           &table, "    {\"", row.name(), "\", \"", category.name,
           "\", RuleScope::k", CamelCase(RuleRow::Scope_Name(row.scope())),
-          ",\n     ", RuleRow::Level_Name(row.level()), ", ", check, ",\n     ",
-          TextRow(row, row.english()), ",\n     ",
-          row.has_chinese() ? TextRow(row, row.chinese()) : "{}", "},\n");
+          ",\n     ", RuleRow::Level_Name(row.level()), ", ", check,
+          ",\n     {",
+          Strings({text.title(), text.fails_when(), text.why(), text.fix(),
+                   LevelText(row, text), text.source()}),
+          "},\n     ", row.finding().empty() ? "{}" : rows, "},\n");
+      if (row.finding().empty()) continue;
+      absl::StrAppend(&findings, "\nconstexpr RuleFinding ", rows, "[] = {\n",
+                      FindingRows(row), "};\n");
     }
   }
-  return absl::StrCat(declarations, table, "};\n");
+  return absl::StrCat(declarations, findings, table, "};\n");
 }
 
 std::string RulePage(absl::Span<const RuleCategory> categories) {

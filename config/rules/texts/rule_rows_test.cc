@@ -94,18 +94,6 @@ TEST(ReadRuleRowsTest, RefusesPhrasesThatAreMissingOrLeftOver) {
             "phrase {guide} is used by no rule");
 }
 
-TEST(ReadRuleRowsTest, WantsASecondLanguageWholeOrNotAtAll) {
-  EXPECT_THAT(
-      MistakeIn(Row("  english {", "  chinese { title: \"t\" }\n  english {")),
-      HasSubstr("chinese.fails_when"));
-  const auto categories = Read(
-      Row("  english {",
-          "  chinese { title: \"t\" fails_when: \"f\" why: \"w\" fix: \"x\" "
-          "source: \"{guide}\" }\n  english {"));
-  ASSERT_TRUE(categories.ok()) << categories.status();
-  EXPECT_EQ((*categories)[0].rules[0].chinese().source(), "the guide");
-}
-
 TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
   const std::string table = RuleTable(*Read(kRow));
   EXPECT_THAT(table, HasSubstr("void CheckPortFree(const ClusterView& view, "
@@ -117,6 +105,29 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
                         "      \"fail\",\n      \"the guide; more\"},\n"
                         "     {}},"));
+}
+
+TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
+  const std::string table = RuleTable(*Read(
+      Row("  english {",
+          "  finding { name: \"held\" level: WARN observed: \"it is held\" "
+          "fix: \"see {guide}\" }\n  english {")));
+  EXPECT_THAT(table,
+              HasSubstr("constexpr RuleFinding kFindingsOfCheckPortFree[] = {\n"
+                        "    {\"held\", WARN,\n      \"it is held\",\n"
+                        "      \"\",\n      \"\",\n      \"see the guide\",\n"
+                        "      \"\"},\n};"));
+  EXPECT_THAT(table, HasSubstr("     kFindingsOfCheckPortFree},"));
+}
+
+TEST(ReadRuleRowsTest, RefusesAFindingThatIsNotWhole) {
+  EXPECT_THAT(MistakeIn(Row("  english {",
+                            "  finding { level: WARN observed: \"{giude}\" }\n"
+                            "  english {")),
+              HasSubstr("no such phrase"));
+  EXPECT_THAT(
+      MistakeIn(Row("  english {", "  finding { level: WARN }\n  english {")),
+      HasSubstr("finding[0].observed"));
 }
 
 TEST(RulePageTest, ListsTheRuleAndItsTexts) {
