@@ -1,6 +1,7 @@
 // What is true of a product line and not of one cluster: how many devices a
 // server has, which subnets they need, which addresses hccn_tool refuses.
-// Data with its sources; rules and the spec loader read it.
+// Data, with its sources in product_profile.cc; rules and the spec loader read
+// it.
 #ifndef CONFIG_SPEC_PRODUCT_PROFILE_H_
 #define CONFIG_SPEC_PRODUCT_PROFILE_H_
 
@@ -50,9 +51,6 @@ struct ProductProfile {
   // Whether addresses of one subnet must differ in their last 8 bits.
   bool host_part_must_differ = false;
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
-  // Where these values come from: titles and addresses of public pages and
-  // sources, for people.
-  std::string source;
 };
 
 // Every product in every mode, default mode first.

@@ -41,9 +41,8 @@ TEST(ProductProfileTest, ListsEveryProductWithTheDefaultModeFirst) {
                           "atlas-a3-superpod", "atlas-300t", "ascend-950"));
 }
 
-TEST(ProductProfileTest, EveryProfileNamesItsSourceAndReasons) {
+TEST(ProductProfileTest, EveryProfileNamesItsReasons) {
   for (const ProductProfile& profile : AllProductProfiles()) {
-    EXPECT_THAT(profile.source, Not(IsEmpty())) << profile.name;
     EXPECT_THAT(profile.title, Not(IsEmpty())) << profile.name;
     for (const ReservedSubnet& reserved : profile.reserved) {
       EXPECT_THAT(reserved.why, Not(IsEmpty())) << profile.name;
