@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/values/number_list.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 
@@ -52,13 +53,6 @@ bool IsIpAddress(const std::string& text) {
   unsigned char bytes[sizeof(in6_addr)];
   return inet_pton(AF_INET, text.c_str(), bytes) == 1 ||
          inet_pton(AF_INET6, text.c_str(), bytes) == 1;
-}
-
-// Digits only: HCCL takes no sign and no blank.
-bool ParseDecimal(absl::string_view text, uint32_t* number) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), absl::ascii_isdigit) &&
-         absl::SimpleAtoi(text, number);
 }
 
 // An object of the file and its path, such as "server_list[0].".
@@ -136,7 +130,8 @@ class Reader {
 
   void Number(const Object& object, const std::string& key, uint32_t* out) {
     std::string text;
-    if (!Text(object, key, kRequired, &text) || ParseDecimal(text, out)) return;
+    // HCCL takes no sign and no blank.
+    if (!Text(object, key, kRequired, &text) || ParseDigits(text, out)) return;
     Wrong(object.PathOf(key), Quote(text),
           ", expected a decimal number (EI0014)");
   }
@@ -206,7 +201,7 @@ class Reader {
     uint32_t ignored = 0;
     if (is_super_pod_ &&
         Text(device, "super_device_id", kRequired, &read.super_device_id) &&
-        !ParseDecimal(read.super_device_id, &ignored)) {
+        !ParseDigits(read.super_device_id, &ignored)) {
       Wrong(device.PathOf("super_device_id"), Quote(read.super_device_id),
             ", expected a decimal number (EI0004)");
     }
@@ -251,7 +246,6 @@ class Reader {
     for (size_t i = 0; i < ranks.size(); ++i) {
       if (ranks[i] == i) continue;
       Wrong("rank_id",
-
             i > 0 && ranks[i] == ranks[i - 1] ? "twice " : "out of turn ",
             ranks[i], ", expected 0 to ", ranks.size() - 1,
             ", each once (EI0014)");
@@ -266,7 +260,6 @@ class Reader {
            absl::StrCat("server_list[", i, "].server_id"), "EI0014");
       if (table.servers[i].devices.size() != table.servers[0].devices.size()) {
         Wrong(absl::StrCat("server_list[", i, "].device"),
-
               table.servers[i].devices.size(), " devices, expected ",
               table.servers[0].devices.size(), " as on server_list[0]");
       }
@@ -274,7 +267,7 @@ class Reader {
     std::string text;
     uint32_t count = 0;
     if (!Text(root, "server_count", kOptional, &text)) return;
-    if (!ParseDecimal(text, &count) || count != table.servers.size()) {
+    if (!ParseDigits(text, &count) || count != table.servers.size()) {
       Wrong("server_count", Quote(text), ", expected \"", table.servers.size(),
             "\", the number of servers listed "
             "(EI0014)");
@@ -282,8 +275,7 @@ class Reader {
   }
 
   void CheckDeviceIps(const RankTable& table) {
-    size_t per_device = 0;
-    bool first = true;
+    std::optional<size_t> per_device;
     for (size_t i = 0; i < table.servers.size(); ++i) {
       for (size_t j = 0; j < table.servers[i].devices.size(); ++j) {
         const size_t count = table.servers[i].devices[j].device_ips.size();
@@ -295,10 +287,9 @@ class Reader {
                 "than one server (EI0014)");
           continue;
         }
-        if (first) per_device = count;
-        first = false;
-        if (count != per_device) {
-          Wrong(path, count, " addresses, expected ", per_device,
+        if (!per_device.has_value()) per_device = count;
+        if (count != *per_device) {
+          Wrong(path, count, " addresses, expected ", *per_device,
                 " as on the first device (EI0014)");
         }
       }
@@ -310,8 +301,8 @@ class Reader {
     for (const RankTableSuperPod& pod : table.super_pods) {
       for (const std::string& server : pod.server_ids) {
         pod_of[server] = pod.super_pod_id;
-        const bool listed = std::any_of(
-            table.servers.begin(), table.servers.end(),
+        const bool listed = absl::c_any_of(
+            table.servers,
             [&](const RankTableServer& s) { return s.server_id == server; });
         if (!listed) {
           Wrong("super_pod_list", Quote(server),

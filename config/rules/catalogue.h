@@ -27,8 +27,7 @@ struct RuleText {
   absl::string_view source;  // Public paper or source.
 };
 
-// A finding whose words are always the same; texts/rule_row.proto explains
-// each.
+// What is always the same of a finding; texts/rule_row.proto explains each.
 struct RuleFinding {
   absl::string_view name;
   State state;

@@ -9,45 +9,26 @@ namespace {
 // The controller's sentence names both machines with two ids each.
 constexpr size_t kMaxConflictBytes = 600;
 
-// The host answers; the namespace that it was asked about is the matter.
-FindingText NoNamespaceText(const HostFacts& facts) {
-  return FindingText(UNKNOWN, "nothing known about ",
-                     PrintableText(facts.network_namespace()), ": ",
-                     WhyMissing(&facts.missing()))
-      .Expected("a network namespace that can be entered")
-      .Why(
-          "Whether training in that container can start on this host cannot be "
-          "told.")
-      .Fix(facts.missing().reason() == Missing::ABSENT
-               ? "start the container there, or name another target with "
-                 "--netns, or leave the host out of the check"
-               : HowToLearn(&facts.missing()));
-}
-
-FindingText SilentText(const HostFacts& facts) {
-  if (!facts.network_namespace().empty()) return NoNamespaceText(facts);
+// Of a host of which nothing is known, or not of the namespace that it was
+// asked about: there the host itself answers.
+FindingText SilentText(const HostFacts& facts, const RuleReport& report) {
   const Missing& missing = facts.missing();
-  FindingText text(UNKNOWN, "no facts: ", WhyMissing(&missing));
-  text.fix =
-      "on the host: systemctl status clusterd && journalctl -u clusterd "
-      "-n 50";
+  if (!facts.network_namespace().empty()) {
+    FindingText text = report.Fixed("no-namespace")
+                           .Observed("nothing known about ",
+                                     PrintableText(facts.network_namespace()),
+                                     ": ", WhyMissing(&missing));
+    if (missing.reason() != Missing::ABSENT) text.fix = HowToLearn(&missing);
+    return text;
+  }
+  FindingText text =
+      report.Fixed("silent").Observed("no facts: ", WhyMissing(&missing));
   if (missing.reason() == Missing::TIMED_OUT) {
     absl::StrAppend(&text.fix,
                     "; if it is only slow, raise deadlines.host or "
                     "deadlines.run in cluster.yaml");
   }
   return text;
-}
-
-FindingText ConflictText(const HostFacts& facts) {
-  return FindingText(FAIL, PrintableText(facts.conflict(), kMaxConflictBytes))
-      .Expected("one machine per name")
-      .Why(
-          "Nobody knows which of the two machines the answers are about, so no "
-          "other verdict about this host holds.")
-      .Fix(
-          "give every machine a certificate with its own name, then systemctl "
-          "restart clusterd on both");
 }
 
 }  // namespace
@@ -94,12 +75,14 @@ void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
 // which two machines came.
 void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.silent()) {
-    report.Add(host, SilentText(*host.facts));
+    report.Add(host, SilentText(*host.facts, report));
   }
   for (const HostView& host : view.hosts()) {
     report.Judged(host);
     if (host.facts->conflict().empty()) continue;
-    report.Add(host, ConflictText(*host.facts));
+    report.Add(host, report.Fixed("two-machines")
+                         .Observed(PrintableText(host.facts->conflict(),
+                                                 kMaxConflictBytes)));
   }
 }
 

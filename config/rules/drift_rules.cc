@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -54,10 +55,7 @@ FirstStarts FindFirstStarts(const ClusterView& view) {
 
 // As a word of a command: the id came from a host.
 std::string IdWord(const std::string& id) {
-  const bool plain =
-      !id.empty() && std::all_of(id.begin(), id.end(), [](char c) {
-        return absl::ascii_isalnum(static_cast<unsigned char>(c));
-      });
+  const bool plain = !id.empty() && absl::c_all_of(id, absl::ascii_isalnum);
   return plain ? PrintableText(id) : ShellQuoted(PrintableText(id));
 }
 
@@ -157,34 +155,25 @@ std::string WhyText(const Group& group) {
 void AddDrifted(const HostView& host, const Group& group,
                 const FirstStarts& starts, RuleReport& report) {
   const AppliedDrift& drift = *group.front();
-  FindingText text(WARN, WhyText(group));
-  text.expected =
-      absl::StrCat(AppliedText(group), " by ", ApplyText(drift, starts));
   // A host refuses to take back what has changed since, and this has.
-  text.fix = absl::StrCat(
-      "clusterctl plan --out drift.plan && clusterctl apply drift.plan; or "
-      "take that apply back: clusterctl rollback ",
-      IdWord(drift.apply_id()), " --force (admin), which overwrites it");
-  AddAbout(host, drift, std::move(text), report);
+  AddAbout(host, drift,
+           FindingText(WARN, WhyText(group))
+               .Expected(AppliedText(group), " by ", ApplyText(drift, starts))
+               .Fix("clusterctl plan --out drift.plan && clusterctl apply "
+                    "drift.plan; or take that apply back: clusterctl rollback ",
+                    IdWord(drift.apply_id()),
+                    " --force (admin), which overwrites it"),
+           report);
 }
 
 void AddUntold(const HostView& host, const Group& group,
                const FirstStarts& starts, RuleReport& report) {
-  FindingText text(UNKNOWN, "drift not known: ", WhyText(group));
-  text.expected =
-      absl::StrCat("what was set by ", ApplyText(*group.front(), starts));
-  text.fix =
-      "clusterctl describe HOST says why clusterd cannot read that; repair it, "
-      "then check again";
-  AddAbout(host, *group.front(), std::move(text), report);
-}
-
-void SkipHost(const HostView& host, RuleReport& report) {
-  FindingText text(SKIPPED, "the host keeps no record of applies");
-  text.fix =
-      "run clusterd there as a service, of the controller's version: only the "
-      "service keeps one";
-  report.Add(host, std::move(text));
+  const AppliedDrift& drift = *group.front();
+  AddAbout(host, drift,
+           report.Fixed("untold")
+               .Observed("drift not known: ", WhyText(group))
+               .Expected("what was set by ", ApplyText(drift, starts)),
+           report);
 }
 
 // A host does not compare only while a change of its own is under way.
@@ -195,9 +184,9 @@ void AddUnknownDrift(const HostView& host, const DriftFact& fact,
     report.Knows(host, "drift", fact);
     return;
   }
-  FindingText text(UNKNOWN, "drift not known: ", WhyMissing(missing));
-  text.fix = "wait until it ends, then check again";
-  report.Add(host, std::move(text));
+  report.Add(host,
+             FindingText(UNKNOWN, "drift not known: ", WhyMissing(missing))
+                 .Fix("wait until it ends, then check again"));
 }
 
 bool HasRecord(const HostView& host) {
@@ -212,13 +201,15 @@ bool HasRecord(const HostView& host) {
 // without one is skipped.
 void CheckDrift(const ClusterView& view, RuleReport& report) {
   const FirstStarts starts = FindFirstStarts(view);
-  const bool all_have_records =
-      std::all_of(view.hosts().begin(), view.hosts().end(), HasRecord);
+  const bool all_have_records = absl::c_all_of(view.hosts(), HasRecord);
   uint64_t left_out = 0;
   for (const HostView& host : view.hosts()) {
     const DriftFact& fact = host.facts->drift();
     if (!HasRecord(host)) {
-      SkipHost(host, report);
+      report.Add(
+          host, FindingText(SKIPPED, "the host keeps no record of applies")
+                    .Fix("run clusterd there as a service, of the controller's "
+                         "version: only the service keeps one"));
       continue;
     }
     if (!IsKnown(fact)) {

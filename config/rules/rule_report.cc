@@ -1,7 +1,6 @@
 #include "config/rules/rule_report.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "absl/algorithm/container.h"
 #include "absl/base/macros.h"
@@ -98,8 +97,7 @@ void RuleReport::Add(FindingText text) {
 }
 
 void RuleReport::Add(const HostView& host, FindingText text) {
-  GroupOf(std::move(text))
-      ->members.push_back({host.facts, host.order, 0, false});
+  GroupOf(std::move(text))->members.push_back({host.facts, host.order});
 }
 
 void RuleReport::Add(const DeviceView& device, FindingText text) {
@@ -110,7 +108,7 @@ void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,
                      FindingText text) {
   Group* group = GroupOf(std::move(text));
   for (const uint32_t device : devices) {
-    group->members.push_back({host.facts, host.order, device, true});
+    group->members.push_back({host.facts, host.order, device});
   }
 }
 
@@ -119,7 +117,7 @@ void RuleReport::Add(absl::Span<const DeviceView* const> devices,
   Group* group = GroupOf(std::move(text));
   for (const DeviceView* device : devices) {
     const HostView& host = *device->host;
-    group->members.push_back({host.facts, host.order, device->id, true});
+    group->members.push_back({host.facts, host.order, device->id});
   }
 }
 
@@ -197,23 +195,23 @@ void RuleReport::WriteFinding(const FindingText& text,
   finding->set_state(text.state);
   const HostFacts* last = nullptr;
   Subject* subject = nullptr;
-  std::vector<uint32_t> first_devices;
   for (const Member& member : members) {
     if (subject == nullptr || member.host != last) {
       subject = finding->add_subjects();
       if (member.host != nullptr) subject->set_host(member.host->host());
       last = member.host;
     }
-    if (member.has_device) subject->add_devices(member.device);
-    if (member.has_device && finding->subjects_size() == 1) {
-      first_devices.push_back(member.device);
-    }
+    if (member.device.has_value()) subject->add_devices(*member.device);
   }
   finding->set_observed(text.observed);
   const RuleText& texts = rule_.text;
   finding->set_expected(text.expected.empty() ? std::string(texts.title)
                                               : text.expected);
   finding->set_why(text.why.empty() ? std::string(texts.why) : text.why);
+  absl::Span<const uint32_t> first_devices;
+  if (!finding->subjects().empty()) {
+    first_devices = finding->subjects(0).devices();
+  }
   finding->set_fix(FixText(text, first_devices));
   finding->set_source(std::string(texts.source));
   finding->set_caused_by(text.caused_by);
@@ -221,20 +219,8 @@ void RuleReport::WriteFinding(const FindingText& text,
 
 void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
   std::vector<Member>& members = group->members;
-  const auto place = [](const Member& member) {
-    return std::make_tuple(member.order, member.has_device, member.device);
-  };
-  const auto before = [&](const Member& a, const Member& b) {
-    return place(a) < place(b);
-  };
-  if (!std::is_sorted(members.begin(), members.end(), before)) {
-    std::sort(members.begin(), members.end(), before);
-  }
-  members.erase(std::unique(members.begin(), members.end(),
-                            [&](const Member& a, const Member& b) {
-                              return place(a) == place(b);
-                            }),
-                members.end());
+  if (!absl::c_is_sorted(members)) absl::c_sort(members);
+  members.erase(std::unique(members.begin(), members.end()), members.end());
   if (group->text.device_command.empty()) {
     WriteFinding(group->text, members, result);
     return;
@@ -245,7 +231,7 @@ void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
     size_t end = begin;
     std::string devices;
     while (end < members.size() && members[end].host == members[begin].host) {
-      absl::StrAppend(&devices, members[end++].device, ",");
+      absl::StrAppend(&devices, members[end++].device.value_or(0), ",");
     }
     std::vector<Member>& part = parts[devices];
     part.insert(part.end(), members.begin() + begin, members.begin() + end);

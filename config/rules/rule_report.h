@@ -5,7 +5,9 @@
 #define CONFIG_RULES_RULE_REPORT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,10 @@ struct FindingText {
   explicit FindingText(State state, const Parts&... parts)
       : state(state), observed(absl::StrCat(parts...)) {}
 
+  template <typename... Parts>
+  FindingText&& Observed(const Parts&... parts) && {
+    return Set(absl::StrCat(parts...), &observed);
+  }
   template <typename... Parts>
   FindingText&& Expected(const Parts&... parts) && {
     return Set(absl::StrCat(parts...), &expected);
@@ -174,10 +180,17 @@ class RuleReport {
 
  private:
   struct Member {
+    // In spec order; a host itself before its devices.
+    bool operator<(const Member& other) const {
+      return std::tie(order, device) < std::tie(other.order, other.device);
+    }
+    bool operator==(const Member& other) const {
+      return order == other.order && device == other.device;
+    }
+
     const HostFacts* host = nullptr;  // Null: the cluster.
     uint32_t order = 0;
-    uint32_t device = 0;
-    bool has_device = false;
+    std::optional<uint32_t> device = std::nullopt;
   };
   struct Group {
     FindingText text;

@@ -131,16 +131,14 @@ bool FileHasOtherSwitch(const DeviceView& device) {
 }
 
 // REQUIRES: FileHasOtherSwitch(device).
-FindingText FileSwitchFinding(const DeviceView& device) {
+FindingText FileSwitchFinding(const DeviceView& device,
+                              const RuleReport& report) {
   const bool live = *device.tls_enabled;
-  return FindingText(FAIL, "device has ", SwitchText(live),
-                     ", its tls_enable in /etc/hccn.conf is ",
-                     QuotedText(device.tls_enabled.fact->value().in_file()))
+  return report.Fixed("other-in-file")
+      .Observed("device has ", SwitchText(live),
+                ", its tls_enable in /etc/hccn.conf is ",
+                QuotedText(device.tls_enabled.fact->value().in_file()))
       .Expected("tls_enable ", live ? 1 : 0, " in /etc/hccn.conf too")
-      .Why(
-          "The driver sets the switch from that file at boot, so the device "
-          "comes back with another one, or its recovery fails over a value "
-          "that is none.")
       .DeviceCommand(SwitchCommand(live));
 }
 
@@ -228,15 +226,10 @@ void JudgeSeries(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = host.facts->identity().npu_series();
     if (!IsKnown(fact) || AllOfSeries(fact.value(), expected)) continue;
-    report.Add(
-        host,
-        FindingText(FAIL, "NPU series ", QuotedText(fact.value()))
-            .Expected("NPU series ", expected, " of ", view.profile().title)
-            .Fix("correct product in cluster.yaml, or take the host out of it")
-            .Why("The spec's product decides how many devices there are, which "
-                 "subnets they need and which addresses are reserved: with "
-                 "another series every other verdict about this host is about "
-                 "the wrong machine."));
+    report.Add(host, report.Fixed("other-series")
+                         .Observed("NPU series ", QuotedText(fact.value()))
+                         .Expected("NPU series ", expected, " of ",
+                                   view.profile().title));
   }
 }
 
@@ -286,7 +279,7 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
                              .DeviceCommand(SwitchCommand(right)));
     } else if (FileHasOtherSwitch(device)) {
       // A wrong switch is set in both by the one command.
-      report.Add(device, FileSwitchFinding(device));
+      report.Add(device, FileSwitchFinding(device, report));
     }
   }
 }

@@ -1,12 +1,17 @@
 #include "config/values/hostlist.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/number_list.h"
@@ -171,6 +176,180 @@ absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text,
     }
   }
   return WithoutDuplicates(names);
+}
+
+namespace {
+
+// Longer runs of digits are serial numbers, not counters: they stay text.
+constexpr size_t kMaxDigits = 18;
+
+using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;  // Inclusive.
+// The combinations of one set of numbers per axis.
+using Box = std::vector<Ranges>;
+
+// A name, its counters apart: "rack1n07" is "rack\0n\0" and 1, 07. '\0' marks
+// where a counter stood.
+struct Name {
+  std::string text;
+  std::vector<absl::string_view> digits;
+};
+
+Name SplitCounters(absl::string_view host) {
+  Name name;
+  size_t i = 0;
+  while (i < host.size()) {
+    size_t end = i;
+    while (end < host.size() && absl::ascii_isdigit(host[end])) ++end;
+    if (end == i || end - i > kMaxDigits) {
+      end = std::max(end, i + 1);
+      absl::StrAppend(&name.text, host.substr(i, end - i));
+    } else {
+      name.digits.push_back(host.substr(i, end - i));
+      name.text.push_back('\0');
+    }
+    i = end;
+  }
+  return name;
+}
+
+// All names of one text: for every axis the lengths of its padded numbers.
+struct Family {
+  std::vector<Name> names;
+  std::vector<std::set<size_t>> padded_lengths;
+};
+
+void NotePadding(const Name& name, Family* family) {
+  family->padded_lengths.resize(name.digits.size());
+  for (size_t axis = 0; axis < name.digits.size(); ++axis) {
+    const absl::string_view digits = name.digits[axis];
+    if (digits.size() > 1 && digits[0] == '0') {
+      family->padded_lengths[axis].insert(digits.size());
+    }
+  }
+}
+
+// The width of every counter. "10" belongs to "08" and "09" where they are.
+std::vector<int> Widths(const Name& name, const Family& family) {
+  std::vector<int> widths;
+  for (size_t axis = 0; axis < name.digits.size(); ++axis) {
+    const size_t length = name.digits[axis].size();
+    const bool padded = family.padded_lengths[axis].count(length) > 0;
+    widths.push_back(padded ? static_cast<int>(length) : 0);
+  }
+  return widths;
+}
+
+Ranges Union(Ranges ranges) {
+  std::sort(ranges.begin(), ranges.end());
+  Ranges joined;
+  for (const std::pair<uint64_t, uint64_t>& range : ranges) {
+    // One name may stand twice.
+    if (!joined.empty() && range.first <= joined.back().second + 1) {
+      joined.back().second = std::max(joined.back().second, range.second);
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
+// Joins boxes that differ in `axis` only.
+std::vector<Box> JoinAxis(std::vector<Box> boxes, size_t axis) {
+  absl::flat_hash_map<Box, Ranges> joined;
+  for (Box& box : boxes) {
+    const Ranges along = std::move(box[axis]);
+    box[axis].clear();
+    Ranges& all = joined[box];
+    all.insert(all.end(), along.begin(), along.end());
+  }
+  std::vector<Box> result;
+  result.reserve(joined.size());
+  for (auto& [rest, along] : joined) {
+    Box box = rest;
+    box[axis] = Union(std::move(along));
+    result.push_back(std::move(box));
+  }
+  return result;
+}
+
+std::string Spell(const Ranges& ranges, int width) {
+  const std::string list = absl::StrJoin(
+      ranges, ",",
+      [width](std::string* out, const std::pair<uint64_t, uint64_t>& range) {
+        absl::StrAppend(out, PadNumber(range.first, width));
+        if (range.first == range.second) return;
+        absl::StrAppend(out, "-", PadNumber(range.second, width));
+      });
+  const bool single = ranges.size() == 1 && ranges[0].first == ranges[0].second;
+  return single ? list : absl::StrCat("[", list, "]");
+}
+
+std::string Spell(absl::string_view text, const Box& box,
+                  const std::vector<int>& widths) {
+  std::string spelt;
+  size_t axis = 0;
+  for (char c : text) {
+    if (c != '\0') {
+      spelt.push_back(c);
+      continue;
+    }
+    spelt += Spell(box[axis], widths[axis]);
+    ++axis;
+  }
+  return spelt;
+}
+
+void FoldFamily(absl::string_view text, const Family& family,
+                std::vector<std::string>* items) {
+  std::map<std::vector<int>, std::vector<Box>> by_widths;
+  for (const Name& name : family.names) {
+    Box box;
+    for (absl::string_view digits : name.digits) {
+      uint64_t number = 0;
+      // At most kMaxDigits digits: cannot fail.
+      if (!absl::SimpleAtoi(digits, &number)) number = 0;
+      box.push_back({{number, number}});
+    }
+    by_widths[Widths(name, family)].push_back(std::move(box));
+  }
+  for (auto& [widths, boxes] : by_widths) {
+    for (size_t axis = widths.size(); axis-- > 0;) {
+      boxes = JoinAxis(std::move(boxes), axis);
+    }
+    std::sort(boxes.begin(), boxes.end());
+    for (const Box& box : boxes) items->push_back(Spell(text, box, widths));
+  }
+}
+
+}  // namespace
+
+std::string FoldHostlist(absl::Span<const std::string> hosts) {
+  std::map<std::string, Family> families;
+  std::map<std::string, Family>::iterator at = families.end();
+  std::set<std::string> others;
+  for (const std::string& host : hosts) {
+    if (!IsHostName(host)) {
+      others.insert(host);
+      continue;
+    }
+    Name name = SplitCounters(host);
+    // Neighbours in the list are mostly of one family.
+    if (at == families.end() || at->first != name.text) {
+      at = families.try_emplace(name.text).first;
+    }
+    NotePadding(name, &at->second);
+    at->second.names.push_back(std::move(name));
+  }
+  std::vector<std::string> items;
+  for (const auto& [text, family] : families) {
+    if (family.padded_lengths.empty()) {
+      items.push_back(text);
+    } else {
+      FoldFamily(text, family, &items);
+    }
+  }
+  items.insert(items.end(), others.begin(), others.end());
+  return absl::StrJoin(items, ",");
 }
 
 }  // namespace clusterd

@@ -125,9 +125,9 @@ TEST(ReadRuleRowsTest, RefusesAFindingThatIsNotWhole) {
                             "  finding { level: WARN observed: \"{giude}\" }\n"
                             "  english {")),
               HasSubstr("no such phrase"));
-  EXPECT_THAT(
-      MistakeIn(Row("  english {", "  finding { level: WARN }\n  english {")),
-      HasSubstr("finding[0].observed"));
+  EXPECT_THAT(MistakeIn(Row("  english {",
+                            "  finding { name: \"held\" }\n  english {")),
+              HasSubstr("finding[0].level"));
 }
 
 TEST(RulePageTest, ListsTheRuleAndItsTexts) {
