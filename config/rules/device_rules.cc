@@ -2,6 +2,7 @@
 // do link, health probe and LLDP say that a switch answers.
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
@@ -45,7 +46,7 @@ std::vector<uint32_t> ExpectedIds(const ClusterView& view,
   for (const DeviceSpec& device : host.spec->devices()) {
     ids.push_back(device.id());
   }
-  std::sort(ids.begin(), ids.end());
+  absl::c_sort(ids);
   return ids;
 }
 
@@ -57,20 +58,15 @@ std::string ShortIds(absl::Span<const uint32_t> ids) {
 void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
                 RuleReport& report) {
   const DeviceIdsFact::Ids& fact = host.facts->device_ids().value();
-  if (std::equal(fact.ids().begin(), fact.ids().end(), expected.begin(),
-                 expected.end())) {
-    return;
-  }
+  if (absl::c_equal(fact.ids(), expected)) return;
   std::vector<uint32_t> found(fact.ids().begin(), fact.ids().end());
-  std::sort(found.begin(), found.end());
+  absl::c_sort(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());
   if (found == expected) return;
   std::vector<uint32_t> lacking;
-  std::set_difference(expected.begin(), expected.end(), found.begin(),
-                      found.end(), std::back_inserter(lacking));
+  absl::c_set_difference(expected, found, std::back_inserter(lacking));
   std::vector<uint32_t> extra;
-  std::set_difference(found.begin(), found.end(), expected.begin(),
-                      expected.end(), std::back_inserter(extra));
+  absl::c_set_difference(found, expected, std::back_inserter(extra));
   std::string observed = absl::StrCat("devices ", ShortIds(found), " found");
   if (!fact.source().empty()) {
     absl::StrAppend(&observed, " in ", PrintableText(fact.source()));
@@ -90,9 +86,7 @@ void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
   }
   std::vector<uint32_t> differing = lacking;
   differing.insert(differing.end(), extra.begin(), extra.end());
-  if (differing.size() > kMaxDevicesOfHost) {
-    differing.resize(kMaxDevicesOfHost);
-  }
+  differing.resize(std::min(differing.size(), kMaxDevicesOfHost));
   report.Add(host, differing,
              FindingText(FAIL, observed)
                  .Expected("devices ", FoldIds(expected))

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -46,10 +47,10 @@ Demand MakeDemand(const ClusterSpec& spec) {
   for (const ServerSpec& server : spec.servers()) {
     const absl::StatusOr<Ipv4Address> address =
         Ipv4Address::Parse(server.address());
+    demand.peers_known &= address.ok();
     if (address.ok()) demand.peers.push_back(address->bits());
-    if (!address.ok()) demand.peers_known = false;
   }
-  std::sort(demand.peers.begin(), demand.peers.end());
+  absl::c_sort(demand.peers);
   if (demand.peers.empty()) return demand;
   if (demand.peers.size() > kMaxShownSources) {
     demand.sources = {
@@ -69,12 +70,10 @@ std::optional<Interval> ReadSource(const std::string& source) {
   // "192.168.7.5/24" is legal in a firewall rule: host bits do not count.
   const size_t slash = source.find('/');
   if (slash == std::string::npos) return std::nullopt;
-  const absl::StatusOr<Ipv4Address> network =
-      Ipv4Address::Parse(source.substr(0, slash));
-  if (!network.ok()) return std::nullopt;
-  const absl::StatusOr<Ipv4Subnet> subnet =
+  const auto network = Ipv4Address::Parse(source.substr(0, slash));
+  const auto subnet =
       Ipv4Subnet::Parse(absl::StrCat("0.0.0.0", source.substr(slash)));
-  if (!subnet.ok()) return std::nullopt;
+  if (!network.ok() || !subnet.ok()) return std::nullopt;
   const Ipv4Subnet whole(*network, subnet->prefix_length());
   return Interval{whole.network().bits(), whole.broadcast().bits()};
 }
@@ -85,7 +84,7 @@ std::optional<uint32_t> FirstUncovered(const std::vector<uint32_t>& peers,
                                        std::vector<Interval> covered,
                                        std::optional<uint32_t> own) {
   constexpr uint64_t kEnd = uint64_t{UINT32_MAX} + 1;
-  std::sort(covered.begin(), covered.end());
+  absl::c_sort(covered);
   uint64_t next = 0;  // Everything below is covered.
   for (size_t i = 0; i <= covered.size(); ++i) {
     const uint64_t gap_end = i < covered.size() ? covered[i].first : kEnd;
@@ -115,7 +114,7 @@ std::vector<PortSet::Range> Pieces(const PortSet& ports,
     cuts.push_back(rule.first_port());
     cuts.push_back(rule.last_port() + 1);
   }
-  std::sort(cuts.begin(), cuts.end());
+  absl::c_sort(cuts);
   std::vector<PortSet::Range> pieces;
   for (PortSet::Range range : ports.ranges()) {
     for (auto cut = std::upper_bound(cuts.begin(), cuts.end(), range.first);
@@ -173,25 +172,23 @@ Shut FindShut(const HostView& host, const Demand& demand,
 
 // `reload`: firewalld is to let run what it has stored.
 std::string OpenFix(absl::string_view name, const Demand& demand, bool reload) {
+  const bool is_ufw = name == "ufw";
   std::vector<std::string> commands;
   for (const std::string& source : demand.sources) {
-    for (const PortSet::Range& range : demand.ports.ranges()) {
-      const bool one = range.first == range.second;
-      if (name == "ufw") {
-        commands.push_back(absl::StrCat(
-            "ufw allow proto tcp from ", source, " to any port ", range.first,
-            one ? "" : absl::StrCat(":", range.second)));
-      } else {
-        commands.push_back(absl::StrCat(
-            "firewall-cmd --permanent --add-rich-rule='rule family=\"ipv4\" "
-            "source address=\"",
-            source, "\" port port=\"", range.first,
-            one ? "" : absl::StrCat("-", range.second),
-            "\" protocol=\"tcp\" accept'"));
-      }
+    for (const auto& [first, last] : demand.ports.ranges()) {
+      const std::string ports =
+          first == last ? absl::StrCat(first)
+                        : absl::StrCat(first, is_ufw ? ":" : "-", last);
+      commands.push_back(
+          is_ufw ? absl::StrCat("ufw allow proto tcp from ", source,
+                                " to any port ", ports)
+                 : absl::StrCat("firewall-cmd --permanent --add-rich-rule='"
+                                "rule family=\"ipv4\" source address=\"",
+                                source, "\" port port=\"", ports,
+                                "\" protocol=\"tcp\" accept'"));
     }
   }
-  if (name != "ufw" && reload) commands.push_back(kReload);
+  if (!is_ufw && reload) commands.push_back(kReload);
   return absl::StrJoin(commands, " && ");
 }
 

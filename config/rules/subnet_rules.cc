@@ -38,14 +38,14 @@ std::string PlanFix(const std::vector<const DeviceView*>& devices) {
 // Devices of one host that are wrong together.
 void AddDevices(const std::vector<const DeviceView*>& devices,
                 const std::string& expected, RuleReport& report) {
-  std::vector<std::string> texts;
-  for (const DeviceView* device : devices) {
-    texts.push_back(absl::StrCat("device ", device->id, " has ",
-                                 device->Address().ToString()));
-  }
-  report.Add(devices, FindingText(FAIL, absl::StrJoin(texts, ", "))
-                          .Expected(expected)
-                          .Fix(PlanFix(devices)));
+  const std::string addresses = absl::StrJoin(
+      devices, ", ", [](std::string* out, const DeviceView* device) {
+        absl::StrAppend(out, "device ", device->id, " has ",
+                        device->Address().ToString());
+      });
+  report.Add(
+      devices,
+      FindingText(FAIL, addresses).Expected(expected).Fix(PlanFix(devices)));
 }
 
 // Devices with an address by id, as ForEachAddress meets them: all of a host,
@@ -65,10 +65,9 @@ void ForEachHostsAddresses(RuleReport& report, Judge judge) {
 
 const DeviceView* FindIn(const std::vector<const DeviceView*>& devices,
                          uint32_t id) {
-  for (const DeviceView* device : devices) {
-    if (device->id == id) return device;
-  }
-  return nullptr;
+  const auto found = absl::c_find_if(
+      devices, [id](const DeviceView* device) { return device->id == id; });
+  return found == devices.end() ? nullptr : *found;
 }
 
 // Those whose subnet another one's overlaps.

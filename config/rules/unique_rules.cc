@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/rules/cluster_view.h"
@@ -112,11 +113,9 @@ struct Member {
 };
 
 size_t DistinctAddresses(const std::vector<Member>& members) {
-  std::vector<uint32_t> addresses;
-  addresses.reserve(members.size());
-  for (const Member& member : members) addresses.push_back(member.address);
-  std::sort(addresses.begin(), addresses.end());
-  return std::unique(addresses.begin(), addresses.end()) - addresses.begin();
+  absl::flat_hash_set<uint32_t> addresses;
+  for (const Member& member : members) addresses.insert(member.address);
+  return addresses.size();
 }
 
 void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/address_pattern.h"
@@ -109,7 +110,7 @@ class Reader {
     const std::vector<uint32_t>& known = product_->device_ids;
     bool has_all = true;
     for (uint32_t id : ids) {
-      if (std::find(known.begin(), known.end(), id) != known.end()) continue;
+      if (absl::c_linear_search(known, id)) continue;
       value.Wrong(": ", product_->name, " has no device ", id, ", expected ",
                   known.front(), "-", known.back());
       has_all = false;
@@ -279,7 +280,7 @@ class Reader {
       covered.insert(covered.end(), rail.ids.begin(), rail.ids.end());
       if (rail.ids.empty()) all_known = false;
     }
-    std::sort(covered.begin(), covered.end());
+    absl::c_sort(covered);
     const auto twice = std::adjacent_find(covered.begin(), covered.end());
     if (twice != covered.end()) {
       value.Wrong(": device ", *twice, " is in two rails");
@@ -293,8 +294,7 @@ class Reader {
     if (!all_known) return false;
     if (covered == plan_.ids) return true;
     std::vector<uint32_t> left;
-    std::set_difference(plan_.ids.begin(), plan_.ids.end(), covered.begin(),
-                        covered.end(), std::back_inserter(left));
+    absl::c_set_difference(plan_.ids, covered, std::back_inserter(left));
     if (left.empty()) {
       value.Wrong(" has devices that devices.ids lacks");
     } else {
@@ -308,7 +308,7 @@ class Reader {
     // Index among the server's devices, by index in the rail.
     std::vector<size_t> index;
     for (uint32_t id : rail.ids) {
-      const auto found = std::find(plan_.ids.begin(), plan_.ids.end(), id);
+      const auto found = absl::c_find(plan_.ids, id);
       index.push_back(static_cast<size_t>(found - plan_.ids.begin()));
       CompareNetmask(rail, masks[index.back()]);
     }

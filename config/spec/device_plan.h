@@ -60,7 +60,7 @@ DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                           const ServerGroups& groups, Mistakes* mistakes);
 
 // The items of a list that has one for each device; empty, and recorded, if it
-// has more or fewer. REQUIRES: value.Is(kList), `ids` are not empty.
+// has more or fewer. REQUIRES: value.Is(kList).
 std::vector<YamlValue> PerDevice(const YamlValue& value,
                                  const std::vector<uint32_t>& ids);
 

@@ -99,9 +99,7 @@ absl::StatusOr<std::vector<uint32_t>> ParseIdList(absl::string_view text,
   }
   std::sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
-  if (twice != ids.end()) {
-    return Wrong(text, "has id ", *twice, " twice");
-  }
+  if (twice != ids.end()) return Wrong(text, "has id ", *twice, " twice");
   return ids;
 }
 
