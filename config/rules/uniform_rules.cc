@@ -1,9 +1,9 @@
 // What must be the same everywhere: netmask of a subnet, TLS switch, MTU,
 // versions. What most have is taken as right unless the spec says it.
+#include <iterator>
 #include <map>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -16,65 +16,39 @@
 namespace clusterd {
 namespace {
 
-// Subnets that overlap, by prefix length.
-struct SubnetFamily {
-  Ipv4Subnet widest;
-  Ballot<int> votes;
-};
+// Subnets that overlap, by the widest of them: how many devices have which
+// prefix length. Subnets are nested or apart, so the widest one holds them all,
+// and it sorts before what it holds.
+using SubnetFamilies = std::map<Ipv4Subnet, Ballot<int>>;
 
-// For every subnet in use the family of those that overlap it. Subnets are
-// nested or apart, so the widest one holds its whole family.
-class Families {
- public:
-  void Add(const DeviceView& device) {
-    const Ipv4Subnet subnet = device.Address().subnet();
-    Votes& votes = votes_[subnet];
-    ++votes.live;
-    if (device.HasPlannedAddress()) ++votes.planned;
-  }
-
-  void Build() {
-    // Wider ones come before what they hold.
-    for (const auto& [subnet, votes] : votes_) {
-      if (families_.empty() || !families_.back().widest.Overlaps(subnet)) {
-        families_.push_back({subnet, {}});
-      }
-      Votes& sum = families_.back().votes[subnet.prefix_length()];
-      sum.live += votes.live;
-      sum.planned += votes.planned;
-      family_of_[subnet] = families_.size() - 1;
+SubnetFamilies GroupOverlapping(const std::map<Ipv4Subnet, Votes>& subnets) {
+  SubnetFamilies families;
+  for (const auto& [subnet, votes] : subnets) {
+    if (families.empty() || !families.rbegin()->first.Overlaps(subnet)) {
+      families[subnet];
     }
+    Votes& sum = families.rbegin()->second[subnet.prefix_length()];
+    sum.live += votes.live;
+    sum.planned += votes.planned;
   }
-
-  const SubnetFamily& Of(const Ipv4Subnet& subnet) const {
-    return families_[family_of_.find(subnet)->second];
-  }
-  bool AnyMixed() const {
-    return absl::c_any_of(families_, [](const SubnetFamily& family) {
-      return family.votes.size() > 1;
-    });
-  }
-
- private:
-  std::map<Ipv4Subnet, Votes> votes_;
-  absl::flat_hash_map<Ipv4Subnet, size_t> family_of_;
-  std::vector<SubnetFamily> families_;
-};
+  return families;
+}
 
 std::string MaskText(int prefix_length) {
   return Ipv4Subnet(Ipv4Address(), prefix_length).netmask().ToString();
 }
 
-FindingText MaskFinding(const DeviceView& device, const SubnetFamily& family) {
+FindingText MaskFinding(const DeviceView& device, const Ipv4Subnet& widest,
+                        const Ballot<int>& lengths) {
   const Ipv4Interface own = device.Address();
-  const int right = MostCommon(family.votes);
+  const int right = MostCommon(lengths);
   const bool planned =
       device.planned.has_value() && device.planned->prefix_length() == right;
   return FindingText(FAIL, "netmask ", MaskText(own.prefix_length()), " of ",
                      own.address().ToString())
       .Expected("netmask ", MaskText(right), ", as ",
-                Count(family.votes.find(right)->second.live, "other device"),
-                " in ", family.widest.ToString())
+                Count(lengths.find(right)->second.live, "other device"), " in ",
+                widest.ToString())
       .DeviceCommand(planned ? SetPlanned(device)
                              : SetCommand(Ipv4Interface(own.address(), right)));
 }
@@ -237,19 +211,23 @@ void JudgeSeries(const ClusterView& view, RuleReport& report) {
 
 // Devices whose subnets overlap are of one subnet and must agree.
 void CheckNetmaskUniform(const ClusterView& view, RuleReport& report) {
-  Families families;
+  std::map<Ipv4Subnet, Votes> subnets;
   report.ForEachAddress([&](const DeviceView& device) {
     report.Judged(device);
-    families.Add(device);
+    Votes& votes = subnets[device.Address().subnet()];
+    ++votes.live;
+    if (device.HasPlannedAddress()) ++votes.planned;
   });
-  families.Build();
-  if (!families.AnyMixed()) return;
+  const SubnetFamilies families = GroupOverlapping(subnets);
+  const bool any_mixed = absl::c_any_of(
+      families, [](const auto& family) { return family.second.size() > 1; });
+  if (!any_mixed) return;
   for (const DeviceView& device : view.devices()) {
     if (!device.HasAddress()) continue;
     const Ipv4Subnet subnet = device.Address().subnet();
-    const SubnetFamily& family = families.Of(subnet);
-    if (MostCommon(family.votes) == subnet.prefix_length()) continue;
-    report.Add(device, MaskFinding(device, family));
+    const auto& [widest, lengths] = *std::prev(families.upper_bound(subnet));
+    if (MostCommon(lengths) == subnet.prefix_length()) continue;
+    report.Add(device, MaskFinding(device, widest, lengths));
   }
 }
 
