@@ -164,13 +164,6 @@ void ReadDevices(const HostFacts& facts, const ServerSpec* spec,
   ReadConf(facts, devices);
 }
 
-// `generation`: what the product needs; unset: any.
-bool ToolIsUsable(const NpuToolFacts& tool,
-                  std::optional<NpuToolFacts::Generation> generation) {
-  return IsKnown(tool.path()) &&
-         (!generation.has_value() || tool.generation() == *generation);
-}
-
 // hccn.conf may tell the TLS switch, so that one proves nothing.
 template <typename Visit>
 void ForEachAnswer(const DeviceFacts& facts, Visit visit) {
@@ -286,9 +279,10 @@ void ClusterView::AddHost(HostView host) {
       absl::MakeSpan(devices_).subspan(begin);
   ReadDevices(facts, host.spec, devices);
   host.devices = devices;
-  host.tool_usable = ToolIsUsable(
-      facts.hccn_tool(),
-      product_known_ ? std::make_optional(profile_.generation) : std::nullopt);
+  const NpuToolFacts& tool = facts.hccn_tool();
+  host.tool_usable =
+      IsKnown(tool.path()) &&
+      (!product_known_ || tool.generation() == profile_.generation);
   if (host.tool_usable) host.tool_silence = ToolSilence(host.devices);
   if (host.tool_silence != nullptr) host.tool_usable = false;
   expected_devices_ += ExpectedDevices(host.spec, profile_, devices.size());

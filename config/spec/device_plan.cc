@@ -211,8 +211,8 @@ class Reader {
   void ReadHostPattern(const YamlValue& value, size_t server,
                        const std::vector<Netmask>& masks,
                        absl::string_view each) {
-    std::vector<AddressOwner> owners(
-        plan_.ids.size(), {value.subject(), groups_.servers[server].inputs});
+    std::vector<PlannedServer> owners(plan_.ids.size(),
+                                      groups_.servers[server]);
     for (size_t k = 0; k < owners.size(); ++k) {
       owners[k].inputs.d = plan_.ids[k];
     }

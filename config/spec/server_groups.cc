@@ -157,10 +157,8 @@ class Reader {
 
   // Of `count` servers from `first` on.
   void SetAddresses(const YamlValue& value, size_t first, size_t count) {
-    std::vector<AddressOwner> owners;
-    for (size_t s = first; s < first + count; ++s) {
-      owners.push_back({groups_.servers[s].host, groups_.servers[s].inputs});
-    }
+    const auto owners =
+        absl::MakeConstSpan(groups_.servers).subspan(first, count);
     PlannedServer* server = &groups_.servers[first];
     for (const Ipv4Address address :
          ReadAddressPattern(value, owners, "one per host")) {
@@ -191,9 +189,7 @@ ServerGroups ReadServerGroups(const YamlNode* node, Mistakes* mistakes) {
     value.Wrong(" is ", is_list ? "empty" : KindName(node->kind),
                 ", expected a list of groups with hosts and address");
   }
-  ServerGroups nothing;
-  nothing.complete = false;
-  return nothing;
+  return {{}, /*complete=*/false};
 }
 
 std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
@@ -227,7 +223,7 @@ std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
 }
 
 std::vector<Ipv4Address> ReadAddressPattern(
-    const YamlValue& value, absl::Span<const AddressOwner> owners,
+    const YamlValue& value, absl::Span<const PlannedServer> owners,
     absl::string_view each) {
   std::vector<Ipv4Address> addresses;
   const auto pattern = value.Parsed(AddressPattern::Parse);
@@ -241,7 +237,7 @@ std::vector<Ipv4Address> ReadAddressPattern(
     const absl::StatusOr<Ipv4Address> address =
         pattern->At(k, owners[k].inputs);
     if (!address.ok()) {
-      value.mistakes()->Add(value.position(), owners[k].name, ": ",
+      value.mistakes()->Add(value.position(), owners[k].host, ": ",
                             address.status().message());
       break;
     }

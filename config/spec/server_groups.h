@@ -49,18 +49,12 @@ ServerGroups ReadServerGroups(const YamlNode* node, Mistakes* mistakes);
 std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
                                             const ServerGroups& groups);
 
-// Who gets an address from a pattern.
-struct AddressOwner {
-  std::string name;  // Opens the message if the formula leads nowhere.
-  FormulaInputs inputs;
-};
-
-// The addresses that the pattern `value` gives its owners, in their order.
-// Records what is wrong; then only the addresses before that are there. A
-// pattern that lists some must list one for each owner; `each` says so in the
-// message: "one per host".
+// The addresses that the pattern `value` gives its owners, in their order: by
+// where a server stands, or with `d` one of its devices. Records what is wrong;
+// then only the addresses before that are there. A pattern that lists some must
+// list one for each owner; `each` says so in the message: "one per host".
 std::vector<Ipv4Address> ReadAddressPattern(
-    const YamlValue& value, absl::Span<const AddressOwner> owners,
+    const YamlValue& value, absl::Span<const PlannedServer> owners,
     absl::string_view each);
 
 // Records that `value` has so many addresses and not one for each owner.
