@@ -33,6 +33,17 @@ TEST(RuleCatalogueTest, TellsEverythingAboutEveryRule) {
   }
 }
 
+TEST(RuleCatalogueTest, NamesEachFindingOfARuleOnce) {
+  for (const Rule& rule : RuleCatalogue()) {
+    std::set<absl::string_view> names;
+    for (const RuleFinding& finding : rule.findings) {
+      EXPECT_EQ(names.count(""), 0u) << rule.name << ": none stands last";
+      EXPECT_TRUE(names.insert(finding.name).second)
+          << rule.name << ": " << finding.name;
+    }
+  }
+}
+
 TEST(RuleCatalogueTest, SaysTheRowsLevelInWords) {
   for (const Rule& rule : RuleCatalogue()) {
     EXPECT_THAT(std::string(rule.text.level),

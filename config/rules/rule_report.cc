@@ -45,11 +45,11 @@ FindingText::FindingText(const RuleFinding& row)
       why(row.why) {}
 
 FindingText RuleReport::Fixed(absl::string_view name) const {
-  const auto row = absl::c_find_if(rule_.findings, [&](const auto& finding) {
-    return finding.name == name || finding.name.empty();
-  });
-  ABSL_ASSERT(row != rule_.findings.end());
-  return FindingText(*row);
+  for (const RuleFinding& row : rule_.findings) {
+    if (row.name == name || row.name.empty()) return FindingText(row);
+  }
+  ABSL_ASSERT(false);
+  return FindingText(UNKNOWN, name);
 }
 
 void RuleReport::Judged(const HostView& host) {

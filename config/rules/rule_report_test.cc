@@ -90,6 +90,16 @@ TEST_F(RuleReportTest, TakesWhatAFindingLeavesOutFromTheCatalogue) {
   EXPECT_EQ(finding.source(), FindRule("link")->text.source);
 }
 
+TEST_F(RuleReportTest, TakesWhatIsAlwaysTheSameFromTheRulesRow) {
+  const FindingText down = report_.Fixed("down");
+  EXPECT_EQ(down.state, FAIL);
+  EXPECT_EQ(down.observed, "link is DOWN");
+  EXPECT_EQ(down.device_command, "-link_stat -g");
+  RuleReport conf(*FindRule("hccn-conf"), view_);
+  EXPECT_EQ(conf.Fixed("LINE_TOO_LONG").fix, "shorten line");
+  EXPECT_EQ(conf.Fixed("of a newer host").state, UNKNOWN);
+}
+
 TEST_F(RuleReportTest, DoesNotPassWhenNothingWasJudged) {
   const RuleResult result = Finish();
   EXPECT_EQ(result.state(), SKIPPED);

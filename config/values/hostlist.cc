@@ -325,7 +325,6 @@ void FoldFamily(absl::string_view text, const Family& family,
 
 std::string FoldHostlist(absl::Span<const std::string> hosts) {
   std::map<std::string, Family> families;
-  std::map<std::string, Family>::iterator at = families.end();
   std::set<std::string> others;
   for (const std::string& host : hosts) {
     if (!IsHostName(host)) {
@@ -333,12 +332,9 @@ std::string FoldHostlist(absl::Span<const std::string> hosts) {
       continue;
     }
     Name name = SplitCounters(host);
-    // Neighbours in the list are mostly of one family.
-    if (at == families.end() || at->first != name.text) {
-      at = families.try_emplace(name.text).first;
-    }
-    NotePadding(name, &at->second);
-    at->second.names.push_back(std::move(name));
+    Family& family = families[name.text];
+    NotePadding(name, &family);
+    family.names.push_back(std::move(name));
   }
   std::vector<std::string> items;
   for (const auto& [text, family] : families) {
