@@ -32,35 +32,17 @@ constexpr Input kInputs[] = {{"n", &FormulaInputs::n},
                              {"g", &FormulaInputs::g},
                              {"servers", &FormulaInputs::servers}};
 
-// False if the result does not fit.
-bool Apply(char op, int64_t a, int64_t b, int64_t* result) {
-  switch (op) {
-    case '+':
-      return !__builtin_add_overflow(a, b, result);
-    case '-':
-      return !__builtin_sub_overflow(a, b, result);
-    case '*':
-      return !__builtin_mul_overflow(a, b, result);
-    default:
-      if (a == INT64_MIN && b == -1) return false;
-      *result = op == '/' ? a / b : a % b;
-      return true;
-  }
-}
-
-}  // namespace
-
-// Recursive descent: sums of products of signed terms.
-class FormulaParser {
+// Recursive descent over the text: sums of products of signed terms.
+class Evaluation {
  public:
-  explicit FormulaParser(absl::string_view text) : text_(text), rest_(text) {}
+  // Without `inputs` the text is only read, and every number is 0.
+  Evaluation(absl::string_view text, const FormulaInputs* inputs)
+      : text_(text), inputs_(inputs), rest_(text) {}
 
-  absl::StatusOr<Formula> Parse() {
-    formula_.text_ = std::string(text_);
-    formula_.steps_.clear();
-    RETURN_IF_ERROR(Sum());
+  absl::StatusOr<int64_t> Run() {
+    ASSIGN_OR_RETURN(const int64_t value, Sum());
     if (Peek() != '\0') return Unexpected();
-    return std::move(formula_);
+    return value;
   }
 
  private:
@@ -78,108 +60,109 @@ class FormulaParser {
                  "+ - * / % and parentheses");
   }
 
-  void Emit(char op) { formula_.steps_.push_back({op}); }
+  absl::StatusOr<int64_t> Apply(char op, int64_t a, int64_t b) const {
+    int64_t result = 0;
+    if (inputs_ == nullptr) return result;
+    bool overflows = false;
+    if (op == '+') {
+      overflows = __builtin_add_overflow(a, b, &result);
+    } else if (op == '-') {
+      overflows = __builtin_sub_overflow(a, b, &result);
+    } else if (op == '*') {
+      overflows = __builtin_mul_overflow(a, b, &result);
+    } else if (b == 0) {
+      return Wrong(text_, "divides by zero");
+    } else {
+      overflows = a == INT64_MIN && b == -1;
+      if (!overflows) result = op == '/' ? a / b : a % b;
+    }
+    if (overflows) return Wrong(text_, "leaves 64 bits");
+    return result;
+  }
 
   // What `part` reads, any number of times with one of `operators` between.
-  absl::Status Chain(absl::string_view operators,
-                     absl::Status (FormulaParser::*part)()) {
-    RETURN_IF_ERROR((this->*part)());
+  absl::StatusOr<int64_t> Chain(absl::string_view operators,
+                                absl::StatusOr<int64_t> (Evaluation::*part)()) {
+    ASSIGN_OR_RETURN(int64_t value, (this->*part)());
     while (absl::StrContains(operators, Peek())) {
       const char op = Peek();
       rest_.remove_prefix(1);
-      RETURN_IF_ERROR((this->*part)());
-      Emit(op);
+      ASSIGN_OR_RETURN(const int64_t right, (this->*part)());
+      ASSIGN_OR_RETURN(value, Apply(op, value, right));
     }
-    return absl::OkStatus();
+    return value;
   }
 
-  absl::Status Sum() { return Chain("+-", &FormulaParser::Product); }
-  absl::Status Product() { return Chain("*/%", &FormulaParser::Term); }
+  absl::StatusOr<int64_t> Sum() { return Chain("+-", &Evaluation::Product); }
+  absl::StatusOr<int64_t> Product() { return Chain("*/%", &Evaluation::Term); }
 
-  absl::Status Term() {
+  absl::StatusOr<int64_t> Term() {
     const char c = Peek();
-    if (c == '-' || c == '(') {
-      if (++depth_ > kMaxDepth) {
-        return Wrong(text_, "is nested too deep, expected at most ", kMaxDepth,
-                     " levels");
-      }
-      rest_.remove_prefix(1);
-      RETURN_IF_ERROR(c == '-' ? Term() : Sum());
-      --depth_;
-      if (c == '-') {
-        Emit('~');
-      } else if (Peek() != ')') {
-        return Wrong(text_, "has an open parenthesis, expected \")\"");
-      } else {
-        rest_.remove_prefix(1);
-      }
-      return absl::OkStatus();
-    }
     if (absl::ascii_isdigit(c)) return Number();
     if (absl::ascii_isalpha(c)) return Letter();
-    return Unexpected();
+    if (c != '-' && c != '(') return Unexpected();
+    if (++depth_ > kMaxDepth) {
+      return Wrong(text_, "is nested too deep, expected at most ", kMaxDepth,
+                   " levels");
+    }
+    rest_.remove_prefix(1);
+    ASSIGN_OR_RETURN(const int64_t value, c == '-' ? Term() : Sum());
+    --depth_;
+    if (c == '-') return Apply('-', 0, value);
+    if (Peek() != ')') {
+      return Wrong(text_, "has an open parenthesis, expected \")\"");
+    }
+    rest_.remove_prefix(1);
+    return value;
   }
 
-  absl::Status Number() {
-    size_t end = 0;
-    while (end < rest_.size() && absl::ascii_isdigit(rest_[end])) ++end;
+  absl::StatusOr<int64_t> Number() {
     int64_t number = 0;
-    if (!absl::SimpleAtoi(rest_.substr(0, end), &number)) {
+    if (!absl::SimpleAtoi(TakeWhile(absl::ascii_isdigit), &number)) {
       return Wrong(text_, "has a number that is too large");
     }
-    formula_.steps_.push_back({'0', number});
-    rest_.remove_prefix(end);
-    return absl::OkStatus();
+    return number;
   }
 
-  absl::Status Letter() {
-    size_t end = 0;
-    while (end < rest_.size() && absl::ascii_isalnum(rest_[end])) ++end;
+  absl::StatusOr<int64_t> Letter() {
+    const absl::string_view before = rest_;
+    const absl::string_view word = TakeWhile(absl::ascii_isalnum);
     for (const Input& input : kInputs) {
-      if (rest_.substr(0, end) != input.word) continue;
-      formula_.steps_.push_back({'x', 0, input.value});
-      rest_.remove_prefix(end);
-      return absl::OkStatus();
+      if (word != input.word) continue;
+      return inputs_ == nullptr ? 0 : inputs_->*input.value;
     }
+    rest_ = before;
     return Unexpected();
   }
 
-  absl::string_view text_;
+  absl::string_view TakeWhile(bool (*is_part)(unsigned char)) {
+    size_t end = 0;
+    while (end < rest_.size() && is_part(rest_[end])) ++end;
+    const absl::string_view taken = rest_.substr(0, end);
+    rest_.remove_prefix(end);
+    return taken;
+  }
+
+  const absl::string_view text_;
+  const FormulaInputs* const inputs_;
   absl::string_view rest_;
   int depth_ = 0;
-  Formula formula_;
 };
+
+}  // namespace
 
 absl::StatusOr<Formula> Formula::Parse(absl::string_view text) {
   if (text.size() > kMaxBytes) {
     return Wrong(text, "is too long, expected at most ", kMaxBytes, " bytes");
   }
-  return FormulaParser(text).Parse();
+  RETURN_IF_ERROR(Evaluation(text, nullptr).Run().status());
+  Formula formula;
+  formula.text_ = std::string(text);
+  return formula;
 }
 
 absl::StatusOr<int64_t> Formula::Evaluate(const FormulaInputs& inputs) const {
-  std::vector<int64_t> stack;
-  for (const Step& step : steps_) {
-    if (step.op == '0') {
-      stack.push_back(step.number);
-      continue;
-    }
-    if (step.op == 'x') {
-      stack.push_back(inputs.*step.input);
-      continue;
-    }
-    // Negation is 0 - x.
-    const int64_t b = stack.back();
-    if (step.op != '~') stack.pop_back();
-    const int64_t a = step.op == '~' ? 0 : stack.back();
-    if ((step.op == '/' || step.op == '%') && b == 0) {
-      return Wrong(text_, "divides by zero");
-    }
-    if (!Apply(step.op == '~' ? '-' : step.op, a, b, &stack.back())) {
-      return Wrong(text_, "leaves 64 bits");
-    }
-  }
-  return stack.back();
+  return Evaluation(text_, &inputs).Run();
 }
 
 }  // namespace clusterd

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -37,18 +36,7 @@ class Formula {
   absl::StatusOr<int64_t> Evaluate(const FormulaInputs& inputs) const;
 
  private:
-  friend class FormulaParser;
-
-  // Postfix.
-  struct Step {
-    // '0' number, 'x' input, '+', '-', '*', '/', '%', '~' negate.
-    char op = '0';
-    int64_t number = 0;
-    int64_t FormulaInputs::*input = nullptr;
-  };
-
   std::string text_ = "0";
-  std::vector<Step> steps_ = {Step{}};
 };
 
 }  // namespace clusterd
