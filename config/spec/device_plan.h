@@ -74,9 +74,9 @@ std::vector<YamlValue> PerDevice(const YamlValue& value,
 // and for detect addresses also
 //   gateway                          the device's own gateway
 //   peer((n+1) % servers, d)         the address of another server's device
-// Records what makes an address wrong,
-// whatever it was read from. Only what is certain: which subnets a product
-// wants is for the rules of config/rules. `product` may be nullptr.
+// Records what makes an address wrong, whatever it was read from. Only what is
+// certain: which subnets a product wants is for the rules of config/rules.
+// `product` may be nullptr.
 //   device address  no device can have it, the product's tool refuses it, or it
 //                   stands twice among servers, devices and gateways
 //   gateway         outside of the device's subnet, or the device's own

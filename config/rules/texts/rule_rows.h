@@ -30,8 +30,9 @@ struct RuleCategory {
 absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
     absl::Span<const RowFile> files);
 
-// The declaration of every rule's function and `constexpr Rule kRules[]`; see
-// catalogue.h. A rule without its function does not link.
+// The declaration of every rule's function, the findings of every rule that has
+// some, and `constexpr Rule kRules[]`; see catalogue.h. A rule without its
+// function does not link.
 std::string RuleTable(absl::Span<const RuleCategory> categories);
 
 // config/rules/README.md.
