@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_values.h"
-#include "config/values/formula.h"
+#include "config/values/address_pattern.h"
 #include "config/values/ipv4.h"
 
 namespace clusterd {

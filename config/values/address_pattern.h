@@ -2,10 +2,13 @@
 // lines:
 //   192.168.7.[22-23]           a list: one per server of the group, or per
 //                               device; several brackets are every combination
-//   10.1.0.1 + n                counted on from an address; see formula.h
+//   10.1.0.1 + n                counted on from an address by a formula
 //   192.168.[100-103].0/24      one subnet per device
 //   10.20.0.0/24 + g            the g-th subnet of that size from there
-// Text in, values out. A result that leaves IPv4 is refused, never wrapped.
+// A result that leaves IPv4 is refused, never wrapped. And the integer formulas
+// themselves, over where a server and a device stand:
+//   101 + 10*n        1 + 8*n + d%4        (n+1) % servers
+// Text in, values out.
 #ifndef CONFIG_VALUES_ADDRESS_PATTERN_H_
 #define CONFIG_VALUES_ADDRESS_PATTERN_H_
 
@@ -16,10 +19,36 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "config/values/formula.h"
 #include "config/values/ipv4.h"
 
 namespace clusterd {
+
+// What the letters of a formula stand for.
+struct FormulaInputs {
+  int64_t n = 0;        // Index of the server in the spec, from 0.
+  int64_t d = 0;        // Id of the device.
+  int64_t i = 0;        // Index of the server in its group, from 0.
+  int64_t g = 0;        // Index of the group of servers, from 0.
+  int64_t servers = 1;  // How many servers the spec has.
+};
+
+class Formula {
+ public:
+  // The formula 0.
+  Formula() = default;
+
+  // Decimal numbers, the letters of FormulaInputs, + - * / % and parentheses,
+  // with the usual precedence; / and % as in C++. InvalidArgument, quoting the
+  // part that is wrong, at most 256 bytes and 32 levels of parentheses or
+  // signs.
+  static absl::StatusOr<Formula> Parse(absl::string_view text);
+
+  // InvalidArgument for a division by zero and for what leaves 64 bits.
+  absl::StatusOr<int64_t> Evaluate(const FormulaInputs& inputs) const;
+
+ private:
+  std::string text_ = "0";
+};
 
 // Addresses one pattern may list.
 inline constexpr size_t kMaxPatternAddresses = 1 << 20;
