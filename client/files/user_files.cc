@@ -11,7 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "config/plan/plan_digest.h"
+#include "config/plan/make_plan.h"
 #include "config/report/message_json.h"
 #include "config/values/status_macros.h"
 #include "google/protobuf/util/json_util.h"

@@ -7,7 +7,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/words/first_met.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {

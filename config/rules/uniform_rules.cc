@@ -11,7 +11,7 @@
 #include "config/rules/ballot.h"
 #include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
-#include "config/words/first_met.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
-#include "config/words/first_met.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
