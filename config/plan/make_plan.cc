@@ -126,7 +126,7 @@ HostPlan HostPlanBuilder::Finish() {
     planned.step.set_id(plan_.steps_size() + 1);
     *plan_.add_steps() = std::move(planned.step);
     for (const std::string& name : planned.rests_on) {
-      facts[name] = FactText(named_, name);
+      facts[name] = NamedFactText(named_, name);
     }
   }
   for (const auto& [name, value] : facts) {

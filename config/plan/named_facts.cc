@@ -171,7 +171,7 @@ NamedFacts NameFacts(const HostFacts& facts) {
   return named;
 }
 
-std::string FactText(const NamedFacts& named, const std::string& name) {
+std::string NamedFactText(const NamedFacts& named, const std::string& name) {
   const auto found = named.find(name);
   return found == named.end() ? kUnknownFact : found->second;
 }
@@ -207,7 +207,7 @@ std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
   const NamedFacts current = NameFacts(now);
   std::vector<MovedFact> moved;
   for (const PlanFact& planned : plan.facts()) {
-    const std::string value = FactText(current, planned.name());
+    const std::string value = NamedFactText(current, planned.name());
     if (!IsSameFact(planned.name(), planned.value(), value) ||
         value == kUnknownFact) {
       moved.push_back({planned.name(), planned.value(), value});

@@ -48,7 +48,7 @@ std::string FirewallName(FirewallProgram program);
 NamedFacts NameFacts(const HostFacts& facts);
 
 // kUnknownFact if none has that name.
-std::string FactText(const NamedFacts& named, const std::string& name);
+std::string NamedFactText(const NamedFacts& named, const std::string& name);
 
 // Whether two texts of one fact say the same. Of a network namespace an older
 // clusterd or kernel says less: then what both say decides.

@@ -81,7 +81,7 @@ std::string BlockedText(const BlockedChange& blocked) {
 }
 
 std::string SettingFacts::Now(const std::string& name) const {
-  const std::string now = FactText(named_, name);
+  const std::string now = NamedFactText(named_, name);
   const bool gone = facts_.hccn_conf().missing().reason() == Missing::ABSENT;
   return now == kUnknownFact && gone && absl::StartsWith(name, "hccn.conf: ")
              ? "none"

@@ -116,7 +116,7 @@ std::vector<PlanFact> Applier::FactsNow(const JournalState& state,
   std::vector<PlanFact> now;
   for (const PlanFact& planned : state.begin.plan().facts()) {
     now.emplace_back().set_name(planned.name());
-    now.back().set_value(FactText(named, planned.name()));
+    now.back().set_value(NamedFactText(named, planned.name()));
   }
   const std::vector<PlanFact> files = DigestFiles(access_.files, state.saved);
   now.insert(now.end(), files.begin(), files.end());

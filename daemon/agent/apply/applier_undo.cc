@@ -131,7 +131,7 @@ absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
   }
   std::vector<MovedFact> moved;
   for (const PlanFact& fact : FactsNow(state, inside.ReadHost())) {
-    const std::string then = FactText(left, fact.name());
+    const std::string then = NamedFactText(left, fact.name());
     if (IsSameFact(fact.name(), fact.value(), then)) continue;
     moved.push_back({fact.name(), then, fact.value()});
   }

@@ -187,7 +187,7 @@ absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
   for (const DeviceSetting& setting : DeviceSettings()) {
     const bool is_set = !setting.always_saved && setting.name == step.setting();
     if (!is_set && !(is_first && setting.always_saved)) continue;
-    const std::string value = FactText(now, setting.name);
+    const std::string value = NamedFactText(now, setting.name);
     if (is_set && !setting.is_legal(value)) {
       return absl::FailedPreconditionError(
           absl::StrCat(Name(step), " is ", value,
@@ -245,7 +245,7 @@ std::string RestoreDevice(const MutationToken& token, Machine* machine,
     }
     const Setting* const setting = FindSetting(value.setting());
     if (setting != nullptr && value.value() != kNoneFact &&
-        FactText(*now, value.setting()) != value.value()) {
+        NamedFactText(*now, value.setting()) != value.value()) {
       said.push_back(machine->tool.Set(
           token, saved.device(),
           CommandFor(*setting->device, saved.device(), value.value())));
@@ -271,7 +271,7 @@ std::vector<std::string> DeviceDifferences(Machine* machine,
   if (!now.ok()) return {std::string(now.status().message())};
   std::vector<std::string> differences;
   for (const SavedDevice::Value& value : saved.values()) {
-    const std::string is = FactText(*now, value.setting());
+    const std::string is = NamedFactText(*now, value.setting());
     if (is == value.value()) continue;
     const Setting* const setting = FindSetting(value.setting());
     differences.push_back(absl::StrCat(
