@@ -116,10 +116,8 @@ class CheckCommand final : public ClusterRequest {
 
   std::string SocketPath() const {
     if (!socket_.empty()) return socket_;
-    const auto found = session().environment.find("CLUSTERD_SOCKET");
-    return found == session().environment.end() || found->second.empty()
-               ? kDefaultSocket
-               : found->second;
+    const std::string named = ValueOf(session().environment, "CLUSTERD_SOCKET");
+    return named.empty() ? kDefaultSocket : named;
   }
 
   absl::Status AskLocalDaemon() {

@@ -101,10 +101,8 @@ class SettingsReader {
       }
       return *flag;
     }
-    const auto variable = environment_.find(setting.variable);
-    if (variable != environment_.end() && !variable->second.empty()) {
-      return variable->second;
-    }
+    const std::string variable = ValueOf(environment_, setting.variable);
+    if (!variable.empty()) return variable;
     ReadFiles();
     const auto found = from_files_.find(setting.key);
     if (found != from_files_.end()) return found->second;
@@ -192,10 +190,9 @@ absl::Span<const ConnectionSetting> AllConnectionSettings() {
 std::vector<std::string> SettingsFiles(const Environment& environment,
                                        const std::string& root) {
   std::vector<std::string> files;
-  const auto home = environment.find("HOME");
-  if (home != environment.end() && absl::StartsWith(home->second, "/")) {
-    files.push_back(
-        absl::StrCat(home->second, "/.config/clusterd/client.yaml"));
+  const std::string home = ValueOf(environment, "HOME");
+  if (absl::StartsWith(home, "/")) {
+    files.push_back(absl::StrCat(home, "/.config/clusterd/client.yaml"));
   }
   files.push_back(
       absl::StrCat(absl::StripSuffix(root, "/"), "/etc/clusterd/client.yaml"));

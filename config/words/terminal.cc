@@ -13,14 +13,9 @@
 namespace clusterd {
 namespace {
 
-std::string Get(const Environment& environment, const char* name) {
-  const auto it = environment.find(name);
-  return it == environment.end() ? "" : it->second;
-}
-
 bool LocaleIsUtf8(const Environment& environment) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string value = Get(environment, name);
+    const std::string value = ValueOf(environment, name);
     if (value.empty()) continue;
     const std::string lower = absl::AsciiStrToLower(value);
     return absl::StrContains(lower, "utf-8") ||
@@ -31,14 +26,14 @@ bool LocaleIsUtf8(const Environment& environment) {
 
 Style MakeStyle(bool is_terminal, const Terminal& terminal,
                 const Environment& environment, ColorMode mode) {
-  const bool dumb = Get(environment, "TERM") == "dumb";
+  const bool dumb = ValueOf(environment, "TERM") == "dumb";
   Style style;
   style.utf8 = LocaleIsUtf8(environment);
   style.width = is_terminal ? terminal.width : 0;
   style.rewrites = is_terminal && !dumb;
   style.color = mode == ColorMode::kAlways ||
                 (mode == ColorMode::kAuto && is_terminal && !dumb &&
-                 Get(environment, "NO_COLOR").empty());
+                 ValueOf(environment, "NO_COLOR").empty());
   return style;
 }
 
@@ -48,6 +43,11 @@ bool BeginsCharacter(char c) {
 }
 
 }  // namespace
+
+std::string ValueOf(const Environment& environment, const char* name) {
+  const auto it = environment.find(name);
+  return it == environment.end() ? "" : it->second;
+}
 
 Style StyleOfOut(const Terminal& terminal, const Environment& environment,
                  ColorMode mode) {

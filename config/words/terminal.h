@@ -37,6 +37,9 @@ struct Style {
 
 using Environment = std::map<std::string, std::string>;
 
+// The value of a variable; empty if it is not set.
+std::string ValueOf(const Environment& environment, const char* name);
+
 // The style of stdout.
 //   mode    | result
 //   always  | colour
