@@ -279,7 +279,8 @@ TEST(HistoryStoreTest, FindsWhatRunsBesideADamagedOne) {
 }
 
 TEST(HistoryStoreTest, KeepsTwoThousand) {
-  const auto store = NewStore();
+  const MemoryFolder folder;
+  const auto store = OpenStore(folder.path());
   Add(store.get(), TestApply(TestId(1)));  // Runs.
   for (int i = 2; i <= 2001; ++i) Add(store.get(), TestCheck(TestId(i), 1));
   std::vector<std::string> ids = Ids(*store, All());

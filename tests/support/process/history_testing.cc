@@ -1,6 +1,7 @@
 #include "tests/support/process/history_testing.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <utility>
 
@@ -15,6 +16,10 @@ std::string NewStateFolder() {
   EXPECT_NE(mkdtemp(path.data()), nullptr);
   return path;
 }
+
+MemoryFolder::MemoryFolder() { EXPECT_NE(mkdtemp(path_.data()), nullptr); }
+
+MemoryFolder::~MemoryFolder() { std::filesystem::remove_all(path_); }
 
 std::string TestId(uint64_t number) {
   return absl::StrCat(absl::Hex(number, absl::kZeroPad16));

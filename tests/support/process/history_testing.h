@@ -13,6 +13,21 @@ namespace clusterd {
 // A new folder that only this test uses.
 std::string NewStateFolder();
 
+// One in memory, where a sync costs nothing, for thousands of entries. Goes
+// with this object.
+class MemoryFolder {
+ public:
+  MemoryFolder();
+  ~MemoryFolder();
+  MemoryFolder(const MemoryFolder&) = delete;
+  MemoryFolder& operator=(const MemoryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/dev/shm/history.XXXXXX";
+};
+
 // 16 hex digits.
 std::string TestId(uint64_t number);
 
