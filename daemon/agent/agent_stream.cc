@@ -20,7 +20,7 @@ AgentStream::AgentStream(AgentStreamOptions options,
     : options_(std::move(options)),
       credentials_(std::move(credentials)),
       parts_(parts),
-      backoff_(parts.random),
+      backoff_(options_.backoff, parts.random),
       tasks_(std::make_shared<TaskRunner>(options_.host, parts.observer,
                                           parts.pool, parts.scheduler)) {
   status_.set_host(options_.host);

@@ -36,6 +36,7 @@ struct AgentStreamOptions {
   std::string simulation;
   std::string boot_id;
   std::string machine_id;
+  BackoffOptions backoff;
   // Called on the loop's thread whenever the host has attached or detached.
   std::function<void(bool attached)> on_change;
 };

@@ -79,8 +79,8 @@ void EventLoop::Run() {
 
 absl::Duration Backoff::Next() {
   const absl::Duration wait = bound_ * random_();
-  bound_ = std::min(bound_ * 2, kMost);
-  return std::max(wait, kLeast);
+  bound_ = std::min(bound_ * 2, options_.max);
+  return std::max(wait, options_.min);
 }
 
 std::shared_ptr<grpc::Channel> Dial(

@@ -55,26 +55,31 @@ class EventLoop {
   std::thread thread_;  // Last: uses the queue.
 };
 
-// Waits that spread, so that a thousand hosts do not knock in one instant. The
-// first is drawn from 0 to kFirst, each later one from 0 to twice the bound
-// before, up to kMost. None is under kLeast.
+struct BackoffOptions {
+  // The first wait is drawn from 0 to `initial`, each later one from 0 to twice
+  // the bound before, up to `max`. None is under `min`.
+  absl::Duration min = absl::Milliseconds(100);
+  absl::Duration initial = absl::Seconds(2);
+  absl::Duration max = absl::Seconds(60);
+};
+
+// Waits that spread, so that a thousand hosts do not knock in one instant.
 class Backoff {
  public:
-  static constexpr absl::Duration kLeast = absl::Milliseconds(100);
-  static constexpr absl::Duration kFirst = absl::Seconds(2);
-  static constexpr absl::Duration kMost = absl::Seconds(60);
-
   // `random` draws from [0, 1).
-  explicit Backoff(std::function<double()> random)
-      : random_(std::move(random)) {}
+  Backoff(BackoffOptions options, std::function<double()> random)
+      : options_(options),
+        random_(std::move(random)),
+        bound_(options.initial) {}
 
   absl::Duration Next();
   // After a success: the next wait is a first one.
-  void Reset() { bound_ = kFirst; }
+  void Reset() { bound_ = options_.initial; }
 
  private:
+  const BackoffOptions options_;
   const std::function<double()> random_;
-  absl::Duration bound_ = kFirst;
+  absl::Duration bound_;
 };
 
 struct DialOptions {
