@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/rules/host_rules.h"

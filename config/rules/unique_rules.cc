@@ -1,6 +1,7 @@
 // Addresses that must differ: as a whole, and in their last 8 bits.
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "absl/algorithm/container.h"
