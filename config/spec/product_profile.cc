@@ -1,4 +1,4 @@
-// Where the values come from; a row names its sources:
+// Where the values come from, by the words that each product names:
 //   adapt      Ascend "multi-node multi-device" guide,
 //              https://www.hiascend.com/document/detail/zh/Pytorch/700/
 //              ptmoddevg/trainingmigrguide/PT_LMTMOG_0022.html
@@ -50,90 +50,102 @@ ReservedSubnet DeviceVnic(uint32_t network) {
   return Reserved(network, 24, "device virtual NICs of this product use it");
 }
 
-std::vector<ProductProfile> MakeProfiles() {
-  return {
-      // adapt, hccl, tool
-      {"atlas-training",
-       "smp",
-       "Atlas training series (SMP)",
-       "A1",
-       FirstIds(8),
-       SubnetPlan::kPairs,
-       /*max_servers=*/512,
-       {HostVnic(), DeviceVnic(0xc0a80200), DeviceVnic(0xc0a80300),
-        DeviceVnic(0xc0a80400), DeviceVnic(0xc0a80500)},
-       /*host_part_must_differ=*/true},
-      // In AMP mode the vendor's deployment tool puts all eight devices of a
-      // server in one subnet. The mode is set in the BMC and the host cannot
-      // see it: adapt, hccl, deployer, tool
-      {"atlas-training",
-       "amp",
-       "Atlas training series (AMP)",
-       "A1",
-       FirstIds(8),
-       SubnetPlan::kPerServer,
-       /*max_servers=*/512,
-       {HostVnic(), DeviceVnic(0xc0a80200)},
-       /*host_part_must_differ=*/true},
-      // adapt, hccl, deployer-guide, tool
-      {"atlas-a2",
-       "",
-       "Atlas A2 training series",
-       "A2",
-       FirstIds(8),
-       SubnetPlan::kShared,
-       /*max_servers=*/1152,
-       {HostVnic(), DeviceVnic(0xc0a80200)}},
-      // adapt, box16, tool
-      {"atlas-a2-box16",
-       "",
-       "Atlas 200T A2 Box16",
-       "A2",
-       FirstIds(16),
-       SubnetPlan::kShared,
-       /*max_servers=*/1152,
-       {HostVnic(), DeviceVnic(0xc0a80200)}},
-      // adapt, a3, tool
-      {"atlas-a3",
-       "",
-       "Atlas A3 training series, outside a super pod",
-       "A3",
-       FirstIds(16),
-       SubnetPlan::kShared,
-       /*max_servers=*/1152,
-       {Reserved(0xc0a80000, 21, "virtual NICs of Atlas A3 servers use it")}},
-      // Traffic inside a super pod goes over the virtual NICs; device addresses
-      // only serve traffic between pods, so no subnet plan is known for them:
-      // adapt, a3, tool
-      {"atlas-a3-superpod",
-       "",
-       "Atlas A3 training series, in a super pod",
-       "A3",
-       FirstIds(16),
-       SubnetPlan::kFree,
-       /*max_servers=*/1152,
-       {Reserved(0xc0000000, 8,
-                 "virtual NICs of a super pod use 192.0.0.0/8")}},
-      // card, tool
-      {"atlas-300t",
-       "",
-       "Atlas 300T training card",
-       "",
-       {},
-       SubnetPlan::kFree,
-       /*max_servers=*/0,
-       {HostVnic()}},
-      // tool-950
-      {"ascend-950",
-       "",
-       "Ascend 950",
-       "",
-       FirstIds(8),
-       SubnetPlan::kFree,
-       /*max_servers=*/0,
-       {HostVnic()},
-       /*host_part_must_differ=*/false,
-       NpuToolFacts::ASCEND_950}};
+ProductProfile TrainingSmp() {
+  // Sources: adapt, hccl, tool
+  ProductProfile profile;
+  profile.name = "atlas-training";
+  profile.mode = "smp";
+  profile.title = "Atlas training series (SMP)";
+  profile.npu_series = "A1";
+  profile.device_ids = FirstIds(8);
+  profile.subnet_plan = SubnetPlan::kPairs;
+  profile.max_servers = 512;
+  profile.reserved = {HostVnic(), DeviceVnic(0xc0a80200),
+                      DeviceVnic(0xc0a80300), DeviceVnic(0xc0a80400),
+                      DeviceVnic(0xc0a80500)};
+  profile.host_part_must_differ = true;
+  return profile;
+}
+
+// In AMP mode the vendor's deployment tool puts all eight devices of a server
+// in one subnet. The mode is set in the BMC and the host cannot see it.
+ProductProfile TrainingAmp() {
+  // Sources: adapt, hccl, deployer, tool
+  ProductProfile profile = TrainingSmp();
+  profile.mode = "amp";
+  profile.title = "Atlas training series (AMP)";
+  profile.subnet_plan = SubnetPlan::kPerServer;
+  profile.reserved = {HostVnic(), DeviceVnic(0xc0a80200)};
+  return profile;
+}
+
+ProductProfile A2() {
+  // Sources: adapt, hccl, deployer-guide, tool
+  ProductProfile profile;
+  profile.name = "atlas-a2";
+  profile.title = "Atlas A2 training series";
+  profile.npu_series = "A2";
+  profile.device_ids = FirstIds(8);
+  profile.subnet_plan = SubnetPlan::kShared;
+  profile.max_servers = 1152;
+  profile.reserved = {HostVnic(), DeviceVnic(0xc0a80200)};
+  return profile;
+}
+
+ProductProfile A2Box16() {
+  // Sources: adapt, box16, tool
+  ProductProfile profile = A2();
+  profile.name = "atlas-a2-box16";
+  profile.title = "Atlas 200T A2 Box16";
+  profile.device_ids = FirstIds(16);
+  return profile;
+}
+
+ProductProfile A3() {
+  // Sources: adapt, a3, tool
+  ProductProfile profile;
+  profile.name = "atlas-a3";
+  profile.title = "Atlas A3 training series, outside a super pod";
+  profile.npu_series = "A3";
+  profile.device_ids = FirstIds(16);
+  profile.subnet_plan = SubnetPlan::kShared;
+  profile.max_servers = 1152;
+  profile.reserved = {
+      Reserved(0xc0a80000, 21, "virtual NICs of Atlas A3 servers use it")};
+  return profile;
+}
+
+// Traffic inside a super pod goes over the virtual NICs; device addresses only
+// serve traffic between pods, so no subnet plan is known for them.
+ProductProfile A3SuperPod() {
+  // Sources: adapt, a3, tool
+  ProductProfile profile = A3();
+  profile.name = "atlas-a3-superpod";
+  profile.title = "Atlas A3 training series, in a super pod";
+  profile.subnet_plan = SubnetPlan::kFree;
+  profile.reserved = {
+      Reserved(0xc0000000, 8, "virtual NICs of a super pod use 192.0.0.0/8")};
+  return profile;
+}
+
+ProductProfile Card300T() {
+  // Sources: card, tool
+  ProductProfile profile;
+  profile.name = "atlas-300t";
+  profile.title = "Atlas 300T training card";
+  profile.reserved = {HostVnic()};
+  return profile;
+}
+
+ProductProfile Ascend950() {
+  // Sources: tool-950
+  ProductProfile profile;
+  profile.name = "ascend-950";
+  profile.title = "Ascend 950";
+  profile.device_ids = FirstIds(8);
+  profile.reserved = {HostVnic()};
+  profile.generation = NpuToolFacts::ASCEND_950;
+  return profile;
 }
 
 std::vector<absl::string_view> ProductNames() {
@@ -167,8 +179,9 @@ absl::Status UnknownMode(absl::string_view product, absl::string_view mode,
 }  // namespace
 
 const std::vector<ProductProfile>& AllProductProfiles() {
-  static const auto* const profiles =
-      new std::vector<ProductProfile>(MakeProfiles());
+  static const auto* const profiles = new std::vector<ProductProfile>{
+      TrainingSmp(), TrainingAmp(), A2(),       A2Box16(),
+      A3(),          A3SuperPod(),  Card300T(), Ascend950()};
   return *profiles;
 }
 
