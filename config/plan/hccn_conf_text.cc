@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
+#include "config/values/number_list.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
