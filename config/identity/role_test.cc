@@ -1,5 +1,4 @@
 #include "config/identity/tls_credentials.h"
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,5 +1,6 @@
-#include "absl/synchronization/notification.h"
 #include "daemon/controller/controller_service.h"
+
+#include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "proto/controller.pb.h"
 
