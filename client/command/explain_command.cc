@@ -11,7 +11,7 @@ namespace {
 void ListRules(Page& page) {
   std::vector<Row> rows;
   for (const Rule& rule : RuleCatalogue()) {
-    rows.push_back({{std::string(rule.name)}, {page.Safe(rule.text.title)}});
+    rows.push_back({{std::string(rule.name)}, {page.Safe(rule.Text().title)}});
   }
   const std::vector<int> columns = ColumnWidths(rows);
   std::string category;
@@ -30,7 +30,7 @@ void ListRules(Page& page) {
 
 void ExplainRule(const Rule& rule, Page& page) {
   page.out() << page.Strong(rule.name) << "\n";
-  const RuleText& words = rule.text;
+  const RuleText& words = rule.Text();
   const std::pair<const char*, absl::string_view> fields[] = {
       {"what        ", words.title},
       {"fails when  ", words.fails_when},

@@ -8,6 +8,11 @@ namespace clusterd {
 
 #include "config/rules/texts/rule_table.inc"
 
+const RuleText& Rule::Text(Language language) const {
+  return language == Language::kChinese && !chinese.title.empty() ? chinese
+                                                                  : english;
+}
+
 bool Rule::JudgesOneHost() const {
   return scope == RuleScope::kNamespace || scope == RuleScope::kHost ||
          scope == RuleScope::kDevice;

@@ -18,6 +18,9 @@ class RuleReport;
 // What a rule needs to see; texts/rule_row.proto explains each.
 enum class RuleScope { kNamespace, kHost, kDevice, kCluster, kSpec, kAnswers };
 
+enum class Language { kEnglish, kChinese };
+
+// Empty where the catalogue lacks the language.
 struct RuleText {
   absl::string_view title;  // One line: what holds when it passes.
   absl::string_view fails_when;
@@ -44,9 +47,12 @@ struct Rule {
   RuleScope scope;
   State level;  // The worst that it says about what it could judge.
   void (*check)(const ClusterView& view, RuleReport& report);
-  RuleText text;
+  RuleText english;
+  RuleText chinese;
   absl::Span<const RuleFinding> findings;
 
+  // English where the catalogue lacks the language.
+  const RuleText& Text(Language language = Language::kEnglish) const;
   // Whether one host alone can be judged by it.
   bool JudgesOneHost() const;
   // Whether a network namespace other than the host's own can be.

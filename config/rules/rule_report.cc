@@ -204,7 +204,7 @@ void RuleReport::WriteFinding(const FindingText& text,
     if (member.device.has_value()) subject->add_devices(*member.device);
   }
   finding->set_observed(text.observed);
-  const RuleText& texts = rule_.text;
+  const RuleText& texts = rule_.Text();
   finding->set_expected(text.expected.empty() ? std::string(texts.title)
                                               : text.expected);
   finding->set_why(text.why.empty() ? std::string(texts.why) : text.why);

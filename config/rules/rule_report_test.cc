@@ -85,9 +85,9 @@ TEST_F(RuleReportTest, WritesTheCommandForTheDevicesOfItsSubjects) {
 TEST_F(RuleReportTest, TakesWhatAFindingLeavesOutFromTheCatalogue) {
   report_.Add(host(0), FindingText(FAIL, "down").Fix("plug it in"));
   const Finding finding = Finish().findings(0);
-  EXPECT_EQ(finding.expected(), FindRule("link")->text.title);
-  EXPECT_EQ(finding.why(), FindRule("link")->text.why);
-  EXPECT_EQ(finding.source(), FindRule("link")->text.source);
+  EXPECT_EQ(finding.expected(), FindRule("link")->Text().title);
+  EXPECT_EQ(finding.why(), FindRule("link")->Text().why);
+  EXPECT_EQ(finding.source(), FindRule("link")->Text().source);
 }
 
 TEST_F(RuleReportTest, TakesWhatIsAlwaysTheSameFromTheRulesRow) {

@@ -80,12 +80,21 @@ std::string FindingRows(const RuleRow& row) {
   return rows;
 }
 
+std::string TextRow(const RuleRow& row, const RowText& text) {
+  return absl::StrCat(
+      "{",
+      Strings({text.title(), text.fails_when(), text.why(), text.fix(),
+               LevelText(row, text), text.source()}),
+      "}");
+}
+
 // Whether no phrase is left in any text.
 bool IsWhole(const RuleRow& row) {
   const auto is_whole = [](const google::protobuf::Message& message) {
     return !absl::StrContains(message.ShortDebugString(), "{");
   };
-  return is_whole(row.english()) && absl::c_all_of(row.finding(), is_whole);
+  return is_whole(row.english()) && is_whole(row.chinese()) &&
+         absl::c_all_of(row.finding(), is_whole);
 }
 
 }  // namespace
@@ -134,19 +143,17 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
   std::string table = "\nconstexpr Rule kRules[] = {\n";
   for (const RuleCategory& category : categories) {
     for (const RuleRow& row : category.rules) {
-      const RowText& text = row.english();
       const std::string check = absl::StrCat("Check", CamelCase(row.name()));
       const std::string rows = absl::StrCat("kFindingsOf", check);
       absl::StrAppend(&declarations, "void ", check,
                       "(const ClusterView& view, RuleReport& report);\n");
-      absl::StrAppend(
-          &table, "    {\"", row.name(), "\", \"", category.name,
-          "\", RuleScope::k", CamelCase(RuleRow::Scope_Name(row.scope())),
-          ",\n     ", RuleRow::Level_Name(row.level()), ", ", check,
-          ",\n     {",
-          Strings({text.title(), text.fails_when(), text.why(), text.fix(),
-                   LevelText(row, text), text.source()}),
-          "},\n     ", row.finding().empty() ? "{}" : rows, "},\n");
+      absl::StrAppend(&table, "    {\"", row.name(), "\", \"", category.name,
+                      "\", RuleScope::k",
+                      CamelCase(RuleRow::Scope_Name(row.scope())), ",\n     ",
+                      RuleRow::Level_Name(row.level()), ", ", check, ",\n     ",
+                      TextRow(row, row.english()), ",\n     ",
+                      row.has_chinese() ? TextRow(row, row.chinese()) : "{}",
+                      ",\n     ", row.finding().empty() ? "{}" : rows, "},\n");
       if (row.finding().empty()) continue;
       absl::StrAppend(&findings, "\nconstexpr RuleFinding ", rows, "[] = {\n",
                       FindingRows(row), "};\n");

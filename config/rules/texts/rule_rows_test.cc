@@ -94,6 +94,18 @@ TEST(ReadRuleRowsTest, RefusesPhrasesThatAreMissingOrLeftOver) {
             "phrase {guide} is used by no rule");
 }
 
+TEST(ReadRuleRowsTest, WantsASecondLanguageWholeOrNotAtAll) {
+  EXPECT_THAT(
+      MistakeIn(Row("  english {", "  chinese { title: \"t\" }\n  english {")),
+      HasSubstr("chinese.fails_when"));
+  const auto categories = Read(
+      Row("  english {",
+          "  chinese { title: \"t\" fails_when: \"f\" why: \"w\" fix: \"x\" "
+          "source: \"{guide}\" }\n  english {"));
+  ASSERT_TRUE(categories.ok()) << categories.status();
+  EXPECT_EQ((*categories)[0].rules[0].chinese().source(), "the guide");
+}
+
 TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
   const std::string table = RuleTable(*Read(kRow));
   EXPECT_THAT(table, HasSubstr("void CheckPortFree(const ClusterView& view, "
@@ -104,7 +116,7 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "     {\"a title\",\n      \"it fails\",\n"
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
                         "      \"fail\",\n      \"the guide; more\"},\n"
-                        "     {}},"));
+                        "     {},\n     {}},"));
 }
 
 TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
