@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "client/command/command.h"
 #include "client/connection/connector.h"
@@ -59,6 +60,9 @@ void WaitForSignals(const sigset_t& signals, clusterd::Interrupt& interrupt) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // It costs up to a quarter of the CPU in a storm and looks for mistakes of
+  // ours; the tests have it on.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // gRPC logs every failed connection by itself; we say what it means.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   sigset_t signals;

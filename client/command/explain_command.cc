@@ -1,5 +1,7 @@
 // clusterctl explain: the catalogue of rules, without any controller.
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/command.h"
 #include "config/rules/catalogue.h"
@@ -45,12 +47,46 @@ void ExplainRule(const Rule& rule, Page& page) {
   }
 }
 
+// Whether it looks like a code of HCCL or of the driver: "EI0009", "EJ0003".
+bool IsErrorCode(absl::string_view name) {
+  return name.size() == 6 && absl::ascii_isupper(name[0]) &&
+         absl::ascii_isupper(name[1]) &&
+         absl::c_all_of(name.substr(2), absl::ascii_isdigit);
+}
+
+// The rules whose texts name the code, since their failing leads to it. False:
+// there is none.
+bool ExplainErrorCode(const std::string& code, Page& page) {
+  std::vector<Row> rows;
+  for (const Rule& rule : RuleCatalogue()) {
+    const RuleText& words = rule.Text();
+    for (const absl::string_view text :
+         {words.title, words.fails_when, words.why, words.fix}) {
+      if (!absl::StrContains(text, code)) continue;
+      rows.push_back({{std::string(rule.name)}, {page.Safe(words.title)}});
+      break;
+    }
+  }
+  if (rows.empty()) return false;
+  page.out() << page.Strong(code) << "\n";
+  page.Wrapped("what        ",
+               "An error of HCCL that a job ends with. Where one of these "
+               "rules fails, that is a known cause:");
+  const std::vector<int> columns = ColumnWidths(rows);
+  for (const Row& row : rows) page.PrintRow(row, columns, {/*indent=*/12});
+  page.Wrapped("fix         ",
+               "clusterctl check says which of them fails, and where; "
+               "clusterctl explain RULE says more about one.");
+  return true;
+}
+
 class ExplainCommand final : public Command {
  public:
   ExplainCommand() : Command("explain") {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("RULE", name_, "Name of a rule, e.g. net-health")
+    app.add_option("RULE", name_,
+                   "Name of a rule, e.g. net-health, or an error code of HCCL")
         ->type_name("");
   }
   bool TakesConnection() const override { return false; }
@@ -64,6 +100,13 @@ class ExplainCommand final : public Command {
       ListRules(page);
     } else if (rule != nullptr) {
       ExplainRule(*rule, page);
+    } else if (IsErrorCode(absl::AsciiStrToUpper(name_))) {
+      const std::string code = absl::AsciiStrToUpper(name_);
+      if (!ExplainErrorCode(code, page)) {
+        mistakes_.push_back(
+            absl::StrCat("no rule names the error code ", code,
+                         "; clusterctl explain lists all rules"));
+      }
     } else {
       const std::string nearest = NearestRule(name_);
       mistakes_.push_back(absl::StrCat(

@@ -52,6 +52,26 @@ TEST(ExplainCommandTest, PointsToTheListWhenNothingIsNear) {
                         "clusterctl explain lists all rules"));
 }
 
+// Findings say EI0009, so people ask for it.
+TEST(ExplainCommandTest, FindsTheRulesThatNameAnErrorCode) {
+  for (const char* code : {"EI0009", "ei0009"}) {
+    const ProgramOutput output = RunProgram({"explain", code}, EmptyWorld());
+    EXPECT_EQ(output.status, 0) << output.err;
+    EXPECT_TRUE(absl::StartsWith(output.out, "EI0009\n")) << output.out;
+    EXPECT_TRUE(absl::StrContains(output.out, "\n            link "))
+        << output.out;
+    EXPECT_FALSE(absl::StrContains(output.out, "ports-reserved"));
+  }
+}
+
+TEST(ExplainCommandTest, SaysOfACodeThatNoRuleNamesIt) {
+  const ProgramOutput output = RunProgram({"explain", "EI9999"}, EmptyWorld());
+  EXPECT_EQ(output.status, 3);
+  EXPECT_TRUE(
+      absl::StrContains(output.err, "no rule names the error code EI9999"))
+      << output.err;
+}
+
 TEST(ExplainCommandTest, PrintsAsciiWhereTheLocaleIsNotUtf8) {
   for (const char c : RunProgram({"explain", "net-health"}, EmptyWorld()).out) {
     EXPECT_GT(static_cast<signed char>(c), 0);

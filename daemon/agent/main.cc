@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/agent/self_check.h"
@@ -33,6 +34,9 @@ constexpr char kDriverLibraries[] =
 }  // namespace clusterd
 
 int main(int argc, char** argv) {
+  // It costs up to a quarter of the CPU in a storm and looks for mistakes of
+  // ours; the tests have it on.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   clusterd::AgentFlags flags;
   if (const std::optional<int> status =
           clusterd::ParseAgentFlags(argc, argv, &flags)) {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/synchronization/mutex.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
@@ -78,6 +79,9 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
 }  // namespace clusterd
 
 int main(int argc, char** argv) {
+  // It costs up to a quarter of the CPU in a storm and looks for mistakes of
+  // ours; the tests have it on.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   clusterd::ControllerFlags flags;
   if (const std::optional<int> status =
           clusterd::ParseControllerFlags(argc, argv, &flags)) {
