@@ -80,10 +80,7 @@ class EventStream final
       timer_set_ = !first;
       progress_due_ |= first;
     }
-    if (first) {
-      Advance();
-      return;
-    }
+    if (first) return Advance();
     scheduler_->RunAfter(kProgressInterval, [weak = this->weak_from_this()] {
       if (const auto stream = weak.lock()) stream->OnProgressDue();
     });
@@ -202,10 +199,7 @@ class EventStream final
         return;
       }
     }
-    if (finish.has_value()) {
-      this->Finish(ToGrpcStatus(*finish));
-      return;
-    }
+    if (finish.has_value()) return this->Finish(ToGrpcStatus(*finish));
     if (progress) progress(&write_);
     this->StartWrite(&write_);
   }
