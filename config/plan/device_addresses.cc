@@ -91,24 +91,24 @@ void Collect(const ClusterSpec& spec, const DeviceSpec& device,
 
 // Blocks devices whose address another device has and keeps.
 void BlockTaken(HostPlanBuilder* plan, std::vector<DeviceChange>* changes) {
-  std::map<std::string, uint32_t> keepers;  // Address to device.
+  std::map<std::string, uint32_t> owners;  // Address to device.
   for (const DeviceFacts& device : plan->facts().devices()) {
     const bool moves = absl::c_any_of(*changes, [&](const DeviceChange& each) {
       return each.sets_address && each.spec->id() == device.id();
     });
     if (moves) continue;
     for (const Ipv4Setting& setting : device.address().value().settings()) {
-      keepers.emplace(setting.address(), device.id());
+      owners.emplace(setting.address(), device.id());
     }
   }
   const auto taken = std::remove_if(
       changes->begin(), changes->end(), [&](const DeviceChange& change) {
         if (!change.sets_address) return false;
-        const auto keeper = keepers.find(change.wanted->address().ToString());
-        if (keeper == keepers.end()) return false;
+        const auto owner = owners.find(change.wanted->address().ToString());
+        if (owner == owners.end()) return false;
         plan->Block(CHANGE_DEVICE_ADDRESS, {change.spec->id()},
                     absl::StrCat("address ", change.spec->address()),
-                    absl::StrCat("device ", keeper->second,
+                    absl::StrCat("device ", owner->second,
                                  " of this host has it and keeps it"),
                     "correct the spec, or the other device");
         return true;

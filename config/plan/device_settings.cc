@@ -15,7 +15,7 @@
 namespace clusterd {
 namespace {
 
-using Wish = std::optional<std::string>;
+using Wanted = std::optional<std::string>;
 
 constexpr uint32_t kMaxDevice = 63;
 // Below this hccn_tool asks whether IPv6 may go, and clusterd answers no
@@ -38,7 +38,7 @@ Reading LiveAddress(const DeviceFacts& facts) {
   return ReadingOf(facts.address(), absl::StrJoin(pairs, ", "));
 }
 
-Wish TextWish(std::string text) {
+Wanted WantedText(std::string text) {
   if (text.empty()) return std::nullopt;
   return text;
 }
@@ -68,7 +68,8 @@ constexpr DeviceSetting kDeviceSettings[] = {
      [](const ClusterSpec&, const DeviceSpec& device) {
        return device.address().empty()
                   ? std::nullopt
-                  : Wish(absl::StrCat(device.address(), "/", device.netmask()));
+                  : Wanted(
+                        absl::StrCat(device.address(), "/", device.netmask()));
      },
      IsInterface, /*needs_idle_device=*/true, /*always_saved=*/true},
     {kGatewaySetting, "gateway", CHANGE_DEVICE_ADDRESS,
@@ -77,7 +78,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
      },
      "gateway", nullptr,
      [](const ClusterSpec&, const DeviceSpec& device) {
-       return TextWish(device.gateway());
+       return WantedText(device.gateway());
      },
      IsAddress, false, true},
     {kDetectSetting, "detect address", CHANGE_DEVICE_ADDRESS,
@@ -88,7 +89,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
      },
      "netdetect", nullptr,
      [](const ClusterSpec&, const DeviceSpec& device) {
-       return TextWish(device.detect_address());
+       return WantedText(device.detect_address());
      },
      IsAddress, false, true},
     {kMtuSetting, "MTU", CHANGE_DEVICE_ADDRESS,
@@ -97,7 +98,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
      },
      "mtu", nullptr,
      [](const ClusterSpec& spec, const DeviceSpec&) {
-       return spec.has_mtu() ? Wish(absl::StrCat(spec.mtu())) : std::nullopt;
+       return spec.has_mtu() ? Wanted(absl::StrCat(spec.mtu())) : std::nullopt;
      },
      IsMtu, true, false},
     {kTlsSetting, "TLS", CHANGE_TLS,
@@ -110,7 +111,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
        return value == "on" ? "1" : "0";
      },
      [](const ClusterSpec& spec, const DeviceSpec&) {
-       return spec.has_tls() ? Wish(spec.tls() ? "on" : "off") : std::nullopt;
+       return spec.has_tls() ? Wanted(spec.tls() ? "on" : "off") : std::nullopt;
      },
      [](absl::string_view value) { return value == "on" || value == "off"; },
      true, false},

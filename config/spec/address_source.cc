@@ -162,7 +162,7 @@ void CheckDuplicates(const DevicePlan& plan, const ServerGroups& groups,
 }
 
 // Indices of a server, and of one of its devices.
-struct Place {
+struct DeviceIndex {
   size_t server;
   size_t device;
 };
@@ -170,7 +170,7 @@ struct Place {
 // What one text gives a device. nullopt: what it hangs on could not be read.
 // InvalidArgument if there is no such address.
 using Address = absl::StatusOr<std::optional<Ipv4Address>>;
-using Source = std::function<Address(Place)>;
+using Source = std::function<Address(DeviceIndex)>;
 
 // Reads one key's sources and sets the address of every device by them.
 class SourceReader {
@@ -208,9 +208,9 @@ class SourceReader {
     return IsGateway() ? "gateway" : "detect_address";
   }
 
-  FormulaInputs InputsOf(Place place) const {
-    FormulaInputs inputs = groups_.servers[place.server].inputs;
-    inputs.d = plan_.ids[place.device];
+  FormulaInputs InputsOf(DeviceIndex at) const {
+    FormulaInputs inputs = groups_.servers[at.server].inputs;
+    inputs.d = plan_.ids[at.device];
     return inputs;
   }
 
@@ -237,7 +237,7 @@ class SourceReader {
   }
 
   // Of the devices that lie between both.
-  void SetDevices(const YamlValue& value, Place first, Place end) {
+  void SetDevices(const YamlValue& value, DeviceIndex first, DeviceIndex end) {
     const std::optional<Source> source = value.Parsed(
         [this](const std::string& text) { return ParseSource(text); });
     for (size_t s = first.server; s < end.server; ++s) {
@@ -252,14 +252,13 @@ class SourceReader {
   }
 
   // `source`: nullopt if it could not be read, null for "none".
-  absl::Status SetDevice(const std::optional<Source>& source, Place place) {
-    PlannedDevice& device = plan_.devices[place.server][place.device];
+  absl::Status SetDevice(const std::optional<Source>& source, DeviceIndex at) {
+    PlannedDevice& device = plan_.devices[at.server][at.device];
     const bool is_none = source.has_value() && *source == nullptr;
     if (is_none) return absl::OkStatus();
     if (IsGateway()) device.gateway_unknown = true;
     if (!source.has_value()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::optional<Ipv4Address> address,
-                     (*source)(place));
+    ASSIGN_OR_RETURN(const std::optional<Ipv4Address> address, (*source)(at));
     if (!address.has_value()) return absl::OkStatus();
     RETURN_IF_ERROR(IsGateway()
                         ? CheckGateway(*address, device)
@@ -273,7 +272,7 @@ class SourceReader {
   absl::StatusOr<Source> ParseSource(const std::string& text) const {
     if (text == "none") return Source();
     if (!IsGateway() && text == "gateway") {
-      return Source([this](Place place) { return GatewayOf(place); });
+      return Source([this](DeviceIndex at) { return GatewayOf(at); });
     }
     if (!IsGateway() && absl::StartsWith(text, "peer")) return ParsePeer(text);
     if (absl::StrContains(text, '.')) return ParsePattern(text);
@@ -283,9 +282,9 @@ class SourceReader {
                    IsGateway() ? "" : "gateway, peer(SERVER, DEVICE), ",
                    "none, an address, a pattern or a host part such as 1");
     }
-    return Source([this, host = *host](Place place) -> Address {
-      ASSIGN_OR_RETURN(const int64_t part, host.Evaluate(InputsOf(place)));
-      const PlannedDevice& device = plan_.devices[place.server][place.device];
+    return Source([this, host = *host](DeviceIndex at) -> Address {
+      ASSIGN_OR_RETURN(const int64_t part, host.Evaluate(InputsOf(at)));
+      const PlannedDevice& device = plan_.devices[at.server][at.device];
       if (!HasSubnet(device)) return std::nullopt;
       return HostAddress(device.address->subnet(), part);
     });
@@ -298,8 +297,8 @@ class SourceReader {
                    " addresses, expected 1 or ", plan_.ids.size(),
                    ", one per device");
     }
-    return Source([this, pattern](Place place) -> Address {
-      return pattern.At(place.device, InputsOf(place));
+    return Source([this, pattern](DeviceIndex at) -> Address {
+      return pattern.At(at.device, InputsOf(at));
     });
   }
 
@@ -316,16 +315,16 @@ class SourceReader {
         absl::StrSplit(inside, absl::MaxSplits(',', 1));
     ASSIGN_OR_RETURN(const Formula server, Formula::Parse(halves.first));
     ASSIGN_OR_RETURN(const Formula device, Formula::Parse(halves.second));
-    return Source([this, server, device](Place place) -> Address {
-      const FormulaInputs inputs = InputsOf(place);
+    return Source([this, server, device](DeviceIndex at) -> Address {
+      const FormulaInputs inputs = InputsOf(at);
       ASSIGN_OR_RETURN(const int64_t peer, server.Evaluate(inputs));
       ASSIGN_OR_RETURN(const int64_t id, device.Evaluate(inputs));
       return PeerAddress(peer, id);
     });
   }
 
-  Address GatewayOf(Place place) const {
-    const PlannedDevice& device = plan_.devices[place.server][place.device];
+  Address GatewayOf(DeviceIndex at) const {
+    const PlannedDevice& device = plan_.devices[at.server][at.device];
     if (device.gateway.has_value() || device.gateway_unknown) {
       return device.gateway;
     }
