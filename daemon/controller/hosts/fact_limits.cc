@@ -42,14 +42,20 @@ std::string Escaped(absl::string_view text) {
   return clean;
 }
 
+// What becomes of a fact that is too long.
+enum class LongFact { kSpoilsTheMessage, kGoesMissing };
+
+absl::Status Clean(LongFact long_fact, Message* message);
+
 absl::Status CleanField(const FieldDescriptor* field, int index,
-                        Message* message) {
+                        LongFact long_fact, Message* message) {
   const Reflection* const reflection = message->GetReflection();
   const bool repeated = field->is_repeated();
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-    return CleanMessage(
-        repeated ? reflection->MutableRepeatedMessage(message, field, index)
-                 : reflection->MutableMessage(message, field));
+    return Clean(long_fact,
+                 repeated
+                     ? reflection->MutableRepeatedMessage(message, field, index)
+                     : reflection->MutableMessage(message, field));
   }
   if (field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
     return absl::OkStatus();
@@ -68,6 +74,41 @@ absl::Status CleanField(const FieldDescriptor* field, int index,
   } else {
     reflection->SetString(message, field, Escaped(text));
   }
+  return absl::OkStatus();
+}
+
+absl::Status CleanFields(LongFact long_fact, Message* message) {
+  const Reflection* const reflection = message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(*message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const int count =
+        field->is_repeated() ? reflection->FieldSize(*message, field) : 1;
+    if (count > kMaxRepeated) {
+      return TooLong(field, static_cast<size_t>(count), kMaxRepeated);
+    }
+    for (int i = 0; i < count; ++i) {
+      RETURN_IF_ERROR(CleanField(field, i, long_fact, message));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Depth is bounded by the messages' definition: none contains itself.
+absl::Status Clean(LongFact long_fact, Message* message) {
+  const absl::Status status = CleanFields(long_fact, message);
+  if (status.ok() || long_fact == LongFact::kSpoilsTheMessage) return status;
+  // A fact is a message whose oneof `state` is a value or a Missing.
+  const google::protobuf::Descriptor* const type = message->GetDescriptor();
+  const FieldDescriptor* const missing = type->FindFieldByName("missing");
+  if (missing == nullptr || type->FindOneofByName("state") == nullptr) {
+    return status;
+  }
+  Missing why;
+  why.set_reason(Missing::UNREADABLE);
+  why.set_detail(absl::StrCat("more than the controller takes: ",
+                              std::string(status.message())));
+  message->GetReflection()->MutableMessage(message, missing)->CopyFrom(why);
   return absl::OkStatus();
 }
 
@@ -112,22 +153,8 @@ void TrimDrift(DriftFact* drift) {
   value->set_left_out(value->left_out() + static_cast<uint32_t>(gone));
 }
 
-// Depth is bounded by the messages' definition: none contains itself.
 absl::Status CleanMessage(Message* message) {
-  const Reflection* const reflection = message->GetReflection();
-  std::vector<const FieldDescriptor*> fields;
-  reflection->ListFields(*message, &fields);
-  for (const FieldDescriptor* field : fields) {
-    const int count =
-        field->is_repeated() ? reflection->FieldSize(*message, field) : 1;
-    if (count > kMaxRepeated) {
-      return TooLong(field, static_cast<size_t>(count), kMaxRepeated);
-    }
-    for (int i = 0; i < count; ++i) {
-      RETURN_IF_ERROR(CleanField(field, i, message));
-    }
-  }
-  return absl::OkStatus();
+  return Clean(LongFact::kSpoilsTheMessage, message);
 }
 
 absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
@@ -150,7 +177,7 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
   }
   facts->set_host(host);
   facts->clear_conflict();
-  return CleanMessage(facts);
+  return Clean(LongFact::kGoesMissing, facts);
 }
 
 // Its texts stand in lists of hosts and in the log, one line for each, so they

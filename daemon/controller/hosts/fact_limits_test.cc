@@ -44,20 +44,41 @@ TEST(CleanFactsTest, RefusesDeviceThatStandsTwice) {
               HasSubstr("device 3 stands"));
 }
 
-TEST(CleanFactsTest, RefusesLongTextAndLongListAnywhere) {
-  HostFacts text;
-  text.add_devices()->mutable_lldp()->mutable_value()->set_system_name(
+// 60 kB of reserved ports, say.
+TEST(CleanFactsTest, LosesAFactThatIsTooLongAndKeepsTheHost) {
+  HostFacts facts;
+  facts.mutable_kernel()->mutable_reserved_ports()->set_value(
+      std::string(kMaxTextBytes + 1, '1'));
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  DeviceFacts* const device = facts.add_devices();
+  device->mutable_lldp()->mutable_value()->set_system_name(
       std::string(kMaxTextBytes + 1, 'a'));
-  EXPECT_EQ(CleanFacts("server0", &text).code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(MessageOf(CleanFacts("server0", &text)),
-              HasSubstr("system_name: 16385"));
-  HostFacts list;
+  device->mutable_gateway()->mutable_missing()->set_detail(
+      std::string(kMaxTextBytes + 1, 'b'));
   for (int i = 0; i <= kMaxRepeated; ++i) {
-    list.mutable_sockets()->mutable_value()->add_sockets();
+    facts.mutable_sockets()->mutable_value()->add_sockets();
   }
-  EXPECT_THAT(MessageOf(CleanFacts("server0", &list)),
-              HasSubstr("sockets: 8193"));
+  ASSERT_TRUE(CleanFacts("server0", &facts).ok());
+  EXPECT_EQ(facts.kernel().somaxconn().value(), 4096u);
+  EXPECT_EQ(facts.kernel().reserved_ports().missing().reason(),
+            Missing::UNREADABLE);
+  EXPECT_EQ(facts.kernel().reserved_ports().missing().detail(),
+            "more than the controller takes: clusterd.TextFact.value: 16385 "
+            "bytes, expected at most 16384");
+  EXPECT_THAT(device->lldp().missing().detail(),
+              HasSubstr("system_name: 16385"));
+  EXPECT_THAT(device->gateway().missing().detail(), HasSubstr("detail: 16385"));
+  EXPECT_THAT(facts.sockets().missing().detail(), HasSubstr("sockets: 8193"));
+}
+
+TEST(CleanFactsTest, RefusesLongTextThatIsNoFact) {
+  HostFacts facts;
+  facts.mutable_missing()->set_detail(std::string(kMaxTextBytes + 1, 'a'));
+  EXPECT_EQ(CleanFacts("server0", &facts).code(),
+            absl::StatusCode::kInvalidArgument);
+  ApplyResult result;
+  result.set_error(std::string(kMaxTextBytes + 1, 'a'));
+  EXPECT_THAT(MessageOf(CleanMessage(&result)), HasSubstr("error: 16385"));
 }
 
 TEST(CleanFactsTest, NeverLetsHostSpeakForAnotherOrForTheController) {
