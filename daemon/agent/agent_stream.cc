@@ -54,6 +54,7 @@ AgentMessage AgentStream::MakeHello() const {
   hello->set_clusterd_version(kClusterdVersion);
   hello->set_boot_id(options_.boot_id);
   hello->set_machine_id(options_.machine_id);
+  hello->set_booted_at_s(options_.booted_at_s);
   hello->add_tasks("observe");
   if (parts_.applies != nullptr) {
     hello->add_tasks("apply");
@@ -135,9 +136,7 @@ void AgentStream::OnWelcome(const Welcome& welcome) {
   if (parts_.applies != nullptr) {
     AgentMessage message;
     *message.mutable_past_applies() = parts_.applies->Past();
-    if (!message.past_applies().results().empty()) {
-      connection_->Send(std::move(message));
-    }
+    connection_->Send(std::move(message));
   }
   if (stopping_) connection_->HangUp();
 }

@@ -6,6 +6,7 @@
 #ifndef DAEMON_AGENT_AGENT_STREAM_H_
 #define DAEMON_AGENT_AGENT_STREAM_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -35,6 +36,7 @@ struct AgentStreamOptions {
   // The name of the simulation, where this is not a real host.
   std::string simulation;
   std::string boot_id;
+  int64_t booted_at_s = 0;  // Hello.booted_at_s.
   std::string machine_id;
   BackoffOptions backoff;
   // Called on the loop's thread whenever the host has attached or detached.

@@ -14,6 +14,8 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxPastApplies = 16;
+// A controller takes no more; Applier drops the oldest long before.
+constexpr size_t kMaxJournalIds = 1024;
 // Results that are kept in memory besides the journals.
 constexpr size_t kMaxRecent = 8;
 constexpr size_t kMinTextBytes = 64;
@@ -205,7 +207,9 @@ void ApplyTasks::ReadPast(const absl::Status& recovered) {
   }
   if (!states.ok()) return;
   std::vector<ApplyResult> ended;
+  std::vector<std::string> ids;
   for (const JournalState& state : *states) {
+    ids.push_back(state.begin.apply_id());
     if (state.end.outcome() == ApplyResult::OUTCOME_UNSPECIFIED) continue;
     if (ended.size() == kMaxPastApplies) ended.erase(ended.begin());
     ended.push_back(state.end);
@@ -215,6 +219,7 @@ void ApplyTasks::ReadPast(const absl::Status& recovered) {
   for (ApplyResult& result : ended) BoundResult(&result);
   absl::MutexLock lock(&mutex_);
   journaled_ = std::move(ended);
+  journal_ids_ = std::move(ids);
 }
 
 void ApplyTasks::RememberLocked(const ApplyResult& result) {
@@ -252,6 +257,10 @@ PastApplies ApplyTasks::Past() const {
   for (auto result = newest.rbegin(); result != newest.rend(); ++result) {
     *past.add_results() = **result;
   }
+  if (running_) past.set_at_work(running_id_);
+  past.set_knows_all(recovered_ && journal_ids_.size() <= kMaxJournalIds);
+  if (!past.knows_all()) return past;
+  past.mutable_journals()->Add(journal_ids_.begin(), journal_ids_.end());
   return past;
 }
 

@@ -68,7 +68,8 @@ class ApplyTasks {
   // what came of the newest tasks that is not in there, such as refusals: their
   // answers may be lost with a stream. Nothing of the apply that is being made
   // or taken back: what was is no answer, and that is still to come. At most
-  // 16, and kMaxResultBytes in all.
+  // 16, and kMaxResultBytes in all. And which one is at work, and which have a
+  // journal.
   PastApplies Past() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Refuses tasks from now on and waits until the one that runs has ended and
@@ -107,6 +108,7 @@ class ApplyTasks {
   // No journal is unfinished or cannot be read.
   bool recovered_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<ApplyResult> journaled_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> journal_ids_ ABSL_GUARDED_BY(mutex_);
   // The newest of each id, oldest first.
   std::vector<ApplyResult> recent_ ABSL_GUARDED_BY(mutex_);
   WorkerPool thread_{1, 1};  // Last: uses everything above.

@@ -18,6 +18,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -417,6 +418,17 @@ TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
   EXPECT_EQ(tasks_->Past().results(8).apply_id(), "b39");
 }
 
+TEST_F(ApplyTasksTest, TellsWhichAppliesHaveAJournalOnceItKnows) {
+  EXPECT_FALSE(tasks_->Past().knows_all());
+  tasks_->Recover();
+  EXPECT_TRUE(tasks_->Past().knows_all());
+  EXPECT_THAT(tasks_->Past().journals(), IsEmpty());
+  EXPECT_EQ(tasks_->Past().at_work(), "");
+  ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(RollBack("a9").outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(tasks_->Past().journals(), ElementsAre("a1"));
+}
+
 TEST_F(ApplyTasksTest, TellsNothingOfTheApplyThatIsAtWork) {
   tasks_->Recover();
   ASSERT_EQ(Apply(Task("a0")).outcome(), ApplyResult::APPLIED);
@@ -441,6 +453,7 @@ TEST_F(ApplyTasksTest, TellsNothingOfTheApplyThatIsAtWork) {
   begun.WaitForNotification();
   ASSERT_EQ(tasks_->Past().results_size(), 1);
   EXPECT_EQ(tasks_->Past().results(0).apply_id(), "a0");
+  EXPECT_EQ(tasks_->Past().at_work(), "a1");
   go_on.Notify();
   EXPECT_EQ(answer.Wait().outcome(), ApplyResult::ROLLED_BACK)
       << answer.Wait().ShortDebugString();

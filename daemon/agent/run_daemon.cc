@@ -5,8 +5,10 @@
 #include <random>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
@@ -39,6 +41,18 @@ std::string ReadId(const std::string& path) {
   return id;
 }
 
+int64_t ReadBootTime(const std::string& path) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    absl::string_view text = line;
+    int64_t time = 0;
+    if (absl::ConsumePrefix(&text, "btime ") && absl::SimpleAtoi(text, &time)) {
+      return time;
+    }
+  }
+  return 0;
+}
+
 // The folder and what is missing above it. What cannot be made shows when the
 // journals are read.
 void MakeStateFolder(const std::string& folder, FileSystem* files) {
@@ -59,6 +73,7 @@ AgentStreamOptions MakeOptions(const AgentFlags& flags,
   const MachineIds ids = ReadMachineIds(flags.root);
   options.boot_id = ids.boot_id;
   options.machine_id = ids.machine_id;
+  options.booted_at_s = ids.booted_at_s;
   return options;
 }
 
@@ -90,7 +105,8 @@ std::function<double()> MakeRandom() {
 MachineIds ReadMachineIds(const std::string& root) {
   return MachineIds{
       ReadId(absl::StrCat(root, "/etc/machine-id")),
-      ReadId(absl::StrCat(root, "/proc/sys/kernel/random/boot_id"))};
+      ReadId(absl::StrCat(root, "/proc/sys/kernel/random/boot_id")),
+      ReadBootTime(absl::StrCat(root, "/proc/stat"))};
 }
 
 absl::Status RunDaemon(const AgentFlags& flags,

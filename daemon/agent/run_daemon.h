@@ -3,6 +3,7 @@
 #ifndef DAEMON_AGENT_RUN_DAEMON_H_
 #define DAEMON_AGENT_RUN_DAEMON_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -45,6 +46,9 @@ struct MachineIds {
   // is no such file, as in some containers.
   std::string machine_id;
   std::string boot_id;
+  // The line "btime" of /proc/stat, proc(5): Unix time, by the host's clock. 0
+  // where there is none.
+  int64_t booted_at_s = 0;
 };
 
 // `root` is where the machine's files begin.

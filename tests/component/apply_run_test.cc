@@ -85,7 +85,8 @@ class ApplyRunTest : public testing::Test {
       AttachOne(static_cast<int>(hosts_.size()), way);
     }
   }
-  void AttachOne(int server, Way way, std::vector<ApplyResult> past = {}) {
+  void AttachOne(int server, Way way, std::vector<ApplyResult> past = {},
+                 bool knows_all = false) {
     const auto spec = controller_.spec().spec();
     ScriptedHost::Options options;
     options.controller = controller_.address();
@@ -94,6 +95,7 @@ class ApplyRunTest : public testing::Test {
     options.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
     options.way = way;
     options.past = std::move(past);
+    options.knows_all = knows_all;
     hosts_.push_back(std::make_unique<ScriptedHost>(options));
   }
 
@@ -349,6 +351,23 @@ TEST_F(ApplyRunTest, HostThatDiesAndComesBackTellsHowItEnded) {
   EXPECT_TRUE(controller_.log().WaitFor("host server0: detached"));
   AttachOne(0, Way::kSucceeds, {result});
   apply.join();
+}
+
+// Waiting for it would take minutes, and hold up every other change.
+TEST_F(ApplyRunTest, HostThatComesBackAndKnowsNothingOfItHoldsNobodyUp) {
+  Attach({Way::kDies, Way::kSucceeds, Way::kSucceeds});
+  const ClusterPlan plan = MakePlan();
+  std::thread apply([&] {
+    const Seen seen = Apply(plan, 1);
+    EXPECT_EQ(seen.report.outcome(), ApplyReport::STOPPED);
+    EXPECT_EQ(seen.report.hosts(0).outcome(), ApplyResult::LOST);
+    EXPECT_THAT(seen.report.hosts(0).error(), HasSubstr("not begun there"));
+  });
+  EXPECT_TRUE(hosts_[0]->WaitForTasks(1));
+  EXPECT_TRUE(controller_.log().WaitFor("host server0: detached"));
+  AttachOne(0, Way::kSucceeds, {}, /*knows_all=*/true);
+  apply.join();
+  EXPECT_EQ(Apply(plan).report.outcome(), ApplyReport::SUCCEEDED);
 }
 
 TEST_F(ApplyRunTest, ControllerThatGoesInAWaveIsToldByItsHostsLater) {

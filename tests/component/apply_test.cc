@@ -31,6 +31,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 // Before any thread of the process, gRPC's included.
@@ -165,6 +166,7 @@ class ApplyTaskTest : public testing::Test {
     daemon_ = std::make_unique<TestDaemon>(
         flags_, scenario_.get(), &process_signals, "", std::move(users));
     hello_ = hub_.WaitForHello();
+    told_ = hub_.Next().past_applies();
   }
   // What is there after the daemon has ended.
   std::map<std::string, std::string> StateAtTheEnd() {
@@ -187,6 +189,8 @@ class ApplyTaskTest : public testing::Test {
   std::map<std::string, std::string> before_;
   std::unique_ptr<TestDaemon> daemon_;
   Hello hello_;
+  // What it said once it was welcome.
+  PastApplies told_;
 };
 
 TEST_F(ApplyTaskTest, AppliesWithProgressAndRollsBackByteForByte) {
@@ -230,6 +234,14 @@ TEST_F(ApplyTaskTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
   Allow(kAllowAll);
   hub_.Send(ApplyMessage(3, plan_));
   EXPECT_EQ(NextButProgress().result().apply().outcome(), ApplyResult::APPLIED);
+}
+
+TEST_F(ApplyTaskTest, SaysOnceItIsWelcomeThatItKnowsOfNothing) {
+  Start();
+  EXPECT_TRUE(told_.knows_all()) << told_.ShortDebugString();
+  EXPECT_THAT(told_.results(), IsEmpty());
+  EXPECT_THAT(told_.journals(), IsEmpty());
+  EXPECT_EQ(told_.at_work(), "");
 }
 
 TEST_F(ApplyTaskTest, TellsTheNextStreamHowAnApplyEnded) {
@@ -324,6 +336,9 @@ TEST_F(ApplyTaskTest, FinishesWhenTheStreamBreaksAndTellsTheNextOne) {
   begun.WaitForNotification();
   hub_.BreakStream();
   hub_.WaitForHello(2);
+  const AgentMessage now = hub_.Next();
+  EXPECT_EQ(now.past_applies().at_work(), "a1") << now.ShortDebugString();
+  EXPECT_THAT(now.past_applies().results(), IsEmpty());
   go_on.Notify();
   const AgentMessage late = hub_.Next();
   ASSERT_EQ(late.past_applies().results_size(), 1) << late.ShortDebugString();
@@ -386,10 +401,9 @@ TEST_F(ApplyTaskTest, UndoesWhatACrashCutOffBeforeItAttaches) {
   scenario_ = CrashedScenario();
   ASSERT_NE(scenario_->State(), before);
   Start();
-  const AgentMessage past = hub_.Next();
-  ASSERT_EQ(past.past_applies().results_size(), 1) << past.ShortDebugString();
-  EXPECT_EQ(past.past_applies().results(0).apply_id(), "a1");
-  EXPECT_EQ(past.past_applies().results(0).outcome(), ApplyResult::UNDONE);
+  ASSERT_EQ(told_.results_size(), 1) << told_.ShortDebugString();
+  EXPECT_EQ(told_.results(0).apply_id(), "a1");
+  EXPECT_EQ(told_.results(0).outcome(), ApplyResult::UNDONE);
   EXPECT_EQ(StateAtTheEnd(), before);
   const std::string lines = daemon_->log().Lines();
   ASSERT_THAT(lines, HasSubstr("apply a1 was cut off: UNDONE"));
@@ -400,6 +414,7 @@ TEST_F(ApplyTaskTest, AttachesAndRefusesWhenItCannotRecover) {
   const std::string journal = "/var/lib/clusterd/apply/old.journal";
   scenario_->machine.files().Put(journal, "no journal\n");
   Start();
+  EXPECT_FALSE(told_.knows_all()) << told_.ShortDebugString();
   hub_.Send(ApplyMessage(1, plan_));
   const ApplyResult refused = hub_.Next().result().apply();
   EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);

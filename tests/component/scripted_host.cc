@@ -25,8 +25,9 @@ ScriptedHost::ScriptedHost(const Options& options)
   HubMessage welcome;
   EXPECT_TRUE(host_.Send(hello) && host_.Receive(&welcome) &&
               welcome.has_welcome());
-  if (!options_.past.empty()) {
+  if (!options_.past.empty() || options_.knows_all) {
     AgentMessage past;
+    past.mutable_past_applies()->set_knows_all(options_.knows_all);
     for (const ApplyResult& result : options_.past) {
       *past.mutable_past_applies()->add_results() = result;
     }

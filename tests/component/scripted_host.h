@@ -35,6 +35,8 @@ class ScriptedHost {
     Way way = Way::kSucceeds;
     // What it tells when it has attached; empty: nothing.
     std::vector<ApplyResult> past;
+    // Says that this is all, and that it has no journal.
+    bool knows_all = false;
   };
 
   // Attached when it returns.

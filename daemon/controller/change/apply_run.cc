@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/settings.h"
 #include "daemon/controller/history/history_entry.h"
@@ -329,6 +330,41 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
   }
   Settle(index, std::move(told));
   return true;
+}
+
+void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
+  bool stands = false;
+  for (const ApplyResult& result : past.results()) {
+    OnPastApply(host, result);
+    stands |= result.apply_id() == head_.apply_id() &&
+              !SettlesHost(head_.rollback(), result);
+  }
+  const auto found = index_of_.find(host);
+  if (found == index_of_.end() || !past.knows_all() ||
+      past.at_work() == head_.apply_id()) {
+    return;
+  }
+  // The task went with the stream, or with the clusterd that had taken it.
+  const bool has_journal =
+      absl::c_linear_search(past.journals(), head_.apply_id());
+  if (has_journal && !(head_.rollback() && stands)) return;
+  std::string why;
+  {
+    absl::MutexLock lock(&mutex_);
+    why = states_[found->second].lost_because;
+  }
+  // Its own answer is still to come.
+  if (why.empty()) return;
+  ApplyResult result =
+      Lost(found->second,
+           absl::StrCat(why, "; it attached again and ",
+                        has_journal ? "did not begin to take it back"
+                                    : "has no journal of it: not begun there"));
+  if (head_.rollback() && !has_journal) {
+    result.set_no_journal(true);
+    result = Reported(found->second, std::move(result));
+  }
+  Settle(found->second, std::move(result));
 }
 
 void ApplyRun::Settle(size_t index, ApplyResult result) {

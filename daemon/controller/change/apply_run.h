@@ -12,7 +12,8 @@
 //                                for until it has attached again and tells how
 //                                its apply ended, 30 s at least and, while it
 //                                is attached, its deadline at most;
-//                                then it is LOST, and the wave has failed
+//                                then it is LOST, and the wave has failed. At
+//                                once if it says that it knows nothing of it
 //   the run cannot be saved      nothing more is begun
 //   the controller stops         the run is INTERRUPTED, with what is known
 //
@@ -88,6 +89,10 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   absl::Status Start() ABSL_LOCKS_EXCLUDED(mutex_);
   // What a host tells of an apply of before. True if it was news of this run.
   bool OnPastApply(const std::string& host, const ApplyResult& result)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for all that it tells. A host that says after a welcome that it
+  // knows nothing of this run is not waited for any longer.
+  void OnPastApplies(const std::string& host, const PastApplies& past)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The controller stops. No part is used any more when it returns. True: this
   // broke it off, and on_end is not called. Must not be called from a callback.

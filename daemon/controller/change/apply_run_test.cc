@@ -445,6 +445,84 @@ TEST_F(ApplyRunTest, HostThatIsBackAndStillAtItHasUntilItsDeadline) {
               HasSubstr("it attached again and did not tell how it ended"));
 }
 
+// It died after it was asked and before its journal began.
+TEST_F(ApplyRunTest, HostThatIsBackAndKnowsNothingOfItIsNotWaitedFor) {
+  ASSERT_TRUE(Start(Order(2, 1)).ok());
+  Lose("a");
+  Attach("a");
+  PastApplies told;
+  run_->OnPastApplies("a", told);
+  EXPECT_FALSE(ended()) << "it has not said that this is all";
+  told.set_knows_all(true);
+  told.set_at_work(kRun);
+  run_->OnPastApplies("a", told);
+  EXPECT_FALSE(ended()) << "it is at it";
+  told.set_at_work("another");
+  told.add_journals("feedfeedfeedfeed");
+  run_->OnPastApplies("z", told);
+  run_->OnPastApplies("b", told);
+  EXPECT_FALSE(ended()) << "another host says nothing of it";
+  run_->OnPastApplies("a", told);
+  pool_.Drain();
+  EXPECT_EQ(Report().outcome(), ApplyReport::STOPPED);
+  EXPECT_THAT(Outcomes(Report()),
+              ElementsAre(ApplyResult::LOST, ApplyResult::NOT_STARTED));
+  EXPECT_EQ(Report().hosts(0).error(),
+            "its connection ended: the connection broke; it attached again "
+            "and has no journal of it: not begun there");
+  EXPECT_EQ(scheduler_.pending(), 0);
+}
+
+TEST_F(ApplyRunTest, HostThatKnowsNothingYetItsAnswerIsStillToCome) {
+  ASSERT_TRUE(Start(Order(1, 1)).ok());
+  PastApplies told;
+  told.set_knows_all(true);
+  run_->OnPastApplies("a", told);
+  EXPECT_FALSE(ended());
+  Answer("a", ApplyResult::APPLIED);
+  EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
+}
+
+TEST_F(ApplyRunTest, HostWithAJournalOfItHasUntilItsDeadline) {
+  ASSERT_TRUE(Start(Order(1, 1)).ok());
+  Lose("a");
+  Attach("a");
+  PastApplies told;
+  told.set_knows_all(true);
+  told.add_journals(kRun);
+  run_->OnPastApplies("a", told);
+  EXPECT_FALSE(ended());
+  *told.add_results() = ResultOf(ApplyResult::UNDONE);
+  run_->OnPastApplies("a", told);
+  pool_.Drain();
+  EXPECT_THAT(Outcomes(Report()), ElementsAre(ApplyResult::UNDONE));
+}
+
+TEST_F(ApplyRunTest, RollbackThatAHostDidNotBeginIsNotWaitedFor) {
+  ASSERT_TRUE(Start(Order(3, 3, /*rollback=*/true)).ok());
+  for (const char* host : {"a", "b", "c"}) {
+    Lose(host);
+    Attach(host);
+  }
+  PastApplies told;
+  told.set_knows_all(true);
+  run_->OnPastApplies("a", told);
+  told.add_journals("feedfeedfeedfeed");
+  run_->OnPastApplies("c", told);
+  *told.add_results() = ResultOf(ApplyResult::APPLIED);
+  run_->OnPastApplies("b", told);
+  pool_.Drain();
+  EXPECT_FALSE(ended()) << "c may have told of it, were it among the newest";
+  EXPECT_TRUE(run_->OnPastApply("c", ResultOf(ApplyResult::ROLLED_BACK)));
+  pool_.Drain();
+  EXPECT_THAT(Outcomes(Report()),
+              ElementsAre(ApplyResult::REFUSED, ApplyResult::LOST,
+                          ApplyResult::ROLLED_BACK));
+  EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect here"));
+  EXPECT_THAT(Report().hosts(1).error(),
+              HasSubstr("it attached again and did not begin to take it back"));
+}
+
 TEST_F(ApplyRunTest, LateNewsOfLostHostStandsInTheReportAndDoesNotHealTheWave) {
   ASSERT_TRUE(Start(Order(3, 2)).ok());
   Lose("a");

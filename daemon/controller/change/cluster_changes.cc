@@ -244,10 +244,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
   if (news) {
     gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { CorrectAll(); });
   }
-  if (run == nullptr) return;
-  for (const ApplyResult& result : past.results()) {
-    run->OnPastApply(host, result);
-  }
+  if (run != nullptr) run->OnPastApplies(host, past);
 }
 
 // Rewrites each kept report once, whatever number of its hosts has spoken.

@@ -20,6 +20,15 @@ bool SameMachine(const Hello& a, const Hello& b) {
   return a.machine_id() == b.machine_id() && a.boot_id() == b.boot_id();
 }
 
+// Whether `b` is a later start of the machine `a`, whose stream then is dead,
+// although nobody has noticed yet. Of two copies of one machine the one that
+// started first is refused for good, as a second machine.
+bool IsLaterStart(const Hello& a, const Hello& b) {
+  return !a.machine_id().empty() && a.machine_id() == b.machine_id() &&
+         a.boot_id() != b.boot_id() && a.booted_at_s() > 0 &&
+         b.booted_at_s() > a.booted_at_s();
+}
+
 // "ipv4:10.0.0.1:5000" as people write it.
 absl::string_view PeerAddress(absl::string_view peer) {
   if (!absl::ConsumePrefix(&peer, "ipv4:")) absl::ConsumePrefix(&peer, "ipv6:");
@@ -131,14 +140,17 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
     Host& holder = known->second;
     // Neither can be told to be the right one; the one that is attached stays,
     // so that a copied certificate cannot push the real host out.
-    if (!SameMachine(holder.session->attachment.hello, attachment.hello)) {
+    const Hello& held = holder.session->attachment.hello;
+    const bool restarted = IsLaterStart(held, attachment.hello);
+    if (!restarted && !SameMachine(held, attachment.hello)) {
       holder.rival = Rival{attachment.hello, attachment.peer, now};
       return absl::FailedPreconditionError(
           absl::StrCat("two machines present themselves as ", attachment.host,
                        ": ", ConflictTextLocked(holder)));
     }
-    *replaced =
-        RemoveLocked(holder.session->id, "the same machine attached again");
+    *replaced = RemoveLocked(holder.session->id,
+                             restarted ? "the machine has restarted"
+                                       : "the same machine attached again");
   }
   if (sessions_.size() >= limits_.max_attached) {
     return absl::ResourceExhaustedError(
@@ -292,6 +304,11 @@ absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
     return absl::InvalidArgumentError(
         absl::StrCat("past applies: ", past.results_size(),
                      " results, expected at most ", kMaxPastApplies));
+  }
+  if (past.journals_size() > kMaxJournalIds) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("past applies: ", past.journals_size(),
+                     " journals, expected at most ", kMaxJournalIds));
   }
   RETURN_IF_ERROR(CleanMessage(&past));
   // A host speaks for itself, whatever name it writes.

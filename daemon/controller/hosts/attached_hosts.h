@@ -5,6 +5,7 @@
 // Two streams under one name:
 //   same machine id and boot id    the new one replaces the old one, whose end
 //                                  we had not noticed yet
+//   same machine id, later boot     the same: it has restarted
 //   anything else                  two machines hold one certificate: the new
 //                                  one is refused, and the host has a conflict
 //                                  until that machine stops trying

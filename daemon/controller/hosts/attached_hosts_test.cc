@@ -3,8 +3,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -219,6 +221,49 @@ TEST(AttachedHostsTest, ReplacesStreamOfTheSameMachine) {
   hosts.Detach(*first, "closed");
   EXPECT_TRUE(hosts.IsAttached("a"));
   EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+}
+
+Attachment BootedAt(int64_t booted_at_s, const std::string& machine_id = "m") {
+  Attachment attachment =
+      Machine("a", machine_id, absl::StrCat("boot", booted_at_s),
+              std::make_shared<FakeLink>());
+  attachment.hello.set_booted_at_s(booted_at_s);
+  return attachment;
+}
+
+// It is back before its old stream has missed its pings.
+TEST(AttachedHostsTest, MachineThatHasRestartedTakesOverAtOnce) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const Attachment before = BootedAt(1000);
+  ASSERT_TRUE(hosts.Attach(before).ok());
+  Answer answer;
+  hosts.Observe(Ask("a"), answer.Expect());
+  ASSERT_TRUE(hosts.Attach(BootedAt(2000)).ok());
+  EXPECT_TRUE(answer.arrived());
+  EXPECT_TRUE(
+      std::static_pointer_cast<FakeLink>(before.link)->closed.has_value());
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+  // A copy of the machine that runs since earlier is none of its restarts.
+  EXPECT_FALSE(hosts.Attach(BootedAt(1500)).ok());
+  EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
+              HasSubstr("(boot id boot1500) was refused"));
+}
+
+TEST(AttachedHostsTest, LaterStartOfWhatMayBeAnotherMachineIsRefused) {
+  const std::pair<Attachment, Attachment> cases[] = {
+      {BootedAt(1000, "m1"), BootedAt(2000, "m2")},
+      {BootedAt(1000, ""), BootedAt(2000, "")},
+      {BootedAt(0), BootedAt(2000)},
+      {BootedAt(1000), BootedAt(0)}};
+  for (const auto& [first, second] : cases) {
+    ManualScheduler scheduler;
+    CapturedLog log;
+    AttachedHosts hosts(&scheduler, &log);
+    ASSERT_TRUE(hosts.Attach(first).ok());
+    EXPECT_FALSE(hosts.Attach(second).ok());
+  }
 }
 
 TEST(AttachedHostsTest, RefusesSecondMachineAndReportsConflict) {

@@ -24,6 +24,8 @@ inline constexpr int kMaxRepeated = 8192;
 inline constexpr size_t kMaxTextBytes = 16384;
 inline constexpr size_t kMaxHelloTextBytes = 256;
 inline constexpr int kMaxPastApplies = 16;
+// A host keeps some 600 journals.
+inline constexpr int kMaxJournalIds = 1024;
 // Of a host's drift that is kept, drifted and untold together.
 inline constexpr int kMaxKeptDrifts = 256;
 inline constexpr size_t kMaxDriftTextBytes = 512;
@@ -33,9 +35,10 @@ inline constexpr size_t kMaxDriftTextBytes = 512;
 // and limit, if a list or text is too long; the message is of no use then.
 absl::Status CleanMessage(google::protobuf::Message* message);
 
-// The same for facts, which may also not have a device twice. They are under
-// the name `host` then, whatever they call themselves, and without what only
-// the controller may say.
+// The same for facts, which may also not have a device twice; but one fact that
+// is too long goes missing, UNREADABLE, and the rest of the host stays. They
+// are under the name `host` then, whatever they call themselves, and without
+// what only the controller may say.
 absl::Status CleanFacts(const std::string& host, HostFacts* facts);
 
 // What is kept of a host's drift: as many entries as the limit, what drifted
