@@ -54,18 +54,26 @@ bool IsErrorCode(absl::string_view name) {
          absl::c_all_of(name.substr(2), absl::ascii_isdigit);
 }
 
+// Whether a text of the rule, or of one of its findings, names it.
+bool NamesCode(const Rule& rule, const std::string& code) {
+  const auto names_it = [&code](absl::string_view text) {
+    return absl::StrContains(text, code);
+  };
+  const RuleText& words = rule.Text();
+  return names_it(words.title) || names_it(words.fails_when) ||
+         names_it(words.why) || names_it(words.fix) ||
+         absl::c_any_of(rule.findings, [&](const RuleFinding& finding) {
+           return names_it(finding.why) || names_it(finding.fix);
+         });
+}
+
 // The rules whose texts name the code, since their failing leads to it. False:
 // there is none.
 bool ExplainErrorCode(const std::string& code, Page& page) {
   std::vector<Row> rows;
   for (const Rule& rule : RuleCatalogue()) {
-    const RuleText& words = rule.Text();
-    for (const absl::string_view text :
-         {words.title, words.fails_when, words.why, words.fix}) {
-      if (!absl::StrContains(text, code)) continue;
-      rows.push_back({{std::string(rule.name)}, {page.Safe(words.title)}});
-      break;
-    }
+    if (!NamesCode(rule, code)) continue;
+    rows.push_back({{std::string(rule.name)}, {page.Safe(rule.Text().title)}});
   }
   if (rows.empty()) return false;
   page.out() << page.Strong(code) << "\n";
