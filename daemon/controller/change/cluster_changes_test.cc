@@ -22,6 +22,7 @@
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/controller/task_link.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
@@ -32,25 +33,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// Keeps the tasks that a host was given.
-class FakeLink final : public HostLink {
- public:
-  void Send(HubMessage message) override {
-    absl::MutexLock lock(&mutex_);
-    if (message.has_task()) tasks_.push_back(message.task());
-  }
-  void Close(const absl::Status&) override {}
-
-  std::vector<Task> tasks() {
-    absl::MutexLock lock(&mutex_);
-    return tasks_;
-  }
-
- private:
-  absl::Mutex mutex_;
-  std::vector<Task> tasks_ ABSL_GUARDED_BY(mutex_);
-};
 
 class ClusterChangesTest : public testing::Test {
  protected:
@@ -82,7 +64,7 @@ class ClusterChangesTest : public testing::Test {
   }
 
   void Attach(const std::string& name) {
-    auto link = std::make_shared<FakeLink>();
+    auto link = std::make_shared<TaskLink>();
     Attachment attachment;
     attachment.host = name;
     attachment.hello.set_protocol_version(kProtocolVersion);
@@ -197,7 +179,7 @@ class ClusterChangesTest : public testing::Test {
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<HistoryStore> history_;
   AttachedHosts hosts_{&scheduler_, &log_};
-  std::map<std::string, std::shared_ptr<FakeLink>> links_;
+  std::map<std::string, std::shared_ptr<TaskLink>> links_;
   std::map<std::string, AttachedHosts::SessionId> sessions_;
   absl::Mutex mutex_;
   std::optional<absl::StatusOr<ApplyReport>> end_ ABSL_GUARDED_BY(mutex_);

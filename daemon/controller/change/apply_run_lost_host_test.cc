@@ -1,0 +1,212 @@
+#include "gmock/gmock.h"
+#include "tests/support/controller/apply_run_fixture.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST_F(ApplyRunTest, HostThatIsSilentUntilItsDeadlineIsLost) {
+  ASSERT_TRUE(Start(Order(2, 1)).ok());
+  Pass(absl::Minutes(2) - absl::Seconds(1));
+  EXPECT_FALSE(ended());
+  Pass(absl::Seconds(1));
+  const ApplyReport report = Report();
+  EXPECT_THAT(Outcomes(report),
+              ElementsAre(ApplyResult::LOST, ApplyResult::NOT_STARTED));
+  EXPECT_EQ(report.hosts(0).error(), "no answer in 2m");
+}
+
+TEST_F(ApplyRunTest, HostThatComesBackTellsHowItsApplyEnded) {
+  ASSERT_TRUE(Start(Order(2, 1)).ok());
+  Lose("a");
+  Pass(absl::Seconds(20));
+  EXPECT_FALSE(ended());
+  Attach("a");
+  EXPECT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::APPLIED)));
+  pool_.Drain();
+  EXPECT_EQ(TasksOf("b"), 1u);
+  // Told twice, as after each attaching.
+  EXPECT_FALSE(run_->OnPastApply("a", ResultOf(ApplyResult::UNDONE)));
+  Answer("b", ApplyResult::APPLIED);
+  EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
+  EXPECT_EQ(scheduler_.pending(), 0);
+}
+
+TEST_F(ApplyRunTest, HostThatStaysAwayIsLostAndFailsItsWave) {
+  ASSERT_TRUE(Start(Order(2, 1)).ok());
+  Lose("a");
+  Pass(absl::Seconds(30));
+  const ApplyReport report = Report();
+  EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
+  EXPECT_THAT(Outcomes(report),
+              ElementsAre(ApplyResult::LOST, ApplyResult::NOT_STARTED));
+  EXPECT_EQ(report.hosts(0).error(),
+            "its connection ended: the connection broke; it has not attached "
+            "again since");
+}
+
+TEST_F(ApplyRunTest, HostThatIsBackAndStillAtItHasUntilItsDeadline) {
+  ASSERT_TRUE(Start(Order(1, 1)).ok());
+  Pass(absl::Seconds(10));
+  Lose("a");
+  Attach("a");
+  Pass(absl::Seconds(30));
+  EXPECT_FALSE(ended());
+  Pass(absl::Seconds(79));
+  EXPECT_FALSE(ended());
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(Report().hosts(0).outcome(), ApplyResult::LOST);
+  EXPECT_THAT(Report().hosts(0).error(),
+              HasSubstr("it attached again and did not tell how it ended"));
+}
+
+// It died after it was asked and before its journal began.
+TEST_F(ApplyRunTest, HostThatIsBackAndKnowsNothingOfItIsNotWaitedFor) {
+  ASSERT_TRUE(Start(Order(2, 1)).ok());
+  Lose("a");
+  Attach("a");
+  PastApplies told;
+  run_->OnPastApplies("a", told);
+  EXPECT_FALSE(ended()) << "it has not said that this is all";
+  told.set_knows_all(true);
+  told.set_at_work(kRun);
+  run_->OnPastApplies("a", told);
+  EXPECT_FALSE(ended()) << "it is at it";
+  told.set_at_work("another");
+  told.add_journals("feedfeedfeedfeed");
+  run_->OnPastApplies("z", told);
+  run_->OnPastApplies("b", told);
+  EXPECT_FALSE(ended()) << "another host says nothing of it";
+  run_->OnPastApplies("a", told);
+  pool_.Drain();
+  EXPECT_EQ(Report().outcome(), ApplyReport::STOPPED);
+  EXPECT_THAT(Outcomes(Report()),
+              ElementsAre(ApplyResult::LOST, ApplyResult::NOT_STARTED));
+  EXPECT_EQ(Report().hosts(0).error(),
+            "its connection ended: the connection broke; it attached again "
+            "and has no journal of it: not begun there");
+  EXPECT_EQ(scheduler_.pending(), 0);
+}
+
+TEST_F(ApplyRunTest, HostThatKnowsNothingYetItsAnswerIsStillToCome) {
+  ASSERT_TRUE(Start(Order(1, 1)).ok());
+  PastApplies told;
+  told.set_knows_all(true);
+  run_->OnPastApplies("a", told);
+  EXPECT_FALSE(ended());
+  Answer("a", ApplyResult::APPLIED);
+  EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
+}
+
+TEST_F(ApplyRunTest, HostWithAJournalOfItHasUntilItsDeadline) {
+  ASSERT_TRUE(Start(Order(1, 1)).ok());
+  Lose("a");
+  Attach("a");
+  PastApplies told;
+  told.set_knows_all(true);
+  told.add_journals(kRun);
+  run_->OnPastApplies("a", told);
+  EXPECT_FALSE(ended());
+  *told.add_results() = ResultOf(ApplyResult::UNDONE);
+  run_->OnPastApplies("a", told);
+  pool_.Drain();
+  EXPECT_THAT(Outcomes(Report()), ElementsAre(ApplyResult::UNDONE));
+}
+
+TEST_F(ApplyRunTest, RollbackThatAHostDidNotBeginIsNotWaitedFor) {
+  ASSERT_TRUE(Start(Order(3, 3, /*rollback=*/true)).ok());
+  for (const char* host : {"a", "b", "c"}) {
+    Lose(host);
+    Attach(host);
+  }
+  PastApplies told;
+  told.set_knows_all(true);
+  run_->OnPastApplies("a", told);
+  told.add_journals("feedfeedfeedfeed");
+  run_->OnPastApplies("c", told);
+  *told.add_results() = ResultOf(ApplyResult::APPLIED);
+  run_->OnPastApplies("b", told);
+  pool_.Drain();
+  EXPECT_FALSE(ended()) << "c may have told of it, were it among the newest";
+  EXPECT_TRUE(run_->OnPastApply("c", ResultOf(ApplyResult::ROLLED_BACK)));
+  pool_.Drain();
+  EXPECT_THAT(Outcomes(Report()),
+              ElementsAre(ApplyResult::REFUSED, ApplyResult::LOST,
+                          ApplyResult::ROLLED_BACK));
+  EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect here"));
+  EXPECT_THAT(Report().hosts(1).error(),
+              HasSubstr("it attached again and did not begin to take it back"));
+}
+
+TEST_F(ApplyRunTest, LateNewsOfLostHostStandsInTheReportAndDoesNotHealTheWave) {
+  ASSERT_TRUE(Start(Order(3, 2)).ok());
+  Lose("a");
+  Pass(absl::Seconds(30));
+  EXPECT_FALSE(ended());
+  Attach("a");
+  EXPECT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::UNDONE)));
+  Answer("b", ApplyResult::APPLIED);
+  EXPECT_EQ(Report().outcome(), ApplyReport::STOPPED);
+  EXPECT_THAT(Outcomes(Report()),
+              ElementsAre(ApplyResult::UNDONE, ApplyResult::APPLIED,
+                          ApplyResult::NOT_STARTED));
+}
+
+TEST_F(ApplyRunTest, RollbackWhoseLostHostTellsInTimeHasSucceeded) {
+  ASSERT_TRUE(Start(Order(2, 1, /*rollback=*/true)).ok());
+  Lose("a");
+  Pass(absl::Seconds(30));
+  ASSERT_EQ(TasksOf("b"), 1u);
+  EXPECT_EQ(run_->progress().failed(), 1u);
+  EXPECT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::ROLLED_BACK)));
+  EXPECT_EQ(run_->progress().failed(), 0u);
+  EXPECT_EQ(run_->progress().done(), 1u);
+  Answer("b", ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
+}
+
+TEST_F(ApplyRunTest, NewsFromBeforeIsNoAnswerToTheTaskUnderWay) {
+  ASSERT_TRUE(Start(Order(1, 1)).ok());
+  EXPECT_FALSE(run_->OnPastApply("a", ResultOf(ApplyResult::APPLIED)));
+  EXPECT_FALSE(ended());
+  EXPECT_FALSE(run_->OnPastApply("z", ResultOf(ApplyResult::APPLIED)));
+}
+
+TEST_F(ApplyRunTest, RollbackIsNotSettledByAnApplyThatStillStands) {
+  ASSERT_TRUE(Start(Order(1, 1, /*rollback=*/true)).ok());
+  Lose("a");
+  Attach("a");
+  EXPECT_FALSE(run_->OnPastApply("a", ResultOf(ApplyResult::APPLIED)));
+  EXPECT_FALSE(ended());
+  EXPECT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::ROLLED_BACK)));
+  pool_.Drain();
+  EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
+}
+
+TEST_F(ApplyRunTest, WhatWasAskedForDecidesWhatARefusalSettles) {
+  for (const auto outcome :
+       {ApplyResult::REFUSED, ApplyResult::NOTHING_TO_DO}) {
+    ApplyResult told = ResultOf(outcome);
+    EXPECT_TRUE(SettlesHost(/*rollback=*/false, told));
+    told.set_of_rollback(true);
+    EXPECT_FALSE(SettlesHost(/*rollback=*/false, told));
+    EXPECT_TRUE(SettlesHost(/*rollback=*/true, told));
+  }
+}
+
+TEST_F(ApplyRunTest, MissingJournalThatIsToldAgainEndsTheWait) {
+  ASSERT_TRUE(Start(Order(1, 1, /*rollback=*/true)).ok());
+  Lose("a");
+  ApplyResult told = ResultOf(ApplyResult::REFUSED, "no journal of it");
+  told.set_no_journal(true);
+  told.set_of_rollback(true);
+  EXPECT_TRUE(run_->OnPastApply("a", told));
+  pool_.Drain();
+  EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect here"));
+  EXPECT_FALSE(Report().hosts(0).of_rollback());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,193 @@
+// Hosts a, b, c, ... that are attached without any network, and one run of
+// changes over them; the test answers for the hosts and moves the clock.
+#ifndef TESTS_SUPPORT_CONTROLLER_APPLY_RUN_FIXTURE_H_
+#define TESTS_SUPPORT_CONTROLLER_APPLY_RUN_FIXTURE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "config/values/version.h"
+#include "daemon/controller/change/apply_run.h"
+#include "daemon/process/worker_pool.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/plan_steps.h"
+#include "tests/support/controller/task_link.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+
+inline constexpr char kRun[] = "0123456789abcdef";
+
+struct Host {
+  std::shared_ptr<TaskLink> link;
+  AttachedHosts::SessionId session = 0;
+};
+
+class ApplyRunTest : public testing::Test {
+ protected:
+  void Attach(const std::string& name) {
+    Host& host = attached_[name];
+    host.link = std::make_shared<TaskLink>();
+    Attachment attachment;
+    attachment.host = name;
+    attachment.hello.set_protocol_version(kProtocolVersion);
+    attachment.hello.add_tasks("apply");
+    attachment.hello.add_tasks("rollback");
+    attachment.link = host.link;
+    const auto session = hosts_.Attach(std::move(attachment));
+    ASSERT_TRUE(session.ok()) << session.status();
+    host.session = *session;
+  }
+
+  // Hosts a, b, c, … with one step each.
+  ApplyOrder Order(int count, uint32_t wave_size, bool rollback = false) {
+    auto plan = std::make_shared<ClusterPlan>();
+    plan->set_digest("digest");
+    ApplyOrder order;
+    for (int i = 0; i < count; ++i) {
+      const std::string name(1, static_cast<char>('a' + i));
+      Attach(name);
+      HostPlan* const host = plan->add_hosts();
+      host->set_host(name);
+      PlanStep* const step = host->add_steps();
+      *step = RunningStep("net.core.somaxconn", "128", "65535");
+      step->set_id(1);
+    }
+    for (const HostPlan& host : plan->hosts()) {
+      order.hosts.push_back({host.host(), &host, absl::Minutes(2)});
+    }
+    order.plan = plan;
+    order.report.set_run_id(kRun);
+    order.report.set_apply_id(rollback ? "feedfeedfeedfeed" : kRun);
+    order.report.set_rollback(rollback);
+    order.report.set_actor("alice");
+    order.report.set_wave_size(wave_size);
+    return order;
+  }
+
+  absl::Status Start(ApplyOrder order) {
+    apply_id_ = order.report.apply_id();
+    ControllerParts parts;
+    parts.hosts = &hosts_;
+    parts.scheduler = &scheduler_;
+    parts.pool = &pool_;
+    parts.log = &log_;
+    ApplyRun::Callbacks callbacks;
+    callbacks.save = [this](const ApplyReport& report) {
+      absl::MutexLock lock(&mutex_);
+      if (!save_.ok()) return save_;
+      saved_.push_back(report);
+      return absl::OkStatus();
+    };
+    callbacks.watcher.on_event = [this](ApplyEvent event) {
+      absl::MutexLock lock(&mutex_);
+      events_.push_back(std::move(event));
+    };
+    callbacks.watcher.on_end = [this](absl::StatusOr<ApplyReport> report) {
+      absl::MutexLock lock(&mutex_);
+      EXPECT_FALSE(end_.has_value()) << "a second end";
+      end_ = std::move(report);
+    };
+    run_ = std::make_shared<ApplyRun>(std::move(order), parts,
+                                      std::move(callbacks));
+    const absl::Status started = run_->Start();
+    pool_.Drain();
+    return started;
+  }
+
+  size_t TasksOf(const std::string& name) {
+    return attached_[name].link->tasks().size();
+  }
+
+  // The host's answer to its newest task.
+  void Answer(const std::string& name, ApplyResult::Outcome outcome,
+              const std::string& error = "") {
+    const Host& host = attached_[name];
+    ASSERT_FALSE(host.link->tasks().empty()) << name << " was not asked";
+    TaskResult result;
+    result.set_task_id(host.link->tasks().back().task_id());
+    *result.mutable_apply() = ResultOf(outcome, error);
+    EXPECT_TRUE(hosts_.OnResult(host.session, std::move(result)).ok());
+    pool_.Drain();
+  }
+
+  void AnswerWithoutJournal(
+      const std::string& name,
+      ApplyResult::Outcome outcome = ApplyResult::REFUSED) {
+    TaskResult result;
+    result.set_task_id(attached_[name].link->tasks().back().task_id());
+    *result.mutable_apply() = ResultOf(outcome, "no journal of it");
+    result.mutable_apply()->set_no_journal(true);
+    EXPECT_TRUE(
+        hosts_.OnResult(attached_[name].session, std::move(result)).ok());
+    pool_.Drain();
+  }
+
+  ApplyResult ResultOf(ApplyResult::Outcome outcome,
+                       const std::string& error = "") {
+    ApplyResult result;
+    result.set_apply_id(apply_id_);
+    result.set_outcome(outcome);
+    result.set_error(error);
+    result.add_facts_after()->set_name("a fact");
+    return result;
+  }
+
+  void Lose(const std::string& name) {
+    hosts_.Detach(attached_[name].session, "the connection broke");
+    pool_.Drain();
+  }
+
+  void Pass(absl::Duration time) {
+    scheduler_.Advance(time);
+    pool_.Drain();
+  }
+
+  bool ended() {
+    absl::MutexLock lock(&mutex_);
+    return end_.has_value();
+  }
+
+  // REQUIRES: the run has ended with one.
+  ApplyReport Report() {
+    absl::MutexLock lock(&mutex_);
+    EXPECT_TRUE(end_.has_value() && end_->ok());
+    return end_.has_value() && end_->ok() ? **end_ : ApplyReport();
+  }
+
+  std::vector<ApplyResult::Outcome> Outcomes(const ApplyReport& report) {
+    std::vector<ApplyResult::Outcome> outcomes;
+    for (const ApplyResult& host : report.hosts()) {
+      outcomes.push_back(host.outcome());
+    }
+    return outcomes;
+  }
+
+  std::vector<ApplyReport> saved() {
+    absl::MutexLock lock(&mutex_);
+    return saved_;
+  }
+
+  ManualScheduler scheduler_;
+  CapturedLog log_;
+  AttachedHosts hosts_{&scheduler_, &log_};
+  std::map<std::string, Host> attached_;
+  std::string apply_id_;
+  absl::Mutex mutex_;
+  absl::Status save_ ABSL_GUARDED_BY(mutex_);
+  std::vector<ApplyReport> saved_ ABSL_GUARDED_BY(mutex_);
+  std::vector<ApplyEvent> events_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::StatusOr<ApplyReport>> end_ ABSL_GUARDED_BY(mutex_);
+  WorkerPool pool_{1, 8};
+  std::shared_ptr<ApplyRun> run_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_CONTROLLER_APPLY_RUN_FIXTURE_H_
