@@ -1,4 +1,3 @@
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "tests/support/controller/apply_run_fixture.h"
 
