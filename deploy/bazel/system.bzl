@@ -28,6 +28,7 @@ _LIBRARIES = {
     "gtest": ["gmock", "gtest"],
     "openssl": ["openssl"],
     "protobuf": ["protobuf"],
+    "re2": ["re2"],
     "sqlite3": ["sqlite3"],
     "yaml_cpp": ["yaml-cpp"],
 }

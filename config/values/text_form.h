@@ -1,0 +1,51 @@
+// Takes texts of a known form apart: a regular expression of RE2, which needs
+// time in proportion to the text whatever the text is.
+//
+//   static const LazyRE2 kRow = {R"((\d+) +([A-Za-z]+))"};
+//   if (!HasForm(line, *kRow, &number, &word)) return UnexpectedRow(line);
+#ifndef CONFIG_VALUES_TEXT_FORM_H_
+#define CONFIG_VALUES_TEXT_FORM_H_
+
+#include <cstddef>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "re2/re2.h"
+
+namespace clusterd {
+
+// What a group of a form is written to. A view points into the text; nothing
+// is written to an optional where the group has no text, and a number that does
+// not fit its type is a mismatch.
+template <typename Value>
+RE2::Arg FormPart(Value* part) {
+  return RE2::Arg(part);
+}
+inline RE2::Arg FormPart(absl::string_view* part) {
+  return {part, [](const char* text, size_t size, void* view) {
+            *static_cast<absl::string_view*>(view) =
+                absl::string_view(text, size);
+            return true;
+          }};
+}
+template <typename Value>
+RE2::Arg FormPart(std::optional<Value>* part) {
+  return {part, [](const char* text, size_t size, void* value) {
+            auto& taken = *static_cast<std::optional<Value>*>(value);
+            if (size == 0) return true;
+            return FormPart(&taken.emplace()).Parse(text, size);
+          }};
+}
+
+// Whether all of `text` has the form. The groups of `form` go to `parts` in
+// their order, as many of them as there are parts. On false some parts may be
+// written.
+template <typename... Parts>
+bool HasForm(absl::string_view text, const RE2& form, Parts*... parts) {
+  return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), form,
+                        FormPart(parts)...);
+}
+
+}  // namespace clusterd
+
+#endif  // CONFIG_VALUES_TEXT_FORM_H_

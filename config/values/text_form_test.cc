@@ -1,0 +1,49 @@
+#include "config/values/text_form.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+const LazyRE2 kRow = {R"((\d+) +([a-z]+)( \d+)?)"};
+
+TEST(HasFormTest, TakesTheGroupsInTheirOrder) {
+  uint32_t number = 0;
+  absl::string_view word;
+  const std::string text = "12  up";
+  ASSERT_TRUE(HasForm(text, *kRow, &number, &word));
+  EXPECT_EQ(number, 12u);
+  EXPECT_EQ(word, "up");
+  EXPECT_EQ(word.data(), text.data() + 4);
+}
+
+TEST(HasFormTest, WantsTheWholeText) {
+  EXPECT_TRUE(HasForm("12 up", *kRow));
+  EXPECT_FALSE(HasForm("12 up.", *kRow));
+  EXPECT_FALSE(HasForm(" 12 up", *kRow));
+  EXPECT_FALSE(HasForm("12 up\n", *kRow));
+}
+
+TEST(HasFormTest, ANumberThatDoesNotFitIsAMismatch) {
+  uint32_t number = 0;
+  EXPECT_TRUE(HasForm("4294967295 up", *kRow, &number));
+  EXPECT_FALSE(HasForm("4294967296 up", *kRow, &number));
+}
+
+TEST(HasFormTest, AGroupWithoutTextLeavesAnOptionalEmpty) {
+  static const LazyRE2 kRange = {R"((\d+)(?:-(\d+))?)"};
+  uint32_t first = 0;
+  std::optional<uint32_t> last;
+  ASSERT_TRUE(HasForm("7", *kRange, &first, &last));
+  EXPECT_EQ(last, std::nullopt);
+  ASSERT_TRUE(HasForm("7-9", *kRange, &first, &last));
+  EXPECT_EQ(last, 9u);
+  EXPECT_FALSE(HasForm("7-99999999999", *kRange, &first, &last));
+}
+
+}  // namespace
+}  // namespace clusterd
