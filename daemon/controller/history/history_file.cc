@@ -69,9 +69,11 @@ absl::Status CheckTables(const SqliteDatabase& database) {
         "; install that version again, or move the file away to begin with an "
         "empty history"));
   }
-  SqliteStatement check = database.Prepare("PRAGMA quick_check('entry')");
-  ASSIGN_OR_RETURN(const bool row, check.Step());
-  const std::string verdict = row ? check.Text(0) : "no answer";
+  std::string verdict;
+  RETURN_IF_ERROR(database.Run("PRAGMA quick_check('entry')", {},
+                               [&](const SqliteRow& row) {
+                                 if (verdict.empty()) verdict = row.Text(0);
+                               }));
   return verdict == "ok" ? absl::OkStatus() : Damaged(database, verdict);
 }
 

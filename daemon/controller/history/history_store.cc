@@ -37,13 +37,13 @@ absl::Status CheckId(absl::string_view id) {
       " of 0-9, a-z and -, as `clusterctl history` prints them"));
 }
 
-absl::Status CheckEntry(const HistoryEntry& entry) {
-  if (!HistoryKind_IsValid(entry.kind()) ||
-      entry.kind() == HISTORY_KIND_UNSPECIFIED) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "history: ", entry.kind(), " is no kind, expected one of HistoryKind"));
+// `where`: "history" or the request's field.
+absl::Status CheckKind(absl::string_view where, int kind) {
+  if (HistoryKind_IsValid(kind) && kind != HISTORY_KIND_UNSPECIFIED) {
+    return absl::OkStatus();
   }
-  return CheckId(entry.id());
+  return absl::InvalidArgumentError(absl::StrCat(
+      where, ": ", kind, " is no kind, expected one of HistoryKind"));
 }
 
 absl::Status CheckList(const ListHistoryRequest& request) {
@@ -53,10 +53,7 @@ absl::Status CheckList(const ListHistoryRequest& request) {
                      kMaxListedEntries, ", or 0 for ", kDefaultListedEntries));
   }
   for (const int kind : request.kinds()) {
-    if (!HistoryKind_IsValid(kind) || kind == HISTORY_KIND_UNSPECIFIED) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "kinds: ", kind, " is no kind, expected one of HistoryKind"));
-    }
+    RETURN_IF_ERROR(CheckKind("kinds", kind));
   }
   return absl::OkStatus();
 }
@@ -107,10 +104,8 @@ absl::Status MakeStateFolder(const std::string& path) {
 enum Worth { kCheck, kPlan, kChange };
 
 Worth WorthOf(const KeptEntry& entry) {
-  if (entry.kind == HISTORY_PLAN) return kPlan;
-  const bool changes_hosts =
-      entry.kind == HISTORY_APPLY || entry.kind == HISTORY_ROLLBACK;
-  return changes_hosts ? kChange : kCheck;
+  if (entry.kind == HISTORY_CHECK) return kCheck;
+  return entry.kind == HISTORY_PLAN ? kPlan : kChange;
 }
 
 // What a set of entries takes.
@@ -207,7 +202,8 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
 absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
   if (!closed_.ok()) return closed_;
   const std::string& id = record.entry().id();
-  RETURN_IF_ERROR(CheckEntry(record.entry()));
+  RETURN_IF_ERROR(CheckKind("history", record.entry().kind()));
+  RETURN_IF_ERROR(CheckId(id));
   absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const auto known, KindOfLocked(id));
   if (is_new && known.has_value()) {
@@ -235,25 +231,19 @@ absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
         " bytes, expected at most ", limits_.max_bytes, ", all that is kept"));
   }
   return database_->Transact([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    absl::Status status = MakeRoomLocked(record.entry(), bytes);
-    if (!status.ok()) return status;
-    SqliteStatement put_entry = database_->Prepare(
+    RETURN_IF_ERROR(MakeRoomLocked(record.entry(), bytes));
+    const std::string& id = record.entry().id();
+    RETURN_IF_ERROR(database_->Run(
         "INSERT INTO entry (id, kind, running, bytes, sha256, entry) "
         "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO UPDATE "
-        "SET kind = ?2, running = ?3, bytes = ?4, sha256 = ?5, entry = ?6");
-    status = put_entry.BindText(record.entry().id())
-                 .Bind(record.entry().kind())
-                 .Bind(record.entry().outcome() == kRunningOutcome)
-                 .Bind(bytes)
-                 .BindBlob(sha256)
-                 .BindBlob(entry)
-                 .Run();
-    if (!status.ok()) return status;
-    SqliteStatement put_detail = database_->Prepare(
+        "SET kind = ?2, running = ?3, bytes = ?4, sha256 = ?5, entry = ?6",
+        {id, record.entry().kind(), record.entry().outcome() == kRunningOutcome,
+         bytes, SqliteBlob{sha256}, SqliteBlob{entry}}));
+    RETURN_IF_ERROR(database_->Run(
         "INSERT OR REPLACE INTO detail (position, record) SELECT "
-        "position, ?2 FROM entry WHERE id = ?1");
-    status = put_detail.BindText(record.entry().id()).BindBlob(detail).Run();
-    return status.ok() ? ShrinkLocked() : status;
+        "position, ?2 FROM entry WHERE id = ?1",
+        {id, SqliteBlob{detail}}));
+    return ShrinkLocked();
   });
 }
 
@@ -262,20 +252,19 @@ absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
 absl::Status HistoryStore::MakeRoomLocked(const HistoryEntry& entry,
                                           int64_t bytes) {
   std::vector<KeptEntry> kept;
-  SqliteStatement all = database_->Prepare(
+  RETURN_IF_ERROR(database_->Run(
       "SELECT position, kind, running, bytes FROM entry WHERE id <> ?1 "
-      "ORDER BY position");
-  RETURN_IF_ERROR(all.BindText(entry.id()).ForEachRow([&] {
-    kept.push_back({all.Int(0), static_cast<HistoryKind>(all.Int(1)),
-                    all.Int(2) != 0, all.Int(3)});
-  }));
+      "ORDER BY position",
+      {entry.id()}, [&](const SqliteRow& row) {
+        kept.push_back({row.Int(0), static_cast<HistoryKind>(row.Int(1)),
+                        row.Int(2) != 0, row.Int(3)});
+      }));
   KeptEntry coming;
   coming.kind = entry.kind();
   coming.bytes = bytes;
   for (const int64_t drop : ChooseForRemoval(kept, coming, limits_)) {
-    RETURN_IF_ERROR(database_->Prepare("DELETE FROM entry WHERE position = ?1")
-                        .Bind(drop)
-                        .Run());
+    RETURN_IF_ERROR(
+        database_->Run("DELETE FROM entry WHERE position = ?1", {drop}));
   }
   return absl::OkStatus();
 }
@@ -290,27 +279,26 @@ absl::Status HistoryStore::ShrinkLocked() {
 
 absl::StatusOr<std::optional<HistoryKind>> HistoryStore::KindOfLocked(
     absl::string_view id) const {
-  SqliteStatement find =
-      database_->Prepare("SELECT kind FROM entry WHERE id = ?1");
-  find.BindText(id);
-  ASSIGN_OR_RETURN(const bool row, find.Step());
-  if (!row) return std::nullopt;
-  return static_cast<HistoryKind>(find.Int(0));
+  std::optional<HistoryKind> kind;
+  RETURN_IF_ERROR(database_->Run("SELECT kind FROM entry WHERE id = ?1", {id},
+                                 [&](const SqliteRow& row) {
+                                   kind = static_cast<HistoryKind>(row.Int(0));
+                                 }));
+  return kind;
 }
 
 absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
                                                     HistoryKind kind) const {
   RETURN_IF_ERROR(CheckId(id));
   // '~' sorts after all that an id is made of.
-  SqliteStatement find = database_->Prepare(
-      "SELECT position, id FROM entry WHERE id BETWEEN ?1 AND ?1 || '~' "
-      "AND (?2 = 0 OR kind = ?2) ORDER BY id LIMIT ?3");
   std::vector<std::string> candidates;
   int64_t first = 0;
-  RETURN_IF_ERROR(
-      find.BindText(id).Bind(kind).Bind(kNamedCandidates + 1).ForEachRow([&] {
-        if (candidates.empty()) first = find.Int(0);
-        candidates.push_back(find.Text(1));
+  RETURN_IF_ERROR(database_->Run(
+      "SELECT position, id FROM entry WHERE id BETWEEN ?1 AND ?1 || '~' "
+      "AND (?2 = 0 OR kind = ?2) ORDER BY id LIMIT ?3",
+      {id, kind, int64_t{kNamedCandidates + 1}}, [&](const SqliteRow& row) {
+        if (candidates.empty()) first = row.Int(0);
+        candidates.push_back(row.Text(1));
       }));
   if (candidates.empty()) return NoSuchEntry(id, kind);
   // The whole id sorts before all that it begins.
@@ -321,21 +309,24 @@ absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
-  SqliteStatement read = database_->Prepare(
-      "SELECT id, entry, sha256, record FROM entry LEFT JOIN detail USING "
-      "(position) WHERE position = ?1");
-  read.Bind(position);
-  ASSIGN_OR_RETURN(const bool row, read.Step());
   HistoryRecord record;
-  const absl::string_view detail = read.Blob(3);
-  if (row && detail.size() <= std::numeric_limits<int>::max() &&
-      Sha256(detail) == read.Blob(2) &&
-      record.ParseFromArray(detail.data(), static_cast<int>(detail.size())) &&
-      record.mutable_entry()->ParseFromString(read.Text(1))) {
-    return record;
-  }
+  std::string id;
+  bool whole = false;
+  RETURN_IF_ERROR(database_->Run(
+      "SELECT id, entry, sha256, record FROM entry LEFT JOIN detail USING "
+      "(position) WHERE position = ?1",
+      {position}, [&](const SqliteRow& row) {
+        id = row.Text(0);
+        const absl::string_view detail = row.Blob(3);
+        whole = detail.size() <= std::numeric_limits<int>::max() &&
+                Sha256(detail) == row.Blob(2) &&
+                record.ParseFromArray(detail.data(),
+                                      static_cast<int>(detail.size())) &&
+                record.mutable_entry()->ParseFromString(row.Text(1));
+      }));
+  if (whole) return record;
   return absl::DataLossError(
-      absl::StrCat(database_->path(), ": what is kept of \"", read.Text(0),
+      absl::StrCat(database_->path(), ": what is kept of \"", id,
                    "\" is damaged, the other entries can be read"));
 }
 
@@ -344,27 +335,26 @@ absl::StatusOr<ListHistoryResponse> HistoryStore::List(
   if (!closed_.ok()) return closed_;
   RETURN_IF_ERROR(CheckList(request));
   absl::MutexLock lock(&mutex_);
-  absl::StatusOr<int64_t> before = std::numeric_limits<int64_t>::max();
+  int64_t before = std::numeric_limits<int64_t>::max();
   if (!request.before_id().empty()) {
-    before = ResolveLocked(request.before_id(), HISTORY_KIND_UNSPECIFIED);
-    if (!before.ok()) return before.status();
+    ASSIGN_OR_RETURN(
+        before, ResolveLocked(request.before_id(), HISTORY_KIND_UNSPECIFIED));
   }
   const int limit = static_cast<int>(
       request.limit() == 0 ? kDefaultListedEntries : request.limit());
-  SqliteStatement list = database_->Prepare(
-      "SELECT entry, id FROM entry WHERE position < ?1 "
-      "AND (?2 = 0 OR (1 << kind) & ?2) ORDER BY position DESC LIMIT ?3");
-  // One more than is asked for tells whether there are more.
-  list.Bind(*before).Bind(KindBits(request)).Bind(limit + 1);
   ListHistoryResponse response;
   std::string damaged;
-  RETURN_IF_ERROR(list.ForEachRow([&] {
-    if (response.entries_size() == limit) {
-      response.set_more(true);
-    } else if (!response.add_entries()->ParseFromString(list.Text(0))) {
-      damaged = list.Text(1);
-    }
-  }));
+  // One more than is asked for tells whether there are more.
+  RETURN_IF_ERROR(database_->Run(
+      "SELECT entry, id FROM entry WHERE position < ?1 "
+      "AND (?2 = 0 OR (1 << kind) & ?2) ORDER BY position DESC LIMIT ?3",
+      {before, KindBits(request), limit + 1}, [&](const SqliteRow& row) {
+        if (response.entries_size() == limit) {
+          response.set_more(true);
+        } else if (!response.add_entries()->ParseFromString(row.Text(0))) {
+          damaged = row.Text(1);
+        }
+      }));
   if (damaged.empty()) return response;
   return SqliteStatus(SQLITE_CORRUPT, 0, database_->path(),
                       absl::StrCat("entry \"", damaged, "\""));
@@ -396,9 +386,9 @@ absl::StatusOr<RunningRecords> HistoryStore::FindRunning() const {
   if (!closed_.ok()) return closed_;
   absl::MutexLock lock(&mutex_);
   std::vector<int64_t> positions;
-  SqliteStatement find = database_->Prepare(
-      "SELECT position FROM entry WHERE running = 1 ORDER BY position");
-  RETURN_IF_ERROR(find.ForEachRow([&] { positions.push_back(find.Int(0)); }));
+  RETURN_IF_ERROR(database_->Run(
+      "SELECT position FROM entry WHERE running = 1 ORDER BY position", {},
+      [&](const SqliteRow& row) { positions.push_back(row.Int(0)); }));
   RunningRecords running;
   for (const int64_t position : positions) {
     absl::StatusOr<HistoryRecord> record = ReadLocked(position);

@@ -18,6 +18,20 @@ bool IsFull(int system) {
   return system == ENOSPC || system == EDQUOT || system == EFBIG;
 }
 
+int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
+  if (const auto* number = std::get_if<int64_t>(&value)) {
+    return sqlite3_bind_int64(statement, position, *number);
+  }
+  const auto* const blob = std::get_if<SqliteBlob>(&value);
+  const auto bytes = blob ? blob->bytes : std::get<absl::string_view>(value);
+  // SQLite takes a null pointer for NULL, and an empty view may have one.
+  const char* const data = bytes.empty() ? "" : bytes.data();
+  return blob ? sqlite3_bind_blob64(statement, position, data, bytes.size(),
+                                    SQLITE_STATIC)
+              : sqlite3_bind_text64(statement, position, data, bytes.size(),
+                                    SQLITE_STATIC, SQLITE_UTF8);
+}
+
 }  // namespace
 
 absl::Status SqliteStatus(int code, int system, absl::string_view path,
@@ -64,50 +78,9 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
   }
 }
 
-SqliteStatement& SqliteStatement::Bind(int64_t value) {
-  Note(sqlite3_bind_int64(statement_.get(), ++bound_, value));
-  return *this;
-}
-
-// SQLite takes a null pointer for NULL, and an empty view may have one.
-SqliteStatement& SqliteStatement::BindText(absl::string_view text) {
-  Note(sqlite3_bind_text64(statement_.get(), ++bound_,
-                           text.empty() ? "" : text.data(), text.size(),
-                           SQLITE_STATIC, SQLITE_UTF8));
-  return *this;
-}
-
-SqliteStatement& SqliteStatement::BindBlob(absl::string_view bytes) {
-  Note(sqlite3_bind_blob64(statement_.get(), ++bound_,
-                           bytes.empty() ? "" : bytes.data(), bytes.size(),
-                           SQLITE_STATIC));
-  return *this;
-}
-
-void SqliteStatement::Note(int code) {
-  if (code != SQLITE_OK && status_.ok()) status_ = database_->LastError();
-}
-
-absl::StatusOr<bool> SqliteStatement::Step() {
-  if (!status_.ok()) return status_;
-  const int code = sqlite3_step(statement_.get());
-  if (code == SQLITE_ROW) return true;
-  if (code == SQLITE_DONE) return false;
-  status_ = database_->LastError();
-  return status_;
-}
-
-absl::Status SqliteStatement::ForEachRow(const std::function<void()>& on_row) {
-  while (true) {
-    ASSIGN_OR_RETURN(const bool row, Step());
-    if (!row) return absl::OkStatus();
-    on_row();
-  }
-}
-
-absl::string_view SqliteStatement::Blob(int column) const {
-  const void* const bytes = sqlite3_column_blob(statement_.get(), column);
-  const int size = sqlite3_column_bytes(statement_.get(), column);
+absl::string_view SqliteRow::Blob(int column) const {
+  const void* const bytes = sqlite3_column_blob(statement_, column);
+  const int size = sqlite3_column_bytes(statement_, column);
   return absl::string_view(static_cast<const char*>(bytes),
                            bytes == nullptr ? 0 : size);
 }
@@ -129,13 +102,24 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
   return database;
 }
 
-SqliteStatement SqliteDatabase::Prepare(absl::string_view sql) const {
-  sqlite3_stmt* statement = nullptr;
-  const int code =
+absl::Status SqliteDatabase::Run(
+    absl::string_view sql, std::initializer_list<SqliteValue> values,
+    const std::function<void(const SqliteRow& row)>& on_row) const {
+  sqlite3_stmt* prepared = nullptr;
+  int code =
       sqlite3_prepare_v2(connection_.get(), sql.data(),
-                         static_cast<int>(sql.size()), &statement, nullptr);
-  return SqliteStatement(this, statement,
-                         code == SQLITE_OK ? absl::OkStatus() : LastError());
+                         static_cast<int>(sql.size()), &prepared, nullptr);
+  const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(
+      prepared, sqlite3_finalize);
+  int position = 0;
+  for (const SqliteValue& value : values) {
+    if (code == SQLITE_OK) code = Bind(value, ++position, prepared);
+  }
+  if (code != SQLITE_OK) return LastError();
+  while ((code = sqlite3_step(prepared)) == SQLITE_ROW) {
+    on_row(SqliteRow(prepared));
+  }
+  return code == SQLITE_DONE ? absl::OkStatus() : LastError();
 }
 
 absl::Status SqliteDatabase::Execute(const char* sql) const {
@@ -146,12 +130,10 @@ absl::Status SqliteDatabase::Execute(const char* sql) const {
 
 absl::StatusOr<int64_t> SqliteDatabase::ReadNumber(
     absl::string_view sql) const {
-  SqliteStatement statement = Prepare(sql);
-  ASSIGN_OR_RETURN(const bool row, statement.Step());
-  if (!row) {
-    return absl::InternalError(absl::StrCat(path_, ": no row from ", sql));
-  }
-  return statement.Int(0);
+  int64_t number = 0;
+  RETURN_IF_ERROR(
+      Run(sql, {}, [&](const SqliteRow& row) { number = row.Int(0); }));
+  return number;
 }
 
 absl::Status SqliteDatabase::LastError() const {

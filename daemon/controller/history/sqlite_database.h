@@ -1,8 +1,7 @@
 // SQLite's C interface with owners and Status: one connection, statements with
 // bound values, transactions that end. Knows no table of ours.
-//   SqliteStatement get = db->Prepare("SELECT name FROM host WHERE id = ?1");
-//   get.Bind(7);
-//   const absl::StatusOr<bool> row = get.Step();
+//   database->Run("SELECT name FROM host WHERE id = ?1", {7},
+//                 [&](const SqliteRow& row) { names.insert(row.Text(0)); });
 // Errors are those of HistoryStore, with the file's path in front, and Internal
 // for a statement that is wrong.
 #ifndef DAEMON_CONTROLLER_HISTORY_SQLITE_DATABASE_H_
@@ -12,9 +11,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,56 +23,27 @@
 
 namespace clusterd {
 
-class SqliteDatabase;
+struct SqliteBlob {
+  absl::string_view bytes;
+};
 
-// Ends before its database.
-class SqliteStatement {
+// A number, a text or a blob.
+using SqliteValue = std::variant<int64_t, absl::string_view, SqliteBlob>;
+
+// What a statement gives, until the next row. Columns count from 0.
+class SqliteRow {
  public:
-  SqliteStatement(const SqliteStatement&) = delete;
-  SqliteStatement& operator=(const SqliteStatement&) = delete;
+  explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
 
-  // Values for ?1, ?2, … in turn. Text and blobs are not copied: they must
-  // stay as they are until the statement goes.
-  SqliteStatement& Bind(int64_t value);
-  SqliteStatement& BindText(absl::string_view text);
-  SqliteStatement& BindBlob(absl::string_view bytes);
-
-  // True: there is a row; false: no more. Also gives what Prepare and Bind met.
-  absl::StatusOr<bool> Step();
-  // Steps to the end, `on_row` once for each row. Also gives what Prepare and
-  // Bind met.
-  absl::Status ForEachRow(const std::function<void()>& on_row);
-  // Steps to the end.
-  absl::Status Run() {
-    return ForEachRow([] {});
-  }
-
-  // Of the row, until the next step. Columns count from 0.
   int64_t Int(int column) const {
-    return sqlite3_column_int64(statement_.get(), column);
+    return sqlite3_column_int64(statement_, column);
   }
   std::string Text(int column) const { return std::string(Blob(column)); }
   // A view into SQLite's memory.
   absl::string_view Blob(int column) const;
 
  private:
-  friend class SqliteDatabase;
-  struct Finalizer {
-    void operator()(sqlite3_stmt* statement) const {
-      sqlite3_finalize(statement);
-    }
-  };
-  SqliteStatement(const SqliteDatabase* database, sqlite3_stmt* statement,
-                  absl::Status status)
-      : database_(database),
-        statement_(statement),
-        status_(std::move(status)) {}
-  void Note(int code);
-
-  const SqliteDatabase* const database_;
-  const std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
-  absl::Status status_;
-  int bound_ = 0;
+  sqlite3_stmt* const statement_;
 };
 
 // One thread at a time.
@@ -82,8 +54,12 @@ class SqliteDatabase {
   static absl::StatusOr<std::unique_ptr<SqliteDatabase>> Open(
       const std::string& path);
 
-  // One statement; what is wrong with it is told by its first Step.
-  SqliteStatement Prepare(absl::string_view sql) const;
+  // One statement, to its end: `values` are ?1, ?2, … in turn, and `on_row` is
+  // called once for each row.
+  absl::Status Run(
+      absl::string_view sql, std::initializer_list<SqliteValue> values = {},
+      const std::function<void(const SqliteRow& row)>& on_row =
+          [](const auto&) {}) const;
   // Statements without values, one after the other.
   absl::Status Execute(const char* sql) const;
   // Everything that `work` does, or nothing of it: after an error of its own or
@@ -92,8 +68,6 @@ class SqliteDatabase {
   // The one number that the statement gives.
   absl::StatusOr<int64_t> ReadNumber(absl::string_view sql) const;
 
-  // What the last call on this connection came to.
-  absl::Status LastError() const;
   const std::string& path() const { return path_; }
 
  private:
@@ -102,6 +76,8 @@ class SqliteDatabase {
   };
   SqliteDatabase(std::string path, sqlite3* connection)
       : path_(std::move(path)), connection_(connection) {}
+  // What the last call on this connection came to.
+  absl::Status LastError() const;
 
   const std::string path_;
   const std::unique_ptr<sqlite3, Closer> connection_;

@@ -19,46 +19,45 @@ std::unique_ptr<SqliteDatabase> NewDatabase() {
   return *std::move(database);
 }
 
-TEST(SqliteStatementTest, GivesBackWhatWasBound) {
+TEST(SqliteDatabaseTest, GivesBackWhatWasBound) {
   const auto database = NewDatabase();
   const std::string blob("\0\xff'\n", 4);
-  ASSERT_EQ(database->Prepare("INSERT INTO t VALUES (?1, ?2, ?3)")
-                .Bind(int64_t{1} << 40)
-                .BindText("x'); DROP TABLE t; --")
-                .BindBlob(blob)
-                .Run(),
+  ASSERT_EQ(database->Run(
+                "INSERT INTO t VALUES (?1, ?2, ?3)",
+                {int64_t{1} << 40, "x'); DROP TABLE t; --", SqliteBlob{blob}}),
             absl::OkStatus());
-  SqliteStatement read = database->Prepare("SELECT n, s, b FROM t");
-  ASSERT_TRUE(*read.Step());
-  EXPECT_EQ(read.Int(0), int64_t{1} << 40);
-  EXPECT_EQ(read.Text(1), "x'); DROP TABLE t; --");
-  EXPECT_EQ(read.Blob(2), blob);
-  EXPECT_FALSE(*read.Step());
+  int rows = 0;
+  ASSERT_EQ(database->Run("SELECT n, s, b FROM t", {},
+                          [&](const SqliteRow& row) {
+                            ++rows;
+                            EXPECT_EQ(row.Int(0), int64_t{1} << 40);
+                            EXPECT_EQ(row.Text(1), "x'); DROP TABLE t; --");
+                            EXPECT_EQ(row.Blob(2), blob);
+                          }),
+            absl::OkStatus());
+  EXPECT_EQ(rows, 1);
 }
 
-TEST(SqliteStatementTest, EmptyTextAndBlobAreNotNull) {
+TEST(SqliteDatabaseTest, EmptyTextAndBlobAreNotNull) {
   const auto database = NewDatabase();
-  ASSERT_EQ(database->Prepare("INSERT INTO t VALUES (0, ?1, ?2)")
-                .BindText(absl::string_view())
-                .BindBlob(absl::string_view())
-                .Run(),
+  ASSERT_EQ(database->Run("INSERT INTO t VALUES (0, ?1, ?2)",
+                          {absl::string_view(), SqliteBlob{}}),
             absl::OkStatus());
   EXPECT_EQ(*database->ReadNumber(
                 "SELECT count(*) FROM t WHERE s IS NULL OR b IS NULL"),
             0);
 }
 
-TEST(SqliteStatementTest, WrongStatementIsInternalAndSaysWhat) {
+TEST(SqliteDatabaseTest, WrongStatementIsInternalAndSaysWhat) {
   const auto database = NewDatabase();
-  const absl::Status status = database->Prepare("SELECT x FROM nowhere").Run();
+  const absl::Status status = database->Run("SELECT x FROM nowhere");
   EXPECT_TRUE(absl::IsInternal(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("no such table"));
 }
 
-TEST(SqliteStatementTest, ValueTooManyIsInternal) {
+TEST(SqliteDatabaseTest, ValueTooManyIsInternal) {
   const auto database = NewDatabase();
-  EXPECT_TRUE(
-      absl::IsInternal(database->Prepare("SELECT 1").Bind(1).Step().status()));
+  EXPECT_TRUE(absl::IsInternal(database->Run("SELECT 1", {1})));
 }
 
 TEST(SqliteDatabaseTest, TransactionOfWorkThatFailsIsTakenBack) {
