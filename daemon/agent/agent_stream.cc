@@ -50,17 +50,14 @@ AgentStatus AgentStream::Status() const {
 AgentMessage AgentStream::MakeHello() const {
   AgentMessage message;
   Hello* hello = message.mutable_hello();
+  *hello = options_.hello;
   hello->set_protocol_version(kProtocolVersion);
   hello->set_clusterd_version(kClusterdVersion);
-  hello->set_boot_id(options_.boot_id);
-  hello->set_machine_id(options_.machine_id);
-  hello->set_booted_at_s(options_.booted_at_s);
   hello->add_tasks("observe");
   if (parts_.applies != nullptr) {
     hello->add_tasks("apply");
     hello->add_tasks("rollback");
   }
-  hello->set_simulation(options_.simulation);
   return message;
 }
 

@@ -33,11 +33,9 @@ struct AgentStreamOptions {
   std::string cluster;
   // As in the own certificate; the controller reads it there, not here.
   std::string host;
-  // The name of the simulation, where this is not a real host.
-  std::string simulation;
-  std::string boot_id;
-  int64_t booted_at_s = 0;  // Hello.booted_at_s.
-  std::string machine_id;
+  // Which machine it is, and the name of the simulation where it is no real
+  // one; the rest is filled in.
+  Hello hello;
   BackoffOptions backoff;
   // Called on the loop's thread whenever the host has attached or detached.
   std::function<void(bool attached)> on_change;

@@ -53,31 +53,10 @@ absl::Status RemoveStale(const std::string& path) {
   return unlink(path.c_str()) == 0 ? absl::OkStatus() : FileStatus(path, errno);
 }
 
-// Who may ask is decided by the socket's permission: root and its group.
-class LocalService final : public LocalAgent::Service {
- public:
-  explicit LocalService(LocalServer::Answers answers)
-      : answers_(std::move(answers)) {}
-
-  grpc::Status GetStatus(grpc::ServerContext*, const GetStatusRequest*,
-                         AgentStatus* response) override {
-    *response = answers_.status();
-    return grpc::Status::OK;
-  }
-  grpc::Status CheckSelf(grpc::ServerContext*, const CheckSelfRequest*,
-                         CheckSelfResponse* response) override {
-    *response = answers_.check_self();
-    return grpc::Status::OK;
-  }
-
- private:
-  const LocalServer::Answers answers_;
-};
-
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LocalSocket>> LocalSocket::Claim(
-    const std::string& path) {
+absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
+    const std::string& path, Answers answers) {
   RETURN_IF_ERROR(CheckPath(path));
   const std::string lock_path = absl::StrCat(path, ".lock");
   const int fd =
@@ -90,38 +69,18 @@ absl::StatusOr<std::unique_ptr<LocalSocket>> LocalSocket::Claim(
     return absl::FailedPreconditionError(
         absl::StrCat(lock_path, ": another clusterd holds it"));
   }
-  const absl::Status removed = RemoveStale(path);
-  if (!removed.ok()) {
-    close(fd);
-    return removed;
-  }
-  return std::unique_ptr<LocalSocket>(new LocalSocket(path, fd));
-}
-
-LocalSocket::~LocalSocket() {
-  RemoveStale(path_).IgnoreError();
-  close(lock_fd_);
-}
-
-absl::Status LocalSocket::SetMode() const {
-  return chmod(path_.c_str(), 0660) == 0 ? absl::OkStatus()
-                                         : FileStatus(path_, errno);
-}
-
-LocalServer::LocalServer(std::unique_ptr<LocalSocket> socket, Answers answers)
-    : socket_(std::move(socket)),
-      service_(std::make_unique<LocalService>(std::move(answers))) {}
-
-absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
-    const std::string& path, Answers answers) {
-  ASSIGN_OR_RETURN(std::unique_ptr<LocalSocket> socket,
-                   LocalSocket::Claim(path));
   std::unique_ptr<LocalServer> server(
-      new LocalServer(std::move(socket), std::move(answers)));
+      new LocalServer(path, fd, std::move(answers)));
+  RETURN_IF_ERROR(RemoveStale(path));
+  RETURN_IF_ERROR(server->Listen());
+  return server;
+}
+
+absl::Status LocalServer::Listen() {
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(server->socket_->address(),
+  builder.AddListeningPort(absl::StrCat("unix:", path_),
                            grpc::experimental::LocalServerCredentials(UDS));
-  builder.RegisterService(server->service_.get());
+  builder.RegisterService(this);
   builder.SetMaxReceiveMessageSize(kMaxReceivedBytes);
   // One thread that sleeps until somebody calls.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
@@ -131,22 +90,39 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
                               std::numeric_limits<int>::max());
   builder.SetResourceQuota(
       grpc::ResourceQuota("local").SetMaxThreads(kMaxThreads));
-  {
-    const RestrictedUmask umask;
-    server->server_ = builder.BuildAndStart();
-  }
-  if (server->server_ == nullptr) {
+  // Protects the socket until it has its permission.
+  const mode_t before = umask(0117);
+  server_ = builder.BuildAndStart();
+  umask(before);
+  if (server_ == nullptr) {
     return absl::UnavailableError(
-        absl::StrCat("cannot listen on socket ", path));
+        absl::StrCat("cannot listen on socket ", path_));
   }
-  RETURN_IF_ERROR(server->socket_->SetMode());
-  return server;
+  return chmod(path_.c_str(), 0660) == 0 ? absl::OkStatus()
+                                         : FileStatus(path_, errno);
 }
 
 LocalServer::~LocalServer() {
-  if (server_ == nullptr) return;
-  server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
-  server_->Wait();
+  if (server_ != nullptr) {
+    server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+    server_->Wait();
+  }
+  RemoveStale(path_).IgnoreError();
+  close(lock_fd_);
+}
+
+grpc::Status LocalServer::GetStatus(grpc::ServerContext*,
+                                    const GetStatusRequest*,
+                                    AgentStatus* response) {
+  *response = answers_.status();
+  return grpc::Status::OK;
+}
+
+grpc::Status LocalServer::CheckSelf(grpc::ServerContext*,
+                                    const CheckSelfRequest*,
+                                    CheckSelfResponse* response) {
+  *response = answers_.check_self();
+  return grpc::Status::OK;
 }
 
 }  // namespace clusterd

@@ -101,23 +101,6 @@ TEST_F(LocalServerTest, LeavesNoSocketBehind) {
 
 using ::testing::HasSubstr;
 
-// A folder with a name that is short enough for sockets.
-class ShortFolder {
- public:
-  ShortFolder() { EXPECT_NE(mkdtemp(name_), nullptr); }
-  ~ShortFolder() {
-    unlink(File("agent.sock").c_str());
-    unlink(File("agent.sock.lock").c_str());
-    rmdir(name_);
-  }
-  std::string File(const std::string& file) const {
-    return std::string(name_) + "/" + file;
-  }
-
- private:
-  char name_[32] = "/tmp/clusterd_test_XXXXXX";
-};
-
 // Leaves a socket behind, as a process that was killed does.
 void BindSocket(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -134,73 +117,45 @@ bool Exists(const std::string& path) {
   return lstat(path.c_str(), &info) == 0;
 }
 
-TEST(LocalSocketTest, RefusesSecondClaimUntilFirstEnds) {
-  const ShortFolder folder;
-  const std::string path = folder.File("agent.sock");
+TEST_F(LocalServerTest, RefusesSecondUntilFirstEnds) {
   {
-    const auto first = LocalSocket::Claim(path);
+    const auto first = LocalServer::Start(path(), Answers());
     ASSERT_TRUE(first.ok()) << first.status();
-    const auto second = LocalSocket::Claim(path);
+    const auto second = LocalServer::Start(path(), Answers());
     EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(second.status().message()),
                 HasSubstr("another clusterd holds it"));
+    EXPECT_TRUE(Exists(path()));
   }
-  EXPECT_TRUE(LocalSocket::Claim(path).ok());
+  EXPECT_TRUE(LocalServer::Start(path(), Answers()).ok());
 }
 
-TEST(LocalSocketTest, RefusedClaimLeavesTheHoldersSocket) {
-  const ShortFolder folder;
-  const std::string path = folder.File("agent.sock");
-  const auto first = LocalSocket::Claim(path);
-  ASSERT_TRUE(first.ok()) << first.status();
-  BindSocket(path);
-  EXPECT_FALSE(LocalSocket::Claim(path).ok());
-  EXPECT_TRUE(Exists(path));
+TEST_F(LocalServerTest, ReplacesSocketThatAKilledDaemonLeft) {
+  BindSocket(path());
+  const auto server = LocalServer::Start(path(), Answers());
+  ASSERT_TRUE(server.ok()) << server.status();
+  AgentStatus status;
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  EXPECT_TRUE(Client()->GetStatus(&context, {}, &status).ok());
 }
 
-TEST(LocalSocketTest, RemovesSocketThatAKilledDaemonLeft) {
-  const ShortFolder folder;
-  const std::string path = folder.File("agent.sock");
-  BindSocket(path);
-  const auto claimed = LocalSocket::Claim(path);
-  ASSERT_TRUE(claimed.ok()) << claimed.status();
-  EXPECT_FALSE(Exists(path));
-}
-
-TEST(LocalSocketTest, NeverRemovesWhatIsNoSocket) {
-  const ShortFolder folder;
-  const std::string path = folder.File("agent.sock");
-  std::ofstream(path) << "precious";
-  const absl::Status status = LocalSocket::Claim(path).status();
+TEST_F(LocalServerTest, NeverRemovesWhatIsNoSocket) {
+  std::ofstream(path()) << "precious";
+  const absl::Status status = LocalServer::Start(path(), Answers()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("is no socket"));
-  EXPECT_TRUE(Exists(path));
+  EXPECT_TRUE(Exists(path()));
 }
 
-TEST(LocalSocketTest, GivesSocketToOwnerAndGroupOnly) {
-  const ShortFolder folder;
-  const std::string path = folder.File("agent.sock");
-  const auto claimed = LocalSocket::Claim(path);
-  ASSERT_TRUE(claimed.ok()) << claimed.status();
-  struct stat info = {};
-  {
-    const RestrictedUmask umask;
-    BindSocket(path);
-    ASSERT_EQ(lstat(path.c_str(), &info), 0);
-    EXPECT_EQ(info.st_mode & 0117, 0u);
-  }
-  ASSERT_TRUE((*claimed)->SetMode().ok());
-  ASSERT_EQ(lstat(path.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0660u);
-}
-
-TEST(LocalSocketTest, RefusesPathsThatCannotWork) {
-  EXPECT_EQ(LocalSocket::Claim("relative.sock").status().code(),
+TEST_F(LocalServerTest, RefusesPathsThatCannotWork) {
+  const auto code = [](const std::string& path) {
+    return LocalServer::Start(path, Answers()).status().code();
+  };
+  EXPECT_EQ(code("relative.sock"), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("/tmp/" + std::string(200, 'a')),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(LocalSocket::Claim("/tmp/" + std::string(200, 'a')).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(LocalSocket::Claim("/nowhere/agent.sock").status().code(),
-            absl::StatusCode::kNotFound);
+  EXPECT_EQ(code("/nowhere/agent.sock"), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

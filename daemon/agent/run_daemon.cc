@@ -64,19 +64,6 @@ void MakeStateFolder(const std::string& folder, FileSystem* files) {
   }
 }
 
-AgentStreamOptions MakeOptions(const AgentFlags& flags,
-                               const std::string& host) {
-  AgentStreamOptions options;
-  options.dial.controller = flags.controller;
-  options.cluster = flags.cluster;
-  options.host = host;
-  const MachineIds ids = ReadMachineIds(flags.root);
-  options.boot_id = ids.boot_id;
-  options.machine_id = ids.machine_id;
-  options.booted_at_s = ids.booted_at_s;
-  return options;
-}
-
 Applier MakeApplier(const AgentFlags& flags, const std::string& host,
                     const DaemonParts& parts) {
   ApplierOptions options;
@@ -102,11 +89,13 @@ std::function<double()> MakeRandom() {
 
 }  // namespace
 
-MachineIds ReadMachineIds(const std::string& root) {
-  return MachineIds{
-      ReadId(absl::StrCat(root, "/etc/machine-id")),
-      ReadId(absl::StrCat(root, "/proc/sys/kernel/random/boot_id")),
-      ReadBootTime(absl::StrCat(root, "/proc/stat"))};
+Hello ReadMachineIds(const std::string& root) {
+  Hello hello;
+  hello.set_machine_id(ReadId(absl::StrCat(root, "/etc/machine-id")));
+  hello.set_boot_id(
+      ReadId(absl::StrCat(root, "/proc/sys/kernel/random/boot_id")));
+  hello.set_booted_at_s(ReadBootTime(absl::StrCat(root, "/proc/stat")));
+  return hello;
 }
 
 absl::Status RunDaemon(const AgentFlags& flags,
@@ -130,7 +119,11 @@ absl::Status RunDaemon(const AgentFlags& flags,
   ThreadScheduler scheduler;
   WorkerPool pool(kWorkers, kMaxQueuedWork);
   std::optional<DriftWatch> watch;  // It and the stream tell each other.
-  AgentStreamOptions options = MakeOptions(flags, self.name);
+  AgentStreamOptions options;
+  options.dial.controller = flags.controller;
+  options.cluster = flags.cluster;
+  options.host = self.name;
+  options.hello = ReadMachineIds(flags.root);
   options.on_change = [&watch](bool attached) {
     if (watch) watch->OnAttached(attached);
   };

@@ -3,7 +3,6 @@
 #ifndef DAEMON_AGENT_RUN_DAEMON_H_
 #define DAEMON_AGENT_RUN_DAEMON_H_
 
-#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -13,6 +12,7 @@
 #include "daemon/host/host_observer.h"
 #include "daemon/process/log.h"
 #include "daemon/process/signals.h"
+#include "proto/agent_hub.pb.h"
 
 namespace clusterd {
 
@@ -40,19 +40,12 @@ absl::Status RunDaemon(const AgentFlags& flags,
                        const DaemonParts& parts);
 
 // Which machine this is, and which of its starts: what the hello tells the
-// controller, so that two machines under one name are noticed.
-struct MachineIds {
-  // Of /etc/machine-id and /proc/sys/kernel/random/boot_id; empty where there
-  // is no such file, as in some containers.
-  std::string machine_id;
-  std::string boot_id;
-  // The line "btime" of /proc/stat, proc(5): Unix time, by the host's clock. 0
-  // where there is none.
-  int64_t booted_at_s = 0;
-};
-
-// `root` is where the machine's files begin.
-MachineIds ReadMachineIds(const std::string& root);
+// controller, so that two machines under one name are noticed. machine_id and
+// boot_id of /etc/machine-id and /proc/sys/kernel/random/boot_id, empty where
+// there is no such file, as in some containers; booted_at_s of the line "btime"
+// of /proc/stat, proc(5), 0 where there is none. `root` is where the machine's
+// files begin.
+Hello ReadMachineIds(const std::string& root);
 
 }  // namespace clusterd
 

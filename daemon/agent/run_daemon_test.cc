@@ -19,19 +19,19 @@ TEST(ReadMachineIdsTest, ReadsBothWithoutTheirNewline) {
       << "6c6b3c1e-0000-4000-8000-000000000001\n";
   std::ofstream(root + "/proc/stat")
       << "cpu  10 20\nctxt 5\nbtime 1735689600\nprocesses 7\n";
-  const MachineIds ids = ReadMachineIds(root);
-  EXPECT_EQ(ids.machine_id, "0123456789abcdef0123456789abcdef");
-  EXPECT_EQ(ids.boot_id, "6c6b3c1e-0000-4000-8000-000000000001");
-  EXPECT_EQ(ids.booted_at_s, 1735689600);
+  const Hello ids = ReadMachineIds(root);
+  EXPECT_EQ(ids.machine_id(), "0123456789abcdef0123456789abcdef");
+  EXPECT_EQ(ids.boot_id(), "6c6b3c1e-0000-4000-8000-000000000001");
+  EXPECT_EQ(ids.booted_at_s(), 1735689600);
 }
 
 TEST(ReadMachineIdsTest, TakesNothingFromFilesThatHoldSomethingElse) {
   const std::string root = testing::TempDir() + "/odd";
   std::filesystem::create_directories(root + "/etc");
   std::ofstream(root + "/etc/machine-id") << "not an id\x1b[2J";
-  EXPECT_EQ(ReadMachineIds(root).machine_id, "");
-  EXPECT_EQ(ReadMachineIds(root).boot_id, "");
-  EXPECT_EQ(ReadMachineIds(root).booted_at_s, 0);
+  EXPECT_EQ(ReadMachineIds(root).machine_id(), "");
+  EXPECT_EQ(ReadMachineIds(root).boot_id(), "");
+  EXPECT_EQ(ReadMachineIds(root).booted_at_s(), 0);
 }
 
 }  // namespace

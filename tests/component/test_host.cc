@@ -49,8 +49,8 @@ TestHost::TestHost(const Options& options, HostObserver* observer) {
   stream.dial.controller = options.controller;
   stream.cluster = options.cluster;
   stream.host = options.name;
-  stream.machine_id = options.machine_id;
-  stream.boot_id = options.boot_id;
+  stream.hello.set_machine_id(options.machine_id);
+  stream.hello.set_boot_id(options.boot_id);
   stream.backoff.min = absl::Milliseconds(1);
   stream.backoff.initial = absl::Milliseconds(10);
   stream.backoff.max = absl::Milliseconds(100);

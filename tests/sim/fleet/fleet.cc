@@ -50,9 +50,9 @@ Fleet::Fleet(const std::string& controller, const std::string& cluster,
     options.dial.controller = controller;
     options.cluster = cluster;
     options.host = host.host();
-    options.simulation = kSimulation;
-    options.machine_id = absl::StrCat("fleet-", host.host());
-    options.boot_id = "fleet";
+    options.hello.set_simulation(kSimulation);
+    options.hello.set_machine_id(absl::StrCat("fleet-", host.host()));
+    options.hello.set_boot_id("fleet");
     options.on_change = [this](bool attached) {
       absl::MutexLock lock(&mutex_);
       attached_ += attached ? 1 : -1;
