@@ -106,19 +106,11 @@ void ApplyTasks::RollBack(const RollbackTask& task, const Done& done) {
   request.apply_id = task.apply_id();
   request.actor = task.actor();
   request.force = task.force();
-  const Asked asked = {
-      absl::StrCat("rollback of apply ", task.apply_id(), " by ", task.actor()),
-      task.apply_id(), /*rollback=*/true};
   Start(
-      asked,
-      [this, request, asked]() -> absl::StatusOr<ApplyResult> {
-        auto result = applier_->Rollback(request);
-        if (!absl::IsNotFound(result.status())) return result;
-        ApplyResult refused = ResultFor(asked, result.status());
-        refused.set_no_journal(true);
-        return refused;
-      },
-      done);
+      {absl::StrCat("rollback of apply ", task.apply_id(), " by ",
+                    task.actor()),
+       task.apply_id(), /*rollback=*/true},
+      [this, request] { return applier_->Rollback(request); }, done);
 }
 
 void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
@@ -126,30 +118,26 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
     ApplyResult result = Run(asked, change);
     {
       absl::MutexLock lock(&mutex_);
-      running_ = false;
+      at_work_.reset();
       RememberLocked(result);
     }
     done(std::move(result));
-    absl::MutexLock lock(&mutex_);
-    --unanswered_;
   };
   absl::string_view refused;
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) {
       refused = "its clusterd is stopping";
-    } else if (running_) {
+    } else if (at_work_) {
       refused = "another apply or rollback is running on this host";
     } else if (!thread_.TryRun(std::move(work))) {
       // Never: only a task whose `done` has begun may be before it.
       refused = "too many applies wait on this host";
     } else {
-      running_ = true;
-      running_id_ = asked.apply_id;
-      ++unanswered_;
+      at_work_ = asked.apply_id;
+      return;
     }
   }
-  if (refused.empty()) return;
   log_->Warning(absl::StrCat(asked.what, " refused: ", host_, ": ", refused));
   ApplyResult result = ResultFor(asked, absl::UnavailableError(refused));
   {
@@ -173,6 +161,8 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   ApplyResult result =
       changed.ok() ? *changed : ResultFor(asked, changed.status());
   result.set_of_rollback(asked.rollback);
+  result.set_no_journal(ready.ok() && asked.rollback &&
+                        absl::IsNotFound(changed.status()));
   BoundResult(&result);
   log_->Write(IsAsWished(result) ? LogLevel::kNotice : LogLevel::kWarning,
               absl::StrCat(asked.what, " ended: ", Summary(result)));
@@ -248,7 +238,7 @@ PastApplies ApplyTasks::Past() const {
   std::vector<const ApplyResult*> newest;
   size_t bytes = 0;
   for (auto result = told.rbegin(); result != told.rend(); ++result) {
-    if (running_ && (*result)->apply_id() == running_id_) continue;
+    if ((*result)->apply_id() == at_work_) continue;
     bytes += (*result)->ByteSizeLong();
     if (newest.size() == kMaxPastApplies || bytes > kMaxResultBytes) break;
     newest.push_back(*result);
@@ -257,7 +247,7 @@ PastApplies ApplyTasks::Past() const {
   for (auto result = newest.rbegin(); result != newest.rend(); ++result) {
     *past.add_results() = **result;
   }
-  if (running_) past.set_at_work(running_id_);
+  past.set_at_work(at_work_.value_or(""));
   past.set_knows_all(recovered_ && journal_ids_.size() <= kMaxJournalIds);
   if (!past.knows_all()) return past;
   past.mutable_journals()->Add(journal_ids_.begin(), journal_ids_.end());
@@ -265,12 +255,11 @@ PastApplies ApplyTasks::Past() const {
 }
 
 void ApplyTasks::Stop() {
-  absl::MutexLock lock(&mutex_);
-  stopping_ = true;
-  const auto idle = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return unanswered_ == 0;
-  };
-  mutex_.Await(absl::Condition(&idle));
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  thread_.Drain();
 }
 
 }  // namespace clusterd

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,10 +101,8 @@ class ApplyTasks {
   Log* const log_;
   AppliesRecord* const record_;
   mutable absl::Mutex mutex_;
-  bool running_ ABSL_GUARDED_BY(mutex_) = false;
-  std::string running_id_ ABSL_GUARDED_BY(mutex_);
-  // Tasks accepted of which `done` has not returned.
-  int unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The apply that is being made or taken back.
+  std::optional<std::string> at_work_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   // No journal is unfinished or cannot be read.
   bool recovered_ ABSL_GUARDED_BY(mutex_) = false;

@@ -101,7 +101,6 @@ Hello ReadMachineIds(const std::string& root) {
 absl::Status RunDaemon(const AgentFlags& flags,
                        const std::string& notify_socket,
                        const DaemonParts& parts) {
-  Log* const log = parts.log;
   ASSIGN_OR_RETURN(
       const SpiffeId self,
       ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost));
@@ -111,10 +110,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
   Applier applier = MakeApplier(flags, self.name, parts);
   EventLoop loop;
   AppliesRecord record;
-  AgentObserver observer(parts.observer, &record, [config = flags.config] {
-    return ReadHostAllows(config);
-  });
-  ApplyTasks applies(self.name, &applier, log, &record);
+  AgentObserver observer(parts.observer, &record,
+                         [&flags] { return ReadHostAllows(flags.config); });
+  ApplyTasks applies(self.name, &applier, parts.log, &record);
   applies.Recover();
   ThreadScheduler scheduler;
   WorkerPool pool(kWorkers, kMaxQueuedWork);
@@ -129,8 +127,8 @@ absl::Status RunDaemon(const AgentFlags& flags,
   };
   const auto stream = std::make_shared<AgentStream>(
       options, credentials,
-      AgentStreamParts{&observer, &loop, &scheduler, &pool, log, MakeRandom(),
-                       &applies});
+      AgentStreamParts{&observer, &loop, &scheduler, &pool, parts.log,
+                       MakeRandom(), &applies});
   if (parts.look) {
     watch.emplace(flags.drift_interval.value_or(kDefaultDriftInterval),
                   DriftWatch::Parts{parts.look, &record,
@@ -147,12 +145,12 @@ absl::Status RunDaemon(const AgentFlags& flags,
           {[&stream] { return stream->Status(); },
            [&observer, self] { return CheckSelf(&observer, self.name, {}); }}));
   stream->Start();
-  log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ", self.name,
-                           " of cluster ", flags.cluster));
+  parts.log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ",
+                                 self.name, " of cluster ", flags.cluster));
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
-  if (!ready.ok()) log->Warning(ready.message());
+  if (!ready.ok()) parts.log->Warning(ready.message());
   while (parts.signals->Wait() != DaemonSignal::kStop) continue;
-  log->Notice("stopping");
+  parts.log->Notice("stopping");
   // First, so that the controller still hears how an apply under way ends.
   applies.Stop();
   record.Listen(nullptr);

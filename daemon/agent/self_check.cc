@@ -26,16 +26,21 @@
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_tool_recorder.h"
 #include "daemon/host/machine_observer.h"
+#include "google/protobuf/text_format.h"
 #include "proto/host_recording.pb.h"
 
 namespace clusterd {
 namespace {
 
-constexpr uint32_t kBasePort = 60000;
-// The width that every CANN version fits into; cluster.yaml's "auto" is the
-// same.
-constexpr uint32_t kPortCount = 32;
-constexpr uint32_t kBacklog = 65535;
+// What HCCL's own defaults need. 32 ports are the width that every CANN version
+// fits into; cluster.yaml's "auto" is the same.
+constexpr char kAssumed[] = R"(
+  version: 1
+  hccl { base_port: 60000 port_count: 32 port_count_auto: true }
+  kernel { somaxconn: 65535 tcp_max_syn_backlog: 65535 }
+  firewall: FIREWALL_DISABLED
+  deadlines { command_ms: 10000 host_ms: 30000 run_ms: 60000 }
+)";
 
 // The default mode of the product that the PCI ids and the devices' ids speak
 // for; nullptr if they do not settle it. The fact reads "A2 x 8".
@@ -100,24 +105,14 @@ bool IsPipe(int descriptor) {
 
 }  // namespace
 
-ClusterSpec AssumedSpec(const std::string& cluster, const HostFacts& facts) {
+ClusterSpec AssumedSpec(const HostFacts& facts) {
   ClusterSpec spec;
-  spec.set_version(1);
-  spec.set_name(cluster);
+  google::protobuf::TextFormat::ParseFromString(kAssumed, &spec);
   if (const ProductProfile* profile = ProfileOf(facts)) {
     spec.set_product(profile->name);
     spec.set_mode(profile->mode);
   }
   spec.add_servers()->set_host(facts.host());
-  spec.mutable_hccl()->set_base_port(kBasePort);
-  spec.mutable_hccl()->set_port_count(kPortCount);
-  spec.mutable_hccl()->set_port_count_auto(true);
-  spec.mutable_kernel()->set_somaxconn(kBacklog);
-  spec.mutable_kernel()->set_tcp_max_syn_backlog(kBacklog);
-  spec.set_firewall(FIREWALL_DISABLED);
-  spec.mutable_deadlines()->set_command_ms(10000);
-  spec.mutable_deadlines()->set_host_ms(30000);
-  spec.mutable_deadlines()->set_run_ms(60000);
   return spec;
 }
 
@@ -126,11 +121,11 @@ CheckSelfResponse CheckSelf(HostObserver* observer, const std::string& host,
   HostFacts nothing_yet;
   nothing_yet.set_host(host);
   const ObserveRequest request =
-      MakeObserveRequest(spec ? *spec : AssumedSpec("", nothing_yet));
+      MakeObserveRequest(spec ? *spec : AssumedSpec(nothing_yet));
   CheckSelfResponse response;
   *response.mutable_facts() = observer->Observe(host, request);
   const HostFacts& facts = response.facts();
-  const ClusterSpec judged_by = spec ? *spec : AssumedSpec("", facts);
+  const ClusterSpec judged_by = spec ? *spec : AssumedSpec(facts);
   JudgeOptions options;
   options.one_host = true;
   const std::vector<const HostFacts*> hosts = {&facts};

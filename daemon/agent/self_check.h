@@ -21,7 +21,7 @@ namespace clusterd {
 // A spec for a host that was given none: its product by the NPUs found (none if
 // that does not tell), the kernel values and HCCL ports that HCCL's own
 // defaults need, and no planned addresses.
-ClusterSpec AssumedSpec(const std::string& cluster, const HostFacts& facts);
+ClusterSpec AssumedSpec(const HostFacts& facts);
 
 // Observes now, then judges by `spec`, or by AssumedSpec without one. The
 // report's notes say which. Its run id is empty; times are the observation's.

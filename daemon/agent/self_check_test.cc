@@ -87,22 +87,20 @@ HostFacts FactsOf(const std::string& series, uint32_t devices) {
 }
 
 TEST(AssumedSpecTest, TakesProductFromTheNpusFound) {
-  EXPECT_EQ(AssumedSpec("demo", FactsOf("A1 x 8", 8)).product(),
-            "atlas-training");
-  EXPECT_EQ(AssumedSpec("demo", FactsOf("A2 x 8", 8)).product(), "atlas-a2");
-  EXPECT_EQ(AssumedSpec("demo", FactsOf("A2 x 16", 16)).product(),
-            "atlas-a2-box16");
+  EXPECT_EQ(AssumedSpec(FactsOf("A1 x 8", 8)).product(), "atlas-training");
+  EXPECT_EQ(AssumedSpec(FactsOf("A2 x 8", 8)).product(), "atlas-a2");
+  EXPECT_EQ(AssumedSpec(FactsOf("A2 x 16", 16)).product(), "atlas-a2-box16");
 }
 
 TEST(AssumedSpecTest, GuessesNoProduct) {
-  EXPECT_EQ(AssumedSpec("demo", FactsOf("Z9 x 8", 8)).product(), "");
-  EXPECT_EQ(AssumedSpec("demo", FactsOf("A2 x 7, A3 x 1", 8)).product(), "");
-  EXPECT_EQ(AssumedSpec("demo", FactsOf("A2 x 8", 5)).product(), "");
-  EXPECT_EQ(AssumedSpec("demo", HostFacts()).product(), "");
+  EXPECT_EQ(AssumedSpec(FactsOf("Z9 x 8", 8)).product(), "");
+  EXPECT_EQ(AssumedSpec(FactsOf("A2 x 7, A3 x 1", 8)).product(), "");
+  EXPECT_EQ(AssumedSpec(FactsOf("A2 x 8", 5)).product(), "");
+  EXPECT_EQ(AssumedSpec(HostFacts()).product(), "");
 }
 
 TEST(AssumedSpecTest, ReservesThePortsOfEveryCannVersion) {
-  EXPECT_EQ(AssumedSpec("demo", HostFacts()).hccl().port_count(), 32u);
+  EXPECT_EQ(AssumedSpec(HostFacts()).hccl().port_count(), 32u);
 }
 
 }  // namespace
