@@ -22,15 +22,13 @@ ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
   // go.
   const std::weak_ptr<ApplyStream> weak = stream;
   ApplyWatcher watcher;
-  watcher.on_begin = [weak](const std::shared_ptr<const ApplyRun>& run) {
+  watcher.on_progress = [weak](const std::shared_ptr<const ApplyRun>& run) {
     const auto to = weak.lock();
     if (to == nullptr) return;
     to->Show([run](ApplyEvent* event) {
       *event->mutable_progress() = run->progress();
     });
-  };
-  watcher.on_progress = [weak] {
-    if (const auto to = weak.lock()) to->NoteProgress();
+    to->NoteProgress();
   };
   watcher.on_event = [weak](ApplyEvent event) {
     if (const auto to = weak.lock()) to->Add(std::move(event));
@@ -160,7 +158,8 @@ grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
 template <typename Request>
 grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
     grpc::CallbackServerContext* context, const char* call,
-    const Request& request, BeginChange begin) {
+    const Request& request,
+    std::function<absl::Status(ChangeRequest* change)> complete) {
   const auto stream = ApplyStream::Create(context, parts_.scheduler);
   const absl::StatusOr<SpiffeId> user =
       request.force()
@@ -178,13 +177,14 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
   // What begins a change waits for the history's disk.
   const bool taken = parts_.pool->TryRun(
       [this, weak = std::weak_ptr<ApplyStream>(stream), call, change,
-       begin = std::move(begin), watcher = WatchFor(stream)] {
-        const auto run = begin(change, watcher);
-        if (run.ok()) return;
-        parts_.log->Warning(absl::StrCat(
-            "refused ", call, " to ", change.actor, " (", change.from,
-            "): ", std::string(run.status().message())));
-        if (const auto to = weak.lock()) to->End(run.status());
+       complete = std::move(complete), watcher = WatchFor(stream)]() mutable {
+        absl::Status status = complete(&change);
+        if (status.ok()) status = changes_->Start(change, watcher).status();
+        if (status.ok()) return;
+        parts_.log->Warning(absl::StrCat("refused ", call, " to ", change.actor,
+                                         " (", change.from,
+                                         "): ", status.message()));
+        if (const auto to = weak.lock()) to->End(status);
       });
   if (!taken) {
     stream->End(absl::ResourceExhaustedError(
@@ -197,23 +197,20 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
     grpc::CallbackServerContext* context, const ApplyPlanRequest* request) {
   return RunChange(
       context, "ApplyPlan", *request,
-      [this, plan_id = request->plan_id(), digest = request->digest()](
-          const ChangeRequest& change,
-          ApplyWatcher watcher) -> absl::StatusOr<std::shared_ptr<ApplyRun>> {
-        ASSIGN_OR_RETURN(auto plan,
+      [this, plan_id = request->plan_id(),
+       digest = request->digest()](ChangeRequest* change) -> absl::Status {
+        ASSIGN_OR_RETURN(change->plan,
                          ReadKeptPlan(*parts_.history, plan_id, digest));
-        return changes_->StartApply(std::move(plan), change,
-                                    std::move(watcher));
+        return absl::OkStatus();
       });
 }
 
 grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RollBack(
     grpc::CallbackServerContext* context, const RollBackRequest* request) {
   return RunChange(context, "RollBack", *request,
-                   [this, id = request->apply_id()](const ChangeRequest& change,
-                                                    ApplyWatcher watcher) {
-                     return changes_->StartRollback(id, change,
-                                                    std::move(watcher));
+                   [id = request->apply_id()](ChangeRequest* change) {
+                     change->rollback_of = id;
+                     return absl::OkStatus();
                    });
 }
 

@@ -94,13 +94,13 @@ DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   enforcer.apply = [this](std::shared_ptr<const ClusterPlan> plan,
                           DriftEnforcer::OnApplied done) {
     ChangeRequest request;
+    request.plan = std::move(plan);
     request.actor = kControllerActor;
     request.from = "enforce of the spec";
     request.enforced = true;
     ApplyWatcher watcher;
     watcher.on_end = std::move(done);
-    return changes_.StartApply(std::move(plan), request, std::move(watcher))
-        .status();
+    return changes_.Start(request, std::move(watcher)).status();
   };
   enforcer.scheduler = parts_.scheduler;
   enforcer.pool = parts_.pool;

@@ -142,8 +142,6 @@ class ControllerService final : public Controller::CallbackService {
   template <typename Event>
   using Conclusion = std::function<Event(const FactOrder& order,
                                          const std::vector<HostFacts>& facts)>;
-  using BeginChange = std::function<absl::StatusOr<std::shared_ptr<ApplyRun>>(
-      const ChangeRequest& request, ApplyWatcher watcher)>;
 
   // The user who calls. Refusals are logged with what was asked for and from
   // where.
@@ -164,11 +162,13 @@ class ControllerService final : public Controller::CallbackService {
   // Keeps a check or plan, or logs why not.
   absl::Status Keep(const HistoryRecord& record) const;
 
-  // Streams a change that begins on a thread of the pool.
+  // Streams a change that begins on a thread of the pool, once `complete` has
+  // filled in there what is to be done.
   template <typename Request>
   grpc::ServerWriteReactor<ApplyEvent>* RunChange(
       grpc::CallbackServerContext* context, const char* call,
-      const Request& request, BeginChange begin);
+      const Request& request,
+      std::function<absl::Status(ChangeRequest* change)> complete);
 
   const ControllerParts parts_;
   ClusterChanges* const changes_;

@@ -20,31 +20,29 @@ constexpr char kNoAnswerYet[] = "asked, and its answer is not here yet";
 // Empty for a step that is not in the plan, or no plan.
 std::string StepTextIn(const HostPlan* plan, uint32_t step) {
   if (plan == nullptr) return "";
-  for (const PlanStep& planned : plan->steps()) {
-    if (planned.id() == step) return StepText(planned);
-  }
-  return "";
+  const auto planned = absl::c_find_if(
+      plan->steps(), [step](const PlanStep& s) { return s.id() == step; });
+  return planned == plan->steps().end() ? "" : StepText(*planned);
 }
 
 }  // namespace
 
+bool IsTakenBack(ApplyResult::Outcome outcome) {
+  return outcome == ApplyResult::ROLLED_BACK ||
+         outcome == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
+}
+
 bool SettlesHost(bool rollback, const ApplyResult& result) {
-  switch (result.outcome()) {
-    case ApplyResult::APPLIED:
-    case ApplyResult::UNDONE:
-    case ApplyResult::UNDONE_WITH_RESIDUES:
-      return !rollback;
-    case ApplyResult::NOTHING_TO_DO:
-      return rollback == result.of_rollback();
-    case ApplyResult::REFUSED:
-      // The apply stands where its rollback was refused.
-      return rollback || !result.of_rollback();
-    case ApplyResult::ROLLED_BACK:
-    case ApplyResult::ROLLED_BACK_WITH_RESIDUES:
-      return true;
-    default:
-      return false;
+  const ApplyResult::Outcome outcome = result.outcome();
+  if (IsTakenBack(outcome)) return true;
+  if (outcome == ApplyResult::NOTHING_TO_DO) {
+    return rollback == result.of_rollback();
   }
+  // The apply stands where its rollback was refused.
+  if (outcome == ApplyResult::REFUSED) return rollback || !result.of_rollback();
+  return !rollback &&
+         (outcome == ApplyResult::APPLIED || outcome == ApplyResult::UNDONE ||
+          outcome == ApplyResult::UNDONE_WITH_RESIDUES);
 }
 
 bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome) {
@@ -113,7 +111,6 @@ absl::Status ApplyRun::Start() {
     over_ = true;
     return saved;
   }
-  callbacks_.watcher.on_begin(shared_from_this());
   AskWave(0);
   return absl::OkStatus();
 }
@@ -147,7 +144,7 @@ Task ApplyRun::MakeTask(size_t index) const {
 }
 
 void ApplyRun::AskWave(size_t wave) {
-  callbacks_.watcher.on_progress();
+  callbacks_.watcher.on_progress(shared_from_this());
   const size_t end = std::min(hosts_.size(), (wave + 1) * wave_size_);
   for (size_t i = wave * wave_size_; i < end; ++i) {
     HostTask task;
@@ -394,7 +391,7 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
   ApplyEvent event;
   *event.mutable_host() = std::move(result);
   callbacks_.watcher.on_event(std::move(event));
-  callbacks_.watcher.on_progress();
+  callbacks_.watcher.on_progress(shared_from_this());
   if (!all) return;
   // Saving waits for the disk, and the threads of gRPC should not.
   gate_.RunSoon(parts_.pool, parts_.scheduler,
@@ -452,10 +449,9 @@ ApplyReport ApplyRun::CloseLocked(ApplyReport::Outcome outcome) {
                                    " hosts were not started"));
   }
   const bool some_applied =
-      std::any_of(report_.hosts().begin(), report_.hosts().end(),
-                  [](const ApplyResult& host) {
-                    return host.outcome() == ApplyResult::APPLIED;
-                  });
+      absl::c_any_of(report_.hosts(), [](const ApplyResult& host) {
+        return host.outcome() == ApplyResult::APPLIED;
+      });
   if (!head_.rollback() && outcome != ApplyReport::SUCCEEDED && some_applied) {
     report_.add_notes(
         absl::StrCat("hosts that were applied stay so; clusterctl rollback ",
@@ -482,11 +478,11 @@ void ApplyRun::Finish(ApplyReport::Outcome outcome) {
   }
   const absl::Status saved = SaveEnd(report);
   if (!saved.ok()) {
-    report.add_notes(absl::StrCat("its end is not in the history: ",
-                                  std::string(saved.message())));
+    report.add_notes(
+        absl::StrCat("its end is not in the history: ", saved.message()));
   }
   callbacks_.on_end(report);
-  callbacks_.watcher.on_progress();
+  callbacks_.watcher.on_progress(shared_from_this());
   callbacks_.watcher.on_end(std::move(report));
 }
 

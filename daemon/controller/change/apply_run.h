@@ -46,11 +46,9 @@ namespace clusterd {
 
 // Who looks on. From any thread, never under a lock; must not block.
 struct ApplyWatcher {
-  // First.
-  std::function<void(std::shared_ptr<const class ApplyRun> run)> on_begin =
+  // The run's progress() has news; first of all when it begins.
+  std::function<void(std::shared_ptr<const class ApplyRun> run)> on_progress =
       [](const auto&) {};
-  // The run's progress() has news.
-  std::function<void()> on_progress = [] {};
   // A step or a host has ended.
   std::function<void(ApplyEvent event)> on_event = [](const auto&) {};
   // Last, once: the report, or why the run was broken off.
@@ -61,6 +59,9 @@ struct ApplyWatcher {
 // Whether a result that comes late says how the run ended on its host. An apply
 // that is still applied says nothing about its rollback.
 bool SettlesHost(bool rollback, const ApplyResult& result);
+
+// Whether a rollback has taken the host back, as far as it could.
+bool IsTakenBack(ApplyResult::Outcome outcome);
 
 // Whether the host ended as it should.
 bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome);

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -47,17 +48,13 @@ std::string NamespaceOf(const ClusterPlan& plan) {
 // Whether a rollback has something to ask there: hosts that are clean again or
 // were never asked have nothing of the apply left.
 bool MayHoldChanges(const ApplyResult& result) {
-  switch (result.outcome()) {
-    case ApplyResult::OUTCOME_UNSPECIFIED:
-    case ApplyResult::APPLIED:
-    case ApplyResult::LOST:
-    // Once more may help: a tool hung, a container engine was away.
-    case ApplyResult::UNDONE_WITH_RESIDUES:
-    case ApplyResult::ROLLED_BACK_WITH_RESIDUES:
-      return true;
-    default:
-      return false;
-  }
+  // Where something was left over, once more may help: a tool hung, a container
+  // engine was away.
+  constexpr ApplyResult::Outcome kHolding[] = {
+      ApplyResult::OUTCOME_UNSPECIFIED, ApplyResult::APPLIED, ApplyResult::LOST,
+      ApplyResult::UNDONE_WITH_RESIDUES,
+      ApplyResult::ROLLED_BACK_WITH_RESIDUES};
+  return absl::c_linear_search(kHolding, result.outcome());
 }
 
 // Checked although the plan is our own: it may be older than the spec, and the
@@ -87,7 +84,7 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
     const absl::Status target = CheckNetworkNamespace(host.network_namespace());
     if (!target.ok()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("plan: ", std::string(target.message())));
+          absl::StrCat("plan: ", target.message()));
     }
     if (!planned.insert(host.host()).second) {
       return absl::InvalidArgumentError(

@@ -21,27 +21,7 @@ std::string RunText(const ApplyReport& report) {
                       report.run_id(), " of ", report.actor());
 }
 
-// Hosts that a rollback has taken back, as far as it could.
-bool IsTakenBack(const ApplyResult& host) {
-  return host.outcome() == ApplyResult::ROLLED_BACK ||
-         host.outcome() == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
-}
-
 }  // namespace
-
-absl::Status ClusterChanges::BeginChange(const std::string& what) {
-  absl::MutexLock lock(&mutex_);
-  if (stopped_) return absl::UnavailableError("the controller is stopping");
-  if (current_.has_value()) {
-    return absl::UnavailableError(
-        absl::StrCat(current_->what, " runs since ",
-                     absl::FormatTime(absl::RFC3339_sec, current_->since,
-                                      absl::UTCTimeZone()),
-                     ", and only one may at a time"));
-  }
-  current_ = Current{what, parts_.scheduler->Now(), nullptr};
-  return absl::OkStatus();
-}
 
 void ClusterChanges::EndChange() {
   std::optional<Current> ended;
@@ -49,32 +29,13 @@ void ClusterChanges::EndChange() {
   ended.swap(current_);
 }
 
-absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartApply(
-    std::shared_ptr<const ClusterPlan> plan, const ChangeRequest& request,
-    ApplyWatcher watcher) {
-  return Start(
-      /*rollback=*/false, request,
-      [&] { return OrderOfApply(parts_, std::move(plan)); },
-      std::move(watcher));
-}
-
-absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRollback(
-    const std::string& apply_id, const ChangeRequest& request,
-    ApplyWatcher watcher) {
-  return Start(
-      /*rollback=*/true, request,
-      [&] { return OrderOfRollback(parts_, apply_id); }, std::move(watcher));
-}
-
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
-    bool rollback, const ChangeRequest& request,
-    const std::function<absl::StatusOr<ApplyOrder>()>& prepare,
-    ApplyWatcher watcher) {
+    const ChangeRequest& request, ApplyWatcher watcher) {
   const CallbackGate::Pass pass(gate_);
   ApplyReport report;
   report.set_run_id(NewRunId());
-  report.set_rollback(rollback);
-  if (!rollback) report.set_apply_id(report.run_id());
+  report.set_rollback(request.plan == nullptr);
+  if (!report.rollback()) report.set_apply_id(report.run_id());
   report.set_cluster(parts_.spec->cluster());
   report.set_actor(request.actor);
   report.set_force(request.force);
@@ -83,20 +44,34 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
                                               : request.wave_size);
   // Before anything is prepared: what is read of the history must not change
   // meanwhile.
-  RETURN_IF_ERROR(BeginChange(RunText(report)));
-  auto run = StartRun(report, request.from, prepare(), std::move(watcher));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopped_) return absl::UnavailableError("the controller is stopping");
+    if (current_.has_value()) {
+      return absl::UnavailableError(
+          absl::StrCat(current_->what, " runs since ",
+                       absl::FormatTime(absl::RFC3339_sec, current_->since,
+                                        absl::UTCTimeZone()),
+                       ", and only one may at a time"));
+    }
+    current_ = Current{RunText(report), parts_.scheduler->Now(), nullptr};
+  }
+  auto run = StartRun(report, request, std::move(watcher));
   if (!run.ok()) EndChange();
   return run;
 }
 
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
-    const ApplyReport& head, const std::string& from,
-    absl::StatusOr<ApplyOrder> prepared, ApplyWatcher watcher) {
-  ASSIGN_OR_RETURN(ApplyOrder order, std::move(prepared));
+    const ApplyReport& head, const ChangeRequest& request,
+    ApplyWatcher watcher) {
+  ASSIGN_OR_RETURN(ApplyOrder order,
+                   request.plan != nullptr
+                       ? OrderOfApply(parts_, request.plan)
+                       : OrderOfRollback(parts_, request.rollback_of));
   order.report.MergeFrom(head);
   const ApplyReport report = order.report;
   parts_.log->Notice(absl::StrCat(
-      RunText(report), " (", from, "): ",
+      RunText(report), " (", request.from, "): ",
       report.rollback() ? absl::StrCat("takes back apply ", report.apply_id())
                         : absl::StrCat("applies plan ", report.plan_id()),
       " on ", order.hosts.size(), " hosts, ", report.wave_size(), " at once",
@@ -111,8 +86,8 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   }
   const absl::Status started = run->Start();
   if (started.ok()) return run;
-  parts_.log->Error(absl::StrCat(RunText(report), ": not begun, the history: ",
-                                 std::string(started.message())));
+  parts_.log->Error(absl::StrCat(
+      RunText(report), ": not begun, the history: ", started.message()));
   return started;
 }
 
@@ -143,7 +118,7 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report) {
     absl::MutexLock lock(&mutex_);
     RememberLostLocked(report);
     for (const ApplyResult& host : report.hosts()) {
-      if (report.rollback() && IsTakenBack(host)) {
+      if (report.rollback() && IsTakenBack(host.outcome())) {
         corrections_[report.apply_id()].push_back({host, report.run_id()});
       }
     }
@@ -172,15 +147,14 @@ void ClusterChanges::Recover() {
   // Whoever opened a closed one has said why.
   if (absl::IsFailedPrecondition(running.status())) return;
   if (!running.ok()) {
-    parts_.log->Error(
-        absl::StrCat("history: ", std::string(running.status().message())));
+    parts_.log->Error(absl::StrCat("history: ", running.status().message()));
     return;
   }
   for (const absl::Status& damaged : running->damaged) {
     parts_.log->Error(absl::StrCat(
         "history: an apply or rollback was cut off by the end of the last "
         "controller, and on which hosts cannot be told: ",
-        std::string(damaged.message())));
+        damaged.message()));
   }
   for (HistoryRecord& record : running->records) Interrupt(std::move(record));
   // Also runs that ended long ago may have hosts that never told; whoever
@@ -213,8 +187,7 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
       RecordOfApply(std::move(report), network_namespace));
   parts_.log->Warning(
       absl::StrCat(what, ": interrupted, the controller ended while it ran",
-                   kept.ok() ? "" : "; not kept: ",
-                   kept.ok() ? "" : std::string(kept.message())));
+                   kept.ok() ? "" : "; not kept: ", kept.message()));
 }
 
 void ClusterChanges::OnPastApplies(const std::string& host,
@@ -293,9 +266,8 @@ void ClusterChanges::Correct(const std::string& run_id,
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), record->entry().network_namespace()));
   if (!kept.ok()) {
-    parts_.log->Error(
-        absl::StrCat("history: what hosts tell of ", run_id,
-                     " is not kept: ", std::string(kept.message())));
+    parts_.log->Error(absl::StrCat("history: what hosts tell of ", run_id,
+                                   " is not kept: ", kept.message()));
   }
 }
 

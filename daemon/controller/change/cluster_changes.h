@@ -10,7 +10,6 @@
 #define DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,8 +35,12 @@ namespace clusterd {
 
 inline constexpr uint32_t kDefaultWaveSize = 32;
 
-// Who asks, and how it should be done.
+// What is to be done, who asks, and how.
 struct ChangeRequest {
+  // To be applied: a plan that this controller has just made, or one from
+  // ReadKeptPlan. Null: `rollback_of`, an apply, is taken back.
+  std::shared_ptr<const ClusterPlan> plan;
+  std::string rollback_of;
   // The user's name; "clusterd-controller" for what it begins by itself.
   std::string actor;
   // For the log: role and address, e.g. "operator, ipv4:10.0.0.9:5123".
@@ -58,17 +61,11 @@ class ClusterChanges {
   // is INTERRUPTED, and hosts that were lost may still tell. Blocks.
   void Recover() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Begins to apply a plan of this controller: one that it has just made, or
-  // one from ReadKeptPlan. Blocks on the history, so not for a thread
-  // that must not block. The run goes on whether or not it is kept.
-  absl::StatusOr<std::shared_ptr<ApplyRun>> StartApply(
-      std::shared_ptr<const ClusterPlan> plan, const ChangeRequest& request,
-      ApplyWatcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
-
-  // Takes an apply back, as OrderOfRollback says. Otherwise as StartApply.
-  absl::StatusOr<std::shared_ptr<ApplyRun>> StartRollback(
-      const std::string& apply_id, const ChangeRequest& request,
-      ApplyWatcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Blocks on the history, so not for a thread that must not block. The run
+  // goes on whether or not it is kept.
+  absl::StatusOr<std::shared_ptr<ApplyRun>> Start(const ChangeRequest& request,
+                                                  ApplyWatcher watcher)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // A HostHooks::past_applies. Does not block.
   void OnPastApplies(const std::string& host, const PastApplies& past)
@@ -98,18 +95,11 @@ class ClusterChanges {
     std::string rolled_back_by;
   };
 
-  // Unavailable while another change runs.
-  absl::Status BeginChange(const std::string& what) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndChange() ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<std::shared_ptr<ApplyRun>> Start(
-      bool rollback, const ChangeRequest& request,
-      const std::function<absl::StatusOr<ApplyOrder>()>& prepare,
-      ApplyWatcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
   // `head`: who and how, to be added to the order's report.
   absl::StatusOr<std::shared_ptr<ApplyRun>> StartRun(
-      const ApplyReport& head, const std::string& from,
-      absl::StatusOr<ApplyOrder> prepared, ApplyWatcher watcher)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      const ApplyReport& head, const ChangeRequest& request,
+      ApplyWatcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
   std::shared_ptr<ApplyRun> MakeRun(ApplyOrder order, ApplyWatcher watcher);
   void OnRunEnd(const ApplyReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
   void RememberLostLocked(const ApplyReport& report)

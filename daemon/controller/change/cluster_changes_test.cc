@@ -111,16 +111,18 @@ class ClusterChangesTest : public testing::Test {
   }
 
   absl::StatusOr<std::shared_ptr<ApplyRun>> Apply(
-      const ClusterPlan& plan, const ChangeRequest& request = By("alice")) {
-    auto run = changes_->StartApply(std::make_shared<const ClusterPlan>(plan),
-                                    request, Watch());
+      const ClusterPlan& plan, ChangeRequest request = By("alice")) {
+    request.plan = std::make_shared<const ClusterPlan>(plan);
+    auto run = changes_->Start(request, Watch());
     pool_.Drain();
     return run;
   }
 
   absl::StatusOr<std::shared_ptr<ApplyRun>> RollBack(
       const std::string& apply_id) {
-    auto run = changes_->StartRollback(apply_id, By("bob"), Watch());
+    ChangeRequest request = By("bob");
+    request.rollback_of = apply_id;
+    auto run = changes_->Start(request, Watch());
     pool_.Drain();
     return run;
   }
