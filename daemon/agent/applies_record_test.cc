@@ -1,9 +1,8 @@
-#include "daemon/agent/applies_record.h"
-
 #include <functional>
 #include <string>
 
 #include "config/plan/setting_rows.h"
+#include "daemon/agent/drift_watch.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/good_cluster.h"

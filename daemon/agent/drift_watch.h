@@ -1,19 +1,30 @@
-// Looks at this host again and again and tells the controller what drifted:
-// when the host has attached, when a change of it has ended, and on an
-// interval, give or take a tenth so that hosts do not answer in step.
+// What this host knows of its own drift. AppliesRecord keeps in memory what the
+// applies have left: journals are read once at start and once after every
+// change, never for a check. AgentObserver adds it to what is observed, and
+// DriftWatch looks again and again and tells the controller: when the host has
+// attached, when a change of it has ended, and on an interval, give or take a
+// tenth so that hosts do not answer in step.
 //   never two looks at once; none while an apply runs, and what such a look
 //   would have seen is not sent; none while nobody listens; where nothing is
 //   applied the machine is not touched, and the report says no drift
 #ifndef DAEMON_AGENT_DRIFT_WATCH_H_
 #define DAEMON_AGENT_DRIFT_WATCH_H_
 
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "daemon/agent/applies_record.h"
+#include "config/plan/applied_drift.h"
+#include "daemon/agent/apply/journal.h"
+#include "daemon/host/host_observer.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
@@ -21,6 +32,84 @@
 #include "proto/facts.pb.h"
 
 namespace clusterd {
+
+// Before it is told anything it is that of a host whose journals have not been
+// read: missing. Who changes the host says when it begins and ends, so that
+// nobody takes a host in the middle of an apply for one that has drifted. Safe
+// for concurrent use.
+class AppliesRecord {
+ public:
+  // An apply, rollback or recovery begins, and is over. One at a time.
+  void BeginChange() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    changes_ |= 1;
+  }
+  // `journals`: as Applier::ListApplies has them now, or why nobody knows.
+  void EndChange(const absl::StatusOr<std::vector<JournalState>>& journals)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Called after each EndChange, on its thread; empty: nobody. One listener;
+  // not while a change may end.
+  void Listen(std::function<void()> changed) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    changed_ = std::move(changed);
+  }
+
+  // Odd while the host is being changed; never the same again after a change.
+  uint64_t change_count() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return changes_;
+  }
+
+  // Whether drift can be told at all, and of something: the journals are known
+  // and hold an apply that stands. Else the facts of DriftOf need no machine.
+  bool needs_facts() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return applies_.ok() && !(*applies_)->empty();
+  }
+
+  // Drift of facts that were observed since change_count() was
+  // `count_before`. Missing, NOT_QUERIED, if the host was being changed
+  // meanwhile; UNREADABLE or NOT_PERMITTED if the journals cannot be read.
+  DriftFact DriftOf(const HostFacts& facts, uint64_t count_before) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  using Applies = std::vector<EndedApply>;
+
+  mutable absl::Mutex mutex_;
+  uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::function<void()> changed_ ABSL_GUARDED_BY(mutex_);
+  absl::StatusOr<std::shared_ptr<const Applies>> applies_ ABSL_GUARDED_BY(
+      mutex_) = absl::UnavailableError("the journals have not been read yet");
+};
+
+// Observes through another observer and adds what this daemon knows besides:
+// what drifted since the applies, and what the host allows a controller to
+// change, so that plans leave out the rest. As safe for concurrent use as
+// `read_allows` is.
+class AgentObserver final : public HostObserver {
+ public:
+  using ReadAllows = std::function<HostAllows()>;
+
+  // `observer` and `record` must outlive it.
+  AgentObserver(HostObserver* observer, const AppliesRecord* record,
+                ReadAllows read_allows)
+      : observer_(observer),
+        record_(record),
+        read_allows_(std::move(read_allows)) {}
+
+  // HostFacts.allows is as the file is now, also for another network namespace;
+  // unset where nothing is known about that. HostFacts.drift stays unset in
+  // another network namespace: applies there are not told of.
+  HostFacts Observe(const std::string& host,
+                    const ObserveRequest& request) override;
+
+ private:
+  HostObserver* const observer_;
+  const AppliesRecord* const record_;
+  const ReadAllows read_allows_;
+};
 
 inline constexpr absl::Duration kDefaultDriftInterval = absl::Minutes(10);
 

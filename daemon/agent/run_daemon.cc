@@ -13,7 +13,6 @@
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/applies_record.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/drift_watch.h"

@@ -36,10 +36,10 @@ std::string SummaryOf(const Report& report) {
 }
 
 struct PlanCounts {
-  int64_t steps = 0;
-  int64_t hosts_with_steps = 0;
-  int64_t blocked = 0;
-  int64_t hosts_with_blocked = 0;
+  size_t steps = 0;
+  size_t hosts_with_steps = 0;
+  size_t blocked = 0;
+  size_t hosts_with_blocked = 0;
 };
 
 // Counted once, for the outcome and for the summary.
@@ -55,19 +55,15 @@ PlanCounts CountPlan(const ClusterPlan& plan) {
 }
 
 std::string SummaryOf(const ClusterPlan& plan, const PlanCounts& counts) {
-  std::string text = Count(plan.hosts_size(), "host");
-  if (counts.steps > 0) {
-    absl::StrAppend(&text, ", ", counts.hosts_with_steps, " with ",
-                    Count(counts.steps, "step"));
-  }
-  if (counts.blocked > 0) {
-    absl::StrAppend(&text, ", ", counts.blocked, " blocked on ",
-                    Count(counts.hosts_with_blocked, "host"));
-  }
-  if (counts.steps == 0 && counts.blocked == 0) {
-    absl::StrAppend(&text, ", nothing to do");
-  }
-  return text;
+  const bool nothing = counts.steps == 0 && counts.blocked == 0;
+  return JoinParts(
+      ", ", {Count(plan.hosts_size(), "host"),
+             Part(counts.hosts_with_steps,
+                  absl::StrCat("with ", Count(counts.steps, "step"))),
+             Part(counts.blocked,
+                  absl::StrCat("blocked on ",
+                               Count(counts.hosts_with_blocked, "host"))),
+             nothing ? "nothing to do" : ""});
 }
 
 std::string SummaryOf(const ApplyReport& report) {

@@ -87,7 +87,7 @@ absl::Status FileStatus(const std::string& path, int error) {
 
 // Made under another name and then renamed: a file under the right name was
 // whole once, so one without tables is damaged and not new.
-absl::Status MakeFile(const std::string& path, FolderLock* folder) {
+absl::Status MakeFile(const std::string& path, const FolderLock& folder) {
   const std::string beside = absl::StrCat(path, ".new");
   std::remove(beside.c_str());
   std::remove(absl::StrCat(beside, "-journal").c_str());
@@ -105,12 +105,14 @@ absl::Status MakeFile(const std::string& path, FolderLock* folder) {
   if (std::rename(beside.c_str(), path.c_str()) != 0) {
     return FileStatus(path, errno);
   }
-  return folder->Sync();
+  // Makes the new name last.
+  if (fsync(*folder) == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(errno)));
 }
 
 // No descriptor of the file is opened here: closing one would give up SQLite's
 // own locks on it in this process.
-absl::Status PrepareFile(const std::string& path, FolderLock* folder) {
+absl::Status PrepareFile(const std::string& path, const FolderLock& folder) {
   struct stat found;
   if (lstat(path.c_str(), &found) != 0) {
     return errno == ENOENT ? MakeFile(path, folder) : FileStatus(path, errno);
@@ -143,10 +145,7 @@ absl::Status CheckLength(const SqliteDatabase& database) {
 
 }  // namespace
 
-FolderLock::~FolderLock() { close(fd_); }
-
-absl::StatusOr<std::unique_ptr<FolderLock>> FolderLock::Take(
-    const std::string& folder) {
+absl::StatusOr<FolderLock> LockFolder(const std::string& folder) {
   const std::string what = absl::StrCat("state folder \"", folder, "\": ");
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
@@ -158,7 +157,10 @@ absl::StatusOr<std::unique_ptr<FolderLock>> FolderLock::Take(
     return absl::PermissionDeniedError(
         absl::StrCat(what, std::strerror(errno)));
   }
-  std::unique_ptr<FolderLock> lock(new FolderLock(folder, fd));
+  FolderLock lock(new int(fd), [](const int* held) {
+    close(*held);
+    delete held;
+  });
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) {
     return absl::PermissionDeniedError(
@@ -170,17 +172,11 @@ absl::StatusOr<std::unique_ptr<FolderLock>> FolderLock::Take(
                    "controller for one folder (--state)"));
 }
 
-absl::Status FolderLock::Sync() {
-  if (fsync(fd_) == 0) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("state folder \"", folder_, "\": ", std::strerror(errno)));
-}
-
 absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder) {
   HistoryFile file;
-  ASSIGN_OR_RETURN(file.lock, FolderLock::Take(folder));
+  ASSIGN_OR_RETURN(file.lock, LockFolder(folder));
   const std::string path = absl::StrCat(folder, "/", kHistoryFile);
-  RETURN_IF_ERROR(PrepareFile(path, file.lock.get()));
+  RETURN_IF_ERROR(PrepareFile(path, file.lock));
   ASSIGN_OR_RETURN(file.database, SqliteDatabase::Open(path));
   RETURN_IF_ERROR(file.database->Execute(kPragmas));
   RETURN_IF_ERROR(CheckTables(*file.database));

@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,31 +22,17 @@ inline constexpr char kHistoryFile[] = "history.db";
 // user_version of the file. Goes up when an older controller would misread it.
 inline constexpr int kHistoryFormat = 2;
 
-// One controller for one state folder: a lock on the folder itself, which the
-// kernel gives back when the process ends, however it ends.
-class FolderLock {
- public:
-  // NotFound if there is no such folder; PermissionDenied if it cannot be
-  // opened; Unavailable if another holds it, also in this process.
-  static absl::StatusOr<std::unique_ptr<FolderLock>> Take(
-      const std::string& folder);
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
+// One controller for one state folder: a lock on the folder itself, held until
+// the last copy goes, and given back by the kernel when the process ends,
+// however it ends.
+using FolderLock = std::shared_ptr<const int>;  // The folder's descriptor.
 
-  // Makes the names of new files in it last. Unavailable if the disk does not.
-  absl::Status Sync();
-
- private:
-  FolderLock(std::string folder, int fd)
-      : folder_(std::move(folder)), fd_(fd) {}
-
-  const std::string folder_;
-  const int fd_;
-};
+// NotFound if there is no such folder; PermissionDenied if it cannot be opened;
+// Unavailable if another holds it, also in this process.
+absl::StatusOr<FolderLock> LockFolder(const std::string& folder);
 
 struct HistoryFile {
-  std::unique_ptr<FolderLock> lock;
+  FolderLock lock;
   std::unique_ptr<SqliteDatabase> database;
 };
 

@@ -18,50 +18,44 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(FolderLockTest, IsOnePersonsAtATime) {
+TEST(LockFolderTest, IsOnePersonsAtATime) {
   const std::string folder = NewStateFolder();
-  auto first = FolderLock::Take(folder);
+  auto first = LockFolder(folder);
   ASSERT_TRUE(first.ok()) << first.status();
-  const absl::Status second = FolderLock::Take(folder).status();
+  const absl::Status second = LockFolder(folder).status();
   EXPECT_TRUE(absl::IsUnavailable(second));
   EXPECT_THAT(std::string(second.message()),
               HasSubstr(folder + "\": in use by another clusterd-controller"));
   first->reset();
-  EXPECT_TRUE(FolderLock::Take(folder).ok());
+  EXPECT_TRUE(LockFolder(folder).ok());
 }
 
-TEST(FolderLockTest, EndsWithItsProcess) {
+TEST(LockFolderTest, EndsWithItsProcess) {
   const std::string folder = NewStateFolder();
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const auto lock = FolderLock::Take(folder);
+    const auto lock = LockFolder(folder);
     _exit(lock.ok() ? 0 : 1);  // Without the destructor, as when killed.
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
-  EXPECT_TRUE(FolderLock::Take(folder).ok());
+  EXPECT_TRUE(LockFolder(folder).ok());
 }
 
-TEST(FolderLockTest, NamesFolderThatIsNotThere) {
-  const absl::Status status = FolderLock::Take("/nowhere/state").status();
+TEST(LockFolderTest, NamesFolderThatIsNotThere) {
+  const absl::Status status = LockFolder("/nowhere/state").status();
   EXPECT_TRUE(absl::IsNotFound(status));
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("state folder \"/nowhere/state\": No such file"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("--state"));
 }
 
-TEST(FolderLockTest, RefusesFile) {
+TEST(LockFolderTest, RefusesFile) {
   const std::string path = NewStateFolder() + "/file";
   std::ofstream(path) << "x";
-  EXPECT_TRUE(absl::IsNotFound(FolderLock::Take(path).status()));
-}
-
-TEST(FolderLockTest, SyncsItsFolder) {
-  const auto lock = FolderLock::Take(NewStateFolder());
-  ASSERT_TRUE(lock.ok());
-  EXPECT_TRUE((*lock)->Sync().ok());
+  EXPECT_TRUE(absl::IsNotFound(LockFolder(path).status()));
 }
 
 // What the folder's file says when it is opened after `sql`.

@@ -161,7 +161,7 @@ class HistoryStore {
 
   const absl::Status closed_;  // Not OK: there is no file.
   const HistoryLimits limits_;
-  const std::unique_ptr<FolderLock> lock_;  // Null if closed.
+  const FolderLock lock_;  // Null if closed.
   mutable absl::Mutex mutex_;
   const std::unique_ptr<SqliteDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
 };
