@@ -21,8 +21,6 @@ namespace clusterd {
 namespace {
 
 constexpr int kWrongUsage = 3;
-constexpr char kDefaultSocket[] = "/run/clusterd/agent.sock";
-constexpr char kDefaultState[] = "/var/lib/clusterd";
 
 constexpr size_t kMaxToldBytes = 512;
 constexpr size_t kMaxConfigBytes = 1 << 16;
@@ -31,36 +29,32 @@ constexpr absl::Duration kLeastDriftInterval = absl::Seconds(10);
 constexpr absl::Duration kMostDriftInterval = absl::Hours(24);
 
 // A setting that is text: its row reads it from the file, makes the flag, and
-// says whether a daemon can be without.
+// says what it is where neither has it.
 struct TextSetting {
   const char* key;  // "--" before it: the flag.
   std::string* (*of)(AgentSettings*);
-  bool is_path;   // Absolute in the file.
-  bool required;  // Of a daemon.
-  std::string help;
+  bool is_path;  // Absolute in the file.
+  const char* help;
+  const char* fallback = nullptr;  // Null: a daemon cannot be without it.
 };
 
-const std::vector<TextSetting>& TextSettings() {
-  using Settings = AgentSettings;
-  static const auto* const settings = new std::vector<TextSetting>{
-      {"controller", [](Settings* s) { return &s->controller; }, false, true,
-       "HOST:PORT of the controller"},
-      {"cluster", [](Settings* s) { return &s->cluster; }, false, true,
-       "The cluster's name"},
-      {"ca", [](Settings* s) { return &s->tls.ca; }, true, true,
-       "PEM certificates that sign others"},
-      {"cert", [](Settings* s) { return &s->tls.certificate; }, true, true,
-       "PEM certificate of spiffe://CLUSTER/host/NAME"},
-      {"key", [](Settings* s) { return &s->tls.key; }, true, true,
-       "PEM private key of --cert"},
-      {"socket", [](Settings* s) { return &s->socket; }, true, false,
-       absl::StrCat("Where to answer on this host\n[", kDefaultSocket, "]")},
-      {"state", [](Settings* s) { return &s->state; }, true, false,
-       absl::StrCat("Folder below --root for the journals of\napplies [",
-                    kDefaultState, "]")},
-  };
-  return *settings;
-}
+using Settings = AgentSettings;
+constexpr TextSetting kTextSettings[] = {
+    {"controller", [](Settings* s) { return &s->controller; }, false,
+     "HOST:PORT of the controller"},
+    {"cluster", [](Settings* s) { return &s->cluster; }, false,
+     "The cluster's name"},
+    {"ca", [](Settings* s) { return &s->tls.ca; }, true,
+     "PEM certificates that sign others"},
+    {"cert", [](Settings* s) { return &s->tls.certificate; }, true,
+     "PEM certificate of spiffe://CLUSTER/host/NAME"},
+    {"key", [](Settings* s) { return &s->tls.key; }, true,
+     "PEM private key of --cert"},
+    {"socket", [](Settings* s) { return &s->socket; }, true,
+     "Where to answer on this host\n", "/run/clusterd/agent.sock"},
+    {"state", [](Settings* s) { return &s->state; }, true,
+     "Folder below --root for the journals of\napplies ", "/var/lib/clusterd"},
+};
 
 constexpr char kFooter[] =
     R"(Without --once and --record it needs --controller, --cluster, --ca, --cert and
@@ -78,9 +72,12 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
                   "YAML file with controller, cluster, ca, cert, key,\n"
                   "socket, state, drift_interval, and allow: what\n"
                   "this host lets be changed (without: nothing)");
-  for (const TextSetting& setting : TextSettings()) {
-    app->add_option(absl::StrCat("--", setting.key), *setting.of(flags),
-                    setting.help);
+  for (const TextSetting& setting : kTextSettings) {
+    app->add_option(
+        absl::StrCat("--", setting.key), *setting.of(flags),
+        setting.fallback == nullptr
+            ? setting.help
+            : absl::StrCat(setting.help, "[", setting.fallback, "]"));
   }
   app->add_option("--root", flags->root, "Where this machine's files begin")
       ->capture_default_str();
@@ -105,7 +102,7 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
 absl::Status AddFile(AgentFlags* flags) {
   if (flags->config.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(AgentConfig config, ReadAgentConfig(flags->config));
-  for (const TextSetting& setting : TextSettings()) {
+  for (const TextSetting& setting : kTextSettings) {
     std::string* const value = setting.of(flags);
     if (value->empty()) *value = *setting.of(&config);
   }
@@ -120,8 +117,8 @@ absl::Status CheckComplete(AgentFlags* flags) {
         absl::StrCat("--state: \"", flags->state, "\" is no absolute path"));
   }
   std::vector<std::string> absent;
-  for (const TextSetting& setting : TextSettings()) {
-    if (setting.required && setting.of(flags)->empty()) {
+  for (const TextSetting& setting : kTextSettings) {
+    if (setting.of(flags)->empty()) {
       absent.push_back(absl::StrCat("--", setting.key));
     }
   }
@@ -149,18 +146,16 @@ struct VetoRead {
 VetoRead ReadVeto(const std::string& config) {
   VetoRead read;
   std::string mistake;
-  if (!config.empty()) {
-    const absl::StatusOr<AgentConfig> file = ReadAgentConfig(config);
-    if (file.ok()) {
-      read.veto = file->veto;
-    } else {
-      read.why_none = absl::StrCat(
-          "this host is only observed until its file has no mistake: ",
-          file.status().message());
-      // One line for each mistake; the first will do.
-      const absl::string_view all = file.status().message();
-      mistake = PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes);
-    }
+  const absl::StatusOr<AgentConfig> file =
+      config.empty() ? AgentConfig() : ReadAgentConfig(config);
+  if (file.ok()) {
+    read.veto = file->veto;
+  } else {
+    const absl::string_view all = file.status().message();
+    read.why_none = absl::StrCat(
+        "this host is only observed until its file has no mistake: ", all);
+    // One line for each mistake; the first will do.
+    mistake = PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes);
   }
   read.veto.SetFile(PrintableText(config, kMaxToldBytes), mistake);
   return read;
@@ -182,13 +177,15 @@ std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
     return app.exit(error) == 0 ? 0 : kWrongUsage;
   }
   absl::Status status = AddFile(flags);
-  if (flags->state.empty()) flags->state = kDefaultState;
+  for (const TextSetting& setting : kTextSettings) {
+    std::string* const value = setting.of(flags);
+    if (value->empty() && setting.fallback) *value = setting.fallback;
+  }
   if (status.ok()) status = CheckComplete(flags);
   if (!status.ok()) {
     std::cerr << status.message() << "\n";
     return kWrongUsage;
   }
-  if (flags->socket.empty()) flags->socket = kDefaultSocket;
   return std::nullopt;
 }
 
@@ -200,11 +197,11 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
   const std::optional<YamlNode> root = ParseYaml(text, limits, &mistakes);
   if (!root.has_value()) return mistakes.ToStatus();
   std::vector<absl::string_view> keys;
-  for (const TextSetting& setting : TextSettings()) keys.push_back(setting.key);
+  for (const TextSetting& setting : kTextSettings) keys.push_back(setting.key);
   keys.insert(keys.end(), {"drift_interval", "allow"});
   const YamlMap map(&*root, "", keys, &mistakes);
   AgentConfig config;
-  for (const TextSetting& setting : TextSettings()) {
+  for (const TextSetting& setting : kTextSettings) {
     const YamlValue value = map[setting.key];
     const std::string read = value.Text().value_or("");
     if (setting.is_path && !read.empty() && read[0] != '/') {

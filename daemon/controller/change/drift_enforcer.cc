@@ -63,7 +63,7 @@ void DriftEnforcer::OnDrift(const std::string& host,
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec();
   const bool drifted = HasEnforcedDrift(report.drift(), EnforcedBy(*spec));
   if (drifted && !NamesHost(*spec, host)) return;
-  absl::Time next = absl::InfinitePast();
+  absl::Time next;
   {
     absl::MutexLock lock(&mutex_);
     const absl::Time now = parts_.scheduler->Now();
@@ -79,35 +79,28 @@ void DriftEnforcer::OnDrift(const std::string& host,
     }
     Host& state = hosts_[host];
     if (state.queued || state.timer != 0) return;
-    if (now < state.not_before) {
-      next = state.not_before;
+    next = state.not_before;
+    if (now < next) {
       state.timer = parts_.scheduler->RunAfter(
-          next - now, gate_.Wrap([this, host] { WaitOver(host); }));
+          next - now, gate_.Wrap([this, host] { Enqueue(host); }));
     } else {
-      EnqueueLocked(host);
+      next = absl::InfinitePast();
     }
   }
-  if (next != absl::InfinitePast()) {
-    Say(host, absl::StrCat("it has drifted again; the next try is not before ",
-                           absl::FormatTime(absl::RFC3339_sec, next,
-                                            absl::UTCTimeZone())));
-    return;
-  }
-  StartNext();
+  if (next == absl::InfinitePast()) return Enqueue(host);
+  Say(host, absl::StrCat("it has drifted again; the next try is not before ",
+                         absl::FormatTime(absl::RFC3339_sec, next,
+                                          absl::UTCTimeZone())));
 }
 
-void DriftEnforcer::WaitOver(const std::string& host) {
+void DriftEnforcer::Enqueue(const std::string& host) {
   {
     absl::MutexLock lock(&mutex_);
     hosts_[host].timer = 0;
-    EnqueueLocked(host);
+    if (std::exchange(hosts_[host].queued, true)) return;
+    queue_.push_back(host);
   }
   StartNext();
-}
-
-void DriftEnforcer::EnqueueLocked(const std::string& host) {
-  hosts_[host].queued = true;
-  queue_.push_back(host);
 }
 
 void DriftEnforcer::StartNext() {

@@ -90,9 +90,7 @@ class DriftEnforcer {
     Scheduler::TimerId timer = 0;
   };
 
-  void WaitOver(const std::string& host) ABSL_LOCKS_EXCLUDED(mutex_);
-  void EnqueueLocked(const std::string& host)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Enqueue(const std::string& host) ABSL_LOCKS_EXCLUDED(mutex_);
   void StartNext() ABSL_LOCKS_EXCLUDED(mutex_);
   void PutBack(const std::string& host, const HostFacts& facts);
   End Begin(const std::string& host, ClusterPlan plan);

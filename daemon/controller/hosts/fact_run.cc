@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -98,9 +99,8 @@ FactRun::FactRun(std::shared_ptr<const FactOrder> order,
     : order_(std::move(order)),
       parts_(parts),
       callbacks_(std::move(callbacks)),
-      facts_(order_->hosts.size()),
-      tasks_(order_->hosts.size(), 0) {
-  for (size_t i = 0; i < order_->hosts.size(); ++i) pending_.insert(i);
+      facts_(order_->hosts.size()) {
+  for (size_t i = 0; i < order_->hosts.size(); ++i) pending_[i] = 0;
 }
 
 absl::Duration FactRun::run_deadline() const {
@@ -138,7 +138,8 @@ void FactRun::AskAll() {
     bool too_late;
     {
       absl::MutexLock lock(&mutex_);
-      tasks_[i] = task;
+      const auto found = pending_.find(i);
+      if (found != pending_.end()) found->second = task;
       too_late = closed_;
     }
     // Cancelled, or out of time, while we were asking.
@@ -170,12 +171,12 @@ void FactRun::OnDeadline() {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
     closed_ = true;
-    for (const size_t index : pending_) {
+    for (const auto& [index, task] : pending_) {
       facts_[index] = MissingFacts(
           order_->hosts[index], Missing::TIMED_OUT,
           absl::StrCat("no answer in ", absl::FormatDuration(run_deadline()),
                        " (deadlines.run)"));
-      overdue.push_back(tasks_[index]);
+      overdue.push_back(task);
       ++failed_;
     }
     pending_.clear();
@@ -192,7 +193,7 @@ void FactRun::Cancel() {
     dropped = std::move(callbacks_);
     callbacks_ = Callbacks{};
     closed_ = true;
-    for (const size_t index : pending_) waiting.push_back(tasks_[index]);
+    for (const auto& [index, task] : pending_) waiting.push_back(task);
     pending_.clear();
     parts_.scheduler->Cancel(timer_);
   }
@@ -206,7 +207,7 @@ CheckProgress FactRun::progress() const {
   progress.set_failed(failed_);
   progress.set_answered(
       static_cast<uint32_t>(order_->hosts.size() - pending_.size()) - failed_);
-  for (const size_t index : pending_) {
+  for (const auto& [index, task] : pending_) {
     if (progress.awaited_size() == static_cast<int>(kMaxAwaited)) break;
     progress.add_awaited(order_->hosts[index]);
   }

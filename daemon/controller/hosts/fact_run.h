@@ -7,8 +7,8 @@
 #define DAEMON_CONTROLLER_HOSTS_FACT_RUN_H_
 
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -102,8 +102,8 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   mutable absl::Mutex mutex_;
   Callbacks callbacks_ ABSL_GUARDED_BY(mutex_);
   std::vector<HostFacts> facts_ ABSL_GUARDED_BY(mutex_);  // As order_->hosts.
-  std::vector<AttachedHosts::TaskId> tasks_ ABSL_GUARDED_BY(mutex_);
-  std::set<size_t> pending_ ABSL_GUARDED_BY(mutex_);  // Indices of the hosts.
+  // The tasks that wait for an answer, by the index of the host.
+  std::map<size_t, AttachedHosts::TaskId> pending_ ABSL_GUARDED_BY(mutex_);
   uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   // All facts are in, or no more will be waited for.
