@@ -1,9 +1,9 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
@@ -60,11 +60,6 @@ const char* NameOf(const Task& task) {
   return nullptr;
 }
 
-bool Knows(const Hello& hello, const std::string& task) {
-  return std::find(hello.tasks().begin(), hello.tasks().end(), task) !=
-         hello.tasks().end();
-}
-
 absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
   return absl::UnimplementedError(absl::StrCat(
       "clusterd ", hello.clusterd_version(), " does not know the ", task));
@@ -86,26 +81,10 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
 
 }  // namespace
 
-// The host answers before we give up, and its observation ends before it must
-// answer, so that the part that is known gets here.
-HostTask ObserveTask(const std::string& host, const ObserveRequest& request,
-                     absl::Duration deadline) {
-  const int64_t total_ms = absl::ToInt64Milliseconds(deadline);
-  HostTask task;
-  task.host = host;
-  task.deadline = deadline;
-  task.task.set_deadline_ms(
-      static_cast<uint32_t>(std::max<int64_t>(1, total_ms * 95 / 100)));
-  *task.task.mutable_observe() = request;
-  task.task.mutable_observe()->set_host_ms(
-      static_cast<uint32_t>(std::max<int64_t>(1, total_ms * 90 / 100)));
-  return task;
-}
-
 bool NamesHost(const ClusterSpec& spec, const std::string& host) {
-  return std::any_of(
-      spec.servers().begin(), spec.servers().end(),
-      [&host](const ServerSpec& server) { return server.host() == host; });
+  return absl::c_any_of(spec.servers(), [&host](const ServerSpec& server) {
+    return server.host() == host;
+  });
 }
 
 absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::Attach(
@@ -337,7 +316,7 @@ absl::Status AttachedHosts::AdmitTaskLocked(const HostTask& task, TaskId id,
   }
   const Hello& hello = session->attachment.hello;
   const char* const name = NameOf(task.task);
-  if (name != nullptr && !Knows(hello, name)) {
+  if (name != nullptr && !absl::c_linear_search(hello.tasks(), name)) {
     return DoesNotKnow(hello, absl::StrCat("task ", name));
   }
   if (session->pending.size() >= limits_.max_pending) {

@@ -78,10 +78,6 @@ struct HostTask {
   std::function<void(StepOutcome step)> progress = [](const auto&) {};
 };
 
-// For AttachedHosts::Observe. `deadline`: the spec's deadlines.host.
-HostTask ObserveTask(const std::string& host, const ObserveRequest& request,
-                     absl::Duration deadline);
-
 // Whether the spec has a server of this name.
 bool NamesHost(const ClusterSpec& spec, const std::string& host);
 
@@ -139,7 +135,7 @@ class AttachedHosts {
   // Gives a task to a host. `done` is called exactly once unless the task is
   // cancelled: possibly before this returns.
   TaskId RunTask(HostTask task, const TaskDone& done);
-  // The same for an ObserveTask.
+  // The same for a task from ObservationOf.
   TaskId Observe(const HostTask& task, Done done);
   // No call of the task's `done` begins any more; the host is told to stop,
   // which it heeds when it observes and never when it applies.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/version.h"
+#include "daemon/controller/hosts/fact_run.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
@@ -42,7 +43,9 @@ Attachment Machine(const std::string& host, const std::string& machine_id,
 }
 
 HostTask Ask(const std::string& host) {
-  return ObserveTask(host, {}, absl::Seconds(10));
+  ClusterSpec spec;
+  spec.mutable_deadlines()->set_host_ms(10000);
+  return ObservationOf(spec, host);
 }
 
 TaskResult FactsFor(uint64_t task_id) {
