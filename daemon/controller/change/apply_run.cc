@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/settings.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/history/history_entry.h"
 
 namespace clusterd {
@@ -97,32 +98,12 @@ absl::Status ApplyRun::Start() {
   if (!pass) {
     return absl::UnavailableError("the controller is stopping");
   }
-  ApplyReport to_save;
-  {
-    absl::MutexLock lock(&mutex_);
-    to_save = EnterWaveLocked(0);
-  }
-  // Kept before the first host is asked: were the controller to die in between,
-  // the history would name hosts that were never asked, which is harmless, and
-  // never miss one that was.
-  const absl::Status saved = callbacks_.save(to_save);
-  if (!saved.ok()) {
+  absl::Status begun = BeginWave(0);
+  if (!begun.ok()) {
     absl::MutexLock lock(&mutex_);
     over_ = true;
-    return saved;
   }
-  AskWave(0);
-  return absl::OkStatus();
-}
-
-ApplyReport ApplyRun::EnterWaveLocked(size_t wave) {
-  wave_ = wave;
-  const size_t end = std::min(hosts_.size(), (wave + 1) * wave_size_);
-  for (size_t i = wave * wave_size_; i < end; ++i) {
-    at_work_.insert(i);
-    *report_.mutable_hosts(static_cast<int>(i)) = Lost(i, kNoAnswerYet);
-  }
-  return report_;
+  return begun;
 }
 
 Task ApplyRun::MakeTask(size_t index) const {
@@ -143,17 +124,33 @@ Task ApplyRun::MakeTask(size_t index) const {
   return task;
 }
 
-void ApplyRun::AskWave(size_t wave) {
+absl::Status ApplyRun::BeginWave(size_t wave) {
+  const size_t begin = wave * wave_size_;
+  const size_t end = std::min(hosts_.size(), begin + wave_size_);
+  ApplyReport to_save;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (over_) return absl::OkStatus();
+    wave_ = wave;
+    for (size_t i = begin; i < end; ++i) {
+      at_work_.insert(i);
+      *report_.mutable_hosts(static_cast<int>(i)) = Lost(i, kNoAnswerYet);
+    }
+    to_save = report_;
+  }
+  // Kept before the first host is asked: were the controller to die in between,
+  // the history would name hosts that were never asked, which is harmless, and
+  // never miss one that was.
+  RETURN_IF_ERROR(callbacks_.save(to_save));
   callbacks_.watcher.on_progress(shared_from_this());
-  const size_t end = std::min(hosts_.size(), (wave + 1) * wave_size_);
-  for (size_t i = wave * wave_size_; i < end; ++i) {
+  for (size_t i = begin; i < end; ++i) {
     HostTask task;
     task.host = hosts_[i].name;
     task.task = MakeTask(i);
     task.deadline = hosts_[i].deadline;
     {
       absl::MutexLock lock(&mutex_);
-      if (over_) return;
+      if (over_) break;
       states_[i].asked_at = parts_.scheduler->Now();
     }
     task.progress = [run = shared_from_this(), i](StepOutcome step) {
@@ -165,6 +162,7 @@ void ApplyRun::AskWave(size_t wave) {
           run->OnTaskEnd(i, std::move(answer));
         });
   }
+  return absl::OkStatus();
 }
 
 void ApplyRun::OnStep(size_t index, StepOutcome step) {
@@ -399,7 +397,6 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
 }
 
 void ApplyRun::EndWave() {
-  ApplyReport to_save;
   size_t next = 0;
   bool failed = false;
   {
@@ -408,19 +405,12 @@ void ApplyRun::EndWave() {
     next = wave_ + 1;
     // As it is by now: a host that was lost may have told in between.
     failed = failed_ > 0;
-    if ((head_.rollback() || !failed) && next < wave_count()) {
-      to_save = EnterWaveLocked(next);
-    }
   }
-  if (to_save.hosts().empty()) {
-    Finish(failed ? ApplyReport::STOPPED : ApplyReport::SUCCEEDED);
-    return;
+  if (next == wave_count() || (failed && !head_.rollback())) {
+    return Finish(failed ? ApplyReport::STOPPED : ApplyReport::SUCCEEDED);
   }
-  const absl::Status saved = callbacks_.save(to_save);
-  if (saved.ok()) {
-    AskWave(next);
-    return;
-  }
+  const absl::Status begun = BeginWave(next);
+  if (begun.ok()) return;
   {
     absl::MutexLock lock(&mutex_);
     // Nobody was asked of this wave, so it is not LOST after all.
@@ -432,7 +422,7 @@ void ApplyRun::EndWave() {
     at_work_.clear();
     report_.add_notes(absl::StrCat("the history cannot be written, so wave ",
                                    next + 1,
-                                   " was not started: ", saved.message()));
+                                   " was not started: ", begun.message()));
   }
   Finish(ApplyReport::STOPPED);
 }

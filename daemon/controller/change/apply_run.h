@@ -118,14 +118,13 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // What a host says of itself, as it is reported.
   ApplyResult Reported(size_t index, ApplyResult told) const;
 
-  // Says LOST of the wave's hosts, and returns the report to be saved.
-  ApplyReport EnterWaveLocked(size_t wave)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The report as it ends.
   ApplyReport CloseLocked(ApplyReport::Outcome outcome)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  void AskWave(size_t wave) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Saves the report, LOST for each of the wave's hosts, and asks them. An
+  // error: it could not be saved, and none was asked.
+  absl::Status BeginWave(size_t wave) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnStep(size_t index, StepOutcome step) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer)
       ABSL_LOCKS_EXCLUDED(mutex_);

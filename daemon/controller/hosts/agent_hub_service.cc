@@ -140,21 +140,18 @@ class HostStream final
 
  private:
   absl::Status OnMessage() ABSL_LOCKS_EXCLUDED(mutex_) {
-    bool greeted;
     std::optional<AttachedHosts::SessionId> session;
     {
       absl::MutexLock lock(&mutex_);
       if (end_.has_value()) return absl::OkStatus();
-      greeted = greeted_;
       session = session_;
     }
-    if (!greeted) {
+    if (!session.has_value()) {
       if (read_.kind_case() != AgentMessage::kHello) {
         return absl::InvalidArgumentError("the first message was no hello");
       }
       return OnHello(read_.hello());
     }
-    if (!session.has_value()) return absl::OkStatus();
     switch (read_.kind_case()) {
       case AgentMessage::kResult:
         return parts_.hosts->OnResult(*session,
@@ -177,7 +174,6 @@ class HostStream final
   absl::Status OnHello(const Hello& hello) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
-      greeted_ = true;
       parts_.scheduler->Cancel(timer_);
     }
     RETURN_IF_ERROR(CheckHello(hello));
@@ -193,7 +189,6 @@ class HostStream final
       HubMessage& welcome = queue_.emplace_front();
       welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
       welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
-      welcomed_ = true;
     }
     if (ended) {
       LeaveHosts(absl::UnavailableError("the stream ended while it attached"));
@@ -213,7 +208,7 @@ class HostStream final
         finishing_ = true;
         finish = end_;
         parts_.scheduler->Cancel(timer_);
-      } else if (welcomed_ && !queue_.empty()) {
+      } else if (session_.has_value() && !queue_.empty()) {
         writing_ = true;
         write = true;
         write_ = std::move(queue_.front());
@@ -263,9 +258,8 @@ class HostStream final
   bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
   // Set: no more is sent, and the stream ends with this.
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  // From the hello to the end; writes begin with it.
   std::optional<AttachedHosts::SessionId> session_ ABSL_GUARDED_BY(mutex_);
-  bool greeted_ ABSL_GUARDED_BY(mutex_) = false;   // The hello is here.
-  bool welcomed_ ABSL_GUARDED_BY(mutex_) = false;  // Writes may begin.
   bool cancelling_ ABSL_GUARDED_BY(mutex_) = false;
   // Waits for the hello, or for the last write.
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
