@@ -69,17 +69,13 @@ void TaskRunner::Run(const Task& task, const Done& done) {
       deadline > absl::ZeroDuration()
           ? NormalizeObserveRequest(task.observe(), deadline)
           : absl::InvalidArgumentError("task: no deadline");
-  absl::Status refused = request.status();
-  if (refused.ok()) refused = Admit(id, deadline, done);
-  if (!refused.ok()) {
-    done(ErrorResult(id, refused));
-    return;
-  }
-  Observe(id, *request);
+  absl::Status started = request.status();
+  if (started.ok()) started = Start(id, *request, deadline, done);
+  if (!started.ok()) done(ErrorResult(id, started));
 }
 
-absl::Status TaskRunner::Admit(uint64_t id, absl::Duration deadline,
-                               Done done) {
+absl::Status TaskRunner::Start(uint64_t id, const ObserveRequest& request,
+                               absl::Duration deadline, const Done& done) {
   absl::MutexLock lock(&mutex_);
   if (busy_ >= kMaxRunningTasks) {
     return absl::ResourceExhaustedError(
@@ -88,18 +84,6 @@ absl::Status TaskRunner::Admit(uint64_t id, absl::Duration deadline,
   if (tasks_.count(id) > 0) {
     return absl::AlreadyExistsError("task: its id is in use");
   }
-  ++busy_;
-  const Scheduler::TimerId timer = scheduler_->RunAfter(
-      deadline, [runner = shared_from_this(), id, deadline] {
-        runner->Finish(ErrorResult(id, absl::DeadlineExceededError(absl::StrCat(
-                                           "the observation did not end in ",
-                                           absl::FormatDuration(deadline)))));
-      });
-  tasks_.emplace(id, Running{std::move(done), timer});
-  return absl::OkStatus();
-}
-
-void TaskRunner::Observe(uint64_t id, const ObserveRequest& request) {
   const bool queued = pool_->TryRun([runner = shared_from_this(), id, request] {
     TaskResult result;
     result.set_task_id(id);
@@ -108,10 +92,18 @@ void TaskRunner::Observe(uint64_t id, const ObserveRequest& request) {
     runner->WorkEnded();
     runner->Finish(std::move(result));
   });
-  if (queued) return;
-  WorkEnded();
-  Finish(ErrorResult(
-      id, absl::ResourceExhaustedError("too many tasks wait on this host")));
+  if (!queued) {
+    return absl::ResourceExhaustedError("too many tasks wait on this host");
+  }
+  ++busy_;
+  const Scheduler::TimerId timer = scheduler_->RunAfter(
+      deadline, [runner = shared_from_this(), id, deadline] {
+        runner->Finish(ErrorResult(id, absl::DeadlineExceededError(absl::StrCat(
+                                           "the observation did not end in ",
+                                           absl::FormatDuration(deadline)))));
+      });
+  tasks_.emplace(id, Running{done, timer});
+  return absl::OkStatus();
 }
 
 TaskRunner::Done TaskRunner::Take(uint64_t id) {

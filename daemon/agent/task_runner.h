@@ -62,9 +62,9 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
     Scheduler::TimerId timer = 0;
   };
 
-  absl::Status Admit(uint64_t id, absl::Duration deadline, Done done)
+  absl::Status Start(uint64_t id, const ObserveRequest& request,
+                     absl::Duration deadline, const Done& done)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void Observe(uint64_t id, const ObserveRequest& request);
   // Takes a task off. Empty if it was answered or cancelled before.
   Done Take(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
   void Finish(TaskResult result);

@@ -85,27 +85,24 @@ ControllerServer::ControllerServer(const ControllerParts& parts)
       controller_(parts_, &changes_) {}
 
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
-  DriftEnforcer::Parts enforcer;
-  enforcer.spec = [this] { return parts_.spec->spec(); };
-  enforcer.observe = [this](const HostTask& observation,
-                            AttachedHosts::Done done) {
-    hosts_.Observe(observation, std::move(done));
-  };
-  enforcer.apply = [this](std::shared_ptr<const ClusterPlan> plan,
-                          DriftEnforcer::OnApplied done) {
-    ChangeRequest request;
-    request.plan = std::move(plan);
-    request.actor = kControllerActor;
-    request.from = "enforce of the spec";
-    request.enforced = true;
-    ApplyWatcher watcher;
-    watcher.on_end = std::move(done);
-    return changes_.Start(request, std::move(watcher)).status();
-  };
-  enforcer.scheduler = parts_.scheduler;
-  enforcer.pool = parts_.pool;
-  enforcer.log = parts_.log;
-  return enforcer;
+  return {[this] { return parts_.spec->spec(); },
+          [this](const HostTask& observation, AttachedHosts::Done done) {
+            hosts_.Observe(observation, std::move(done));
+          },
+          [this](std::shared_ptr<const ClusterPlan> plan,
+                 DriftEnforcer::OnApplied done) {
+            ChangeRequest request;
+            request.plan = std::move(plan);
+            request.actor = kControllerActor;
+            request.from = "enforce of the spec";
+            request.enforced = true;
+            ApplyWatcher watcher;
+            watcher.on_end = std::move(done);
+            return changes_.Start(request, std::move(watcher)).status();
+          },
+          parts_.scheduler,
+          parts_.pool,
+          parts_.log};
 }
 
 absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(

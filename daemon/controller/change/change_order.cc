@@ -28,13 +28,6 @@ std::string Quoted(absl::string_view text) {
       "\"", absl::CHexEscape(text.substr(0, kMaxHistoryIdBytes)), "\"");
 }
 
-absl::Status NotKept(absl::string_view plan_id) {
-  return absl::AbortedError(absl::StrCat(
-      "plan ", Quoted(plan_id),
-      ": this controller has not made it, or keeps it no more (the oldest make "
-      "room for newer entries of the history): plan again"));
-}
-
 // Where the kernel parameters of a plan are; one target for all its hosts.
 std::string NamespaceOf(const ClusterPlan& plan) {
   for (const HostPlan& host : plan.hosts()) {
@@ -140,10 +133,15 @@ absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
         "made: plan again, with the controller's version of clusterctl");
   }
   absl::StatusOr<HistoryRecord> record = history.Get(plan_id);
-  if (absl::IsNotFound(record.status())) return NotKept(plan_id);
-  if (!record.ok()) return record.status();
   // The store also takes the beginning of an id.
-  if (record->entry().id() != plan_id) return NotKept(plan_id);
+  if (absl::IsNotFound(record.status()) ||
+      (record.ok() && record->entry().id() != plan_id)) {
+    return absl::AbortedError(absl::StrCat(
+        "plan ", Quoted(plan_id),
+        ": this controller has not made it, or keeps it no more (the oldest "
+        "make room for newer entries of the history): plan again"));
+  }
+  if (!record.ok()) return record.status();
   if (!record->has_plan() || record->plan().digest() != digest) {
     return absl::InvalidArgumentError(absl::StrCat(
         "plan ", Quoted(plan_id), ": digest ", Quoted(digest),

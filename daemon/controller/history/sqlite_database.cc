@@ -14,10 +14,6 @@ constexpr char kAfterDamage[] =
     "; stop the controller and put a backup in its place, or move it away to "
     "begin with an empty history";
 
-bool IsFull(int system) {
-  return system == ENOSPC || system == EDQUOT || system == EFBIG;
-}
-
 int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
   if (const auto* number = std::get_if<int64_t>(&value)) {
     return sqlite3_bind_int64(statement, position, *number);
@@ -68,7 +64,7 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
       return absl::UnavailableError(
           absl::StrCat(path, ": in use by another process, expected none"));
     case SQLITE_IOERR:
-      if (IsFull(system)) {
+      if (system == ENOSPC || system == EDQUOT || system == EFBIG) {
         return absl::ResourceExhaustedError(
             absl::StrCat(path, ": cannot grow (", because, ")"));
       }

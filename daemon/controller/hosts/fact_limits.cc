@@ -30,13 +30,11 @@ bool IsUnsafe(unsigned char c) {
 
 std::string Escaped(absl::string_view text) {
   std::string clean;
-  for (const char c : text) {
+  for (const unsigned char c : text) {
     if (IsUnsafe(c)) {
-      absl::StrAppend(
-          &clean, "\\x",
-          absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+      absl::StrAppend(&clean, "\\x", absl::Hex(c, absl::kZeroPad2));
     } else {
-      clean += c;
+      clean.push_back(static_cast<char>(c));
     }
   }
   return clean;
@@ -106,8 +104,8 @@ absl::Status Clean(LongFact long_fact, Message* message) {
   }
   Missing why;
   why.set_reason(Missing::UNREADABLE);
-  why.set_detail(absl::StrCat("more than the controller takes: ",
-                              std::string(status.message())));
+  why.set_detail(
+      absl::StrCat("more than the controller takes: ", status.message()));
   message->GetReflection()->MutableMessage(message, missing)->CopyFrom(why);
   return absl::OkStatus();
 }
