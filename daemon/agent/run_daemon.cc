@@ -4,13 +4,11 @@
 #include <optional>
 #include <random>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/values/version.h"
 #include "daemon/agent/agent_stream.h"
 #include "daemon/agent/apply/machine.h"
@@ -31,25 +29,20 @@ constexpr size_t kMaxQueuedWork = 16;
 std::string ReadId(const std::string& path) {
   char buffer[128] = {};
   std::ifstream(path).read(buffer, sizeof(buffer) - 1);
-  std::string id(absl::StripAsciiWhitespace(buffer));
-  for (const char c : id) {
-    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '-') {
-      return "";
-    }
-  }
+  static const LazyRE2 kId = {R"(\s*([0-9A-Za-z-]*)\s*)"};
+  std::string id;
+  HasForm(buffer, *kId, &id);
   return id;
 }
 
 int64_t ReadBootTime(const std::string& path) {
+  static const LazyRE2 kBootTime = {R"(btime (\d+))"};
   std::ifstream file(path);
+  int64_t time = 0;
   for (std::string line; std::getline(file, line);) {
-    absl::string_view text = line;
-    int64_t time = 0;
-    if (absl::ConsumePrefix(&text, "btime ") && absl::SimpleAtoi(text, &time)) {
-      return time;
-    }
+    if (HasForm(line, *kBootTime, &time)) break;
   }
-  return 0;
+  return time;
 }
 
 // The folder and what is missing above it. What cannot be made shows when the

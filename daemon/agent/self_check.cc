@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -46,15 +47,14 @@ constexpr char kAssumed[] = R"(
 // for; nullptr if they do not settle it. The fact reads "A2 x 8".
 const ProductProfile* ProfileOf(const HostFacts& facts) {
   const std::string& series = facts.identity().npu_series().value();
-  if (series.find(',') != std::string::npos) return nullptr;  // A mixture.
-  const std::vector<uint32_t> ids(facts.device_ids().value().ids().begin(),
-                                  facts.device_ids().value().ids().end());
+  if (absl::StrContains(series, ',')) return nullptr;  // A mixture.
+  const auto& ids = facts.device_ids().value().ids();
   for (const ProductProfile& profile : AllProductProfiles()) {
-    if (profile.npu_series.empty() ||
-        !absl::StartsWith(series, profile.npu_series + " x ")) {
-      continue;
+    if (!profile.npu_series.empty() &&
+        absl::StartsWith(series, profile.npu_series + " x ") &&
+        absl::c_equal(profile.device_ids, ids)) {
+      return &profile;
     }
-    if (profile.device_ids == ids) return &profile;
   }
   return nullptr;
 }

@@ -30,11 +30,6 @@ int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
 }
 
-ControllerParts WithHosts(ControllerParts parts, AttachedHosts* hosts) {
-  parts.hosts = hosts;
-  return parts;
-}
-
 void SetArguments(const ControllerServerOptions& options,
                   grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -78,7 +73,8 @@ ControllerServer::ControllerServer(const ControllerParts& parts)
               [this](const std::string& host, const PastApplies& past) {
                 changes_.OnPastApplies(host, past);
               }}),
-      parts_(WithHosts(parts, &hosts_)),
+      parts_{parts.spec, parts.history, parts.scheduler,
+             parts.pool, parts.log,     &hosts_},
       changes_(parts_),
       enforcer_(EnforcerParts()),
       hub_(parts_),
