@@ -6,7 +6,6 @@
 #ifndef DAEMON_AGENT_AGENT_STREAM_H_
 #define DAEMON_AGENT_AGENT_STREAM_H_
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

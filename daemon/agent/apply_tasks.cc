@@ -1,8 +1,6 @@
 #include "daemon/agent/apply_tasks.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"

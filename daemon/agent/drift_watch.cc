@@ -1,7 +1,5 @@
 #include "daemon/agent/drift_watch.h"
 
-#include <utility>
-
 namespace clusterd {
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <utility>
 
 #include "config/identity/grpc_status.h"
 #include "grpc/support/time.h"

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <iostream>
 #include <optional>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"

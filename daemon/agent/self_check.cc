@@ -4,8 +4,6 @@
 
 #include <fstream>
 #include <iterator>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

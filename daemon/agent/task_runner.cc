@@ -1,9 +1,7 @@
 #include "daemon/agent/task_runner.h"
 
 #include <algorithm>
-#include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace clusterd {

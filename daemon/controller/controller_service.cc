@@ -2,8 +2,6 @@
 // hosts all at once or change them are in controller_runs.cc.
 #include "daemon/controller/controller_service.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/tls_credentials.h"

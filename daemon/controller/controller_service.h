@@ -5,7 +5,6 @@
 #define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

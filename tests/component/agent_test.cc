@@ -112,8 +112,8 @@ class AgentTest : public testing::Test {
     options.controller = absl::StrCat("127.0.0.1:", port);
     options.name = "server0";
     options.tls = certificates_.Host("server0");
-    options.hello.set_machine_id("the machine");
-    options.hello.set_boot_id("the boot");
+    options.machine_id = "the machine";
+    options.boot_id = "the boot";
     host_ = std::make_unique<TestHost>(options, &observer_);
   }
   void TearDown() override {

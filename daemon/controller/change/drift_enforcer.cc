@@ -1,12 +1,10 @@
 #include "daemon/controller/change/drift_enforcer.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/plan/applied_drift.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
 #include "config/words/fact_text.h"

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"

@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "daemon/controller/history/sqlite_database.h"
 

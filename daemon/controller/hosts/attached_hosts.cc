@@ -1,7 +1,6 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 
 #include <set>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"

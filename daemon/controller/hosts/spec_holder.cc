@@ -1,7 +1,5 @@
 #include "daemon/controller/hosts/spec_holder.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/spec/spec_loader.h"
