@@ -84,15 +84,6 @@ absl::StatusOr<std::optional<ClusterSpec>> ReadSpec(const std::string& path,
                    "\", expected this host's name in it (--spec)"));
 }
 
-// The host's facts, and then the report as clusterctl prints it. Plain ASCII:
-// this may be read on any console.
-void PrintText(const CheckSelfResponse& response, std::ostream& out) {
-  const Style plain;
-  PrintFactsTable(response.facts(), plain, absl::Now(), out);
-  out << "\n";
-  PrintReportTable(response.report(), plain, out);
-}
-
 constexpr int kNotWritten = 1;
 
 bool IsPipe(int descriptor) {
@@ -156,7 +147,11 @@ int RunOnce(const AgentFlags& flags, const std::string& machine_name,
   if (flags.format == "json") {
     *out << SparseJson(response);
   } else {
-    PrintText(response, *out);
+    // As clusterctl prints it, in plain ASCII: this may be read on any console.
+    const Style plain;
+    PrintFactsTable(response.facts(), plain, absl::Now(), *out);
+    *out << "\n";
+    PrintReportTable(response.report(), plain, *out);
   }
   out->flush();
   return ExitStatusOf(response.report().verdict(), FailOn::kFail);

@@ -105,9 +105,9 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
 absl::Status ControllerService::Keep(const HistoryRecord& record) const {
   const absl::Status kept = parts_.history->Add(record);
   if (!kept.ok()) {
-    parts_.log->Warning(absl::StrCat(
-        "history: ", HistoryKindName(record.entry().kind()), " ",
-        record.entry().id(), " is not kept: ", std::string(kept.message())));
+    parts_.log->Warning(
+        absl::StrCat("history: ", HistoryKindName(record.entry().kind()), " ",
+                     record.entry().id(), " is not kept: ", kept.message()));
   }
   return kept;
 }

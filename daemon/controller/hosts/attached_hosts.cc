@@ -322,9 +322,13 @@ absl::Status AttachedHosts::AdmitTaskLocked(const HostTask& task, TaskId id,
     return absl::ResourceExhaustedError(
         absl::StrCat(limits_.max_pending, " tasks wait for it already"));
   }
-  const Scheduler::TimerId timer = scheduler_->RunAfter(
-      task.deadline,
-      [this, id, deadline = task.deadline] { OnDeadline(id, deadline); });
+  const Scheduler::TimerId timer =
+      scheduler_->RunAfter(task.deadline, [this, id, deadline = task.deadline] {
+        const std::optional<Pending> late = TakeTask(id);
+        if (!late) return;
+        late->done(absl::DeadlineExceededError(
+            absl::StrCat("no answer in ", absl::FormatDuration(deadline))));
+      });
   session->pending[id] = Pending{done, task.progress, timer};
   tasks_[id] = session;
   *link = session->attachment.link;
@@ -409,13 +413,6 @@ std::optional<AttachedHosts::Pending> AttachedHosts::TakeTask(TaskId task) {
   cancel.mutable_cancel()->set_task_id(task);
   link->Send(std::move(cancel));
   return pending;
-}
-
-void AttachedHosts::OnDeadline(TaskId task, absl::Duration deadline) {
-  const std::optional<Pending> pending = TakeTask(task);
-  if (!pending) return;
-  pending->done(absl::DeadlineExceededError(
-      absl::StrCat("no answer in ", absl::FormatDuration(deadline))));
 }
 
 void AttachedHosts::Cancel(TaskId task) {

@@ -205,8 +205,6 @@ class AttachedHosts {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a task out and tells the host to stop; nothing if it has ended.
   std::optional<Pending> TakeTask(TaskId task) ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnDeadline(TaskId task, absl::Duration deadline)
-      ABSL_LOCKS_EXCLUDED(mutex_);
   // An observation's outcome, with what the controller has to say about the
   // host.
   HostFacts FactsOf(const std::string& host, absl::StatusOr<TaskResult> result)
