@@ -295,9 +295,8 @@ absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
   return absl::OkStatus();
 }
 
-absl::Status AttachedHosts::AdmitTaskLocked(const HostTask& task, TaskId id,
-                                            const TaskDone& done,
-                                            std::shared_ptr<HostLink>* link) {
+absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
+    const HostTask& task, TaskId id, const TaskDone& done) {
   const auto known = hosts_.find(task.host);
   if (known == hosts_.end()) {
     return absl::FailedPreconditionError(
@@ -331,22 +330,20 @@ absl::Status AttachedHosts::AdmitTaskLocked(const HostTask& task, TaskId id,
       });
   session->pending[id] = Pending{done, task.progress, timer};
   tasks_[id] = session;
-  *link = session->attachment.link;
-  return absl::OkStatus();
+  return session->attachment.link;
 }
 
 AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
                                              const TaskDone& done) {
-  std::shared_ptr<HostLink> link;
-  absl::Status refused;
+  absl::StatusOr<std::shared_ptr<HostLink>> link = nullptr;
   TaskId id = 0;
   {
     absl::MutexLock lock(&mutex_);
     id = ++last_id_;
-    refused = AdmitTaskLocked(task, id, done, &link);
+    link = AdmitTaskLocked(task, id, done);
   }
-  if (!refused.ok()) {
-    done(refused);
+  if (!link.ok()) {
+    done(link.status());
     return id;
   }
   HubMessage message;
@@ -356,7 +353,7 @@ AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
     message.mutable_task()->set_deadline_ms(
         static_cast<uint32_t>(absl::ToInt64Milliseconds(task.deadline)));
   }
-  link->Send(std::move(message));
+  (*link)->Send(std::move(message));
   return id;
 }
 

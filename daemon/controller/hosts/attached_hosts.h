@@ -187,10 +187,9 @@ class AttachedHosts {
   Session* HearLocked(SessionId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The name of a session's host; empty if it has ended.
   std::string Hear(SessionId id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes the task on, or says why not. `link` is set to where it goes.
-  absl::Status AdmitTaskLocked(const HostTask& task, TaskId id,
-                               const TaskDone& done,
-                               std::shared_ptr<HostLink>* link)
+  // Takes the task on and returns where it goes, or says why not.
+  absl::StatusOr<std::shared_ptr<HostLink>> AdmitTaskLocked(
+      const HostTask& task, TaskId id, const TaskDone& done)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes a session out, remembers it, and returns it.
   std::unique_ptr<Session> RemoveLocked(SessionId id, absl::string_view reason)
