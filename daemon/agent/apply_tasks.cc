@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
@@ -188,10 +189,10 @@ void ApplyTasks::ReadPast(const absl::Status& recovered) {
   record_->EndChange(recovered.ok() ? states : recovered);
   {
     absl::MutexLock lock(&mutex_);
-    recovered_ =
-        recovered.ok() && states.ok() &&
-        std::none_of(states->begin(), states->end(),
-                     [](const JournalState& s) { return s.unfinished(); });
+    recovered_ = recovered.ok() && states.ok() &&
+                 absl::c_none_of(*states, [](const JournalState& s) {
+                   return s.unfinished();
+                 });
   }
   if (!states.ok()) return;
   std::vector<ApplyResult> ended;
@@ -229,7 +230,7 @@ PastApplies ApplyTasks::Past() const {
       return each.apply_id() == result.apply_id() &&
              each.outcome() == result.outcome();
     };
-    if (std::none_of(journaled_.begin(), journaled_.end(), says_it)) {
+    if (absl::c_none_of(journaled_, says_it)) {
       told.push_back(&result);
     }
   }

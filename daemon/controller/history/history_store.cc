@@ -2,11 +2,11 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -127,7 +127,7 @@ struct Usage {
 }  // namespace
 
 bool IsHistoryIdText(absl::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+  return absl::c_all_of(text, [](unsigned char c) {
     return absl::ascii_isdigit(c) || absl::ascii_islower(c) || c == '-';
   });
 }
@@ -156,9 +156,9 @@ std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
                                               : kCheck;
     auto next = left.end();
     for (; next == left.end(); ++most) {
-      next = std::find_if(
-          left.begin(), left.end(),
-          [most](const KeptEntry& entry) { return WorthOf(entry) <= most; });
+      next = absl::c_find_if(left, [most](const KeptEntry& entry) {
+        return WorthOf(entry) <= most;
+      });
     }
     count(*next, -1);
     removed.push_back(next->position);

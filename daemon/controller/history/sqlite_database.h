@@ -71,16 +71,13 @@ class SqliteDatabase {
   const std::string& path() const { return path_; }
 
  private:
-  struct Closer {
-    void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
-  };
   SqliteDatabase(std::string path, sqlite3* connection)
-      : path_(std::move(path)), connection_(connection) {}
+      : path_(std::move(path)), connection_(connection, sqlite3_close_v2) {}
   // What the last call on this connection came to.
   absl::Status LastError() const;
 
   const std::string path_;
-  const std::unique_ptr<sqlite3, Closer> connection_;
+  const std::unique_ptr<sqlite3, decltype(&sqlite3_close_v2)> connection_;
 };
 
 // The Status for a result code of SQLite, with the file in front. `system`: the
