@@ -150,13 +150,16 @@ void ClusterChanges::Recover() {
     parts_.log->Error(absl::StrCat("history: ", running.status().message()));
     return;
   }
-  for (const absl::Status& damaged : running->damaged) {
+  for (absl::StatusOr<HistoryRecord>& record : *running) {
+    if (record.ok()) {
+      Interrupt(*std::move(record));
+      continue;
+    }
     parts_.log->Error(absl::StrCat(
         "history: an apply or rollback was cut off by the end of the last "
         "controller, and on which hosts cannot be told: ",
-        damaged.message()));
+        record.status().message()));
   }
-  for (HistoryRecord& record : running->records) Interrupt(std::move(record));
   // Also runs that ended long ago may have hosts that never told; whoever
   // attaches now may still do so.
   ListHistoryRequest newest;

@@ -390,14 +390,9 @@ absl::StatusOr<RunningRecords> HistoryStore::FindRunning() const {
       [&](const SqliteRow& row) { positions.push_back(row.Int(0)); }));
   RunningRecords running;
   for (const int64_t position : positions) {
-    absl::StatusOr<HistoryRecord> record = ReadLocked(position);
-    if (record.ok()) {
-      running.records.push_back(*std::move(record));
-    } else if (absl::IsDataLoss(record.status())) {
-      running.damaged.push_back(record.status());
-    } else {
-      return record.status();
-    }
+    running.push_back(ReadLocked(position));
+    const absl::Status& status = running.back().status();
+    if (!status.ok() && !absl::IsDataLoss(status)) return status;
   }
   return running;
 }

@@ -70,12 +70,8 @@ std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
                                       const KeptEntry& coming,
                                       const HistoryLimits& limits);
 
-struct RunningRecords {
-  // Oldest first.
-  std::vector<HistoryRecord> records;
-  // DataLoss, naming it, for each one that cannot be read.
-  std::vector<absl::Status> damaged;
-};
+// Oldest first. DataLoss, naming it, for each one that cannot be read.
+using RunningRecords = std::vector<absl::StatusOr<HistoryRecord>>;
 
 // Safe for concurrent use. Calls may wait for the disk: not for a thread that
 // must not block, and not under a lock. "Newest" is what was added last, also

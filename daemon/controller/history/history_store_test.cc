@@ -244,14 +244,13 @@ TEST(HistoryStoreTest, FindsWhatRuns) {
   Add(store.get(), TestApply(TestId(3)));
   auto running = store->FindRunning();
   ASSERT_TRUE(running.ok());
-  ASSERT_EQ(running->records.size(), 2);
-  EXPECT_EQ(running->records[0].entry().id(), TestId(1));
-  EXPECT_EQ(running->records[1].apply().run_id(), TestId(3));
-  EXPECT_THAT(running->damaged, IsEmpty());
-  HistoryRecord ended = running->records[0];
+  ASSERT_EQ(running->size(), 2);
+  EXPECT_EQ((*running)[0]->entry().id(), TestId(1));
+  EXPECT_EQ((*running)[1]->apply().run_id(), TestId(3));
+  HistoryRecord ended = *(*running)[0];
   ended.mutable_entry()->set_outcome("interrupted");
   ASSERT_EQ(store->Update(ended), absl::OkStatus());
-  EXPECT_EQ(store->FindRunning()->records.size(), 1);
+  EXPECT_EQ(store->FindRunning()->size(), 1);
 }
 
 TEST(HistoryStoreTest, FindsWhatRunsBesideADamagedOne) {
@@ -271,11 +270,13 @@ TEST(HistoryStoreTest, FindsWhatRunsBesideADamagedOne) {
   }
   const auto running = OpenStore(folder)->FindRunning();
   ASSERT_TRUE(running.ok()) << running.status();
-  ASSERT_EQ(running->records.size(), 2);
-  EXPECT_EQ(running->records[0].entry().id(), TestId(2));
-  ASSERT_EQ(running->damaged.size(), 1);
-  EXPECT_THAT(Text(running->damaged[0]),
+  ASSERT_EQ(running->size(), 3);
+  const absl::Status& damaged = (*running)[0].status();
+  EXPECT_TRUE(absl::IsDataLoss(damaged));
+  EXPECT_THAT(Text(damaged),
               HasSubstr(absl::StrCat("\"", TestId(1), "\" is damaged")));
+  EXPECT_EQ((*running)[1]->entry().id(), TestId(2));
+  EXPECT_EQ((*running)[2]->entry().id(), TestId(3));
 }
 
 TEST(HistoryStoreTest, KeepsTwoThousand) {
@@ -347,7 +348,7 @@ TEST(HistoryStoreTest, IsThereAgainWhenOpenedAgain) {
   const auto store = OpenStore(folder);
   ASSERT_NE(store, nullptr);
   EXPECT_EQ(store->Get(TestId(7))->entry().actor(), "bob");
-  EXPECT_EQ(store->FindRunning()->records.size(), 1);
+  EXPECT_EQ(store->FindRunning()->size(), 1);
 }
 
 TEST(HistoryStoreTest, RefusesSecondControllerAndStaysWhole) {
@@ -393,7 +394,7 @@ TEST(HistoryStoreTest, TakesManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(Ids(*store, All()).size(), kThreads * kEach);
-  EXPECT_THAT(store->FindRunning()->records, IsEmpty());
+  EXPECT_THAT(*store->FindRunning(), IsEmpty());
 }
 
 }  // namespace
