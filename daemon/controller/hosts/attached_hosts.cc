@@ -201,12 +201,6 @@ AttachedHosts::Session* AttachedHosts::HearLocked(SessionId id) {
   return found->second;
 }
 
-std::string AttachedHosts::Hear(SessionId id) {
-  absl::MutexLock lock(&mutex_);
-  const Session* const session = HearLocked(id);
-  return session == nullptr ? "" : session->attachment.host;
-}
-
 absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
   Pending pending;
   Attachment sender;
@@ -258,26 +252,24 @@ absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
 }
 
 absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
-  const std::string host = Hear(id);
-  if (host.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(CleanMessage(&report));
   // It is kept for every host, for as long as the controller runs.
   TrimDrift(report.mutable_drift());
+  std::string host;
   {
     absl::MutexLock lock(&mutex_);
-    const auto known = hosts_.find(host);
-    if (known != hosts_.end()) {
-      *known->second.entry.mutable_drift() = report.drift();
-      known->second.entry.set_drift_observed_at_ms(report.observed_at_ms());
-    }
+    const Session* const session = HearLocked(id);
+    if (session == nullptr) return absl::OkStatus();
+    host = session->attachment.host;
+    HostEntry& entry = hosts_[host].entry;
+    *entry.mutable_drift() = report.drift();
+    entry.set_drift_observed_at_ms(report.observed_at_ms());
   }
   hooks_.drift(host, std::move(report));
   return absl::OkStatus();
 }
 
 absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
-  const std::string host = Hear(id);
-  if (host.empty()) return absl::OkStatus();
   if (past.results_size() > kMaxPastApplies) {
     return absl::InvalidArgumentError(
         absl::StrCat("past applies: ", past.results_size(),
@@ -289,6 +281,13 @@ absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
                      " journals, expected at most ", kMaxJournalIds));
   }
   RETURN_IF_ERROR(CleanMessage(&past));
+  std::string host;
+  {
+    absl::MutexLock lock(&mutex_);
+    const Session* const session = HearLocked(id);
+    if (session == nullptr) return absl::OkStatus();
+    host = session->attachment.host;
+  }
   // A host speaks for itself, whatever name it writes.
   for (ApplyResult& result : *past.mutable_results()) result.set_host(host);
   hooks_.past_applies(host, std::move(past));

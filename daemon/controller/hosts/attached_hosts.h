@@ -185,8 +185,6 @@ class AttachedHosts {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Null for a session that has ended; else the host has been seen now.
   Session* HearLocked(SessionId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The name of a session's host; empty if it has ended.
-  std::string Hear(SessionId id) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes the task on and returns where it goes, or says why not.
   absl::StatusOr<std::shared_ptr<HostLink>> AdmitTaskLocked(
       const HostTask& task, TaskId id, const TaskDone& done)
