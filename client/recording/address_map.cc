@@ -15,9 +15,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -87,67 +90,50 @@ bool StartsWithAlnum(absl::string_view text) {
   return !text.empty() && absl::ascii_isalnum(text[0]);
 }
 
-// The ways people write a MAC address, each x a hexadecimal digit.
-constexpr absl::string_view kMacForms[] = {
-    "xx:xx:xx:xx:xx:xx", "xx-xx-xx-xx-xx-xx", "xxxx-xxxx-xxxx",
-    "xxxx.xxxx.xxxx", "xxxxxxxxxxxx"};
-
-Match MatchMacForm(absl::string_view text, absl::string_view form,
-                   const AddressMap& map) {
-  if (text.size() < form.size() || StartsWithAlnum(text.substr(form.size()))) {
+Match MatchMac(absl::string_view text, const AddressMap& map) {
+  static const LazyRE2 kForms = {R"((?i)([\da-f]{2}(?::[\da-f]{2}){5}|)"
+                                 R"([\da-f]{2}(?:-[\da-f]{2}){5}|)"
+                                 R"([\da-f]{4}(?:-[\da-f]{4}){2}|)"
+                                 R"([\da-f]{4}(?:\.[\da-f]{4}){2}|)"
+                                 R"([\da-f]{12}))"};
+  // The longest form has 17 characters.
+  re2::StringPiece rest(text.data(), std::min<size_t>(text.size(), 17));
+  std::string found;
+  if (!RE2::Consume(&rest, *kForms, &found) ||
+      StartsWithAlnum(text.substr(found.size()))) {
     return {};
   }
-  std::string digits;
-  for (size_t at = 0; at < form.size(); ++at) {
-    if (form[at] == 'x' ? !absl::ascii_isxdigit(text[at])
-                        : text[at] != form[at]) {
-      return {};
-    }
-    if (form[at] == 'x') digits += text[at];
-  }
-  std::string bytes = absl::HexStringToBytes(digits);
+  std::string bytes = absl::HexStringToBytes(
+      absl::StrReplaceAll(found, {{":", ""}, {"-", ""}, {".", ""}}));
   MacBytes mac;
   absl::c_copy(bytes, mac.begin());
   absl::c_copy(map.Replace(mac), bytes.begin());
   std::string replaced = absl::BytesToHexString(bytes);
-  if (absl::c_any_of(digits, absl::ascii_isupper)) {
+  if (absl::c_any_of(found, absl::ascii_isupper)) {
     absl::AsciiStrToUpper(&replaced);
   }
-  Match match{form.size(), std::string(form)};
   auto digit = replaced.begin();
-  for (char& c : match.replacement) {
-    if (c == 'x') c = *digit++;
+  for (char& c : found) {
+    if (absl::ascii_isxdigit(c)) c = *digit++;
   }
-  return match;
-}
-
-Match MatchMac(absl::string_view text, const AddressMap& map) {
-  for (const absl::string_view form : kMacForms) {
-    Match match = MatchMacForm(text, form, map);
-    if (match.bytes > 0) return match;
-  }
-  return {};
+  return {found.size(), found};
 }
 
 Match MatchIpv6(absl::string_view text, const AddressMap& map) {
   // The longest form has 45 characters.
   size_t bytes = RunOf(text.substr(0, 46), "0123456789abcdefABCDEF:.");
-  const absl::string_view run = text.substr(0, bytes);
-  if (absl::c_count(run, ':') < 2) return {};
+  if (absl::c_count(text.substr(0, bytes), ':') < 2) return {};
   for (; bytes >= 3; --bytes) {
     if (absl::ascii_isalnum(text[bytes - 1]) &&
         StartsWithAlnum(text.substr(bytes))) {
       continue;
     }
-    in6_addr parsed;
-    const std::string candidate(text.substr(0, bytes));
-    if (inet_pton(AF_INET6, candidate.c_str(), &parsed) != 1) continue;
     Ipv6Bytes address;
-    std::memcpy(address.data(), &parsed, address.size());
+    const std::string candidate(text.substr(0, bytes));
+    if (inet_pton(AF_INET6, candidate.c_str(), address.data()) != 1) continue;
     address = map.Replace(address);
     char buffer[INET6_ADDRSTRLEN];
-    std::memcpy(&parsed, address.data(), address.size());
-    inet_ntop(AF_INET6, &parsed, buffer, sizeof(buffer));
+    inet_ntop(AF_INET6, address.data(), buffer, sizeof(buffer));
     return {bytes, buffer};
   }
   return {};
@@ -155,65 +141,49 @@ Match MatchIpv6(absl::string_view text, const AddressMap& map) {
 
 // 0 to 255, leading zeros allowed. -1: something else.
 int Octet(absl::string_view part) {
-  if (part.empty() || part.size() > 3) return -1;
   int value = 0;
-  for (const char c : part) value = value * 10 + (c - '0');
-  return value <= 255 ? value : -1;
-}
-
-// Network part of an address of which only `parts` are known, the last perhaps
-// in part.
-std::string CutIpv4(const std::vector<absl::string_view>& parts,
-                    const AddressMap& map) {
-  uint32_t bits = 0;
-  for (size_t i = 0; i + 1 < parts.size(); ++i) {
-    bits |= static_cast<uint32_t>(std::max(0, Octet(parts[i]))) << (24 - 8 * i);
-  }
-  const std::string replaced = map.Replace(Ipv4Address(bits)).ToString();
-  std::vector<std::string> known = absl::StrSplit(replaced, '.');
-  known.resize(parts.size());
-  known.back() = "0";
-  return absl::StrJoin(known, ".");
+  return part.size() <= 3 && absl::SimpleAtoi(part, &value) && value <= 255
+             ? value
+             : -1;
 }
 
 Match MatchIpv4(absl::string_view text, const AddressMap& map) {
   const size_t run = RunOf(text, "0123456789.");
   size_t bytes = run;
-  while (bytes > 0 && text[bytes - 1] == '.') --bytes;
+  while (text[bytes - 1] == '.') --bytes;
   std::vector<absl::string_view> parts =
       absl::StrSplit(text.substr(0, bytes), '.');
-  const bool ends_the_text = run == text.size();
-  if (ends_the_text && (parts.size() == 2 || parts.size() == 3)) {
-    return {run, CutIpv4(parts, map)};
-  }
-  if (parts.size() == 5 && Octet(parts[4]) < 0) {
+  const bool is_cut =
+      run == text.size() && (parts.size() == 2 || parts.size() == 3);
+  if (is_cut) {
+    bytes = run;
+    parts.back() = "0";  // Only its beginning may be there.
+  } else if (parts.size() == 5 && Octet(parts[4]) < 0) {
     bytes -= parts[4].size() + 1;
     parts.pop_back();
   }
-  // What was looked at is not looked at again.
-  Match match{bytes, std::string(text.substr(0, bytes))};
-  if (parts.size() != 4) return match;
+  bool is_address = is_cut || parts.size() == 4;
   uint32_t address = 0;
-  for (const absl::string_view part : parts) {
-    const int octet = Octet(part);
-    if (octet < 0) return match;
-    address = address << 8 | static_cast<uint32_t>(octet);
+  for (size_t i = 0; is_address && i < 4; ++i) {
+    const int octet = i < parts.size() ? Octet(parts[i]) : 0;
+    is_address = is_cut || octet >= 0;
+    address = address << 8 | static_cast<uint32_t>(std::max(octet, 0));
   }
-  match.replacement = map.Replace(Ipv4Address(address)).ToString();
-  return match;
+  // What was looked at is not looked at again.
+  if (!is_address) return {bytes, std::string(text.substr(0, bytes))};
+  std::vector<std::string> replaced =
+      absl::StrSplit(map.Replace(Ipv4Address(address)).ToString(), '.');
+  replaced.resize(parts.size());
+  if (is_cut) replaced.back() = "0";
+  return {bytes, absl::StrJoin(replaced, ".")};
 }
 
 // A MAC or IPv6 address cut off by the end of the text: only its first 8
 // characters stay.
 Match MatchCutTail(absl::string_view text) {
-  if (text.empty() || text.size() >= 46 || !absl::ascii_isxdigit(text[0])) {
-    return {};
-  }
-  const size_t run = RunOf(text, "0123456789abcdefABCDEF:");
-  if (run != text.size() || run <= 8 || absl::c_count(text, ':') < 3) {
-    return {};
-  }
-  return {run, std::string(text.substr(0, 8))};
+  static const LazyRE2 kForm = {R"([[:xdigit:]][[:xdigit:]:]{8,44})"};
+  if (!HasForm(text, *kForm) || absl::c_count(text, ':') < 3) return {};
+  return {text.size(), std::string(text.substr(0, 8))};
 }
 
 Match MatchAny(absl::string_view text, bool after_alnum,
@@ -284,11 +254,10 @@ Ipv6Bytes AddressMap::Replace(const Ipv6Bytes& address) const {
   while (leading_zeros < 16 && address[leading_zeros] == 0) ++leading_zeros;
   if (leading_zeros >= 15) return replaced;
   if (leading_zeros == 10 && address[10] == 0xff && address[11] == 0xff) {
-    const uint32_t bits = uint32_t{address[12]} << 24 |
-                          uint32_t{address[13]} << 16 |
-                          uint32_t{address[14]} << 8 | address[15];
-    const uint32_t ipv4 = Replace(Ipv4Address(bits)).bits();
-    for (int i = 0; i < 4; ++i) replaced[12 + i] = ipv4 >> (24 - 8 * i) & 0xff;
+    uint32_t ipv4 = 0;
+    std::memcpy(&ipv4, &address[12], sizeof(ipv4));
+    ipv4 = htonl(Replace(Ipv4Address(ntohl(ipv4))).bits());
+    std::memcpy(&replaced[12], &ipv4, sizeof(ipv4));
     return replaced;
   }
   std::string prefix = "ipv6 ";

@@ -21,8 +21,15 @@ DeviceFacts HealthyDevice() {
   return device;
 }
 
+std::string StateText(const DeviceFacts& device,
+                      absl::string_view lldp_output) {
+  return DeviceStateText(device, lldp_output, [](absl::string_view address) {
+    return std::string(address);
+  });
+}
+
 TEST(DeviceStateTextTest, WritesEveryKnownFact) {
-  EXPECT_EQ(DeviceStateText(HealthyDevice(), ""),
+  EXPECT_EQ(StateText(HealthyDevice(), ""),
             "ip.3=10.0.0.4; mask.3=255.255.255.0; gateway.3=10.0.0.254; "
             "netdetect.3=10.0.0.1; net_health.3=6; link.3=1; mtu.3=1500; "
             "tls.3=0");
@@ -35,14 +42,14 @@ TEST(DeviceStateTextTest, WritesNothingForWhatIsMissingOrUnset) {
   device.mutable_gateway()->set_value("");
   device.mutable_detect_address()->set_value("0.0.0.0");
   device.mutable_mtu()->mutable_missing();
-  EXPECT_EQ(DeviceStateText(device, ""), "");
+  EXPECT_EQ(StateText(device, ""), "");
 }
 
 TEST(DeviceStateTextTest, EscapesWhatTheStateLanguageUses) {
   DeviceFacts device;
-  EXPECT_EQ(DeviceStateText(device, "Port ID TLV\n\ta;b\\c\n"),
+  EXPECT_EQ(StateText(device, "Port ID TLV\n\ta;b\\c\n"),
             "lldp.0=Port ID TLV\\n\\ta\\;b\\\\c");
-  EXPECT_EQ(DeviceStateText(device, "\n"), "") << "no neighbour";
+  EXPECT_EQ(StateText(device, "\n"), "") << "no neighbour";
 }
 
 TEST(NearestProductTest, FollowsSeriesAndDeviceIds) {

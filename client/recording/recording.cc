@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "client/recording/address_map.h"
 #include "client/recording/tool_text.h"
 #include "config/words/number_text.h"
@@ -133,25 +133,6 @@ std::string BuildOf(const HostFacts& facts) {
       Part(", firmware ", versions.firmware().value())));
 }
 
-// The facts that make a device's state, without the site's addresses.
-DeviceFacts Hidden(const DeviceFacts& device, const Anonymiser& anonymiser) {
-  DeviceFacts hidden = device;
-  if (hidden.address().has_value()) {
-    for (Ipv4Setting& setting :
-         *hidden.mutable_address()->mutable_value()->mutable_settings()) {
-      setting.set_address(anonymiser.Argument(setting.address()));
-      setting.set_netmask(anonymiser.Argument(setting.netmask()));
-    }
-  }
-  for (TextFact* address :
-       {hidden.mutable_gateway(), hidden.mutable_detect_address()}) {
-    if (address->has_value()) {
-      address->set_value(anonymiser.Argument(address->value()));
-    }
-  }
-  return hidden;
-}
-
 // The state of every device in the words of a record's precondition.
 std::map<uint32_t, std::string> StatesOf(const HostRecording& recording,
                                          Anonymiser* anonymiser) {
@@ -165,8 +146,10 @@ std::map<uint32_t, std::string> StatesOf(const HostRecording& recording,
   }
   std::map<uint32_t, std::string> states;
   for (const DeviceFacts& device : recording.facts().devices()) {
-    states[device.id()] =
-        DeviceStateText(Hidden(device, *anonymiser), lldp[device.id()]);
+    states[device.id()] = DeviceStateText(
+        device, lldp[device.id()], [anonymiser](absl::string_view address) {
+          return anonymiser->Argument(address);
+        });
   }
   return states;
 }
@@ -197,15 +180,6 @@ RunRecord MakeRecord(const HostRecording::Run& run, const Query& query,
   record.set_timed_out(run.timed_out());
   record.set_note(NoteOf(run, record));
   return record;
-}
-
-// "x" and "x" become "x" and "x-2".
-void MakeNamesUnique(std::vector<RunRecord>* records) {
-  std::map<std::string, int> seen;
-  for (RunRecord& record : *records) {
-    const int count = ++seen[record.name()];
-    if (count > 1) record.set_name(absl::StrCat(record.name(), "-", count));
-  }
 }
 
 }  // namespace
@@ -239,52 +213,54 @@ std::vector<RunRecord> MakeRecords(const HostRecording& recording,
     by_device[query.device].push_back(std::move(record));
   }
   std::vector<RunRecord> records;
+  std::map<std::string, int> seen;
   for (auto& [device, of_device] : by_device) {
-    std::move(of_device.begin(), of_device.end(), std::back_inserter(records));
+    for (RunRecord& record : of_device) {
+      // "x" and "x" become "x" and "x-2".
+      const int count = ++seen[record.name()];
+      if (count > 1) record.set_name(absl::StrCat(record.name(), "-", count));
+      records.push_back(std::move(record));
+    }
   }
-  MakeNamesUnique(&records);
   return records;
 }
 
-std::string DeviceStateText(const DeviceFacts& device,
-                            absl::string_view lldp_output) {
+std::string DeviceStateText(
+    const DeviceFacts& device, absl::string_view lldp_output,
+    const std::function<std::string(absl::string_view)>& hide) {
+  // Boards with several ports report one pair each; the simulated tool repeats
+  // the one it has.
+  const auto& settings = device.address().value().settings();
+  const Ipv4Setting first = settings.empty() ? Ipv4Setting() : settings[0];
+  const std::string& detect = device.detect_address().value();
+  const auto number = [](bool is_known, int64_t value) {
+    return is_known ? absl::StrCat(value) : "";
+  };
+  const std::pair<const char*, std::string> values[] = {
+      {"ip", hide(first.address())},
+      {"mask", hide(first.netmask())},
+      {"gateway", hide(device.gateway().value())},
+      {"netdetect", detect == "0.0.0.0" ? "" : hide(detect)},
+      // The vendor's codes count from 0, this enum from 1.
+      {"net_health",
+       number(device.net_health().value() != NET_HEALTH_UNSPECIFIED,
+              device.net_health().value() - 1)},
+      {"link", number(device.link().value() != LinkFact::LINK_UNSPECIFIED,
+                      device.link().value() == LinkFact::UP)},
+      {"mtu", number(device.mtu().has_value(), device.mtu().value())},
+      {"tls", number(device.tls().has_value(), device.tls().value().enabled())},
+      // The tool adds one newline to what the device gave it.
+      {"lldp", std::string(absl::StripSuffix(lldp_output, "\n"))}};
   std::vector<std::string> state;
-  const auto set = [&](absl::string_view key, absl::string_view value) {
-    if (value.empty()) return;
+  for (const auto& [key, value] : values) {
+    if (value.empty()) continue;
     // As the simulated tool reads it.
     state.push_back(absl::StrCat(
         key, ".", device.id(), "=",
         absl::StrReplaceAll(
             value,
             {{"\n", "\\n"}, {"\t", "\\t"}, {";", "\\;"}, {"\\", "\\\\"}})));
-  };
-  if (device.address().value().settings_size() > 0) {
-    // Boards with several ports report one pair each; the simulated tool
-    // repeats the one it has.
-    const Ipv4Setting& setting = device.address().value().settings(0);
-    set("ip", setting.address());
-    set("mask", setting.netmask());
   }
-  set("gateway", device.gateway().value());
-  if (device.detect_address().value() != "0.0.0.0") {
-    set("netdetect", device.detect_address().value());
-  }
-  if (device.net_health().value() != NET_HEALTH_UNSPECIFIED) {
-    // The vendor's codes count from 0, this enum from 1.
-    set("net_health", absl::StrCat(device.net_health().value() - 1));
-  }
-  if (device.link().value() != LinkFact::LINK_UNSPECIFIED) {
-    set("link", device.link().value() == LinkFact::UP ? "1" : "0");
-  }
-  if (device.mtu().has_value()) {
-    set("mtu", absl::StrCat(device.mtu().value()));
-  }
-  if (device.tls().has_value()) {
-    set("tls", device.tls().value().enabled() ? "1" : "0");
-  }
-  // The tool adds one newline to what the device gave it.
-  set("lldp",
-      lldp_output.substr(0, lldp_output.empty() ? 0 : lldp_output.size() - 1));
   return absl::StrJoin(state, "; ");
 }
 

@@ -10,6 +10,7 @@
 #ifndef CLIENT_RECORDING_RECORDING_H_
 #define CLIENT_RECORDING_RECORDING_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,11 @@ std::vector<RunRecord> MakeRecords(const HostRecording& recording,
 // as the state of its devices, to be asked the same as the real one was:
 //   ip.3=10.0.0.4; mask.3=255.255.255.0; gateway.3=10.0.0.254; link.3=1
 // Facts that are missing, unset or empty give no key. `lldp_output` is what
-// `-lldp -g` printed, its last newline included; empty: it was not asked.
-std::string DeviceStateText(const DeviceFacts& device,
-                            absl::string_view lldp_output);
+// `-lldp -g` printed, its last newline included; empty: it was not asked. All
+// other addresses are what `hide` makes of them.
+std::string DeviceStateText(
+    const DeviceFacts& device, absl::string_view lldp_output,
+    const std::function<std::string(absl::string_view)>& hide);
 
 // The simulated product nearest to the host, e.g. "A2" or "A2-Box16"; "A2" for
 // a host that did not tell. The name alone cannot tell A1's mode, nor whether

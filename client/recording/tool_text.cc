@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/ipv4.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -36,10 +37,11 @@ std::string WithLines(absl::string_view text, const Replace& replace) {
                        });
 }
 
-bool IsTitle(absl::string_view line) {
-  return !line.empty() &&
-         !absl::ascii_isspace(static_cast<unsigned char>(line[0])) &&
-         absl::EndsWith(absl::StripTrailingAsciiWhitespace(line), " TLV");
+// Whether the line is one; `title` is then the line without what is behind it.
+bool IsTitle(absl::string_view line, absl::string_view* title) {
+  static const LazyRE2 kForm = {R"(([^[:space:]].* TLV)[[:space:]]*)",
+                                RE2::Latin1};
+  return HasForm(line, *kForm, title);
 }
 
 // `line` with the text between its white space replaced.
@@ -54,14 +56,15 @@ std::string WithBody(absl::string_view line, absl::string_view body) {
 // The body of Chassis ID and Port ID: "MAC: …", "Ifname: …", "Local: …".
 std::string HideId(absl::string_view line, const std::string& kind,
                    NameMap* names) {
+  static const LazyRE2 kKept = {R"((?:MAC|Ifname|IPv4|IPv6):.*)", RE2::Latin1};
+  static const LazyRE2 kForm = {R"((.*?: )?(.*))", RE2::Latin1};
   const absl::string_view body = absl::StripAsciiWhitespace(line);
-  for (const char* kept : {"MAC:", "Ifname:", "IPv4:", "IPv6:"}) {
-    if (absl::StartsWith(body, kept)) return std::string(line);
+  absl::string_view label;
+  absl::string_view id;
+  if (HasForm(body, *kKept) || !HasForm(body, *kForm, &label, &id)) {
+    return std::string(line);
   }
-  const size_t colon = body.find(": ");
-  const size_t label = colon == absl::string_view::npos ? 0 : colon + 2;
-  return WithBody(line, absl::StrCat(body.substr(0, label),
-                                     names->Alias(kind, body.substr(label))));
+  return WithBody(line, absl::StrCat(label, names->Alias(kind, id)));
 }
 
 std::string HideLldpBody(absl::string_view title, absl::string_view line,
@@ -80,16 +83,12 @@ std::string HideLldpBody(absl::string_view title, absl::string_view line,
 }
 
 std::string HideCertificate(absl::string_view line) {
-  for (const char* key : {"issuer[", "subject["}) {
-    const size_t at = line.find(key);
-    if (at == absl::string_view::npos) continue;
-    const size_t begin = at + absl::string_view(key).size();
-    const size_t end = line.rfind(']');
-    const absl::string_view tail =
-        end == absl::string_view::npos || end < begin ? "" : line.substr(end);
-    return absl::StrCat(line.substr(0, begin), kRemoved, tail);
-  }
-  return std::string(line);
+  static const LazyRE2 kForm = {R"((.*?(?:issuer|subject)\[).*?(\][^\]]*)?)",
+                                RE2::Latin1};
+  absl::string_view head;
+  absl::string_view tail;
+  if (!HasForm(line, *kForm, &head, &tail)) return std::string(line);
+  return absl::StrCat(head, kRemoved, tail);
 }
 
 }  // namespace
@@ -122,27 +121,18 @@ void NameMap::Add(const std::string& kind, absl::string_view name) {
 
 std::string NameMap::Replace(absl::string_view text) const {
   std::string out;
-  size_t at = 0;
-  while (at < text.size()) {
-    const std::pair<const std::string, std::string>* longest = nullptr;
-    if (at == 0 || !absl::ascii_isalnum(text[at - 1])) {
-      for (const auto& word : words_) {
-        const absl::string_view rest = text.substr(at);
-        const size_t end = word.first.size();
-        if (absl::StartsWithIgnoreCase(rest, word.first) &&
-            (end == rest.size() || !absl::ascii_isalnum(rest[end])) &&
-            (longest == nullptr || end > longest->first.size())) {
-          longest = &word;
-        }
-      }
-    }
-    if (longest == nullptr) {
-      out += text[at];
-      ++at;
-    } else {
-      absl::StrAppend(&out, longest->second);
-      at += longest->first.size();
-    }
+  bool is_inside_word = false;
+  while (!text.empty()) {
+    const auto found = absl::c_find_if(words_, [&](const auto& word) {
+      const size_t end = word.first.size();
+      return !is_inside_word && absl::StartsWithIgnoreCase(text, word.first) &&
+             (end == text.size() || !absl::ascii_isalnum(text[end]));
+    });
+    const bool is_name = found != words_.end();
+    const size_t taken = is_name ? found->first.size() : 1;
+    absl::StrAppend(&out, is_name ? found->second : text.substr(0, taken));
+    is_inside_word = absl::ascii_isalnum(text[taken - 1]);
+    text.remove_prefix(taken);
   }
   return out;
 }
@@ -150,9 +140,7 @@ std::string NameMap::Replace(absl::string_view text) const {
 void CollectSwitchNames(absl::string_view output, NameMap* names) {
   absl::string_view title;
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
-    if (IsTitle(line)) {
-      title = absl::StripTrailingAsciiWhitespace(line);
-    } else if (title == "System Name TLV") {
+    if (!IsTitle(line, &title) && title == "System Name TLV") {
       names->Add("switch", line);
     }
   }
@@ -161,10 +149,7 @@ void CollectSwitchNames(absl::string_view output, NameMap* names) {
 std::string HideToolText(absl::string_view output, NameMap* names) {
   absl::string_view title;
   return WithLines(output, [&](absl::string_view line) {
-    if (IsTitle(line)) {
-      title = absl::StripTrailingAsciiWhitespace(line);
-      return std::string(line);
-    }
+    if (IsTitle(line, &title)) return std::string(line);
     return title.empty() ? HideCertificate(line)
                          : HideLldpBody(title, line, names);
   });

@@ -42,8 +42,13 @@ class NameMap {
   // kind and lower-case name -> alias.
   std::map<std::pair<std::string, std::string>, std::string> aliases_;
   std::map<std::string, int> counts_;
-  // Lower-case word -> alias, to look for.
-  std::map<std::string, std::string> words_;
+  // Lower-case word -> alias, to look for; the longest first.
+  struct LongestFirst {
+    bool operator()(const std::string& a, const std::string& b) const {
+      return a.size() != b.size() ? a.size() > b.size() : a < b;
+    }
+  };
+  std::map<std::string, std::string, LongestFirst> words_;
 };
 
 // Adds every system name of the LLDP answers in `output` as a "switch".
