@@ -16,17 +16,6 @@ namespace {
 
 constexpr char kStandardInput[] = "/dev/stdin";
 
-// The names in the recording are among those that the file must not hold, so
-// messages are about the path alone.
-absl::Status WriteAnonymised(const std::string& path,
-                             const HostRecording& recording) {
-  ASSIGN_OR_RETURN(std::string key, RandomAddressKey());
-  ASSIGN_OR_RETURN(
-      const std::string text,
-      FormatRecords(MakeRecords(recording, AddressMap(std::move(key)))));
-  return WriteNewFile(path, text);
-}
-
 class AnonymiseCommand final : public Command {
  public:
   AnonymiseCommand() : Command("anonymise") {}
@@ -42,25 +31,34 @@ class AnonymiseCommand final : public Command {
  private:
   int Work() override {
     if (from_ == kStandardInput && session().terminal.in_is_terminal) {
-      mistakes_.push_back(
-          "nothing comes on standard input, expected `clusterd --record | "
-          "clusterctl anonymise FILE`");
+      AddMistake("nothing comes on standard input, expected `clusterd ",
+                 "--record | clusterctl anonymise FILE`");
       return RejectUsage();
     }
-    const absl::StatusOr<std::string> bytes = ReadTextFile(from_);
-    if (!bytes.ok()) return ReportFailure(bytes.status());
-    const absl::StatusOr<HostRecording> recording = ParseHostRecording(*bytes);
-    if (!recording.ok()) {
-      return ReportFailure(absl::Status(
-          recording.status().code(),
-          absl::StrCat(from_, ": ", recording.status().message())));
-    }
-    const absl::Status written = WriteAnonymised(file_, *recording);
-    if (!written.ok()) return ReportFailure(written);
-    session().out << file_ << ": " << recording->runs_size()
+    const absl::StatusOr<int> runs = Anonymise();
+    if (!runs.ok()) return ReportFailure(runs.status());
+    session().out << file_ << ": " << *runs
                   << " runs of hccn_tool, addresses and names replaced. Read "
                      "it before you send it.\n";
-    return recording->runs().empty() ? kExitNoVerdict : kExitPass;
+    return *runs == 0 ? kExitNoVerdict : kExitPass;
+  }
+
+  // How many runs were written. The names in the recording are among those that
+  // the file must not hold, so messages are about the path alone.
+  absl::StatusOr<int> Anonymise() const {
+    ASSIGN_OR_RETURN(const std::string bytes, ReadTextFile(from_));
+    const absl::StatusOr<HostRecording> recording = ParseHostRecording(bytes);
+    if (!recording.ok()) {
+      return absl::Status(
+          recording.status().code(),
+          absl::StrCat(from_, ": ", recording.status().message()));
+    }
+    ASSIGN_OR_RETURN(std::string key, RandomAddressKey());
+    ASSIGN_OR_RETURN(
+        const std::string text,
+        FormatRecords(MakeRecords(*recording, AddressMap(std::move(key)))));
+    RETURN_IF_ERROR(WriteNewFile(file_, text));
+    return recording->runs_size();
   }
 
   std::string file_;
@@ -69,8 +67,8 @@ class AnonymiseCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeAnonymiseCommand() {
-  return std::make_unique<AnonymiseCommand>();
+void AddAnonymiseCommand(CommandList& commands) {
+  commands.push_back(std::make_unique<AnonymiseCommand>());
 }
 
 }  // namespace clusterd

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
@@ -16,6 +15,7 @@
 #include "client/print/plan_table.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
@@ -25,7 +25,6 @@ namespace {
 constexpr uint32_t kSchemaVersion = 1;
 // Hosts at once, unless --wave says otherwise; the controller's own default.
 constexpr uint32_t kDefaultWaveSize = 32;
-constexpr uint32_t kLargestWave = 100'000;
 constexpr absl::Duration kHistoryTimeout = absl::Seconds(10);
 
 // What apply and rollback share: says what will happen, asks the person unless
@@ -56,8 +55,6 @@ class RunCommand : public Request {
 
   // Reads what the command is about; adds mistakes.
   virtual void ReadSubject() = 0;
-  // "Apply 2 steps"
-  virtual std::string WhatWillHappen() const = 0;
   // What the person is asked about, on stderr.
   virtual void PrintSubject(const Style& style, std::ostream& out) const = 0;
   // Ends the run without asking anybody, as no host has anything to do; the
@@ -74,13 +71,13 @@ class RunCommand : public Request {
       CallRequest request) {
     request.set_wave_size(wave_size_);
     request.set_force(force_);
-    return client.Follow(call, request, timeout(), name(),
+    return client.Follow(call, request, timeout_, name(),
                          [this](const ApplyEvent& event) { OnEvent(event); });
   }
 
   // The end of a run of nothing, where that is not what was wished.
   int NothingCanBeDone(const std::string& why, ApplyReport& report) {
-    Tell(absl::StrCat("nothing can be done: ", why));
+    Tell("nothing can be done: ", why);
     report.add_notes(why);
     return kExitNoVerdict;
   }
@@ -88,6 +85,7 @@ class RunCommand : public Request {
   // Who will be asked, in that order.
   std::vector<std::string> hosts_;
   bool subject_known_ = false;
+  std::string what_will_happen_;  // "Apply 2 steps"
   // What the subject says of a report that this side makes.
   ApplyReport about_;
 
@@ -95,17 +93,16 @@ class RunCommand : public Request {
   bool HasNothingToDo() const { return subject_known_ && hosts_.empty(); }
 
   void ReadOptions() final {
-    wave_size_ = ReadNumber("--wave", wave_text_, {1, kLargestWave},
-                            kDefaultWaveSize, mistakes_);
+    wave_size_ = ReadCount("--wave", wave_text_, kDefaultWaveSize);
     // Who changes hosts and wants a report of it must not find out afterwards.
     CheckReport();
     ReadSubject();
     const bool can_ask =
         session().terminal.in_is_terminal && session().terminal.err_is_terminal;
     if (!yes_ && !can_ask && !HasNothingToDo()) {
-      mistakes_.push_back(
-          "--yes: is missing, and nobody can be asked: stdin and stderr are no "
-          "terminal");
+      AddMistake(
+          "--yes: is missing, and nobody can be asked: stdin and stderr ",
+          "are no terminal");
     }
   }
 
@@ -121,7 +118,7 @@ class RunCommand : public Request {
   absl::Status AskConsent() {
     const size_t waves = (hosts_.size() + wave_size_ - 1) / wave_size_;
     const std::string question = absl::StrCat(
-        WhatWillHappen(), " on ", Count(hosts_.size(), "host"), " in ",
+        what_will_happen_, " on ", Count(hosts_.size(), "host"), " in ",
         Count(waves, "wave"), force_ ? ", with force" : "");
     if (yes_) {
       Tell(question);
@@ -132,18 +129,14 @@ class RunCommand : public Request {
                   << SafeText(question, ErrStyle().utf8) << "? [y/N] "
                   << std::flush;
     const absl::StatusOr<std::string> answer = session().read_line();
-    if (absl::IsCancelled(answer.status())) {
-      session().err << "\n";
-      return absl::CancelledError("interrupted; nothing was changed");
-    }
-    const std::string word = answer.ok() ? absl::AsciiStrToLower(*answer) : "";
-    const absl::string_view stripped = absl::StripAsciiWhitespace(word);
-    if (stripped == "y" || stripped == "yes") return absl::OkStatus();
+    static const LazyRE2 kYes = {R"((?i)\s*y(?:es)?\s*)"};
+    if (answer.ok() && HasForm(*answer, *kYes)) return absl::OkStatus();
     if (!answer.ok()) session().err << "\n";
-    return absl::InvalidArgumentError(
-        absl::StrCat(answer.ok() ? "the answer was not yes"
-                                 : std::string(answer.status().message()),
-                     "; nothing was changed"));
+    const std::string why = absl::StrCat(
+        answer.ok() ? "the answer was not yes" : answer.status().message(),
+        "; nothing was changed");
+    return absl::IsCancelled(answer.status()) ? absl::CancelledError(why)
+                                              : absl::InvalidArgumentError(why);
   }
 
   void OnEvent(const ApplyEvent& event) {
@@ -151,15 +144,14 @@ class RunCommand : public Request {
     if (event.has_progress()) {
       if (run_id_.empty() && !event.progress().run_id().empty()) {
         run_id_ = event.progress().run_id();
-        Tell(absl::StrCat("run ", run_id_));
+        Tell("run ", run_id_);
       }
       ShowProgress(ApplyProgressText(event.progress(), style.utf8));
     } else if (event.has_step() && verbose_) {
       const StepOutcome& outcome = event.step().outcome();
-      Tell(absl::StrCat(event.step().host(), " step ", outcome.step(), " ",
-                        StepWord(outcome.state()), ": ", event.step().text(),
-                        outcome.detail().empty() ? "" : "; ",
-                        outcome.detail()));
+      Tell(event.step().host(), " step ", outcome.step(), " ",
+           StepWord(outcome.state()), ": ", event.step().text(),
+           Part("; ", outcome.detail()));
     } else if (event.has_host()) {
       ClearProgress();
       session().err << HostEndLine(event.host(), is_rollback_, style)
@@ -202,16 +194,12 @@ class RunCommand : public Request {
     const bool we_left =
         absl::IsCancelled(error) || absl::IsDeadlineExceeded(error);
     if (!run_id_.empty()) {
-      Tell(absl::StrCat("run ", run_id_,
-                        we_left ? " goes on in the controller; look with: "
-                                : " may go on in the controller; look with: ",
-                        "clusterctl show ", run_id_));
+      Tell("run ", run_id_, we_left ? " goes on" : " may go on",
+           " in the controller; look with: clusterctl show ", run_id_);
     } else if (we_left || absl::IsUnavailable(error) ||
                absl::IsInternal(error) || absl::IsUnknown(error)) {
-      Tell(absl::StrCat(
-          "no run of this command was named; if one began all the same, it is "
-          "in: clusterctl history --kind ",
-          name()));
+      Tell("no run of this command was named; if one began all the same, it ",
+           "is in: clusterctl history --kind ", name());
     } else {
       Tell("nothing was changed");
     }
@@ -295,7 +283,7 @@ class ApplyCommand final : public RunCommand {
   void ReadSubject() override {
     absl::StatusOr<ClusterPlan> plan = ReadPlanFile(file_);
     if (!plan.ok()) {
-      mistakes_.emplace_back(plan.status().message());
+      AddMistake(plan.status().message());
       return;
     }
     plan_ = *std::move(plan);
@@ -303,26 +291,21 @@ class ApplyCommand final : public RunCommand {
     for (const HostPlan& host : plan_.hosts()) {
       if (!host.steps().empty()) hosts_.push_back(host.host());
     }
+    what_will_happen_ =
+        absl::StrCat("Apply ", Count(CountPlan(plan_).steps, "step"));
     about_.set_cluster(plan_.cluster());
     about_.set_plan_id(plan_.plan_id());
     about_.set_plan_digest(plan_.digest());
-    CheckNamespace();
-  }
 
-  void CheckNamespace() {
-    const std::string wanted = NetworkNamespaceText(network_namespace());
+    const std::string wanted = NetworkNamespaceText(network_namespace_);
     const std::string planned = PlanNamespace(plan_);
     if (wanted.empty() || planned == wanted) return;
-    mistakes_.push_back(absl::StrCat(
+    AddMistake(
         "--netns: \"", wanted, "\" is not what ", file_,
         " was planned for, expected ",
-        planned.empty() ? "none: it is for the hosts' own namespace"
-                        : planned));
+        planned.empty() ? "none: it is for the hosts' own namespace" : planned);
   }
 
-  std::string WhatWillHappen() const override {
-    return absl::StrCat("Apply ", Count(CountPlan(plan_).steps, "step"));
-  }
   void PrintSubject(const Style& style, std::ostream& out) const override {
     PrintPlanTable(plan_, style, /*verbose=*/false, out);
   }
@@ -369,7 +352,7 @@ class RollbackCommand final : public RunCommand {
   }
 
  private:
-  void ReadSubject() override { CheckRunId("APPLY_ID", id_, mistakes_); }
+  void ReadSubject() override { CheckRunId("APPLY_ID", id_); }
 
   // What is to be taken back, so that a person is asked about hosts and not
   // about a number.
@@ -391,14 +374,12 @@ class RollbackCommand final : public RunCommand {
     for (const ApplyResult& host : past_.hosts()) {
       if (MayHold(host.outcome())) hosts_.push_back(host.host());
     }
+    what_will_happen_ = absl::StrCat("Roll back apply ", past_.apply_id());
     about_.set_cluster(past_.cluster());
     about_.set_apply_id(past_.apply_id());
     return absl::OkStatus();
   }
 
-  std::string WhatWillHappen() const override {
-    return absl::StrCat("Roll back apply ", past_.apply_id());
-  }
   void PrintSubject(const Style& style, std::ostream& out) const override {
     PrintApplyTable(past_, style, out, /*rollback_hint=*/false);
   }
@@ -420,12 +401,9 @@ class RollbackCommand final : public RunCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeApplyCommand() {
-  return std::make_unique<ApplyCommand>();
-}
-
-std::unique_ptr<Command> MakeRollbackCommand() {
-  return std::make_unique<RollbackCommand>();
+void AddRunCommands(CommandList& commands) {
+  commands.push_back(std::make_unique<ApplyCommand>());
+  commands.push_back(std::make_unique<RollbackCommand>());
 }
 
 }  // namespace clusterd

@@ -14,7 +14,6 @@
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
-#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -67,8 +66,8 @@ class CheckCommand final : public ClusterRequest {
   bool AsksController() const override { return !local_; }
 
   void ReadOptions() override {
-    fail_on_ = static_cast<FailOn>(ReadChoice(
-        "--fail-on", fail_on_text_, {"warn", "unknown", "fail"}, mistakes_));
+    fail_on_ = static_cast<FailOn>(
+        ReadChoice("--fail-on", fail_on_text_, {"warn", "unknown", "fail"}));
     selection_.mutable_only()->Assign(only_.begin(), only_.end());
     selection_.mutable_skip()->Assign(skip_.begin(), skip_.end());
     selection_.mutable_downgrade()->Assign(downgrade_.begin(),
@@ -76,7 +75,7 @@ class CheckCommand final : public ClusterRequest {
     const absl::Status selection = ValidateSelection(selection_);
     for (const absl::string_view line :
          absl::StrSplit(selection.message(), '\n', absl::SkipEmpty())) {
-      mistakes_.emplace_back(line);
+      AddMistake(line);
     }
     if (local_) {
       CheckLocalOptions();
@@ -86,21 +85,18 @@ class CheckCommand final : public ClusterRequest {
   }
 
   void CheckLocalOptions() {
-    const HostArguments& hosts = host_arguments();
-    if (!hosts.hosts.empty() || !hosts.exclude.empty() ||
-        !hosts.hostfile.empty() || hosts.all) {
-      mistakes_.push_back(
-          "--local: checks this host only, expected no HOSTS, --exclude, "
-          "--hostfile or --all");
+    if (!hosts_.hosts.empty() || !hosts_.exclude.empty() ||
+        !hosts_.hostfile.empty() || hosts_.all) {
+      AddMistake("--local: checks this host only, expected no HOSTS, ",
+                 "--exclude, --hostfile or --all");
     }
-    if (has_namespace()) {
-      mistakes_.push_back(
-          "--local: checks this host's own namespace, expected no --netns");
+    if (!namespace_text_.empty()) {
+      AddMistake("--local: checks this host's own namespace, expected no ",
+                 "--netns");
     }
     if (selection_.ByteSizeLong() > 0) {
-      mistakes_.push_back(
-          "--local: the host's daemon runs all its rules, expected no --only, "
-          "--skip or --downgrade");
+      AddMistake("--local: the host's daemon runs all its rules, expected no ",
+                 "--only, --skip or --downgrade");
     }
   }
 
@@ -124,7 +120,7 @@ class CheckCommand final : public ClusterRequest {
     const std::string socket = SocketPath();
     const auto channel = session().connector.ToLocalDaemon(socket);
     if (!channel.ok()) {
-      mistakes_.emplace_back(channel.status().message());
+      AddMistake(channel.status().message());
       return channel.status();
     }
     LocalClient client(*channel,
@@ -146,14 +142,10 @@ class CheckCommand final : public ClusterRequest {
   void CheckAnswer() {
     // A controller that leaves out a host it was asked about has not checked
     // it.
-    const std::vector<std::string> left =
-        LeftOut(named_hosts(), report_.hosts());
-    if (!left.empty()) {
-      Doubt(absl::StrCat("the report leaves out ", left.size(),
-                         " of the hosts asked for: ", HostsText(left, 200)));
-    }
+    const std::vector<std::string> left = LeftOut(named_, report_.hosts());
+    if (!left.empty()) Doubt(absl::StrCat("the report ", LeftOutText(left)));
     // A controller that knows no namespaces judges the hosts' own.
-    const std::string asked = NetworkNamespaceText(network_namespace());
+    const std::string asked = NetworkNamespaceText(network_namespace_);
     const std::string& judged = report_.network_namespace();
     if (judged != asked) {
       Doubt(absl::StrCat(
@@ -163,11 +155,7 @@ class CheckCommand final : public ClusterRequest {
           ", expected ", asked.empty() ? "the hosts' own" : asked,
           "; use the controller's version"));
     }
-    if (!spec().refused().empty()) {
-      report_.add_notes(
-          "the controller refused a newer cluster.yaml and judges by the one "
-          "before; clusterctl config show says why");
-    }
+    if (!spec_.refused().empty()) report_.add_notes(OlderSpecText("judges"));
   }
 
   int Finish() override {
@@ -182,16 +170,15 @@ class CheckCommand final : public ClusterRequest {
   bool AnswerWithout(const absl::Status& error) override {
     report_.Clear();
     report_.set_schema_version(kReportSchemaVersion);
-    report_.set_started_at_ms(absl::ToUnixMillis(started()));
-    report_.set_elapsed_ms(ElapsedMs(started()));
-    report_.set_cluster(spec().spec().name());
-    report_.set_product(spec().spec().product());
+    report_.set_started_at_ms(absl::ToUnixMillis(started_));
+    report_.set_elapsed_ms(ElapsedMs(started_));
+    report_.set_cluster(spec_.spec().name());
+    report_.set_product(spec_.spec().product());
     report_.set_error(SafeText(error.message(), /*utf8=*/true));
     report_.set_verdict(UNKNOWN);
-    if (progress().answered() + progress().failed() + progress().pending() >
-        0) {
+    if (progress_.answered() + progress_.failed() + progress_.pending() > 0) {
       report_.add_notes(absl::StrCat("when the run ended: ",
-                                     ProgressText(progress(), /*utf8=*/true)));
+                                     ProgressText(progress_, /*utf8=*/true)));
     }
     return true;
   }
@@ -222,8 +209,8 @@ class CheckCommand final : public ClusterRequest {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeCheckCommand() {
-  return std::make_unique<CheckCommand>();
+void AddCheckCommand(CommandList& commands) {
+  commands.push_back(std::make_unique<CheckCommand>());
 }
 
 }  // namespace clusterd

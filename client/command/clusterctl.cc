@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <sstream>
 
@@ -14,10 +15,13 @@
 #include "client/command/command.h"
 #include "config/values/nearest_word.h"
 #include "config/values/version.h"
+#include "config/words/quoted_text.h"
 #include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
+
+constexpr absl::Duration kVersionTimeout = absl::Seconds(10);
 
 // A page of help/.
 struct HelpPage {
@@ -83,17 +87,46 @@ void RefuseEmptyValues(CLI::App& command) {
   for (CLI::App* child : command.get_subcommands({})) RefuseEmptyValues(*child);
 }
 
+// clusterctl version: ours, and the controller's when one is named.
+class VersionCommand final : public Command {
+ public:
+  VersionCommand() : Command("version") {}
+
+  void AddOptions(CLI::App& /*app*/) override {}
+
+ private:
+  int Work() override {
+    std::ostream& out = session().out;
+    out << "clusterctl " << kClusterdVersion << " (protocol "
+        << kProtocolVersion << ", report schema " << kReportSchemaVersion
+        << ")\n";
+    if (ValueOf(connection(), "controller").empty()) return kExitPass;
+    const auto client = Connect();
+    if (client == nullptr) return RejectUsage();
+    const absl::StatusOr<GetSpecResponse> spec =
+        client->Ask(&Controller::Stub::GetSpec, {}, kVersionTimeout);
+    if (!spec.ok()) return ReportFailure(spec.status());
+    const bool utf8 = OutStyle(ColorMode::kNever).utf8;
+    const std::string& version = spec->controller_version();
+    out << "controller "
+        << (version.empty() ? "of unknown version" : SafeText(version, utf8))
+        << ", cluster " << SafeText(spec->spec().name(), utf8) << "\n";
+    return kExitPass;
+  }
+};
+
 // The tree of commands, and which of them the line names.
 struct Tree {
   CLI::App root;
-  std::vector<std::unique_ptr<Command>> commands;
+  CommandList commands;
   ConnectionFlags connection;
   Command* named = nullptr;
+  std::map<std::string, CLI::App*> groups;  // "config"
 };
 
 void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
   for (const ConnectionSetting& setting : AllConnectionSettings()) {
-    app.add_option(absl::StrCat("--", setting.key), connection.*setting.flag,
+    app.add_option(absl::StrCat("--", setting.key), connection[setting.key],
                    absl::StrCat(setting.what, " [", setting.variable, "]"))
         ->type_name(setting.placeholder)
         ->group("Connection");
@@ -101,24 +134,22 @@ void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
 }
 
 // "show" of "config show" stands below "config".
-CLI::App* AddApp(CLI::App& root, absl::string_view name) {
+CLI::App* AddApp(Tree& tree, absl::string_view name) {
   const std::pair<std::string, std::string> words =
       absl::StrSplit(name, absl::MaxSplits(' ', 1));
+  const auto& [group, below] = words;
   const Help help = HelpOf(name);
-  CLI::App* parent = &root;
-  if (!words.second.empty()) {
-    const std::vector<CLI::App*> found = root.get_subcommands(
-        [&](const CLI::App* app) { return app->get_name() == words.first; });
-    parent = found.empty() ? nullptr : found.front();
-    if (parent == nullptr) {
-      parent = root.add_subcommand(words.first,
-                                   "Look at a cluster.yaml: validate, show");
-      parent->require_subcommand(1);
+  CLI::App* parent = &tree.root;
+  if (!below.empty()) {
+    CLI::App*& app = tree.groups[group];
+    if (app == nullptr) {
+      app = tree.root.add_subcommand(group,
+                                     "Look at a cluster.yaml: validate, show");
+      app->require_subcommand(1);
     }
+    parent = app;
   }
-  return parent
-      ->add_subcommand(words.second.empty() ? words.first : words.second,
-                       help.title)
+  return parent->add_subcommand(below.empty() ? group : below, help.title)
       ->footer(help.footer);
 }
 
@@ -133,15 +164,15 @@ void BuildTree(Tree& tree) {
       "--version", [] { return std::string(kClusterdVersion); },
       "Print versions");
   // In the order of the help text.
-  for (const auto make :
-       {MakeCheckCommand, MakePlanCommand, MakeApplyCommand,
-        MakeRollbackCommand, MakeHistoryCommand, MakeShowCommand,
-        MakeHostsCommand, MakeDescribeCommand, MakeConfigValidateCommand,
-        MakeConfigShowCommand, MakeExplainCommand, MakeAnonymiseCommand,
-        MakeVersionCommand}) {
-    tree.commands.push_back(make());
-    Command* const command = tree.commands.back().get();
-    CLI::App* const app = AddApp(tree.root, command->name());
+  for (const auto add : {AddCheckCommand, AddPlanCommand, AddRunCommands,
+                         AddHistoryCommands, AddHostCommands, AddConfigCommands,
+                         AddExplainCommand, AddAnonymiseCommand}) {
+    add(tree.commands);
+  }
+  tree.commands.push_back(std::make_unique<VersionCommand>());
+  for (const auto& owned : tree.commands) {
+    Command* const command = owned.get();
+    CLI::App* const app = AddApp(tree, command->name());
     command->AddOptions(*app);
     if (command->TakesConnection()) AddConnectionOptions(*app, tree.connection);
     app->callback([&tree, command] { tree.named = command; });
@@ -164,22 +195,6 @@ std::vector<std::string> ForParser(const std::vector<std::string>& arguments) {
   }
   std::reverse(result.begin(), result.end());
   return result;
-}
-
-// The innermost command that the line names, and its full name.
-struct NamedCommand {
-  CLI::App* app;
-  std::string name;  // Empty: none was named.
-};
-
-NamedCommand FindNamedCommand(CLI::App& root) {
-  NamedCommand named{&root, ""};
-  while (!named.app->get_subcommands().empty()) {
-    named.app = named.app->get_subcommands().front();
-    absl::StrAppend(&named.name, named.name.empty() ? "" : " ",
-                    named.app->get_name());
-  }
-  return named;
 }
 
 std::vector<std::string> CommandsBelow(const CLI::App& command) {
@@ -255,13 +270,19 @@ std::string ReportArgument(const std::vector<std::string>& arguments) {
 
 int RejectLine(const CLI::ParseError& error, Tree& tree,
                const std::vector<std::string>& arguments, Session& session) {
-  const NamedCommand named = FindNamedCommand(tree.root);
-  const MistakeList mistakes = ParseMistakes(error, *named.app, tree.root);
+  // The innermost command that the line names, and its full name.
+  const CLI::App* app = &tree.root;
+  std::string name;
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+    absl::StrAppend(&name, name.empty() ? "" : " ", app->get_name());
+  }
+  const MistakeList mistakes = ParseMistakes(error, *app, tree.root);
   for (const auto& command : tree.commands) {
-    if (command->name() != named.name) continue;
+    if (command->name() != name) continue;
     return command->RefuseLine(mistakes, ReportArgument(arguments), session);
   }
-  return TellMistakes(named.name, mistakes, session);
+  return TellMistakes(name, mistakes, session);
 }
 
 }  // namespace

@@ -1,77 +1,40 @@
 #include "client/command/command.h"
 
-#include <algorithm>
-
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/nearest_word.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
-namespace {
 
-constexpr size_t kMinIdCharacters = 4;
-constexpr size_t kIdCharacters = 16;
-constexpr absl::Duration kLongestTimeout = absl::Hours(24);
-
-}  // namespace
-
-size_t ReadChoice(absl::string_view option, absl::string_view value,
-                  const std::vector<absl::string_view>& words,
-                  MistakeList& mistakes) {
-  const auto found = std::find(words.begin(), words.end(), value);
+size_t Command::ReadChoice(absl::string_view option, absl::string_view value,
+                           const std::vector<absl::string_view>& words) {
+  const auto found = absl::c_find(words, value);
   if (found != words.end()) return found - words.begin();
-  mistakes.push_back(
-      absl::StrCat(option, ": \"", value, "\" is not known, expected ",
-                   absl::StrJoin(words, ", "), DidYouMean(value, words)));
+  AddMistake(option, ": \"", value, "\" is not known, expected ",
+             absl::StrJoin(words, ", "), DidYouMean(value, words));
   return 0;
 }
 
-uint32_t ReadNumber(absl::string_view option, absl::string_view text,
-                    std::pair<uint32_t, uint32_t> smallest_largest,
-                    uint32_t absent, MistakeList& mistakes) {
-  if (text.empty()) return absent;
-  uint32_t number = 0;
-  if (absl::SimpleAtoi(text, &number) && number >= smallest_largest.first &&
-      number <= smallest_largest.second) {
-    return number;
-  }
-  mistakes.push_back(absl::StrCat(option, ": \"", text, "\", expected ",
-                                  smallest_largest.first, " to ",
-                                  smallest_largest.second));
+uint32_t Command::ReadCount(absl::string_view option, absl::string_view text,
+                            uint32_t absent) {
+  uint32_t count = absent;
+  const bool is_number = text.empty() || absl::SimpleAtoi(text, &count);
+  if (is_number && count >= 1 && count <= 100'000) return count;
+  AddMistake(option, ": \"", text, "\", expected 1 to 100000");
   return absent;
 }
 
-absl::Duration ReadTimeout(absl::string_view text, absl::Duration absent,
-                           MistakeList& mistakes) {
-  if (text.empty()) return absent;
-  absl::Duration timeout;
-  if (!absl::ParseDuration(text, &timeout) || timeout < absl::Milliseconds(1) ||
-      timeout > kLongestTimeout) {
-    mistakes.push_back(
-        absl::StrCat("--timeout: \"", text,
-                     "\" is no duration, expected 1ms to 24h, such "
-                     "as 90s or 2m"));
-    return absent;
-  }
-  return timeout;
-}
-
-void CheckRunId(absl::string_view argument, absl::string_view id,
-                MistakeList& mistakes) {
-  const bool known_characters =
-      id.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
-  if (known_characters && id.size() >= kMinIdCharacters &&
-      id.size() <= kIdCharacters) {
-    return;
-  }
-  mistakes.push_back(absl::StrCat(
-      argument, ": \"", id, "\", expected ", kMinIdCharacters, " to ",
-      kIdCharacters,
-      " characters 0-9 and a-f, as clusterctl history shows them"));
+void Command::CheckRunId(absl::string_view argument, absl::string_view id) {
+  static const LazyRE2 kForm = {"[0-9a-f]{4,16}"};
+  if (HasForm(id, *kForm)) return;
+  AddMistake(argument, ": \"", id, "\", expected 4 to 16 characters 0-9 and ",
+             "a-f, as clusterctl history shows them");
 }
 
 void Command::Begin(Session& session) {
@@ -100,13 +63,13 @@ std::unique_ptr<ControllerClient> Command::Connect() {
       ResolveConnection(connection_, session().environment,
                         SettingsFiles(session().environment, session().root));
   if (!settings.ok()) {
-    mistakes_.emplace_back(settings.status().message());
+    AddMistake(settings.status().message());
     return nullptr;
   }
   const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel =
       session().connector.ToController(*settings);
   if (!channel.ok()) {
-    mistakes_.emplace_back(channel.status().message());
+    AddMistake(channel.status().message());
     return nullptr;
   }
   return std::make_unique<ControllerClient>(
@@ -114,7 +77,7 @@ std::unique_ptr<ControllerClient> Command::Connect() {
       session().interrupt);
 }
 
-void Command::Tell(absl::string_view text) {
+void Command::TellLine(absl::string_view text) {
   ClearProgress();
   session().err << "clusterctl " << name_ << ": "
                 << SafeText(text, ErrStyle().utf8) << "\n";

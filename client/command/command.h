@@ -10,11 +10,11 @@
 #include <memory>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/connection/connector.h"
@@ -26,28 +26,6 @@
 namespace clusterd {
 
 using MistakeList = std::vector<std::string>;
-
-// How the values of options are read. They stay text while the command line is
-// parsed, so that a command can name every wrong one in one run: each function
-// adds a mistake that names the option, the value and what was expected.
-
-// The position of `value` among `words`; 0 and a mistake if it is none.
-size_t ReadChoice(absl::string_view option, absl::string_view value,
-                  const std::vector<absl::string_view>& words,
-                  MistakeList& mistakes);
-
-// A whole number of `smallest` to `largest`; `absent` if `text` is empty.
-uint32_t ReadNumber(absl::string_view option, absl::string_view text,
-                    std::pair<uint32_t, uint32_t> smallest_largest,
-                    uint32_t absent, MistakeList& mistakes);
-
-// The duration of --timeout; `absent` if `text` is empty.
-absl::Duration ReadTimeout(absl::string_view text, absl::Duration absent,
-                           MistakeList& mistakes);
-
-// Whether `id` is an id of the history or the start of one.
-void CheckRunId(absl::string_view argument, absl::string_view id,
-                MistakeList& mistakes);
 
 // Everything a command gets from the process that it runs in, so that tests can
 // run the whole program in-process.
@@ -114,8 +92,29 @@ class Command {
   void ShowProgress(const std::string& text) { line_->Show(text); }
   void ClearProgress() { line_->Clear(); }
 
-  // Prints "clusterctl COMMAND: text", one line, made safe for a terminal.
-  void Tell(absl::string_view text);
+  // How the values of options are read. They stay text while the command line
+  // is parsed, so that a command can name every wrong one in one run: each
+  // function adds a mistake that names the option, the value and what was
+  // expected.
+
+  template <typename... Parts>
+  void AddMistake(const Parts&... parts) {
+    mistakes_.push_back(absl::StrCat(parts...));
+  }
+  // The position of `value` among `words`; 0 and a mistake if it is none.
+  size_t ReadChoice(absl::string_view option, absl::string_view value,
+                    const std::vector<absl::string_view>& words);
+  // A whole number of 1 to 100,000; `absent` if `text` is empty.
+  uint32_t ReadCount(absl::string_view option, absl::string_view text,
+                     uint32_t absent);
+  // Whether `id` is an id of the history or the start of one.
+  void CheckRunId(absl::string_view argument, absl::string_view id);
+
+  // Prints "clusterctl COMMAND: parts", one line, made safe for a terminal.
+  template <typename... Parts>
+  void Tell(const Parts&... parts) {
+    TellLine(absl::StrCat(parts...));
+  }
   // Tells the mistakes and where help is. The exit status for wrong usage.
   int RejectUsage();
   // Tells each line of the message. The exit status that the failure stands
@@ -126,6 +125,7 @@ class Command {
 
  private:
   void Begin(Session& session);
+  void TellLine(absl::string_view text);
 
   const char* const name_;
   Session* session_ = nullptr;
@@ -133,20 +133,16 @@ class Command {
   std::unique_ptr<ProgressLine> line_;
 };
 
-// The commands, in the order of the help text.
-std::unique_ptr<Command> MakeCheckCommand();
-std::unique_ptr<Command> MakePlanCommand();
-std::unique_ptr<Command> MakeApplyCommand();
-std::unique_ptr<Command> MakeRollbackCommand();
-std::unique_ptr<Command> MakeHistoryCommand();
-std::unique_ptr<Command> MakeShowCommand();
-std::unique_ptr<Command> MakeHostsCommand();
-std::unique_ptr<Command> MakeDescribeCommand();
-std::unique_ptr<Command> MakeConfigValidateCommand();
-std::unique_ptr<Command> MakeConfigShowCommand();
-std::unique_ptr<Command> MakeExplainCommand();
-std::unique_ptr<Command> MakeAnonymiseCommand();
-std::unique_ptr<Command> MakeVersionCommand();
+// Add the commands of one file, in the order of the help text.
+using CommandList = std::vector<std::unique_ptr<Command>>;
+void AddCheckCommand(CommandList& commands);
+void AddPlanCommand(CommandList& commands);
+void AddRunCommands(CommandList& commands);
+void AddHistoryCommands(CommandList& commands);
+void AddHostCommands(CommandList& commands);
+void AddConfigCommands(CommandList& commands);
+void AddExplainCommand(CommandList& commands);
+void AddAnonymiseCommand(CommandList& commands);
 
 // What ends a command line that is wrong: each line of the mistakes, made safe
 // for a terminal, and where help is. `name` of the command, empty: of the

@@ -84,8 +84,7 @@ class ConfigShowCommand final : public ConfigCommand {
 
  private:
   int Work() override {
-    const bool json =
-        ReadChoice("--output", output_, {"yaml", "json"}, mistakes_) == 1;
+    const bool json = ReadChoice("--output", output_, {"yaml", "json"}) == 1;
     std::unique_ptr<ControllerClient> client;
     if (file_.empty()) client = Connect();
     if (!mistakes_.empty()) return RejectUsage();
@@ -103,10 +102,10 @@ class ConfigShowCommand final : public ConfigCommand {
   absl::StatusOr<ClusterSpec> AskForSpec(ControllerClient& client) {
     ASSIGN_OR_RETURN(GetSpecResponse answer,
                      client.Ask(&Controller::Stub::GetSpec, {}, kTimeout));
-    Tell(absl::StrCat("from the controller's ", answer.path()));
+    Tell("from the controller's ", answer.path());
     for (const absl::string_view line :
          absl::StrSplit(answer.refused(), '\n', absl::SkipEmpty())) {
-      Tell(absl::StrCat("a newer file was refused: ", line));
+      Tell("a newer file was refused: ", line);
     }
     return std::move(*answer.mutable_spec());
   }
@@ -116,12 +115,9 @@ class ConfigShowCommand final : public ConfigCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeConfigValidateCommand() {
-  return std::make_unique<ConfigValidateCommand>();
-}
-
-std::unique_ptr<Command> MakeConfigShowCommand() {
-  return std::make_unique<ConfigShowCommand>();
+void AddConfigCommands(CommandList& commands) {
+  commands.push_back(std::make_unique<ConfigValidateCommand>());
+  commands.push_back(std::make_unique<ConfigShowCommand>());
 }
 
 }  // namespace clusterd

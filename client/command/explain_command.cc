@@ -5,16 +5,21 @@
 #include "absl/strings/str_cat.h"
 #include "client/command/command.h"
 #include "config/rules/catalogue.h"
+#include "config/values/text_form.h"
 #include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
 
+constexpr char kWhereAllAre[] = "; clusterctl explain lists all rules";
+
+Row RowOf(const Rule& rule, const Page& page) {
+  return {{std::string(rule.name)}, {page.Safe(rule.Text().title)}};
+}
+
 void ListRules(Page& page) {
   std::vector<Row> rows;
-  for (const Rule& rule : RuleCatalogue()) {
-    rows.push_back({{std::string(rule.name)}, {page.Safe(rule.Text().title)}});
-  }
+  for (const Rule& rule : RuleCatalogue()) rows.push_back(RowOf(rule, page));
   const std::vector<int> columns = ColumnWidths(rows);
   std::string category;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -47,13 +52,6 @@ void ExplainRule(const Rule& rule, Page& page) {
   }
 }
 
-// Whether it looks like a code of HCCL or of the driver: "EI0009", "EJ0003".
-bool IsErrorCode(absl::string_view name) {
-  return name.size() == 6 && absl::ascii_isupper(name[0]) &&
-         absl::ascii_isupper(name[1]) &&
-         absl::c_all_of(name.substr(2), absl::ascii_isdigit);
-}
-
 // Whether a text of the rule, or of one of its findings, names it.
 bool NamesCode(const Rule& rule, const std::string& code) {
   const auto names_it = [&code](absl::string_view text) {
@@ -72,16 +70,14 @@ bool NamesCode(const Rule& rule, const std::string& code) {
 bool ExplainErrorCode(const std::string& code, Page& page) {
   std::vector<Row> rows;
   for (const Rule& rule : RuleCatalogue()) {
-    if (!NamesCode(rule, code)) continue;
-    rows.push_back({{std::string(rule.name)}, {page.Safe(rule.Text().title)}});
+    if (NamesCode(rule, code)) rows.push_back(RowOf(rule, page));
   }
   if (rows.empty()) return false;
   page.out() << page.Strong(code) << "\n";
   page.Wrapped("what        ",
                "An error of HCCL that a job ends with. Where one of these "
                "rules fails, that is a known cause:");
-  const std::vector<int> columns = ColumnWidths(rows);
-  for (const Row& row : rows) page.PrintRow(row, columns, {/*indent=*/12});
+  page.PrintTable(rows, {/*indent=*/12});
   page.Wrapped("fix         ",
                "clusterctl check says which of them fails, and where; "
                "clusterctl explain RULE says more about one.");
@@ -101,26 +97,24 @@ class ExplainCommand final : public Command {
 
  private:
   int Work() override {
+    // What looks like a code of HCCL or of the driver: "EI0009", "EJ0003".
+    static const LazyRE2 kErrorCode = {R"([A-Z]{2}\d{4})"};
     const Style style = OutStyle(ColorMode::kAuto);
     Page page(style, session().out);
     const Rule* rule = FindRule(name_);
+    const std::string code = absl::AsciiStrToUpper(name_);
     if (name_.empty()) {
       ListRules(page);
     } else if (rule != nullptr) {
       ExplainRule(*rule, page);
-    } else if (IsErrorCode(absl::AsciiStrToUpper(name_))) {
-      const std::string code = absl::AsciiStrToUpper(name_);
-      if (!ExplainErrorCode(code, page)) {
-        mistakes_.push_back(
-            absl::StrCat("no rule names the error code ", code,
-                         "; clusterctl explain lists all rules"));
-      }
-    } else {
+    } else if (!HasForm(code, *kErrorCode)) {
       const std::string nearest = NearestRule(name_);
-      mistakes_.push_back(absl::StrCat(
-          "rule \"", name_, "\" does not exist",
-          nearest.empty() ? "; clusterctl explain lists all rules"
-                          : absl::StrCat(", did you mean \"", nearest, "\"?")));
+      AddMistake("rule \"", name_, "\" does not exist",
+                 nearest.empty()
+                     ? kWhereAllAre
+                     : absl::StrCat(", did you mean \"", nearest, "\"?"));
+    } else if (!ExplainErrorCode(code, page)) {
+      AddMistake("no rule names the error code ", code, kWhereAllAre);
     }
     return mistakes_.empty() ? static_cast<int>(kExitPass) : RejectUsage();
   }
@@ -130,8 +124,8 @@ class ExplainCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeExplainCommand() {
-  return std::make_unique<ExplainCommand>();
+void AddExplainCommand(CommandList& commands) {
+  commands.push_back(std::make_unique<ExplainCommand>());
 }
 
 }  // namespace clusterd

@@ -14,7 +14,6 @@ namespace clusterd {
 namespace {
 
 constexpr uint32_t kDefaultLimit = 50;
-constexpr uint32_t kLargestLimit = 100'000;
 // What one answer of the controller holds at most.
 constexpr uint32_t kPage = 1000;
 
@@ -37,13 +36,11 @@ class HistoryCommand final : public Request {
 
  private:
   void ReadOptions() override {
-    limit_ = ReadNumber("--limit", limit_text_, {1, kLargestLimit},
-                        kDefaultLimit, mistakes_);
+    limit_ = ReadCount("--limit", limit_text_, kDefaultLimit);
     for (const std::string& kind : kinds_) {
       request_.add_kinds(static_cast<HistoryKind>(
-          HISTORY_CHECK + ReadChoice("--kind", kind,
-                                     {"check", "plan", "apply", "rollback"},
-                                     mistakes_)));
+          HISTORY_CHECK +
+          ReadChoice("--kind", kind, {"check", "plan", "apply", "rollback"})));
     }
   }
 
@@ -57,7 +54,7 @@ class HistoryCommand final : public Request {
       request_.set_limit(std::min(left, kPage));
       ASSIGN_OR_RETURN(
           const ListHistoryResponse page,
-          client->Ask(&Controller::Stub::ListHistory, request_, timeout()));
+          client->Ask(&Controller::Stub::ListHistory, request_, timeout_));
       history_.set_more(page.more() && !page.entries().empty());
       history_.mutable_entries()->MergeFrom(page.entries());
       if (history_.more()) {
@@ -96,13 +93,13 @@ class ShowCommand final : public Request {
   }
 
  private:
-  void ReadOptions() override { CheckRunId("ID", id_, mistakes_); }
+  void ReadOptions() override { CheckRunId("ID", id_); }
 
   absl::Status Ask(ControllerClient* client) override {
     GetHistoryRequest request;
     request.set_id(id_);
-    ASSIGN_OR_RETURN(record_, client->Ask(&Controller::Stub::GetHistory,
-                                          request, timeout()));
+    ASSIGN_OR_RETURN(
+        record_, client->Ask(&Controller::Stub::GetHistory, request, timeout_));
     return absl::OkStatus();
   }
 
@@ -145,12 +142,9 @@ class ShowCommand final : public Request {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeHistoryCommand() {
-  return std::make_unique<HistoryCommand>();
-}
-
-std::unique_ptr<Command> MakeShowCommand() {
-  return std::make_unique<ShowCommand>();
+void AddHistoryCommands(CommandList& commands) {
+  commands.push_back(std::make_unique<HistoryCommand>());
+  commands.push_back(std::make_unique<ShowCommand>());
 }
 
 }  // namespace clusterd

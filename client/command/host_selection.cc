@@ -1,7 +1,9 @@
 #include "client/command/host_selection.h"
 
+#include <iterator>
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -65,16 +67,6 @@ void ExpandHostfile(const std::string& path, std::vector<std::string>& names,
   }
 }
 
-void ExpandSlurmJob(const Environment& environment, HostRequest& request,
-                    std::vector<std::string>& mistakes) {
-  const auto job = environment.find("SLURM_JOB_ID");
-  const auto nodes = environment.find("SLURM_JOB_NODELIST");
-  if (job == environment.end() || nodes == environment.end()) return;
-  request.slurm_job = job->second;
-  request.all = false;
-  Expand("SLURM_JOB_NODELIST", nodes->second, request.hosts, mistakes);
-}
-
 void AddUnknownHosts(const std::vector<std::string>& unknown,
                      absl::Span<const std::string> spec_hosts,
                      std::vector<std::string>& mistakes) {
@@ -94,55 +86,58 @@ void AddUnknownHosts(const std::vector<std::string>& unknown,
 
 }  // namespace
 
-HostRequest ExpandHostArguments(const HostArguments& arguments,
-                                const Environment& environment,
-                                std::vector<std::string>& mistakes) {
-  HostRequest request;
-  for (const std::string& hosts : arguments.hosts) {
-    request.all = false;
-    Expand("HOSTS", hosts, request.hosts, mistakes);
+void ExpandHosts(const Environment& environment, HostSelection& selection,
+                 std::vector<std::string>& mistakes) {
+  const std::vector<std::string> lists = std::move(selection.hosts);
+  selection.hosts.clear();
+  for (const std::string& list : lists) {
+    Expand("HOSTS", list, selection.hosts, mistakes);
   }
-  if (!arguments.hostfile.empty()) {
-    request.all = false;
-    ExpandHostfile(arguments.hostfile, request.hosts, mistakes);
+  if (!selection.hostfile.empty()) {
+    ExpandHostfile(selection.hostfile, selection.hosts, mistakes);
   }
-  if (arguments.all && !request.all) {
+  const bool is_named = !lists.empty() || !selection.hostfile.empty();
+  const auto job = environment.find("SLURM_JOB_ID");
+  const auto nodes = environment.find("SLURM_JOB_NODELIST");
+  const bool is_in_job = job != environment.end() && nodes != environment.end();
+  if (selection.all && is_named) {
     mistakes.push_back(
         "--all: HOSTS or --hostfile are given too, expected one "
         "of them");
+  } else if (!selection.all && !is_named && is_in_job) {
+    selection.slurm_job = job->second;
+    Expand("SLURM_JOB_NODELIST", nodes->second, selection.hosts, mistakes);
+  } else {
+    selection.all = !is_named;
   }
-  if (request.all && !arguments.all) {
-    ExpandSlurmJob(environment, request, mistakes);
+  std::vector<std::string> excluded;
+  for (const std::string& list : selection.exclude) {
+    Expand("--exclude", list, excluded, mistakes);
   }
-  for (const std::string& hosts : arguments.exclude) {
-    Expand("--exclude", hosts, request.exclude, mistakes);
-  }
-  return request;
+  selection.exclude = std::move(excluded);
 }
 
-std::vector<std::string> ResolveHosts(const HostRequest& request,
+std::vector<std::string> ResolveHosts(const HostSelection& selection,
                                       absl::Span<const std::string> spec_hosts,
                                       std::vector<std::string>& mistakes) {
-  const std::set<std::string> known(spec_hosts.begin(), spec_hosts.end());
-  const std::set<std::string> wanted(request.hosts.begin(),
-                                     request.hosts.end());
-  const std::set<std::string> excluded(request.exclude.begin(),
-                                       request.exclude.end());
-  std::set<std::string> seen;
+  const std::set<std::string> wanted(selection.hosts.begin(),
+                                     selection.hosts.end());
+  const std::set<std::string> excluded(selection.exclude.begin(),
+                                       selection.exclude.end());
+  std::set<std::string> known(spec_hosts.begin(), spec_hosts.end());
   std::vector<std::string> unknown;
-  for (const auto* list : {&request.hosts, &request.exclude}) {
-    for (const std::string& host : *list) {
-      if (known.count(host) == 0 && seen.insert(host).second)
-        unknown.push_back(host);
-    }
+  for (const auto* list : {&selection.hosts, &selection.exclude}) {
+    absl::c_copy_if(*list, std::back_inserter(unknown), [&](const auto& host) {
+      return known.insert(host).second;
+    });
   }
   AddUnknownHosts(unknown, spec_hosts, mistakes);
 
   std::vector<std::string> hosts;
-  for (const std::string& host : spec_hosts) {
-    const bool named = request.all || wanted.count(host) > 0;
-    if (named && excluded.count(host) == 0) hosts.push_back(host);
-  }
+  absl::c_copy_if(spec_hosts, std::back_inserter(hosts), [&](const auto& host) {
+    return (selection.all || wanted.count(host) > 0) &&
+           excluded.count(host) == 0;
+  });
   if (hosts.empty() && unknown.empty()) {
     mistakes.push_back(spec_hosts.empty()
                            ? "no host to check: the spec has no servers"

@@ -11,33 +11,26 @@
 
 namespace clusterd {
 
-// As given on the command line.
-struct HostArguments {
-  std::vector<std::string> hosts;    // Hostlists; an empty one is a mistake.
-  std::vector<std::string> exclude;  // Hostlists.
-  std::string hostfile;              // A hostlist per line; # begins a comment.
-  bool all = false;                  // Every host, also inside a Slurm job.
-};
-
-// The arguments expanded, not yet compared with a spec.
-struct HostRequest {
-  bool all = true;  // Nothing was named.
+struct HostSelection {
+  // Hostlists, as given on the command line; names after ExpandHosts.
   std::vector<std::string> hosts;
   std::vector<std::string> exclude;
-  std::string slurm_job;  // The job whose nodes these are; empty: none.
+  std::string hostfile;  // A hostlist per line; # begins a comment.
+  bool all = false;      // Every host; given: also inside a Slurm job.
+  // Found by ExpandHosts: the job whose nodes these are; empty: none.
+  std::string slurm_job;
 };
 
-// Reads the hostfile and expands all lists. Every mistake (empty, malformed,
-// @group, a file that cannot be read) is added to `mistakes`, naming where it
-// stands.
-HostRequest ExpandHostArguments(const HostArguments& arguments,
-                                const Environment& environment,
-                                std::vector<std::string>& mistakes);
+// Reads the hostfile and expands all lists, not yet compared with a spec. Every
+// mistake (empty, malformed, @group, a file that cannot be read) is added to
+// `mistakes`, naming where it stands.
+void ExpandHosts(const Environment& environment, HostSelection& selection,
+                 std::vector<std::string>& mistakes);
 
 // The hosts to check, in the order of `spec_hosts`; adds a mistake for every
 // name that the spec does not have, with the nearest one, and if nothing is
-// left to check. REQUIRES: ExpandHostArguments found no mistake.
-std::vector<std::string> ResolveHosts(const HostRequest& request,
+// left to check. REQUIRES: ExpandHosts found no mistake.
+std::vector<std::string> ResolveHosts(const HostSelection& selection,
                                       absl::Span<const std::string> spec_hosts,
                                       std::vector<std::string>& mistakes);
 

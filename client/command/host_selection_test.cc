@@ -25,29 +25,29 @@ std::string Hostfile(const std::string& text) {
 struct Selected {
   Names hosts;
   Names mistakes;
-  HostRequest request;
+  HostSelection selection;
 };
 
-Selected Select(const HostArguments& arguments,
+Selected Select(const HostSelection& arguments,
                 const Environment& environment = {}) {
   Selected selected;
-  selected.request =
-      ExpandHostArguments(arguments, environment, selected.mistakes);
+  selected.selection = arguments;
+  ExpandHosts(environment, selected.selection, selected.mistakes);
   if (selected.mistakes.empty()) {
-    selected.hosts = ResolveHosts(selected.request, kSpec, selected.mistakes);
+    selected.hosts = ResolveHosts(selected.selection, kSpec, selected.mistakes);
   }
   return selected;
 }
 
-HostArguments Hosts(const Names& hosts) {
-  HostArguments arguments;
+HostSelection Hosts(const Names& hosts) {
+  HostSelection arguments;
   arguments.hosts = hosts;
   return arguments;
 }
 
 TEST(HostSelectionTest, TakesAllHostsWhenNoneIsNamed) {
   const Selected selected = Select({});
-  EXPECT_TRUE(selected.request.all);
+  EXPECT_TRUE(selected.selection.all);
   EXPECT_EQ(selected.hosts, kSpec);
 }
 
@@ -57,7 +57,7 @@ TEST(HostSelectionTest, KeepsTheOrderOfTheSpecAndForgetsRepeats) {
 }
 
 TEST(HostSelectionTest, LeavesOutExcludedHosts) {
-  HostArguments arguments = Hosts({"node[1-3]"});
+  HostSelection arguments = Hosts({"node[1-3]"});
   arguments.exclude = {"node2", "node3"};
   EXPECT_EQ(Select(arguments).hosts, (Names{"node1"}));
   arguments.hosts.clear();
@@ -65,13 +65,13 @@ TEST(HostSelectionTest, LeavesOutExcludedHosts) {
 }
 
 TEST(HostSelectionTest, ReadsAHostfileWithComments) {
-  HostArguments arguments;
+  HostSelection arguments;
   arguments.hostfile = Hostfile("# rack 1\nnode[1-2]  # two\n\n node4\n");
   EXPECT_EQ(Select(arguments).hosts, (Names{"node1", "node2", "node4"}));
 }
 
 TEST(HostSelectionTest, NamesFileAndLineOfAMistakeInAHostfile) {
-  HostArguments arguments;
+  HostSelection arguments;
   arguments.hostfile = Hostfile("node1\nnode[2\n@gpu\n");
   const Names mistakes = Select(arguments).mistakes;
   ASSERT_EQ(mistakes.size(), 2u);
@@ -87,7 +87,7 @@ TEST(HostSelectionTest, NeverTakesAnEmptyListForAllHosts) {
   EXPECT_EQ(Select(Hosts({""})).mistakes,
             (Names{"HOSTS: is empty, expected host names"}));
   EXPECT_EQ(Select(Hosts({" "})).mistakes.size(), 1u);
-  HostArguments arguments;
+  HostSelection arguments;
   arguments.hostfile = Hostfile("# nobody\n");
   EXPECT_EQ(Select(arguments).mistakes,
             (Names{absl::StrCat("--hostfile ", arguments.hostfile,
@@ -95,7 +95,7 @@ TEST(HostSelectionTest, NeverTakesAnEmptyListForAllHosts) {
 }
 
 TEST(HostSelectionTest, NamesEveryUnknownHostWithTheNearest) {
-  HostArguments arguments = Hosts({"nod1,node2,elsewhere"});
+  HostSelection arguments = Hosts({"nod1,node2,elsewhere"});
   arguments.exclude = {"node44"};
   EXPECT_EQ(
       Select(arguments).mistakes,
@@ -111,7 +111,7 @@ TEST(HostSelectionTest, FoldsTheRestOfManyUnknownHosts) {
 }
 
 TEST(HostSelectionTest, RefusesASelectionThatLeavesNobody) {
-  HostArguments arguments;
+  HostSelection arguments;
   arguments.exclude = {"node[1-4]"};
   EXPECT_EQ(Select(arguments).mistakes,
             (Names{"no host to check: --exclude leaves none"}));
@@ -125,9 +125,9 @@ TEST(HostSelectionTest, TakesTheNodesOfTheSlurmJobByDefault) {
                            {"SLURM_JOB_NODELIST", "node[2-3]"}};
   const Selected selected = Select({}, job);
   EXPECT_EQ(selected.hosts, (Names{"node2", "node3"}));
-  EXPECT_EQ(selected.request.slurm_job, "17");
+  EXPECT_EQ(selected.selection.slurm_job, "17");
   EXPECT_EQ(Select(Hosts({"node4"}), job).hosts, (Names{"node4"}));
-  HostArguments all;
+  HostSelection all;
   all.all = true;
   EXPECT_EQ(Select(all, job).hosts, kSpec);
 }
@@ -139,7 +139,7 @@ TEST(HostSelectionTest, DoesNotLetAnEmptySlurmListMeanAllHosts) {
 }
 
 TEST(HostSelectionTest, RefusesAllTogetherWithNames) {
-  HostArguments arguments = Hosts({"node1"});
+  HostSelection arguments = Hosts({"node1"});
   arguments.all = true;
   EXPECT_EQ(Select(arguments).mistakes.size(), 1u);
 }

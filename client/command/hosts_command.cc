@@ -21,7 +21,7 @@ class HostsCommand final : public Request {
  private:
   absl::Status Ask(ControllerClient* client) override {
     ASSIGN_OR_RETURN(hosts_,
-                     client->Ask(&Controller::Stub::ListHosts, {}, timeout()));
+                     client->Ask(&Controller::Stub::ListHosts, {}, timeout_));
     return absl::OkStatus();
   }
   const google::protobuf::Message& Answer() const override { return hosts_; }
@@ -53,18 +53,16 @@ class DescribeCommand final : public Request {
 
  private:
   void ReadOptions() override {
-    if (host_.find_first_of("[],@ ") == std::string::npos && !host_.empty()) {
-      return;
+    if (host_.empty() || host_.find_first_of("[],@ ") != std::string::npos) {
+      AddMistake("HOST: \"", host_, "\", expected the name of one host");
     }
-    mistakes_.push_back(
-        absl::StrCat("HOST: \"", host_, "\", expected the name of one host"));
   }
 
   absl::Status Ask(ControllerClient* client) override {
     DescribeHostRequest request;
     request.set_host(host_);
     absl::StatusOr<DescribeHostResponse> answer =
-        client->Ask(&Controller::Stub::DescribeHost, request, timeout());
+        client->Ask(&Controller::Stub::DescribeHost, request, timeout_);
     if (absl::IsNotFound(answer.status())) {
       return WithNearestHost(answer.status(), *client);
     }
@@ -99,12 +97,9 @@ class DescribeCommand final : public Request {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeHostsCommand() {
-  return std::make_unique<HostsCommand>();
-}
-
-std::unique_ptr<Command> MakeDescribeCommand() {
-  return std::make_unique<DescribeCommand>();
+void AddHostCommands(CommandList& commands) {
+  commands.push_back(std::make_unique<HostsCommand>());
+  commands.push_back(std::make_unique<DescribeCommand>());
 }
 
 }  // namespace clusterd

@@ -11,7 +11,6 @@
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
-#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -51,26 +50,19 @@ class PlanCommand final : public ClusterRequest {
 
  private:
   void ReadOptions() override {
-    if (out_ == kStdout && format() == OutputFormat::kJson) {
-      mistakes_.push_back(
-          "--out: \"-\" and -o json both write to stdout, expected one of "
-          "them");
+    if (out_ == kStdout && format_ == OutputFormat::kJson) {
+      AddMistake("--out: \"-\" and -o json both write to stdout, expected one ",
+                 "of them");
     }
     if (!out_.empty() && out_ != kStdout) {
       const absl::Status target = CheckPlanTarget(out_);
-      if (!target.ok()) {
-        mistakes_.push_back(absl::StrCat("--out ", target.message()));
-      }
+      if (!target.ok()) AddMistake("--out ", target.message());
     }
     ClusterRequest::ReadOptions();
   }
 
   absl::Status Ask(ControllerClient* client) override {
-    if (!spec().refused().empty()) {
-      Tell(
-          "the controller refused a newer cluster.yaml and plans by the one "
-          "before; clusterctl config show says why");
-    }
+    if (!spec_.refused().empty()) Tell(OlderSpecText("plans"));
     ASSIGN_OR_RETURN(plan_,
                      Follow(*client, &Controller::Stub::Plan, {}, "planning"));
     return CheckAnswer();
@@ -83,24 +75,20 @@ class PlanCommand final : public ClusterRequest {
       return absl::InternalError(
           absl::StrCat("the controller's answer: ", verified.message()));
     }
-    const std::string wanted = NetworkNamespaceText(network_namespace());
+    const std::string wanted = NetworkNamespaceText(network_namespace_);
     const std::string planned = PlanNamespace(plan_);
     if (planned != wanted && (CountPlan(plan_).steps > 0 || !planned.empty())) {
       return absl::InternalError(absl::StrCat(
           "the controller's answer: is for network namespace \"", planned,
           "\", expected \"", wanted, "\"; use the controller's version"));
     }
-    left_out_ = LeftOut(asked_hosts(), plan_.hosts());
+    left_out_ = LeftOut(asked_, plan_.hosts());
     return absl::OkStatus();
   }
 
   int Finish() override {
     const int status = Deliver(ExitStatus());
-    if (!left_out_.empty()) {
-      Tell(
-          absl::StrCat("the plan leaves out ", left_out_.size(),
-                       " of the hosts asked for: ", HostsText(left_out_, 200)));
-    }
+    if (!left_out_.empty()) Tell("the plan ", LeftOutText(left_out_));
     const absl::Status saved = Save();
     return saved.ok() ? status : StatusOfFailure(ReportFailure(saved));
   }
@@ -130,7 +118,7 @@ class PlanCommand final : public ClusterRequest {
       Tell(why);
     } else if (!out_.empty()) {
       return WritePlan();
-    } else if (has_steps && format() == OutputFormat::kTable) {
+    } else if (has_steps && format_ == OutputFormat::kTable) {
       Tell("not saved; --out FILE saves it for clusterctl apply FILE");
     }
     return absl::OkStatus();
@@ -142,12 +130,12 @@ class PlanCommand final : public ClusterRequest {
       session().out << text;
       return absl::OkStatus();
     }
-    const absl::Status written = WritePrivateFile(out_, text);
+    const absl::Status written = WriteTextFile(out_, text, kOwnerOnly);
     if (!written.ok()) {
       return absl::PermissionDeniedError(
           absl::StrCat("--out ", written.message(), "; the plan is not saved"));
     }
-    Tell(absl::StrCat("saved to ", out_, WhatToDoWithIt()));
+    Tell("saved to ", out_, WhatToDoWithIt());
     return absl::OkStatus();
   }
 
@@ -179,8 +167,8 @@ class PlanCommand final : public ClusterRequest {
 
 }  // namespace
 
-std::unique_ptr<Command> MakePlanCommand() {
-  return std::make_unique<PlanCommand>();
+void AddPlanCommand(CommandList& commands) {
+  commands.push_back(std::make_unique<PlanCommand>());
 }
 
 }  // namespace clusterd

@@ -35,7 +35,7 @@ void Request::AddOutput(CLI::App& app, const std::string& why_no_short) {
 
 void Request::AddTimeout(CLI::App& app, absl::Duration absent,
                          const std::string& words) {
-  timeout_absent_ = absent;
+  timeout_ = absent;
   app.add_option(
          "--timeout", timeout_text_,
          absl::StrCat("Give up after this long, e.g. 90s or 2m (default: ",
@@ -60,24 +60,30 @@ void Request::AddReport(CLI::App& app) {
 
 void Request::ReadShared() {
   if (format_text_ == "short" && !why_no_short_.empty()) {
-    mistakes_.push_back(absl::StrCat("--output: short ", why_no_short_,
-                                     ", expected table or json"));
+    AddMistake("--output: short ", why_no_short_, ", expected table or json");
   } else if (why_no_short_.empty()) {
-    format_ = static_cast<OutputFormat>(ReadChoice(
-        "--output", format_text_, {"table", "short", "json"}, mistakes_));
-  } else if (ReadChoice("--output", format_text_, {"table", "json"},
-                        mistakes_) == 1) {
+    format_ = static_cast<OutputFormat>(
+        ReadChoice("--output", format_text_, {"table", "short", "json"}));
+  } else if (ReadChoice("--output", format_text_, {"table", "json"}) == 1) {
     format_ = OutputFormat::kJson;
   }
-  color_ = static_cast<ColorMode>(ReadChoice(
-      "--color", color_text_, {"auto", "always", "never"}, mistakes_));
-  timeout_ = ReadTimeout(timeout_text_, timeout_absent_, mistakes_);
+  color_ = static_cast<ColorMode>(
+      ReadChoice("--color", color_text_, {"auto", "always", "never"}));
+  absl::Duration timeout = timeout_;
+  if (timeout_text_.empty() ||
+      (absl::ParseDuration(timeout_text_, &timeout) &&
+       timeout >= absl::Milliseconds(1) && timeout <= absl::Hours(24))) {
+    timeout_ = timeout;
+  } else {
+    AddMistake("--timeout: \"", timeout_text_, "\" is no duration, expected ",
+               "1ms to 24h, such as 90s or 2m");
+  }
   if (!namespace_text_.empty()) {
     const auto target = ParseNetworkNamespace(namespace_text_);
     if (target.ok()) {
       network_namespace_ = *target;
     } else {
-      mistakes_.push_back(absl::StrCat("--netns: ", target.status().message()));
+      AddMistake("--netns: ", target.status().message());
     }
   }
 }
@@ -137,7 +143,7 @@ void Request::CheckReport() {
   if (report_file_.empty()) return;
   const absl::Status target = CheckFileTarget(report_file_);
   if (target.ok()) return;
-  mistakes_.push_back(absl::StrCat("--report ", target.message()));
+  AddMistake("--report ", target.message());
   report_file_.clear();
 }
 
@@ -145,7 +151,7 @@ bool Request::WriteReport() {
   if (report_file_.empty()) return true;
   const absl::Status written =
       WriteTextFile(report_file_, MessageJson(Answer()));
-  if (!written.ok()) Tell(absl::StrCat("--report ", written.message()));
+  if (!written.ok()) Tell("--report ", written.message());
   return written.ok();
 }
 
@@ -162,21 +168,21 @@ uint64_t Request::ElapsedMs(absl::Time since) const {
 void ClusterRequest::AddHosts(CLI::App& app, const std::string& verb,
                               const char* slurm_hint) {
   slurm_hint_ = slurm_hint;
-  app.add_option("HOSTS", arguments_.hosts,
+  app.add_option("HOSTS", hosts_.hosts,
                  absl::StrCat("Hosts to ", verb, ", e.g. node[01-12,15]"))
       ->type_name("");
-  app.add_option("-x,--exclude", arguments_.exclude, "Hosts to leave out")
+  app.add_option("-x,--exclude", hosts_.exclude, "Hosts to leave out")
       ->type_name("HOSTS")
       ->allow_extra_args(false);
-  app.add_option("--hostfile", arguments_.hostfile,
+  app.add_option("--hostfile", hosts_.hostfile,
                  "File with HOSTS on each line; # begins a comment")
       ->type_name("FILE");
-  app.add_flag("--all", arguments_.all, "Every host, also inside a Slurm job");
+  app.add_flag("--all", hosts_.all, "Every host, also inside a Slurm job");
 }
 
 void ClusterRequest::ReadOptions() {
   const size_t before = mistakes_.size();
-  hosts_ = ExpandHostArguments(arguments_, session().environment, mistakes_);
+  ExpandHosts(session().environment, hosts_, mistakes_);
   hosts_expanded_ = mistakes_.size() == before;
 }
 
@@ -191,8 +197,8 @@ absl::Status ClusterRequest::Prepare(ControllerClient& client) {
   asked_ = ResolveHosts(hosts_, hosts, mistakes_);
   if (!hosts_.all || !hosts_.exclude.empty()) named_ = asked_;
   if (mistakes_.empty() && !hosts_.slurm_job.empty()) {
-    Tell(absl::StrCat("the hosts of Slurm job ", hosts_.slurm_job, ", ",
-                      HostsText(asked_, 100), " (", slurm_hint_, ")"));
+    Tell("the hosts of Slurm job ", hosts_.slurm_job, ", ",
+         HostsText(asked_, 100), " (", slurm_hint_, ")");
   }
   return absl::OkStatus();
 }
@@ -201,6 +207,16 @@ absl::Duration ClusterRequest::RunTimeout() const {
   const uint32_t run_ms = spec_.spec().deadlines().run_ms();
   return TimeoutOr((run_ms > 0 ? absl::Milliseconds(run_ms) : kDefaultRun) +
                    margin_);
+}
+
+std::string OlderSpecText(absl::string_view does) {
+  return absl::StrCat("the controller refused a newer cluster.yaml and ", does,
+                      " by the one before; clusterctl config show says why");
+}
+
+std::string LeftOutText(const std::vector<std::string>& left) {
+  return absl::StrCat("leaves out ", left.size(),
+                      " of the hosts asked for: ", HostsText(left, 200));
 }
 
 }  // namespace clusterd

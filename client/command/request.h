@@ -71,19 +71,17 @@ class Request : public Command {
   // Prints the answer and writes the file of --report; the exit status.
   int Deliver(int status);
 
-  OutputFormat format() const { return format_; }
-  // The user's, else `absent`.
+  // The user's timeout, else `absent`.
   absl::Duration TimeoutOr(absl::Duration absent) const {
     return timeout_ > absl::ZeroDuration() ? timeout_ : absent;
   }
-  absl::Duration timeout() const { return timeout_; }
-  // No target if none was given.
-  const NetworkNamespace& network_namespace() const {
-    return network_namespace_;
-  }
-  bool has_namespace() const { return !namespace_text_.empty(); }
-  absl::Time started() const { return started_; }
   uint64_t ElapsedMs(absl::Time since) const;
+
+  OutputFormat format_ = OutputFormat::kTable;
+  absl::Duration timeout_;
+  std::string namespace_text_;          // Of --netns.
+  NetworkNamespace network_namespace_;  // No target if none was given.
+  absl::Time started_;
 
  private:
   int Work() final;
@@ -98,16 +96,10 @@ class Request : public Command {
   std::string color_text_ = "auto";
   std::string why_no_short_;
   std::string timeout_text_;
-  absl::Duration timeout_absent_;
-  std::string namespace_text_;
   bool has_report_ = false;
   std::string report_file_;
 
-  OutputFormat format_ = OutputFormat::kTable;
   ColorMode color_ = ColorMode::kAuto;
-  absl::Duration timeout_;
-  NetworkNamespace network_namespace_;
-  absl::Time started_;
 };
 
 // A request about hosts of the spec: check and plan.
@@ -127,15 +119,6 @@ class ClusterRequest : public Request {
   // Asks for the spec and finds the hosts in it.
   absl::Status Prepare(ControllerClient& client) override;
 
-  const HostArguments& host_arguments() const { return arguments_; }
-  const GetSpecResponse& spec() const { return spec_; }
-  // What the request names; empty: all, by contract.
-  const std::vector<std::string>& named_hosts() const { return named_; }
-  // The same, but all by their names.
-  const std::vector<std::string>& asked_hosts() const { return asked_; }
-  // How far the run was when it was last heard of.
-  const CheckProgress& progress() const { return progress_; }
-
   // Makes the call about the hosts and the namespace of the command line, and
   // shows how far it is. The answer that its stream ends with.
   template <typename CallRequest, typename Event>
@@ -144,8 +127,8 @@ class ClusterRequest : public Request {
                   Controller::Stub::*call)(grpc::ClientContext*,
                                            const CallRequest&),
               CallRequest request, const char* what) {
-    if (has_namespace()) {
-      *request.mutable_network_namespace() = network_namespace();
+    if (!namespace_text_.empty()) {
+      *request.mutable_network_namespace() = network_namespace_;
     }
     for (const std::string& host : named_) request.add_hosts(host);
     return client.Follow(
@@ -156,18 +139,18 @@ class ClusterRequest : public Request {
         });
   }
 
+  HostSelection hosts_;
+  GetSpecResponse spec_;
+  std::vector<std::string> named_;  // Of the request; empty: all, by contract.
+  std::vector<std::string> asked_;  // The same, but all by their names.
+  CheckProgress progress_;          // When the run was last heard of.
+
  private:
   absl::Duration RunTimeout() const;
 
   const absl::Duration margin_;
   const char* slurm_hint_ = "";
-  HostArguments arguments_;
-  HostRequest hosts_;
   bool hosts_expanded_ = false;  // Without a mistake.
-  GetSpecResponse spec_;
-  std::vector<std::string> named_;
-  std::vector<std::string> asked_;
-  CheckProgress progress_;
 };
 
 // Adds a note to a report of another version's schema.
@@ -178,6 +161,9 @@ void NoteForeignSchema(uint32_t known, AnyReport& report) {
                                 " is not the one that this clusterctl reads (",
                                 known, "); use the controller's version"));
 }
+
+// Says that the controller "judges" or "plans" by an older spec, and why.
+std::string OlderSpecText(absl::string_view does);
 
 // The hosts of `asked` that no element of `answered` has as its host().
 template <typename Answered>
@@ -191,6 +177,9 @@ std::vector<std::string> LeftOut(const std::vector<std::string>& asked,
   }
   return left;
 }
+
+// "leaves out 2 of the hosts asked for: node[3-4]".
+std::string LeftOutText(const std::vector<std::string>& left);
 
 }  // namespace clusterd
 

@@ -11,8 +11,8 @@
 #ifndef CLIENT_CONNECTION_CONNECTOR_H_
 #define CLIENT_CONNECTION_CONNECTOR_H_
 
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,25 +30,17 @@ struct ConnectionSettings {
   TlsFiles tls;
 };
 
-// What was given on the command line.
-struct ConnectionFlags {
-  std::optional<std::string> controller;
-  std::optional<std::string> cluster;
-  std::optional<std::string> ca;
-  std::optional<std::string> cert;
-  std::optional<std::string> key;
-};
+// What was given on the command line, by ConnectionSetting::key. An option that
+// is given is never empty.
+using ConnectionFlags = std::map<std::string, std::string>;
 
-// Everything that can be set. What can be written as an option, a variable and
-// a line of a file is one row.
+// Everything that can be set: as an option, a variable and a line of a file.
 struct ConnectionSetting {
   const char* key;          // In a file; "--" and it is the option.
   const char* variable;     // In the environment.
   const char* placeholder;  // "FILE"
   bool is_path;
   const char* what;  // For people: "Your certificate".
-  std::optional<std::string> ConnectionFlags::*flag;
-  std::string& (*value)(ConnectionSettings& settings);
 };
 absl::Span<const ConnectionSetting> AllConnectionSettings();
 
@@ -58,10 +50,10 @@ std::vector<std::string> SettingsFiles(const Environment& environment,
                                        const std::string& root);
 
 // InvalidArgument, one line per mistake, if a setting is nowhere (the line then
-// names all places that were looked at), a flag is empty or the address
-// malformed; if a file that had to be read has an unknown key or is no YAML
-// mapping. An empty variable counts as not set. Files are only read for what
-// flags and environment leave open; one that does not exist is passed over.
+// names all places that were looked at) or the address is malformed; if a file
+// that had to be read has an unknown key or is no YAML mapping. An empty
+// variable counts as not set. Files are only read for what flags and
+// environment leave open; one that does not exist is passed over.
 absl::StatusOr<ConnectionSettings> ResolveConnection(
     const ConnectionFlags& flags, const Environment& environment,
     const std::vector<std::string>& files);

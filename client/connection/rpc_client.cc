@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
 #include "config/identity/grpc_status.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -17,16 +18,11 @@ namespace {
 // "… last error: UNKNOWN: ipv4:127.0.0.1:1: Tls handshake failed: …" is cut to
 // what stands behind the address. The texts are those of gRPC 1.51.
 absl::string_view LastError(absl::string_view message) {
-  constexpr absl::string_view kMark = "last error: ";
-  const size_t mark = message.find(kMark);
-  if (mark == absl::string_view::npos) return message;
-  absl::string_view rest = message.substr(mark + kMark.size());
-  for (int parts = 0; parts < 2; ++parts) {  // The code, then the address.
-    const size_t end = rest.find(": ");
-    if (end == absl::string_view::npos) return rest;
-    rest.remove_prefix(end + 2);
-  }
-  return rest;
+  // Behind the mark stand the code and the address.
+  static const LazyRE2 kForm = {R"((?s).*?last error: (?:.*?: ){0,2}(.*))",
+                                RE2::Latin1};
+  absl::string_view last;
+  return HasForm(message, *kForm, &last) ? last : message;
 }
 
 absl::string_view After(absl::string_view text, absl::string_view mark) {

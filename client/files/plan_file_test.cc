@@ -139,7 +139,7 @@ TEST(ReadPlanFileTest, SaysThatAFileIsNoPlan) {
 TEST(WritePlanFileTest, WritesForItsOwnerOnly) {
   const std::string path = PathOf("plan.json");
   const std::string text = PlanFileText(EveryStepPlan()).value();
-  ASSERT_TRUE(WritePrivateFile(path, text).ok());
+  ASSERT_TRUE(WriteTextFile(path, text, kOwnerOnly).ok());
   EXPECT_EQ(*ReadTextFile(path), text);
   struct stat info = {};
   ASSERT_EQ(stat(path.c_str(), &info), 0);

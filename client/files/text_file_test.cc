@@ -103,11 +103,11 @@ TEST(WriteTextFileTest, LetsOthersReadAsFarAsTheUmaskDoes) {
   EXPECT_EQ(info.st_mode & 0777, 0666 & ~mask);
 }
 
-TEST(WritePrivateFileTest, KeepsOthersFromReadingAlsoWhatTheyCouldRead) {
+TEST(WriteTextFileTest, KeepsOthersFromReadingAlsoWhatTheyCouldRead) {
   const std::string path = Folder() + "/f";
   std::ofstream(path) << "old";
   fs::permissions(path, fs::perms(0666));
-  ASSERT_TRUE(WritePrivateFile(path, "new").ok());
+  ASSERT_TRUE(WriteTextFile(path, "new", kOwnerOnly).ok());
   EXPECT_EQ(Content(path), "new");
   struct stat info = {};
   ASSERT_EQ(stat(path.c_str(), &info), 0);

@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/identity/regular_file.h"
 #include "config/plan/make_plan.h"
 #include "config/report/message_json.h"
 #include "config/values/status_macros.h"
@@ -36,26 +37,14 @@ class FileDescriptor {
   const int fd_;
 };
 
-absl::Status SystemError(const std::string& path, int error) {
-  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
-  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
-  return absl::PermissionDeniedError(message);
-}
-
 absl::Status WriteAll(const std::string& path, int fd, absl::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(fd, text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return SystemError(path, errno);
+    if (count < 0) return FileStatus(path, errno);
     text.remove_prefix(static_cast<size_t>(count));
   }
   return absl::OkStatus();
-}
-
-absl::Status WriteInPlace(const std::string& path, absl::string_view text) {
-  const FileDescriptor fd(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  if (fd.get() < 0) return SystemError(path, errno);
-  return WriteAll(path, fd.get(), text);
 }
 
 // The file that `path` leads to; `path` itself if that does not exist yet.
@@ -74,14 +63,14 @@ absl::Status Replace(const std::string& path, const std::string& target,
                      absl::string_view text, mode_t mode) {
   std::string temporary = absl::StrCat(target, ".XXXXXX");
   const FileDescriptor fd(mkostemp(temporary.data(), O_CLOEXEC));
-  if (fd.get() < 0) return SystemError(path, errno);
+  if (fd.get() < 0) return FileStatus(path, errno);
   absl::Status status = WriteAll(path, fd.get(), text);
   const mode_t mask = umask(0);
   umask(mask);
   if (status.ok() &&
       (fchmod(fd.get(), mode & ~mask) != 0 || fsync(fd.get()) != 0 ||
        rename(temporary.c_str(), target.c_str()) != 0)) {
-    status = SystemError(path, errno);
+    status = FileStatus(path, errno);
   }
   if (!status.ok()) {
     unlink(temporary.c_str());
@@ -90,7 +79,7 @@ absl::Status Replace(const std::string& path, const std::string& target,
   const FileDescriptor folder(
       open(FolderOf(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0 || fsync(folder.get()) != 0)
-    return SystemError(path, errno);
+    return FileStatus(path, errno);
   return absl::OkStatus();
 }
 
@@ -103,15 +92,15 @@ bool IsWrittenInPlace(const std::string& path) {
          !S_ISREG(info.st_mode);
 }
 
-absl::Status WriteFile(const std::string& path, absl::string_view text,
-                       mode_t mode) {
-  return IsWrittenInPlace(path) ? WriteInPlace(path, text)
-                                : Replace(path, ResolvedPath(path), text, mode);
-}
-
 absl::Status TypingError(const char* what) {
   return absl::UnavailableError(
       absl::StrCat("stdin: ", what, ": ", std::strerror(errno)));
+}
+
+absl::Status NoPlan(absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("is no plan of clusterctl: ", why,
+                   ", expected a file of clusterctl plan --out"));
 }
 
 // OK when `fd` can be read.
@@ -129,7 +118,7 @@ absl::Status AwaitInput(int fd, int cancel_fd) {
 absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          size_t max_bytes) {
   const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (fd.get() < 0) return SystemError(path, errno);
+  if (fd.get() < 0) return FileStatus(path, errno);
   std::string text;
   char buffer[65536];
   for (;;) {
@@ -139,7 +128,7 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path,
       return absl::InvalidArgumentError(
           absl::StrCat(path, ": is a folder, expected a file"));
     }
-    if (count < 0) return SystemError(path, errno);
+    if (count < 0) return FileStatus(path, errno);
     if (count == 0) return text;
     text.append(buffer, static_cast<size_t>(count));
     if (text.size() > max_bytes) {
@@ -149,13 +138,14 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path,
   }
 }
 
-absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
-  // A report is for others to read, as far as umask lets.
-  return WriteFile(path, text, 0666);
-}
-
-absl::Status WritePrivateFile(const std::string& path, absl::string_view text) {
-  return WriteFile(path, text, 0600);
+absl::Status WriteTextFile(const std::string& path, absl::string_view text,
+                           mode_t mode) {
+  if (!IsWrittenInPlace(path)) {
+    return Replace(path, ResolvedPath(path), text, mode);
+  }
+  const FileDescriptor fd(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (fd.get() < 0) return FileStatus(path, errno);
+  return WriteAll(path, fd.get(), text);
 }
 
 absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
@@ -166,9 +156,9 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": exists, expected the name of a new file"));
   }
-  if (fd.get() < 0) return SystemError(path, errno);
+  if (fd.get() < 0) return FileStatus(path, errno);
   absl::Status status = WriteAll(path, fd.get(), text);
-  if (status.ok() && fsync(fd.get()) != 0) status = SystemError(path, errno);
+  if (status.ok() && fsync(fd.get()) != 0) status = FileStatus(path, errno);
   if (!status.ok()) unlink(path.c_str());
   return status;
 }
@@ -181,7 +171,7 @@ absl::Status CheckFileTarget(const std::string& path) {
   }
   const std::string folder = FolderOf(ResolvedPath(path));
   if (!IsWrittenInPlace(path) && access(folder.c_str(), W_OK | X_OK) != 0) {
-    return SystemError(path, errno);
+    return FileStatus(path, errno);
   }
   return absl::OkStatus();
 }
@@ -220,19 +210,13 @@ absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text) {
   const auto status = google::protobuf::util::JsonStringToMessage(
       google::protobuf::StringPiece(text.data(), text.size()), &plan);
   if (!status.ok()) {
-    const auto message = status.message();
     // Behind the first line is a piece of the text, and where in it.
-    const absl::string_view reason =
-        absl::string_view(message.data(), message.size())
-            .substr(0, message.find('\n'));
-    return absl::InvalidArgumentError(absl::StrCat(
-        "is no plan of clusterctl: ", reason.substr(0, kQuotedBytes),
-        ", expected a file of clusterctl plan --out"));
+    const std::string message = status.message().ToString();
+    return NoPlan(
+        message.substr(0, message.find('\n')).substr(0, kQuotedBytes));
   }
   if (plan.schema_version() == 0 && plan.digest().empty()) {
-    return absl::InvalidArgumentError(
-        "is no plan of clusterctl: no schema version and no digest, expected a "
-        "file of clusterctl plan --out");
+    return NoPlan("no schema version and no digest");
   }
   return plan;
 }

@@ -8,6 +8,8 @@
 #ifndef CLIENT_FILES_USER_FILES_H_
 #define CLIENT_FILES_USER_FILES_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <string>
 
@@ -17,6 +19,9 @@
 #include "proto/plan.pb.h"
 
 namespace clusterd {
+
+// For WriteTextFile: nobody else may read what was written.
+inline constexpr mode_t kOwnerOnly = 0600;
 
 inline constexpr size_t kMaxTextFileBytes = 256u << 20;
 
@@ -30,12 +35,11 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path,
 // Writes a temporary file beside `path`, syncs it, renames it over `path` and
 // syncs the folder: afterwards the file is the old one or the new one, whole.
 // Follows a symbolic link. What is there and is no regular file (/dev/stdout, a
-// FIFO) is written to in place and never replaced. NotFound if the folder does
-// not exist; PermissionDenied for all else. The message begins with the path.
-absl::Status WriteTextFile(const std::string& path, absl::string_view text);
-
-// The same, for its owner's eyes only: a file that is made or replaced is 0600.
-absl::Status WritePrivateFile(const std::string& path, absl::string_view text);
+// FIFO) is written to in place and never replaced; else `mode`, as far as umask
+// lets, says who may read it. NotFound if the folder does not exist;
+// PermissionDenied for all else. The message begins with the path.
+absl::Status WriteTextFile(const std::string& path, absl::string_view text,
+                           mode_t mode = 0666);
 
 // Writes a new file that only this user may read. FailedPrecondition if `path`
 // exists, also as a symbolic link; NotFound if the folder does not;
@@ -57,7 +61,7 @@ absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd);
 // take some ten seconds to write or to read.
 inline constexpr size_t kMaxPlanFileBytes = size_t{1} << 30;
 
-// To be written with WritePrivateFile. FailedPrecondition if the plan holds
+// To be written for its owner's eyes only. FailedPrecondition if the plan holds
 // what its text would lose: it was made by a newer program.
 absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan);
 

@@ -50,12 +50,11 @@ constexpr OutcomeRow kOutcomes[] = {
     {ApplyResult::LOST, "lost", UNKNOWN, UNKNOWN, true},
 };
 
-// nullptr for one of a newer controller.
-const OutcomeRow* RowOf(ApplyResult::Outcome outcome) {
+OutcomeRow RowOf(ApplyResult::Outcome outcome) {
   for (const OutcomeRow& row : kOutcomes) {
-    if (row.outcome == outcome) return &row;
+    if (row.outcome == outcome) return row;
   }
-  return nullptr;
+  return {outcome, nullptr, UNKNOWN, UNKNOWN, false};  // A newer controller's.
 }
 
 // "2 steps, 1 was so already"; empty if no step was done.
@@ -196,15 +195,14 @@ void PrintHosts(const ApplyReport& report, Page& page) {
 }  // namespace
 
 State HostEnd(ApplyResult::Outcome outcome, bool rollback) {
-  const OutcomeRow* row = RowOf(outcome);
-  if (row == nullptr) return UNKNOWN;
-  return rollback ? row->rollback : row->apply;
+  const OutcomeRow row = RowOf(outcome);
+  return rollback ? row.rollback : row.apply;
 }
 
 std::string OutcomeWord(ApplyResult::Outcome outcome) {
-  const OutcomeRow* row = RowOf(outcome);
-  return row != nullptr ? row->word
-                        : absl::StrCat("outcome ", static_cast<int>(outcome));
+  const char* const word = RowOf(outcome).word;
+  return word != nullptr ? word
+                         : absl::StrCat("outcome ", static_cast<int>(outcome));
 }
 
 std::string StepWord(StepOutcome::State state) {
@@ -247,10 +245,7 @@ std::string RunWord(const ApplyReport& report) {
   return "NO COMPLETE ANSWER";
 }
 
-bool MayHold(ApplyResult::Outcome outcome) {
-  const OutcomeRow* row = RowOf(outcome);
-  return row != nullptr && row->may_hold;
-}
+bool MayHold(ApplyResult::Outcome outcome) { return RowOf(outcome).may_hold; }
 
 bool LeftChanges(const ApplyReport& report) {
   if (report.rollback() || report.outcome() == ApplyReport::RUNNING) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/report/facts_table.h"
@@ -22,31 +23,23 @@ constexpr int kHostsColumns = 60;
 constexpr size_t kMaxGroups = 40;
 
 // In the order in which they are printed, worst last.
-enum class Presence { kAttached, kNotInSpec, kNotAttached, kConflict };
-
-struct PresenceRow {
-  const char* word;
-  Paint paint;
-};
+enum Presence { kAttached, kNotInSpec, kNotAttached, kConflict };
 
 // In the order of Presence.
-constexpr PresenceRow kPresences[] = {{"attached", Paint::kGreen},
-                                      {"not in spec", Paint::kYellow},
-                                      {"not attached", Paint::kRed},
-                                      {"conflict", Paint::kRed}};
-
-const PresenceRow& RowOf(Presence presence) {
-  return kPresences[static_cast<int>(presence)];
-}
+constexpr std::pair<const char*, Paint> kPresences[] = {
+    {"attached", Paint::kGreen},
+    {"not in spec", Paint::kYellow},
+    {"not attached", Paint::kRed},
+    {"conflict", Paint::kRed}};
 
 Presence PresenceOf(const HostEntry& host) {
-  if (!host.conflict().empty()) return Presence::kConflict;
-  if (!host.attached()) return Presence::kNotAttached;
-  return host.in_spec() ? Presence::kAttached : Presence::kNotInSpec;
+  if (!host.conflict().empty()) return kConflict;
+  if (!host.attached()) return kNotAttached;
+  return host.in_spec() ? kAttached : kNotInSpec;
 }
 
-int DriftCount(const HostEntry& host) {
-  return host.drift().value().drifts_size();
+bool HasDrift(const HostEntry& host) {
+  return !host.drift().value().drifts().empty();
 }
 
 // "2 drifted"; empty: none, or the host never said.
@@ -106,11 +99,9 @@ std::string CountsLine(const ListHostsResponse& response) {
   for (const HostEntry& host : response.hosts()) ++counts[PresenceOf(host)];
   std::vector<std::string> parts;
   for (const auto& [presence, count] : counts) {
-    parts.push_back(absl::StrCat(count, " ", RowOf(presence).word));
+    parts.push_back(absl::StrCat(count, " ", kPresences[presence].first));
   }
-  const auto drifted =
-      std::count_if(response.hosts().begin(), response.hosts().end(),
-                    [](const HostEntry& host) { return DriftCount(host) > 0; });
+  const auto drifted = absl::c_count_if(response.hosts(), HasDrift);
   if (drifted > 0) parts.push_back(absl::StrCat(drifted, " with drift"));
   return parts.empty() ? "no hosts" : absl::StrJoin(parts, ", ");
 }
@@ -170,7 +161,7 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
       {{"STATE", Paint::kBold}, {"HOSTS"}, {"SINCE"}, {"VERSION"}, {""}}};
   for (auto it = std::next(groups.begin(), hidden); it != groups.end(); ++it) {
     const auto& [presence, version, remark, never_seen] = it->first;
-    rows.push_back({{RowOf(presence).word, RowOf(presence).paint},
+    rows.push_back({{kPresences[presence].first, kPresences[presence].second},
                     {page.Safe(HostsText(it->second.hosts, kHostsColumns))},
                     {SinceText(it->second, now)},
                     {page.Safe(version)},
@@ -180,8 +171,7 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
   if (hidden > 0) out << hidden << " more groups; -o json has all\n";
   PrintDrift(response, page);
   out << "\n"
-      << page.Safe(response.cluster())
-      << (response.cluster().empty() ? "" : ": ") << CountsLine(response)
+      << JoinParts(": ", {page.Safe(response.cluster()), CountsLine(response)})
       << "\n";
 }
 
@@ -192,7 +182,7 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8) {
   int attached = 0;
   for (const HostEntry& host : response.hosts()) {
     hosts_of[PresenceOf(host)].push_back(host.host());
-    if (DriftCount(host) > 0) drifted.push_back(host.host());
+    if (HasDrift(host)) drifted.push_back(host.host());
     if (!host.in_spec()) continue;
     ++in_spec;
     if (host.attached()) ++attached;
@@ -201,14 +191,13 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8) {
       absl::StrCat(response.cluster().empty() ? "cluster" : response.cluster(),
                    ": ", attached, " of ", Count(in_spec, "host"), " attached");
   for (const auto& [presence, hosts] : hosts_of) {
-    if (presence == Presence::kAttached) continue;
-    absl::StrAppend(&line, "; ", RowOf(presence).word, ": ",
+    if (presence == kAttached) continue;
+    absl::StrAppend(&line, "; ", kPresences[presence].first, ": ",
                     HostsText(hosts, kHostsColumns));
   }
-  if (!drifted.empty()) {
-    absl::StrAppend(&line, "; drifted: ", HostsText(drifted, kHostsColumns));
-  }
-  return SafeText(line, utf8);
+  return SafeText(absl::StrCat(line, Part("; drifted: ",
+                                          HostsText(drifted, kHostsColumns))),
+                  utf8);
 }
 
 void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
