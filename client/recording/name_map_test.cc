@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "client/recording/tool_text.h"
+#include "client/recording/recording.h"
 
 namespace clusterd {
 namespace {

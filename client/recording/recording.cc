@@ -9,19 +9,94 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "client/recording/address_map.h"
-#include "client/recording/tool_text.h"
+#include "config/values/ipv4.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
+
+// Titles whose bodies say nothing about the site.
+constexpr absl::string_view kHarmlessTitles[] = {
+    "Time to Live TLV",
+    "System Description TLV",
+    "System Capabilities TLV",
+    "Management Address TLV",
+    "Port VLAN ID TLV",
+    "Port and Protocol VLAN ID TLV",
+    "MAC/PHY Configuration Status TLV",
+    "Link Aggregation TLV",
+    "Maximum Frame Size TLV",
+    "End of LLDPDU TLV",
+};
+constexpr absl::string_view kRemoved = "removed";
+
+// `text` with each of its lines replaced by what `replace` makes of it; both
+// without their newline.
+template <typename Replace>
+std::string WithLines(absl::string_view text, const Replace& replace) {
+  return absl::StrJoin(absl::StrSplit(text, '\n'), "\n",
+                       [&](std::string* out, absl::string_view line) {
+                         absl::StrAppend(out, replace(line));
+                       });
+}
+
+// Whether the line is one; `title` is then the line without what is behind it.
+bool IsTitle(absl::string_view line, absl::string_view* title) {
+  static const LazyRE2 kForm = {R"(([^[:space:]].* TLV)[[:space:]]*)",
+                                RE2::Latin1};
+  return HasForm(line, *kForm, title);
+}
+
+// A line below that title.
+std::string HideLldpBody(absl::string_view title, absl::string_view line,
+                         NameMap* names) {
+  static const LazyRE2 kLine = {
+      R"(([[:space:]]*)(.*[^[:space:]])([[:space:]]*))", RE2::Latin1};
+  // "MAC: …", "Ifname: …", "Local: …".
+  static const LazyRE2 kKeptId = {R"((?:MAC|Ifname|IPv4|IPv6):.*)",
+                                  RE2::Latin1};
+  static const LazyRE2 kId = {R"((.*?: )?(.*))", RE2::Latin1};
+  absl::string_view indent;
+  absl::string_view body;
+  absl::string_view tail;
+  absl::string_view label;
+  absl::string_view id;
+  const bool is_port = title == "Port ID TLV";
+  const bool is_id = is_port || title == "Chassis ID TLV";
+  if (!HasForm(line, *kLine, &indent, &body, &tail) ||
+      absl::c_linear_search(kHarmlessTitles, title) ||
+      (is_id && HasForm(body, *kKeptId))) {
+    return std::string(line);
+  }
+  std::string hidden(kRemoved);
+  if (title == "System Name TLV") {
+    hidden = names->Alias("switch", body.substr(0, body.find('.')));
+  } else if (is_id && HasForm(body, *kId, &label, &id)) {
+    hidden =
+        absl::StrCat(label, names->Alias(is_port ? "port" : "chassis", id));
+  }
+  return absl::StrCat(indent, hidden, tail);
+}
+
+std::string HideCertificate(absl::string_view line) {
+  static const LazyRE2 kForm = {R"((.*?(?:issuer|subject)\[).*?(\][^\]]*)?)",
+                                RE2::Latin1};
+  absl::string_view head;
+  absl::string_view tail;
+  if (!HasForm(line, *kForm, &head, &tail)) return std::string(line);
+  return absl::StrCat(head, kRemoved, tail);
+}
 
 // hccn_tool cuts LLDP answers here and adds a newline.
 constexpr size_t kLldpCutBytes = 1999;
@@ -80,31 +155,14 @@ class Anonymiser {
   std::string Text(absl::string_view text) {
     return Argument(names_.Replace(HideToolText(text, &names_)));
   }
-  google::protobuf::Value Conf(bool is_known, const std::string& conf) {
-    google::protobuf::Value value;
-    if (is_known) {
-      value.set_string_value(Argument(names_.Replace(HideConfComments(conf))));
-    } else {
-      value.set_null_value(google::protobuf::NULL_VALUE);
-    }
-    return value;
+  std::string Conf(absl::string_view conf) const {
+    return Argument(names_.Replace(HideConfComments(conf)));
   }
 
  private:
   const AddressMap& addresses_;
   NameMap names_;
 };
-
-google::protobuf::Value ExitOf(const HostRecording::Run& run) {
-  google::protobuf::Value exit;
-  if (run.left_running()) {
-    exit.set_null_value(google::protobuf::NULL_VALUE);
-  } else {
-    exit.set_number_value(run.signal() != 0 ? -run.signal()
-                                            : run.exit_status());
-  }
-  return exit;
-}
 
 std::string NoteOf(const HostRecording::Run& run, const RunRecord& record) {
   const std::string& out = run.standard_output();
@@ -157,10 +215,9 @@ std::map<uint32_t, std::string> StatesOf(const HostRecording& recording,
 RunRecord MakeRecord(const HostRecording::Run& run, const Query& query,
                      const std::string& state, Anonymiser* anonymiser) {
   RunRecord record;
-  record.set_name(
-      absl::StrCat("recorded-", query.device.value_or(0), "-",
-                   anonymiser->Argument(query.command),
-                   query.mode.empty() ? "" : absl::StrCat("-", query.mode)));
+  record.set_name(absl::StrCat("recorded-", query.device.value_or(0), "-",
+                               anonymiser->Argument(query.command),
+                               Part("-", query.mode)));
   record.set_group(GroupOf(query));
   record.add_argv("hccn_tool");
   for (int i = 1; i < run.argv_size(); ++i) {
@@ -169,11 +226,22 @@ RunRecord MakeRecord(const HostRecording::Run& run, const Query& query,
   record.set_precondition(state);
   record.set_stdout(anonymiser->Text(run.standard_output()));
   record.set_stderr(anonymiser->Text(run.standard_error()));
-  *record.mutable_exit() = ExitOf(run);
-  *record.mutable_hccn_conf_before() =
-      anonymiser->Conf(run.has_hccn_conf_before(), run.hccn_conf_before());
-  *record.mutable_hccn_conf_after() =
-      anonymiser->Conf(run.has_hccn_conf_after(), run.hccn_conf_after());
+  auto& exit = *record.mutable_exit();
+  auto& before = *record.mutable_hccn_conf_before();
+  auto& after = *record.mutable_hccn_conf_after();
+  for (auto* value : {&exit, &before, &after}) {
+    value->set_null_value(google::protobuf::NULL_VALUE);
+  }
+  if (!run.left_running()) {
+    exit.set_number_value(run.signal() != 0 ? -run.signal()
+                                            : run.exit_status());
+  }
+  if (run.has_hccn_conf_before()) {
+    before.set_string_value(anonymiser->Conf(run.hccn_conf_before()));
+  }
+  if (run.has_hccn_conf_after()) {
+    after.set_string_value(anonymiser->Conf(run.hccn_conf_after()));
+  }
   record.mutable_device_changes();
   // Milliseconds are what the published captures tell.
   record.set_seconds(std::round(run.elapsed_us() / 1000.0) / 1000);
@@ -294,6 +362,75 @@ absl::StatusOr<std::string> FormatRecords(
     absl::StrAppend(&text, line, "\n");
   }
   return text;
+}
+
+std::string NameMap::Alias(const std::string& kind, absl::string_view name) {
+  std::string& alias = aliases_[{kind, absl::AsciiStrToLower(name)}];
+  if (alias.empty()) alias = absl::StrCat(kind, "-", ++counts_[kind]);
+  return alias;
+}
+
+void NameMap::AddWord(const std::string& name, const std::string& alias) {
+  if (name.size() < 2 || absl::c_all_of(name, absl::ascii_isdigit)) return;
+  words_.emplace(absl::AsciiStrToLower(name), alias);
+}
+
+void NameMap::Add(const std::string& kind, absl::string_view name) {
+  const absl::string_view trimmed = absl::StripAsciiWhitespace(name);
+  // An address is no name; ReplaceAddresses hides it.
+  if (trimmed.empty() || Ipv4Address::Parse(trimmed).ok()) return;
+  const size_t dot = trimmed.find('.');
+  const absl::string_view first = trimmed.substr(0, dot);
+  // A host is the same with and without its domain.
+  const std::string alias = Alias(kind, first.empty() ? trimmed : first);
+  AddWord(std::string(trimmed), alias);
+  AddWord(std::string(first), alias);
+  if (dot == absl::string_view::npos || first.empty()) return;
+  const absl::string_view domain = trimmed.substr(dot + 1);
+  if (!domain.empty()) AddWord(std::string(domain), Alias("domain", domain));
+}
+
+std::string NameMap::Replace(absl::string_view text) const {
+  std::string out;
+  bool is_inside_word = false;
+  while (!text.empty()) {
+    const auto found = absl::c_find_if(words_, [&](const auto& word) {
+      const size_t end = word.first.size();
+      return !is_inside_word && absl::StartsWithIgnoreCase(text, word.first) &&
+             (end == text.size() || !absl::ascii_isalnum(text[end]));
+    });
+    const bool is_name = found != words_.end();
+    const size_t taken = is_name ? found->first.size() : 1;
+    absl::StrAppend(&out, is_name ? found->second : text.substr(0, taken));
+    is_inside_word = absl::ascii_isalnum(text[taken - 1]);
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
+void CollectSwitchNames(absl::string_view output, NameMap* names) {
+  absl::string_view title;
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    if (!IsTitle(line, &title) && title == "System Name TLV") {
+      names->Add("switch", line);
+    }
+  }
+}
+
+std::string HideToolText(absl::string_view output, NameMap* names) {
+  absl::string_view title;
+  return WithLines(output, [&](absl::string_view line) {
+    if (IsTitle(line, &title)) return std::string(line);
+    return title.empty() ? HideCertificate(line)
+                         : HideLldpBody(title, line, names);
+  });
+}
+
+std::string HideConfComments(absl::string_view conf) {
+  return WithLines(conf, [](absl::string_view line) {
+    return absl::StartsWith(line, "#") ? absl::StrCat("# ", kRemoved)
+                                       : std::string(line);
+  });
 }
 
 }  // namespace clusterd

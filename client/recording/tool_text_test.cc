@@ -1,7 +1,7 @@
-#include "client/recording/tool_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "client/recording/recording.h"
 
 namespace clusterd {
 namespace {
