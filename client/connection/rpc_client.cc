@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
+#include "absl/types/span.h"
 #include "config/identity/grpc_status.h"
 #include "config/values/text_form.h"
 
@@ -36,15 +37,16 @@ constexpr char kClosed[] =
     "closed the connection before any answer ($0); it may not trust our "
     "certificate (--cert), or be ending";
 
-// What gRPC and OpenSSL say of a connection that could not be made, and what
-// that means; the first row with a text that is in theirs.
-struct ConnectWords {
+// What gRPC and OpenSSL say, and what that means; the first row with a text
+// that is in theirs.
+struct FailureWords {
   const char* theirs;
   const char* ours;   // In it $0 is what they say behind
   const char* after;  // this.
 };
 
-constexpr ConnectWords kConnectWords[] = {
+// Of a connection that could not be made.
+constexpr FailureWords kConnectWords[] = {
     {"Custom verification check failed", "wrong certificate: $0",
      "UNAUTHENTICATED: "},
     {"wrong version number",
@@ -57,27 +59,22 @@ constexpr ConnectWords kConnectWords[] = {
     {"Connection reset", kClosed, ""},
     {"", "not reachable: $0", "Failed to connect to remote host: "}};
 
-std::string ConnectReason(absl::string_view message) {
-  const absl::string_view reason = LastError(message);
-  const auto* const words =
-      absl::c_find_if(kConnectWords, [reason](const ConnectWords& candidate) {
-        return absl::StrContains(reason, candidate.theirs);
-      });
-  return absl::Substitute(words->ours, After(reason, words->after));
-}
+// Of a call that has or needs none.
+constexpr FailureWords kCallWords[] = {
+    {"DNS resolution failed", "host name not resolved: $0", "is_balancer=0: "},
+    {"Socket closed", "the connection broke: $0", ""},
+    {"Connection reset", "the connection broke: $0", ""},
+    {"", "$0", ""}};
 
 std::string UnavailableReason(absl::string_view message) {
-  if (absl::StartsWith(message, "failed to connect"))
-    return ConnectReason(message);
-  if (absl::StartsWith(message, "DNS resolution failed")) {
-    return absl::StrCat("host name not resolved: ",
-                        After(message, "is_balancer=0: "));
-  }
-  if (absl::StrContains(message, "Socket closed") ||
-      absl::StrContains(message, "Connection reset")) {
-    return absl::StrCat("the connection broke: ", message);
-  }
-  return std::string(message);
+  const bool is_connect = absl::StartsWith(message, "failed to connect");
+  const absl::string_view reason = is_connect ? LastError(message) : message;
+  const absl::Span<const FailureWords> rows =
+      is_connect ? absl::MakeSpan(kConnectWords) : absl::MakeSpan(kCallWords);
+  const auto words = absl::c_find_if(rows, [reason](const FailureWords& row) {
+    return absl::StrContains(reason, row.theirs);
+  });
+  return absl::Substitute(words->ours, After(reason, words->after));
 }
 
 }  // namespace
@@ -114,18 +111,6 @@ void Interrupt::Watch(const std::shared_ptr<grpc::ClientContext>& context) {
     fired = fired_;
   }
   if (fired) context->TryCancel();
-}
-
-Report* AnswerOf(CheckEvent& event) {
-  return event.has_report() ? event.mutable_report() : nullptr;
-}
-
-ClusterPlan* AnswerOf(PlanEvent& event) {
-  return event.has_plan() ? event.mutable_plan() : nullptr;
-}
-
-ApplyReport* AnswerOf(ApplyEvent& event) {
-  return event.has_report() ? event.mutable_report() : nullptr;
 }
 
 std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,

@@ -52,9 +52,13 @@ class Interrupt {
 };
 
 // What an event ends its stream with; nullptr: it only says how far it is.
-Report* AnswerOf(CheckEvent& event);
-ClusterPlan* AnswerOf(PlanEvent& event);
-ApplyReport* AnswerOf(ApplyEvent& event);
+template <typename Event>
+auto AnswerOf(Event& event) -> decltype(event.mutable_report()) {
+  return event.has_report() ? event.mutable_report() : nullptr;
+}
+inline ClusterPlan* AnswerOf(PlanEvent& event) {
+  return event.has_plan() ? event.mutable_plan() : nullptr;
+}
 template <typename Event>
 using AnswerTo =
     std::remove_pointer_t<decltype(AnswerOf(std::declval<Event&>()))>;
