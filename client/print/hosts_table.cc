@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -67,8 +69,7 @@ using GroupKey = std::tuple<Presence, std::string, std::string, bool>;
 
 struct HostGroup {
   std::vector<std::string> hosts;
-  int64_t earliest_ms = 0;
-  int64_t latest_ms = 0;
+  std::set<int64_t> since_ms;
 };
 
 std::map<GroupKey, HostGroup> GroupHosts(const ListHostsResponse& response) {
@@ -76,21 +77,17 @@ std::map<GroupKey, HostGroup> GroupHosts(const ListHostsResponse& response) {
   for (const HostEntry& host : response.hosts()) {
     const int64_t since_ms =
         host.attached() ? host.attached_since_ms() : host.last_seen_ms();
-    const GroupKey key{PresenceOf(host), host.clusterd_version(), Remark(host),
-                       since_ms == 0};
-    HostGroup& group =
-        groups.try_emplace(key, HostGroup{{}, since_ms, since_ms})
-            .first->second;
+    HostGroup& group = groups[{PresenceOf(host), host.clusterd_version(),
+                               Remark(host), since_ms == 0}];
     group.hosts.push_back(host.host());
-    group.earliest_ms = std::min(group.earliest_ms, since_ms);
-    group.latest_ms = std::max(group.latest_ms, since_ms);
+    group.since_ms.insert(since_ms);
   }
   return groups;
 }
 
 std::string SinceText(const HostGroup& group, absl::Time now) {
-  const std::string shortest = AgeText(group.latest_ms, now);
-  const std::string longest = AgeText(group.earliest_ms, now);
+  const std::string shortest = AgeText(*group.since_ms.rbegin(), now);
+  const std::string longest = AgeText(*group.since_ms.begin(), now);
   return shortest == longest ? shortest : absl::StrCat(shortest, "-", longest);
 }
 

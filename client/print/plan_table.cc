@@ -73,152 +73,135 @@ FirstMet<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan) {
   return folds;
 }
 
-// Prints one plan; lives for one call.
-class PlanPrinter {
- public:
-  PlanPrinter(const ClusterPlan& plan, const Style& style, bool verbose,
-              std::ostream& out)
-      : plan_(plan), verbose_(verbose), page_(style, out), out_(out) {}
+std::string HostsOf(const HostNames& hosts, const Page& page) {
+  return page.Safe(HostsText(hosts, kHostsColumns));
+}
 
-  void Print() {
-    PrintHead();
-    PrintFolds();
-    PrintInOrder();
-    PrintNotes();
-    PrintSummary();
-  }
+void PrintHead(const ClusterPlan& plan, Page& page) {
+  HostNames hosts;
+  for (const HostPlan& host : plan.hosts()) hosts.push_back(host.host());
+  page.out() << JoinParts(", ", {Part("Cluster ", page.Strong(plan.cluster())),
+                                 page.Safe(plan.product()),
+                                 absl::StrCat(
+                                     "plan for ", Count(hosts.size(), "host"),
+                                     Part(": ", HostsOf(hosts, page)))})
+             << "\n";
+  const std::string space = PlanNamespace(plan);
+  if (!space.empty())
+    page.out() << "network namespace " << page.Safe(space) << "\n";
+}
 
- private:
-  std::string Hosts(const HostNames& hosts) const {
-    return page_.Safe(HostsText(hosts, kHostsColumns));
-  }
+// "  sysctl          net.core.somaxconn: 4096 -> 65535"
+void PrintLine(absl::string_view word, absl::string_view text, Paint paint,
+               Page& page) {
+  page.Wrapped(absl::StrCat("  ", Padded(word, kKeyColumns), "  "),
+               page.Safe(text), paint);
+}
+// Below it, and further in.
+void PrintRemark(absl::string_view key, absl::string_view text, Page& page) {
+  page.Wrapped(absl::StrCat(std::string(kKeyColumns + 4, ' '), key),
+               page.Safe(text));
+}
 
-  void PrintHead() {
-    HostNames hosts;
-    for (const HostPlan& host : plan_.hosts()) hosts.push_back(host.host());
-    out_ << JoinParts(", ",
-                      {Part("Cluster ", page_.Strong(plan_.cluster())),
-                       page_.Safe(plan_.product()),
-                       absl::StrCat("plan for ", Count(hosts.size(), "host"),
-                                    Part(": ", Hosts(hosts)))})
-         << "\n";
-    const std::string space = PlanNamespace(plan_);
-    if (!space.empty())
-      out_ << "network namespace " << page_.Safe(space) << "\n";
-  }
+void PrintBlocked(const BlockedChange& blocked, Page& page) {
+  const std::string devices =
+      DevicesText({blocked.devices().begin(), blocked.devices().end()});
+  PrintLine("blocked",
+            absl::StrCat(devices, devices.empty() ? "" : ": ", blocked.what()),
+            Paint::kRed, page);
+  PrintRemark("reason  ", blocked.reason(), page);
+  PrintRemark("fix     ", blocked.fix(), page);
+}
 
-  // "  sysctl          net.core.somaxconn: 4096 -> 65535"
-  void PrintLine(absl::string_view word, absl::string_view text, Paint paint) {
-    page_.Wrapped(absl::StrCat("  ", Padded(word, kKeyColumns), "  "),
-                  page_.Safe(text), paint);
-  }
-  // Below it, and further in.
-  void PrintRemark(absl::string_view key, absl::string_view text) {
-    page_.Wrapped(absl::StrCat(std::string(kKeyColumns + 4, ' '), key),
-                  page_.Safe(text));
-  }
-
-  void PrintBlocked(const BlockedChange& blocked) {
-    const std::string devices =
-        DevicesText({blocked.devices().begin(), blocked.devices().end()});
-    PrintLine(
-        "blocked",
-        absl::StrCat(devices, devices.empty() ? "" : ": ", blocked.what()),
-        Paint::kRed);
-    PrintRemark("reason  ", blocked.reason());
-    PrintRemark("fix     ", blocked.fix());
-  }
-
-  void PrintFold(const HostNames& hosts, const PlanFold& fold) {
-    page_.Title(HostsText(hosts, kHostsColumns));
-    FirstMet<std::string, std::vector<uint32_t>> consequences;
-    for (const PlanStep* step : fold.steps) {
-      PrintLine(ChangeKindName(step->kind()), StepText(*step), Paint::kYellow);
-      for (const std::string& consequence : step->consequences()) {
-        std::vector<uint32_t>& devices = consequences[consequence];
-        if (step->target().has_device()) {
-          devices.push_back(step->target().device());
-        }
-      }
-      if (!verbose_) continue;
-      PrintRemark("if    ", step->precondition());
-      PrintRemark("undo  ", step->undo());
-    }
-    for (const auto& [text, devices] : consequences) {
-      const std::string who = DevicesText(devices);
-      page_.Wrapped("  also: ", page_.Safe(absl::StrCat(
-                                    who, who.empty() ? "" : ": ", text)));
-    }
-    for (const BlockedChange* blocked : fold.blocked) PrintBlocked(*blocked);
-  }
-
-  void PrintFolds() {
-    const FirstMet<HostNames, PlanFold> folds = FoldPlan(plan_);
-    size_t shown = 0;
-    std::set<std::string> hidden;
-    for (const auto& [hosts, fold] : folds) {
-      if (verbose_ || shown < kGroups) {
-        PrintFold(hosts, fold);
-        ++shown;
-      } else {
-        hidden.insert(hosts.begin(), hosts.end());
+void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
+               Page& page) {
+  page.Title(HostsText(hosts, kHostsColumns));
+  FirstMet<std::string, std::vector<uint32_t>> consequences;
+  for (const PlanStep* step : fold.steps) {
+    PrintLine(ChangeKindName(step->kind()), StepText(*step), Paint::kYellow,
+              page);
+    for (const std::string& consequence : step->consequences()) {
+      std::vector<uint32_t>& devices = consequences[consequence];
+      if (step->target().has_device()) {
+        devices.push_back(step->target().device());
       }
     }
-    if (shown == folds.size()) return;
-    out_ << "\nand " << folds.size() - shown << " more groups of steps on "
-         << Count(hidden.size(), "host") << "; --verbose has all\n";
+    if (!verbose) continue;
+    PrintRemark("if    ", step->precondition(), page);
+    PrintRemark("undo  ", step->undo(), page);
   }
-
-  // Hosts with no step and nothing blocked.
-  void PrintInOrder() {
-    HostNames hosts;
-    for (const HostPlan& host : plan_.hosts()) {
-      if (host.steps().empty() && host.blocked().empty()) {
-        hosts.push_back(host.host());
-      }
-    }
-    if (hosts.empty()) return;
-    out_ << "\n";
-    page_.Wrapped("In order: ", Hosts(hosts), Paint::kGreen);
+  for (const auto& [text, devices] : consequences) {
+    const std::string who = DevicesText(devices);
+    page.Wrapped("  also: ",
+                 page.Safe(absl::StrCat(who, who.empty() ? "" : ": ", text)));
   }
+  for (const BlockedChange* blocked : fold.blocked)
+    PrintBlocked(*blocked, page);
+}
 
-  void PrintNotes() {
-    FirstMet<std::string, HostNames> notes;
-    for (const HostPlan& host : plan_.hosts()) {
-      for (const std::string& note : host.notes()) {
-        notes[note].push_back(host.host());
-      }
-    }
-    if (notes.empty()) return;
-    page_.Title("Notes");
-    size_t shown = 0;
-    for (const auto& [note, hosts] : notes) {
-      if (!verbose_ && shown == kGroups) break;
+void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
+  const FirstMet<HostNames, PlanFold> folds = FoldPlan(plan);
+  size_t shown = 0;
+  std::set<std::string> hidden;
+  for (const auto& [hosts, fold] : folds) {
+    if (verbose || shown < kGroups) {
+      PrintFold(hosts, fold, verbose, page);
       ++shown;
-      page_.Wrapped("  ", absl::StrCat(Hosts(hosts), ": ", page_.Safe(note)));
-    }
-    if (shown < notes.size()) {
-      out_ << "  and " << notes.size() - shown << " more; --verbose has all\n";
+    } else {
+      hidden.insert(hosts.begin(), hosts.end());
     }
   }
+  if (shown == folds.size()) return;
+  page.out() << "\nand " << folds.size() - shown << " more groups of steps on "
+             << Count(hidden.size(), "host") << "; --verbose has all\n";
+}
 
-  void PrintSummary() {
-    const PlanCounts counts = CountPlan(plan_);
-    Paint paint = counts.steps > 0 ? Paint::kYellow : Paint::kGreen;
-    if (counts.blocked > 0) paint = Paint::kRed;
-    out_ << "\n";
-    page_.Wrapped(
-        "PLAN: ",
-        absl::StrCat(PlanCountsText(counts), "; digest ",
-                     page_.Safe(plan_.digest().substr(0, kDigestCharacters))),
-        paint);
+// Hosts with no step and nothing blocked.
+void PrintInOrder(const ClusterPlan& plan, Page& page) {
+  HostNames hosts;
+  for (const HostPlan& host : plan.hosts()) {
+    if (host.steps().empty() && host.blocked().empty()) {
+      hosts.push_back(host.host());
+    }
   }
+  if (hosts.empty()) return;
+  page.out() << "\n";
+  page.Wrapped("In order: ", HostsOf(hosts, page), Paint::kGreen);
+}
 
-  const ClusterPlan& plan_;
-  const bool verbose_;
-  Page page_;
-  std::ostream& out_;
-};
+void PrintNotes(const ClusterPlan& plan, bool verbose, Page& page) {
+  FirstMet<std::string, HostNames> notes;
+  for (const HostPlan& host : plan.hosts()) {
+    for (const std::string& note : host.notes()) {
+      notes[note].push_back(host.host());
+    }
+  }
+  if (notes.empty()) return;
+  page.Title("Notes");
+  size_t shown = 0;
+  for (const auto& [note, hosts] : notes) {
+    if (!verbose && shown == kGroups) break;
+    ++shown;
+    page.Wrapped("  ",
+                 absl::StrCat(HostsOf(hosts, page), ": ", page.Safe(note)));
+  }
+  if (shown < notes.size()) {
+    page.out() << "  and " << notes.size() - shown
+               << " more; --verbose has all\n";
+  }
+}
+
+void PrintSummary(const ClusterPlan& plan, Page& page) {
+  const PlanCounts counts = CountPlan(plan);
+  Paint paint = counts.steps > 0 ? Paint::kYellow : Paint::kGreen;
+  if (counts.blocked > 0) paint = Paint::kRed;
+  page.out() << "\n";
+  page.Wrapped(
+      "PLAN: ",
+      absl::StrCat(PlanCountsText(counts), "; digest ",
+                   page.Safe(plan.digest().substr(0, kDigestCharacters))),
+      paint);
+}
 
 }  // namespace
 
@@ -263,7 +246,12 @@ std::string PlanNamespace(const ClusterPlan& plan) {
 
 void PrintPlanTable(const ClusterPlan& plan, const Style& style, bool verbose,
                     std::ostream& out) {
-  PlanPrinter(plan, style, verbose, out).Print();
+  Page page(style, out);
+  PrintHead(plan, page);
+  PrintFolds(plan, verbose, page);
+  PrintInOrder(plan, page);
+  PrintNotes(plan, verbose, page);
+  PrintSummary(plan, page);
 }
 
 std::string PlanShort(const ClusterPlan& plan, bool utf8) {
