@@ -22,9 +22,8 @@ class AnonymiseCommand final : public Command {
 
   void AddOptions(CLI::App& app) override {
     app.add_option("FILE", file_, "New file, for this user only")->required();
-    app.add_option("--from", from_,
-                   "What clusterd --record wrote [standard input]")
-        ->type_name("FILE");
+    AddOption(app, "--from", "FILE", from_,
+              "What clusterd --record wrote [standard input]");
   }
   bool TakesConnection() const override { return false; }
 

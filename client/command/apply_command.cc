@@ -25,7 +25,6 @@ namespace {
 constexpr uint32_t kSchemaVersion = 1;
 // Hosts at once, unless --wave says otherwise; the controller's own default.
 constexpr uint32_t kDefaultWaveSize = 32;
-constexpr absl::Duration kHistoryTimeout = absl::Seconds(10);
 
 // What apply and rollback share: says what will happen, asks the person unless
 // --yes was given, has the controller do it, and tells each host's end as it
@@ -38,10 +37,8 @@ class RunCommand : public Request {
  protected:
   // `force` says what it overrides.
   void AddSharedOptions(CLI::App& app, const std::string& force) {
-    app.add_option(
-           "--wave", wave_text_,
-           absl::StrCat("Hosts at once (default: ", kDefaultWaveSize, ")"))
-        ->type_name("N");
+    AddOption(app, "--wave", "N", wave_text_,
+              absl::StrCat("Hosts at once (default: ", kDefaultWaveSize, ")"));
     app.add_flag("--yes", yes_, "Do not ask");
     app.add_flag("--force", force_,
                  absl::StrCat("Admins only: also where a host refuses because ",
@@ -59,7 +56,7 @@ class RunCommand : public Request {
   virtual void PrintSubject(const Style& style, std::ostream& out) const = 0;
   // Ends the run without asking anybody, as no host has anything to do; the
   // exit status.
-  virtual int FinishNothing(ApplyReport& report) = 0;
+  virtual int FinishNothing() = 0;
   // Makes the call.
   virtual absl::StatusOr<ApplyReport> Call(ControllerClient& client) = 0;
 
@@ -76,9 +73,9 @@ class RunCommand : public Request {
   }
 
   // The end of a run of nothing, where that is not what was wished.
-  int NothingCanBeDone(const std::string& why, ApplyReport& report) {
+  int NothingCanBeDone(const std::string& why) {
     Tell("nothing can be done: ", why);
-    report.add_notes(why);
+    report_.add_notes(why);
     return kExitNoVerdict;
   }
 
@@ -86,11 +83,15 @@ class RunCommand : public Request {
   std::vector<std::string> hosts_;
   bool subject_known_ = false;
   std::string what_will_happen_;  // "Apply 2 steps"
-  // What the subject says of a report that this side makes.
-  ApplyReport about_;
+  // The controller's; until that is there, what this side knows of the run.
+  ApplyReport report_;
 
  private:
   bool HasNothingToDo() const { return subject_known_ && hosts_.empty(); }
+  // Empty: not heard.
+  const std::string& run_id() const { return report_.run_id(); }
+
+  bool AsksController() const final { return !HasNothingToDo(); }
 
   void ReadOptions() final {
     wave_size_ = ReadCount("--wave", wave_text_, kDefaultWaveSize);
@@ -142,9 +143,9 @@ class RunCommand : public Request {
   void OnEvent(const ApplyEvent& event) {
     const Style style = ErrStyle();
     if (event.has_progress()) {
-      if (run_id_.empty() && !event.progress().run_id().empty()) {
-        run_id_ = event.progress().run_id();
-        Tell("run ", run_id_);
+      if (run_id().empty() && !event.progress().run_id().empty()) {
+        report_.set_run_id(event.progress().run_id());
+        Tell("run ", run_id());
       }
       ShowProgress(ApplyProgressText(event.progress(), style.utf8));
     } else if (event.has_step() && verbose_) {
@@ -162,13 +163,13 @@ class RunCommand : public Request {
 
   int Finish() final {
     if (HasNothingToDo()) {
-      report_ = ReportOfOurs();
-      return Deliver(FinishNothing(report_));
+      CompleteReport();
+      return Deliver(FinishNothing());
     }
     NoteForeignSchema(kSchemaVersion, report_);
     const int hosts_before = report_.hosts_size();
     // Which hosts a rollback asks, the controller knows best.
-    if (!is_rollback_) CompleteHosts(report_);
+    if (!is_rollback_) CompleteHosts();
     if (report_.hosts_size() > hosts_before) {
       report_.add_notes(absl::StrCat("the controller's report leaves out ",
                                      report_.hosts_size() - hosts_before,
@@ -179,23 +180,23 @@ class RunCommand : public Request {
 
   bool AnswerWithout(const absl::Status& error) final {
     if (began_.has_value()) SayHowToLook(error);
-    report_ = ReportOfOurs();
+    CompleteReport();
     if (!error.message().empty()) {
       report_.add_notes(SafeText(error.message(), /*utf8=*/true));
     }
     return true;
   }
   int StatusOfFailure(int status) const final {
-    return run_id_.empty() ? status : kExitNoVerdict;
+    return run_id().empty() ? status : kExitNoVerdict;
   }
 
   void SayHowToLook(const absl::Status& error) {
     // We left; or the controller did, perhaps for good.
     const bool we_left =
         absl::IsCancelled(error) || absl::IsDeadlineExceeded(error);
-    if (!run_id_.empty()) {
-      Tell("run ", run_id_, we_left ? " goes on" : " may go on",
-           " in the controller; look with: clusterctl show ", run_id_);
+    if (!run_id().empty()) {
+      Tell("run ", run_id(), we_left ? " goes on" : " may go on",
+           " in the controller; look with: clusterctl show ", run_id());
     } else if (we_left || absl::IsUnavailable(error) ||
                absl::IsInternal(error) || absl::IsUnknown(error)) {
       Tell("no run of this command was named; if one began all the same, it ",
@@ -206,31 +207,27 @@ class RunCommand : public Request {
   }
 
   // A host that will be asked and has no end has "no answer yet".
-  void CompleteHosts(ApplyReport& report) const {
-    for (const std::string& name : LeftOut(hosts_, report.hosts())) {
+  void CompleteHosts() {
+    for (const std::string& name : LeftOut(hosts_, report_.hosts())) {
+      ApplyResult& result = *report_.add_hosts();
       const auto found = results_.find(name);
-      if (found != results_.end()) {
-        *report.add_hosts() = found->second;
-      } else {
-        report.add_hosts()->set_host(name);
-      }
+      if (found != results_.end()) result = found->second;
+      result.set_host(name);
     }
   }
 
-  ApplyReport ReportOfOurs() const {
-    ApplyReport report = about_;
-    report.set_schema_version(kSchemaVersion);
-    report.set_rollback(is_rollback_);
-    report.set_force(force_);
-    report.set_wave_size(wave_size_);
-    if (run_id_.empty()) return report;
-    report.set_run_id(run_id_);
-    if (!is_rollback_) report.set_apply_id(run_id_);
-    report.set_outcome(ApplyReport::RUNNING);
-    report.set_started_at_ms(absl::ToUnixMillis(*began_));
-    report.set_elapsed_ms(ElapsedMs(*began_));
-    CompleteHosts(report);
-    return report;
+  // Of a run that this side alone can tell of.
+  void CompleteReport() {
+    report_.set_schema_version(kSchemaVersion);
+    report_.set_rollback(is_rollback_);
+    report_.set_force(force_);
+    report_.set_wave_size(wave_size_);
+    if (run_id().empty()) return;
+    if (!is_rollback_) report_.set_apply_id(run_id());
+    report_.set_outcome(ApplyReport::RUNNING);
+    report_.set_started_at_ms(absl::ToUnixMillis(*began_));
+    report_.set_elapsed_ms(ElapsedMs(*began_));
+    CompleteHosts();
   }
 
   const google::protobuf::Message& Answer() const final { return report_; }
@@ -248,9 +245,7 @@ class RunCommand : public Request {
 
   uint32_t wave_size_ = 0;
   std::optional<absl::Time> began_;  // The call.
-  std::string run_id_;               // Empty: not heard.
   std::map<std::string, ApplyResult> results_;
-  ApplyReport report_;
 };
 
 // Checks the plan's digest before anybody is asked. The exit status:
@@ -265,9 +260,8 @@ class ApplyCommand final : public RunCommand {
   ApplyCommand() : RunCommand("apply", /*is_rollback=*/false) {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("PLANFILE", file_,
-                   "File of clusterctl plan --out; - is stdin")
-        ->type_name("")
+    AddOption(app, "PLANFILE", "", file_,
+              "File of clusterctl plan --out; - is stdin")
         ->required();
     AddNamespace(app,
                  "Must be what the plan was made for; the plan alone says "
@@ -276,10 +270,6 @@ class ApplyCommand final : public RunCommand {
   }
 
  private:
-  bool AsksController() const override {
-    return !subject_known_ || !hosts_.empty();
-  }
-
   void ReadSubject() override {
     absl::StatusOr<ClusterPlan> plan = ReadPlanFile(file_);
     if (!plan.ok()) {
@@ -293,9 +283,9 @@ class ApplyCommand final : public RunCommand {
     }
     what_will_happen_ =
         absl::StrCat("Apply ", Count(CountPlan(plan_).steps, "step"));
-    about_.set_cluster(plan_.cluster());
-    about_.set_plan_id(plan_.plan_id());
-    about_.set_plan_digest(plan_.digest());
+    report_.set_cluster(plan_.cluster());
+    report_.set_plan_id(plan_.plan_id());
+    report_.set_plan_digest(plan_.digest());
 
     const std::string wanted = NetworkNamespaceText(network_namespace_);
     const std::string planned = PlanNamespace(plan_);
@@ -310,17 +300,16 @@ class ApplyCommand final : public RunCommand {
     PrintPlanTable(plan_, style, /*verbose=*/false, out);
   }
 
-  int FinishNothing(ApplyReport& report) override {
+  int FinishNothing() override {
     const PlanCounts counts = CountPlan(plan_);
     if (counts.blocked > 0) {
       return NothingCanBeDone(
-          absl::StrCat(PlanCountsText(counts), "; clusterctl plan says why"),
-          report);
+          absl::StrCat(PlanCountsText(counts), "; clusterctl plan says why"));
     }
     Tell(PlanCountsText(counts));
-    report.set_outcome(ApplyReport::SUCCEEDED);
+    report_.set_outcome(ApplyReport::SUCCEEDED);
     for (const HostPlan& host : plan_.hosts()) {
-      ApplyResult& result = *report.add_hosts();
+      ApplyResult& result = *report_.add_hosts();
       result.set_host(host.host());
       result.set_outcome(ApplyResult::NOTHING_TO_DO);
     }
@@ -344,8 +333,8 @@ class RollbackCommand final : public RunCommand {
   RollbackCommand() : RunCommand("rollback", /*is_rollback=*/true) {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("APPLY_ID", id_, "Id of the apply, or its first characters")
-        ->type_name("")
+    AddOption(app, "APPLY_ID", "", id_,
+              "Id of the apply, or its first characters")
         ->required();
     AddSharedOptions(
         app, "a device is or may be in use or a value has changed since");
@@ -362,7 +351,7 @@ class RollbackCommand final : public RunCommand {
     request.set_id(id_);
     ASSIGN_OR_RETURN(
         HistoryRecord record,
-        client.Ask(&Controller::Stub::GetHistory, request, kHistoryTimeout));
+        client.Ask(&Controller::Stub::GetHistory, request, kShortTimeout));
     if (record.entry().kind() != HISTORY_APPLY) {
       return absl::InvalidArgumentError(absl::StrCat(
           "APPLY_ID: \"", id_, "\" is a ",
@@ -375,18 +364,17 @@ class RollbackCommand final : public RunCommand {
       if (MayHold(host.outcome())) hosts_.push_back(host.host());
     }
     what_will_happen_ = absl::StrCat("Roll back apply ", past_.apply_id());
-    about_.set_cluster(past_.cluster());
-    about_.set_apply_id(past_.apply_id());
+    report_.set_cluster(past_.cluster());
+    report_.set_apply_id(past_.apply_id());
     return absl::OkStatus();
   }
 
   void PrintSubject(const Style& style, std::ostream& out) const override {
     PrintApplyTable(past_, style, out, /*rollback_hint=*/false);
   }
-  int FinishNothing(ApplyReport& report) override {
+  int FinishNothing() override {
     return NothingCanBeDone(
-        absl::StrCat("apply ", past_.apply_id(), ": no host of it is applied"),
-        report);
+        absl::StrCat("apply ", past_.apply_id(), ": no host of it is applied"));
   }
 
   absl::StatusOr<ApplyReport> Call(ControllerClient& client) override {

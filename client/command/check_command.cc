@@ -26,8 +26,7 @@ constexpr absl::Duration kLocalTimeout = absl::Seconds(70);
 
 void AddRuleOption(CLI::App& app, const char* option, const char* what,
                    std::vector<std::string>& rules) {
-  app.add_option(option, rules, what)
-      ->type_name("RULE,..")
+  AddOption(app, option, "RULE,..", rules, what)
       ->delimiter(',')
       ->allow_extra_args(false);
 }
@@ -42,10 +41,8 @@ class CheckCommand final : public ClusterRequest {
     AddRuleOption(app, "--skip", "Do not run these rules", skip_);
     AddRuleOption(app, "--downgrade",
                   "Count failures of these rules as warnings", downgrade_);
-    app.add_option(
-           "--fail-on", fail_on_text_,
-           "Lowest state that exits with 1: warn, unknown, fail (default)")
-        ->type_name("STATE");
+    AddOption(app, "--fail-on", "STATE", fail_on_text_,
+              "Lowest state that exits with 1: warn, unknown, fail (default)");
     AddNamespace(app,
                  "Judge only the kernel parameters and ports of this network "
                  "namespace of the hosts");
@@ -56,10 +53,9 @@ class CheckCommand final : public ClusterRequest {
     app.add_flag("--local", local_,
                  "Ask this host's own clusterd about this host, without the "
                  "controller");
-    app.add_option("--socket", socket_,
-                   absl::StrCat("Its unix socket [CLUSTERD_SOCKET]; default ",
-                                kDefaultSocket))
-        ->type_name("PATH");
+    AddOption(app, "--socket", "PATH", socket_,
+              absl::StrCat("Its unix socket [CLUSTERD_SOCKET]; default ",
+                           kDefaultSocket));
   }
 
  private:

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cassert>
 #include <iterator>
 #include <map>
@@ -21,8 +20,6 @@
 namespace clusterd {
 namespace {
 
-constexpr absl::Duration kVersionTimeout = absl::Seconds(10);
-
 // A page of help/.
 struct HelpPage {
   absl::string_view name;
@@ -33,21 +30,15 @@ constexpr HelpPage kHelpPages[] = {
 #include "client/command/help_pages.inc"
 };
 
-struct Help {
-  std::string title;
-  std::string footer;  // Exit statuses and examples.
-};
-
-// What the first empty line of the page divides. REQUIRES: there is one of that
-// name.
-Help HelpOf(absl::string_view name) {
+// The title of a page, and its footer of exit statuses and examples, which the
+// first empty line divides. REQUIRES: there is one of that name.
+std::pair<std::string, std::string> HelpOf(absl::string_view name) {
   const auto* const page = absl::c_find_if(
       kHelpPages,
       [name](const HelpPage& candidate) { return candidate.name == name; });
   assert(page != std::end(kHelpPages));
-  const std::pair<std::string, std::string> parts =
-      absl::StrSplit(page->text, absl::MaxSplits("\n\n", 1));
-  return {parts.first, std::string(absl::StripSuffix(parts.second, "\n"))};
+  return absl::StrSplit(absl::StripSuffix(page->text, "\n"),
+                        absl::MaxSplits("\n\n", 1));
 }
 
 // CLI11 does not wrap descriptions; a terminal's first 80 columns must do.
@@ -104,7 +95,7 @@ class VersionCommand final : public Command {
     const auto client = Connect();
     if (client == nullptr) return RejectUsage();
     const absl::StatusOr<GetSpecResponse> spec =
-        client->Ask(&Controller::Stub::GetSpec, {}, kVersionTimeout);
+        client->Ask(&Controller::Stub::GetSpec, {}, kShortTimeout);
     if (!spec.ok()) return ReportFailure(spec.status());
     const bool utf8 = OutStyle(ColorMode::kNever).utf8;
     const std::string& version = spec->controller_version();
@@ -126,9 +117,9 @@ struct Tree {
 
 void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
   for (const ConnectionSetting& setting : AllConnectionSettings()) {
-    app.add_option(absl::StrCat("--", setting.key), connection[setting.key],
-                   absl::StrCat(setting.what, " [", setting.variable, "]"))
-        ->type_name(setting.placeholder)
+    AddOption(app, absl::StrCat("--", setting.key), setting.placeholder,
+              connection[setting.key],
+              absl::StrCat(setting.what, " [", setting.variable, "]"))
         ->group("Connection");
   }
 }
@@ -138,7 +129,7 @@ CLI::App* AddApp(Tree& tree, absl::string_view name) {
   const std::pair<std::string, std::string> words =
       absl::StrSplit(name, absl::MaxSplits(' ', 1));
   const auto& [group, below] = words;
-  const Help help = HelpOf(name);
+  const auto [title, footer] = HelpOf(name);
   CLI::App* parent = &tree.root;
   if (!below.empty()) {
     CLI::App*& app = tree.groups[group];
@@ -149,16 +140,16 @@ CLI::App* AddApp(Tree& tree, absl::string_view name) {
     }
     parent = app;
   }
-  return parent->add_subcommand(below.empty() ? group : below, help.title)
-      ->footer(help.footer);
+  return parent->add_subcommand(below.empty() ? group : below, title)
+      ->footer(footer);
 }
 
 void BuildTree(Tree& tree) {
   tree.root.name("clusterctl");
   tree.root.formatter(std::make_shared<WrappedHelp>());  // Commands inherit it.
-  const Help help = HelpOf("clusterctl");
-  tree.root.description(help.title);
-  tree.root.footer(help.footer);
+  const auto [title, footer] = HelpOf("clusterctl");
+  tree.root.description(title);
+  tree.root.footer(footer);
   tree.root.require_subcommand(0, 1);
   tree.root.set_version_flag(
       "--version", [] { return std::string(kClusterdVersion); },
@@ -185,15 +176,13 @@ void BuildTree(Tree& tree) {
 // in two: CLI11 would take the argument behind it for the value.
 std::vector<std::string> ForParser(const std::vector<std::string>& arguments) {
   std::vector<std::string> result;
-  for (const std::string& argument : arguments) {
-    if (absl::StartsWith(argument, "--") && absl::EndsWith(argument, "=")) {
-      result.push_back(argument.substr(0, argument.size() - 1));
+  for (auto it = arguments.rbegin(); it != arguments.rend(); ++it) {
+    absl::string_view word = *it;
+    if (absl::StartsWith(word, "--") && absl::ConsumeSuffix(&word, "=")) {
       result.emplace_back();
-    } else {
-      result.push_back(argument);
     }
+    result.emplace_back(word);
   }
-  std::reverse(result.begin(), result.end());
   return result;
 }
 
@@ -259,11 +248,10 @@ MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
 // The value of --report on a line that cannot be parsed.
 std::string ReportArgument(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (absl::StartsWith(arguments[i], "--report="))
-      return arguments[i].substr(9);
-    if (arguments[i] == "--report" && i + 1 < arguments.size()) {
-      return arguments[i + 1];
-    }
+    absl::string_view word = arguments[i];
+    if (absl::ConsumePrefix(&word, "--report=")) return std::string(word);
+    const bool has_next = i + 1 < arguments.size();
+    if (word == "--report" && has_next) return arguments[i + 1];
   }
   return "";
 }
@@ -280,7 +268,9 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
   const MistakeList mistakes = ParseMistakes(error, *app, tree.root);
   for (const auto& command : tree.commands) {
     if (command->name() != name) continue;
-    return command->RefuseLine(mistakes, ReportArgument(arguments), session);
+    const bool has_report = app->get_option_no_throw("--report") != nullptr;
+    return command->RefuseLine(
+        mistakes, has_report ? ReportArgument(arguments) : "", session);
   }
   return TellMistakes(name, mistakes, session);
 }

@@ -25,7 +25,19 @@
 
 namespace clusterd {
 
+// How long the controller may take for what it has at hand.
+inline constexpr absl::Duration kShortTimeout = absl::Seconds(10);
+
 using MistakeList = std::vector<std::string>;
+
+// An option, or an argument whose name has no dash; help calls its value
+// `placeholder`.
+template <typename Value>
+CLI::Option* AddOption(CLI::App& app, const std::string& name,
+                       const char* placeholder, Value& value,
+                       const std::string& what) {
+  return app.add_option(name, value, what)->type_name(placeholder);
+}
 
 // Everything a command gets from the process that it runs in, so that tests can
 // run the whole program in-process.

@@ -14,7 +14,6 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxSpecBytes = 64 << 20;
-constexpr absl::Duration kTimeout = absl::Seconds(10);
 
 absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file) {
   ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file, kMaxSpecBytes));
@@ -55,9 +54,7 @@ class ConfigValidateCommand final : public ConfigCommand {
   ConfigValidateCommand() : ConfigCommand("config validate") {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("FILE", file_, "The cluster.yaml")
-        ->type_name("")
-        ->required();
+    AddOption(app, "FILE", "", file_, "The cluster.yaml")->required();
   }
   bool TakesConnection() const override { return false; }
 
@@ -77,9 +74,8 @@ class ConfigShowCommand final : public ConfigCommand {
   ConfigShowCommand() : ConfigCommand("config show") {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("FILE", file_, "The cluster.yaml")->type_name("");
-    app.add_option("-o,--output", output_, "yaml (default), json")
-        ->type_name("FORMAT");
+    AddOption(app, "FILE", "", file_, "The cluster.yaml");
+    AddOption(app, "-o,--output", "FORMAT", output_, "yaml (default), json");
   }
 
  private:
@@ -101,7 +97,7 @@ class ConfigShowCommand final : public ConfigCommand {
   // What the controller has loaded. Says on stderr where it comes from.
   absl::StatusOr<ClusterSpec> AskForSpec(ControllerClient& client) {
     ASSIGN_OR_RETURN(GetSpecResponse answer,
-                     client.Ask(&Controller::Stub::GetSpec, {}, kTimeout));
+                     client.Ask(&Controller::Stub::GetSpec, {}, kShortTimeout));
     Tell("from the controller's ", answer.path());
     for (const absl::string_view line :
          absl::StrSplit(answer.refused(), '\n', absl::SkipEmpty())) {

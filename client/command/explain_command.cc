@@ -89,9 +89,8 @@ class ExplainCommand final : public Command {
   ExplainCommand() : Command("explain") {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("RULE", name_,
-                   "Name of a rule, e.g. net-health, or an error code of HCCL")
-        ->type_name("");
+    AddOption(app, "RULE", "", name_,
+              "Name of a rule, e.g. net-health, or an error code of HCCL");
   }
   bool TakesConnection() const override { return false; }
 

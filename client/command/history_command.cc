@@ -22,16 +22,14 @@ class HistoryCommand final : public Request {
   HistoryCommand() : Request("history") {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("--kind", kinds_, "Only these: check, plan, apply, rollback")
-        ->type_name("KIND,..")
+    AddOption(app, "--kind", "KIND,..", kinds_,
+              "Only these: check, plan, apply, rollback")
         ->delimiter(',')
         ->allow_extra_args(false);
-    app.add_option(
-           "--limit", limit_text_,
-           absl::StrCat("At most this many (default: ", kDefaultLimit, ")"))
-        ->type_name("N");
+    AddOption(app, "--limit", "N", limit_text_,
+              absl::StrCat("At most this many (default: ", kDefaultLimit, ")"));
     AddOutput(app, "says nothing of many runs");
-    AddTimeout(app, absl::Seconds(10));
+    AddTimeout(app, kShortTimeout);
   }
 
  private:
@@ -82,9 +80,8 @@ class ShowCommand final : public Request {
   ShowCommand() : Request("show") {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("ID", id_,
-                   "Its id, or as many characters from its start as are unique")
-        ->type_name("")
+    AddOption(app, "ID", "", id_,
+              "Its id, or as many characters from its start as are unique")
         ->required();
     app.add_flag("--verbose", verbose_,
                  "Of a plan also preconditions and undo, and every host");

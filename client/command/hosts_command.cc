@@ -15,7 +15,7 @@ class HostsCommand final : public Request {
 
   void AddOptions(CLI::App& app) override {
     AddOutput(app);
-    AddTimeout(app, absl::Seconds(10));
+    AddTimeout(app, kShortTimeout);
   }
 
  private:
@@ -35,7 +35,6 @@ class HostsCommand final : public Request {
   ListHostsResponse hosts_;
 };
 
-constexpr absl::Duration kListTimeout = absl::Seconds(10);
 // A host may take deadlines.host, 30 s unless the spec says otherwise.
 constexpr absl::Duration kDescribeTimeout = absl::Seconds(75);
 
@@ -44,8 +43,7 @@ class DescribeCommand final : public Request {
   DescribeCommand() : Request("describe") {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("HOST", host_, "Name of the host, e.g. node07")
-        ->type_name("")
+    AddOption(app, "HOST", "", host_, "Name of the host, e.g. node07")
         ->required();
     AddOutput(app, "says nothing of one host");
     AddTimeout(app, kDescribeTimeout);
@@ -74,7 +72,7 @@ class DescribeCommand final : public Request {
   absl::Status WithNearestHost(const absl::Status& error,
                                ControllerClient& client) {
     const absl::StatusOr<ListHostsResponse> known =
-        client.Ask(&Controller::Stub::ListHosts, {}, kListTimeout);
+        client.Ask(&Controller::Stub::ListHosts, {}, kShortTimeout);
     if (!known.ok()) return error;
     std::vector<absl::string_view> names;
     for (const HostEntry& entry : known->hosts()) names.push_back(entry.host());

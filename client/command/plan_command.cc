@@ -32,9 +32,8 @@ class PlanCommand final : public ClusterRequest {
 
   void AddOptions(CLI::App& app) override {
     AddHosts(app, "plan for", "--all plans for every host");
-    app.add_option("--out", out_,
-                   "Save the plan for clusterctl apply; - is stdout")
-        ->type_name("FILE");
+    AddOption(app, "--out", "FILE", out_,
+              "Save the plan for clusterctl apply; - is stdout");
     AddNamespace(app,
                  "Plan only the kernel parameters of this network namespace of "
                  "the hosts");

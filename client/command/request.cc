@@ -1,11 +1,18 @@
 #include "client/command/request.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/files/user_files.h"
 #include "config/report/message_json.h"
+#include "config/values/hostlist.h"
+#include "config/values/nearest_word.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
@@ -13,49 +20,109 @@
 namespace clusterd {
 namespace {
 
-constexpr absl::Duration kSpecTimeout = absl::Seconds(10);
 // Of a spec without deadlines.
 constexpr absl::Duration kDefaultRun = absl::Seconds(60);
+
+constexpr size_t kMaxHostfileBytes = 32 << 20;
+// Unknown hosts that get a line of their own; the rest share one.
+constexpr size_t kNamedUnknown = 10;
+constexpr int kHostsColumns = 200;
+
+// Adds the names of one hostlist. `where` says where it was given.
+void Expand(const std::string& where, absl::string_view text,
+            std::vector<std::string>& names,
+            std::vector<std::string>& mistakes) {
+  const absl::string_view list = absl::StripAsciiWhitespace(text);
+  std::string why;
+  if (list.empty()) {
+    why = "is empty, expected host names";
+  } else if (absl::StrContains(list, '@')) {
+    why = absl::StrCat("host groups (\"", list,
+                       "\") are not supported yet, expected names such as "
+                       "node[01-12,15]");
+  } else {
+    const auto expanded = ExpandHostlist(list);
+    if (expanded.ok()) {
+      names.insert(names.end(), expanded->begin(), expanded->end());
+      return;
+    }
+    why = std::string(expanded.status().message());
+  }
+  mistakes.push_back(absl::StrCat(where, ": ", why));
+}
+
+void ExpandHostfile(const std::string& path, std::vector<std::string>& names,
+                    std::vector<std::string>& mistakes) {
+  const absl::StatusOr<std::string> text =
+      ReadTextFile(path, kMaxHostfileBytes);
+  if (!text.ok()) {
+    mistakes.push_back(absl::StrCat("--hostfile ", text.status().message()));
+    return;
+  }
+  const size_t names_before = names.size();
+  const size_t mistakes_before = mistakes.size();
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+    ++number;
+    const absl::string_view list =
+        absl::StripAsciiWhitespace(line.substr(0, line.find('#')));
+    if (list.empty()) continue;
+    Expand(absl::StrCat(path, ":", number), list, names, mistakes);
+  }
+  if (names.size() == names_before && mistakes.size() == mistakes_before) {
+    mistakes.push_back(absl::StrCat("--hostfile ", path, ": names no host"));
+  }
+}
+
+void AddUnknownHosts(const std::vector<std::string>& unknown,
+                     absl::Span<const std::string> spec_hosts,
+                     std::vector<std::string>& mistakes) {
+  const std::vector<absl::string_view> candidates(spec_hosts.begin(),
+                                                  spec_hosts.end());
+  for (size_t i = 0; i < unknown.size() && i < kNamedUnknown; ++i) {
+    mistakes.push_back(absl::StrCat("host \"", unknown[i],
+                                    "\" is not in the spec",
+                                    DidYouMean(unknown[i], candidates)));
+  }
+  if (unknown.size() <= kNamedUnknown) return;
+  const auto rest = absl::MakeConstSpan(unknown).subspan(kNamedUnknown);
+  mistakes.push_back(absl::StrCat("nor are ", rest.size(), " more hosts: ",
+                                  HostsText(rest, kHostsColumns)));
+}
 
 }  // namespace
 
 void Request::AddOutput(CLI::App& app, const std::string& why_no_short) {
   why_no_short_ = why_no_short;
-  app.add_option("-o,--output", format_text_,
-                 why_no_short.empty()
-                     ? "table (default), short (one line for a chat message), "
-                       "json"
-                     : "table (default), json")
-      ->type_name("FORMAT");
-  app.add_option("--color", color_text_,
-                 "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
-                 "never")
-      ->type_name("WHEN");
+  AddOption(app, "-o,--output", "FORMAT", format_text_,
+            why_no_short.empty()
+                ? "table (default), short (one line for a chat message), "
+                  "json"
+                : "table (default), json");
+  AddOption(app, "--color", "WHEN", color_text_,
+            "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
+            "never");
 }
 
 void Request::AddTimeout(CLI::App& app, absl::Duration absent,
                          const std::string& words) {
   timeout_ = absent;
-  app.add_option(
-         "--timeout", timeout_text_,
-         absl::StrCat("Give up after this long, e.g. 90s or 2m (default: ",
-                      words.empty()
-                          ? absl::StrCat(absl::ToInt64Seconds(absent), "s")
-                          : words,
-                      ")"))
-      ->type_name("DURATION");
+  AddOption(app, "--timeout", "DURATION", timeout_text_,
+            absl::StrCat("Give up after this long, e.g. 90s or 2m (default: ",
+                         words.empty()
+                             ? absl::StrCat(absl::ToInt64Seconds(absent), "s")
+                             : words,
+                         ")"));
 }
 
 void Request::AddNamespace(CLI::App& app, const std::string& description) {
-  app.add_option("--netns", namespace_text_, description)
-      ->type_name("container:NAME|pid:N|path:P");
+  AddOption(app, "--netns", "container:NAME|pid:N|path:P", namespace_text_,
+            description);
 }
 
 void Request::AddReport(CLI::App& app) {
-  has_report_ = true;
-  app.add_option("--report", report_file_,
-                 "Also write the report as JSON, whatever happens")
-      ->type_name("FILE");
+  AddOption(app, "--report", "FILE", report_file_,
+            "Also write the report as JSON, whatever happens");
 }
 
 void Request::ReadShared() {
@@ -116,7 +183,6 @@ int Request::FinishWithout(absl::Status error) {
 void Request::WriteUsageReport(const std::string& report_file) {
   started_ = session().now();
   report_file_ = report_file;
-  if (!has_report_) return;
   AnswerWithout(absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n")));
   WriteReport();
 }
@@ -165,18 +231,75 @@ uint64_t Request::ElapsedMs(absl::Time since) const {
       std::max<int64_t>(0, absl::ToInt64Milliseconds(session().now() - since)));
 }
 
+void ExpandHosts(const Environment& environment, HostSelection& selection,
+                 std::vector<std::string>& mistakes) {
+  const std::vector<std::string> lists = std::move(selection.hosts);
+  selection.hosts.clear();
+  for (const std::string& list : lists) {
+    Expand("HOSTS", list, selection.hosts, mistakes);
+  }
+  if (!selection.hostfile.empty()) {
+    ExpandHostfile(selection.hostfile, selection.hosts, mistakes);
+  }
+  const bool is_named = !lists.empty() || !selection.hostfile.empty();
+  const auto job = environment.find("SLURM_JOB_ID");
+  const auto nodes = environment.find("SLURM_JOB_NODELIST");
+  const bool is_in_job = job != environment.end() && nodes != environment.end();
+  if (selection.all && is_named) {
+    mistakes.push_back(
+        "--all: HOSTS or --hostfile are given too, expected one "
+        "of them");
+  } else if (!selection.all && !is_named && is_in_job) {
+    selection.slurm_job = job->second;
+    Expand("SLURM_JOB_NODELIST", nodes->second, selection.hosts, mistakes);
+  } else {
+    selection.all = !is_named;
+  }
+  std::vector<std::string> excluded;
+  for (const std::string& list : selection.exclude) {
+    Expand("--exclude", list, excluded, mistakes);
+  }
+  selection.exclude = std::move(excluded);
+}
+
+std::vector<std::string> ResolveHosts(const HostSelection& selection,
+                                      absl::Span<const std::string> spec_hosts,
+                                      std::vector<std::string>& mistakes) {
+  const std::set<std::string> wanted(selection.hosts.begin(),
+                                     selection.hosts.end());
+  const std::set<std::string> excluded(selection.exclude.begin(),
+                                       selection.exclude.end());
+  std::set<std::string> known(spec_hosts.begin(), spec_hosts.end());
+  std::vector<std::string> unknown;
+  for (const auto* list : {&selection.hosts, &selection.exclude}) {
+    absl::c_copy_if(*list, std::back_inserter(unknown), [&](const auto& host) {
+      return known.insert(host).second;
+    });
+  }
+  AddUnknownHosts(unknown, spec_hosts, mistakes);
+
+  std::vector<std::string> hosts;
+  absl::c_copy_if(spec_hosts, std::back_inserter(hosts), [&](const auto& host) {
+    return (selection.all || wanted.count(host) > 0) &&
+           excluded.count(host) == 0;
+  });
+  if (hosts.empty() && unknown.empty()) {
+    mistakes.push_back(spec_hosts.empty()
+                           ? "no host to check: the spec has no servers"
+                           : "no host to check: --exclude leaves none");
+  }
+  return hosts;
+}
+
 void ClusterRequest::AddHosts(CLI::App& app, const std::string& verb,
                               const char* slurm_hint) {
   slurm_hint_ = slurm_hint;
-  app.add_option("HOSTS", hosts_.hosts,
-                 absl::StrCat("Hosts to ", verb, ", e.g. node[01-12,15]"))
-      ->type_name("");
-  app.add_option("-x,--exclude", hosts_.exclude, "Hosts to leave out")
-      ->type_name("HOSTS")
+  AddOption(app, "HOSTS", "", hosts_.hosts,
+            absl::StrCat("Hosts to ", verb, ", e.g. node[01-12,15]"));
+  AddOption(app, "-x,--exclude", "HOSTS", hosts_.exclude, "Hosts to leave out")
       ->allow_extra_args(false);
-  app.add_option("--hostfile", hosts_.hostfile,
-                 "File with HOSTS on each line; # begins a comment")
-      ->type_name("FILE");
+  AddOption(app, "--hostfile", "FILE", hosts_.hostfile,
+            "File with HOSTS on each line; # begins a comment");
   app.add_flag("--all", hosts_.all, "Every host, also inside a Slurm job");
 }
 
@@ -188,7 +311,7 @@ void ClusterRequest::ReadOptions() {
 
 absl::Status ClusterRequest::Prepare(ControllerClient& client) {
   ASSIGN_OR_RETURN(spec_, client.Ask(&Controller::Stub::GetSpec, {},
-                                     TimeoutOr(kSpecTimeout)));
+                                     TimeoutOr(kShortTimeout)));
   if (!hosts_expanded_) return absl::OkStatus();
   std::vector<std::string> hosts;
   for (const ServerSpec& server : spec_.spec().servers()) {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "client/command/command.h"
-#include "client/command/host_selection.h"
 #include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
 #include "proto/spec.pb.h"
@@ -96,11 +96,35 @@ class Request : public Command {
   std::string color_text_ = "auto";
   std::string why_no_short_;
   std::string timeout_text_;
-  bool has_report_ = false;
   std::string report_file_;
 
   ColorMode color_ = ColorMode::kAuto;
 };
+
+// Which hosts a command is about: HOSTS arguments, --hostfile, -x, or the nodes
+// of the Slurm job that we run in, held against the hosts of the spec.
+struct HostSelection {
+  // Hostlists, as given on the command line; names after ExpandHosts.
+  std::vector<std::string> hosts;
+  std::vector<std::string> exclude;
+  std::string hostfile;  // A hostlist per line; # begins a comment.
+  bool all = false;      // Every host; given: also inside a Slurm job.
+  // Found by ExpandHosts: the job whose nodes these are; empty: none.
+  std::string slurm_job;
+};
+
+// Reads the hostfile and expands all lists, not yet compared with a spec. Every
+// mistake (empty, malformed, @group, a file that cannot be read) is added to
+// `mistakes`, naming where it stands.
+void ExpandHosts(const Environment& environment, HostSelection& selection,
+                 std::vector<std::string>& mistakes);
+
+// The hosts to check, in the order of `spec_hosts`; adds a mistake for every
+// name that the spec does not have, with the nearest one, and if nothing is
+// left to check. REQUIRES: ExpandHosts found no mistake.
+std::vector<std::string> ResolveHosts(const HostSelection& selection,
+                                      absl::Span<const std::string> spec_hosts,
+                                      std::vector<std::string>& mistakes);
 
 // A request about hosts of the spec: check and plan.
 class ClusterRequest : public Request {
