@@ -62,12 +62,9 @@ std::unique_ptr<ControllerClient> Command::Connect() {
   const absl::StatusOr<ConnectionSettings> settings =
       ResolveConnection(connection_, session().environment,
                         SettingsFiles(session().environment, session().root));
-  if (!settings.ok()) {
-    AddMistake(settings.status().message());
-    return nullptr;
-  }
   const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel =
-      session().connector.ToController(*settings);
+      settings.ok() ? session().connector.ToController(*settings)
+                    : settings.status();
   if (!channel.ok()) {
     AddMistake(channel.status().message());
     return nullptr;

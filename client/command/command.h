@@ -91,9 +91,8 @@ class Command {
   Style OutStyle(ColorMode color) const {
     return StyleOfOut(session().terminal, session().environment, color);
   }
-  Style ErrStyle() const {
-    return StyleOfErr(session().terminal, session().environment,
-                      ColorMode::kAuto);
+  Style ErrStyle(ColorMode color = ColorMode::kAuto) const {
+    return StyleOfErr(session().terminal, session().environment, color);
   }
 
   // A client for the controller that flags, environment and files name; nullptr

@@ -7,7 +7,6 @@
 #include "client/command/request.h"
 #include "client/files/user_files.h"
 #include "client/print/plan_table.h"
-#include "client/print/progress_line.h"
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
@@ -64,6 +63,7 @@ class PlanCommand final : public ClusterRequest {
     if (!spec_.refused().empty()) Tell(OlderSpecText("plans"));
     ASSIGN_OR_RETURN(plan_,
                      Follow(*client, &Controller::Stub::Plan, {}, "planning"));
+    counts_ = CountPlan(plan_);
     return CheckAnswer();
   }
 
@@ -76,7 +76,7 @@ class PlanCommand final : public ClusterRequest {
     }
     const std::string wanted = NetworkNamespaceText(network_namespace_);
     const std::string planned = PlanNamespace(plan_);
-    if (planned != wanted && (CountPlan(plan_).steps > 0 || !planned.empty())) {
+    if (planned != wanted && (counts_.steps > 0 || !planned.empty())) {
       return absl::InternalError(absl::StrCat(
           "the controller's answer: is for network namespace \"", planned,
           "\", expected \"", wanted, "\"; use the controller's version"));
@@ -93,18 +93,17 @@ class PlanCommand final : public ClusterRequest {
   }
 
   int ExitStatus() const {
-    const PlanCounts counts = CountPlan(plan_);
     const bool complete =
-        counts.hosts > 0 && counts.blocked == 0 && left_out_.empty();
+        counts_.hosts > 0 && counts_.blocked == 0 && left_out_.empty();
     if (!complete) return StatusOfFailure(kExitNoVerdict);
-    return detailed_exitcode_ && counts.steps > 0 ? 2 : kExitPass;
+    return detailed_exitcode_ && counts_.steps > 0 ? 2 : kExitPass;
   }
   int StatusOfFailure(int status) const override {
     return status == kExitNoVerdict && detailed_exitcode_ ? 1 : status;
   }
 
   absl::Status Save() {
-    const bool has_steps = CountPlan(plan_).steps > 0;
+    const bool has_steps = counts_.steps > 0;
     // One without a step is applied without the controller.
     if (!plan_.not_kept().empty() && has_steps) {
       const std::string why = absl::StrCat(
@@ -134,19 +133,13 @@ class PlanCommand final : public ClusterRequest {
       return absl::PermissionDeniedError(
           absl::StrCat("--out ", written.message(), "; the plan is not saved"));
     }
-    Tell("saved to ", out_, WhatToDoWithIt());
-    return absl::OkStatus();
-  }
-
-  // Ends the line about the file of --out.
-  std::string WhatToDoWithIt() const {
-    const PlanCounts counts = CountPlan(plan_);
-    if (counts.steps > 0) {
-      return absl::StrCat("; apply with: clusterctl apply ", out_);
+    std::string next = "; it has nothing to apply";
+    if (counts_.blocked > 0) next += ": all of it is blocked";
+    if (counts_.steps > 0) {
+      next = absl::StrCat("; apply with: clusterctl apply ", out_);
     }
-    return counts.blocked > 0
-               ? "; it has nothing to apply: all of it is blocked"
-               : "; it has nothing to apply";
+    Tell("saved to ", out_, next);
+    return absl::OkStatus();
   }
 
   const google::protobuf::Message& Answer() const override { return plan_; }
@@ -161,6 +154,7 @@ class PlanCommand final : public ClusterRequest {
   bool verbose_ = false;
 
   ClusterPlan plan_;
+  PlanCounts counts_;
   std::vector<std::string> left_out_;
 };
 

@@ -189,19 +189,13 @@ void Request::WriteUsageReport(const std::string& report_file) {
 
 void Request::Print() {
   std::ostream& out = PrintsToErr() ? session().err : session().out;
-  const Style style = PrintsToErr() ? StyleOfErr(session().terminal,
-                                                 session().environment, color_)
-                                    : OutStyle(color_);
-  switch (format_) {
-    case OutputFormat::kTable:
-      PrintTable(style, out);
-      break;
-    case OutputFormat::kShort:
-      out << Short(style.utf8) << "\n";
-      break;
-    case OutputFormat::kJson:
-      out << MessageJson(Answer());
-      break;
+  const Style style = PrintsToErr() ? ErrStyle(color_) : OutStyle(color_);
+  if (format_ == OutputFormat::kTable) {
+    PrintTable(style, out);
+  } else if (format_ == OutputFormat::kShort) {
+    out << Short(style.utf8) << "\n";
+  } else {
+    out << MessageJson(Answer());
   }
 }
 

@@ -104,13 +104,11 @@ bool Interrupt::fired() const {
 }
 
 void Interrupt::Watch(const std::shared_ptr<grpc::ClientContext>& context) {
-  bool fired = false;
   {
     absl::MutexLock lock(&mutex_);
     watched_ = context;
-    fired = fired_;
   }
-  if (fired) context->TryCancel();
+  if (fired()) context->TryCancel();
 }
 
 std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
