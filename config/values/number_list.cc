@@ -1,23 +1,18 @@
 #include "config/values/number_list.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
-
-constexpr size_t kMaxDigits = 18;
-
-bool ParseNumber(absl::string_view digits, uint64_t* number) {
-  return digits.size() <= kMaxDigits && ParseDigits(digits, number);
-}
 
 bool IsPadded(absl::string_view digits) {
   return digits.size() > 1 && digits[0] == '0';
@@ -30,35 +25,33 @@ absl::Status Wrong(absl::string_view text, const Parts&... parts) {
 }
 
 absl::StatusOr<NumberRange> ParseRange(absl::string_view part) {
-  constexpr absl::string_view kExpected =
-      "is not a number or range, expected e.g. 7, 1-12 or 01-12";
+  static const LazyRE2 kForm = {
+      R"((\d{1,18})(?:-(\d{1,18})(?:/(\d{1,18}))?)?)"};
+  absl::string_view first;
+  absl::string_view last;
+  std::optional<uint64_t> step;
+  const bool has_form = HasForm(part, *kForm, &first, &last, &step);
+  if (last.empty()) last = first;
   NumberRange range;
-  const std::pair<absl::string_view, absl::string_view> stepped =
-      absl::StrSplit(part, absl::MaxSplits('/', 1));
-  const std::pair<absl::string_view, absl::string_view> ends =
-      absl::StrSplit(stepped.first, absl::MaxSplits('-', 1));
-  const bool is_range = absl::StrContains(stepped.first, '-');
-  const absl::string_view last = is_range ? ends.second : ends.first;
-  const bool is_stepped = absl::StrContains(part, '/');
-  if (!ParseNumber(ends.first, &range.first) ||
-      !ParseNumber(last, &range.last) ||
-      (is_stepped &&
-       (!is_range || !ParseNumber(stepped.second, &range.step)))) {
-    return Wrong(part, kExpected);
+  if (!has_form || !ParseDigits(first, &range.first) ||
+      !ParseDigits(last, &range.last)) {
+    return Wrong(part,
+                 "is not a number or range, expected e.g. 7, 1-12 or 01-12");
   }
+  range.step = step.value_or(1);
   if (range.step == 0) return Wrong(part, "has a step of 0, expected 1 up");
   if (range.first > range.last) {
-    return Wrong(part, "runs backwards, expected ", last, "-", ends.first);
+    return Wrong(part, "runs backwards, expected ", last, "-", first);
   }
-  if (IsPadded(ends.first) || IsPadded(last)) {
+  if (IsPadded(first) || IsPadded(last)) {
     // "08-112" grows out of its padding; "8-012" and "008-12" contradict
     // themselves.
-    const bool grows = IsPadded(ends.first) && !IsPadded(last) &&
-                       last.size() > ends.first.size();
-    if (ends.first.size() != last.size() && !grows) {
+    const bool grows =
+        IsPadded(first) && !IsPadded(last) && last.size() > first.size();
+    if (first.size() != last.size() && !grows) {
       return Wrong(part, "pads its ends differently");
     }
-    range.width = static_cast<int>(ends.first.size());
+    range.width = static_cast<int>(first.size());
   }
   return range;
 }
@@ -103,17 +96,27 @@ absl::StatusOr<std::vector<uint32_t>> ParseIdList(absl::string_view text,
   return ids;
 }
 
-std::string FoldIds(absl::Span<const uint32_t> ids) {
-  if (ids.empty()) return "none";
+std::string FoldNumbers(absl::Span<const uint64_t> numbers, int width) {
   std::string text;
-  for (size_t first = 0; first < ids.size();) {
+  for (size_t first = 0; first < numbers.size();) {
     size_t last = first;
-    while (last + 1 < ids.size() && ids[last + 1] == ids[last] + 1) ++last;
-    absl::StrAppend(&text, text.empty() ? "" : ",", ids[first]);
-    if (last > first) absl::StrAppend(&text, "-", ids[last]);
+    while (last + 1 < numbers.size() &&
+           numbers[last + 1] == numbers[last] + 1) {
+      ++last;
+    }
+    absl::StrAppend(&text, text.empty() ? "" : ",",
+                    PadNumber(numbers[first], width));
+    if (last > first) {
+      absl::StrAppend(&text, "-", PadNumber(numbers[last], width));
+    }
     first = last + 1;
   }
   return text;
+}
+
+std::string FoldIds(absl::Span<const uint32_t> ids) {
+  if (ids.empty()) return "none";
+  return FoldNumbers(std::vector<uint64_t>(ids.begin(), ids.end()), 0);
 }
 
 }  // namespace clusterd

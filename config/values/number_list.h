@@ -51,7 +51,10 @@ std::string PadNumber(uint64_t number, int width);
 absl::StatusOr<std::vector<uint32_t>> ParseIdList(absl::string_view text,
                                                   uint32_t max);
 
-// "0-3,7"; "none" when empty. REQUIRES: ascending.
+// "0-3,7", with a width "00-03,07". REQUIRES: ascending.
+std::string FoldNumbers(absl::Span<const uint64_t> numbers, int width);
+
+// The same of ids; "none" when empty. REQUIRES: ascending.
 std::string FoldIds(absl::Span<const uint32_t> ids);
 
 }  // namespace clusterd
