@@ -7,9 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -179,17 +181,15 @@ absl::StatusOr<std::vector<uint32_t>> ParseOctet(absl::string_view octet) {
   return values;
 }
 
-// Splits at the dots that stand outside of brackets; a list of numbers has none
-// inside, so every dot counts.
+// A list of numbers has no dots inside, so every dot counts.
 absl::StatusOr<std::vector<Ipv4Address>> ExpandQuad(absl::string_view quad) {
+  const std::vector<absl::string_view> octets = absl::StrSplit(quad, '.');
+  if (octets.size() != 4) {
+    return Wrong("address", quad, "is not IPv4, expected four octets");
+  }
   std::vector<uint32_t> expanded = {0};
-  int octets = 0;
-  absl::string_view rest = quad;
-  while (true) {
-    const size_t dot = rest.find('.');
-    ASSIGN_OR_RETURN(const std::vector<uint32_t> values,
-                     ParseOctet(rest.substr(0, dot)));
-    if (++octets > 4) break;
+  for (absl::string_view octet : octets) {
+    ASSIGN_OR_RETURN(const std::vector<uint32_t> values, ParseOctet(octet));
     if (expanded.size() * values.size() > kMaxPatternAddresses) {
       return Wrong("address", quad, "lists too many, expected at most ",
                    kMaxPatternAddresses);
@@ -200,11 +200,6 @@ absl::StatusOr<std::vector<Ipv4Address>> ExpandQuad(absl::string_view quad) {
       for (uint32_t value : values) longer.push_back(prefix << 8 | value);
     }
     expanded = std::move(longer);
-    if (dot == absl::string_view::npos) break;
-    rest.remove_prefix(dot + 1);
-  }
-  if (octets != 4) {
-    return Wrong("address", quad, "is not IPv4, expected four octets");
   }
   return std::vector<Ipv4Address>(expanded.begin(), expanded.end());
 }
@@ -239,19 +234,27 @@ absl::StatusOr<int64_t> Formula::Evaluate(const FormulaInputs& inputs) const {
 
 absl::StatusOr<AddressPattern> AddressPattern::Parse(absl::string_view text) {
   const auto [quad, offset] = SplitOffset(text);
-  AddressPattern pattern;
-  pattern.text_ = std::string(text);
-  pattern.has_formula_ = absl::StrContains(text, '+');
+  // The plain case gets the plain message.
+  if (quad.find_first_of("[]") == absl::string_view::npos) {
+    RETURN_IF_ERROR(Ipv4Address::Parse(quad).status());
+  }
+  return ParseList("address", text, quad, offset, 1);
+}
+
+absl::StatusOr<AddressPattern> AddressPattern::ParseList(
+    absl::string_view what, absl::string_view text, absl::string_view quad,
+    absl::string_view offset, int64_t unit) {
   absl::StatusOr<std::vector<Ipv4Address>> bases = ExpandQuad(quad);
   if (!bases.ok()) {
-    // The plain case gets the plain message.
-    if (quad.find_first_of("[]") == absl::string_view::npos) {
-      return Ipv4Address::Parse(quad).status();
-    }
-    return Wrong("address", text, "is malformed: ", bases.status().message());
+    return Wrong(what, text, "is malformed: ", bases.status().message());
   }
+  AddressPattern pattern;
+  pattern.what_ = what;
+  pattern.text_ = std::string(text);
   pattern.bases_ = *std::move(bases);
+  pattern.has_formula_ = absl::StrContains(text, '+');
   ASSIGN_OR_RETURN(pattern.offset_, Formula::Parse(offset));
+  pattern.unit_ = unit;
   return pattern;
 }
 
@@ -271,35 +274,25 @@ absl::StatusOr<Ipv4Address> AddressPattern::At(
 
 absl::StatusOr<SubnetPattern> SubnetPattern::Parse(absl::string_view text) {
   const auto [quad_and_length, offset] = SplitOffset(text);
-  // The last one: the step of a bracket has a slash too.
-  const size_t slash = quad_and_length.rfind('/');
-  const absl::string_view length = slash == absl::string_view::npos
-                                       ? absl::string_view()
-                                       : quad_and_length.substr(slash + 1);
-  int prefix_length = 0;
-  if (length.size() > 2 || !ParseDigits(length, &prefix_length) ||
+  // The last slash: the step of a bracket has one too.
+  static const LazyRE2 kForm = {R"((.*)/(\d{1,2}))", RE2::Latin1};
+  absl::string_view quad;
+  SubnetPattern pattern;
+  int& prefix_length = pattern.prefix_length_;
+  if (!HasForm(quad_and_length, *kForm, &quad, &prefix_length) ||
       prefix_length < 1 || prefix_length > 30) {
     return Wrong("subnet", text,
                  "has no prefix length 1-30, expected e.g. 192.168.100.0/24");
   }
-  absl::StatusOr<std::vector<Ipv4Address>> bases =
-      ExpandQuad(quad_and_length.substr(0, slash));
-  if (!bases.ok()) {
-    return Wrong("subnet", text, "is malformed: ", bases.status().message());
-  }
-  for (Ipv4Address base : *bases) {
+  ASSIGN_OR_RETURN(pattern.networks_, AddressPattern::ParseList(
+                                          "subnet", text, quad, offset,
+                                          int64_t{1} << (32 - prefix_length)));
+  for (Ipv4Address base : pattern.networks_.bases_) {
     const Ipv4Subnet subnet(base, prefix_length);
     if (subnet.network() == base) continue;
     return Wrong("subnet", text, "has host bits set, expected ",
                  subnet.ToString());
   }
-  SubnetPattern pattern;
-  pattern.prefix_length_ = prefix_length;
-  pattern.networks_.what_ = "subnet";
-  pattern.networks_.text_ = std::string(text);
-  pattern.networks_.bases_ = *std::move(bases);
-  pattern.networks_.unit_ = int64_t{1} << (32 - prefix_length);
-  ASSIGN_OR_RETURN(pattern.networks_.offset_, Formula::Parse(offset));
   return pattern;
 }
 
@@ -325,26 +318,27 @@ absl::StatusOr<Ipv4Address> HostAddress(const Ipv4Subnet& subnet,
 }
 
 absl::Status CheckUsableAddress(Ipv4Address address, int prefix_length) {
-  absl::string_view problem;
   const Ipv4Subnet subnet(address, prefix_length);
-  if (address.bits() >> 24 == 0) {
-    problem = "means \"this network\"";
-  } else if (address.IsLoopback()) {
-    problem = "is loopback";
-  } else if (address.IsMulticast()) {
-    problem = "is multicast";
-  } else if (address.IsClassE()) {
-    problem = "is class E";
-  } else if (prefix_length <= 30 && address == subnet.network()) {
-    problem = "is the network address of its subnet";
-  } else if (prefix_length <= 30 && address == subnet.broadcast()) {
-    problem = "is the broadcast address of its subnet";
-  } else {
-    return absl::OkStatus();
+  const bool has_edges = prefix_length <= 30;
+  const struct {
+    bool holds;
+    absl::string_view problem;
+  } problems[] = {
+      {address.bits() >> 24 == 0, "means \"this network\""},
+      {address.IsLoopback(), "is loopback"},
+      {address.IsMulticast(), "is multicast"},
+      {address.IsClassE(), "is class E"},
+      {has_edges && address == subnet.network(),
+       "is the network address of its subnet"},
+      {has_edges && address == subnet.broadcast(),
+       "is the broadcast address of its subnet"},
+  };
+  for (const auto& [holds, problem] : problems) {
+    if (!holds) continue;
+    return Wrong("address", address.ToString(), problem,
+                 ", expected a host's address");
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("address \"", address.ToString(), "\" ", problem,
-                   ", expected a host's address"));
+  return absl::OkStatus();
 }
 
 }  // namespace clusterd

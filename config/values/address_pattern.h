@@ -72,6 +72,13 @@ class AddressPattern {
  private:
   friend class SubnetPattern;
 
+  // `text`, for messages, taken apart; `unit` as below.
+  static absl::StatusOr<AddressPattern> ParseList(absl::string_view what,
+                                                  absl::string_view text,
+                                                  absl::string_view quad,
+                                                  absl::string_view offset,
+                                                  int64_t unit);
+
   absl::string_view what_ = "address";
   std::string text_;
   std::vector<Ipv4Address> bases_;

@@ -1,13 +1,10 @@
 #include "config/values/network_namespace.h"
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -15,6 +12,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -36,64 +34,46 @@ absl::Status Bad(absl::string_view what, absl::string_view expected) {
       absl::StrCat("network namespace: ", what, ", expected ", expected));
 }
 
-bool IsNameCharacter(unsigned char c) {
-  return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-';
+// `form` is what `expected` describes; what has another one is no `noun`.
+absl::Status CheckForm(absl::string_view kind, absl::string_view noun,
+                       const std::string& text, size_t max_bytes,
+                       const RE2& form, absl::string_view expected) {
+  const std::string subject = absl::StrCat(kind, " ", Quote(text));
+  if (text.size() > max_bytes) {
+    return Bad(absl::StrCat(subject, " has ", text.size(), " bytes"),
+               absl::StrCat("at most ", max_bytes));
+  }
+  if (HasForm(text, form)) return absl::OkStatus();
+  return Bad(absl::StrCat(subject, " is no ", noun), expected);
 }
 
 absl::Status CheckContainer(const std::string& name) {
-  constexpr absl::string_view kExpected =
-      "a letter or digit, then letters, digits, \"_\", \".\" and \"-\"";
-  if (name.empty()) return Bad("no container is named", kExpected);
-  if (name.size() > kMaxNameBytes) {
-    return Bad(absl::StrCat("container ", Quote(name), " has ", name.size(),
-                            " characters"),
-               absl::StrCat("at most ", kMaxNameBytes));
-  }
-  if (absl::ascii_isalnum(static_cast<unsigned char>(name[0])) &&
-      absl::c_all_of(name, IsNameCharacter)) {
-    return absl::OkStatus();
-  }
-  return Bad(absl::StrCat("container ", Quote(name), " is no name"), kExpected);
+  static const LazyRE2 kName = {"[A-Za-z0-9][A-Za-z0-9_.-]*"};
+  return CheckForm(
+      "container", "name", name, kMaxNameBytes, *kName,
+      "a letter or digit, then letters, digits, \"_\", \".\" and \"-\"");
 }
 
-absl::Status CheckPid(uint32_t pid) {
-  if (pid >= 1 && pid <= kMaxPid) return absl::OkStatus();
-  return Bad(absl::StrCat("pid \"", pid, "\" is no process"),
+absl::Status BadPid(absl::string_view pid) {
+  return Bad(absl::StrCat("pid ", Quote(pid), " is no process"),
              absl::StrCat("1 to ", kMaxPid));
 }
 
-bool IsNamespaceOfProcess(absl::string_view path) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
-  // "", "proc", "4711", "ns", "net"
-  uint32_t pid = 0;
-  return parts.size() == 5 && parts[3] == "ns" && parts[4] == "net" &&
-         absl::SimpleAtoi(parts[2], &pid);
-}
-
 absl::Status CheckPath(const std::string& path) {
+  static const LazyRE2 kOfProcess = {R"(/proc/\d+/ns/net)"};
+  static const LazyRE2 kBelowRun = {"/(?:var/)?run/[^[:cntrl:]]*", RE2::Latin1};
   constexpr absl::string_view kExpected =
       "a file below /run or /var/run such as /run/netns/NAME";
-  if (path.empty()) return Bad("no path is named", kExpected);
-  if (path.size() > kMaxPathBytes) {
-    return Bad(
-        absl::StrCat("path ", Quote(path), " has ", path.size(), " bytes"),
-        absl::StrCat("at most ", kMaxPathBytes));
-  }
   const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
-  if (path[0] != '/' || absl::c_linear_search(parts, "..") ||
-      absl::c_any_of(path, absl::ascii_iscntrl)) {
-    return Bad(absl::StrCat("path ", Quote(path), " is none"), kExpected);
+  if (absl::c_linear_search(parts, "..")) {
+    return Bad(absl::StrCat("path ", Quote(path), " has \"..\""), kExpected);
   }
   if (absl::StartsWith(path, "/proc/")) {
-    if (IsNamespaceOfProcess(path)) return absl::OkStatus();
-    return Bad(absl::StrCat("path ", Quote(path), " is none"),
-               "/proc/PID/ns/net");
+    return CheckForm("path", "namespace", path, kMaxPathBytes, *kOfProcess,
+                     "/proc/PID/ns/net");
   }
-  if (!absl::StartsWith(path, "/run/") &&
-      !absl::StartsWith(path, "/var/run/")) {
-    return Bad(absl::StrCat("path ", Quote(path), " is not taken"), kExpected);
-  }
-  return absl::OkStatus();
+  return CheckForm("path", "namespace", path, kMaxPathBytes, *kBelowRun,
+                   kExpected);
 }
 
 HostFacts UnknownHost(const HostFacts& facts,
@@ -140,7 +120,8 @@ absl::Status CheckNetworkNamespace(const NetworkNamespace& target) {
     case NetworkNamespace::kContainer:
       return CheckContainer(target.container());
     case NetworkNamespace::kPid:
-      return CheckPid(target.pid());
+      if (target.pid() >= 1 && target.pid() <= kMaxPid) break;
+      return BadPid(absl::StrCat(target.pid()));
     case NetworkNamespace::kPath:
       return CheckPath(target.path());
     case NetworkNamespace::TARGET_NOT_SET:
@@ -164,10 +145,7 @@ absl::StatusOr<NetworkNamespace> ParseNetworkNamespace(absl::string_view text) {
     target.set_path(std::string(value));
   } else if (kind == "pid") {
     uint32_t pid = 0;
-    if (!ParseDigits(value, &pid)) {
-      return Bad(absl::StrCat("pid ", Quote(value), " is no process"),
-                 absl::StrCat("1 to ", kMaxPid));
-    }
+    if (!ParseDigits(value, &pid)) return BadPid(value);
     target.set_pid(pid);
   } else {
     const std::string nearest = NearestWord(kind, {"container", "pid", "path"});

@@ -1,6 +1,7 @@
 #include "config/values/port_set.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/base/macros.h"
@@ -9,36 +10,25 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "config/values/number_list.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
-namespace {
-
-bool ParsePort(absl::string_view text, uint32_t* port) {
-  const bool leading_zero = text.size() > 1 && text[0] == '0';
-  return !leading_zero && ParseDigits(text, port) && *port <= 65535;
-}
-
-}  // namespace
-
 absl::StatusOr<PortSet> PortSet::Parse(absl::string_view text) {
+  static const LazyRE2 kForm = {"(0|[1-9]\\d*)(?:-(0|[1-9]\\d*))?"};
   PortSet set;
   const absl::string_view stripped = absl::StripAsciiWhitespace(text);
   if (stripped.empty()) return set;
   for (absl::string_view part : absl::StrSplit(stripped, ',')) {
-    const std::pair<absl::string_view, absl::string_view> ends =
-        absl::StrSplit(part, absl::MaxSplits('-', 1));
-    const bool is_range = part.find('-') != absl::string_view::npos;
     uint32_t first = 0;
-    uint32_t last = 0;
-    if (!ParsePort(ends.first, &first) ||
-        (is_range && !ParsePort(ends.second, &last))) {
+    std::optional<uint32_t> second;
+    const bool has_form = HasForm(part, *kForm, &first, &second);
+    const uint32_t last = second.value_or(first);
+    if (!has_form || first > 65535 || last > 65535) {
       return absl::InvalidArgumentError(
           absl::StrCat("port list: \"", part, "\" in \"", stripped,
                        "\", expected a port 0-65535 or a range like "
                        "60000-60015"));
     }
-    if (!is_range) last = first;
     if (first > last) {
       return absl::InvalidArgumentError(
           absl::StrCat("port list: range \"", part,
@@ -85,18 +75,14 @@ bool PortSet::Contains(const PortSet& other) const {
 
 PortSet PortSet::Minus(const PortSet& other) const {
   PortSet left;
-  for (Range range : ranges_) {
-    bool consumed = false;
+  for (const Range& range : ranges_) {
+    uint32_t next = range.first;
     for (const Range& cut : other.ranges_) {
-      if (cut.second < range.first || range.second < cut.first) continue;
-      if (range.first < cut.first) left.Add(range.first, cut.first - 1);
-      if (cut.second >= range.second) {
-        consumed = true;
-        break;
-      }
-      range.first = cut.second + 1;
+      if (cut.second < next || range.second < cut.first) continue;
+      if (next < cut.first) left.Add(next, cut.first - 1);
+      next = cut.second + 1;
     }
-    if (!consumed) left.Add(range.first, range.second);
+    if (next <= range.second) left.Add(next, range.second);
   }
   return left;
 }
