@@ -1,18 +1,16 @@
 #include "config/identity/certificate.h"
 
-#include <algorithm>
 #include <ctime>
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <vector>
 
-#include "absl/strings/ascii.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "openssl/bio.h"
 #include "openssl/err.h"
 #include "openssl/evp.h"
@@ -35,23 +33,19 @@ using Owned = std::unique_ptr<T, Free>;
 // OpenSSL asks on the terminal unless it is given somebody who never answers.
 int NoPassword(char*, int, int, void*) { return -1; }
 
-Owned<BIO> OpenText(absl::string_view text) {
-  if (text.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
+// The first that `read` finds in the text; null if there is none.
+template <typename T>
+Owned<T> FirstOf(absl::string_view pem,
+                 T* (*read)(BIO*, T**, pem_password_cb*, void*)) {
+  if (pem.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return nullptr;
   }
-  return Owned<BIO>(
-      BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
-Owned<X509> FirstCertificate(absl::string_view pem) {
-  const Owned<BIO> text = OpenText(pem);
-  Owned<X509> certificate;
-  if (text) {
-    certificate.reset(
-        PEM_read_bio_X509(text.get(), nullptr, NoPassword, nullptr));
-  }
+  const Owned<BIO> text(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  Owned<T> first;
+  if (text) first.reset(read(text.get(), nullptr, NoPassword, nullptr));
   ERR_clear_error();
-  return certificate;
+  return first;
 }
 
 std::vector<std::string> UriNames(X509* certificate) {
@@ -90,15 +84,10 @@ constexpr size_t kMaxNameBytes = 253;
 constexpr absl::string_view kKindNames[] = {"controller", "host", "user"};
 constexpr absl::string_view kRoleNames[] = {"viewer", "operator", "admin"};
 
-bool HasOnlyNameCharacters(absl::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return absl::ascii_isalnum(c) || c == '.' || c == '-' || c == '_';
-  });
-}
-
 bool IsName(absl::string_view name) {
-  return !name.empty() && name.size() <= kMaxNameBytes && name != "." &&
-         name != ".." && HasOnlyNameCharacters(name);
+  static const LazyRE2 kForm = {"[A-Za-z0-9._-]+"};
+  return name.size() <= kMaxNameBytes && name != "." && name != ".." &&
+         HasForm(name, *kForm);
 }
 
 // The peer chose the text: it is cut and escaped before anybody prints it.
@@ -130,42 +119,35 @@ std::string SpiffeId::ToString() const {
 }
 
 bool IsClusterName(absl::string_view name) {
-  return !name.empty() && name.size() <= kMaxClusterBytes &&
-         HasOnlyNameCharacters(name) &&
-         std::none_of(name.begin(), name.end(), absl::ascii_isupper);
+  static const LazyRE2 kForm = {"[a-z0-9._-]+"};
+  return name.size() <= kMaxClusterBytes && HasForm(name, *kForm);
 }
 
 absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
+  static const LazyRE2 kForm = {
+      "spiffe://([^/]+)/(controller|host|user)(?:/([^/]+))?"
+      "(?:/role/(viewer|operator|admin))?",
+      RE2::Latin1};
   if (uri.size() > kMaxUriBytes) return Malformed(uri, "too long");
-  absl::string_view rest = uri;
-  if (!absl::ConsumePrefix(&rest, "spiffe://")) {
-    return Malformed(uri, "not a spiffe:// URI");
-  }
-  const std::vector<absl::string_view> parts = absl::StrSplit(rest, '/');
   SpiffeId id;
-  id.cluster = std::string(parts[0]);
-  if (!IsClusterName(id.cluster)) return Malformed(uri, "bad cluster name");
-  if (parts.size() == 2 && parts[1] == "controller") {
-    id.kind = IdentityKind::kController;
-    return id;
-  }
-  if (parts.size() < 3) return Malformed(uri, "unknown shape");
-  if (!IsName(parts[2])) return Malformed(uri, "bad name");
-  id.name = std::string(parts[2]);
-  if (parts.size() == 3 && parts[1] == "host") {
-    id.kind = IdentityKind::kHost;
-    return id;
-  }
-  if (parts[1] != "user") return Malformed(uri, "unknown shape");
-  id.kind = IdentityKind::kUser;
-  if (parts.size() == 3) return id;
-  if (parts.size() != 5 || parts[3] != "role") {
+  absl::string_view kind;
+  absl::string_view role;
+  if (!HasForm(uri, *kForm, &id.cluster, &kind, &id.name, &role)) {
     return Malformed(uri, "unknown shape");
   }
-  const auto role =
-      std::find(std::begin(kRoleNames), std::end(kRoleNames), parts[4]);
-  if (role == std::end(kRoleNames)) return Malformed(uri, "unknown role");
-  id.role = static_cast<Role>(role - std::begin(kRoleNames));
+  id.kind = static_cast<IdentityKind>(absl::c_find(kKindNames, kind) -
+                                      std::begin(kKindNames));
+  if (!role.empty()) {
+    id.role = static_cast<Role>(absl::c_find(kRoleNames, role) -
+                                std::begin(kRoleNames));
+  }
+  const bool is_controller = id.kind == IdentityKind::kController;
+  if (is_controller != id.name.empty() ||
+      (!role.empty() && id.kind != IdentityKind::kUser)) {
+    return Malformed(uri, "unknown shape");
+  }
+  if (!IsClusterName(id.cluster)) return Malformed(uri, "bad cluster name");
+  if (!is_controller && !IsName(id.name)) return Malformed(uri, "bad name");
   return id;
 }
 
@@ -180,7 +162,7 @@ absl::StatusOr<SpiffeId> ParseUriNames(
 }
 
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
-  const Owned<X509> certificate = FirstCertificate(pem);
+  const Owned<X509> certificate = FirstOf(pem, PEM_read_bio_X509);
   if (!certificate) return NoCertificate();
   CertificateInfo info;
   ASSIGN_OR_RETURN(info.id, ParseUriNames(UriNames(certificate.get())));
@@ -193,14 +175,9 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
 
 absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
                              absl::string_view key_pem) {
-  const Owned<X509> certificate = FirstCertificate(certificate_pem);
+  const Owned<X509> certificate = FirstOf(certificate_pem, PEM_read_bio_X509);
   if (!certificate) return NoCertificate();
-  const Owned<BIO> text = OpenText(key_pem);
-  Owned<EVP_PKEY> key;
-  if (text) {
-    key.reset(
-        PEM_read_bio_PrivateKey(text.get(), nullptr, NoPassword, nullptr));
-  }
+  const Owned<EVP_PKEY> key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
   const bool belongs =
       key && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
@@ -217,7 +194,7 @@ absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
 }
 
 absl::Status CheckHasCertificate(absl::string_view pem) {
-  return FirstCertificate(pem) ? absl::OkStatus() : NoCertificate();
+  return FirstOf(pem, PEM_read_bio_X509) ? absl::OkStatus() : NoCertificate();
 }
 
 }  // namespace clusterd
