@@ -13,7 +13,6 @@
 #include "config/identity/tls_credentials.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
-#include "config/spec/yaml_values.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"

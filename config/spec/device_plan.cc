@@ -61,7 +61,6 @@ class Reader {
       : map_(map), product_(product), groups_(groups), mistakes_(mistakes) {}
 
   DevicePlan Read() {
-    plan_.devices.resize(groups_.servers.size());
     const YamlValue addresses = map_["addresses"];
     const YamlValue rails = map_["rails"];
     const bool has_addresses = addresses.node() != nullptr;
@@ -72,7 +71,8 @@ class Reader {
           has_addresses
               ? "devices has both addresses and rails, expected one"
               : "devices has no addresses, expected addresses or rails");
-      CheckNetmasks();
+      // There is nothing to use them for, but a wrong one is still named.
+      for (const YamlValue& mask : map_["netmask"].Items()) ReadNetmask(mask);
     } else if (has_addresses) {
       ReadAddresses(addresses);
     } else {
@@ -119,35 +119,29 @@ class Reader {
   }
 
   void MakeDevices() {
-    for (std::vector<PlannedDevice>& devices : plan_.devices) {
-      devices.resize(plan_.ids.size());
-    }
-  }
-
-  // Where there is nothing to use them for, so that a wrong one is still named.
-  void CheckNetmasks() {
-    const YamlValue value = map_["netmask"];
-    if (!value.Is(YamlNode::Kind::kList)) {
-      ReadNetmask(value);
-      return;
-    }
-    for (const YamlNode& item : value.node()->items) {
-      ReadNetmask(value.Inner(item, value.subject()));
+    if (!plan_.devices.empty()) return;
+    plan_.devices.reserve(groups_.servers.size() * plan_.ids.size());
+    for (const PlannedServer& server : groups_.servers) {
+      for (size_t k = 0; k < plan_.ids.size(); ++k) {
+        PlannedDevice& device = plan_.devices.emplace_back();
+        device.server = &server;
+        device.id = plan_.ids[k];
+        device.index = k;
+      }
     }
   }
 
   // One per device, or one for all; nothing where it is wrong.
-  std::vector<Netmask> ReadNetmasks() {
+  void ReadNetmasks() {
     const YamlValue value = map_["netmask"];
-    if (!value.Is(YamlNode::Kind::kList)) {
-      return std::vector<Netmask>(plan_.ids.size(), ReadNetmask(value));
+    if (value.Is(YamlNode::Kind::kList)) {
+      for (const YamlValue& item : PerDevice(value, plan_.ids)) {
+        masks_.push_back(ReadNetmask(item));
+      }
+      masks_.resize(plan_.ids.size());
+    } else {
+      masks_.assign(plan_.ids.size(), ReadNetmask(value));
     }
-    std::vector<Netmask> masks;
-    for (const YamlValue& item : PerDevice(value, plan_.ids)) {
-      masks.push_back(ReadNetmask(item));
-    }
-    masks.resize(plan_.ids.size());
-    return masks;
   }
 
   void ReadAddresses(const YamlValue& value) {
@@ -162,10 +156,11 @@ class Reader {
     const std::vector<const YamlNode*> hosts = ValuesByServer(value, groups_);
     if (plan_.ids.empty()) GuessIds(hosts);
     MakeDevices();
-    const std::vector<Netmask> masks = ReadNetmasks();
+    ReadNetmasks();
     for (size_t s = 0; s < hosts.size(); ++s) {
       if (hosts[s] == nullptr) continue;
-      ReadHost(value.Inner(*hosts[s], groups_.servers[s].host), s, masks);
+      ReadHost(value.Inner(*hosts[s], groups_.servers[s].host),
+               plan_.OfServer(s));
     }
   }
 
@@ -186,46 +181,38 @@ class Reader {
     }
   }
 
-  void ReadHost(const YamlValue& value, size_t server,
-                const std::vector<Netmask>& masks) {
+  void ReadHost(const YamlValue& value, absl::Span<PlannedDevice> devices) {
     const std::string each =
         absl::StrCat("one per device ", absl::StrJoin(plan_.ids, ","));
     if (!value.Is(YamlNode::Kind::kList)) {
-      ReadHostPattern(value, server, masks, each);
+      std::vector<PlannedServer> owners;
+      for (const PlannedDevice& device : devices) {
+        owners.push_back(*device.server);
+        owners.back().inputs = device.Inputs();
+      }
+      auto device = devices.begin();
+      for (Ipv4Address address : ReadAddressPattern(value, owners, each)) {
+        SetAddress(address, value.position(), &*device);
+        ++device;
+      }
       return;
     }
     const std::vector<YamlNode>& items = value.node()->items;
-    if (items.size() != plan_.ids.size()) {
-      AddWrongCount(value, items.size(), plan_.ids.size(), each);
+    if (items.size() != devices.size()) {
+      AddWrongCount(value, items.size(), devices.size(), each);
     }
-    for (size_t k = 0; k < std::min(items.size(), plan_.ids.size()); ++k) {
+    for (size_t k = 0; k < std::min(items.size(), devices.size()); ++k) {
       const YamlValue item = value.Inner(
           items[k], absl::StrCat(value.subject(), " device ", plan_.ids[k]));
       const auto address = item.Parsed(Ipv4Address::Parse);
       if (!address.has_value()) continue;
-      SetAddress(*address, masks[k].prefix_length, item.position(),
-                 &plan_.devices[server][k]);
+      SetAddress(*address, item.position(), &devices[k]);
     }
   }
 
-  void ReadHostPattern(const YamlValue& value, size_t server,
-                       const std::vector<Netmask>& masks,
-                       absl::string_view each) {
-    std::vector<PlannedServer> owners(plan_.ids.size(),
-                                      groups_.servers[server]);
-    for (size_t k = 0; k < owners.size(); ++k) {
-      owners[k].inputs.d = plan_.ids[k];
-    }
-    size_t k = 0;
-    for (const Ipv4Address address : ReadAddressPattern(value, owners, each)) {
-      SetAddress(address, masks[k].prefix_length, value.position(),
-                 &plan_.devices[server][k]);
-      ++k;
-    }
-  }
-
-  static void SetAddress(Ipv4Address address, int prefix_length,
-                         TextPosition position, PlannedDevice* device) {
+  void SetAddress(Ipv4Address address, TextPosition position,
+                  PlannedDevice* device) {
+    const int prefix_length = masks_[device->index].prefix_length;
     device->position = position;
     // Without a mask there is a mistake already. The address itself is still
     // worth checking: a /32 is in no network.
@@ -247,8 +234,8 @@ class Reader {
     }
     if (!CoverIds(value, rails)) return;
     MakeDevices();
-    const std::vector<Netmask> masks = ReadNetmasks();
-    for (const Rail& rail : rails) ExpandRail(rail, masks);
+    ReadNetmasks();
+    for (const Rail& rail : rails) ExpandRail(rail);
   }
 
   Rail ReadRail(const YamlNode& node, const std::string& subject) {
@@ -303,18 +290,24 @@ class Reader {
     return false;
   }
 
-  void ExpandRail(const Rail& rail, const std::vector<Netmask>& masks) {
+  void ExpandRail(const Rail& rail) {
     if (!rail.subnet.has_value() || !rail.host.has_value()) return;
-    // Index among the server's devices, by index in the rail.
-    std::vector<size_t> index;
-    for (uint32_t id : rail.ids) {
-      const auto found = absl::c_find(plan_.ids, id);
-      index.push_back(static_cast<size_t>(found - plan_.ids.begin()));
-      CompareNetmask(rail, masks[index.back()]);
+    for (size_t k = 0; k < plan_.ids.size(); ++k) {
+      if (absl::c_linear_search(rail.ids, plan_.ids[k])) {
+        CompareNetmask(rail, masks_[k]);
+      }
     }
-    for (size_t s = 0; s < plan_.devices.size(); ++s) {
-      for (size_t r = 0; r < index.size(); ++r) {
-        ExpandDevice(rail, r, s, &plan_.devices[s][index[r]]);
+    for (PlannedDevice& device : plan_.devices) {
+      const auto id = absl::c_find(rail.ids, device.id);
+      if (id == rail.ids.end()) continue;
+      device.position = rail.position;
+      const auto address = AddressOnRail(
+          rail, static_cast<size_t>(id - rail.ids.begin()), device.Inputs());
+      if (address.ok()) {
+        device.address = *address;
+      } else {
+        mistakes_->AddOnce(rail.position, "expand", rail.subject, ": ",
+                           device.Name(), ": ", address.status().message());
       }
     }
   }
@@ -326,22 +319,6 @@ class Reader {
     mistakes_->AddOnce(mask.position, rail.subject,
                        "devices.netmask is not that of ", rail.subject,
                        ".subnet, expected ", subnet.netmask().ToString());
-  }
-
-  void ExpandDevice(const Rail& rail, size_t index_in_rail, size_t server,
-                    PlannedDevice* device) {
-    FormulaInputs inputs = groups_.servers[server].inputs;
-    inputs.d = rail.ids[index_in_rail];
-    device->position = rail.position;
-    const absl::StatusOr<Ipv4Interface> address =
-        AddressOnRail(rail, index_in_rail, inputs);
-    if (address.ok()) {
-      device->address = *address;
-      return;
-    }
-    mistakes_->AddOnce(rail.position, "expand", rail.subject, ": ",
-                       groups_.servers[server].host, " device ", inputs.d, ": ",
-                       address.status().message());
   }
 
   static absl::StatusOr<Ipv4Interface> AddressOnRail(
@@ -358,9 +335,20 @@ class Reader {
   const ServerGroups& groups_;
   Mistakes* const mistakes_;
   DevicePlan plan_;
+  std::vector<Netmask> masks_;
 };
 
 }  // namespace
+
+std::string PlannedDevice::Name() const {
+  return absl::StrCat(server->host, " device ", id);
+}
+
+FormulaInputs PlannedDevice::Inputs() const {
+  FormulaInputs inputs = server->inputs;
+  inputs.d = id;
+  return inputs;
+}
 
 DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                           const ServerGroups& groups, Mistakes* mistakes) {

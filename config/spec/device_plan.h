@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/server_groups.h"
 #include "config/spec/yaml_document.h"
-#include "config/spec/yaml_values.h"
 #include "config/values/ipv4.h"
 
 namespace clusterd {
@@ -31,6 +31,10 @@ namespace clusterd {
 inline constexpr uint32_t kMaxDeviceId = 99;
 
 struct PlannedDevice {
+  // Of the groups that the plan was read for.
+  const PlannedServer* server = nullptr;
+  uint32_t id = 0;
+  size_t index = 0;  // Of the id among those of the plan.
   // nullopt if it could not be read.
   std::optional<Ipv4Interface> address;
   std::optional<Ipv4Address> gateway;
@@ -39,13 +43,22 @@ struct PlannedDevice {
   std::optional<Ipv4Address> detect_address;
   // Of the address in the file: in a list its own, with rails the rail's.
   TextPosition position;
+
+  // "n0 device 3".
+  std::string Name() const;
+  // Where its server stands, and its own id.
+  FormulaInputs Inputs() const;
 };
 
 struct DevicePlan {
   // Ascending; the same for every server.
   std::vector<uint32_t> ids;
-  // [server][index in ids].
-  std::vector<std::vector<PlannedDevice>> devices;
+  // Server by server, each with its devices in the order of the ids.
+  std::vector<PlannedDevice> devices;
+
+  absl::Span<PlannedDevice> OfServer(size_t server) {
+    return absl::MakeSpan(devices).subspan(server * ids.size(), ids.size());
+  }
 };
 
 // Records what is wrong: both or neither of addresses and rails, wrong numbers
@@ -55,7 +68,8 @@ struct DevicePlan {
 // detect addresses that cannot be reached or are the device's own. What a rail
 // does wrong on many servers is one mistake.
 // `node` is nullptr if it is absent, which is for the caller to record;
-// `product` is nullptr if it is not known: then ids are not judged.
+// `product` is nullptr if it is not known: then ids are not judged. `groups`
+// must outlive the plan.
 DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                           const ServerGroups& groups, Mistakes* mistakes);
 

@@ -36,16 +36,19 @@ struct Section {
   std::string Wrong() const {
     return std::string(mistakes.ToStatus().message());
   }
+  const PlannedDevice& Device(size_t server, size_t index) const {
+    return plan.devices[server * plan.ids.size() + index];
+  }
   std::string Address(size_t server, size_t index) const {
-    return plan.devices[server][index].address->ToString();
+    return Device(server, index).address->ToString();
   }
   std::string Detect(size_t server, size_t index) const {
-    const PlannedDevice& device = plan.devices[server][index];
+    const PlannedDevice& device = Device(server, index);
     return device.detect_address.has_value() ? device.detect_address->ToString()
                                              : "none";
   }
   std::string Gateway(size_t server, size_t index) const {
-    const PlannedDevice& device = plan.devices[server][index];
+    const PlannedDevice& device = Device(server, index);
     return device.gateway.has_value() ? device.gateway->ToString() : "none";
   }
 

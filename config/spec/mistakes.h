@@ -24,7 +24,7 @@ struct TextPosition {
     return a.line == b.line && a.column == b.column;
   }
   friend bool operator<(TextPosition a, TextPosition b) {
-    return a.line != b.line ? a.line < b.line : a.column < b.column;
+    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
   }
 };
 

@@ -23,17 +23,11 @@ constexpr size_t kMaxCandidates = 1000;
 // The names of one `hosts`, which is a hostlist or a list of them.
 std::optional<std::vector<std::string>> ReadHosts(const YamlValue& value,
                                                   size_t room) {
-  std::vector<const YamlNode*> texts = {value.node()};
-  if (value.Is(YamlNode::Kind::kList)) {
-    texts.clear();
-    for (const YamlNode& item : value.node()->items) texts.push_back(&item);
-  }
   std::vector<std::string> hosts;
-  for (const YamlNode* text : texts) {
-    const auto names =
-        value.Inner(*text, value.subject()).Parsed([&](const auto& list) {
-          return ExpandHostlist(list, room - hosts.size());
-        });
+  for (const YamlValue& text : value.Items()) {
+    const auto names = text.Parsed([&](const std::string& list) {
+      return ExpandHostlist(list, room - hosts.size());
+    });
     if (!names.has_value()) return std::nullopt;
     hosts.insert(hosts.end(), names->begin(), names->end());
   }
@@ -50,13 +44,12 @@ void AddStrangers(const std::vector<const YamlEntry*>& strangers,
                   const YamlValue& value, std::vector<std::string>* missing) {
   for (size_t i = 0; i < strangers.size(); ++i) {
     const YamlEntry& entry = *strangers[i];
+    const size_t candidates = std::min(missing->size(), kMaxCandidates);
     std::string meant;
     if (i < Mistakes::kMaxShown) {
-      meant = NearestWord(
-          entry.key,
-          std::vector<absl::string_view>(
-              missing->begin(),
-              missing->begin() + std::min(missing->size(), kMaxCandidates)));
+      meant = NearestWord(entry.key,
+                          std::vector<absl::string_view>(
+                              missing->begin(), missing->begin() + candidates));
     }
     const std::string hint =
         meant.empty() ? "" : absl::StrCat(", did you mean \"", meant, "\"?");
@@ -103,8 +96,7 @@ class Reader {
                       {"hosts", "address"}, mistakes_);
     const YamlValue hosts = map.Require("hosts");
     const YamlValue address = map.Require("address");
-    std::optional<std::vector<std::string>> names;
-    if (hosts.node() != nullptr) names = ReadHosts(hosts, kMaxServers - first);
+    const auto names = ReadHosts(hosts, kMaxServers - first);
     if (!names.has_value()) {
       groups_.complete = false;
       return;

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "config/spec/mistakes.h"
-#include "config/spec/yaml_values.h"
+#include "config/spec/yaml_document.h"
 #include "config/values/address_pattern.h"
 #include "config/values/ipv4.h"
 

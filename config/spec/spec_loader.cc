@@ -4,23 +4,20 @@
 #include <optional>
 #include <set>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/server_groups.h"
 #include "config/spec/yaml_document.h"
-#include "config/spec/yaml_values.h"
 #include "config/values/change_kind.h"
 #include "config/values/number_list.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -71,26 +68,8 @@ absl::string_view FirewallName(FirewallPolicy policy) {
 
 // A cluster's name is the trust domain of its certificates.
 bool IsClusterName(absl::string_view name) {
-  if (name.empty() || name.size() > kMaxNameBytes) return false;
-  const auto is_alnum = [](char c) {
-    return absl::ascii_islower(c) || absl::ascii_isdigit(c);
-  };
-  for (char c : name) {
-    if (!is_alnum(c) && c != '.' && c != '-' && c != '_') return false;
-  }
-  return is_alnum(name.front()) && is_alnum(name.back());
-}
-
-// "8.0.RC1" to 8 and 0. False unless it begins with two numbers.
-bool ParseCannVersion(absl::string_view text, uint32_t* major,
-                      uint32_t* minor) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(text, '.');
-  const auto is_word = [](absl::string_view part) {
-    return !part.empty() && absl::c_all_of(part, absl::ascii_isalnum);
-  };
-  return parts.size() >= 2 && absl::c_all_of(parts, is_word) &&
-         ParseDigits(parts[0], major) && ParseDigits(parts[1], minor) &&
-         parts[0].size() <= 4 && parts[1].size() <= 4;
+  static const LazyRE2 kForm = {"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?"};
+  return name.size() <= kMaxNameBytes && HasForm(name, *kForm);
 }
 
 class Loader {
@@ -189,9 +168,10 @@ class Loader {
   }
 
   static uint32_t PortCountOf(absl::string_view cann, const YamlValue& value) {
+    static const LazyRE2 kForm = {R"((\d{1,4})\.(\d{1,4})(?:\.[A-Za-z0-9]+)*)"};
     uint32_t major = 0;
     uint32_t minor = 0;
-    if (!ParseCannVersion(cann, &major, &minor)) {
+    if (!HasForm(cann, *kForm, &major, &minor)) {
       value.Wrong(" is ", QuoteValue(cann),
                   ", expected a version such as 8.0.0 or 8.2.RC1");
       return kPortCount;
@@ -308,20 +288,20 @@ class Loader {
                                            product_, groups, mistakes_);
     if (!mistakes_->empty()) return;
     spec_.mutable_servers()->Reserve(static_cast<int>(groups.servers.size()));
-    for (size_t s = 0; s < groups.servers.size(); ++s) {
+    for (const PlannedServer& planned : groups.servers) {
       ServerSpec* server = spec_.add_servers();
-      server->set_host(groups.servers[s].host);
-      server->set_address(groups.servers[s].address.ToString());
+      server->set_host(planned.host);
+      server->set_address(planned.address.ToString());
       server->mutable_devices()->Reserve(static_cast<int>(plan.ids.size()));
-      for (size_t k = 0; k < plan.ids.size(); ++k) {
-        FillDevice(plan.ids[k], plan.devices[s][k], server->add_devices());
-      }
+    }
+    for (const PlannedDevice& planned : plan.devices) {
+      const auto server = static_cast<int>(planned.server->inputs.n);
+      FillDevice(planned, spec_.mutable_servers(server)->add_devices());
     }
   }
 
-  static void FillDevice(uint32_t id, const PlannedDevice& planned,
-                         DeviceSpec* device) {
-    device->set_id(id);
+  static void FillDevice(const PlannedDevice& planned, DeviceSpec* device) {
+    device->set_id(planned.id);
     device->set_address(planned.address->address().ToString());
     device->set_netmask(planned.address->subnet().netmask().ToString());
     if (planned.gateway.has_value()) {

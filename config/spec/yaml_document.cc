@@ -4,10 +4,17 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include <cstdint>
 #include <sstream>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/values/nearest_word.h"
+#include "config/values/number_list.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -18,60 +25,32 @@ TextPosition PositionOf(const YAML::Mark& mark) {
   return {mark.line + 1, mark.column + 1};
 }
 
-// Length of the UTF-8 character that `text` begins with; 0 if it is broken,
-// overlong, a surrogate or past U+10FFFF. REQUIRES: !text.empty().
-size_t CharacterBytes(absl::string_view text) {
-  // The smallest character that needs so many bytes.
-  constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return 1;
-  const size_t bytes = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (first < 0xc2 || first > 0xf4 || text.size() < bytes) return 0;
-  uint32_t character = first & (0x7fu >> bytes);
-  for (size_t i = 1; i < bytes; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xc0) != 0x80) return 0;
-    character = character << 6 | (next & 0x3fu);
-  }
-  const bool surrogate = character >= 0xd800 && character < 0xe000;
-  return character < kSmallest[bytes] || character > 0x10ffff || surrogate
-             ? 0
-             : bytes;
-}
-
-bool IsControl(unsigned char c) {
-  return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
-}
-
 // What must not reach the parser. Records the first broken character and every
 // line that is indented with a tab.
 void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
+  // Surrogates are no characters either, and named so that RE2 refuses them.
+  static const LazyRE2 kGood = {
+      R"((?:[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{d800}-\x{dfff}])*)"};
   TextPosition at;
-  bool indenting = true;
-  for (size_t i = 0; i < text.size();) {
-    const unsigned char c = static_cast<unsigned char>(text[i]);
-    const size_t bytes = CharacterBytes(text.substr(i));
-    if (bytes == 0) {
-      mistakes->Add(at, "is not UTF-8");
-      return;
-    }
-    if (IsControl(c)) {
-      mistakes->Add(at, "has a control character, byte ", int{c});
-      return;
-    }
-    if (indenting && c == '\t') {
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const size_t indent = line.find_first_not_of(' ');
+    if (indent != absl::string_view::npos && line[indent] == '\t') {
+      at.column = static_cast<int>(indent) + 1;
       mistakes->Add(at, "a tab in the indentation, expected spaces");
-      indenting = false;
     }
-    if (c == '\n') {
-      ++at.line;
-      at.column = 1;
-      indenting = true;
-    } else {
-      at.column += static_cast<int>(bytes);
-      if (c != ' ') indenting = false;
+    re2::StringPiece rest(line.data(), line.size());
+    RE2::Consume(&rest, *kGood);
+    if (!rest.empty()) {
+      at.column = static_cast<int>(line.size() - rest.size()) + 1;
+      const auto byte = static_cast<unsigned char>(rest[0]);
+      if (absl::ascii_iscntrl(byte)) {
+        mistakes->Add(at, "has a control character, byte ", int{byte});
+      } else {
+        mistakes->Add(at, "is not UTF-8");
+      }
+      return;
     }
-    i += bytes;
+    ++at.line;
   }
 }
 
@@ -221,6 +200,26 @@ class TreeBuilder : public YAML::EventHandler {
   std::optional<YamlNode> root_;
 };
 
+// " such as 10s or 500ms": two that the range holds; empty: none fits.
+std::string ExampleText(absl::Duration min, absl::Duration max) {
+  std::vector<std::string> examples;
+  for (const absl::Duration example :
+       {absl::Seconds(10), absl::Milliseconds(500), absl::Minutes(5),
+        absl::Milliseconds(20), absl::Hours(2)}) {
+    if (example < min || example > max || examples.size() == 2) continue;
+    examples.push_back(absl::FormatDuration(example));
+  }
+  if (examples.empty()) return "";
+  return absl::StrCat(" such as ", absl::StrJoin(examples, " or "));
+}
+
+// A mapping of another kind of file should not be spelt out.
+constexpr int kMaxUnknownKeys = 100;
+
+bool IsPlain(const YamlNode& node) {
+  return node.kind == YamlNode::Kind::kText && !node.quoted;
+}
+
 }  // namespace
 
 absl::string_view KindName(YamlNode::Kind kind) {
@@ -259,6 +258,119 @@ std::optional<YamlNode> ParseYaml(absl::string_view text,
     return std::nullopt;
   }
   return std::move(builder.root());
+}
+
+void YamlValue::WrongKind(absl::string_view expected) const {
+  const std::string found = Is(YamlNode::Kind::kText)
+                                ? absl::StrCat(node_->quoted ? "the text " : "",
+                                               QuoteValue(node_->text))
+                                : std::string(KindName(node_->kind));
+  Wrong(" is ", found, ", expected ", expected);
+}
+
+std::optional<std::string> YamlValue::Text() const {
+  if (node_ == nullptr) return std::nullopt;
+  if (Is(YamlNode::Kind::kText) && !node_->text.empty()) return node_->text;
+  WrongKind("text");
+  return std::nullopt;
+}
+
+std::optional<uint32_t> YamlValue::Number(uint32_t min, uint32_t max) const {
+  if (node_ == nullptr) return std::nullopt;
+  uint32_t number = 0;
+  const bool leading_zero = node_->text.size() > 1 && node_->text[0] == '0';
+  if (IsPlain(*node_) && !leading_zero && ParseDigits(node_->text, &number) &&
+      number >= min && number <= max) {
+    return number;
+  }
+  WrongKind(absl::StrCat("a number from ", min, " to ", max));
+  return std::nullopt;
+}
+
+std::optional<bool> YamlValue::Bool() const {
+  if (node_ == nullptr) return std::nullopt;
+  if (IsPlain(*node_) && node_->text == "true") return true;
+  if (IsPlain(*node_) && node_->text == "false") return false;
+  WrongKind("true or false");
+  return std::nullopt;
+}
+
+std::optional<absl::Duration> YamlValue::Duration(absl::Duration min,
+                                                  absl::Duration max) const {
+  if (node_ == nullptr) return std::nullopt;
+  absl::Duration duration;
+  if (Is(YamlNode::Kind::kText) &&
+      absl::ParseDuration(node_->text, &duration) && duration >= min &&
+      duration <= max &&
+      duration == absl::Trunc(duration, absl::Milliseconds(1))) {
+    return duration;
+  }
+  WrongKind(absl::StrCat("a duration from ", absl::FormatDuration(min), " to ",
+                         absl::FormatDuration(max), ExampleText(min, max)));
+  return std::nullopt;
+}
+
+std::optional<std::string> YamlValue::Word(
+    absl::Span<const absl::string_view> words) const {
+  if (node_ == nullptr) return std::nullopt;
+  const bool is_text = Is(YamlNode::Kind::kText);
+  if (is_text && absl::c_linear_search(words, node_->text)) {
+    return node_->text;
+  }
+  WrongKind(absl::StrCat(absl::StrJoin(words, ", "),
+                         is_text ? DidYouMean(node_->text, words) : ""));
+  return std::nullopt;
+}
+
+std::vector<YamlValue> YamlValue::Items() const {
+  if (!Is(YamlNode::Kind::kList)) return {*this};
+  std::vector<YamlValue> items;
+  for (const YamlNode& item : node_->items) {
+    items.push_back(Inner(item, subject_));
+  }
+  return items;
+}
+
+YamlMap::YamlMap(const YamlNode* node, absl::string_view path,
+                 absl::Span<const absl::string_view> known_keys,
+                 Mistakes* mistakes)
+    : path_(path), mistakes_(mistakes) {
+  if (node == nullptr) return;
+  position_ = node->position;
+  if (node->kind == YamlNode::Kind::kNothing) return;
+  const std::string keys = absl::StrJoin(known_keys, ", ");
+  if (node->kind != YamlNode::Kind::kMap) {
+    YamlValue(node, path_.empty() ? "the file" : path_, mistakes_)
+        .WrongKind(absl::StrCat("a mapping with ", keys));
+    return;
+  }
+  node_ = node;
+  int unknown = 0;
+  for (const YamlEntry& entry : node_->entries) {
+    if (absl::c_linear_search(known_keys, entry.key)) continue;
+    if (++unknown > kMaxUnknownKeys) break;
+    mistakes_->Add(entry.position, "unknown key ", QuoteValue(entry.key),
+                   path_.empty() ? "" : " in ", path_, ", expected ", keys,
+                   DidYouMean(entry.key, known_keys));
+  }
+}
+
+YamlValue YamlMap::operator[](absl::string_view key) const {
+  const YamlNode* found = nullptr;
+  if (node_ != nullptr) {
+    for (const YamlEntry& entry : node_->entries) {
+      if (entry.key == key) found = &entry.value;
+    }
+  }
+  return YamlValue(
+      found, path_.empty() ? std::string(key) : absl::StrCat(path_, ".", key),
+      mistakes_, position_);
+}
+
+YamlValue YamlMap::Require(absl::string_view key) const {
+  YamlValue value = (*this)[key];
+  if (value.node() == nullptr) value.Wrong(" is missing");
+  return value;
 }
 
 }  // namespace clusterd

@@ -1,14 +1,28 @@
 // Reads YAML into a tree that knows where everything stands. The only place
 // that touches yaml-cpp. Made for configuration: one document; no anchors,
 // aliases or tags, so a small file stays small; no key twice.
+//
+// And typed values out of that tree. A value that is not what it should be is
+// recorded with its position, what was found and what was expected, and reading
+// goes on: `nullopt` means absent or recorded, so a caller takes the default
+// and need not ask which.
+//
+//   YamlMap map(&root, "", {"listen", "deadline"}, &mistakes);
+//   config.listen = map.RequireText("listen");
+//   config.deadline = map["deadline"].Duration(Seconds(1), Minutes(5))
+//                         .value_or(Seconds(10));
 #ifndef CONFIG_SPEC_YAML_DOCUMENT_H_
 #define CONFIG_SPEC_YAML_DOCUMENT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "config/spec/mistakes.h"
 
 namespace clusterd {
@@ -19,7 +33,7 @@ struct YamlEntry;
 struct YamlNode {
   enum class Kind {
     kNothing,  // `key:` with nothing behind it, `~` or `null`.
-    kText,     // Every scalar: numbers and booleans are read by yaml_values.h.
+    kText,     // Every scalar: numbers and booleans are read by YamlValue.
     kList,
     kMap,
   };
@@ -59,6 +73,109 @@ inline constexpr int kMaxYamlDepth = 16;
 // the tree would be incomplete, so nothing further can be said.
 std::optional<YamlNode> ParseYaml(absl::string_view text,
                                   const YamlLimits& limits, Mistakes* mistakes);
+
+// What stands in one place of the file, or that nothing does. Keeps pointers to
+// the tree and to the mistakes. The readers record and return nullopt if it is
+// something else; what is absent is nullopt and no mistake.
+class YamlValue {
+ public:
+  // `node` is nullptr if it is absent; `subject` opens messages, e.g.
+  // "hccl.base_port".
+  YamlValue(const YamlNode* node, std::string subject, Mistakes* mistakes,
+            TextPosition where_absent = {})
+      : node_(node),
+        position_(node == nullptr ? where_absent : node->position),
+        subject_(std::move(subject)),
+        mistakes_(mistakes) {}
+
+  const YamlNode* node() const { return node_; }
+  bool Is(YamlNode::Kind kind) const {
+    return node_ != nullptr && node_->kind == kind;
+  }
+  // Of the mapping if the value is absent.
+  TextPosition position() const { return position_; }
+  const std::string& subject() const { return subject_; }
+  Mistakes* mistakes() const { return mistakes_; }
+
+  // Any non-empty scalar, also `5` or `true`.
+  std::optional<std::string> Text() const;
+  // Decimal digits, not quoted, no leading zeros; `min` to `max`.
+  std::optional<uint32_t> Number(uint32_t min, uint32_t max) const;
+  // `true` or `false`, not quoted.
+  std::optional<bool> Bool() const;
+  // "10s", "500ms", "1m30s"; whole milliseconds, `min` to `max`.
+  std::optional<absl::Duration> Duration(absl::Duration min,
+                                         absl::Duration max) const;
+  // One of `words`; a mistake names the nearest one.
+  std::optional<std::string> Word(
+      absl::Span<const absl::string_view> words) const;
+  // Text that `parse` makes a value of; its error is the mistake. `parse`:
+  // StatusOr<T>(const std::string&).
+  template <typename Parse>
+  auto Parsed(Parse parse) const {
+    using Result = decltype(parse(std::string()));
+    std::optional<typename Result::value_type> value;
+    const std::optional<std::string> text = Text();
+    if (!text.has_value()) return value;
+    Result parsed = parse(*text);
+    if (parsed.ok()) {
+      value = *std::move(parsed);
+    } else {
+      Wrong(": ", parsed.status().message());
+    }
+    return value;
+  }
+
+  // Those of a list, under its subject; what is no list, or absent, is the only
+  // one.
+  std::vector<YamlValue> Items() const;
+
+  // A part of the value, under a subject of its own.
+  YamlValue Inner(const YamlNode& node, std::string subject) const {
+    return YamlValue(&node, std::move(subject), mistakes_);
+  }
+
+  // Records the subject with `parts` behind it.
+  template <typename... Parts>
+  void Wrong(const Parts&... parts) const {
+    mistakes_->Add(position_, subject_, parts...);
+  }
+  // Records "SUBJECT is WHAT STANDS THERE, expected …". REQUIRES: not absent.
+  void WrongKind(absl::string_view expected) const;
+
+ private:
+  const YamlNode* node_;
+  TextPosition position_;
+  std::string subject_;
+  Mistakes* mistakes_;
+};
+
+// A mapping with known keys. Keeps pointers to the tree and to the mistakes.
+class YamlMap {
+ public:
+  // Records unless `node` is a mapping, and every key (of the first 100) that
+  // is not among `known_keys` with the nearest one that is. nullptr, "nothing"
+  // and what is no mapping are read as an empty mapping. `path` names it in
+  // messages, e.g. "hccl"; empty: the file.
+  YamlMap(const YamlNode* node, absl::string_view path,
+          absl::Span<const absl::string_view> known_keys, Mistakes* mistakes);
+
+  YamlValue operator[](absl::string_view key) const;
+  // Also records the absence.
+  YamlValue Require(absl::string_view key) const;
+  TextPosition position() const { return position_; }
+
+  // Empty if absent or wrong; both are recorded.
+  std::string RequireText(absl::string_view key) const {
+    return Require(key).Text().value_or("");
+  }
+
+ private:
+  const YamlNode* node_ = nullptr;  // A mapping, or nullptr.
+  std::string path_;
+  TextPosition position_;
+  Mistakes* mistakes_;
+};
 
 }  // namespace clusterd
 

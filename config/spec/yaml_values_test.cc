@@ -1,7 +1,7 @@
-#include "config/spec/yaml_values.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "config/spec/yaml_document.h"
 
 namespace clusterd {
 namespace {

@@ -11,7 +11,6 @@
 #include "config/identity/regular_file.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
-#include "config/spec/yaml_values.h"
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "config/spec/mistakes.h"
-#include "config/spec/yaml_values.h"
+#include "config/spec/yaml_document.h"
 #include "proto/facts.pb.h"
 #include "proto/plan.pb.h"
 
