@@ -31,7 +31,7 @@ struct Rail {
   std::string subject;  // "devices.rails[0]".
   TextPosition position;
   std::vector<uint32_t> ids;
-  std::optional<SubnetPattern> subnet;
+  std::optional<AddressPattern> subnet;
   std::optional<Formula> host;
 };
 
@@ -248,7 +248,7 @@ class Reader {
     rail.position = host.position();
     rail.ids = device.Parsed(ParseIds).value_or(rail.ids);
     if (!ProductHas(rail.ids, device)) rail.ids.clear();
-    rail.subnet = subnet.Parsed(SubnetPattern::Parse);
+    rail.subnet = subnet.Parsed(AddressPattern::ParseSubnets);
     rail.host = host.Parsed(Formula::Parse);
     if (rail.subnet.has_value() && !rail.ids.empty() &&
         rail.subnet->size() != 1 && rail.subnet->size() != rail.ids.size()) {
@@ -323,8 +323,9 @@ class Reader {
 
   static absl::StatusOr<Ipv4Interface> AddressOnRail(
       const Rail& rail, size_t index_in_rail, const FormulaInputs& inputs) {
-    ASSIGN_OR_RETURN(const Ipv4Subnet subnet,
+    ASSIGN_OR_RETURN(const Ipv4Address network,
                      rail.subnet->At(index_in_rail, inputs));
+    const Ipv4Subnet subnet(network, rail.subnet->prefix_length());
     ASSIGN_OR_RETURN(const int64_t host, rail.host->Evaluate(inputs));
     ASSIGN_OR_RETURN(const Ipv4Address address, HostAddress(subnet, host));
     return Ipv4Interface(address, subnet.prefix_length());

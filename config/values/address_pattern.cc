@@ -184,9 +184,6 @@ absl::StatusOr<std::vector<uint32_t>> ParseOctet(absl::string_view octet) {
 // A list of numbers has no dots inside, so every dot counts.
 absl::StatusOr<std::vector<Ipv4Address>> ExpandQuad(absl::string_view quad) {
   const std::vector<absl::string_view> octets = absl::StrSplit(quad, '.');
-  if (octets.size() != 4) {
-    return Wrong("address", quad, "is not IPv4, expected four octets");
-  }
   std::vector<uint32_t> expanded = {0};
   for (absl::string_view octet : octets) {
     ASSIGN_OR_RETURN(const std::vector<uint32_t> values, ParseOctet(octet));
@@ -200,6 +197,9 @@ absl::StatusOr<std::vector<Ipv4Address>> ExpandQuad(absl::string_view quad) {
       for (uint32_t value : values) longer.push_back(prefix << 8 | value);
     }
     expanded = std::move(longer);
+  }
+  if (octets.size() != 4) {
+    return Wrong("address", quad, "is not IPv4, expected four octets");
   }
   return std::vector<Ipv4Address>(expanded.begin(), expanded.end());
 }
@@ -238,56 +238,24 @@ absl::StatusOr<AddressPattern> AddressPattern::Parse(absl::string_view text) {
   if (quad.find_first_of("[]") == absl::string_view::npos) {
     RETURN_IF_ERROR(Ipv4Address::Parse(quad).status());
   }
-  return ParseList("address", text, quad, offset, 1);
+  return ParseList(text, quad, 32, offset);
 }
 
-absl::StatusOr<AddressPattern> AddressPattern::ParseList(
-    absl::string_view what, absl::string_view text, absl::string_view quad,
-    absl::string_view offset, int64_t unit) {
-  absl::StatusOr<std::vector<Ipv4Address>> bases = ExpandQuad(quad);
-  if (!bases.ok()) {
-    return Wrong(what, text, "is malformed: ", bases.status().message());
-  }
-  AddressPattern pattern;
-  pattern.what_ = what;
-  pattern.text_ = std::string(text);
-  pattern.bases_ = *std::move(bases);
-  pattern.has_formula_ = absl::StrContains(text, '+');
-  ASSIGN_OR_RETURN(pattern.offset_, Formula::Parse(offset));
-  pattern.unit_ = unit;
-  return pattern;
-}
-
-absl::StatusOr<Ipv4Address> AddressPattern::At(
-    size_t k, const FormulaInputs& inputs) const {
-  ASSIGN_OR_RETURN(const int64_t offset, offset_.Evaluate(inputs));
-  const Ipv4Address base = bases_[bases_.size() == 1 ? 0 : k];
-  // The product of one that is not past all of IPv4 stays within 2^32.
-  const int64_t units = kAddresses / unit_;
-  const bool is_near = -units <= offset && offset <= units;
-  const int64_t bits = base.bits() + (is_near ? offset * unit_ : kAddresses);
-  if (bits < 0 || bits >= kAddresses) {
-    return Wrong(what_, text_, "leads out of IPv4");
-  }
-  return Ipv4Address(static_cast<uint32_t>(bits));
-}
-
-absl::StatusOr<SubnetPattern> SubnetPattern::Parse(absl::string_view text) {
+absl::StatusOr<AddressPattern> AddressPattern::ParseSubnets(
+    absl::string_view text) {
   const auto [quad_and_length, offset] = SplitOffset(text);
   // The last slash: the step of a bracket has one too.
   static const LazyRE2 kForm = {R"((.*)/(\d{1,2}))", RE2::Latin1};
   absl::string_view quad;
-  SubnetPattern pattern;
-  int& prefix_length = pattern.prefix_length_;
+  int prefix_length = 0;
   if (!HasForm(quad_and_length, *kForm, &quad, &prefix_length) ||
       prefix_length < 1 || prefix_length > 30) {
     return Wrong("subnet", text,
                  "has no prefix length 1-30, expected e.g. 192.168.100.0/24");
   }
-  ASSIGN_OR_RETURN(pattern.networks_, AddressPattern::ParseList(
-                                          "subnet", text, quad, offset,
-                                          int64_t{1} << (32 - prefix_length)));
-  for (Ipv4Address base : pattern.networks_.bases_) {
+  ASSIGN_OR_RETURN(AddressPattern pattern,
+                   ParseList(text, quad, prefix_length, offset));
+  for (Ipv4Address base : pattern.bases_) {
     const Ipv4Subnet subnet(base, prefix_length);
     if (subnet.network() == base) continue;
     return Wrong("subnet", text, "has host bits set, expected ",
@@ -296,10 +264,37 @@ absl::StatusOr<SubnetPattern> SubnetPattern::Parse(absl::string_view text) {
   return pattern;
 }
 
-absl::StatusOr<Ipv4Subnet> SubnetPattern::At(
+absl::StatusOr<AddressPattern> AddressPattern::ParseList(
+    absl::string_view text, absl::string_view quad, int prefix_length,
+    absl::string_view offset) {
+  AddressPattern pattern;
+  pattern.text_ = std::string(text);
+  pattern.prefix_length_ = prefix_length;
+  pattern.has_formula_ = absl::StrContains(text, '+');
+  absl::StatusOr<std::vector<Ipv4Address>> bases = ExpandQuad(quad);
+  if (!bases.ok()) {
+    return Wrong(pattern.what(), text,
+                 "is malformed: ", bases.status().message());
+  }
+  pattern.bases_ = *std::move(bases);
+  ASSIGN_OR_RETURN(pattern.offset_, Formula::Parse(offset));
+  return pattern;
+}
+
+absl::StatusOr<Ipv4Address> AddressPattern::At(
     size_t k, const FormulaInputs& inputs) const {
-  ASSIGN_OR_RETURN(const Ipv4Address network, networks_.At(k, inputs));
-  return Ipv4Subnet(network, prefix_length_);
+  ASSIGN_OR_RETURN(const int64_t offset, offset_.Evaluate(inputs));
+  const Ipv4Address base = bases_[bases_.size() == 1 ? 0 : k];
+  // How many there are in all of IPv4. The product of an offset that is not
+  // past that stays within 2^32.
+  const int64_t count = int64_t{1} << prefix_length_;
+  const bool is_near = -count <= offset && offset <= count;
+  const int64_t bits =
+      base.bits() + (is_near ? offset * (kAddresses / count) : kAddresses);
+  if (bits < 0 || bits >= kAddresses) {
+    return Wrong(what(), text_, "leads out of IPv4");
+  }
+  return Ipv4Address(static_cast<uint32_t>(bits));
 }
 
 absl::StatusOr<Ipv4Address> HostAddress(const Ipv4Subnet& subnet,

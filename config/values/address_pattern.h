@@ -59,48 +59,37 @@ class AddressPattern {
   // over 255 or with leading zeros, a malformed formula, over
   // kMaxPatternAddresses addresses.
   static absl::StatusOr<AddressPattern> Parse(absl::string_view text);
+  // Of subnets, whose formula counts on by whole ones. InvalidArgument also for
+  // no prefix length 1 to 30 and for host bits that are set.
+  static absl::StatusOr<AddressPattern> ParseSubnets(absl::string_view text);
 
   // How many addresses the list has, at least 1.
   size_t size() const { return bases_.size(); }
   // Whether the text counts on with "+", so one address serves many places.
   bool has_formula() const { return has_formula_; }
+  // Of the subnets; 32 of addresses.
+  int prefix_length() const { return prefix_length_; }
 
-  // Address `k` of the list, or the only one whatever `k` is. InvalidArgument
-  // if the formula leads out of IPv4. REQUIRES: size() == 1 || k < size().
+  // Address `k` of the list, or the only one whatever `k` is; of a subnet its
+  // first. InvalidArgument if the formula leads out of IPv4. REQUIRES: size()
+  // == 1 || k < size().
   absl::StatusOr<Ipv4Address> At(size_t k, const FormulaInputs& inputs) const;
 
  private:
-  friend class SubnetPattern;
-
-  // `text`, for messages, taken apart; `unit` as below.
-  static absl::StatusOr<AddressPattern> ParseList(absl::string_view what,
-                                                  absl::string_view text,
+  // `text`, which is for messages, taken apart.
+  static absl::StatusOr<AddressPattern> ParseList(absl::string_view text,
                                                   absl::string_view quad,
-                                                  absl::string_view offset,
-                                                  int64_t unit);
+                                                  int prefix_length,
+                                                  absl::string_view offset);
+  absl::string_view what() const {
+    return prefix_length_ == 32 ? "address" : "subnet";
+  }
 
-  absl::string_view what_ = "address";
   std::string text_;
   std::vector<Ipv4Address> bases_;
   bool has_formula_ = false;
   Formula offset_;
-  int64_t unit_ = 1;  // Addresses from one to the next.
-};
-
-class SubnetPattern {
- public:
-  // As AddressPattern::Parse, and: no prefix length 1 to 30, host bits set.
-  static absl::StatusOr<SubnetPattern> Parse(absl::string_view text);
-
-  size_t size() const { return networks_.size(); }
-  int prefix_length() const { return prefix_length_; }
-
-  // As AddressPattern::At.
-  absl::StatusOr<Ipv4Subnet> At(size_t k, const FormulaInputs& inputs) const;
-
- private:
-  AddressPattern networks_;
-  int prefix_length_ = 0;
+  int prefix_length_ = 32;
 };
 
 // The address whose host bits are `host_part`. InvalidArgument if that is not a

@@ -31,13 +31,14 @@ std::string Addresses(absl::string_view text,
 }
 
 std::string Subnets(absl::string_view text, const FormulaInputs& inputs = {}) {
-  const absl::StatusOr<SubnetPattern> pattern = SubnetPattern::Parse(text);
+  const auto pattern = AddressPattern::ParseSubnets(text);
   if (!pattern.ok()) return std::string(pattern.status().message());
   std::string out;
   for (size_t k = 0; k < pattern->size(); ++k) {
-    const absl::StatusOr<Ipv4Subnet> subnet = pattern->At(k, inputs);
-    if (!subnet.ok()) return std::string(subnet.status().message());
-    absl::StrAppend(&out, k == 0 ? "" : " ", subnet->ToString());
+    const absl::StatusOr<Ipv4Address> network = pattern->At(k, inputs);
+    if (!network.ok()) return std::string(network.status().message());
+    absl::StrAppend(&out, k == 0 ? "" : " ", network->ToString(), "/",
+                    pattern->prefix_length());
   }
   return out;
 }
@@ -97,7 +98,7 @@ TEST(AddressPatternTest, BoundsTheList) {
             kMaxPatternAddresses);
 }
 
-TEST(SubnetPatternTest, ListsAndCountsInSubnets) {
+TEST(ParseSubnetsTest, ListsAndCountsInSubnets) {
   EXPECT_EQ(Subnets("192.168.[100-101].0/24"),
             "192.168.100.0/24 192.168.101.0/24");
   EXPECT_EQ(Subnets("10.20.0.0/24 + n", Server(300)), "10.21.44.0/24");
@@ -105,7 +106,7 @@ TEST(SubnetPatternTest, ListsAndCountsInSubnets) {
             "10.0.0.0/22 10.0.4.0/22 10.0.8.0/22");
 }
 
-TEST(SubnetPatternTest, RefusesWhatIsNoSubnet) {
+TEST(ParseSubnetsTest, RefusesWhatIsNoSubnet) {
   for (absl::string_view text :
        {"", "10.0.0.0", "10.0.0.0/", "10.0.0.0/0", "10.0.0.0/31", "10.0.0.0/x",
         "10.0.0.0/+8", "10.0.0.0/24/"}) {
@@ -118,7 +119,7 @@ TEST(SubnetPatternTest, RefusesWhatIsNoSubnet) {
   EXPECT_THAT(Subnets("10.0.0.0/24 + x"), HasSubstr("formula"));
 }
 
-TEST(SubnetPatternTest, RefusesWhatLeavesIpv4) {
+TEST(ParseSubnetsTest, RefusesWhatLeavesIpv4) {
   EXPECT_THAT(Subnets("255.255.255.0/24 + 1"), HasSubstr("leads out of IPv4"));
   EXPECT_THAT(Subnets("128.0.0.0/1 + 4294967295"),
               HasSubstr("leads out of IPv4"));

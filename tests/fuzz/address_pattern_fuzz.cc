@@ -15,12 +15,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (addresses.ok()) {
     (void)addresses->At(addresses->size() - 1, inputs);
   }
-  const auto subnets = clusterd::SubnetPattern::Parse(text);
+  const auto subnets = clusterd::AddressPattern::ParseSubnets(text);
   if (!subnets.ok()) return 0;
-  const auto subnet = subnets->At(subnets->size() - 1, inputs);
-  if (!subnet.ok()) return 0;
-  if (subnet->prefix_length() != subnets->prefix_length()) std::abort();
-  const auto host = clusterd::HostAddress(*subnet, 1);
-  if (!host.ok() || !subnet->Contains(*host)) std::abort();
+  const auto network = subnets->At(subnets->size() - 1, inputs);
+  if (!network.ok()) return 0;
+  const clusterd::Ipv4Subnet subnet(*network, subnets->prefix_length());
+  if (subnet.network() != *network) std::abort();
+  const auto host = clusterd::HostAddress(subnet, 1);
+  if (!host.ok() || !subnet.Contains(*host)) std::abort();
   return 0;
 }
