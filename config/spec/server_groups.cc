@@ -51,11 +51,10 @@ void AddStrangers(const std::vector<const YamlEntry*>& strangers,
                           std::vector<absl::string_view>(
                               missing->begin(), missing->begin() + candidates));
     }
-    const std::string hint =
-        meant.empty() ? "" : absl::StrCat(", did you mean \"", meant, "\"?");
-    value.mistakes()->Add(entry.position, value.subject(), ": host ",
-                          QuoteValue(entry.key), " is in no group of servers",
-                          hint);
+    value.mistakes()->Add(
+        entry.position, value.subject(), ": host ", QuoteValue(entry.key),
+        " is in no group of servers",
+        meant.empty() ? "" : absl::StrCat(", did you mean \"", meant, "\"?"));
     if (meant.empty()) continue;
     missing->erase(std::find(missing->begin(), missing->end(), meant));
   }
@@ -132,18 +131,14 @@ class Reader {
   }
 
   void ReadAddresses(const Group& group) {
-    const YamlValue& value = group.address;
-    if (!value.Is(YamlNode::Kind::kList)) {
-      SetAddresses(value, group.first, group.count);
+    const bool is_list = group.address.Is(YamlNode::Kind::kList);
+    const std::vector<YamlValue> items = group.address.Items();
+    if (is_list && items.size() != group.count) {
+      AddWrongCount(group.address, items.size(), group.count, "one per host");
       return;
     }
-    const std::vector<YamlNode>& items = value.node()->items;
-    if (items.size() != group.count) {
-      AddWrongCount(value, items.size(), group.count, "one per host");
-      return;
-    }
-    for (size_t k = 0; k < group.count; ++k) {
-      SetAddresses(value.Inner(items[k], value.subject()), group.first + k, 1);
+    for (size_t k = 0; k < items.size(); ++k) {
+      SetAddresses(items[k], group.first + k, is_list ? 1 : group.count);
     }
   }
 

@@ -13,7 +13,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/nearest_word.h"
-#include "config/values/number_list.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {
@@ -216,10 +215,6 @@ std::string ExampleText(absl::Duration min, absl::Duration max) {
 // A mapping of another kind of file should not be spelt out.
 constexpr int kMaxUnknownKeys = 100;
 
-bool IsPlain(const YamlNode& node) {
-  return node.kind == YamlNode::Kind::kText && !node.quoted;
-}
-
 }  // namespace
 
 absl::string_view KindName(YamlNode::Kind kind) {
@@ -260,44 +255,39 @@ std::optional<YamlNode> ParseYaml(absl::string_view text,
   return std::move(builder.root());
 }
 
-void YamlValue::WrongKind(absl::string_view expected) const {
-  const std::string found = Is(YamlNode::Kind::kText)
-                                ? absl::StrCat(node_->quoted ? "the text " : "",
-                                               QuoteValue(node_->text))
-                                : std::string(KindName(node_->kind));
-  Wrong(" is ", found, ", expected ", expected);
+std::nullopt_t YamlValue::WrongKind(absl::string_view expected) const {
+  if (Is(YamlNode::Kind::kText)) {
+    Wrong(" is ", node_->quoted ? "the text " : "", QuoteValue(node_->text),
+          ", expected ", expected);
+  } else if (node_ != nullptr) {
+    Wrong(" is ", KindName(node_->kind), ", expected ", expected);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> YamlValue::Text() const {
-  if (node_ == nullptr) return std::nullopt;
   if (Is(YamlNode::Kind::kText) && !node_->text.empty()) return node_->text;
-  WrongKind("text");
-  return std::nullopt;
+  return WrongKind("text");
 }
 
 std::optional<uint32_t> YamlValue::Number(uint32_t min, uint32_t max) const {
-  if (node_ == nullptr) return std::nullopt;
+  static const LazyRE2 kForm = {R"((0|[1-9]\d*))"};
   uint32_t number = 0;
-  const bool leading_zero = node_->text.size() > 1 && node_->text[0] == '0';
-  if (IsPlain(*node_) && !leading_zero && ParseDigits(node_->text, &number) &&
-      number >= min && number <= max) {
+  if (IsPlain() && HasForm(node_->text, *kForm, &number) && number >= min &&
+      number <= max) {
     return number;
   }
-  WrongKind(absl::StrCat("a number from ", min, " to ", max));
-  return std::nullopt;
+  return WrongKind(absl::StrCat("a number from ", min, " to ", max));
 }
 
 std::optional<bool> YamlValue::Bool() const {
-  if (node_ == nullptr) return std::nullopt;
-  if (IsPlain(*node_) && node_->text == "true") return true;
-  if (IsPlain(*node_) && node_->text == "false") return false;
-  WrongKind("true or false");
-  return std::nullopt;
+  if (IsPlain() && node_->text == "true") return true;
+  if (IsPlain() && node_->text == "false") return false;
+  return WrongKind("true or false");
 }
 
 std::optional<absl::Duration> YamlValue::Duration(absl::Duration min,
                                                   absl::Duration max) const {
-  if (node_ == nullptr) return std::nullopt;
   absl::Duration duration;
   if (Is(YamlNode::Kind::kText) &&
       absl::ParseDuration(node_->text, &duration) && duration >= min &&
@@ -305,21 +295,18 @@ std::optional<absl::Duration> YamlValue::Duration(absl::Duration min,
       duration == absl::Trunc(duration, absl::Milliseconds(1))) {
     return duration;
   }
-  WrongKind(absl::StrCat("a duration from ", absl::FormatDuration(min), " to ",
-                         absl::FormatDuration(max), ExampleText(min, max)));
-  return std::nullopt;
+  return WrongKind(absl::StrCat("a duration from ", absl::FormatDuration(min),
+                                " to ", absl::FormatDuration(max),
+                                ExampleText(min, max)));
 }
 
 std::optional<std::string> YamlValue::Word(
     absl::Span<const absl::string_view> words) const {
-  if (node_ == nullptr) return std::nullopt;
-  const bool is_text = Is(YamlNode::Kind::kText);
-  if (is_text && absl::c_linear_search(words, node_->text)) {
-    return node_->text;
-  }
-  WrongKind(absl::StrCat(absl::StrJoin(words, ", "),
-                         is_text ? DidYouMean(node_->text, words) : ""));
-  return std::nullopt;
+  const absl::string_view word =
+      Is(YamlNode::Kind::kText) ? absl::string_view(node_->text) : "";
+  if (absl::c_linear_search(words, word)) return std::string(word);
+  return WrongKind(
+      absl::StrCat(absl::StrJoin(words, ", "), DidYouMean(word, words)));
 }
 
 std::vector<YamlValue> YamlValue::Items() const {

@@ -140,10 +140,12 @@ class YamlValue {
   void Wrong(const Parts&... parts) const {
     mistakes_->Add(position_, subject_, parts...);
   }
-  // Records "SUBJECT is WHAT STANDS THERE, expected …". REQUIRES: not absent.
-  void WrongKind(absl::string_view expected) const;
+  // Records "SUBJECT is WHAT STANDS THERE, expected …" unless it is absent.
+  std::nullopt_t WrongKind(absl::string_view expected) const;
 
  private:
+  bool IsPlain() const { return Is(YamlNode::Kind::kText) && !node_->quoted; }
+
   const YamlNode* node_;
   TextPosition position_;
   std::string subject_;
