@@ -7,13 +7,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 
 namespace clusterd {
-namespace {
-
-absl::StatusOr<std::string> ReadAll(int fd, const std::string& path,
-                                    size_t max_bytes, mode_t* mode) {
+absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
+                                            size_t max_bytes, mode_t* mode) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return FileStatus(path, errno);
+  const auto closes = absl::MakeCleanup([fd] { close(fd); });
   struct stat info = {};
   if (fstat(fd, &info) != 0) return FileStatus(path, errno);
   if (!S_ISREG(info.st_mode)) {
@@ -34,17 +36,6 @@ absl::StatusOr<std::string> ReadAll(int fd, const std::string& path,
           absl::StrCat(path, ": over ", max_bytes, " bytes"));
     }
   }
-}
-
-}  // namespace
-
-absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
-                                            size_t max_bytes, mode_t* mode) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return FileStatus(path, errno);
-  absl::StatusOr<std::string> text = ReadAll(fd, path, max_bytes, mode);
-  close(fd);
-  return text;
 }
 
 absl::Status FileStatus(const std::string& path, int error) {

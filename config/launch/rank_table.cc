@@ -33,20 +33,13 @@ std::string Quote(absl::string_view text) {
 }
 
 std::string Describe(const Value& value) {
-  switch (value.kind_case()) {
-    case Value::kStringValue:
-      return Quote(value.string_value());
-    case Value::kNumberValue:
-      return absl::StrCat("number ", value.number_value());
-    case Value::kBoolValue:
-      return value.bool_value() ? "true" : "false";
-    case Value::kListValue:
-      return "a list";
-    case Value::kStructValue:
-      return "an object";
-    default:
-      return "null";
+  if (value.has_string_value()) return Quote(value.string_value());
+  if (value.has_number_value()) {
+    return absl::StrCat("number ", value.number_value());
   }
+  if (value.has_bool_value()) return value.bool_value() ? "true" : "false";
+  if (value.has_list_value()) return "a list";
+  return value.has_struct_value() ? "an object" : "null";
 }
 
 bool IsIpAddress(const std::string& text) {
@@ -59,10 +52,6 @@ bool IsIpAddress(const std::string& text) {
 struct Object {
   const Struct* fields;
   std::string path;
-
-  std::string PathOf(absl::string_view key) const {
-    return absl::StrCat(path, key);
-  }
 };
 
 class Reader {
@@ -109,7 +98,7 @@ class Reader {
     const auto found = object.fields->fields().find(key);
     if (found != object.fields->fields().end()) return &found->second;
     if (required) {
-      Wrong(object.PathOf(key), "is missing in the rank table (EI0017)");
+      Wrong(object.path + key, "is missing in the rank table (EI0017)");
     }
     return nullptr;
   }
@@ -120,7 +109,7 @@ class Reader {
     const Value* value = Member(object, key, required);
     if (value == nullptr) return false;
     if (value->kind_case() != Value::kStringValue) {
-      Wrong(object.PathOf(key), Describe(*value),
+      Wrong(object.path + key, Describe(*value),
             ", expected a JSON string (EI0017)");
       return false;
     }
@@ -132,7 +121,7 @@ class Reader {
     std::string text;
     // HCCL takes no sign and no blank.
     if (!Text(object, key, kRequired, &text) || ParseDigits(text, out)) return;
-    Wrong(object.PathOf(key), Quote(text),
+    Wrong(object.path + key, Quote(text),
           ", expected a decimal number (EI0014)");
   }
 
@@ -142,14 +131,14 @@ class Reader {
     const Value* value = Member(object, key, kRequired);
     if (value == nullptr) return;
     if (value->list_value().values().empty()) {
-      Wrong(object.PathOf(key),
+      Wrong(object.path + key,
             value->has_list_value() ? "an empty list" : Describe(*value),
             ", expected a list that is not empty (EI0014)");
       return;
     }
     int i = 0;
     for (const Value& item : value->list_value().values()) {
-      const std::string path = absl::StrCat(object.PathOf(key), "[", i++, "]");
+      const std::string path = absl::StrCat(object.path, key, "[", i++, "]");
       if (item.has_struct_value()) {
         each(Object{&item.struct_value(), absl::StrCat(path, ".")});
       } else {
@@ -171,17 +160,17 @@ class Reader {
     if (Text(server, "server_id", kRequired, &read.server_id) &&
         (read.server_id.empty() ||
          read.server_id.size() > kMaxServerIdLength)) {
-      Wrong(server.PathOf("server_id"), Quote(read.server_id),
+      Wrong(server.path + "server_id", Quote(read.server_id),
             ", expected 1 to 64 characters (EI0014)");
     }
     if (Text(server, "host_ip", kOptional, &read.host_ip)) {
-      CheckIpAddress(read.host_ip, server.PathOf("host_ip"));
+      CheckIpAddress(read.host_ip, server.path + "host_ip");
     }
     Seen ids;
     ForEach(server, "device", [&](const Object& device) {
       read.devices.push_back(ReadDevice(device));
       Once(&ids, absl::StrCat(read.devices.back().device_id),
-           device.PathOf("device_id"), "EI0014");
+           device.path + "device_id", "EI0014");
     });
     return read;
   }
@@ -194,7 +183,7 @@ class Reader {
     if (Text(device, "device_ip", kOptional, &ips) && !ips.empty()) {
       read.device_ips = absl::StrSplit(ips, ',');
     }
-    const std::string path = device.PathOf("device_ip");
+    const std::string path = device.path + "device_ip";
     for (const std::string& ip : read.device_ips) {
       if (CheckIpAddress(ip, path)) Once(&device_ips_, ip, path, "EI0014");
     }
@@ -202,7 +191,7 @@ class Reader {
     if (is_super_pod_ &&
         Text(device, "super_device_id", kRequired, &read.super_device_id) &&
         !ParseDigits(read.super_device_id, &ignored)) {
-      Wrong(device.PathOf("super_device_id"), Quote(read.super_device_id),
+      Wrong(device.path + "super_device_id", Quote(read.super_device_id),
             ", expected a decimal number (EI0004)");
     }
     return read;
@@ -219,7 +208,7 @@ class Reader {
     ForEach(root, "super_pod_list", [&](const Object& pod) {
       RankTableSuperPod read;
       if (Text(pod, "super_pod_id", kRequired, &read.super_pod_id)) {
-        const std::string path = pod.PathOf("super_pod_id");
+        const std::string path = pod.path + "super_pod_id";
         if (read.super_pod_id.empty()) {
           Wrong(path, "\"\", expected a name (EI0014)");
         }

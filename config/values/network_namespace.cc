@@ -7,7 +7,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
@@ -179,17 +178,15 @@ bool SharesHostNetwork(const HostFacts& facts) {
 
 std::string HostNetworkNote(absl::string_view network_namespace,
                             absl::Span<const std::string> hosts) {
-  const std::string where = absl::StrCat(" on ", FoldHostlist(hosts),
-                                         " uses the host's network: host and ");
-  absl::string_view name = network_namespace;
-  if (absl::ConsumePrefix(&name, "container:")) {
-    return absl::StrCat("container ", name, where, "container are one");
-  }
-  if (absl::ConsumePrefix(&name, "pid:")) {
-    return absl::StrCat("process ", name, where, "process are one");
-  }
-  absl::ConsumePrefix(&name, "path:");
-  return absl::StrCat(name, where, "namespace are one");
+  const std::pair<absl::string_view, absl::string_view> target =
+      absl::StrSplit(network_namespace, absl::MaxSplits(':', 1));
+  const bool is_path = target.first == "path";
+  const absl::string_view what = is_path                 ? "namespace"
+                                 : target.first == "pid" ? "process"
+                                                         : "container";
+  return absl::StrCat(is_path ? "" : absl::StrCat(what, " "), target.second,
+                      " on ", FoldHostlist(hosts),
+                      " uses the host's network: host and ", what, " are one");
 }
 
 }  // namespace clusterd

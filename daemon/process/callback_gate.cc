@@ -5,11 +5,6 @@
 #include "absl/time/time.h"
 
 namespace clusterd {
-namespace {
-
-constexpr absl::Duration kPoolRetry = absl::Milliseconds(100);
-
-}  // namespace
 
 CallbackGate::Pass::Pass(const CallbackGate& gate) : state_(gate.state_) {
   absl::MutexLock lock(&state_->mutex);
@@ -27,7 +22,7 @@ void CallbackGate::RunSoon(WorkerPool* pool, Scheduler* scheduler,
   const Pass pass(*this);
   if (!pass) return;
   if (pool->TryRun(Wrap(work))) return;
-  scheduler->RunAfter(kPoolRetry,
+  scheduler->RunAfter(absl::Milliseconds(100),
                       [gate = *this, pool, scheduler, work = std::move(work)] {
                         gate.RunSoon(pool, scheduler, work);
                       });

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 
 namespace clusterd {
@@ -55,16 +56,13 @@ absl::Status NotifySystemd(const std::string& socket_name,
     return absl::UnavailableError(
         absl::StrCat("socket: ", std::strerror(errno)));
   }
-  const ssize_t sent =
-      sendto(fd, state.data(), state.size(), MSG_NOSIGNAL,
-             reinterpret_cast<const sockaddr*>(&address),
-             static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) +
-                                    socket_name.size()));
-  const int error = errno;
-  close(fd);
-  if (sent < 0) {
+  const auto closes = absl::MakeCleanup([fd] { close(fd); });
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) +
+                                             socket_name.size());
+  if (sendto(fd, state.data(), state.size(), MSG_NOSIGNAL,
+             reinterpret_cast<const sockaddr*>(&address), length) < 0) {
     return absl::UnavailableError(absl::StrCat("NOTIFY_SOCKET \"", socket_name,
-                                               "\": ", std::strerror(error)));
+                                               "\": ", std::strerror(errno)));
   }
   return absl::OkStatus();
 }
