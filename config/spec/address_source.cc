@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "config/spec/device_plan.h"
-#include "config/values/address_pattern.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 

@@ -7,7 +7,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/values/address_pattern.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 

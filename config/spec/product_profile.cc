@@ -22,6 +22,7 @@
 
 #include <numeric>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -148,34 +149,6 @@ ProductProfile Ascend950() {
   return profile;
 }
 
-std::vector<absl::string_view> ProductNames() {
-  std::vector<absl::string_view> names;
-  for (const ProductProfile& profile : AllProductProfiles()) {
-    if (names.empty() || names.back() != profile.name) {
-      names.push_back(profile.name);
-    }
-  }
-  return names;
-}
-
-absl::Status UnknownProduct(absl::string_view product) {
-  const std::vector<absl::string_view> names = ProductNames();
-  return absl::NotFoundError(
-      absl::StrCat("product \"", product, "\" is not known, expected one of ",
-                   absl::StrJoin(names, ", "), DidYouMean(product, names)));
-}
-
-absl::Status UnknownMode(absl::string_view product, absl::string_view mode,
-                         const std::vector<absl::string_view>& modes) {
-  if (modes.empty()) {
-    return absl::NotFoundError(absl::StrCat("mode \"", mode, "\": product ",
-                                            product, " has no modes"));
-  }
-  return absl::NotFoundError(absl::StrCat(
-      "mode \"", mode, "\" is not known for ", product, ", expected one of ",
-      absl::StrJoin(modes, ", "), DidYouMean(mode, modes)));
-}
-
 }  // namespace
 
 const std::vector<ProductProfile>& AllProductProfiles() {
@@ -187,16 +160,28 @@ const std::vector<ProductProfile>& AllProductProfiles() {
 
 absl::StatusOr<const ProductProfile*> FindProductProfile(
     absl::string_view product, absl::string_view mode) {
+  std::vector<absl::string_view> names;
   std::vector<absl::string_view> modes;
-  bool product_known = false;
   for (const ProductProfile& profile : AllProductProfiles()) {
+    if (names.empty() || names.back() != profile.name) {
+      names.push_back(profile.name);
+    }
     if (profile.name != product) continue;
     if (mode.empty() || profile.mode == mode) return &profile;
-    product_known = true;
     if (!profile.mode.empty()) modes.push_back(profile.mode);
   }
-  if (!product_known) return UnknownProduct(product);
-  return UnknownMode(product, mode, modes);
+  if (!absl::c_linear_search(names, product)) {
+    return absl::NotFoundError(
+        absl::StrCat("product \"", product, "\" is not known, expected one of ",
+                     absl::StrJoin(names, ", "), DidYouMean(product, names)));
+  }
+  if (modes.empty()) {
+    return absl::NotFoundError(absl::StrCat("mode \"", mode, "\": product ",
+                                            product, " has no modes"));
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "mode \"", mode, "\" is not known for ", product, ", expected one of ",
+      absl::StrJoin(modes, ", "), DidYouMean(mode, modes)));
 }
 
 }  // namespace clusterd

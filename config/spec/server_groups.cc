@@ -1,12 +1,10 @@
-#include "config/spec/server_groups.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "config/values/address_pattern.h"
+#include "config/spec/device_plan.h"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 

@@ -1,9 +1,8 @@
-#include "config/spec/server_groups.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "config/spec/device_plan.h"
 
 namespace clusterd {
 namespace {

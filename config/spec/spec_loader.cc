@@ -11,7 +11,6 @@
 #include "config/spec/device_plan.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
-#include "config/spec/server_groups.h"
 #include "config/spec/yaml_document.h"
 #include "config/values/change_kind.h"
 #include "config/values/number_list.h"
