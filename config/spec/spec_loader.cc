@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -51,18 +52,16 @@ constexpr absl::Duration kMaxCommand = absl::Minutes(5);
 constexpr absl::Duration kMaxHost = absl::Minutes(30);
 constexpr absl::Duration kMaxRun = absl::Hours(2);
 
-constexpr struct {
-  absl::string_view name;
-  FirewallPolicy policy;
-} kFirewallPolicies[] = {{"disabled", FIREWALL_DISABLED},
-                         {"open-ports", FIREWALL_OPEN_PORTS},
-                         {"ignore", FIREWALL_IGNORE}};
+constexpr std::pair<absl::string_view, FirewallPolicy> kFirewallPolicies[] = {
+    {"disabled", FIREWALL_DISABLED},
+    {"open-ports", FIREWALL_OPEN_PORTS},
+    {"ignore", FIREWALL_IGNORE}};
 
 absl::string_view FirewallName(FirewallPolicy policy) {
-  for (const auto& known : kFirewallPolicies) {
-    if (known.policy == policy) return known.name;
+  for (const auto& [name, known] : kFirewallPolicies) {
+    if (known == policy) return name;
   }
-  return kFirewallPolicies[0].name;
+  return kFirewallPolicies[0].first;
 }
 
 // A cluster's name is the trust domain of its certificates.
@@ -215,11 +214,11 @@ class Loader {
 
   void LoadFirewall(const YamlMap& map) {
     std::vector<absl::string_view> names;
-    for (const auto& known : kFirewallPolicies) names.push_back(known.name);
-    const auto name = map["firewall"].Word(names);
+    for (const auto& known : kFirewallPolicies) names.push_back(known.first);
+    const auto given = map["firewall"].Word(names);
     spec_.set_firewall(FIREWALL_DISABLED);
-    for (const auto& known : kFirewallPolicies) {
-      if (name == known.name) spec_.set_firewall(known.policy);
+    for (const auto& [name, policy] : kFirewallPolicies) {
+      if (given == name) spec_.set_firewall(policy);
     }
   }
 

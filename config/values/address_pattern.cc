@@ -315,10 +315,7 @@ absl::StatusOr<Ipv4Address> HostAddress(const Ipv4Subnet& subnet,
 absl::Status CheckUsableAddress(Ipv4Address address, int prefix_length) {
   const Ipv4Subnet subnet(address, prefix_length);
   const bool has_edges = prefix_length <= 30;
-  const struct {
-    bool holds;
-    absl::string_view problem;
-  } problems[] = {
+  const std::pair<bool, absl::string_view> problems[] = {
       {address.bits() >> 24 == 0, "means \"this network\""},
       {address.IsLoopback(), "is loopback"},
       {address.IsMulticast(), "is multicast"},

@@ -1,5 +1,6 @@
 #include "config/values/change_kind.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -9,15 +10,13 @@ namespace clusterd {
 namespace {
 
 // In the order in which they are explained.
-constexpr struct {
-  ChangeKind kind;
-  absl::string_view name;
-} kKinds[] = {{CHANGE_OBSERVE, "observe"},
-              {CHANGE_SYSCTL, "sysctl"},
-              {CHANGE_DEVICE_ADDRESS, "device-address"},
-              {CHANGE_FIREWALL, "firewall"},
-              {CHANGE_TLS, "tls"},
-              {CHANGE_HCCN_CONF, "hccn-conf"}};
+constexpr std::pair<ChangeKind, absl::string_view> kKinds[] = {
+    {CHANGE_OBSERVE, "observe"},
+    {CHANGE_SYSCTL, "sysctl"},
+    {CHANGE_DEVICE_ADDRESS, "device-address"},
+    {CHANGE_FIREWALL, "firewall"},
+    {CHANGE_TLS, "tls"},
+    {CHANGE_HCCN_CONF, "hccn-conf"}};
 
 std::string KindsText(const std::set<ChangeKind>& kinds) {
   std::vector<absl::string_view> names;
@@ -30,22 +29,22 @@ std::string KindsText(const std::set<ChangeKind>& kinds) {
 }  // namespace
 
 std::string ChangeKindName(ChangeKind kind) {
-  for (const auto& known : kKinds) {
-    if (known.kind == kind) return std::string(known.name);
+  for (const auto& [known, name] : kKinds) {
+    if (known == kind) return std::string(name);
   }
   return absl::StrCat("unknown kind ", static_cast<int>(kind));
 }
 
 std::optional<ChangeKind> ParseChangeKind(absl::string_view name) {
-  for (const auto& known : kKinds) {
-    if (known.name == name) return known.kind;
+  for (const auto& [kind, known] : kKinds) {
+    if (known == name) return kind;
   }
   return std::nullopt;
 }
 
 std::vector<ChangeKind> AllChangeKinds() {
   std::vector<ChangeKind> kinds;
-  for (const auto& known : kKinds) kinds.push_back(known.kind);
+  for (const auto& [kind, name] : kKinds) kinds.push_back(kind);
   return kinds;
 }
 
