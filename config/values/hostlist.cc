@@ -77,8 +77,8 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
     if (names[0].size() + open > kMaxNameBytes) {
       return Wrong(item, "is no host name, expected at most 253 characters");
     }
-    for (std::string& name : names)
-      absl::StrAppend(&name, rest.substr(0, open));
+    const absl::string_view text = rest.substr(0, open);
+    for (std::string& name : names) absl::StrAppend(&name, text);
     rest.remove_prefix(open);
     if (rest.empty()) break;
     if (rest[0] == ']') return Wrong(item, "closes no bracket");
