@@ -71,16 +71,9 @@ class Ipv4Subnet {
   friend bool operator==(const Ipv4Subnet& a, const Ipv4Subnet& b) {
     return a.network_ == b.network_ && a.prefix_length_ == b.prefix_length_;
   }
-  friend bool operator!=(const Ipv4Subnet& a, const Ipv4Subnet& b) {
-    return !(a == b);
-  }
   friend bool operator<(const Ipv4Subnet& a, const Ipv4Subnet& b) {
     return a.network_ != b.network_ ? a.network_ < b.network_
                                     : a.prefix_length_ < b.prefix_length_;
-  }
-  template <typename H>
-  friend H AbslHashValue(H h, const Ipv4Subnet& s) {
-    return H::combine(std::move(h), s.network_, s.prefix_length_);
   }
 
  private:
