@@ -1,20 +1,24 @@
-#include <algorithm>
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/spec/product_profile.h"
+#include "config/values/text_form.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {
 
+// What a person does about it.
+constexpr char kAskTheTool[] =
+    "let hccn_tool answer on this host, then plan again";
+constexpr char kCorrectSpec[] = "correct the address in the spec";
 constexpr char kUnseenRoutes[] =
     "routes that only the device has, and hccn.conf does not, are not seen "
     "here and may go with the old address";
@@ -29,18 +33,180 @@ std::string ValueOf(const Ipv4Interface& interface) {
 
 // The gateway that a gateway, route or ip_route entry leads through.
 std::optional<Ipv4Address> GatewayOf(const HccnConf::Entry& entry) {
+  static const LazyRE2 kRoute = {"(?s)gateway_(.*)"};
+  static const LazyRE2 kIpRoute = {"(?s).*? via ([^ ]*).*"};
   absl::string_view value = entry.value();
-  if (entry.key() == "ip_route") {
-    const size_t via = value.find(" via ");
-    if (via == absl::string_view::npos) return std::nullopt;
-    value = value.substr(via + 5);
-    value = value.substr(0, value.find(' '));
-  } else if (IsRouteKey(entry.key()) &&
-             !absl::ConsumePrefix(&value, "gateway_")) {
+  const RE2& form = entry.key() == "ip_route" ? *kIpRoute : *kRoute;
+  if (IsRouteKey(entry.key()) && !HasForm(value, form, &value)) {
     return std::nullopt;
   }
   const absl::StatusOr<Ipv4Address> address = Ipv4Address::Parse(value);
   return address.ok() ? std::make_optional(*address) : std::nullopt;
+}
+
+// What is wanted of one device, and what it has. Pointers into spec and facts.
+struct DeviceChange {
+  const DeviceSpec* spec;
+  const DeviceFacts* facts;                  // nullptr: the host sent nothing.
+  std::optional<Ipv4Interface> live = {};    // nullopt: none is set.
+  std::optional<Ipv4Interface> wanted = {};  // nullopt: the spec names none.
+
+  bool sets_address() const { return wanted && live != wanted; }
+};
+
+// Why this is no address that anybody could have, by the product too; "":
+// nothing is known against it.
+std::string WhyNobodys(const ClusterSpec& spec, Ipv4Address address) {
+  if (address.IsUnset() || address.IsLoopback() || address.IsMulticast() ||
+      address.IsClassE()) {
+    return "it is no address of a network port";
+  }
+  const auto profile = FindProductProfile(spec.product(), spec.mode());
+  if (!profile.ok()) return "";
+  for (const ReservedSubnet& reserved : (*profile)->reserved) {
+    if (reserved.subnet.Contains(address)) {
+      return absl::StrCat("hccn_tool refuses ", reserved.subnet.ToString(),
+                          ": ", reserved.why);
+    }
+  }
+  return "";
+}
+
+// Why no network would work with this address; "": nothing is known against it.
+std::string WhyUnusable(const ClusterSpec& spec, const Ipv4Interface& wanted) {
+  const Ipv4Address address = wanted.address();
+  const Ipv4Subnet subnet = wanted.subnet();
+  if (wanted.prefix_length() == 0) return "its netmask is 0.0.0.0";
+  if (wanted.prefix_length() < 31 &&
+      (address == subnet.network() || address == subnet.broadcast())) {
+    return absl::StrCat("it is the first or last address of ",
+                        subnet.ToString());
+  }
+  return WhyNobodys(spec, address);
+}
+
+// Reads the live address, if one is set. Why it cannot be told, or is not one;
+// "": it can.
+std::string ReadLive(const DeviceFacts* facts,
+                     std::optional<Ipv4Interface>* live) {
+  if (facts == nullptr) {
+    return "the host has no such device, or sent nothing about it";
+  }
+  if (!IsKnown(facts->address())) {
+    return absl::StrCat("its live address is not known: ",
+                        WhyUnknown(facts->address()));
+  }
+  const auto& settings = facts->address().value().settings();
+  if (settings.size() > 1) {
+    return absl::StrCat("it has ", settings.size(),
+                        " live addresses, and hccn_tool sets one");
+  }
+  if (settings.empty()) return "";
+  const auto read =
+      Ipv4Interface::Parse(settings[0].address(), settings[0].netmask());
+  if (read.ok()) *live = *read;
+  return read.ok() ? ""
+                   : absl::StrCat("its live address is not readable: ",
+                                  read.status().message());
+}
+
+// Adds what is to be done about the device's address; blocks it if that is not
+// known.
+void Collect(const ClusterSpec& spec, const DeviceSpec& device,
+             HostPlanBuilder* plan, std::vector<DeviceChange>* changes) {
+  DeviceChange change = {&device, plan->FindDevice(device.id())};
+  const bool names_one = !device.address().empty();
+  const auto block = [&](absl::string_view why, absl::string_view fix) {
+    plan->Block(CHANGE_DEVICE_ADDRESS, {device.id()},
+                names_one ? absl::StrCat("address ", device.address(),
+                                         " netmask ", device.netmask())
+                          : "network settings",
+                why, fix);
+  };
+  const std::string unknown = ReadLive(change.facts, &change.live);
+  if (!unknown.empty()) {
+    // Else the spec asks for no address, and nothing that goes with one.
+    const bool matters =
+        absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
+          return setting.always_saved && setting.wanted(spec, device);
+        });
+    if (matters) block(unknown, kAskTheTool);
+    return;
+  }
+  if (names_one) {
+    const auto wanted =
+        Ipv4Interface::Parse(device.address(), device.netmask());
+    if (!wanted.ok()) return block(wanted.status().message(), kCorrectSpec);
+    const std::string why = WhyUnusable(spec, *wanted);
+    if (!why.empty()) return block(why, kCorrectSpec);
+    change.wanted = *wanted;
+  }
+  changes->push_back(change);
+}
+
+// The first other device of the host that has what this one gets; nullptr: it
+// is free. `moved`: devices that have given their address up by then.
+const DeviceFacts* FindHolder(const DeviceChange& change,
+                              const HostFacts& facts,
+                              const std::set<uint32_t>& moved) {
+  if (!change.sets_address()) return nullptr;
+  const std::string wanted = change.wanted->address().ToString();
+  const auto holder =
+      absl::c_find_if(facts.devices(), [&](const DeviceFacts& device) {
+        return device.id() != change.spec->id() &&
+               moved.count(device.id()) == 0 &&
+               absl::c_any_of(device.address().value().settings(),
+                              [&wanted](const Ipv4Setting& setting) {
+                                return setting.address() == wanted;
+                              });
+      });
+  return holder == facts.devices().end() ? nullptr : &*holder;
+}
+
+// Those whose address is wrong come in an order in which an address is free
+// before it is set. Blocks an address that another device has and keeps, maybe
+// because its own change is blocked, and devices that take over each other's
+// addresses in a circle.
+std::vector<DeviceChange> InOrder(std::vector<DeviceChange> waiting,
+                                  HostPlanBuilder* plan) {
+  std::vector<DeviceChange> ordered;
+  std::set<uint32_t> moved;
+  const auto keeps_it = [&waiting](const DeviceFacts& holder) {
+    return absl::c_none_of(waiting, [&holder](const DeviceChange& other) {
+      return other.sets_address() && other.spec->id() == holder.id();
+    });
+  };
+  const auto block = [plan](const DeviceChange& change, absl::string_view why,
+                            absl::string_view fix) {
+    plan->Block(CHANGE_DEVICE_ADDRESS, {change.spec->id()},
+                absl::StrCat("address ", change.spec->address()), why, fix);
+  };
+  while (true) {
+    const DeviceFacts* holder = nullptr;
+    const auto next = absl::c_find_if(waiting, [&](const DeviceChange& change) {
+      holder = FindHolder(change, plan->facts(), moved);
+      return holder == nullptr || keeps_it(*holder);
+    });
+    if (next == waiting.end()) break;
+    if (holder == nullptr) {
+      if (next->sets_address()) moved.insert(next->spec->id());
+      ordered.push_back(*next);
+    } else {
+      block(*next,
+            absl::StrCat("device ", holder->id(),
+                         " of this host has it and keeps it"),
+            "correct the spec, or the other device");
+    }
+    waiting.erase(next);
+  }
+  for (const DeviceChange& change : waiting) {
+    block(change,
+          "devices of this host take over each other's addresses in a circle, "
+          "and hccn_tool refuses an address that another device has",
+          "give one of these devices an unused address by hand, then plan "
+          "again");
+  }
+  return ordered;
 }
 
 bool Is(const DeviceSetting& setting, absl::string_view name) {
@@ -61,7 +227,11 @@ class DevicePlanner {
   // First the settings that the tool may change with the device's address, each
   // with it; the others for themselves.
   void Plan(const ServerSpec& server) {
-    for (const DeviceChange& change : OrderAddresses(spec_, server, &plan_)) {
+    std::vector<DeviceChange> changes;
+    for (const DeviceSpec& device : server.devices()) {
+      Collect(spec_, device, &plan_, &changes);
+    }
+    for (const DeviceChange& change : InOrder(std::move(changes), &plan_)) {
       PlanAddress(change);
       for (const DeviceSetting& setting : DeviceSettings()) {
         if (!setting.always_saved || Is(setting, kAddressSetting)) continue;
@@ -71,10 +241,7 @@ class DevicePlanner {
     for (const DeviceSetting& setting : DeviceSettings()) {
       if (setting.always_saved) continue;
       for (const DeviceSpec& device : server.devices()) {
-        DeviceChange change;
-        change.spec = &device;
-        change.facts = plan_.FindDevice(device.id());
-        PlanSetting(setting, change);
+        PlanSetting(setting, {&device, plan_.FindDevice(device.id())});
       }
     }
   }
@@ -118,11 +285,17 @@ class DevicePlanner {
     const uint32_t id = change.spec->id();
     const DeviceSetting& address = *FindSetting(kAddressSetting)->device;
     const std::string wanted = ValueOf(*change.wanted);
-    if (!change.sets_address) return PlanRewrite(address, id, wanted);
+    if (!change.sets_address()) return PlanRewrite(address, id, wanted);
     PlanStep* step = PlanSet(
         address, id, change.live ? ValueOf(*change.live) : kNoneFact, wanted,
         {HccnConfFactName("gateway", id), HccnConfFactName("routes", id)});
     AddDropped(change, step);
+  }
+
+  static std::string LiveOf(const DeviceSetting& setting,
+                            const DeviceChange& change) {
+    return change.facts == nullptr ? kUnknownFact
+                                   : setting.live(*change.facts).value;
   }
 
   // Why the wanted value would not work; "": nothing is known against it.
@@ -171,13 +344,11 @@ class DevicePlanner {
   void PlanSetting(const DeviceSetting& setting, const DeviceChange& change) {
     const uint32_t id = change.spec->id();
     const bool may_be_dropped =
-        Is(setting, kGatewaySetting) && change.sets_address;
+        Is(setting, kGatewaySetting) && change.sets_address();
     const std::optional<std::string> asked =
         setting.wanted(spec_, *change.spec);
     if (!asked && !may_be_dropped) return Keep(setting, change);
-    const std::string live = change.facts == nullptr
-                                 ? kUnknownFact
-                                 : setting.live(*change.facts).value;
+    const std::string live = LiveOf(setting, change);
     if (live == kUnknownFact) {
       if (asked) BlockUnknown(setting, change, *asked);
       return;
@@ -189,11 +360,8 @@ class DevicePlanner {
     } else if (why.empty()) {
       PlanSet(setting, id, live, wanted);
     } else if (asked) {
-      plan_.Block(
-          setting.kind, {id}, WhatText(setting, wanted), why,
-          setting.always_saved
-              ? kCorrectSpec
-              : absl::StrCat("correct the ", setting.words, " in the spec"));
+      plan_.Block(setting.kind, {id}, WhatText(setting, wanted), why,
+                  absl::StrCat("correct the ", setting.words, " in the spec"));
     }
   }
 
@@ -210,9 +378,8 @@ class DevicePlanner {
 
   // What the spec does not name: the file gets the live value.
   void Keep(const DeviceSetting& setting, const DeviceChange& change) {
-    if (change.facts == nullptr) return;
     const uint32_t id = change.spec->id();
-    const std::string live = setting.live(*change.facts).value;
+    const std::string live = LiveOf(setting, change);
     const auto address = Ipv4Address::Parse(live);
     if (!address.ok()) return;
     if (Is(setting, kDetectSetting) && WhyNobodys(spec_, *address).empty()) {
@@ -245,13 +412,12 @@ class DevicePlanner {
   void PlanRewrite(const DeviceSetting& setting, uint32_t device,
                    const std::string& live,
                    std::vector<std::string> rests_on = {}) {
-    std::vector<std::string> in_file;
-    for (const ConfLine& line : ConfLinesOf(setting, device, live)) {
-      in_file.push_back(plan_.ConfValue(line.key));
-    }
-    const std::string from = in_file.front().empty()
-                                 ? std::string(kNoneFact)
-                                 : absl::StrJoin(in_file, "/");
+    std::string from =
+        absl::StrJoin(ConfLinesOf(setting, device, live), "/",
+                      [this](std::string* out, const ConfLine& line) {
+                        absl::StrAppend(out, plan_.ConfValue(line.key));
+                      });
+    if (from.empty() || from[0] == '/') from = kNoneFact;
     if (from == ConfSpelling(setting, live)) return;
     PlanStep* step = AddStep(setting, device, from, live, std::move(rests_on));
     step->set_kind(CHANGE_HCCN_CONF);
@@ -285,21 +451,6 @@ class DevicePlanner {
   const ClusterSpec& spec_;
   HostPlanBuilder& plan_;
 };
-
-// A line of hccn.conf that stops the tool and that no program should repair.
-std::string WhyConfStops(const HccnConf& conf) {
-  for (const HccnConf::Problem& problem : conf.problems()) {
-    const auto kind = problem.kind();
-    const bool breaks = kind == HccnConf::Problem::MALFORMED_ROUTE ||
-                        kind == HccnConf::Problem::LINE_TOO_LONG ||
-                        kind == HccnConf::Problem::FILE_TOO_LARGE;
-    if (!breaks || IsRepairable(problem)) continue;
-    return absl::StrCat("/etc/hccn.conf line ", problem.line(), " is ",
-                        HccnConf::Problem::Kind_Name(kind),
-                        ", which breaks the tool's next write");
-  }
-  return "";
-}
 
 // Why hccn_tool cannot be used for changes on this host; "": it can.
 std::string WhyNoSetCommands(const HostFacts& facts) {

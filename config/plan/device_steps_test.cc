@@ -331,6 +331,23 @@ TEST(PlanDeviceStepsTest, BlocksAnAddressThatAnotherDeviceKeeps) {
   EXPECT_NE(plan.blocked(0).reason().find("device 7"), std::string::npos);
 }
 
+TEST(PlanDeviceStepsTest, BlocksAnAddressThatABlockedDeviceKeeps) {
+  HostFacts facts = GoodFacts("node-01");
+  SetLive(&facts, 0, "10.0.0.2");
+  SetLive(&facts, 1, "10.0.0.9");
+  facts.add_devices()->set_id(7);
+  SetLive(&facts, 7, "10.0.0.1");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 2);
+  EXPECT_EQ(BlockedText(plan.blocked(0)),
+            "device 0: address 10.0.0.1 cannot be planned: device 7 of this "
+            "host has it and keeps it; correct the spec, or the other device");
+  EXPECT_EQ(BlockedText(plan.blocked(1)),
+            "device 1: address 10.0.0.2 cannot be planned: device 0 of this "
+            "host has it and keeps it; correct the spec, or the other device");
+}
+
 TEST(PlanDeviceStepsTest, RestsOnEveryFactThatDecided) {
   HostFacts facts = GoodFacts("node-01");
   SetLive(&facts, 0, "10.7.0.1");

@@ -169,6 +169,20 @@ bool IsRepairable(const Problem& problem) {
   }
 }
 
+std::string WhyConfStops(const HccnConf& conf) {
+  for (const Problem& problem : conf.problems()) {
+    const auto kind = problem.kind();
+    const bool breaks = kind == Problem::MALFORMED_ROUTE ||
+                        kind == Problem::LINE_TOO_LONG ||
+                        kind == Problem::FILE_TOO_LARGE;
+    if (!breaks || IsRepairable(problem)) continue;
+    return absl::StrCat("/etc/hccn.conf line ", problem.line(), " is ",
+                        Problem::Kind_Name(kind),
+                        ", which breaks the tool's next write");
+  }
+  return "";
+}
+
 std::string RepairHccnConf(absl::string_view text) {
   std::set<std::string> seen;
   std::string repaired;

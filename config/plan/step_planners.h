@@ -6,13 +6,11 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "config/plan/named_facts.h"
-#include "config/values/ipv4.h"
 #include "proto/facts.pb.h"
 #include "proto/plan.pb.h"
 #include "proto/spec.pb.h"
@@ -141,39 +139,10 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 //
 // open-ports never starts a firewall and never stops one. Where it opened ports
 // it keeps the firewall running: one that is found stopped later is drift
-// (plan_check.h), since whoever applied that relied on a firewall that runs.
+// (settings.h), since whoever applied that relied on a firewall that runs.
 // Started again it is as applied. No step starts it, not with `enforce` either:
 // the plan notes it for a person.
 void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
-
-// Which devices of a host get which address, and in which order: an address is
-// free before it is set on another device.
-// What a person does about it.
-inline constexpr char kAskTheTool[] =
-    "let hccn_tool answer on this host, then plan again";
-inline constexpr char kCorrectSpec[] = "correct the address in the spec";
-
-// What is wanted of one device, and what it has. Pointers into spec and facts.
-struct DeviceChange {
-  const DeviceSpec* spec = nullptr;
-  const DeviceFacts* facts = nullptr;   // nullptr: the host sent nothing.
-  std::optional<Ipv4Interface> live;    // nullopt: none is set.
-  std::optional<Ipv4Interface> wanted;  // nullopt: the spec names none.
-  bool sets_address = false;
-};
-
-// The devices of which the live address is known, those whose address is wrong
-// in an order in which it can be set. Blocks in `plan` what cannot be: an
-// unknown live address where the spec asks for something that goes with it; a
-// value that no network takes; an address that another device has and keeps;
-// devices that take over each other's addresses in a circle.
-std::vector<DeviceChange> OrderAddresses(const ClusterSpec& spec,
-                                         const ServerSpec& server,
-                                         HostPlanBuilder* plan);
-
-// Why this is no address that anybody could have, by the product too; "":
-// nothing is known against it.
-std::string WhyNobodys(const ClusterSpec& spec, Ipv4Address address);
 
 }  // namespace clusterd
 
