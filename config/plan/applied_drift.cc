@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/plan_check.h"
+#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/change_kind.h"
 
@@ -153,26 +153,27 @@ DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
     *fact.mutable_missing() = facts.missing();
     return fact;
   }
-  const std::vector<Claim> claims = ClaimsOf(applies);
-  std::vector<const PlanStep*> steps;
-  for (const Claim& claim : claims) steps.push_back(claim.step);
-  const std::vector<StepVerdict> verdicts = JudgeSteps(steps, facts);
+  const SettingFacts ready(facts);
+  std::vector<std::pair<Claim, StepVerdict>> lost;
+  for (const Claim& claim : ClaimsOf(applies)) {
+    StepVerdict verdict = JudgeStep(*claim.step, ready);
+    if (verdict.state == StepVerdict::kSo) continue;
+    lost.emplace_back(claim, std::move(verdict));
+  }
+  // Rules of firewalls come last: thousands of them drift together, and must
+  // not crowd out the rest.
+  absl::c_stable_sort(lost, [](const auto& a, const auto& b) {
+    return std::make_pair(a.second.state, a.first.step->target().has_rule()) <
+           std::make_pair(b.second.state, b.first.step->target().has_rule());
+  });
   DriftFact::Drifts* drifts = fact.mutable_value();
-  for (const auto state : {StepVerdict::kMoved, StepVerdict::kUntold}) {
-    auto* const list = state == StepVerdict::kMoved ? drifts->mutable_drifts()
-                                                    : drifts->mutable_untold();
-    // Rules of firewalls come last: thousands of them drift together, and must
-    // not crowd out the rest.
-    for (const bool of_rules : {false, true}) {
-      for (size_t i = 0; i < verdicts.size(); ++i) {
-        if (verdicts[i].state != state) continue;
-        if (claims[i].step->target().has_rule() != of_rules) continue;
-        if (drifts->drifts_size() + drifts->untold_size() < kMaxAppliedDrifts) {
-          *list->Add() = DriftOf(claims[i], verdicts[i]);
-        } else {
-          drifts->set_left_out(drifts->left_out() + 1);
-        }
-      }
+  for (const auto& [claim, verdict] : lost) {
+    if (drifts->drifts_size() + drifts->untold_size() == kMaxAppliedDrifts) {
+      drifts->set_left_out(drifts->left_out() + 1);
+    } else {
+      *(verdict.state == StepVerdict::kMoved ? drifts->add_drifts()
+                                             : drifts->add_untold()) =
+          DriftOf(claim, verdict);
     }
   }
   return fact;
@@ -268,7 +269,7 @@ class Repair {
     const std::string target = GoalName(step);
     const auto lost = lost_.find(target);
     const bool is_lost = lost != lost_.end() && MayPutBack(step, *lost->second);
-    if (lost != lost_.end()) told_.insert(target);
+    if (lost != lost_.end()) lost_.erase(lost);
     if (goes_with_address || is_lost) chosen_.push_back(&step);
   }
 
@@ -325,7 +326,6 @@ class Repair {
 
   void NameWhatHasNoStep() {
     for (const auto& [target, lost] : lost_) {
-      if (told_.count(target) > 0) continue;
       const BlockedChange* blocked =
           FindBlocked(planned_, target, lost->kind());
       Leave(target, blocked == nullptr
@@ -339,8 +339,8 @@ class Repair {
 
   const HostPlan& planned_;
   const absl::Span<const std::string> enforced_;
-  std::map<std::string, const AppliedDrift*> lost_;  // What drifted, by target.
-  std::set<std::string> told_;  // Targets that a step, or a line, answers.
+  // What drifted, by target, but for what a step, or a line, answers.
+  std::map<std::string, const AppliedDrift*> lost_;
   std::vector<const PlanStep*> chosen_;  // In the order of the plan.
   std::vector<std::string> left_;
 };

@@ -1,5 +1,6 @@
 #include "config/plan/make_plan.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
+#include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/values/change_kind.h"
@@ -14,8 +16,6 @@
 #include "config/values/sha256.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 
 namespace clusterd {
 namespace {
@@ -139,17 +139,6 @@ HostPlan HostPlanBuilder::Finish() {
 
 namespace {
 
-std::string Serialized(const google::protobuf::Message& message) {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    message.SerializeToCodedStream(&coded);
-  }
-  return bytes;
-}
-
 HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
                   const HostFacts& facts) {
   const bool whole_host = facts.network_namespace().empty();
@@ -183,7 +172,7 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
 }  // namespace
 
 std::string SpecSha256(const ClusterSpec& spec) {
-  return Sha256Hex(Serialized(spec));
+  return Sha256Hex(spec.SerializeAsString());
 }
 
 std::string PlanDigest(const ClusterPlan& plan) {
@@ -193,7 +182,8 @@ std::string PlanDigest(const ClusterPlan& plan) {
   content.clear_created_at_ms();
   content.clear_created_by();
   content.clear_not_kept();
-  return Sha256Hex(absl::StrCat("clusterd plan\n", Serialized(content)));
+  return Sha256Hex(
+      absl::StrCat("clusterd plan\n", content.SerializeAsString()));
 }
 
 absl::Status VerifyPlan(const ClusterPlan& plan) {
@@ -227,14 +217,12 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
   }
   const NamespaceFacts asked(NetworkNamespaceText(network_namespace), hosts);
   // Hosts that the spec does not name come last.
-  std::vector<std::pair<int, const HostFacts*>> sorted;
+  std::multimap<int, const HostFacts*> sorted;
   for (const HostFacts* facts : asked.hosts()) {
     const auto found = order.find(facts->host());
-    sorted.emplace_back(
-        found == order.end() ? spec.servers_size() : found->second, facts);
+    sorted.emplace(found == order.end() ? spec.servers_size() : found->second,
+                   facts);
   }
-  absl::c_stable_sort(
-      sorted, [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [position, facts] : sorted) {
     const bool is_named = position < spec.servers_size();
     HostPlan& host_plan = *plan.add_hosts();
@@ -248,11 +236,76 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
   return plan;
 }
 
-bool IsNothingToDo(const ClusterPlan& plan) {
-  return !plan.hosts().empty() &&
-         absl::c_all_of(plan.hosts(), [](const HostPlan& host) {
-           return host.steps().empty() && host.blocked().empty();
-         });
+namespace {
+
+constexpr int kMaxFacts = 65536;
+
+absl::Status CheckStep(const HostPlan& plan, int index) {
+  const PlanStep& step = plan.steps(index);
+  if (step.id() != static_cast<uint32_t>(index) + 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has number ", step.id(), ", expected ", index + 1));
+  }
+  const Setting* const setting = SettingOf(step);
+  if (setting == nullptr) return absl::InvalidArgumentError(StepText(step));
+  if (step.kind() != setting->kind && !IsRewrite(step)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kind \"", ChangeKindName(step.kind()),
+                     "\" is not that of its change, expected \"",
+                     ChangeKindName(setting->kind), "\""));
+  }
+  return setting->check(step);
+}
+
+// In another network namespace there are only running parameters, and a plan
+// for it must notice when the name leads to a new one.
+absl::Status CheckNamespace(const HostPlan& plan) {
+  if (!plan.has_network_namespace()) return absl::OkStatus();
+  const NetworkNamespace& target = plan.network_namespace();
+  if (target.target_case() == NetworkNamespace::TARGET_NOT_SET) {
+    return absl::InvalidArgumentError(
+        "plan: its network namespace has no name");
+  }
+  const absl::Status valid = CheckNetworkNamespace(target);
+  if (!valid.ok()) {
+    return absl::Status(valid.code(), absl::StrCat("plan: ", valid.message()));
+  }
+  for (const PlanStep& step : plan.steps()) {
+    if (step.setting() == kRunningSetting) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plan step ", step.id(), ": \"", StepText(step),
+        "\" is no change of a network namespace, expected only running kernel "
+        "parameters in ",
+        NetworkNamespaceText(target)));
+  }
+  const bool knows_it = absl::c_any_of(plan.facts(), [](const PlanFact& fact) {
+    return fact.name() == kNetworkNamespaceFact;
+  });
+  if (plan.steps().empty() || knows_it) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("plan: its steps do not rest on the fact \"",
+                   kNetworkNamespaceFact, "\""));
+}
+
+}  // namespace
+
+absl::Status CheckHostPlan(const HostPlan& plan) {
+  if (plan.steps_size() > kMaxPlanSteps || plan.facts_size() > kMaxFacts) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plan: ", plan.steps_size(), " steps on ", plan.facts_size(),
+        " facts, expected at most ", kMaxPlanSteps, " on ", kMaxFacts));
+  }
+  if (!plan.steps().empty() && plan.facts().empty()) {
+    return absl::InvalidArgumentError("plan: its steps rest on no fact");
+  }
+  for (int i = 0; i < plan.steps_size(); ++i) {
+    const absl::Status status = CheckStep(plan, i);
+    if (!status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("plan step ", i + 1, ": ",
+                                                      status.message()));
+    }
+  }
+  return CheckNamespace(plan);
 }
 
 }  // namespace clusterd

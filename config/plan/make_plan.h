@@ -1,5 +1,5 @@
-// Spec and facts to plan: what apply would do to each host. Pure: no machine,
-// clock, file or thread.
+// Spec and facts to plan: what apply would do to each host; and whether a plan
+// is one that others may believe. Pure: no machine, clock, file or thread.
 #ifndef CONFIG_PLAN_MAKE_PLAN_H_
 #define CONFIG_PLAN_MAKE_PLAN_H_
 
@@ -33,9 +33,6 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
                      absl::Span<const HostFacts* const> hosts,
                      const NetworkNamespace& network_namespace = {});
 
-// Whether the plan has no step and nothing blocked on any host, and has hosts.
-bool IsNothingToDo(const ClusterPlan& plan);
-
 // What tells two plans apart, and a whole plan from a damaged one. No proof of
 // who made it: whoever edits a plan can compute its digest anew, and the
 // controller applies only what it has kept itself
@@ -55,6 +52,20 @@ std::string PlanDigest(const ClusterPlan& plan);
 // its digest is not that of its content: the file was damaged or edited. The
 // message does not give the right one.
 absl::Status VerifyPlan(const ClusterPlan& plan);
+
+// A host's report names every step, and a controller takes no longer list.
+inline constexpr int kMaxPlanSteps = 8192;
+
+// Every value must be one that config/plan itself could have planned, whoever
+// sent it. InvalidArgument, naming the step and quoting the value: a step of a
+// setting that this version does not know, of another kind than its setting's,
+// or out of number; an address, netmask, port, source (wider than /16: plans
+// open ports for exactly the cluster's hosts), device id (over 63), kernel
+// parameter or path that clusterd never sets; steps that rest on no fact; a
+// network namespace that is none, with a step that is no running kernel
+// parameter, or with steps that do not rest on which one it is; over
+// kMaxPlanSteps or 65536 facts.
+absl::Status CheckHostPlan(const HostPlan& plan);
 
 }  // namespace clusterd
 

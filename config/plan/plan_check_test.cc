@@ -1,5 +1,3 @@
-#include "config/plan/plan_check.h"
-
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +13,7 @@ namespace clusterd {
 namespace {
 
 StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
-  return JudgeSteps({&step}, facts).front();
+  return JudgeStep(step, SettingFacts(facts));
 }
 
 // "": it is so.
@@ -23,7 +21,7 @@ std::string WhyNotSo(const PlanStep& step, const HostFacts& facts) {
   return VerdictOn(step, facts).why;
 }
 
-TEST(JudgeStepsTest, WantsADeviceToHaveItLiveAndInTheFile) {
+TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {
   const PlanStep step =
       DeviceStep(0, kAddressSetting, "none", "10.0.0.1/255.255.255.0");
   HostFacts facts = GoodFacts("node-01");
@@ -41,7 +39,7 @@ TEST(JudgeStepsTest, WantsADeviceToHaveItLiveAndInTheFile) {
             "device 0: address is unknown, applied was 10.0.0.1/255.255.255.0");
 }
 
-TEST(JudgeStepsTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
+TEST(JudgeStepTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
   HostFacts facts = GoodFacts("node-01");
   DeviceOf(&facts, 0)->mutable_mtu()->set_value(1500);
   SetConf(&facts, "mtu_0", "1500");
@@ -58,7 +56,7 @@ TEST(JudgeStepsTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
   }
 }
 
-TEST(JudgeStepsTest, ReadsARewriteAsItsSetting) {
+TEST(JudgeStepTest, ReadsARewriteAsItsSetting) {
   const HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(RewriteStep(1, kAddressSetting, "none",
                                  "10.0.0.2/255.255.255.0"),
@@ -68,7 +66,7 @@ TEST(JudgeStepsTest, ReadsARewriteAsItsSetting) {
             "device 1: tls is off, applied was on");
 }
 
-TEST(JudgeStepsTest, IsContentWithMoreThanWasApplied) {
+TEST(JudgeStepTest, IsContentWithMoreThanWasApplied) {
   const PlanStep ports = RunningStep(kReservedPortsKey, "none", "60000-60015");
   const PlanStep number = RunningStep(kSomaxconnKey, "128", "65535");
   HostFacts facts = GoodFacts("node-01");
@@ -85,7 +83,7 @@ TEST(JudgeStepsTest, IsContentWithMoreThanWasApplied) {
             "60000-60015");
 }
 
-TEST(JudgeStepsTest, LooksAtTheFileThatWinsAtBoot) {
+TEST(JudgeStepTest, LooksAtTheFileThatWinsAtBoot) {
   const PlanStep step = AtBootStep(kSomaxconnKey, "none", "65535");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");
@@ -96,7 +94,7 @@ TEST(JudgeStepsTest, LooksAtTheFileThatWinsAtBoot) {
             "net.core.somaxconn at boot is 128, applied was 65535");
 }
 
-TEST(JudgeStepsTest, SeesAFirewallThatCameBackAndARuleThatWent) {
+TEST(JudgeStepTest, SeesAFirewallThatCameBackAndARuleThatWent) {
   const PlanStep disable = StopStep(UFW);
   const AllowedPort port = TcpPorts(22, 22, "10.0.0.0/24");
   const PlanStep open = OpenStep(UFW, port);
@@ -116,7 +114,7 @@ TEST(JudgeStepsTest, SeesAFirewallThatCameBackAndARuleThatWent) {
   EXPECT_EQ(WhyNotSo(open, facts), "ufw: active is no, applied was yes");
 }
 
-TEST(JudgeStepsTest, SeesAFirewallThatStartsAtTheNextBootAlone) {
+TEST(JudgeStepTest, SeesAFirewallThatStartsAtTheNextBootAlone) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_ufw()->mutable_installed()->set_value(true);
   facts.mutable_ufw()->mutable_active()->set_value(false);
@@ -125,7 +123,7 @@ TEST(JudgeStepsTest, SeesAFirewallThatStartsAtTheNextBootAlone) {
             "ufw: starts at boot is yes, applied was no");
 }
 
-TEST(JudgeStepsTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
+TEST(JudgeStepTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
   const AllowedPort port = TcpPorts(22, 22, "10.0.0.0/24");
   const PlanStep open = OpenStep(FIREWALLD, port);
   HostFacts facts = GoodFacts("node-01");
@@ -145,7 +143,7 @@ TEST(JudgeStepsTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
             "firewalld: lets in lacks 22-22/tcp from 10.0.0.0/24");
 }
 
-TEST(JudgeStepsTest, SeesAProblemThatIsBackInTheFile) {
+TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
   const PlanStep step = FormStep("add the final newline", "");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");
@@ -163,7 +161,7 @@ TEST(JudgeStepsTest, SeesAProblemThatIsBackInTheFile) {
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
 }
 
-TEST(JudgeStepsTest, PrefersWhatMovedToWhatIsNotKnown) {
+TEST(JudgeStepTest, PrefersWhatMovedToWhatIsNotKnown) {
   const PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
@@ -177,7 +175,7 @@ TEST(JudgeStepsTest, PrefersWhatMovedToWhatIsNotKnown) {
             "hccn.conf: gateway_0 is 10.0.0.253, applied was 10.0.0.254");
 }
 
-TEST(JudgeStepsTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
+TEST(JudgeStepTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
   const PlanStep step = DeviceStep(0, kTlsSetting, "on", "off");
   HostFacts facts = GoodFacts("node-01");
   MakeMissing(facts.mutable_hccn_conf(), Missing::NOT_PERMITTED, "");
@@ -188,7 +186,7 @@ TEST(JudgeStepsTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
             "hccn.conf: tls_enable_0 is none, applied was 0");
 }
 
-TEST(JudgeStepsTest, TakesAFirewallThatWasRemovedAsStopped) {
+TEST(JudgeStepTest, TakesAFirewallThatWasRemovedAsStopped) {
   const PlanStep disable = StopStep(UFW);
   const PlanStep open = OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"));
   HostFacts facts = GoodFacts("node-01");
@@ -199,7 +197,7 @@ TEST(JudgeStepsTest, TakesAFirewallThatWasRemovedAsStopped) {
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
 }
 
-TEST(JudgeStepsTest, CannotTellAPortWithoutTheRules) {
+TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
   const AllowedPort port = TcpPorts(22, 22, "10.0.0.0/24");
   const PlanStep open = OpenStep(FIREWALLD, port);
   HostFacts facts = GoodFacts("node-01");
@@ -218,29 +216,12 @@ TEST(JudgeStepsTest, CannotTellAPortWithoutTheRules) {
             "from 10.0.0.0/24");
 }
 
-TEST(JudgeStepsTest, CannotTellWhatItDoesNotKnow) {
+TEST(JudgeStepTest, CannotTellWhatItDoesNotKnow) {
   PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
   step.set_setting("colour");
   EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).state, StepVerdict::kUntold);
   EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).why,
             "a change that this version does not know");
-}
-
-TEST(FindDriftTest, NamesTheStepsThatDoNotHoldAnyMore) {
-  HostPlan plan;
-  for (uint32_t device = 0; device < 2; ++device) {
-    PlanStep* step = plan.add_steps();
-    *step = DeviceStep(device, kGatewaySetting, "none", "10.0.0.254");
-    step->set_id(device + 1);
-  }
-  HostFacts facts = GoodFacts("node-01");
-  EXPECT_TRUE(FindDrift(plan, facts).empty());
-  DeviceOf(&facts, 1)->mutable_gateway()->set_value("");
-  const std::vector<DriftedStep> drifted = FindDrift(plan, facts);
-  ASSERT_EQ(drifted.size(), 1u);
-  EXPECT_EQ(drifted[0].step, 2u);
-  EXPECT_EQ(drifted[0].why,
-            "device 1: gateway is none, applied was 10.0.0.254");
 }
 
 // What the spec plans for a host with these facts.

@@ -69,6 +69,12 @@ std::string StepText(const PlanStep& step) {
                             : setting->text(step);
 }
 
+StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts) {
+  const Setting* const setting = SettingOf(step);
+  if (setting == nullptr) return {StepVerdict::kUntold, StepText(step)};
+  return setting->judge(step, facts);
+}
+
 std::string BlockedText(const BlockedChange& blocked) {
   const std::string who =
       blocked.devices().empty()
@@ -93,9 +99,7 @@ const AllowedPorts& SettingFacts::LetsIn(FirewallProgram program,
   std::optional<AllowedPorts>& ports =
       lets_in_[program == UFW ? 0 : 1][permanently ? 1 : 0];
   if (!ports) {
-    const FirewallFacts& facts = Firewall(program);
-    ports.emplace(
-        (permanently ? facts.allowed_permanently() : facts.allowed()).value());
+    ports.emplace(LetIn(program, Firewall(program), permanently).value());
   }
   return *ports;
 }

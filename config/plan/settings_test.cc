@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "config/plan/plan_check.h"
+#include "config/plan/make_plan.h"
 #include "config/plan/setting_rows.h"
 #include "tests/support/config/plan_steps.h"
 

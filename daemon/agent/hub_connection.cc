@@ -13,7 +13,7 @@ namespace clusterd {
 namespace {
 
 // The largest message is the plan of one host. One that is believed has at most
-// 8192 steps and 65536 facts (config/plan/plan_check.h): at 600 bytes a
+// 8192 steps and 65536 facts (config/plan/make_plan.h): at 600 bytes a
 // step and 150 bytes a fact that is 15 MB. Real ones have some hundred steps.
 constexpr int kMaxReceivedBytes = 16 << 20;
 

@@ -163,7 +163,11 @@ TEST(PlanTest, NothingToDoIsAnEmptyPlan) {
   ClusterPlan plan;
   std::vector<CheckProgress> progress;
   ASSERT_TRUE(Plan(&controller, PlanRequest(), &plan, &progress).ok());
-  EXPECT_TRUE(IsNothingToDo(plan)) << plan.DebugString();
+  ASSERT_FALSE(plan.hosts().empty());
+  for (const HostPlan& host : plan.hosts()) {
+    EXPECT_TRUE(host.steps().empty()) << host.DebugString();
+    EXPECT_TRUE(host.blocked().empty()) << host.DebugString();
+  }
 }
 
 TEST(PlanTest, HostThatTheSpecDoesNotNameIsRefused) {
