@@ -6,6 +6,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
 #include "config/values/port_set.h"
+#include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
@@ -23,6 +24,11 @@ absl::Status CheckProgram(FirewallProgram program) {
              : NotOneToSet("firewall", absl::StrCat(program));
 }
 
+std::string LetsInName(FirewallProgram program, bool permanently) {
+  return FirewallFactName(
+      program, permanently ? kLetsInPermanentlyFact : kLetsInSetting);
+}
+
 // Then nothing else is known about it, and it stops nothing.
 bool IsNotInstalled(const FirewallFacts& facts) {
   return facts.installed().state_case() == BoolFact::kValue &&
@@ -36,13 +42,12 @@ StepVerdict ExpectLetIn(const FirewallRule& rule, bool permanently,
   if (facts.LetsIn(rule.program(), permanently).Contains(rule.port())) {
     return {};
   }
-  const FirewallFacts& firewall = facts.Firewall(rule.program());
-  const AllowedFact& fact =
-      permanently ? firewall.allowed_permanently() : firewall.allowed();
-  const std::string name = FirewallFactName(
-      rule.program(), permanently ? kLetsInPermanentlyFact : kLetsInSetting);
+  const std::string name = LetsInName(rule.program(), permanently);
   const std::string wanted = RuleText(rule.port());
-  if (!IsKnown(fact)) return NotSo(name, kUnknownFact, wanted);
+  const FirewallFacts& firewall = facts.Firewall(rule.program());
+  if (!IsKnown(LetIn(rule.program(), firewall, permanently))) {
+    return NotSo(name, kUnknownFact, wanted);
+  }
   return {StepVerdict::kMoved, absl::StrCat(name, " lacks ", wanted)};
 }
 
@@ -101,9 +106,9 @@ StepVerdict JudgeLetsIn(const PlanStep& step, const SettingFacts& facts) {
   StepVerdict verdict =
       Expect(facts, FirewallFactName(rule.program(), kActiveSetting), kYesFact);
   if (verdict.state != StepVerdict::kSo) return verdict;
-  verdict = ExpectLetIn(rule, /*permanently=*/false, facts);
-  if (rule.program() == UFW) return verdict;  // It stores what it lets run.
-  verdict.Take(ExpectLetIn(rule, /*permanently=*/true, facts));
+  for (const bool permanently : {false, true}) {
+    verdict.Take(ExpectLetIn(rule, permanently, facts));
+  }
   return verdict;
 }
 
@@ -156,21 +161,9 @@ struct Needed {
 
 // InvalidArgument: the spec has no valid range, or a host without address.
 absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec) {
-  Needed needed;
-  const uint64_t base = spec.hccl().base_port();
-  if (spec.hccl().port_count() > 0) {
-    const uint64_t last = base + spec.hccl().port_count() - 1;
-    if (base == 0 || last > 65535) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the HCCL range ", base, "-", last, " is no port range"));
-    }
-    needed.ranges.emplace_back(base, last);
-  }
+  ASSIGN_OR_RETURN(const PortSet hccl, HcclPorts(spec));
+  Needed needed = {hccl.ranges(), {}};
   for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
-    if (port > 65535) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("port ", port, " of the spec is over 65535"));
-    }
     if (port != 0) needed.ranges.emplace_back(port, port);
   }
   for (const ServerSpec& server : spec.servers()) {
@@ -199,8 +192,7 @@ void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
   }
 }
 
-// What lacks of one range, now and permanently; firewalld alone keeps the two
-// apart.
+// What lacks of one range, now and permanently.
 struct ShutRange {
   PortSet::Range range;
   std::vector<Ipv4Subnet> sources;  // Of those that are shut out.
@@ -209,7 +201,7 @@ struct ShutRange {
 
 ShutRange FindShut(const PortSet::Range& range,
                    const std::vector<Ipv4Address>& addresses,
-                   const AllowedPorts& now, const AllowedPorts* permanently) {
+                   const AllowedPorts& now, const AllowedPorts& permanently) {
   PortSet ports;
   ports.Add(range.first, range.second);
   std::vector<Ipv4Address> shut_out;
@@ -217,11 +209,9 @@ ShutRange FindShut(const PortSet::Range& range,
   bool shut_later = false;
   for (const Ipv4Address address : addresses) {
     const bool in_now = now.For(address).Contains(ports);
-    const bool in_later = permanently == nullptr
-                              ? in_now
-                              : permanently->For(address).Contains(ports);
-    shut_now = shut_now || !in_now;
-    shut_later = shut_later || !in_later;
+    const bool in_later = permanently.For(address).Contains(ports);
+    shut_now |= !in_now;
+    shut_later |= !in_later;
     if (!in_now || !in_later) shut_out.push_back(address);
   }
   ShutRange shut = {range, CoverExactly(std::move(shut_out)), ""};
@@ -239,11 +229,8 @@ ShutRange FindShut(const PortSet::Range& range,
 void OpenRange(FirewallProgram program, const ShutRange& shut,
                HostPlanBuilder* plan) {
   std::vector<std::string> rests_on = {
-      FirewallFactName(program, kActiveSetting),
-      FirewallFactName(program, kLetsInSetting)};
-  if (program == FIREWALLD) {
-    rests_on.push_back(FirewallFactName(program, kLetsInPermanentlyFact));
-  }
+      FirewallFactName(program, kActiveSetting), LetsInName(program, false)};
+  if (program == FIREWALLD) rests_on.push_back(LetsInName(program, true));
   for (const Ipv4Subnet& source : shut.sources) {
     PlanStep* step = plan->AddStep(kLetsInSetting, kNoFact, kYesFact, rests_on);
     FirewallRule* rule = step->mutable_target()->mutable_rule();
@@ -275,26 +262,24 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
                               "can be changed only while it runs"),
                  "start it, or keep it from starting at boot, then plan again");
   }
-  if (!IsKnown(facts.allowed())) {
-    return block(absl::StrCat("what it lets in is not known: ",
-                              WhyUnknown(facts.allowed())),
-                 "let clusterd ask it, then plan again");
-  }
-  const AllowedFact& stored = facts.allowed_permanently();
-  if (program == FIREWALLD && !IsKnown(stored)) {
-    return block(absl::StrCat("what it lets in permanently is not known: ",
-                              WhyUnknown(stored)),
-                 "let clusterd ask it, then plan again");
+  std::vector<AllowedPorts> lets_in;  // Now and permanently.
+  for (const bool permanently : {false, true}) {
+    const AllowedFact& fact = LetIn(program, facts, permanently);
+    if (!IsKnown(fact)) {
+      return block(
+          absl::StrCat("what it ",
+                       permanently ? kLetsInPermanentlyFact : kLetsInSetting,
+                       " is not known: ", WhyUnknown(fact)),
+          "let clusterd ask it, then plan again");
+    }
+    lets_in.emplace_back(fact.value());
   }
   const auto needed = NeededBy(spec);
   if (!needed.ok()) return block(needed.status().message(), "correct the spec");
-  const AllowedPorts now(facts.allowed().value());
-  const AllowedPorts permanently(stored.value());
   std::vector<ShutRange> shut;
   size_t rules = 0;
   for (const PortSet::Range& range : needed->ranges) {
-    shut.push_back(FindShut(range, needed->hosts, now,
-                            program == FIREWALLD ? &permanently : nullptr));
+    shut.push_back(FindShut(range, needed->hosts, lets_in[0], lets_in[1]));
     rules += shut.back().sources.size();
   }
   if (rules > kMaxRules) {
@@ -368,8 +353,8 @@ std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses) {
   return blocks;
 }
 
-std::string RangeText(uint32_t first, uint32_t last) {
-  return first == last ? absl::StrCat(first) : absl::StrCat(first, "-", last);
+std::string RangeText(uint32_t first, uint32_t last, absl::string_view dash) {
+  return first == last ? absl::StrCat(first) : absl::StrCat(first, dash, last);
 }
 
 std::string RuleText(const AllowedPort& port) {

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <iterator>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -21,66 +23,48 @@ constexpr char kHeading[] =
 
 // What HCCL itself advises at most.
 constexpr uint64_t kRanksAsked = 65535;
+constexpr uint32_t kLargestNumber = 2147483647;
 
-Reading NumberReading(const NumberFact& fact) {
-  if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
-  return {absl::StrCat(fact.value())};
+constexpr KernelParameter kParameters[] = {
+    {kReservedPortsKey, nullptr, &KernelFacts::reserved_ports_at_boot, nullptr,
+     nullptr},
+    {kSomaxconnKey, &KernelFacts::somaxconn, &KernelFacts::somaxconn_at_boot,
+     &KernelSpec::somaxconn,
+     "sockets that listen already keep their old limit until they are opened "
+     "again"},
+    {kSynBacklogKey, &KernelFacts::tcp_max_syn_backlog,
+     &KernelFacts::tcp_max_syn_backlog_at_boot,
+     &KernelSpec::tcp_max_syn_backlog, nullptr},
+};
+
+const KernelParameter* FindKernelParameter(absl::string_view key) {
+  const auto* const found = absl::c_find_if(
+      kParameters,
+      [key](const KernelParameter& each) { return each.key == key; });
+  return found == std::end(kParameters) ? nullptr : found;
 }
 
-absl::StatusOr<std::string> HcclPorts(const ClusterSpec& spec) {
-  const HcclSpec& hccl = spec.hccl();
-  if (hccl.port_count() == 0) return "";
-  const uint64_t last = uint64_t{hccl.base_port()} + hccl.port_count() - 1;
-  if (last > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the HCCL range ends at port ", last));
+// What the spec asks for; "": nothing. InvalidArgument: more than the kernel
+// takes.
+absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
+                                     const KernelParameter& parameter) {
+  if (parameter.is_ports()) {
+    ASSIGN_OR_RETURN(const PortSet ports, HcclPorts(spec));
+    return ports.ToString();
   }
-  PortSet ports;
-  ports.Add(hccl.base_port(), static_cast<uint32_t>(last));
-  return ports.ToString();
-}
-
-// What the root needs when every device of the cluster dials it at once.
-absl::StatusOr<std::string> AtLeastRanks(const ClusterSpec& spec,
-                                         uint32_t asked) {
+  const uint32_t asked = (spec.kernel().*parameter.asked)();
+  if (asked == 0) return "";
+  if (asked > kLargestNumber) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the kernel takes at most ", kLargestNumber));
+  }
+  // What the root needs when every device of the cluster dials it at once.
   uint64_t ranks = 0;
   for (const ServerSpec& server : spec.servers()) {
     ranks += server.devices_size();
   }
-  if (asked == 0) return "";
-  if (asked > kLargestKernelNumber) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the kernel takes at most ", kLargestKernelNumber));
-  }
   return absl::StrCat(std::max<uint64_t>(asked, std::min(ranks, kRanksAsked)));
 }
-
-constexpr KernelParameter kParameters[] = {
-    {kReservedPortsKey, /*is_ports=*/true,
-     [](const KernelFacts& facts) -> Reading {
-       const TextFact& fact = facts.reserved_ports();
-       if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
-       return {std::string(absl::StripAsciiWhitespace(fact.value()))};
-     },
-     &KernelFacts::reserved_ports_at_boot, HcclPorts, nullptr},
-    {kSomaxconnKey, false,
-     [](const KernelFacts& facts) { return NumberReading(facts.somaxconn()); },
-     &KernelFacts::somaxconn_at_boot,
-     [](const ClusterSpec& spec) {
-       return AtLeastRanks(spec, spec.kernel().somaxconn());
-     },
-     "sockets that listen already keep their old limit until they are opened "
-     "again"},
-    {kSynBacklogKey, false,
-     [](const KernelFacts& facts) {
-       return NumberReading(facts.tcp_max_syn_backlog());
-     },
-     &KernelFacts::tcp_max_syn_backlog_at_boot,
-     [](const ClusterSpec& spec) {
-       return AtLeastRanks(spec, spec.kernel().tcp_max_syn_backlog());
-     },
-     nullptr},
-};
 
 absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {
   uint64_t number = 0;
@@ -100,7 +84,6 @@ std::string KeyOf(absl::string_view line) {
   return absl::StrReplaceAll(absl::StripAsciiWhitespace(key), {{"/", "."}});
 }
 
-// What a step sets, and the parameter it is of.
 const KernelParameter* ParameterOf(const PlanStep& step) {
   return FindKernelParameter(step.target().kernel_parameter());
 }
@@ -125,21 +108,37 @@ absl::Status Check(const PlanStep& step) {
                                 : NotOneToSet(key, step.to());
 }
 
-// What runs, or what the last assignment of sysctl.d sets.
-std::string ValueNow(const PlanStep& step, const KernelParameter& parameter,
-                     const SettingFacts& facts) {
-  if (step.setting() == kRunningSetting) return facts.Now(parameter.key);
-  const PersistentValueFact& fact =
-      (facts.host().kernel().*parameter.at_boot)();
-  if (!IsKnown(fact)) return kUnknownFact;
-  const auto& assignments = fact.value().assignments();
-  return assignments.empty() ? kNoneFact : assignments.rbegin()->value();
+absl::string_view BaseName(absl::string_view path) {
+  return path.substr(path.rfind('/') + 1);
 }
 
+// What of sysctl.d decides about one parameter.
+struct AtBoot {
+  std::optional<std::string> wins;  // The last assignment.
+  std::string ours = kNoneFact;     // What our own file sets.
+  const PersistentValue::Assignment* later = nullptr;  // One after our file.
+};
+
+AtBoot ReadAtBoot(const PersistentValue& value) {
+  AtBoot at_boot;
+  for (const PersistentValue::Assignment& each : value.assignments()) {
+    at_boot.wins = each.value();
+    if (each.file() == kSysctlFile) at_boot.ours = each.value();
+    if (BaseName(each.file()) > BaseName(kSysctlFile)) at_boot.later = &each;
+  }
+  return at_boot;
+}
+
+// What runs, or what the next boot sets, is enough.
 StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
   const KernelParameter* const parameter = ParameterOf(step);
   std::string now = kUnknownFact;
-  if (parameter != nullptr) now = ValueNow(step, *parameter, facts);
+  if (parameter != nullptr && step.setting() == kRunningSetting) {
+    now = facts.Now(parameter->key);
+  } else if (parameter != nullptr) {
+    const auto& fact = (facts.host().kernel().*parameter->at_boot)();
+    if (IsKnown(fact)) now = ReadAtBoot(fact.value()).wins.value_or(kNoneFact);
+  }
   if (now != kUnknownFact && Reaches(*parameter, now, step.to())) return {};
   return NotSo(GoalName(step), now, step.to());
 }
@@ -149,17 +148,12 @@ StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
 bool Restores(const PlanStep& step, const std::string& applied) {
   const KernelParameter* const parameter = ParameterOf(step);
   if (step.to() == applied) return true;
-  if (parameter == nullptr || !parameter->is_ports) return false;
+  if (parameter == nullptr || !parameter->is_ports()) return false;
   if (step.setting() == kAtBootSetting) {
     return Reaches(*parameter, step.to(), applied);
   }
-  const auto both = RaisedTo(
-      *parameter, step.from() == kNoneFact ? "" : step.from(), applied);
+  const auto both = RaisedTo(*parameter, step.from(), applied);
   return both.ok() && step.to() == *both;
-}
-
-absl::string_view BaseName(absl::string_view path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 bool IsOfNamespace(const HostPlanBuilder& plan) {
@@ -209,7 +203,7 @@ std::optional<std::string> PlanRunning(const KernelParameter& parameter,
                                        HostPlanBuilder* plan) {
   const std::string key = parameter.key;
   const std::string what = absl::StrCat(key, " ", needed);
-  const Reading now = parameter.running(plan->facts().kernel());
+  const Reading now = RunningValue(parameter, plan->facts().kernel());
   if (now.value == kUnknownFact) {
     BlockUnknown(what, now.missing, plan);
     return std::nullopt;
@@ -224,12 +218,11 @@ std::optional<std::string> PlanRunning(const KernelParameter& parameter,
   }
   if (Reaches(parameter, now.value, needed)) return *wanted;
   if (!IsWritable(key, *wanted, plan)) return std::nullopt;
-  const bool empty = now.value.empty();
   std::vector<std::string> rests_on = {key};
   if (IsOfNamespace(*plan)) rests_on.push_back(kNetworkNamespaceFact);
-  PlanStep* step = plan->AddStep(kRunningSetting, empty ? kNoneFact : now.value,
-                                 *wanted, rests_on);
+  PlanStep* step = plan->AddStep(kRunningSetting, now.value, *wanted, rests_on);
   step->mutable_target()->set_kernel_parameter(key);
+  const bool empty = now.value == kNoneFact;
   step->set_precondition(
       absl::StrCat(key, " is ", empty ? "empty" : now.value));
   step->set_undo(absl::StrCat("write ", empty ? "an empty list" : now.value));
@@ -237,23 +230,6 @@ std::optional<std::string> PlanRunning(const KernelParameter& parameter,
     step->add_consequences(parameter.consequence);
   }
   return *wanted;
-}
-
-// What of sysctl.d decides about one parameter.
-struct AtBoot {
-  std::optional<std::string> wins;  // The last assignment.
-  std::string ours = kNoneFact;     // What our own file sets.
-  const PersistentValue::Assignment* later = nullptr;  // One after our file.
-};
-
-AtBoot ReadAtBoot(const PersistentValue& value) {
-  AtBoot at_boot;
-  for (const PersistentValue::Assignment& each : value.assignments()) {
-    at_boot.wins = each.value();
-    if (each.file() == kSysctlFile) at_boot.ours = each.value();
-    if (BaseName(each.file()) > BaseName(kSysctlFile)) at_boot.later = &each;
-  }
-  return at_boot;
 }
 
 // Plans what the next boot lacks. `running`: after the plan.
@@ -275,7 +251,7 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
   const AtBoot at_boot = ReadAtBoot(fact.value());
   if (at_boot.wins && Reaches(parameter, *at_boot.wins, needed)) return;
   // Both what runs now and what the next boot would have set are kept.
-  const std::string& kept = parameter.is_ports ? *running : needed;
+  const std::string& kept = parameter.is_ports() ? *running : needed;
   std::string wanted = *running;
   if (at_boot.wins) {
     const auto raised = RaisedTo(parameter, *at_boot.wins, kept);
@@ -304,11 +280,15 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
 
 absl::Span<const KernelParameter> KernelParameters() { return kParameters; }
 
-const KernelParameter* FindKernelParameter(absl::string_view key) {
-  for (const KernelParameter& parameter : kParameters) {
-    if (parameter.key == key) return &parameter;
+Reading RunningValue(const KernelParameter& parameter,
+                     const KernelFacts& facts) {
+  if (!parameter.is_ports()) {
+    const NumberFact& fact = (facts.*parameter.number)();
+    return ReadingOf(fact, absl::StrCat(fact.value()));
   }
-  return nullptr;
+  return ReadingOf(
+      facts.reserved_ports(),
+      std::string(absl::StripAsciiWhitespace(facts.reserved_ports().value())));
 }
 
 absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key) {
@@ -321,7 +301,7 @@ absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key) {
 absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
                                                  absl::string_view value) {
   ASSIGN_OR_RETURN(const KernelParameter* const parameter, OurParameter(key));
-  if (parameter->is_ports) {
+  if (parameter->is_ports()) {
     const absl::StatusOr<PortSet> ports = PortSet::Parse(value);
     if (ports.ok()) return ports->ToString();
     return absl::InvalidArgumentError(
@@ -329,20 +309,34 @@ absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
   }
   uint32_t number = 0;
   if (absl::SimpleAtoi(value, &number) && number > 0 &&
-      number <= kLargestKernelNumber && absl::StrCat(number) == value) {
+      number <= kLargestNumber && absl::StrCat(number) == value) {
     return std::string(value);
   }
   return absl::InvalidArgumentError(
       absl::StrCat(key, ": \"", value, "\" is not a number, expected 1 to ",
-                   kLargestKernelNumber, " without leading zeros"));
+                   kLargestNumber, " without leading zeros"));
+}
+
+absl::StatusOr<PortSet> HcclPorts(const ClusterSpec& spec) {
+  const HcclSpec& hccl = spec.hccl();
+  PortSet ports;
+  if (hccl.port_count() == 0) return ports;
+  const uint64_t last = uint64_t{hccl.base_port()} + hccl.port_count() - 1;
+  if (last > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the HCCL range ends at port ", last));
+  }
+  ports.Add(hccl.base_port(), static_cast<uint32_t>(last));
+  return ports;
 }
 
 absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
                                      absl::string_view value,
                                      absl::string_view needed) {
   value = absl::StripAsciiWhitespace(value);
-  if (parameter.is_ports) {
-    ASSIGN_OR_RETURN(PortSet ports, PortSet::Parse(value));
+  if (parameter.is_ports()) {
+    ASSIGN_OR_RETURN(PortSet ports,
+                     PortSet::Parse(value == kNoneFact ? "" : value));
     ASSIGN_OR_RETURN(const PortSet more, PortSet::Parse(needed));
     ports.Add(more);
     return ports.ToString();
@@ -355,7 +349,7 @@ absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
 bool Reaches(const KernelParameter& parameter, absl::string_view value,
              absl::string_view needed) {
   const auto canonical =
-      RaisedTo(parameter, value, parameter.is_ports ? "" : "0");
+      RaisedTo(parameter, value, parameter.is_ports() ? "" : "0");
   const auto raised = RaisedTo(parameter, value, needed);
   return canonical.ok() && raised.ok() && *canonical == *raised;
 }
@@ -398,7 +392,7 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   // First all that runs, then all that the next boot sets.
   std::vector<Planned> planned;
   for (const KernelParameter& parameter : KernelParameters()) {
-    const absl::StatusOr<std::string> needed = parameter.wanted(spec);
+    const absl::StatusOr<std::string> needed = WantedBy(spec, parameter);
     if (!needed.ok()) {
       plan->Block(CHANGE_SYSCTL, {}, parameter.key, needed.status().message(),
                   "correct the spec");

@@ -5,16 +5,13 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
-#include "config/values/port_set.h"
+#include "config/values/text_form.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
@@ -70,11 +67,10 @@ std::string NamespaceText(const HostFacts& facts) {
 // not.
 std::string RunningText(const KernelParameter& parameter,
                         const KernelFacts& facts) {
-  const Reading reading = parameter.running(facts);
-  const bool is_known = reading.value != kUnknownFact;
-  if (!is_known || !parameter.is_ports) return reading.value;
-  const absl::StatusOr<PortSet> ports = PortSet::Parse(reading.value);
-  return ports.ok() ? TextOrNone(ports->ToString()) : kUnknownFact;
+  const std::string value = RunningValue(parameter, facts).value;
+  if (value == kUnknownFact || !parameter.is_ports()) return value;
+  const absl::StatusOr<std::string> ports = RaisedTo(parameter, value, "");
+  return ports.ok() ? TextOrNone(*ports) : kUnknownFact;
 }
 
 void NameFirewall(FirewallProgram program, const FirewallFacts& facts,
@@ -187,19 +183,12 @@ bool IsSameFact(absl::string_view name, absl::string_view a,
 }
 
 std::optional<NamespaceIdentity> ParseNamespaceFact(absl::string_view text) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(text, ", ");
+  static const LazyRE2 kForm = {
+      R"((\d+)(?:, cookie (\d+))?(?:, boot ([^,]*))?)"};
   NamespaceIdentity identity;
-  if (!absl::SimpleAtoi(parts[0], &identity.inode)) return std::nullopt;
-  for (absl::string_view part : parts) {
-    uint64_t cookie = 0;
-    if (absl::ConsumePrefix(&part, "boot ")) {
-      identity.boot = std::string(part);
-    } else if (absl::ConsumePrefix(&part, "cookie ") &&
-               absl::SimpleAtoi(part, &cookie)) {
-      identity.cookie = cookie;
-    }
-  }
-  return identity;
+  const bool is_one =
+      HasForm(text, *kForm, &identity.inode, &identity.cookie, &identity.boot);
+  return is_one ? std::make_optional(identity) : std::nullopt;
 }
 
 std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,

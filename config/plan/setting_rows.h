@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +17,7 @@
 #include "config/plan/settings.h"
 #include "config/values/ipv4.h"
 #include "config/values/port_set.h"
+#include "config/words/fact_text.h"
 #include "proto/facts.pb.h"
 #include "proto/plan.pb.h"
 #include "proto/spec.pb.h"
@@ -45,6 +47,13 @@ class AllowedPorts {
   std::map<Ipv4Subnet, PortSet> ports_;  // By their source.
 };
 
+// What the firewall lets in; ufw stores what it lets run.
+inline const AllowedFact& LetIn(FirewallProgram program,
+                                const FirewallFacts& facts, bool permanently) {
+  return permanently && program != UFW ? facts.allowed_permanently()
+                                       : facts.allowed();
+}
+
 // The fewest subnets that hold exactly these addresses and no other, sorted:
 // 1,152 hosts in a row need a handful of rules, not 1,152. Repeated addresses
 // count once.
@@ -73,6 +82,13 @@ class SettingFacts {
   mutable std::optional<AllowedPorts> lets_in_[2][2];
 };
 
+// What a fact says whose value reads so; an empty one is kNoneFact.
+template <typename Fact>
+Reading ReadingOf(const Fact& fact, std::string value) {
+  if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
+  return {value.empty() ? kNoneFact : std::move(value)};
+}
+
 // "gateway "10.0.0.300" is not one to set", InvalidArgument.
 absl::Status NotOneToSet(absl::string_view what, absl::string_view value);
 
@@ -90,8 +106,9 @@ std::string ConfSpelling(const DeviceSetting& setting, absl::string_view value);
 std::string ShownValue(const std::string& value);
 // "22-22/tcp from 10.0.0.0/24".
 std::string RuleText(const AllowedPort& port);
-// "22", "60000-60015".
-std::string RangeText(uint32_t first, uint32_t last);
+// "22", "60000-60015" with that dash.
+std::string RangeText(uint32_t first, uint32_t last,
+                      absl::string_view dash = "-");
 
 // The kernel parameters that clusterd sets, one row each: what the spec asks of
 // it, what runs, what the next boot sets, and when that is enough.
@@ -102,29 +119,35 @@ inline constexpr char kReservedPortsKey[] = "net.ipv4.ip_local_reserved_ports";
 inline constexpr char kSomaxconnKey[] = "net.core.somaxconn";
 inline constexpr char kSynBacklogKey[] = "net.ipv4.tcp_max_syn_backlog";
 
-inline constexpr uint32_t kLargestKernelNumber = 2147483647;
-
 struct KernelParameter {
   const char* key;
-  bool is_ports;  // A set of ports; else a number.
-  // As the kernel prints it, without blanks around it.
-  Reading (*running)(const KernelFacts& facts);
+  // What runs, of a number; nullptr: it is a set of ports.
+  const NumberFact& (KernelFacts::*number)() const;
   const PersistentValueFact& (KernelFacts::*at_boot)() const;
-  // "": nothing. InvalidArgument: more than the kernel takes.
-  absl::StatusOr<std::string> (*wanted)(const ClusterSpec& spec);
+  // What the spec asks for, of a number.
+  uint32_t (KernelSpec::*asked)() const;
   // What a change of it does not reach; nullptr: nothing.
   const char* consequence;
+
+  bool is_ports() const { return number == nullptr; }
 };
 
 absl::Span<const KernelParameter> KernelParameters();
 
-// nullptr: not one of ours.
-const KernelParameter* FindKernelParameter(absl::string_view key);
-// The same; InvalidArgument, naming it.
+// As the kernel prints it, without blanks around it; of no ports kNoneFact.
+Reading RunningValue(const KernelParameter& parameter,
+                     const KernelFacts& facts);
+
+// InvalidArgument, naming it: not one of ours.
 absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key);
 
-// `value`, in canonical form, changed as little as possible so that it is
-// enough for `needed`. InvalidArgument: one of them is no value of it.
+// The ports of the spec's HCCL range, if it has one. InvalidArgument: it ends
+// above the last port.
+absl::StatusOr<PortSet> HcclPorts(const ClusterSpec& spec);
+
+// `value`, kNoneFact for no ports, in canonical form, changed as little as
+// possible so that it is enough for `needed`. InvalidArgument: one of them is
+// no value of it.
 absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
                                      absl::string_view value,
                                      absl::string_view needed);

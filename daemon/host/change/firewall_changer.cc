@@ -43,19 +43,13 @@ bool Succeeded(const absl::StatusOr<CommandResult>& result) {
          result->exit_status == 0;
 }
 
-// "60000", or "60000-60015" with that dash.
-std::string PortsText(const AllowedPort& port, absl::string_view dash) {
-  return port.first_port() == port.last_port()
-             ? absl::StrCat(port.first_port())
-             : absl::StrCat(port.first_port(), dash, port.last_port());
-}
-
 }  // namespace
 
 std::string RichRule(const AllowedPort& port) {
   return absl::StrCat("rule family=\"ipv4\" source address=\"", port.source(),
-                      "\" port port=\"", PortsText(port, "-"), "\" protocol=\"",
-                      port.protocol(), "\" accept");
+                      "\" port port=\"",
+                      RangeText(port.first_port(), port.last_port()),
+                      "\" protocol=\"", port.protocol(), "\" accept");
 }
 
 absl::StatusOr<CommandResult> FirewallChanger::Run(
@@ -163,7 +157,8 @@ absl::Status FirewallChanger::Add(const MutationToken&,
   const AllowedPort& port = rule.port();
   if (rule.program() == UFW) {
     (void)Run({programs_.ufw, "allow", "proto", port.protocol(), "from",
-               port.source(), "to", "any", "port", PortsText(port, ":")});
+               port.source(), "to", "any", "port",
+               RangeText(port.first_port(), port.last_port(), ":")});
   } else {
     for (const std::string& text : saved.added_permanent()) {
       (void)RunOnRule("add", text, true);
@@ -183,8 +178,9 @@ absl::Status FirewallChanger::Add(const MutationToken&,
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      FirewallName(rule.program()), ": does not let in ", PortsText(port, ":"),
-      "/", port.protocol(), " from ", port.source(), "; last was ", said_));
+      FirewallName(rule.program()), ": does not let in ",
+      RangeText(port.first_port(), port.last_port(), ":"), "/", port.protocol(),
+      " from ", port.source(), "; last was ", said_));
 }
 
 absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
