@@ -10,7 +10,6 @@
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/values/ipv4.h"
-#include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {
@@ -23,12 +22,6 @@ constexpr uint32_t kMaxDevice = 63;
 // published; the largest IPv4 packet bounds it.
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kMaxMtu = 65535;
-
-template <typename Fact>
-Reading ReadingOf(const Fact& fact, std::string value) {
-  if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
-  return {value.empty() ? kNoneFact : std::move(value)};
-}
 
 Reading LiveAddress(const DeviceFacts& facts) {
   std::vector<std::string> pairs;
@@ -64,7 +57,7 @@ bool IsMtu(absl::string_view value) {
 
 constexpr DeviceSetting kDeviceSettings[] = {
     {kAddressSetting, "address", CHANGE_DEVICE_ADDRESS, LiveAddress,
-     "address/netmask", nullptr,
+     "address/netmask", "-ip", "address/netmask", nullptr,
      [](const ClusterSpec&, const DeviceSpec& device) {
        return device.address().empty()
                   ? std::nullopt
@@ -76,7 +69,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
      [](const DeviceFacts& facts) {
        return ReadingOf(facts.gateway(), facts.gateway().value());
      },
-     "gateway", nullptr,
+     "gateway", "-gateway", "gateway", nullptr,
      [](const ClusterSpec&, const DeviceSpec& device) {
        return WantedText(device.gateway());
      },
@@ -87,7 +80,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
        return ReadingOf(facts.detect_address(),
                         value.empty() ? "0.0.0.0" : value);
      },
-     "netdetect", nullptr,
+     "netdetect", "-netdetect", "address", nullptr,
      [](const ClusterSpec&, const DeviceSpec& device) {
        return WantedText(device.detect_address());
      },
@@ -96,7 +89,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
      [](const DeviceFacts& facts) {
        return ReadingOf(facts.mtu(), absl::StrCat(facts.mtu().value()));
      },
-     "mtu", nullptr,
+     "mtu", "-mtu", "size", nullptr,
      [](const ClusterSpec& spec, const DeviceSpec&) {
        return spec.has_mtu() ? Wanted(absl::StrCat(spec.mtu())) : std::nullopt;
      },
@@ -106,7 +99,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
        return ReadingOf(facts.tls(),
                         facts.tls().value().enabled() ? "on" : "off");
      },
-     "tls_enable",
+     "tls_enable", "-tls", "enable",
      [](absl::string_view value) -> std::string {
        return value == "on" ? "1" : "0";
      },

@@ -67,10 +67,7 @@ constexpr bool HasRowForEach(const char* const (&names)[kNames],
                              const Row (&rows)[kRows]) {
   if (kRows != kNames) return false;
   for (size_t i = 0; i < kRows; ++i) {
-    const char* a = rows[i].name;
-    const char* b = names[i];
-    while (*a != '\0' && *a == *b) ++a, ++b;
-    if (*a != *b) return false;
+    if (absl::string_view(rows[i].name) != names[i]) return false;
   }
   return true;
 }
@@ -92,6 +89,10 @@ struct DeviceSetting {
   // Keys of hccn.conf that bring it back at boot, without the device and
   // separated by "/", as are the parts of a value, one for each key.
   const char* conf_keys;
+  // What hccn_tool is told: `-ip -s address A netmask M`. The words stand
+  // before the parts of a value, and are separated as the keys are.
+  const char* tool_option;
+  const char* tool_words;
   // How hccn.conf spells a part of a value; nullptr: as it is.
   std::string (*conf_spelling)(absl::string_view part);
   // What the spec asks for; nullopt: nothing.
@@ -163,6 +164,14 @@ const Setting* SettingOf(const PlanStep& step);
 //   /etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535
 // Never empty; a setting that this version does not know says so.
 std::string StepText(const PlanStep& step);
+
+// Whether what the step set is so. Reserved ports may be more, and numbers
+// larger, than what was applied. A firewall that is not installed any more
+// stops nothing, and has not moved; one that was to let ports in and is stopped
+// has, and so has one that lets them in now and not permanently. Keys of an
+// /etc/hccn.conf that is gone have moved. A setting that this version does not
+// know is untold.
+StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts);
 
 // "device 3: gateway 10.0.0.254 cannot be planned: …; correct the …"
 std::string BlockedText(const BlockedChange& blocked);

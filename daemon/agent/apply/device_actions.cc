@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -16,36 +17,15 @@
 namespace clusterd {
 namespace {
 
-// The words of the tool around the values that hccn.conf has for them:
-//   hccn_tool -i 3 -ip -s address 10.20.0.17 netmask 255.255.255.0
-struct DeviceCommand {
-  const char* name;
-  const char* option;
-  // Before each value, separated by "/" as are the keys of hccn.conf in the
-  // other half of the row.
-  const char* words;
-};
-
-constexpr DeviceCommand kCommands[] = {
-    {kAddressSetting, "-ip", "address/netmask"},
-    {kGatewaySetting, "-gateway", "gateway"},
-    {kDetectSetting, "-netdetect", "address"},
-    {kMtuSetting, "-mtu", "size"},
-    {kTlsSetting, "-tls", "enable"},
-};
-static_assert(HasRowForEach(kDeviceSettingNames, kCommands),
-              "a setting of a device without the command that sets it");
-
 constexpr char kNoClear[] =
     ": no command of hccn_tool is known to clear it; the device has it until "
     "it restarts, hccn.conf does not name it any more";
 
 std::vector<std::string> CommandFor(const DeviceSetting& setting,
                                     uint32_t device, const std::string& value) {
-  // Both halves have the order of kDeviceSettingNames.
-  const DeviceCommand& command = kCommands[&setting - DeviceSettings().data()];
-  const std::vector<std::string> words = absl::StrSplit(command.words, '/');
-  std::vector<std::string> argv = {command.option, "-s"};
+  const std::vector<std::string> words =
+      absl::StrSplit(setting.tool_words, '/');
+  std::vector<std::string> argv = {setting.tool_option, "-s"};
   for (const ConfLine& line : ConfLinesOf(setting, device, value)) {
     argv.push_back(words[argv.size() / 2 - 1]);
     argv.push_back(line.value);
@@ -139,10 +119,6 @@ std::optional<HccnConf::Entry> RouteInConf(absl::string_view conf,
   return std::nullopt;
 }
 
-size_t CountLines(absl::string_view text) {
-  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 void RestoreRoutes(const MutationToken& token, Machine* machine,
                    const SavedDevice& saved, std::vector<std::string>* said) {
   for (const HccnConf::Entry& route : saved.routes()) {
@@ -219,10 +195,10 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
         std::string whole =
             WithLostLines(before, after, LinesThatMayVanish(step));
         if (whole != after) {
+          const auto lines = absl::c_count(whole, '\n');
           *repaired =
               absl::StrCat(machine->conf.path(), ": put back ",
-                           CountLines(whole) -
-                               std::min(CountLines(whole), CountLines(after)),
+                           lines - std::min(lines, absl::c_count(after, '\n')),
                            " lines that the tool lost");
         }
         return absl::StatusOr<std::string>(std::move(whole));

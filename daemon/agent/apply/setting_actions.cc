@@ -173,7 +173,7 @@ constexpr Actions kHostActions[] = {
 static_assert(HasRowForEach(kHostSettingNames, kHostActions),
               "a setting of the host that nothing here sets");
 
-// All settings of devices; device_actions.cc has a row for each.
+// All settings of devices, whose rows say how hccn_tool is told.
 constexpr Actions kDeviceActions = {"", IsSoOnDevice, SaveConfAndDevice,
                                     SetOnDevice};
 
