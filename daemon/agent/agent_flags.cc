@@ -138,25 +138,26 @@ std::optional<absl::Duration> ReadDriftInterval(const YamlValue& value) {
 }
 
 struct VetoRead {
-  Veto veto;
+  HostAllows allows = AllowsOnly({CHANGE_OBSERVE});
   std::string why_none;  // Why the file is not obeyed; empty: it is.
 };
 
 VetoRead ReadVeto(const std::string& config) {
   VetoRead read;
-  std::string mistake;
   const absl::StatusOr<AgentConfig> file =
       config.empty() ? AgentConfig() : ReadAgentConfig(config);
   if (file.ok()) {
-    read.veto = file->veto;
+    read.allows = file->allows;
   } else {
     const absl::string_view all = file.status().message();
     read.why_none = absl::StrCat(
         "this host is only observed until its file has no mistake: ", all);
     // One line for each mistake; the first will do.
-    mistake = PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes);
+    read.allows.set_mistake(
+        PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
   }
-  read.veto.SetFile(PrintableText(config, kMaxToldBytes), mistake);
+  }
+  read.allows.set_file(PrintableText(config, kMaxToldBytes));
   return read;
 }
 
@@ -209,7 +210,7 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
     *setting.of(&config) = read;
   }
   config.drift_interval = ReadDriftInterval(map["drift_interval"]);
-  config.veto = Veto::Read(map, &mistakes);
+  config.allows = ReadAllows(map, &mistakes);
   if (!mistakes.empty()) return mistakes.ToStatus();
   return config;
 }
@@ -220,10 +221,10 @@ absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path) {
   return ParseAgentConfig(path, text);
 }
 
-Veto ReadHostVeto(const std::string& config, Log* log) {
+HostAllows ReadHostVeto(const std::string& config, Log* log) {
   VetoRead read = ReadVeto(config);
   if (!read.why_none.empty()) log->Warning(read.why_none);
-  return std::move(read.veto);
+  return std::move(read.allows);
 }
 
 std::string WhyNoConfWrite(const std::string& config) {
@@ -233,12 +234,13 @@ std::string WhyNoConfWrite(const std::string& config) {
   }
   const VetoRead read = ReadVeto(config);
   if (!read.why_none.empty()) return read.why_none;
-  if (read.veto.Allows(CHANGE_TLS) || read.veto.Allows(CHANGE_HCCN_CONF)) {
+  const std::set<ChangeKind> allowed = AllowedKinds(read.allows);
+  if (allowed.count(CHANGE_TLS) > 0 || allowed.count(CHANGE_HCCN_CONF) > 0) {
     return "";
   }
   std::vector<std::string> words;
   for (const ChangeKind kind : AllChangeKinds()) {
-    if (kind == CHANGE_TLS || read.veto.Allows(kind)) {
+    if (kind == CHANGE_TLS || allowed.count(kind) > 0) {
       words.push_back(ChangeKindName(kind));
     }
   }
@@ -248,7 +250,7 @@ std::string WhyNoConfWrite(const std::string& config) {
 }
 
 HostAllows ReadHostAllows(const std::string& config) {
-  return ReadVeto(config).veto.ToHostAllows();
+  return ReadVeto(config).allows;
 }
 
 }  // namespace clusterd

@@ -43,7 +43,7 @@ struct AgentSettings {
 
 struct AgentConfig : AgentSettings {
   // Without the key: observing alone.
-  Veto veto;
+  HostAllows allows;
 };
 
 struct AgentFlags : AgentSettings {
@@ -78,7 +78,7 @@ absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path);
 
 // From the file of --config; "": there is none. Observing alone, with the
 // reason in the log, if the file cannot be read or has any mistake.
-Veto ReadHostVeto(const std::string& config, Log* log);
+HostAllows ReadHostVeto(const std::string& config, Log* log);
 
 // Why an observation may not write /etc/hccn.conf on this host, with the line
 // that would permit it; empty: the file allows tls or hccn-conf. For

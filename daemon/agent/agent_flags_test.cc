@@ -23,8 +23,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 // "observe, sysctl".
-std::string KindsOf(const Veto& veto) {
-  return absl::StrJoin(veto.ToHostAllows().kinds(), ", ");
+std::string KindsOf(const HostAllows& allows) {
+  return absl::StrJoin(allows.kinds(), ", ");
 }
 
 std::optional<int> Parse(std::vector<const char*> arguments,
@@ -145,8 +145,8 @@ TEST(ParseAgentConfigTest, ReadsEveryKey) {
   EXPECT_EQ(config->tls.key, "/etc/clusterd/host.key");
   EXPECT_EQ(config->socket, "/run/clusterd/agent.sock");
   EXPECT_EQ(config->state, "/srv/clusterd");
-  EXPECT_TRUE(config->veto.Allows(CHANGE_SYSCTL));
-  EXPECT_FALSE(config->veto.Allows(CHANGE_FIREWALL));
+  EXPECT_EQ(AllowedKinds(config->allows).count(CHANGE_SYSCTL), 1u);
+  EXPECT_EQ(AllowedKinds(config->allows).count(CHANGE_FIREWALL), 0u);
 }
 
 TEST(ParseAgentConfigTest, LeavesOutWhatTheFileDoesNotSay) {
@@ -154,7 +154,7 @@ TEST(ParseAgentConfigTest, LeavesOutWhatTheFileDoesNotSay) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->controller, "");
   EXPECT_EQ(config->state, "");
-  EXPECT_EQ(KindsOf(config->veto), "observe");
+  EXPECT_EQ(KindsOf(config->allows), "observe");
 }
 
 TEST(ParseAgentConfigTest, NamesEveryMistakeWithItsPlace) {

@@ -90,8 +90,9 @@ class ApplyTasksTest : public ::testing::Test {
   }
 
   std::unique_ptr<Scenario> scenario_ = OpenUfwScenario();
-  Veto veto_{{CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
-              CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF}};
+  HostAllows veto_ =
+      AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
+                  CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF});
   absl::StatusOr<std::vector<DeviceUser>> users_ = std::vector<DeviceUser>();
   std::function<void()> before_users_;
   CapturedLog log_;
@@ -170,11 +171,11 @@ TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
     EXPECT_THAT(result.error(), Not(HasSubstr("\n")));
     return result.error();
   };
-  veto_ = Veto();
+  veto_ = AllowsOnly({CHANGE_OBSERVE});
   EXPECT_THAT(refusal(Task()), HasSubstr("this host does not allow"));
   EXPECT_EQ(RollBack("../etc").outcome(), ApplyResult::REFUSED);
-  veto_ = Veto({CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
-                CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF});
+  veto_ = AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
+                      CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF});
   users_ = std::vector<DeviceUser>{{1, 4711, "python3"}};
   EXPECT_THAT(refusal(Task()),
               HasSubstr("device 1 is in use by process 4711 (python3)"));

@@ -91,8 +91,9 @@ class SimulatedApplyTest : public testing::Test {
         MachineAccess{files_.get(), &runner_, reader_.get(), &clock_,
                       observer_->locks()},
         [] {
-          return Veto({CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
-                       CHANGE_TLS, CHANGE_HCCN_CONF});
+          return AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL,
+                             CHANGE_DEVICE_ADDRESS, CHANGE_TLS,
+                             CHANGE_HCCN_CONF});
         },
         [paths] { return ReadDeviceUsers(paths, /*self=*/0); });
   }

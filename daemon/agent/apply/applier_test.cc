@@ -17,8 +17,9 @@ using Fault = FakeMachine::Fault;
 // An applier of which a test says what the host allows and who is using it.
 struct Host {
   std::unique_ptr<Scenario> scenario = OpenUfwScenario();
-  Veto veto{{CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
-             CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF}};
+  HostAllows veto =
+      AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
+                  CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF});
   absl::StatusOr<std::vector<DeviceUser>> users = std::vector<DeviceUser>();
   KeptJournals kept;
 
@@ -159,7 +160,7 @@ TEST(ApplierTest, ReportsWhatHasNoWayBackAndRestoresTheRest) {
 
 TEST(ApplierTest, RefusesWhatTheHostDoesNotAllowBeforeAnything) {
   Host host;
-  host.veto = Veto({CHANGE_OBSERVE, CHANGE_SYSCTL});
+  host.veto = AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL});
   const auto before = host.machine().State("");
   const auto result = host.Apply();
   EXPECT_EQ(result.status().code(), absl::StatusCode::kPermissionDenied);
@@ -364,7 +365,7 @@ TEST(ApplierTest, DoesNotTakeAJournalThatWasEmptiedForOneThatWasTakenBack) {
 TEST(ApplierTest, RollbackNeedsThePermissionThatTheApplyNeeded) {
   Host host;
   ASSERT_TRUE(host.Apply().ok());
-  host.veto = Veto();
+  host.veto = AllowsOnly({CHANGE_OBSERVE});
   EXPECT_EQ(host.Rollback().status().code(),
             absl::StatusCode::kPermissionDenied);
 }

@@ -1,7 +1,7 @@
 #include "daemon/agent/apply/veto.h"
 
 #include <map>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,9 +11,17 @@
 
 namespace clusterd {
 
-Veto Veto::Read(const YamlMap& agent, Mistakes* mistakes) {
+HostAllows AllowsOnly(const std::set<ChangeKind>& kinds) {
+  HostAllows allows;
+  for (const ChangeKind kind : AllChangeKinds()) {
+    if (kinds.count(kind) > 0) allows.add_kinds(ChangeKindName(kind));
+  }
+  return allows;
+}
+
+HostAllows ReadAllows(const YamlMap& agent, Mistakes* mistakes) {
   const YamlNode* const list = agent["allow"].node();
-  if (list == nullptr) return Veto();
+  if (list == nullptr) return AllowsOnly({CHANGE_OBSERVE});
   std::vector<std::string> names;
   for (const ChangeKind kind : AllChangeKinds()) {
     names.push_back(ChangeKindName(kind));
@@ -30,33 +38,23 @@ Veto Veto::Read(const YamlMap& agent, Mistakes* mistakes) {
     const auto word = YamlValue(&item, "allow", mistakes).Word(words);
     if (word) allowed.insert(*ParseChangeKind(*word));
   }
-  return Veto(std::move(allowed));
+  return AllowsOnly(allowed);
 }
 
-HostAllows Veto::ToHostAllows() const {
-  HostAllows allows;
-  allows.set_file(file_);
-  allows.set_mistake(mistake_);
-  for (const ChangeKind kind : AllChangeKinds()) {
-    if (Allows(kind)) allows.add_kinds(ChangeKindName(kind));
-  }
-  return allows;
-}
-
-absl::Status Veto::Check(const HostPlan& plan) const {
+absl::Status CheckAllowed(const HostPlan& plan, const HostAllows& allows) {
+  std::set<ChangeKind> needed = AllowedKinds(allows);
   std::map<ChangeKind, std::vector<uint32_t>> refused;
   for (const PlanStep& step : plan.steps()) {
-    if (!Allows(step.kind())) refused[step.kind()].push_back(step.id());
+    if (needed.count(step.kind()) > 0) continue;
+    refused[step.kind()].push_back(step.id());
   }
   if (refused.empty()) return absl::OkStatus();
   std::vector<std::string> kinds;
-  std::set<ChangeKind> needed = allowed_;
   for (const auto& [kind, steps] : refused) {
     needed.insert(kind);
     kinds.push_back(absl::StrCat(ChangeKindName(kind), " (step ",
                                  absl::StrJoin(steps, ","), ")"));
   }
-  const HostAllows allows = ToHostAllows();
   return absl::PermissionDeniedError(
       absl::StrCat(plan.host(), ": this host does not allow ",
                    absl::StrJoin(kinds, ", "), "; ", WhatIsAllowed(allows),

@@ -7,13 +7,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/yaml_document.h"
+#include "config/values/change_kind.h"
 
 namespace clusterd {
 namespace {
 
 // "observe, sysctl".
-std::string Allowed(const Veto& veto) {
-  return absl::StrJoin(veto.ToHostAllows().kinds(), ", ");
+std::string Allowed(const HostAllows& allows) {
+  return absl::StrJoin(allows.kinds(), ", ");
 }
 
 HostPlan PlanOf(const std::vector<ChangeKind>& kinds) {
@@ -27,52 +28,49 @@ HostPlan PlanOf(const std::vector<ChangeKind>& kinds) {
   return plan;
 }
 
-absl::StatusOr<Veto> Parse(const std::string& yaml) {
+absl::StatusOr<HostAllows> Parse(const std::string& yaml) {
   Mistakes mistakes("agent.yaml");
   const auto root = ParseYaml(yaml, YamlLimits(), &mistakes);
   if (!root) return mistakes.ToStatus();
   const YamlMap map(&*root, "", {"controller", "allow"}, &mistakes);
-  const Veto veto = Veto::Read(map, &mistakes);
+  const HostAllows allows = ReadAllows(map, &mistakes);
   if (!mistakes.empty()) return mistakes.ToStatus();
-  return veto;
+  return allows;
 }
 
-TEST(VetoTest, AllowsOnlyObservingWithoutAFile) {
-  EXPECT_TRUE(Veto().Allows(CHANGE_OBSERVE));
-  for (const ChangeKind kind :
-       {CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS, CHANGE_FIREWALL, CHANGE_TLS,
-        CHANGE_HCCN_CONF, CHANGE_KIND_UNSPECIFIED}) {
-    EXPECT_FALSE(Veto().Allows(kind));
+TEST(VetoTest, AllowsNothingThatIsNotSaid) {
+  for (const ChangeKind kind : AllChangeKinds()) {
+    EXPECT_EQ(CheckAllowed(PlanOf({kind}), AllowsOnly({CHANGE_OBSERVE})).ok(),
+              kind == CHANGE_OBSERVE);
   }
+  EXPECT_FALSE(
+      CheckAllowed(PlanOf({CHANGE_KIND_UNSPECIFIED}), HostAllows()).ok());
 }
 
 TEST(VetoTest, AllowsOnlyObservingWithoutTheKey) {
-  const auto veto = Parse("controller: head:7443\n");
-  ASSERT_TRUE(veto.ok()) << veto.status();
-  EXPECT_EQ(Allowed(*veto), "observe");
+  const auto allows = Parse("controller: head:7443\n");
+  ASSERT_TRUE(allows.ok()) << allows.status();
+  EXPECT_EQ(Allowed(*allows), "observe");
 }
 
 TEST(VetoTest, ReadsTheListAndNothingMoreThanItNames) {
-  const auto veto = Parse("allow: [observe, sysctl, device-address]\n");
-  ASSERT_TRUE(veto.ok()) << veto.status();
-  EXPECT_TRUE(veto->Allows(CHANGE_SYSCTL));
-  EXPECT_TRUE(veto->Allows(CHANGE_DEVICE_ADDRESS));
-  EXPECT_FALSE(veto->Allows(CHANGE_FIREWALL));
-  EXPECT_EQ(Allowed(*veto), "observe, sysctl, device-address");
-  EXPECT_FALSE(Parse("allow: [sysctl]\n")->Allows(CHANGE_OBSERVE));
+  const auto allows = Parse("allow: [observe, sysctl, device-address]\n");
+  ASSERT_TRUE(allows.ok()) << allows.status();
+  EXPECT_EQ(Allowed(*allows), "observe, sysctl, device-address");
+  EXPECT_EQ(Allowed(*Parse("allow: [sysctl]\n")), "sysctl");
 }
 
 TEST(VetoTest, RefusesAMistypedWordWithItsPlaceAndTheNearest) {
-  const auto veto = Parse("allow: [observe, sysctls]\nalow: 1\n");
-  ASSERT_FALSE(veto.ok());
-  EXPECT_EQ(veto.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(veto.status().message().find("agent.yaml:1:18"),
+  const auto allows = Parse("allow: [observe, sysctls]\nalow: 1\n");
+  ASSERT_FALSE(allows.ok());
+  EXPECT_EQ(allows.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(allows.status().message().find("agent.yaml:1:18"),
             absl::string_view::npos)
-      << veto.status();
-  EXPECT_NE(veto.status().message().find("did you mean \"sysctl\""),
+      << allows.status();
+  EXPECT_NE(allows.status().message().find("did you mean \"sysctl\""),
             absl::string_view::npos)
-      << veto.status();
-  EXPECT_NE(veto.status().message().find("agent.yaml:2:1"),
+      << allows.status();
+  EXPECT_NE(allows.status().message().find("agent.yaml:2:1"),
             absl::string_view::npos);
 }
 
@@ -82,10 +80,11 @@ TEST(VetoTest, RefusesATextInPlaceOfAList) {
 }
 
 TEST(VetoTest, NamesKindsStepsAndWhatToWriteWhere) {
-  const Veto veto({CHANGE_OBSERVE, CHANGE_SYSCTL});
-  EXPECT_TRUE(veto.Check(PlanOf({CHANGE_SYSCTL})).ok());
-  const absl::Status status = veto.Check(
-      PlanOf({CHANGE_SYSCTL, CHANGE_FIREWALL, CHANGE_TLS, CHANGE_FIREWALL}));
+  const HostAllows allows = AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL});
+  EXPECT_TRUE(CheckAllowed(PlanOf({CHANGE_SYSCTL}), allows).ok());
+  const absl::Status status = CheckAllowed(
+      PlanOf({CHANGE_SYSCTL, CHANGE_FIREWALL, CHANGE_TLS, CHANGE_FIREWALL}),
+      allows);
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(status.message(),
             "node-07: this host does not allow firewall (step 2,4), tls (step "
@@ -95,14 +94,14 @@ TEST(VetoTest, NamesKindsStepsAndWhatToWriteWhere) {
 }
 
 TEST(VetoTest, NamesTheFileThatIsReadAndItsMistake) {
-  Veto veto;
-  veto.SetFile("/srv/own.yaml", "");
-  EXPECT_EQ(veto.Check(PlanOf({CHANGE_SYSCTL})).message(),
+  HostAllows allows = AllowsOnly({CHANGE_OBSERVE});
+  allows.set_file("/srv/own.yaml");
+  EXPECT_EQ(CheckAllowed(PlanOf({CHANGE_SYSCTL}), allows).message(),
             "node-07: this host does not allow sysctl (step 1); it allows "
             "observe; put \"allow: [observe, sysctl]\" into /srv/own.yaml "
             "there, then ask again");
-  veto.SetFile("/srv/own.yaml", "/srv/own.yaml:1:18: allow is \"sysctll\"");
-  EXPECT_EQ(veto.Check(PlanOf({CHANGE_SYSCTL})).message(),
+  allows.set_mistake("/srv/own.yaml:1:18: allow is \"sysctll\"");
+  EXPECT_EQ(CheckAllowed(PlanOf({CHANGE_SYSCTL}), allows).message(),
             "node-07: this host does not allow sysctl (step 1); it allows "
             "observe until its file is right; correct the mistake there "
             "(/srv/own.yaml:1:18: allow is \"sysctll\"), then ask again");

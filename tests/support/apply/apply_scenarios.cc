@@ -80,7 +80,7 @@ std::unique_ptr<Applier> ApplierThrough(const MachineAccess& access) {
   return std::make_unique<Applier>(
       options, access,
       [kinds] {
-        return Veto(std::set<ChangeKind>(kinds.begin(), kinds.end()));
+        return AllowsOnly(std::set<ChangeKind>(kinds.begin(), kinds.end()));
       },
       [] { return std::vector<DeviceUser>(); });
 }
