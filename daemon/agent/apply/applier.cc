@@ -1,14 +1,15 @@
 #include "daemon/agent/apply/applier.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/plan/plan_check.h"
+#include "config/plan/applied_drift.h"
+#include "config/plan/make_plan.h"
+#include "config/plan/named_facts.h"
+#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
@@ -45,6 +46,174 @@ absl::Status RunStep(const PlanStep& step, SettingActions* actions,
   outcome->set_state(StepOutcome::DONE);
   return absl::OkStatus();
 }
+
+// The machine is as `result` says, whatever became of the journal's last entry.
+void AddUnclosed(const absl::Status& closed, ApplyResult* result) {
+  if (closed.ok()) return;
+  absl::StrAppend(result->mutable_error(), result->error().empty() ? "" : "; ",
+                  "the journal could not be closed, so the next apply, "
+                  "rollback or start of clusterd undoes it once more: ",
+                  closed.message());
+}
+
+// Applies that came after one and set the same things, newest first: taking
+// back the older one would pull the newer one's values away from under it.
+std::string LaterAppliesText(const JournalState& state,
+                             const std::vector<JournalState>& states) {
+  std::vector<EndedApply> applies;
+  for (const JournalState& each : states) {
+    applies.push_back({each.begin, each.end});
+  }
+  const std::vector<LaterClaim> later =
+      FindLaterClaims({state.begin, state.end}, applies);
+  return absl::StrJoin(later.rbegin(), later.rend(), ", ",
+                       [](std::string* out, const LaterClaim& claim) {
+                         absl::StrAppend(out, "apply ", claim.apply_id, " of ",
+                                         claim.actor, " set ", claim.target,
+                                         " later");
+                       });
+}
+
+// What could not be put back. Nothing is left behind in a namespace that is
+// gone.
+std::vector<std::string> RestoreAt(const absl::StatusOr<PlanNamespace>& inside,
+                                   const MachinePaths& paths,
+                                   const JournalState& state) {
+  if (inside.ok()) {
+    MutationTokenIssuer issuer;
+    Machine machine(inside->access, paths);
+    return SettingActions(&machine).Restore(issuer.token(), state.saved);
+  }
+  std::vector<std::string> residues;
+  if (absl::IsNotFound(inside.status())) return residues;
+  for (const SavedResource& saved : state.saved) {
+    residues.push_back(absl::StrCat(
+        saved.sysctl().key(), ": whether it is ", saved.sysctl().value(),
+        " again cannot be told: ", inside.status().message()));
+  }
+  return residues;
+}
+
+// Facts of the plan and the digests of saved files, as they are now.
+std::vector<PlanFact> FactsNow(FileSystem* files, const JournalState& state,
+                               const HostFacts& facts) {
+  const NamedFacts named = NameFacts(facts);
+  std::vector<PlanFact> now;
+  for (const PlanFact& planned : state.begin.plan().facts()) {
+    now.emplace_back().set_name(planned.name());
+    now.back().set_value(NamedFactText(named, planned.name()));
+  }
+  const std::vector<PlanFact> digests = DigestFiles(files, state.saved);
+  now.insert(now.end(), digests.begin(), digests.end());
+  return now;
+}
+
+JournalUndo NewUndo(const MachineAccess& access, const std::string& reason,
+                    const std::string& actor) {
+  JournalUndo undo;
+  undo.set_reason(reason);
+  undo.set_actor(actor);
+  undo.set_started_at_ms(absl::ToUnixMillis(access.clock->Now()));
+  return undo;
+}
+
+// One apply while it runs, or one that is taken back.
+struct Run {
+  const MachineAccess& access;
+  // Of an apply with a value. Of an undo what EnterNamespaceAgain gave:
+  // NotFound leaves nothing to undo, any other error is a residue.
+  const absl::StatusOr<PlanNamespace>& inside;
+  const MachinePaths paths;
+  const std::unique_ptr<Journal> journal;
+  const std::function<void(const StepOutcome&)> progress;
+  ApplyResult result;  // With the steps that are known.
+  const absl::Time started = access.clock->Now();
+
+  uint64_t MillisecondsSince(absl::Time time) const {
+    return static_cast<uint64_t>(std::max<int64_t>(
+        0, absl::ToInt64Milliseconds(access.clock->Now() - time)));
+  }
+
+  absl::Status RunSteps(const HostPlan& plan) {
+    Machine machine(inside->access, paths);
+    SettingActions actions(&machine);
+    for (const PlanStep& step : plan.steps()) {
+      StepOutcome* outcome = result.add_steps();
+      outcome->set_step(step.id());
+      const absl::Time step_started = access.clock->Now();
+      absl::Status status = RunStep(step, &actions, journal.get(), outcome);
+      outcome->set_elapsed_ms(MillisecondsSince(step_started));
+      CleanTexts(outcome);
+      if (status.ok()) {
+        JournalEntry entry;
+        *entry.mutable_done() = *outcome;
+        status = journal->Append(entry);
+      }
+      if (!status.ok()) {
+        outcome->set_state(StepOutcome::FAILED);
+        outcome->set_detail(OutcomeText(status.message()));
+      }
+      if (progress) progress(*outcome);
+      if (!status.ok()) return InFront(StepName(step), status);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FinishApplied() {
+    const JournalState state = SummariseJournal(journal->entries());
+    const HostFacts facts = inside->read_host();
+    const SettingFacts ready(facts);
+    for (const PlanStep& step : state.begin.plan().steps()) {
+      const StepVerdict verdict = JudgeStep(step, ready);
+      if (verdict.state == StepVerdict::kSo) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat(StepName(step), ": after all steps, ", verdict.why));
+    }
+    result.set_outcome(ApplyResult::APPLIED);
+    result.set_elapsed_ms(MillisecondsSince(started));
+    const auto after = FactsNow(access.files, state, facts);
+    *result.mutable_facts_after() = {after.begin(), after.end()};
+    return journal->AppendEnd(result);
+  }
+
+  absl::StatusOr<ApplyResult> Undo(const JournalUndo& undo) {
+    const JournalState state = SummariseJournal(journal->entries());
+    JournalEntry entry;
+    *entry.mutable_undo() = undo;
+    const absl::Status written = journal->Append(entry);
+    // What has begun is undone without it: the old values are in there.
+    if (!written.ok() && !state.unfinished()) {
+      return InFront("journal", written);
+    }
+    const std::vector<std::string> residues = RestoreAt(inside, paths, state);
+    *result.mutable_residues() = {residues.begin(), residues.end()};
+
+    const bool clean = residues.empty();
+    result.set_outcome(undo.rollback()
+                           ? (clean ? ApplyResult::ROLLED_BACK
+                                    : ApplyResult::ROLLED_BACK_WITH_RESIDUES)
+                           : (clean ? ApplyResult::UNDONE
+                                    : ApplyResult::UNDONE_WITH_RESIDUES));
+    result.mutable_forced()->MergeFrom(undo.forced());
+    for (StepOutcome& step : *result.mutable_steps()) {
+      if (step.state() != StepOutcome::DONE) continue;
+      step.set_state(StepOutcome::UNDONE);
+      if (absl::IsNotFound(inside.status())) {
+        step.set_detail(absl::StrCat(
+            "its network namespace is gone, and the value with it: ",
+            inside.status().message()));
+      }
+      if (progress) progress(step);
+    }
+    const auto after = FactsNow(
+        access.files, state, inside.ok() ? inside->read_host() : HostFacts());
+    *result.mutable_facts_after() = {after.begin(), after.end()};
+    result.set_elapsed_ms(MillisecondsSince(started));
+    CleanTexts(&result);
+    AddUnclosed(journal->AppendEnd(result), &result);
+    return std::move(result);
+  }
+};
 
 }  // namespace
 
@@ -110,24 +279,6 @@ absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
                      "; end the job, or use --force", force, forced);
 }
 
-std::vector<PlanFact> Applier::FactsNow(const JournalState& state,
-                                        const HostFacts& facts) {
-  const NamedFacts named = NameFacts(facts);
-  std::vector<PlanFact> now;
-  for (const PlanFact& planned : state.begin.plan().facts()) {
-    now.emplace_back().set_name(planned.name());
-    now.back().set_value(NamedFactText(named, planned.name()));
-  }
-  const std::vector<PlanFact> files = DigestFiles(access_.files, state.saved);
-  now.insert(now.end(), files.begin(), files.end());
-  return now;
-}
-
-uint64_t Applier::MillisecondsSince(absl::Time started) {
-  return static_cast<uint64_t>(std::max<int64_t>(
-      0, absl::ToInt64Milliseconds(access_.clock->Now() - started)));
-}
-
 ApplyResult Applier::NewResult(const std::string& apply_id) {
   ApplyResult result;
   result.set_apply_id(apply_id);
@@ -135,96 +286,35 @@ ApplyResult Applier::NewResult(const std::string& apply_id) {
   return result;
 }
 
-absl::Status Applier::Begin(const ApplyRequest& request, Run* run) {
+absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
+    const ApplyRequest& request, const ApplyResult& result) {
+  JournalEntry entry;
+  JournalBegin* begin = entry.mutable_begin();
+  begin->set_apply_id(request.apply_id);
+  begin->set_actor(request.actor);
+  *begin->mutable_forced() = result.forced();
+  *begin->mutable_plan() = request.plan;
+  begin->set_plan_digest(request.plan_digest);
+  begin->set_started_at_ms(absl::ToUnixMillis(access_.clock->Now()));
   auto journal =
       Journal::Create(access_.files, folder_.PathOf(request.apply_id));
   if (absl::IsAlreadyExists(journal.status())) {
     return absl::FailedPreconditionError(absl::StrCat(
         options_.host, ": apply id ", request.apply_id, " was used before"));
   }
-  ASSIGN_OR_RETURN(run->journal, std::move(journal));
-  JournalEntry entry;
-  JournalBegin* begin = entry.mutable_begin();
-  begin->set_apply_id(request.apply_id);
-  begin->set_actor(request.actor);
-  *begin->mutable_forced() = run->result.forced();
-  *begin->mutable_plan() = request.plan;
-  begin->set_plan_digest(request.plan_digest);
-  begin->set_started_at_ms(absl::ToUnixMillis(run->started));
-  return run->journal->Append(entry);
-}
-
-absl::Status Applier::RunSteps(const HostPlan& plan, Run* run) {
-  Machine machine((*run->inside)->access(), run->paths);
-  SettingActions actions(&machine);
-  for (const PlanStep& step : plan.steps()) {
-    StepOutcome* outcome = run->result.add_steps();
-    outcome->set_step(step.id());
-    const absl::Time started = access_.clock->Now();
-    absl::Status status = RunStep(step, &actions, run->journal.get(), outcome);
-    outcome->set_elapsed_ms(MillisecondsSince(started));
-    CleanTexts(outcome);
-    if (status.ok()) {
-      JournalEntry entry;
-      *entry.mutable_done() = *outcome;
-      status = run->journal->Append(entry);
-    }
-    if (!status.ok()) {
-      outcome->set_state(StepOutcome::FAILED);
-      outcome->set_detail(OutcomeText(status.message()));
-    }
-    if (run->progress) run->progress(*outcome);
-    if (!status.ok()) return InFront(StepName(step), status);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Applier::FinishApplied(Run* run) {
-  const JournalState state = SummariseJournal(run->journal->entries());
-  const HostPlan& plan = state.begin.plan();
-  const HostFacts facts = (*run->inside)->ReadHost();
-  const std::vector<DriftedStep> unmet = FindDrift(plan, facts);
-  if (!unmet.empty()) {
-    const PlanStep& step = plan.steps(static_cast<int>(unmet[0].step) - 1);
-    return absl::FailedPreconditionError(
-        absl::StrCat(StepName(step), ": after all steps, ", unmet[0].why));
-  }
-  run->result.set_outcome(ApplyResult::APPLIED);
-  run->result.set_elapsed_ms(MillisecondsSince(run->started));
-  const std::vector<PlanFact> after = FactsNow(state, facts);
-  *run->result.mutable_facts_after() = {after.begin(), after.end()};
-  return run->journal->AppendEnd(run->result);
-}
-
-ApplyResult Applier::UndoFailed(const HostPlan& plan, const absl::Status& why,
-                                Run run) {
-  run.result.set_error(std::string(why.message()));
-  for (int i = run.result.steps_size(); i < plan.steps_size(); ++i) {
-    StepOutcome* outcome = run.result.add_steps();
-    outcome->set_step(plan.steps(i).id());
-    outcome->set_state(StepOutcome::NOT_RUN);
-  }
-  // Never an error, since the journal is that of an apply that has begun.
-  return *Undo(NewUndo(OutcomeText(why.message()), "clusterd"), std::move(run));
-}
-
-absl::Status Applier::CheckRequest(const ApplyRequest& request) {
-  RETURN_IF_ERROR(CheckApplyId(request.apply_id));
-  RETURN_IF_ERROR(CheckHostPlan(request.plan));
-  if (request.plan.host() == options_.host) return veto_().Check(request.plan);
-  return absl::InvalidArgumentError(
-      absl::StrCat("plan: is for host \"", request.plan.host(),
-                   "\", expected \"", options_.host, "\""));
+  RETURN_IF_ERROR(journal.status());
+  RETURN_IF_ERROR((*journal)->Append(entry));
+  return journal;
 }
 
 absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan) {
-  absl::StatusOr<PlanNamespace> inside = PlanNamespace::Enter(access_, plan);
+  absl::StatusOr<PlanNamespace> inside = EnterNamespace(access_, plan);
   if (!inside.ok() && !absl::IsNotFound(inside.status())) {
     return InFront(options_.host, inside.status());
   }
   std::string moved(inside.status().message());
   if (inside.ok()) {
-    moved = MovedFactsText(FindMovedFacts(plan, inside->ReadHost()));
+    moved = MovedFactsText(FindMovedFacts(plan, inside->read_host()));
   }
   if (moved.empty()) return inside;
   return absl::AbortedError(absl::StrCat(options_.host,
@@ -234,33 +324,157 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan) {
 }
 
 absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
-  RETURN_IF_ERROR(CheckRequest(request));
+  const HostPlan& plan = request.plan;
+  RETURN_IF_ERROR(CheckApplyId(request.apply_id));
+  RETURN_IF_ERROR(CheckHostPlan(plan));
+  if (plan.host() != options_.host) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan: is for host \"", plan.host(), "\", expected \"",
+                     options_.host, "\""));
+  }
+  RETURN_IF_ERROR(CheckAllowed(plan, allows_()));
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   RETURN_IF_ERROR(CheckNothingUnfinished());
   ApplyResult result = NewResult(request.apply_id);
-  RETURN_IF_ERROR(
-      CheckIdle(request.plan, request.force, result.mutable_forced()));
-  const auto inside = EnterUnmoved(request.plan);
+  RETURN_IF_ERROR(CheckIdle(plan, request.force, result.mutable_forced()));
+  const auto inside = EnterUnmoved(plan);
   RETURN_IF_ERROR(inside.status());
 
   MachinePaths paths = options_.find_paths();
-  if (request.plan.command_ms() > 0) {
+  if (plan.command_ms() > 0) {
     paths.command_deadline = std::min<absl::Duration>(
-        absl::Milliseconds(request.plan.command_ms()), absl::Minutes(2));
+        absl::Milliseconds(plan.command_ms()), absl::Minutes(2));
   }
-  if (request.plan.steps().empty()) {
+  if (plan.steps().empty()) {
     result.set_outcome(ApplyResult::NOTHING_TO_DO);
     return result;
   }
-  Run run = {&inside,          paths,  access_.clock->Now(), std::move(result),
-             request.progress, nullptr};
-  RETURN_IF_ERROR(Begin(request, &run));
-  absl::Status status = RunSteps(request.plan, &run);
-  if (status.ok()) status = FinishApplied(&run);
-  result = status.ok() ? std::move(run.result)
-                       : UndoFailed(request.plan, status, std::move(run));
+  ASSIGN_OR_RETURN(auto journal, Begin(request, result));
+  Run run = {access_,          inside, paths, std::move(journal),
+             request.progress, result};
+  absl::Status status = run.RunSteps(plan);
+  if (status.ok()) status = run.FinishApplied();
+  if (!status.ok()) {
+    run.result.set_error(std::string(status.message()));
+    for (int i = run.result.steps_size(); i < plan.steps_size(); ++i) {
+      StepOutcome* outcome = run.result.add_steps();
+      outcome->set_step(plan.steps(i).id());
+      outcome->set_state(StepOutcome::NOT_RUN);
+    }
+    // Never an error, since the journal is that of an apply that has begun.
+    result =
+        *run.Undo(NewUndo(access_, OutcomeText(status.message()), "clusterd"));
+  } else {
+    result = std::move(run.result);
+  }
   folder_.DropOld(options_.kept);
   return result;
+}
+
+absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
+                                        const JournalState& state,
+                                        const PlanNamespace& inside,
+                                        JournalUndo* undo) {
+  NamedFacts left;
+  for (const PlanFact& fact : state.end.facts_after()) {
+    left[fact.name()] = fact.value();
+  }
+  std::vector<MovedFact> moved;
+  for (const PlanFact& fact :
+       FactsNow(access_.files, state, inside.read_host())) {
+    const std::string then = NamedFactText(left, fact.name());
+    if (IsSameFact(fact.name(), fact.value(), then)) continue;
+    moved.push_back({fact.name(), then, fact.value()});
+  }
+  if (moved.empty()) return absl::OkStatus();
+  return CheckForced(absl::StatusCode::kAborted,
+                     absl::StrCat("changed since apply ", request.apply_id,
+                                  ": ", MovedFactsText(moved)),
+                     "; a rollback would undo that too: --force does it",
+                     request.force, undo->mutable_forced());
+}
+
+absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
+  RETURN_IF_ERROR(CheckApplyId(request.apply_id));
+  ASSIGN_OR_RETURN(const auto lock, TakeLock());
+  RETURN_IF_ERROR(CheckNothingUnfinished());
+  auto journal = Journal::Open(access_.files, folder_.PathOf(request.apply_id));
+  if (!journal.ok() && !absl::IsNotFound(journal.status())) {
+    return journal.status();
+  }
+  const JournalState state =
+      journal.ok() ? SummariseJournal((*journal)->entries()) : JournalState();
+  if (state.phase == JournalState::Phase::kEmpty) {
+    return absl::NotFoundError(absl::StrCat(
+        options_.host, ": no journal of apply ", request.apply_id, " in ",
+        options_.state_folder,
+        ": never begun here, or lost with the folder, or dropped after ",
+        options_.kept.in_effect, " later applies"));
+  }
+  if (!state.in_effect()) {
+    ApplyResult result = NewResult(state.begin.apply_id());
+    result.set_outcome(ApplyResult::NOTHING_TO_DO);
+    result.set_error("it was undone or rolled back before");
+    return result;
+  }
+  JournalUndo undo = NewUndo(access_, "asked for", request.actor);
+  undo.set_rollback(true);
+  RETURN_IF_ERROR(CheckAllowed(state.begin.plan(), allows_()));
+  RETURN_IF_ERROR(
+      CheckIdle(state.begin.plan(), request.force, undo.mutable_forced()));
+  ASSIGN_OR_RETURN(const auto states, folder_.List());
+  RETURN_IF_ERROR(CheckForced(
+      absl::StatusCode::kAborted, LaterAppliesText(state, states),
+      "; roll that back first", request.force, undo.mutable_forced()));
+  const auto inside = EnterNamespaceAgain(access_, state.begin.plan());
+  if (inside.ok()) {
+    RETURN_IF_ERROR(CheckUnmovedSince(request, state, *inside, &undo));
+  } else if (!absl::IsNotFound(inside.status())) {
+    return InFront(options_.host, inside.status());
+  }
+  return UndoJournal(inside, state, undo, *std::move(journal));
+}
+
+absl::StatusOr<ApplyResult> Applier::UndoJournal(
+    const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
+    const JournalUndo& undo, std::unique_ptr<Journal> journal) {
+  ApplyResult result = NewResult(state.begin.apply_id());
+  if (!undo.rollback()) result.set_error(undo.reason());
+  *result.mutable_steps() = {state.steps.begin(), state.steps.end()};
+  Run run = {
+      access_, inside,           options_.find_paths(), std::move(journal),
+      nullptr, std::move(result)};
+  return run.Undo(undo);
+}
+
+absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
+  ASSIGN_OR_RETURN(const auto lock, TakeLock());
+  ASSIGN_OR_RETURN(const auto journals, folder_.Read());
+  std::vector<ApplyResult> results;
+  absl::Status damaged;
+  for (const JournalFolder::Found& each : journals) {
+    if (!each.state.ok()) {
+      damaged = each.state.status();
+      continue;
+    }
+    const std::string path = folder_.PathOf(each.apply_id);
+    if (each.state->phase == JournalState::Phase::kEmpty) {
+      RETURN_IF_ERROR(access_.files->Remove(path));
+    }
+    if (!each.state->unfinished()) continue;
+    ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
+    JournalUndo undo = NewUndo(
+        access_, "clusterd ended in the middle, or could not write its journal",
+        "clusterd");
+    undo.set_rollback(each.state->phase == JournalState::Phase::kRollingBack);
+    auto result =
+        UndoJournal(EnterNamespaceAgain(access_, each.state->begin.plan()),
+                    *each.state, undo, std::move(journal));
+    if (!result.ok()) return InFront(path, result.status());
+    results.push_back(*std::move(result));
+  }
+  if (!damaged.ok()) return damaged;
+  return results;
 }
 
 }  // namespace clusterd

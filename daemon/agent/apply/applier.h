@@ -9,7 +9,7 @@
 //              off; later, of what a full disk kept from being finished
 //
 // Order of refusals, none of which has changed anything:
-//   InvalidArgument     the plan or apply id is not one (plan_check.h), or
+//   InvalidArgument     the plan or apply id is not one (make_plan.h), or
 //                       it is for another host
 //   PermissionDenied    this host does not allow a step (veto.h)
 //   Unavailable         another apply or rollback runs on this host
@@ -26,7 +26,6 @@
 #ifndef DAEMON_AGENT_APPLY_APPLIER_H_
 #define DAEMON_AGENT_APPLY_APPLIER_H_
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,8 +35,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
-#include "config/plan/named_facts.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply/veto.h"
@@ -84,14 +81,14 @@ class Applier {
   // Who uses devices right now; an error: it cannot be told.
   using DeviceUsers = std::function<absl::StatusOr<std::vector<DeviceUser>>()>;
   // Read at each call, so that a changed agent.yaml counts at once.
-  using ReadVeto = std::function<Veto()>;
+  using ReadAllowed = std::function<HostAllows()>;
 
   // What `access` leads to must outlive it.
-  Applier(ApplierOptions options, const MachineAccess& access, ReadVeto veto,
-          DeviceUsers device_users)
+  Applier(ApplierOptions options, const MachineAccess& access,
+          ReadAllowed allows, DeviceUsers device_users)
       : options_(std::move(options)),
         access_(access),
-        veto_(std::move(veto)),
+        allows_(std::move(allows)),
         device_users_(std::move(device_users)),
         folder_(access.files, options_.state_folder) {}
 
@@ -122,17 +119,6 @@ class Applier {
   absl::StatusOr<std::vector<JournalState>> ListApplies();
 
  private:
-  // One apply while it runs, or one that is taken back.
-  struct Run {
-    // Of an apply with a value. Of an undo what EnterAgain gave: NotFound
-    // leaves nothing to undo, any other error is a residue.
-    const absl::StatusOr<PlanNamespace>* inside;
-    MachinePaths paths;
-    absl::Time started;
-    ApplyResult result;  // With the steps that are known.
-    std::function<void(const StepOutcome&)> progress;
-    std::unique_ptr<Journal> journal;
-  };
   // What `force` overrode, for people.
   using Forced = google::protobuf::RepeatedPtrField<std::string>;
 
@@ -143,37 +129,26 @@ class Applier {
                            absl::string_view advice, bool force,
                            Forced* forced);
   absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced);
-  absl::Status CheckRequest(const ApplyRequest& request);
   // Aborted if it is not as the plan saw it.
   absl::StatusOr<PlanNamespace> EnterUnmoved(const HostPlan& plan);
 
-  uint64_t MillisecondsSince(absl::Time started);
   ApplyResult NewResult(const std::string& apply_id);
-  absl::Status Begin(const ApplyRequest& request, Run* run);
-  absl::Status RunSteps(const HostPlan& plan, Run* run);
-  absl::Status FinishApplied(Run* run);
-  ApplyResult UndoFailed(const HostPlan& plan, const absl::Status& why,
-                         Run run);
+  // The journal, with what `result` tells of force.
+  absl::StatusOr<std::unique_ptr<Journal>> Begin(const ApplyRequest& request,
+                                                 const ApplyResult& result);
 
   // What the undo of an apply in effect overrides is added to its `forced`.
-  absl::Status CheckRollback(const RollbackRequest& request,
-                             const JournalState& state, JournalUndo* undo);
   absl::Status CheckUnmovedSince(const RollbackRequest& request,
                                  const JournalState& state,
                                  const PlanNamespace& inside,
                                  JournalUndo* undo);
-  JournalUndo NewUndo(const std::string& reason, const std::string& actor);
   absl::StatusOr<ApplyResult> UndoJournal(
       const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
       const JournalUndo& undo, std::unique_ptr<Journal> journal);
-  absl::StatusOr<ApplyResult> Undo(const JournalUndo& undo, Run run);
-  // Facts of the plan and the digests of saved files, as they are now.
-  std::vector<PlanFact> FactsNow(const JournalState& state,
-                                 const HostFacts& facts);
 
   const ApplierOptions options_;
   const MachineAccess access_;
-  const ReadVeto veto_;
+  const ReadAllowed allows_;
   const DeviceUsers device_users_;
   JournalFolder folder_;
 };

@@ -4,19 +4,18 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
 
 constexpr char kSuffix[] = ".journal";
-constexpr size_t kMaxIdBytes = 64;
 constexpr char kMagic[] = "clusterd journal 2\n";
 constexpr char kAnyMagic[] = "clusterd journal ";
 constexpr size_t kMagicBytes = sizeof(kMagic) - 1;
@@ -197,14 +196,10 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
 }
 
 absl::Status CheckApplyId(absl::string_view id) {
-  const bool is_one =
-      !id.empty() && id.size() <= kMaxIdBytes && id[0] != '.' &&
-      absl::c_all_of(id, [](unsigned char c) {
-        return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
-      });
-  if (is_one) return absl::OkStatus();
+  static const LazyRE2 kId = {R"([\w-][\w.-]{0,63})"};
+  if (HasForm(id, *kId)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("apply id \"", id.substr(0, kMaxIdBytes),
+      absl::StrCat("apply id \"", id.substr(0, 64),
                    "\" is not one, expected 1 to 64 of A-Z a-z 0-9 . _ -"));
 }
 

@@ -1,12 +1,16 @@
 #include "daemon/agent/apply/machine.h"
 
+#include <utility>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
-#include "config/plan/plan_check.h"
+#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
@@ -71,9 +75,56 @@ bool IsSurelyPlanned(const HostPlan& plan, const NamespaceIdentity& planned,
       ParseNamespaceFact(NameFacts(facts)[kNetworkNamespaceFact])
           .value_or(NamespaceIdentity());
   if (planned.boot.empty() || now.boot.empty()) return false;
+  const SettingFacts ready(facts);
   return (planned.cookie.has_value() && now.cookie.has_value()) ||
          facts.kernel().initial_namespace().value() ||
-         FindDrift(plan, facts).empty();
+         absl::c_all_of(plan.steps(), [&ready](const PlanStep& step) {
+           return JudgeStep(step, ready).state == StepVerdict::kSo;
+         });
+}
+
+absl::StatusOr<PlanNamespace> At(MachineAccess access,
+                                 absl::StatusOr<EnteredNamespace> entered) {
+  RETURN_IF_ERROR(entered.status());
+  access.open_sysctl = std::move(entered->open);
+  return PlanNamespace{std::move(access), std::move(entered->read)};
+}
+
+// `named`: why the plan's name does not lead to it.
+absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
+                                     const HostPlan& plan,
+                                     const absl::Status& named) {
+  const std::string text = PlannedNamespace(plan);
+  const std::optional<NamespaceIdentity> planned = ParseNamespaceFact(text);
+  if (!planned.has_value()) return named;
+  const std::string boot = access.namespaces->BootId();
+  if (!planned->boot.empty() && !boot.empty() && boot != planned->boot) {
+    return absl::NotFoundError(
+        absl::StrCat(named.message(), "; this machine has started anew since"));
+  }
+  auto inside = At(access, access.namespaces->EnterInode(
+                               plan.network_namespace(), planned->inode));
+  if (!inside.ok()) {
+    // An engine that is down now may answer later.
+    if (!absl::IsNotFound(named)) return named;
+    return absl::Status(
+        absl::IsNotFound(inside.status()) ? absl::StatusCode::kNotFound
+                                          : absl::StatusCode::kUnavailable,
+        absl::StrCat(named.message(), "; ", inside.status().message()));
+  }
+  const HostFacts facts = inside->read_host();
+  const absl::Status found = CheckIsPlanned(plan, text, facts);
+  if (absl::IsNotFound(found)) {
+    return absl::NotFoundError(absl::StrCat(
+        named.message(), "; ", planned->inode, " is another's number now"));
+  }
+  if (!found.ok()) return found;
+  if (IsSurelyPlanned(plan, *planned, facts)) return inside;
+  return absl::UnavailableError(absl::StrCat(
+      named.message(), "; there is a network namespace ", planned->inode,
+      ", and whether it is the one that was changed or a later one with its "
+      "number cannot be told, expected Linux 5.14 or later, which tells; if it "
+      "is, set its values by hand"));
 }
 
 }  // namespace
@@ -100,75 +151,28 @@ Machine::Machine(const MachineAccess& access, const MachinePaths& paths)
                        OpenMode mode) { return files->Open(path, mode); }),
       firewall(access.runner, access.files, access.reader, paths.firewalls) {}
 
-absl::StatusOr<PlanNamespace> PlanNamespace::Enter(const MachineAccess& access,
-                                                   const HostPlan& plan) {
-  if (!plan.has_network_namespace()) return PlanNamespace(access, std::nullopt);
+absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
+                                             const HostPlan& plan) {
+  if (!plan.has_network_namespace()) {
+    return PlanNamespace{
+        access, [reader = access.reader] { return reader->ReadHost(); }};
+  }
   if (access.namespaces == nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("this clusterd has no way into network namespace ",
                      NetworkNamespaceText(plan.network_namespace())));
   }
-  ASSIGN_OR_RETURN(auto entered,
-                   access.namespaces->Enter(plan.network_namespace()));
-  return PlanNamespace(access, std::move(entered));
+  return At(access, access.namespaces->Enter(plan.network_namespace()));
 }
 
-absl::StatusOr<PlanNamespace> PlanNamespace::EnterAgain(
-    const MachineAccess& access, const HostPlan& plan) {
-  absl::StatusOr<PlanNamespace> inside = Enter(access, plan);
+absl::StatusOr<PlanNamespace> EnterNamespaceAgain(const MachineAccess& access,
+                                                  const HostPlan& plan) {
+  absl::StatusOr<PlanNamespace> inside = EnterNamespace(access, plan);
   const std::string planned = PlannedNamespace(plan);
   if (access.namespaces == nullptr || planned.empty()) return inside;
   absl::Status named = inside.status();
-  if (inside.ok()) named = CheckIsPlanned(plan, planned, inside->ReadHost());
+  if (inside.ok()) named = CheckIsPlanned(plan, planned, inside->read_host());
   return named.ok() ? std::move(inside) : Search(access, plan, named);
-}
-
-// `named`: why the plan's name does not lead to it.
-absl::StatusOr<PlanNamespace> PlanNamespace::Search(const MachineAccess& access,
-                                                    const HostPlan& plan,
-                                                    const absl::Status& named) {
-  const std::string text = PlannedNamespace(plan);
-  const std::optional<NamespaceIdentity> planned = ParseNamespaceFact(text);
-  if (!planned.has_value()) return named;
-  const std::string boot = access.namespaces->BootId();
-  if (!planned->boot.empty() && !boot.empty() && boot != planned->boot) {
-    return absl::NotFoundError(
-        absl::StrCat(named.message(), "; this machine has started anew since"));
-  }
-  auto entered =
-      access.namespaces->EnterInode(plan.network_namespace(), planned->inode);
-  if (!entered.ok()) {
-    // An engine that is down now may answer later.
-    if (!absl::IsNotFound(named)) return named;
-    return absl::Status(
-        absl::IsNotFound(entered.status()) ? absl::StatusCode::kNotFound
-                                           : absl::StatusCode::kUnavailable,
-        absl::StrCat(named.message(), "; ", entered.status().message()));
-  }
-  PlanNamespace inside(access, *std::move(entered));
-  const HostFacts facts = inside.ReadHost();
-  const absl::Status found = CheckIsPlanned(plan, text, facts);
-  if (absl::IsNotFound(found)) {
-    return absl::NotFoundError(absl::StrCat(
-        named.message(), "; ", planned->inode, " is another's number now"));
-  }
-  if (!found.ok()) return found;
-  if (IsSurelyPlanned(plan, *planned, facts)) return inside;
-  return absl::UnavailableError(absl::StrCat(
-      named.message(), "; there is a network namespace ", planned->inode,
-      ", and whether it is the one that was changed or a later one with its "
-      "number cannot be told, expected Linux 5.14 or later, which tells; if it "
-      "is, set its values by hand"));
-}
-
-MachineAccess PlanNamespace::access() const {
-  MachineAccess access = access_;
-  if (entered_) access.open_sysctl = entered_->open;
-  return access;
-}
-
-HostFacts PlanNamespace::ReadHost() const {
-  return entered_ ? entered_->read() : access_.reader->ReadHost();
 }
 
 }  // namespace clusterd

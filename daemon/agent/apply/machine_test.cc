@@ -157,7 +157,7 @@ struct ContainerHost {
     return std::make_unique<Applier>(
         options, access,
         [] {
-          return Veto({CHANGE_OBSERVE, CHANGE_SYSCTL});
+          return AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL});
         },
         [] { return std::vector<DeviceUser>(); });
   }
