@@ -22,17 +22,14 @@ std::string OneLine(absl::string_view text) {
   return text.size() > kShownBytes ? line + "..." : line;
 }
 
-std::string CommandLine(const Command& command) {
-  std::vector<std::string> words = command.argv;
-  if (!words.empty()) words[0] = words[0].substr(words[0].rfind('/') + 1);
-  return absl::StrCat("`", OneLine(absl::StrJoin(words, " ")), "`");
-}
-
 }  // namespace
 
 std::string CommandText(const Command& command,
                         const absl::StatusOr<CommandResult>& result) {
-  const std::string line = CommandLine(command);
+  std::vector<std::string> words = command.argv;
+  if (!words.empty()) words[0] = words[0].substr(words[0].rfind('/') + 1);
+  const std::string line =
+      absl::StrCat("`", OneLine(absl::StrJoin(words, " ")), "`");
   if (!result.ok()) {
     return absl::StrCat(line, ": ", OneLine(result.status().message()));
   }

@@ -1,16 +1,14 @@
 #include "daemon/host/change/hccn_setter.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/ipv4.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "daemon/host/change/command_text.h"
 #include "daemon/host/hccn/hccn_error.h"
 #include "daemon/host/hccn_query/hccn_traffic.h"
@@ -21,56 +19,38 @@ namespace {
 constexpr int kBusyRetries = 5;
 constexpr absl::Duration kBusyPause = absl::Milliseconds(500);
 
+// A live route, in the words of hccn.conf.
 struct Route {
   std::string destination;
   std::string netmask;
-  Ipv4Address gateway;
+  std::string gateway;
 };
 
-bool IsAddress(absl::string_view text) { return Ipv4Address::Parse(text).ok(); }
+// The entry as its line, without the carriage return that may end it.
+std::string LineOf(const HccnConf::Entry& entry) {
+  return absl::StrCat(entry.key(), "=", absl::StripSuffix(entry.value(), "\r"));
+}
 
-// route_address_172.16.0.0_netmask_255.255.0.0 = gateway_10.0.0.253
 std::optional<Route> ParseRoute(const HccnConf::Entry& entry) {
-  absl::string_view key = entry.key();
-  absl::string_view value = absl::StripSuffix(entry.value(), "\r");
-  if (!absl::ConsumePrefix(&key, "route_address_") ||
-      !absl::ConsumePrefix(&value, "gateway_")) {
-    return std::nullopt;
-  }
-  const std::vector<absl::string_view> parts =
-      absl::StrSplit(key, absl::MaxSplits("_netmask_", 1));
-  const auto gateway = Ipv4Address::Parse(value);
-  if (parts.size() != 2 || !IsAddress(parts[0]) || !IsAddress(parts[1]) ||
-      !gateway.ok()) {
-    return std::nullopt;
-  }
-  return Route{std::string(parts[0]), std::string(parts[1]), *gateway};
+  static const LazyRE2 kForm = {
+      R"(route_address_([\d.]+)_netmask_([\d.]+)=gateway_([\d.]+))"};
+  Route route;
+  const bool is_one = HasForm(LineOf(entry), *kForm, &route.destination,
+                              &route.netmask, &route.gateway);
+  return is_one ? std::make_optional(route) : std::nullopt;
 }
 
-// A device, a prefix length or a routing table; never an option of the tool.
-bool IsWord(absl::string_view text) {
-  return !text.empty() && text[0] != '-' &&
-         absl::c_all_of(text, [](unsigned char c) {
-           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
-         });
-}
-
-// ip_route = add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100
+// Its prefix length, device and table are words, never an option of the tool.
 std::vector<std::string> IpRouteWords(const HccnConf::Entry& entry) {
-  if (entry.key() != "ip_route") return {};
-  const std::vector<std::string> words = absl::StrSplit(
-      absl::StripSuffix(entry.value(), "\r"), ' ', absl::SkipEmpty());
-  if (words.size() != 8 || words[0] != "add" || words[2] != "via" ||
-      words[4] != "dev" || words[6] != "table") {
+  static const LazyRE2 kForm = {
+      R"(ip_route= *add +([\d.]+)/([\w.][\w.-]*) +via +([\d.]+))"
+      R"( +dev +([\w.][\w.-]*) +table +([\w.][\w.-]*) *)"};
+  std::string ip, mask, via, device, table;
+  if (!HasForm(LineOf(entry), *kForm, &ip, &mask, &via, &device, &table)) {
     return {};
   }
-  const std::vector<std::string> subnet = absl::StrSplit(words[1], '/');
-  if (subnet.size() != 2 || !IsAddress(subnet[0]) || !IsAddress(words[3]) ||
-      !IsWord(subnet[1]) || !IsWord(words[5]) || !IsWord(words[7])) {
-    return {};
-  }
-  return {"-ip_route", "-a",     "ip",  subnet[0], "ip_mask", subnet[1],
-          "via",       words[3], "dev", words[5],  "table",   words[7]};
+  return {"-ip_route", "-a", "ip",  ip,     "ip_mask", mask,
+          "via",       via,  "dev", device, "table",   table};
 }
 
 // The only runs of which the words say how they ended.
@@ -135,7 +115,7 @@ std::optional<std::string> HccnSetter::AddRoute(const MutationToken& token,
   std::vector<std::string> words = IpRouteWords(entry);
   if (const std::optional<Route> route = ParseRoute(entry)) {
     words = {"-route",  "-a",           "address", route->destination,
-             "netmask", route->netmask, "gateway", route->gateway.ToString()};
+             "netmask", route->netmask, "gateway", route->gateway};
   }
   if (words.empty()) return std::nullopt;
   return Set(token, entry.device(), words);
@@ -148,6 +128,8 @@ absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
         "it is not of the form that the device's table shows");
   }
   ASSIGN_OR_RETURN(const Ipv4Subnet destination, DestinationOf(*route));
+  ASSIGN_OR_RETURN(const Ipv4Address gateway,
+                   Ipv4Address::Parse(route->gateway));
   std::string said;
   const absl::StatusOr<CommandResult> result =
       Run(entry.device(), {"-route", "-g"}, &said);
@@ -163,7 +145,7 @@ absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
                      " -route -g`: ", table.status().message()));
   }
   return absl::c_any_of(*table, [&](const HccnRoute& row) {
-    return row.destination == destination && row.gateway == route->gateway;
+    return row.destination == destination && row.gateway == gateway;
   });
 }
 

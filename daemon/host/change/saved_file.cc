@@ -39,11 +39,6 @@ absl::Status Put(FileSystem* files, const SavedFile& wanted) {
   return files->SyncDirectory(FolderOf(wanted.path()));
 }
 
-bool Same(const SavedFile& a, const SavedFile& b) {
-  return a.existed() == b.existed() && a.content() == b.content() &&
-         a.mode() == b.mode() && a.uid() == b.uid() && a.gid() == b.gid();
-}
-
 absl::Status NotAFile(const std::string& path, absl::string_view verb) {
   return absl::FailedPreconditionError(
       absl::StrCat(path, ": not a regular file, expected one to ", verb));
@@ -104,10 +99,10 @@ absl::Status RestoreFile(const MutationToken&, FileSystem* files,
                          const SavedFile& saved) {
   RETURN_IF_ERROR(RemoveIfThere(files, TemporaryOf(saved.path())));
   ASSIGN_OR_RETURN(const SavedFile now, SaveFile(files, saved.path()));
-  if (saved.existed() && !Same(now, saved)) return Put(files, saved);
-  if (!saved.existed() && now.existed()) {
-    const absl::Status removed = files->Remove(saved.path());
-    if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+  if (!saved.existed()) {
+    RETURN_IF_ERROR(RemoveIfThere(files, saved.path()));
+  } else if (now.SerializeAsString() != saved.SerializeAsString()) {
+    return Put(files, saved);
   }
   // It may be so only in memory: a crash may have come before the sync.
   return files->SyncDirectory(FolderOf(saved.path()));
