@@ -44,19 +44,23 @@ using Problem = HccnConf::Problem;
 // not among a step's; the repair itself goes through the whole file.
 constexpr size_t kMayBeCut = 64;
 
-std::string RepairText(Problem::Kind kind) {
-  switch (kind) {
-    case Problem::NO_FINAL_NEWLINE:
-      return "add the final newline";
-    case Problem::CARRIAGE_RETURN:
-      return "remove carriage returns";
-    case Problem::MALFORMED_ROUTE:
-      return "write the route as gateway_ADDRESS";
-    case Problem::DUPLICATE_KEY:
-      return "remove the repeated key";
-    default:
-      return Problem::Kind_Name(kind);
+// What a repair does about the kinds of problems that it knows.
+constexpr struct {
+  Problem::Kind kind;
+  const char* repair;
+} kRepairs[] = {
+    {Problem::NO_FINAL_NEWLINE, "add the final newline"},
+    {Problem::CARRIAGE_RETURN, "remove carriage returns"},
+    {Problem::MALFORMED_ROUTE, "write the route as gateway_ADDRESS"},
+    {Problem::DUPLICATE_KEY, "remove the repeated key"},
+};
+
+// nullptr: none.
+const char* RepairOf(Problem::Kind kind) {
+  for (const auto& [known, repair] : kRepairs) {
+    if (known == kind) return repair;
   }
+  return nullptr;
 }
 
 // "lines 1-112,115: "; empty for line 0, the file as a whole.
@@ -96,26 +100,24 @@ StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
 }
 
 // Folded without loss: plans are told apart, and folded, by this text.
+// REQUIRES: IsRepairable of each.
 std::string RepairsText(const std::vector<Problem>& problems) {
-  std::vector<Problem::Kind> kinds;  // As they first come.
-  std::map<Problem::Kind, std::set<uint32_t>> lines;
+  FirstMet<Problem::Kind, std::set<uint32_t>> lines;
   uint32_t last = 0;
   for (const Problem& problem : problems) {
-    const auto [of_kind, is_new] = lines.try_emplace(problem.kind());
-    if (is_new) kinds.push_back(problem.kind());
-    if (problem.line() > 0) of_kind->second.insert(problem.line());
+    std::set<uint32_t>& of_kind = lines[problem.kind()];
+    if (problem.line() > 0) of_kind.insert(problem.line());
     last = std::max(last, problem.line());
   }
-  std::vector<std::string> repairs;
-  for (const Problem::Kind kind : kinds) {
-    repairs.push_back(absl::StrCat(LinesText(lines[kind]), RepairText(kind)));
-  }
-  return absl::StrCat(
-      absl::StrJoin(repairs, ", "),
-      problems.size() < kMayBeCut
-          ? ""
-          : absl::StrCat("; the whole file is repaired so, also after line ",
-                         last));
+  const std::string repairs =
+      absl::StrJoin(lines, ", ", [](std::string* out, const auto& each) {
+        absl::StrAppend(out, LinesText(each.second), RepairOf(each.first));
+      });
+  return problems.size() < kMayBeCut
+             ? repairs
+             : absl::StrCat(repairs,
+                            "; the whole file is repaired so, also after line ",
+                            last);
 }
 
 }  // namespace
@@ -157,16 +159,9 @@ HccnConf::Entry RepairedEntry(HccnConf::Entry entry) {
 }
 
 bool IsRepairable(const Problem& problem) {
-  switch (problem.kind()) {
-    case Problem::NO_FINAL_NEWLINE:
-    case Problem::CARRIAGE_RETURN:
-    case Problem::DUPLICATE_KEY:
-      return true;
-    case Problem::MALFORMED_ROUTE:
-      return RepairedRouteLine(problem.text()).has_value();
-    default:
-      return false;
-  }
+  return RepairOf(problem.kind()) != nullptr &&
+         (problem.kind() != Problem::MALFORMED_ROUTE ||
+          RepairedRouteLine(problem.text()).has_value());
 }
 
 std::string WhyConfStops(const HccnConf& conf) {

@@ -145,8 +145,7 @@ TEST(ParseAgentConfigTest, ReadsEveryKey) {
   EXPECT_EQ(config->tls.key, "/etc/clusterd/host.key");
   EXPECT_EQ(config->socket, "/run/clusterd/agent.sock");
   EXPECT_EQ(config->state, "/srv/clusterd");
-  EXPECT_EQ(AllowedKinds(config->allows).count(CHANGE_SYSCTL), 1u);
-  EXPECT_EQ(AllowedKinds(config->allows).count(CHANGE_FIREWALL), 0u);
+  EXPECT_EQ(KindsOf(config->allows), "observe, sysctl");
 }
 
 TEST(ParseAgentConfigTest, LeavesOutWhatTheFileDoesNotSay) {
@@ -276,7 +275,8 @@ TEST_F(HostVetoTest, RefusesWithTheFileAndTheMistakeThatAPlanNames) {
   step.set_kind(CHANGE_SYSCTL);
   const auto refusal = [&](const std::string& text) {
     std::ofstream(path_) << text;
-    return std::string(ReadHostVeto(path_, &log_).Check(plan).message());
+    return std::string(
+        CheckAllowed(plan, ReadHostVeto(path_, &log_)).message());
   };
   EXPECT_THAT(
       refusal("allow: [observe]\n"),
