@@ -266,29 +266,30 @@ class Repair {
           return other->target().device() == step.target().device() &&
                  !other->dropped().empty();
         });
-    const std::string target = GoalName(step);
-    const auto lost = lost_.find(target);
-    const bool is_lost = lost != lost_.end() && MayPutBack(step, *lost->second);
-    if (lost != lost_.end()) lost_.erase(lost);
-    if (goes_with_address || is_lost) chosen_.push_back(&step);
+    const auto lost = lost_.find(GoalName(step));
+    std::string why = "it has not drifted";
+    if (lost != lost_.end()) {
+      why = WhyNotPutBack(step, *lost->second);
+      if (!why.empty()) Leave(lost->first, why);
+      lost_.erase(lost);
+    }
+    if (goes_with_address || why.empty()) chosen_.push_back(&step);
   }
 
-  bool MayPutBack(const PlanStep& step, const AppliedDrift& lost) {
+  // "": the step does.
+  std::string WhyNotPutBack(const PlanStep& step,
+                            const AppliedDrift& lost) const {
     const std::string kind = ChangeKindName(step.kind());
-    const auto restores = SettingOf(step)->restores;
     if (!IsEnforcedKind(kind)) {
-      Leave(lost.target(), absl::StrCat("putting it back is a change of kind ",
-                                        kind, ", which is not enforced"));
-      return false;
+      return absl::StrCat("putting it back is a change of kind ", kind,
+                          ", which is not enforced");
     }
-    if (restores == nullptr ? step.to() == lost.to()
-                            : restores(step, lost.to())) {
-      return true;
-    }
-    Leave(lost.target(),
-          absl::StrCat("the spec asks for ", step.to(), " now, apply ",
-                       lost.apply_id(), " set ", lost.to()));
-    return false;
+    const auto restores = SettingOf(step)->restores;
+    const bool does = restores == nullptr ? step.to() == lost.to()
+                                          : restores(step, lost.to());
+    return does ? ""
+                : absl::StrCat("the spec asks for ", step.to(), " now, apply ",
+                               lost.apply_id(), " set ", lost.to());
   }
 
   // Whether a chosen step sets this of the device.

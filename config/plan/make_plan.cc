@@ -18,23 +18,10 @@
 #include "config/words/fact_text.h"
 
 namespace clusterd {
-namespace {
-
-// The step without the device, which a blocked change names by itself.
-std::string TextWithoutDevice(const PlanStep& step) {
-  const std::string text = StepText(step);
-  return std::string(absl::StripPrefix(
-      text, absl::StrCat("device ", step.target().device(), ": ")));
-}
-
-}  // namespace
 
 HostPlanBuilder::HostPlanBuilder(const HostFacts& facts)
     : facts_(facts), named_(NameFacts(facts)) {
   plan_.set_host(facts.host());
-  for (const DeviceFacts& device : facts.devices()) {
-    devices_.emplace(device.id(), &device);
-  }
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
     if (!entry.has_device()) continue;
     conf_.emplace(HccnConfKey(entry.key(), entry.device()),
@@ -43,8 +30,10 @@ HostPlanBuilder::HostPlanBuilder(const HostFacts& facts)
 }
 
 const DeviceFacts* HostPlanBuilder::FindDevice(uint32_t id) const {
-  const auto found = devices_.find(id);
-  return found == devices_.end() ? nullptr : found->second;
+  for (const DeviceFacts& device : facts_.devices()) {
+    if (device.id() == id) return &device;
+  }
+  return nullptr;
 }
 
 std::string HostPlanBuilder::ConfValue(absl::string_view full_key) const {
@@ -76,10 +65,6 @@ void HostPlanBuilder::Block(ChangeKind kind,
   blocked->set_fix(std::string(fix));
 }
 
-void HostPlanBuilder::Note(absl::string_view text) {
-  plan_.add_notes(std::string(text));
-}
-
 void HostPlanBuilder::BlockWhatIsNotAllowed() {
   if (!facts_.has_allows()) return;
   const HostAllows& allows = facts_.allows();
@@ -93,28 +78,28 @@ void HostPlanBuilder::BlockWhatIsNotAllowed() {
   }
   const std::string fix =
       absl::StrCat(HowToAllow(allows, needed), ", then plan again");
-  const std::string only = WhatIsAllowed(allows);
   std::vector<Planned> kept;
   for (Planned& planned : planned_) {
     const PlanStep& step = planned.step;
-    std::string why;
-    if (allowed.count(step.kind()) == 0) {
-      why = absl::StrCat("this host does not allow ",
-                         ChangeKindName(step.kind()), "; ", only);
-    } else if (form_stays_bad && IsOfDevice(step)) {
-      // Whatever the tool does to a device, it writes the file.
-      why = absl::StrCat(
-          "hccn_tool would write /etc/hccn.conf, whose repair this host does "
-          "not allow; ",
-          only);
-    }
-    if (why.empty()) {
+    const bool is_allowed = allowed.count(step.kind()) > 0;
+    // Whatever the tool does to a device, it writes the file.
+    if (is_allowed && !(form_stays_bad && IsOfDevice(step))) {
       kept.push_back(std::move(planned));
       continue;
     }
+    const std::string why =
+        is_allowed ? "hccn_tool would write /etc/hccn.conf, whose repair this "
+                     "host does not allow"
+                   : absl::StrCat("this host does not allow ",
+                                  ChangeKindName(step.kind()));
+    // A blocked change names its device by itself.
+    const std::string text = StepText(step);
     std::vector<uint32_t> devices;
     if (IsOfDevice(step)) devices.push_back(step.target().device());
-    Block(step.kind(), devices, TextWithoutDevice(step), why, fix);
+    Block(step.kind(), devices,
+          absl::StripPrefix(
+              text, absl::StrCat("device ", step.target().device(), ": ")),
+          absl::StrCat(why, "; ", WhatIsAllowed(allows)), fix);
   }
   planned_ = std::move(kept);
 }

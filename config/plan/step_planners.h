@@ -42,7 +42,7 @@ class HostPlanBuilder {
   void Block(ChangeKind kind, const std::vector<uint32_t>& devices,
              absl::string_view what, absl::string_view reason,
              absl::string_view fix);
-  void Note(absl::string_view text);
+  void Note(const std::string& text) { plan_.add_notes(text); }
 
   // The plan. Of a host that tells what it allows (facts().allows()), steps of
   // other kinds are blocked instead, each with its text and what to write into
@@ -62,7 +62,6 @@ class HostPlanBuilder {
 
   const HostFacts& facts_;
   const NamedFacts named_;
-  std::map<uint32_t, const DeviceFacts*> devices_;
   std::map<std::string, std::string> conf_;  // First line of each key.
   std::vector<Planned> planned_;
   HostPlan plan_;

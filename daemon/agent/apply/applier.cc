@@ -224,10 +224,6 @@ absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
       options_.host, ": another apply or rollback is running on this host"));
 }
 
-absl::StatusOr<std::vector<JournalState>> Applier::ListApplies() {
-  return folder_.List();
-}
-
 absl::Status Applier::CheckNothingUnfinished() {
   ASSIGN_OR_RETURN(const auto journals, folder_.Read());
   for (const JournalFolder::Found& each : journals) {

@@ -116,7 +116,9 @@ class Applier {
 
   // One entry for each journal, oldest first: `end` of its state. Damaged ones
   // are left out.
-  absl::StatusOr<std::vector<JournalState>> ListApplies();
+  absl::StatusOr<std::vector<JournalState>> ListApplies() {
+    return folder_.List();
+  }
 
  private:
   // What `force` overrode, for people.
