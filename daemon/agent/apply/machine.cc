@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/types/span.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
@@ -23,23 +22,12 @@ namespace {
 // For flock on hccn.conf.
 constexpr absl::Duration kLockWait = absl::Seconds(10);
 
-constexpr absl::string_view kUfw[] = {"/usr/sbin/ufw", "/sbin/ufw"};
-constexpr absl::string_view kFirewallCmd[] = {"/usr/bin/firewall-cmd",
-                                              "/bin/firewall-cmd"};
-constexpr absl::string_view kSystemctl[] = {"/usr/bin/systemctl",
-                                            "/bin/systemctl"};
-
 // `absent` is where it would be.
 std::string PathOr(const absl::StatusOr<std::string>& found,
                    const HostPaths& host, absl::string_view absent) {
   if (found.ok()) return *found;
   if (!absl::IsNotFound(found.status())) return "";
   return absl::StrCat(absl::StripSuffix(host.root, "/"), absent);
-}
-
-std::string Find(const HostPaths& host,
-                 absl::Span<const absl::string_view> candidates) {
-  return PathOr(FindProgram(host.root, candidates), host, candidates[0]);
 }
 
 // Empty: the plan rests on none.
@@ -132,9 +120,14 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
 MachinePaths FindMachinePaths(const HostPaths& host) {
   MachinePaths paths;
   paths.hccn_tool = PathOr(LocateHccnTool(host), host, paths.hccn_tool);
-  paths.firewalls.ufw = Find(host, kUfw);
-  paths.firewalls.firewall_cmd = Find(host, kFirewallCmd);
-  paths.firewalls.systemctl = Find(host, kSystemctl);
+  FirewallPrograms& firewalls = paths.firewalls;
+  for (std::string* program :
+       {&firewalls.ufw, &firewalls.firewall_cmd, &firewalls.systemctl}) {
+    // Below /bin and /sbin where these are folders of their own.
+    const absl::string_view candidates[] = {
+        *program, absl::StripPrefix(*program, "/usr")};
+    *program = PathOr(FindProgram(host.root, candidates), host, *program);
+  }
   return paths;
 }
 
