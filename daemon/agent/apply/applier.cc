@@ -60,12 +60,8 @@ void AddUnclosed(const absl::Status& closed, ApplyResult* result) {
 // back the older one would pull the newer one's values away from under it.
 std::string LaterAppliesText(const JournalState& state,
                              const std::vector<JournalState>& states) {
-  std::vector<EndedApply> applies;
-  for (const JournalState& each : states) {
-    applies.push_back({each.begin, each.end});
-  }
-  const std::vector<LaterClaim> later =
-      FindLaterClaims({state.begin, state.end}, applies);
+  const std::vector<EndedApply> applies(states.begin(), states.end());
+  const std::vector<LaterClaim> later = FindLaterClaims(state, applies);
   return absl::StrJoin(later.rbegin(), later.rend(), ", ",
                        [](std::string* out, const LaterClaim& claim) {
                          absl::StrAppend(out, "apply ", claim.apply_id, " of ",

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "config/plan/applied_drift.h"
 #include "daemon/host/change/file_system.h"
 #include "proto/plan.pb.h"
 
@@ -69,8 +70,8 @@ class Journal {
   absl::Status broken_;
 };
 
-// What the records say, in order.
-struct JournalState {
+// What the records say, in order. `end`: the last one that ended it.
+struct JournalState : EndedApply {
   enum class Phase {
     kEmpty,     // Nothing was begun.
     kApplying,  // Begun and not over: to be undone.
@@ -80,12 +81,9 @@ struct JournalState {
     kUndone,       // Over; also after a rollback.
   };
   Phase phase = Phase::kEmpty;
-  JournalBegin begin;
   // In the order in which they were saved.
   std::vector<SavedResource> saved;
   std::vector<StepOutcome> steps;
-  // The last one that ended it.
-  ApplyResult end;
 
   bool unfinished() const {
     return phase == Phase::kApplying || phase == Phase::kUndoing ||
