@@ -61,8 +61,8 @@ int main(int argc, char** argv) {
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
   clusterd::SendGrpcLogTo(&log);
   const auto files = clusterd::MakePosixFileSystem(flags.root);
-  const auto reader = clusterd::MakeHostReader(&observer, observer.locks(),
-                                               {flags.root}, &runner, &clock);
+  const auto reader = clusterd::MakeHostReader(
+      {&observer, observer.locks(), {flags.root}, &runner, &clock});
   const auto namespaces =
       clusterd::MakeNamespaceAccess({flags.root}, &runner, &clock, files.get());
   clusterd::DaemonParts parts;

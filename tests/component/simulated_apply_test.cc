@@ -81,8 +81,8 @@ class SimulatedApplyTest : public testing::Test {
     observer_ =
         std::make_unique<MachineObserver>(paths, &runner_, &clock_, observing);
     files_ = MakePosixFileSystem(root_);
-    reader_ = MakeHostReader(observer_.get(), observer_->locks(), paths,
-                             &runner_, &clock_);
+    reader_ = MakeHostReader(
+        {observer_.get(), observer_->locks(), paths, &runner_, &clock_});
     ApplierOptions applier;
     applier.host = "server0";
     applier.find_paths = [paths] { return FindMachinePaths(paths); };

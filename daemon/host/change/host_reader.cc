@@ -14,68 +14,54 @@ namespace {
 
 class ObserverHostReader final : public HostReader {
  public:
-  ObserverHostReader(HostObserver* observer, DeviceLocks* locks,
-                     HostPaths paths, CommandRunner* runner, Clock* clock,
-                     ReaderDeadlines deadlines)
-      : observer_(observer),
-        locks_(locks),
-        paths_(std::move(paths)),
-        runner_(runner),
-        clock_(clock),
-        deadlines_(deadlines) {}
+  explicit ObserverHostReader(HostReaderParts parts)
+      : parts_(std::move(parts)) {}
 
   HostFacts ReadHost() override {
     ObserveRequest request;
-    request.set_command_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(deadlines_.command)));
+    request.set_command_ms(static_cast<uint32_t>(
+        absl::ToInt64Milliseconds(parts_.command_deadline)));
     request.set_host_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(deadlines_.host)));
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(parts_.host_deadline)));
     request.set_generation(NpuToolFacts::CLASSIC);
     // A plan that sets the TLS switches rests on those of the devices.
     request.set_ask_tls(true);
-    HostFacts facts = observer_->Observe("", request);
+    HostFacts facts = parts_.observer->Observe("", request);
     const NpuToolFacts::Generation found = facts.hccn_tool().generation();
     if (found != NpuToolFacts::ASCEND_950) return facts;
     request.set_generation(found);
-    return observer_->Observe("", request);
+    return parts_.observer->Observe("", request);
   }
 
   DeviceFacts ReadDevice(uint32_t device) override {
     const TimeBudget budget = NewBudget();
-    HccnSession session(LocateHccnTool(paths_), NpuToolFacts::CLASSIC, device,
-                        runner_, clock_, &budget, locks_);
+    HccnSession session(LocateHccnTool(parts_.paths), NpuToolFacts::CLASSIC,
+                        device, parts_.runner, parts_.clock, &budget,
+                        parts_.locks);
     // With the lock: nothing of ours rewrites the file in between.
-    const HccnConfFact conf = ReadHccnConf(FileReader(paths_.root));
+    const HccnConfFact conf = ReadHccnConf(FileReader(parts_.paths.root));
     return ObserveDeviceSettings(device, conf, &session);
   }
 
   FirewallFacts ReadFirewall(FirewallProgram program) override {
     const TimeBudget budget = NewBudget();
-    const HostAccess host{paths_, runner_, &budget};
+    const HostAccess host{parts_.paths, parts_.runner, &budget};
     return program == UFW ? ReadUfw(host) : ReadFirewalld(host);
   }
 
  private:
   TimeBudget NewBudget() const {
-    return TimeBudget(clock_, deadlines_.command, deadlines_.host);
+    return TimeBudget(parts_.clock, parts_.command_deadline,
+                      parts_.host_deadline);
   }
 
-  HostObserver* const observer_;
-  DeviceLocks* const locks_;
-  const HostPaths paths_;
-  CommandRunner* const runner_;
-  Clock* const clock_;
-  const ReaderDeadlines deadlines_;
+  const HostReaderParts parts_;
 };
 
 }  // namespace
 
-std::unique_ptr<HostReader> MakeHostReader(HostObserver* observer,
-                                           DeviceLocks* locks, HostPaths paths,
-                                           CommandRunner* runner, Clock* clock,
-                                           ReaderDeadlines deadlines) {
-  return std::make_unique<ObserverHostReader>(observer, locks, std::move(paths),
-                                              runner, clock, deadlines);
+std::unique_ptr<HostReader> MakeHostReader(HostReaderParts parts) {
+  return std::make_unique<ObserverHostReader>(std::move(parts));
 }
 
 }  // namespace clusterd

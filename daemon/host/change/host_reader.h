@@ -37,23 +37,26 @@ class HostReader {
   virtual FirewallFacts ReadFirewall(FirewallProgram program) = 0;
 };
 
-// Longer than a check's: nobody waits in front of a screen, and a fact that
-// comes too late undoes a whole apply.
-struct ReaderDeadlines {
-  absl::Duration command = absl::Seconds(30);
-  absl::Duration host = absl::Minutes(2);
+// What a reader reads through: what observes the machine at `paths`, and so the
+// same parsers, and the same lock of each device, since hccn_tool does not
+// support two runs on one. All must outlive the reader.
+struct HostReaderParts {
+  HostObserver* observer;
+  DeviceLocks* locks;  // The observer's.
+  HostPaths paths;
+  CommandRunner* runner;
+  Clock* clock;
+  // Longer than a check's: nobody waits in front of a screen, and a fact that
+  // comes too late undoes a whole apply.
+  absl::Duration command_deadline = absl::Seconds(30);
+  absl::Duration host_deadline = absl::Minutes(2);
 };
 
-// Reads through what observes the machine at `paths`: the same parsers, and the
-// same lock of each device, since hccn_tool does not support two runs on one.
-// Safe for concurrent use. All must outlive it:
+// Safe for concurrent use:
 //   MachineObserver observer(paths, &runner, &clock);
-//   const auto reader =
-//       MakeHostReader(&observer, observer.locks(), paths, &runner, &clock);
-std::unique_ptr<HostReader> MakeHostReader(HostObserver* observer,
-                                           DeviceLocks* locks, HostPaths paths,
-                                           CommandRunner* runner, Clock* clock,
-                                           ReaderDeadlines deadlines = {});
+//   const auto reader = MakeHostReader(
+//       {&observer, observer.locks(), paths, &runner, &clock});
+std::unique_ptr<HostReader> MakeHostReader(HostReaderParts parts);
 
 }  // namespace clusterd
 

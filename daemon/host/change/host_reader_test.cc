@@ -47,7 +47,7 @@ class HostReaderTest : public ::testing::Test {
   FakeCommandRunner runner_{&clock_};
   MachineObserver observer_{root_.paths(), &runner_, &clock_};
   const std::unique_ptr<HostReader> reader_ = MakeHostReader(
-      &observer_, observer_.locks(), root_.paths(), &runner_, &clock_);
+      {&observer_, observer_.locks(), root_.paths(), &runner_, &clock_});
 };
 
 TEST_F(HostReaderTest, AsksOneDeviceOnlyWhatAChangeCanSet) {
@@ -100,8 +100,8 @@ TEST_F(HostReaderTest, GivesReasonsWhereThereIsNoTool) {
 
 TEST_F(HostReaderTest, TakesTurnsWithTheObserverAtADevice) {
   const auto impatient =
-      MakeHostReader(&observer_, observer_.locks(), root_.paths(), &runner_,
-                     &clock_, {absl::Milliseconds(1), absl::Milliseconds(1)});
+      MakeHostReader({&observer_, observer_.locks(), root_.paths(), &runner_,
+                      &clock_, absl::Milliseconds(1), absl::Milliseconds(1)});
   std::optional<DeviceLocks::Lock> lock =
       *observer_.locks()->Take(3, absl::ZeroDuration());
   EXPECT_EQ(impatient->ReadDevice(3).address().missing().reason(),
