@@ -32,8 +32,7 @@ Reading LiveAddress(const DeviceFacts& facts) {
 }
 
 Wanted WantedText(std::string text) {
-  if (text.empty()) return std::nullopt;
-  return text;
+  return text.empty() ? std::nullopt : Wanted(std::move(text));
 }
 
 bool IsInterface(absl::string_view value) {
@@ -59,10 +58,10 @@ constexpr DeviceSetting kDeviceSettings[] = {
     {kAddressSetting, "address", CHANGE_DEVICE_ADDRESS, LiveAddress,
      "address/netmask", "-ip", "address/netmask", nullptr,
      [](const ClusterSpec&, const DeviceSpec& device) {
-       return device.address().empty()
-                  ? std::nullopt
-                  : Wanted(
-                        absl::StrCat(device.address(), "/", device.netmask()));
+       return WantedText(
+           device.address().empty()
+               ? ""
+               : absl::StrCat(device.address(), "/", device.netmask()));
      },
      IsInterface, /*needs_idle_device=*/true, /*always_saved=*/true},
     {kGatewaySetting, "gateway", CHANGE_DEVICE_ADDRESS,

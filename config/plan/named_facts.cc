@@ -184,7 +184,7 @@ bool IsSameFact(absl::string_view name, absl::string_view a,
 
 std::optional<NamespaceIdentity> ParseNamespaceFact(absl::string_view text) {
   static const LazyRE2 kForm = {
-      R"((\d+)(?:, cookie (\d+))?(?:, boot ([^,]*))?)"};
+      R"((\d+)(?:, cookie (\d+))?(?:, boot ([^,]*))?(?:, .*)?)"};
   NamespaceIdentity identity;
   const bool is_one =
       HasForm(text, *kForm, &identity.inode, &identity.cookie, &identity.boot);
