@@ -1,7 +1,5 @@
 #include "config/report/verdict.h"
 
-#include <map>
-
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
@@ -24,19 +22,6 @@ State SupportedVerdict(const Report& report) {
     if (!host.no_facts_reason().empty()) verdict = WorseState(verdict, UNKNOWN);
   }
   return verdict;
-}
-
-Counts CountRules(const Report& report) {
-  std::map<State, uint32_t> count;
-  for (const RuleResult& rule : report.rules())
-    ++count[KnownState(rule.state())];
-  Counts counts;
-  counts.set_pass(count[PASS]);
-  counts.set_skipped(count[SKIPPED]);
-  counts.set_warn(count[WARN]);
-  counts.set_unknown(count[UNKNOWN]);
-  counts.set_fail(count[FAIL]);
-  return counts;
 }
 
 std::string CountsText(const Counts& counts) {

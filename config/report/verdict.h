@@ -20,9 +20,6 @@ namespace clusterd {
 // and never better than Report.verdict.
 State SupportedVerdict(const Report& report);
 
-// How many rules are in each state, counted anew.
-Counts CountRules(const Report& report);
-
 // "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; zeros are left out.
 std::string CountsText(const Counts& counts);
 

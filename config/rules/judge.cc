@@ -14,6 +14,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
+#include "config/words/state_word.h"
 
 namespace clusterd {
 namespace {
@@ -66,20 +67,6 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
 
 bool JudgesHosts(const RuleResult& result) {
   return result.state() != SKIPPED && FindRule(result.rule())->JudgesHosts();
-}
-
-void CountRules(Report* report) {
-  const auto count = [&](State state) {
-    return absl::c_count_if(report->rules(), [state](const RuleResult& result) {
-      return result.state() == state;
-    });
-  };
-  Counts* counts = report->mutable_rule_counts();
-  counts->set_pass(count(PASS));
-  counts->set_warn(count(WARN));
-  counts->set_fail(count(FAIL));
-  counts->set_unknown(count(UNKNOWN));
-  counts->set_skipped(count(SKIPPED));
 }
 
 // Worst state per host, from every finding that names it.
@@ -200,7 +187,7 @@ Report BuildReport(const ClusterSpec& spec,
   for (const Rule& rule : RuleCatalogue()) {
     *report.add_rules() = RunRule(rule, view, options);
   }
-  CountRules(&report);
+  *report.mutable_rule_counts() = CountRules(report);
   AddHosts(view, &report);
   AddNotes(view, &report);
   report.set_verdict(Verdict(view, report));

@@ -31,6 +31,9 @@ State WorseState(State a, State b);
 
 Paint StatePaint(State state);
 
+// How many rules are in each state, counted anew.
+Counts CountRules(const Report& report);
+
 }  // namespace clusterd
 
 #endif  // CONFIG_WORDS_STATE_WORD_H_
