@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "config/report/finding_blocks.h"
 #include "config/report/verdict.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -29,8 +28,8 @@ constexpr int kKeyColumns = 10;
 constexpr TableLayout kCutTable = {2, TableLayout::Last::kIsCut, 120};
 
 // How much one table shows; -o json shows all.
-constexpr int kFindings = 24;  // In all; but at least one per rule.
-constexpr int kFindingsPerRule = 4;
+constexpr size_t kFindings = 24;  // In all; but at least one per rule.
+constexpr size_t kFindingsPerRule = 4;
 constexpr int kSubjectGroups = 4;   // Per finding.
 constexpr int kHostsColumns = 100;  // Folded names of one subject.
 constexpr size_t kHostGroups = 10;  // Lines under "Hosts".
@@ -43,11 +42,87 @@ constexpr int kErrorColumns = 300;
 using Subjects = google::protobuf::RepeatedPtrField<Subject>;
 using HostNames = std::set<std::string>;
 
+// The findings of one rule that have one state.
+struct FindingBlock {
+  std::string rule;
+  State state;
+  std::vector<const Finding*> findings;
+};
+
+// Everything that cannot be told because of one other rule.
+struct CauseGroup {
+  std::vector<std::string> rules;
+  Subjects subjects;
+};
+
+struct FindingOverview {
+  // WARN, then UNKNOWN, then FAIL; within a state as the report has them, but
+  // those that all have another rule as their cause come first.
+  std::vector<FindingBlock> blocks;
+  // Unknown findings that name their cause, by it. They are in no block.
+  FirstMet<std::string, CauseGroup> causes;
+};
+
+// It cannot be told, and another rule says why.
+bool FollowsFromACause(const Finding& finding) {
+  return KnownState(finding.state()) == UNKNOWN && !finding.caused_by().empty();
+}
+
+// By state; what follows from another rule stands before the roots of trouble.
+std::pair<int, bool> Weight(const FindingBlock& block) {
+  const bool is_root = absl::c_any_of(
+      block.findings,
+      [](const Finding* finding) { return finding->caused_by().empty(); });
+  return {block.state, is_root};
+}
+
+FindingOverview ArrangeFindings(const Report& report) {
+  FindingOverview overview;
+  for (const RuleResult& rule : report.rules()) {
+    std::map<State, FindingBlock> blocks;
+    for (const Finding& finding : rule.findings()) {
+      const State state = KnownState(finding.state());
+      if (FollowsFromACause(finding)) {
+        CauseGroup& group = overview.causes[finding.caused_by()];
+        group.subjects.MergeFrom(finding.subjects());
+        if (group.rules.empty() || group.rules.back() != rule.rule()) {
+          group.rules.push_back(rule.rule());
+        }
+      } else if (WorseState(state, SKIPPED) != SKIPPED) {
+        blocks.insert({state, {rule.rule(), state, {}}})
+            .first->second.findings.push_back(&finding);
+      }
+    }
+    for (auto& [state, block] : blocks) {
+      overview.blocks.push_back(std::move(block));
+    }
+  }
+  absl::c_stable_sort(overview.blocks,
+                      [](const FindingBlock& a, const FindingBlock& b) {
+                        return Weight(a) < Weight(b);
+                      });
+  return overview;
+}
+
+// How many findings of each block to print: the first ones, at least one.
+std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks) {
+  std::vector<size_t> shown(blocks.size(), 1);
+  size_t left = kFindings - std::min(kFindings, blocks.size());
+  // The worst blocks stand last and choose first.
+  for (size_t i = blocks.size(); i-- > 0;) {
+    const size_t wanted = std::min(blocks[i].findings.size(), kFindingsPerRule);
+    const size_t extra = std::min(wanted - 1, left);
+    shown[i] += extra;
+    left -= extra;
+  }
+  return shown;
+}
+
 // "4 rules because of net-health on server1"
-std::string CauseText(const CauseGroup& cause, int groups, int columns) {
-  return absl::StrCat(Count(cause.rules.size(), "rule"), " because of ",
-                      cause.cause, " on ",
-                      SubjectsText(cause.subjects, groups, columns));
+std::string CauseText(const std::string& cause, const CauseGroup& group,
+                      int groups, int columns) {
+  return absl::StrCat(Count(group.rules.size(), "rule"), " because of ", cause,
+                      " on ", SubjectsText(group.subjects, groups, columns));
 }
 
 // Prints one report; lives for one call.
@@ -189,17 +264,19 @@ class ReportPrinter {
                 page_.SafeLines(finding.fix()));
   }
 
-  void PrintBlock(const FindingBlock& block) {
+  void PrintBlock(const FindingBlock& block, size_t shown) {
+    const bool downgraded = absl::c_all_of(
+        block.findings,
+        [](const Finding* finding) { return finding->downgraded(); });
     page_.out() << "\n"
                 << StateLabel(block.state, page_.style()) << "  "
                 << page_.Strong(block.rule)
-                << (block.downgraded ? " (downgraded from fail)\n" : "\n");
-    const Finding* previous = nullptr;
-    for (size_t i = 0; i < block.shown; ++i) {
-      PrintFinding(*block.findings[i], previous);
-      previous = block.findings[i];
+                << (downgraded ? " (downgraded from fail)\n" : "\n");
+    for (size_t i = 0; i < shown; ++i) {
+      PrintFinding(*block.findings[i],
+                   i == 0 ? nullptr : block.findings[i - 1]);
     }
-    const size_t rest = block.findings.size() - block.shown;
+    const size_t rest = block.findings.size() - shown;
     if (rest > 0) {
       page_.out() << "  and " << Count(rest, "more finding")
                   << "; -o json has all\n";
@@ -210,25 +287,24 @@ class ReportPrinter {
                 << "\n";
   }
 
-  void PrintCause(const CauseGroup& cause) {
+  void PrintCause(const std::string& cause, const CauseGroup& group) {
     page_.out() << "\n";
-    page_.Wrapped(
-        absl::StrCat(StateText(UNKNOWN, page_.style().utf8), "  "),
-        page_.Safe(absl::StrCat(CauseText(cause, kSubjectGroups, kHostsColumns),
-                                ": ", absl::StrJoin(cause.rules, ", "))),
-        StatePaint(UNKNOWN));
+    page_.Wrapped(absl::StrCat(StateText(UNKNOWN, page_.style().utf8), "  "),
+                  page_.Safe(absl::StrCat(
+                      CauseText(cause, group, kSubjectGroups, kHostsColumns),
+                      ": ", absl::StrJoin(group.rules, ", "))),
+                  StatePaint(UNKNOWN));
   }
 
   void PrintFindings() {
-    const FindingOverview overview =
-        ArrangeFindings(report_, kFindings, kFindingsPerRule);
-    for (const FindingBlock& block : overview.blocks) {
-      if (block.state == WARN) PrintBlock(block);
+    const FindingOverview overview = ArrangeFindings(report_);
+    const std::vector<size_t> shown = Shown(overview.blocks);
+    size_t i = 0;
+    for (; i < shown.size() && overview.blocks[i].state == WARN; ++i) {
+      PrintBlock(overview.blocks[i], shown[i]);
     }
-    for (const CauseGroup& cause : overview.causes) PrintCause(cause);
-    for (const FindingBlock& block : overview.blocks) {
-      if (block.state != WARN) PrintBlock(block);
-    }
+    for (const auto& [cause, group] : overview.causes) PrintCause(cause, group);
+    for (; i < shown.size(); ++i) PrintBlock(overview.blocks[i], shown[i]);
   }
 
   void PrintSummary() {
@@ -277,7 +353,7 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
   for (const HostStatus& host : report.hosts()) {
     if (!host.no_facts_reason().empty()) absent.insert(host.host());
   }
-  FindingOverview overview = ArrangeFindings(report, 0, 1);
+  FindingOverview overview = ArrangeFindings(report);
   absl::c_stable_sort(overview.blocks,
                       [](const FindingBlock& a, const FindingBlock& b) {
                         return a.findings.front()->caused_by().empty() >
@@ -288,9 +364,9 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
     if (block.state != verdict || IsOnlyAbout(absent, block)) continue;
     reasons.push_back(BlockReason(block));
   }
-  for (const CauseGroup& cause : overview.causes) {
-    if (verdict != UNKNOWN || IsOnlyAbout(absent, cause.subjects)) continue;
-    reasons.push_back(CauseText(cause, 1, 40));
+  for (const auto& [cause, group] : overview.causes) {
+    if (verdict != UNKNOWN || IsOnlyAbout(absent, group.subjects)) continue;
+    reasons.push_back(CauseText(cause, group, 1, 40));
   }
   return reasons;
 }

@@ -5,11 +5,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/words/terminal.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::ElementsAre;
 
 Style Window() {
   Style style;
@@ -129,6 +132,97 @@ TEST(ReportTableTest, SummarisesAPassThatLeftSomethingOut) {
 TEST(ReportTableTest, PrintsAnEmptyReportAsOneWithoutVerdict) {
   EXPECT_EQ(Table(Report(), Style()),
             "\nUNKNOWN: no rule was judged of 0 rules; 0 hosts in 0 s\n");
+}
+
+RuleResult& AddRule(Report& report, const std::string& name) {
+  RuleResult& rule = *report.add_rules();
+  rule.set_rule(name);
+  return rule;
+}
+
+Finding& AddFinding(RuleResult& rule, State state, const std::string& host) {
+  Finding& finding = *rule.add_findings();
+  finding.set_state(state);
+  finding.add_subjects()->set_host(host);
+  return finding;
+}
+
+// The heads of the blocks of findings, and what stands for those left out.
+std::vector<std::string> Heads(const Report& report) {
+  std::vector<std::string> heads;
+  const std::string table = Table(report, Style());
+  for (const absl::string_view line : absl::StrSplit(table, '\n')) {
+    const bool is_head =
+        !line.empty() && (line[0] != ' ' || line.substr(0, 6) == "  and ");
+    if (is_head) heads.emplace_back(line);
+  }
+  // The title of the rules stands first, the verdict last.
+  return {heads.begin() + 1, heads.end() - 1};
+}
+
+TEST(FindingsTest, PutsTheWorstLast) {
+  Report report;
+  AddFinding(AddRule(report, "a"), FAIL, "s0");
+  AddFinding(AddRule(report, "b"), WARN, "s0");
+  AddFinding(AddRule(report, "c"), UNKNOWN, "s0");
+  EXPECT_THAT(Heads(report),
+              ElementsAre("! warn     b", "? unknown  c", "x fail     a"));
+}
+
+TEST(FindingsTest, PutsARootBehindWhatFollowsFromIt) {
+  Report report;
+  AddFinding(AddRule(report, "link"), FAIL, "s0");
+  AddFinding(AddRule(report, "net-health"), FAIL, "s0").set_caused_by("link");
+  EXPECT_THAT(Heads(report),
+              ElementsAre("x fail     net-health", "x fail     link"));
+}
+
+TEST(FindingsTest, SplitsARuleByState) {
+  Report report;
+  RuleResult& rule = AddRule(report, "link");
+  AddFinding(rule, FAIL, "s0");
+  AddFinding(rule, UNKNOWN, "s1");
+  EXPECT_THAT(Heads(report), ElementsAre("? unknown  link", "x fail     link"));
+}
+
+TEST(FindingsTest, GathersUnknownFindingsUnderTheirCause) {
+  Report report;
+  AddFinding(AddRule(report, "link"), UNKNOWN, "s0").set_caused_by("hccn-tool");
+  RuleResult& lldp = AddRule(report, "lldp");
+  AddFinding(lldp, UNKNOWN, "s0").set_caused_by("hccn-tool");
+  AddFinding(lldp, UNKNOWN, "s1").set_caused_by("hccn-tool");
+  EXPECT_THAT(Heads(report),
+              ElementsAre("? unknown  2 rules because of hccn-tool on s[0-1]: "
+                          "link, lldp"));
+}
+
+TEST(FindingsTest, ShowsOneOfEachRuleAndTheWorstRulesMore) {
+  Report report;
+  for (int i = 0; i < 100; ++i) {
+    const std::string host = absl::StrCat("s", i);
+    for (const int rule : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+      if (i == 0) AddRule(report, absl::StrCat("rule-", rule));
+      AddFinding(*report.mutable_rules(rule), rule == 0 ? WARN : FAIL, host);
+    }
+  }
+  const std::vector<std::string> heads = Heads(report);
+  ASSERT_EQ(heads.size(), 20u);
+  EXPECT_EQ(heads[0], "! warn     rule-0");
+  const std::string one = "  and 99 more findings; -o json has all";
+  EXPECT_EQ(heads[1], one);
+  EXPECT_EQ(heads[9], one) << heads[8];
+  EXPECT_EQ(heads[11], "  and 97 more findings; -o json has all") << heads[10];
+  EXPECT_EQ(heads[19], "  and 96 more findings; -o json has all") << heads[18];
+}
+
+TEST(FindingsTest, CallsABlockDowngradedOnlyIfAllOfItIs) {
+  Report report;
+  RuleResult& rule = AddRule(report, "a");
+  AddFinding(rule, WARN, "s0").set_downgraded(true);
+  EXPECT_THAT(Heads(report),
+              ElementsAre("! warn     a (downgraded from fail)"));
+  AddFinding(rule, WARN, "s1");
+  EXPECT_THAT(Heads(report), ElementsAre("! warn     a"));
 }
 
 }  // namespace
