@@ -14,7 +14,7 @@ namespace {
 constexpr char kWhereAllAre[] = "; clusterctl explain lists all rules";
 
 Row RowOf(const Rule& rule, const Page& page) {
-  return {{std::string(rule.name)}, {page.Safe(rule.Text().title)}};
+  return {{std::string(rule.name)}, {page.Safe(rule.text.title)}};
 }
 
 void ListRules(Page& page) {
@@ -37,7 +37,7 @@ void ListRules(Page& page) {
 
 void ExplainRule(const Rule& rule, Page& page) {
   page.out() << page.Strong(rule.name) << "\n";
-  const RuleText& words = rule.Text();
+  const RuleText& words = rule.text;
   const std::pair<const char*, absl::string_view> fields[] = {
       {"what        ", words.title},
       {"fails when  ", words.fails_when},
@@ -57,7 +57,7 @@ bool NamesCode(const Rule& rule, const std::string& code) {
   const auto names_it = [&code](absl::string_view text) {
     return absl::StrContains(text, code);
   };
-  const RuleText& words = rule.Text();
+  const RuleText& words = rule.text;
   return names_it(words.title) || names_it(words.fails_when) ||
          names_it(words.why) || names_it(words.fix) ||
          absl::c_any_of(rule.findings, [&](const RuleFinding& finding) {

@@ -8,11 +8,6 @@ namespace clusterd {
 
 #include "config/rules/texts/rule_table.inc"
 
-const RuleText& Rule::Text(Language language) const {
-  return language == Language::kChinese && !chinese.title.empty() ? chinese
-                                                                  : english;
-}
-
 bool Rule::JudgesOneHost() const {
   return scope == RuleScope::kNamespace || scope == RuleScope::kHost ||
          scope == RuleScope::kDevice;
@@ -23,6 +18,8 @@ bool Rule::JudgesNamespaces() const {
 }
 
 absl::Span<const Rule> RuleCatalogue() { return kRules; }
+
+absl::Span<const RuleFinding> SharedFindings() { return kSharedFindings; }
 
 const Rule* FindRule(absl::string_view name) {
   for (const Rule& rule : kRules) {

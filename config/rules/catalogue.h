@@ -18,9 +18,6 @@ class RuleReport;
 // What a rule needs to see; texts/rule_row.proto explains each.
 enum class RuleScope { kNamespace, kHost, kDevice, kCluster, kSpec, kAnswers };
 
-enum class Language { kEnglish, kChinese };
-
-// Empty where the catalogue lacks the language.
 struct RuleText {
   absl::string_view title;  // One line: what holds when it passes.
   absl::string_view fails_when;
@@ -30,7 +27,8 @@ struct RuleText {
   absl::string_view source;  // Public paper or source.
 };
 
-// What is always the same of a finding; texts/rule_row.proto explains each.
+// A finding in words, with $0, $1, … for its values; texts/rule_row.proto
+// explains each.
 struct RuleFinding {
   absl::string_view name;
   State state;
@@ -39,6 +37,8 @@ struct RuleFinding {
   absl::string_view why;
   absl::string_view fix;
   absl::string_view device_command;
+  absl::string_view fix_without_command;
+  absl::string_view caused_by;
 };
 
 struct Rule {
@@ -47,12 +47,9 @@ struct Rule {
   RuleScope scope;
   State level;  // The worst that it says about what it could judge.
   void (*check)(const ClusterView& view, RuleReport& report);
-  RuleText english;
-  RuleText chinese;
+  RuleText text;
   absl::Span<const RuleFinding> findings;
 
-  // English where the catalogue lacks the language.
-  const RuleText& Text(Language language = Language::kEnglish) const;
   // Whether one host alone can be judged by it.
   bool JudgesOneHost() const;
   // Whether a network namespace other than the host's own can be.
@@ -63,6 +60,9 @@ struct Rule {
 
 // In the order in which reports list them.
 absl::Span<const Rule> RuleCatalogue();
+
+// Those that several rules have.
+absl::Span<const RuleFinding> SharedFindings();
 
 // nullptr if there is none.
 const Rule* FindRule(absl::string_view name);

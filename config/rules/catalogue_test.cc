@@ -22,20 +22,25 @@ std::string ReadFile(const std::string& path) {
 TEST(RuleCatalogueTest, TellsEverythingAboutEveryRule) {
   for (const Rule& rule : RuleCatalogue()) {
     EXPECT_NE(rule.check, nullptr) << rule.name;
-    EXPECT_FALSE(rule.Text().title.empty()) << rule.name;
-    EXPECT_FALSE(rule.Text().fails_when.empty()) << rule.name;
-    EXPECT_FALSE(rule.Text().why.empty()) << rule.name;
-    EXPECT_FALSE(rule.Text().fix.empty()) << rule.name;
-    EXPECT_FALSE(rule.Text().level.empty()) << rule.name;
-    EXPECT_FALSE(rule.Text().source.empty()) << rule.name;
+    EXPECT_FALSE(rule.text.title.empty()) << rule.name;
+    EXPECT_FALSE(rule.text.fails_when.empty()) << rule.name;
+    EXPECT_FALSE(rule.text.why.empty()) << rule.name;
+    EXPECT_FALSE(rule.text.fix.empty()) << rule.name;
+    EXPECT_FALSE(rule.text.level.empty()) << rule.name;
+    EXPECT_FALSE(rule.text.source.empty()) << rule.name;
     // One line under a heading.
-    EXPECT_LE(rule.Text().title.size(), 72u) << rule.name;
+    EXPECT_LE(rule.text.title.size(), 72u) << rule.name;
   }
 }
 
 TEST(RuleCatalogueTest, NamesEachFindingOfARuleOnce) {
+  std::set<absl::string_view> shared;
+  for (const RuleFinding& finding : SharedFindings()) {
+    EXPECT_TRUE(!finding.name.empty() && shared.insert(finding.name).second)
+        << finding.name;
+  }
   for (const Rule& rule : RuleCatalogue()) {
-    std::set<absl::string_view> names;
+    std::set<absl::string_view> names = shared;
     for (const RuleFinding& finding : rule.findings) {
       EXPECT_EQ(names.count(""), 0u) << rule.name << ": none stands last";
       EXPECT_TRUE(names.insert(finding.name).second)
@@ -46,7 +51,7 @@ TEST(RuleCatalogueTest, NamesEachFindingOfARuleOnce) {
 
 TEST(RuleCatalogueTest, SaysTheRowsLevelInWords) {
   for (const Rule& rule : RuleCatalogue()) {
-    EXPECT_THAT(std::string(rule.Text().level),
+    EXPECT_THAT(std::string(rule.text.level),
                 testing::HasSubstr(StateWord(rule.level)))
         << rule.name;
   }
@@ -59,16 +64,6 @@ TEST(RuleCatalogueTest, IsThePageForPeople) {
       << "config/rules/README.md is not what the rules are now. Write it anew:"
          "\n  bazel build //config/rules/texts:page && cp "
          "bazel-bin/config/rules/texts/rules.md config/rules/README.md";
-}
-
-TEST(RuleTest, IsToldInEnglishWhereALanguageIsMissing) {
-  Rule rule = *FindRule("link");
-  rule.chinese = RuleText();
-  EXPECT_EQ(rule.Text(Language::kChinese).title, rule.english.title);
-  rule.chinese.title = "t";
-  EXPECT_EQ(rule.Text(Language::kChinese).title, "t");
-  EXPECT_EQ(rule.Text(Language::kEnglish).title, rule.english.title);
-  EXPECT_EQ(rule.Text().title, rule.english.title);
 }
 
 TEST(RuleTest, NeedsWhatItsScopeSays) {

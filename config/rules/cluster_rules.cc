@@ -13,22 +13,18 @@ constexpr size_t kMaxConflictBytes = 600;
 // asked about: there the host itself answers.
 FindingText SilentText(const HostFacts& facts, const RuleReport& report) {
   const Missing& missing = facts.missing();
+  const std::string why = WhyMissing(missing);
   if (!facts.network_namespace().empty()) {
-    FindingText text = report.Fixed("no-namespace")
-                           .Observed("nothing known about ",
-                                     PrintableText(facts.network_namespace()),
-                                     ": ", WhyMissing(&missing));
+    FindingText text = report.Text(
+        "no-namespace", PrintableText(facts.network_namespace()), why);
     if (missing.reason() != Missing::ABSENT) text.fix = HowToLearn(&missing);
     return text;
   }
-  FindingText text =
-      report.Fixed("silent").Observed("no facts: ", WhyMissing(&missing));
-  if (missing.reason() == Missing::TIMED_OUT) {
-    absl::StrAppend(&text.fix,
-                    "; if it is only slow, raise deadlines.host or "
-                    "deadlines.run in cluster.yaml");
-  }
-  return text;
+  return report.Text("silent", why,
+                     missing.reason() == Missing::TIMED_OUT
+                         ? "; if it is only slow, raise deadlines.host or "
+                           "deadlines.run in cluster.yaml"
+                         : "");
 }
 
 }  // namespace
@@ -48,11 +44,8 @@ void CheckClusterSize(const ClusterView& view, RuleReport& report) {
   report.JudgedCluster(
       absl::StrCat(Count(servers, "server"), ", at most ", most));
   if (servers <= most) return;
-  report.Add(
-      FindingText(FAIL, Count(servers, "server"))
-          .Expected("at most ", most, " servers of ", view.profile().title)
-          .Fix("split the cluster in cluster.yaml into ",
-               (servers + most - 1) / most, " or more"));
+  report.Add(report.Text("too-many", Count(servers, "server"), most,
+                         view.profile().title, (servers + most - 1) / most));
 }
 
 void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
@@ -65,10 +58,8 @@ void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
   if ((servers & (servers - 1)) == 0) return;
   uint32_t below = 1;
   while (below * 2 <= servers) below *= 2;
-  report.Add(FindingText(WARN, Count(servers, "server"))
-                 .Expected("a power of two")
-                 .Fix("use ", below, " or ", below * 2,
-                      " servers for a job if you can choose"));
+  report.Add(
+      report.Text("no-power", Count(servers, "server"), below, below * 2));
 }
 
 // The one unknown that a silent host costs; and the failure of a name under
@@ -80,9 +71,8 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     report.Judged(host);
     if (host.facts->conflict().empty()) continue;
-    report.Add(host, report.Fixed("two-machines")
-                         .Observed(PrintableText(host.facts->conflict(),
-                                                 kMaxConflictBytes)));
+    report.Add(host, "two-machines",
+               PrintableText(host.facts->conflict(), kMaxConflictBytes));
   }
 }
 

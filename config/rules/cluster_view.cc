@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
@@ -16,50 +17,79 @@ std::optional<Ipv4Address> AddressOf(const std::string& text) {
   return parsed.ok() ? std::make_optional(*parsed) : std::nullopt;
 }
 
-// What a known fact of each kind tells; nothing where it is not understood.
-std::optional<absl::InlinedVector<Ipv4Interface, 2>> ValueOf(
-    const DeviceAddressFact& fact) {
-  absl::InlinedVector<Ipv4Interface, 2> interfaces;
+using Interfaces = absl::InlinedVector<Ipv4Interface, 2>;
+
+// What a known fact of each kind tells; else the message says what it has.
+absl::StatusOr<Interfaces> ValueOf(const DeviceAddressFact& fact) {
+  Interfaces interfaces;
   for (const Ipv4Setting& setting : fact.value().settings()) {
     const absl::StatusOr<Ipv4Interface> parsed =
         Ipv4Interface::Parse(setting.address(), setting.netmask());
-    if (!parsed.ok()) return std::nullopt;
+    if (!parsed.ok()) {
+      return absl::InvalidArgumentError(
+          PrintableText(parsed.status().message()));
+    }
     interfaces.push_back(*parsed);
     if (interfaces.size() == kMaxAddressesOfDevice) break;
   }
   return interfaces;
 }
 
-std::optional<Ipv4Address> ValueOf(const TextFact& fact) {
+absl::StatusOr<Ipv4Address> ValueOf(const TextFact& fact) {
   // The tool says nothing where no gateway is set, 0.0.0.0 of a detect address.
-  return fact.value().empty() ? Ipv4Address() : AddressOf(fact.value());
+  if (fact.value().empty()) return Ipv4Address();
+  const std::optional<Ipv4Address> address = AddressOf(fact.value());
+  if (address.has_value()) return *address;
+  return absl::InvalidArgumentError(QuotedText(fact.value()));
 }
 
-std::optional<LinkFact::Link> ValueOf(const LinkFact& fact) {
-  const LinkFact::Link link = fact.value();
-  if (link == LinkFact::LINK_UNSPECIFIED) return std::nullopt;
-  return LinkFact::Link_IsValid(link) ? std::make_optional(link) : std::nullopt;
+// An enum of a newer host, not known here, is no value.
+template <typename Enum>
+absl::StatusOr<Enum> Valid(Enum value, bool is_valid) {
+  if (is_valid && static_cast<int>(value) != 0) return value;
+  return absl::InvalidArgumentError("");
 }
 
-std::optional<NetHealth> ValueOf(const NetHealthFact& fact) {
-  const NetHealth health = fact.value();
-  if (health == NET_HEALTH_UNSPECIFIED) return std::nullopt;
-  return NetHealth_IsValid(health) ? std::make_optional(health) : std::nullopt;
+absl::StatusOr<LinkFact::Link> ValueOf(const LinkFact& fact) {
+  return Valid(fact.value(), LinkFact::Link_IsValid(fact.value()));
+}
+absl::StatusOr<NetHealth> ValueOf(const NetHealthFact& fact) {
+  return Valid(fact.value(), NetHealth_IsValid(fact.value()));
+}
+absl::StatusOr<bool> ValueOf(const LldpFact& fact) {
+  return fact.value().heard();
+}
+absl::StatusOr<bool> ValueOf(const TlsFact& fact) {
+  return fact.value().enabled();
+}
+absl::StatusOr<uint64_t> ValueOf(const NumberFact& fact) {
+  return fact.value();
 }
 
-bool ValueOf(const LldpFact& fact) { return fact.value().heard(); }
-bool ValueOf(const TlsFact& fact) { return fact.value().enabled(); }
-uint64_t ValueOf(const NumberFact& fact) { return fact.value(); }
+// What became of all queries about the devices of one host.
+struct Queries {
+  bool any_answered = false;
+  const Missing* first_missing = nullptr;
+};
 
-// Also remembers that the tool gave no answer.
 template <typename Fact, typename Value>
-void Read(const Fact& fact, DeviceView* device, Reading<Fact, Value>* reading) {
-  reading->fact = &fact;
+void Read(const Fact& fact, DeviceView* device, Queries* queries,
+          Reading<Value>* reading) {
   if (IsKnown(fact)) {
-    static_cast<std::optional<Value>&>(*reading) = ValueOf(fact);
+    queries->any_answered = true;
+    absl::StatusOr<Value> value = ValueOf(fact);
+    if (value.ok()) {
+      reading->emplace(*std::move(value));
+    } else {
+      reading->why =
+          absl::StrCat("not understood", Part(": ", value.status().message()));
+    }
     return;
   }
   const Missing* missing = MissingOf(fact);
+  reading->missing = missing;
+  reading->why = WhyMissing(missing);
+  if (queries->first_missing == nullptr) queries->first_missing = missing;
   if (device->silence == nullptr && missing != nullptr &&
       (missing->reason() == Missing::TIMED_OUT ||
        missing->reason() == Missing::BUSY)) {
@@ -77,31 +107,27 @@ void ReadPlan(const DeviceSpec& spec, DeviceView* device) {
   device->planned_detect = AddressOf(spec.detect_address());
 }
 
-void ReadDevice(DeviceView* device) {
+void ReadDevice(DeviceView* device, Queries* queries) {
   const DeviceFacts& facts = *device->facts;
-  Read(facts.address(), device, &device->addresses);
-  Read(facts.gateway(), device, &device->gateway);
-  Read(facts.detect_address(), device, &device->detect_address);
-  Read(facts.link(), device, &device->link);
-  Read(facts.net_health(), device, &device->net_health);
-  Read(facts.lldp(), device, &device->neighbour_heard);
-  Read(facts.tls(), device, &device->tls_enabled);
-  Read(facts.mtu(), device, &device->mtu);
+  Read(facts.address(), device, queries, &device->addresses);
+  Read(facts.gateway(), device, queries, &device->gateway);
+  Read(facts.detect_address(), device, queries, &device->detect_address);
+  Read(facts.link(), device, queries, &device->link);
+  Read(facts.net_health(), device, queries, &device->net_health);
+  Read(facts.lldp(), device, queries, &device->neighbour_heard);
+  Read(facts.mtu(), device, queries, &device->mtu);
+  // hccn.conf may tell the TLS switch, so that one proves nothing.
+  Queries of_file;
+  Read(facts.tls(), device, &of_file, &device->tls_enabled);
   if (device->spec != nullptr) ReadPlan(*device->spec, device);
 }
 
 // Device is DeviceView, const or not.
 template <typename Device>
 Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
-  // Nearly every host has devices 0..N-1, so look there first.
-  if (id < devices.size() && devices[id].id == id) return &devices[id];
-  const auto found =
-      std::lower_bound(devices.begin(), devices.end(), id,
-                       [](const DeviceView& device, uint32_t wanted) {
-                         return device.id < wanted;
-                       });
-  if (found == devices.end() || found->id != id) return nullptr;
-  return &*found;
+  const auto found = absl::c_find_if(
+      devices, [id](const DeviceView& device) { return device.id == id; });
+  return found == devices.end() ? nullptr : &*found;
 }
 
 // Where a device keeps its line of a key; rules read no other keys.
@@ -144,9 +170,9 @@ std::vector<uint32_t> DeviceIds(const HostFacts& facts) {
   return ids;
 }
 
-// REQUIRES: `devices` have their ids, ascending.
-void ReadDevices(const HostFacts& facts, const ServerSpec* spec,
-                 absl::Span<DeviceView> devices) {
+// REQUIRES: `devices` have their ids.
+Queries ReadDevices(const HostFacts& facts, const ServerSpec* spec,
+                    absl::Span<DeviceView> devices) {
   for (DeviceView& device : devices) {
     device.facts = &DeviceFacts::default_instance();
   }
@@ -160,33 +186,10 @@ void ReadDevices(const HostFacts& facts, const ServerSpec* spec,
       if (device != nullptr) device->spec = &planned;
     }
   }
-  for (DeviceView& device : devices) ReadDevice(&device);
+  Queries queries;
+  for (DeviceView& device : devices) ReadDevice(&device, &queries);
   ReadConf(facts, devices);
-}
-
-// hccn.conf may tell the TLS switch, so that one proves nothing.
-template <typename Visit>
-void ForEachAnswer(const DeviceFacts& facts, Visit visit) {
-  visit(facts.address());
-  visit(facts.gateway());
-  visit(facts.detect_address());
-  visit(facts.net_health());
-  visit(facts.link());
-  visit(facts.lldp());
-  visit(facts.mtu());
-}
-
-const Missing* ToolSilence(absl::Span<const DeviceView> devices) {
-  const Missing* silence = nullptr;
-  for (const DeviceView& device : devices) {
-    bool answered = false;
-    ForEachAnswer(*device.facts, [&](const auto& fact) {
-      answered = answered || IsKnown(fact);
-      if (silence == nullptr) silence = MissingOf(fact);
-    });
-    if (answered) return nullptr;
-  }
-  return silence;
+  return queries;
 }
 
 size_t ExpectedDevices(const ServerSpec* spec, const ProductProfile& profile,
@@ -277,35 +280,19 @@ void ClusterView::AddHost(HostView host) {
   }
   const absl::Span<DeviceView> devices =
       absl::MakeSpan(devices_).subspan(begin);
-  ReadDevices(facts, host.spec, devices);
+  const Queries queries = ReadDevices(facts, host.spec, devices);
   host.devices = devices;
   const NpuToolFacts& tool = facts.hccn_tool();
   host.tool_usable =
       IsKnown(tool.path()) &&
       (!product_known_ || tool.generation() == profile_.generation);
-  if (host.tool_usable) host.tool_silence = ToolSilence(host.devices);
-  if (host.tool_silence != nullptr) host.tool_usable = false;
+  if (host.tool_usable && !queries.any_answered) {
+    host.tool_silence = queries.first_missing;
+    host.tool_usable = host.tool_silence == nullptr;
+  }
   expected_devices_ += ExpectedDevices(host.spec, profile_, devices.size());
   hosts_.push_back(host);
   for (DeviceView& device : devices) device.host = &hosts_.back();
-}
-
-std::string WhyNoValue(const DeviceAddressFact& fact) {
-  for (const Ipv4Setting& setting : fact.value().settings()) {
-    const absl::StatusOr<Ipv4Interface> parsed =
-        Ipv4Interface::Parse(setting.address(), setting.netmask());
-    if (!parsed.ok()) {
-      return absl::StrCat("not understood: ",
-                          PrintableText(parsed.status().message()));
-    }
-  }
-  return WhyUnknown(fact);
-}
-
-std::string WhyNoValue(const TextFact& fact) {
-  return IsKnown(fact)
-             ? absl::StrCat("not understood: ", QuotedText(fact.value()))
-             : WhyUnknown(fact);
 }
 
 absl::string_view RepairedValue(const HostView& host,

@@ -26,16 +26,19 @@ namespace clusterd {
 inline constexpr size_t kMaxDevicesOfHost = 256;
 inline constexpr size_t kMaxAddressesOfDevice = 16;
 
-// What a device tells about one thing: a value, or none, and then the fact says
-// why. Rules read nothing else of a device's facts; RuleReport::Knows turns one
-// without a value into its finding.
-template <typename Fact, typename Value>
+// What a device tells about one thing: a value, or none, and then why. Rules
+// read nothing else of a device's facts; RuleReport::Knows turns one without a
+// value into its finding.
+template <typename Value>
 struct Reading : std::optional<Value> {
-  const Fact* fact = nullptr;  // Never null in a view.
+  // Null also where the fact was not asked for, or is there and not understood.
+  const Missing* missing = nullptr;
+  std::string
+      why;  // In words; what should be an address and is none is quoted.
 };
 
 // 0.0.0.0: the device says that none is set.
-struct AddressReading : Reading<TextFact, Ipv4Address> {
+struct AddressReading : Reading<Ipv4Address> {
   bool IsUnset() const { return has_value() && value().IsUnset(); }
   bool IsSet() const { return has_value() && !value().IsUnset(); }
 };
@@ -52,15 +55,14 @@ struct DeviceView {
   const DeviceSpec* spec = nullptr;
 
   // Empty: none is set. Several on boards with several ports a device.
-  Reading<DeviceAddressFact, absl::InlinedVector<Ipv4Interface, 2>> addresses;
+  Reading<absl::InlinedVector<Ipv4Interface, 2>> addresses;
   AddressReading gateway;
   AddressReading detect_address;
-  // An enum of a newer host, not known here, is no value.
-  Reading<LinkFact, LinkFact::Link> link;
-  Reading<NetHealthFact, NetHealth> net_health;
-  Reading<LldpFact, bool> neighbour_heard;
-  Reading<TlsFact, bool> tls_enabled;
-  Reading<NumberFact, uint64_t> mtu;
+  Reading<LinkFact::Link> link;
+  Reading<NetHealth> net_health;
+  Reading<bool> neighbour_heard;
+  Reading<bool> tls_enabled;
+  Reading<uint64_t> mtu;
 
   // Of the spec; unset where it names none.
   std::optional<Ipv4Interface> planned;
@@ -158,15 +160,6 @@ class ClusterView {
   std::vector<HostView> silent_;
   size_t expected_devices_ = 0;
 };
-
-// Why the fact gives no value, in words; what should be an address and is none
-// is quoted.
-std::string WhyNoValue(const DeviceAddressFact& fact);
-std::string WhyNoValue(const TextFact& fact);
-template <typename Fact>
-std::string WhyNoValue(const Fact& fact) {
-  return WhyUnknown(fact);
-}
 
 // The line's value once the file is repaired as rule hccn-conf says: of a file
 // of CR LF lines without the CR.

@@ -106,9 +106,9 @@ TEST_F(ClusterViewTest, TellsUnsetFromNotKnown) {
   const DeviceView& unknown = view.hosts()[0].devices[1];
   EXPECT_FALSE(unknown.gateway.has_value());
   EXPECT_FALSE(unknown.gateway.IsUnset() || unknown.gateway.IsSet());
-  EXPECT_EQ(WhyNoValue(*unknown.gateway.fact), "not understood: \"router\"");
+  EXPECT_EQ(unknown.gateway.why, "not understood: \"router\"");
   EXPECT_FALSE(unknown.detect_address.has_value());
-  EXPECT_EQ(WhyNoValue(*unknown.detect_address.fact), "not asked for");
+  EXPECT_EQ(unknown.detect_address.why, "not asked for");
 }
 
 TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
@@ -117,7 +117,7 @@ TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
       "255.0.255.0");
   const ClusterView view = View();
   EXPECT_FALSE(view.hosts()[0].devices[0].addresses.has_value());
-  EXPECT_THAT(WhyNoValue(*view.hosts()[0].devices[0].addresses.fact),
+  EXPECT_THAT(view.hosts()[0].devices[0].addresses.why,
               HasSubstr("255.0.255.0"));
 }
 

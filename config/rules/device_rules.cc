@@ -28,9 +28,8 @@ void CheckToolAnswers(const HostView& host, RuleReport& report) {
   for (const DeviceView& device : host.devices) {
     if (device.silence == nullptr) continue;
     answered = false;
-    report.Add(device,
-               FindingText(UNKNOWN, "no answer: ", WhyMissing(device.silence))
-                   .Fix(HowToLearn(device.silence)));
+    report.Add(device, "no-answer", WhyMissing(device.silence),
+               HowToLearn(device.silence));
   }
   if (answered) report.Judged(host);
 }
@@ -67,48 +66,29 @@ void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
   absl::c_set_difference(expected, found, std::back_inserter(lacking));
   std::vector<uint32_t> extra;
   absl::c_set_difference(found, expected, std::back_inserter(extra));
-  std::string observed = absl::StrCat("devices ", ShortIds(found), " found");
-  if (!fact.source().empty()) {
-    absl::StrAppend(&observed, " in ", PrintableText(fact.source()));
-  }
-  std::string fix;
-  if (!lacking.empty()) {
-    absl::StrAppend(&observed, ", lacks ", ShortIds(lacking));
-    fix =
-        "look for the devices that are lacking: npu-smi info && ls "
-        "/dev/davinci*; in a container mount their nodes";
-  }
-  if (!extra.empty()) {
-    absl::StrAppend(&observed, ", more than expected: ", ShortIds(extra));
-    absl::StrAppend(&fix, fix.empty() ? "" : "; ",
-                    "if the server is built so, list devices ", ShortIds(found),
-                    " for it in cluster.yaml");
-  }
   std::vector<uint32_t> differing = lacking;
   differing.insert(differing.end(), extra.begin(), extra.end());
   differing.resize(std::min(differing.size(), kMaxDevicesOfHost));
-  report.Add(host, differing,
-             FindingText(FAIL, observed)
-                 .Expected("devices ", FoldIds(expected))
-                 .Fix(fix));
+  const absl::string_view name = extra.empty()     ? "lacking"
+                                 : lacking.empty() ? "extra"
+                                                   : "others";
+  report.Add(
+      host, differing,
+      report.Text(name, ShortIds(found),
+                  Part(" in ", PrintableText(fact.source())), FoldIds(expected),
+                  ShortIds(lacking), ShortIds(extra)));
 }
 
 // REQUIRES: the state is known and not Success.
 FindingText HealthFinding(const DeviceView& device, const RuleReport& report) {
   const NetHealth health = *device.net_health;
   if (health != NET_HEALTH_INIT || device.detect_address.IsSet()) {
-    return report.Fixed(NetHealth_Name(health));
+    return report.Text(NetHealth_Name(health));
   }
-  if (device.detect_address.IsUnset()) {
-    return report.Fixed("init-without-detect-address")
-        .CommandOr(
-            SetPlanned(kDetectAddress, device),
-            "set a detect address, usually the gateway of its own subnet")
-        .CausedBy("detect-address");
-  }
-  FindingText text = report.Fixed(NetHealth_Name(health));
-  text.observed = "Init (code 6), and the detect address is not known";
-  return text;
+  return device.detect_address.IsUnset()
+             ? report.Text("init-without-detect-address",
+                           SetPlanned(kDetectAddress, device))
+             : report.Text("init-detect-address-not-known");
 }
 
 }  // namespace
@@ -119,20 +99,13 @@ void CheckHccnTool(const ClusterView& view, RuleReport& report) {
     const NpuToolFacts& tool = host.facts->hccn_tool();
     if (!report.Knows(host, "hccn_tool", tool.path())) continue;
     if (host.tool_silence != nullptr) {
-      report.Add(host, FindingText(UNKNOWN, PrintableText(tool.path().value()),
-                                   " answered no query: ",
-                                   WhyMissing(host.tool_silence))
-                           .Fix(HowToLearn(host.tool_silence)));
+      report.Add(host, "silent", PrintableText(tool.path().value()),
+                 WhyMissing(host.tool_silence), HowToLearn(host.tool_silence));
     } else if (!host.tool_usable) {
-      report.Add(
-          host,
-          FindingText(UNKNOWN, PrintableText(tool.path().value()),
-                      " is of the wrong generation: it has ",
-                      GenerationText(tool.generation()))
-              .Expected(GenerationText(view.profile().generation), " of ",
-                        view.profile().title)
-              .Fix("correct product in cluster.yaml, or install the driver of "
-                   "this product"));
+      report.Add(host, "other-generation", PrintableText(tool.path().value()),
+                 GenerationText(tool.generation()),
+                 GenerationText(view.profile().generation),
+                 view.profile().title);
     } else {
       CheckToolAnswers(host, report);
     }
@@ -160,7 +133,7 @@ void CheckLink(const ClusterView&, RuleReport& report) {
   report.ForEachKnown("link", &DeviceView::link, [&](const DeviceView& device) {
     report.Judged(device);
     if (*device.link == LinkFact::UP) return;
-    report.Add(device, report.Fixed("down"));
+    report.Add(device, "down");
   });
 }
 
@@ -199,7 +172,7 @@ void CheckLldp(const ClusterView&, RuleReport& report) {
     if (!known) return;
     report.Judged(device);
     if (heard) return;
-    report.Add(device, report.Fixed("not-heard"));
+    report.Add(device, "not-heard");
   });
 }
 

@@ -77,15 +77,10 @@ std::string WithoutDevice(const AppliedDrift& drift, absl::string_view text) {
   return PrintableText(text, kMaxWhyBytes);
 }
 
-void AddAbout(const HostView& host, const AppliedDrift& drift, FindingText text,
-              RuleReport& report) {
-  std::vector<uint32_t> devices(drift.devices().begin(), drift.devices().end());
-  devices.resize(std::min(devices.size(), kMaxDevicesOfHost));
-  if (devices.empty()) {
-    report.Add(host, std::move(text));
-  } else {
-    report.Add(host, devices, std::move(text));
-  }
+std::vector<uint32_t> DevicesOf(const AppliedDrift& drift) {
+  const auto& ids = drift.devices();
+  return {ids.begin(),
+          ids.begin() + std::min<size_t>(ids.size(), kMaxDevicesOfHost)};
 }
 
 // Steps that are told in one finding: one, or several of one apply that let
@@ -152,43 +147,6 @@ std::string WhyText(const Group& group) {
   return WithoutDevice(*group.front(), text);
 }
 
-void AddDrifted(const HostView& host, const Group& group,
-                const FirstStarts& starts, RuleReport& report) {
-  const AppliedDrift& drift = *group.front();
-  // A host refuses to take back what has changed since, and this has.
-  AddAbout(host, drift,
-           FindingText(WARN, WhyText(group))
-               .Expected(AppliedText(group), " by ", ApplyText(drift, starts))
-               .Fix("clusterctl plan --out drift.plan && clusterctl apply "
-                    "drift.plan; or take that apply back: clusterctl rollback ",
-                    IdWord(drift.apply_id()),
-                    " --force (admin), which overwrites it"),
-           report);
-}
-
-void AddUntold(const HostView& host, const Group& group,
-               const FirstStarts& starts, RuleReport& report) {
-  const AppliedDrift& drift = *group.front();
-  AddAbout(host, drift,
-           report.Fixed("untold")
-               .Observed("drift not known: ", WhyText(group))
-               .Expected("what was set by ", ApplyText(drift, starts)),
-           report);
-}
-
-// A host does not compare only while a change of its own is under way.
-void AddUnknownDrift(const HostView& host, const DriftFact& fact,
-                     RuleReport& report) {
-  const Missing* missing = MissingOf(fact);
-  if (missing == nullptr || missing->reason() != Missing::NOT_QUERIED) {
-    report.Knows(host, "drift", fact);
-    return;
-  }
-  report.Add(host,
-             FindingText(UNKNOWN, "drift not known: ", WhyMissing(missing))
-                 .Fix("wait until it ends, then check again"));
-}
-
 bool HasRecord(const HostView& host) {
   return host.facts->drift().state_case() != DriftFact::STATE_NOT_SET;
 }
@@ -206,22 +164,27 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const DriftFact& fact = host.facts->drift();
     if (!HasRecord(host)) {
-      report.Add(
-          host, FindingText(SKIPPED, "the host keeps no record of applies")
-                    .Fix("run clusterd there as a service, of the controller's "
-                         "version: only the service keeps one"));
+      report.Add(host, "no-record");
       continue;
     }
-    if (!IsKnown(fact)) {
-      AddUnknownDrift(host, fact, report);
-      continue;
+    // A host does not compare only while a change of its own is under way.
+    if (fact.missing().reason() == Missing::NOT_QUERIED) {
+      report.Add(host, "not-compared", WhyMissing(fact.missing()));
+    } else if (report.Knows(host, "drift", fact) && all_have_records) {
+      report.Judged(host);
     }
-    if (all_have_records) report.Judged(host);
     for (const Group& group : Grouped(fact.value().drifts())) {
-      AddDrifted(host, group, starts, report);
+      const AppliedDrift& drift = *group.front();
+      report.Add(
+          host, DevicesOf(drift),
+          report.Text("drifted", WhyText(group), AppliedText(group),
+                      ApplyText(drift, starts), IdWord(drift.apply_id())));
     }
     for (const Group& group : Grouped(fact.value().untold())) {
-      AddUntold(host, group, starts, report);
+      const AppliedDrift& drift = *group.front();
+      report.Add(
+          host, DevicesOf(drift),
+          report.Text("untold", WhyText(group), ApplyText(drift, starts)));
     }
     left_out += fact.value().left_out();
   }

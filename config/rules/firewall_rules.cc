@@ -15,8 +15,6 @@ namespace {
 // Sources that a fix names one by one; more become one subnet.
 constexpr size_t kMaxShownSources = 8;
 
-constexpr char kReload[] = "firewall-cmd --reload";
-
 using Interval = std::pair<uint32_t, uint32_t>;  // Inclusive.
 
 // Who must get in, and through which ports; the same for every host.
@@ -82,17 +80,14 @@ std::optional<Interval> ReadSource(const std::string& source) {
 std::optional<uint32_t> FirstUncovered(const std::vector<uint32_t>& peers,
                                        std::vector<Interval> covered,
                                        std::optional<uint32_t> own) {
-  constexpr uint64_t kEnd = uint64_t{UINT32_MAX} + 1;
   absl::c_sort(covered);
-  uint64_t next = 0;  // Everything below is covered.
-  for (size_t i = 0; i <= covered.size(); ++i) {
-    const uint64_t gap_end = i < covered.size() ? covered[i].first : kEnd;
-    for (auto peer = std::lower_bound(peers.begin(), peers.end(), next);
-         peer != peers.end() && *peer < gap_end; ++peer) {
-      if (own != *peer) return *peer;
+  uint64_t end = 0;  // Of the intervals that begin before the peer.
+  auto interval = covered.begin();
+  for (const uint32_t peer : peers) {
+    for (; interval != covered.end() && interval->first <= peer; ++interval) {
+      end = std::max(end, uint64_t{interval->second} + 1);
     }
-    if (i == covered.size()) break;
-    next = std::max(next, uint64_t{covered[i].second} + 1);
+    if (peer >= end && own != peer) return peer;
   }
   return std::nullopt;
 }
@@ -187,17 +182,12 @@ std::string OpenFix(absl::string_view name, const Demand& demand, bool reload) {
                                 "\" protocol=\"tcp\" accept'"));
     }
   }
-  if (!is_ufw && reload) commands.push_back(kReload);
+  if (!is_ufw && reload) commands.push_back("firewall-cmd --reload");
   return absl::StrJoin(commands, " && ");
 }
 
 std::string DisableFix(absl::string_view name) {
   return name == "ufw" ? "ufw disable" : "systemctl disable --now firewalld";
-}
-
-std::string LetInText(const Demand& demand) {
-  return absl::StrCat("TCP ", demand.ports.ToString(),
-                      " let in from every host of the cluster");
 }
 
 // One firewall of one host. Each function returns whether there is a verdict.
@@ -219,7 +209,10 @@ struct FirewallCheck {
       }
       if (!facts.enabled_at_boot().value()) return true;
     }
-    return demand != nullptr ? RunOpenPorts(active) : Disabled(active);
+    if (demand != nullptr) return RunOpenPorts(active);
+    report.Add(host, active ? "is-active" : "starts-at-boot", name,
+               DisableFix(name));
+    return true;
   }
 
   template <typename Fact>
@@ -232,32 +225,14 @@ struct FirewallCheck {
         name, active ? " is active" : " is stopped but starts at boot");
   }
 
-  bool Disabled(bool active) const {
-    report.Add(host, FindingText(active ? FAIL : WARN, StateText(active))
-                         .Expected(name, " stopped and not started at boot")
-                         .Fix(DisableFix(name)));
-    return true;
-  }
-
   bool RunOpenPorts(bool active) const {
     if (!IsKnown(facts.allowed()) && !active) {
-      report.Add(host, FindingText(WARN, StateText(active),
-                                   ", and what it then lets in cannot be "
-                                   "read")
-                           .Expected(name,
-                                     " not started at boot, or started now "
-                                     "with the ports open")
-                           .Fix(DisableFix(name)));
+      report.Add(host, "starts-at-boot-with-what", name, DisableFix(name));
       return true;
     }
     if (!Knows("what it lets in", facts.allowed())) return false;
     if (!demand->peers_known) {
-      report.Add(host,
-                 FindingText(UNKNOWN, StateText(active),
-                             ", and a server of the spec "
-                             "has no address that it "
-                             "could let in")
-                     .Fix("give every server an address in cluster.yaml"));
+      report.Add(host, "server-without-address", StateText(active));
       return false;
     }
     const Shut shut = FindShut(host, *demand, facts.allowed().value());
@@ -267,12 +242,11 @@ struct FirewallCheck {
         active && IsKnown(facts.allowed_permanently()) &&
         FindShut(host, *demand, facts.allowed_permanently().value())
             .text.empty();
-    report.Add(host,
-               FindingText(active ? FAIL : WARN, StateText(active),
-                           " and does not let in ", shut.text,
-                           reload_opens ? ", only permanently" : "")
-                   .Expected(LetInText(*demand))
-                   .Fix(reload_opens ? kReload : OpenFix(name, *demand, true)));
+    FindingText text = report.Text(
+        reload_opens ? "open-after-reload" : "shut", StateText(active),
+        shut.text, demand->ports.ToString(), OpenFix(name, *demand, true));
+    if (!active) text.state = WARN;
+    report.Add(host, std::move(text));
     return true;
   }
 
@@ -286,19 +260,15 @@ struct FirewallCheck {
     if (!shut.unread_source.empty()) {
       return Unread(absl::StrCat(name, " by its stored rules"), shut);
     }
-    report.Add(host, FindingText(WARN, name, " lets in ", shut.text,
-                                 " now, not permanently: the next reload "
-                                 "or reboot shuts it")
-                         .Expected(LetInText(*demand), ", also permanently")
-                         .Fix(OpenFix(name, *demand, false)));
+    report.Add(host, "open-until-reload", name, shut.text,
+               demand->ports.ToString(), OpenFix(name, *demand, false));
     return true;
   }
 
   bool Unread(absl::string_view state, const Shut& shut) const {
-    report.Add(host, FindingText(UNKNOWN, state, "; whether source ",
-                                 QuotedText(shut.unread_source), " lets in ",
-                                 shut.text, " cannot be told")
-                         .Fix(OpenFix(name, *demand, true)));
+    report.Add(host, "source-not-understood", state,
+               QuotedText(shut.unread_source), shut.text,
+               OpenFix(name, *demand, true));
     return false;
   }
 };

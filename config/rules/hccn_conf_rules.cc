@@ -16,10 +16,6 @@ namespace {
 // Problems of one file that are reported one by one.
 constexpr int kMaxProblems = 16;
 
-constexpr char kEditByHand[] =
-    "in place and under the tool's lock: flock /etc/hccn.conf vi -n "
-    "-c 'set nobackup nowritebackup' /etc/hccn.conf";
-
 const HccnConf::Entry* EntryAt(const HccnConf& conf, uint32_t line) {
   for (const HccnConf::Entry& entry : conf.entries()) {
     if (entry.line() == line && entry.has_device()) return &entry;
@@ -37,25 +33,20 @@ std::string RewriteCommand(const DeviceView* device, absl::string_view key) {
   return "";
 }
 
-void AddDuplicate(const HostView& host, const HccnConf& conf,
-                  const HccnConf::Problem& problem, FindingText text,
+void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
                   RuleReport& report) {
-  const HccnConf::Entry* entry = EntryAt(conf, problem.line());
-  text.fix = absl::StrCat("remove the repeated line ", kEditByHand);
+  const HccnConf::Entry* entry =
+      EntryAt(host.facts->hccn_conf().value(), problem.line());
   if (entry == nullptr) {
-    text.observed =
-        absl::StrCat("line ", problem.line(),
-                     " repeats a key: ", QuotedText(problem.text()));
-    report.Add(host, std::move(text));
+    report.Add(host, "DUPLICATE_KEY", problem.line(),
+               absl::StrCat("a key: ", QuotedText(problem.text())), "");
     return;
   }
-  text.observed = absl::StrCat(
-      "line ", problem.line(), " repeats ",
-      QuotedText(absl::StrCat(entry->key(), "_", entry->device())));
-  text.device_command =
-      RewriteCommand(host.Find(entry->device()), entry->key());
-  if (!text.device_command.empty()) text.fix.clear();
-  report.Add(host, {entry->device()}, std::move(text));
+  const uint32_t device = entry->device();
+  report.Add(host, {device},
+             report.Text("DUPLICATE_KEY", problem.line(),
+                         QuotedText(absl::StrCat(entry->key(), "_", device)),
+                         RewriteCommand(host.Find(device), entry->key())));
 }
 
 // A fix for the whole file; else it says what to do to a line by hand.
@@ -63,41 +54,41 @@ bool IsCommand(absl::string_view fix) {
   return absl::StartsWith(fix, "flock ");
 }
 
-FindingText ProblemText(const HccnConf::Problem& problem, FindingText text) {
-  const bool is_line = problem.line() != 0;
-  if (is_line) {
-    absl::StrAppend(&text.observed, ", line ", problem.line(), ": ",
-                    QuotedText(problem.text()));
-  }
-  if (text.state == UNKNOWN) return text;
-  if (is_line) absl::StrAppend(&text.fix, " ", problem.line());
-  absl::StrAppend(&text.fix, " ", kEditByHand);
-  return text;
+// REQUIRES: it is no duplicate.
+FindingText ProblemText(const HccnConf::Problem& problem,
+                        const RuleReport& report) {
+  const std::string line =
+      problem.line() == 0 ? "" : absl::StrCat(" ", problem.line());
+  return report.Text(HccnConf::Problem::Kind_Name(problem.kind()),
+                     line.empty() ? ""
+                                  : absl::StrCat(", line", line, ": ",
+                                                 QuotedText(problem.text())),
+                     line);
 }
 
-void AddProblems(const HostView& host, const HccnConf& conf,
-                 RuleReport& report) {
+void AddProblems(const HostView& host, RuleReport& report) {
   std::set<int> told;
   int shown = 0;
   int left_out = 0;
-  for (const HccnConf::Problem& problem : conf.problems()) {
-    FindingText text =
-        report.Fixed(HccnConf::Problem::Kind_Name(problem.kind()));
+  for (const HccnConf::Problem& problem :
+       host.facts->hccn_conf().value().problems()) {
+    const bool is_duplicate =
+        problem.kind() == HccnConf::Problem::DUPLICATE_KEY;
+    const FindingText text =
+        is_duplicate ? FindingText() : ProblemText(problem, report);
     if (IsCommand(text.fix)) {
       // It repairs every line: told once.
-      if (told.insert(problem.kind()).second) report.Add(host, std::move(text));
+      if (told.insert(problem.kind()).second) report.Add(host, text);
     } else if (shown == kMaxProblems) {
       ++left_out;
-    } else if (++shown; problem.kind() == HccnConf::Problem::DUPLICATE_KEY) {
-      AddDuplicate(host, conf, problem, std::move(text), report);
+    } else if (++shown; is_duplicate) {
+      AddDuplicate(host, problem, report);
     } else {
-      report.Add(host, ProblemText(problem, std::move(text)));
+      report.Add(host, text);
     }
   }
   if (left_out == 0) return;
-  report.Add(host,
-             FindingText(FAIL, Count(left_out, "more problem"), " in the file")
-                 .Fix("repair the first ones, then check again"));
+  report.Add(host, "more", Count(left_out, "more problem"));
 }
 
 // `value` of the line; empty: none.
@@ -114,7 +105,8 @@ bool Agrees(const AddressReading& live, absl::string_view value) {
 }
 
 // The device and the file have different ones.
-FindingText StoredText(const AddressKind& kind, const DeviceView& device) {
+FindingText StoredText(const AddressKind& kind, const DeviceView& device,
+                       const RuleReport& report) {
   const AddressReading& live = device.*kind.live;
   const HccnConf::Entry* entry = device.*kind.stored;
   const std::string in_file = entry == nullptr || NamesNothing(entry->value())
@@ -122,29 +114,20 @@ FindingText StoredText(const AddressKind& kind, const DeviceView& device) {
                                   : PrintableText(entry->value());
   if (live.IsUnset()) {
     // Then the file has one, or the two would agree.
-    return FindingText(WARN, "no ", kind.name, " is set, /etc/hccn.conf has ",
-                       in_file, ": the next boot sets it")
-        .Expected("the same ", kind.name,
-                  " on the device and in /etc/hccn.conf")
-        .CommandOr(SetPlanned(kind, device),
-                   absl::StrCat("set it with hccn_tool, or remove line ",
-                                entry->line(), " ", kEditByHand));
+    return report.Text("stored-alone", kind.name, in_file, entry->line(),
+                       SetPlanned(kind, device));
   }
   // The live one is kept where no other is planned.
   const Ipv4Address wanted = (device.*kind.planned).value_or(*live);
-  return FindingText(WARN, kind.name, " is ", live->ToString(),
-                     ", /etc/hccn.conf has ", in_file)
-      .Expected(kind.name, " ", wanted.ToString(), " in /etc/hccn.conf as well")
-      .DeviceCommand(SetCommand(kind, wanted));
+  return report.Text("not-stored", kind.name, in_file, live->ToString(),
+                     wanted.ToString(), SetCommand(kind, wanted));
 }
 
 // Whether the file of the device's host is known; if not, adds that, caused by
 // hccn-conf.
 bool KnowsFile(const DeviceView& device, RuleReport& report) {
   if (IsKnown(device.host->facts->hccn_conf())) return true;
-  report.Add(device, FindingText(UNKNOWN, "/etc/hccn.conf not known")
-                         .Fix("repair what hccn-conf reports about this host")
-                         .CausedBy("hccn-conf"));
+  report.Add(device, "no-hccn-conf");
   return false;
 }
 
@@ -158,7 +141,7 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
     report.Judged(device);
     return;
   }
-  FindingText text = StoredText(kind, device);
+  FindingText text = StoredText(kind, device, report);
   if (entry != nullptr && Agrees(live, RepairedValue(*device.host, *entry))) {
     text.caused_by = "hccn-conf";
   }
@@ -191,18 +174,6 @@ std::string FileText(const DeviceView& device) {
                       line("netmask", device.conf_netmask));
 }
 
-// Of a file that could not be read for a reason that is a verdict.
-FindingText NoFileText(const Missing& missing) {
-  return FindingText(FAIL, "/etc/hccn.conf: ", WhyMissing(&missing))
-      .Expected("a regular file that can be read")
-      .Fix(missing.reason() == Missing::UNREADABLE
-               ? "look at it with ls -ld /etc/hccn.conf, and put a regular "
-                 "file there"
-               : "install -m 0644 /dev/null /etc/hccn.conf, then set every "
-                 "device's address with hccn_tool; in a container mount "
-                 "the host's file");
-}
-
 }  // namespace
 
 // A file that is not there or is no text file fails; one that may not be read
@@ -210,16 +181,14 @@ FindingText NoFileText(const Missing& missing) {
 void CheckHccnConf(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const HccnConfFact& fact = host.facts->hccn_conf();
-    const Missing* missing = MissingOf(fact);
-    const bool is_verdict =
-        missing != nullptr && (missing->reason() == Missing::ABSENT ||
-                               missing->reason() == Missing::UNREADABLE);
-    if (is_verdict) {
+    const Missing::Reason reason = fact.missing().reason();
+    if (reason == Missing::ABSENT || reason == Missing::UNREADABLE) {
       report.Judged(host);
-      report.Add(host, NoFileText(*missing));
+      report.Add(host, reason == Missing::ABSENT ? "absent" : "unreadable",
+                 WhyMissing(fact.missing()));
     } else if (report.Knows(host, "/etc/hccn.conf", fact)) {
       report.Judged(host);
-      AddProblems(host, fact.value(), report);
+      AddProblems(host, report);
     }
   }
 }
@@ -242,14 +211,10 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
     const Ipv4Interface live = device.Address();
     // The live address is kept where no other is planned.
     const Ipv4Interface wanted = device.planned.value_or(live);
-    report.Add(device, FindingText(FAIL, "device has ", live.ToString(),
-                                   ", /etc/hccn.conf has ", FileText(device))
-                           .Expected("address_", device.id, "=",
-                                     wanted.address().ToString(), ", netmask_",
-                                     device.id, "=",
-                                     wanted.subnet().netmask().ToString())
-                           .DeviceCommand(SetCommand(wanted))
-                           .CausedBy(repair_ends_it ? "hccn-conf" : ""));
+    report.Add(device, "another", live.ToString(), FileText(device), device.id,
+               wanted.address().ToString(),
+               wanted.subnet().netmask().ToString(), SetCommand(wanted),
+               repair_ends_it ? "hccn-conf" : "");
   });
 }
 
@@ -268,15 +233,9 @@ void CheckGatewayPersistent(const ClusterView&, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (device.conf_dhcp == nullptr) {
       JudgeStored(device, kGateway, report);
-      return;
+    } else {
+      report.Add(device, "by-dhcp");
     }
-    report.Add(device,
-               FindingText(SKIPPED,
-                           "/etc/hccn.conf has udhcpc_enable: the recovery "
-                           "at boot does not take the gateway from the "
-                           "file")
-                   .Fix("see to it where the device gets its gateway "
-                        "from"));
   });
 }
 

@@ -67,9 +67,11 @@ std::string NamespaceText(const HostView& host) {
                       ", not that of process 1)");
 }
 
-absl::string_view ReadOnlyText(const HostView& host) {
-  return IsReadOnly(host) ? ", and /proc/sys is read-only where clusterd runs"
-                          : "";
+std::string PlaceOf(const HostView& host) {
+  return absl::StrCat(NamespaceText(host),
+                      IsReadOnly(host)
+                          ? ", and /proc/sys is read-only where clusterd runs"
+                          : "");
 }
 
 // A target as one word for a shell; it is one already but for odd paths.
@@ -104,21 +106,13 @@ std::string EnterCommand(absl::string_view target) {
 template <typename Fact>
 bool KnowsParameter(const HostView& host, absl::string_view key,
                     const Fact& fact, RuleReport& report) {
-  const Missing* missing = MissingOf(fact);
-  if (missing == nullptr || missing->reason() != Missing::ABSENT) {
+  if (fact.missing().reason() != Missing::ABSENT) {
     return report.Knows(host, key, fact);
   }
   report.Add(
       host,
-      FindingText(UNKNOWN, key, " does not exist", NamespaceText(host))
-          .Fix(IsOfNamespace(host)
-                   ? absl::StrCat("this kernel keeps it for the host alone",
-                                  KeptSince(key),
-                                  ": set it there (clusterctl plan without "
-                                  "--netns), it then holds in the container")
-                   : "the kernel keeps no such value in this network "
-                     "namespace: set it on the host itself, and start the "
-                     "container with --network=host"));
+      IsOfNamespace(host) ? "not-in-namespace" : "not-where-clusterd-runs", key,
+      NamespaceText(host), KeptSince(key));
   return false;
 }
 
@@ -131,11 +125,8 @@ void CheckBacklog(const ClusterView& view, absl::string_view key,
     if (!KnowsParameter(host, key, fact, report)) continue;
     report.Judged(host);
     if (fact.value() >= needed) continue;
-    report.Add(host, FindingText(FAIL, key, " is ", fact.value(),
-                                 NamespaceText(host), ReadOnlyText(host))
-                         .Expected("at least ", needed)
-                         .Fix(SetParameterFix(host, key, absl::StrCat(needed)),
-                              after));
+    report.Add(host, "too-small", key, fact.value(), PlaceOf(host), needed,
+               SetParameterFix(host, key, absl::StrCat(needed)), after);
   }
 }
 
@@ -207,28 +198,27 @@ std::string BootFix(const BootKey& key, absl::string_view wanted,
       EditLine(key, line, winner->line(), absl::StrCat(kOwnFolder, name)));
 }
 
-FindingText BootFinding(const HostView& host, const BootKey& key, State state) {
+FindingText BootFinding(const HostView& host, const BootKey& key,
+                        const RuleReport& report) {
   const auto& assignments = key.fact->value().assignments();
-  const PersistentValue::Assignment* winner =
-      assignments.empty() ? nullptr : &assignments[assignments.size() - 1];
-  FindingText text(state,
-                   winner == nullptr
-                       ? absl::StrCat("no file sets ", key.name, " at boot")
-                       : absl::StrCat(key.name, ": ", PlaceText(*winner)));
-  text.expected =
-      key.ports != nullptr
-          ? absl::StrCat(key.name, " with ", key.ports->ToString(), " at boot")
-          : absl::StrCat(key.name, " at least ", key.number, " at boot");
+  const std::string demand = key.ports != nullptr
+                                 ? absl::StrCat("with ", key.ports->ToString())
+                                 : absl::StrCat("at least ", key.number);
+  if (assignments.empty()) {
+    return report.Text("none", key.name, demand,
+                       BootFix(key, WantedValue(host, key, ""), nullptr));
+  }
+  const PersistentValue::Assignment& winner = *assignments.rbegin();
+  std::string in_file = PlaceText(winner);
   // An earlier line that is right and loses is what puzzles people.
   for (const PersistentValue::Assignment& earlier : assignments) {
-    if (&earlier == winner || !Satisfies(key, earlier.value())) continue;
-    absl::StrAppend(&text.observed, " and wins over ", PlaceText(earlier));
+    if (&earlier == &winner || !Satisfies(key, earlier.value())) continue;
+    absl::StrAppend(&in_file, " and wins over ", PlaceText(earlier));
     break;
   }
-  const std::string wanted =
-      WantedValue(host, key, winner == nullptr ? "" : winner->value());
-  text.fix = BootFix(key, wanted, winner);
-  return text;
+  return report.Text(
+      "another", key.name, demand,
+      BootFix(key, WantedValue(host, key, winner.value()), &winner), in_file);
 }
 
 // Who holds sockets: those of one owner make one finding.
@@ -251,14 +241,12 @@ std::string SocketText(const BoundSocket& socket) {
 }
 
 std::string OwnerText(const Owner& owner) {
-  if (owner.closing) return "closed, waiting in TIME_WAIT";
   if (owner.pid == 0) return "owner not visible";
   return absl::StrCat("held by pid ", owner.pid, " (",
                       PrintableText(owner.command), ")");
 }
 
 std::string OwnerFix(const Owner& owner, uint32_t port) {
-  if (owner.closing) return "wait a minute and check again";
   if (owner.pid == 0) {
     return absl::StrCat("find the owner as root: ss -tulnap 'sport = :", port,
                         "'");
@@ -278,24 +266,17 @@ void AddHeldPorts(const HostView& host, const PortSet& needed,
   size_t shown = 0;
   for (const auto& [owner, sockets] : held) {
     if (shown++ == kMaxShownOwners) {
-      report.Add(host,
-                 FindingText(FAIL, held.size() - kMaxShownOwners,
-                             " more owners of sockets in ", needed.ToString())
-                     .Fix("ss -tulnap as root shows all of them"));
+      report.Add(host, "more-owners", held.size() - kMaxShownOwners,
+                 needed.ToString());
       return;
     }
-    std::string list;
-    for (size_t i = 0; i < std::min(sockets.size(), kMaxShownSockets); ++i) {
-      absl::StrAppend(&list, i == 0 ? "" : ", ", SocketText(*sockets[i]));
+    std::vector<std::string> texts;
+    for (const BoundSocket* socket : sockets) {
+      texts.push_back(SocketText(*socket));
     }
-    if (sockets.size() > kMaxShownSockets) {
-      absl::StrAppend(&list, " and ", sockets.size() - kMaxShownSockets,
-                      " more");
-    }
-    report.Add(host, FindingText(owner.closing ? WARN : FAIL,
-                                 absl::StrCat(list, ", ", OwnerText(owner)))
-                         .Expected("nothing bound in ", needed.ToString())
-                         .Fix(OwnerFix(owner, sockets.front()->port())));
+    report.Add(host, owner.closing ? "closing" : "held",
+               FirstOf(texts, kMaxShownSockets), OwnerText(owner),
+               needed.ToString(), OwnerFix(owner, sockets.front()->port()));
   }
 }
 
@@ -355,9 +336,8 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
     if (!KnowsParameter(host, kReservedPorts, fact, report)) continue;
     const absl::StatusOr<PortSet> reserved = PortSet::Parse(fact.value());
     if (!reserved.ok()) {
-      report.Add(host, FindingText(UNKNOWN, "reserved ports not understood: ",
-                                   PrintableText(reserved.status().message()))
-                           .Fix("sysctl ", kReservedPorts));
+      report.Add(host, "not-understood",
+                 PrintableText(reserved.status().message()));
       continue;
     }
     report.Judged(host);
@@ -365,13 +345,10 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
     if (lacking.empty()) continue;
     PortSet merged = *reserved;
     merged.Add(needed);
-    report.Add(
-        host,
-        FindingText(FAIL, reserved->empty() ? "nothing" : reserved->ToString(),
-                    " reserved, lacks ", lacking.ToString(),
-                    NamespaceText(host), ReadOnlyText(host))
-            .Expected(needed.ToString(), " reserved")
-            .Fix(SetParameterFix(host, kReservedPorts, merged.ToString())));
+    report.Add(host, "lacks",
+               reserved->empty() ? "nothing" : reserved->ToString(),
+               lacking.ToString(), PlaceOf(host), needed.ToString(),
+               SetParameterFix(host, kReservedPorts, merged.ToString()));
   }
 }
 
@@ -400,7 +377,6 @@ void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
 
 void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
   const KernelSpec& spec = view.spec().kernel();
-  const State state = spec.persistent() ? FAIL : WARN;
   const PortSet ports = HcclPorts(view.spec());
   const uint64_t somaxconn = NeededBacklog(view.spec(), spec.somaxconn());
   const uint64_t syn = NeededBacklog(view.spec(), spec.tcp_max_syn_backlog());
@@ -418,10 +394,12 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
       }
       const auto& assignments = key.fact->value().assignments();
       if (!assignments.empty() &&
-          Satisfies(key, assignments[assignments.size() - 1].value())) {
+          Satisfies(key, assignments.rbegin()->value())) {
         continue;
       }
-      report.Add(host, BootFinding(host, key, state));
+      FindingText text = BootFinding(host, key, report);
+      if (spec.persistent()) text.state = FAIL;
+      report.Add(host, std::move(text));
     }
     if (all_known) report.Judged(host);
   }

@@ -27,29 +27,20 @@ bool IsToolSilence(const DeviceView& device, const Missing* missing) {
           device.silence != nullptr);
 }
 
-constexpr char kToolFix[] =
-    "repair what hccn-tool reports about this host, then check again";
-
 }  // namespace
 
 bool FindingText::operator==(const FindingText& other) const {
   return Fields(*this) == Fields(other);
 }
 
-FindingText::FindingText(const RuleFinding& row)
-    : state(row.state),
-      observed(row.observed),
-      expected(row.expected),
-      fix(row.fix),
-      device_command(row.device_command),
-      why(row.why) {}
-
-FindingText RuleReport::Fixed(absl::string_view name) const {
-  for (const RuleFinding& row : rule_.findings) {
-    if (row.name == name || row.name.empty()) return FindingText(row);
+const RuleFinding& RuleReport::RowOf(absl::string_view name) const {
+  for (const auto rows : {SharedFindings(), rule_.findings}) {
+    for (const RuleFinding& row : rows) {
+      if (row.name == name || row.name.empty()) return row;
+    }
   }
   ABSL_ASSERT(false);
-  return FindingText(UNKNOWN, name);
+  return SharedFindings().front();  // Something is not known.
 }
 
 void RuleReport::Judged(const HostView& host) {
@@ -106,6 +97,7 @@ void RuleReport::Add(const DeviceView& device, FindingText text) {
 
 void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,
                      FindingText text) {
+  if (devices.empty()) return Add(host, std::move(text));
   Group* group = GroupOf(std::move(text));
   for (const uint32_t device : devices) {
     group->members.push_back({host.facts, host.order, device});
@@ -114,6 +106,7 @@ void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,
 
 void RuleReport::Add(absl::Span<const DeviceView* const> devices,
                      FindingText text) {
+  if (devices.empty()) return Add(std::move(text));
   Group* group = GroupOf(std::move(text));
   for (const DeviceView* device : devices) {
     const HostView& host = *device->host;
@@ -123,47 +116,30 @@ void RuleReport::Add(absl::Span<const DeviceView* const> devices,
 
 void RuleReport::AddUnknown(const HostView& host, absl::string_view what,
                             const Missing* missing) {
-  Add(host, FindingText(UNKNOWN, what, " not known: ", WhyMissing(missing))
-                .Fix(HowToLearn(missing)));
+  Add(host, "not-known", what, WhyMissing(missing), HowToLearn(missing));
 }
 
 void RuleReport::AddUnknown(const DeviceView& device, absl::string_view what,
                             const Missing* missing, const std::string& reason) {
-  const bool usable = device.host->tool_usable;
-  if (usable && !IsToolSilence(device, missing)) {
-    Add(device, FindingText(UNKNOWN, what, " not known: ", reason)
-                    .Fix(HowToLearn(missing)));
-    return;
+  if (!device.host->tool_usable) {
+    Add(device, "no-tool", what, "is not usable");
+  } else if (IsToolSilence(device, missing)) {
+    Add(device, "no-tool", what, "did not answer");
+  } else {
+    Add(device, "not-known", what, reason, HowToLearn(missing));
   }
-  Add(device, FindingText(UNKNOWN, what, " not known: ",
-                          usable ? "hccn_tool did not answer"
-                                 : "hccn_tool is not usable")
-                  .Fix(kToolFix)
-                  .CausedBy("hccn-tool"));
 }
 
 void RuleReport::AddNoDevices(const HostView& host) {
   counts_devices_ = true;
-  if (!host.tool_usable) {
-    Add(host, FindingText(UNKNOWN,
-                          "no device could be asked: hccn_tool is not usable")
-                  .Fix(kToolFix)
-                  .CausedBy("hccn-tool"));
-    return;
-  }
-  Add(host, FindingText(UNKNOWN, "no device of this host was found")
-                .Fix("repair what device-count reports about this host, then "
-                     "check again")
-                .CausedBy("device-count"));
+  Add(host, host.tool_usable ? "no-device-found" : "no-device-asked");
 }
 
 void RuleReport::AddSkipped(const DeviceView& device,
                             absl::string_view observed,
                             absl::string_view caused_by) {
   counts_devices_ = true;
-  Add(device, FindingText(SKIPPED, observed)
-                  .Fix("repair what ", caused_by, " reports")
-                  .CausedBy(caused_by));
+  Add(device, "told-elsewhere", observed, caused_by);
 }
 
 std::string RuleReport::FixText(const FindingText& text,
@@ -204,7 +180,7 @@ void RuleReport::WriteFinding(const FindingText& text,
     if (member.device.has_value()) subject->add_devices(*member.device);
   }
   finding->set_observed(text.observed);
-  const RuleText& texts = rule_.Text();
+  const RuleText& texts = rule_.text;
   finding->set_expected(text.expected.empty() ? std::string(texts.title)
                                               : text.expected);
   finding->set_why(text.why.empty() ? std::string(texts.why) : text.why);

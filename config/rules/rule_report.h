@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "absl/types/span.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/cluster_view.h"
@@ -27,62 +28,19 @@ namespace clusterd {
 // largest supported cluster (1,152 x 16).
 inline constexpr size_t kMaxFindings = 20000;
 
-// A finding without its subjects, in one sentence or field by field. Texts come
-// in parts, as absl::StrCat takes them:
-//   FindingText(FAIL, "MTU is ", mtu).Expected("MTU ", most).Fix("set it")
+// A finding without its subjects.
 struct FindingText {
-  template <typename... Parts>
-  explicit FindingText(State state, const Parts&... parts)
-      : state(state), observed(absl::StrCat(parts...)) {}
-
-  template <typename... Parts>
-  FindingText&& Observed(const Parts&... parts) && {
-    return Set(absl::StrCat(parts...), &observed);
-  }
-  template <typename... Parts>
-  FindingText&& Expected(const Parts&... parts) && {
-    return Set(absl::StrCat(parts...), &expected);
-  }
-  template <typename... Parts>
-  FindingText&& Fix(const Parts&... parts) && {
-    return Set(absl::StrCat(parts...), &fix);
-  }
-  template <typename... Parts>
-  FindingText&& DeviceCommand(const Parts&... parts) && {
-    return Set(absl::StrCat(parts...), &device_command);
-  }
-  // The command, or the words where there is none.
-  FindingText&& CommandOr(std::string command, std::string words) && {
-    if (!command.empty()) return Set(std::move(command), &device_command);
-    return Set(std::move(words), &fix);
-  }
-  FindingText&& Why(absl::string_view text) && {
-    return Set(std::string(text), &why);
-  }
-  FindingText&& CausedBy(absl::string_view rule) && {
-    return Set(std::string(rule), &caused_by);
-  }
-
-  // A row of the catalogue.
-  explicit FindingText(const RuleFinding& row);
-
   bool operator==(const FindingText& other) const;
 
-  State state;
-  std::string observed;
-  std::string expected;  // Empty: the rule's title.
-  std::string fix;       // Plain words, or a command.
+  State state = UNKNOWN;
+  std::string observed = {};
+  std::string expected = {};  // Empty: the rule's title.
+  std::string fix = {};       // Plain words, or a command.
   // Part of hccn_tool's command line after `-i N`, e.g. "-link -g"; the fix
   // then ends in that command for the subject's devices.
-  std::string device_command;
-  std::string why;        // Empty: the rule's.
-  std::string caused_by;  // Another rule, which says it too.
-
- private:
-  FindingText&& Set(std::string text, std::string* field) {
-    *field = std::move(text);
-    return std::move(*this);
-  }
+  std::string device_command = {};
+  std::string why = {};        // Empty: the rule's.
+  std::string caused_by = {};  // Another rule, which says it too.
 };
 
 // Not safe for concurrent use; `rule` and `view` must outlive it.
@@ -100,19 +58,42 @@ class RuleReport {
   // The same for a rule about the cluster as a whole.
   void JudgedCluster(std::string summary);
 
-  // The rule's finding of that name, or the one without a name. REQUIRES: its
-  // row in texts/ has one of them.
-  FindingText Fixed(absl::string_view name) const;
+  // The finding of that name among the shared ones and the rule's, else the
+  // rule's one without a name, with the values that its row in texts/ asks for.
+  // REQUIRES: there is one.
+  template <typename... Values>
+  FindingText Text(absl::string_view name, const Values&... values) const {
+    const RuleFinding& row = RowOf(name);
+    const auto with_values = [&](absl::string_view text) {
+      return absl::Substitute(text, values...);
+    };
+    FindingText text = {row.state,
+                        with_values(row.observed),
+                        with_values(row.expected),
+                        with_values(row.fix),
+                        with_values(row.device_command),
+                        with_values(row.why),
+                        with_values(row.caused_by)};
+    if (text.device_command.empty() && !row.fix_without_command.empty()) {
+      text.fix = with_values(row.fix_without_command);
+    }
+    return text;
+  }
 
-  // About the cluster, a host, a device, devices by their ids, which the host
-  // need not have.
+  // About the cluster, a host, a device.
   void Add(FindingText text);
   void Add(const HostView& host, FindingText text);
   void Add(const DeviceView& device, FindingText text);
+  // About devices by their ids, which the host need not have; none: the host.
   void Add(const HostView& host, absl::Span<const uint32_t> devices,
            FindingText text);
-  // About devices of any hosts. REQUIRES: not empty.
+  // About devices of any hosts; none: the cluster.
   void Add(absl::Span<const DeviceView* const> devices, FindingText text);
+  // The same with the finding of that name.
+  template <typename Whom, typename... Values>
+  void Add(const Whom& whom, absl::string_view name, const Values&... values) {
+    Add(whom, Text(name, values...));
+  }
 
   // Whether the fact has a value; if not, adds that `what` of the host is not
   // known, why, and how to learn it.
@@ -124,12 +105,11 @@ class RuleReport {
   }
   // The same for a device. Hosts and devices on which hccn_tool gives no answer
   // are folded under rule hccn-tool.
-  template <typename Fact, typename Value>
+  template <typename Value>
   bool Knows(const DeviceView& device, absl::string_view what,
-             const Reading<Fact, Value>& reading) {
+             const Reading<Value>& reading) {
     if (reading.has_value()) return true;
-    AddUnknown(device, what, MissingOf(*reading.fact),
-               WhyNoValue(*reading.fact));
+    AddUnknown(device, what, reading.missing, reading.why);
     return false;
   }
   // Calls visit(device) for every device; a host without one gets its unknown.
@@ -197,6 +177,7 @@ class RuleReport {
     std::vector<Member> members;
   };
 
+  const RuleFinding& RowOf(absl::string_view name) const;
   Group* GroupOf(FindingText text);
   void AddNoDevices(const HostView& host);
   void AddUnknown(const HostView& host, absl::string_view what,

@@ -28,9 +28,7 @@ class RuleReportTest : public testing::Test {
   RuleReport report_;
 };
 
-FindingText Down() {
-  return FindingText(FAIL, "down").Expected("up").Fix("plug it in");
-}
+FindingText Down() { return {FAIL, "down", "up", "plug it in"}; }
 
 TEST_F(RuleReportTest, FoldsDevicesOfAHostAndHostsWithTheSameText) {
   report_.Add(host(0).devices[3], Down());
@@ -66,10 +64,7 @@ TEST_F(RuleReportTest, KeepsApartWhatReadsDifferently) {
 }
 
 TEST_F(RuleReportTest, WritesTheCommandForTheDevicesOfItsSubjects) {
-  const FindingText text = FindingText(FAIL, "down")
-                               .Expected("up")
-                               .Fix("see")
-                               .DeviceCommand("-link -g");
+  const FindingText text = {FAIL, "down", "up", "see", "-link -g"};
   report_.Add(host(0).devices[3], text);
   report_.Add(host(1).devices[0], text);
   report_.Add(host(1).devices[2], text);
@@ -83,21 +78,39 @@ TEST_F(RuleReportTest, WritesTheCommandForTheDevicesOfItsSubjects) {
 }
 
 TEST_F(RuleReportTest, TakesWhatAFindingLeavesOutFromTheCatalogue) {
-  report_.Add(host(0), FindingText(FAIL, "down").Fix("plug it in"));
+  report_.Add(host(0), FindingText{FAIL, "down", "", "plug it in"});
   const Finding finding = Finish().findings(0);
-  EXPECT_EQ(finding.expected(), FindRule("link")->Text().title);
-  EXPECT_EQ(finding.why(), FindRule("link")->Text().why);
-  EXPECT_EQ(finding.source(), FindRule("link")->Text().source);
+  EXPECT_EQ(finding.expected(), FindRule("link")->text.title);
+  EXPECT_EQ(finding.why(), FindRule("link")->text.why);
+  EXPECT_EQ(finding.source(), FindRule("link")->text.source);
 }
 
 TEST_F(RuleReportTest, TakesWhatIsAlwaysTheSameFromTheRulesRow) {
-  const FindingText down = report_.Fixed("down");
+  const FindingText down = report_.Text("down");
   EXPECT_EQ(down.state, FAIL);
   EXPECT_EQ(down.observed, "link is DOWN");
   EXPECT_EQ(down.device_command, "-link_stat -g");
   RuleReport conf(*FindRule("hccn-conf"), view_);
-  EXPECT_EQ(conf.Fixed("LINE_TOO_LONG").fix, "shorten line");
-  EXPECT_EQ(conf.Fixed("of a newer host").state, UNKNOWN);
+  EXPECT_EQ(conf.Text("LINE_TOO_LONG", "", "").expected,
+            "lines of at most 383 bytes");
+  EXPECT_EQ(conf.Text("of a newer host", "", "").state, UNKNOWN);
+}
+
+TEST_F(RuleReportTest, FillsInTheValuesOfARow) {
+  RuleReport mtu(*FindRule("mtu-uniform"), view_);
+  const FindingText text = mtu.Text("other", 1500, 4200, ", as the spec says");
+  EXPECT_EQ(text.state, WARN);
+  EXPECT_EQ(text.observed, "MTU is 1500");
+  EXPECT_EQ(text.expected, "MTU 4200, as the spec says");
+  EXPECT_EQ(text.device_command, "-mtu -s size 4200");
+}
+
+TEST_F(RuleReportTest, TakesTheWordsInPlaceOfACommandThatIsNotThere) {
+  RuleReport conf(*FindRule("hccn-conf"), view_);
+  EXPECT_EQ(conf.Text("DUPLICATE_KEY", 7, "\"address_3\"", "-ip -g").fix, "");
+  const FindingText text = conf.Text("DUPLICATE_KEY", 7, "\"address_3\"", "");
+  EXPECT_EQ(text.observed, "line 7 repeats \"address_3\"");
+  EXPECT_THAT(text.fix, HasSubstr("remove the repeated line"));
 }
 
 TEST_F(RuleReportTest, DoesNotPassWhenNothingWasJudged) {
@@ -125,8 +138,8 @@ TEST_F(RuleReportTest, IsSkippedWhenEverythingWas) {
 
 TEST_F(RuleReportTest, TakesTheWorstState) {
   report_.Judged(host(0));
-  report_.Add(host(0), FindingText(WARN, "a"));
-  report_.Add(host(1), FindingText(UNKNOWN, "b"));
+  report_.Add(host(0), FindingText{WARN, "a"});
+  report_.Add(host(1), FindingText{UNKNOWN, "b"});
   EXPECT_EQ(Finish().state(), UNKNOWN);
 }
 
@@ -162,11 +175,11 @@ TEST_F(RuleReportTest, BlamesTheToolOnceForAHostWithoutIt) {
 }
 
 TEST_F(RuleReportTest, GivesTheReasonWhereTheToolAnswered) {
-  LinkFact fact;
-  fact.mutable_missing()->set_reason(Missing::UNREADABLE);
-  fact.mutable_missing()->set_detail("\"link status: SIDEWAYS\"");
-  Reading<LinkFact, LinkFact::Link> link;
-  link.fact = &fact;
+  Missing missing;
+  missing.set_reason(Missing::UNREADABLE);
+  Reading<LinkFact::Link> link;
+  link.missing = &missing;
+  link.why = "not understood: \"link status: SIDEWAYS\"";
   EXPECT_FALSE(report_.Knows(host(0).devices[0], "link", link));
   const RuleResult result = Finish();
   EXPECT_EQ(result.findings(0).caused_by(), "");
@@ -201,7 +214,7 @@ TEST_F(RuleReportTest, WarnsThatAscend950SpellsItsCommandsDifferently) {
   const ClusterView view(spec, Pointers(facts));
   RuleReport report(*FindRule("link"), view);
   report.Add(view.hosts()[0].devices[3],
-             FindingText(FAIL, "down").DeviceCommand("-link -g"));
+             FindingText{FAIL, "down", "", "", "-link -g"});
   EXPECT_THAT(std::move(report).Finish().findings(0).fix(),
               HasSubstr("Ascend 950 command line's own spelling"));
 }
@@ -210,7 +223,7 @@ TEST_F(RuleReportTest, GathersWhatIsTooMuchToReadWithoutLosingASubject) {
   const size_t all = kMaxFindings + 5;
   for (size_t i = 0; i < all; ++i) {
     report_.Add(host(i % 3), {static_cast<uint32_t>(i)},
-                FindingText(FAIL, "value ", i).Fix("repair it"));
+                FindingText{FAIL, absl::StrCat("value ", i), "", "repair it"});
   }
   const RuleResult result = Finish();
   ASSERT_EQ(result.findings_size(), static_cast<int>(kMaxFindings) + 1);

@@ -35,17 +35,12 @@ std::string PlanFix(const std::vector<const DeviceView*>& devices) {
   return absl::StrJoin(commands, " && ");
 }
 
-// Devices of one host that are wrong together.
-void AddDevices(const std::vector<const DeviceView*>& devices,
-                const std::string& expected, RuleReport& report) {
-  const std::string addresses = absl::StrJoin(
-      devices, ", ", [](std::string* out, const DeviceView* device) {
-        absl::StrAppend(out, "device ", device->id, " has ",
-                        device->Address().ToString());
-      });
-  report.Add(
-      devices,
-      FindingText(FAIL, addresses).Expected(expected).Fix(PlanFix(devices)));
+std::string AddressesText(const std::vector<const DeviceView*>& devices) {
+  return absl::StrJoin(devices, ", ",
+                       [](std::string* out, const DeviceView* device) {
+                         absl::StrAppend(out, "device ", device->id, " has ",
+                                         device->Address().ToString());
+                       });
 }
 
 // Devices with an address by id, as ForEachAddress meets them: all of a host,
@@ -94,19 +89,6 @@ void Vote(const DeviceView& device, SubnetBallot* ballot) {
   ++(*ballot)[device.planned->subnet()].planned;
 }
 
-FindingText OtherSubnet(const DeviceView& device, const Ipv4Subnet& right,
-                        const SubnetBallot& ballot) {
-  const bool is_planned =
-      device.planned.has_value() && device.planned->subnet() == right;
-  return FindingText(FAIL, device.Address().ToString(), " lies in ",
-                     device.Address().subnet().ToString())
-      .Expected(right.ToString(), ", as on ",
-                Count(ballot.find(right)->second.live, "other host"))
-      .CommandOr(is_planned ? SetPlanned(device) : "",
-                 absl::StrCat("plan an address in ", right.ToString(),
-                              " for the device in cluster.yaml and set it"));
-}
-
 bool HasRoute(const DeviceView& device) {
   return device.gateway.IsSet() &&
          device.Address().subnet().Contains(*device.gateway) &&
@@ -128,17 +110,9 @@ void AddUnrouted(const std::vector<const DeviceView*>& devices,
     const bool is_misplaced =
         device->planned.has_value() && !device->HasPlannedAddress();
     report.Add(
-        *device,
-        FindingText(FAIL, device->Address().ToString(), ", no gateway in ",
-                    own.ToString())
-            .Expected(inside ? "a gateway to the cluster's other subnets"
-                             : absl::StrCat("an address in ", common.ToString(),
-                                            ", as most devices, or a gateway"))
-            .CommandOr(is_misplaced ? SetPlanned(*device)
-                                    : SetPlanned(kGateway, *device),
-                       absl::StrCat("plan an address in ", common.ToString(),
-                                    " or a gateway for the device in "
-                                    "cluster.yaml, and set it")));
+        *device, inside ? "inside" : "outside", device->Address().ToString(),
+        own.ToString(), common.ToString(),
+        is_misplaced ? SetPlanned(*device) : SetPlanned(kGateway, *device));
   }
 }
 
@@ -155,10 +129,9 @@ void CheckSubnetPairs(const ClusterView& view, RuleReport& report) {
       report.Judged(*first);
       report.Judged(*second);
       if (first->Address().subnet() == second->Address().subnet()) continue;
-      AddDevices({first, second},
-                 absl::StrCat("devices ", id, " and ", id + kGroupSize,
-                              " in one subnet"),
-                 report);
+      const std::vector<const DeviceView*> pair = {first, second};
+      report.Add(pair, "apart", AddressesText(pair), id, id + kGroupSize,
+                 PlanFix(pair));
     }
   });
 }
@@ -178,10 +151,8 @@ void CheckSubnetDistinct(const ClusterView& view, RuleReport& report) {
       for (const DeviceView* device : group) report.Judged(*device);
       const std::vector<const DeviceView*> sharing = Sharing(group);
       if (sharing.empty()) continue;
-      AddDevices(sharing,
-                 absl::StrCat("devices ", base, "-", base + kGroupSize - 1,
-                              " in four different subnets"),
-                 report);
+      report.Add(sharing, "together", AddressesText(sharing), base,
+                 base + kGroupSize - 1, PlanFix(sharing));
     }
   });
 }
@@ -207,8 +178,13 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
     for (const DeviceView* device : devices) Vote(*device, &ballot);
     const Ipv4Subnet right = MostCommon(ballot);
     for (const DeviceView* device : devices) {
-      if (device->Address().subnet() == right) continue;
-      report.Add(*device, OtherSubnet(*device, right, ballot));
+      const Ipv4Interface own = device->Address();
+      if (own.subnet() == right) continue;
+      const bool is_planned =
+          device->planned.has_value() && device->planned->subnet() == right;
+      report.Add(*device, "another", own.ToString(), own.subnet().ToString(),
+                 right.ToString(), Count(ballot[right].live, "other host"),
+                 is_planned ? SetPlanned(*device) : "");
     }
   }
 }
@@ -228,7 +204,7 @@ void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
   });
   if (devices.empty()) return;
   const Ipv4Subnet common = MostCommon(ballot);
-  if (ballot.find(common)->second.live == devices.size()) return;
+  if (ballot[common].live == devices.size()) return;
   const bool minority_routed =
       absl::c_all_of(devices, [&](const DeviceView* device) {
         return device->Address().subnet() == common || HasRoute(*device);

@@ -38,19 +38,17 @@ std::string MaskText(int prefix_length) {
   return Ipv4Subnet(Ipv4Address(), prefix_length).netmask().ToString();
 }
 
-FindingText MaskFinding(const DeviceView& device, const Ipv4Subnet& widest,
-                        const Ballot<int>& lengths) {
+void AddOtherMask(const DeviceView& device, const Ipv4Subnet& widest,
+                  const Ballot<int>& lengths, RuleReport& report) {
   const Ipv4Interface own = device.Address();
   const int right = MostCommon(lengths);
   const bool planned =
       device.planned.has_value() && device.planned->prefix_length() == right;
-  return FindingText(FAIL, "netmask ", MaskText(own.prefix_length()), " of ",
-                     own.address().ToString())
-      .Expected("netmask ", MaskText(right), ", as ",
-                Count(lengths.find(right)->second.live, "other device"), " in ",
-                widest.ToString())
-      .DeviceCommand(planned ? SetPlanned(device)
-                             : SetCommand(Ipv4Interface(own.address(), right)));
+  report.Add(device, "another", MaskText(own.prefix_length()),
+             own.address().ToString(), MaskText(right),
+             Count(lengths.at(right).live, "other device"), widest.ToString(),
+             planned ? SetPlanned(device)
+                     : SetCommand(Ipv4Interface(own.address(), right)));
 }
 
 // Whether the file tells the switch once hccn-conf's finding is repaired. An
@@ -68,21 +66,16 @@ bool RepairedFileTellsTls(const DeviceView& device) {
 // tell is no fault of the tool.
 bool KnowsTls(const ClusterView& view, const DeviceView& device,
               RuleReport& report) {
-  const Missing* missing = MissingOf(*device.tls_enabled.fact);
-  const Missing::Reason reason =
-      missing == nullptr ? Missing::REASON_UNSPECIFIED : missing->reason();
-  if (reason == Missing::UNREADABLE) {
-    report.Add(
-        device,
-        FindingText(UNKNOWN, "TLS switch not known: ", WhyMissing(missing))
-            .Fix("set the switch anew, 0 for off or 1 for on")
-            .DeviceCommand("-tls -s enable <0 or 1>")
-            .CausedBy(RepairedFileTellsTls(device) ? "hccn-conf" : ""));
+  const Missing& missing = device.facts->tls().missing();
+  if (missing.reason() == Missing::UNREADABLE) {
+    report.Add(device, "unreadable", WhyMissing(missing),
+               RepairedFileTellsTls(device) ? "hccn-conf" : "");
     return false;
   }
-  if (reason == Missing::NOT_QUERIED && !view.spec().allow_tls_query()) {
+  if (missing.reason() == Missing::NOT_QUERIED &&
+      !view.spec().allow_tls_query()) {
     // The reason names the key of one device; this text folds.
-    report.Add(device, report.Fixed("not-asked"));
+    report.Add(device, "not-asked");
     return false;
   }
   return report.Knows(device, "TLS switch", device.tls_enabled);
@@ -92,40 +85,35 @@ std::string SwitchText(bool enabled) {
   return absl::StrCat("TLS ", enabled ? "on" : "off");
 }
 
-std::string SwitchCommand(bool enabled) {
-  return absl::StrCat("-tls -s enable ", enabled ? 1 : 0);
-}
-
 // The tool was asked, and hccn.conf has another value for the next boot. A file
 // without the key lets the device keep what it has.
 bool FileHasOtherSwitch(const DeviceView& device) {
-  const std::string& in_file = device.tls_enabled.fact->value().in_file();
+  const std::string& in_file = device.facts->tls().value().in_file();
   return device.tls_enabled.has_value() && !in_file.empty() &&
          in_file != (*device.tls_enabled ? "1" : "0");
-}
-
-// REQUIRES: FileHasOtherSwitch(device).
-FindingText FileSwitchFinding(const DeviceView& device,
-                              const RuleReport& report) {
-  const bool live = *device.tls_enabled;
-  return report.Fixed("other-in-file")
-      .Observed("device has ", SwitchText(live),
-                ", its tls_enable in /etc/hccn.conf is ",
-                QuotedText(device.tls_enabled.fact->value().in_file()))
-      .Expected("tls_enable ", live ? 1 : 0, " in /etc/hccn.conf too")
-      .DeviceCommand(SwitchCommand(live));
 }
 
 // One thing that hosts have a version of.
 struct VersionKind {
   absl::string_view name;
-  const TextFact& (*fact)(const HostFacts&);
-  State state;
+  // Null: the NPU series.
+  const TextFact& (VersionFacts::*fact)() const;
+  absl::string_view finding;
   // A host without it has a version of its own: "not installed". And clusterd
   // may not ask at all, which is said and costs no verdict.
   bool is_optional;
-  absl::string_view why;
 };
+
+constexpr VersionKind kVersionKinds[] = {
+    {"NPU series", nullptr, "mixed-series", false},
+    {"driver", &VersionFacts::driver, "mixed", false},
+    {"firmware", &VersionFacts::firmware, "mixed", false},
+    {"CANN", &VersionFacts::cann, "mixed", true}};
+
+const TextFact& FactOf(const VersionKind& kind, const HostFacts& facts) {
+  return kind.fact == nullptr ? facts.identity().npu_series()
+                              : (facts.versions().*kind.fact)();
+}
 
 using HostsByVersion = FirstMet<std::string, std::vector<const HostView*>>;
 
@@ -141,17 +129,9 @@ void AddVersionGroups(const VersionKind& kind, HostsByVersion versions,
   absl::c_stable_sort(groups, has_fewer);
   for (const auto& [version, hosts] : groups) {
     if (version == right) continue;
-    const FindingText text =
-        FindingText(kind.state, kind.name, " ", version, " on ",
-                    Count(hosts.size(), "host"))
-            .Expected(kind.name, " ", right, ", as on ",
-                      Count(most.size(), "host"))
-            .Fix(kind.state == FAIL
-                     ? "take the hosts named here out of the cluster in "
-                       "cluster.yaml"
-                     : absl::StrCat("install ", kind.name, " ", right,
-                                    " on the hosts named here"))
-            .Why(kind.why);
+    const FindingText text = report.Text(kind.finding, kind.name, version,
+                                         Count(hosts.size(), "host"), right,
+                                         Count(most.size(), "host"));
     for (const HostView* host : hosts) report.Add(*host, text);
   }
 }
@@ -164,20 +144,19 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
   size_t not_queried = 0;
   std::string reason;
   for (const HostView& host : view.hosts()) {
-    const TextFact& fact = kind.fact(*host.facts);
-    const Missing* missing = kind.is_optional ? MissingOf(fact) : nullptr;
-    if (missing != nullptr && missing->reason() == Missing::NOT_QUERIED) {
-      if (not_queried++ == 0) reason = WhyMissing(missing);
-      continue;
-    }
-    const bool absent =
-        missing != nullptr && missing->reason() == Missing::ABSENT;
-    if (!absent && !report.Knows(host, kind.name, fact)) {
+    const TextFact& fact = FactOf(kind, *host.facts);
+    const Missing::Reason missing = kind.is_optional
+                                        ? fact.missing().reason()
+                                        : Missing::REASON_UNSPECIFIED;
+    if (missing == Missing::NOT_QUERIED) {
+      if (not_queried++ == 0) reason = WhyMissing(fact.missing());
+    } else if (missing == Missing::ABSENT) {
+      versions["not installed"].push_back(&host);
+    } else if (report.Knows(host, kind.name, fact)) {
+      versions[PrintableText(fact.value())].push_back(&host);
+    } else {
       unknown->insert(&host);
-      continue;
     }
-    versions[absent ? "not installed" : PrintableText(fact.value())].push_back(
-        &host);
   }
   AddVersionGroups(kind, std::move(versions), report);
   if (not_queried == 0) return;
@@ -200,10 +179,8 @@ void JudgeSeries(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = host.facts->identity().npu_series();
     if (!IsKnown(fact) || AllOfSeries(fact.value(), expected)) continue;
-    report.Add(host, report.Fixed("other-series")
-                         .Observed("NPU series ", QuotedText(fact.value()))
-                         .Expected("NPU series ", expected, " of ",
-                                   view.profile().title));
+    report.Add(host, "other-series", QuotedText(fact.value()), expected,
+               view.profile().title);
   }
 }
 
@@ -227,7 +204,7 @@ void CheckNetmaskUniform(const ClusterView& view, RuleReport& report) {
     const Ipv4Subnet subnet = device.Address().subnet();
     const auto& [widest, lengths] = *std::prev(families.upper_bound(subnet));
     if (MostCommon(lengths) == subnet.prefix_length()) continue;
-    report.Add(device, MaskFinding(device, widest, lengths));
+    AddOtherMask(device, widest, lengths, report);
   }
 }
 
@@ -252,12 +229,13 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
                              Count(switches[right].live, "other device")));
   for (const DeviceView& device : view.devices()) {
     if (device.tls_enabled.value_or(right) != right) {
-      report.Add(device, FindingText(FAIL, right ? "TLS is off" : "TLS is on")
-                             .Expected(expected)
-                             .DeviceCommand(SwitchCommand(right)));
+      report.Add(device, "other", right ? "off" : "on", expected,
+                 right ? 1 : 0);
     } else if (FileHasOtherSwitch(device)) {
       // A wrong switch is set in both by the one command.
-      report.Add(device, FileSwitchFinding(device, report));
+      report.Add(device, "other-in-file", SwitchText(right),
+                 QuotedText(device.facts->tls().value().in_file()),
+                 right ? 1 : 0);
     }
   }
 }
@@ -277,13 +255,10 @@ void CheckMtuUniform(const ClusterView& view, RuleReport& report) {
     const uint64_t right = planned ? view.spec().mtu() : MostCommon(rail);
     if (*device.mtu == right) continue;
     const std::string because =
-        planned
-            ? ", as the spec says"
-            : absl::StrCat(", as device ", device.id, " of ",
-                           Count(rail.find(right)->second.live, "other host"));
-    report.Add(device, FindingText(WARN, "MTU is ", *device.mtu)
-                           .Expected("MTU ", right, because)
-                           .DeviceCommand("-mtu -s size ", right));
+        planned ? ", as the spec says"
+                : absl::StrCat(", as device ", device.id, " of ",
+                               Count(rail.at(right).live, "other host"));
+    report.Add(device, "other", *device.mtu, right, because);
   }
 }
 
@@ -293,29 +268,8 @@ void CheckMtuUniform(const ClusterView& view, RuleReport& report) {
 // ask for CANN at all (NOT_QUERIED), the summary says that it was not compared:
 // it is a part of the rule and may not hide the rest behind an eternal unknown.
 void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
-  const VersionKind kinds[] = {
-      {"NPU series",
-       [](const HostFacts& facts) -> const TextFact& {
-         return facts.identity().npu_series();
-       },
-       FAIL, false, "Different NPU series do not train together."},
-      {"driver",
-       [](const HostFacts& facts) -> const TextFact& {
-         return facts.versions().driver();
-       },
-       WARN, false, ""},
-      {"firmware",
-       [](const HostFacts& facts) -> const TextFact& {
-         return facts.versions().firmware();
-       },
-       WARN, false, ""},
-      {"CANN",
-       [](const HostFacts& facts) -> const TextFact& {
-         return facts.versions().cann();
-       },
-       WARN, true, ""}};
   absl::flat_hash_set<const HostView*> unknown;
-  for (const VersionKind& kind : kinds) {
+  for (const VersionKind& kind : kVersionKinds) {
     JudgeVersions(kind, view, &unknown, report);
   }
   const bool series_planned = !view.profile().npu_series.empty();

@@ -7,7 +7,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
 #include "config/words/subject_text.h"
@@ -84,27 +83,14 @@ std::string UniqueFix(absl::Span<const Use> uses) {
 }
 
 void AddConflict(absl::Span<const Use> uses, RuleReport& report) {
-  std::string owners =
-      absl::StrJoin(uses.first(std::min(uses.size(), kMaxNamed)), ", ",
-                    [](std::string* out, const Use& use) {
-                      absl::StrAppend(out, UseText(use));
-                    });
-  if (uses.size() > kMaxNamed) {
-    absl::StrAppend(&owners, " and ", uses.size() - kMaxNamed, " more");
-  }
+  std::vector<std::string> owners;
   std::vector<const DeviceView*> where;
   for (const Use& use : uses) {
+    owners.push_back(UseText(use));
     if (use.device != nullptr) where.push_back(use.device);
   }
-  const std::string address = Ipv4Address(uses.front().address).ToString();
-  FindingText text = FindingText(FAIL, address, " belongs to ", owners)
-                         .Expected("one owner per address")
-                         .Fix(UniqueFix(uses));
-  if (where.empty()) {
-    report.Add(std::move(text));
-  } else {
-    report.Add(where, std::move(text));
-  }
+  report.Add(where, "shared", Ipv4Address(uses.front().address).ToString(),
+             FirstOf(owners, kMaxNamed), UniqueFix(uses));
 }
 
 // An address of a subnet, and whose it is.
@@ -137,12 +123,9 @@ void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,
       where.push_back(member.device);
     }
     if (where.size() > kMaxNamed) absl::StrAppend(&list, ", …");
-    report.Add(where,
-               FindingText(state, list, " in ", subnet.ToString(),
-                           " all end in ", octet)
-                   .Expected("different last numbers in ", subnet.ToString())
-                   .Fix("plan addresses that differ in the last number in "
-                        "cluster.yaml, then set them"));
+    FindingText text = report.Text("alike", list, subnet.ToString(), octet);
+    text.state = state;
+    report.Add(where, std::move(text));
   }
 }
 
@@ -194,12 +177,8 @@ void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
       AddEndings(subnet, members, state, report);
       continue;
     }
-    report.Add(
-        FindingText(WARN, addresses, " addresses in ", subnet.ToString(),
-                    " cannot all differ in the last 8 bits")
-            .Expected("at most ", kUsableHostParts, " addresses in one subnet")
-            .Fix("plan more and smaller subnets with gateways between them, if "
-                 "the product allows it"));
+    report.Add(report.Text("too-many", addresses, subnet.ToString(),
+                           kUsableHostParts));
   }
 }
 

@@ -51,4 +51,10 @@ std::string JoinParts(absl::string_view between,
   return absl::StrJoin(told, between);
 }
 
+std::string FirstOf(absl::Span<const std::string> texts, size_t most) {
+  const std::string first = absl::StrJoin(texts.subspan(0, most), ", ");
+  if (texts.size() <= most) return first;
+  return absl::StrCat(first, " and ", texts.size() - most, " more");
+}
+
 }  // namespace clusterd

@@ -10,6 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 
 namespace clusterd {
 
@@ -34,6 +35,9 @@ std::string Part(size_t count, absl::string_view what);
 // The parts that are not empty, with `between` between them.
 std::string JoinParts(absl::string_view between,
                       std::initializer_list<absl::string_view> parts);
+
+// "a, b and 3 more": at most that many of the texts. REQUIRES: not empty.
+std::string FirstOf(absl::Span<const std::string> texts, size_t most);
 
 }  // namespace clusterd
 

@@ -47,5 +47,11 @@ TEST(JoinPartsTest, LeavesOutWhatIsEmpty) {
   EXPECT_EQ(JoinParts(", ", {"", ""}), "");
 }
 
+TEST(FirstOfTest, SaysHowManyItLeavesOut) {
+  EXPECT_EQ(FirstOf({"a"}, 2), "a");
+  EXPECT_EQ(FirstOf({"a", "b"}, 2), "a, b");
+  EXPECT_EQ(FirstOf({"a", "b", "c"}, 2), "a, b and 1 more");
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -156,7 +156,6 @@ VetoRead ReadVeto(const std::string& config) {
     read.allows.set_mistake(
         PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
   }
-  }
   read.allows.set_file(PrintableText(config, kMaxToldBytes));
   return read;
 }

@@ -55,8 +55,8 @@ std::string LevelWord(const RuleRow& row) {
 }
 
 // Without "levels" the level's own word.
-std::string LevelText(const RuleRow& row, const RowText& text) {
-  return text.has_levels() ? text.levels() : LevelWord(row);
+std::string LevelText(const RuleRow& row) {
+  return row.text().has_levels() ? row.text().levels() : LevelWord(row);
 }
 
 // Strings of C++, one per line.
@@ -67,34 +67,45 @@ std::string Strings(const std::vector<std::string>& texts) {
                        });
 }
 
-std::string FindingRows(const RuleRow& row) {
+using Findings = google::protobuf::RepeatedPtrField<RowFinding>;
+
+// `constexpr RuleFinding NAME[]` with those findings.
+std::string FindingTable(absl::string_view name, const Findings& findings) {
   std::string rows;
-  for (const RowFinding& finding : row.finding()) {
+  for (const RowFinding& finding : findings) {
     absl::StrAppend(
         &rows, "    {", Strings({finding.name()}), ", ",
         RuleRow::Level_Name(finding.level()), ",\n      ",
         Strings({finding.observed(), finding.expected(), finding.why(),
-                 finding.fix(), finding.device_command()}),
+                 finding.fix(), finding.device_command(),
+                 finding.fix_without_command(), finding.caused_by()}),
         "},\n");
   }
-  return rows;
+  return absl::StrCat("\nconstexpr RuleFinding ", name, "[] = {\n", rows,
+                      "};\n");
 }
 
-std::string TextRow(const RuleRow& row, const RowText& text) {
-  return absl::StrCat(
-      "{",
-      Strings({text.title(), text.fails_when(), text.why(), text.fix(),
-               LevelText(row, text), text.source()}),
-      "}");
+// The first value of a finding is $0 in its texts, as absl::Substitute has it.
+void NumberValues(Findings* findings) {
+  for (RowFinding& finding : *findings) {
+    std::vector<std::pair<std::string, std::string>> numbers = {{"$", "$$"}};
+    for (const std::string& value : finding.value()) {
+      numbers.emplace_back(absl::StrCat("{", value, "}"),
+                           absl::StrCat("$", numbers.size() - 1));
+    }
+    for (std::string* text :
+         {finding.mutable_observed(), finding.mutable_expected(),
+          finding.mutable_why(), finding.mutable_fix(),
+          finding.mutable_device_command(),
+          finding.mutable_fix_without_command(), finding.mutable_caused_by()}) {
+      *text = absl::StrReplaceAll(*text, numbers);
+    }
+  }
 }
 
-// Whether no phrase is left in any text.
-bool IsWhole(const RuleRow& row) {
-  const auto is_whole = [](const google::protobuf::Message& message) {
-    return !absl::StrContains(message.ShortDebugString(), "{");
-  };
-  return is_whole(row.english()) && is_whole(row.chinese()) &&
-         absl::c_all_of(row.finding(), is_whole);
+// Whether no phrase and no value is left in any text.
+bool IsWhole(const google::protobuf::Message& message) {
+  return !absl::StrContains(message.ShortDebugString(), "{");
 }
 
 }  // namespace
@@ -119,14 +130,20 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
           absl::StrCat("{", phrase.name(), "}"),
           absl::StrReplaceAll(absl::CEscape(phrase.text()), phrases));
     }
-    for (const RuleRow& row : rows.rule()) {
-      if (IsWhole(row)) continue;
-      return Mistake(file, absl::StrCat(" rule \"", row.name(),
-                                        "\": no such phrase after a {"));
+    for (RuleRow& row : *rows.mutable_rule()) {
+      NumberValues(row.mutable_finding());
+      if (IsWhole(row.text()) && absl::c_all_of(row.finding(), IsWhole)) {
+        continue;
+      }
+      return Mistake(file,
+                     absl::StrCat(" rule \"", row.name(),
+                                  "\": no such phrase or value after a {"));
     }
-    if (rows.rule().empty()) continue;
-    categories.push_back(
-        {Stem(file.path), {rows.rule().begin(), rows.rule().end()}});
+    NumberValues(rows.mutable_finding());
+    if (!absl::c_all_of(rows.finding(), IsWhole)) {
+      return Mistake(file, " finding: no such phrase or value after a {");
+    }
+    categories.push_back({Stem(file.path), std::move(rows)});
   }
   for (const auto& [name, words] : phrases) {
     if (absl::StrContains(all_texts, name)) continue;
@@ -141,8 +158,11 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
       "// Written by config/rules/texts/write_rules.cc.\n";
   std::string findings;
   std::string table = "\nconstexpr Rule kRules[] = {\n";
+  Findings shared;
   for (const RuleCategory& category : categories) {
-    for (const RuleRow& row : category.rules) {
+    shared.MergeFrom(category.rows.finding());
+    for (const RuleRow& row : category.rows.rule()) {
+      const RowText& text = row.text();
       const std::string check = absl::StrCat("Check", CamelCase(row.name()));
       const std::string rows = absl::StrCat("kFindingsOf", check);
       absl::StrAppend(&declarations, "void ", check,
@@ -150,15 +170,16 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
       absl::StrAppend(&table, "    {\"", row.name(), "\", \"", category.name,
                       "\", RuleScope::k",
                       CamelCase(RuleRow::Scope_Name(row.scope())), ",\n     ",
-                      RuleRow::Level_Name(row.level()), ", ", check, ",\n     ",
-                      TextRow(row, row.english()), ",\n     ",
-                      row.has_chinese() ? TextRow(row, row.chinese()) : "{}",
-                      ",\n     ", row.finding().empty() ? "{}" : rows, "},\n");
+                      RuleRow::Level_Name(row.level()), ", ", check,
+                      ",\n     {",
+                      Strings({text.title(), text.fails_when(), text.why(),
+                               text.fix(), LevelText(row), text.source()}),
+                      "},\n     ", row.finding().empty() ? "{}" : rows, "},\n");
       if (row.finding().empty()) continue;
-      absl::StrAppend(&findings, "\nconstexpr RuleFinding ", rows, "[] = {\n",
-                      FindingRows(row), "};\n");
+      absl::StrAppend(&findings, FindingTable(rows, row.finding()));
     }
   }
+  absl::StrAppend(&findings, FindingTable("kSharedFindings", shared));
   return absl::StrCat(declarations, findings, table, "};\n");
 }
 
@@ -167,15 +188,16 @@ std::string RulePage(absl::Span<const RuleCategory> categories) {
       "| rule | scope | level | what holds |\n|---|---|---|---|\n";
   std::string texts;
   for (const RuleCategory& category : categories) {
+    if (category.rows.rule().empty()) continue;
     absl::StrAppend(&texts, "\n## Category ", category.name, "\n");
-    for (const RuleRow& row : category.rules) {
-      const RowText& text = row.english();
+    for (const RuleRow& row : category.rows.rule()) {
+      const RowText& text = row.text();
       absl::StrAppend(&list, "| [`", row.name(), "`](#", row.name(), ") | ",
                       absl::AsciiStrToLower(RuleRow::Scope_Name(row.scope())),
                       " | ", LevelWord(row), " | ", text.title(), " |\n");
       absl::StrAppend(&texts, "\n### ", row.name(),
                       "\n\n- **Fails when**: ", text.fails_when(),
-                      "\n- **Level**: ", LevelText(row, text),
+                      "\n- **Level**: ", LevelText(row),
                       "\n- **Why**: ", text.why(), "\n- **Fix**: ", text.fix(),
                       "\n- **Source**: ", text.source(), "\n");
     }

@@ -18,21 +18,22 @@ struct RowFile {
   std::string text;
 };
 
-// Rules of one category, with the words of phrases in their texts.
+// What one file has, with the words of phrases in its texts, and $0, $1, … for
+// the values of a finding.
 struct RuleCategory {
   std::string name;
-  std::vector<RuleRow> rules;
+  RuleRows rows;
 };
 
 // In the order of the files and of the rules in them. InvalidArgument, with the
-// file, for text that is no RuleRows, and for a phrase that no row before it
-// defines or that nobody uses.
+// file, for text that is no RuleRows, for a phrase that no row before it
+// defines or that nobody uses, and for a value that a finding does not name.
 absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
     absl::Span<const RowFile> files);
 
 // The declaration of every rule's function, the findings of every rule that has
-// some, and `constexpr Rule kRules[]`; see catalogue.h. A rule without its
-// function does not link.
+// some, kSharedFindings and `constexpr Rule kRules[]`; see catalogue.h. A rule
+// without its function does not link.
 std::string RuleTable(absl::Span<const RuleCategory> categories);
 
 // config/rules/README.md.

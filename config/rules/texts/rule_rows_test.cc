@@ -15,7 +15,7 @@ rule {
   name: "port-free"
   scope: NAMESPACE
   level: FAIL
-  english {
+  text {
     title: "a title"
     fails_when: "it fails"
     why: "a \"why\""
@@ -44,11 +44,12 @@ std::string Row(const char* old_text, const char* new_text) {
 TEST(ReadRuleRowsTest, TakesTheCategoryFromTheFileAndPhrasesAsWords) {
   const auto categories = Read(kRow);
   ASSERT_TRUE(categories.ok()) << categories.status();
-  ASSERT_EQ(categories->size(), 1u);
-  EXPECT_EQ((*categories)[0].name, "host");
-  ASSERT_EQ((*categories)[0].rules.size(), 1u);
-  EXPECT_EQ((*categories)[0].rules[0].english().fix(), "see the guide");
-  EXPECT_EQ((*categories)[0].rules[0].english().source(), "the guide; more");
+  ASSERT_EQ(categories->size(), 2u);
+  EXPECT_EQ((*categories)[1].name, "host");
+  ASSERT_EQ((*categories)[1].rows.rule_size(), 1);
+  const RowText& text = (*categories)[1].rows.rule(0).text();
+  EXPECT_EQ(text.fix(), "see the guide");
+  EXPECT_EQ(text.source(), "the guide; more");
 }
 
 TEST(ReadRuleRowsTest, RefusesARowThatIsNotWhole) {
@@ -83,27 +84,35 @@ TEST(ReadRuleRowsTest, TakesPhrasesIntoPhrasesAndKeepsTheirQuotes) {
                      " phrase { name: \"a\" text: 'say \"{guide}\"' }")},
        {"host.textproto", Row("it fails", "{a}")}});
   ASSERT_TRUE(rows.ok()) << rows.status();
-  EXPECT_EQ((*rows)[0].rules[0].english().fails_when(), "say \"the guide\"");
+  EXPECT_EQ((*rows)[1].rows.rule(0).text().fails_when(), "say \"the guide\"");
 }
 
 TEST(ReadRuleRowsTest, RefusesPhrasesThatAreMissingOrLeftOver) {
   EXPECT_EQ(MistakeIn(Row("see {guide}", "see {giude}")),
-            "texts/host.textproto: rule \"port-free\": no such phrase after a "
-            "{");
+            "texts/host.textproto: rule \"port-free\": no such phrase or "
+            "value after a {");
   EXPECT_EQ(MistakeIn(Row("{guide}", "the guide")),
             "phrase {guide} is used by no rule");
 }
 
-TEST(ReadRuleRowsTest, WantsASecondLanguageWholeOrNotAtAll) {
-  EXPECT_THAT(
-      MistakeIn(Row("  english {", "  chinese { title: \"t\" }\n  english {")),
-      HasSubstr("chinese.fails_when"));
-  const auto categories = Read(
-      Row("  english {",
-          "  chinese { title: \"t\" fails_when: \"f\" why: \"w\" fix: \"x\" "
-          "source: \"{guide}\" }\n  english {"));
+// The good row with a finding before its text.
+std::string RowWith(const char* finding) {
+  return Row("  text {",
+             absl::StrCat("  finding { ", finding, " }\n  text {").c_str());
+}
+
+TEST(ReadRuleRowsTest, NumbersTheValuesOfAFinding) {
+  const auto categories =
+      Read(absl::StrCat(RowWith("name: \"held\" value: [\"port\", \"by\"] "
+                                "level: WARN observed: \"{by} has {port}\" "
+                                "fix: \"see {guide}: $x\""),
+                        "finding { level: FAIL value: \"all\" "
+                        "observed: \"{all}\" }"));
   ASSERT_TRUE(categories.ok()) << categories.status();
-  EXPECT_EQ((*categories)[0].rules[0].chinese().source(), "the guide");
+  const RuleRows& rows = (*categories)[1].rows;
+  EXPECT_EQ(rows.rule(0).finding(0).observed(), "$1 has $0");
+  EXPECT_EQ(rows.rule(0).finding(0).fix(), "see the guide: $$x");
+  EXPECT_EQ(rows.finding(0).observed(), "$0");
 }
 
 TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
@@ -116,30 +125,36 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "     {\"a title\",\n      \"it fails\",\n"
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
                         "      \"fail\",\n      \"the guide; more\"},\n"
-                        "     {},\n     {}},"));
+                        "     {}},"));
 }
 
 TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
-  const std::string table = RuleTable(*Read(
-      Row("  english {",
-          "  finding { name: \"held\" level: WARN observed: \"it is held\" "
-          "fix: \"see {guide}\" }\n  english {")));
+  const std::string table = RuleTable(
+      *Read(RowWith("name: \"held\" level: WARN observed: \"it is held\" "
+                    "fix: \"see {guide}\"")));
   EXPECT_THAT(table,
               HasSubstr("constexpr RuleFinding kFindingsOfCheckPortFree[] = {\n"
                         "    {\"held\", WARN,\n      \"it is held\",\n"
                         "      \"\",\n      \"\",\n      \"see the guide\",\n"
-                        "      \"\"},\n};"));
+                        "      \"\",\n      \"\",\n      \"\"},\n};"));
   EXPECT_THAT(table, HasSubstr("     kFindingsOfCheckPortFree},"));
 }
 
+TEST(RuleTableTest, GathersTheFindingsOfAllRules) {
+  EXPECT_THAT(RuleTable(*Read(absl::StrCat(
+                  kRow, "finding { level: FAIL observed: \"all\" }"))),
+              HasSubstr("constexpr RuleFinding kSharedFindings[] = {\n"
+                        "    {\"\", FAIL,\n      \"all\",\n"));
+}
+
 TEST(ReadRuleRowsTest, RefusesAFindingThatIsNotWhole) {
-  EXPECT_THAT(MistakeIn(Row("  english {",
-                            "  finding { level: WARN observed: \"{giude}\" }\n"
-                            "  english {")),
+  EXPECT_THAT(MistakeIn(RowWith("level: WARN observed: \"{giude}\"")),
               HasSubstr("no such phrase"));
-  EXPECT_THAT(MistakeIn(Row("  english {",
-                            "  finding { name: \"held\" }\n  english {")),
+  EXPECT_THAT(MistakeIn(RowWith("name: \"held\" observed: \"it is\"")),
               HasSubstr("finding[0].level"));
+  EXPECT_THAT(MistakeIn(absl::StrCat(
+                  kRow, "finding { level: FAIL observed: \"{port}\" }")),
+              HasSubstr("no such phrase or value"));
 }
 
 TEST(RulePageTest, ListsTheRuleAndItsTexts) {
