@@ -1,10 +1,12 @@
 // Whether a firewall of the host stands between the servers of the cluster.
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/ipv4.h"
@@ -14,8 +16,6 @@ namespace {
 
 // Sources that a fix names one by one; more become one subnet.
 constexpr size_t kMaxShownSources = 8;
-
-using Interval = std::pair<uint32_t, uint32_t>;  // Inclusive.
 
 // Who must get in, and through which ports; the same for every host.
 struct Demand {
@@ -60,32 +60,30 @@ Demand MakeDemand(const ClusterSpec& spec) {
   return demand;
 }
 
-std::optional<Interval> ReadSource(const std::string& source) {
-  if (source.empty()) return Interval{0, UINT32_MAX};
-  const absl::StatusOr<Ipv4Address> address = Ipv4Address::Parse(source);
-  if (address.ok()) return Interval{address->bits(), address->bits()};
-  // "192.168.7.5/24" is legal in a firewall rule: host bits do not count.
-  const size_t slash = source.find('/');
-  if (slash == std::string::npos) return std::nullopt;
-  const auto network = Ipv4Address::Parse(source.substr(0, slash));
-  const auto subnet =
-      Ipv4Subnet::Parse(absl::StrCat("0.0.0.0", source.substr(slash)));
-  if (!network.ok() || !subnet.ok()) return std::nullopt;
-  const Ipv4Subnet whole(*network, subnet->prefix_length());
-  return Interval{whole.network().bits(), whole.broadcast().bits()};
+// "192.168.7.5/24" is legal in a firewall rule: host bits do not count.
+std::optional<Ipv4Subnet> ReadSource(const std::string& source) {
+  if (source.empty()) return Ipv4Subnet();
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(source, absl::MaxSplits('/', 1));
+  const auto address = Ipv4Address::Parse(parts.first);
+  const auto sized = Ipv4Subnet::Parse(
+      absl::StrCat("0.0.0.0/", parts.first == source ? "32" : parts.second));
+  if (!address.ok() || !sized.ok()) return std::nullopt;
+  return Ipv4Subnet(*address, sized->prefix_length());
 }
 
-// The first peer that no interval covers. `own` needs no rule: a host's traffic
+// The first peer that no subnet covers. `own` needs no rule: a host's traffic
 // to itself does not meet its firewall.
 std::optional<uint32_t> FirstUncovered(const std::vector<uint32_t>& peers,
-                                       std::vector<Interval> covered,
+                                       std::vector<Ipv4Subnet> covered,
                                        std::optional<uint32_t> own) {
   absl::c_sort(covered);
-  uint64_t end = 0;  // Of the intervals that begin before the peer.
-  auto interval = covered.begin();
+  uint64_t end = 0;  // Of the subnets that begin before the peer.
+  auto subnet = covered.begin();
   for (const uint32_t peer : peers) {
-    for (; interval != covered.end() && interval->first <= peer; ++interval) {
-      end = std::max(end, uint64_t{interval->second} + 1);
+    for (; subnet != covered.end() && subnet->network().bits() <= peer;
+         ++subnet) {
+      end = std::max(end, uint64_t{subnet->broadcast().bits()} + 1);
     }
     if (peer >= end && own != peer) return peer;
   }
@@ -103,17 +101,14 @@ bool IsIpv6(const std::string& source) {
 // that a rule covers a piece wholly or not at all.
 std::vector<PortSet::Range> Pieces(const PortSet& ports,
                                    const AllowedFact::Allowed& allowed) {
-  std::vector<uint32_t> cuts;
+  std::set<uint32_t> cuts;
   for (const AllowedPort& rule : allowed.ports()) {
-    cuts.push_back(rule.first_port());
-    cuts.push_back(rule.last_port() + 1);
+    cuts.insert({rule.first_port(), rule.last_port() + 1});
   }
-  absl::c_sort(cuts);
   std::vector<PortSet::Range> pieces;
   for (PortSet::Range range : ports.ranges()) {
-    for (auto cut = std::upper_bound(cuts.begin(), cuts.end(), range.first);
+    for (auto cut = cuts.upper_bound(range.first);
          cut != cuts.end() && *cut <= range.second; ++cut) {
-      if (*cut <= range.first) continue;
       pieces.emplace_back(range.first, *cut - 1);
       range.first = *cut;
     }
@@ -140,13 +135,13 @@ Shut FindShut(const HostView& host, const Demand& demand,
   PortSet ports;
   std::optional<uint32_t> peer;
   for (const PortSet::Range& piece : Pieces(demand.ports, allowed)) {
-    std::vector<Interval> covered;
+    std::vector<Ipv4Subnet> covered;
     for (const AllowedPort& rule : allowed.ports()) {
       if (rule.first_port() > piece.first || rule.last_port() < piece.second ||
           !(rule.protocol().empty() || rule.protocol() == "tcp")) {
         continue;
       }
-      const std::optional<Interval> source = ReadSource(rule.source());
+      const std::optional<Ipv4Subnet> source = ReadSource(rule.source());
       if (source.has_value()) {
         covered.push_back(*source);
       } else if (!IsIpv6(rule.source())) {
@@ -195,7 +190,7 @@ struct FirewallCheck {
   const HostView& host;
   const absl::string_view name;
   const FirewallFacts& facts;
-  const Demand* demand;  // Null: no firewall is to run.
+  const std::optional<Demand>& demand;  // Unset: no firewall is to run.
   RuleReport& report;
 
   bool Run() const {
@@ -209,7 +204,7 @@ struct FirewallCheck {
       }
       if (!facts.enabled_at_boot().value()) return true;
     }
-    if (demand != nullptr) return RunOpenPorts(active);
+    if (demand.has_value()) return RunOpenPorts(active);
     report.Add(host, active ? "is-active" : "starts-at-boot", name,
                DisableFix(name));
     return true;
@@ -301,14 +296,13 @@ void CheckFirewall(const ClusterView& view, RuleReport& report) {
   }
   std::optional<Demand> demand;
   if (policy == FIREWALL_OPEN_PORTS) demand = MakeDemand(view.spec());
-  const Demand* needed = demand.has_value() ? &*demand : nullptr;
   for (const HostView& host : view.hosts()) {
     const HostFacts& facts = *host.facts;
     // Both always run: a host can have both.
     const bool ufw =
-        FirewallCheck{host, "ufw", facts.ufw(), needed, report}.Run();
+        FirewallCheck{host, "ufw", facts.ufw(), demand, report}.Run();
     const bool firewalld =
-        FirewallCheck{host, "firewalld", facts.firewalld(), needed, report}
+        FirewallCheck{host, "firewalld", facts.firewalld(), demand, report}
             .Run();
     if (ufw && firewalld) report.Judged(host);
   }

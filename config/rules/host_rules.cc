@@ -8,9 +8,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/substitute.h"
 #include "config/rules/rule_report.h"
 #include "config/values/network_namespace.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -75,27 +77,23 @@ std::string PlaceOf(const HostView& host) {
 }
 
 // A target as one word for a shell; it is one already but for odd paths.
-std::string ShellQuotedIfNeeded(const std::string& target) {
-  const bool plain = target.find_first_not_of(
-                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                         "0123456789_.:/-") == std::string::npos;
-  return plain ? target : ShellQuoted(target);
+std::string ShellQuotedIfNeeded(absl::string_view target) {
+  static const LazyRE2 kPlain = {R"([\w.:/-]+)"};
+  return HasForm(target, *kPlain) ? std::string(target) : ShellQuoted(target);
 }
 
 // The beginning of a command that then runs in that namespace.
 std::string EnterCommand(absl::string_view target) {
-  if (absl::ConsumePrefix(&target, "container:")) {
-    return absl::StrCat(
-        "nsenter --target $(docker inspect --format '{{.State.Pid}}' ",
-        ShellQuotedIfNeeded(std::string(target)), ") --net");
-  }
-  if (absl::ConsumePrefix(&target, "pid:")) {
-    return absl::StrCat("nsenter --target ",
-                        ShellQuotedIfNeeded(std::string(target)), " --net");
-  }
-  absl::ConsumePrefix(&target, "path:");
-  return absl::StrCat("nsenter --net=",
-                      ShellQuotedIfNeeded(std::string(target)));
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(target, absl::MaxSplits(':', 1));
+  const std::string name = ShellQuotedIfNeeded(parts.second);
+  if (parts.first == "path") return absl::StrCat("nsenter --net=", name);
+  return absl::Substitute(
+      parts.first == "pid"
+          ? "nsenter --target $0 --net"
+          : "nsenter --target $$(docker inspect --format '{{.State.Pid}}' $0) "
+            "--net",
+      name);
 }
 
 // Whether a running value is known; if not, adds that. A key that does not
