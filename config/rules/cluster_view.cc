@@ -130,29 +130,11 @@ Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
   return found == devices.end() ? nullptr : &*found;
 }
 
-// Where a device keeps its line of a key; rules read no other keys.
-constexpr struct {
-  absl::string_view key;
-  const HccnConf::Entry* DeviceView::*entry;
-} kConfKeys[] = {{"address", &DeviceView::conf_address},
-                 {"netmask", &DeviceView::conf_netmask},
-                 {"gateway", &DeviceView::conf_gateway},
-                 {"netdetect", &DeviceView::conf_detect},
-                 {"udhcpc_enable", &DeviceView::conf_dhcp},
-                 {"tls_enable", &DeviceView::conf_tls}};
-
 void ReadConf(const HostFacts& facts, absl::Span<DeviceView> devices) {
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
     if (!entry.has_device()) continue;
-    for (const auto& known : kConfKeys) {
-      if (entry.key() != known.key) continue;
-      DeviceView* device = FindDevice(devices, entry.device());
-      // The tool obeys the first of several lines with one key.
-      if (device != nullptr && device->*known.entry == nullptr) {
-        device->*known.entry = &entry;
-      }
-      break;
-    }
+    DeviceView* device = FindDevice(devices, entry.device());
+    if (device != nullptr) device->conf.emplace(entry.key(), &entry);
   }
 }
 
@@ -230,6 +212,11 @@ size_t MostDevices(const HostFacts& facts) {
 }
 
 }  // namespace
+
+const HccnConf::Entry* DeviceView::Conf(absl::string_view key) const {
+  const auto found = conf.find(key);
+  return found == conf.end() ? nullptr : found->second;
+}
 
 absl::Span<const Ipv4Interface> DeviceView::interfaces() const {
   return addresses.has_value() ? absl::MakeConstSpan(*addresses)

@@ -6,6 +6,7 @@
 #define CONFIG_RULES_CLUSTER_VIEW_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,17 +69,14 @@ struct DeviceView {
   std::optional<Ipv4Interface> planned;
   std::optional<Ipv4Address> planned_gateway;
   std::optional<Ipv4Address> planned_detect;
-  // The first line with address_N, netmask_N and so on in hccn.conf, as the
-  // tool reads them; null: no such key.
-  const HccnConf::Entry* conf_address = nullptr;
-  const HccnConf::Entry* conf_netmask = nullptr;
-  const HccnConf::Entry* conf_gateway = nullptr;
-  const HccnConf::Entry* conf_detect = nullptr;
-  const HccnConf::Entry* conf_dhcp = nullptr;
-  const HccnConf::Entry* conf_tls = nullptr;
+  // The lines about the device in hccn.conf by their keys: "address" is of
+  // address_N. As the tool reads them, the first of several with one key.
+  std::map<absl::string_view, const HccnConf::Entry*> conf;
   // The first fact for which the tool timed out or stayed busy; null: none.
   const Missing* silence = nullptr;
 
+  // nullptr: no such key.
+  const HccnConf::Entry* Conf(absl::string_view key) const;
   // Of `addresses`; empty also where they are not known.
   absl::Span<const Ipv4Interface> interfaces() const;
   bool HasAddress() const { return !interfaces().empty(); }
@@ -95,15 +93,15 @@ struct AddressKind {
   absl::string_view command;  // "-gateway -s gateway "
   AddressReading DeviceView::*live;
   std::optional<Ipv4Address> DeviceView::*planned;
-  const HccnConf::Entry* DeviceView::*stored;
+  absl::string_view key;  // In hccn.conf.
 };
 
 inline constexpr AddressKind kGateway = {
     "gateway", "-gateway -s gateway ", &DeviceView::gateway,
-    &DeviceView::planned_gateway, &DeviceView::conf_gateway};
+    &DeviceView::planned_gateway, "gateway"};
 inline constexpr AddressKind kDetectAddress = {
     "detect address", "-netdetect -s address ", &DeviceView::detect_address,
-    &DeviceView::planned_detect, &DeviceView::conf_detect};
+    &DeviceView::planned_detect, "netdetect"};
 
 // A host of which there are facts; of a silent one name, facts, spec and order.
 struct HostView {

@@ -114,11 +114,6 @@ void RuleReport::Add(absl::Span<const DeviceView* const> devices,
   }
 }
 
-void RuleReport::AddUnknown(const HostView& host, absl::string_view what,
-                            const Missing* missing) {
-  Add(host, "not-known", what, WhyMissing(missing), HowToLearn(missing));
-}
-
 void RuleReport::AddUnknown(const DeviceView& device, absl::string_view what,
                             const Missing* missing, const std::string& reason) {
   if (!device.host->tool_usable) {

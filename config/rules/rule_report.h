@@ -100,7 +100,8 @@ class RuleReport {
   template <typename Fact>
   bool Knows(const HostView& host, absl::string_view what, const Fact& fact) {
     if (IsKnown(fact)) return true;
-    AddUnknown(host, what, MissingOf(fact));
+    const Missing* missing = MissingOf(fact);
+    Add(host, "not-known", what, WhyMissing(missing), HowToLearn(missing));
     return false;
   }
   // The same for a device. Hosts and devices on which hccn_tool gives no answer
@@ -180,8 +181,6 @@ class RuleReport {
   const RuleFinding& RowOf(absl::string_view name) const;
   Group* GroupOf(FindingText text);
   void AddNoDevices(const HostView& host);
-  void AddUnknown(const HostView& host, absl::string_view what,
-                  const Missing* missing);
   void AddUnknown(const DeviceView& device, absl::string_view what,
                   const Missing* missing, const std::string& reason);
   void WriteGroup(Group* group, RuleResult* result) const;

@@ -54,12 +54,13 @@ void AddOtherMask(const DeviceView& device, const Ipv4Subnet& widest,
 // Whether the file tells the switch once hccn-conf's finding is repaired. An
 // Ascend 950 device may have another device's number in the file.
 bool RepairedFileTellsTls(const DeviceView& device) {
-  if (device.conf_tls == nullptr ||
+  const HccnConf::Entry* in_file = device.Conf("tls_enable");
+  if (in_file == nullptr ||
       device.host->facts->hccn_tool().generation() != NpuToolFacts::CLASSIC) {
     return false;
   }
-  const absl::string_view value = RepairedValue(*device.host, *device.conf_tls);
-  return value != device.conf_tls->value() && (value == "0" || value == "1");
+  const absl::string_view value = RepairedValue(*device.host, *in_file);
+  return value != in_file->value() && (value == "0" || value == "1");
 }
 
 // Whether the switch is known; if not, adds that. What /etc/hccn.conf fails to
