@@ -1,5 +1,6 @@
 // How device addresses spread over subnets, as the product's profile demands.
 // Subnets are those of the live addresses, from address and netmask both.
+#include <iterator>
 #include <map>
 
 #include "absl/algorithm/container.h"
@@ -11,9 +12,6 @@
 
 namespace clusterd {
 namespace {
-
-// Atlas training series: two groups of four devices.
-constexpr uint32_t kGroupSize = 4;
 
 // False, with the reason told, where the product does not ask for the plan.
 bool Applies(const ClusterView& view, SubnetPlan plan, RuleReport& report) {
@@ -43,26 +41,33 @@ std::string AddressesText(const std::vector<const DeviceView*>& devices) {
                        });
 }
 
-// Devices with an address by id, as ForEachAddress meets them: all of a host,
-// then the next host.
+using Ids = std::vector<uint32_t>;
+
+// Calls judge(ids, devices) for the devices with an address of every host and
+// every group of ids, where there are two or more; these count as judged.
 template <typename Judge>
-void ForEachHostsAddresses(RuleReport& report, Judge judge) {
-  std::vector<const DeviceView*> devices;
-  report.ForEachAddress([&](const DeviceView& device) {
-    if (!devices.empty() && devices.back()->host != device.host) {
-      judge(devices);
-      devices.clear();
+void ForEachGroup(RuleReport& report, const std::vector<Ids>& groups,
+                  Judge judge) {
+  std::vector<const DeviceView*> devices;  // Of one host.
+  const auto judge_host = [&] {
+    for (const Ids& ids : groups) {
+      std::vector<const DeviceView*> group;
+      absl::c_copy_if(devices, std::back_inserter(group),
+                      [&](const DeviceView* device) {
+                        return absl::c_linear_search(ids, device->id);
+                      });
+      if (group.size() < 2) continue;
+      for (const DeviceView* device : group) report.Judged(*device);
+      judge(ids, group);
     }
+    devices.clear();
+  };
+  // It meets all devices of a host, then the next host.
+  report.ForEachAddress([&](const DeviceView& device) {
+    if (!devices.empty() && devices.back()->host != device.host) judge_host();
     devices.push_back(&device);
   });
-  if (!devices.empty()) judge(devices);
-}
-
-const DeviceView* FindIn(const std::vector<const DeviceView*>& devices,
-                         uint32_t id) {
-  const auto found = absl::c_find_if(
-      devices, [id](const DeviceView* device) { return device->id == id; });
-  return found == devices.end() ? nullptr : *found;
+  judge_host();
 }
 
 // Those whose subnet another one's overlaps.
@@ -121,40 +126,28 @@ void AddUnrouted(const std::vector<const DeviceView*>& devices,
 // Devices i and i+4 of one host; profile kPairs only.
 void CheckSubnetPairs(const ClusterView& view, RuleReport& report) {
   if (!Applies(view, SubnetPlan::kPairs, report)) return;
-  ForEachHostsAddresses(report, [&](const auto& devices) {
-    for (uint32_t id = 0; id < kGroupSize; ++id) {
-      const DeviceView* first = FindIn(devices, id);
-      const DeviceView* second = FindIn(devices, id + kGroupSize);
-      if (first == nullptr || second == nullptr) continue;
-      report.Judged(*first);
-      report.Judged(*second);
-      if (first->Address().subnet() == second->Address().subnet()) continue;
-      const std::vector<const DeviceView*> pair = {first, second};
-      report.Add(pair, "apart", AddressesText(pair), id, id + kGroupSize,
-                 PlanFix(pair));
-    }
-  });
+  ForEachGroup(
+      report, {{0, 4}, {1, 5}, {2, 6}, {3, 7}},
+      [&](const Ids& ids, const auto& pair) {
+        if (pair[0]->Address().subnet() == pair[1]->Address().subnet()) {
+          return;
+        }
+        report.Add(pair, "apart", AddressesText(pair), ids[0], ids[1],
+                   PlanFix(pair));
+      });
 }
 
 // Devices 0-3, and 4-7, of one host: equal or overlapping subnets fail; profile
 // kPairs only.
 void CheckSubnetDistinct(const ClusterView& view, RuleReport& report) {
   if (!Applies(view, SubnetPlan::kPairs, report)) return;
-  ForEachHostsAddresses(report, [&](const auto& devices) {
-    for (const uint32_t base : {uint32_t{0}, kGroupSize}) {
-      std::vector<const DeviceView*> group;
-      for (uint32_t id = base; id < base + kGroupSize; ++id) {
-        const DeviceView* device = FindIn(devices, id);
-        if (device != nullptr) group.push_back(device);
-      }
-      if (group.size() < 2) continue;
-      for (const DeviceView* device : group) report.Judged(*device);
-      const std::vector<const DeviceView*> sharing = Sharing(group);
-      if (sharing.empty()) continue;
-      report.Add(sharing, "together", AddressesText(sharing), base,
-                 base + kGroupSize - 1, PlanFix(sharing));
-    }
-  });
+  ForEachGroup(report, {{0, 1, 2, 3}, {4, 5, 6, 7}},
+               [&](const Ids& ids, const auto& devices) {
+                 const auto sharing = Sharing(devices);
+                 if (sharing.empty()) return;
+                 report.Add(sharing, "together", AddressesText(sharing),
+                            ids.front(), ids.back(), PlanFix(sharing));
+               });
 }
 
 // Device i of all hosts; profile kPairs only. The subnet of most hosts is taken
