@@ -196,7 +196,9 @@ std::vector<HostView> InSpecOrder(const ClusterSpec& spec,
     host.facts = hosts[i];
     const auto found = place_of.find(host.name);
     host.order = found == place_of.end() ? UINT32_MAX : found->second;
-    if (found != place_of.end()) host.spec = &spec.servers(found->second);
+    if (found == place_of.end()) continue;
+    host.spec = &spec.servers(found->second);
+    host.address = AddressOf(host.spec->address());
   }
   std::stable_sort(
       ordered.begin(), ordered.end(),

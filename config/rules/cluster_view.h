@@ -109,6 +109,8 @@ struct HostView {
   const HostFacts* facts = nullptr;
   // Null: the spec does not name this host.
   const ServerSpec* spec = nullptr;
+  // Its own one in the spec; unset where that names none.
+  std::optional<Ipv4Address> address;
   // Position among all hosts of the view, silent ones too.
   uint32_t order = 0;
   // hccn_tool is there, speaks the product's command line and has answered.

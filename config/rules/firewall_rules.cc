@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
+#include "absl/numeric/bits.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -21,22 +22,12 @@ constexpr size_t kMaxShownSources = 8;
 struct Demand {
   PortSet ports;
   // Host addresses of the cluster, ascending.
-  std::vector<uint32_t> peers;
+  std::vector<Ipv4Address> peers;
   // Every server of the spec has an address.
   bool peers_known = true;
   // The peers as a firewall command takes them.
   std::vector<std::string> sources;
 };
-
-// The smallest subnet that holds all peers.
-Ipv4Subnet CommonSubnet(uint32_t first, uint32_t last) {
-  int prefix_length = 32;
-  while (prefix_length > 0 && !Ipv4Subnet(Ipv4Address(first), prefix_length)
-                                   .Contains(Ipv4Address(last))) {
-    --prefix_length;
-  }
-  return Ipv4Subnet(Ipv4Address(first), prefix_length);
-}
 
 Demand MakeDemand(const ClusterSpec& spec) {
   Demand demand;
@@ -45,17 +36,18 @@ Demand MakeDemand(const ClusterSpec& spec) {
     const absl::StatusOr<Ipv4Address> address =
         Ipv4Address::Parse(server.address());
     demand.peers_known &= address.ok();
-    if (address.ok()) demand.peers.push_back(address->bits());
+    if (address.ok()) demand.peers.push_back(*address);
   }
   absl::c_sort(demand.peers);
-  if (demand.peers.empty()) return demand;
   if (demand.peers.size() > kMaxShownSources) {
-    demand.sources = {
-        CommonSubnet(demand.peers.front(), demand.peers.back()).ToString()};
+    const Ipv4Address first = demand.peers.front();
+    const int common_bits =
+        absl::countl_zero(first.bits() ^ demand.peers.back().bits());
+    demand.sources = {Ipv4Subnet(first, common_bits).ToString()};
     return demand;
   }
-  for (const uint32_t peer : demand.peers) {
-    demand.sources.push_back(Ipv4Address(peer).ToString());
+  for (const Ipv4Address peer : demand.peers) {
+    demand.sources.push_back(peer.ToString());
   }
   return demand;
 }
@@ -74,18 +66,17 @@ std::optional<Ipv4Subnet> ReadSource(const std::string& source) {
 
 // The first peer that no subnet covers. `own` needs no rule: a host's traffic
 // to itself does not meet its firewall.
-std::optional<uint32_t> FirstUncovered(const std::vector<uint32_t>& peers,
-                                       std::vector<Ipv4Subnet> covered,
-                                       std::optional<uint32_t> own) {
+std::optional<Ipv4Address> FirstUncovered(const std::vector<Ipv4Address>& peers,
+                                          std::vector<Ipv4Subnet> covered,
+                                          std::optional<Ipv4Address> own) {
   absl::c_sort(covered);
   uint64_t end = 0;  // Of the subnets that begin before the peer.
   auto subnet = covered.begin();
-  for (const uint32_t peer : peers) {
-    for (; subnet != covered.end() && subnet->network().bits() <= peer;
-         ++subnet) {
+  for (const Ipv4Address peer : peers) {
+    for (; subnet != covered.end() && !(peer < subnet->network()); ++subnet) {
       end = std::max(end, uint64_t{subnet->broadcast().bits()} + 1);
     }
-    if (peer >= end && own != peer) return peer;
+    if (peer.bits() >= end && own != peer) return peer;
   }
   return std::nullopt;
 }
@@ -126,14 +117,9 @@ struct Shut {
 
 Shut FindShut(const HostView& host, const Demand& demand,
               const AllowedFact::Allowed& allowed) {
-  std::optional<uint32_t> own;
-  if (host.spec != nullptr) {
-    const auto address = Ipv4Address::Parse(host.spec->address());
-    if (address.ok()) own = address->bits();
-  }
   Shut shut;
   PortSet ports;
-  std::optional<uint32_t> peer;
+  std::optional<Ipv4Address> peer;
   for (const PortSet::Range& piece : Pieces(demand.ports, allowed)) {
     std::vector<Ipv4Subnet> covered;
     for (const AllowedPort& rule : allowed.ports()) {
@@ -148,14 +134,14 @@ Shut FindShut(const HostView& host, const Demand& demand,
         shut.unread_source = rule.source();
       }
     }
-    const auto uncovered = FirstUncovered(demand.peers, covered, own);
+    const auto uncovered = FirstUncovered(demand.peers, covered, host.address);
     if (!uncovered.has_value()) continue;
     ports.Add(piece.first, piece.second);
     if (!peer.has_value()) peer = uncovered;
   }
   if (ports.empty()) return {};
-  shut.text = absl::StrCat("TCP ", ports.ToString(), " from ",
-                           Ipv4Address(*peer).ToString());
+  shut.text =
+      absl::StrCat("TCP ", ports.ToString(), " from ", peer->ToString());
   return shut;
 }
 
