@@ -238,21 +238,6 @@ std::string SocketText(const BoundSocket& socket) {
                       PrintableText(socket.state()));
 }
 
-std::string OwnerText(const Owner& owner) {
-  if (owner.pid == 0) return "owner not visible";
-  return absl::StrCat("held by pid ", owner.pid, " (",
-                      PrintableText(owner.command), ")");
-}
-
-std::string OwnerFix(const Owner& owner, uint32_t port) {
-  if (owner.pid == 0) {
-    return absl::StrCat("find the owner as root: ss -tulnap 'sport = :", port,
-                        "'");
-  }
-  return absl::StrCat("if the process may end: kill ", owner.pid,
-                      "; else choose other ports in cluster.yaml");
-}
-
 void AddHeldPorts(const HostView& host, const PortSet& needed,
                   RuleReport& report) {
   std::map<Owner, std::vector<const BoundSocket*>> held;
@@ -272,9 +257,12 @@ void AddHeldPorts(const HostView& host, const PortSet& needed,
     for (const BoundSocket* socket : sockets) {
       texts.push_back(SocketText(*socket));
     }
-    report.Add(host, owner.closing ? "closing" : "held",
-               FirstOf(texts, kMaxShownSockets), OwnerText(owner),
-               needed.ToString(), OwnerFix(owner, sockets.front()->port()));
+    const absl::string_view name = owner.closing    ? "closing"
+                                   : owner.pid == 0 ? "owner-not-visible"
+                                                    : "held";
+    report.Add(host, name, FirstOf(texts, kMaxShownSockets), needed.ToString(),
+               owner.pid, PrintableText(owner.command),
+               sockets.front()->port());
   }
 }
 
