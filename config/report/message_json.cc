@@ -4,13 +4,13 @@
 #include "google/protobuf/util/json_util.h"
 
 namespace clusterd {
-namespace {
 
-std::string Json(const google::protobuf::Message& message, bool defaults) {
+std::string MessageJson(const google::protobuf::Message& message,
+                        bool with_defaults) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = defaults;
+  options.always_print_primitive_fields = with_defaults;
   std::string json;
   const auto status =
       google::protobuf::util::MessageToJsonString(message, &json, options);
@@ -20,16 +20,6 @@ std::string Json(const google::protobuf::Message& message, bool defaults) {
   std::string safe = SafeJson(json);
   safe += '\n';
   return safe;
-}
-
-}  // namespace
-
-std::string MessageJson(const google::protobuf::Message& message) {
-  return Json(message, /*defaults=*/true);
-}
-
-std::string SparseJson(const google::protobuf::Message& message) {
-  return Json(message, /*defaults=*/false);
 }
 
 }  // namespace clusterd

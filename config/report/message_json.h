@@ -11,11 +11,14 @@ namespace clusterd {
 
 // Ends with one newline. Parses back to an equal message. Characters that a
 // terminal would obey are \u escapes.
-std::string MessageJson(const google::protobuf::Message& message);
+std::string MessageJson(const google::protobuf::Message& message,
+                        bool with_defaults = true);
 
 // The same without the fields that hold their default, for messages of many
 // megabytes: a fifth of the time, and no tree of the whole in memory.
-std::string SparseJson(const google::protobuf::Message& message);
+inline std::string SparseJson(const google::protobuf::Message& message) {
+  return MessageJson(message, /*with_defaults=*/false);
+}
 
 }  // namespace clusterd
 
