@@ -326,24 +326,11 @@ class ReportPrinter {
   Page page_;
 };
 
-std::string BlockReason(const FindingBlock& block) {
-  const Finding& first = *block.findings.front();
-  return absl::StrCat(block.rule, ": ", SubjectsText(first.subjects(), 1, 40),
-                      Part(": ", first.observed()));
-}
-
 // Says no more than that these hosts are absent.
 bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
   return !subjects.empty() &&
          absl::c_all_of(subjects, [&](const Subject& subject) {
            return absent.count(subject.host()) > 0;
-         });
-}
-
-bool IsOnlyAbout(const HostNames& absent, const FindingBlock& block) {
-  return block.state == UNKNOWN &&
-         absl::c_all_of(block.findings, [&](const Finding* finding) {
-           return IsOnlyAbout(absent, finding->subjects());
          });
 }
 
@@ -361,8 +348,16 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
                       });
   std::vector<std::string> reasons;
   for (const FindingBlock& block : overview.blocks) {
-    if (block.state != verdict || IsOnlyAbout(absent, block)) continue;
-    reasons.push_back(BlockReason(block));
+    const bool only_absent =
+        block.state == UNKNOWN &&
+        absl::c_all_of(block.findings, [&](const Finding* finding) {
+          return IsOnlyAbout(absent, finding->subjects());
+        });
+    if (block.state != verdict || only_absent) continue;
+    const Finding& first = *block.findings.front();
+    reasons.push_back(absl::StrCat(block.rule, ": ",
+                                   SubjectsText(first.subjects(), 1, 40),
+                                   Part(": ", first.observed())));
   }
   for (const auto& [cause, group] : overview.causes) {
     if (verdict != UNKNOWN || IsOnlyAbout(absent, group.subjects)) continue;

@@ -56,15 +56,9 @@ absl::StatusOr<LinkFact::Link> ValueOf(const LinkFact& fact) {
 absl::StatusOr<NetHealth> ValueOf(const NetHealthFact& fact) {
   return Valid(fact.value(), NetHealth_IsValid(fact.value()));
 }
-absl::StatusOr<bool> ValueOf(const LldpFact& fact) {
-  return fact.value().heard();
-}
-absl::StatusOr<bool> ValueOf(const TlsFact& fact) {
-  return fact.value().enabled();
-}
-absl::StatusOr<uint64_t> ValueOf(const NumberFact& fact) {
-  return fact.value();
-}
+bool ValueOf(const LldpFact& fact) { return fact.value().heard(); }
+bool ValueOf(const TlsFact& fact) { return fact.value().enabled(); }
+uint64_t ValueOf(const NumberFact& fact) { return fact.value(); }
 
 // What became of all queries about the devices of one host.
 struct Queries {
@@ -133,8 +127,9 @@ Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
 void ReadConf(const HostFacts& facts, absl::Span<DeviceView> devices) {
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
     if (!entry.has_device()) continue;
-    DeviceView* device = FindDevice(devices, entry.device());
-    if (device != nullptr) device->conf.emplace(entry.key(), &entry);
+    if (DeviceView* device = FindDevice(devices, entry.device())) {
+      device->conf.emplace(entry.key(), &entry);
+    }
   }
 }
 
@@ -155,9 +150,6 @@ std::vector<uint32_t> DeviceIds(const HostFacts& facts) {
 // REQUIRES: `devices` have their ids.
 Queries ReadDevices(const HostFacts& facts, const ServerSpec* spec,
                     absl::Span<DeviceView> devices) {
-  for (DeviceView& device : devices) {
-    device.facts = &DeviceFacts::default_instance();
-  }
   for (const DeviceFacts& found : facts.devices()) {
     DeviceView* device = FindDevice(devices, found.id());
     if (device != nullptr) device->facts = &found;

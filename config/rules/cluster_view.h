@@ -51,7 +51,7 @@ struct DeviceView {
   uint32_t id = 0;
   const HostView* host = nullptr;  // Never null in a view.
   // Never null; empty where the host lists the id and sent no facts about it.
-  const DeviceFacts* facts = nullptr;
+  const DeviceFacts* facts = &DeviceFacts::default_instance();
   // Null: the spec does not plan this device.
   const DeviceSpec* spec = nullptr;
 
