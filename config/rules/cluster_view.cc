@@ -1,6 +1,7 @@
 #include "config/rules/cluster_view.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -19,15 +20,18 @@ std::optional<Ipv4Address> AddressOf(const std::string& text) {
 
 using Interfaces = absl::InlinedVector<Ipv4Interface, 2>;
 
-// What a known fact of each kind tells; else the message says what it has.
+absl::Status NotUnderstood(absl::string_view text) {
+  return absl::UnknownError(absl::StrCat("not understood", Part(": ", text)));
+}
+
+// What a known fact of each kind tells.
 absl::StatusOr<Interfaces> ValueOf(const DeviceAddressFact& fact) {
   Interfaces interfaces;
   for (const Ipv4Setting& setting : fact.value().settings()) {
     const absl::StatusOr<Ipv4Interface> parsed =
         Ipv4Interface::Parse(setting.address(), setting.netmask());
     if (!parsed.ok()) {
-      return absl::InvalidArgumentError(
-          PrintableText(parsed.status().message()));
+      return NotUnderstood(PrintableText(parsed.status().message()));
     }
     interfaces.push_back(*parsed);
     if (interfaces.size() == kMaxAddressesOfDevice) break;
@@ -40,14 +44,14 @@ absl::StatusOr<Ipv4Address> ValueOf(const TextFact& fact) {
   if (fact.value().empty()) return Ipv4Address();
   const std::optional<Ipv4Address> address = AddressOf(fact.value());
   if (address.has_value()) return *address;
-  return absl::InvalidArgumentError(QuotedText(fact.value()));
+  return NotUnderstood(QuotedText(fact.value()));
 }
 
 // An enum of a newer host, not known here, is no value.
 template <typename Enum>
 absl::StatusOr<Enum> Valid(Enum value, bool is_valid) {
   if (is_valid && static_cast<int>(value) != 0) return value;
-  return absl::InvalidArgumentError("");
+  return NotUnderstood("");
 }
 
 absl::StatusOr<LinkFact::Link> ValueOf(const LinkFact& fact) {
@@ -72,17 +76,13 @@ void Read(const Fact& fact, DeviceView* device, Queries* queries,
   if (IsKnown(fact)) {
     queries->any_answered = true;
     absl::StatusOr<Value> value = ValueOf(fact);
-    if (value.ok()) {
-      reading->emplace(*std::move(value));
-    } else {
-      reading->why =
-          absl::StrCat("not understood", Part(": ", value.status().message()));
-    }
+    reading->why = value.status();
+    if (value.ok()) reading->emplace(*std::move(value));
     return;
   }
   const Missing* missing = MissingOf(fact);
   reading->missing = missing;
-  reading->why = WhyMissing(missing);
+  reading->why = absl::UnknownError(WhyMissing(missing));
   if (queries->first_missing == nullptr) queries->first_missing = missing;
   if (device->silence == nullptr && missing != nullptr &&
       (missing->reason() == Missing::TIMED_OUT ||
@@ -119,16 +119,34 @@ void ReadDevice(DeviceView* device, Queries* queries) {
 // Device is DeviceView, const or not.
 template <typename Device>
 Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
+  // Nearly every host has devices 0..N-1, so look there first.
+  if (id < devices.size() && devices[id].id == id) return &devices[id];
   const auto found = absl::c_find_if(
       devices, [id](const DeviceView& device) { return device.id == id; });
   return found == devices.end() ? nullptr : &*found;
 }
 
+// Where a device keeps its line of a key; rules read no other keys.
+constexpr struct {
+  absl::string_view key;
+  const HccnConf::Entry* DeviceView::*entry;
+} kConfKeys[] = {{"address", &DeviceView::conf_address},
+                 {"netmask", &DeviceView::conf_netmask},
+                 {"gateway", &DeviceView::conf_gateway},
+                 {"netdetect", &DeviceView::conf_detect},
+                 {"udhcpc_enable", &DeviceView::conf_dhcp},
+                 {"tls_enable", &DeviceView::conf_tls}};
+
 void ReadConf(const HostFacts& facts, absl::Span<DeviceView> devices) {
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
-    if (!entry.has_device()) continue;
-    if (DeviceView* device = FindDevice(devices, entry.device())) {
-      device->conf.emplace(entry.key(), &entry);
+    const auto* known = absl::c_find_if(kConfKeys, [&entry](const auto& known) {
+      return known.key == entry.key();
+    });
+    if (!entry.has_device() || known == std::end(kConfKeys)) continue;
+    DeviceView* device = FindDevice(devices, entry.device());
+    // The tool obeys the first of several lines with one key.
+    if (device != nullptr && device->*known->entry == nullptr) {
+      device->*known->entry = &entry;
     }
   }
 }
@@ -206,11 +224,6 @@ size_t MostDevices(const HostFacts& facts) {
 }
 
 }  // namespace
-
-const HccnConf::Entry* DeviceView::Conf(absl::string_view key) const {
-  const auto found = conf.find(key);
-  return found == conf.end() ? nullptr : found->second;
-}
 
 absl::Span<const Ipv4Interface> DeviceView::interfaces() const {
   return addresses.has_value() ? absl::MakeConstSpan(*addresses)

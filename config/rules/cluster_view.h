@@ -6,12 +6,12 @@
 #define CONFIG_RULES_CLUSTER_VIEW_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "config/spec/product_profile.h"
@@ -34,8 +34,9 @@ template <typename Value>
 struct Reading : std::optional<Value> {
   // Null also where the fact was not asked for, or is there and not understood.
   const Missing* missing = nullptr;
-  std::string
-      why;  // In words; what should be an address and is none is quoted.
+  // Why there is no value, in words; what should be an address and is none is
+  // quoted.
+  absl::Status why;
 };
 
 // 0.0.0.0: the device says that none is set.
@@ -69,14 +70,17 @@ struct DeviceView {
   std::optional<Ipv4Interface> planned;
   std::optional<Ipv4Address> planned_gateway;
   std::optional<Ipv4Address> planned_detect;
-  // The lines about the device in hccn.conf by their keys: "address" is of
-  // address_N. As the tool reads them, the first of several with one key.
-  std::map<absl::string_view, const HccnConf::Entry*> conf;
+  // The first line with address_N, netmask_N and so on in hccn.conf, as the
+  // tool reads them; null: no such key.
+  const HccnConf::Entry* conf_address = nullptr;
+  const HccnConf::Entry* conf_netmask = nullptr;
+  const HccnConf::Entry* conf_gateway = nullptr;
+  const HccnConf::Entry* conf_detect = nullptr;
+  const HccnConf::Entry* conf_dhcp = nullptr;
+  const HccnConf::Entry* conf_tls = nullptr;
   // The first fact for which the tool timed out or stayed busy; null: none.
   const Missing* silence = nullptr;
 
-  // nullptr: no such key.
-  const HccnConf::Entry* Conf(absl::string_view key) const;
   // Of `addresses`; empty also where they are not known.
   absl::Span<const Ipv4Interface> interfaces() const;
   bool HasAddress() const { return !interfaces().empty(); }
@@ -93,15 +97,15 @@ struct AddressKind {
   absl::string_view command;  // "-gateway -s gateway "
   AddressReading DeviceView::*live;
   std::optional<Ipv4Address> DeviceView::*planned;
-  absl::string_view key;  // In hccn.conf.
+  const HccnConf::Entry* DeviceView::*stored;
 };
 
 inline constexpr AddressKind kGateway = {
     "gateway", "-gateway -s gateway ", &DeviceView::gateway,
-    &DeviceView::planned_gateway, "gateway"};
+    &DeviceView::planned_gateway, &DeviceView::conf_gateway};
 inline constexpr AddressKind kDetectAddress = {
     "detect address", "-netdetect -s address ", &DeviceView::detect_address,
-    &DeviceView::planned_detect, "netdetect"};
+    &DeviceView::planned_detect, &DeviceView::conf_detect};
 
 // A host of which there are facts; of a silent one name, facts, spec and order.
 struct HostView {

@@ -55,10 +55,10 @@ TEST_F(ClusterViewTest, ReadsADevicesAddresses) {
   EXPECT_EQ(device->Address().ToString(), "192.168.103.1/24");
   EXPECT_EQ(device->gateway->ToString(), "192.168.103.254");
   EXPECT_EQ(device->detect_address->ToString(), "192.168.103.254");
-  ASSERT_NE(device->Conf("address"), nullptr);
-  EXPECT_EQ(device->Conf("address")->value(), "192.168.103.1");
-  ASSERT_NE(device->Conf("netmask"), nullptr);
-  EXPECT_EQ(device->Conf("netmask")->value(), "255.255.255.0");
+  ASSERT_NE(device->conf_address, nullptr);
+  EXPECT_EQ(device->conf_address->value(), "192.168.103.1");
+  ASSERT_NE(device->conf_netmask, nullptr);
+  EXPECT_EQ(device->conf_netmask->value(), "255.255.255.0");
   EXPECT_TRUE(device->HasPlannedAddress());
 }
 
@@ -106,9 +106,9 @@ TEST_F(ClusterViewTest, TellsUnsetFromNotKnown) {
   const DeviceView& unknown = view.hosts()[0].devices[1];
   EXPECT_FALSE(unknown.gateway.has_value());
   EXPECT_FALSE(unknown.gateway.IsUnset() || unknown.gateway.IsSet());
-  EXPECT_EQ(unknown.gateway.why, "not understood: \"router\"");
+  EXPECT_EQ(unknown.gateway.why.message(), "not understood: \"router\"");
   EXPECT_FALSE(unknown.detect_address.has_value());
-  EXPECT_EQ(unknown.detect_address.why, "not asked for");
+  EXPECT_EQ(unknown.detect_address.why.message(), "not asked for");
 }
 
 TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
@@ -117,7 +117,7 @@ TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
       "255.0.255.0");
   const ClusterView view = View();
   EXPECT_FALSE(view.hosts()[0].devices[0].addresses.has_value());
-  EXPECT_THAT(view.hosts()[0].devices[0].addresses.why,
+  EXPECT_THAT(std::string(view.hosts()[0].devices[0].addresses.why.message()),
               HasSubstr("255.0.255.0"));
 }
 
@@ -139,8 +139,7 @@ TEST_F(ClusterViewTest, ObeysTheFirstOfRepeatedKeysAsTheToolDoes) {
   again->set_device(0);
   again->set_value("10.9.9.9");
   const ClusterView view = View();
-  EXPECT_EQ(view.hosts()[0].devices[0].Conf("address")->value(),
-            "192.168.100.1");
+  EXPECT_EQ(view.hosts()[0].devices[0].conf_address->value(), "192.168.100.1");
 }
 
 TEST_F(ClusterViewTest, IgnoresEnumValuesOfANewerHost) {

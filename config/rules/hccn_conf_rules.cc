@@ -108,7 +108,7 @@ bool Agrees(const AddressReading& live, absl::string_view value) {
 FindingText StoredText(const AddressKind& kind, const DeviceView& device,
                        const RuleReport& report) {
   const AddressReading& live = device.*kind.live;
-  const HccnConf::Entry* entry = device.Conf(kind.key);
+  const HccnConf::Entry* entry = device.*kind.stored;
   const std::string in_file = entry == nullptr || NamesNothing(entry->value())
                                   ? "none"
                                   : PrintableText(entry->value());
@@ -134,7 +134,7 @@ bool KnowsFile(const DeviceView& device, RuleReport& report) {
 void JudgeStored(const DeviceView& device, const AddressKind& kind,
                  RuleReport& report) {
   const AddressReading& live = device.*kind.live;
-  const HccnConf::Entry* entry = device.Conf(kind.key);
+  const HccnConf::Entry* entry = device.*kind.stored;
   if (!KnowsFile(device, report)) return;
   if (!report.Knows(device, kind.name, live)) return;
   if (Agrees(live, entry == nullptr ? "" : entry->value())) {
@@ -164,14 +164,14 @@ bool HasAddressOf(const DeviceView& device, absl::string_view address,
 }
 
 std::string FileText(const DeviceView& device) {
-  const auto line = [&](absl::string_view key) {
-    const HccnConf::Entry* entry = device.Conf(key);
+  const auto line = [&](absl::string_view key, const HccnConf::Entry* entry) {
     return entry == nullptr ? absl::StrCat("no ", key, "_", device.id)
                             : absl::StrCat(key, "_", device.id, "=",
                                            PrintableText(entry->value()),
                                            " (line ", entry->line(), ")");
   };
-  return absl::StrCat(line("address"), ", ", line("netmask"));
+  return absl::StrCat(line("address", device.conf_address), ", ",
+                      line("netmask", device.conf_netmask));
 }
 
 }  // namespace
@@ -199,8 +199,8 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (!KnowsFile(device, report)) return;
     report.Judged(device);
-    const HccnConf::Entry* address = device.Conf("address");
-    const HccnConf::Entry* netmask = device.Conf("netmask");
+    const HccnConf::Entry* address = device.conf_address;
+    const HccnConf::Entry* netmask = device.conf_netmask;
     const bool has_both = address != nullptr && netmask != nullptr;
     if (has_both && HasAddressOf(device, address->value(), netmask->value())) {
       return;
@@ -231,7 +231,7 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
 // does not take it from the file (hccn_tool source, hicann/driver ef377e95).
 void CheckGatewayPersistent(const ClusterView&, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
-    if (device.Conf("udhcpc_enable") == nullptr) {
+    if (device.conf_dhcp == nullptr) {
       JudgeStored(device, kGateway, report);
     } else {
       report.Add(device, "by-dhcp");

@@ -115,7 +115,7 @@ void RuleReport::Add(absl::Span<const DeviceView* const> devices,
 }
 
 void RuleReport::AddUnknown(const DeviceView& device, absl::string_view what,
-                            const Missing* missing, const std::string& reason) {
+                            const Missing* missing, absl::string_view reason) {
   if (!device.host->tool_usable) {
     Add(device, "no-tool", what, "is not usable");
   } else if (IsToolSilence(device, missing)) {

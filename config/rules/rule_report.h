@@ -65,7 +65,7 @@ class RuleReport {
   FindingText Text(absl::string_view name, const Values&... values) const {
     const RuleFinding& row = RowOf(name);
     const auto with_values = [&](absl::string_view text) {
-      return absl::Substitute(text, values...);
+      return text.empty() ? "" : absl::Substitute(text, values...);
     };
     FindingText text = {row.state,
                         with_values(row.observed),
@@ -110,7 +110,7 @@ class RuleReport {
   bool Knows(const DeviceView& device, absl::string_view what,
              const Reading<Value>& reading) {
     if (reading.has_value()) return true;
-    AddUnknown(device, what, reading.missing, reading.why);
+    AddUnknown(device, what, reading.missing, reading.why.message());
     return false;
   }
   // Calls visit(device) for every device; a host without one gets its unknown.
@@ -182,7 +182,7 @@ class RuleReport {
   Group* GroupOf(FindingText text);
   void AddNoDevices(const HostView& host);
   void AddUnknown(const DeviceView& device, absl::string_view what,
-                  const Missing* missing, const std::string& reason);
+                  const Missing* missing, absl::string_view reason);
   void WriteGroup(Group* group, RuleResult* result) const;
   void WriteFinding(const FindingText& text, absl::Span<const Member> members,
                     RuleResult* result) const;

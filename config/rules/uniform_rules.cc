@@ -54,7 +54,7 @@ void AddOtherMask(const DeviceView& device, const Ipv4Subnet& widest,
 // Whether the file tells the switch once hccn-conf's finding is repaired. An
 // Ascend 950 device may have another device's number in the file.
 bool RepairedFileTellsTls(const DeviceView& device) {
-  const HccnConf::Entry* in_file = device.Conf("tls_enable");
+  const HccnConf::Entry* in_file = device.conf_tls;
   if (in_file == nullptr ||
       device.host->facts->hccn_tool().generation() != NpuToolFacts::CLASSIC) {
     return false;

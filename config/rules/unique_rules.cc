@@ -1,6 +1,7 @@
 // Addresses that must differ: as a whole, and in their last 8 bits.
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -20,27 +21,37 @@ constexpr int kLastOctet = 24;
 
 // One use of an address: by a device, as its gateway, or by a host.
 struct Use {
+  uint32_t address;
+  bool is_gateway;
+  uint32_t order;            // Among all uses.
   const DeviceView* device;  // Null for a host address.
-  bool is_gateway = false;
-  const ServerSpec* server = nullptr;  // Of a host address; else null.
+  const ServerSpec* server;  // Of a host address; else null.
+
+  // Gateways of an address last: their text is long and the same for many.
+  bool operator<(const Use& other) const {
+    return std::tie(address, is_gateway, order) <
+           std::tie(other.address, other.is_gateway, other.order);
+  }
 };
 
-// By the address, each in the order of the view.
-FirstMet<uint32_t, std::vector<Use>> AllUses(const ClusterView& view) {
-  FirstMet<uint32_t, std::vector<Use>> uses;
+std::vector<Use> AllUses(const ClusterView& view) {
+  std::vector<Use> uses;
+  uses.reserve(2 * view.devices().size() + view.spec().servers_size());
+  const auto add = [&uses](Ipv4Address address, bool is_gateway,
+                           const DeviceView* device, const ServerSpec* server) {
+    const auto order = static_cast<uint32_t>(uses.size());
+    uses.push_back({address.bits(), is_gateway, order, device, server});
+  };
   for (const DeviceView& device : view.devices()) {
     for (const Ipv4Interface& interface : device.interfaces()) {
-      uses[interface.address().bits()].push_back({&device});
+      add(interface.address(), false, &device, nullptr);
     }
-    if (device.gateway.IsSet()) {
-      uses[device.gateway->bits()].push_back({&device, /*is_gateway=*/true});
-    }
+    if (device.gateway.IsSet()) add(*device.gateway, true, &device, nullptr);
   }
   for (const ServerSpec& server : view.spec().servers()) {
     const absl::StatusOr<Ipv4Address> address =
         Ipv4Address::Parse(server.address());
-    if (address.ok())
-      uses[address->bits()].push_back({nullptr, false, &server});
+    if (address.ok()) add(*address, false, nullptr, &server);
   }
   return uses;
 }
@@ -53,13 +64,13 @@ std::string UseText(const Use& use) {
 }
 
 // Devices whose live address is not the planned one are the ones to change.
-std::string UniqueFix(uint32_t address, absl::Span<const Use> uses) {
+std::string UniqueFix(absl::Span<const Use> uses) {
   std::string fix;
   size_t commands = 0;
   for (const Use& use : uses) {
     if (use.is_gateway || use.device == nullptr ||
         !use.device->planned.has_value() ||
-        use.device->planned->address().bits() == address) {
+        use.device->planned->address().bits() == use.address) {
       continue;
     }
     if (++commands > kMaxNamed) break;
@@ -71,16 +82,15 @@ std::string UniqueFix(uint32_t address, absl::Span<const Use> uses) {
   return "give all but one of them another address in cluster.yaml and set it";
 }
 
-void AddConflict(uint32_t address, absl::Span<const Use> uses,
-                 RuleReport& report) {
+void AddConflict(absl::Span<const Use> uses, RuleReport& report) {
   std::vector<std::string> owners;
   std::vector<const DeviceView*> where;
   for (const Use& use : uses) {
     owners.push_back(UseText(use));
     if (use.device != nullptr) where.push_back(use.device);
   }
-  report.Add(where, "shared", Ipv4Address(address).ToString(),
-             FirstOf(owners, kMaxNamed), UniqueFix(address, uses));
+  report.Add(where, "shared", Ipv4Address(uses.front().address).ToString(),
+             FirstOf(owners, kMaxNamed), UniqueFix(uses));
 }
 
 // An address of a subnet, and whose it is.
@@ -130,16 +140,20 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
       report.Judged(device);
     }
   });
-  auto all_uses = AllUses(view);
-  for (auto& [address, uses] : all_uses.items()) {
-    // Gateways last: their text is long and the same for many. Where one comes
-    // first, nobody owns the address.
-    absl::c_stable_sort(uses, [](const Use& a, const Use& b) {
-      return a.is_gateway < b.is_gateway;
-    });
-    if (uses.size() == 1 || uses.front().is_gateway) continue;
-    AddConflict(address, uses, report);
+  std::vector<Use> uses = AllUses(view);
+  absl::c_sort(uses);
+  std::map<uint32_t, absl::Span<const Use>> conflicts;  // By their first use.
+  for (size_t begin = 0, end = 0; begin < uses.size(); begin = end) {
+    uint32_t first = uses[begin].order;
+    for (; end < uses.size() && uses[end].address == uses[begin].address;
+         ++end) {
+      first = std::min(first, uses[end].order);
+    }
+    // Where a gateway comes first, nobody owns the address.
+    if (end - begin == 1 || uses[begin].is_gateway) continue;
+    conflicts[first] = absl::MakeConstSpan(uses).subspan(begin, end - begin);
   }
+  for (const auto& [order, owners] : conflicts) AddConflict(owners, report);
 }
 
 // Fails where the profile asks for different host parts, else warns; a subnet
