@@ -1,12 +1,10 @@
 #include "daemon/host/firewall/allowed_port.h"
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/ipv4.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -19,26 +17,18 @@ absl::Status Malformed(absl::string_view what, absl::string_view text) {
       absl::StrCat("firewall: ", QuotedText(text), ", expected ", what));
 }
 
-bool ParsePort(absl::string_view text, uint32_t* port) {
-  return text.size() <= 5 && absl::c_all_of(text, absl::ascii_isdigit) &&
-         absl::SimpleAtoi(text, port) && *port <= kMaxPort;
-}
-
+// "10.77.0.0/16", "10.77.0.0/255.255.0.0" or one address.
 std::optional<Ipv4Subnet> SubnetOf(absl::string_view text) {
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(text, absl::MaxSplits('/', 1));
-  const absl::StatusOr<Ipv4Address> address = Ipv4Address::Parse(parts.first);
-  if (!address.ok()) return {};
-  if (parts.first.size() == text.size()) return Ipv4Subnet(*address, 32);
-  if (const absl::StatusOr<int> mask = ParseNetmask(parts.second); mask.ok()) {
-    return Ipv4Subnet(*address, *mask);
-  }
-  uint32_t length = 0;
-  if (parts.second.size() > 2 || !ParsePort(parts.second, &length) ||
-      length > 32) {
-    return {};
-  }
-  return Ipv4Subnet(*address, static_cast<int>(length));
+  static const LazyRE2 kSubnet = {R"(([0-9.]+)(?:/(?:(\d{1,2})|([0-9.]+)))?)"};
+  absl::string_view address_text;
+  std::optional<int> length;
+  absl::string_view netmask;
+  if (!HasForm(text, *kSubnet, &address_text, &length, &netmask)) return {};
+  if (!netmask.empty()) length = ParseNetmask(netmask).value_or(-1);
+  const absl::StatusOr<Ipv4Address> address = Ipv4Address::Parse(address_text);
+  const int prefix_length = length.value_or(32);
+  if (!address.ok() || prefix_length < 0 || prefix_length > 32) return {};
+  return Ipv4Subnet(*address, prefix_length);
 }
 
 // Of an AllowedPort; "" is everywhere.
@@ -66,26 +56,25 @@ AllowedPort AllAllowedPorts(absl::string_view protocol,
 
 absl::StatusOr<std::vector<AllowedPort>> ParseAllowedPorts(
     absl::string_view text, char range, absl::string_view source) {
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(text, absl::MaxSplits('/', 1));
-  const bool both = parts.first.size() == text.size();
-  if (!both && parts.second != "tcp" && parts.second != "udp") {
-    return Malformed("ports with /tcp or /udp", text);
-  }
+  static const LazyRE2 kPorts = {R"(([^/]*)(?:/(tcp|udp))?)"};
+  static const LazyRE2 kPart = {R"((\d{1,5})(?:([:-])(\d{1,5}))?)"};
+  const absl::Status malformed =
+      Malformed("ports, alone or with /tcp or /udp", text);
+  absl::string_view parts;
+  absl::string_view protocol;
+  if (!HasForm(text, *kPorts, &parts, &protocol)) return malformed;
   std::vector<AllowedPort> ports;
-  for (const absl::string_view part : absl::StrSplit(parts.first, ',')) {
-    const std::pair<absl::string_view, absl::string_view> ends =
-        absl::StrSplit(part, absl::MaxSplits(range, 1));
+  for (const absl::string_view part : absl::StrSplit(parts, ',')) {
     uint32_t first = 0;
-    uint32_t last = 0;
-    if (!ParsePort(ends.first, &first)) return Malformed("ports", text);
-    last = first;
-    if (ends.first.size() != part.size() &&
-        (!ParsePort(ends.second, &last) || last < first)) {
-      return Malformed("ports", text);
+    absl::string_view sign;
+    std::optional<uint32_t> end;
+    if (!HasForm(part, *kPart, &first, &sign, &end)) return malformed;
+    const uint32_t last = end.value_or(first);
+    if (first > last || last > kMaxPort ||
+        (!sign.empty() && sign[0] != range)) {
+      return malformed;
     }
-    ports.push_back(
-        MakeAllowedPort(first, last, both ? "" : parts.second, source));
+    ports.push_back(MakeAllowedPort(first, last, protocol, source));
   }
   return ports;
 }

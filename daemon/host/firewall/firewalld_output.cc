@@ -3,13 +3,14 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/firewall/allowed_port.h"
 
@@ -18,6 +19,9 @@ namespace {
 
 constexpr int kNotRunning = 252;
 constexpr size_t kMaxNameBytes = 128;
+// Of a zone that lets in nothing but what it lists.
+constexpr absl::string_view kClosedTargets[] = {"default", "DROP", "%%REJECT%%",
+                                                "REJECT"};
 
 using Ports = std::vector<AllowedPort>;
 
@@ -36,15 +40,8 @@ std::vector<std::string> Words(absl::string_view text) {
   return absl::StrSplit(text, ' ', absl::SkipWhitespace());
 }
 
-// "  ports: 22/tcp 80/tcp" to its two halves.
-bool SplitSetting(absl::string_view line, std::string* name,
-                  absl::string_view* value) {
-  const size_t colon = line.find(':');
-  if (colon == absl::string_view::npos) return false;
-  *name = std::string(absl::StripAsciiWhitespace(line.substr(0, colon)));
-  *value = absl::StripAsciiWhitespace(line.substr(colon + 1));
-  return true;
-}
+// "  ports: 22/tcp 80/tcp" is a name and a value.
+const LazyRE2 kSetting = {R"(\s*([^:]*?)\s*:\s*(.*?)\s*)", RE2::Latin1};
 
 bool IsIpv6(absl::string_view source) {
   return absl::StrContains(source, ':') && !absl::StartsWith(source, "ipset:");
@@ -62,52 +59,32 @@ absl::StatusOr<Ports> ParsePorts(absl::string_view text) {
   return ParseAllowedPorts(text, '-', "");
 }
 
-bool TakeWord(absl::string_view word, std::vector<std::string>* words) {
-  if (words->empty() || words->front() != word) return false;
-  words->erase(words->begin());
-  return true;
-}
-
-// The value of `name="..."`, which is taken off `words`; empty if it is not the
-// first word.
-std::string TakeAttribute(absl::string_view name,
-                          std::vector<std::string>* words) {
-  if (words->empty()) return "";
-  const std::string first = words->front();
-  absl::string_view value = first;
-  if (!absl::ConsumePrefix(&value, absl::StrCat(name, "=\"")) ||
-      !absl::ConsumeSuffix(&value, "\"")) {
-    return "";
-  }
-  words->erase(words->begin());
-  return std::string(value);
-}
-
 // rule [priority="N"] [family="ipv4"] [source address="A"]
 //      [port port="P" protocol="T"] accept
-// None if this one cannot be said in ports; no ports for IPv6.
+// None if this one cannot be said in ports; no ports for IPv6, whatever the
+// rest is.
 std::optional<Ports> ParseRichRule(absl::string_view rule) {
-  std::vector<std::string> words = Words(rule);
-  if (!TakeWord("rule", &words)) return {};
-  TakeAttribute("priority", &words);
-  if (TakeAttribute("family", &words) == "ipv6") return Ports();
-  std::string source;
-  if (TakeWord("source", &words)) {
-    const std::string address = TakeAttribute("address", &words);
-    if (IsIpv6(address)) return Ports();
-    const absl::StatusOr<std::string> parsed = ParseAllowedSource(address);
-    if (!parsed.ok()) return {};
-    source = *parsed;
-  }
-  absl::StatusOr<Ports> ports = Ports{AllAllowedPorts("", source)};
-  if (TakeWord("port", &words)) {
-    const std::string range = TakeAttribute("port", &words);
-    const std::string protocol = TakeAttribute("protocol", &words);
-    ports = ParseAllowedPorts(absl::StrCat(range, "/", protocol), '-', source);
-  }
-  const bool accepts = TakeWord("accept", &words) && words.empty();
-  if (!accepts || !ports.ok()) return {};
-  return *std::move(ports);
+  static const LazyRE2 kRule = {
+      R"(rule(?: +priority="[^ ]*")?(?: +family="([^ ]*)")?)"
+      R"((?: +source +address="([^ ]+)")?( .*)?)",
+      RE2::Latin1};
+  static const LazyRE2 kWhat = {
+      R"((?: +port +port="([^ ]+)" +protocol="([^ ]*)")? +accept)"};
+  absl::string_view family;
+  absl::string_view address;
+  absl::string_view what;
+  if (!HasForm(rule, *kRule, &family, &address, &what)) return {};
+  if (family == "ipv6" || IsIpv6(address)) return Ports();
+  absl::StatusOr<std::string> source = std::string();
+  if (!address.empty()) source = ParseAllowedSource(address);
+  absl::string_view range;
+  absl::string_view protocol;
+  if (!source.ok() || !HasForm(what, *kWhat, &range, &protocol)) return {};
+  if (range.empty()) return Ports{AllAllowedPorts("", *source)};
+  const absl::StatusOr<Ports> ports =
+      ParseAllowedPorts(absl::StrCat(range, "/", protocol), '-', *source);
+  if (!ports.ok()) return {};
+  return *ports;
 }
 
 absl::Status AddBaseZone(const FirewalldZone& zone,
@@ -139,12 +116,10 @@ absl::Status AddBaseZone(const FirewalldZone& zone,
     if (!ports.has_value()) return CannotSay(zone, rule);
     AddPorts(*ports, allowed);
   }
-  const std::string target =
-      zone.List("target").empty() ? "" : zone.List("target")[0];
+  const std::string& target = zone.List("target")[0];
   if (target == "ACCEPT") {
     *allowed->add_ports() = AllAllowedPorts("", "");
-  } else if (target != "default" && target != "DROP" &&
-             target != "%%REJECT%%" && target != "REJECT") {
+  } else if (!absl::c_linear_search(kClosedTargets, target)) {
     return CannotSay(zone, absl::StrCat("target: ", target));
   }
   return absl::OkStatus();
@@ -205,13 +180,13 @@ absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
     }
     if (zones.empty()) return Unexpected(line);
     FirewalldZone& zone = zones.back();
-    std::string name;
+    absl::string_view name;
     absl::string_view value;
     if (line[0] == '\t' && (last == "rich rules" || last == "forward-ports")) {
       zone.lists[last].emplace_back(absl::StripAsciiWhitespace(line));
-    } else if (line[0] != '\t' && SplitSetting(line, &name, &value)) {
-      zone.lists[name] = Words(value);
-      last = name;
+    } else if (line[0] != '\t' && HasForm(line, *kSetting, &name, &value)) {
+      last = std::string(name);
+      zone.lists[last] = Words(value);
     } else {
       return Unexpected(line);
     }
@@ -224,33 +199,32 @@ absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
 
 absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
     absl::string_view text) {
-  Ports ports;
-  bool has_ports = false;
+  constexpr absl::string_view kIgnored[] = {"summary", "description", "modules",
+                                            "helpers"};
+  std::optional<Ports> ports;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    std::string name;
+    absl::string_view name;
     absl::string_view value;
     if (line.empty() || !absl::ascii_isspace(line[0]) ||
-        !SplitSetting(line, &name, &value)) {
+        !HasForm(line, *kSetting, &name, &value)) {
       continue;
     }
-    const bool ignored = name == "summary" || name == "description" ||
-                         name == "modules" || name == "helpers";
     if (name == "ports") {
-      has_ports = true;
+      if (!ports.has_value()) ports.emplace();
       for (const std::string& word : Words(value)) {
         ASSIGN_OR_RETURN(const Ports parsed, ParsePorts(word));
-        ports.insert(ports.end(), parsed.begin(), parsed.end());
+        ports->insert(ports->end(), parsed.begin(), parsed.end());
       }
     } else if (name == "destination" && !value.empty() &&
                !absl::StrContains(value, "ipv4:")) {
       // Such as "ipv6:fe80::/64" of dhcpv6-client: no IPv4 packet is meant.
       return Ports();
-    } else if (!ignored && !value.empty()) {
+    } else if (!absl::c_linear_search(kIgnored, name) && !value.empty()) {
       return Unexpected(line);
     }
   }
-  if (!has_ports) return Unexpected(text);
-  return ports;
+  if (!ports.has_value()) return Unexpected(text);
+  return *std::move(ports);
 }
 
 absl::StatusOr<const FirewalldZone*> FindFirewalldBaseZone(

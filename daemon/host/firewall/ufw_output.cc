@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -13,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/info_files.h"
 #include "daemon/host/firewall/allowed_port.h"
@@ -22,87 +22,37 @@ namespace {
 
 // A table with more is nobody's work by hand.
 constexpr size_t kMaxParts = 4096;
-constexpr absl::string_view kActions[] = {"ALLOW", "DENY", "REJECT", "LIMIT"};
-constexpr absl::string_view kDirections[] = {"IN", "OUT", "FWD"};
-// Neither TCP nor UDP: "Anywhere/esp".
-constexpr absl::string_view kOtherProtocols[] = {"/esp",  "/ah",   "/gre",
-                                                 "/igmp", "/ipv6", "/vrrp"};
 
-using Words = std::vector<absl::string_view>;
-
-// One row of the table, still in words.
+// One row of the table. Names of applications and comments may hold any bytes.
 struct Row {
-  Words to;
+  absl::string_view to;
   absl::string_view action;
   absl::string_view direction;
-  Words from;
+  absl::string_view from;
 };
+const LazyRE2 kRow = {
+    R"( *([^ ].*?) +(ALLOW|DENY|REJECT|LIMIT) +(IN|OUT|FWD) +(.*?[^ ]))"
+    R"((?: +\(log(?:-all)?\))? *)",
+    RE2::Latin1};
+// "(v6)" marks rules without an address. A list of port ranges has several
+// colons as an address has, but also commas.
+const LazyRE2 kIpv6 = {R"((?:.* )?(?:\(v6\).*|[^ ,]*:[^ ,]*:[^ ,]*(?: .*)?))",
+                       RE2::Latin1};
+// "9 on lo" says nothing about other hosts.
+const LazyRE2 kLoopback = {R"((?:.* )?on +lo)", RE2::Latin1};
+// "22/tcp (OpenSSH)" shows where the ports come from; the name may have blanks.
+const LazyRE2 kTo = {R"(([^ ]+)(?: +\(.*\))?)", RE2::Latin1};
+// "10.77.0.0/16/tcp" or "Anywhere/esp": a protocol behind a place.
+const LazyRE2 kPlace = {R"(([^ ]+?)(?:/(tcp|udp|esp|ah|gre|igmp|ipv6|vrrp))?)",
+                        RE2::Latin1};
 
 absl::Status Malformed(absl::string_view what, absl::string_view line) {
   return absl::InvalidArgumentError(
       absl::StrCat("ufw status: ", what, " ", QuotedText(line)));
 }
 
-// Splits at the action and drops the comment, "(log)" and the like.
-std::optional<Row> SplitRow(absl::string_view line) {
-  const Words words =
-      absl::StrSplit(line.substr(0, line.find(" # ")), ' ', absl::SkipEmpty());
-  for (size_t i = 1; i + 2 < words.size(); ++i) {
-    if (!absl::c_linear_search(kActions, words[i]) ||
-        !absl::c_linear_search(kDirections, words[i + 1])) {
-      continue;
-    }
-    Row row;
-    row.to.assign(words.begin(), words.begin() + i);
-    row.action = words[i];
-    row.direction = words[i + 1];
-    row.from.assign(words.begin() + i + 2, words.end());
-    if (row.from.back() == "(log)" || row.from.back() == "(log-all)") {
-      row.from.pop_back();
-    }
-    if (row.from.empty()) return {};
-    return row;
-  }
-  return {};
-}
-
-bool IsIpv6(const Words& words) {
-  return absl::c_any_of(words, [](absl::string_view word) {
-    // "(v6)" or "(v6))" marks rules without an address.
-    if (absl::StartsWith(word, "(v6)")) return true;
-    // A list of port ranges has several colons too, but also commas.
-    return absl::c_count(word, ':') >= 2 && !absl::StrContains(word, ',');
-  });
-}
-
-// "9 on lo" says nothing about other hosts.
-bool IsForLoopback(const Words& to) {
-  return to.size() >= 2 && to.back() == "lo" && to[to.size() - 2] == "on";
-}
-
-// "22/tcp (OpenSSH)" shows where the ports come from; the name may have blanks.
-void DropApplicationName(Words* words) {
-  for (size_t i = 1; i < words->size(); ++i) {
-    if (!absl::StartsWith((*words)[i], "(")) continue;
-    if (absl::EndsWith(words->back(), ")")) words->resize(i);
-    return;
-  }
-}
-
-// "10.77.0.0/16/tcp": a protocol behind an address or "Anywhere".
-std::string TakeProtocol(absl::string_view* text) {
-  for (const absl::string_view protocol : {"tcp", "udp"}) {
-    if (absl::ConsumeSuffix(text, absl::StrCat("/", protocol))) {
-      return std::string(protocol);
-    }
-  }
-  return "";
-}
-
-bool IsOtherProtocol(absl::string_view text) {
-  return absl::c_any_of(kOtherProtocols, [text](absl::string_view protocol) {
-    return absl::EndsWith(text, protocol);
-  });
+bool IsOtherProtocol(absl::string_view protocol) {
+  return !protocol.empty() && protocol != "tcp" && protocol != "udp";
 }
 
 struct Rule {
@@ -113,22 +63,25 @@ struct Rule {
 
 // The rule of one incoming IPv4 row. InvalidArgument as the header says; a rule
 // without ports says nothing about TCP or UDP.
-absl::StatusOr<Rule> ParseRule(Row row, absl::string_view line) {
+absl::StatusOr<Rule> ParseRule(const Row& row, absl::string_view line) {
   const absl::Status cannot_say =
       Malformed("cannot say what this rule allows:", line);
-  DropApplicationName(&row.to);
-  if (row.to.size() != 1 || row.from.size() != 1) return cannot_say;
   Rule rule{row.action == "ALLOW", {}, line};
-  const absl::string_view to = row.to[0];
-  absl::string_view from = row.from[0];
-  if (IsOtherProtocol(to) || IsOtherProtocol(from)) return rule;
-  const std::string protocol = TakeProtocol(&from);
+  absl::string_view to;
+  absl::string_view to_place;
+  absl::string_view to_protocol;
+  absl::string_view from;
+  absl::string_view protocol;
+  if (!HasForm(row.to, *kTo, &to) ||
+      !HasForm(to, *kPlace, &to_place, &to_protocol) ||
+      !HasForm(row.from, *kPlace, &from, &protocol)) {
+    return cannot_say;
+  }
+  if (IsOtherProtocol(to_protocol) || IsOtherProtocol(protocol)) return rule;
   absl::StatusOr<std::string> source = std::string();
   if (from != "Anywhere") source = ParseAllowedSource(from);
   if (!source.ok()) return cannot_say;
-  absl::string_view anywhere = to;
-  const std::string to_protocol = TakeProtocol(&anywhere);
-  if (anywhere == "Anywhere") {
+  if (to_place == "Anywhere") {
     rule.ports.push_back(
         AllAllowedPorts(protocol.empty() ? to_protocol : protocol, *source));
     return rule;
@@ -141,14 +94,14 @@ absl::StatusOr<Rule> ParseRule(Row row, absl::string_view line) {
 }
 
 // The policy for incoming packets.
-absl::StatusOr<bool> DefaultAllows(const Words& lines) {
+absl::StatusOr<bool> DefaultAllows(
+    const std::vector<absl::string_view>& lines) {
+  static const LazyRE2 kPolicies = {R"((allow|deny|reject) \(incoming\),.*)",
+                                    RE2::Latin1};
   for (absl::string_view line : lines) {
     if (!absl::ConsumePrefix(&line, "Default: ")) continue;
-    if (absl::StartsWith(line, "allow (incoming),")) return true;
-    if (absl::StartsWith(line, "deny (incoming),") ||
-        absl::StartsWith(line, "reject (incoming),")) {
-      return false;
-    }
+    absl::string_view policy;
+    if (HasForm(line, *kPolicies, &policy)) return policy == "allow";
     return Malformed("unknown default policy in", line);
   }
   return absl::InvalidArgumentError("ufw status: no \"Default: ...\" line");
@@ -177,39 +130,36 @@ absl::StatusOr<std::vector<AllowedPort>> LeftOf(
   return ports;
 }
 
-// Takes the rules in their order: the first that matches a packet decides.
-class RuleReader {
- public:
-  absl::Status ReadRow(absl::string_view line) {
-    const std::optional<Row> row = SplitRow(line);
-    if (!row.has_value()) return Malformed("unexpected row", line);
-    if (row->direction != "IN" || IsIpv6(row->to) || IsIpv6(row->from) ||
-        IsForLoopback(row->to)) {
-      return absl::OkStatus();
-    }
-    ASSIGN_OR_RETURN(Rule rule, ParseRule(*row, line));
-    return Add(std::move(rule));
-  }
-
-  absl::Status Add(Rule rule) {
-    if (!rule.allows) {
-      taking_.push_back(std::move(rule));
-      return absl::OkStatus();
-    }
-    ASSIGN_OR_RETURN(const auto left, LeftOf(rule.ports, taking_));
-    allowed_.mutable_ports()->Add(left.begin(), left.end());
-    if (allowed_.ports_size() > static_cast<int>(kMaxParts)) {
-      return Malformed("too many parts by", rule.line);
-    }
+// Adds what the next rule lets in: the first rule that matches a packet
+// decides, so `taking` has those before it that let nothing in.
+absl::Status AddRule(Rule rule, std::vector<Rule>* taking,
+                     AllowedFact::Allowed* allowed) {
+  if (!rule.allows) {
+    taking->push_back(std::move(rule));
     return absl::OkStatus();
   }
+  ASSIGN_OR_RETURN(const auto left, LeftOf(rule.ports, *taking));
+  allowed->mutable_ports()->Add(left.begin(), left.end());
+  if (allowed->ports_size() <= static_cast<int>(kMaxParts)) {
+    return absl::OkStatus();
+  }
+  return Malformed("too many parts by", rule.line);
+}
 
-  const AllowedFact::Allowed& allowed() const { return allowed_; }
-
- private:
-  std::vector<Rule> taking_;
-  AllowedFact::Allowed allowed_;
-};
+absl::Status AddRow(absl::string_view line, std::vector<Rule>* taking,
+                    AllowedFact::Allowed* allowed) {
+  Row row;
+  if (!HasForm(line.substr(0, line.find(" # ")), *kRow, &row.to, &row.action,
+               &row.direction, &row.from)) {
+    return Malformed("unexpected row", line);
+  }
+  if (row.direction != "IN" || HasForm(row.to, *kIpv6) ||
+      HasForm(row.from, *kIpv6) || HasForm(row.to, *kLoopback)) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(Rule rule, ParseRule(row, line));
+  return AddRule(std::move(rule), taking, allowed);
+}
 
 }  // namespace
 
@@ -223,21 +173,24 @@ absl::StatusOr<bool> ParseUfwActive(absl::string_view status_output) {
 
 absl::StatusOr<AllowedFact::Allowed> ParseUfwAllowed(
     absl::string_view status_verbose_output) {
-  const Words lines = absl::StrSplit(status_verbose_output, '\n');
+  const std::vector<absl::string_view> lines =
+      absl::StrSplit(status_verbose_output, '\n');
   ASSIGN_OR_RETURN(const bool allows, DefaultAllows(lines));
-  RuleReader reader;
+  std::vector<Rule> taking;
+  AllowedFact::Allowed allowed;
   bool in_table = false;
   for (const absl::string_view line : lines) {
     if (absl::StartsWith(line, "--")) {
       in_table = true;
     } else if (in_table && !absl::StripAsciiWhitespace(line).empty()) {
-      RETURN_IF_ERROR(reader.ReadRow(line));
+      RETURN_IF_ERROR(AddRow(line, &taking, &allowed));
     }
   }
   if (allows) {
-    RETURN_IF_ERROR(reader.Add({true, {AllAllowedPorts("", "")}, "default"}));
+    RETURN_IF_ERROR(AddRule({true, {AllAllowedPorts("", "")}, "default"},
+                            &taking, &allowed));
   }
-  return reader.allowed();
+  return allowed;
 }
 
 absl::StatusOr<bool> ParseUfwConf(absl::string_view text) {
