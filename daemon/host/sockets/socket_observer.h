@@ -9,7 +9,6 @@
 #define DAEMON_HOST_SOCKETS_SOCKET_OBSERVER_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -55,9 +54,6 @@ absl::StatusOr<SocketLine> ParseSocketLine(absl::string_view table,
 
 // Only the port of this end, to skip quickly what is not asked for.
 absl::StatusOr<uint32_t> ParseSocketPort(absl::string_view line);
-
-// "12345" of "socket:[12345]", as /proc/PID/fd/N links to; nothing otherwise.
-std::optional<uint64_t> ParseSocketLink(absl::string_view link);
 
 }  // namespace clusterd
 

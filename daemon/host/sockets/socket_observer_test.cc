@@ -56,6 +56,9 @@ TEST_F(SocketObserverTest, FindsNothingInEmptyTables) {
 TEST_F(SocketObserverTest, NamesSocketsInThePortsAndTheirOwners) {
   root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 10, 111) +
                                    Line("0100007F:0016", 10, 222));
+  // No socket, though it has the number of one.
+  root_.Link("/proc/10/fd/0", "pipe:[111]");
+  root_.Link("/proc/10/fd/1", "socket:[111");
   root_.Link("/proc/4711/fd/0", "/dev/null");
   root_.Link("/proc/4711/fd/3", "socket:[111]");
   root_.Write("/proc/4711/comm", "python3\n");

@@ -73,16 +73,5 @@ TEST(ParseSocketPortTest, QuotesWhatIsNoSocketLine) {
   EXPECT_FALSE(ParseSocketPort("x: 0100007F:EA60").ok());
 }
 
-TEST(ParseSocketLinkTest, ReadsTheInode) {
-  EXPECT_EQ(ParseSocketLink("socket:[12345]"), 12345u);
-}
-
-TEST(ParseSocketLinkTest, IgnoresOtherThings) {
-  for (const char* link : {"/dev/null", "pipe:[12345]", "socket:[]",
-                           "socket:[12", "socket:[x]", ""}) {
-    EXPECT_FALSE(ParseSocketLink(link).has_value()) << link;
-  }
-}
-
 }  // namespace
 }  // namespace clusterd
