@@ -53,14 +53,12 @@ void CheckSocketLine(const std::string& text) {
     Require(port.ok() && line->socket.port() == *port);
     Require(!line->socket.address().empty());
   }
-  ParseSocketLink(text);
 }
 
 // Assignments are printable, stand in lines that exist, and in order.
 void CheckSysctlConf(const std::string& text) {
   const uint32_t lines = 1 + std::count(text.begin(), text.end(), '\n');
-  const std::vector<SysctlFile> files =
-      OrderSysctlFiles({{"/etc/sysctl.d", "a.conf", text}});
+  const SysctlFiles files = {{"a.conf", {"/etc/sysctl.d/a.conf", text}}};
   for (const char* key : {"net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog",
                           "net.ipv4.ip_local_reserved_ports"}) {
     uint32_t last = 0;

@@ -3,23 +3,18 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <optional>
-#include <set>
+#include <list>
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/missing.h"
 
@@ -27,15 +22,14 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxValueBytes = 8192;
+constexpr size_t kMaxPathBytes = 4096;
 // No key is nearly as long; longer patterns are not given to fnmatch.
 constexpr size_t kMaxPatternBytes = 256;
 
-// A line that says something about a key or a pattern.
+// A line that assigns to a key or a pattern.
 struct Setting {
-  std::string key;                   // With slashes: net/core/somaxconn.
-  std::optional<std::string> value;  // None: an exclusion.
-  const SysctlFile* file;
-  uint32_t line;
+  std::string key;  // With slashes: net/core/somaxconn.
+  PersistentValue::Assignment assignment;
 };
 
 // If the first separator is a dot, dots become slashes and slashes dots;
@@ -59,101 +53,85 @@ bool IsPatternFor(const std::string& pattern, const std::string& key) {
          fnmatch(pattern.c_str(), key.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
 }
 
-std::optional<Setting> ParseLine(absl::string_view line) {
-  line = absl::StripAsciiWhitespace(line);
-  if (line.empty() || line[0] == '#' || line[0] == ';') return {};
-  const bool dash = line[0] == '-';
-  if (dash) line.remove_prefix(1);
-  const size_t equals = line.find('=');
-  Setting setting;
-  setting.key = NormalKey(absl::StripAsciiWhitespace(line.substr(0, equals)));
-  if (equals != absl::string_view::npos) {
-    setting.value = PrintableText(
-        absl::StripAsciiWhitespace(line.substr(equals + 1)), kMaxValueBytes);
-  } else if (!dash) {
-    return {};
-  }
-  return setting;
-}
+// What lines say about one key, by its name and by patterns.
+class KeySettings {
+ public:
+  explicit KeySettings(absl::string_view key) : key_(NormalKey(key)) {}
 
-std::vector<Setting> FindSettings(
-    const std::vector<SysctlFile>& files,
-    absl::FunctionRef<bool(const std::string& key)> is_wanted) {
-  std::vector<Setting> settings;
-  for (const SysctlFile& file : files) {
-    uint32_t number = 0;
-    for (const absl::string_view line : absl::StrSplit(file.text, '\n')) {
-      ++number;
-      std::optional<Setting> setting = ParseLine(line);
-      if (!setting.has_value() || !is_wanted(setting->key)) continue;
-      setting->file = &file;
-      setting->line = number;
-      settings.push_back(*std::move(setting));
+  void TakeLine(const SysctlFile& file, uint32_t number,
+                absl::string_view line) {
+    // A comment names no key, since it begins with its sign.
+    static const LazyRE2 kLine = {R"(\s*(-?)\s*([^=]*?)\s*(?:(=)\s*(.*?)\s*)?)",
+                                  RE2::Latin1};
+    absl::string_view dash;
+    absl::string_view name;
+    absl::string_view equals;
+    absl::string_view value;
+    if (!HasForm(line, *kLine, &dash, &name, &equals, &value) ||
+        (dash.empty() && equals.empty())) {
+      return;
     }
+    Setting setting{NormalKey(name), {}};
+    const bool is_pattern = IsPatternFor(setting.key, key_);
+    if (!is_pattern && setting.key != key_) return;
+    if (!is_pattern) is_named_ = true;
+    std::list<Setting>& settings = is_pattern ? by_pattern_ : by_name_;
+    const auto has_same_key = [&setting](const Setting& earlier) {
+      return earlier.key == setting.key;
+    };
+    // An exclusion takes back what was assigned to the same name or pattern.
+    if (equals.empty()) {
+      settings.remove_if(has_same_key);
+      return;
+    }
+    setting.assignment.set_file(PrintableText(file.path, kMaxPathBytes));
+    setting.assignment.set_line(number);
+    setting.assignment.set_value(PrintableText(value, kMaxValueBytes));
+    // systemd applies patterns in the order in which each one's value was last
+    // changed: repeating an earlier value does not move it behind later ones.
+    const auto last =
+        std::find_if(settings.rbegin(), settings.rend(), has_same_key);
+    const bool repeats = last != settings.rend() &&
+                         last->assignment.value() == setting.assignment.value();
+    if (!is_pattern || !repeats) settings.push_back(std::move(setting));
   }
-  return settings;
-}
 
-// An exclusion takes back what was assigned to the same name or pattern before.
-std::vector<Setting> WithoutTakenBack(std::vector<Setting> settings) {
-  std::vector<Setting> kept;
-  for (Setting& setting : settings) {
-    if (setting.value.has_value()) {
-      kept.push_back(std::move(setting));
-      continue;
-    }
-    kept.erase(std::remove_if(kept.begin(), kept.end(),
-                              [&setting](const Setting& earlier) {
-                                return earlier.key == setting.key;
-                              }),
-               kept.end());
+  // Once a key is named, even to exclude it, no pattern reaches it.
+  const std::list<Setting>& effective() const {
+    return is_named_ ? by_name_ : by_pattern_;
   }
-  return kept;
-}
 
-// systemd applies patterns in the order in which each one's value was last
-// changed: repeating an earlier value does not move it behind later ones.
-std::vector<Setting> InPatternOrder(std::vector<Setting> settings) {
-  std::vector<Setting> order;
-  for (Setting& setting : settings) {
-    const auto earlier = std::find_if(
-        order.rbegin(), order.rend(),
-        [&setting](const Setting& other) { return other.key == setting.key; });
-    if (earlier == order.rend() || earlier->value != setting.value) {
-      order.push_back(std::move(setting));
-    }
-  }
-  return order;
-}
+ private:
+  const std::string key_;
+  bool is_named_ = false;
+  std::list<Setting> by_name_;
+  std::list<Setting> by_pattern_;
+};
 
 constexpr absl::string_view kReservedPorts =
     "/proc/sys/net/ipv4/ip_local_reserved_ports";
 constexpr absl::string_view kNetworkParameters = "/proc/sys/net";
 constexpr absl::string_view kFirstProcess = "/proc/1/ns/net";
 
-// A parameter that is a number.
-struct NumberParameter {
-  absl::string_view path;
-  NumberFact* (KernelFacts::*fact)();
-};
-constexpr NumberParameter kNumbers[] = {
-    {"/proc/sys/net/core/somaxconn", &KernelFacts::mutable_somaxconn},
-    {"/proc/sys/net/ipv4/tcp_max_syn_backlog",
-     &KernelFacts::mutable_tcp_max_syn_backlog},
-};
-
-// What the next boot sets.
-struct BootParameter {
+struct Parameter {
   absl::string_view key;
-  PersistentValueFact* (KernelFacts::*fact)();
+  // Running, where it is a number; reserved ports are a list.
+  NumberFact* (KernelFacts::*number)();
+  // What the next boot sets.
+  PersistentValueFact* (KernelFacts::*at_boot)();
 };
-constexpr BootParameter kBootParameters[] = {
-    {"net.ipv4.ip_local_reserved_ports",
+constexpr Parameter kParameters[] = {
+    {"net.ipv4.ip_local_reserved_ports", nullptr,
      &KernelFacts::mutable_reserved_ports_at_boot},
-    {"net.core.somaxconn", &KernelFacts::mutable_somaxconn_at_boot},
-    {"net.ipv4.tcp_max_syn_backlog",
+    {"net.core.somaxconn", &KernelFacts::mutable_somaxconn,
+     &KernelFacts::mutable_somaxconn_at_boot},
+    {"net.ipv4.tcp_max_syn_backlog", &KernelFacts::mutable_tcp_max_syn_backlog,
      &KernelFacts::mutable_tcp_max_syn_backlog_at_boot},
 };
+
+std::string PathOf(const Parameter& parameter) {
+  return absl::StrCat("/proc/sys/", NormalKey(parameter.key));
+}
 
 absl::Status Unexpected(absl::string_view path, absl::string_view text,
                         absl::string_view expected) {
@@ -168,28 +146,21 @@ absl::StatusOr<std::string> ReadPorts(const FileReader& files) {
 }
 
 absl::StatusOr<uint64_t> ReadNumber(const FileReader& files,
-                                    absl::string_view path) {
+                                    const std::string& path) {
+  static const LazyRE2 kNumber = {R"((\d+))"};
   ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(path));
   uint64_t number = 0;
-  if (!absl::c_all_of(text, absl::ascii_isdigit) ||
-      !absl::SimpleAtoi(text, &number)) {
-    return Unexpected(path, text, "a number");
-  }
-  return number;
+  if (HasForm(text, *kNumber, &number)) return number;
+  return Unexpected(path, text, "a number");
 }
 
-// 4026531840 of "net:[4026531840]".
 absl::StatusOr<uint64_t> ReadNamespace(const FileReader& files,
                                        absl::string_view path) {
+  static const LazyRE2 kLink = {R"(net:\[(\d+)\])"};
   ASSIGN_OR_RETURN(const std::string link, files.ReadLink(path));
-  absl::string_view text = link;
   uint64_t inode = 0;
-  if (!absl::ConsumePrefix(&text, "net:[") ||
-      !absl::ConsumeSuffix(&text, "]") || !absl::SimpleAtoi(text, &inode)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": unexpected ", QuotedText(link)));
-  }
-  return inode;
+  if (HasForm(link, *kLink, &inode)) return inode;
+  return Unexpected(path, link, "such as net:[4026531840]");
 }
 
 // `inode` is that of a namespace, the initial one if the first process is in
@@ -212,35 +183,34 @@ absl::StatusOr<FileText> ReadSysctlFile(const FileReader& files,
   return files.Read(path);
 }
 
-absl::StatusOr<std::vector<SysctlFile>> ReadSysctlFiles(
-    const FileReader& files) {
-  std::vector<SysctlFile> read;
+absl::StatusOr<SysctlFiles> ReadSysctlFiles(const FileReader& files) {
+  SysctlFiles read;
   for (const absl::string_view directory : kSysctlDirectories) {
     const auto names = files.List(directory);
     if (absl::IsNotFound(names.status())) continue;
     RETURN_IF_ERROR(names.status());
     for (const std::string& name : *names) {
       if (!absl::EndsWith(name, ".conf")) continue;
-      absl::StatusOr<FileText> file =
-          ReadSysctlFile(files, absl::StrCat(directory, "/", name));
+      const std::string path = absl::StrCat(directory, "/", name);
+      absl::StatusOr<FileText> file = ReadSysctlFile(files, path);
       // A link to nothing is passed over, as systemd does.
       if (absl::IsNotFound(file.status())) continue;
       RETURN_IF_ERROR(file.status());
-      read.push_back({std::string(directory), name, std::move(file->text)});
+      // One in an earlier directory hides it.
+      read.try_emplace(name, SysctlFile{path, std::move(file->text)});
     }
   }
-  return OrderSysctlFiles(std::move(read));
+  return read;
 }
 
 void ReadNextBoot(const FileReader& files, KernelFacts* facts) {
-  const absl::StatusOr<std::vector<SysctlFile>> ordered =
-      ReadSysctlFiles(files);
-  for (const BootParameter& parameter : kBootParameters) {
-    PersistentValueFact* const fact = (facts->*parameter.fact)();
-    if (ordered.ok()) {
-      *fact->mutable_value() = FindSysctlAssignments(*ordered, parameter.key);
+  const absl::StatusOr<SysctlFiles> read = ReadSysctlFiles(files);
+  for (const Parameter& parameter : kParameters) {
+    PersistentValueFact* const fact = (facts->*parameter.at_boot)();
+    if (read.ok()) {
+      *fact->mutable_value() = FindSysctlAssignments(*read, parameter.key);
     } else {
-      SetMissing(MissingFor(ordered.status()), fact);
+      SetMissing(MissingFor(read.status()), fact);
     }
   }
 }
@@ -248,12 +218,12 @@ void ReadNextBoot(const FileReader& files, KernelFacts* facts) {
 // Of the namespace that the calling thread is in.
 void ReadRunning(const FileReader& files, KernelFacts* facts) {
   SetFact(ReadPorts(files), facts->mutable_reserved_ports());
-  for (const NumberParameter& parameter : kNumbers) {
-    SetFact(ReadNumber(files, parameter.path), (facts->*parameter.fact)());
+  for (const Parameter& parameter : kParameters) {
+    if (parameter.number == nullptr) continue;
+    SetFact(ReadNumber(files, PathOf(parameter)), (facts->*parameter.number)());
   }
-  absl::StatusOr<bool> writable = files.IsOnReadOnlyMount(kNetworkParameters);
-  if (writable.ok()) writable = !*writable;
-  SetFact(writable, facts->mutable_proc_sys_writable());
+  SetFact(files.IsOnWritableMount(kNetworkParameters),
+          facts->mutable_proc_sys_writable());
   SetFact(ReadNetworkNamespaceCookie(),
           facts->mutable_network_namespace_cookie());
 }
@@ -276,17 +246,19 @@ absl::StatusOr<KernelFacts> ReadKernelIn(const OpenNetworkNamespace& opened,
                                          const FileReader& files) {
   KernelFacts facts;
   RETURN_IF_ERROR(opened.Run([&] { ReadRunning(files, &facts); }));
-  if (facts.proc_sys_writable().state_case() == BoolFact::kValue) {
+  const bool has_parameters =
+      facts.proc_sys_writable().state_case() == BoolFact::kValue;
+  if (has_parameters) {
     ExplainAbsence(kReservedPorts, facts.mutable_reserved_ports());
-    for (const NumberParameter& parameter : kNumbers) {
-      ExplainAbsence(parameter.path, (facts.*parameter.fact)());
-    }
   }
-  for (const BootParameter& parameter : kBootParameters) {
+  for (const Parameter& parameter : kParameters) {
+    if (has_parameters && parameter.number != nullptr) {
+      ExplainAbsence(PathOf(parameter), (facts.*parameter.number)());
+    }
     SetMissing(Missing::NOT_QUERIED,
                "systemd applies sysctl.d to the host's own network "
                "namespace only",
-               (facts.*parameter.fact)());
+               (facts.*parameter.at_boot)());
   }
   SetNamespace(files, opened.inode(), &facts);
   return facts;
@@ -300,41 +272,18 @@ KernelFacts ReadKernel(const FileReader& files) {
   return facts;
 }
 
-std::vector<SysctlFile> OrderSysctlFiles(std::vector<SysctlFile> files) {
-  std::vector<SysctlFile> applied;
-  std::set<std::string> seen;
-  for (SysctlFile& file : files) {
-    if (absl::EndsWith(file.name, ".conf") && seen.insert(file.name).second) {
-      applied.push_back(std::move(file));
+PersistentValue FindSysctlAssignments(const SysctlFiles& files,
+                                      absl::string_view key) {
+  KeySettings settings(key);
+  for (const auto& [name, file] : files) {
+    uint32_t number = 0;
+    for (const absl::string_view line : absl::StrSplit(file.text, '\n')) {
+      settings.TakeLine(file, ++number, line);
     }
   }
-  absl::c_sort(applied, [](const SysctlFile& a, const SysctlFile& b) {
-    return a.name < b.name;
-  });
-  return applied;
-}
-
-PersistentValue FindSysctlAssignments(const std::vector<SysctlFile>& ordered,
-                                      absl::string_view key) {
-  const std::string normal = NormalKey(key);
-  std::vector<Setting> settings = FindSettings(
-      ordered, [&](const std::string& name) { return name == normal; });
-  // Once a key is named, even to exclude it, no pattern reaches it.
-  const bool named = !settings.empty();
-  if (!named) {
-    settings = FindSettings(ordered, [&](const std::string& name) {
-      return IsPatternFor(name, normal);
-    });
-  }
-  settings = WithoutTakenBack(std::move(settings));
-  if (!named) settings = InPatternOrder(std::move(settings));
   PersistentValue persistent;
-  for (const Setting& setting : settings) {
-    PersistentValue::Assignment* assignment = persistent.add_assignments();
-    assignment->set_file(PrintableText(
-        absl::StrCat(setting.file->directory, "/", setting.file->name), 4096));
-    assignment->set_line(setting.line);
-    assignment->set_value(*setting.value);
+  for (const Setting& setting : settings.effective()) {
+    *persistent.add_assignments() = setting.assignment;
   }
   return persistent;
 }

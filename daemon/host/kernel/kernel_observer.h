@@ -3,8 +3,8 @@
 #ifndef DAEMON_HOST_KERNEL_KERNEL_OBSERVER_H_
 #define DAEMON_HOST_KERNEL_KERNEL_OBSERVER_H_
 
+#include <map>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -45,22 +45,18 @@ inline constexpr absl::string_view kSysctlDirectories[] = {
 // names; the last assignment of a key wins, and an assignment by name always
 // wins over patterns (sysctl.d(5), systemd 252).
 struct SysctlFile {
-  std::string directory;
-  std::string name;
+  std::string path;
   // Empty also for a mask: a link to /dev/null.
   std::string text;
 };
-
-// The files that apply, in the order of application. `files` must be sorted by
-// the precedence of their directories. Names that do not end in ".conf" are
-// left out.
-std::vector<SysctlFile> OrderSysctlFiles(std::vector<SysctlFile> files);
+// The files that apply, by name: that is the order of application.
+using SysctlFiles = std::map<std::string, SysctlFile>;
 
 // Every assignment of `key` that takes effect or is overwritten by a later one,
-// the winner last. `ordered` comes from OrderSysctlFiles; `key` is dotted, e.g.
-// "net.core.somaxconn". Lines that are no assignment are skipped, as systemd
-// does. Values are as written, without blanks around, printable.
-PersistentValue FindSysctlAssignments(const std::vector<SysctlFile>& ordered,
+// the winner last. `key` is dotted, e.g. "net.core.somaxconn". Lines that are
+// no assignment are skipped, as systemd does. Values are as written, without
+// blanks around, printable.
+PersistentValue FindSysctlAssignments(const SysctlFiles& files,
                                       absl::string_view key);
 
 }  // namespace clusterd

@@ -1,3 +1,4 @@
+#include <map>
 #include <string>
 #include <vector>
 
@@ -5,6 +6,7 @@
 #include "daemon/host/kernel/kernel_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
 
 namespace clusterd {
 namespace {
@@ -14,12 +16,9 @@ using ::testing::IsEmpty;
 
 constexpr char kKey[] = "net.core.somaxconn";
 
-// "file:line=value" for each assignment of `key`.
-std::vector<std::string> Find(const std::vector<SysctlFile>& files,
-                              absl::string_view key = kKey) {
+// "file:line=value" for each assignment.
+std::vector<std::string> Texts(const PersistentValue& value) {
   std::vector<std::string> texts;
-  const PersistentValue value =
-      FindSysctlAssignments(OrderSysctlFiles(files), key);
   for (const PersistentValue::Assignment& assignment : value.assignments()) {
     texts.push_back(absl::StrCat(assignment.file(), ":", assignment.line(), "=",
                                  assignment.value()));
@@ -28,9 +27,17 @@ std::vector<std::string> Find(const std::vector<SysctlFile>& files,
 }
 
 // One file /etc/sysctl.d/a.conf.
-std::vector<std::string> FindIn(absl::string_view text,
+std::vector<std::string> FindIn(const std::string& text,
                                 absl::string_view key = kKey) {
-  return Find({{"/etc/sysctl.d", "a.conf", std::string(text)}}, key);
+  return Texts(
+      FindSysctlAssignments({{"a.conf", {"/etc/sysctl.d/a.conf", text}}}, key));
+}
+
+// A machine with these files, by path.
+std::vector<std::string> Find(const std::map<std::string, std::string>& files) {
+  ScratchRoot root;
+  for (const auto& [path, text] : files) root.Write(path, text);
+  return Texts(ReadKernel(FileReader(root.path())).somaxconn_at_boot().value());
 }
 
 TEST(FindSysctlAssignmentsTest, NamesFileLineAndValue) {
@@ -67,40 +74,36 @@ TEST(FindSysctlAssignmentsTest, PutsTheWinnerLast) {
 }
 
 TEST(FindSysctlAssignmentsTest, OrdersFilesByNameAndNotByFolder) {
-  EXPECT_THAT(
-      Find({{"/etc/sysctl.d", "99-z.conf", "net.core.somaxconn=1\n"},
-            {"/usr/lib/sysctl.d", "99-zz.conf", "net.core.somaxconn=2\n"},
-            {"/usr/lib/sysctl.d", "10-a.conf", "net.core.somaxconn=3\n"}}),
-      ElementsAre("/usr/lib/sysctl.d/10-a.conf:1=3",
-                  "/etc/sysctl.d/99-z.conf:1=1",
-                  "/usr/lib/sysctl.d/99-zz.conf:1=2"));
+  EXPECT_THAT(Find({{"/etc/sysctl.d/99-z.conf", "net.core.somaxconn=1\n"},
+                    {"/usr/lib/sysctl.d/99-zz.conf", "net.core.somaxconn=2\n"},
+                    {"/usr/lib/sysctl.d/10-a.conf", "net.core.somaxconn=3\n"}}),
+              ElementsAre("/usr/lib/sysctl.d/10-a.conf:1=3",
+                          "/etc/sysctl.d/99-z.conf:1=1",
+                          "/usr/lib/sysctl.d/99-zz.conf:1=2"));
 }
 
 TEST(FindSysctlAssignmentsTest, LetsLinkedSysctlConfLoseToALaterName) {
-  EXPECT_THAT(
-      Find({{"/etc/sysctl.d", "99-sysctl.conf", "net.core.somaxconn=1\n"},
-            {"/etc/sysctl.d", "clusterd.conf", "net.core.somaxconn=2\n"}}),
-      ElementsAre("/etc/sysctl.d/99-sysctl.conf:1=1",
-                  "/etc/sysctl.d/clusterd.conf:1=2"));
+  EXPECT_THAT(Find({{"/etc/sysctl.d/99-sysctl.conf", "net.core.somaxconn=1\n"},
+                    {"/etc/sysctl.d/clusterd.conf", "net.core.somaxconn=2\n"}}),
+              ElementsAre("/etc/sysctl.d/99-sysctl.conf:1=1",
+                          "/etc/sysctl.d/clusterd.conf:1=2"));
 }
 
 TEST(FindSysctlAssignmentsTest, HidesTheSameNameInALaterFolder) {
-  EXPECT_THAT(
-      Find({{"/etc/sysctl.d", "50.conf", "net.core.somaxconn=1\n"},
-            {"/usr/lib/sysctl.d", "50.conf", "net.core.somaxconn=2\n"}}),
-      ElementsAre("/etc/sysctl.d/50.conf:1=1"));
+  EXPECT_THAT(Find({{"/etc/sysctl.d/50.conf", "net.core.somaxconn=1\n"},
+                    {"/usr/lib/sysctl.d/50.conf", "net.core.somaxconn=2\n"}}),
+              ElementsAre("/etc/sysctl.d/50.conf:1=1"));
 }
 
 TEST(FindSysctlAssignmentsTest, HidesByAnEmptyFile) {
-  EXPECT_THAT(
-      Find({{"/etc/sysctl.d", "50.conf", ""},
-            {"/usr/lib/sysctl.d", "50.conf", "net.core.somaxconn=2\n"}}),
-      IsEmpty());
+  EXPECT_THAT(Find({{"/etc/sysctl.d/50.conf", ""},
+                    {"/usr/lib/sysctl.d/50.conf", "net.core.somaxconn=2\n"}}),
+              IsEmpty());
 }
 
 TEST(FindSysctlAssignmentsTest, LeavesOtherNamesOut) {
-  EXPECT_THAT(Find({{"/etc/sysctl.d", "README", "net.core.somaxconn=1\n"},
-                    {"/etc/sysctl.d", "a.conf.bak", "net.core.somaxconn=1\n"}}),
+  EXPECT_THAT(Find({{"/etc/sysctl.d/README", "net.core.somaxconn=1\n"},
+                    {"/etc/sysctl.d/a.conf.bak", "net.core.somaxconn=1\n"}}),
               IsEmpty());
 }
 
