@@ -65,11 +65,11 @@ absl::StatusOr<Ports> ParsePorts(absl::string_view text) {
 // rest is.
 std::optional<Ports> ParseRichRule(absl::string_view rule) {
   static const LazyRE2 kRule = {
-      R"(rule(?: +priority="[^ ]*")?(?: +family="([^ ]*)")?)"
-      R"((?: +source +address="([^ ]+)")?( .*)?)",
+      R"re(rule(?: +priority="[^ ]*")?(?: +family="([^ ]*)")?)re"
+      R"re((?: +source +address="([^ ]+)")?( .*)?)re",
       RE2::Latin1};
   static const LazyRE2 kWhat = {
-      R"((?: +port +port="([^ ]+)" +protocol="([^ ]*)")? +accept)"};
+      R"re((?: +port +port="([^ ]+)" +protocol="([^ ]*)")? +accept)re"};
   absl::string_view family;
   absl::string_view address;
   absl::string_view what;
