@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <deque>
-#include <vector>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -45,48 +44,39 @@ absl::Status CheckOwner(const std::string& path, const struct stat& info) {
 // that every folder is seen that decides where the path leads.
 class Walk {
  public:
-  Walk(absl::string_view root, absl::string_view path) : root_(root) {
+  Walk(absl::string_view root, absl::string_view path)
+      : root_(root), ahead_(path) {
     while (absl::ConsumeSuffix(&root_, "/")) {
     }
-    Push(path);
   }
 
   absl::Status Run() {
-    while (!pending_.empty()) {
-      const std::string name = pending_.front();
-      pending_.pop_front();
-      RETURN_IF_ERROR(Step(name));
+    while (!ahead_.empty()) {
+      const std::pair<std::string, std::string> parts =
+          absl::StrSplit(ahead_, absl::MaxSplits('/', 1));
+      ahead_ = parts.second;
+      RETURN_IF_ERROR(Step(parts.first));
     }
     if (!S_ISREG(last_.st_mode) || (last_.st_mode & 0111) == 0) {
       return absl::PermissionDeniedError(
-          absl::StrCat(Here(), ": not an executable file"));
+          absl::StrCat(here_, ": not an executable file"));
     }
     return absl::OkStatus();
   }
 
  private:
-  std::string Here() const {
-    std::string path;
-    for (const std::string& name : at_) absl::StrAppend(&path, "/", name);
-    return path;
-  }
-
-  void Push(absl::string_view path) {
-    const std::vector<std::string> names =
-        absl::StrSplit(path, '/', absl::SkipEmpty());
-    pending_.insert(pending_.begin(), names.begin(), names.end());
-  }
+  void GoUp() { here_.resize(here_.rfind('/')); }
 
   absl::Status Step(const std::string& name) {
-    if (name == ".") return absl::OkStatus();
+    if (name.empty() || name == ".") return absl::OkStatus();
     if (name == "..") {
-      if (!at_.empty()) at_.pop_back();
+      if (!here_.empty()) GoUp();
       return absl::OkStatus();
     }
-    at_.push_back(name);
-    const std::string full = absl::StrCat(root_, Here());
-    if (lstat(full.c_str(), &last_) != 0) return ErrnoStatus(Here(), errno);
-    RETURN_IF_ERROR(CheckOwner(Here(), last_));
+    absl::StrAppend(&here_, "/", name);
+    const std::string full = absl::StrCat(root_, here_);
+    if (lstat(full.c_str(), &last_) != 0) return ErrnoStatus(here_, errno);
+    RETURN_IF_ERROR(CheckOwner(here_, last_));
     return S_ISLNK(last_.st_mode) ? FollowLink(full) : absl::OkStatus();
   }
 
@@ -94,25 +84,24 @@ class Walk {
     char target[PATH_MAX];
     const ssize_t size = readlink(full.c_str(), target, sizeof(target));
     if (size < 0 || ++links_ > kMaxLinks) {
-      return ErrnoStatus(Here(), size < 0 ? errno : ELOOP);
+      return ErrnoStatus(here_, size < 0 ? errno : ELOOP);
     }
     const absl::string_view text(target, size);
-    if (absl::StartsWith(text, "/")) {
-      if (!root_.empty()) {
-        return absl::PermissionDeniedError(
-            absl::StrCat(Here(), ": leads out of ", root_));
-      }
-      at_.clear();
+    if (!absl::StartsWith(text, "/")) {
+      GoUp();
+    } else if (root_.empty()) {
+      here_.clear();
     } else {
-      at_.pop_back();
+      return absl::PermissionDeniedError(
+          absl::StrCat(here_, ": leads out of ", root_));
     }
-    Push(text);
+    ahead_ = absl::StrCat(text, "/", ahead_);
     return absl::OkStatus();
   }
 
   absl::string_view root_;  // "" for "/".
-  std::vector<std::string> at_;
-  std::deque<std::string> pending_;
+  std::string here_;        // "" for the root.
+  std::string ahead_;
   struct stat last_ = {};
   int links_ = 0;
 };
@@ -138,6 +127,27 @@ absl::StatusOr<std::string> FindProgram(
   }
   return first_absent.ok() ? absl::NotFoundError("no program named")
                            : first_absent;
+}
+
+absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,
+                                        CommandRunner* runner,
+                                        absl::string_view name,
+                                        std::vector<std::string> argv) {
+  absl::StatusOr<CommandResult> result =
+      runner->Run({std::move(argv), budget.ForCommand()});
+  if (!result.ok()) {
+    return absl::Status(result.status().code(),
+                        absl::StrCat(name, ": ", result.status().message()));
+  }
+  if (result->timed_out) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(name, ": no answer in ", budget.CutBy(result->elapsed)));
+  }
+  if (result->output_cut) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name, ": endless output"));
+  }
+  return result;
 }
 
 }  // namespace clusterd

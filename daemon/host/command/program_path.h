@@ -1,14 +1,18 @@
 // Finds an outside program where it belongs, and refuses one that somebody else
-// than root could have put there: this daemon runs it as root.
+// than root could have put there: this daemon runs it as root, within the time
+// that an observation has.
 #ifndef DAEMON_HOST_COMMAND_PROGRAM_PATH_H_
 #define DAEMON_HOST_COMMAND_PROGRAM_PATH_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/command_runner.h"
 
 namespace clusterd {
 
@@ -24,6 +28,14 @@ absl::Status CheckProgram(const std::string& root, absl::string_view path);
 // the first, if none does; PermissionDenied as CheckProgram.
 absl::StatusOr<std::string> FindProgram(
     const std::string& root, absl::Span<const absl::string_view> candidates);
+
+// What `argv` answers within `budget`, whatever its status. DeadlineExceeded:
+// no answer in time; FailedPrecondition: endless output; the codes of `runner`.
+// Errors begin with `name`, as people know the command.
+absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,
+                                        CommandRunner* runner,
+                                        absl::string_view name,
+                                        std::vector<std::string> argv);
 
 }  // namespace clusterd
 

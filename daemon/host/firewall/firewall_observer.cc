@@ -1,6 +1,7 @@
 #include "daemon/host/firewall/firewall_observer.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,31 +30,17 @@ constexpr absl::string_view kFirewallCmd[] = {"/usr/bin/firewall-cmd",
 // Each takes a command of about 0.2 s to look up.
 constexpr size_t kMaxServices = 16;
 
-// Runs a firewall's program to its end, whatever its status.
+// A firewall's program.
 class Program {
  public:
   Program(std::string path, const HostAccess& host)
       : path_(std::move(path)), host_(host) {}
 
-  // DeadlineExceeded, also for a host whose time is spent; FailedPrecondition
-  // for endless output; the runner's codes.
-  absl::StatusOr<CommandResult> Run(
-      const std::vector<std::string>& arguments) const {
-    Command command;
-    command.argv = {path_};
-    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-    command.deadline = host_.budget->ForCommand();
-    ASSIGN_OR_RETURN(CommandResult result, host_.runner->Run(command));
-    if (result.timed_out) {
-      return absl::DeadlineExceededError(
-          absl::StrCat(Name(arguments), ": no answer in ",
-                       host_.budget->CutBy(result.elapsed)));
-    }
-    if (result.output_cut) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(Name(arguments), ": endless output"));
-    }
-    return result;
+  // The codes of RunWithin.
+  absl::StatusOr<CommandResult> Run(std::vector<std::string> arguments) const {
+    const std::string name = Name(arguments);
+    arguments.insert(arguments.begin(), path_);
+    return RunWithin(*host_.budget, host_.runner, name, std::move(arguments));
   }
 
   // Standard output of a run with status 0. PermissionDenied or Unavailable,
@@ -135,34 +122,31 @@ bool IsLinkToNull(const FileReader& files, const std::string& path) {
   return files.ReadLink(path).value_or("") == "/dev/null";
 }
 
-// Whether the unit is to be had: the first folder that has it decides.
-bool IsLoadable(const FileReader& files, const std::string& unit) {
-  for (const absl::string_view folder : kUnitFolders) {
-    const std::string path = absl::StrCat(folder, "/", unit);
-    if (files.CheckExists(path).ok()) return !IsLinkToNull(files, path);
-  }
-  return false;
-}
-
 // Whether systemd would start it at boot, from its files alone: works without a
 // running systemd, and for a machine below a root folder. A target's .wants or
 // .requires folder links to the unit, and that is there and not masked.
 // NotFound if there is no systemd folder at all.
 absl::StatusOr<bool> ReadFirewalldAtBoot(const FileReader& files) {
-  const std::string unit = "firewalld.service";
+  const std::string unit = "/firewalld.service";
   bool any_folder = false;
   bool wanted = false;
+  // The first folder that has the unit decides.
+  std::optional<bool> loadable;
   for (const absl::string_view folder : kUnitFolders) {
     const absl::StatusOr<std::vector<std::string>> names = files.List(folder);
     if (absl::IsNotFound(names.status())) continue;
-    if (!names.ok()) return names.status();
+    RETURN_IF_ERROR(names.status());
     any_folder = true;
+    const std::string file = absl::StrCat(folder, unit);
+    if (!loadable.has_value() && files.CheckExists(file).ok()) {
+      loadable = !IsLinkToNull(files, file);
+    }
     for (const std::string& name : *names) {
       if (!absl::EndsWith(name, ".wants") &&
           !absl::EndsWith(name, ".requires")) {
         continue;
       }
-      const std::string link = absl::StrCat(folder, "/", name, "/", unit);
+      const std::string link = absl::StrCat(folder, "/", name, unit);
       const absl::Status exists = files.CheckExists(link);
       if (absl::IsPermissionDenied(exists)) return exists;
       if (exists.ok() && !IsLinkToNull(files, link)) wanted = true;
@@ -171,7 +155,7 @@ absl::StatusOr<bool> ReadFirewalldAtBoot(const FileReader& files) {
   if (!any_folder) {
     return absl::NotFoundError("no folder of systemd units");
   }
-  return wanted && IsLoadable(files, unit);
+  return wanted && loadable.value_or(false);
 }
 
 // What it lets in now or, `permanently`, after a reload or reboot: zones and

@@ -1,14 +1,14 @@
+#include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/namespace/network_namespace.h"
@@ -37,55 +37,41 @@ absl::StatusOr<std::string> FindEngine(const HostAccess& host,
   return FindProgram(host.paths.root, {paths[0], paths[1]});
 }
 
-absl::StatusOr<uint32_t> ParsePid(const std::string& subject,
-                                  const std::string& output) {
-  const absl::string_view text = absl::StripAsciiWhitespace(output);
-  uint32_t pid = 0;
-  if (absl::c_all_of(text, absl::ascii_isdigit) &&
-      absl::SimpleAtoi(text, &pid)) {
-    return pid;
-  }
-  return absl::FailedPreconditionError(absl::StrCat(
-      subject, ": ", QuotedText(text), " is no process id", kWithoutEngine));
-}
-
 // 0: the container does not run. NotFound: this engine has no such container.
 absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
                                    const std::string& program,
                                    const HostAccess& host,
                                    const std::string& container) {
+  static const LazyRE2 kPid = {R"((\d+))"};
   // "container "train-1": `docker inspect …`".
   const std::string subject =
       absl::StrCat("container \"", container, "\": `", engine.name, " ",
                    engine.arguments, " ", container, "`");
-  Command command{absl::StrSplit(engine.arguments, ' '),
-                  host.budget->ForCommand()};
-  command.argv.insert(command.argv.begin(), program);
-  command.argv.push_back(container);
-  const absl::StatusOr<CommandResult> result = host.runner->Run(command);
-  if (!result.ok()) {
-    return absl::Status(result.status().code(),
-                        absl::StrCat(subject, ": ", result.status().message()));
+  std::vector<std::string> argv = absl::StrSplit(engine.arguments, ' ');
+  argv.insert(argv.begin(), program);
+  argv.push_back(container);
+  ASSIGN_OR_RETURN(
+      const CommandResult result,
+      RunWithin(*host.budget, host.runner, subject, std::move(argv)));
+  const absl::string_view out =
+      absl::StripAsciiWhitespace(result.standard_output);
+  if (result.exit_status == 0 && result.signal == 0) {
+    uint32_t pid = 0;
+    if (HasForm(out, *kPid, &pid)) return pid;
+    return absl::FailedPreconditionError(
+        absl::StrCat(subject, ": ", QuotedText(out), " is no process id"));
   }
-  if (result->timed_out) {
-    return absl::DeadlineExceededError(
-        absl::StrCat(subject, ": no answer in ",
-                     host.budget->CutBy(result->elapsed), kWithoutEngine));
-  }
-  if (result->exit_status == 0 && result->signal == 0) {
-    return ParsePid(subject, result->standard_output);
-  }
-  const absl::string_view said = absl::StripAsciiWhitespace(
-      result->standard_error.empty() ? result->standard_output
-                                     : result->standard_error);
+  const absl::string_view said =
+      result.standard_error.empty()
+          ? out
+          : absl::StripAsciiWhitespace(result.standard_error);
   const std::string message = absl::StrCat(
-      subject, ": status ", result->exit_status, " and ", QuotedText(said));
+      subject, ": status ", result.exit_status, " and ", QuotedText(said));
   const std::string lower = absl::AsciiStrToLower(said);
-  if (absl::StrContains(lower, "no such object") ||
-      absl::StrContains(lower, "no such container")) {
-    return absl::NotFoundError(message);
-  }
-  return absl::UnavailableError(absl::StrCat(message, kWithoutEngine));
+  return absl::StrContains(lower, "no such object") ||
+                 absl::StrContains(lower, "no such container")
+             ? absl::NotFoundError(message)
+             : absl::UnavailableError(message);
 }
 
 }  // namespace
@@ -129,7 +115,10 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
         "container \"", container, "\": does not run, says ",
         absl::StrJoin(stopped, " and "), "; start it, then try again"));
   }
-  RETURN_IF_ERROR(worst);
+  if (!worst.ok()) {
+    return absl::Status(worst.code(),
+                        absl::StrCat(worst.message(), kWithoutEngine));
+  }
   if (asked.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "container \"", container,

@@ -15,12 +15,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "daemon/host/files/host_access.h"
+#include "daemon/host/files/file_reader.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
-
-class OpenDescriptor;
 
 // Keeps the namespace alive, even when its last process has ended. Safe for
 // concurrent use once it is made.
@@ -45,11 +43,11 @@ class OpenNetworkNamespace {
   absl::Status Run(const std::function<void()>& work) const;
 
  private:
-  OpenNetworkNamespace(std::shared_ptr<const OpenDescriptor> file,
-                       uint64_t inode, std::string name)
+  OpenNetworkNamespace(std::shared_ptr<const int> file, uint64_t inode,
+                       std::string name)
       : file_(std::move(file)), inode_(inode), name_(std::move(name)) {}
 
-  std::shared_ptr<const OpenDescriptor> file_;
+  std::shared_ptr<const int> file_;  // Closed with the last copy.
   uint64_t inode_;
   std::string name_;
 };
