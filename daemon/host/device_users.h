@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "daemon/host/files/host_access.h"
+#include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
 

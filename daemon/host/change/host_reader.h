@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/files/host_access.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/host_observer.h"
 #include "proto/facts.pb.h"

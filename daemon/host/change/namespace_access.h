@@ -12,7 +12,7 @@
 #include "daemon/host/change/sysctl_writer.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/files/host_access.h"
+#include "daemon/host/files/file_reader.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {

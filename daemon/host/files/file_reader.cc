@@ -1,19 +1,19 @@
 #include "daemon/host/files/file_reader.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <memory>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -51,25 +51,14 @@ std::string WithoutFinalSlash(std::string path) {
   return path;
 }
 
-class OpenFile {
- public:
-  explicit OpenFile(int fd) : fd_(fd) {}
-  ~OpenFile() { close(fd_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  // Bytes read, 0 at the end, or -1 with errno.
-  ssize_t Read(char* buffer, size_t size) {
-    ssize_t got;
-    do {
-      got = read(fd_, buffer, size);
-    } while (got < 0 && errno == EINTR);
-    return got;
-  }
-
- private:
-  const int fd_;
-};
+// Bytes read, 0 at the end, or -1 with errno.
+ssize_t ReadSome(int fd, char* buffer, size_t size) {
+  ssize_t got;
+  do {
+    got = read(fd, buffer, size);
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
 
 }  // namespace
 
@@ -84,10 +73,10 @@ absl::StatusOr<FileText> FileReader::Read(absl::string_view path,
                                           size_t max_bytes) const {
   FileText file;
   ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &file.mode));
-  OpenFile open_file(fd);
+  const absl::Cleanup closing = [fd] { close(fd); };
   char buffer[16384];
   while (true) {
-    const ssize_t got = open_file.Read(buffer, sizeof(buffer));
+    const ssize_t got = ReadSome(fd, buffer, sizeof(buffer));
     if (got < 0) return ErrnoStatus(path, errno);
     if (got == 0) return file;
     if (file.text.size() + got > max_bytes) {
@@ -109,11 +98,11 @@ absl::Status FileReader::ReadLines(
     const std::function<bool(absl::string_view)>& visit) const {
   uint32_t mode = 0;
   ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &mode));
-  OpenFile open_file(fd);
+  const absl::Cleanup closing = [fd] { close(fd); };
   std::string pending;
   char buffer[65536];
   while (true) {
-    const ssize_t got = open_file.Read(buffer, sizeof(buffer));
+    const ssize_t got = ReadSome(fd, buffer, sizeof(buffer));
     if (got < 0) return ErrnoStatus(path, errno);
     if (got == 0) break;
     pending.append(buffer, got);
@@ -136,32 +125,23 @@ absl::Status FileReader::ReadLines(
 absl::StatusOr<std::vector<std::string>> FileReader::List(
     absl::string_view path) const {
   RETURN_IF_ERROR(CheckInsideRoot(path));
-  const int fd =
-      open(Resolve(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0 && errno == ENOTDIR && CheckExists(path).ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": not a directory"));
-  }
-  if (fd < 0) return ErrnoStatus(path, errno);
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fdopendir(fd), closedir);
-  if (directory == nullptr) {
-    close(fd);
-    return ErrnoStatus(path, ENOMEM);
-  }
   std::vector<std::string> names;
-  errno = 0;
-  for (const dirent* entry; (entry = readdir(directory.get())) != nullptr;
-       errno = 0) {
-    const std::string name = entry->d_name;
-    if (name == "." || name == "..") continue;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(Resolve(path), error);
+  for (; !error && entry != std::filesystem::directory_iterator();
+       entry.increment(error)) {
     if (names.size() == kMaxNames) {
       return absl::ResourceExhaustedError(
           absl::StrCat(path, ": over ", kMaxNames, " names"));
     }
-    names.push_back(name);
+    names.push_back(entry->path().filename());
   }
-  if (errno != 0) return ErrnoStatus(path, errno);
-  std::sort(names.begin(), names.end());
+  if (error == std::errc::not_a_directory && CheckExists(path).ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": not a directory"));
+  }
+  if (error) return ErrnoStatus(path, error.value());
+  absl::c_sort(names);
   return names;
 }
 
@@ -181,25 +161,24 @@ absl::Status FileReader::CheckExists(absl::string_view path) const {
   return ErrnoStatus(path, errno);
 }
 
-absl::StatusOr<bool> FileReader::IsOnReadOnlyMount(
+absl::StatusOr<bool> FileReader::IsOnWritableMount(
     absl::string_view path) const {
   RETURN_IF_ERROR(CheckInsideRoot(path));
   struct statvfs mount;
   if (statvfs(Resolve(path).c_str(), &mount) != 0) {
     return ErrnoStatus(path, errno);
   }
-  return (mount.f_flag & ST_RDONLY) != 0;
+  return (mount.f_flag & ST_RDONLY) == 0;
 }
 
 absl::Status FileReader::CheckInsideRoot(absl::string_view path) const {
   if (root_.empty()) return absl::OkStatus();
-  const std::unique_ptr<char, void (*)(void*)> real(
-      realpath(Resolve(path).c_str(), nullptr), free);
-  if (real == nullptr) return ErrnoStatus(path, errno);
-  const std::unique_ptr<char, void (*)(void*)> real_root(
-      realpath(root_.c_str(), nullptr), free);
-  if (real_root == nullptr) return ErrnoStatus(path, errno);
-  if (absl::StartsWith(real.get(), absl::StrCat(real_root.get(), "/"))) {
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(Resolve(path), error);
+  if (error) return ErrnoStatus(path, error.value());
+  const std::string real_root = std::filesystem::canonical(root_, error);
+  if (error) return ErrnoStatus(path, error.value());
+  if (absl::StartsWith(real, absl::StrCat(real_root, "/"))) {
     return absl::OkStatus();
   }
   return absl::PermissionDeniedError(

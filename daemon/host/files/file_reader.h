@@ -13,6 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/command_runner.h"
 
 namespace clusterd {
 
@@ -64,8 +66,8 @@ class FileReader {
   // PermissionDenied if a directory on the way may not be searched.
   absl::Status CheckExists(absl::string_view path) const;
 
-  // Whether `path` lies on a mount that takes no writes. The codes of Read.
-  absl::StatusOr<bool> IsOnReadOnlyMount(absl::string_view path) const;
+  // Whether `path` lies on a mount that takes writes. The codes of Read.
+  absl::StatusOr<bool> IsOnWritableMount(absl::string_view path) const;
 
  private:
   absl::StatusOr<int> OpenRegularFile(absl::string_view path,
@@ -74,6 +76,21 @@ class FileReader {
 
   // Without a slash at the end; "" for "/".
   const std::string root_;
+};
+
+struct HostPaths {
+  // Where the machine's files begin: "/" in production, a folder in tests.
+  std::string root = "/";
+};
+
+// What an observation reaches a machine with: its files, its programs, and the
+// time that is left. Both pointers outlive it.
+struct HostAccess {
+  HostPaths paths;
+  CommandRunner* runner;
+  const TimeBudget* budget;
+
+  FileReader files() const { return FileReader(paths.root); }
 };
 
 }  // namespace clusterd

@@ -7,22 +7,14 @@ namespace {
 
 constexpr size_t kMaxDetailBytes = 500;
 
-Missing::Reason ReasonFor(absl::StatusCode code) {
-  switch (code) {
-    case absl::StatusCode::kNotFound:
-      return Missing::ABSENT;
-    case absl::StatusCode::kPermissionDenied:
-      return Missing::NOT_PERMITTED;
-    case absl::StatusCode::kDeadlineExceeded:
-      return Missing::TIMED_OUT;
-    case absl::StatusCode::kUnavailable:
-      return Missing::TOOL_FAILED;
-    case absl::StatusCode::kUnimplemented:
-      return Missing::NOT_SUPPORTED;
-    default:
-      return Missing::UNREADABLE;
-  }
-}
+// Any other code is UNREADABLE.
+constexpr std::pair<absl::StatusCode, Missing::Reason> kReasons[] = {
+    {absl::StatusCode::kNotFound, Missing::ABSENT},
+    {absl::StatusCode::kPermissionDenied, Missing::NOT_PERMITTED},
+    {absl::StatusCode::kDeadlineExceeded, Missing::TIMED_OUT},
+    {absl::StatusCode::kUnavailable, Missing::TOOL_FAILED},
+    {absl::StatusCode::kUnimplemented, Missing::NOT_SUPPORTED},
+};
 
 }  // namespace
 
@@ -34,7 +26,10 @@ Missing MakeMissing(Missing::Reason reason, absl::string_view detail) {
 }
 
 Missing MissingFor(const absl::Status& status) {
-  return MakeMissing(ReasonFor(status.code()), status.message());
+  for (const auto& [code, reason] : kReasons) {
+    if (status.code() == code) return MakeMissing(reason, status.message());
+  }
+  return MakeMissing(Missing::UNREADABLE, status.message());
 }
 
 }  // namespace clusterd

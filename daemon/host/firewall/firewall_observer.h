@@ -3,7 +3,7 @@
 #ifndef DAEMON_HOST_FIREWALL_FIREWALL_OBSERVER_H_
 #define DAEMON_HOST_FIREWALL_FIREWALL_OBSERVER_H_
 
-#include "daemon/host/files/host_access.h"
+#include "daemon/host/files/file_reader.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {

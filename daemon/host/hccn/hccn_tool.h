@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/files/host_access.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/hccn/hccn_error.h"
 #include "proto/facts.pb.h"

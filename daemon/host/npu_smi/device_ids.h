@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "daemon/host/files/host_access.h"
+#include "daemon/host/files/file_reader.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "daemon/host/files/host_access.h"
+#include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
 
