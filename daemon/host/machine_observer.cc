@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <system_error>
-#include <thread>
+#include <future>
 #include <utility>
 #include <vector>
 
@@ -24,31 +23,12 @@ namespace {
 // Devices that are asked at the same time.
 constexpr int kMaxParallelDevices = 16;
 
-// Threads that end before their owner does.
-class ThreadGroup {
- public:
-  ThreadGroup() = default;
-  ~ThreadGroup() { Join(); }
-  ThreadGroup(const ThreadGroup&) = delete;
-  ThreadGroup& operator=(const ThreadGroup&) = delete;
+// Work on threads of its own; what had no thread to be had is done on this one.
+using Running = std::vector<std::future<void>>;
 
-  void Join() {
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-
-  // On this thread, before it returns, if no other can be had.
-  void Run(std::function<void()> work) {
-    try {
-      threads_.emplace_back(work);
-    } catch (const std::system_error&) {
-      work();
-    }
-  }
-
- private:
-  std::vector<std::thread> threads_;
-};
+void Finish(Running* running) {
+  for (std::future<void>& each : *running) each.get();
+}
 
 // The ports whose sockets are asked for; else why they cannot be.
 absl::StatusOr<PortSet> AskedPorts(const ObserveRequest& request) {
@@ -123,11 +103,10 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
       if (session.is_ascend950_tool()) found = NpuToolFacts::ASCEND_950;
     }
   };
-  {
-    const int count = std::min(facts->devices_size(), kMaxParallelDevices);
-    ThreadGroup threads;
-    for (int i = 0; i < count; ++i) threads.Run(work);
-  }
+  Running running;
+  const int count = std::min(facts->devices_size(), kMaxParallelDevices);
+  for (int i = 0; i < count; ++i) running.push_back(std::async(work));
+  Finish(&running);
   facts->mutable_hccn_tool()->set_generation(found);
   // A plan rests on the file as it is after the keys that were written.
   if (tls.may_write) *facts->mutable_hccn_conf() = ReadHccnConf(files_);
@@ -167,18 +146,19 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
   VersionFacts* versions = facts.mutable_versions();
   *facts.mutable_hccn_conf() = ReadHccnConf(files_);
   const HostAccess host{paths_, runner_, &budget};
-  ThreadGroup threads;
-  threads.Run([&host, ufw] { *ufw = ReadUfw(host); });
-  threads.Run([&host, firewalld] { *firewalld = ReadFirewalld(host); });
-  threads.Run([&, kernel, identity, versions, sockets] {
+  Running running;
+  running.push_back(std::async([&host, ufw] { *ufw = ReadUfw(host); }));
+  running.push_back(
+      std::async([&host, firewalld] { *firewalld = ReadFirewalld(host); }));
+  running.push_back(std::async([&, kernel, identity, versions, sockets] {
     *kernel = ReadKernel(files_);
     *identity = ReadIdentity(files_);
     *versions = ReadVersions(files_);
     ReadSocketsIfAsked(files_, request, budget, sockets);
-  });
+  }));
   *facts.mutable_device_ids() = ReadDeviceIds(host);
   ObserveDevices(request, budget, &facts);
-  threads.Join();
+  Finish(&running);
   return facts;
 }
 

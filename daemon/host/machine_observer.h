@@ -16,7 +16,6 @@
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/files/file_reader.h"
-#include "daemon/host/files/host_access.h"
 #include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/host/namespace/network_namespace.h"
