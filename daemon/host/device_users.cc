@@ -9,12 +9,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/identity_observer.h"
@@ -62,10 +61,7 @@ class UserSearch {
     ASSIGN_OR_RETURN(const auto names, files_.List("/proc"));
     for (const std::string& name : names) {
       uint32_t pid = 0;
-      if (!absl::ascii_isdigit(name[0]) || !absl::SimpleAtoi(name, &pid) ||
-          pid == self_) {
-        continue;
-      }
+      if (!absl::SimpleAtoi(name, &pid) || pid == self_) continue;
       RETURN_IF_ERROR(SearchProcess(pid));
     }
     absl::c_sort(users_, [](const DeviceUser& a, const DeviceUser& b) {
@@ -124,14 +120,12 @@ class UserSearch {
 
   // 0 if it cannot be told.
   uint32_t ParentOf(const std::string& process) const {
-    const std::string stat = files_.ReadTrimmed(process + "/stat").value_or("");
     // "4711 (a name) S 17 …"; the name may hold anything.
-    const size_t name_end = stat.rfind(')');
-    if (name_end == std::string::npos) return 0;
-    const std::vector<absl::string_view> words = absl::StrSplit(
-        absl::string_view(stat).substr(name_end + 1), ' ', absl::SkipEmpty());
+    static const LazyRE2 kStat = {R"((?s).*\) +[^ )]+ +(\d+)(?: [^)]*)?)",
+                                  RE2::Latin1};
     uint32_t parent = 0;
-    if (words.size() < 2 || !absl::SimpleAtoi(words[1], &parent)) return 0;
+    HasForm(files_.ReadTrimmed(process + "/stat").value_or(""), *kStat,
+            &parent);
     return parent;
   }
 

@@ -1,10 +1,8 @@
 #include "daemon/host/command/clock.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 
 namespace clusterd {
 namespace {
@@ -13,16 +11,6 @@ constexpr absl::Duration kDefaultCommand = absl::Seconds(10);
 constexpr absl::Duration kDefaultHost = absl::Seconds(30);
 
 }  // namespace
-
-absl::Time SystemClock::Now() { return absl::Now(); }
-
-absl::Duration SystemClock::Monotonic() {
-  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
-}
-
-void SystemClock::SleepFor(absl::Duration duration) {
-  absl::SleepFor(duration);
-}
 
 TimeBudget::TimeBudget(Clock* clock, absl::Duration command,
                        absl::Duration host)

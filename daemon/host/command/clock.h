@@ -3,8 +3,10 @@
 #ifndef DAEMON_HOST_COMMAND_CLOCK_H_
 #define DAEMON_HOST_COMMAND_CLOCK_H_
 
+#include <chrono>
 #include <string>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "proto/facts.pb.h"
 
@@ -26,9 +28,12 @@ class Clock {
 // The machine's own.
 class SystemClock final : public Clock {
  public:
-  absl::Time Now() override;
-  absl::Duration Monotonic() override;
-  void SleepFor(absl::Duration duration) override;
+  absl::Time Now() override { return absl::Now(); }
+  absl::Duration Monotonic() override {
+    return absl::FromChrono(
+        std::chrono::steady_clock::now().time_since_epoch());
+  }
+  void SleepFor(absl::Duration duration) override { absl::SleepFor(duration); }
 };
 
 // Begins when it is made. Safe for concurrent use.
