@@ -44,17 +44,6 @@ absl::StatusOr<PortSet> AskedPorts(const ObserveRequest& request) {
   return ports;
 }
 
-void ReadSocketsIfAsked(const FileReader& files, const ObserveRequest& request,
-                        const TimeBudget& budget, SocketsFact* fact) {
-  if (request.socket_ports().empty()) return;
-  const absl::StatusOr<PortSet> ports = AskedPorts(request);
-  if (ports.ok()) {
-    *fact = ReadSockets(files, *ports, budget);
-  } else {
-    SetMissing(Missing::NOT_QUERIED, ports.status().message(), fact);
-  }
-}
-
 }  // namespace
 
 MachineObserver::MachineObserver(HostPaths paths, CommandRunner* runner,
@@ -116,21 +105,15 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
 HostFacts MachineObserver::ObserveNamespace(const ObserveRequest& request,
                                             const TimeBudget& budget) const {
   const NetworkNamespace& target = request.network_namespace();
-  const absl::StatusOr<PortSet> ports = AskedPorts(request);
   const absl::StatusOr<OpenNetworkNamespace> opened =
       FindNetworkNamespace({paths_, runner_, &budget}, target);
+  if (opened.ok()) {
+    return ReadOpenNamespace(*opened, target, files_, AskedPorts(request),
+                             budget);
+  }
   HostFacts facts;
-  if (!opened.ok()) {
-    facts.set_network_namespace(NetworkNamespaceText(target));
-    SetMissing(MissingFor(opened.status()), &facts);
-    return facts;
-  }
-  facts = ReadOpenNamespace(*opened, target, files_, ports.value_or(PortSet()),
-                            budget);
-  if (!ports.ok() && !facts.has_missing()) {
-    SetMissing(Missing::NOT_QUERIED, ports.status().message(),
-               facts.mutable_sockets());
-  }
+  facts.set_network_namespace(NetworkNamespaceText(target));
+  SetMissing(MissingFor(opened.status()), &facts);
   return facts;
 }
 
@@ -154,7 +137,12 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
     *kernel = ReadKernel(files_);
     *identity = ReadIdentity(files_);
     *versions = ReadVersions(files_);
-    ReadSocketsIfAsked(files_, request, budget, sockets);
+    const absl::StatusOr<PortSet> ports = AskedPorts(request);
+    if (!ports.ok()) {
+      SetMissing(Missing::NOT_QUERIED, ports.status().message(), sockets);
+    } else if (!ports->empty()) {
+      *sockets = ReadSockets(files_, *ports, budget);
+    }
   }));
   *facts.mutable_device_ids() = ReadDeviceIds(host);
   ObserveDevices(request, budget, &facts);
@@ -178,7 +166,8 @@ HostFacts MachineObserver::Observe(const std::string& host,
 
 HostFacts ReadOpenNamespace(const OpenNetworkNamespace& opened,
                             const NetworkNamespace& target,
-                            const FileReader& files, const PortSet& ports,
+                            const FileReader& files,
+                            const absl::StatusOr<PortSet>& ports,
                             const TimeBudget& budget) {
   HostFacts facts;
   facts.set_network_namespace(NetworkNamespaceText(target));
@@ -189,8 +178,11 @@ HostFacts ReadOpenNamespace(const OpenNetworkNamespace& opened,
   }
   *facts.mutable_kernel() = *std::move(kernel);
   *facts.mutable_identity()->mutable_boot_id() = ReadBootId(files);
-  if (!ports.empty()) {
-    *facts.mutable_sockets() = ReadSocketsIn(opened, files, ports, budget);
+  if (!ports.ok()) {
+    SetMissing(Missing::NOT_QUERIED, ports.status().message(),
+               facts.mutable_sockets());
+  } else if (!ports->empty()) {
+    *facts.mutable_sockets() = ReadSocketsIn(opened, files, *ports, budget);
   }
   return facts;
 }

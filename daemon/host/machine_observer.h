@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "config/values/port_set.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
@@ -76,13 +77,14 @@ class MachineObserver final : public HostObserver {
 };
 
 // Of one network namespace of this machine, and of nothing around it:
-// `network_namespace`, `kernel` and, if `ports` is not empty, `sockets` of the
+// `network_namespace`, `kernel` and, unless `ports` is empty, `sockets` of the
 // open namespace that people call `target`, and the boot id, which with the
 // numbers in `kernel` tells it from every other. Otherwise `missing`, with the
 // reason why it cannot be entered.
 HostFacts ReadOpenNamespace(const OpenNetworkNamespace& opened,
                             const NetworkNamespace& target,
-                            const FileReader& files, const PortSet& ports,
+                            const FileReader& files,
+                            const absl::StatusOr<PortSet>& ports,
                             const TimeBudget& budget);
 
 }  // namespace clusterd
