@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <list>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
