@@ -95,7 +95,13 @@ absl::StatusOr<std::string> FileReader::ReadTrimmed(
 
 absl::Status FileReader::ReadLines(
     absl::string_view path,
-    const std::function<bool(absl::string_view)>& visit) const {
+    const std::function<absl::Status(absl::string_view)>& visit) const {
+  const auto take = [&](absl::string_view line) {
+    const absl::Status visited = visit(line);
+    if (visited.ok()) return visited;
+    return absl::Status(visited.code(),
+                        absl::StrCat(path, ": ", visited.message()));
+  };
   uint32_t mode = 0;
   ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &mode));
   const absl::Cleanup closing = [fd] { close(fd); };
@@ -109,8 +115,7 @@ absl::Status FileReader::ReadLines(
     size_t begin = 0;
     for (size_t end; (end = pending.find('\n', begin)) != std::string::npos;
          begin = end + 1) {
-      const absl::string_view line(pending.data() + begin, end - begin);
-      if (!visit(line)) return absl::OkStatus();
+      RETURN_IF_ERROR(take({pending.data() + begin, end - begin}));
     }
     pending.erase(0, begin);
     if (pending.size() > kMaxLineBytes) {
@@ -118,8 +123,7 @@ absl::Status FileReader::ReadLines(
           absl::StrCat(path, ": a line over ", kMaxLineBytes, " bytes"));
     }
   }
-  if (!pending.empty()) visit(pending);
-  return absl::OkStatus();
+  return pending.empty() ? absl::OkStatus() : take(pending);
 }
 
 absl::StatusOr<std::vector<std::string>> FileReader::List(

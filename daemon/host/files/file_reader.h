@@ -46,12 +46,12 @@ class FileReader {
   // The text without white space around it; the codes of Read.
   absl::StatusOr<std::string> ReadTrimmed(absl::string_view path) const;
 
-  // Calls `visit` with each line, without newline, until it returns false; for
-  // files too large to hold. A line over 64 KiB is FailedPrecondition; else the
-  // codes of Read.
+  // Calls `visit` with each line, without newline, until it returns an error,
+  // which then follows the path; for files too large to hold. A line over
+  // 64 KiB is FailedPrecondition; else the codes of Read.
   absl::Status ReadLines(
       absl::string_view path,
-      const std::function<bool(absl::string_view)>& visit) const;
+      const std::function<absl::Status(absl::string_view)>& visit) const;
 
   // Names in a directory, sorted, without "." and "..". NotFound,
   // PermissionDenied, FailedPrecondition (not a directory), ResourceExhausted

@@ -104,21 +104,21 @@ TEST(FileReaderTest, VisitsLinesAcrossItsBuffer) {
   const absl::Status read =
       FileReader(root.path()).ReadLines("/lines", [&](absl::string_view line) {
         sizes.push_back(line.size());
-        return true;
+        return absl::OkStatus();
       });
   EXPECT_TRUE(read.ok()) << read;
   EXPECT_THAT(sizes, ElementsAre(40000, 40000, 0, 4));
 }
 
-TEST(FileReaderTest, StopsVisitingLinesOnRequest) {
+TEST(FileReaderTest, StopsVisitingLinesAtAnError) {
   ScratchRoot root;
   root.Write("/lines", "1\n2\n3\n");
   int visited = 0;
   const absl::Status read =
       FileReader(root.path()).ReadLines("/lines", [&](absl::string_view) {
-        return ++visited < 2;
+        return ++visited < 2 ? absl::OkStatus() : absl::AbortedError("enough");
       });
-  EXPECT_TRUE(read.ok()) << read;
+  EXPECT_EQ(read, absl::AbortedError("/lines: enough"));
   EXPECT_EQ(visited, 2);
 }
 
@@ -126,7 +126,8 @@ TEST(FileReaderTest, RejectsALineWithoutEnd) {
   ScratchRoot root;
   root.Write("/line", std::string(1 << 20, 'x'));
   EXPECT_EQ(FileReader(root.path())
-                .ReadLines("/line", [](absl::string_view) { return true; })
+                .ReadLines("/line",
+                           [](absl::string_view) { return absl::OkStatus(); })
                 .code(),
             absl::StatusCode::kFailedPrecondition);
 }

@@ -58,38 +58,26 @@ std::string StateName(uint32_t state) {
   return absl::StrCat("state ", absl::Hex(state));
 }
 
-// Adds to `found` the sockets of one table.
-absl::Status ReadTable(const FileReader& files, absl::string_view folder,
-                       absl::string_view table, const PortSet& ports,
-                       std::vector<SocketLine>* found) {
-  const std::string path = absl::StrCat(folder, "/", table);
-  absl::Status bad = absl::OkStatus();
-  bool is_header = true;
-  RETURN_IF_ERROR(files.ReadLines(path, [&](absl::string_view line) {
-    if (std::exchange(is_header, false)) return true;
-    const absl::StatusOr<uint32_t> port = ParseSocketPort(line);
-    if (port.ok() && !ports.Contains(*port)) return true;
-    absl::StatusOr<SocketLine> parsed = ParseSocketLine(table, line);
-    if (!parsed.ok()) {
-      bad = parsed.status();
-    } else if (found->size() == kMaxBoundSockets) {
-      bad = absl::ResourceExhaustedError(absl::StrCat(
-          "more than ", kMaxBoundSockets, " sockets in these ports"));
-    } else {
-      found->push_back(*std::move(parsed));
-    }
-    return bad.ok();
-  }));
-  if (bad.ok()) return bad;
-  return absl::Status(bad.code(), absl::StrCat(path, ": ", bad.message()));
-}
-
 absl::StatusOr<std::vector<SocketLine>> ReadTables(const FileReader& files,
                                                    absl::string_view folder,
                                                    const PortSet& ports) {
   std::vector<SocketLine> found;
   for (const absl::string_view table : kTables) {
-    const absl::Status read = ReadTable(files, folder, table, ports, &found);
+    bool is_header = true;
+    const auto take = [&](absl::string_view line) -> absl::Status {
+      if (std::exchange(is_header, false)) return absl::OkStatus();
+      const absl::StatusOr<uint32_t> port = ParseSocketPort(line);
+      if (port.ok() && !ports.Contains(*port)) return absl::OkStatus();
+      ASSIGN_OR_RETURN(SocketLine parsed, ParseSocketLine(table, line));
+      if (found.size() == kMaxBoundSockets) {
+        return absl::ResourceExhaustedError(absl::StrCat(
+            "more than ", kMaxBoundSockets, " sockets in these ports"));
+      }
+      found.push_back(std::move(parsed));
+      return absl::OkStatus();
+    };
+    const absl::Status read =
+        files.ReadLines(absl::StrCat(folder, "/", table), take);
     if (IsIpv6(table) && absl::IsNotFound(read)) continue;
     RETURN_IF_ERROR(read);
   }
