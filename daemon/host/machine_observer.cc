@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/network_namespace.h"
+#include "daemon/host/device_observer.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/firewall/firewall_observer.h"
 #include "daemon/host/hccn/hccn_tool.h"
@@ -54,17 +55,6 @@ MachineObserver::MachineObserver(HostPaths paths, CommandRunner* runner,
       clock_(clock),
       options_(std::move(options)) {}
 
-// What `request` and this host let devices be asked about TLS.
-TlsAsking MachineObserver::AskingOf(const ObserveRequest& request) const {
-  TlsAsking tls;
-  tls.live = request.ask_tls();
-  if (!request.allow_tls_query()) return tls;
-  tls.vetoed = options_.why_no_conf_write ? options_.why_no_conf_write()
-                                          : "nothing here allows that";
-  tls.may_write = tls.vetoed.empty();
-  return tls;
-}
-
 // Fills the tool's facts and, in parallel, those of every device in
 // facts->device_ids().
 void MachineObserver::ObserveDevices(const ObserveRequest& request,
@@ -79,7 +69,13 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
   const DeviceIdsFact::Ids& ids = facts->device_ids().value();
   for (const uint32_t id : ids.ids()) facts->add_devices()->set_id(id);
 
-  const TlsAsking tls = AskingOf(request);
+  TlsAsking tls;
+  tls.live = request.ask_tls();
+  if (request.allow_tls_query()) {
+    tls.vetoed = options_.why_no_conf_write ? options_.why_no_conf_write()
+                                            : "nothing here allows that";
+    tls.may_write = tls.vetoed.empty();
+  }
   std::atomic<int> next{0};
   std::atomic<NpuToolFacts::Generation> found{generation};
   const auto work = [&] {

@@ -15,7 +15,6 @@
 #include "config/values/port_set.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/device_observer.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/host_observer.h"
@@ -66,7 +65,6 @@ class MachineObserver final : public HostObserver {
                              const TimeBudget& budget) const;
   void ObserveDevices(const ObserveRequest& request, const TimeBudget& budget,
                       HostFacts* facts);
-  TlsAsking AskingOf(const ObserveRequest& request) const;
 
   const HostPaths paths_;
   const FileReader files_;

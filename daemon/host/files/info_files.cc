@@ -50,14 +50,12 @@ absl::string_view WithoutQuotes(absl::string_view value) {
 
 absl::StatusOr<std::string> ParseInstallPath(absl::string_view text) {
   constexpr absl::string_view kKey = "Driver_Install_Path_Param";
-  const std::optional<absl::string_view> value = FindValue(text, kKey);
-  if (!value.has_value()) return std::string(kDefaultInstallPath);
-  if (!IsSafePath(*value)) {
+  absl::string_view path = FindValue(text, kKey).value_or(kDefaultInstallPath);
+  if (!IsSafePath(path)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("ascend_install.info: ", kKey, " is ", QuotedText(*value),
+        absl::StrCat("ascend_install.info: ", kKey, " is ", QuotedText(path),
                      ", expected an absolute path"));
   }
-  absl::string_view path = *value;
   while (path.size() > 1 && absl::ConsumeSuffix(&path, "/")) {
   }
   return std::string(path);
@@ -70,12 +68,11 @@ absl::StatusOr<std::string> ReadInstallPath(const FileReader& files) {
 
 absl::StatusOr<std::string> ParseInfoValue(absl::string_view text,
                                            absl::string_view key) {
-  const std::optional<absl::string_view> value = FindValue(text, key);
-  if (!value.has_value() || WithoutQuotes(*value).empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no ", key, "= line in ", QuotedText(text)));
-  }
-  return PrintableText(WithoutQuotes(*value), kMaxValueBytes);
+  const absl::string_view value =
+      WithoutQuotes(FindValue(text, key).value_or(""));
+  if (!value.empty()) return PrintableText(value, kMaxValueBytes);
+  return absl::InvalidArgumentError(
+      absl::StrCat("no ", key, "= line in ", QuotedText(text)));
 }
 
 }  // namespace clusterd

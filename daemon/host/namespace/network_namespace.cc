@@ -175,10 +175,10 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
     const HostAccess& host, const NetworkNamespace& target) {
   RETURN_IF_ERROR(CheckNetworkNamespace(target));
   const std::string name = NetworkNamespaceText(target);
-  const std::string root = host.paths.root == "/" ? "" : host.paths.root;
+  const FileReader files = host.files();
   const auto of_process = [&](uint32_t pid) {
     return OpenNetworkNamespace::Open(
-        absl::StrCat(root, "/proc/", pid, "/ns/net"), name);
+        files.Resolve(absl::StrCat("/proc/", pid, "/ns/net")), name);
   };
   switch (target.target_case()) {
     case NetworkNamespace::kContainer: {
@@ -189,8 +189,7 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
     case NetworkNamespace::kPid:
       return of_process(target.pid());
     case NetworkNamespace::kPath:
-      return OpenNetworkNamespace::Open(absl::StrCat(root, target.path()),
-                                        name);
+      return OpenNetworkNamespace::Open(files.Resolve(target.path()), name);
     case NetworkNamespace::TARGET_NOT_SET:
       break;
   }
