@@ -8,6 +8,7 @@
 
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -108,25 +109,17 @@ class Walk {
 
 }  // namespace
 
-absl::Status CheckProgram(const std::string& root, absl::string_view path) {
-  const absl::Status walked = Walk(root, path).Run();
-  if (!absl::IsNotFound(walked)) return walked;
-  return absl::NotFoundError(absl::StrCat(path, ": No such file or directory"));
-}
-
 absl::StatusOr<std::string> FindProgram(
     const std::string& root, absl::Span<const absl::string_view> candidates) {
-  absl::Status first_absent = absl::OkStatus();
   for (const absl::string_view path : candidates) {
-    const absl::Status found = CheckProgram(root, path);
-    if (found.ok()) {
+    const absl::Status walked = Walk(root, path).Run();
+    if (walked.ok()) {
       return absl::StrCat(absl::StripSuffix(root, "/"), path);
     }
-    if (!absl::IsNotFound(found)) return found;
-    if (first_absent.ok()) first_absent = found;
+    if (!absl::IsNotFound(walked)) return walked;
   }
-  return first_absent.ok() ? absl::NotFoundError("no program named")
-                           : first_absent;
+  return absl::NotFoundError(
+      absl::StrCat(candidates[0], ": No such file or directory"));
 }
 
 absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -16,16 +15,14 @@
 
 namespace clusterd {
 
-// OK if `path` below `root` is an executable file that only root, or the user
-// this process runs as, can change: it, every folder and link on the way below
-// the root belongs to one of them, and none is writable by the group (other
-// than root's or our own) or by everybody, but for folders with the sticky bit.
-// NotFound: not there. PermissionDenied, naming the part: may not be looked at,
-// not executable, could have been changed, or leads out of the root.
-absl::Status CheckProgram(const std::string& root, absl::string_view path);
-
-// Root and path of the first candidate that exists, to be run. NotFound, naming
-// the first, if none does; PermissionDenied as CheckProgram.
+// Root and path of the first candidate that exists, to be run: an executable
+// file that only root, or the user this process runs as, can change. It, every
+// folder and link on the way below the root belongs to one of them, and none is
+// writable by the group (other than root's or our own) or by everybody, but for
+// folders with the sticky bit.
+// NotFound, naming the first, if none exists. PermissionDenied, naming the
+// part: may not be looked at, not executable, could have been changed, or leads
+// out of the root. REQUIRES: there is a candidate.
 absl::StatusOr<std::string> FindProgram(
     const std::string& root, absl::Span<const absl::string_view> candidates);
 

@@ -19,7 +19,7 @@ class ProgramPathTest : public ::testing::Test {
  protected:
   ProgramPathTest() { root_.WriteProgram(kTool, "#!/bin/sh\n"); }
 
-  absl::Status Check() { return CheckProgram(root_.path(), kTool); }
+  absl::Status Check() { return FindProgram(root_.path(), {kTool}).status(); }
 
   void ExpectRefused(const std::string& part) {
     const absl::Status status = Check();
@@ -35,8 +35,8 @@ TEST_F(ProgramPathTest, AcceptsAProgramOfOurOwn) {
 }
 
 TEST_F(ProgramPathTest, AcceptsTheSystemsShell) {
-  EXPECT_TRUE(CheckProgram("/", "/bin/sh").ok())
-      << CheckProgram("/", "/bin/sh");
+  const auto found = FindProgram("/", {"/bin/sh"});
+  EXPECT_TRUE(found.ok()) << found.status();
 }
 
 TEST_F(ProgramPathTest, SaysWhatIsAbsent) {
