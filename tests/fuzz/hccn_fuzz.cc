@@ -172,12 +172,6 @@ void CheckPort(const std::string& text) {
     RequireIn(text, speed->has_value() ? absl::StrCat(**speed, " Mb/s")
                                        : std::string("Unknown!"));
   }
-  const auto duplex = ParseHccnDuplex(text);
-  if (duplex.ok()) {
-    RequireIn(text, *duplex == HccnDuplex::kFull   ? "Full"
-                    : *duplex == HccnDuplex::kHalf ? "Half"
-                                                   : "Unknown!");
-  }
   const auto vnic = ParseHccnVnic(text);
   if (vnic.ok()) {
     RequireIn(text, vnic->address.address().ToString());

@@ -41,9 +41,6 @@ std::vector<PublishedAnswer> PortAnswers() {
        "UP 192.168.2.199/24"},
       {"-speed", "Speed: 200000 Mb/s\n", "200000 Mb/s"},
       {"-speed", "Speed: Unknown!\n", "unknown"},
-      {"-duplex", "Duplex: Full\n", "full"},
-      {"-duplex", "Duplex: Half\n", "half"},
-      {"-duplex", "Duplex: Unknown!\n", "unknown"},
   };
 }
 

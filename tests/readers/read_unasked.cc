@@ -28,18 +28,6 @@ std::string Text(const std::optional<uint32_t>& speed) {
   return speed.has_value() ? absl::StrCat(*speed, " Mb/s") : "unknown";
 }
 
-std::string Text(HccnDuplex duplex) {
-  switch (duplex) {
-    case HccnDuplex::kFull:
-      return "full";
-    case HccnDuplex::kHalf:
-      return "half";
-    case HccnDuplex::kUnknown:
-      return "unknown";
-  }
-  return "no duplex";
-}
-
 std::string Text(const HccnLinkStat& stat) {
   std::string text = absl::StrCat(
       "now ", absl::FormatCivilTime(stat.current_time), " up ", stat.ups);
@@ -134,7 +122,6 @@ const std::map<absl::string_view, Reader>& Readers() {
   static const auto* const readers = new std::map<absl::string_view, Reader>{
       {"-vnic", Of(ParseHccnVnic)},
       {"-speed", Of(ParseHccnSpeed)},
-      {"-duplex", Of(ParseHccnDuplex)},
       {"-link_stat", OfDevice(ParseHccnLinkStat)},
       {"-optical", Of(ParseHccnOptical)},
       {"-stat", Of(ParseHccnPacketStatistics)},

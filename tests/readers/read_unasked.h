@@ -1,7 +1,7 @@
 // One run of hccn_tool with a query that no observation asks, as
 // daemon/host/hccn_query reads it, in a line of text:
 //   -vnic         UP 192.168.2.199/24
-//   -speed        200000 Mb/s, or unknown; -duplex: full
+//   -speed        200000 Mb/s, or unknown
 //   -link_stat    now 2022-08-02T03:09:26 up 2 [down 1] changes none, or the
 //                 time of each and UP or DOWN
 //   -optical      present; high power on; temperature=47 C; Rx Los Flag=0xff;
@@ -25,9 +25,9 @@
 
 namespace clusterd {
 
-inline constexpr std::array<absl::string_view, 10> kUnaskedQueries = {
-    "-vnic", "-speed",    "-duplex", "-optical", "-link_stat",
-    "-stat", "-hw_stats", "-route",  "-pfc",     "-dscp_to_tc",
+inline constexpr std::array<absl::string_view, 9> kUnaskedQueries = {
+    "-vnic",     "-speed", "-optical", "-link_stat",  "-stat",
+    "-hw_stats", "-route", "-pfc",     "-dscp_to_tc",
 };
 
 // Queries that are not read, on purpose, and why. Their runs still say how the
@@ -36,9 +36,10 @@ struct UnreadQuery {
   absl::string_view query;
   absl::string_view reason;
 };
-inline constexpr std::array<UnreadQuery, 13> kUnreadQueries = {{
+inline constexpr std::array<UnreadQuery, 14> kUnreadQueries = {{
     {"-ip -inet6", "nothing here sets or compares IPv6 addresses of devices"},
     {"-mac", "nothing here compares a device's own MAC address"},
+    {"-duplex", "no rule asks whether a port is half or full duplex"},
     {"-fec", "A2 and A3 do not have the modes, and no rule asks for one"},
     {"-bandwidth", "the load of one moment; -stat counts since the boot"},
     {"-shaping", "no rule and no setting limits a device's bandwidth"},
@@ -49,7 +50,7 @@ inline constexpr std::array<UnreadQuery, 13> kUnreadQueries = {{
     {"-ip_route", "worded by the device, and nobody has published how"},
     {"-ip_rule", "worded by the device, and nobody has published how"},
     {"-pci", "worded by the device, and nobody has published how"},
-    {"-status", "-speed, -duplex and -link say it in words of the tool"},
+    {"-status", "-speed and -link say what matters in words of the tool"},
 }};
 
 // `run` is what the tool did when asked `query` about `device`.

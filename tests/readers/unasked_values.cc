@@ -66,13 +66,6 @@ void CheckPort(absl::string_view output, const SeenText& text,
   if (speed.ok() && !speed->has_value()) {
     speed_check.Pair("Speed:Unknown!");
   }
-  const auto duplex = ParseHccnDuplex(output);
-  if (duplex.ok()) {
-    Checker("-duplex", text, invented)
-        .Pair(*duplex == HccnDuplex::kFull   ? "Duplex:Full"
-              : *duplex == HccnDuplex::kHalf ? "Duplex:Half"
-                                             : "Duplex:Unknown!");
-  }
   const auto vnic = ParseHccnVnic(output);
   if (vnic.ok()) {
     const Checker check("-vnic", text, invented);

@@ -80,15 +80,6 @@ absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
   return std::optional<uint32_t>(static_cast<uint32_t>(*mbps));
 }
 
-absl::StatusOr<HccnDuplex> ParseHccnDuplex(absl::string_view output) {
-  ASSIGN_OR_RETURN(const auto values, ParseHccnValuesOf({"Duplex"}, output));
-  return ParseHccnWord<HccnDuplex>(values.front(),
-                                   {{"Full", HccnDuplex::kFull},
-                                    {"Half", HccnDuplex::kHalf},
-                                    {"Unknown!", HccnDuplex::kUnknown}},
-                                   "Full, Half or Unknown!");
-}
-
 absl::StatusOr<HccnVnic> ParseHccnVnic(absl::string_view output) {
   ASSIGN_OR_RETURN(
       const auto values,

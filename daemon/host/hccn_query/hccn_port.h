@@ -1,7 +1,6 @@
 // Reads what hccn_tool says about one device's ports, that to the network and
 // the virtual one to the other devices of the server or super pod:
 //   -speed -g       Speed: 200000 Mb/s
-//   -duplex -g      Duplex: Full
 //   -vnic -g        vnic link status: UP
 //                   vnic ipaddr: 192.168.2.199
 //                   vnic netmask: 255.255.255.0
@@ -30,10 +29,6 @@ namespace clusterd {
 // Megabits a second. Nothing: the tool said "Unknown!".
 absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
     absl::string_view output);
-
-// kUnknown: the tool's own "Unknown!".
-enum class HccnDuplex { kFull, kHalf, kUnknown };
-absl::StatusOr<HccnDuplex> ParseHccnDuplex(absl::string_view output);
 
 struct HccnVnic {
   bool link_up = false;

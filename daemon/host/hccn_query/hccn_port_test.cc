@@ -35,13 +35,6 @@ TEST(ParseHccnSpeedTest, RejectsOtherForms) {
   ExpectRejected(ParseHccnSpeed(""), "no line");
 }
 
-TEST(ParseHccnDuplexTest, ReadsEveryWordOfTheTool) {
-  EXPECT_EQ(*ParseHccnDuplex("Duplex: Full\n"), HccnDuplex::kFull);
-  EXPECT_EQ(*ParseHccnDuplex("Duplex: Half\n"), HccnDuplex::kHalf);
-  EXPECT_EQ(*ParseHccnDuplex("Duplex: Unknown!\n"), HccnDuplex::kUnknown);
-  ExpectRejected(ParseHccnDuplex("Duplex: full\n"), "\"full\"");
-}
-
 TEST(ParseHccnVnicTest, ReadsLinkAddressAndMask) {
   const auto vnic = ParseHccnVnic(
       "vnic link status: UP\nvnic ipaddr: 192.0.2.199\n"
