@@ -3,7 +3,6 @@
 // mutation_fuzz.cc looks for values that are not in the text.
 #include <cmath>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -12,31 +11,12 @@
 #include "absl/time/time.h"
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_error.h"
-#include "daemon/host/hccn/hccn_output.h"
 #include "daemon/host/hccn/hccn_ping.h"
-#include "daemon/host/hccn_query/hccn_optical.h"
-#include "daemon/host/hccn_query/hccn_port.h"
-#include "daemon/host/hccn_query/hccn_traffic.h"
+#include "daemon/host/hccn_query/query_answers.h"
 #include "tests/fuzz/require.h"
 
 namespace clusterd {
 namespace {
-
-// Names and values are pieces of the text, and no name is empty or repeated.
-void CheckNamedValues(const std::string& text) {
-  const auto is_inside = [&text](absl::string_view piece) {
-    return piece.empty() ||
-           (piece.data() >= text.data() &&
-            piece.data() + piece.size() <= text.data() + text.size());
-  };
-  const auto values = ParseHccnNamedValues(HccnDataLines(text));
-  if (!values.ok()) return;
-  std::set<absl::string_view> names;
-  for (const HccnNamedValue& named : *values) {
-    Require(!named.name.empty() && names.insert(named.name).second);
-    Require(is_inside(named.name) && is_inside(named.value));
-  }
-}
 
 // A failure has a printable text, and success has none.
 void CheckFailure(const std::string& text) {
@@ -145,24 +125,22 @@ void CheckLinkStat(const std::string& text) {
 void CheckOptical(const std::string& text) {
   const auto optical = ParseHccnOptical(text);
   if (!optical.ok()) return;
-  for (const HccnMeasurement& row : optical->measurements) {
+  for (const HccnOpticalRow& row : optical->rows) {
+    Require(!row.name.empty());
     RequirePrintable(row.name, kMaxHccnTextBytes);
-    const bool is_number = row.no_number.empty();
-    Require(is_number != row.unit.empty() && std::isfinite(row.number));
-    Require(is_number || row.number == 0);
+    RequirePrintable(row.text, kMaxHccnTextBytes);
+    const bool is_number = row.number.has_value();
+    Require(is_number ==
+            (row.text.empty() && row.kind != HccnOpticalRow::Kind::kText));
+    Require(is_number || row.unit.empty());
+    if (!is_number) continue;
     RequireIn(text, row.unit);
-  }
-  for (const HccnOpticalFlag& row : optical->flags) {
-    RequirePrintable(row.name, kMaxHccnTextBytes);
-    if (!row.no_number.empty()) {
-      Require(row.mask == 0);
+    if (row.kind == HccnOpticalRow::Kind::kFlag) {
+      RequireIn(absl::AsciiStrToLower(text),
+                absl::StrCat(absl::Hex(static_cast<uint32_t>(*row.number))));
     } else {
-      RequireIn(absl::AsciiStrToLower(text), absl::StrCat(absl::Hex(row.mask)));
+      Require(!row.unit.empty() && std::isfinite(*row.number));
     }
-  }
-  for (const HccnOpticalText& row : optical->texts) {
-    RequirePrintable(row.name, kMaxHccnTextBytes);
-    RequirePrintable(row.value, kMaxHccnTextBytes);
   }
 }
 
@@ -220,9 +198,9 @@ void CheckTrafficClasses(const std::string& text) {
 }
 
 constexpr void (*kChecks[])(const std::string&) = {
-    CheckNamedValues, CheckFailure, CheckAnswers,  CheckIp,
-    CheckLldp,        CheckPing,    CheckCounters, CheckLinkStat,
-    CheckOptical,     CheckPort,    CheckRoutes,   CheckTrafficClasses,
+    CheckFailure,        CheckAnswers,  CheckIp,      CheckLldp, CheckPing,
+    CheckCounters,       CheckLinkStat, CheckOptical, CheckPort, CheckRoutes,
+    CheckTrafficClasses,
 };
 
 }  // namespace

@@ -11,9 +11,7 @@
 #include "daemon/host/command/clock.h"
 #include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/hccn/hccn_tool.h"
-#include "daemon/host/hccn_query/hccn_optical.h"
-#include "daemon/host/hccn_query/hccn_port.h"
-#include "daemon/host/hccn_query/hccn_traffic.h"
+#include "daemon/host/hccn_query/query_answers.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 
@@ -40,25 +38,29 @@ std::string Text(const HccnLinkStat& stat) {
   return stat.changes.empty() ? text + " none" : text;
 }
 
+std::string ValueText(const HccnOpticalRow& row) {
+  if (row.kind == HccnOpticalRow::Kind::kText) {
+    return absl::StrCat("\"", row.text, "\"");
+  }
+  if (!row.number.has_value()) return row.text;
+  if (row.kind == HccnOpticalRow::Kind::kMeasurement) {
+    return absl::StrCat(*row.number, " ", row.unit);
+  }
+  return absl::StrCat("0x", absl::Hex(static_cast<uint32_t>(*row.number)));
+}
+
 std::string Text(const HccnOptical& optical) {
   std::vector<std::string> rows = {optical.present ? "present" : "not present"};
   if (optical.high_power.has_value()) {
     rows.push_back(*optical.high_power ? "high power on" : "high power off");
   }
-  for (const HccnMeasurement& row : optical.measurements) {
-    rows.push_back(absl::StrCat(row.name, "=",
-                                row.no_number.empty()
-                                    ? absl::StrCat(row.number, " ", row.unit)
-                                    : row.no_number));
-  }
-  for (const HccnOpticalFlag& row : optical.flags) {
-    rows.push_back(absl::StrCat(row.name, "=",
-                                row.no_number.empty()
-                                    ? absl::StrCat("0x", absl::Hex(row.mask))
-                                    : row.no_number));
-  }
-  for (const HccnOpticalText& row : optical.texts) {
-    rows.push_back(absl::StrCat(row.name, "=\"", row.value, "\""));
+  using Kind = HccnOpticalRow::Kind;
+  for (const Kind kind : {Kind::kMeasurement, Kind::kFlag, Kind::kText}) {
+    for (const HccnOpticalRow& row : optical.rows) {
+      if (row.kind == kind) {
+        rows.push_back(absl::StrCat(row.name, "=", ValueText(row)));
+      }
+    }
   }
   return absl::StrJoin(rows, "; ");
 }

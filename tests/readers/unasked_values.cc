@@ -7,9 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "daemon/host/hccn/hccn_ping.h"
-#include "daemon/host/hccn_query/hccn_optical.h"
-#include "daemon/host/hccn_query/hccn_port.h"
-#include "daemon/host/hccn_query/hccn_traffic.h"
+#include "daemon/host/hccn_query/query_answers.h"
 
 namespace clusterd {
 namespace {
@@ -111,26 +109,16 @@ void CheckOptical(absl::string_view output, const Checker& check) {
   if (optical->high_power.has_value()) {
     check.Pair(*optical->high_power ? "reg:enabled" : "reg:notenabled");
   }
-  for (const HccnMeasurement& row : optical->measurements) {
+  for (const HccnOpticalRow& row : optical->rows) {
     check.Printable(row.name);
-    if (!row.no_number.empty()) {
-      check.Words(row.no_number);
+    check.Printable(row.text);
+    if (!row.number.has_value()) continue;
+    if (row.kind == HccnOpticalRow::Kind::kFlag) {
+      check.Hex(static_cast<uint32_t>(*row.number));
       continue;
     }
-    check.Decimal(row.number);
+    check.Decimal(*row.number);
     check.Words(absl::StrCat(" ", row.unit));
-  }
-  for (const HccnOpticalFlag& row : optical->flags) {
-    check.Printable(row.name);
-    if (!row.no_number.empty()) {
-      check.Words(row.no_number);
-    } else {
-      check.Hex(row.mask);
-    }
-  }
-  for (const HccnOpticalText& row : optical->texts) {
-    check.Printable(row.name);
-    check.Printable(row.value);
   }
 }
 

@@ -11,7 +11,7 @@
 #include "config/values/text_form.h"
 #include "daemon/host/change/command_text.h"
 #include "daemon/host/hccn/hccn_error.h"
-#include "daemon/host/hccn_query/hccn_traffic.h"
+#include "daemon/host/hccn_query/query_answers.h"
 
 namespace clusterd {
 namespace {

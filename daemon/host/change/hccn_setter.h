@@ -58,7 +58,7 @@ class HccnSetter {
   // Whether the device has the route of a route_address_… entry, from
   // `-route -g`. An error, saying why, if that cannot be told: an entry of
   // another form or with host bits, a run that failed, a table that
-  // hccn_traffic.h does not read. Changes nothing.
+  // query_answers.h does not read. Changes nothing.
   absl::StatusOr<bool> HasRoute(const HccnConf::Entry& entry);
 
  private:

@@ -1,16 +1,12 @@
-// The forms that the answers of hccn_tool's queries share: lines of data, often
-// below a heading or behind the device, and mostly a name and a value each.
-//   optical info:
-//   high power enable reg: enabled
-//   [devid 0]link up count       : 2
-// Text in, views into it out: runs nothing. What a name means is for the
-// readers. Every function that returns a status gives InvalidArgument, quoting
-// the text, for anything that has another form.
+// What the answers of all of hccn_tool's queries share: lines of data, and the
+// numbers and words in them. Text in, views into it out: runs nothing. Every
+// function that returns a status gives InvalidArgument, quoting the text, for
+// anything that has another form.
 #ifndef DAEMON_HOST_HCCN_HCCN_OUTPUT_H_
 #define DAEMON_HOST_HCCN_HCCN_OUTPUT_H_
 
 #include <cstdint>
-#include <string>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -33,39 +29,10 @@ std::vector<absl::string_view> HccnDataLines(absl::string_view output);
 // The one data line; an error if there are none or several.
 absl::StatusOr<absl::string_view> OnlyHccnDataLine(absl::string_view output);
 
-// The data lines below the first one, which has to be `heading`. May be none.
-absl::StatusOr<std::vector<absl::string_view>> HccnLinesBelow(
-    absl::string_view heading, absl::string_view output);
-
-// What follows "[devid N]" or, as the vendor's documentation spells it,
-// "[device N]", in each data line. Another device's line is an error.
-absl::StatusOr<std::vector<absl::string_view>> HccnLinesOfDevice(
-    uint32_t device, absl::string_view output);
-
-struct HccnNamedValue {
-  absl::string_view name;   // Never empty.
-  absl::string_view value;  // May be empty.
-};
-
-// Split at the first colon, blanks around both parts dropped. The vendor pads
-// names to a column, and one of them leaves no room for a blank.
-absl::StatusOr<HccnNamedValue> ParseHccnNamedValue(absl::string_view line);
-
-// One pair a line, in the order of the text. Also an error if a name stands
-// there twice.
-absl::StatusOr<std::vector<HccnNamedValue>> ParseHccnNamedValues(
-    absl::Span<const absl::string_view> lines);
-
-// The values of lines that have exactly these names, in this order; of all data
-// lines of `output`, or of these lines of it.
-absl::StatusOr<std::vector<absl::string_view>> ParseHccnValuesOf(
-    absl::Span<const absl::string_view> names, absl::string_view output);
-absl::StatusOr<std::vector<absl::string_view>> ParseHccnValuesOf(
-    absl::Span<const absl::string_view> names,
-    absl::Span<const absl::string_view> lines, absl::string_view output);
-
 // A number as printf writes it, no sign and no zeros in front, at most `max`.
-absl::StatusOr<uint64_t> ParseHccnNumber(absl::string_view text, uint64_t max);
+absl::StatusOr<uint64_t> ParseHccnNumber(
+    absl::string_view text,
+    uint64_t max = std::numeric_limits<uint64_t>::max());
 
 // What `text` stands for, by a table of all that it may be; else an error with
 // `expected`.
@@ -79,14 +46,6 @@ absl::StatusOr<Value> ParseHccnWord(
   }
   return UnexpectedHccnText(text, expected);
 }
-
-// The words between blanks.
-std::vector<absl::string_view> HccnWords(absl::string_view line);
-
-// A value that somebody else than the tool wrote, or whose meaning no public
-// text tells: printable, cut after kMaxHccnTextBytes and then ended with "...".
-inline constexpr size_t kMaxHccnTextBytes = 255;
-std::string HccnText(absl::string_view value);
 
 }  // namespace clusterd
 

@@ -1,4 +1,4 @@
-#include "daemon/host/hccn_query/hccn_traffic.h"
+#include "daemon/host/hccn_query/query_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -53,10 +53,20 @@ TEST(ParseHccnHardwareStatisticsTest, ReadsTheDevicesOwnLines) {
   EXPECT_EQ((*counters)[1].value, 7u);
 }
 
+TEST(ParseHccnHardwareStatisticsTest, TakesBothSpellingsOfTheDevice) {
+  const auto counters =
+      ParseHccnHardwareStatistics("[devid 15]link: 1\n[device 15] pd: 1\n", 15);
+  ASSERT_TRUE(counters.ok()) << counters.status();
+  EXPECT_THAT(*counters, SizeIs(2));
+}
+
 TEST(ParseHccnHardwareStatisticsTest, RejectsAnotherDevicesLine) {
   ExpectRejected(ParseHccnHardwareStatistics(
                      "[devid 3] pd_alloc: 1\n[devid 4] qp_active: 7\n", 3),
-                 "unexpected \"[devid 4] qp_active: 7\"");
+                 "unexpected \"[devid 4] qp_active: 7\", expected \"[devid "
+                 "3]...\"");
+  ExpectRejected(ParseHccnHardwareStatistics("[devid 30] pd_alloc: 1\n", 3),
+                 "devid 30");
   ExpectRejected(ParseHccnHardwareStatistics("", 3), "expected counters");
 }
 

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "daemon/host/hccn_query/hccn_port.h"
+#include "daemon/host/hccn_query/query_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

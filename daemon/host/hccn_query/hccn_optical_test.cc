@@ -1,6 +1,5 @@
-#include "daemon/host/hccn_query/hccn_optical.h"
-
 #include "absl/strings/str_cat.h"
+#include "daemon/host/hccn_query/query_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -35,11 +34,12 @@ void ExpectRowRejected(absl::string_view row, const std::string& said) {
 void ExpectMeasured(absl::string_view row, const std::string& name,
                     double number, const std::string& unit) {
   const HccnOptical optical = Parse(absl::StrCat(row, "\n"));
-  ASSERT_THAT(optical.measurements, SizeIs(1)) << row;
-  EXPECT_EQ(optical.measurements[0].name, name);
-  EXPECT_EQ(optical.measurements[0].no_number, "");
-  EXPECT_EQ(optical.measurements[0].number, number);
-  EXPECT_EQ(optical.measurements[0].unit, unit);
+  ASSERT_THAT(optical.rows, SizeIs(1)) << row;
+  EXPECT_EQ(optical.rows[0].kind, HccnOpticalRow::Kind::kMeasurement);
+  EXPECT_EQ(optical.rows[0].name, name);
+  EXPECT_EQ(optical.rows[0].text, "");
+  EXPECT_EQ(optical.rows[0].number, number);
+  EXPECT_EQ(optical.rows[0].unit, unit);
 }
 
 TEST(ParseHccnOpticalTest, ReadsWhetherAModuleIsThere) {
@@ -70,23 +70,31 @@ TEST(ParseHccnOpticalTest, KeepsTheReasonWhyThereIsNoNumber) {
   const HccnOptical optical = Parse(
       "Tx Power             : NA\nHost SNR Lane0       : not supported\n"
       "temperature          : get failed\n");
-  ASSERT_THAT(optical.measurements, SizeIs(3));
-  EXPECT_EQ(optical.measurements[0].no_number, "NA");
-  EXPECT_EQ(optical.measurements[1].no_number, "not supported");
-  EXPECT_EQ(optical.measurements[2].no_number, "get failed");
-  EXPECT_THAT(optical.measurements[2].unit, IsEmpty());
+  ASSERT_THAT(optical.rows, SizeIs(3));
+  EXPECT_EQ(optical.rows[0].text, "NA");
+  EXPECT_EQ(optical.rows[1].text, "not supported");
+  EXPECT_EQ(optical.rows[2].text, "get failed");
+  for (const HccnOpticalRow& row : optical.rows) {
+    EXPECT_EQ(row.kind, HccnOpticalRow::Kind::kMeasurement);
+    EXPECT_EQ(row.number, std::nullopt);
+    EXPECT_THAT(row.unit, IsEmpty());
+  }
 }
 
 TEST(ParseHccnOpticalTest, ReadsFlags) {
   const HccnOptical optical = Parse(
       "Tx Los Flag          : 0x0\nRx Los Flag          : 0xff\n"
       "Rx LoL Flag          : NA\n");
-  ASSERT_THAT(optical.flags, SizeIs(3));
-  EXPECT_EQ(optical.flags[0].name, "Tx Los Flag");
-  EXPECT_EQ(optical.flags[0].mask, 0u);
-  EXPECT_EQ(optical.flags[1].mask, 0xffu);
-  EXPECT_EQ(optical.flags[1].no_number, "");
-  EXPECT_EQ(optical.flags[2].no_number, "NA");
+  ASSERT_THAT(optical.rows, SizeIs(3));
+  for (const HccnOpticalRow& row : optical.rows) {
+    EXPECT_EQ(row.kind, HccnOpticalRow::Kind::kFlag);
+  }
+  EXPECT_EQ(optical.rows[0].name, "Tx Los Flag");
+  EXPECT_EQ(optical.rows[0].number, 0);
+  EXPECT_EQ(optical.rows[1].number, 0xff);
+  EXPECT_EQ(optical.rows[1].text, "");
+  EXPECT_EQ(optical.rows[2].number, std::nullopt);
+  EXPECT_EQ(optical.rows[2].text, "NA");
 }
 
 TEST(ParseHccnOpticalTest, ReadsThePowerClass) {
@@ -100,11 +108,21 @@ TEST(ParseHccnOpticalTest, KeepsOtherRowsAsText) {
   const HccnOptical optical = Parse(
       "vendor name          : \nvendor org unique id : 0x0 0x0 0x0\n"
       "vendor rev           : a:b\x1b[2J\n");
-  ASSERT_THAT(optical.texts, SizeIs(3));
-  EXPECT_EQ(optical.texts[0].value, "");
-  EXPECT_EQ(optical.texts[1].name, "vendor org unique id");
-  EXPECT_EQ(optical.texts[1].value, "0x0 0x0 0x0");
-  EXPECT_EQ(optical.texts[2].value, "a:b\\x1b[2J");
+  ASSERT_THAT(optical.rows, SizeIs(3));
+  EXPECT_EQ(optical.rows[0].kind, HccnOpticalRow::Kind::kText);
+  EXPECT_EQ(optical.rows[0].text, "");
+  EXPECT_EQ(optical.rows[1].name, "vendor org unique id");
+  EXPECT_EQ(optical.rows[1].text, "0x0 0x0 0x0");
+  EXPECT_EQ(optical.rows[2].text, "a:b\\x1b[2J");
+}
+
+TEST(ParseHccnOpticalTest, KeepsTextsPrintableAndBounded) {
+  const HccnOptical optical = Parse(absl::StrCat(
+      "vendor\x1b[2J: a\xff\n", "vendor name: ", std::string(1000, 'x'), "\n"));
+  ASSERT_THAT(optical.rows, SizeIs(2));
+  EXPECT_EQ(optical.rows[0].name, "vendor\\x1b[2J");
+  EXPECT_EQ(optical.rows[0].text, "a\\xff");
+  EXPECT_THAT(optical.rows[1].text, SizeIs(kMaxHccnTextBytes + 3));
 }
 
 TEST(ParseHccnOpticalTest, NeverTakesAnotherFormForANumber) {
@@ -123,13 +141,18 @@ TEST(ParseHccnOpticalTest, NeverTakesAnotherFormForANumber) {
 }
 
 TEST(ParseHccnOpticalTest, RejectsWhatDoesNotBeginAsItShould) {
-  ExpectRejected("", "no line \"optical info:\"");
+  ExpectRejected("", "unexpected \"\", expected \"optical info:\"");
   ExpectRejected("present              : present\n", "\"optical info:\"");
   ExpectRejected("optical info:\n", "present: present");
   ExpectRejected("optical info:\ntemperature: 47 C\n", "temperature: 47 C");
   ExpectRejected("optical info:\npresent: maybe\n", "present: maybe");
   ExpectRowRejected("present: not present", "each name once");
-  ExpectRowRejected("a line without colon", "a line without colon");
+  ExpectRowRejected("vendor rev: 1\nvendor name: a\nvendor rev: 2",
+                    "unexpected \"vendor rev: 2\", expected each name once");
+  ExpectRowRejected("a line without colon",
+                    "unexpected \"a line without colon\", expected \"name: "
+                    "value\"");
+  ExpectRowRejected(" : 7", "unexpected \" : 7\", expected \"name: value\"");
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include "daemon/host/hccn_query/hccn_port.h"
-
+#include "daemon/host/hccn_query/query_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -64,6 +63,29 @@ TEST(ParseHccnVnicTest, RejectsAMissingOrMalformedLine) {
                     "vnic netmask: 255.0.255.0\n"),
       "\"192.168.2.199 255.0.255.0\"");
   ExpectRejected(ParseHccnVnic("link status: UP\n"), "link status: UP");
+}
+
+TEST(ParseHccnVnicTest, QuotesWhatIsThereInstead) {
+  ExpectRejected(ParseHccnVnic(""),
+                 "no line \"vnic link status: ...\" in \"\"");
+  ExpectRejected(ParseHccnVnic("vnic link status: UP\n"),
+                 "no line \"vnic ipaddr: ...\" in \"vnic link status: UP\\n\"");
+  ExpectRejected(ParseHccnVnic("vnic link states: UP\n"),
+                 "unexpected \"vnic link states: UP\", expected \"vnic link "
+                 "status: ...\"");
+  ExpectRejected(
+      ParseHccnVnic("vnic link status: UP\nvnic ipaddr: 192.168.2.199\n"
+                    "vnic netmask: 255.255.255.0\nvnic mtu: 7\n"),
+      "unexpected \"vnic mtu: 7\", expected no further line");
+}
+
+TEST(ParseHccnVnicTest, PassesOverEmptyLinesBlanksAndTheWarning) {
+  const auto vnic = ParseHccnVnic(
+      "[WARNING] \"/var/log/hccn_tool\" is not a directory\n"
+      "vnic link status  :UP\n\n vnic ipaddr:   192.0.2.199\n"
+      "vnic netmask: 255.0.0.0\n");
+  ASSERT_TRUE(vnic.ok()) << vnic.status();
+  EXPECT_EQ(vnic->address.ToString(), "192.0.2.199/8");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "daemon/host/hccn_query/hccn_traffic.h"
+#include "daemon/host/hccn_query/query_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -50,7 +50,7 @@ TEST(ParseHccnRoutesTest, ReadsATableWithoutRoutes) {
 }
 
 TEST(ParseHccnRoutesTest, RejectsATableWithoutItsHeadings) {
-  ExpectRejected("", "no line \"Routing table:\"");
+  ExpectRejected("", "unexpected \"\", expected \"Routing table:\"");
   ExpectRejected("Routing table:\n\n", "names of the columns");
   ExpectRejected("Routing table:\nDestination Gateway\n",
                  "unexpected \"Destination Gateway\"");

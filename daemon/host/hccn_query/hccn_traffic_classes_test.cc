@@ -1,7 +1,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/host/hccn_query/hccn_traffic.h"
+#include "daemon/host/hccn_query/query_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -30,9 +30,10 @@ TEST(ParseHccnDscpToTcTest, RejectsOtherTables) {
   ExpectRejected(ParseHccnDscpToTc("dscp      tc\n"), "a line for each DSCP");
   ExpectRejected(ParseHccnDscpToTc("tc      dscp\n  33       0\n"), "tc  ");
   ExpectRejected(ParseHccnDscpToTc("dscp      tc\n  64       0\n"),
-                 "\"64\", expected a number from 0 to 63");
+                 "\"  64       0\", expected a DSCP, a number from 0 to 63");
   ExpectRejected(ParseHccnDscpToTc("dscp      tc\n  33\n"), "\"  33\"");
-  ExpectRejected(ParseHccnDscpToTc("dscp      tc\n  33       x\n"), "\"x\"");
+  ExpectRejected(ParseHccnDscpToTc("dscp      tc\n  33       x\n"),
+                 "33       x\"");
   ExpectRejected(ParseHccnDscpToTc("dscp tc\n33 0\n33 1\n"), "each DSCP once");
 }
 

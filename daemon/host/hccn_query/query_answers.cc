@@ -1,0 +1,400 @@
+#include "daemon/host/hccn_query/query_answers.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/hccn/hccn_output.h"
+
+namespace clusterd {
+namespace {
+
+using Lines = std::vector<absl::string_view>;
+
+// What is there instead of an answer's first lines.
+absl::string_view FirstOf(const Lines& lines, absl::string_view output) {
+  return lines.empty() ? output : lines[0];
+}
+
+// The data lines below the first one, which has to be `heading`. May be none.
+absl::StatusOr<Lines> LinesBelow(absl::string_view heading,
+                                 absl::string_view output) {
+  Lines lines = HccnDataLines(output);
+  if (lines.empty() || lines[0] != heading) {
+    return UnexpectedHccnText(FirstOf(lines, output),
+                              absl::StrCat("\"", heading, "\""));
+  }
+  lines.erase(lines.begin());
+  return lines;
+}
+
+// What follows "[devid N]" or, as the vendor's documentation spells it,
+// "[device N]", in each data line.
+absl::StatusOr<Lines> LinesOfDevice(uint32_t device, absl::string_view output) {
+  Lines lines = HccnDataLines(output);
+  for (absl::string_view& line : lines) {
+    if (!absl::ConsumePrefix(&line, absl::StrCat("[devid ", device, "]")) &&
+        !absl::ConsumePrefix(&line, absl::StrCat("[device ", device, "]"))) {
+      return UnexpectedHccnText(line,
+                                absl::StrCat("\"[devid ", device, "]...\""));
+    }
+  }
+  return lines;
+}
+
+struct NamedValue {
+  absl::string_view name;
+  absl::string_view value;  // May be empty.
+};
+
+// Split at the first colon, blanks around both parts dropped. The vendor pads
+// names to a column, and one of them leaves no room for a blank.
+absl::StatusOr<NamedValue> ParseNamedValue(absl::string_view line) {
+  // Bytes, since a value need not be UTF-8.
+  static const LazyRE2 kForm = {
+      "[[:space:]]*([^:]*[^:[:space:]])[[:space:]]*:[[:space:]]*(.*)",
+      RE2::Latin1};
+  NamedValue named;
+  if (HasForm(line, *kForm, &named.name, &named.value)) return named;
+  return UnexpectedHccnText(line, "\"name: value\"");
+}
+
+// The values of these lines of `output`, which have to have these names in this
+// order.
+absl::StatusOr<Lines> ValuesOf(absl::Span<const absl::string_view> names,
+                               absl::Span<const absl::string_view> lines,
+                               absl::string_view output) {
+  Lines values;
+  for (const absl::string_view name : names) {
+    const std::string expected = absl::StrCat("\"", name, ": ...\"");
+    if (values.size() == lines.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("no line ", expected, " in ", QuotedText(output)));
+    }
+    const absl::string_view line = lines[values.size()];
+    const absl::StatusOr<NamedValue> named = ParseNamedValue(line);
+    if (!named.ok() || named->name != name) {
+      return UnexpectedHccnText(line, expected);
+    }
+    values.push_back(named->value);
+  }
+  if (lines.size() > names.size()) {
+    return UnexpectedHccnText(lines[names.size()], "no further line");
+  }
+  return values;
+}
+
+// Of asctime's form.
+absl::StatusOr<absl::CivilSecond> ParseLinkTime(absl::string_view text) {
+  static const LazyRE2 kForm = {
+      "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([[:print:]]{20})"};
+  constexpr char kFormat[] = "%b %e %H:%M:%S %Y";
+  std::string day_and_time;
+  absl::Time time;
+  // ParseTime is lenient about blanks, zeros and seconds; the tool is not.
+  if (!HasForm(text, *kForm, &day_and_time) ||
+      !absl::ParseTime(kFormat, day_and_time, &time, nullptr) ||
+      absl::FormatTime(kFormat, time, absl::UTCTimeZone()) != day_and_time) {
+    return UnexpectedHccnText(text, "a time like \"Wed Aug  2 03:09:26 2022\"");
+  }
+  return absl::ToCivilSecond(time, absl::UTCTimeZone());
+}
+
+absl::StatusOr<HccnLinkChange> ParseChange(absl::string_view line) {
+  static const LazyRE2 kForm = {
+      "[[:space:]]*([[:print:]]{24})[[:space:]]*LINK (?:(UP)|DOWN)"};
+  absl::string_view time;
+  absl::string_view up;
+  if (!HasForm(line, *kForm, &time, &up)) {
+    return UnexpectedHccnText(line, "a time, and LINK UP or LINK DOWN");
+  }
+  HccnLinkChange change;
+  ASSIGN_OR_RETURN(change.time, ParseLinkTime(time));
+  change.up = !up.empty();
+  return change;
+}
+
+absl::StatusOr<std::vector<HccnCounter>> ParseCounters(
+    const Lines& lines, absl::string_view output) {
+  static const LazyRE2 kForm = {
+      R"([[:space:]]*([a-z\d_]+)[[:space:]]*:[[:space:]]*(0|[1-9]\d*))"};
+  if (lines.empty()) return UnexpectedHccnText(output, "counters");
+  std::vector<HccnCounter> counters;
+  std::set<std::string> names;
+  for (const absl::string_view line : lines) {
+    HccnCounter counter;
+    if (!HasForm(line, *kForm, &counter.name, &counter.value)) {
+      return UnexpectedHccnText(line, "a counter like \"qp_active: 1\"");
+    }
+    if (!names.insert(counter.name).second) {
+      return UnexpectedHccnText(line, "each name once");
+    }
+    counters.push_back(std::move(counter));
+  }
+  return counters;
+}
+
+// An empty destination stands for "default", an empty gateway for "*".
+absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
+  static const LazyRE2 kRow = {
+      R"( *(?:default|([\d.]+)) +(?:\*|([\d.]+)) +([\d.]+) +([[:graph:]]+) +)"
+      R"((0|[1-9]\d*) +(0|[1-9]\d*) +(0|[1-9]\d*) +([[:graph:]]+))"};
+  HccnRoute route;
+  absl::string_view destination;
+  std::optional<absl::string_view> gateway;
+  absl::string_view mask;
+  uint32_t references = 0;
+  uint32_t uses = 0;
+  if (!HasForm(line, *kRow, &destination, &gateway, &mask, &route.flags,
+               &route.metric, &references, &uses, &route.interface)) {
+    return UnexpectedHccnText(
+        line,
+        "destination, gateway or \"*\", mask, flags, three numbers and "
+        "interface");
+  }
+  const absl::StatusOr<Ipv4Interface> network =
+      Ipv4Interface::Parse(destination.empty() ? "0.0.0.0" : destination, mask);
+  if (!network.ok() || network->subnet().network() != network->address() ||
+      (destination.empty() && network->prefix_length() != 0)) {
+    return UnexpectedHccnText(line, "a destination with its mask");
+  }
+  route.destination = network->subnet();
+  if (gateway.has_value()) {
+    const absl::StatusOr<Ipv4Address> parsed = Ipv4Address::Parse(*gateway);
+    if (!parsed.ok()) {
+      return UnexpectedHccnText(line, "an IPv4 address or \"*\" as gateway");
+    }
+    route.gateway = *parsed;
+  }
+  return route;
+}
+
+// The unit of the rows whose name begins so.
+constexpr std::pair<absl::string_view, absl::string_view> kUnits[] = {
+    {"temperature", "C"},
+    {"Temp ", "C"},
+    {"Vcc", "mV"},
+    {"Tx Power", "mW"},
+    {"Rx Power", "mW"},
+    {"TxPower ", "mW"},
+    {"RxPower ", "mW"},
+    {"Tx Bias", "mA"},
+    {"Host SNR ", "dB"},
+    {"Media SNR ", "dB"},
+    {"xsfp wave length", "nm"},
+};
+
+constexpr absl::string_view kNoNumbers[] = {"NA", "not supported",
+                                            "get failed"};
+
+absl::string_view UnitOf(absl::string_view name) {
+  for (const auto& [prefix, unit] : kUnits) {
+    if (absl::StartsWith(name, prefix)) return unit;
+  }
+  return "";
+}
+
+absl::StatusOr<HccnOpticalRow> ParseOpticalRow(const NamedValue& named) {
+  // As printf writes them; both go into a double, hexadecimal or not.
+  static const LazyRE2 kFlag = {"(0x[[:xdigit:]]{1,8})"};
+  static const LazyRE2 kNumber = {
+      R"((-?(?:0|[1-9]\d{0,8})(?:\.\d{1,4})?) ([a-zA-Z]+))"};
+  using Kind = HccnOpticalRow::Kind;
+  const absl::string_view unit = UnitOf(named.name);
+  const bool is_flag = absl::EndsWith(named.name, " Flag");
+  HccnOpticalRow row;
+  row.kind = is_flag        ? Kind::kFlag
+             : unit.empty() ? Kind::kText
+                            : Kind::kMeasurement;
+  row.name = PrintableText(named.name, kMaxHccnTextBytes);
+  if (row.kind == Kind::kText ||
+      absl::c_linear_search(kNoNumbers, named.value)) {
+    row.text = PrintableText(named.value, kMaxHccnTextBytes);
+  } else if (is_flag
+                 ? !HasForm(named.value, *kFlag, &row.number)
+                 : !HasForm(named.value, *kNumber, &row.number, &row.unit) ||
+                       row.unit != unit) {
+    return UnexpectedHccnText(
+        absl::StrCat(named.name, ": ", named.value),
+        absl::StrCat(is_flag ? "a flag like \"0xff\""
+                             : absl::StrCat("a number of ", unit),
+                     ", NA, not supported or get failed"));
+  }
+  return row;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
+    absl::string_view output) {
+  static const LazyRE2 kForm = {R"(Unknown!|(0|[1-9]\d*) Mb/s)"};
+  ASSIGN_OR_RETURN(const Lines values,
+                   ValuesOf({"Speed"}, HccnDataLines(output), output));
+  std::optional<uint32_t> mbps;
+  if (HasForm(values[0], *kForm, &mbps)) return mbps;
+  return UnexpectedHccnText(values[0], "a speed like \"200000 Mb/s\"");
+}
+
+absl::StatusOr<HccnVnic> ParseHccnVnic(absl::string_view output) {
+  ASSIGN_OR_RETURN(const Lines values,
+                   ValuesOf({"vnic link status", "vnic ipaddr", "vnic netmask"},
+                            HccnDataLines(output), output));
+  HccnVnic vnic;
+  ASSIGN_OR_RETURN(vnic.link_up, ParseHccnWord<bool>(
+                                     values[0], {{"UP", true}, {"DOWN", false}},
+                                     "UP or DOWN"));
+  const absl::StatusOr<Ipv4Interface> address =
+      Ipv4Interface::Parse(values[1], values[2]);
+  if (!address.ok()) {
+    return UnexpectedHccnText(absl::StrCat(values[1], " ", values[2]),
+                              "an IPv4 address and netmask");
+  }
+  vnic.address = *address;
+  return vnic;
+}
+
+absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
+                                               uint32_t device) {
+  ASSIGN_OR_RETURN(const Lines lines, LinesOfDevice(device, output));
+  Lines names = {"current time", "link up count", "link down count",
+                 "link change records"};
+  const bool has_downs =
+      lines.size() > 2 && absl::StartsWith(lines[2], names[2]);
+  if (!has_downs) names.erase(names.begin() + 2);
+  const auto all = absl::MakeConstSpan(lines);
+  ASSIGN_OR_RETURN(const Lines values,
+                   ValuesOf(names, all.subspan(0, names.size()), output));
+  HccnLinkStat stat;
+  ASSIGN_OR_RETURN(stat.current_time, ParseLinkTime(values[0]));
+  ASSIGN_OR_RETURN(stat.ups, ParseHccnNumber(values[1]));
+  if (has_downs) {
+    ASSIGN_OR_RETURN(stat.downs, ParseHccnNumber(values[2]));
+  }
+  const auto changes = all.subspan(names.size());
+  if (values.back() != (changes.empty() ? "NA" : "")) {
+    return UnexpectedHccnText(
+        changes.empty() ? values.back() : changes[0],
+        "NA for no link changes, or a line for each of them");
+  }
+  for (const absl::string_view line : changes) {
+    ASSIGN_OR_RETURN(const HccnLinkChange change, ParseChange(line));
+    stat.changes.push_back(change);
+  }
+  return stat;
+}
+
+absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
+    absl::string_view output) {
+  ASSIGN_OR_RETURN(const Lines lines, LinesBelow("packet statistics:", output));
+  return ParseCounters(lines, output);
+}
+
+absl::StatusOr<std::vector<HccnCounter>> ParseHccnHardwareStatistics(
+    absl::string_view output, uint32_t device) {
+  ASSIGN_OR_RETURN(const Lines lines, LinesOfDevice(device, output));
+  return ParseCounters(lines, output);
+}
+
+absl::StatusOr<std::vector<HccnRoute>> ParseHccnRoutes(
+    absl::string_view output) {
+  static const LazyRE2 kColumns = {
+      " *Destination +Gateway +Genmask +Flags +Metric +Ref +Use +Iface"};
+  ASSIGN_OR_RETURN(const Lines lines, LinesBelow("Routing table:", output));
+  if (lines.empty() || !HasForm(lines[0], *kColumns)) {
+    return UnexpectedHccnText(FirstOf(lines, output),
+                              "the names of the columns, from Destination on");
+  }
+  std::vector<HccnRoute> routes;
+  for (const absl::string_view line : absl::MakeConstSpan(lines).subspan(1)) {
+    ASSIGN_OR_RETURN(routes.emplace_back(), ParseRoute(line));
+  }
+  return routes;
+}
+
+absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
+    absl::string_view output) {
+  static const LazyRE2 kColumns = {" *dscp +tc"};
+  static const LazyRE2 kRow = {R"( *(0|[1-9]\d*) +(0|[1-9]\d*))"};
+  constexpr uint32_t kMaxDscp = 63;
+  const Lines lines = HccnDataLines(output);
+  if (lines.size() < 2 || !HasForm(lines[0], *kColumns)) {
+    return UnexpectedHccnText(output, "\"dscp tc\" and a line for each DSCP");
+  }
+  std::map<uint32_t, uint32_t> classes;
+  for (const absl::string_view line : absl::MakeConstSpan(lines).subspan(1)) {
+    uint32_t dscp = 0;
+    uint32_t tc = 0;
+    if (!HasForm(line, *kRow, &dscp, &tc) || dscp > kMaxDscp) {
+      return UnexpectedHccnText(
+          line, "a DSCP, a number from 0 to 63, and its traffic class");
+    }
+    if (!classes.emplace(dscp, tc).second) {
+      return UnexpectedHccnText(line, "each DSCP once");
+    }
+  }
+  return classes;
+}
+
+absl::StatusOr<std::array<bool, kHccnPriorities>> ParseHccnPfc(
+    absl::string_view output) {
+  static const LazyRE2 kColumns = {" *priority +0 +1 +2 +3 +4 +5 +6 +7"};
+  static const LazyRE2 kRow = {" *enabled((?: +[01]){8})"};
+  ASSIGN_OR_RETURN(const Lines lines, LinesBelow("PFC configuration:", output));
+  if (lines.size() != 2) {
+    return UnexpectedHccnText(output, "two lines below \"PFC configuration:\"");
+  }
+  if (!HasForm(lines[0], *kColumns)) {
+    return UnexpectedHccnText(lines[0], "\"priority 0 1 2 3 4 5 6 7\"");
+  }
+  absl::string_view row;
+  if (!HasForm(lines[1], *kRow, &row)) {
+    return UnexpectedHccnText(lines[1], "\"enabled\" and eight of 0 or 1");
+  }
+  const Lines enabled = absl::StrSplit(row, ' ', absl::SkipEmpty());
+  std::array<bool, kHccnPriorities> pfc{};
+  absl::c_transform(enabled, pfc.begin(),
+                    [](absl::string_view value) { return value == "1"; });
+  return pfc;
+}
+
+absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output) {
+  static const LazyRE2 kPresent = {
+      "[[:space:]]*present[[:space:]]*:[[:space:]]*(not )?present"};
+  ASSIGN_OR_RETURN(const Lines lines, LinesBelow("optical info:", output));
+  absl::string_view absent;
+  if (lines.empty() || !HasForm(lines[0], *kPresent, &absent)) {
+    return UnexpectedHccnText(
+        FirstOf(lines, output),
+        "\"present: present\" or \"present: not present\"");
+  }
+  HccnOptical optical;
+  optical.present = absent.empty();
+  std::set<absl::string_view> names = {"present"};
+  for (const absl::string_view line : absl::MakeConstSpan(lines).subspan(1)) {
+    ASSIGN_OR_RETURN(const NamedValue named, ParseNamedValue(line));
+    if (!names.insert(named.name).second) {
+      return UnexpectedHccnText(line, "each name once");
+    }
+    if (named.name == "high power enable reg") {
+      ASSIGN_OR_RETURN(
+          optical.high_power,
+          ParseHccnWord<bool>(named.value,
+                              {{"enabled", true}, {"not enabled", false}},
+                              "\"enabled\" or \"not enabled\""));
+    } else {
+      ASSIGN_OR_RETURN(optical.rows.emplace_back(), ParseOpticalRow(named));
+    }
+  }
+  return optical;
+}
+
+}  // namespace clusterd

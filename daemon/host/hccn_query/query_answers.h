@@ -1,0 +1,161 @@
+// Reads the answers of those queries of the classic hccn_tool that no
+// observation asks:
+//   -speed -g        Speed: 200000 Mb/s
+//   -vnic -g         vnic link status: UP
+//                    vnic ipaddr: 192.168.2.199
+//                    vnic netmask: 255.255.255.0
+//   -link_stat -g    [devid 0]current time        : Wed Aug  2 03:09:26 2022
+//                    [devid 0]link up count       : 2
+//                    [devid 0]link down count     : 1
+//                    [devid 0]link change records :
+//                    [devid 0]    Tue Aug  1 14:43:40 2022    LINK UP
+//   -stat -g         packet statistics:
+//                    mac_tx_mac_pause_num:0
+//   -hw_stats -g     [devid 3] pd_alloc: 1
+//   -route -g        Routing table:
+//                    Destination Gateway  Genmask     Flags … Use Iface
+//                    default     29.1.0.1 0.0.0.0     UG    … 0   eth3
+//                    29.1.0.0    *        255.255.0.0 U     … 0   eth3
+//   -dscp_to_tc -g   dscp      tc
+//     dscp 33        33       0
+//   -pfc -g          PFC configuration:
+//                    priority   0 1 2 3 4 5 6 7
+//                    enabled    0 0 0 0 1 0 0 0
+//   -optical -g      optical info:
+//                    present              : present
+//                    temperature          : 47 C
+//                    high power enable reg: enabled
+//                    vendor name          : Hisense
+//                    Rx Los Flag          : 0xff
+//                    Host SNR Lane0       : not supported
+// Texts from the hccn_tool source (hicann/driver ef377e95 and 05354178); the
+// routes below their heading are the device's, in the form of busybox route
+// (published captures). Text in, value out: runs nothing. Every function
+// returns InvalidArgument, quoting the line, for anything it does not know.
+#ifndef DAEMON_HOST_HCCN_QUERY_QUERY_ANSWERS_H_
+#define DAEMON_HOST_HCCN_QUERY_QUERY_ANSWERS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/civil_time.h"
+#include "config/values/ipv4.h"
+
+namespace clusterd {
+
+// Megabits a second. Nothing: the tool said "Unknown!".
+absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
+    absl::string_view output);
+
+// The virtual port to the other devices of the server or super pod.
+struct HccnVnic {
+  bool link_up = false;
+  Ipv4Interface address;
+};
+absl::StatusOr<HccnVnic> ParseHccnVnic(absl::string_view output);
+
+struct HccnLinkChange {
+  // By the device's clock in the time zone that the tool ran in. The weekday
+  // that is printed before it is not compared: published samples have wrong
+  // ones.
+  absl::CivilSecond time;
+  bool up = false;
+};
+
+// How often the link went up and down.
+struct HccnLinkStat {
+  absl::CivilSecond current_time;
+  uint64_t ups = 0;
+  // Older drivers have no line with it.
+  std::optional<uint64_t> downs;
+  // As the tool lists them, newest first; it keeps the last ones only. Empty:
+  // it said NA.
+  std::vector<HccnLinkChange> changes;
+};
+
+// InvalidArgument also if a line is missing, out of order or another device's.
+absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
+                                               uint32_t device);
+
+struct HccnCounter {
+  std::string name;  // Lower-case letters, digits and underscores.
+  uint64_t value = 0;
+};
+
+// At least one counter, each name once, in the tool's order. Which there are
+// depends on the build, so none is required by name.
+absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
+    absl::string_view output);
+absl::StatusOr<std::vector<HccnCounter>> ParseHccnHardwareStatistics(
+    absl::string_view output, uint32_t device);
+
+struct HccnRoute {
+  Ipv4Subnet destination;              // "default" is 0.0.0.0/0.
+  std::optional<Ipv4Address> gateway;  // Nothing: "*", directly connected.
+  std::string flags;                   // "UG", as it was printed.
+  uint32_t metric = 0;
+  std::string interface;
+};
+
+// In the tool's order; may be none. InvalidArgument also if a heading is
+// missing, or a row has other columns, a name where an address belongs, a mask
+// with a hole or a destination with host bits.
+absl::StatusOr<std::vector<HccnRoute>> ParseHccnRoutes(
+    absl::string_view output);
+
+// Traffic class by DSCP, 0 to 63; at least one. Only those that were asked for
+// are there.
+absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
+    absl::string_view output);
+
+// Whether priority flow control is on, by priority.
+inline constexpr size_t kHccnPriorities = 8;
+absl::StatusOr<std::array<bool, kHccnPriorities>> ParseHccnPfc(
+    absl::string_view output);
+
+// Names and texts of an optical module are cut after it and then end in "...".
+inline constexpr size_t kMaxHccnTextBytes = 255;
+
+// One row of an optical module.
+struct HccnOpticalRow {
+  enum class Kind {
+    // Temperatures and their bounds in C, voltages in mV, powers in mW, bias
+    // currents in mA, SNR in dB, the wave length in nm.
+    kMeasurement,
+    // "Tx Los Flag", "Rx LoL Flag" and their like: loss of signal or of lock.
+    // Anything but 0 is a fault in the vendor's diagnosis tool.
+    kFlag,
+    // The vendor's names, date codes, the identifier.
+    kText,
+  };
+  Kind kind = Kind::kText;
+  std::string name;              // "Tx Power0"; printable.
+  std::optional<double> number;  // A text has none.
+  std::string unit;              // Of a measurement with a number.
+  // As it was written, printable: of a text; else why there is no number, in
+  // the tool's words "NA", "not supported" or "get failed".
+  std::string text;
+};
+
+struct HccnOptical {
+  bool present = false;
+  std::optional<bool> high_power;    // "high power enable reg".
+  std::vector<HccnOpticalRow> rows;  // The others, in the tool's order.
+};
+
+// Which rows there are depends on module and build, so only the first is
+// required. InvalidArgument also if a name stands there twice, or a row that
+// measures has another form or unit. Never a number for a row that has none.
+// "Control link unreachable." is a failure, see hccn_error.h.
+absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_HCCN_QUERY_QUERY_ANSWERS_H_
