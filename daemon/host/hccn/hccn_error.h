@@ -8,18 +8,7 @@
 //   nothing at all, status 234                            kNotPermitted
 //   status 0                                              kNone
 //   any other status or a signal                          kOther
-// The Ascend 950 tool has texts of its own beside them (hicann/driver,
-// hccn/ascend950, hccn_err.h and the table of texts):
-//   code    status  stream
-//   0x3101  1       stdout  hccn_tool is busy, please try again.
-//   0x3102  2       stderr  permission denied: … this cmd run permission.
-//   0x3103  3       stderr  permission denied: … this cmd run environment.
-//   0x3104  4       stderr  The ip address configured is conflicted!
-//   0x3105  5       stderr  Get gateway failed, because no gateway was preset …
-//   0x3106  6       stderr  Get ip failed, because no ip was preset there!
-//   0x3107  7       stderr  The segment of configured gateway doesn't match …
-//   0x310f  15      stderr  Get device info failed.
-//   0x1002  2       stderr  Please specify a valid mode.
+// The texts, of the Ascend 950 tool too, are the rows of failure_texts.txt.
 #ifndef DAEMON_HOST_HCCN_HCCN_ERROR_H_
 #define DAEMON_HOST_HCCN_HCCN_ERROR_H_
 
