@@ -1,11 +1,9 @@
 #include "daemon/host/device_observer.h"
 
 #include <functional>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/ascend950/dialect.h"
@@ -126,12 +124,7 @@ TlsFact LearnClassicTls(uint32_t id, const HccnConfFact& conf,
 
 DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
                              TlsAsking tls, HccnSession* session) {
-  const auto ask = [session](const std::vector<std::string>& arguments) {
-    return session->AskWith(arguments);
-  };
-  ascend950::DeviceReading reading = ascend950::ReadDevice(
-      id, ask,
-      [session](absl::Duration duration) { return session->Pause(duration); });
+  ascend950::DeviceReading reading = ascend950::ReadDevice(id, session);
   DeviceFacts& facts = reading.facts;
   // Rules compare the address with the lines that have the device's id.
   if (reading.slot != id) {
@@ -145,12 +138,10 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
   }
   // The key that is there may be another device's.
   if (!reading.slot_known) tls.live = false;
-  const std::vector<std::string> query = ascend950::QueryArguments("-tls", id);
   *facts.mutable_tls() = LearnTls(
-      {reading.slot,
-       absl::StrCat("`hccn_tool ", absl::StrJoin(query, " "), "` may write"),
+      {reading.slot, absl::StrCat("`hccn_tool -g -tls -i ", id, "` may write"),
        "`hccn_tool -g -tls` may write",
-       [id, &ask] { return ascend950::ReadTls(id, ask); }},
+       [id, session] { return ascend950::ReadTls(id, session); }},
       conf, tls);
   return facts;
 }
@@ -160,10 +151,7 @@ DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
   DeviceFacts facts;
   facts.set_id(id);
   AskSettings(session, &facts);
-  AskNetHealth(
-      [session] { return session->Ask("-net_health"); },
-      [session](absl::Duration pause) { return session->Pause(pause); },
-      facts.mutable_net_health());
+  AskNetHealth(session, facts.mutable_net_health());
   FillHccnFact(session->Ask("-link"), ParseHccnLink, facts.mutable_link());
   FillHccnFact(session->Ask("-lldp"), ParseHccnLldp, facts.mutable_lldp());
   FillHccnFact(session->Ask("-mtu"), ParseHccnMtu, facts.mutable_mtu());

@@ -84,8 +84,7 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
       HccnSession session(tool, generation, device->id(), runner_, clock_,
                           &budget, &locks_);
       *device = ObserveDevice(device->id(), facts->hccn_conf(), tls, &session);
-      if (session.is_classic_tool()) found = NpuToolFacts::CLASSIC;
-      if (session.is_ascend950_tool()) found = NpuToolFacts::ASCEND_950;
+      if (session.generation() != generation) found = session.generation();
     }
   };
   Running running;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_answers.h"
@@ -22,8 +23,6 @@ namespace ascend950 {
 namespace {
 
 constexpr size_t kSlaves = 2;
-constexpr absl::string_view kHeaderBegin = "[dev_name:";
-constexpr absl::string_view kHeaderEnd = "] LLDP neighbor info:";
 // The first column of each table of -dev_info names it.
 constexpr absl::string_view kPorts = "UDie ID";
 constexpr absl::string_view kInterfaces = "Interface Name";
@@ -31,17 +30,18 @@ constexpr absl::string_view kFirstColumns[] = {kPorts, kInterfaces, "Name"};
 constexpr absl::string_view kPortTypeColumn = "Port Type";
 
 struct SlaveAnswer {
-  std::string slave;
+  absl::string_view slave;
   std::string text;
 };
 
 absl::StatusOr<std::vector<SlaveAnswer>> SplitSlaves(absl::string_view output) {
+  static const LazyRE2 kHeader = {R"(\[dev_name:(.*)\] LLDP neighbor info:)",
+                                  RE2::Latin1};
   std::vector<SlaveAnswer> slaves;
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
-    absl::string_view slave = line;
-    if (absl::ConsumePrefix(&slave, kHeaderBegin) &&
-        absl::ConsumeSuffix(&slave, kHeaderEnd)) {
-      slaves.push_back({std::string(slave), ""});
+    absl::string_view slave;
+    if (HasForm(line, *kHeader, &slave)) {
+      slaves.push_back({slave, ""});
     } else if (!slaves.empty()) {
       absl::StrAppend(&slaves.back().text, line, "\n");
     } else if (!absl::StripAsciiWhitespace(line).empty()) {
@@ -49,9 +49,9 @@ absl::StatusOr<std::vector<SlaveAnswer>> SplitSlaves(absl::string_view output) {
     }
   }
   if (slaves.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("-lldp: no \"", kHeaderBegin,
-                                                   "…", kHeaderEnd, "\" in ",
-                                                   QuotedText(output)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("-lldp: no \"[dev_name:…] LLDP neighbor info:\" in ",
+                     QuotedText(output)));
   }
   return slaves;
 }
@@ -73,13 +73,6 @@ Cells CellsOf(absl::string_view line) {
   return cells;
 }
 
-// "bond0": the form that the tool takes, short enough for an interface.
-bool IsBondName(absl::string_view name) {
-  if (!absl::ConsumePrefix(&name, "bond")) return false;
-  return !name.empty() && name.size() <= 8 &&
-         absl::c_all_of(name, absl::ascii_isdigit);
-}
-
 // A row of the table of ports.
 absl::StatusOr<Port> ParsePort(const Cells& header, const Cells& row,
                                absl::string_view line) {
@@ -98,16 +91,11 @@ absl::StatusOr<Port> ParsePort(const Cells& header, const Cells& row,
 
 class DeviceReader {
  public:
-  DeviceReader(uint32_t device, const AskTool& ask, const PauseTool& pause,
-               DeviceReading* reading)
-      : device_(device),
-        ask_(ask),
-        pause_(pause),
-        reading_(reading),
-        facts_(&reading->facts) {}
+  DeviceReader(HccnSession* session, DeviceReading* reading)
+      : session_(session), reading_(reading), facts_(&reading->facts) {}
 
   void ReadAll() {
-    const HccnAnswer answer = Ask("-dev_info");
+    const HccnAnswer answer = session_->Ask("-dev_info");
     const absl::StatusOr<DeviceInfo> info = ParseDeviceInfo(answer.output);
     if (!answer.missing.has_value() && info.ok()) {
       ReadBond(*info, answer.command);
@@ -119,16 +107,12 @@ class DeviceReader {
       MissBond(missing);
       SetMissing(missing, facts_->mutable_link());
     }
-    FillDetectAddress(Ask("-netdetect"), facts_->mutable_detect_address());
-    AskNetHealth([this] { return Ask("-net_health"); }, pause_,
-                 facts_->mutable_net_health());
+    FillDetectAddress(session_->Ask("-netdetect"),
+                      facts_->mutable_detect_address());
+    AskNetHealth(session_, facts_->mutable_net_health());
   }
 
  private:
-  HccnAnswer Ask(const std::string& query, const std::string& bond = "") {
-    return ask_(QueryArguments(query, device_, bond));
-  }
-
   void MissBond(const Missing& missing) {
     SetMissing(missing, facts_->mutable_address());
     SetMissing(missing, facts_->mutable_gateway());
@@ -148,17 +132,20 @@ class DeviceReader {
                        "for the Ascend 950 tool")));
       return;
     }
-    std::string bond = absl::StrCat("bond", device_);
+    std::string bond = absl::StrCat("bond", reading_->slot);
     if (!info.bonds.empty()) {
       bond = info.bonds[0];
       reading_->slot_known =
           absl::SimpleAtoi(absl::StripPrefix(bond, "bond"), &reading_->slot);
     }
-    FillAddress(Ask("-ip", bond), facts_->mutable_address());
+    const auto ask = [&](absl::string_view query) {
+      return session_->Ask(query, {"-d", bond});
+    };
+    FillAddress(ask("-ip"), facts_->mutable_address());
     if (facts_->address().has_value()) reading_->slot_known = true;
-    FillGateway(Ask("-gateway", bond), facts_->mutable_gateway());
-    FillHccnFact(Ask("-mtu", bond), ParseHccnMtu, facts_->mutable_mtu());
-    FillHccnFact(Ask("-lldp", bond), ParseLldp, facts_->mutable_lldp());
+    FillGateway(ask("-gateway"), facts_->mutable_gateway());
+    FillHccnFact(ask("-mtu"), ParseHccnMtu, facts_->mutable_mtu());
+    FillHccnFact(ask("-lldp"), ParseLldp, facts_->mutable_lldp());
   }
 
   void ReadLink(const DeviceInfo& info, const std::string& command) {
@@ -167,9 +154,9 @@ class DeviceReader {
                fact);
     for (const Port& port : info.ports) {
       if (port.type != "ETH") continue;
-      const HccnAnswer answer =
-          ask_({"-g", "-link", "-i", std::to_string(device_), "-u",
-                std::to_string(port.udie), "-p", std::to_string(port.port)});
+      const HccnAnswer answer = session_->Ask(
+          "-link",
+          {"-u", absl::StrCat(port.udie), "-p", absl::StrCat(port.port)});
       LinkFact one;
       FillHccnFact(answer, ParseHccnLink, &one);
       if (fact->has_value() && one.has_value() &&
@@ -186,60 +173,46 @@ class DeviceReader {
     }
   }
 
-  const uint32_t device_;
-  const AskTool& ask_;
-  const PauseTool& pause_;
+  HccnSession* const session_;
   DeviceReading* const reading_;
   DeviceFacts* const facts_;
 };
 
 }  // namespace
 
-std::vector<std::string> QueryArguments(const std::string& query,
-                                        uint32_t device,
-                                        const std::string& bond) {
-  std::vector<std::string> arguments = {"-g", query, "-i",
-                                        std::to_string(device)};
-  if (!bond.empty()) arguments.insert(arguments.end(), {"-d", bond});
-  return arguments;
-}
-
-DeviceReading ReadDevice(uint32_t device, const AskTool& ask,
-                         const PauseTool& pause) {
+DeviceReading ReadDevice(uint32_t device, HccnSession* session) {
   DeviceReading reading;
   reading.facts.set_id(device);
   reading.slot = device;
-  DeviceReader(device, ask, pause, &reading).ReadAll();
+  DeviceReader(session, &reading).ReadAll();
   return reading;
 }
 
-TlsFact ReadTls(uint32_t device, const AskTool& ask) {
+TlsFact ReadTls(uint32_t device, HccnSession* session) {
   const auto parse =
       [device](absl::string_view output) -> absl::StatusOr<TlsFact::Switch> {
     ASSIGN_OR_RETURN(const bool enabled, ParseTls(output, device));
     return MakeTlsSwitch(enabled, "hccn_tool -g -tls");
   };
   TlsFact fact;
-  FillHccnFact(ask(QueryArguments("-tls", device)), parse, &fact);
+  FillHccnFact(session->Ask("-tls"), parse, &fact);
   return fact;
 }
 
 absl::StatusOr<bool> ParseTls(absl::string_view output, uint32_t device) {
+  static const LazyRE2 kForm = {
+      R"((?:device |dev_id:)(0|[1-9]\d*), )"
+      R"(tls switch\[(?:0|(1))\]\(0:disable, 1:enable\).*)",
+      RE2::Latin1};
   const std::vector<absl::string_view> lines = HccnDataLines(output);
-  absl::string_view line = lines.empty() ? "" : lines[0];
-  const bool is_this_device =
-      absl::ConsumePrefix(&line, absl::StrCat("device ", device, ", ")) ||
-      absl::ConsumePrefix(&line, absl::StrCat("dev_id:", device, ", "));
-  for (const bool enabled : {false, true}) {
-    if (is_this_device &&
-        absl::StartsWith(line, absl::StrCat("tls switch[", enabled ? 1 : 0,
-                                            "](0:disable, 1:enable)"))) {
-      return enabled;
-    }
+  const absl::string_view line = lines.empty() ? output : lines[0];
+  uint32_t said = 0;
+  absl::string_view enabled;
+  if (HasForm(line, *kForm, &said, &enabled) && said == device) {
+    return !enabled.empty();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("-tls: no switch of device ", device, " in ",
-                   QuotedText(lines.empty() ? output : lines[0])));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "-tls: no switch of device ", device, " in ", QuotedText(line)));
 }
 
 absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
@@ -262,6 +235,8 @@ absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
 }
 
 absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {
+  // The form that the tool takes, short enough for an interface.
+  static const LazyRE2 kBond = {R"(bond\d{1,8})"};
   DeviceInfo info;
   Cells header;
   bool saw_interfaces = false;
@@ -282,7 +257,7 @@ absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {
     } else if (header[0] == kPorts) {
       ASSIGN_OR_RETURN(Port port, ParsePort(header, cells, line));
       info.ports.push_back(std::move(port));
-    } else if (header[0] == kInterfaces && IsBondName(cells[0])) {
+    } else if (header[0] == kInterfaces && HasForm(cells[0], *kBond)) {
       // Further addresses and slaves of a bond come in rows without a name.
       info.bonds.emplace_back(cells[0]);
     }

@@ -16,37 +16,16 @@
 #define DAEMON_HOST_ASCEND950_DIALECT_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
 namespace ascend950 {
-
-// What stands behind the program's path: mode first, options by name, and for a
-// query about a bond device its name.
-//   hccn_tool -g -ip -i 0 -d bond0
-// The classic tool refuses such lines, and this one refuses the classic ones.
-// Forms from the "Ascend 950 HCCN Tool" reference (hicann/driver, docs/en) and
-// the tool's source (hicann/driver, hccn/ascend950, tool_shell_ops.c).
-std::vector<std::string> QueryArguments(const std::string& query,
-                                        uint32_t device,
-                                        const std::string& bond = "");
-
-// Runs the tool with these arguments and says what it brought, as HccnSession
-// does: one run at a time per device, "busy" repeated with a bound, classified
-// by hccn_error.h.
-using AskTool =
-    std::function<HccnAnswer(const std::vector<std::string>& arguments)>;
-
-// Waits; false if that would leave no time.
-using PauseTool = std::function<bool(absl::Duration)>;
 
 struct DeviceReading {
   DeviceFacts facts;
@@ -59,15 +38,14 @@ struct DeviceReading {
 };
 
 // Facts of device `device`, the id that -i takes: the tool's reference calls it
-// the logical id and equal to the NPU ID of `npu-smi info`. Net health "Detect
-// ip set" is asked again up to three times, a second apart. tls stays unset.
-DeviceReading ReadDevice(uint32_t device, const AskTool& ask,
-                         const PauseTool& pause);
+// the logical id and equal to the NPU ID of `npu-smi info`. tls stays unset.
+// REQUIRES: `session` is that device's, with an Ascend 950 tool.
+DeviceReading ReadDevice(uint32_t device, HccnSession* session);
 
 // The TLS switch. The tool's source holds a function that writes tls_enable to
 // /etc/hccn.conf when the key is absent, and only then, as the classic query
 // does, so without the key this counts as a query that changes the host.
-TlsFact ReadTls(uint32_t device, const AskTool& ask);
+TlsFact ReadTls(uint32_t device, HccnSession* session);
 
 // Reads the answers of the Ascend 950 tool that differ from the classic tool's,
 // and -dev_info, which that one does not have;

@@ -3,12 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "daemon/host/hccn/hccn_error.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
 
 namespace clusterd {
 namespace ascend950 {
@@ -23,7 +20,7 @@ constexpr char kPortHeader[] =
     "| UDie ID | Port ID | Speed Ability(Gbps) | Port Type | Link Status | "
     "Media Type |\n";
 
-// A tool with one device: answers by command line, and what was asked.
+// A tool with one device.
 class ScriptedTool {
  public:
   ScriptedTool() {
@@ -50,62 +47,35 @@ class ScriptedTool {
   }
 
   void Says(const std::string& line, const std::string& output) {
-    answers_[line] = {output, "", 0};
+    Fails(line, 0, "", output);
   }
-  void Fails(const std::string& line, int status, const std::string& error) {
-    answers_[line] = {"", error, status};
+  void Fails(const std::string& line, int status, const std::string& error,
+             const std::string& output = "") {
+    runner_.Forget("hccn_tool " + line);
+    runner_.Fails("hccn_tool " + line, status, error, output);
   }
 
-  AskTool ask() {
-    return [this](const std::vector<std::string>& arguments) {
-      return Answer(absl::StrJoin(arguments, " "));
-    };
+  DeviceReading ReadAll() {
+    HccnSession session = Session();
+    return ReadDevice(0, &session);
   }
-  PauseTool pause() {
-    return [this](absl::Duration) { return ++pauses_ <= allowed_pauses_; };
+  DeviceFacts Read() { return ReadAll().facts; }
+  TlsFact Tls() {
+    HccnSession session = Session();
+    return ReadTls(0, &session);
   }
-  DeviceFacts Read() { return ReadDevice(0, ask(), pause()).facts; }
 
-  std::vector<std::string> asked_;
-  int pauses_ = 0;
-  int allowed_pauses_ = 100;
+  FakeClock clock_;
+  FakeCommandRunner runner_{&clock_};
 
  private:
-  struct Scripted {
-    std::string output;
-    std::string error;
-    int status;
-  };
-
-  HccnAnswer Answer(const std::string& line) {
-    asked_.push_back(line);
-    HccnAnswer answer;
-    answer.generation = NpuToolFacts::ASCEND_950;
-    answer.command = absl::StrCat("`hccn_tool ", line, "`");
-    const auto scripted = answers_.find(line);
-    if (scripted == answers_.end()) {
-      ADD_FAILURE() << "nobody expected " << answer.command;
-      return answer;
-    }
-    CommandResult result;
-    result.standard_output = scripted->second.output;
-    result.standard_error = scripted->second.error;
-    result.exit_status = scripted->second.status;
-    const HccnVerdict verdict =
-        ClassifyHccnRun(result, NpuToolFacts::ASCEND_950);
-    answer.failure = verdict.failure;
-    answer.output = result.standard_output;
-    if (verdict.failure != HccnFailure::kNone &&
-        verdict.failure != HccnFailure::kNoAddress &&
-        verdict.failure != HccnFailure::kNoGateway) {
-      answer.missing.emplace();
-      answer.missing->set_reason(Missing::TOOL_FAILED);
-      answer.missing->set_detail(verdict.text);
-    }
-    return answer;
+  HccnSession Session() {
+    return HccnSession(std::string("/x/hccn_tool"), NpuToolFacts::ASCEND_950, 0,
+                       &runner_, &clock_, &budget_, &turns_);
   }
 
-  std::map<std::string, Scripted> answers_;
+  DeviceLocks turns_;
+  TimeBudget budget_{&clock_, absl::Seconds(10), absl::Seconds(30)};
 };
 
 TEST(ReadDeviceTest, ReadsEveryFactOfAHealthyDevice) {
@@ -147,7 +117,7 @@ TEST(ReadDeviceTest, NamesTheBondItselfWhereTheTableHasNone) {
 
 TEST(ReadDeviceTest, TakesTheSlotFromTheBondsName) {
   ScriptedTool tool;
-  EXPECT_EQ(ReadDevice(0, tool.ask(), tool.pause()).slot, 0u);
+  EXPECT_EQ(tool.ReadAll().slot, 0u);
   tool.Says("-g -dev_info -i 0",
             absl::StrCat(kPortHeader, "| 0 | 4 | 400 | ETH | UP | Optical |\n",
                          kInterfaceHeader,
@@ -156,7 +126,7 @@ TEST(ReadDeviceTest, TakesTheSlotFromTheBondsName) {
   for (const char* query : {"gateway", "mtu", "lldp"}) {
     tool.Says(absl::StrCat("-g -", query, " -i 0 -d bond14"), "");
   }
-  const DeviceReading reading = ReadDevice(0, tool.ask(), tool.pause());
+  const DeviceReading reading = tool.ReadAll();
   EXPECT_EQ(reading.slot, 14u);
   EXPECT_EQ(reading.facts.address().value().settings(0).address(), "10.0.0.1");
 }
@@ -168,9 +138,10 @@ TEST(ReadDeviceTest, DoesNotLookForAnAddressOnUbPorts) {
       absl::StrCat(kPortHeader, "| 0 | 4 | 400 | UB | UP | Electrical |\n",
                    kInterfaceHeader));
   const DeviceFacts facts = tool.Read();
-  EXPECT_THAT(tool.asked_,
-              ElementsAre("-g -dev_info -i 0", "-g -netdetect -i 0",
-                          "-g -net_health -i 0"));
+  EXPECT_THAT(
+      tool.runner_.commands(),
+      ElementsAre("hccn_tool -g -dev_info -i 0", "hccn_tool -g -netdetect -i 0",
+                  "hccn_tool -g -net_health -i 0"));
   EXPECT_EQ(facts.address().missing().reason(), Missing::NOT_SUPPORTED);
   EXPECT_THAT(facts.address().missing().detail(), HasSubstr("no ETH port"));
   EXPECT_THAT(facts.lldp().missing().detail(),
@@ -208,15 +179,16 @@ TEST(ReadDeviceTest, AsksAgainWhileADetectAddressIsPending) {
   ScriptedTool tool;
   tool.Says("-g -net_health -i 0", "net health status: Detect ip set\n");
   EXPECT_EQ(tool.Read().net_health().value(), NET_HEALTH_DETECT_IP_SET);
-  EXPECT_EQ(tool.pauses_, 3);
+  EXPECT_EQ(tool.runner_.CountOf("hccn_tool -g -net_health -i 0"), 4);
+  EXPECT_EQ(tool.clock_.Monotonic(), absl::Seconds(3));
 }
 
 TEST(ReadDeviceTest, StopsAskingWhenThereIsNoTime) {
   ScriptedTool tool;
-  tool.allowed_pauses_ = 0;
+  tool.clock_.Advance(absl::Seconds(29));
   tool.Says("-g -net_health -i 0", "net health status: Detect ip set\n");
   EXPECT_EQ(tool.Read().net_health().value(), NET_HEALTH_DETECT_IP_SET);
-  EXPECT_EQ(tool.pauses_, 1);
+  EXPECT_EQ(tool.runner_.CountOf("hccn_tool -g -net_health -i 0"), 1);
 }
 
 TEST(ReadDeviceTest, QuotesAnAnswerThatIsNotPublished) {
@@ -238,14 +210,15 @@ TEST(ReadDeviceTest, GivesEveryFactThatNeedsTheTableItsReason) {
        {facts.address().missing(), facts.gateway().missing(),
         facts.mtu().missing(), facts.lldp().missing(),
         facts.link().missing()}) {
-    EXPECT_EQ(missing.detail(), "Get device info failed.");
+    EXPECT_EQ(missing.detail(),
+              "`hccn_tool -g -dev_info -i 0`: Get device info failed.");
   }
   EXPECT_EQ(facts.net_health().value(), NET_HEALTH_SUCCESS);
 }
 
 TEST(ReadTlsTest, ReadsTheSwitch) {
   ScriptedTool tool;
-  const TlsFact fact = ReadTls(0, tool.ask());
+  const TlsFact fact = tool.Tls();
   EXPECT_TRUE(fact.value().enabled());
   EXPECT_EQ(fact.value().source(), "hccn_tool -g -tls");
 }
@@ -253,7 +226,8 @@ TEST(ReadTlsTest, ReadsTheSwitch) {
 TEST(ReadTlsTest, GivesTheReasonOfAFailure) {
   ScriptedTool tool;
   tool.Fails("-g -tls -i 0", 1, "Cmd execute failed!\n");
-  EXPECT_EQ(ReadTls(0, tool.ask()).missing().detail(), "Cmd execute failed!");
+  EXPECT_EQ(tool.Tls().missing().detail(),
+            "`hccn_tool -g -tls -i 0`: Cmd execute failed!");
 }
 
 }  // namespace

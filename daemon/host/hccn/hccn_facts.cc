@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "config/values/ipv4.h"
 #include "config/values/status_macros.h"
 #include "daemon/host/hccn/hccn_answers.h"
@@ -75,13 +76,11 @@ TlsFact::Switch MakeTlsSwitch(bool enabled, absl::string_view source) {
   return made;
 }
 
-void AskNetHealth(const std::function<HccnAnswer()>& ask,
-                  const std::function<bool(absl::Duration)>& pause,
-                  NetHealthFact* fact) {
+void AskNetHealth(HccnSession* session, NetHealthFact* fact) {
   for (int poll = 0;; ++poll) {
-    FillHccnFact(ask(), ParseHccnNetHealth, fact);
+    FillHccnFact(session->Ask("-net_health"), ParseHccnNetHealth, fact);
     if (fact->value() != NET_HEALTH_DETECT_IP_SET || poll == kMaxHealthPolls ||
-        !pause(kHealthPollPause)) {
+        !session->Pause(kHealthPollPause)) {
       return;
     }
   }

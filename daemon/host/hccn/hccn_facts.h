@@ -5,12 +5,10 @@
 #ifndef DAEMON_HOST_HCCN_HCCN_FACTS_H_
 #define DAEMON_HOST_HCCN_HCCN_FACTS_H_
 
-#include <functional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
@@ -41,11 +39,9 @@ void FillDetectAddress(const HccnAnswer& answer, TextFact* fact);
 // `source` is whose word for it this is.
 TlsFact::Switch MakeTlsSwitch(bool enabled, absl::string_view source);
 
-// "Detect ip set" is asked again up to three times, a second apart: the result
-// is pending. `pause` waits; false: it would leave no time, and that is it.
-void AskNetHealth(const std::function<HccnAnswer()>& ask,
-                  const std::function<bool(absl::Duration)>& pause,
-                  NetHealthFact* fact);
+// "Detect ip set" is asked again up to three times, a second apart, while there
+// is time: the result is pending.
+void AskNetHealth(HccnSession* session, NetHealthFact* fact);
 
 }  // namespace clusterd
 

@@ -18,16 +18,10 @@ constexpr int kMaxAttempts = 5;
 constexpr absl::Duration kFirstBusyPause = absl::Milliseconds(200);
 
 Missing::Reason ReasonFor(HccnFailure failure) {
-  switch (failure) {
-    case HccnFailure::kBusy:
-      return Missing::BUSY;
-    case HccnFailure::kNotPermitted:
-      return Missing::NOT_PERMITTED;
-    case HccnFailure::kNotSupported:
-      return Missing::NOT_SUPPORTED;
-    default:
-      return Missing::TOOL_FAILED;
-  }
+  if (failure == HccnFailure::kBusy) return Missing::BUSY;
+  if (failure == HccnFailure::kNotPermitted) return Missing::NOT_PERMITTED;
+  if (failure == HccnFailure::kNotSupported) return Missing::NOT_SUPPORTED;
+  return Missing::TOOL_FAILED;
 }
 
 // "None is set" answers the question for it, and no other.
@@ -39,8 +33,8 @@ bool IsAnswer(HccnFailure failure, const std::vector<std::string>& arguments) {
           absl::c_linear_search(arguments, "-gateway"));
 }
 
-// What the tool of the other generation says to a line of `generation`: each
-// looks at the first word alone ("-i" there, "-g" here).
+// A tool of one generation looks at the first word alone of a line of the other
+// one ("-i" there, "-g" here), and refuses it with this text.
 bool IsOtherToolsRefusal(NpuToolFacts::Generation generation,
                          absl::string_view text) {
   return absl::StartsWith(text, generation == NpuToolFacts::ASCEND_950
@@ -48,14 +42,17 @@ bool IsOtherToolsRefusal(NpuToolFacts::Generation generation,
                                     : "Please specify a valid mode.");
 }
 
+absl::string_view NameOf(NpuToolFacts::Generation generation) {
+  return generation == NpuToolFacts::ASCEND_950 ? "Ascend 950" : "classic";
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> LocateHccnTool(const HostPaths& paths) {
-  const FileReader files(paths.root);
-  ASSIGN_OR_RETURN(const std::string prefix, ReadInstallPath(files));
-  const std::string path = absl::StrCat(prefix, "/driver/tools/hccn_tool");
-  const absl::string_view candidates[] = {path};
-  return FindProgram(paths.root, candidates);
+  ASSIGN_OR_RETURN(const std::string prefix,
+                   ReadInstallPath(FileReader(paths.root)));
+  return FindProgram(paths.root,
+                     {absl::StrCat(prefix, "/driver/tools/hccn_tool")});
 }
 
 HccnSession::HccnSession(absl::StatusOr<std::string> tool,
@@ -70,7 +67,7 @@ HccnSession::HccnSession(absl::StatusOr<std::string> tool,
       budget_(budget),
       locks_(locks) {
   if (!tool_.ok()) {
-    Stop(MissingFor(tool_.status()));
+    stopped_ = MissingFor(tool_.status());
     return;
   }
   absl::StatusOr<DeviceLocks::Lock> lock =
@@ -78,16 +75,23 @@ HccnSession::HccnSession(absl::StatusOr<std::string> tool,
   if (lock.ok()) {
     lock_ = *std::move(lock);
   } else if (absl::IsDeadlineExceeded(lock.status())) {
-    Stop(MakeMissing(Missing::TIMED_OUT,
-                     absl::StrCat(lock.status().message(), " for ",
-                                  budget_->HostDeadline())));
+    stopped_ = MakeMissing(Missing::TIMED_OUT,
+                           absl::StrCat(lock.status().message(), " for ",
+                                        budget_->HostDeadline()));
   } else {
-    Stop(MakeMissing(Missing::NOT_QUERIED, lock.status().message()));
+    stopped_ = MakeMissing(Missing::NOT_QUERIED, lock.status().message());
   }
 }
 
-HccnAnswer HccnSession::Ask(absl::string_view query) {
-  return AskWith({"-i", absl::StrCat(device_), std::string(query), "-g"});
+HccnAnswer HccnSession::Ask(absl::string_view query,
+                            const std::vector<std::string>& options) {
+  const std::string device = absl::StrCat(device_);
+  if (generation_ == NpuToolFacts::CLASSIC) {
+    return AskWith({"-i", device, std::string(query), "-g"});
+  }
+  std::vector<std::string> words = {"-g", std::string(query), "-i", device};
+  words.insert(words.end(), options.begin(), options.end());
+  return AskWith(words);
 }
 
 HccnAnswer HccnSession::AskWith(const std::vector<std::string>& arguments) {
@@ -120,9 +124,9 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   answer.command =
       absl::StrCat("`hccn_tool ", absl::StrJoin(arguments, " "), "`");
   if (!stopped_.has_value() && budget_->IsSpent()) {
-    Stop(MakeMissing(Missing::TIMED_OUT,
-                     absl::StrCat(answer.command, ": not asked within ",
-                                  budget_->HostDeadline())));
+    stopped_ = MakeMissing(Missing::TIMED_OUT,
+                           absl::StrCat(answer.command, ": not asked within ",
+                                        budget_->HostDeadline()));
   }
   if (stopped_.has_value()) {
     answer.missing = stopped_;
@@ -134,7 +138,7 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   command.deadline = budget_->ForCommand();
   const absl::StatusOr<CommandResult> result = runner_->Run(command);
   if (!result.ok()) {
-    Stop(MissingFor(result.status()));
+    stopped_ = MissingFor(result.status());
     answer.missing = stopped_;
     return answer;
   }
@@ -146,9 +150,18 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   answer.failure = verdict.failure;
   answer.exit_status = result->exit_status;
   answer.output = result->standard_output;
-  if (verdict.failure == HccnFailure::kWrongCommandLine &&
-      IsOtherToolsRefusal(generation_, verdict.text)) {
-    TakeOtherTool(verdict.text, &answer);
+  if (IsOtherToolsRefusal(generation_, verdict.text)) {
+    generation_ = generation_ == NpuToolFacts::ASCEND_950
+                      ? NpuToolFacts::CLASSIC
+                      : NpuToolFacts::ASCEND_950;
+    stopped_ = MakeMissing(
+        Missing::TOOL_FAILED,
+        absl::StrCat(answer.command, ": this is the ", NameOf(generation_),
+                     " hccn_tool, asked in the ", NameOf(answer.generation),
+                     " command line, which the product in cluster.yaml "
+                     "chooses: ",
+                     verdict.text));
+    answer.missing = stopped_;
   } else if (!IsAnswer(verdict.failure, arguments)) {
     answer.missing =
         MakeMissing(ReasonFor(verdict.failure),
@@ -179,22 +192,10 @@ void HccnSession::TakeSilence(const CommandResult& result, HccnAnswer* answer) {
                     " cannot be killed and was left behind");
   }
   answer->missing = MakeMissing(Missing::TIMED_OUT, detail);
-  Stop(MakeMissing(Missing::NOT_QUERIED,
-                   absl::StrCat("not asked, because device ", device_,
-                                " did not answer before: ", answer->command)));
-}
-
-void HccnSession::TakeOtherTool(absl::string_view text, HccnAnswer* answer) {
-  is_other_tool_ = true;
-  const bool is_classic = is_classic_tool();
-  answer->missing = MakeMissing(
-      Missing::TOOL_FAILED,
-      absl::StrCat(
-          answer->command, ": this is the ",
-          is_classic ? "classic" : "Ascend 950", " hccn_tool, asked in the ",
-          is_classic ? "Ascend 950" : "classic",
-          " command line, which the product in cluster.yaml chooses: ", text));
-  Stop(*answer->missing);
+  stopped_ =
+      MakeMissing(Missing::NOT_QUERIED,
+                  absl::StrCat("not asked, because device ", device_,
+                               " did not answer before: ", answer->command));
 }
 
 }  // namespace clusterd

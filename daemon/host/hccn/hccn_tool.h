@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -54,47 +53,41 @@ class HccnSession {
   HccnSession(const HccnSession&) = delete;
   HccnSession& operator=(const HccnSession&) = delete;
 
-  // Asks a classic tool; `query`: "-ip", "-link", …, the other words are added.
-  // REQUIRES: generation() is CLASSIC.
-  HccnAnswer Ask(absl::string_view query);
+  // Asks in the words of the generation; options are for the Ascend 950 tool:
+  //   hccn_tool -i 3 -ip -g                 Ask("-ip")
+  //   hccn_tool -g -ip -i 3 -d bond3        Ask("-ip", {"-d", "bond3"})
+  // Forms of the second from the "Ascend 950 HCCN Tool" reference
+  // (hicann/driver, docs/en) and the tool's source (hccn/ascend950,
+  // tool_shell_ops.c). Each tool refuses the lines of the other one.
+  HccnAnswer Ask(absl::string_view query,
+                 const std::vector<std::string>& options = {});
 
-  // Asks with exactly these words, which are the generation's own, as
-  // ascend950/dialect.h has them for its tool.
+  // Asks with exactly these words.
   HccnAnswer AskWith(const std::vector<std::string>& arguments);
 
   // False, without waiting, if that would leave nothing of the host's time.
   bool Pause(absl::Duration duration);
 
-  // The command line that is spoken.
+  // The generation of the tool: the one whose command line is spoken, unless
+  // the tool refused that line as the other one does. It is asked nothing more
+  // then, and every answer is missing for that reason.
   NpuToolFacts::Generation generation() const { return generation_; }
-
-  // The tool refused that command line as the other generation's tool does. It
-  // is asked nothing more then, and every answer is missing for that reason.
-  bool is_classic_tool() const {
-    return is_other_tool_ && generation_ == NpuToolFacts::ASCEND_950;
-  }
-  bool is_ascend950_tool() const {
-    return is_other_tool_ && generation_ == NpuToolFacts::CLASSIC;
-  }
 
  private:
   HccnAnswer AskOnce(const std::vector<std::string>& arguments);
   HccnVerdict Classify(const CommandResult& result) const;
-  // Nothing more is asked in this session, for this reason.
-  void Stop(Missing reason) { stopped_ = std::move(reason); }
   void TakeSilence(const CommandResult& result, HccnAnswer* answer);
-  void TakeOtherTool(absl::string_view text, HccnAnswer* answer);
 
   const absl::StatusOr<std::string> tool_;
-  const NpuToolFacts::Generation generation_;
+  NpuToolFacts::Generation generation_;
   const uint32_t device_;
   CommandRunner* const runner_;
   Clock* const clock_;
   const TimeBudget* const budget_;
   DeviceLocks* const locks_;
   DeviceLocks::Lock lock_;
+  // Set: nothing more is asked, for this reason.
   std::optional<Missing> stopped_;
-  bool is_other_tool_ = false;
 };
 
 }  // namespace clusterd

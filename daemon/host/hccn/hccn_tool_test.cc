@@ -85,11 +85,10 @@ TEST_F(HccnSessionTest, ReturnsWhatTheToolPrints) {
   EXPECT_EQ(answer.command, "`hccn_tool -i 3 -link -g`");
 }
 
-TEST_F(HccnSessionTest, AsksInTheWordsThatItIsGiven) {
+TEST_F(HccnSessionTest, AsksAnAscend950ToolInItsOwnWords) {
   runner_.Answers("hccn_tool -g -mtu -i 3 -d bond3", "mtu:1500\n");
   const HccnAnswer answer =
-      Session(NpuToolFacts::ASCEND_950)
-          .AskWith({"-g", "-mtu", "-i", "3", "-d", "bond3"});
+      Session(NpuToolFacts::ASCEND_950).Ask("-mtu", {"-d", "bond3"});
   EXPECT_FALSE(answer.missing.has_value());
   EXPECT_EQ(answer.command, "`hccn_tool -g -mtu -i 3 -d bond3`");
   EXPECT_EQ(answer.output, "mtu:1500\n");
@@ -101,10 +100,9 @@ TEST_F(HccnSessionTest, JudgesARunByTheGenerationsTexts) {
   const char kDeviceInfo[] = "hccn_tool -g -dev_info -i 3";
   runner_.Fails(kDeviceInfo, 3, kText);
   runner_.Fails(kLink, 3, kText);
-  EXPECT_EQ(Session(NpuToolFacts::ASCEND_950)
-                .AskWith({"-g", "-dev_info", "-i", "3"})
-                .missing->reason(),
-            Missing::NOT_PERMITTED);
+  EXPECT_EQ(
+      Session(NpuToolFacts::ASCEND_950).Ask("-dev_info").missing->reason(),
+      Missing::NOT_PERMITTED);
   EXPECT_EQ(Session().Ask("-link").missing->reason(), Missing::TOOL_FAILED);
 }
 
@@ -113,13 +111,12 @@ TEST_F(HccnSessionTest, NoticesAClassicToolWhereItExpectedAnother) {
                 "Get invalid major cmd type. The valid major cmd type should "
                 "be \"-a\" or \"-i\".\n");
   HccnSession& session = Session(NpuToolFacts::ASCEND_950);
-  const HccnAnswer answer = session.AskWith({"-g", "-tls", "-i", "3"});
+  const HccnAnswer answer = session.Ask("-tls");
   EXPECT_EQ(answer.missing->reason(), Missing::TOOL_FAILED);
   EXPECT_THAT(answer.missing->detail(),
               HasSubstr("this is the classic hccn_tool, asked in the Ascend "
                         "950 command line"));
-  EXPECT_TRUE(session.is_classic_tool());
-  EXPECT_FALSE(session.is_ascend950_tool());
+  EXPECT_EQ(session.generation(), NpuToolFacts::CLASSIC);
 }
 
 TEST_F(HccnSessionTest, NoticesAnAscend950ToolWhereItExpectedAClassicOne) {
@@ -132,8 +129,7 @@ TEST_F(HccnSessionTest, NoticesAnAscend950ToolWhereItExpectedAClassicOne) {
   EXPECT_THAT(answer.missing->detail(),
               HasSubstr("this is the Ascend 950 hccn_tool, asked in the "
                         "classic command line"));
-  EXPECT_TRUE(session.is_ascend950_tool());
-  EXPECT_FALSE(session.is_classic_tool());
+  EXPECT_EQ(session.generation(), NpuToolFacts::ASCEND_950);
 }
 
 TEST_F(HccnSessionTest, AsksTheOtherGenerationsToolNothingMore) {
@@ -149,10 +145,9 @@ TEST_F(HccnSessionTest, TakesAnotherRefusalForNoOtherTool) {
   runner_.Fails("hccn_tool -g -ip -i 3 -d bond3", 14,
                 "Bond device ID mismatch: name='bond3', expected 'bond4'.\n");
   HccnSession& session = Session(NpuToolFacts::ASCEND_950);
-  const HccnAnswer answer =
-      session.AskWith({"-g", "-ip", "-i", "3", "-d", "bond3"});
+  const HccnAnswer answer = session.Ask("-ip", {"-d", "bond3"});
   EXPECT_THAT(answer.missing->detail(), HasSubstr("expected 'bond4'"));
-  EXPECT_FALSE(session.is_classic_tool());
+  EXPECT_EQ(session.generation(), NpuToolFacts::ASCEND_950);
 }
 
 TEST_F(HccnSessionTest, TakesNoAddressForAnAnswerToItsQueryOnly) {

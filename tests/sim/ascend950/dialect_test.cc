@@ -11,9 +11,9 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/hccn/hccn_error.h"
+#include "tests/support/host/fake_clock.h"
 
 namespace clusterd {
 namespace {
@@ -54,34 +54,17 @@ class DialectTest : public ::testing::Test {
   }
 
   DeviceFacts Read(uint32_t device) {
-    const auto ask = [this](const std::vector<std::string>& arguments) {
-      const CommandResult result = Run(arguments);
-      const HccnVerdict verdict = Classify(result);
-      HccnAnswer answer;
-      answer.generation = NpuToolFacts::ASCEND_950;
-      answer.command =
-          absl::StrCat("`hccn_tool ", absl::StrJoin(arguments, " "), "`");
-      answer.failure = verdict.failure;
-      answer.output = result.standard_output;
-      if (verdict.failure == HccnFailure::kBusy) {
-        answer.missing.emplace().set_reason(Missing::BUSY);
-      } else if (verdict.failure == HccnFailure::kNotPermitted) {
-        answer.missing.emplace().set_reason(Missing::NOT_PERMITTED);
-      } else if (verdict.failure != HccnFailure::kNone &&
-                 verdict.failure != HccnFailure::kNoAddress &&
-                 verdict.failure != HccnFailure::kNoGateway) {
-        answer.missing.emplace().set_reason(Missing::TOOL_FAILED);
-        answer.missing->set_detail(verdict.text);
-      }
-      return answer;
-    };
-    const auto pause = [](absl::Duration) { return true; };
-    return ascend950::ReadDevice(device, ask, pause).facts;
+    const TimeBudget budget(&clock_, absl::Seconds(30), absl::Minutes(2));
+    HccnSession session(tool_, NpuToolFacts::ASCEND_950, device, &runner_,
+                        &clock_, &budget, &turns_);
+    return ascend950::ReadDevice(device, &session).facts;
   }
 
   std::string root_;
   std::string tool_;
   PosixCommandRunner runner_;
+  FakeClock clock_;
+  DeviceLocks turns_;
 };
 
 TEST_F(DialectTest, ReadsAConfiguredDevice) {
