@@ -1,20 +1,29 @@
 #include "daemon/host/hccn/device_locks.h"
 
-#include <string>
-#include <vector>
+#include <optional>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "config/values/text_form.h"
 #include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
 namespace {
 
-// Words of /proc/PID/stat after the name in brackets, from proc(5).
-constexpr size_t kStateWord = 0;
-constexpr size_t kStartTimeWord = 19;
+// In clock ticks since boot. None once the process has ended, also if nobody
+// has waited for it yet.
+std::optional<uint64_t> StartTimeOf(int pid) {
+  // Words of proc(5): the name in brackets, which may hold anything, the state,
+  // and as the 20th from there the time.
+  static const LazyRE2 kStat = {R"((?s).*\) [^ZX](?: \S+){18} (\d+) .*)",
+                                RE2::Latin1};
+  // The machine's own /proc: it is a child of this very process.
+  const absl::StatusOr<FileText> stat =
+      FileReader("/").Read(absl::StrCat("/proc/", pid, "/stat"));
+  uint64_t start_time = 0;
+  if (!stat.ok() || !HasForm(stat->text, *kStat, &start_time)) return {};
+  return start_time;
+}
 
 }  // namespace
 
@@ -30,8 +39,7 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
   }
   const auto left = left_behind_.find(device);
   if (left != left_behind_.end()) {
-    const std::optional<Process> process = FindProcess(left->second.pid);
-    if (process.has_value() && process->start_time == left->second.start_time) {
+    if (StartTimeOf(left->second.pid) == left->second.start_time) {
       return absl::FailedPreconditionError(absl::StrCat(
           "device ", device, ": process ", left->second.pid,
           " of an earlier query cannot be killed and still works on it"));
@@ -43,33 +51,15 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
 }
 
 void DeviceLocks::LeaveBehind(uint32_t device, int pid) {
-  const std::optional<Process> process = FindProcess(pid);
-  if (!process.has_value()) return;
+  const std::optional<uint64_t> start_time = StartTimeOf(pid);
+  if (!start_time.has_value()) return;
   absl::MutexLock lock(&mutex_);
-  left_behind_.insert_or_assign(device, *process);
+  left_behind_.insert_or_assign(device, Process{pid, *start_time});
 }
 
 void DeviceLocks::GiveBack(uint32_t device) {
   absl::MutexLock lock(&mutex_);
   in_use_.erase(device);
-}
-
-std::optional<DeviceLocks::Process> DeviceLocks::FindProcess(int pid) {
-  // The machine's own /proc: it is a child of this very process.
-  const absl::StatusOr<FileText> stat =
-      FileReader("/").Read(absl::StrCat("/proc/", pid, "/stat"));
-  if (!stat.ok()) return {};
-  const size_t bracket = stat->text.rfind(") ");
-  if (bracket == std::string::npos) return {};
-  const std::vector<absl::string_view> words =
-      absl::StrSplit(absl::string_view(stat->text).substr(bracket + 2), ' ');
-  Process process{pid, 0};
-  if (words.size() <= kStartTimeWord || words[kStateWord] == "Z" ||
-      words[kStateWord] == "X" ||
-      !absl::SimpleAtoi(words[kStartTimeWord], &process.start_time)) {
-    return {};
-  }
-  return process;
 }
 
 }  // namespace clusterd

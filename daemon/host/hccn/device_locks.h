@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 
 #include "absl/base/thread_annotations.h"
@@ -43,8 +42,6 @@ class DeviceLocks {
     uint64_t start_time;  // Clock ticks since boot.
   };
 
-  // None once it has ended, also if nobody has waited for it yet.
-  static std::optional<Process> FindProcess(int pid);
   void GiveBack(uint32_t device) ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Mutex mutex_;

@@ -1,7 +1,7 @@
 #include "daemon/host/hccn/hccn_answers.h"
 
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -10,9 +10,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/hccn/hccn_output.h"
 
@@ -44,25 +47,22 @@ absl::StatusOr<absl::string_view> ValueAfter(absl::string_view output,
   return absl::StripLeadingAsciiWhitespace(value);
 }
 
-absl::StatusOr<Ipv4Address> ParseAddress(absl::string_view text) {
-  const absl::StatusOr<Ipv4Address> address = Ipv4Address::Parse(text);
-  if (!address.ok()) return UnexpectedHccnText(text, "an IPv4 address");
-  return address;
-}
-
-bool IsInterfaceName(absl::string_view text) {
-  return !text.empty() && text.size() < 16 &&
-         absl::c_all_of(text, [](unsigned char c) {
-           return absl::ascii_isalnum(c) || absl::StrContains("_-.:", c);
-         });
-}
-
-absl::Status BadIp(absl::string_view what, absl::string_view line) {
-  return absl::InvalidArgumentError(absl::StrCat(what, " ", QuotedText(line)));
+// The address in the only data line, which has to be of `form`.
+absl::StatusOr<Ipv4Address> AddressIn(absl::string_view output, const RE2& form,
+                                      absl::string_view expected) {
+  ASSIGN_OR_RETURN(const absl::string_view line, OnlyHccnDataLine(output));
+  absl::string_view text;
+  if (HasForm(line, form, &text)) {
+    const absl::StatusOr<Ipv4Address> address = Ipv4Address::Parse(text);
+    if (address.ok()) return address;
+  }
+  return UnexpectedHccnText(line, expected);
 }
 
 constexpr size_t kMaxLldpValueBytes = 255;
 constexpr absl::string_view kDescription = "System Description TLV";
+constexpr absl::string_view kManagement = "Management Address TLV";
+constexpr absl::string_view kIpv4 = "IPv4:";
 constexpr absl::string_view kEnd = "End of LLDPDU TLV";
 
 constexpr absl::string_view kTitles[] = {
@@ -73,7 +73,7 @@ constexpr absl::string_view kTitles[] = {
     "System Name TLV",
     kDescription,
     "System Capabilities TLV",
-    "Management Address TLV",
+    kManagement,
     "Port VLAN ID TLV",
     "Port and Protocol VLAN ID TLV",
     "VLAN Name TLV",
@@ -90,31 +90,26 @@ bool IsTitle(absl::string_view line, absl::string_view current) {
          absl::EndsWith(line, " TLV");
 }
 
-using Values = std::vector<absl::string_view>;
-
-// The values below each title, without blanks around; empty lines left out.
-// Those of the first TLV of a title: a later one would be forged inside a
-// value.
-std::map<absl::string_view, Values> SplitTlvs(const Values& lines) {
-  std::map<absl::string_view, Values> tlvs;
+// The first value below each title, without blanks around; of the management
+// addresses the first one of IPv4. A title's second TLV counts for nothing: it
+// would be forged inside a value.
+std::map<absl::string_view, absl::string_view> FirstValues(
+    const std::vector<absl::string_view>& lines) {
+  std::map<absl::string_view, absl::string_view> values;
+  std::set<absl::string_view> titles;
   absl::string_view title;
-  Values forged;
-  Values* values = &forged;
+  bool is_forged = false;
   for (const absl::string_view line : lines) {
     const absl::string_view value = absl::StripAsciiWhitespace(line);
     if (IsTitle(line, title)) {
       title = line;
-      const auto [tlv, is_first] = tlvs.try_emplace(title);
-      values = is_first ? &tlv->second : &forged;
-    } else if (!value.empty()) {
-      values->push_back(value);
+      is_forged = !titles.insert(title).second;
+    } else if (!is_forged && !value.empty() &&
+               (title != kManagement || absl::StartsWith(value, kIpv4))) {
+      values.try_emplace(title, value);
     }
   }
-  return tlvs;
-}
-
-absl::string_view First(const Values& values) {
-  return values.empty() ? "" : values[0];
+  return values;
 }
 
 std::string LldpText(absl::string_view value) {
@@ -129,13 +124,6 @@ std::string IdText(absl::string_view value) {
   return LldpText(value);
 }
 
-std::string ManagementAddress(const Values& values) {
-  for (absl::string_view value : values) {
-    if (absl::ConsumePrefix(&value, "IPv4:")) return LldpText(value);
-  }
-  return "";
-}
-
 LldpNeighbour::Peer PeerOf(absl::string_view description) {
   if (absl::StrContains(description, "AscendNPU")) return LldpNeighbour::NPU;
   if (absl::StrContains(description, "Routing")) return LldpNeighbour::SWITCH;
@@ -146,25 +134,26 @@ LldpNeighbour::Peer PeerOf(absl::string_view description) {
 
 absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
     absl::string_view output) {
+  static const LazyRE2 kPair = {
+      R"(ipaddr:[[:space:]]*([\d.]+)\nnetmask:[[:space:]]*([\d.]+))"};
   const std::vector<absl::string_view> lines = HccnDataLines(output);
-  if (lines.empty()) return BadIp("no ipaddr line in", output);
+  if (lines.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no ipaddr line in ", QuotedText(output)));
+  }
   std::vector<Ipv4Interface> interfaces;
   for (size_t i = 0; i < lines.size(); i += 2) {
-    absl::string_view address = lines[i];
-    absl::string_view netmask = i + 1 < lines.size() ? lines[i + 1] : "";
-    if (!absl::ConsumePrefix(&address, "ipaddr:")) {
-      return BadIp("no ipaddr line in", lines[i]);
+    const std::string pair =
+        absl::StrJoin(absl::MakeConstSpan(lines).subspan(i, 2), "\n");
+    absl::string_view address;
+    absl::string_view netmask;
+    absl::StatusOr<Ipv4Interface> interface;
+    if (HasForm(pair, *kPair, &address, &netmask)) {
+      interface = Ipv4Interface::Parse(address, netmask);
     }
-    if (netmask.empty()) return BadIp("no netmask line after", lines[i]);
-    if (!absl::ConsumePrefix(&netmask, "netmask:")) {
-      return BadIp("no netmask line in", lines[i + 1]);
-    }
-    const absl::StatusOr<Ipv4Interface> interface =
-        Ipv4Interface::Parse(absl::StripAsciiWhitespace(address),
-                             absl::StripAsciiWhitespace(netmask));
     if (!interface.ok()) {
-      return BadIp("no IPv4 address and netmask in",
-                   absl::StrCat(lines[i], " ", lines[i + 1]));
+      return UnexpectedHccnText(pair,
+                                "an ipaddr line and its netmask line below");
     }
     if (!absl::c_linear_search(interfaces, *interface)) {
       interfaces.push_back(*interface);
@@ -174,28 +163,20 @@ absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
 }
 
 absl::StatusOr<Ipv4Address> ParseHccnGateway(absl::string_view output) {
-  ASSIGN_OR_RETURN(const absl::string_view value,
-                   ValueAfter(output, "default gateway:"));
-  const size_t comma = value.find(',');
-  if (comma != absl::string_view::npos) {
-    absl::string_view rest =
-        absl::StripLeadingAsciiWhitespace(value.substr(comma + 1));
-    if (!absl::ConsumePrefix(&rest, "Iface:") ||
-        !IsInterfaceName(absl::StripAsciiWhitespace(rest))) {
-      return UnexpectedHccnText(value, "\", Iface:...\" after the address");
-    }
-  }
-  return ParseAddress(absl::StripAsciiWhitespace(value.substr(0, comma)));
+  static const LazyRE2 kForm = {
+      R"(default gateway:[[:space:]]*([\d.]+)[[:space:]]*)"
+      R"((?:,[[:space:]]*Iface:[[:space:]]*[\w.:-]{1,15})?)"};
+  return AddressIn(
+      output, *kForm,
+      "\"default gateway:\" and an IPv4 address, \", Iface:...\" or nothing "
+      "after it");
 }
 
 absl::StatusOr<Ipv4Address> ParseHccnNetdetect(absl::string_view output) {
-  ASSIGN_OR_RETURN(const absl::string_view line, OnlyHccnDataLine(output));
-  absl::string_view rest = line;
-  if (!absl::ConsumePrefix(&rest, "netdetect addr:") &&
-      !absl::ConsumePrefix(&rest, "netdetect address:")) {
-    return UnexpectedHccnText(line, "\"netdetect address: ...\"");
-  }
-  return ParseAddress(absl::StripAsciiWhitespace(rest));
+  static const LazyRE2 kForm = {
+      R"(netdetect addr(?:ess)?:[[:space:]]*([\d.]+))"};
+  return AddressIn(output, *kForm,
+                   "\"netdetect address:\" and an IPv4 address");
 }
 
 absl::StatusOr<NetHealth> ParseHccnNetHealth(absl::string_view output) {
@@ -223,30 +204,27 @@ absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output) {
 
 absl::StatusOr<bool> ParseHccnTls(absl::string_view output, uint32_t device) {
   const std::string label = absl::StrCat("dev_id:", device, ", tls switch[");
-  std::optional<bool> enabled;
+  absl::string_view found = output;
+  int count = 0;
   for (const absl::string_view line : HccnDataLines(output)) {
-    absl::string_view rest = line;
-    if (!absl::ConsumePrefix(&rest, label)) continue;
-    const bool on = absl::StartsWith(rest, "1](0:disable, 1:enable)");
-    const bool off = absl::StartsWith(rest, "0](0:disable, 1:enable)");
-    if (!on && !off) {
-      return UnexpectedHccnText(line, "\"tls switch[0]\" or \"tls switch[1]\"");
-    }
-    if (enabled.has_value()) {
-      return UnexpectedHccnText(line, "one tls switch");
-    }
-    enabled = on;
+    if (!absl::StartsWith(line, label)) continue;
+    found = line;
+    ++count;
   }
-  if (!enabled.has_value()) {
-    return UnexpectedHccnText(output, absl::StrCat("\"", label, "...\""));
+  for (const bool enabled : {false, true}) {
+    if (count == 1 &&
+        absl::StartsWith(found, absl::StrCat(label, enabled ? 1 : 0,
+                                             "](0:disable, 1:enable)"))) {
+      return enabled;
+    }
   }
-  return *enabled;
+  return UnexpectedHccnText(
+      found, absl::StrCat("one line \"", label, "...\" with 0 or 1"));
 }
 
 absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
   LldpNeighbour neighbour;
-  if (absl::StripAsciiWhitespace(output).empty()) return neighbour;
-  Values lines;
+  std::vector<absl::string_view> lines;
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
     const absl::string_view text = absl::StripTrailingAsciiWhitespace(line);
     // The tool's own warning stands before the device's text.
@@ -267,14 +245,14 @@ absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
     while (!lines.empty() && lines.back().empty()) lines.pop_back();
     lines.pop_back();
   }
-  std::map<absl::string_view, Values> tlvs = SplitTlvs(lines);
+  auto values = FirstValues(lines);
   neighbour.set_heard(true);
-  neighbour.set_chassis_id(IdText(First(tlvs["Chassis ID TLV"])));
-  neighbour.set_port_id(IdText(First(tlvs["Port ID TLV"])));
-  neighbour.set_system_name(LldpText(First(tlvs["System Name TLV"])));
+  neighbour.set_chassis_id(IdText(values["Chassis ID TLV"]));
+  neighbour.set_port_id(IdText(values["Port ID TLV"]));
+  neighbour.set_system_name(LldpText(values["System Name TLV"]));
   neighbour.set_management_address(
-      ManagementAddress(tlvs["Management Address TLV"]));
-  neighbour.set_peer(PeerOf(First(tlvs[kDescription])));
+      LldpText(absl::StripPrefix(values[kManagement], kIpv4)));
+  neighbour.set_peer(PeerOf(values[kDescription]));
   if (neighbour.port_id().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no port id in ", QuotedText(output)));

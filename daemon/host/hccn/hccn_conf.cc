@@ -1,7 +1,6 @@
 #include "daemon/host/hccn/hccn_conf.h"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -14,14 +13,13 @@
 #include "absl/strings/strip.h"
 #include "config/values/ipv4.h"
 #include "config/values/sha256.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
 namespace {
 
 constexpr int kMaxProblems = 100;
-constexpr uint64_t kMaxDevice = 99;
 
 void AddProblem(HccnConf::Problem::Kind kind, uint32_t line,
                 absl::string_view text, HccnConf* conf) {
@@ -30,18 +28,6 @@ void AddProblem(HccnConf::Problem::Kind kind, uint32_t line,
   problem->set_kind(kind);
   problem->set_line(line);
   problem->set_text(PrintableText(text, kMaxQuotedBytes));
-}
-
-// "address_0" is address of device 0. The tool writes ids in decimal without
-// leading zeros, so "address_00" is a key of no device.
-std::optional<uint32_t> TakeDevice(absl::string_view* key) {
-  const size_t underscore = key->rfind('_');
-  if (underscore == absl::string_view::npos || underscore == 0) return {};
-  const absl::StatusOr<uint64_t> device =
-      ParseHccnNumber(key->substr(underscore + 1), kMaxDevice);
-  if (!device.ok()) return {};
-  *key = key->substr(0, underscore);
-  return static_cast<uint32_t>(*device);
 }
 
 bool HasBlankEnds(absl::string_view text) {
@@ -66,13 +52,13 @@ class Reader {
     }
     const size_t equals = text.find('=');
     const absl::string_view key = text.substr(0, equals);
-    if (equals == absl::string_view::npos || key.empty() || HasBlankEnds(key) ||
+    const bool is_entry = equals != absl::string_view::npos && !key.empty();
+    if (!is_entry || HasBlankEnds(key) ||
         HasBlankEnds(text.substr(equals + 1)) ||
         absl::c_any_of(text, absl::ascii_iscntrl)) {
       AddProblem(HccnConf::Problem::MALFORMED_LINE, number, text, conf_);
     }
-    if (equals == absl::string_view::npos || key.empty()) return;
-    AddEntry(key, line.substr(equals + 1), number);
+    if (is_entry) AddEntry(key, line.substr(equals + 1), number);
   }
 
  private:
@@ -90,9 +76,12 @@ class Reader {
       AddProblem(HccnConf::Problem::MALFORMED_ROUTE, number,
                  absl::StrCat(key, "=", body), conf_);
     }
+    // "address_0" is address of device 0. The tool writes ids in decimal
+    // without leading zeros, so "address_00" is a key of no device.
+    static const LazyRE2 kKeyOfDevice = {R"((.+)_(0|[1-9]\d?))", RE2::Latin1};
     HccnConf::Entry* entry = conf_->add_entries();
-    const std::optional<uint32_t> device = TakeDevice(&key);
-    if (device.has_value()) entry->set_device(*device);
+    uint32_t device = 0;
+    if (HasForm(key, *kKeyOfDevice, &key, &device)) entry->set_device(device);
     entry->set_key(PrintableText(key, kHccnConfMaxLineBytes));
     entry->set_value(PrintableText(value, kHccnConfMaxLineBytes));
     entry->set_line(number);

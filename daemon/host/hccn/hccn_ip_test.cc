@@ -75,7 +75,8 @@ TEST(ParseHccnIpTest, RejectsMaskWithoutAddress) {
 }
 
 TEST(ParseHccnIpTest, RejectsTwoAddressesInARow) {
-  ExpectRejected("ipaddr:10.0.0.1\nipaddr:10.0.0.2\n", "\"ipaddr:10.0.0.2\"");
+  ExpectRejected("ipaddr:10.0.0.1\nipaddr:10.0.0.2\n",
+                 "\"ipaddr:10.0.0.1\\nipaddr:10.0.0.2\"");
 }
 
 TEST(ParseHccnIpTest, RejectsMaskWithHole) {
