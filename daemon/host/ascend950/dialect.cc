@@ -89,102 +89,91 @@ absl::StatusOr<Port> ParsePort(const Cells& header, const Cells& row,
   return port;
 }
 
-class DeviceReader {
- public:
-  DeviceReader(HccnSession* session, DeviceReading* reading)
-      : session_(session), reading_(reading), facts_(&reading->facts) {}
+void MissBond(const Missing& missing, DeviceFacts* facts) {
+  SetMissing(missing, facts->mutable_address());
+  SetMissing(missing, facts->mutable_gateway());
+  SetMissing(missing, facts->mutable_mtu());
+  SetMissing(missing, facts->mutable_lldp());
+}
 
-  void ReadAll() {
-    const HccnAnswer answer = session_->Ask("-dev_info");
-    const absl::StatusOr<DeviceInfo> info = ParseDeviceInfo(answer.output);
-    if (!answer.missing.has_value() && info.ok()) {
-      ReadBond(*info, answer.command);
-      ReadLink(*info, answer.command);
-    } else {
-      const Missing missing = answer.missing.has_value()
-                                  ? *answer.missing
-                                  : UnreadableHccnAnswer(answer, info.status());
-      MissBond(missing);
-      SetMissing(missing, facts_->mutable_link());
-    }
-    FillDetectAddress(session_->Ask("-netdetect"),
-                      facts_->mutable_detect_address());
-    AskNetHealth(session_, facts_->mutable_net_health());
+// `command` asked for the table.
+void ReadBond(const DeviceInfo& info, const std::string& command,
+              HccnSession* session, DeviceReading* reading) {
+  DeviceFacts& facts = reading->facts;
+  const bool has_eth_port = absl::c_any_of(
+      info.ports, [](const Port& port) { return port.type == "ETH"; });
+  if (info.bonds.size() > 1 || (info.bonds.empty() && !has_eth_port)) {
+    MissBond(MakeMissing(
+                 Missing::NOT_SUPPORTED,
+                 absl::StrCat(command, ": ", info.bonds.size(), " bond devices",
+                              has_eth_port ? "" : " and no ETH port",
+                              ", expected one; where the address is "
+                              "then is not known for the Ascend 950 "
+                              "tool")),
+             &facts);
+    return;
   }
-
- private:
-  void MissBond(const Missing& missing) {
-    SetMissing(missing, facts_->mutable_address());
-    SetMissing(missing, facts_->mutable_gateway());
-    SetMissing(missing, facts_->mutable_mtu());
-    SetMissing(missing, facts_->mutable_lldp());
+  std::string bond = absl::StrCat("bond", reading->slot);
+  if (!info.bonds.empty()) {
+    bond = info.bonds[0];
+    reading->slot_known =
+        absl::SimpleAtoi(absl::StripPrefix(bond, "bond"), &reading->slot);
   }
+  const auto ask = [&](absl::string_view query) {
+    return session->Ask(query, {"-d", bond});
+  };
+  FillAddress(ask("-ip"), facts.mutable_address());
+  if (facts.address().has_value()) reading->slot_known = true;
+  FillGateway(ask("-gateway"), facts.mutable_gateway());
+  FillHccnFact(ask("-mtu"), ParseHccnMtu, facts.mutable_mtu());
+  FillHccnFact(ask("-lldp"), ParseLldp, facts.mutable_lldp());
+}
 
-  void ReadBond(const DeviceInfo& info, const std::string& command) {
-    const bool has_eth_port = absl::c_any_of(
-        info.ports, [](const Port& port) { return port.type == "ETH"; });
-    if (info.bonds.size() > 1 || (info.bonds.empty() && !has_eth_port)) {
-      MissBond(MakeMissing(
-          Missing::NOT_SUPPORTED,
-          absl::StrCat(command, ": ", info.bonds.size(), " bond devices",
-                       has_eth_port ? "" : " and no ETH port",
-                       ", expected one; where the address is then is not known "
-                       "for the Ascend 950 tool")));
-      return;
+void ReadLink(const DeviceInfo& info, const std::string& command,
+              HccnSession* session, LinkFact* fact) {
+  SetMissing(Missing::NOT_SUPPORTED, absl::StrCat(command, ": no ETH port"),
+             fact);
+  for (const Port& port : info.ports) {
+    if (port.type != "ETH") continue;
+    const HccnAnswer answer = session->Ask(
+        "-link",
+        {"-u", absl::StrCat(port.udie), "-p", absl::StrCat(port.port)});
+    LinkFact one;
+    FillHccnFact(answer, ParseHccnLink, &one);
+    if (fact->has_value() && one.has_value() && fact->value() != one.value()) {
+      SetMissing(Missing::UNREADABLE,
+                 absl::StrCat(answer.command,
+                              ": ETH ports differ, some UP and some DOWN; "
+                              "which of them the bond needs is not known for "
+                              "the Ascend 950 tool"),
+                 &one);
     }
-    std::string bond = absl::StrCat("bond", reading_->slot);
-    if (!info.bonds.empty()) {
-      bond = info.bonds[0];
-      reading_->slot_known =
-          absl::SimpleAtoi(absl::StripPrefix(bond, "bond"), &reading_->slot);
-    }
-    const auto ask = [&](absl::string_view query) {
-      return session_->Ask(query, {"-d", bond});
-    };
-    FillAddress(ask("-ip"), facts_->mutable_address());
-    if (facts_->address().has_value()) reading_->slot_known = true;
-    FillGateway(ask("-gateway"), facts_->mutable_gateway());
-    FillHccnFact(ask("-mtu"), ParseHccnMtu, facts_->mutable_mtu());
-    FillHccnFact(ask("-lldp"), ParseLldp, facts_->mutable_lldp());
+    *fact = one;
+    if (!fact->has_value()) return;
   }
-
-  void ReadLink(const DeviceInfo& info, const std::string& command) {
-    LinkFact* fact = facts_->mutable_link();
-    SetMissing(Missing::NOT_SUPPORTED, absl::StrCat(command, ": no ETH port"),
-               fact);
-    for (const Port& port : info.ports) {
-      if (port.type != "ETH") continue;
-      const HccnAnswer answer = session_->Ask(
-          "-link",
-          {"-u", absl::StrCat(port.udie), "-p", absl::StrCat(port.port)});
-      LinkFact one;
-      FillHccnFact(answer, ParseHccnLink, &one);
-      if (fact->has_value() && one.has_value() &&
-          fact->value() != one.value()) {
-        SetMissing(Missing::UNREADABLE,
-                   absl::StrCat(answer.command,
-                                ": ETH ports differ, some UP and some DOWN; "
-                                "which of them the bond needs is not known for "
-                                "the Ascend 950 tool"),
-                   &one);
-      }
-      *fact = one;
-      if (!fact->has_value()) return;
-    }
-  }
-
-  HccnSession* const session_;
-  DeviceReading* const reading_;
-  DeviceFacts* const facts_;
-};
+}
 
 }  // namespace
 
 DeviceReading ReadDevice(uint32_t device, HccnSession* session) {
   DeviceReading reading;
-  reading.facts.set_id(device);
+  DeviceFacts& facts = reading.facts;
+  facts.set_id(device);
   reading.slot = device;
-  DeviceReader(session, &reading).ReadAll();
+  const HccnAnswer table = session->Ask("-dev_info");
+  const absl::StatusOr<DeviceInfo> info = ParseDeviceInfo(table.output);
+  if (!table.missing.has_value() && info.ok()) {
+    ReadBond(*info, table.command, session, &reading);
+    ReadLink(*info, table.command, session, facts.mutable_link());
+  } else {
+    const Missing missing = table.missing.has_value()
+                                ? *table.missing
+                                : UnreadableHccnAnswer(table, info.status());
+    MissBond(missing, &facts);
+    SetMissing(missing, facts.mutable_link());
+  }
+  FillDetectAddress(session->Ask("-netdetect"), facts.mutable_detect_address());
+  AskNetHealth(session, facts.mutable_net_health());
   return reading;
 }
 

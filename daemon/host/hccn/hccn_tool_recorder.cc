@@ -2,26 +2,19 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "config/values/status_macros.h"
 
 namespace clusterd {
-namespace {
-
-bool IsHccnTool(const Command& command) {
-  if (command.argv.empty()) return false;
-  const std::string& path = command.argv[0];
-  return path.substr(path.rfind('/') + 1) == "hccn_tool";
-}
-
-}  // namespace
-
 HccnToolRecorder::HccnToolRecorder(CommandRunner* runner, ReadConf read_conf)
     : runner_(runner), read_conf_(std::move(read_conf)) {}
 
 absl::StatusOr<CommandResult> HccnToolRecorder::Run(const Command& command) {
-  if (!IsHccnTool(command)) return runner_->Run(command);
+  if (command.argv.empty() || !absl::EndsWith(command.argv[0], "/hccn_tool")) {
+    return runner_->Run(command);
+  }
   HostRecording::Run run;
-  for (const std::string& word : command.argv) run.add_argv(word);
+  run.mutable_argv()->Assign(command.argv.begin(), command.argv.end());
   if (std::optional<std::string> conf = read_conf_()) {
     run.set_hccn_conf_before(*std::move(conf));
   }

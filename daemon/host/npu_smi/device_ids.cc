@@ -2,13 +2,11 @@
 
 #include <string>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
@@ -25,13 +23,10 @@ constexpr absl::string_view kNpuSmi[] = {"/usr/local/sbin/npu-smi",
 constexpr size_t kLogicIdColumn = 2;
 constexpr size_t kPhysicalIdColumn = 3;
 
-// One or two digits: hccn_tool takes no more.
+// Two digits at most: hccn_tool takes no more.
 std::optional<uint32_t> ParseId(absl::string_view digits) {
   uint32_t id = 0;
-  if (digits.size() > 2 || !absl::c_all_of(digits, absl::ascii_isdigit) ||
-      !absl::SimpleAtoi(digits, &id)) {
-    return {};
-  }
+  if (digits.size() > 2 || !ParseDigits(digits, &id)) return {};
   return id;
 }
 
@@ -108,8 +103,6 @@ absl::StatusOr<std::set<uint32_t>> ParseNpuSmiMapping(
   std::set<uint32_t> ids;
   size_t column = 0;
   for (const absl::string_view line : NpuSmiDataLines(output)) {
-    const std::vector<absl::string_view> words =
-        absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
     if (column == 0) {
       if (!absl::StrContains(line, "NPU ID") ||
           !absl::StrContains(line, "Chip Logic ID")) {
@@ -119,8 +112,10 @@ absl::StatusOr<std::set<uint32_t>> ParseNpuSmiMapping(
                                                       : kLogicIdColumn;
       continue;
     }
-    if (words.size() > kLogicIdColumn && words[kLogicIdColumn] == "-") continue;
-    if (words.size() <= column) return UnexpectedMapping(line);
+    std::vector<absl::string_view> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    words.resize(kPhysicalIdColumn + 1);
+    if (words[kLogicIdColumn] == "-") continue;
     const std::optional<uint32_t> id = ParseId(words[column]);
     if (!id.has_value() || !ParseId(words[kLogicIdColumn]).has_value()) {
       return UnexpectedMapping(line);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -52,27 +53,6 @@ absl::Status FailureIn(absl::string_view stream) {
 absl::Status BadHealth(absl::string_view what, absl::string_view text) {
   return absl::InvalidArgumentError(
       absl::StrCat("npu-smi info -t health: ", what, " ", QuotedText(text)));
-}
-
-using Values = std::map<absl::string_view, absl::string_view>;
-
-absl::StatusOr<Values> ParseValues(absl::string_view output) {
-  Values values;
-  for (const absl::string_view line : NpuSmiDataLines(output)) {
-    const size_t colon = line.find(':');
-    if (colon == absl::string_view::npos) return BadHealth("no colon in", line);
-    const absl::string_view key =
-        absl::StripAsciiWhitespace(line.substr(0, colon));
-    const bool is_new =
-        values.emplace(key, absl::StripAsciiWhitespace(line.substr(colon + 1)))
-            .second;
-    // Several errors may be worded one after the other; the first is enough.
-    if (!is_new &&
-        (key == "Health Status" || key == "Health" || key == "Error Code")) {
-      return BadHealth(absl::StrCat("\"", key, "\" more than once in"), output);
-    }
-  }
-  return values;
 }
 
 using Words = std::vector<std::string>;
@@ -122,23 +102,13 @@ class TableReader {
       return BeginProcesses();
     }
     if (absl::c_linear_search(cells_, "Health")) return BeginDevices();
-    switch (state_) {
-      case State::kSecondHeader:
-        return ReadSecondHeader();
-      case State::kDevice:
-        return ReadDevice();
-      case State::kChip:
-        return ReadChip();
-      case State::kProcesses:
-        return ReadProcess();
-      case State::kNothing:
-        break;
-    }
-    return Bad("a row without a header");
+    if (read_row_ == nullptr) return Bad("a row without a header");
+    return (this->*read_row_)();
   }
 
   absl::StatusOr<NpuSmiInfo> Finish(absl::string_view output) {
-    if (state_ == State::kChip || state_ == State::kSecondHeader) {
+    if (read_row_ == &TableReader::ReadChip ||
+        read_row_ == &TableReader::ReadSecondHeader) {
       return BadLine("a device without its second row", output);
     }
     if (info_.chips.empty()) return BadLine("no device", output);
@@ -153,8 +123,6 @@ class TableReader {
   }
 
  private:
-  enum class State { kNothing, kSecondHeader, kDevice, kChip, kProcesses };
-
   absl::Status Bad(absl::string_view what) const {
     return BadLine(what, line_);
   }
@@ -168,25 +136,29 @@ class TableReader {
     return absl::OkStatus();
   }
 
+  // There names have a cell of their own, and chips have no ids.
+  bool Is950() const { return device_cells_ == 4; }
+
   absl::Status BeginDevices() {
-    is_950_ = cells_.size() == 4 && first_ == Words{"NPU", "ID"} &&
-              cells_[1] == "Name";
-    if (!is_950_ && (cells_.size() != 3 || first_ != Words{"NPU", "Name"})) {
-      return Bad("an unknown header");
-    }
     device_cells_ = cells_.size();
-    state_ = State::kSecondHeader;
+    const bool known =
+        Is950() ? first_ == Words{"NPU", "ID"} && cells_[1] == "Name"
+                : device_cells_ == 3 && first_ == Words{"NPU", "Name"};
+    if (!known) return Bad("an unknown header");
+    read_row_ = &TableReader::ReadSecondHeader;
     return absl::OkStatus();
   }
 
   absl::Status ReadSecondHeader() {
-    has_phy_id_ = first_ == Words{"Chip", "Phy-ID"};
-    const bool known = cells_.size() == device_cells_ &&
-                       (is_950_ ? first_.empty() && cells_[2] == "Bus-Id"
-                                : cells_[1] == "Bus-Id" &&
-                                      (has_phy_id_ || first_ == Words{"Chip"}));
-    if (!known) return Bad("an unknown second header");
-    state_ = State::kDevice;
+    ids_ = first_.size();
+    const Words ids = Is950()     ? Words{}
+                      : ids_ == 2 ? Words{"Chip", "Phy-ID"}
+                                  : Words{"Chip"};
+    if (cells_.size() != device_cells_ ||
+        cells_[device_cells_ - 2] != "Bus-Id" || first_ != ids) {
+      return Bad("an unknown second header");
+    }
+    read_row_ = &TableReader::ReadDevice;
     return absl::OkStatus();
   }
 
@@ -201,22 +173,21 @@ class TableReader {
     }
     first_.erase(first_.begin());
     chip_.name = PrintableText(
-        is_950_ ? std::string(cells_[1]) : absl::StrJoin(first_, " "),
+        Is950() ? std::string(cells_[1]) : absl::StrJoin(first_, " "),
         kMaxNameBytes);
     chip_.health = PrintableText(health[0], kMaxNameBytes);
-    state_ = State::kChip;
+    read_row_ = &TableReader::ReadChip;
     return absl::OkStatus();
   }
 
   absl::Status ReadChip() {
-    const size_t ids = is_950_ ? 0 : has_phy_id_ ? 2 : 1;
-    if (cells_.size() != device_cells_ || first_.size() != ids) {
+    if (cells_.size() != device_cells_ || first_.size() != ids_) {
       return Bad("no chip row");
     }
-    if (ids > 0 && !ParseNumber(first_[0], &chip_.chip)) {
+    if (ids_ > 0 && !ParseNumber(first_[0], &chip_.chip)) {
       return Bad("no chip id");
     }
-    if (ids > 1 && !ParseNumber(first_[1], &chip_.phy_id)) {
+    if (ids_ > 1 && !ParseNumber(first_[1], &chip_.phy_id)) {
       return Bad("no Phy-ID");
     }
     chip_.bus_id = PrintableText(cells_[device_cells_ - 2], kMaxNameBytes);
@@ -228,7 +199,7 @@ class TableReader {
     ParseNumber(usage[usage.size() - 3], &chip_.hbm_used_mb);
     ParseNumber(usage.back(), &chip_.hbm_total_mb);
     info_.chips.push_back(chip_);
-    state_ = State::kDevice;
+    read_row_ = &TableReader::ReadDevice;
     return absl::OkStatus();
   }
 
@@ -236,11 +207,11 @@ class TableReader {
     process_has_chip_ = first_ == Words{"NPU", "Chip"};
     if ((!process_has_chip_ && first_ != Words{"NPU", "ID"}) ||
         cells_[2] != "Process name" || cells_[3] != "Process memory(MB)" ||
-        state_ != State::kDevice) {
+        read_row_ != &TableReader::ReadDevice) {
       return Bad("an unknown process header");
     }
     process_cells_ = cells_.size();
-    state_ = State::kProcesses;
+    read_row_ = &TableReader::ReadProcess;
     return absl::OkStatus();
   }
 
@@ -271,13 +242,13 @@ class TableReader {
     return absl::OkStatus();
   }
 
-  State state_ = State::kNothing;
+  // The reader of the next row, by what stands above it.
+  absl::Status (TableReader::*read_row_)() = nullptr;
   absl::string_view line_;
   Cells cells_;
   Words first_;  // Those of the first cell.
-  bool is_950_ = false;
   size_t device_cells_ = 0;
-  bool has_phy_id_ = false;
+  size_t ids_ = 0;  // In a chip's row: none, chip, or chip and Phy-ID.
   bool process_has_chip_ = false;
   size_t process_cells_ = 0;
   NpuSmiChip chip_;
@@ -311,7 +282,22 @@ std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output) {
 }
 
 absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output) {
-  ASSIGN_OR_RETURN(Values values, ParseValues(output));
+  static const LazyRE2 kForm = {
+      "[[:space:]]*([^:]*?)[[:space:]]*:[[:space:]]*(.*)", RE2::Latin1};
+  std::map<absl::string_view, absl::string_view> values;
+  for (const absl::string_view line : NpuSmiDataLines(output)) {
+    absl::string_view key;
+    absl::string_view value;
+    if (!HasForm(line, *kForm, &key, &value)) {
+      return BadHealth("no colon in", line);
+    }
+    const bool is_new = values.emplace(key, value).second;
+    // Several errors may be worded one after the other; the first is enough.
+    if (!is_new &&
+        (key == "Health Status" || key == "Health" || key == "Error Code")) {
+      return BadHealth(absl::StrCat("\"", key, "\" more than once in"), output);
+    }
+  }
   auto word = values.find("Health Status");
   if (word == values.end()) word = values.find("Health");
   if (word == values.end()) return BadHealth("no \"Health Status\" in", output);
@@ -323,19 +309,18 @@ absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output) {
   }
   NpuSmiHealth health;
   health.status = status->second;
-  const auto value_of = [&](absl::string_view key) {
-    const absl::string_view value = values[key];
-    return value == "NA" ? "" : value;
-  };
+  for (const absl::string_view key : {"Error Code", "Error Information"}) {
+    if (values[key] == "NA") values[key] = "";
+  }
   health.error_codes = absl::StrSplit(
-      value_of("Error Code"), absl::ByAnyChar(" ,\t"), absl::SkipEmpty());
+      values["Error Code"], absl::ByAnyChar(" ,\t"), absl::SkipEmpty());
   for (const std::string& code : health.error_codes) {
     if (!absl::c_all_of(code, absl::ascii_isxdigit)) {
       return BadHealth("no error code:", code);
     }
   }
   health.information =
-      PrintableText(value_of("Error Information"), kMaxInformationBytes);
+      PrintableText(values["Error Information"], kMaxInformationBytes);
   return health;
 }
 
