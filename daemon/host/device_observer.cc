@@ -10,7 +10,6 @@
 #include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_conf.h"
-#include "daemon/host/hccn/hccn_facts.h"
 
 namespace clusterd {
 namespace {

@@ -15,7 +15,6 @@
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_answers.h"
-#include "daemon/host/hccn/hccn_facts.h"
 #include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -36,10 +37,24 @@ constexpr std::pair<absl::string_view, NetHealth> kNetHealthTexts[] = {
     {"Unknown", NET_HEALTH_UNKNOWN},
 };
 
+absl::StatusOr<absl::string_view> OnlyDataLine(absl::string_view output) {
+  const std::vector<absl::string_view> lines = HccnDataLines(output);
+  if (lines.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no answer in ", QuotedText(output)));
+  }
+  if (lines.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unexpected line ", QuotedText(lines[1]), " after ",
+                     QuotedText(lines[0])));
+  }
+  return lines[0];
+}
+
 // What stands after `label` and blanks in the only data line.
 absl::StatusOr<absl::string_view> ValueAfter(absl::string_view output,
                                              absl::string_view label) {
-  ASSIGN_OR_RETURN(const absl::string_view line, OnlyHccnDataLine(output));
+  ASSIGN_OR_RETURN(const absl::string_view line, OnlyDataLine(output));
   absl::string_view value = line;
   if (!absl::ConsumePrefix(&value, label)) {
     return UnexpectedHccnText(line, absl::StrCat("\"", label, "...\""));
@@ -50,7 +65,7 @@ absl::StatusOr<absl::string_view> ValueAfter(absl::string_view output,
 // The address in the only data line, which has to be of `form`.
 absl::StatusOr<Ipv4Address> AddressIn(absl::string_view output, const RE2& form,
                                       absl::string_view expected) {
-  ASSIGN_OR_RETURN(const absl::string_view line, OnlyHccnDataLine(output));
+  ASSIGN_OR_RETURN(const absl::string_view line, OnlyDataLine(output));
   absl::string_view text;
   if (HasForm(line, form, &text)) {
     const absl::StatusOr<Ipv4Address> address = Ipv4Address::Parse(text);
@@ -128,6 +143,27 @@ LldpNeighbour::Peer PeerOf(absl::string_view description) {
   if (absl::StrContains(description, "AscendNPU")) return LldpNeighbour::NPU;
   if (absl::StrContains(description, "Routing")) return LldpNeighbour::SWITCH;
   return LldpNeighbour::PEER_UNSPECIFIED;
+}
+
+constexpr int kMaxHealthPolls = 3;
+constexpr absl::Duration kHealthPollPause = absl::Seconds(1);
+
+absl::StatusOr<DeviceAddressFact::Settings> ParseSettings(
+    absl::string_view output) {
+  ASSIGN_OR_RETURN(const auto interfaces, ParseHccnIp(output));
+  DeviceAddressFact::Settings settings;
+  for (const Ipv4Interface& interface : interfaces) {
+    Ipv4Setting* setting = settings.add_settings();
+    setting->set_address(interface.address().ToString());
+    setting->set_netmask(interface.subnet().netmask().ToString());
+  }
+  return settings;
+}
+
+template <absl::StatusOr<Ipv4Address> (*kParse)(absl::string_view)>
+absl::StatusOr<std::string> TextOf(absl::string_view output) {
+  ASSIGN_OR_RETURN(const Ipv4Address address, kParse(output));
+  return address.ToString();
 }
 
 }  // namespace
@@ -258,6 +294,57 @@ absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
         absl::StrCat("no port id in ", QuotedText(output)));
   }
   return neighbour;
+}
+
+Missing UnreadableHccnAnswer(const HccnAnswer& answer,
+                             const absl::Status& status) {
+  // The vendor's texts say less about the younger tool: a form that is not
+  // known need not be a damaged one.
+  return MakeMissing(
+      Missing::UNREADABLE,
+      absl::StrCat(answer.command, ": ", status.message(),
+                   answer.generation == NpuToolFacts::ASCEND_950
+                       ? "; this answer is not known for the Ascend 950 tool"
+                       : ""));
+}
+
+void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact) {
+  if (!answer.missing.has_value() &&
+      answer.failure == HccnFailure::kNoAddress) {
+    fact->mutable_value();
+  } else {
+    FillHccnFact(answer, ParseSettings, fact);
+  }
+}
+
+void FillGateway(const HccnAnswer& answer, TextFact* fact) {
+  if (!answer.missing.has_value() &&
+      answer.failure == HccnFailure::kNoGateway) {
+    fact->set_value("");
+  } else {
+    FillHccnFact(answer, TextOf<ParseHccnGateway>, fact);
+  }
+}
+
+void FillDetectAddress(const HccnAnswer& answer, TextFact* fact) {
+  FillHccnFact(answer, TextOf<ParseHccnNetdetect>, fact);
+}
+
+TlsFact::Switch MakeTlsSwitch(bool enabled, absl::string_view source) {
+  TlsFact::Switch made;
+  made.set_enabled(enabled);
+  made.set_source(std::string(source));
+  return made;
+}
+
+void AskNetHealth(HccnSession* session, NetHealthFact* fact) {
+  for (int poll = 0;; ++poll) {
+    FillHccnFact(session->Ask("-net_health"), ParseHccnNetHealth, fact);
+    if (fact->value() != NET_HEALTH_DETECT_IP_SET || poll == kMaxHealthPolls ||
+        !session->Pause(kHealthPollPause)) {
+      return;
+    }
+  }
 }
 
 }  // namespace clusterd

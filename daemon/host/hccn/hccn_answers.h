@@ -15,19 +15,24 @@
 //                            Versatile Routing Platform Software
 //                    VRP (R) software, Version 8.211
 //                    End of LLDPDU TLV
-// Texts from the hccn_tool source (hicann/driver ef377e95) and published
-// captures. Text in, value out: runs nothing. Every function returns
-// InvalidArgument, quoting the line, for anything it does not know: no guesses.
+// and makes facts of them, of either generation: the two tools are asked in
+// other words and mostly answer in the same. Texts from the hccn_tool source
+// (hicann/driver ef377e95) and published captures. A parser runs nothing and
+// returns InvalidArgument, quoting the line, for anything it does not know.
 #ifndef DAEMON_HOST_HCCN_HCCN_ANSWERS_H_
 #define DAEMON_HOST_HCCN_HCCN_ANSWERS_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "config/values/ipv4.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
@@ -71,6 +76,35 @@ inline constexpr size_t kHccnLldpMaxBytes = 1999;
 // "Routing". Values are printable and at most 255 bytes, as LLDP's own are.
 // InvalidArgument if the text does not begin with a title or has no port id.
 absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output);
+
+// UNREADABLE, because a parser refused the answer's output with `status`.
+Missing UnreadableHccnAnswer(const HccnAnswer& answer,
+                             const absl::Status& status);
+
+// What `parse` makes of the answer's output, or why `fact` is missing: for the
+// answer's reason, or UNREADABLE with the command in front.
+template <typename Parse, typename Fact>
+void FillHccnFact(const HccnAnswer& answer, const Parse& parse, Fact* fact) {
+  if (answer.missing.has_value()) {
+    SetMissing(*answer.missing, fact);
+  } else if (auto parsed = parse(answer.output); parsed.ok()) {
+    SetFact(std::move(parsed), fact);
+  } else {
+    SetMissing(UnreadableHccnAnswer(answer, parsed.status()), fact);
+  }
+}
+
+// "None is set" is an answer, too: no settings, and an empty gateway.
+void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact);
+void FillGateway(const HccnAnswer& answer, TextFact* fact);
+void FillDetectAddress(const HccnAnswer& answer, TextFact* fact);
+
+// `source` is whose word for it this is.
+TlsFact::Switch MakeTlsSwitch(bool enabled, absl::string_view source);
+
+// "Detect ip set" is asked again up to three times, a second apart, while there
+// is time: the result is pending.
+void AskNetHealth(HccnSession* session, NetHealthFact* fact);
 
 }  // namespace clusterd
 

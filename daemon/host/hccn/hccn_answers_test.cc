@@ -30,7 +30,8 @@ TEST(ParseHccnGatewayTest, ReadsTheFormWithoutInterface) {
 }
 
 TEST(ParseHccnGatewayTest, RejectsOtherWords) {
-  ExpectRejected(ParseHccnGateway(""), "no answer");
+  ExpectRejected(ParseHccnGateway(""), "no answer in \"\"");
+  ExpectRejected(ParseHccnGateway("\n"), "no answer in \"\\n\"");
   ExpectRejected(ParseHccnGateway("gateway:10.0.0.1\n"), "gateway:10.0.0.1");
   ExpectRejected(ParseHccnGateway("default gateway:, Iface:eth0\n"),
                  "IPv4 address");
@@ -40,7 +41,7 @@ TEST(ParseHccnGatewayTest, RejectsOtherWords) {
                  "\\x1b[0m");
   ExpectRejected(ParseHccnGateway("default gateway:10.0.0.1\n"
                                   "default gateway:10.0.0.2\n"),
-                 "10.0.0.2");
+                 "unexpected line \"default gateway:10.0.0.2\" after");
 }
 
 TEST(ParseHccnNetdetectTest, ReadsBothSpellings) {

@@ -29,20 +29,6 @@ std::vector<absl::string_view> HccnDataLines(absl::string_view output) {
   return lines;
 }
 
-absl::StatusOr<absl::string_view> OnlyHccnDataLine(absl::string_view output) {
-  const std::vector<absl::string_view> lines = HccnDataLines(output);
-  if (lines.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no answer in ", QuotedText(output)));
-  }
-  if (lines.size() > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unexpected line ", QuotedText(lines[1]), " after ",
-                     QuotedText(lines[0])));
-  }
-  return lines[0];
-}
-
 absl::StatusOr<uint64_t> ParseHccnNumber(absl::string_view text, uint64_t max) {
   const bool padded = text.size() > 1 && text[0] == '0';
   uint64_t number = 0;

@@ -26,9 +26,6 @@ absl::Status UnexpectedHccnText(absl::string_view text,
 // not a directory; and "Cmd executed successfully!".
 std::vector<absl::string_view> HccnDataLines(absl::string_view output);
 
-// The one data line; an error if there are none or several.
-absl::StatusOr<absl::string_view> OnlyHccnDataLine(absl::string_view output);
-
 // A number as printf writes it, no sign and no zeros in front, at most `max`.
 absl::StatusOr<uint64_t> ParseHccnNumber(
     absl::string_view text,

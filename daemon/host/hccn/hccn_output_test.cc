@@ -29,17 +29,6 @@ TEST(HccnDataLinesTest, HasNoLinesForNoOutput) {
   EXPECT_THAT(HccnDataLines("\n"), IsEmpty());
 }
 
-TEST(OnlyHccnDataLineTest, RejectsNoLine) {
-  EXPECT_EQ(OnlyHccnDataLine("\n").status().code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-TEST(OnlyHccnDataLineTest, QuotesASecondLine) {
-  const absl::StatusOr<absl::string_view> line = OnlyHccnDataLine("a\nb\n");
-  EXPECT_EQ(line.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(line.status().message()), HasSubstr("\"b\""));
-}
-
 void ExpectRejected(const absl::Status& status, const std::string& said) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr(said));

@@ -154,27 +154,24 @@ absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
   absl::string_view mask;
   uint32_t references = 0;
   uint32_t uses = 0;
-  if (!HasForm(line, *kRow, &destination, &gateway, &mask, &route.flags,
-               &route.metric, &references, &uses, &route.interface)) {
+  const bool has_form =
+      HasForm(line, *kRow, &destination, &gateway, &mask, &route.flags,
+              &route.metric, &references, &uses, &route.interface);
+  const bool is_default = destination.empty();
+  const absl::StatusOr<Ipv4Interface> network =
+      Ipv4Interface::Parse(is_default ? "0.0.0.0" : destination, mask);
+  const absl::StatusOr<Ipv4Address> next =
+      Ipv4Address::Parse(gateway.value_or("0.0.0.0"));
+  if (!has_form || !next.ok() || !network.ok() ||
+      network->subnet().network() != network->address() ||
+      (is_default && network->prefix_length() != 0)) {
     return UnexpectedHccnText(
         line,
-        "destination, gateway or \"*\", mask, flags, three numbers and "
-        "interface");
-  }
-  const absl::StatusOr<Ipv4Interface> network =
-      Ipv4Interface::Parse(destination.empty() ? "0.0.0.0" : destination, mask);
-  if (!network.ok() || network->subnet().network() != network->address() ||
-      (destination.empty() && network->prefix_length() != 0)) {
-    return UnexpectedHccnText(line, "a destination with its mask");
+        "a destination with its mask, a gateway or \"*\", flags, three numbers "
+        "and an interface");
   }
   route.destination = network->subnet();
-  if (gateway.has_value()) {
-    const absl::StatusOr<Ipv4Address> parsed = Ipv4Address::Parse(*gateway);
-    if (!parsed.ok()) {
-      return UnexpectedHccnText(line, "an IPv4 address or \"*\" as gateway");
-    }
-    route.gateway = *parsed;
-  }
+  if (gateway.has_value()) route.gateway = *next;
   return route;
 }
 
