@@ -230,12 +230,11 @@ absl::StatusOr<LinkFact::Link> ParseHccnLink(absl::string_view output) {
 }
 
 absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output) {
+  static const LazyRE2 kForm = {R"(([1-9]\d*))"};
   ASSIGN_OR_RETURN(const absl::string_view value, ValueAfter(output, "mtu:"));
-  const absl::StatusOr<uint64_t> mtu = ParseHccnNumber(value, 65535);
-  if (!mtu.ok() || *mtu == 0) {
-    return UnexpectedHccnText(value, "a number of bytes from 1 to 65535");
-  }
-  return static_cast<uint32_t>(*mtu);
+  uint16_t bytes = 0;
+  if (HasForm(value, *kForm, &bytes)) return bytes;
+  return UnexpectedHccnText(value, "a number of bytes from 1 to 65535");
 }
 
 absl::StatusOr<bool> ParseHccnTls(absl::string_view output, uint32_t device) {

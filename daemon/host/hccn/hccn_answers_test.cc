@@ -109,6 +109,7 @@ TEST(ParseHccnLinkTest, RejectsOtherStates) {
 TEST(ParseHccnMtuTest, ReadsBytes) {
   EXPECT_EQ(*ParseHccnMtu("mtu:1500\n"), 1500u);
   EXPECT_EQ(*ParseHccnMtu("mtu:4200\n"), 4200u);
+  EXPECT_EQ(*ParseHccnMtu("mtu: 65535 \n"), 65535u);
 }
 
 TEST(ParseHccnMtuTest, RejectsWhatIsNoSize) {
@@ -117,6 +118,10 @@ TEST(ParseHccnMtuTest, RejectsWhatIsNoSize) {
   ExpectRejected(ParseHccnMtu("mtu:-1\n"), "-1");
   ExpectRejected(ParseHccnMtu("mtu:1500x\n"), "1500x");
   ExpectRejected(ParseHccnMtu("mtu:\n"), "unexpected");
+  for (const char* text : {"+1", "01", "1.0", "0x1", "1e3", "4294968796"}) {
+    ExpectRejected(ParseHccnMtu(std::string("mtu:") + text + "\n"),
+                   "expected a number of bytes from 1 to 65535");
+  }
 }
 
 constexpr char kTlsOff[] =

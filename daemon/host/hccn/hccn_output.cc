@@ -4,7 +4,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "config/values/number_list.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -27,15 +26,6 @@ std::vector<absl::string_view> HccnDataLines(absl::string_view output) {
     lines.push_back(line);
   }
   return lines;
-}
-
-absl::StatusOr<uint64_t> ParseHccnNumber(absl::string_view text, uint64_t max) {
-  const bool padded = text.size() > 1 && text[0] == '0';
-  uint64_t number = 0;
-  if (padded || !ParseDigits(text, &number) || number > max) {
-    return UnexpectedHccnText(text, absl::StrCat("a number from 0 to ", max));
-  }
-  return number;
 }
 
 }  // namespace clusterd

@@ -1,12 +1,8 @@
-// What the answers of all of hccn_tool's queries share: lines of data, and the
-// numbers and words in them. Text in, views into it out: runs nothing. Every
-// function that returns a status gives InvalidArgument, quoting the text, for
-// anything that has another form.
+// What the answers of all of hccn_tool's queries share: lines of data, and
+// words of a list. Text in, views into it out: runs nothing.
 #ifndef DAEMON_HOST_HCCN_HCCN_OUTPUT_H_
 #define DAEMON_HOST_HCCN_HCCN_OUTPUT_H_
 
-#include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -26,13 +22,8 @@ absl::Status UnexpectedHccnText(absl::string_view text,
 // not a directory; and "Cmd executed successfully!".
 std::vector<absl::string_view> HccnDataLines(absl::string_view output);
 
-// A number as printf writes it, no sign and no zeros in front, at most `max`.
-absl::StatusOr<uint64_t> ParseHccnNumber(
-    absl::string_view text,
-    uint64_t max = std::numeric_limits<uint64_t>::max());
-
-// What `text` stands for, by a table of all that it may be; else an error with
-// `expected`.
+// What `text` stands for, by a table of all that it may be; else
+// UnexpectedHccnText with `expected`.
 template <typename Value>
 absl::StatusOr<Value> ParseHccnWord(
     absl::string_view text,

@@ -70,6 +70,19 @@ TEST(ParseHccnLinkStatTest, ReadsNoHistory) {
   EXPECT_THAT(stat->changes, IsEmpty());
 }
 
+TEST(ParseHccnLinkStatTest, TakesCountsAsPrintfWritesThem) {
+  const auto most = ParseHccnLinkStat(
+      WithInstead("count       : 2", "count       : 18446744073709551615"), 0);
+  ASSERT_TRUE(most.ok()) << most.status();
+  EXPECT_EQ(most->ups, ~uint64_t{0});
+  for (const char* count :
+       {"", "-1", "+1", "01", "1.0", "0x1", "1e3", "18446744073709551616"}) {
+    ExpectRejected(
+        WithInstead("count     : 1", absl::StrCat("count     : ", count)),
+        absl::StrCat("\"", count, "\", expected a number"));
+  }
+}
+
 TEST(ParseHccnLinkStatTest, DoesNotCompareTheWeekday) {
   EXPECT_TRUE(ParseHccnLinkStat(WithInstead("Tue Oct", "Wed Oct"), 0).ok());
   ExpectRejected(WithInstead("Tue Oct", "Die Oct"), "Die Oct 28");

@@ -109,6 +109,13 @@ absl::StatusOr<absl::CivilSecond> ParseLinkTime(absl::string_view text) {
   return absl::ToCivilSecond(time, absl::UTCTimeZone());
 }
 
+absl::StatusOr<uint64_t> ParseCount(absl::string_view text) {
+  static const LazyRE2 kForm = {R"((0|[1-9]\d*))"};
+  uint64_t count = 0;
+  if (HasForm(text, *kForm, &count)) return count;
+  return UnexpectedHccnText(text, "a number of changes");
+}
+
 absl::StatusOr<HccnLinkChange> ParseChange(absl::string_view line) {
   static const LazyRE2 kForm = {
       "[[:space:]]*([[:print:]]{24})[[:space:]]*LINK (?:(UP)|DOWN)"};
@@ -272,9 +279,9 @@ absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
                    ValuesOf(names, all.subspan(0, names.size()), output));
   HccnLinkStat stat;
   ASSIGN_OR_RETURN(stat.current_time, ParseLinkTime(values[0]));
-  ASSIGN_OR_RETURN(stat.ups, ParseHccnNumber(values[1]));
+  ASSIGN_OR_RETURN(stat.ups, ParseCount(values[1]));
   if (has_downs) {
-    ASSIGN_OR_RETURN(stat.downs, ParseHccnNumber(values[2]));
+    ASSIGN_OR_RETURN(stat.downs, ParseCount(values[2]));
   }
   const auto changes = all.subspan(names.size());
   if (values.back() != (changes.empty() ? "NA" : "")) {

@@ -19,7 +19,6 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxInformationBytes = 500;
-constexpr absl::string_view kWarning = "[WARNING]";
 
 constexpr std::pair<absl::string_view, absl::StatusCode> kFailures[] = {
     {"There is no NPU card on this server.", absl::StatusCode::kNotFound},
@@ -35,20 +34,6 @@ constexpr std::pair<absl::string_view, NpuSmiHealth::Status> kStatuses[] = {
     {"Alarm", NpuSmiHealth::Status::kAlarm},
     {"Critical", NpuSmiHealth::Status::kCritical},
 };
-
-absl::Status FailureIn(absl::string_view stream) {
-  for (const absl::string_view line : absl::StrSplit(stream, '\n')) {
-    const absl::string_view text = absl::StripAsciiWhitespace(line);
-    for (const auto& [prefix, code] : kFailures) {
-      if (absl::StartsWith(text, prefix)) {
-        return absl::Status(
-            code,
-            absl::StrCat("npu-smi: ", PrintableText(text, kMaxQuotedBytes)));
-      }
-    }
-  }
-  return absl::OkStatus();
-}
 
 absl::Status BadHealth(absl::string_view what, absl::string_view text) {
   return absl::InvalidArgumentError(
@@ -258,8 +243,17 @@ class TableReader {
 }  // namespace
 
 absl::Status NpuSmiFailure(const CommandResult& result) {
-  RETURN_IF_ERROR(FailureIn(result.standard_error));
-  RETURN_IF_ERROR(FailureIn(result.standard_output));
+  const std::string streams =
+      absl::StrCat(result.standard_error, "\n", result.standard_output);
+  for (const absl::string_view line : absl::StrSplit(streams, '\n')) {
+    const absl::string_view text = absl::StripAsciiWhitespace(line);
+    for (const auto& [prefix, code] : kFailures) {
+      if (!absl::StartsWith(text, prefix)) continue;
+      return absl::Status(
+          code,
+          absl::StrCat("npu-smi: ", PrintableText(text, kMaxQuotedBytes)));
+    }
+  }
   if (result.signal == 0 && result.exit_status == 0) return absl::OkStatus();
   const std::string end = result.signal != 0
                               ? absl::StrCat("ended by signal ", result.signal)
@@ -276,7 +270,7 @@ std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output) {
   for (absl::string_view line :
        absl::StrSplit(output, '\n', absl::SkipWhitespace())) {
     line = absl::StripTrailingAsciiWhitespace(line);
-    if (!absl::StartsWith(line, kWarning)) lines.push_back(line);
+    if (!absl::StartsWith(line, "[WARNING]")) lines.push_back(line);
   }
   return lines;
 }
