@@ -161,7 +161,7 @@ struct Needed {
 
 // InvalidArgument: the spec has no valid range, or a host without address.
 absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec) {
-  ASSIGN_OR_RETURN(const PortSet hccl, HcclPorts(spec));
+  ASSIGN_OR_RETURN(const PortSet hccl, HcclRange(spec));
   Needed needed = {hccl.ranges(), {}};
   for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
     if (port != 0) needed.ranges.emplace_back(port, port);

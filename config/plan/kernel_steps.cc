@@ -49,7 +49,7 @@ const KernelParameter* FindKernelParameter(absl::string_view key) {
 absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
                                      const KernelParameter& parameter) {
   if (parameter.is_ports()) {
-    ASSIGN_OR_RETURN(const PortSet ports, HcclPorts(spec));
+    ASSIGN_OR_RETURN(const PortSet ports, HcclRange(spec));
     return ports.ToString();
   }
   const uint32_t asked = (spec.kernel().*parameter.asked)();
@@ -317,7 +317,7 @@ absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
                    kLargestNumber, " without leading zeros"));
 }
 
-absl::StatusOr<PortSet> HcclPorts(const ClusterSpec& spec) {
+absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec) {
   const HcclSpec& hccl = spec.hccl();
   PortSet ports;
   if (hccl.port_count() == 0) return ports;

@@ -143,7 +143,7 @@ absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key);
 
 // The ports of the spec's HCCL range, if it has one. InvalidArgument: it ends
 // above the last port.
-absl::StatusOr<PortSet> HcclPorts(const ClusterSpec& spec);
+absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec);
 
 // `value`, kNoneFact for no ports, in canonical form, changed as little as
 // possible so that it is enough for `needed`. InvalidArgument: one of them is
