@@ -202,24 +202,7 @@ std::string RulePage(absl::Span<const RuleCategory> categories) {
                       "\n- **Source**: ", text.source(), "\n");
     }
   }
-  return absl::StrCat(
-      R"(# The rules
-
-Written from `config/rules/texts/*.textproto`, where a rule is one row. After a change there:
-
-```
-bazel build //config/rules/texts:page
-cp bazel-bin/config/rules/texts/rules.md config/rules/README.md
-```
-
-A new rule `some-name` is its row there, its function `CheckSomeName` in a `*_rules.cc` of this folder with its tests, and its
-fault in `completeness_test.cc`, which proves that it notices something and passes without it.
-
-The scope is what a rule needs to see: `namespace` and `host` one host, `device` the devices of one host, `cluster` all
-hosts, `spec` the spec alone; `answers` tells which hosts could be asked.
-
-)",
-      list, texts);
+  return absl::StrCat(list, texts);
 }
 
 }  // namespace clusterd

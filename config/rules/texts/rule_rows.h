@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
 // without its function does not link.
 std::string RuleTable(absl::Span<const RuleCategory> categories);
 
-// config/rules/README.md.
+// config/rules/README.md below page_head.md.
 std::string RulePage(absl::Span<const RuleCategory> categories);
 
 }  // namespace clusterd
