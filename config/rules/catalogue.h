@@ -18,6 +18,8 @@ class RuleReport;
 // What a rule needs to see; texts/rule_row.proto explains each.
 enum class RuleScope { kNamespace, kHost, kDevice, kCluster, kSpec, kAnswers };
 
+enum class Language { kEnglish, kChinese };
+
 struct RuleText {
   absl::string_view title;  // One line: what holds when it passes.
   absl::string_view fails_when;
@@ -47,9 +49,15 @@ struct Rule {
   RuleScope scope;
   State level;  // The worst that it says about what it could judge.
   void (*check)(const ClusterView& view, RuleReport& report);
-  RuleText text;
+  RuleText text;     // English.
+  RuleText chinese;  // Empty where nobody has written it yet.
   absl::Span<const RuleFinding> findings;
 
+  // English where the catalogue lacks the language.
+  const RuleText& TextIn(Language language) const {
+    return language == Language::kChinese && !chinese.title.empty() ? chinese
+                                                                    : text;
+  }
   // Whether one host alone can be judged by it.
   bool JudgesOneHost() const;
   // Whether a network namespace other than the host's own can be.

@@ -43,7 +43,7 @@ struct AgentSettings {
 
 struct AgentConfig : AgentSettings {
   // Without the key: observing alone.
-  HostAllows allows;
+  HostAllows allows = AllowsOnly({CHANGE_OBSERVE});
 };
 
 struct AgentFlags : AgentSettings {

@@ -67,6 +67,13 @@ std::string Strings(const std::vector<std::string>& texts) {
                        });
 }
 
+std::string TextRow(const RuleRow& row, const RowText& text) {
+  return absl::StrCat("{",
+                      Strings({text.title(), text.fails_when(), text.why(),
+                               text.fix(), LevelText(row), text.source()}),
+                      "}");
+}
+
 using Findings = google::protobuf::RepeatedPtrField<RowFinding>;
 
 // `constexpr RuleFinding NAME[]` with those findings.
@@ -132,7 +139,8 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
     }
     for (RuleRow& row : *rows.mutable_rule()) {
       NumberValues(row.mutable_finding());
-      if (IsWhole(row.text()) && absl::c_all_of(row.finding(), IsWhole)) {
+      if (IsWhole(row.text()) && IsWhole(row.chinese()) &&
+          absl::c_all_of(row.finding(), IsWhole)) {
         continue;
       }
       return Mistake(file,
@@ -162,7 +170,6 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
   for (const RuleCategory& category : categories) {
     shared.MergeFrom(category.rows.finding());
     for (const RuleRow& row : category.rows.rule()) {
-      const RowText& text = row.text();
       const std::string check = absl::StrCat("Check", CamelCase(row.name()));
       const std::string rows = absl::StrCat("kFindingsOf", check);
       absl::StrAppend(&declarations, "void ", check,
@@ -170,11 +177,10 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
       absl::StrAppend(&table, "    {\"", row.name(), "\", \"", category.name,
                       "\", RuleScope::k",
                       CamelCase(RuleRow::Scope_Name(row.scope())), ",\n     ",
-                      RuleRow::Level_Name(row.level()), ", ", check,
-                      ",\n     {",
-                      Strings({text.title(), text.fails_when(), text.why(),
-                               text.fix(), LevelText(row), text.source()}),
-                      "},\n     ", row.finding().empty() ? "{}" : rows, "},\n");
+                      RuleRow::Level_Name(row.level()), ", ", check, ",\n     ",
+                      TextRow(row, row.text()), ",\n     ",
+                      row.has_chinese() ? TextRow(row, row.chinese()) : "{}",
+                      ",\n     ", row.finding().empty() ? "{}" : rows, "},\n");
       if (row.finding().empty()) continue;
       absl::StrAppend(&findings, FindingTable(rows, row.finding()));
     }

@@ -68,6 +68,18 @@ TEST(ReadRuleRowsTest, RefusesWhatItDoesNotKnowAndSaysWhere) {
   EXPECT_THAT(MistakeIn(Row("NAMESPACE", "PLANET")), HasSubstr("PLANET"));
 }
 
+TEST(ReadRuleRowsTest, WantsASecondLanguageWholeOrNotAtAll) {
+  EXPECT_THAT(
+      MistakeIn(Row("  text {", "  chinese { title: \"t\" }\n  text {")),
+      HasSubstr("chinese.fails_when"));
+  const auto categories =
+      Read(Row("  text {",
+               "  chinese { title: \"t\" fails_when: \"f\" why: \"w\" fix: "
+               "\"x\" source: \"{guide}\" }\n  text {"));
+  ASSERT_TRUE(categories.ok()) << categories.status();
+  EXPECT_EQ((*categories)[1].rows.rule(0).chinese().source(), "the guide");
+}
+
 TEST(ReadRuleRowsTest, RefusesATextThatStandsTwice) {
   EXPECT_THAT(MistakeIn(Row("title:", "title: \"one\" title:")),
               HasSubstr("multiple times"));
@@ -125,7 +137,7 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "     {\"a title\",\n      \"it fails\",\n"
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
                         "      \"fail\",\n      \"the guide; more\"},\n"
-                        "     {}},"));
+                        "     {},\n     {}},"));
 }
 
 TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
