@@ -1,38 +1,39 @@
 """One library and one test binary for a folder."""
 
 # More would keep one core busy with the last of them.
-_TESTS_IN_A_SOURCE = 8
+_FILES_IN_A_SOURCE = 8
 
-def _joined_tests(room, tests):
-    """Joins the test files of a room to a few sources.
+def _joined(name, files, testonly):
+    """Joins files of a room to a few sources.
 
     Most of the time that a test takes to compile goes into the headers, which
     the tests of a folder share. Each file's unnamed namespace gets the file's
-    name, so that equal names in two files stay two things; a file has all of
-    its code in that namespace.
+    name, so that equal names in two files stay two things. A test has all of
+    its code in that namespace; what a library has outside sees into it.
 
     Args:
-      room: the name of the room's library.
-      tests: the files.
+      name: of the sources, to which a number is added.
+      files: what is joined.
+      testonly: whether it is for tests alone.
 
     Returns:
       The labels of the joined sources.
     """
-    count = (len(tests) + _TESTS_IN_A_SOURCE - 1) // _TESTS_IN_A_SOURCE
+    count = (len(files) + _FILES_IN_A_SOURCE - 1) // _FILES_IN_A_SOURCE
     sources = []
     for at in range(count):
-        source = "%s_tests_%d.cc" % (room, at)
+        source = "%s_%d.cc" % (name, at)
         native.genrule(
             name = source[:-len(".cc")],
-            testonly = True,
-            srcs = tests[at::count],
+            testonly = testonly,
+            srcs = files[at::count],
             outs = [source],
             cmd = """
                 for file in $(SRCS); do
                   echo "#line 1 \\"$$file\\""
-                  sed "s/^namespace {$$/namespace $$(basename $$file .cc) {/" $$file
+                  sed "s/^namespace {$$/%s $$(basename $$file .cc) {/" $$file
                 done > $@
-            """,
+            """ % ("namespace" if testonly else "inline namespace"),
         )
         sources.append(source)
     return sources
@@ -43,6 +44,7 @@ def room(
         visibility = None,
         testonly = False,
         exclude = [],
+        join = False,
         data = [],
         test_deps = [],
         test_data = [],
@@ -61,6 +63,8 @@ def room(
       testonly: whether it is for tests alone.
       exclude: files with a target of their own: programs, and what not
         everybody who sees the folder may include.
+      join: whether the library's sources are compiled joined, as tests are:
+        where the headers that all of them need cost more than all the rest.
       data: files that users of the library need when they run.
       test_deps: what the tests need beside the library and its deps.
       test_data: files that the tests read.
@@ -80,7 +84,7 @@ def room(
         native.cc_library(
             name = name,
             testonly = testonly,
-            srcs = srcs,
+            srcs = _joined(name + "_sources", srcs, testonly) if join else srcs,
             hdrs = hdrs,
             data = data,
             visibility = visibility,
@@ -90,7 +94,7 @@ def room(
         native.cc_test(
             name = name + "_test",
             size = test_size,
-            srcs = _joined_tests(name, tests),
+            srcs = _joined(name + "_tests", tests, testonly = True),
             data = test_data,
             shard_count = test_shards,
             deps = library + deps + test_deps + ["@system//:gtest_main"],

@@ -319,7 +319,8 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
   firewall_cmd({"--permanent", "--remove-" + stored_rule});
 }
 
-// A firewalld that takes longer to stop than a command may take.
+// A firewalld that takes longer to stop than a command may take: until a file
+// is there.
 class SlowFirewalldMachineTest : public FirewallMachineTest {
  protected:
   static void SetUpTestSuite() {}
@@ -327,19 +328,36 @@ class SlowFirewalldMachineTest : public FirewallMachineTest {
   void SetUp() override {
     Must({"/bin/mkdir", "-p", kDropIns});
     Must({"/bin/bash", "-c",
-          absl::StrCat("printf '[Service]\\nExecStop=/bin/sleep 6\\n' >",
-                       kDropIns, "/slow.conf")});
+          absl::StrCat("printf '[Service]\\nExecStop=/bin/sh -c \"until [ -e ",
+                       kMayStop, " ]; do sleep 0.1; done\"\\n' >", kDropIns,
+                       "/slow.conf")});
     Must({"/usr/bin/systemctl", "daemon-reload"});
     FirewallMachineTest::SetUp();
   }
   void TearDown() override {
-    Must({"/bin/rm", "-r", kDropIns});
+    Must({"/bin/rm", "-rf", kDropIns, kMayStop});
     Must({"/usr/bin/systemctl", "daemon-reload"});
     FirewallMachineTest::TearDown();
   }
 
+  // Lets the stop end when what comes next has begun to wait for it.
+  void MayStopSoon() {
+    Must({"/usr/bin/systemd-run", "--quiet", "--no-block", "/bin/sh", "-c",
+          absl::StrCat("sleep 1; touch ", kMayStop)});
+  }
+
+  // Until systemd has nothing more to do with it.
+  void AwaitNoJob() {
+    while (Run({"/usr/bin/systemctl", "list-jobs", "--no-legend",
+                "firewalld.service"})
+               .standard_output != "") {
+      SystemClock().SleepFor(absl::Milliseconds(100));
+    }
+  }
+
  private:
   static constexpr char kDropIns[] = "/run/systemd/system/firewalld.service.d";
+  static constexpr char kMayStop[] = "/run/firewalld-may-stop";
 };
 
 TEST_P(SlowFirewalldMachineTest, StaysActiveAfterAStopThatOutlivedItsCommand) {
@@ -353,8 +371,9 @@ TEST_P(SlowFirewalldMachineTest, StaysActiveAfterAStopThatOutlivedItsCommand) {
       Run({"/usr/bin/systemctl", "is-active", "firewalld"}).standard_output,
       "deactivating\n");
 
+  MayStopSoon();
   ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
-  SystemClock().SleepFor(absl::Seconds(7));
+  AwaitNoJob();
   Must({"/usr/bin/systemctl", "is-active", "firewalld"});
   EXPECT_EQ(State(), before);
 }
