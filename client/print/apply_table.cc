@@ -57,16 +57,17 @@ OutcomeRow RowOf(ApplyResult::Outcome outcome) {
   return {outcome, nullptr, UNKNOWN, UNKNOWN, false};  // A newer controller's.
 }
 
-// "2 steps, 1 was so already"; empty if no step was done.
+// "2 steps", "2 steps, 1 already so"; empty if none was done or is so.
 std::string StepsText(const ApplyResult& result) {
-  size_t done = 0;
+  size_t steps = 0;
   size_t already = 0;
   for (const StepOutcome& step : result.steps()) {
-    if (step.state() == StepOutcome::DONE) ++done;
-    if (step.state() == StepOutcome::ALREADY_SO) ++already;
+    const bool is_so = step.state() == StepOutcome::ALREADY_SO;
+    steps += is_so || step.state() == StepOutcome::DONE;
+    already += is_so;
   }
-  return JoinParts(", ", {done > 0 ? Count(done, "step") : "",
-                          Part(already, "was so already")});
+  return JoinParts(", ", {steps > 0 ? Count(steps, "step") : "",
+                          Part(already, "already so")});
 }
 
 // What stands behind the host: why it did not end well, else what was done. The

@@ -81,6 +81,19 @@ TEST(ApplyTableTest, TellsARollback) {
             "SUCCEEDED: 1 rolled back, 1 nothing to do of 2 hosts in 12 s\n");
 }
 
+TEST(ApplyTableTest, SaysThatAHostWasAlreadySo) {
+  ApplyResult so = ResultOf("node1", ApplyResult::NOTHING_TO_DO);
+  for (const uint32_t id : {1, 2}) {
+    so.add_steps()->set_step(id);
+    so.mutable_steps()->rbegin()->set_state(StepOutcome::ALREADY_SO);
+  }
+  EXPECT_TRUE(
+      absl::StrContains(Printed(ReportOf(ApplyReport::SUCCEEDED, {so}), Utf8()),
+                        "  √ nothing to do  node1  2 steps, 2 already so\n"
+                        "\n"
+                        "SUCCEEDED: 1 nothing to do of 1 host in 12 s\n"));
+}
+
 TEST(ApplyTableTest, FoldsAReasonThatNamesItsOwnHost) {
   EXPECT_TRUE(absl::StrContains(
       Printed(

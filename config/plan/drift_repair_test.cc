@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/plan/applied_drift.h"
@@ -222,6 +226,62 @@ TEST(JudgeStepTest, CannotTellWhatItDoesNotKnow) {
   EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).state, StepVerdict::kUntold);
   EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).why,
             "a change that this version does not know");
+}
+
+// A plan that saw these facts so.
+HostPlan PlanOf(const std::vector<PlanStep>& steps,
+                const std::map<std::string, std::string>& seen) {
+  HostPlan plan;
+  for (const PlanStep& step : steps) *plan.add_steps() = step;
+  for (const auto& [name, value] : seen) {
+    plan.add_facts()->set_name(name);
+    plan.mutable_facts(plan.facts_size() - 1)->set_value(value);
+  }
+  return plan;
+}
+
+bool IsSoNow(const HostPlan& plan, const HostFacts& facts) {
+  return IsAlreadySo(plan, FindMovedFacts(plan, facts), SettingFacts(facts));
+}
+
+TEST(IsAlreadySoTest, IsSoWhereOnlyWhatTheStepsSetHasMovedAndAllOfItIsSo) {
+  const HostFacts facts = GoodFacts("node-01");
+  const std::vector<PlanStep> steps = {
+      DeviceStep(0, kAddressSetting, "none", "10.0.0.1/255.255.255.0"),
+      RunningStep(kSomaxconnKey, "4096", "65535")};
+  const std::map<std::string, std::string> seen = {
+      {"device 0: address", "none"},
+      {"hccn.conf: netmask_0", "none"},
+      {kSomaxconnKey, "4096"}};
+  EXPECT_TRUE(IsSoNow(PlanOf(steps, seen), facts));
+  EXPECT_TRUE(IsSoNow(HostPlan(), facts));
+  // As it was seen: there is something to do.
+  EXPECT_FALSE(IsSoNow(PlanOf(steps, {{kSomaxconnKey, "65535"}}), facts));
+}
+
+TEST(IsAlreadySoTest, IsNotSoWhereAStepLacksOrSomethingElseMoved) {
+  const HostFacts facts = GoodFacts("node-01");
+  const PlanStep so = RunningStep(kSomaxconnKey, "4096", "65535");
+  const PlanStep lacks = RunningStep(kSynBacklogKey, "4096", "2000000");
+  EXPECT_FALSE(IsSoNow(PlanOf({so, lacks}, {{kSomaxconnKey, "4096"}}), facts));
+  for (const char* other :
+       {"hccn.conf: gateway_0", "device 0: gateway", kNetworkNamespaceFact}) {
+    EXPECT_FALSE(IsSoNow(
+        PlanOf({so}, {{kSomaxconnKey, "4096"}, {other, "another"}}), facts))
+        << other;
+  }
+}
+
+TEST(IsAlreadySoTest, KnowsWhatTheToolDropsWithAnAddress) {
+  HostFacts facts = GoodFacts("node-01");
+  SetConf(&facts, "gateway_0", "");
+  const std::string wanted = "10.0.0.1/255.255.255.0";
+  const std::map<std::string, std::string> seen = {
+      {"device 0: address", "none"}, {"hccn.conf: gateway_0", "10.9.0.254"}};
+  EXPECT_TRUE(IsSoNow(
+      PlanOf({AddressStep(0, "none", wanted, "10.9.0.254")}, seen), facts));
+  EXPECT_FALSE(IsSoNow(
+      PlanOf({DeviceStep(0, kAddressSetting, "none", wanted)}, seen), facts));
 }
 
 // What the spec plans for a host with these facts.

@@ -1,8 +1,10 @@
 #include "config/plan/settings.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 
 namespace clusterd {
@@ -22,6 +24,25 @@ std::vector<Setting> MakeRows() {
     rows.push_back(RowOf(device));
   }
   return rows;
+}
+
+// Whether the step sets that fact, or the tool drops it on the way.
+bool SetsFact(const PlanStep& step, const std::string& fact) {
+  const std::string goal = GoalName(step);
+  const uint32_t device = step.target().device();
+  if (fact == goal || step.target().has_kernel_parameter()) return fact == goal;
+  // Of a firewall, and of the file whose form is repaired, all.
+  if (!IsOfDevice(step)) {
+    return absl::StartsWith(fact, goal.substr(0, goal.find(' ')));
+  }
+  auto lines = ConfLinesOf(*SettingOf(step)->device, device, step.to());
+  for (const HccnConf::Entry& each : step.dropped()) {
+    const std::string key = IsRouteKey(each.key()) ? "routes" : each.key();
+    lines.push_back({HccnConfKey(key, device), ""});
+  }
+  return absl::c_any_of(lines, [&fact](const ConfLine& line) {
+    return fact == absl::StrCat("hccn.conf: ", line.key);
+  });
 }
 
 }  // namespace
@@ -73,6 +94,20 @@ StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts) {
   const Setting* const setting = SettingOf(step);
   if (setting == nullptr) return {StepVerdict::kUntold, StepText(step)};
   return setting->judge(step, facts);
+}
+
+bool IsAlreadySo(const HostPlan& plan, const std::vector<MovedFact>& moved,
+                 const SettingFacts& facts) {
+  if (moved.empty()) return plan.steps().empty();
+  for (const PlanStep& step : plan.steps()) {
+    if (JudgeStep(step, facts).state != StepVerdict::kSo) return false;
+  }
+  return absl::c_all_of(moved, [&plan](const MovedFact& fact) {
+    return fact.now != kUnknownFact &&
+           absl::c_any_of(plan.steps(), [&fact](const PlanStep& step) {
+             return SetsFact(step, fact.name);
+           });
+  });
 }
 
 std::string BlockedText(const BlockedChange& blocked) {

@@ -173,6 +173,12 @@ std::string StepText(const PlanStep& step);
 // know is untold.
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts);
 
+// Whether nothing is left to do: there is no step; or facts have moved since
+// the plan (`moved`), each is known and one that a step sets, and every step is
+// so.
+bool IsAlreadySo(const HostPlan& plan, const std::vector<MovedFact>& moved,
+                 const SettingFacts& facts);
+
 // "device 3: gateway 10.0.0.254 cannot be planned: …; correct the …"
 std::string BlockedText(const BlockedChange& blocked);
 

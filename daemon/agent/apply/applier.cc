@@ -299,20 +299,38 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   return journal;
 }
 
-absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan) {
+absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan,
+                                                    bool* already_so) {
   absl::StatusOr<PlanNamespace> inside = EnterNamespace(access_, plan);
   if (!inside.ok() && !absl::IsNotFound(inside.status())) {
     return InFront(options_.host, inside.status());
   }
-  std::string moved(inside.status().message());
+  std::string why(inside.status().message());
   if (inside.ok()) {
-    moved = MovedFactsText(FindMovedFacts(plan, inside->read_host()));
+    const HostFacts facts = inside->read_host();
+    const std::vector<MovedFact> moved = FindMovedFacts(plan, facts);
+    *already_so = IsAlreadySo(plan, moved, SettingFacts(facts));
+    if (*already_so || moved.empty()) return inside;
+    why = MovedFactsText(moved);
   }
-  if (moved.empty()) return inside;
   return absl::AbortedError(absl::StrCat(options_.host,
                                          ": facts moved since the plan was "
                                          "made: ",
-                                         moved, "; plan again"));
+                                         why, "; plan again"));
+}
+
+absl::StatusOr<ApplyResult> Applier::NothingToDo(const ApplyRequest& request) {
+  ApplyResult result = NewResult(request.apply_id);
+  // Refuses the id: an apply that stands must not come to read as nothing done.
+  const bool is_used =
+      access_.files->Stat(folder_.PathOf(request.apply_id)).ok();
+  if (is_used) return Begin(request, result).status();
+  result.set_outcome(ApplyResult::NOTHING_TO_DO);
+  for (const PlanStep& step : request.plan.steps()) {
+    result.add_steps()->set_step(step.id());
+    result.mutable_steps()->rbegin()->set_state(StepOutcome::ALREADY_SO);
+  }
+  return result;
 }
 
 absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
@@ -327,19 +345,17 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   RETURN_IF_ERROR(CheckAllowed(plan, allows_()));
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   RETURN_IF_ERROR(CheckNothingUnfinished());
+  bool already_so = false;
+  const auto inside = EnterUnmoved(plan, &already_so);
+  RETURN_IF_ERROR(inside.status());
+  if (already_so) return NothingToDo(request);
   ApplyResult result = NewResult(request.apply_id);
   RETURN_IF_ERROR(CheckIdle(plan, request.force, result.mutable_forced()));
-  const auto inside = EnterUnmoved(plan);
-  RETURN_IF_ERROR(inside.status());
 
   MachinePaths paths = options_.find_paths();
   if (plan.command_ms() > 0) {
     paths.command_deadline = std::min<absl::Duration>(
         absl::Milliseconds(plan.command_ms()), absl::Minutes(2));
-  }
-  if (plan.steps().empty()) {
-    result.set_outcome(ApplyResult::NOTHING_TO_DO);
-    return result;
   }
   ASSIGN_OR_RETURN(auto journal, Begin(request, result));
   Run run = {access_,          inside, paths, std::move(journal),

@@ -19,7 +19,9 @@
 //                       or that cannot be told, unless forced; or the apply id
 //                       was used before
 //   Aborted             facts moved since the plan was made (named), or its
-//                       network namespace is gone
+//                       network namespace is gone. NOTHING_TO_DO instead, also
+//                       with a device in use, where all moved as the plan
+//                       wants it (IsAlreadySo in settings.h): no journal
 // A plan for another network namespace (machine.h) is also refused with
 // what keeps it from being entered. When it is gone at a rollback or recovery,
 // its values went with it: that is clean, and each step says so.
@@ -131,8 +133,10 @@ class Applier {
                            absl::string_view advice, bool force,
                            Forced* forced);
   absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced);
-  // Aborted if it is not as the plan saw it.
-  absl::StatusOr<PlanNamespace> EnterUnmoved(const HostPlan& plan);
+  // Aborted if it is neither as the plan saw it nor `already_so`.
+  absl::StatusOr<PlanNamespace> EnterUnmoved(const HostPlan& plan,
+                                             bool* already_so);
+  absl::StatusOr<ApplyResult> NothingToDo(const ApplyRequest& request);
 
   ApplyResult NewResult(const std::string& apply_id);
   // The journal, with what `result` tells of force.

@@ -181,6 +181,48 @@ TEST(ApplierTest, RefusesWhenFactsMovedAndSaysWhich) {
   EXPECT_EQ(host.scenario->State(), before);
 }
 
+// Nothing is written, so that a job on the devices is in nobody's way.
+TEST(ApplierTest, SaysThatAFinishedPlanRunAgainIsAlreadySo) {
+  for (const NamedScenario& named : AllScenarios()) {
+    Host host;
+    host.scenario = named.make();
+    const HostPlan plan = host.scenario->Plan();
+    ASSERT_EQ(host.MakeApplier()->Apply(RequestFor(plan, "a1"))->outcome(),
+              ApplyResult::APPLIED);
+    const auto applied = host.machine().State("");
+    host.users = std::vector<DeviceUser>{{1, 4711, "python3"}};
+    const auto again = host.MakeApplier()->Apply(RequestFor(plan, "a2"));
+    ASSERT_TRUE(again.ok()) << named.name << ": " << again.status();
+    EXPECT_EQ(again->outcome(), ApplyResult::NOTHING_TO_DO);
+    ASSERT_EQ(again->steps_size(), plan.steps_size());
+    for (const StepOutcome& step : again->steps()) {
+      EXPECT_EQ(step.state(), StepOutcome::ALREADY_SO) << step.step();
+    }
+    EXPECT_EQ(host.machine().State(""), applied) << named.name;
+  }
+}
+
+TEST(ApplierTest, RefusesAHostThatIsAlreadySoInPartOnly) {
+  Host host;
+  const HostPlan plan = host.scenario->Plan();
+  ASSERT_EQ(host.Apply()->outcome(), ApplyResult::APPLIED);
+  host.machine().sysctl()[kSomaxconnKey] = "1024";
+  const auto before = host.machine().State("");
+  const auto result = host.MakeApplier()->Apply(RequestFor(plan, "a2"));
+  EXPECT_TRUE(absl::IsAborted(result.status()));
+  EXPECT_TRUE(Says(result.status(), "facts moved since the plan was made"))
+      << result.status();
+  EXPECT_EQ(host.machine().State(""), before);
+}
+
+TEST(ApplierTest, NeverCallsAnApplyThatStandsNothingToDo) {
+  Host host;
+  const HostPlan plan = host.scenario->Plan();
+  ASSERT_EQ(host.Apply("a1")->outcome(), ApplyResult::APPLIED);
+  EXPECT_TRUE(Says(host.MakeApplier()->Apply(RequestFor(plan, "a1")).status(),
+                   "apply id a1 was used before"));
+}
+
 TEST(ApplierTest, RefusesADeviceInUseUnlessForcedAndKeepsThatOnRecord) {
   Host host;
   host.users = std::vector<DeviceUser>{{1, 4711, "python3"}};
