@@ -66,6 +66,22 @@ TEST(ShowCommandTest, PrintsAnApplyThatIsUnderWay) {
                         "\"run_id\": \"3fa2c4d5e6f70812\""));
 }
 
+TEST(ShowCommandTest, NeverCallsARunningHostLost) {
+  ProgramWorld world = WorldOf(HISTORY_APPLY);
+  *world.script.record.mutable_apply() =
+      ReportOf(ApplyReport::RUNNING,
+               {ResultOf("server0", ApplyResult::APPLIED),
+                ResultOf("server1", ApplyResult::RUNNING,
+                         "asked, and its answer is not here yet")});
+  const ProgramOutput output = RunProgram({"show", "3fa2"}, world);
+  EXPECT_TRUE(absl::StrContains(
+      output.out,
+      "  ? running  server1  asked, and its answer is not here yet\n"))
+      << output.out;
+  EXPECT_TRUE(absl::StrContains(output.out, "RUNNING: 1 applied, 1 running of"))
+      << output.out;
+}
+
 TEST(ShowCommandTest, SaysWhenNoMoreIsKept) {
   const ProgramWorld world = WorldOf(HISTORY_ROLLBACK);
   EXPECT_TRUE(absl::EndsWith(RunProgram({"show", "3fa2"}, world).out,

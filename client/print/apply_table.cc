@@ -48,6 +48,7 @@ constexpr OutcomeRow kOutcomes[] = {
     {ApplyResult::REFUSED, "refused", FAIL, FAIL, false},
     {ApplyResult::NOT_STARTED, "not started", SKIPPED, SKIPPED, false},
     {ApplyResult::LOST, "lost", UNKNOWN, UNKNOWN, true},
+    {ApplyResult::RUNNING, "running", UNKNOWN, UNKNOWN, true},
 };
 
 OutcomeRow RowOf(ApplyResult::Outcome outcome) {

@@ -32,7 +32,8 @@ namespace clusterd {
 //   ROLLED_BACK                | SKIPPED | PASS
 //   NOTHING_TO_DO              | PASS    | PASS
 //   NOT_STARTED                | SKIPPED | SKIPPED
-//   LOST, none yet, not known  | UNKNOWN | UNKNOWN
+//   LOST, RUNNING, none yet    | UNKNOWN | UNKNOWN
+//   not known                  | UNKNOWN | UNKNOWN
 //   all else                   | FAIL    | FAIL
 // A later rollback makes ROLLED_BACK of what was APPLIED.
 State HostEnd(ApplyResult::Outcome outcome, bool rollback);

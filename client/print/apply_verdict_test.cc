@@ -34,6 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
                     EndCase{ApplyResult::REFUSED, FAIL, FAIL},
                     EndCase{ApplyResult::NOT_STARTED, SKIPPED, SKIPPED},
                     EndCase{ApplyResult::LOST, UNKNOWN, UNKNOWN},
+                    EndCase{ApplyResult::RUNNING, UNKNOWN, UNKNOWN},
                     EndCase{static_cast<ApplyResult::Outcome>(17), UNKNOWN,
                             UNKNOWN}));
 

@@ -133,7 +133,7 @@ grpc::ServerUnaryReactor* ControllerService::GetHistory(
   grpc::ServerUnaryReactor* const reactor = new SlotReactor(&records_);
   AnswerOnPool<HistoryRecord>(
       parts_.pool, response,
-      [this, request] { return parts_.history->Get(request->id()); },
+      [this, request] { return changes_->Show(request->id()); },
       [reactor](const absl::Status& status) {
         reactor->Finish(ToGrpcStatus(status));
       });

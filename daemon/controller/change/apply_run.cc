@@ -16,7 +16,6 @@ namespace {
 constexpr int kMaxAtWork = 8;
 // How long a host whose stream ended is waited for.
 constexpr absl::Duration kReattachWait = absl::Seconds(30);
-constexpr char kNoAnswerYet[] = "asked, and its answer is not here yet";
 
 // Empty for a step that is not in the plan, or no plan.
 std::string StepTextIn(const HostPlan* plan, uint32_t step) {
@@ -508,6 +507,17 @@ ApplyProgress ApplyRun::progress() const {
     progress.add_at_work(hosts_[index].name);
   }
   return progress;
+}
+
+ApplyReport ApplyRun::report() const {
+  absl::MutexLock lock(&mutex_);
+  ApplyReport report = report_;
+  for (const size_t index : at_work_) {
+    if (over_) break;
+    report.mutable_hosts(static_cast<int>(index))
+        ->set_outcome(ApplyResult::RUNNING);
+  }
+  return report;
 }
 
 }  // namespace clusterd

@@ -18,7 +18,7 @@
 //   the controller stops         the run is INTERRUPTED, with what is known
 //
 // What is saved before a wave begins says LOST of every host of the wave, so
-// that it is true whenever the controller dies.
+// that it is true whenever the controller dies; report() says RUNNING.
 #ifndef DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_
 #define DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_
 
@@ -101,6 +101,8 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
 
   const std::string& run_id() const { return head_.run_id(); }
   ApplyProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // As far as it is: hosts at work are RUNNING. The end, once there is one.
+  ApplyReport report() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct HostState {

@@ -18,6 +18,18 @@ TEST_F(ApplyRunTest, HostThatIsSilentUntilItsDeadlineIsLost) {
   EXPECT_EQ(report.hosts(0).error(), "no answer in 2m");
 }
 
+TEST_F(ApplyRunTest, HostWhoseStreamEndedIsRunningForAsLongAsItIsWaitedFor) {
+  ASSERT_TRUE(Start(Order(2, 1)).ok());
+  EXPECT_THAT(Outcomes(run_->report()),
+              ElementsAre(ApplyResult::RUNNING, ApplyResult::NOT_STARTED));
+  Lose("a");
+  EXPECT_THAT(Outcomes(run_->report()),
+              ElementsAre(ApplyResult::RUNNING, ApplyResult::NOT_STARTED));
+  Pass(absl::Seconds(30));
+  EXPECT_THAT(Outcomes(run_->report()),
+              ElementsAre(ApplyResult::LOST, ApplyResult::NOT_STARTED));
+}
+
 TEST_F(ApplyRunTest, HostThatComesBackTellsHowItsApplyEnded) {
   ASSERT_TRUE(Start(Order(2, 1)).ok());
   Lose("a");

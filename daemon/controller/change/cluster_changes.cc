@@ -193,6 +193,18 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
                    kept.ok() ? "" : "; not kept: ", kept.message()));
 }
 
+absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
+  // Before the record is read: a run that ends meanwhile knows its end.
+  std::shared_ptr<ApplyRun> run;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (current_.has_value()) run = current_->run;
+  }
+  ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
+  if (run == nullptr || record.entry().id() != run->run_id()) return record;
+  return RecordOfApply(run->report(), record.entry().network_namespace());
+}
+
 void ClusterChanges::OnPastApplies(const std::string& host,
                                    const PastApplies& past) {
   std::shared_ptr<ApplyRun> run;

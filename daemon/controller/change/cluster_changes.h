@@ -66,6 +66,10 @@ class ClusterChanges {
                                                   ApplyWatcher watcher)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // The history's record; of the run that is under way as far as it is by now.
+  absl::StatusOr<HistoryRecord> Show(const std::string& id)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // A HostHooks::past_applies. Does not block.
   void OnPastApplies(const std::string& host, const PastApplies& past)
       ABSL_LOCKS_EXCLUDED(mutex_);

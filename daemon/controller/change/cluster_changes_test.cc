@@ -221,6 +221,32 @@ TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
                   "aaaabbbbccccdddd on 2 hosts, 32 at once, forced")));
 }
 
+TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
+  Attach("server0");
+  Attach("server1");
+  const auto run = Apply(MakePlan(2));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const std::string id = (*run)->run_id();
+  ListHistoryRequest all;
+  EXPECT_EQ(history_->List(all)->entries(0).summary(), "2 hosts; 2 running");
+  Answer("server0", ApplyResult::APPLIED);
+  auto shown = changes_->Show(id.substr(0, 8));
+  ASSERT_TRUE(shown.ok()) << shown.status();
+  EXPECT_EQ(shown->apply().outcome(), ApplyReport::RUNNING);
+  EXPECT_EQ(shown->apply().hosts(0).outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(shown->apply().hosts(1).outcome(), ApplyResult::RUNNING);
+  EXPECT_EQ(shown->apply().hosts(1).error(),
+            "asked, and its answer is not here yet");
+  EXPECT_EQ(shown->entry().summary(), "2 hosts; 1 applied, 1 running");
+  EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
+  // What is kept is true should the controller die now.
+  EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::LOST);
+  Answer("server1", ApplyResult::APPLIED);
+  shown = changes_->Show(id);
+  EXPECT_EQ(shown->apply().outcome(), ApplyReport::SUCCEEDED);
+  EXPECT_EQ(shown->entry().summary(), "2 hosts; 2 applied");
+}
+
 TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   Attach("server0");
   const auto refused = [this](const ClusterPlan& plan) {

@@ -68,7 +68,11 @@ std::string SummaryOf(const ClusterPlan& plan, const PlanCounts& counts) {
 
 std::string SummaryOf(const ApplyReport& report) {
   std::map<ApplyResult::Outcome, int> hosts;
-  for (const ApplyResult& host : report.hosts()) ++hosts[host.outcome()];
+  for (const ApplyResult& host : report.hosts()) {
+    const bool is_running = report.outcome() == ApplyReport::RUNNING &&
+                            host.error() == kNoAnswerYet;
+    ++hosts[is_running ? ApplyResult::RUNNING : host.outcome()];
+  }
   std::string text = Count(report.hosts_size(), "host");
   const char* separator = "; ";
   for (const auto& [outcome, number] : hosts) {

@@ -20,6 +20,9 @@ namespace clusterd {
 // "check", "plan", "apply", "rollback"; "unknown kind 17" for none of them.
 std::string HistoryKindName(HistoryKind kind);
 
+// Of a host that is kept as LOST in case the controller dies, and is running.
+inline constexpr char kNoAnswerYet[] = "asked, and its answer is not here yet";
+
 // "rolled back with residues": the outcome's name in words; "without result"
 // for none, or one that is not known here.
 std::string OutcomeWords(ApplyResult::Outcome outcome);
