@@ -24,6 +24,12 @@ class HostsCommand final : public Request {
                      client->Ask(&Controller::Stub::ListHosts, {}, timeout_));
     return absl::OkStatus();
   }
+  int Finish() override {
+    for (const HostEntry& host : hosts_.hosts()) {
+      if (host.in_spec() && !host.attached()) return Deliver(kExitNoVerdict);
+    }
+    return Deliver(kExitPass);
+  }
   const google::protobuf::Message& Answer() const override { return hosts_; }
   void PrintTable(const Style& style, std::ostream& out) override {
     PrintHostsTable(hosts_, style, session().now(), out);

@@ -24,7 +24,7 @@ ProgramWorld WorldOfHosts() {
 
 TEST(HostsCommandTest, PrintsWhoIsAttachedAndSinceWhen) {
   const ProgramOutput output = RunProgram({"hosts"}, WorldOfHosts());
-  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.err, "");
   EXPECT_EQ(output.out,
             "STATE         HOSTS    SINCE  VERSION\n"
             "attached      server0  5 min  0.1.0\n"
@@ -39,6 +39,20 @@ TEST(HostsCommandTest, PrintsOneLineOrJsonOnRequest) {
   EXPECT_TRUE(
       absl::StrContains(RunProgram({"hosts", "-o", "json"}, WorldOfHosts()).out,
                         "\"attached_since_ms\": \"1735689300000\""));
+}
+
+TEST(HostsCommandTest, ExitsWithTwoWhenAHostOfTheSpecIsAway) {
+  ProgramWorld world = WorldOfHosts();
+  for (const char* format : {"table", "short", "json"}) {
+    EXPECT_EQ(RunProgram({"hosts", "-o", format}, world).status, 2) << format;
+  }
+  HostEntry& away = *world.script.hosts.mutable_hosts(1);
+  away.set_in_spec(false);
+  EXPECT_EQ(RunProgram({"hosts"}, world).status, 0);
+  away.set_attached(true);
+  EXPECT_EQ(RunProgram({"hosts"}, world).status, 0);
+  away.set_in_spec(true);
+  EXPECT_EQ(RunProgram({"hosts"}, world).status, 0);
 }
 
 TEST(HostsCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
