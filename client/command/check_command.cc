@@ -151,7 +151,10 @@ class CheckCommand final : public ClusterRequest {
           ", expected ", asked.empty() ? "the hosts' own" : asked,
           "; use the controller's version"));
     }
-    if (!spec_.refused().empty()) report_.add_notes(OlderSpecText("judges"));
+    if (spec_.refused().empty()) return;
+    report_.add_notes(OlderSpecText(spec_.refused(), "judges"));
+    // That one line has no notes.
+    if (format_ == OutputFormat::kShort) Tell(*report_.notes().rbegin());
   }
 
   int Finish() override {

@@ -104,8 +104,9 @@ TEST(CheckTest, PrintsOneLineOrJsonOnRequest) {
 TEST(CheckTest, ShowsProgressOnATerminalOnly) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   world.terminal = {/*out_is_terminal=*/true, /*err_is_terminal=*/true, 80};
-  EXPECT_TRUE(absl::StrContains(RunProgram({"check"}, world).err,
-                                "1 ok, 0 failed, 1 pending; awaiting server1"));
+  EXPECT_TRUE(
+      absl::StrContains(RunProgram({"check"}, world).err,
+                        "1 ok, 0 failed, 1 pending; awaiting server1"));
   world.environment["TERM"] = "dumb";
   EXPECT_EQ(RunProgram({"check"}, world).err, "");
 }
@@ -158,14 +159,22 @@ TEST(CheckTest, ChecksTheNodesOfItsSlurmJobAndSaysSo) {
             "host)\n");
 }
 
-TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpec) {
+TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
-  world.script.spec.set_refused("cluster.yaml:3:1: wrong");
+  world.script.spec.set_refused("c.yaml:3:1: wrong\nc.yaml:4:1: too");
   const ProgramOutput output = RunProgram({"check"}, world);
   EXPECT_EQ(output.status, 0);
-  EXPECT_TRUE(absl::StrContains(output.out,
-                                "note: the controller refused a newer "
-                                "cluster.yaml"));
+  const std::string text =
+      "the controller refused a newer cluster.yaml and judges by the one "
+      "before: c.yaml:3:1: wrong; clusterctl config show has every mistake";
+  EXPECT_EQ(output.err, "");
+  EXPECT_TRUE(
+      absl::StrContains(output.out, absl::StrCat("note: ", text, "\n")));
+  const ProgramOutput json = RunProgram({"check", "-o", "json"}, world);
+  EXPECT_EQ(ParseReport(json.out).notes(0), text);
+  // What fits a chat has no notes.
+  EXPECT_EQ(RunProgram({"check", "-o", "short"}, world).err,
+            absl::StrCat("clusterctl check: ", text, "\n"));
 }
 
 TEST(CheckTest, TakesSeveralExclusionsAndHostsBehindThem) {

@@ -101,7 +101,7 @@ class ConfigShowCommand final : public ConfigCommand {
     Tell("from the controller's ", answer.path());
     for (const absl::string_view line :
          absl::StrSplit(answer.refused(), '\n', absl::SkipEmpty())) {
-      Tell("a newer file was refused: ", line);
+      Tell("the controller refused a newer cluster.yaml: ", line);
     }
     return std::move(*answer.mutable_spec());
   }

@@ -80,10 +80,10 @@ TEST(ConfigShowTest, AsksTheControllerWithoutAFile) {
   EXPECT_EQ(output.err,
             "clusterctl config show: from the controller's "
             "/etc/clusterd/cluster.yaml\n"
-            "clusterctl config show: a newer file was refused: "
-            "cluster.yaml:3:1: wrong\n"
-            "clusterctl config show: a newer file was refused: "
-            "cluster.yaml:4:1: too\n");
+            "clusterctl config show: the controller refused a newer "
+            "cluster.yaml: cluster.yaml:3:1: wrong\n"
+            "clusterctl config show: the controller refused a newer "
+            "cluster.yaml: cluster.yaml:4:1: too\n");
 }
 
 TEST(ConfigShowTest, ExitsWithTwoWhenTheControllerIsAway) {

@@ -25,6 +25,9 @@ class HostsCommand final : public Request {
     return absl::OkStatus();
   }
   int Finish() override {
+    if (!hosts_.spec_refused().empty()) {
+      Tell(OlderSpecText(hosts_.spec_refused(), "goes"));
+    }
     for (const HostEntry& host : hosts_.hosts()) {
       if (host.in_spec() && !host.attached()) return Deliver(kExitNoVerdict);
     }

@@ -55,6 +55,16 @@ TEST(HostsCommandTest, ExitsWithTwoWhenAHostOfTheSpecIsAway) {
   EXPECT_EQ(RunProgram({"hosts"}, world).status, 0);
 }
 
+TEST(HostsCommandTest, SaysThatTheControllerRefusedANewerSpec) {
+  ProgramWorld world = WorldOfHosts();
+  world.script.hosts.set_spec_refused(
+      "cluster.yaml:3:1: wrong\ncluster.yaml:4:1: too\n");
+  EXPECT_EQ(RunProgram({"hosts"}, world).err,
+            "clusterctl hosts: the controller refused a newer cluster.yaml and "
+            "goes by the one before: cluster.yaml:3:1: wrong; clusterctl "
+            "config show has every mistake\n");
+}
+
 TEST(HostsCommandTest, ExitsWithTwoWhenTheControllerIsAway) {
   ProgramWorld world;
   world.script.hosts_status =

@@ -60,7 +60,9 @@ class PlanCommand final : public ClusterRequest {
   }
 
   absl::Status Ask(ControllerClient* client) override {
-    if (!spec_.refused().empty()) Tell(OlderSpecText("plans"));
+    if (!spec_.refused().empty()) {
+      Tell(OlderSpecText(spec_.refused(), "plans"));
+    }
     ASSIGN_OR_RETURN(plan_,
                      Follow(*client, &Controller::Stub::Plan, {}, "planning"));
     counts_ = CountPlan(plan_);

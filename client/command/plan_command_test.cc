@@ -344,7 +344,8 @@ TEST(PlanCommandTest, SaysThatTheControllerPlansByAnOlderSpec) {
   ProgramWorld world = WorldWith(TwoHosts());
   world.script.spec.set_refused("cluster.yaml:3:1: wrong");
   EXPECT_TRUE(absl::StrContains(RunProgram({"plan"}, world).err,
-                                "refused a newer cluster.yaml and plans by"));
+                                "refused a newer cluster.yaml and plans by the "
+                                "one before: cluster.yaml:3:1: wrong; "));
 }
 
 }  // namespace

@@ -326,9 +326,11 @@ absl::Duration ClusterRequest::RunTimeout() const {
                    margin_);
 }
 
-std::string OlderSpecText(absl::string_view does) {
-  return absl::StrCat("the controller refused a newer cluster.yaml and ", does,
-                      " by the one before; clusterctl config show says why");
+std::string OlderSpecText(absl::string_view refused, absl::string_view does) {
+  return absl::StrCat(
+      "the controller refused a newer cluster.yaml and ", does,
+      " by the one before: ", refused.substr(0, refused.find('\n')),
+      "; clusterctl config show has every mistake");
 }
 
 std::string LeftOutText(const std::vector<std::string>& left) {

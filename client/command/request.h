@@ -186,8 +186,9 @@ void NoteForeignSchema(uint32_t known, AnyReport& report) {
                                 known, "); use the controller's version"));
 }
 
-// Says that the controller "judges" or "plans" by an older spec, and why.
-std::string OlderSpecText(absl::string_view does);
+// Says that the controller "judges" or "plans" by an older spec, and the first
+// mistake of the newer one. `refused`: a mistake per line.
+std::string OlderSpecText(absl::string_view refused, absl::string_view does);
 
 // The hosts of `asked` that no element of `answered` has as its host().
 template <typename Answered>

@@ -57,6 +57,7 @@ grpc::ServerUnaryReactor* ControllerService::ListHosts(
   const absl::Status admitted = Admit(*context, "ListHosts").status();
   if (!admitted.ok()) return FinishWith(context, admitted);
   response->set_cluster(parts_.spec->cluster());
+  response->set_spec_refused(parts_.spec->Describe().refused());
   for (HostEntry& entry : parts_.hosts->Entries(*parts_.spec->spec())) {
     *response->add_hosts() = std::move(entry);
   }

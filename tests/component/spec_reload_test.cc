@@ -62,6 +62,7 @@ TEST(SpecReloadTest, BadSpecIsRefusedWithEveryMistakeAndTheOldOneStays) {
   EXPECT_THAT(response.refused(), StartsWith(controller.spec_path() + ":"));
   EXPECT_THAT(response.refused(), HasSubstr("nmae"));
   EXPECT_THAT(response.refused(), HasSubstr("abacus"));
+  EXPECT_EQ(controller.ListHosts().spec_refused(), response.refused());
 }
 
 TEST(SpecReloadTest, SpecThatIsGoneIsRefusedAndGoodOneEndsTheRefusal) {
