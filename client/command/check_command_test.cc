@@ -106,7 +106,7 @@ TEST(CheckTest, ShowsProgressOnATerminalOnly) {
   world.terminal = {/*out_is_terminal=*/true, /*err_is_terminal=*/true, 80};
   EXPECT_TRUE(
       absl::StrContains(RunProgram({"check"}, world).err,
-                        "1 ok, 0 failed, 1 pending; awaiting server1"));
+                        "1 answered, 0 failed, 1 pending; awaiting server1"));
   world.environment["TERM"] = "dumb";
   EXPECT_EQ(RunProgram({"check"}, world).err, "");
 }
@@ -380,7 +380,7 @@ TEST(CheckTest, PrintsWhatIsKnownOnCtrlC) {
   EXPECT_TRUE(absl::StrContains(output.err, "clusterctl check: interrupted"));
   EXPECT_TRUE(absl::StrContains(
       output.out,
-      "when the run ended: 1 ok, 0 failed, 1 pending; awaiting server1"))
+      "when the run ended: 1 answered, 0 failed, 1 pending; awaiting server1"))
       << output.out;
   EXPECT_TRUE(absl::StrContains(output.out, "NO VERDICT: interrupted"));
 }

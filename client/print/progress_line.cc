@@ -12,8 +12,8 @@ namespace clusterd {
 
 std::string ProgressText(const CheckProgress& progress, bool utf8) {
   std::string text =
-      absl::StrCat(progress.answered(), " ok, ", progress.failed(), " failed, ",
-                   progress.pending(), " pending");
+      absl::StrCat(progress.answered(), " answered, ", progress.failed(),
+                   " failed, ", progress.pending(), " pending");
   if (progress.awaited().empty()) return text;
   const std::vector<std::string> awaited(progress.awaited().begin(),
                                          progress.awaited().end());

@@ -1,5 +1,5 @@
 // The line that says how far a running check or apply is, on a terminal only:
-//   1000 ok, 2 failed, 150 pending; awaiting node[3-5] and 147 more
+//   1000 answered, 2 failed, 150 pending; awaiting node[3-5] and 147 more
 //   wave 2 of 5: 40 done, 0 failed, 120 pending; at work node[3-5]
 #ifndef CLIENT_PRINT_PROGRESS_LINE_H_
 #define CLIENT_PRINT_PROGRESS_LINE_H_

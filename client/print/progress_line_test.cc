@@ -25,15 +25,16 @@ Style Window(int width) {
   return style;
 }
 
-TEST(ProgressTextTest, CountsAndNamesTheHostsStillAwaited) {
-  EXPECT_EQ(ProgressText(Progress(), true),
-            "1000 ok, 2 failed, 150 pending; awaiting node[3-5] and 147 more");
+TEST(ProgressTextTest, CountsAnswersNotVerdictsAndNamesTheHostsStillAwaited) {
+  EXPECT_EQ(
+      ProgressText(Progress(), true),
+      "1000 answered, 2 failed, 150 pending; awaiting node[3-5] and 147 more");
 }
 
 TEST(ProgressTextTest, SaysNothingOfAwaitedHostsWhenThereAreNone) {
   CheckProgress progress;
   progress.set_answered(2);
-  EXPECT_EQ(ProgressText(progress, true), "2 ok, 0 failed, 0 pending");
+  EXPECT_EQ(ProgressText(progress, true), "2 answered, 0 failed, 0 pending");
 }
 
 TEST(ProgressTextTest, IsSafeForATerminal) {
@@ -72,7 +73,7 @@ TEST(ProgressLineTest, NeverTakesMoreThanOneLine) {
   std::ostringstream out;
   ProgressLine line(Window(30), out);
   line.Show(ProgressText(Progress(), false));
-  EXPECT_EQ(out.str(), "\r\x1b[K1000 ok, 2 failed, 150 pen...");
+  EXPECT_EQ(out.str(), "\r\x1b[K1000 answered, 2 failed, 1...");
 }
 
 TEST(ProgressLineTest, PrintsNothingWhereNoLineCanBeRewritten) {
