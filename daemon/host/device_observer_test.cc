@@ -143,9 +143,31 @@ TEST_F(DeviceObserverTest, RunsOneCommandForADeviceThatHangs) {
   runner_.Hangs("hccn_tool -i 3 -ip -g");
   const DeviceFacts facts = Observe(true);
   EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(facts.mtu().missing().reason(), Missing::NOT_QUERIED);
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(facts.mtu().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_EQ(facts.tls().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(runner_.commands().size(), 1u);
+}
+
+// NOT_QUERIED would say that the file does not tell the switch.
+TEST_F(DeviceObserverTest, TellsThatTheSwitchOfTheFileIsUnknownForATimeOut) {
+  runner_.Forget("hccn_tool -i 3 -ip -g");
+  runner_.Hangs("hccn_tool -i 3 -ip -g");
+  TlsAsking tls;
+  tls.live = true;
+  SetConf("tls_enable", "0");
+  const Missing missing = Observe(tls).tls().missing();
+  EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
+  EXPECT_EQ(missing.detail(),
+            "not asked after `hccn_tool -i 3 -ip -g`: no answer in 10s "
+            "(deadlines.command)");
+  conf_.mutable_value()->clear_entries();
+  EXPECT_EQ(Observe(tls).tls().missing().reason(), Missing::NOT_QUERIED);
+}
+
+TEST_F(DeviceObserverTest, SaysWhereTheToolEndsWithoutAWord) {
+  Instead("hccn_tool -i 3 -ip -g", "");
+  EXPECT_EQ(Observe().address().missing().detail(),
+            "`hccn_tool -i 3 -ip -g`: status 0 without a word");
 }
 
 TEST_F(DeviceObserverTest, DoesNotRunTheQueryThatWouldWrite) {
@@ -441,7 +463,7 @@ TEST_F(Ascend950ObserverTest, RunsOneCommandForADeviceThatHangs) {
   runner_.Hangs(Line("-dev_info -i 3"));
   const DeviceFacts facts = Observe();
   EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(facts.net_health().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(facts.net_health().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(runner_.commands().size(), 1u);
 }
 

@@ -157,7 +157,7 @@ TEST(MachineObserverTest, KeepsOtherDevicesWhenOneHangs) {
   EXPECT_EQ(facts.devices(1).address().missing().reason(), Missing::TIMED_OUT);
   EXPECT_THAT(facts.devices(1).address().missing().detail(),
               HasSubstr("2s (deadlines.command)"));
-  EXPECT_EQ(facts.devices(1).mtu().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(facts.devices(1).mtu().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(facts.devices(2).mtu().value(), 1500u);
 }
 

@@ -151,7 +151,7 @@ TEST_F(Ascend950HostTest, AsksASilentDeviceNothingMore) {
   ASSERT_EQ(facts.devices_size(), 8);
   EXPECT_EQ(facts.devices(6).address().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(facts.devices(6).net_health().missing().reason(),
-            Missing::NOT_QUERIED);
+            Missing::TIMED_OUT);
   EXPECT_EQ(facts.devices(6).tls().value().source(), "/etc/hccn.conf");
 }
 

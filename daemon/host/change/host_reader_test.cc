@@ -86,7 +86,7 @@ TEST_F(HostReaderTest, GivesReasonsForADeviceThatDoesNotAnswer) {
   runner_.Hangs("hccn_tool -i 3 -ip -g");
   const DeviceFacts facts = reader_->ReadDevice(3);
   EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(facts.tls().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(clock_.Monotonic(), absl::Seconds(30));
 }
 

@@ -301,10 +301,12 @@ Missing UnreadableHccnAnswer(const HccnAnswer& answer,
   // known need not be a damaged one.
   return MakeMissing(
       Missing::UNREADABLE,
-      absl::StrCat(answer.command, ": ", status.message(),
-                   answer.generation == NpuToolFacts::ASCEND_950
-                       ? "; this answer is not known for the Ascend 950 tool"
-                       : ""));
+      absl::StrCat(
+          answer.command, ": ",
+          answer.output.empty() ? "status 0 without a word" : status.message(),
+          answer.generation == NpuToolFacts::ASCEND_950
+              ? "; this answer is not known for the Ascend 950 tool"
+              : ""));
 }
 
 void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact) {

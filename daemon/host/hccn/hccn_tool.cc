@@ -74,13 +74,13 @@ HccnSession::HccnSession(absl::StatusOr<std::string> tool,
       locks_->Take(device_, budget_->Left());
   if (lock.ok()) {
     lock_ = *std::move(lock);
-  } else if (absl::IsDeadlineExceeded(lock.status())) {
-    stopped_ = MakeMissing(Missing::TIMED_OUT,
-                           absl::StrCat(lock.status().message(), " for ",
-                                        budget_->HostDeadline()));
-  } else {
-    stopped_ = MakeMissing(Missing::NOT_QUERIED, lock.status().message());
+    return;
   }
+  std::string detail(lock.status().message());
+  if (absl::IsDeadlineExceeded(lock.status())) {
+    absl::StrAppend(&detail, " for ", budget_->HostDeadline());
+  }
+  stopped_ = MakeMissing(Missing::TIMED_OUT, detail);
 }
 
 HccnAnswer HccnSession::Ask(absl::string_view query,
@@ -192,10 +192,9 @@ void HccnSession::TakeSilence(const CommandResult& result, HccnAnswer* answer) {
                     " cannot be killed and was left behind");
   }
   answer->missing = MakeMissing(Missing::TIMED_OUT, detail);
+  // Not NOT_QUERIED, which says that somebody chose not to ask.
   stopped_ =
-      MakeMissing(Missing::NOT_QUERIED,
-                  absl::StrCat("not asked, because device ", device_,
-                               " did not answer before: ", answer->command));
+      MakeMissing(Missing::TIMED_OUT, absl::StrCat("not asked after ", detail));
 }
 
 }  // namespace clusterd

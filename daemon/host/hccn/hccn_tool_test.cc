@@ -214,7 +214,7 @@ TEST_F(HccnSessionTest, AsksNothingMoreAfterSilence) {
   EXPECT_THAT(silent.missing->detail(),
               HasSubstr("no answer in 10s (deadlines.command)"));
   const HccnAnswer next = session.Ask("-link");
-  EXPECT_EQ(next.missing->reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(next.missing->reason(), Missing::TIMED_OUT);
   EXPECT_THAT(next.missing->detail(), HasSubstr("`hccn_tool -i 3 -ip -g`"));
   EXPECT_THAT(runner_.commands(), ElementsAre(kIp));
 }
@@ -247,7 +247,7 @@ TEST_F(HccnSessionTest, StaysAwayFromADeviceWithAProcessLeftBehind) {
   runner_.Answers(kLink, "link status: UP\n");
   Session().Ask("-ip");
   const HccnAnswer answer = Session().Ask("-link");
-  EXPECT_EQ(answer.missing->reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(answer.missing->reason(), Missing::TIMED_OUT);
   EXPECT_THAT(answer.missing->detail(), HasSubstr("cannot be killed"));
   EXPECT_EQ(runner_.CountOf(kLink), 0);
 }
