@@ -64,9 +64,10 @@ bool ValueOf(const LldpFact& fact) { return fact.value().heard(); }
 bool ValueOf(const TlsFact& fact) { return fact.value().enabled(); }
 uint64_t ValueOf(const NumberFact& fact) { return fact.value(); }
 
-// What became of all queries about the devices of one host.
+// What became of the queries about one device, or those of one host.
 struct Queries {
   bool any_answered = false;
+  bool all_failed = true;
   const Missing* first_missing = nullptr;
 };
 
@@ -84,6 +85,9 @@ void Read(const Fact& fact, DeviceView* device, Queries* queries,
   reading->missing = missing;
   reading->why = absl::UnknownError(WhyMissing(missing));
   if (queries->first_missing == nullptr) queries->first_missing = missing;
+  if (missing == nullptr || missing->reason() != Missing::TOOL_FAILED) {
+    queries->all_failed = false;
+  }
   if (device->silence == nullptr && missing != nullptr &&
       (missing->reason() == Missing::TIMED_OUT ||
        missing->reason() == Missing::BUSY)) {
@@ -101,19 +105,43 @@ void ReadPlan(const DeviceSpec& spec, DeviceView* device) {
   device->planned_detect = AddressOf(spec.detect_address());
 }
 
-void ReadDevice(DeviceView* device, Queries* queries) {
+// Tells a mute device, and of those one about which the tool always failed.
+void JudgeSilence(const Queries& queries, DeviceView* device) {
+  device->mute = !queries.any_answered && queries.first_missing != nullptr;
+  if (!device->mute) return;
+  if (device->silence == nullptr) device->silence = queries.first_missing;
+  // No word of a neighbour, among no words at all.
+  device->neighbour_heard.reset();
+  device->neighbour_heard.missing = device->silence;
+  // Where the tool could not be started, nothing more was asked, and all facts
+  // have that one reason.
   const DeviceFacts& facts = *device->facts;
-  Read(facts.address(), device, queries, &device->addresses);
-  Read(facts.gateway(), device, queries, &device->gateway);
-  Read(facts.detect_address(), device, queries, &device->detect_address);
-  Read(facts.link(), device, queries, &device->link);
-  Read(facts.net_health(), device, queries, &device->net_health);
-  Read(facts.lldp(), device, queries, &device->neighbour_heard);
-  Read(facts.mtu(), device, queries, &device->mtu);
-  // hccn.conf may tell the TLS switch, so that one proves nothing.
-  Queries of_file;
-  Read(facts.tls(), device, &of_file, &device->tls_enabled);
+  device->dead =
+      queries.all_failed && facts.address().missing().detail() !=
+                                facts.net_health().missing().detail();
+}
+
+// In about the order in which devices are asked: the first that timed out says
+// most about it.
+Queries ReadDevice(DeviceView* device) {
+  const DeviceFacts& facts = *device->facts;
+  Queries queries;
+  Read(facts.address(), device, &queries, &device->addresses);
+  Read(facts.gateway(), device, &queries, &device->gateway);
+  Read(facts.detect_address(), device, &queries, &device->detect_address);
+  Read(facts.net_health(), device, &queries, &device->net_health);
+  Read(facts.link(), device, &queries, &device->link);
+  // A tool that says nothing names no neighbour either, and hccn.conf may tell
+  // the TLS switch, so those two prove nothing.
+  Queries unproven;
+  const bool nobody = IsKnown(facts.lldp()) && !facts.lldp().value().heard();
+  Read(facts.lldp(), device, nobody ? &unproven : &queries,
+       &device->neighbour_heard);
+  Read(facts.mtu(), device, &queries, &device->mtu);
+  Read(facts.tls(), device, &unproven, &device->tls_enabled);
+  JudgeSilence(queries, device);
   if (device->spec != nullptr) ReadPlan(*device->spec, device);
+  return queries;
 }
 
 // Device is DeviceView, const or not.
@@ -178,10 +206,18 @@ Queries ReadDevices(const HostFacts& facts, const ServerSpec* spec,
       if (device != nullptr) device->spec = &planned;
     }
   }
-  Queries queries;
-  for (DeviceView& device : devices) ReadDevice(&device, &queries);
+  Queries all;
+  for (DeviceView& device : devices) {
+    const Queries queries = ReadDevice(&device);
+    all.any_answered = all.any_answered || queries.any_answered;
+    if (all.first_missing == nullptr) all.first_missing = queries.first_missing;
+  }
+  // Where no device's queries are answered, the tool may be what is broken.
+  for (DeviceView& device : devices) {
+    device.dead = device.dead && all.any_answered;
+  }
   ReadConf(facts, devices);
-  return queries;
+  return all;
 }
 
 size_t ExpectedDevices(const ServerSpec* spec, const ProductProfile& profile,

@@ -78,8 +78,14 @@ struct DeviceView {
   const HccnConf::Entry* conf_detect = nullptr;
   const HccnConf::Entry* conf_dhcp = nullptr;
   const HccnConf::Entry* conf_tls = nullptr;
-  // The first fact for which the tool timed out or stayed busy; null: none.
+  // The first fact for which the tool timed out or stayed busy, else the first
+  // one of a mute device; null: none.
   const Missing* silence = nullptr;
+  // No query about it had an answer that can be read.
+  bool mute = false;
+  // A mute one: the tool was asked and failed each time, and not about another
+  // device of the host.
+  bool dead = false;
 
   // Of `addresses`; empty also where they are not known.
   absl::Span<const Ipv4Interface> interfaces() const;
@@ -119,8 +125,8 @@ struct HostView {
   uint32_t order = 0;
   // hccn_tool is there, speaks the product's command line and has answered.
   bool tool_usable = false;
-  // Why no query of any device was answered although the tool is there; null:
-  // one was, or none was made.
+  // Why no device's query had an answer that can be read although the tool is
+  // there; null: one had, or none was made.
   const Missing* tool_silence = nullptr;
   // Ascending ids, each once. Lies in the view.
   absl::Span<const DeviceView> devices;

@@ -373,5 +373,31 @@ TEST(CompletenessTest, NothingPassesAboutHostsThatSayNothing) {
   }
 }
 
+// Rules with an unknown or failure that no other rule explains.
+std::set<std::string> Causes(const TestCluster& cluster) {
+  std::set<std::string> causes;
+  const Report report = cluster.MakeReport();
+  for (const RuleResult& result : report.rules()) {
+    for (const Finding& finding : result.findings()) {
+      if (finding.caused_by().empty()) causes.insert(result.rule());
+    }
+  }
+  return causes;
+}
+
+TEST(CompletenessTest, OneCauseIsNamedForASilentToolOrADeadDevice) {
+  for (const char* product : {"atlas-training", "atlas-a2", "atlas-a3"}) {
+    TestCluster silent(product);
+    for (int i = 0; i < silent.facts[0].devices_size(); ++i) {
+      silent.Mute(0, i, Missing::UNREADABLE, "status 0 without a word");
+      silent.device(0, i).mutable_lldp()->mutable_value()->set_heard(false);
+    }
+    EXPECT_EQ(Causes(silent), std::set<std::string>{"hccn-tool"}) << product;
+    TestCluster dead(product);
+    dead.Mute(0, 3, Missing::TOOL_FAILED, "The device is not exist!");
+    EXPECT_EQ(Causes(dead), std::set<std::string>{"device-count"}) << product;
+  }
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -26,10 +26,12 @@ absl::string_view GenerationText(NpuToolFacts::Generation generation) {
 void CheckToolAnswers(const HostView& host, RuleReport& report) {
   bool answered = true;
   for (const DeviceView& device : host.devices) {
-    if (device.silence == nullptr) continue;
+    // Of a dead device device-count tells it.
+    if (device.silence == nullptr || device.dead) continue;
     answered = false;
-    report.Add(device, "no-answer", WhyMissing(device.silence),
-               HowToLearn(device.silence));
+    const bool readable = device.silence->reason() != Missing::UNREADABLE;
+    report.Add(device, readable ? "no-answer" : "not-readable",
+               WhyMissing(device.silence), HowToLearn(device.silence));
   }
   if (answered) report.Judged(host);
 }
@@ -52,6 +54,18 @@ std::vector<uint32_t> ExpectedIds(const ClusterView& view,
 // Cut, since a broken host can send ids without end.
 std::string ShortIds(absl::Span<const uint32_t> ids) {
   return PrintableText(FoldIds(ids));
+}
+
+// A dead device fails only where somebody counts on it.
+void AddDeadDevices(const HostView& host, const std::vector<uint32_t>& expected,
+                    RuleReport& report) {
+  for (const DeviceView& device : host.devices) {
+    if (!device.dead) continue;
+    FindingText text = report.Text("dead", WhyMissing(device.silence),
+                                   HowToLearn(device.silence));
+    if (!absl::c_linear_search(expected, device.id)) text.state = UNKNOWN;
+    report.Add(device, std::move(text));
+  }
 }
 
 void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
@@ -93,7 +107,8 @@ FindingText HealthFinding(const DeviceView& device, const RuleReport& report) {
 
 }  // namespace
 
-// Unknown, never fail: what the tool would have told is not known.
+// Unknown, never fail, also of a tool that says nothing or rubbish: what it
+// would have told is not known, and the devices may be in order.
 void CheckHccnTool(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const NpuToolFacts& tool = host.facts->hccn_tool();
@@ -113,11 +128,12 @@ void CheckHccnTool(const ClusterView& view, RuleReport& report) {
 }
 
 // Against the spec's devices of the host, or the product's ids where it lists
-// none. Skipped if neither says anything.
+// none. Skipped if neither says anything and no device is dead.
 void CheckDeviceCount(const ClusterView& view, RuleReport& report) {
   bool any_expected = false;
   for (const HostView& host : view.hosts()) {
     const std::vector<uint32_t> expected = ExpectedIds(view, host);
+    AddDeadDevices(host, expected, report);
     if (expected.empty()) continue;
     any_expected = true;
     if (!report.Knows(host, "device ids", host.facts->device_ids())) continue;

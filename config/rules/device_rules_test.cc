@@ -105,11 +105,50 @@ TEST(CheckHccnToolTest, IsTheCauseOfWhatWasNotAskedAfterAHang) {
   TestCluster cluster;
   DeviceFacts& device = cluster.device(0, 3);
   SetMissing(Missing::TIMED_OUT, "no answer in 2s", device.mutable_link());
-  SetMissing(Missing::NOT_QUERIED, "did not answer before",
-             device.mutable_lldp());
+  SetMissing(Missing::TIMED_OUT, "not asked after that", device.mutable_lldp());
   const RuleResult result = cluster.Check("lldp");
   EXPECT_EQ(result.state(), UNKNOWN);
   EXPECT_EQ(result.findings(0).caused_by(), "hccn-tool");
+}
+
+TEST(CheckHccnToolTest, IsTheCauseWhereTheToolExitsZeroAndSaysNothing) {
+  TestCluster cluster;
+  for (int i = 0; i < 8; ++i) {
+    cluster.Mute(0, i, Missing::UNREADABLE, "status 0 without a word");
+    cluster.device(0, i).mutable_lldp()->mutable_value()->set_heard(false);
+  }
+  const RuleResult result = cluster.Check("hccn-tool");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_THAT(result.findings(0).observed(),
+              HasSubstr("hccn_tool answered no query: not understood: "
+                        "`hccn_tool -i 0 -ip -g`: status 0 without a word"));
+  EXPECT_THAT(Lines(cluster.Check("lldp")),
+              StartsWith("UNKNOWN server0:0-7 [hccn-tool] LLDP neighbour not "
+                         "known: hccn_tool is not usable"));
+}
+
+TEST(CheckHccnToolTest, IsTheCauseForADeviceOfWhichNothingCanBeRead) {
+  TestCluster cluster;
+  cluster.Mute(0, 3, Missing::UNREADABLE, "unexpected \"0xdeadbeef\"");
+  EXPECT_THAT(Lines(cluster.Check("hccn-tool")),
+              StartsWith("UNKNOWN server0:3 no answer that can be read to any "
+                         "query: not understood: `hccn_tool -i 3 -ip -g`: "
+                         "unexpected \"0xdeadbeef\""));
+  EXPECT_THAT(Lines(cluster.Check("link")),
+              StartsWith("UNKNOWN server0:3 [hccn-tool] link not known: "
+                         "hccn_tool gave no answer that can be read"));
+}
+
+TEST(CheckHccnToolTest, IsNotTheCauseOfWhatClusterdChoseNotToAsk) {
+  TestCluster cluster;
+  cluster.spec.set_allow_tls_query(true);
+  cluster.Mute(0, 3, Missing::TIMED_OUT, "no answer in 2s");
+  SetMissing(Missing::NOT_QUERIED, "this host does not allow that",
+             cluster.device(0, 3).mutable_tls());
+  EXPECT_THAT(Lines(cluster.Check("tls-uniform")),
+              StartsWith("UNKNOWN server0:3 TLS switch not known: not queried: "
+                         "this host does not allow that"));
 }
 
 TEST(CheckHccnToolTest, IsUnknownForAnotherGeneration) {
@@ -184,6 +223,53 @@ TEST(CheckDeviceCountTest, IsSkippedWhenNobodySays) {
     server.clear_devices();
   }
   EXPECT_EQ(cluster.Check("device-count").state(), SKIPPED);
+}
+
+TEST(CheckDeviceCountTest, FailsForADeadDevice) {
+  TestCluster cluster;
+  cluster.Mute(0, 3, Missing::TOOL_FAILED, "The device is not exist!");
+  const RuleResult result = cluster.Check("device-count");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(Lines(result),
+              StartsWith("FAIL server0:3 listed and dead, hccn_tool fails at "
+                         "every query about it and not about other devices of "
+                         "the host: the tool failed: `hccn_tool -i 3 -ip -g`: "
+                         "The device is not exist! | a device that answers | "
+                         "look at the device with npu-smi info"));
+  EXPECT_EQ(cluster.Check("hccn-tool").state(), PASS);
+  EXPECT_EQ(Lines(cluster.Check("link")),
+            "UNKNOWN server0:3 [device-count] link not known: the device "
+            "answers no query | the network port's link is UP | repair what "
+            "device-count reports about this device, then check again\n");
+}
+
+TEST(CheckDeviceCountTest, FailsNobodyForADeadDeviceThatNobodyExpects) {
+  TestCluster cluster("atlas-300t");
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    server.clear_devices();
+  }
+  cluster.Mute(0, 1, Missing::TOOL_FAILED, "The device is not exist!");
+  EXPECT_EQ(cluster.Check("device-count").state(), UNKNOWN);
+}
+
+TEST(CheckDeviceCountTest, CallsNoDeviceDeadWhereTheToolMayBeWhatIsBroken) {
+  TestCluster cluster;
+  for (int i = 0; i < 8; ++i) {
+    cluster.Mute(0, i, Missing::TOOL_FAILED, "Get invalid device id.");
+  }
+  EXPECT_EQ(cluster.Check("device-count").state(), PASS);
+  EXPECT_EQ(cluster.Check("hccn-tool").state(), UNKNOWN);
+  EXPECT_EQ(cluster.Check("link").findings(0).caused_by(), "hccn-tool");
+  // It could not be started, and then nothing more was asked.
+  TestCluster other;
+  other.Mute(0, 3, Missing::TOOL_FAILED, "");
+  DeviceFacts& device = other.device(0, 3);
+  SetMissing(Missing::TOOL_FAILED, "fork: no process",
+             device.mutable_address());
+  SetMissing(Missing::TOOL_FAILED, "fork: no process",
+             device.mutable_net_health());
+  EXPECT_EQ(other.Check("device-count").state(), PASS);
+  EXPECT_EQ(Who(other.Check("hccn-tool").findings(0)), "server0:3");
 }
 
 TEST(CheckDeviceCountTest, IsUnknownWithoutTheIds) {

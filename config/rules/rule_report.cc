@@ -17,14 +17,8 @@ auto Fields(const FindingText& text) {
                   text.device_command, text.why, text.caused_by);
 }
 
-// hccn_tool gave no answer about the device, and rule hccn-tool tells it. A
-// device that hung is not asked anything more.
-bool IsToolSilence(const DeviceView& device, const Missing* missing) {
-  if (missing == nullptr) return false;
-  return missing->reason() == Missing::TIMED_OUT ||
-         missing->reason() == Missing::BUSY ||
-         (missing->reason() == Missing::NOT_QUERIED &&
-          device.silence != nullptr);
+bool HasReason(const Missing* missing, Missing::Reason reason) {
+  return missing != nullptr && missing->reason() == reason;
 }
 
 }  // namespace
@@ -116,10 +110,17 @@ void RuleReport::Add(absl::Span<const DeviceView* const> devices,
 
 void RuleReport::AddUnknown(const DeviceView& device, absl::string_view what,
                             const Missing* missing, absl::string_view reason) {
-  if (!device.host->tool_usable) {
+  // The tool is no cause of what nobody wanted to ask it.
+  const bool by_choice = HasReason(missing, Missing::NOT_QUERIED);
+  if (!by_choice && !device.host->tool_usable) {
     Add(device, "no-tool", what, "is not usable");
-  } else if (IsToolSilence(device, missing)) {
+  } else if (!by_choice && device.dead) {
+    Add(device, "dead-device", what);
+  } else if (HasReason(missing, Missing::TIMED_OUT) ||
+             HasReason(missing, Missing::BUSY)) {
     Add(device, "no-tool", what, "did not answer");
+  } else if (!by_choice && device.mute) {
+    Add(device, "no-tool", what, "gave no answer that can be read");
   } else {
     Add(device, "not-known", what, reason, HowToLearn(missing));
   }

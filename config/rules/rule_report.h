@@ -105,7 +105,7 @@ class RuleReport {
     return false;
   }
   // The same for a device. Hosts and devices on which hccn_tool gives no answer
-  // are folded under rule hccn-tool.
+  // are folded under rule hccn-tool, dead devices under device-count.
   template <typename Value>
   bool Knows(const DeviceView& device, absl::string_view what,
              const Reading<Value>& reading) {

@@ -64,11 +64,12 @@ bool RepairedFileTellsTls(const DeviceView& device) {
 }
 
 // Whether the switch is known; if not, adds that. What /etc/hccn.conf fails to
-// tell is no fault of the tool.
+// tell is no fault of the tool, what the tool says of a mute device is.
 bool KnowsTls(const ClusterView& view, const DeviceView& device,
               RuleReport& report) {
   const Missing& missing = device.facts->tls().missing();
-  if (missing.reason() == Missing::UNREADABLE) {
+  const bool asked = view.spec().has_tls() || device.conf_tls == nullptr;
+  if (missing.reason() == Missing::UNREADABLE && !(asked && device.mute)) {
     report.Add(device, "unreadable", WhyMissing(missing),
                RepairedFileTellsTls(device) ? "hccn-conf" : "");
     return false;

@@ -7,6 +7,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(CheckNetmaskUniformTest, NamesTheWiderMaskThatSwallowsTheOthers) {
   TestCluster cluster;
@@ -140,6 +141,28 @@ TEST(CheckTlsUniformTest, FoldsDevicesWhoseSwitchWasNotAskedFor) {
   EXPECT_EQ(Who(result.findings(0)), "server0:0-7");
   EXPECT_THAT(result.findings(0).observed(), HasSubstr("can write"));
   EXPECT_THAT(result.findings(0).fix(), HasSubstr("allow_tls_query: true"));
+}
+
+TEST(CheckTlsUniformTest, BlamesATimeOutAndNotTheFileThatTellsTheSwitch) {
+  TestCluster cluster;
+  cluster.spec.set_tls(false);
+  cluster.Mute(0, 3, Missing::TIMED_OUT, "no answer in 2s");
+  SetMissing(Missing::TIMED_OUT, "not asked after that",
+             cluster.device(0, 3).mutable_tls());
+  EXPECT_THAT(Lines(cluster.Check("tls-uniform")),
+              StartsWith("UNKNOWN server0:3 [hccn-tool] TLS switch not known: "
+                         "hccn_tool did not answer"));
+}
+
+TEST(CheckTlsUniformTest, BlamesAToolThatSaysNothingAtAll) {
+  TestCluster cluster;
+  cluster.spec.set_tls(false);
+  cluster.Mute(0, 3, Missing::UNREADABLE, "status 0 without a word");
+  SetMissing(Missing::UNREADABLE, "status 0 without a word",
+             cluster.device(0, 3).mutable_tls());
+  EXPECT_THAT(Lines(cluster.Check("tls-uniform")),
+              StartsWith("UNKNOWN server0:3 [hccn-tool] TLS switch not known: "
+                         "hccn_tool gave no answer that can be read"));
 }
 
 TEST(CheckTlsUniformTest, QuotesASwitchThatIsNone) {

@@ -37,6 +37,24 @@ void TestCluster::Silence(int host) {
       MakeSilentHost(facts[host].host(), Missing::NO_ANSWER, "never attached");
 }
 
+void TestCluster::Mute(int host, int index, Missing::Reason reason,
+                       absl::string_view what) {
+  DeviceFacts& facts_of = device(host, index);
+  const auto mute = [&](absl::string_view query, auto* fact) {
+    SetMissing(reason,
+               absl::StrCat("`hccn_tool -i ", facts_of.id(), " ", query,
+                            " -g`: ", what),
+               fact);
+  };
+  mute("-ip", facts_of.mutable_address());
+  mute("-gateway", facts_of.mutable_gateway());
+  mute("-netdetect", facts_of.mutable_detect_address());
+  mute("-net_health", facts_of.mutable_net_health());
+  mute("-link", facts_of.mutable_link());
+  mute("-lldp", facts_of.mutable_lldp());
+  mute("-mtu", facts_of.mutable_mtu());
+}
+
 RuleResult TestCluster::Check(absl::string_view rule) const {
   const Report report = MakeReport();
   for (const RuleResult& result : report.rules()) {

@@ -28,6 +28,10 @@ struct TestCluster {
                    absl::string_view netmask);
   // The host gives no facts at all.
   void Silence(int host);
+  // No query about the device has an answer: "`hccn_tool -i 3 -ip -g`: what".
+  // What hccn.conf tells of its TLS switch stays.
+  void Mute(int host, int index, Missing::Reason reason,
+            absl::string_view what);
 
   // What the rule says when all rules run.
   RuleResult Check(absl::string_view rule) const;
