@@ -225,13 +225,41 @@ INSTANTIATE_TEST_SUITE_P(
                   UNKNOWN, "hccn_tool"},
         FaultCase{"BrokenTool", "server0", -1, "host:tool=broken", "hccn-tool",
                   UNKNOWN, "hccn_tool"},
-        FaultCase{"Rubbish", "server1", 3, "3:answer=0xdeadbeef", "link",
+        FaultCase{"SilentTool", "server0", -1, "host:tool=silent", "hccn-tool",
+                  UNKNOWN, "status 0 without a word"},
+        FaultCase{"DeadDevice", "server1", 5, "5:gone=1", "device-count", FAIL,
+                  "The device is not exist!"},
+        FaultCase{"Rubbish", "server1", 3, "3:answer=0xdeadbeef", "hccn-tool",
                   UNKNOWN, "deadbeef"},
         FaultCase{"Hang", "server1", 2, "2:hang=1", "hccn-tool", UNKNOWN,
                   "2s"}),
     [](const testing::TestParamInfo<FaultCase>& info) {
       return info.param.name;
     });
+
+// Whatever else is not known of that host refers to the one cause.
+TEST(OneCauseTest, IsNamedForASilentToolADeadDeviceAndATimeOut) {
+  DemoCluster cluster(absl::StrCat(DemoSpec(2), "tls: false\n"), kTwoHosts);
+  cluster.SetFault("server0", "host:tool=silent");
+  cluster.SetFault("server1", "5:gone=1");
+  cluster.SetFault("server1", "6:hang=1");
+  cluster.StartAll();
+  const CheckOutcome outcome = cluster.Check();
+  EXPECT_EQ(outcome.process.exit_status, 1);
+  for (const RuleResult& rule : outcome.report.rules()) {
+    const bool is_cause =
+        rule.rule() == "hccn-tool" || rule.rule() == "device-count";
+    for (const Finding& finding : rule.findings()) {
+      EXPECT_EQ(finding.caused_by().empty(), is_cause)
+          << finding.ShortDebugString();
+    }
+  }
+  EXPECT_EQ(FindingsOf(outcome.report, "hccn-tool").size(), 2u);
+  EXPECT_EQ(FindingsOf(outcome.report, "device-count").size(), 1u);
+  EXPECT_TRUE(Names(outcome.report, "tls-uniform", "server1", 6));
+  EXPECT_THAT(Shown(outcome.report, "tls-uniform"),
+              Not(HasSubstr("does not tell")));
+}
 
 TEST(AbsentHostTest, CostsOneUnknownAndStatusTwo) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);

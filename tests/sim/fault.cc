@@ -344,13 +344,15 @@ std::vector<Row> FileRows() {
         "state of /etc/hccn.conf"},
        OneOf({"absent", "directory", "empty", "no-newline", "crlf"}),
        ApplyConfFault},
-      {{"tool", false, "absent|broken",
-        "hccn_tool is missing, or is no program"},
-       OneOf({"absent", "broken"}),
+      {{"tool", false, "absent|broken|silent",
+        "hccn_tool is missing, is no program, or says nothing and exits 0"},
+       OneOf({"absent", "broken", "silent"}),
        [=](const HostFolder& folder, int, const std::string& value) {
          absl::Status status = folder.Remove(kTool);
          if (!status.ok() || value == "absent") return status;
-         return folder.Write(kTool, "not a program\n", 0555);
+         return folder.Write(
+             kTool, value == "silent" ? "#!/bin/sh\n" : "not a program\n",
+             0555);
        }},
       {{"device", false, "absent-ID", "a device that is not there"},
        [](const std::string& value) {
