@@ -1,5 +1,4 @@
-// clusterctl: gathers what the process was given and hands it to
-// command/command.h.
+// clusterctl: hands command/command.h what the process was given.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -60,8 +59,7 @@ void WaitForSignals(const sigset_t& signals, clusterd::Interrupt& interrupt) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // It costs up to a quarter of the CPU in a storm and looks for mistakes of
-  // ours; the tests have it on.
+  // It looks for mistakes of ours, as in tests, at much CPU in a storm.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // gRPC logs every failed connection by itself; we say what it means.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
@@ -70,7 +68,8 @@ int main(int argc, char** argv) {
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1})
     sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In all threads from here.
-
+  char host_name[256] = {};
+  gethostname(host_name, sizeof(host_name) - 1);
   clusterd::Interrupt interrupt;
   std::thread waiter([&] { WaitForSignals(signals, interrupt); });
   clusterd::GrpcConnector connector;
@@ -86,7 +85,8 @@ int main(int argc, char** argv) {
                             [&interrupt] {
                               return clusterd::ReadTypedLine(
                                   STDIN_FILENO, interrupt.descriptor());
-                            }};
+                            },
+                            host_name};
   int status = clusterd::RunClusterctl(
       std::vector<std::string>(argv + 1, argv + argc), session);
   // A report that nobody got, on a full disk say, is no pass.

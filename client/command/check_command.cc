@@ -46,6 +46,8 @@ class CheckCommand final : public ClusterRequest {
     AddNamespace(app,
                  "Judge only the kernel parameters and ports of this network "
                  "namespace of the hosts");
+    app.add_flag("--verbose", verbose_,
+                 "Also the findings and hosts that the table is too short for");
     AddOutput(app);
     AddReport(app);
     AddTimeout(app, absl::ZeroDuration(),
@@ -171,10 +173,16 @@ class CheckCommand final : public ClusterRequest {
     report_.set_schema_version(kReportSchemaVersion);
     report_.set_started_at_ms(absl::ToUnixMillis(started_));
     report_.set_elapsed_ms(ElapsedMs(started_));
-    report_.set_cluster(spec_.spec().name());
+    report_.set_cluster(cluster_);
     report_.set_product(spec_.spec().product());
     report_.set_error(SafeText(error.message(), /*utf8=*/true));
     report_.set_verdict(UNKNOWN);
+    if (local_ && !session().host_name.empty()) {
+      HostStatus& self = *report_.add_hosts();
+      self.set_host(session().host_name);
+      self.set_state(UNKNOWN);
+      self.set_no_facts_reason(report_.error());
+    }
     if (progress_.answered() + progress_.failed() + progress_.pending() > 0) {
       report_.add_notes(absl::StrCat("when the run ended: ",
                                      ProgressText(progress_, /*utf8=*/true)));
@@ -186,7 +194,7 @@ class CheckCommand final : public ClusterRequest {
   void PrintTable(const Style& style, std::ostream& out) override {
     // An error alone is talk, and was told on stderr.
     if (report_.error().empty() || !report_.notes().empty()) {
-      PrintReportTable(report_, style, out);
+      PrintReportTable(report_, style, verbose_, out);
     }
   }
   std::string Short(bool utf8) const override {
@@ -198,6 +206,7 @@ class CheckCommand final : public ClusterRequest {
   std::vector<std::string> skip_;
   std::vector<std::string> downgrade_;
   std::string fail_on_text_ = "fail";
+  bool verbose_ = false;
   bool local_ = false;
   std::string socket_;
 

@@ -94,11 +94,26 @@ TEST(CheckTest, PrintsOneLineOrJsonOnRequest) {
       RunProgram({"check", "-o", "short"}, WorldWith(ReportOf(FAIL)));
   EXPECT_EQ(
       brief.out,
-      "demo: FAIL 1 failed: link: server1 device 3: DOWN; 2 hosts in 1.3 s\n");
+      "demo: FAIL on server1: 1 failed: link: server1 device 3: DOWN; 2 hosts "
+      "in 1.3 s\n");
   const ProgramOutput json =
       RunProgram({"check", "-o", "json"}, WorldWith(ReportOf(FAIL)));
   EXPECT_EQ(ParseReport(json.out).verdict(), FAIL);
   EXPECT_EQ(ParseReport(json.out).rules(0).findings(0).observed(), "DOWN");
+}
+
+TEST(CheckReportTest, ShowsEveryFindingWithVerbose) {
+  Report report = ReportOf(FAIL);
+  RuleResult& rule = *report.mutable_rules(0);
+  for (int i = 0; i < 9; ++i) *rule.add_findings() = rule.findings(0);
+  rule.mutable_findings(9)->set_observed("the tenth");
+  const ProgramOutput brief = RunProgram({"check"}, WorldWith(report));
+  EXPECT_TRUE(absl::StrContains(
+      brief.out, "and 6 more findings (--verbose has all): server1\n"))
+      << brief.out;
+  const ProgramOutput all =
+      RunProgram({"check", "--verbose"}, WorldWith(report));
+  EXPECT_TRUE(absl::StrContains(all.out, "the tenth")) << all.out;
 }
 
 TEST(CheckTest, ShowsProgressOnATerminalOnly) {
@@ -433,7 +448,7 @@ TEST(CheckTest, GivesJsonAlsoWithoutAVerdict) {
   const ProgramOutput output = RunProgram({"check", "-o", "json"}, away);
   EXPECT_EQ(ParseReport(output.out).error(), "controller head:7443: away");
   EXPECT_EQ(RunProgram({"check", "-o", "short"}, away).out,
-            "cluster: NO VERDICT: controller head:7443: away\n");
+            "demo: NO VERDICT: controller head:7443: away\n");
 }
 
 TEST(CheckTest, ReportsWhatTheControllerCallsAnError) {
@@ -466,6 +481,21 @@ TEST(CheckLocalTest, TakesTheSocketFromOptionThenEnvironment) {
   EXPECT_EQ(controller.socket_path(), "/env.sock");
   RunProgram({"check", "--local", "--socket", "/flag.sock"}, world);
   EXPECT_EQ(controller.socket_path(), "/flag.sock");
+}
+
+TEST(CheckLocalTest, CallsItselfByTheHostsName) {
+  ProgramWorld world;
+  Report report = PassingReport({"server0"});
+  report.clear_cluster();
+  *world.script.self.mutable_report() = report;
+  EXPECT_EQ(RunProgram({"check", "--local", "-o", "short"}, world).out,
+            "server0: PASS 1 passed; 1 host in 1.3 s\n");
+  world.host_name = "server7";
+  world.script.self_status =
+      grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "no spec yet");
+  EXPECT_TRUE(absl::StartsWith(
+      RunProgram({"check", "--local", "-o", "short"}, world).out,
+      "server7: NO VERDICT: "));
 }
 
 TEST(CheckLocalTest, HasNoVerdictWhenTheDaemonHasNone) {

@@ -59,7 +59,8 @@ TEST(HelpTest, NamesEveryOptionOfCheck) {
        {"HOSTS",        "-x,--exclude", "--hostfile", "--all",   "--only",
         "--skip",       "--downgrade",  "--fail-on",  "--netns", "-o,--output",
         "--color",      "--report",     "--timeout",  "--local", "--socket",
-        "--controller", "--cluster",    "--ca",       "--cert",  "--key"}) {
+        "--controller", "--cluster",    "--ca",       "--cert",  "--key",
+        "--verbose"}) {
     EXPECT_TRUE(absl::StrContains(output.out, option)) << option << "\n"
                                                        << output.out;
   }

@@ -62,6 +62,7 @@ std::unique_ptr<ControllerClient> Command::Connect() {
   const absl::StatusOr<ConnectionSettings> settings =
       ResolveConnection(connection_, session().environment,
                         SettingsFiles(session().environment, session().root));
+  if (settings.ok()) cluster_ = settings->cluster;
   const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel =
       settings.ok() ? session().connector.ToController(*settings)
                     : settings.status();

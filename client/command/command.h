@@ -56,6 +56,7 @@ struct Session {
   absl::TimeZone zone;
   // A line that the person types; see ReadTypedLine for what can go wrong.
   std::function<absl::StatusOr<std::string>()> read_line;
+  std::string host_name;  // Of this machine; empty: not known.
 };
 
 class Command {
@@ -96,7 +97,7 @@ class Command {
   }
 
   // A client for the controller that flags, environment and files name; nullptr
-  // after it has added mistakes.
+  // after it has added mistakes. Sets cluster_ to what these call the cluster.
   std::unique_ptr<ControllerClient> Connect();
 
   // Shows how far a call is, where stderr can; gone before the next talk.
@@ -133,6 +134,7 @@ class Command {
   int ReportFailure(const absl::Status& failure);
 
   MistakeList mistakes_;
+  std::string cluster_;  // Empty before Connect, or if that did not find it.
 
  private:
   void Begin(Session& session);

@@ -84,7 +84,8 @@ class ShowCommand final : public Request {
               "Its id, or as many characters from its start as are unique")
         ->required();
     app.add_flag("--verbose", verbose_,
-                 "Of a plan also preconditions and undo, and every host");
+                 "Of a plan also preconditions and undo, and every host; of a "
+                 "check every finding");
     AddOutput(app);
     AddTimeout(app, absl::Seconds(60));
   }
@@ -111,7 +112,7 @@ class ShowCommand final : public Request {
   void PrintTable(const Style& style, std::ostream& out) override {
     out << EntryLine(style.utf8) << "\n\n";
     if (record_.has_report()) {
-      PrintReportTable(record_.report(), style, out);
+      PrintReportTable(record_.report(), style, verbose_, out);
     } else if (record_.has_plan()) {
       PrintPlanTable(record_.plan(), style, verbose_, out);
     } else if (record_.has_apply()) {

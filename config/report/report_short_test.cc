@@ -86,9 +86,10 @@ TEST(ReportShortTest, NamesAbsentHostsAfterTheFailuresHoweverMany) {
   AddHost("server0", "no answer", &report);
   AddHost("server1", "no answer", &report);
   AddHost("server2", "busy", &report);
-  EXPECT_EQ(ReportShort(report, true),
-            "demo: FAIL 5 failed: rule-0: server9: DOWN; rule-1: server9: "
-            "DOWN; server[0-1]: no answer; and 4 more; 3 hosts in 30 s");
+  EXPECT_EQ(
+      ReportShort(report, true),
+      "demo: FAIL on server9: 5 failed: rule-0: server9: DOWN; rule-1: "
+      "server9: DOWN; server[0-1]: no answer; and 4 more; 3 hosts in 30 s");
 }
 
 TEST(ReportShortTest, FitsAChatMessageHoweverMuchIsWrong) {
@@ -107,6 +108,48 @@ TEST(ReportShortTest, FitsAChatMessageHoweverMuchIsWrong) {
   EXPECT_LE(TextColumns(line), 450);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   EXPECT_NE(line.find("and 37 more"), std::string::npos);
+}
+
+// One rule that fails on each of these hosts, each in a finding of its own.
+Report FailingReport(int hosts) {
+  Report report = AbsentReport(FAIL);
+  RuleResult& rule = *report.add_rules();
+  rule.set_rule("link");
+  rule.set_state(FAIL);
+  for (int i = 0; i < hosts; ++i) {
+    Finding& finding = *rule.add_findings();
+    finding.set_state(FAIL);
+    finding.set_observed("DOWN");
+    finding.add_subjects()->set_host(absl::StrCat("s", i * i));
+    AddHost(finding.subjects(0).host(), "", &report);
+  }
+  return report;
+}
+
+TEST(CheckReportTest, NamesEveryFailingHostInTheOneLine) {
+  EXPECT_EQ(ReportShort(FailingReport(3), true),
+            "demo: FAIL on s[0-1,4]: 1 failed: link: s0: DOWN; 3 hosts in "
+            "30 s");
+}
+
+TEST(CheckReportTest, CountsFailingHostsThatTheOneLineCannotName) {
+  const std::string line = ReportShort(FailingReport(1152), true);
+  EXPECT_NE(line.find("FAIL on s[0-1,4,9,16,"), std::string::npos) << line;
+  EXPECT_NE(line.find("] and 1116 more failing hosts: 1 failed: link: "),
+            std::string::npos)
+      << line;
+  EXPECT_LE(TextColumns(line), 500);
+}
+
+TEST(CheckReportTest, CallsAHostWithoutAClusterByItsName) {
+  Report report;
+  report.set_verdict(UNKNOWN);
+  AddHost("server7", "", &report);
+  EXPECT_EQ(ReportShort(report, true),
+            "server7: UNKNOWN no rule was judged; 1 host in 0 s");
+  report.clear_hosts();
+  report.set_error("no setting");
+  EXPECT_EQ(ReportShort(report, true), "NO VERDICT: no setting");
 }
 
 TEST(ReportShortTest, PutsSeveralMistakesIntoOneLine) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -26,17 +27,20 @@ namespace {
 constexpr int kKeyColumns = 10;
 // A one-line text is cut at 120 when the window's width is not known.
 constexpr TableLayout kCutTable = {2, TableLayout::Last::kIsCut, 120};
+constexpr TableLayout kWholeTable = {2, TableLayout::Last::kIsWrapped, 0};
 
-// How much one table shows; -o json shows all.
-constexpr size_t kFindings = 24;  // In all; but at least one per rule.
+// How much one table shows, unless it is verbose. Failing hosts are never cut.
+constexpr size_t kFindings = 24;  // Then one of each rule that is left.
 constexpr size_t kFindingsPerRule = 4;
 constexpr int kSubjectGroups = 4;   // Per finding.
 constexpr int kHostsColumns = 100;  // Folded names of one subject.
 constexpr size_t kHostGroups = 10;  // Lines under "Hosts".
+constexpr int kUnbounded = std::numeric_limits<int>::max();
 
 // How much the one line shows.
 constexpr size_t kReasons = 3;
 constexpr int kReasonColumns = 100;
+constexpr int kFailingColumns = 160;
 constexpr int kErrorColumns = 300;
 
 using Subjects = google::protobuf::RepeatedPtrField<Subject>;
@@ -105,15 +109,16 @@ FindingOverview ArrangeFindings(const Report& report) {
 }
 
 // How many findings of each block to print: the first ones, at least one.
-std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks) {
-  std::vector<size_t> shown(blocks.size(), 1);
-  size_t left = kFindings - std::min(kFindings, blocks.size());
-  // The worst blocks stand last and choose first.
+std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks,
+                          bool verbose) {
+  std::vector<size_t> shown(blocks.size());
+  size_t left = kFindings;
+  // The worst blocks stand last and take what they want.
   for (size_t i = blocks.size(); i-- > 0;) {
-    const size_t wanted = std::min(blocks[i].findings.size(), kFindingsPerRule);
-    const size_t extra = std::min(wanted - 1, left);
-    shown[i] += extra;
-    left -= extra;
+    const size_t all = blocks[i].findings.size();
+    const size_t room = std::min(kFindingsPerRule, std::max<size_t>(left, 1));
+    shown[i] = verbose ? all : std::min(all, room);
+    left -= std::min(left, shown[i]);
   }
   return shown;
 }
@@ -128,8 +133,9 @@ std::string CauseText(const std::string& cause, const CauseGroup& group,
 // Prints one report; lives for one call.
 class ReportPrinter {
  public:
-  ReportPrinter(const Report& report, const Style& style, std::ostream& out)
-      : report_(report), page_(style, out) {}
+  ReportPrinter(const Report& report, const Style& style, bool verbose,
+                std::ostream& out)
+      : report_(report), verbose_(verbose), page_(style, out) {}
 
   void Print() {
     PrintHead();
@@ -140,8 +146,8 @@ class ReportPrinter {
   }
 
  private:
-  static std::string Who(const Subjects& subjects) {
-    return SubjectsText(subjects, kSubjectGroups, kHostsColumns);
+  std::string Who(const Subjects& subjects) const {
+    return SubjectsText(subjects, groups_, columns_);
   }
   Cell StateCell(State state) const {
     return {StateText(state, page_.style().utf8), StatePaint(state)};
@@ -154,10 +160,9 @@ class ReportPrinter {
         ", ",
         {Part("Cluster ", page_.Strong(report_.cluster())),
          page_.Safe(report_.product()),
-         names.empty()
-             ? ""
-             : absl::StrCat(Count(names.size(), "host"), ": ",
-                            page_.Safe(HostsText(names, kHostsColumns)))});
+         names.empty() ? ""
+                       : absl::StrCat(Count(names.size(), "host"), ": ",
+                                      page_.Safe(HostsText(names, columns_)))});
     if (!head.empty()) page_.out() << head << "\n";
     if (!report_.network_namespace().empty()) {
       page_.Whole("network namespace ",
@@ -211,15 +216,22 @@ class ReportPrinter {
   }
 
   void PrintHosts() {
-    // Worst last; hosts of one state and one reason share a line.
+    if (report_.hosts().empty()) return;
+    const std::vector<std::string> failing = FailingHosts(report_);
+    const HostNames fails(failing.begin(), failing.end());
+    // Worst last; hosts of one state and one reason share a line. One that
+    // fails and has no facts stands in both lines.
     std::map<std::pair<State, std::string>, std::vector<std::string>> groups;
     for (const HostStatus& host : report_.hosts()) {
-      groups[{KnownState(host.state()), host.no_facts_reason()}].push_back(
-          host.host());
+      const std::string& reason = host.no_facts_reason();
+      if (fails.count(host.host()) > 0 && reason.empty()) continue;
+      const State state = KnownState(host.state());
+      groups[{state == FAIL ? UNKNOWN : state, reason}].push_back(host.host());
     }
-    if (groups.empty()) return;
+    if (!failing.empty()) groups[{FAIL, ""}] = failing;
     page_.Title("Hosts");
-    const size_t skipped = groups.size() - std::min(groups.size(), kHostGroups);
+    const size_t skipped =
+        verbose_ ? 0 : groups.size() - std::min(groups.size(), kHostGroups);
     const auto first_shown = std::next(groups.begin(), skipped);
     size_t hidden = 0;
     for (auto group = groups.begin(); group != first_shown; ++group) {
@@ -227,17 +239,18 @@ class ReportPrinter {
     }
     if (hidden > 0) {
       page_.out() << "  " << Count(hidden, "more host")
-                  << "; -o json has all\n";
+                  << "; --verbose has all\n";
     }
-    std::vector<Row> rows;
     for (auto group = first_shown; group != groups.end(); ++group) {
       const auto& [state, reason] = group->first;
-      rows.push_back(
-          {StateCell(state),
-           {page_.Safe(absl::StrCat(HostsText(group->second, kHostsColumns),
-                                    reason.empty() ? "" : ": ", reason))}});
+      const bool whole = verbose_ || state == FAIL;
+      const Row row = {
+          StateCell(state),
+          {page_.Safe(absl::StrCat(
+              HostsText(group->second, whole ? kUnbounded : kHostsColumns),
+              Part(": ", reason)))}};
+      page_.PrintRow(row, ColumnWidths({row}), whole ? kWholeTable : kCutTable);
     }
-    page_.PrintTable(rows, kCutTable);
   }
 
   void PrintField(const char* key, absl::string_view text) {
@@ -276,10 +289,17 @@ class ReportPrinter {
       PrintFinding(*block.findings[i],
                    i == 0 ? nullptr : block.findings[i - 1]);
     }
-    const size_t rest = block.findings.size() - shown;
-    if (rest > 0) {
-      page_.out() << "  and " << Count(rest, "more finding")
-                  << "; -o json has all\n";
+    Subjects rest;
+    for (size_t i = shown; i < block.findings.size(); ++i) {
+      for (const Subject& subject : block.findings[i]->subjects()) {
+        rest.Add()->set_host(subject.host());
+      }
+    }
+    if (shown < block.findings.size()) {
+      page_.Wrapped("  and ",
+                    page_.Safe(absl::StrCat(
+                        Count(block.findings.size() - shown, "more finding"),
+                        " (--verbose has all): ", Who(rest))));
     }
     page_.out() << Painted(page_.style(), Paint::kDim,
                            absl::StrCat("  more: clusterctl explain ",
@@ -289,16 +309,16 @@ class ReportPrinter {
 
   void PrintCause(const std::string& cause, const CauseGroup& group) {
     page_.out() << "\n";
-    page_.Wrapped(absl::StrCat(StateText(UNKNOWN, page_.style().utf8), "  "),
-                  page_.Safe(absl::StrCat(
-                      CauseText(cause, group, kSubjectGroups, kHostsColumns),
-                      ": ", absl::StrJoin(group.rules, ", "))),
-                  StatePaint(UNKNOWN));
+    page_.Wrapped(
+        absl::StrCat(StateText(UNKNOWN, page_.style().utf8), "  "),
+        page_.Safe(absl::StrCat(CauseText(cause, group, groups_, columns_),
+                                ": ", absl::StrJoin(group.rules, ", "))),
+        StatePaint(UNKNOWN));
   }
 
   void PrintFindings() {
     const FindingOverview overview = ArrangeFindings(report_);
-    const std::vector<size_t> shown = Shown(overview.blocks);
+    const std::vector<size_t> shown = Shown(overview.blocks, verbose_);
     size_t i = 0;
     for (; i < shown.size() && overview.blocks[i].state == WARN; ++i) {
       PrintBlock(overview.blocks[i], shown[i]);
@@ -323,6 +343,9 @@ class ReportPrinter {
   }
 
   const Report& report_;
+  const bool verbose_;
+  const int groups_ = verbose_ ? kUnbounded : kSubjectGroups;
+  const int columns_ = verbose_ ? kUnbounded : kHostsColumns;
   Page page_;
 };
 
@@ -380,20 +403,27 @@ std::vector<std::string> AbsentReasons(const Report& report) {
   return reasons;
 }
 
+// Whose report it is: the cluster's, else that of its one host.
+std::string NameOf(const Report& report) {
+  const bool is_one_host = report.cluster().empty() && report.hosts_size() == 1;
+  return is_one_host ? report.hosts(0).host() : report.cluster();
+}
+
 }  // namespace
 
-void PrintReportTable(const Report& report, const Style& style,
+void PrintReportTable(const Report& report, const Style& style, bool verbose,
                       std::ostream& out) {
-  ReportPrinter(report, style, out).Print();
+  ReportPrinter(report, style, verbose, out).Print();
 }
 
 std::string ReportShort(const Report& report, bool utf8) {
   const auto safe = [&](absl::string_view text, int columns) {
     return CutText(SafeText(text, utf8), columns, utf8);
   };
-  const std::string head = absl::StrCat(
-      report.cluster().empty() ? "cluster" : safe(report.cluster(), 40),
-      Part(" in ", safe(report.network_namespace(), 60)), ": ");
+  const std::string name =
+      absl::StrCat(safe(NameOf(report), 40),
+                   Part(" in ", safe(report.network_namespace(), 60)));
+  const std::string head = name.empty() ? "" : absl::StrCat(name, ": ");
   if (!report.error().empty()) {
     // Every mistake has a line of its own, and this is one line.
     const std::string error =
@@ -401,21 +431,28 @@ std::string ReportShort(const Report& report, bool utf8) {
     return absl::StrCat(head, "NO VERDICT: ", safe(error, kErrorColumns));
   }
   const State verdict = KnownState(report.verdict());
-  const std::string line =
-      absl::StrCat(head, absl::AsciiStrToUpper(StateWord(verdict)), " ",
-                   CountsText(CountRules(report)));
+  const std::vector<std::string> failing =
+      verdict == FAIL ? FailingHosts(report) : std::vector<std::string>();
+  const std::string hosts =
+      safe(HostsText(failing, kFailingColumns, "failing host"),
+           kFailingColumns + 40);
+  // A long list of them takes the place of one reason.
+  const size_t most = TextColumns(hosts) > 40 ? kReasons - 1 : kReasons;
+  const std::string line = absl::StrCat(
+      head, absl::AsciiStrToUpper(StateWord(verdict)), Part(" on ", hosts),
+      hosts.empty() ? " " : ": ", CountsText(CountRules(report)));
   std::vector<std::string> reasons = Reasons(report, verdict);
   std::vector<std::string> absent = AbsentReasons(report);
   const size_t all = reasons.size() + absent.size();
   // However much else is wrong, one group of absent hosts is named.
   if (!absent.empty()) {
-    reasons.resize(std::min(reasons.size(), kReasons - 1));
-    absent.resize(std::min(absent.size(), kReasons - reasons.size()));
+    reasons.resize(std::min(reasons.size(), most - 1));
+    absent.resize(std::min(absent.size(), most - reasons.size()));
   }
   // An unknown verdict is theirs first; a failure weighs more than they do.
   reasons.insert(verdict == UNKNOWN ? reasons.begin() : reasons.end(),
                  absent.begin(), absent.end());
-  reasons.resize(std::min(reasons.size(), kReasons));
+  reasons.resize(std::min(reasons.size(), most));
   const size_t hidden = all - reasons.size();
   for (std::string& reason : reasons) reason = safe(reason, kReasonColumns);
   if (hidden > 0) reasons.push_back(absl::StrCat("and ", hidden, " more"));

@@ -17,7 +17,9 @@
 //   FAIL: 1 failed, 24 passed of 25 rules; 2 hosts in 1.3 s
 //
 // Worst last, where the eye is. Bounded: however many findings there are, each
-// rule shows some and says how many it left out.
+// rule shows some and says how many it left out, and on which hosts. Failures
+// take their room before anything else, and under "Hosts" every host that fails
+// is named, however many they are.
 #ifndef CONFIG_REPORT_REPORT_TABLE_H_
 #define CONFIG_REPORT_REPORT_TABLE_H_
 
@@ -29,16 +31,19 @@
 
 namespace clusterd {
 
-// Every text of the report is made safe for a terminal.
-void PrintReportTable(const Report& report, const Style& style,
+// Every text of the report is made safe for a terminal. `verbose`: every
+// finding and every host.
+void PrintReportTable(const Report& report, const Style& style, bool verbose,
                       std::ostream& out);
 
 // The report as one line that fits a chat message:
-//   demo: FAIL 1 of 25 rules: link: server1 device 3: DOWN; 2 hosts in 1.3 s
-// One line without its end, some 400 characters at most; made safe for a
-// terminal. Names the worst findings only, and of those first the ones that
-// have no other rule as their cause; and the first of the hosts without facts,
-// with the reason, after the failures.
+//   demo: FAIL on s1: 1 failed: link: s1 device 3: DOWN; 2 hosts in 1.3 s
+// One line without its end, some 500 characters at most; made safe for a
+// terminal. Begins with the cluster's name; with that of the host where a host
+// without a cluster reports on itself alone. Names every host that fails, or
+// counts those it has no room for: "and 12 more failing hosts". Names the worst
+// findings only, first those that no other rule causes; and the first of the
+// hosts without facts, with the reason, after the failures.
 std::string ReportShort(const Report& report, bool utf8);
 
 }  // namespace clusterd

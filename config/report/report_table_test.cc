@@ -21,9 +21,10 @@ Style Window() {
   return style;
 }
 
-std::string Table(const Report& report, const Style& style) {
+std::string Table(const Report& report, const Style& style,
+                  bool verbose = false) {
   std::ostringstream out;
-  PrintReportTable(report, style, out);
+  PrintReportTable(report, style, verbose, out);
   return out.str();
 }
 
@@ -104,10 +105,10 @@ Report ManyFindings() {
 TEST(ReportTableTest, StaysReadableWithThirtyThousandFindings) {
   const std::string table = Table(ManyFindings(), Window());
   const std::vector<std::string> lines = absl::StrSplit(table, '\n');
-  EXPECT_LT(lines.size(), 300u);
-  EXPECT_NE(table.find("and 1151 more findings; -o json has all"),
+  EXPECT_LT(lines.size(), 350u);
+  EXPECT_NE(table.find("and 1151 more findings (--verbose has all)"),
             std::string::npos);
-  EXPECT_NE(table.find("more hosts; -o json has all"), std::string::npos);
+  EXPECT_NE(table.find("more hosts; --verbose has all"), std::string::npos);
   EXPECT_NE(table.find("rule-29"), std::string::npos);
 }
 
@@ -208,11 +209,81 @@ TEST(FindingsTest, ShowsOneOfEachRuleAndTheWorstRulesMore) {
   const std::vector<std::string> heads = Heads(report);
   ASSERT_EQ(heads.size(), 20u);
   EXPECT_EQ(heads[0], "! warn     rule-0");
-  const std::string one = "  and 99 more findings; -o json has all";
+  const std::string one = "  and 99 more findings (--verbose has all): s[1-99]";
   EXPECT_EQ(heads[1], one);
-  EXPECT_EQ(heads[9], one) << heads[8];
-  EXPECT_EQ(heads[11], "  and 97 more findings; -o json has all") << heads[10];
-  EXPECT_EQ(heads[19], "  and 96 more findings; -o json has all") << heads[18];
+  EXPECT_EQ(heads[7], one) << heads[6];
+  const std::string four =
+      "  and 96 more findings (--verbose has all): s[4-99]";
+  EXPECT_EQ(heads[9], four) << heads[8];
+  EXPECT_EQ(heads[19], four) << heads[18];
+}
+
+void AddHost(Report& report, State state, const std::string& host) {
+  HostStatus& status = *report.add_hosts();
+  status.set_host(host);
+  status.set_state(state);
+}
+
+// As the controller judged it when nothing can be told of thirty rules, and
+// one rule fails on every host with a value of its own.
+Report UnknownsAndFailures(int hosts) {
+  Report report;
+  report.set_verdict(FAIL);
+  for (int rule = 0; rule < 30; ++rule) {
+    RuleResult& unknown = AddRule(report, absl::StrCat("unknown-", rule));
+    for (int i = 0; i < 4; ++i) AddFinding(unknown, UNKNOWN, "s0");
+  }
+  RuleResult& link = AddRule(report, "link");
+  for (int i = 0; i < hosts; ++i) {
+    const std::string host = absl::StrCat("s", i * i);
+    AddFinding(link, FAIL, host).set_observed(absl::StrCat("value ", i));
+    AddHost(report, FAIL, host);
+  }
+  return report;
+}
+
+TEST(CheckReportTest, ShowsFailuresBeforeUnknownsTakeTheRoom) {
+  const std::string table = Table(UnknownsAndFailures(4), Style());
+  EXPECT_NE(table.find("value 3"), std::string::npos) << table;
+  EXPECT_EQ(table.find("more finding (--verbose has all): s9"),
+            std::string::npos);
+}
+
+TEST(CheckReportTest, NeverLeavesOutAFailingHost) {
+  const std::string few = Table(UnknownsAndFailures(6), Style());
+  EXPECT_NE(few.find("and 2 more findings (--verbose has all): s[16,25]"),
+            std::string::npos)
+      << few;
+  // Hosts whose folded names no window holds.
+  const std::string many = Table(UnknownsAndFailures(1152), Window());
+  const size_t line = many.find("× fail     s[0-1,4,9,");
+  ASSERT_NE(line, std::string::npos) << many;
+  const std::string fails =
+      many.substr(line, many.find("]", line) - line) + ",";
+  for (int i = 3; i < 1152; ++i) {
+    EXPECT_NE(fails.find(absl::StrCat(",", i * i, ",")), std::string::npos)
+        << i;
+  }
+}
+
+TEST(CheckReportTest, NamesAFailingHostThatHasNoFacts) {
+  Report report;
+  AddFinding(AddRule(report, "ip-unique"), FAIL, "s1");
+  AddHost(report, UNKNOWN, "s1");
+  report.mutable_hosts(0)->set_no_facts_reason("no answer");
+  const std::string table = Table(report, Style());
+  EXPECT_NE(table.find("? unknown  s1: no answer"), std::string::npos) << table;
+  EXPECT_NE(table.find("x fail     s1\n"), std::string::npos) << table;
+}
+
+TEST(CheckReportTest, ShowsAllWhenVerbose) {
+  const std::string table =
+      Table(UnknownsAndFailures(300), Style(), /*verbose=*/true);
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_NE(table.find(absl::StrCat("value ", i, "\n")), std::string::npos)
+        << i;
+  }
+  EXPECT_EQ(table.find("--verbose"), std::string::npos);
 }
 
 TEST(FindingsTest, CallsABlockDowngradedOnlyIfAllOfItIs) {

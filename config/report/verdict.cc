@@ -1,5 +1,7 @@
 #include "config/report/verdict.h"
 
+#include <set>
+
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
@@ -22,6 +24,26 @@ State SupportedVerdict(const Report& report) {
     if (!host.no_facts_reason().empty()) verdict = WorseState(verdict, UNKNOWN);
   }
   return verdict;
+}
+
+std::vector<std::string> FailingHosts(const Report& report) {
+  std::set<std::string> named;
+  for (const RuleResult& rule : report.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      if (finding.state() != FAIL) continue;
+      for (const Subject& subject : finding.subjects()) {
+        if (!subject.host().empty()) named.insert(subject.host());
+      }
+    }
+  }
+  std::vector<std::string> hosts;
+  for (const HostStatus& host : report.hosts()) {
+    if (named.erase(host.host()) > 0 || host.state() == FAIL) {
+      hosts.push_back(host.host());
+    }
+  }
+  hosts.insert(hosts.end(), named.begin(), named.end());
+  return hosts;
 }
 
 std::string CountsText(const Counts& counts) {

@@ -5,6 +5,7 @@
 #define CONFIG_REPORT_VERDICT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "proto/finding.pb.h"
@@ -19,6 +20,10 @@ namespace clusterd {
 //   PASS     otherwise
 // and never better than Report.verdict.
 State SupportedVerdict(const Report& report);
+
+// Every host that is failed or that a failed finding names, whatever its own
+// state says: those of report.hosts in its order, then any others.
+std::vector<std::string> FailingHosts(const Report& report);
 
 // "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; zeros are left out.
 std::string CountsText(const Counts& counts);

@@ -1,5 +1,6 @@
 #include "config/report/verdict.h"
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -51,6 +52,22 @@ TEST(SupportedVerdictTest, DoesNotTrustAnErrorAnotherSchemaOrAFutureState) {
   EXPECT_EQ(SupportedVerdict(report), UNKNOWN);
   EXPECT_EQ(SupportedVerdict(ReportOf(static_cast<State>(9), PASS)), UNKNOWN);
   EXPECT_EQ(SupportedVerdict(ReportOf(STATE_UNSPECIFIED, PASS)), UNKNOWN);
+}
+
+TEST(FailingHostsTest, TakesFindingsThenHostsEachOnce) {
+  Report report = ReportOf(FAIL, FAIL);
+  report.add_hosts()->set_host("server1");
+  report.mutable_hosts(1)->set_state(FAIL);
+  Finding& finding = *report.mutable_rules(0)->add_findings();
+  finding.set_state(FAIL);
+  finding.add_subjects();  // The cluster.
+  finding.add_subjects()->set_host("server0");
+  finding.add_subjects()->set_host("server9");
+  Finding& warning = *report.mutable_rules(0)->add_findings();
+  warning.set_state(WARN);
+  warning.add_subjects()->set_host("server8");
+  EXPECT_THAT(FailingHosts(report),
+              testing::ElementsAre("server0", "server1", "server9"));
 }
 
 TEST(CountsTextTest, LeavesOutZeros) {

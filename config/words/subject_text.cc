@@ -40,7 +40,8 @@ std::string DevicesText(std::vector<uint32_t> ids) {
   return absl::StrCat(ids.size() == 1 ? "device " : "devices ", FoldIds(ids));
 }
 
-std::string HostsText(absl::Span<const std::string> hosts, int columns) {
+std::string HostsText(absl::Span<const std::string> hosts, int columns,
+                      absl::string_view one) {
   std::string folded = FoldHostlist(hosts);
   if (TextColumns(folded) <= columns) return folded;
   // Halving keeps the work small however many names there are.
@@ -51,7 +52,7 @@ std::string HostsText(absl::Span<const std::string> hosts, int columns) {
   }
   const size_t rest = hosts.size() - shown;
   if (rest == 0) return folded;
-  return absl::StrCat(folded, " and ", Count(rest, "more host"));
+  return absl::StrCat(folded, " and ", Count(rest, absl::StrCat("more ", one)));
 }
 
 std::string SubjectsText(

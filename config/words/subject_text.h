@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/finding.pb.h"
@@ -43,8 +44,10 @@ class FirstMet {
 std::string DevicesText(std::vector<uint32_t> ids);
 
 // Folded hosts; where the folded names would take more than `columns`, as many
-// as fit and "and 17 more hosts". Names are not made safe for a terminal.
-std::string HostsText(absl::Span<const std::string> hosts, int columns);
+// as fit and "and 17 more hosts", or what else one of them is called. Names are
+// not made safe for a terminal.
+std::string HostsText(absl::Span<const std::string> hosts, int columns,
+                      absl::string_view one = "host");
 
 // The hosts with their devices, hosts of the same devices folded together, at
 // most `groups` of them, each bounded as in HostsText. No subject, or one

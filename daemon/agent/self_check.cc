@@ -151,7 +151,7 @@ int RunOnce(const AgentFlags& flags, const std::string& machine_name,
     const Style plain;
     PrintFactsTable(response.facts(), plain, absl::Now(), *out);
     *out << "\n";
-    PrintReportTable(response.report(), plain, *out);
+    PrintReportTable(response.report(), plain, /*verbose=*/true, *out);
   }
   out->flush();
   return ExitStatusOf(response.report().verdict(), FailOn::kFail);

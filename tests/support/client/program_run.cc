@@ -65,7 +65,8 @@ ProgramOutput RunProgram(const std::vector<std::string>& arguments,
                       return absl::CancelledError("interrupted");
                     }
                     return world.answer;
-                  }};
+                  },
+                  world.host_name};
   ProgramOutput output;
   output.status = RunClusterctl(arguments, session);
   output.out = out.str();

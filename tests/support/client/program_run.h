@@ -40,6 +40,7 @@ struct ProgramWorld {
   // What the person types when asked.
   absl::StatusOr<std::string> answer = absl::OutOfRangeError("no answer");
   absl::TimeZone zone = absl::UTCTimeZone();
+  std::string host_name = "login1";
 };
 
 // One run at 2025-01-01 00:00 UTC by a clock that stands still.
