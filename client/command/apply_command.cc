@@ -13,6 +13,7 @@
 #include "client/print/apply_table.h"
 #include "client/print/history_table.h"
 #include "client/print/plan_table.h"
+#include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"

@@ -21,7 +21,8 @@ constexpr absl::Duration kMargin = absl::Seconds(20);
 //                                      | plain | --detailed-exitcode
 //   nothing to do                      | 0     | 0
 //   steps, nothing blocked             | 0     | 2
-//   blocked, or a host is left out     | 2     | 1
+//   blocked, or a host is left out, or | 2     | 1
+//   fails a rule that no step mends    |       |
 //   no plan, or it could not be saved, | 2     | 1
 //   or be kept by the controller       |       |
 //   wrong usage or configuration       | 3     | 3
@@ -95,8 +96,8 @@ class PlanCommand final : public ClusterRequest {
   }
 
   int ExitStatus() const {
-    const bool complete =
-        counts_.hosts > 0 && counts_.blocked == 0 && left_out_.empty();
+    const bool complete = counts_.hosts > 0 && counts_.blocked == 0 &&
+                          counts_.hosts_failing == 0 && left_out_.empty();
     if (!complete) return StatusOfFailure(kExitNoVerdict);
     return detailed_exitcode_ && counts_.steps > 0 ? 2 : kExitPass;
   }

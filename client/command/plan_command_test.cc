@@ -45,6 +45,38 @@ ClusterPlan WithBlocked() {
   return plan;
 }
 
+// server0 is left with that; `plan` has nothing else about it.
+ClusterPlan Left(State state, ClusterPlan plan) {
+  UnmendedRule& unmended = *plan.mutable_hosts(0)->add_unmended();
+  unmended.set_rule("link");
+  unmended.set_state(state);
+  Reseal(plan);
+  return plan;
+}
+
+TEST(PlanCommandTest, NeverCallsAHostInOrderThatACheckFails) {
+  const ClusterPlan plan = Left(FAIL, NothingToDo());
+  const ProgramOutput table = RunProgram({"plan"}, WorldWith(plan));
+  EXPECT_EQ(table.status, 2);
+  EXPECT_TRUE(
+      absl::StrContains(table.out,
+                        "server0\n"
+                        "  no step mends   link\n"
+                        "                  more    clusterctl check server0\n"
+                        "\n"
+                        "In order: server1\n"
+                        "\n"
+                        "PLAN: no step, 1 left failing, of 2 hosts; digest "))
+      << table.out;
+  const ProgramOutput brief =
+      RunProgram({"plan", "-o", "short"}, WorldWith(plan));
+  EXPECT_TRUE(absl::StrContains(brief.out, ": PLAN no step, 1 left failing"))
+      << brief.out;
+  const ProgramOutput json =
+      RunProgram({"plan", "-o", "json"}, WorldWith(plan));
+  EXPECT_EQ(ParsePlanFile(json.out)->hosts(0).unmended(0).rule(), "link");
+}
+
 TEST(PlanCommandTest, PrintsTheFoldedPlanAndSaysHowToSaveIt) {
   const ProgramOutput output = RunProgram({"plan"}, WorldWith(TwoHosts()));
   EXPECT_EQ(output.status, 0) << output.err;
@@ -184,6 +216,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(ExitCase{"NothingToDo", NothingToDo(), 0, 0},
                     ExitCase{"Changes", TwoHosts(), 0, 2},
                     ExitCase{"Blocked", WithBlocked(), 2, 1},
+                    ExitCase{"LeftFailing", Left(FAIL, TwoHosts()), 2, 1},
+                    ExitCase{"LeftUnknown", Left(UNKNOWN, TwoHosts()), 0, 2},
+                    ExitCase{"LeftWarning", Left(WARN, NothingToDo()), 0, 0},
                     ExitCase{"LeavesOutAHost", SysctlPlan({"server0"}), 2, 1},
                     ExitCase{"NoHosts", NoHosts(), 2, 1}),
     [](const auto& info) { return std::string(info.param.name); });

@@ -1,15 +1,21 @@
 #include "client/print/plan_table.h"
 
+#include <iterator>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
 #include "config/values/change_kind.h"
+#include "config/values/hostlist.h"
 #include "config/values/network_namespace.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 #include "config/words/terminal.h"
 
@@ -34,41 +40,45 @@ std::string FoldKey(const BlockedChange& blocked) {
                       BlockedText(blocked));
 }
 
+// "link", "lldp (unknown)".
+std::string FoldKey(const UnmendedRule& rule) {
+  if (rule.state() == FAIL) return rule.rule();
+  return absl::StrCat(rule.rule(), " (", StateWord(rule.state()), ")");
+}
+
 // What hosts share. Pointers into the plan: of the first host that has it.
 struct PlanFold {
   std::vector<const PlanStep*> steps;
   std::vector<const BlockedChange*> blocked;
+  std::vector<const UnmendedRule*> unmended;
 };
 using HostNames = std::vector<std::string>;  // In plan order.
 
-// Every step and every blocked change of every host once, by the set of hosts
-// that it is true of; sets in the order of their first line, lines in the order
-// of execution. Hosts with nothing to do are in no set. `plan` must outlive the
-// result.
+// Every step, blocked change and unmended rule of every host once, by the set
+// of hosts that it is true of; sets in the order of their first line, lines in
+// the order of execution. Hosts that are in order are in no set. `plan` must
+// outlive the result.
 FirstMet<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan) {
-  struct Line {
-    HostNames hosts;
-    const PlanStep* step = nullptr;
-    const BlockedChange* blocked = nullptr;
+  FirstMet<std::string, std::pair<HostNames, PlanFold>> lines;
+  const auto add = [&lines](const std::string& name, const auto& all,
+                            auto PlanFold::*kind) {
+    for (const auto& each : all) {
+      auto& [hosts, line] = lines[FoldKey(each)];
+      if (hosts.empty()) (line.*kind).push_back(&each);
+      hosts.push_back(name);
+    }
   };
-  FirstMet<std::string, Line> lines;
   for (const HostPlan& host : plan.hosts()) {
-    for (const PlanStep& step : host.steps()) {
-      Line& line = lines[FoldKey(step)];
-      if (line.step == nullptr) line.step = &step;
-      line.hosts.push_back(host.host());
-    }
-    for (const BlockedChange& blocked : host.blocked()) {
-      Line& line = lines[FoldKey(blocked)];
-      if (line.blocked == nullptr) line.blocked = &blocked;
-      line.hosts.push_back(host.host());
-    }
+    add(host.host(), host.steps(), &PlanFold::steps);
+    add(host.host(), host.blocked(), &PlanFold::blocked);
+    add(host.host(), host.unmended(), &PlanFold::unmended);
   }
   FirstMet<HostNames, PlanFold> folds;
   for (const auto& [key, line] : lines) {
-    PlanFold& fold = folds[line.hosts];
-    if (line.step != nullptr) fold.steps.push_back(line.step);
-    if (line.blocked != nullptr) fold.blocked.push_back(line.blocked);
+    PlanFold& fold = folds[line.first];
+    absl::c_copy(line.second.steps, std::back_inserter(fold.steps));
+    absl::c_copy(line.second.blocked, std::back_inserter(fold.blocked));
+    absl::c_copy(line.second.unmended, std::back_inserter(fold.unmended));
   }
   return folds;
 }
@@ -137,6 +147,14 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
   }
   for (const BlockedChange* blocked : fold.blocked)
     PrintBlocked(*blocked, page);
+  if (fold.unmended.empty()) return;
+  const auto name = [](std::string* out, const UnmendedRule* rule) {
+    absl::StrAppend(out, FoldKey(*rule));
+  };
+  PrintLine("no step mends", absl::StrJoin(fold.unmended, ", ", name),
+            Paint::kRed, page);
+  PrintRemark("more    ",
+              absl::StrCat("clusterctl check ", FoldHostlist(hosts)), page);
 }
 
 void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
@@ -152,15 +170,16 @@ void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
     }
   }
   if (shown == folds.size()) return;
-  page.out() << "\nand " << folds.size() - shown << " more groups of steps on "
+  page.out() << "\nand " << folds.size() - shown << " more groups on "
              << Count(hidden.size(), "host") << "; --verbose has all\n";
 }
 
-// Hosts with no step and nothing blocked.
+// Hosts with no step, nothing blocked and no finding.
 void PrintInOrder(const ClusterPlan& plan, Page& page) {
   HostNames hosts;
   for (const HostPlan& host : plan.hosts()) {
-    if (host.steps().empty() && host.blocked().empty()) {
+    if (host.steps().empty() && host.blocked().empty() &&
+        host.unmended().empty()) {
       hosts.push_back(host.host());
     }
   }
@@ -194,7 +213,7 @@ void PrintNotes(const ClusterPlan& plan, bool verbose, Page& page) {
 void PrintSummary(const ClusterPlan& plan, Page& page) {
   const PlanCounts counts = CountPlan(plan);
   Paint paint = counts.steps > 0 ? Paint::kYellow : Paint::kGreen;
-  if (counts.blocked > 0) paint = Paint::kRed;
+  if (counts.blocked + counts.hosts_failing > 0) paint = Paint::kRed;
   page.out() << "\n";
   page.Wrapped(
       "PLAN: ",
@@ -204,35 +223,6 @@ void PrintSummary(const ClusterPlan& plan, Page& page) {
 }
 
 }  // namespace
-
-PlanCounts CountPlan(const ClusterPlan& plan) {
-  PlanCounts counts;
-  for (const HostPlan& host : plan.hosts()) {
-    ++counts.hosts;
-    counts.steps += static_cast<size_t>(host.steps_size());
-    counts.blocked += static_cast<size_t>(host.blocked_size());
-    if (!host.steps().empty()) ++counts.hosts_with_steps;
-    if (!host.blocked().empty()) ++counts.hosts_with_blocked;
-  }
-  return counts;
-}
-
-std::string PlanCountsText(const PlanCounts& counts) {
-  const std::string hosts = Count(counts.hosts, "host");
-  if (counts.steps == 0 && counts.blocked == 0) {
-    return absl::StrCat("nothing to do on ", hosts);
-  }
-  return JoinParts(
-      ", ",
-      {counts.steps == 0 ? "no step"
-                         : absl::StrCat(Count(counts.steps, "step"), " on ",
-                                        Count(counts.hosts_with_steps, "host")),
-       counts.blocked == 0
-           ? ""
-           : absl::StrCat(Count(counts.blocked, "change"), " blocked on ",
-                          Count(counts.hosts_with_blocked, "host")),
-       absl::StrCat("of ", hosts)});
-}
 
 std::string PlanNamespace(const ClusterPlan& plan) {
   std::set<std::string> spaces;

@@ -12,14 +12,17 @@
 //       reason  it is outside 10.20.0.0/24
 //       fix     correct the gateway in cluster.yaml
 //
-//   In order: node[04-12]
+//   node[11-12]
+//     no step mends  link, lldp (unknown)
+//       more    clusterctl check node[11-12]
 //
-//   PLAN: 24 steps on 12 hosts, 1 change blocked on 1 host, of 12 hosts;
-//   digest 6f1b0c9d2e3a
+//   In order: node[04-10]
+//
+//   PLAN: 24 steps on 12 hosts, 1 change blocked on 1 host, 2 left failing, of
+//   12 hosts; digest 6f1b0c9d2e3a
 #ifndef CLIENT_PRINT_PLAN_TABLE_H_
 #define CLIENT_PRINT_PLAN_TABLE_H_
 
-#include <cstddef>
 #include <ostream>
 #include <string>
 
@@ -27,20 +30,6 @@
 #include "proto/plan.pb.h"
 
 namespace clusterd {
-
-struct PlanCounts {
-  size_t hosts = 0;
-  size_t steps = 0;
-  size_t hosts_with_steps = 0;
-  size_t blocked = 0;
-  size_t hosts_with_blocked = 0;
-};
-
-PlanCounts CountPlan(const ClusterPlan& plan);
-
-// "40 steps on 2 hosts, 1 change blocked on 1 host, of 12 hosts", or
-// "nothing to do on 12 hosts".
-std::string PlanCountsText(const PlanCounts& counts);
 
 // The namespace that the steps are for, as NetworkNamespaceText; "": the hosts'
 // own, or there is no step; "several" if hosts differ.

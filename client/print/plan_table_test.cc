@@ -76,6 +76,41 @@ TEST(PlanTableTest, FoldsHostsThatAgree) {
             "hosts; digest 6f1b0c9d2e3a\n");
 }
 
+TEST(PlanTableTest, FoldsWhatNoStepMendsAndCallsOnlyOthersInOrder) {
+  ClusterPlan plan = SysctlPlan(Nodes(4));
+  for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
+  for (const int host : {2, 3}) {
+    for (const char* rule : {"link", "tls-uniform"}) {
+      UnmendedRule& unmended = *plan.mutable_hosts(host)->add_unmended();
+      unmended.set_rule(rule);
+      unmended.set_state(FAIL);
+    }
+  }
+  UnmendedRule& doubt = *plan.mutable_hosts(1)->add_unmended();
+  doubt.set_rule("lldp");
+  doubt.set_state(UNKNOWN);
+  plan.set_digest("6f1b0c9d2e3a4b5c");
+  EXPECT_EQ(
+      Printed(plan),
+      "Cluster demo, atlas-training, plan for 4 hosts: node[01-04]\n"
+      "\n"
+      "node02\n"
+      "  no step mends   lldp (unknown)\n"
+      "                  more    clusterctl check node02\n"
+      "\n"
+      "node[03-04]\n"
+      "  no step mends   link, tls-uniform\n"
+      "                  more    clusterctl check node[03-04]\n"
+      "\n"
+      "In order: node01\n"
+      "\n"
+      "PLAN: no step, 2 left failing, 1 left in doubt, of 4 hosts; digest "
+      "6f1b0c9d2e3a\n");
+  EXPECT_EQ(PlanShort(plan, true),
+            "demo: PLAN no step, 2 left failing, 1 left in doubt, of 4 hosts; "
+            "digest 6f1b0c9d2e3a");
+}
+
 TEST(PlanTableTest, SaysOnceWhatIsTrueOfBothHostsAndApartWhatIsNot) {
   ClusterPlan plan = SysctlPlan(Nodes(2));
   for (HostPlan& host : *plan.mutable_hosts()) {

@@ -16,6 +16,7 @@
 #include "config/values/sha256.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
+#include "config/words/number_text.h"
 
 namespace clusterd {
 
@@ -184,6 +185,39 @@ absl::Status VerifyPlan(const ClusterPlan& plan) {
                      "edited: plan again"));
   }
   return absl::OkStatus();
+}
+
+PlanCounts CountPlan(const ClusterPlan& plan) {
+  PlanCounts counts;
+  for (const HostPlan& host : plan.hosts()) {
+    const bool fails = absl::c_any_of(
+        host.unmended(), [](const auto& rule) { return rule.state() == FAIL; });
+    ++counts.hosts;
+    counts.steps += host.steps_size();
+    counts.hosts_with_steps += !host.steps().empty();
+    counts.blocked += host.blocked_size();
+    counts.hosts_with_blocked += !host.blocked().empty();
+    counts.hosts_failing += fails;
+    counts.hosts_in_doubt += !fails && !host.unmended().empty();
+  }
+  return counts;
+}
+
+std::string PlanCountsText(const PlanCounts& counts) {
+  const std::string hosts = Count(counts.hosts, "host");
+  if (counts.nothing_to_do()) return absl::StrCat("nothing to do on ", hosts);
+  return JoinParts(
+      ", ",
+      {counts.steps == 0 ? "no step"
+                         : absl::StrCat(Count(counts.steps, "step"), " on ",
+                                        Count(counts.hosts_with_steps, "host")),
+       counts.blocked == 0
+           ? ""
+           : absl::StrCat(Count(counts.blocked, "change"), " blocked on ",
+                          Count(counts.hosts_with_blocked, "host")),
+       Part(counts.hosts_failing, "left failing"),
+       Part(counts.hosts_in_doubt, "left in doubt"),
+       absl::StrCat("of ", hosts)});
 }
 
 ClusterPlan MakePlan(const ClusterSpec& spec,

@@ -3,6 +3,7 @@
 #ifndef CONFIG_PLAN_MAKE_PLAN_H_
 #define CONFIG_PLAN_MAKE_PLAN_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
@@ -27,11 +28,30 @@ namespace clusterd {
 // the kernel keeps for the host alone, and a read-only /proc/sys, are blocked,
 // each with its own fix; a namespace that is the host's own is noted.
 // The same spec and facts give the same plan, and so the same digest. The
-// caller fills in plan_id, created_at_ms and created_by.
-// REQUIRES: at most one entry of `hosts` per name.
+// caller fills in plan_id, created_at_ms, created_by, and what is unmended,
+// with the digest of that. REQUIRES: at most one entry of `hosts` per name.
 ClusterPlan MakePlan(const ClusterSpec& spec,
                      absl::Span<const HostFacts* const> hosts,
                      const NetworkNamespace& network_namespace = {});
+
+struct PlanCounts {
+  bool nothing_to_do() const {
+    return steps + blocked + hosts_failing + hosts_in_doubt == 0;
+  }
+  size_t hosts = 0;
+  size_t steps = 0;
+  size_t hosts_with_steps = 0;
+  size_t blocked = 0;
+  size_t hosts_with_blocked = 0;
+  // With a FAIL that no step mends; without one, with less than that.
+  size_t hosts_failing = 0;
+  size_t hosts_in_doubt = 0;
+};
+PlanCounts CountPlan(const ClusterPlan& plan);
+
+// "40 steps on 2 hosts, 1 change blocked on 1 host, 2 left failing, 1 left in
+// doubt, of 12 hosts", or "nothing to do on 12 hosts".
+std::string PlanCountsText(const PlanCounts& counts);
 
 // What tells two plans apart, and a whole plan from a damaged one. No proof of
 // who made it: whoever edits a plan can compute its digest anew, and the
@@ -43,7 +63,7 @@ std::string SpecSha256(const ClusterSpec& spec);
 
 // Over everything that is planned and everything that it rests on: schema,
 // cluster, product, both spec digests, and of every host the steps, what is
-// blocked, and the facts with their values. Not over plan_id, created_at_ms,
+// blocked or unmended, and the facts. Not over plan_id, created_at_ms,
 // created_by, not_kept and the digest itself. The input is the messages' binary
 // form in field order (they hold no maps and no floating point).
 std::string PlanDigest(const ClusterPlan& plan);

@@ -52,6 +52,10 @@ struct Rule {
   RuleText text;     // English.
   RuleText chinese;  // Empty where nobody has written it yet.
   absl::Span<const RuleFinding> findings;
+  // Names of what a plan sets, "address/gateway": what mends the rule where it
+  // is found, and what may mend it where it is set elsewhere.
+  absl::string_view mended_by;
+  absl::string_view perhaps_by;
 
   // English where the catalogue lacks the language.
   const RuleText& TextIn(Language language) const {

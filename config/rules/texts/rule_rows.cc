@@ -180,7 +180,9 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
                       RuleRow::Level_Name(row.level()), ", ", check, ",\n     ",
                       TextRow(row, row.text()), ",\n     ",
                       row.has_chinese() ? TextRow(row, row.chinese()) : "{}",
-                      ",\n     ", row.finding().empty() ? "{}" : rows, "},\n");
+                      ",\n     ", row.finding().empty() ? "{}" : rows,
+                      ",\n     \"", absl::StrJoin(row.mended_by(), "/"),
+                      "\", \"", absl::StrJoin(row.perhaps_by(), "/"), "\"},\n");
       if (row.finding().empty()) continue;
       absl::StrAppend(&findings, FindingTable(rows, row.finding()));
     }

@@ -137,7 +137,14 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "     {\"a title\",\n      \"it fails\",\n"
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
                         "      \"fail\",\n      \"the guide; more\"},\n"
-                        "     {},\n     {}},"));
+                        "     {},\n     {},\n     \"\", \"\"},"));
+}
+
+TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
+  EXPECT_THAT(RuleTable(*Read(Row("  text {",
+                                  "  mended_by: [\"gateway\", \"at boot\"]\n"
+                                  "  perhaps_by: \"address\"\n  text {"))),
+              HasSubstr("     {},\n     \"gateway/at boot\", \"address\"},"));
 }
 
 TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
@@ -149,7 +156,7 @@ TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
                         "    {\"held\", WARN,\n      \"it is held\",\n"
                         "      \"\",\n      \"\",\n      \"see the guide\",\n"
                         "      \"\",\n      \"\",\n      \"\"},\n};"));
-  EXPECT_THAT(table, HasSubstr("     kFindingsOfCheckPortFree},"));
+  EXPECT_THAT(table, HasSubstr("     kFindingsOfCheckPortFree,\n"));
 }
 
 TEST(RuleTableTest, GathersTheFindingsOfAllRules) {

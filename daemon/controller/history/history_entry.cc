@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "config/plan/make_plan.h"
 #include "config/report/verdict.h"
 #include "config/values/network_namespace.h"
 #include "config/words/number_text.h"
@@ -33,37 +34,6 @@ std::string SummaryOf(const Report& report) {
   return absl::StrCat(Count(report.hosts_size(), "host"), "; ",
                       CountsText(report.rule_counts()), " of ",
                       Count(report.rules_size(), "rule"));
-}
-
-struct PlanCounts {
-  size_t steps = 0;
-  size_t hosts_with_steps = 0;
-  size_t blocked = 0;
-  size_t hosts_with_blocked = 0;
-};
-
-// Counted once, for the outcome and for the summary.
-PlanCounts CountPlan(const ClusterPlan& plan) {
-  PlanCounts counts;
-  for (const HostPlan& host : plan.hosts()) {
-    counts.steps += host.steps_size();
-    counts.hosts_with_steps += host.steps_size() > 0;
-    counts.blocked += host.blocked_size();
-    counts.hosts_with_blocked += host.blocked_size() > 0;
-  }
-  return counts;
-}
-
-std::string SummaryOf(const ClusterPlan& plan, const PlanCounts& counts) {
-  const bool nothing = counts.steps == 0 && counts.blocked == 0;
-  return JoinParts(
-      ", ", {Count(plan.hosts_size(), "host"),
-             Part(counts.hosts_with_steps,
-                  absl::StrCat("with ", Count(counts.steps, "step"))),
-             Part(counts.blocked,
-                  absl::StrCat("blocked on ",
-                               Count(counts.hosts_with_blocked, "host"))),
-             nothing ? "nothing to do" : ""});
 }
 
 std::string SummaryOf(const ApplyReport& report) {
@@ -141,7 +111,7 @@ HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms) {
   entry->set_outcome(counts.steps > 0     ? "changes"
                      : counts.blocked > 0 ? "blocked"
                                           : "empty");
-  entry->set_summary(SummaryOf(plan, counts));
+  entry->set_summary(PlanCountsText(counts));
   if (plan.hosts_size() > 0) {
     entry->set_network_namespace(
         NetworkNamespaceText(plan.hosts(0).network_namespace()));

@@ -96,20 +96,21 @@ TEST(RecordOfPlanTest, CountsHostsAndSteps) {
   EXPECT_EQ(record.entry().elapsed_ms(), 300);
   EXPECT_EQ(record.entry().outcome(), "changes");
   EXPECT_EQ(record.entry().summary(),
-            "40 hosts, 12 with 24 steps, 1 blocked on 1 host");
+            "24 steps on 12 hosts, 1 change blocked on 1 host, of 40 hosts");
   EXPECT_EQ(record.plan().hosts_size(), 40);
 }
 
 TEST(RecordOfPlanTest, IsBlockedWhenNothingElseIsLeft) {
   const HistoryEntry entry = RecordOfPlan(MakePlan(3, 0, 2), 0).entry();
   EXPECT_EQ(entry.outcome(), "blocked");
-  EXPECT_EQ(entry.summary(), "3 hosts, 2 blocked on 2 hosts");
+  EXPECT_EQ(entry.summary(),
+            "no step, 2 changes blocked on 2 hosts, of 3 hosts");
 }
 
 TEST(RecordOfPlanTest, IsEmptyWithNothingToDo) {
   const HistoryEntry entry = RecordOfPlan(MakePlan(1, 0, 0), 0).entry();
   EXPECT_EQ(entry.outcome(), "empty");
-  EXPECT_EQ(entry.summary(), "1 host, nothing to do");
+  EXPECT_EQ(entry.summary(), "nothing to do on 1 host");
 }
 
 TEST(RecordOfPlanTest, NamesTheNamespace) {

@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "config/plan/make_plan.h"
+#include "config/plan/settings.h"
+#include "config/rules/catalogue.h"
 #include "config/rules/judge.h"
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
@@ -26,6 +31,77 @@ std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
   pointers.reserve(facts.size());
   for (const HostFacts& host : facts) pointers.push_back(&host);
   return pointers;
+}
+
+// What steps set: names of settings, and what GoalName has of each step.
+using Goals = std::set<std::string>;
+
+// Whether one of "address/gateway" is set; of devices, on this one if given.
+bool SetsOneOf(const Goals& goals, absl::string_view names,
+               std::optional<uint32_t> device) {
+  const std::vector<std::string> each = absl::StrSplit(names, '/');
+  return absl::c_any_of(each, [&](const std::string& name) {
+    const Setting* const setting = FindSetting(name);
+    const bool on_it = device && setting != nullptr && setting->device;
+    return goals.count(on_it ? DeviceFactName(*device, name) : name) > 0;
+  });
+}
+
+// What the finding is once the steps of its host, `own`, and of all hosts are
+// done; PASS: they mend it. What mends the finding behind it mends it, too.
+State StateAfter(const Finding& finding, const Subject& subject,
+                 const Goals& own, const Goals& all) {
+  const Rule& rule = *FindRule(finding.rule());
+  const Rule* const cause = FindRule(finding.caused_by());
+  const auto is_mended = [&](std::optional<uint32_t> device) {
+    return SetsOneOf(own, rule.mended_by, device) ||
+           (cause != nullptr && SetsOneOf(own, cause->mended_by, device));
+  };
+  const bool mended = subject.devices().empty()
+                          ? is_mended(std::nullopt)
+                          : absl::c_all_of(subject.devices(), is_mended);
+  if (mended) return PASS;
+  const Goals& others = rule.scope == RuleScope::kCluster ? all : own;
+  return SetsOneOf(others, rule.perhaps_by, std::nullopt)
+             ? std::min(finding.state(), UNKNOWN)
+             : finding.state();
+}
+
+// Says of each host what is found there and its steps leave, by its cause.
+void AddUnmended(const Report& report, ClusterPlan* plan) {
+  std::map<std::string, Goals> goals;
+  Goals all;
+  for (const HostPlan& host : plan->hosts()) {
+    Goals& own = goals[host.host()];
+    for (const PlanStep& step : host.steps()) {
+      own.insert({step.setting(), GoalName(step)});
+    }
+    all.insert(own.begin(), own.end());
+  }
+  std::map<std::string, std::map<std::string, State>> left;  // By host, rule.
+  for (const RuleResult& result : report.rules()) {
+    for (const Finding& finding : result.findings()) {
+      if (finding.state() == SKIPPED) continue;
+      const bool caused = !finding.caused_by().empty();
+      for (const Subject& subject : finding.subjects()) {
+        State& state =
+            left[subject.host()][caused ? finding.caused_by() : finding.rule()];
+        state = std::max(
+            state, StateAfter(finding, subject, goals[subject.host()], all));
+      }
+    }
+  }
+  for (HostPlan& host : *plan->mutable_hosts()) {
+    const bool blocked_whole =
+        !host.blocked().empty() && host.blocked(0).kind() == CHANGE_OBSERVE;
+    for (const auto& [rule, state] : left[host.host()]) {
+      if (state == PASS || blocked_whole) continue;
+      UnmendedRule* const unmended = host.add_unmended();
+      unmended->set_rule(rule);
+      unmended->set_state(state);
+    }
+  }
+  plan->set_digest(PlanDigest(*plan));
 }
 
 }  // namespace
@@ -99,6 +175,7 @@ ClusterPlan MakeHostsPlan(const FactOrder& order,
                           const std::vector<HostFacts>& facts, absl::Time now) {
   ClusterPlan plan =
       MakePlan(*order.spec, PointersTo(facts), order.network_namespace);
+  AddUnmended(MakeCheckReport(order, {}, facts, now), &plan);
   plan.set_plan_id(order.run_id);
   plan.set_created_at_ms(absl::ToUnixMillis(now));
   plan.set_created_by(order.actor);

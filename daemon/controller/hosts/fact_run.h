@@ -60,7 +60,8 @@ struct FactOrder {
 Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
                        const std::vector<HostFacts>& facts, absl::Time now);
 
-// What apply would do to each host. Changes nothing.
+// What apply would do to each host, and which findings of a check of the same
+// facts it would leave there. Changes nothing.
 ClusterPlan MakeHostsPlan(const FactOrder& order,
                           const std::vector<HostFacts>& facts, absl::Time now);
 

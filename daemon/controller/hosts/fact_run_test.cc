@@ -6,9 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "config/plan/make_plan.h"
+#include "config/plan/settings.h"
+#include "config/rules/catalogue.h"
 #include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -259,6 +262,127 @@ TEST_F(FactRunTest, PlanBlocksHostsThatDoNotAnswer) {
   EXPECT_THAT(plan.hosts(1).blocked(0).reason(), HasSubstr("never attached"));
   EXPECT_EQ(run->progress().answered(), 1u);
   EXPECT_EQ(run->progress().failed(), 1u);
+}
+
+// Two healthy servers, of which a test breaks something.
+class MakeHostsPlanTest : public testing::Test {
+ protected:
+  MakeHostsPlanTest() : facts_(MakeHealthyFacts(spec_)) {}
+
+  DeviceFacts& Device(int server, int device) {
+    return *facts_[server].mutable_devices(device);
+  }
+  ClusterPlan Plan() const {
+    FactOrder order;
+    order.spec = std::make_shared<const ClusterSpec>(spec_);
+    ClusterPlan plan = MakeHostsPlan(order, facts_, absl::UnixEpoch());
+    EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
+    return plan;
+  }
+  // "link FAIL", of one server.
+  std::vector<std::string> Unmended(int server) const {
+    std::vector<std::string> rules;
+    const ClusterPlan plan = Plan();
+    for (const UnmendedRule& rule : plan.hosts(server).unmended()) {
+      rules.push_back(rule.rule() + " " + State_Name(rule.state()));
+    }
+    return rules;
+  }
+
+  ClusterSpec spec_ = MakeSpec("atlas-training", "", 2);
+  std::vector<HostFacts> facts_;
+};
+
+TEST_F(MakeHostsPlanTest, LeavesNothingWhereEveryRulePasses) {
+  EXPECT_THAT(Unmended(0), ElementsAre());
+  EXPECT_THAT(Unmended(1), ElementsAre());
+}
+
+TEST_F(MakeHostsPlanTest, NamesTheRulesThatNoStepMends) {
+  Device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  Device(0, 4).mutable_lldp()->mutable_missing()->set_reason(
+      Missing::UNREADABLE);
+  EXPECT_TRUE(Plan().hosts(0).steps().empty());
+  EXPECT_THAT(Unmended(0), ElementsAre("link FAIL", "lldp UNKNOWN"));
+  EXPECT_THAT(Unmended(1), ElementsAre());
+}
+
+TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSettingOnTheSameDeviceOnly) {
+  Device(0, 2).mutable_gateway()->set_value("10.9.9.9");
+  EXPECT_EQ(Plan().hosts(0).steps_size(), 1) << Plan().DebugString();
+  EXPECT_THAT(Unmended(0), ElementsAre());
+  // Nothing is planned for a gateway that the spec does not name.
+  spec_.mutable_servers(0)->mutable_devices(5)->clear_gateway();
+  Device(0, 5).mutable_gateway()->set_value("10.9.9.9");
+  EXPECT_THAT(Unmended(0), testing::Contains("gateway FAIL"));
+}
+
+TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSameKernelParameterOnly) {
+  facts_[0].mutable_kernel()->mutable_somaxconn()->set_value(1);
+  facts_[0].mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1);
+  EXPECT_EQ(Plan().hosts(0).steps_size(), 2);
+  EXPECT_THAT(Unmended(0), ElementsAre());
+  // Too few for the devices of the cluster, and no plan raises it.
+  spec_.mutable_kernel()->set_tcp_max_syn_backlog(0);
+  EXPECT_EQ(Plan().hosts(0).steps_size(), 1);
+  EXPECT_THAT(Unmended(0), ElementsAre("syn-backlog FAIL"));
+}
+
+TEST_F(MakeHostsPlanTest, IsUnknownWhereAnotherHostsStepMayMendIt) {
+  const std::string taken =
+      Device(0, 0).address().value().settings(0).address();
+  Device(1, 0)
+      .mutable_address()
+      ->mutable_value()
+      ->mutable_settings(0)
+      ->set_address(taken);
+  EXPECT_THAT(Unmended(0), testing::Contains("ip-unique UNKNOWN"));
+  EXPECT_THAT(Unmended(0), testing::Each(testing::EndsWith(" UNKNOWN")));
+  EXPECT_THAT(Unmended(1), ElementsAre());
+}
+
+TEST_F(MakeHostsPlanTest, FailsWhereTheHostAllowsNoStep) {
+  facts_[0].mutable_kernel()->mutable_somaxconn()->set_value(1);
+  facts_[0].mutable_allows()->Clear();
+  facts_[0].mutable_allows()->add_kinds("observe");
+  EXPECT_EQ(Plan().hosts(0).blocked_size(), 1);
+  EXPECT_THAT(Unmended(0), ElementsAre("listen-backlog FAIL"));
+}
+
+TEST_F(MakeHostsPlanTest, SaysOfASilentHostOnlyThatItIsBlocked) {
+  facts_[1] = MakeSilentHost("server1", Missing::TIMED_OUT, "no answer");
+  EXPECT_EQ(Plan().hosts(1).blocked_size(), 1);
+  EXPECT_THAT(Unmended(1), ElementsAre());
+}
+
+TEST_F(MakeHostsPlanTest, CoversWhatIsLeftWithTheDigest) {
+  Device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  ClusterPlan plan = Plan();
+  plan.mutable_hosts(0)->clear_unmended();
+  EXPECT_FALSE(VerifyPlan(plan).ok());
+}
+
+// Whether a plan can set it: a setting, or a kernel parameter that runs.
+bool IsSet(const std::string& name) {
+  PlanStep step;
+  step.set_setting(kRunningSetting);
+  step.mutable_target()->set_kernel_parameter(name);
+  step.set_to(name == "net.ipv4.ip_local_reserved_ports" ? "60000-60031"
+                                                         : "65535");
+  return FindSetting(name) != nullptr || SettingOf(step)->check(step).ok();
+}
+
+TEST(RuleCatalogueTest, NamesOnlySettingsThatAPlanHas) {
+  EXPECT_FALSE(IsSet("gatewya"));
+  for (const Rule& rule : RuleCatalogue()) {
+    for (const absl::string_view names : {rule.mended_by, rule.perhaps_by}) {
+      if (names.empty()) continue;
+      const std::vector<std::string> each = absl::StrSplit(names, '/');
+      for (const std::string& name : each) {
+        EXPECT_TRUE(IsSet(name)) << rule.name << ": " << name;
+      }
+    }
+  }
 }
 
 }  // namespace
