@@ -98,8 +98,8 @@ TEST_F(RuleReportTest, TakesWhatIsAlwaysTheSameFromTheRulesRow) {
 
 TEST_F(RuleReportTest, FillsInTheValuesOfARow) {
   RuleReport mtu(*FindRule("mtu-uniform"), view_);
-  const FindingText text = mtu.Text("other", 1500, 4200, ", as the spec says");
-  EXPECT_EQ(text.state, WARN);
+  const FindingText text = mtu.Text("unlike-spec", 1500, 4200);
+  EXPECT_EQ(text.state, FAIL);
   EXPECT_EQ(text.observed, "MTU is 1500");
   EXPECT_EQ(text.expected, "MTU 4200, as the spec says");
   EXPECT_EQ(text.device_command, "-mtu -s size 4200");

@@ -256,11 +256,12 @@ void CheckMtuUniform(const ClusterView& view, RuleReport& report) {
     if (!planned && rail.size() == 1) continue;
     const uint64_t right = planned ? view.spec().mtu() : MostCommon(rail);
     if (*device.mtu == right) continue;
-    const std::string because =
-        planned ? ", as the spec says"
-                : absl::StrCat(", as device ", device.id, " of ",
-                               Count(rail.at(right).live, "other host"));
-    report.Add(device, "other", *device.mtu, right, because);
+    if (planned) {
+      report.Add(device, "unlike-spec", *device.mtu, right);
+    } else {
+      report.Add(device, "other", *device.mtu, right, device.id,
+                 Count(rail.at(right).live, "other host"));
+    }
   }
 }
 

@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "device-ip-planned", FAIL, "10.51.0.99"},
                     FaultCase{"StoredAddress", "6:stored_address=10.51.0.77",
                               "device-ip-persistent", FAIL, "10.51.0.77"},
-                    FaultCase{"Mtu", "7:mtu=1500", "mtu-uniform", WARN, "1500"},
+                    FaultCase{"Mtu", "7:mtu=1500", "mtu-uniform", FAIL, "1500"},
                     FaultCase{"Tls", "1:tls=1", "tls-uniform", FAIL, "1"},
                     FaultCase{"TlsNotAsked", "1:tls=absent", "tls-uniform",
                               UNKNOWN, "clusterd does not ask hccn_tool"},
