@@ -202,8 +202,7 @@ TEST(PlanTableTest, StaysReadableWhenEveryHostDiffers) {
   EXPECT_LT(std::vector<std::string>(absl::StrSplit(printed, '\n')).size(),
             300u);
   EXPECT_TRUE(absl::StrContains(
-      printed,
-      "and 1113 more groups of steps on 1113 hosts; --verbose has all"))
+      printed, "and 1113 more groups on 1113 hosts; --verbose has all"))
       << printed;
   EXPECT_TRUE(absl::StrContains(printed, "and 1112 more; --verbose has all"));
   EXPECT_TRUE(absl::StrContains(Printed(plan, Utf8(), /*verbose=*/true),
