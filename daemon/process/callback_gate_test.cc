@@ -35,9 +35,14 @@ TEST(CallbackGateTest, CloseWaitsForWhoIsInside) {
 
 TEST(CallbackGateTest, RunSoonTriesAgainUntilThePoolHasRoom) {
   ManualScheduler scheduler;
-  absl::Notification go_on;
+  absl::Notification begun, go_on;
   WorkerPool pool(1, 1);
-  ASSERT_TRUE(pool.TryRun([&] { go_on.WaitForNotification(); }));
+  ASSERT_TRUE(pool.TryRun([&] {
+    begun.Notify();
+    go_on.WaitForNotification();
+  }));
+  // Before it has begun, it fills the queue itself, and leaves room later.
+  begun.WaitForNotification();
   while (pool.TryRun([] {})) continue;
   int ran = 0;
   const CallbackGate gate;
