@@ -51,7 +51,7 @@ class CheckCommand final : public ClusterRequest {
     AddOutput(app);
     AddReport(app);
     AddTimeout(app, absl::ZeroDuration(),
-               "the run deadline of the spec and 10s");
+               "twice the run deadline of the spec and 10s");
     app.add_flag("--local", local_,
                  "Ask this host's own clusterd about this host, without the "
                  "controller");

@@ -44,7 +44,7 @@ class PlanCommand final : public ClusterRequest {
                  "back, and every host");
     AddOutput(app);
     AddTimeout(app, absl::ZeroDuration(),
-               "the run deadline of the spec and 20s");
+               "twice the run deadline of the spec and 20s");
   }
 
  private:

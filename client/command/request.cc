@@ -322,7 +322,8 @@ absl::Status ClusterRequest::Prepare(ControllerClient& client) {
 
 absl::Duration ClusterRequest::RunTimeout() const {
   const uint32_t run_ms = spec_.spec().deadlines().run_ms();
-  return TimeoutOr((run_ms > 0 ? absl::Milliseconds(run_ms) : kDefaultRun) +
+  // Twice: an equal run that began earlier may have to end first.
+  return TimeoutOr(2 * (run_ms > 0 ? absl::Milliseconds(run_ms) : kDefaultRun) +
                    margin_);
 }
 

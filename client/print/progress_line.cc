@@ -11,6 +11,10 @@
 namespace clusterd {
 
 std::string ProgressText(const CheckProgress& progress, bool utf8) {
+  if (progress.place() > 0) {
+    return absl::StrCat("the controller is busy: place ", progress.place(),
+                        " in its queue");
+  }
   std::string text =
       absl::StrCat(progress.answered(), " answered, ", progress.failed(),
                    " failed, ", progress.pending(), " pending");

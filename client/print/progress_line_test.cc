@@ -37,6 +37,14 @@ TEST(ProgressTextTest, SaysNothingOfAwaitedHostsWhenThereAreNone) {
   EXPECT_EQ(ProgressText(progress, true), "2 answered, 0 failed, 0 pending");
 }
 
+TEST(ProgressTextTest, SaysAtWhichPlaceOfTheQueueARunWaits) {
+  CheckProgress progress;
+  progress.set_pending(16);
+  progress.set_place(3);
+  EXPECT_EQ(ProgressText(progress, true),
+            "the controller is busy: place 3 in its queue");
+}
+
 TEST(ProgressTextTest, IsSafeForATerminal) {
   CheckProgress progress = Progress();
   progress.set_awaited(0, "\x1b[2J");

@@ -1,5 +1,6 @@
 // The calls of ControllerService that stream events: checks and plans, which
 // ask hosts for their facts all at once, and what changes hosts.
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -49,56 +50,51 @@ ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
 template <typename Request>
 absl::Status ControllerService::Prepare(
     const grpc::CallbackServerContext& context, const Request& request,
-    const FactCall& call, FactOrder* order) const {
-  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call.name));
+    const char* call, const RuleSelection* selection, FactOrder* order) const {
+  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call));
   order->run_id = NewRunId();
   order->actor = user.name;
   order->spec = parts_.spec->spec();
   order->network_namespace = request.network_namespace();
-  order->started_at = parts_.scheduler->Now();
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, request.hosts()));
   RETURN_IF_ERROR(CheckNetworkNamespace(order->network_namespace));
   // Only now: a long list of wrong names takes time that a stranger may not
   // have.
-  if (call.selection != nullptr) {
-    RETURN_IF_ERROR(ValidateSelection(*call.selection));
-  }
-  if (call.slots->TryTake()) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat(call.all_taken, ", try again later"));
+  return selection == nullptr ? absl::OkStatus()
+                              : ValidateSelection(*selection);
 }
 
 template <typename Event, typename Request>
 grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     grpc::CallbackServerContext* context, const Request& request,
-    const FactCall& call, Conclusion<Event> conclude) {
+    const char* call, const RuleSelection* selection, SharedRuns<Event>* runs,
+    Conclusion<Event> conclude) {
   const auto stream = EventStream<Event>::Create(context, parts_.scheduler);
   const auto order = std::make_shared<FactOrder>();
-  const absl::Status prepared = Prepare(*context, request, call, order.get());
+  const absl::Status prepared =
+      Prepare(*context, request, call, selection, order.get());
   if (!prepared.ok()) {
     stream->End(prepared);
     return stream.get();
   }
-  const std::weak_ptr<EventStream<Event>> weak = stream;
-  FactRun::Callbacks callbacks;
-  callbacks.on_progress = [weak] {
-    if (const auto to = weak.lock()) to->NoteProgress();
+  using Callers = typename SharedRuns<Event>::Callers;
+  auto begin = [this, order,
+                conclude = std::move(conclude)](Callers callers) mutable {
+    order->started_at = parts_.scheduler->Now();
+    FactRun::Callbacks callbacks;
+    callbacks.on_progress = std::move(callers.on_progress);
+    // The result is kept even when its client has left at the last moment.
+    callbacks.on_facts = [order, conclude = std::move(conclude),
+                          on_end = std::move(callers.on_end)](
+                             const std::vector<HostFacts>& facts) {
+      on_end(conclude(*order, facts));
+    };
+    return std::make_shared<FactRun>(order, parts_, std::move(callbacks));
   };
-  // The result is kept even when its client has left at the last moment.
-  callbacks.on_facts = [weak, order, conclude = std::move(conclude)](
-                           const std::vector<HostFacts>& facts) {
-    Event last = conclude(*order, facts);
-    if (const auto to = weak.lock()) to->End(std::move(last));
-  };
-  const auto run =
-      std::make_shared<FactRun>(order, parts_, std::move(callbacks));
-  stream->Begin({/*on_leave=*/[run] { run->Cancel(); },
-                 /*on_end=*/[slots = call.slots] { slots->Give(); }});
-  stream->Show(
-      [run](Event* event) { *event->mutable_progress() = run->progress(); });
-  const absl::Status started = run->Start();
-  if (!started.ok()) stream->End(started);
-  stream->NoteProgress();
+  // Equal: the same question about the same spec, which the order keeps alive.
+  runs->Join(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()), " ",
+                          request.SerializeAsString()),
+             order->hosts.size(), stream, std::move(begin));
   return stream.get();
 }
 
@@ -116,11 +112,8 @@ absl::Status ControllerService::Keep(const HistoryRecord& record) const {
 // hosts are large.
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
     grpc::CallbackServerContext* context, const CheckRequest* request) {
-  const FactCall call = {"Check", &checks_,
-                         absl::StrCat(kMaxChecks, " checks run already"),
-                         &request->selection()};
   return AskHosts<CheckEvent>(
-      context, *request, call,
+      context, *request, "Check", &request->selection(), &checks_,
       [this, selection = request->selection()](
           const FactOrder& order, const std::vector<HostFacts>& facts) {
         HistoryRecord record = RecordOfCheck(
@@ -135,10 +128,8 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
 
 grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
     grpc::CallbackServerContext* context, const PlanRequest* request) {
-  const FactCall call = {"Plan", &plans_,
-                         "as many plans are being made as may"};
   return AskHosts<PlanEvent>(
-      context, *request, call,
+      context, *request, "Plan", nullptr, &plans_,
       [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
         const absl::Time now = parts_.scheduler->Now();
         HistoryRecord record = RecordOfPlan(

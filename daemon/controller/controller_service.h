@@ -18,6 +18,7 @@
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/shared_runs.h"
 #include "daemon/process/worker_pool.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/controller.grpc.pb.h"
@@ -76,14 +77,14 @@ class ControllerService final : public Controller::CallbackService {
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
   // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when as
-  // many checks run as may.
+  // many calls wait for their turn as may.
   grpc::ServerWriteReactor<CheckEvent>* Check(
       grpc::CallbackServerContext* context,
       const CheckRequest* request) override;
 
   // InvalidArgument for hosts that the spec does not name; ResourceExhausted
-  // when as many plans run as may. A plan that the history could not keep says
-  // so in not_kept.
+  // when as many calls wait for their turn as may. A plan that the history
+  // could not keep says so in not_kept.
   grpc::ServerWriteReactor<PlanEvent>* Plan(
       grpc::CallbackServerContext* context,
       const PlanRequest* request) override;
@@ -124,20 +125,13 @@ class ControllerService final : public Controller::CallbackService {
 
  private:
   // Runs, and descriptions of one host, that may be under way at once.
-  static constexpr int kMaxChecks = 8;
-  static constexpr int kMaxPlans = 4;
+  static constexpr size_t kMaxChecks = 8;
+  static constexpr size_t kMaxPlans = 4;
   static constexpr int kMaxDescribes = 32;
   // Entries of the history on their way to clients; each may be as long as the
   // plan of a whole cluster, and a client may take it as slowly as it likes.
   static constexpr int kMaxRecords = 4;
 
-  // A call that asks hosts for their facts.
-  struct FactCall {
-    const char* name;
-    Slots* slots;
-    std::string all_taken;                     // What is said then.
-    const RuleSelection* selection = nullptr;  // The request's; null: has none.
-  };
   template <typename Event>
   using Conclusion = std::function<Event(const FactOrder& order,
                                          const std::vector<HostFacts>& facts)>;
@@ -148,16 +142,18 @@ class ControllerService final : public Controller::CallbackService {
                                  absl::string_view call,
                                  Role needed = Role::kViewer) const;
 
-  // Fills in the order and takes a slot, or says why not.
+  // Fills in the order, or says why not. `selection`: the rules that the
+  // request names; null: it names none.
   template <typename Request>
   absl::Status Prepare(const grpc::CallbackServerContext& context,
-                       const Request& request, const FactCall& call,
-                       FactOrder* order) const;
+                       const Request& request, const char* call,
+                       const RuleSelection* selection, FactOrder* order) const;
   // Streams the facts' progress, and then what `conclude` makes of them.
   template <typename Event, typename Request>
   grpc::ServerWriteReactor<Event>* AskHosts(
       grpc::CallbackServerContext* context, const Request& request,
-      const FactCall& call, Conclusion<Event> conclude);
+      const char* call, const RuleSelection* selection, SharedRuns<Event>* runs,
+      Conclusion<Event> conclude);
   // Keeps a check or plan, or logs why not.
   absl::Status Keep(const HistoryRecord& record) const;
 
@@ -172,8 +168,8 @@ class ControllerService final : public Controller::CallbackService {
   const ControllerParts parts_;
   ClusterChanges* const changes_;
 
-  Slots checks_{kMaxChecks};
-  Slots plans_{kMaxPlans};
+  SharedRuns<CheckEvent> checks_{{kMaxChecks}};
+  SharedRuns<PlanEvent> plans_{{kMaxPlans}};
   Slots describes_{kMaxDescribes};
   Slots records_{kMaxRecords};
 };

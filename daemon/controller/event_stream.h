@@ -96,8 +96,10 @@ class EventStream final
     Advance();
   }
 
-  // The last event, after what is queued and the last progress.
-  void End(Event last) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // The last event, after what is queued and the last progress. Many calls may
+  // end with one and the same.
+  void End(Event last) { End(std::make_shared<const Event>(std::move(last))); }
+  void End(std::shared_ptr<const Event> last) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
       if (IsEndingLocked()) return;
@@ -146,7 +148,7 @@ class EventStream final
       : context_(context), scheduler_(scheduler) {}
 
   bool IsEndingLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return end_.has_value() || last_.has_value();
+    return end_.has_value() || last_ != nullptr;
   }
 
   void OnProgressDue() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -188,6 +190,7 @@ class EventStream final
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::function<void(Event*)> progress;
     std::optional<absl::Status> finish;
+    const Event* next = &write_;
     {
       absl::MutexLock lock(&mutex_);
       if (writing_ || finishing_ || cancelling_) return;
@@ -195,17 +198,18 @@ class EventStream final
         finishing_ = true;
         finish = end_;
         scheduler_->Cancel(flush_timer_);
-      } else if (!TakeNextLocked(&progress)) {
+      } else if (!TakeNextLocked(&progress, &next)) {
         return;
       }
     }
     if (finish.has_value()) return this->Finish(ToGrpcStatus(*finish));
     if (progress) progress(&write_);
-    this->StartWrite(&write_);
+    this->StartWrite(next);
   }
 
-  // Puts what is to be written next into write_, or says how to: progress.
-  bool TakeNextLocked(std::function<void(Event*)>* progress)
+  // Puts what is to be written next into write_, or says how to: progress; or
+  // where it is.
+  bool TakeNextLocked(std::function<void(Event*)>* progress, const Event** next)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!queue_.empty()) {
       write_ = std::move(queue_.front());
@@ -213,8 +217,8 @@ class EventStream final
     } else if (progress_due_) {
       progress_due_ = false;
       *progress = show_;
-    } else if (last_.has_value()) {
-      write_ = *std::move(last_);
+    } else if (last_ != nullptr) {
+      *next = last_.get();
       end_ = absl::OkStatus();
     } else {
       return false;
@@ -239,7 +243,7 @@ class EventStream final
   bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
   bool cancelling_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId flush_timer_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::optional<Event> last_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const Event> last_ ABSL_GUARDED_BY(mutex_);
   // Set: the call ends with this.
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
 };

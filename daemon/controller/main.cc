@@ -1,6 +1,11 @@
 // clusterd-controller: builds the objects, waits for signals.
+#include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -26,12 +31,55 @@ namespace {
 
 constexpr int kWorkers = 2;
 constexpr size_t kMaxQueuedWork = 64;
+// Users, connections that have not said who they are, the history, the spec.
+constexpr rlim_t kFurtherFiles = 512;
+
+// The listening socket has failed.
+std::atomic<bool> is_deaf{false};
 
 void LogLines(const absl::Status& status, Log* log) {
   for (const absl::string_view line :
        absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
     log->Error(line);
   }
+}
+
+// Raises the soft limit of open files to the hard one: a controller without
+// descriptors hears nobody. Says what the limit is good for.
+void RaiseOpenFiles(int hosts, Log* log) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+      limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) getrlimit(RLIMIT_NOFILE, &limit);
+  }
+  // A connection of each host, and as many that come back before the old ones
+  // have gone.
+  const rlim_t wanted = 2 * static_cast<rlim_t>(hosts) + kFurtherFiles;
+  if (limit.rlim_cur >= wanted) {
+    log->Info(absl::StrCat("up to ", limit.rlim_cur, " open files; ", hosts,
+                           " hosts need ", wanted));
+    return;
+  }
+  log->Warning(absl::StrCat(
+      "only ", limit.rlim_cur, " files may be open, ", hosts, " hosts need ",
+      wanted,
+      ": further connections would end the controller; raise LimitNOFILE= of "
+      "its unit, or ulimit -Hn"));
+}
+
+// Once a minute: says how many connections have never said who they are, and
+// gives back what such a flood had taken, which malloc keeps otherwise.
+void LookAfterConnections(Scheduler* scheduler, Log* log) {
+  if (const uint64_t silent = TakeTimedOutHandshakes(); silent > 0) {
+    log->Warning(absl::StrCat(
+        silent, silent == 1 ? " connection was" : " connections were",
+        " closed in the last minute, without a handshake in 30 s"));
+  }
+  malloc_trim(0);
+  scheduler->RunAfter(absl::Minutes(1), [scheduler, log] {
+    LookAfterConnections(scheduler, log);
+  });
 }
 
 void Reload(SpecHolder* spec, Log* log) {
@@ -53,6 +101,7 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   ThreadScheduler scheduler;
   ASSIGN_OR_RETURN(const auto spec,
                    SpecHolder::Open(flags.spec, flags.cluster, &scheduler));
+  RaiseOpenFiles(spec->spec()->servers_size(), log);
   ASSIGN_OR_RETURN(const auto history, OpenHistory(flags.state, log));
   WorkerPool pool(kWorkers, kMaxQueuedWork);
   ControllerServerOptions options;
@@ -70,9 +119,16 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
                    " hosts in the spec, listening on port ", server->port()));
   const absl::Status ready = NotifySystemd(notify, "READY=1");
   if (!ready.ok()) log->Warning(ready.message());
+  LookAfterConnections(&scheduler, log);
   while (signals->Wait() == DaemonSignal::kReload) Reload(spec.get(), log);
   log->Notice("stopping");
-  return NotifySystemd(notify, "STOPPING=1");
+  const absl::Status stopping = NotifySystemd(notify, "STOPPING=1");
+  if (is_deaf) {
+    return absl::UnavailableError(
+        "the listening socket has failed, and no connection would be accepted "
+        "any more: ended, to be started again");
+  }
+  return stopping;
 }
 
 }  // namespace
@@ -89,7 +145,10 @@ int main(int argc, char** argv) {
   }
   clusterd::BlockedSignals signals;
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
-  clusterd::SendGrpcLogTo(&log);
+  clusterd::SendGrpcLogTo(&log, [] {
+    clusterd::is_deaf = true;
+    kill(getpid(), SIGTERM);
+  });
   const absl::Status status = clusterd::Run(flags, &signals, &log);
   clusterd::LogLines(status, &log);
   return status.ok() ? 0 : 1;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -15,18 +16,31 @@ namespace {
 
 // gRPC's hook has no room for a pointer.
 std::atomic<Log*> target{nullptr};
+std::atomic<uint64_t> timed_out{0};
+// Set before any thread of gRPC's is there.
+std::function<void()>* on_deaf_listener = nullptr;
 
 void Forward(gpr_log_func_args* message) {
   Log* const log = target.load();
   // gRPC 1.51 calls it an error that no certificate carries the name a client
-  // dialled. None of ours does: they carry SPIFFE ids.
+  // dialled. None of ours does: they carry SPIFFE ids. And what a server that
+  // stops breaks off.
   const bool is_news =
-      !absl::StartsWith(message->message, "No match found for server name");
+      !absl::StartsWith(message->message, "No match found for server name") &&
+      !absl::StrContains(message->message, "Listener stopped serving");
   if (log == nullptr || message->severity != GPR_LOG_SEVERITY_ERROR ||
       !is_news) {
     return;
   }
+  if (absl::StrContains(message->message, "Handshake timed out")) {
+    ++timed_out;
+    return;
+  }
   log->Warning(absl::StrCat("gRPC: ", message->message));
+  if (absl::StartsWith(message->message, "Failed accept4") &&
+      *on_deaf_listener != nullptr) {
+    (*on_deaf_listener)();
+  }
 }
 
 }  // namespace
@@ -59,10 +73,14 @@ void DescriptorLog::Write(LogLevel level, absl::string_view text) {
   } while (written < 0 && errno == EINTR);
 }
 
-void SendGrpcLogTo(Log* log) {
+void SendGrpcLogTo(Log* log, std::function<void()> on_deaf) {
+  delete std::exchange(on_deaf_listener,
+                       new std::function<void()>(std::move(on_deaf)));
   target.store(log);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
   gpr_set_log_function(&Forward);
 }
+
+uint64_t TakeTimedOutHandshakes() { return timed_out.exchange(0); }
 
 }  // namespace clusterd

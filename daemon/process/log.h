@@ -5,6 +5,8 @@
 #ifndef DAEMON_PROCESS_LOG_H_
 #define DAEMON_PROCESS_LOG_H_
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -51,9 +53,16 @@ class DescriptorLog final : public Log {
 
 // From now on, for the whole process, takes gRPC's own messages, such as
 // handshakes that went wrong. Only errors; the `log` gets them as warnings,
-// since they are about one connection. `log` must live until the process ends
-// or this is called with another one; null drops everything.
-void SendGrpcLogTo(Log* log);
+// since they are about one connection. Handshakes that time out are counted
+// instead: whoever connects and is silent must not fill a disk. `on_deaf` is
+// called when a listening socket has failed, e.g. for want of descriptors: gRPC
+// 1.51 never accepts a connection of it again (tcp_server_posix.cc, on_read,
+// where accept4 fails). `log` must live until the process ends or this is
+// called with another one; null drops everything.
+void SendGrpcLogTo(Log* log, std::function<void()> on_deaf = nullptr);
+
+// Handshakes that have timed out since this was called last.
+uint64_t TakeTimedOutHandshakes();
 
 }  // namespace clusterd
 

@@ -54,10 +54,35 @@ TEST(SendGrpcLogToTest, ForwardsErrorsThatAreNewsAsWarnings) {
   SendGrpcLogTo(&log);
   gpr_log(GPR_ERROR, "handshake failed: %d", 7);
   gpr_log(GPR_ERROR, "No match found for server name: 10.0.0.1.");
+  gpr_log(GPR_ERROR, "x error: UNKNOWN:Listener stopped serving. {}");
   gpr_log(GPR_INFO, "not worth a line");
   SendGrpcLogTo(nullptr);
   gpr_log(GPR_ERROR, "nobody listens");
   EXPECT_EQ(log.Lines(), "<4>gRPC: handshake failed: 7\n");
+}
+
+TEST(SendGrpcLogToTest, CountsHandshakesThatTimeOut) {
+  CapturedLog log;
+  SendGrpcLogTo(&log);
+  TakeTimedOutHandshakes();
+  for (int i = 0; i < 3; ++i) {
+    gpr_log(GPR_ERROR, "x error: UNKNOWN:Handshake timed out {created_time:1}");
+  }
+  SendGrpcLogTo(nullptr);
+  EXPECT_EQ(log.Lines(), "");
+  EXPECT_EQ(TakeTimedOutHandshakes(), 3u);
+  EXPECT_EQ(TakeTimedOutHandshakes(), 0u);
+}
+
+TEST(SendGrpcLogToTest, TellsWhenTheListeningSocketHasFailed) {
+  CapturedLog log;
+  int told = 0;
+  SendGrpcLogTo(&log, [&told] { ++told; });
+  gpr_log(GPR_ERROR, "Failed accept: no");
+  EXPECT_EQ(told, 0);
+  gpr_log(GPR_ERROR, "Failed accept4: Too many open files");
+  SendGrpcLogTo(nullptr);
+  EXPECT_EQ(told, 1);
 }
 
 }  // namespace

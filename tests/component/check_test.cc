@@ -276,24 +276,135 @@ TEST(CheckTest, CancelledCheckStopsItsHosts) {
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }
 
-TEST(CheckTest, ChecksOfSeveralClientsRunBesideEachOther) {
+// A check that the test reads event by event.
+class OpenCheck {
+ public:
+  OpenCheck(Controller::Stub* client, const CheckRequest& request)
+      : context_(NewContext()),
+        stream_(client->Check(context_.get(), request)) {}
+
+  // Reads until it is at that place of the queue; 0: until it has begun.
+  bool ReadUntilPlace(uint32_t place) {
+    CheckEvent event;
+    while (stream_->Read(&event)) {
+      if (event.has_progress() && event.progress().place() == place) {
+        return true;
+      }
+    }
+    return false;
+  }
+  // The id of the run whose report comes; empty if none does.
+  std::string RunId() {
+    std::string id;
+    CheckEvent event;
+    while (stream_->Read(&event)) {
+      if (event.has_report()) id = event.report().run_id();
+    }
+    return id;
+  }
+  grpc::Status Finish() { return stream_->Finish(); }
+  void Cancel() { context_->TryCancel(); }
+
+ private:
+  const std::unique_ptr<grpc::ClientContext> context_;
+  const std::unique_ptr<grpc::ClientReader<CheckEvent>> stream_;
+};
+
+// One that equals none with another number.
+CheckRequest RequestNumber(int number) {
+  CheckRequest request;
+  for (int i = 0; i <= number; ++i) request.add_hosts("server0");
+  return request;
+}
+
+TEST(CheckTest, DifferentChecksRunBesideEachOther) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
+  TestController controller(&certificates, 1, &scheduler);
   controller.Start();
   GoodHost host0(&certificates, &controller, 0);
-  GoodHost host1(&certificates, &controller, 1);
   absl::Notification gate;
   host0.observer().HoldUntil(&gate);
 
-  BackgroundCheck first(&controller);
-  BackgroundCheck second(&controller);
+  const auto client = controller.Client();
+  OpenCheck first(client.get(), RequestNumber(1));
+  OpenCheck second(client.get(), RequestNumber(2));
   // Both have asked before either is answered.
   EXPECT_TRUE(host0.observer().WaitForBegun(2));
   gate.Notify();
 
-  const std::string first_id = first.Wait().run_id();
-  EXPECT_NE(first_id, second.Wait().run_id());
+  const std::string first_id = first.RunId();
+  EXPECT_FALSE(first_id.empty());
+  EXPECT_NE(first_id, second.RunId());
+}
+
+TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  GoodHost host0(&certificates, &controller, 0);
+  absl::Notification gate;
+  host0.observer().HoldUntil(&gate);
+
+  const auto client = controller.Client();
+  OpenCheck first(client.get(), CheckRequest());
+  ASSERT_TRUE(host0.observer().WaitForBegun(1));
+  // What the first is told may be older than what these have mended.
+  std::vector<std::unique_ptr<OpenCheck>> later;
+  for (int i = 0; i < 12; ++i) {
+    later.push_back(std::make_unique<OpenCheck>(client.get(), CheckRequest()));
+    ASSERT_TRUE(later.back()->ReadUntilPlace(1));
+  }
+  // One that goes away takes nothing from the others.
+  later.back()->Cancel();
+  EXPECT_EQ(later.back()->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  later.pop_back();
+  gate.Notify();
+
+  const std::string first_id = first.RunId();
+  const std::string shared_id = later.front()->RunId();
+  EXPECT_FALSE(first_id.empty());
+  EXPECT_FALSE(shared_id.empty());
+  EXPECT_NE(shared_id, first_id);
+  for (size_t i = 1; i < later.size(); ++i) {
+    EXPECT_EQ(later[i]->RunId(), shared_id);
+  }
+  EXPECT_EQ(controller.history().List({})->entries_size(), 2);
+}
+
+TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
+  constexpr int kAtOnce = 8;
+  constexpr int kWaiting = 64;
+  constexpr int kPerConnection = 16;
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  RawHost silent(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(silent.Attach());
+  std::vector<std::unique_ptr<Controller::Stub>> clients;
+  std::vector<std::unique_ptr<OpenCheck>> checks;
+  for (int i = 0; i < kAtOnce + kWaiting; ++i) {
+    if (i % kPerConnection == 0) clients.push_back(controller.Client());
+    checks.push_back(
+        std::make_unique<OpenCheck>(clients.back().get(), RequestNumber(i)));
+    const int place = i < kAtOnce ? 0 : i - kAtOnce + 1;
+    ASSERT_TRUE(checks.back()->ReadUntilPlace(static_cast<uint32_t>(place)));
+  }
+
+  clients.push_back(controller.Client());
+  OpenCheck refused(clients.back().get(), RequestNumber(kAtOnce + kWaiting));
+  EXPECT_EQ(refused.RunId(), "");
+  const grpc::Status status = refused.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("64 runs"));
+
+  // One that runs goes away: the next begins, and all others move up.
+  checks[0]->Cancel();
+  EXPECT_FALSE(checks[0]->Finish().ok());
+  EXPECT_TRUE(checks[kAtOnce]->ReadUntilPlace(0));
+  EXPECT_TRUE(checks.back()->ReadUntilPlace(kWaiting - 1));
 }
 
 TEST(CheckTest, AsksOnlyTheHostsItWasToldTo) {
