@@ -254,6 +254,25 @@ struct FirewallCheck {
   }
 };
 
+// Rules beside the two firewalls that may drop what a job needs. Whether they
+// do is not decided here. Returns whether there is a verdict.
+bool CheckDropRules(const HostView& host, const PortSet& needed,
+                    RuleReport& report) {
+  const DropRulesFact& fact = host.facts->drop_rules();
+  if (!report.Knows(host, "packet filter", fact)) return false;
+  bool verdict = true;
+  for (const DropRule& rule : fact.value().rules()) {
+    const absl::StatusOr<PortSet> ports = PortSet::Parse(rule.ports());
+    const bool elsewhere =
+        !rule.ports().empty() && ports.ok() && needed.Minus(*ports) == needed;
+    if (elsewhere) continue;
+    report.Add(host, "rule-not-understood", QuotedText(rule.text()),
+               needed.ToString());
+    verdict = false;
+  }
+  return verdict;
+}
+
 }  // namespace
 
 // | policy      | active              | stopped, starts at boot        |
@@ -264,8 +283,10 @@ struct FirewallCheck {
 // |             | port from every     | not tell what it would let in  |
 // |             | host of the spec    |                                |
 // | ignore      | skipped             | skipped                        |
-// A spec without a policy means disabled. One that is stopped and does not
-// start at boot passes: nothing is in the way.
+// With both, rules of the packet filter that are neither firewall's and may
+// drop packets to a needed port are unknown. A spec without a policy means
+// disabled. One that is stopped and does not start at boot passes: nothing is
+// in the way.
 //
 // firewalld stores rules apart from those that run. With open-ports, active:
 // | needed ports are let in   | state                                        |
@@ -290,7 +311,8 @@ void CheckFirewall(const ClusterView& view, RuleReport& report) {
     const bool firewalld =
         FirewallCheck{host, "firewalld", facts.firewalld(), demand, report}
             .Run();
-    if (ufw && firewalld) report.Judged(host);
+    const bool others = CheckDropRules(host, JobPorts(view.spec()), report);
+    if (ufw && firewalld && others) report.Judged(host);
   }
 }
 

@@ -71,6 +71,41 @@ TEST(CheckFirewallTest, PassesWithoutAnyFirewall) {
   EXPECT_EQ(cluster.Check("firewall").state(), PASS);
 }
 
+void AddDropRule(const std::string& ports, HostFacts* host) {
+  DropRule* const rule =
+      host->mutable_drop_rules()->mutable_value()->add_rules();
+  rule->set_text("-A INPUT -p tcp -j DROP");
+  rule->set_ports(ports);
+}
+
+// `iptables -A INPUT -p tcp --dport 60000:60031 -j DROP` passed every rule.
+TEST(CheckFirewallTest, RuleThatMayDropAndIsNotUnderstoodIsUnknown) {
+  for (const char* ports : {"60000-60031", "60003", ""}) {
+    TestCluster cluster;
+    AddDropRule(ports, &cluster.facts[1]);
+    const RuleResult result = cluster.Check("firewall");
+    EXPECT_EQ(result.state(), UNKNOWN) << ports;
+    EXPECT_THAT(Lines(result),
+                HasSubstr("UNKNOWN server1 the kernel's packet filter has "
+                          "\"-A INPUT -p tcp -j DROP\""));
+  }
+}
+
+TEST(CheckFirewallTest, RuleForOtherPortsIsNoneOfAJobs) {
+  TestCluster cluster;
+  AddDropRule("7,9000-9100", &cluster.facts[1]);
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+}
+
+TEST(CheckFirewallTest, RulesThatCouldNotBeReadAreUnknown) {
+  TestCluster cluster;
+  Missing* const missing =
+      cluster.facts[0].mutable_drop_rules()->mutable_missing();
+  missing->set_reason(Missing::PERMISSION_DENIED);
+  missing->set_detail("nft: Operation not permitted");
+  EXPECT_EQ(cluster.Check("firewall").state(), UNKNOWN);
+}
+
 TEST(CheckFirewallTest, IsSkippedWhereTheSpecIgnoresIt) {
   TestCluster cluster;
   cluster.spec.set_firewall(FIREWALL_IGNORE);
@@ -86,7 +121,7 @@ TEST(CheckFirewallTest, IsUnknownForEveryStateThatCannotBeRead) {
     FirewallFacts* ufw = cluster.facts[0].mutable_ufw();
     BoolFact* facts[] = {ufw->mutable_installed(), ufw->mutable_active(),
                          ufw->mutable_enabled_at_boot()};
-    SetMissing(Missing::NOT_PERMITTED, "ufw status", facts[part]);
+    SetMissing(Missing::PERMISSION_DENIED, "ufw status", facts[part]);
     const RuleResult result = cluster.Check("firewall");
     EXPECT_EQ(result.state(), UNKNOWN) << part;
     EXPECT_THAT(Lines(result), HasSubstr("not permitted: ufw status"));

@@ -175,6 +175,12 @@ Lines Describe(const AllowedFact::Allowed& value) {
   return OrNone(std::move(lines), "none");
 }
 
+Lines Describe(const DropRulesFact::Rules& value) {
+  Lines lines;
+  for (const DropRule& rule : value.rules()) lines.push_back(rule.text());
+  return OrNone(std::move(lines), "none");
+}
+
 // Tries one type after the other; an unknown one, of a newer .proto, is told in
 // protobuf's own words.
 template <typename... Types>
@@ -191,7 +197,7 @@ Lines DescribeMessage(const Message& value) {
   return DescribeAs<DeviceAddressFact::Settings, DeviceIdsFact::Ids,
                     LldpNeighbour, TlsFact::Switch, HccnConf, PersistentValue,
                     SocketsFact::Sockets, AllowedFact::Allowed,
-                    DriftFact::Drifts>(value);
+                    DriftFact::Drifts, DropRulesFact::Rules>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

@@ -121,11 +121,14 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
   SocketsFact* sockets = facts.mutable_sockets();
   FirewallFacts* ufw = facts.mutable_ufw();
   FirewallFacts* firewalld = facts.mutable_firewalld();
+  DropRulesFact* drop_rules = facts.mutable_drop_rules();
   VersionFacts* versions = facts.mutable_versions();
   *facts.mutable_hccn_conf() = ReadHccnConf(files_);
   const HostAccess host{paths_, runner_, &budget};
   Running running;
   running.push_back(std::async([&host, ufw] { *ufw = ReadUfw(host); }));
+  running.push_back(
+      std::async([&host, drop_rules] { *drop_rules = ReadDropRules(host); }));
   running.push_back(
       std::async([&host, firewalld] { *firewalld = ReadFirewalld(host); }));
   running.push_back(std::async([&, kernel, identity, versions, sockets] {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/firewall/firewalld_output.h"
+#include "daemon/host/firewall/packet_filter.h"
 #include "daemon/host/firewall/ufw_output.h"
 
 namespace clusterd {
@@ -27,8 +29,14 @@ namespace {
 constexpr absl::string_view kUfw[] = {"/usr/sbin/ufw", "/sbin/ufw"};
 constexpr absl::string_view kFirewallCmd[] = {"/usr/bin/firewall-cmd",
                                               "/bin/firewall-cmd"};
+// Every backend: the one that iptables-save is, and both by name.
+constexpr absl::string_view kIptablesSaves[] = {
+    "/usr/sbin/iptables-save", "/usr/sbin/iptables-nft-save",
+    "/usr/sbin/iptables-legacy-save"};
+constexpr absl::string_view kNft[] = {"/usr/sbin/nft", "/sbin/nft"};
 // Each takes a command of about 0.2 s to look up.
 constexpr size_t kMaxServices = 16;
+constexpr int kMaxDropRules = 64;
 
 // A firewall's program.
 class Program {
@@ -201,6 +209,41 @@ void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
           facts->mutable_allowed_permanently());
 }
 
+// Every rule once: two backends may be one.
+absl::StatusOr<DropRulesFact::Rules> FindDropRules(const HostAccess& host) {
+  std::vector<DropRule> found;
+  bool any_iptables = false;
+  for (const absl::string_view save : kIptablesSaves) {
+    const auto path = FindProgram(host.paths.root, {save});
+    if (absl::IsNotFound(path.status())) continue;
+    RETURN_IF_ERROR(path.status());
+    any_iptables = true;
+    ASSIGN_OR_RETURN(const std::string text, Program(*path, host).Read({}));
+    ASSIGN_OR_RETURN(const auto drops, FindIptablesDrops(text));
+    found.insert(found.end(), drops.begin(), drops.end());
+  }
+  const auto nft = FindProgram(host.paths.root, kNft);
+  if (nft.ok()) {
+    ASSIGN_OR_RETURN(const std::string text,
+                     Program(*nft, host).Read({"-n", "list", "ruleset"}));
+    ASSIGN_OR_RETURN(const auto drops, FindNftDrops(text, any_iptables));
+    found.insert(found.end(), drops.begin(), drops.end());
+  } else if (!absl::IsNotFound(nft.status())) {
+    return nft.status();
+  }
+  DropRulesFact::Rules rules;
+  std::set<std::string> seen;
+  for (DropRule& rule : found) {
+    if (!seen.insert(rule.text()).second) continue;
+    if (rules.rules_size() == kMaxDropRules) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "more than ", kMaxDropRules, " rules that may drop packets"));
+    }
+    *rules.add_rules() = std::move(rule);
+  }
+  return rules;
+}
+
 }  // namespace
 
 FirewallFacts ReadUfw(const HostAccess& host) {
@@ -210,6 +253,12 @@ FirewallFacts ReadUfw(const HostAccess& host) {
 FirewallFacts ReadFirewalld(const HostAccess& host) {
   return ReadInstalled(host, kFirewallCmd, ReadFirewalldAtBoot,
                        ReadFirewalldState);
+}
+
+DropRulesFact ReadDropRules(const HostAccess& host) {
+  DropRulesFact fact;
+  SetFact(FindDropRules(host), &fact);
+  return fact;
 }
 
 }  // namespace clusterd

@@ -18,6 +18,11 @@ FirewallFacts ReadUfw(const HostAccess& host);
 // two states: what runs, and with --permanent what a reload or reboot brings.
 FirewallFacts ReadFirewalld(const HostAccess& host);
 
+// What may drop packets beside both: from iptables-save of every backend that
+// is installed, and `nft list ruleset`. Without any of them nothing: they are
+// what rules are made with. Reading them loads no table.
+DropRulesFact ReadDropRules(const HostAccess& host);
+
 }  // namespace clusterd
 
 #endif  // DAEMON_HOST_FIREWALL_FIREWALL_OBSERVER_H_

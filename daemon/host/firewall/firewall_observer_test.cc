@@ -34,6 +34,10 @@ class FirewallObserverTest : public ::testing::Test {
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
     return ReadFirewalld({root_.paths(), &runner_, &budget});
   }
+  DropRulesFact DropRules() {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    return ReadDropRules({root_.paths(), &runner_, &budget});
+  }
 
   ScratchRoot root_;
   FakeClock clock_;
@@ -217,6 +221,32 @@ TEST_F(FirewallObserverTest, CannotTellWithoutASystemBus) {
   const FirewallFacts facts = Firewalld();
   EXPECT_EQ(facts.active().missing().reason(), Missing::UNREADABLE);
   EXPECT_THAT(facts.active().missing().detail(), HasSubstr("DBUS_ERROR"));
+}
+
+TEST_F(FirewallObserverTest, FindsRulesOfNeitherFirewallOnce) {
+  EXPECT_TRUE(DropRules().has_value());  // Nothing that could make any.
+  EXPECT_THAT(runner_.commands(), IsEmpty());
+  constexpr char kRules[] =
+      "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 60000:60031 -j "
+      "DROP\nCOMMIT\n";
+  for (const char* path : {"/usr/sbin/iptables-save",
+                           "/usr/sbin/iptables-nft-save", "/usr/sbin/nft"}) {
+    root_.WriteProgram(path, "#!/bin/sh\n");
+  }
+  runner_.Answers("iptables-save", kRules);
+  runner_.Answers("iptables-nft-save", kRules);
+  runner_.Answers("nft -n list ruleset", "");
+  const DropRulesFact fact = DropRules();
+  ASSERT_EQ(fact.value().rules_size(), 1) << fact.DebugString();
+  EXPECT_EQ(fact.value().rules(0).ports(), "60000-60031");
+}
+
+TEST_F(FirewallObserverTest, DoesNotKnowTheRulesThatItMayNotRead) {
+  root_.WriteProgram("/usr/sbin/nft", "#!/bin/sh\n");
+  runner_.Fails("nft -n list ruleset", 1,
+                "netlink: Error: cache initialization failed: Operation not "
+                "permitted\n");
+  EXPECT_THAT(DropRules().missing().detail(), HasSubstr("not permitted"));
 }
 
 }  // namespace

@@ -219,6 +219,7 @@ HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server) {
   facts.mutable_versions()->mutable_driver()->set_value("24.1.rc1");
   facts.mutable_versions()->mutable_firmware()->set_value("7.5.0.1.129");
   facts.mutable_versions()->mutable_cann()->set_value("8.2.RC1");
+  facts.mutable_drop_rules()->mutable_value();
   facts.mutable_drift()->mutable_value();
   return facts;
 }

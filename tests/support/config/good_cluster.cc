@@ -96,6 +96,7 @@ HostFacts GoodFacts(const std::string& host) {
             "65535");
   facts.mutable_ufw()->mutable_installed()->set_value(false);
   facts.mutable_firewalld()->mutable_installed()->set_value(false);
+  facts.mutable_drop_rules()->mutable_value();
   return facts;
 }
 

@@ -1,0 +1,299 @@
+#include "daemon/host/firewall/packet_filter.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "config/values/port_set.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+
+namespace clusterd {
+namespace {
+
+// What a rule does with a packet that it matches.
+enum class Verdict { kHarmless, kMayDrop, kJump };
+
+struct FilterRule {
+  Verdict verdict = Verdict::kHarmless;
+  std::string jump;  // The chain, of kJump.
+  // Destination ports that it is for; unset: any.
+  std::optional<PortSet> ports;
+  std::string text;
+};
+
+struct Chain {
+  bool hooked = false;
+  std::vector<FilterRule> rules;
+};
+
+// One table.
+using Chains = std::map<std::string, Chain>;
+
+absl::Status Malformed(absl::string_view program, absl::string_view line) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(program, ": line ", QuotedText(line), " not understood"));
+}
+
+// Adds what a packet may meet from this chain on. `ports`: of the rules that
+// have led here. A chain that leads to itself is refused by the kernel.
+void AddDrops(const Chains& chains, const std::string& name,
+              const std::optional<PortSet>& ports, std::set<std::string>* seen,
+              std::vector<DropRule>* drops) {
+  const auto found = chains.find(name);
+  if (found == chains.end()) return;
+  for (const FilterRule& rule : found->second.rules) {
+    const std::optional<PortSet>& own =
+        rule.ports.has_value() ? rule.ports : ports;
+    if (rule.verdict == Verdict::kJump) {
+      const std::string ports_text = own.has_value() ? own->ToString() : "any";
+      if (seen->insert(absl::StrCat(rule.jump, " ", ports_text)).second) {
+        AddDrops(chains, rule.jump, own, seen, drops);
+      }
+    } else if (rule.verdict == Verdict::kMayDrop) {
+      DropRule drop;
+      drop.set_text(rule.text);
+      if (own.has_value()) drop.set_ports(own->ToString());
+      drops->push_back(std::move(drop));
+    }
+  }
+}
+
+void AddHookedDrops(const Chains& chains, std::vector<DropRule>* drops) {
+  std::set<std::string> seen;
+  for (const auto& [name, chain] : chains) {
+    if (chain.hooked) AddDrops(chains, name, std::nullopt, &seen, drops);
+  }
+}
+
+// What is said after a word such as "--dport"; nothing if the word is not
+// there, or negated.
+std::optional<std::string> After(const std::vector<std::string>& words,
+                                 absl::string_view word) {
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == word && (i == 0 || words[i - 1] != "!")) {
+      return words[i + 1];
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<PortSet> IptablesPorts(const std::vector<std::string>& words) {
+  for (const char* option : {"--dport", "--dports"}) {
+    const std::optional<std::string> list = After(words, option);
+    if (!list.has_value()) continue;
+    const auto ports = PortSet::Parse(absl::StrReplaceAll(*list, {{":", "-"}}));
+    if (ports.ok()) return *ports;
+  }
+  return std::nullopt;
+}
+
+// Targets that let a packet go on or in (iptables-extensions(8)).
+bool LetsPass(absl::string_view target) {
+  static const auto* const kTargets = new std::set<absl::string_view>{
+      "",      "ACCEPT", "RETURN",   "LOG",      "NFLOG",   "ULOG", "MARK",
+      "CT",    "TRACE",  "CONNMARK", "TOS",      "DSCP",    "SET",  "NOTRACK",
+      "AUDIT", "TCPMSS", "CHECKSUM", "CLASSIFY", "RATEEST", "TEE"};
+  return kTargets->count(target) > 0;
+}
+
+// Whether the rule is for other packets than TCP from other hosts: another
+// protocol, the loopback, or what no connection begins with. The kubelet's
+// chain drops what kube-proxy has marked to be dropped (kubernetes,
+// pkg/kubelet/kubelet_network_linux.go).
+bool IsForOthers(const std::vector<std::string>& words) {
+  const std::string protocol = After(words, "-p").value_or("tcp");
+  return (protocol != "tcp" && protocol != "all" && protocol != "6") ||
+         After(words, "-i") == "lo" || After(words, "-d") == "127.0.0.0/8" ||
+         After(words, "--ctstate") == "INVALID" ||
+         (words[1] == "KUBE-FIREWALL" && After(words, "--mark").has_value());
+}
+
+FilterRule IptablesRule(const std::string& line, const Chains& chains) {
+  // A comment may hold any words.
+  static const LazyRE2 kComment = {R"(--comment (?:"(?:[^"\\]|\\.)*"|[^ ]+))"};
+  std::string bare = line;
+  RE2::GlobalReplace(&bare, *kComment, "");
+  const std::vector<std::string> words =
+      absl::StrSplit(bare, ' ', absl::SkipEmpty());
+  FilterRule rule;
+  rule.text = line;
+  std::optional<std::string> target = After(words, "-j");
+  if (!target.has_value()) target = After(words, "-g");
+  if (IsForOthers(words) || LetsPass(target.value_or(""))) return rule;
+  rule.ports = IptablesPorts(words);
+  rule.verdict = chains.count(*target) > 0 ? Verdict::kJump : Verdict::kMayDrop;
+  rule.jump = *target;
+  if (absl::StartsWith(rule.jump, "ufw-")) rule.verdict = Verdict::kHarmless;
+  return rule;
+}
+
+// A chain that jumps to a firewall's own chains is that firewall's, with its
+// policy and its last REJECT.
+bool BelongsToFirewall(const Chain& chain) {
+  for (const FilterRule& rule : chain.rules) {
+    if (absl::StartsWith(rule.jump, "ufw-before-") ||
+        absl::EndsWith(rule.jump, "_ZONES")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void AddIptablesTable(Chains* chains, std::vector<DropRule>* drops) {
+  for (auto& [name, chain] : *chains) {
+    if (!chain.hooked || !BelongsToFirewall(chain)) continue;
+    std::vector<FilterRule> others;
+    bool theirs = false;
+    for (FilterRule& rule : chain.rules) {
+      theirs |= absl::EndsWith(rule.jump, "_ZONES");
+      const bool policy = absl::StartsWith(rule.text, "-P ");
+      if (!theirs && !policy) others.push_back(std::move(rule));
+    }
+    chain.rules = std::move(others);
+  }
+  AddHookedDrops(*chains, drops);
+  chains->clear();
+}
+
+bool SkipsTable(absl::string_view family, absl::string_view name,
+                bool without_iptables) {
+  if (family != "ip" && family != "inet" && family != "netdev") return true;
+  if (absl::StartsWith(name, "firewalld")) return true;
+  return without_iptables && family == "ip" &&
+         (name == "filter" || name == "mangle" || name == "raw" ||
+          name == "security" || name == "nat");
+}
+
+std::optional<PortSet> NftPorts(absl::string_view line) {
+  static const LazyRE2 kPorts = {
+      R"((?:.* )?(?:tcp|th) dport (?:\{ ([0-9, -]+) \}|([0-9-]+)) .*)"};
+  std::string many;
+  std::string one;
+  if (!HasForm(line, *kPorts, &many, &one)) return std::nullopt;
+  const auto ports = PortSet::Parse(
+      absl::StrReplaceAll(many.empty() ? one : many, {{" ", ""}}));
+  return ports.ok() ? std::optional<PortSet>(*ports) : std::nullopt;
+}
+
+FilterRule NftRule(absl::string_view full) {
+  const absl::string_view line = full.substr(0, full.find(" comment \""));
+  static const LazyRE2 kOthers = {
+      R"((?:.* )?(?:udp |icmp|icmpv6 |ip6 |ip protocol (?:udp|icmp|17|1) )"
+      R"(|meta l4proto (?:udp|icmp|ipv6-icmp|17|1|58) |iif(?:name)? "?lo"? )"
+      R"(|ct state (?:invalid|0x1) ).*)"};
+  static const LazyRE2 kJump = {R"((?:.* )?(?:jump|goto) ([^ ,}]+)(?: .*)?)"};
+  static const LazyRE2 kDrop = {
+      R"((?:.*[ :])?(?:drop|reject|queue|vmap|tproxy|synproxy)(?:[ ,].*)?)"};
+  FilterRule rule;
+  rule.text = std::string(full);
+  if (HasForm(line, *kOthers)) return rule;
+  rule.ports = NftPorts(line);
+  if (HasForm(line, *kDrop)) {
+    rule.verdict = Verdict::kMayDrop;
+  } else if (HasForm(line, *kJump, &rule.jump)) {
+    rule.verdict = Verdict::kJump;
+  }
+  return rule;
+}
+
+// The line of a chain that says where it is hooked in.
+void ReadHook(absl::string_view line, Chain* chain) {
+  static const LazyRE2 kInward = {
+      R"(type filter hook (?:input|prerouting|ingress) .*)"};
+  chain->hooked = HasForm(line, *kInward);
+  if (chain->hooked && absl::StrContains(line, "policy drop")) {
+    FilterRule policy;
+    policy.verdict = Verdict::kMayDrop;
+    policy.text = std::string(line);
+    chain->rules.push_back(std::move(policy));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<DropRule>> FindIptablesDrops(
+    absl::string_view text) {
+  static const LazyRE2 kChain = {R"(:([^ ]+) ([A-Z-]+)(?: .*)?)"};
+  std::vector<DropRule> drops;
+  Chains chains;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    std::string name;
+    std::string policy;
+    // A rule may begin with its counters, "[0:0] ".
+    const absl::string_view rule =
+        line.substr(absl::StartsWith(line, "[") ? line.find("] ") + 2 : 0);
+    const std::vector<std::string> words = absl::StrSplit(rule, ' ');
+    if (line.empty() || line[0] == '#' || line[0] == '*') {
+      continue;
+    } else if (HasForm(line, *kChain, &name, &policy)) {
+      Chain& chain = chains[name];
+      chain.hooked = name == "INPUT" || name == "PREROUTING";
+      if (policy == "DROP") {
+        FilterRule drop;
+        drop.verdict = Verdict::kMayDrop;
+        drop.text = absl::StrCat("-P ", name, " DROP");
+        chain.rules.push_back(std::move(drop));
+      }
+    } else if (words.size() > 2 && words[0] == "-A" &&
+               chains.count(words[1]) > 0) {
+      chains[words[1]].rules.push_back(IptablesRule(std::string(rule), chains));
+    } else if (line == "COMMIT") {
+      AddIptablesTable(&chains, &drops);
+    } else {
+      return Malformed("iptables-save", line);
+    }
+  }
+  if (!chains.empty()) return Malformed("iptables-save", "(no COMMIT)");
+  return drops;
+}
+
+absl::StatusOr<std::vector<DropRule>> FindNftDrops(absl::string_view text,
+                                                   bool without_iptables) {
+  static const LazyRE2 kTable = {R"(table ([a-z0-9]+) ([^ ]+) \{.*)"};
+  static const LazyRE2 kChain = {R"(chain ([^ ]+) \{.*)"};
+  std::vector<DropRule> drops;
+  bool skip = false;
+  Chains chains;
+  // The blocks that are open, without those of one line; a chain's name.
+  std::vector<std::string> open;
+  for (const absl::string_view raw : absl::StrSplit(text, '\n')) {
+    const absl::string_view line = absl::StripAsciiWhitespace(raw);
+    std::string family;
+    std::string name;
+    if (line.empty() || line[0] == '#') continue;
+    if (open.empty()) {
+      if (!HasForm(line, *kTable, &family, &name)) {
+        return Malformed("nft", line);
+      }
+      skip = SkipsTable(family, name, without_iptables);
+      open.emplace_back();
+    } else if (line == "}") {
+      open.pop_back();
+      if (!open.empty()) continue;
+      if (!skip) AddHookedDrops(chains, &drops);
+      chains.clear();
+    } else if (absl::EndsWith(line, "{")) {
+      open.push_back(HasForm(line, *kChain, &name) ? name : "");
+    } else if (!open.back().empty() && absl::StartsWith(line, "type ")) {
+      ReadHook(line, &chains[open.back()]);
+    } else if (!open.back().empty()) {
+      chains[open.back()].rules.push_back(NftRule(line));
+    }
+  }
+  if (!open.empty()) return Malformed("nft", "(a block does not end)");
+  return drops;
+}
+
+}  // namespace clusterd
