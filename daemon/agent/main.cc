@@ -14,6 +14,7 @@
 #include "daemon/host/change/host_reader.h"
 #include "daemon/host/change/namespace_access.h"
 #include "daemon/host/command/clock.h"
+#include "daemon/host/command/orphans.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/device_users.h"
 #include "daemon/host/machine_observer.h"
@@ -60,6 +61,9 @@ int main(int argc, char** argv) {
   clusterd::BlockedSignals signals;
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
   clusterd::SendGrpcLogTo(&log);
+  if (const absl::Status adopts = clusterd::AdoptOrphans(); !adopts.ok()) {
+    log.Warning(adopts.message());
+  }
   const auto files = clusterd::MakePosixFileSystem(flags.root);
   const auto reader = clusterd::MakeHostReader(
       {&observer, observer.locks(), {flags.root}, &runner, &clock});

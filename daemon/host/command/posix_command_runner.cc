@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "daemon/host/command/orphans.h"
 
 namespace clusterd {
 namespace {
@@ -343,12 +344,17 @@ absl::StatusOr<pid_t> Start(const Command& command,
                          getpid(),
                          argv.data(),
                          variables.data()};
-  const pid_t pid = ForkQuietly();
+  // In the child nothing of StartChild comes after this: it never returns.
+  const pid_t pid = StartChild([&launch] {
+    const pid_t forked = ForkQuietly();
+    if (forked == 0) BecomeProgram(launch);
+    return forked;
+  });
   if (pid < 0) return StartStatus(program, errno);
-  if (pid == 0) BecomeProgram(launch);
   failure.write_end.Close();
   if (const int error = ReadFailure(failure.read_end.get())) {
     ReapFailed(pid);
+    ForgetChild(pid);
     return StartStatus(program, error);
   }
   out.fd = std::move(out_pipe.read_end);
@@ -373,7 +379,10 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   const SteadyClock::time_point begin = SteadyClock::now();
   Stream out = {{}, &result.standard_output, &result.output_cut};
   Stream err = {{}, &result.standard_error, &result.output_cut};
-  const absl::StatusOr<pid_t> pid = Start(command, environment_, out, err);
+  std::vector<std::string> environment = environment_;
+  const std::string word = NewCommandWord();
+  if (!word.empty()) environment.push_back(word);
+  const absl::StatusOr<pid_t> pid = Start(command, environment, out, err);
   if (!pid.ok()) return pid.status();
   Child child(*pid);
   result.pid = *pid;
@@ -395,7 +404,10 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
     left_behind_.push_back(*pid);
     return result;
   }
-  if (!child.Reap(&result)) {
+  const bool reaped = child.Reap(&result);
+  ForgetChild(*pid);
+  EndOrphans(word, kKillGrace);
+  if (!reaped) {
     return absl::UnavailableError(absl::StrCat(
         command.argv[0], ": its exit status was taken by somebody else"));
   }
@@ -404,11 +416,14 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
 
 void PosixCommandRunner::ReapLeftBehind() {
   absl::MutexLock lock(&mutex_);
-  left_behind_.erase(
-      std::remove_if(
-          left_behind_.begin(), left_behind_.end(),
-          [](int pid) { return waitpid(pid, nullptr, WNOHANG) != 0; }),
-      left_behind_.end());
+  left_behind_.erase(std::remove_if(left_behind_.begin(), left_behind_.end(),
+                                    [](int pid) {
+                                      if (waitpid(pid, nullptr, WNOHANG) == 0)
+                                        return false;
+                                      ForgetChild(pid);
+                                      return true;
+                                    }),
+                     left_behind_.end());
 }
 
 }  // namespace clusterd

@@ -3,9 +3,11 @@
 // A child is started in a process group of its own that is killed whole at the
 // deadline, with nothing inherited but /dev/null and two pipes. Waiting ends
 // with the child: a grandchild that keeps a pipe open holds up nothing, and is
-// killed with the group. When this process dies the kernel kills the child too,
-// so that it changes nothing after the next start has taken back an apply; what
-// the child has started itself is then left to the service's cgroup.
+// killed with the group; one that has left the group is ended, too, where
+// AdoptOrphans has been called. When this process dies the kernel kills the
+// child too, so that it changes nothing after the next start has taken back an
+// apply; what the child has started itself is then left to the service's
+// cgroup.
 #ifndef DAEMON_HOST_COMMAND_POSIX_COMMAND_RUNNER_H_
 #define DAEMON_HOST_COMMAND_POSIX_COMMAND_RUNNER_H_
 

@@ -5,12 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "daemon/host/command/orphans.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
@@ -222,6 +224,59 @@ TEST(PosixCommandRunnerTest, DoesNotWaitForAGrandchildInAnotherGroup) {
   EXPECT_EQ(result.exit_status, 4);
   EXPECT_LT(result.elapsed, absl::Seconds(30));
   kill(PrintedPid(result), SIGKILL);
+}
+
+// As a daemon does, in a process of its own: it takes all children over. Ends
+// with 0 if what the script prints the pid of has ended.
+void RunAsDaemon(const std::string& script, absl::Duration deadline,
+                 int exit_status) {
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    if (!AdoptOrphans().ok()) _exit(2);
+    const absl::StatusOr<CommandResult> result = RunShell(script, deadline);
+    if (!result.ok() || result->exit_status != exit_status) _exit(3);
+    _exit(PrintedPid(*result) > 1 && EndsSoon(PrintedPid(*result)) ? 0 : 4);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(daemon, &status, 0), daemon);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << script;
+}
+
+TEST(PosixCommandRunnerTest, EndsAGrandchildInAnotherGroup) {
+  RunAsDaemon("setsid sleep 50 & echo $!; exit 4", kAmple, 4);
+  // One whose own parent has gone, too.
+  RunAsDaemon("setsid sh -c 'sleep 50 >/dev/null 2>&1 & echo $!' | cat; exit 5",
+              kAmple, 5);
+}
+
+TEST(PosixCommandRunnerTest, EndsAGrandchildInAnotherGroupAtTheDeadline) {
+  RunAsDaemon("setsid sleep 50 & echo $!; exec sleep 50", absl::Seconds(3), 0);
+}
+
+TEST(PosixCommandRunnerTest, TakesNoExitStatusFromAnotherCommand) {
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    if (!AdoptOrphans().ok()) _exit(2);
+    PosixCommandRunner runner;
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&runner, &wrong, i] {
+        for (int round = 0; round < 10; ++round) {
+          const auto result = runner.Run(
+              {{"/bin/sh", "-c", absl::StrCat("setsid true & exit ", i)},
+               kAmple});
+          if (!result.ok() || result->exit_status != i) ++wrong;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    _exit(wrong == 0 ? 0 : 3);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(daemon, &status, 0), daemon);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(PosixCommandRunnerTest, LeavesNoChildBehindWhenItDies) {
