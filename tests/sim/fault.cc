@@ -82,11 +82,8 @@ absl::Status StoreInConf(const HostFolder& folder, const std::string& key,
                          int device, const std::string& value) {
   const HccnConf conf(folder.Path(kConf));
   const std::string full = absl::StrCat(key, "_", device);
-  const Outcome failure = value == "none"
-                              ? conf.Remove([&full](const std::string& line) {
-                                  return absl::StartsWith(line, full + "=");
-                                })
-                              : conf.Write(full, value);
+  const Outcome failure =
+      value == "none" ? conf.Remove(full) : conf.Write(full, value);
   if (!failure) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(folder.Path(kConf), ": ", failure->text));

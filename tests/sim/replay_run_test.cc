@@ -114,11 +114,44 @@ TEST_F(ReplayTest, SaysWhichKeysTheRunWentWithout) {
   EXPECT_THAT(result.text, HasSubstr("unknown in the precondition: moon.0\n"));
 }
 
-TEST_F(ReplayTest, OnlyAHealthCodeOfMinusOneIsUndefined) {
-  record_.precondition = "net_health.0=-1";
-  EXPECT_THAT(ReasonToSkip(record_), HasSubstr("undefined"));
+TEST_F(ReplayTest, TextOfAnUndefinedHealthCodeIsNotCompared) {
+  record_.standard_output = "net health status: rubbish\n";
+  for (const char* code : {"-1", "0xffffffff"}) {
+    record_.precondition = std::string("net_health.0=") + code;
+    EXPECT_EQ(With("echo net health status: else").verdict, Verdict::kMatched);
+    EXPECT_EQ(With("echo no health: else").verdict, Verdict::kDifferent);
+  }
   record_.precondition = "net_health.0=0; res.0x5.0=-16";
-  EXPECT_EQ(ReasonToSkip(record_), "");
+  EXPECT_EQ(With("echo net health status: else").verdict, Verdict::kDifferent);
+}
+
+TEST_F(ReplayTest, LinkLedToWhatTheRunLeftAlone) {
+  record_.precondition = "/etc/hccn.conf -> /etc/real.conf";
+  record_.conf_before = std::nullopt;
+  record_.conf_after = "mtu_0=1500\nnetdetect_0=10.0.0.254\n";
+  record_.argv.push_back("10.0.0.254");
+  record_.standard_output = "mtu_0=1500\n";
+  EXPECT_EQ(With("cat $HCCN_SIM_ROOT/etc/hccn.conf; "
+                 "echo netdetect_0=10.0.0.254 >>$HCCN_SIM_ROOT/etc/hccn.conf")
+                .verdict,
+            Verdict::kMatched);
+}
+
+TEST_F(ReplayTest, RunsOfARoundMayWriteInAnyOrder) {
+  record_.precondition = "2 devices set at the same time, 3 rounds";
+  record_.argv = {"hccn_tool", "N", "round-K", "N+1"};
+  record_.standard_output.clear();
+  record_.conf_before = "";
+  record_.conf_after =
+      "0 round-0 1\n0 round-1 1\n0 round-2 1\n"
+      "1 round-0 2\n1 round-1 2\n1 round-2 2\n";
+  EXPECT_EQ(With("echo $* >>$HCCN_SIM_ROOT/etc/hccn.conf").verdict,
+            Verdict::kMatched);
+  EXPECT_EQ(
+      With("[ $1 = 1 ] || echo $* >>$HCCN_SIM_ROOT/etc/hccn.conf").verdict,
+      Verdict::kDifferent);
+  EXPECT_EQ(With("echo $* >>$HCCN_SIM_ROOT/etc/hccn.conf; exit $1").verdict,
+            Verdict::kDifferent);
 }
 
 TEST_F(ReplayTest, FileIsRenamedOverWhileTheToolWaits) {

@@ -3,26 +3,30 @@
 set -euo pipefail
 replay=$PWD/tests/sim/replay
 tool=$PWD/tests/sim/hccn_tool
-captures=$PWD/tests/testdata/hccn_tool/captures.jsonl
+folder=$PWD/tests/testdata/hccn_tool
+captures=$folder/captures.jsonl
 
 fail() {
   echo "$*"
   exit 1
 }
 
-"$replay" --tool "$tool" "$captures" >"$TEST_TMPDIR/report" || {
-  cat "$TEST_TMPDIR/report"
-  fail "the simulated hccn_tool differs"
-}
-tail -n 1 "$TEST_TMPDIR/report"
-records=$(grep -c . "$captures")
-read -r matched _ different _ skipped _ < <(tail -n 1 "$TEST_TMPDIR/report")
-[ "$((matched + different + skipped))" -eq "$records" ] || fail "$records records, not all counted"
-[ "$matched" -ge 300 ] || fail "only $matched records could be compared"
-if [ "$(id -u)" -eq 0 ] && [ "$skipped" -ne 0 ] && unshare --mount true 2>/dev/null; then
-  cat "$TEST_TMPDIR/report"
-  fail "$skipped records skipped although this is root"
-fi
+for file in "$captures" "$folder/captures_2.jsonl"; do
+  "$replay" --tool "$tool" "$file" >"$TEST_TMPDIR/report" || {
+    cat "$TEST_TMPDIR/report"
+    fail "the simulated hccn_tool differs"
+  }
+  tail -n 1 "$TEST_TMPDIR/report"
+  records=$(grep -c . "$file")
+  read -r matched _ different _ skipped _ < <(tail -n 1 "$TEST_TMPDIR/report")
+  [ "$((matched + different + skipped))" -eq "$records" ] || fail "$records records, not all counted"
+  # Without root the records about other users cannot be arranged.
+  [ "$skipped" -le 30 ] || fail "only $matched records could be compared"
+  if [ "$(id -u)" -eq 0 ] && [ "$skipped" -ne 0 ] && unshare --mount true 2>/dev/null; then
+    cat "$TEST_TMPDIR/report"
+    fail "$skipped records skipped although this is root"
+  fi
+done
 
 # A tool that is wrong must not pass.
 printf '#!/bin/sh\necho nonsense\n' >"$TEST_TMPDIR/wrong"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <regex>
 
 #include "absl/strings/ascii.h"
@@ -75,6 +76,10 @@ std::vector<Condition> FileConditions() {
        [](const Match&, RunSetup* setup) {
          setup->log_folder = RunSetup::LogFolder::kRegularFile;
        }},
+      {std::regex("/etc/hccn\\.conf -> "),
+       [](const Match&, RunSetup* setup) {
+         setup->conf_kind = RunSetup::ConfKind::kSymlink;
+       }},
       {std::regex("ascend_install\\.info (?:absent|missing)"),
        [](const Match&, RunSetup* setup) { setup->install_info = false; }},
   };
@@ -87,13 +92,22 @@ std::vector<Condition> CompanyConditions() {
          setup->lock = match[1].matched ? RunSetup::Lock::kShared
                                         : RunSetup::Lock::kExclusive;
        }},
-      {std::regex("for ?ever|until the end|never released"),
+      {std::regex("never releases its (?:flock|lock)"),
+       [](const Match&, RunSetup* setup) {
+         setup->lock = RunSetup::Lock::kExclusive;
+       }},
+      {std::regex("for ?ever|until the end|never release[ds]"),
        [](const Match&, RunSetup* setup) { setup->lock_for_ever = true; }},
       // The record's status says so as well.
       {std::regex("killed after [0-9]+ s"), Nothing},
       {std::regex("renames it over"),
        [](const Match&, RunSetup* setup) {
          setup->renamed_while_waiting = true;
+       }},
+      {std::regex("([0-9]+) devices set at the same time, ([0-9]+) rounds"),
+       [](const Match& match, RunSetup* setup) {
+         setup->devices_at_once = atoi(match[1].str().c_str());
+         setup->rounds = atoi(match[2].str().c_str());
        }},
       {std::regex("two runs started together"),
        [](const Match&, RunSetup* setup) { setup->with_partner = true; }},
@@ -124,6 +138,16 @@ std::vector<Condition> DeviceConditions() {
       {std::regex("board id (0x[0-9a-f]+)"),
        [](const Match& match, RunSetup* setup) {
          setup->state.Set("board_id", match[1].str());
+       }},
+      {std::regex("health call fails for ([0-9.]+) s"),
+       [](const Match& match, RunSetup* setup) {
+         // It is asked once a second.
+         const double seconds = strtod(match[1].str().c_str(), nullptr);
+         setup->state.Set("booting.0", absl::StrCat(std::ceil(seconds)));
+       }},
+      {std::regex("health call always fails"),
+       [](const Match&, RunSetup* setup) {
+         setup->state.Set("rc.health", "1");
        }},
       {std::regex("two cards, ids ([0-9]+) and ([0-9]+)"),
        [](const Match& match, RunSetup* setup) {
@@ -185,16 +209,19 @@ bool IsKeyAndValue(const std::string& piece) {
 bool IsKnownKey(const std::string& key) {
   static const std::regex kNames(
       "(product|devices|board_id|mainboard_id|server_id|hccs_ok|tls_ncert|"
-      "tls_start|tls_end|ca_files|root_uid|spelling\\.netdetect|retry\\.ms|"
+      "tls_start|tls_end|tls_cert|tls_issuer[01]|ca_files|root_uid|nodriver|"
+      "opt_[tr]x_lo[sl]|spelling\\.netdetect|retry\\.ms|conf_empty\\.ms|"
       "delay\\.set\\.ms|delay\\.[0-9]+\\.ms|"
       "(ip|mask|gateway|netdetect|mtu|mac|tls|ip6|prefix|link|vnic_link|"
-      "process|net_health|lldp|ping|routes|route_text|status_text|arp_text|"
+      "process|net_health|lldp|local_lldp|dscp_tc|booting|ping|routes|route_"
+      "text|status_text|arp_text|"
       "vnic_ip|"
       "vnic_mask|speed|duplex|fec|firmware|cfg_status|link_cnt|ls_n|ls_up|"
       "ls_down|opt_kind|opt_present|opt_access_failed|bond_ip|bond_mask|"
       "bw_limit|bitmap|tls_ncert|health|busy|lies|say|hang)\\.[0-9]+|"
       "(res|rc|hang)\\.0x[0-9a-f]+(\\.[0-9]+)?|"
       "(rc|hang)\\.(get_ip|set_ip|health|mainboard|board|spod|net_health|tls|"
+      "idmap|"
       "set|mailbox)(\\.[0-9]+)?)");
   return std::regex_match(key, kNames);
 }
@@ -243,8 +270,12 @@ RunSetup SetupOf(const CaptureRecord& record) {
     const std::string key = DeviceKey("net_health", id);
     if (!setup.state.Find(key)) setup.state.Set(key, kHealthInit);
   }
-  // The records about locks name no device; it had this address.
-  if (setup.lock != RunSetup::Lock::kNone && !setup.state.Find("ip.0")) {
+  // The permission records say in words who ran them, one only in its name.
+  if (absl::EndsWith(record.name, "-nonroot")) setup.uid = kNobody;
+  // The records about locks and booting name no address; it had this one.
+  const bool unnamed =
+      setup.lock != RunSetup::Lock::kNone || setup.state.Find("booting.0");
+  if (unnamed && !setup.state.Find("ip.0")) {
     setup.state.Set("ip.0", "10.0.0.1");
     setup.state.Set("mask.0", "255.255.255.0");
   }

@@ -5,11 +5,13 @@
 //   user nobody; uid N, not in passwd            -> uid, in_passwd
 //   hccn.conf [mode] 0640                        -> conf_mode
 //   hccn.conf on a read-only mount               -> conf_read_only
-//   hccn.conf is a directory / a symlink         -> conf_kind
+//   hccn.conf is a directory / a symlink, -> ... -> conf_kind
 //   holds [a shared] flock on hccn.conf for N s  -> lock
 //   ... renames it over ...                      -> renamed_while_waiting
 //   two runs started together                    -> with_partner
+//   N devices set at the same time, M rounds     -> devices_at_once, rounds
 //   needs N s per set call                       -> state
+//   health call fails for N s, always fails      -> state
 //   never returns (hang.X)                       -> state
 //   SIGTERM after N s                            -> signal
 //   /var/log read-only, no hccn_tool in it       -> log_read_only, log_folder
@@ -48,6 +50,9 @@ struct RunSetup {
   bool lock_for_ever = false;
   bool renamed_while_waiting = false;
   bool with_partner = false;
+  // So many devices are set together, and that so often; 0: one run.
+  int devices_at_once = 0;
+  int rounds = 0;
   std::optional<int> signal;
   // Conditions that nothing above can hold.
   std::vector<std::string> not_understood;

@@ -17,16 +17,74 @@ namespace {
 constexpr long kLinksPerPort = 2;
 constexpr long kMinIpv6Mtu = 1280;
 
-// Keeps, re-applies or drops the stored gateway after an address change.
-Outcome SettleGateway(ToolContext& context, uint32_t address, uint32_t mask) {
+// Drops the stored gateway if it is outside the new subnet, and gives the
+// device again what depends on its address.
+Outcome SettleAddress(ToolContext& context, uint32_t address, uint32_t mask) {
   std::optional<std::string> gateway;
-  if (Outcome failure = ReadStoredGateway(context, &gateway)) return failure;
-  if (!gateway) return std::nullopt;
-  if (!gateway->empty() && SameSubnet(LooseIpv4(*gateway), address, mask)) {
-    return ApplyGateway(context, *gateway);
+  if (!ReadLimited(context, "gateway", kMaxAddressChars, &gateway) && gateway) {
+    const auto value = StrictIpv4(*gateway);
+    if (!value || !SameSubnet(*value, address, mask)) {
+      if (Outcome failure =
+              context.conf->RemoveContaining(context.Key("gateway") + "=")) {
+        return failure;
+      }
+    }
   }
-  context.driver->Erase("gateway", context.device);
-  return context.conf->RemoveContaining(context.Key("gateway") + "=");
+  for (auto* recover :
+       {RecoverGateway, RecoverRoutes, RecoverIpRoutes, RecoverAnnouncements}) {
+    if (Outcome failure = recover(context)) return failure;
+  }
+  return std::nullopt;
+}
+
+// A gateway line of hccn.conf, and the device that it names.
+struct StoredGateway {
+  int device = -1;
+  uint32_t address = 0;
+};
+
+// The line of the device itself. On A1 servers a group of four devices has one
+// routing table: the line of the lowest id in the group.
+Outcome FindStoredGateway(const ToolContext& context,
+                          std::optional<StoredGateway>* found) {
+  for (int id : GatewayGroup(context.product(), context.device)) {
+    ToolContext other = context;
+    other.device = id;
+    std::optional<std::string> text;
+    if (Outcome failure =
+            ReadLimited(other, "gateway", kMaxAddressChars, &text)) {
+      return failure;
+    }
+    if (!text) continue;
+    const auto address = StrictIpv4(*text);
+    if (!address) return failures::InvalidAddress();
+    *found = StoredGateway{id, *address};
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Outcome DropStoredGateway(const ToolContext& context, int device) {
+  return context.conf->RemoveContaining(absl::StrCat("gateway_", device, "="));
+}
+
+// Before a change the tool makes the file say what the device has. `others` is
+// set to another device of the group whose line went, else to -1.
+Outcome SyncStoredGateway(ToolContext& context, const std::string& live,
+                          int* others) {
+  *others = -1;
+  std::optional<StoredGateway> stored;
+  if (Outcome failure = FindStoredGateway(context, &stored)) return failure;
+  if (stored) {
+    const bool own = stored->device == context.device;
+    if (own && stored->address == LooseIpv4(live)) return std::nullopt;
+    if (!own) *others = stored->device;
+    if (Outcome failure = DropStoredGateway(context, stored->device)) {
+      return failure;
+    }
+  }
+  if (live.empty() || HasDhcp(context)) return std::nullopt;
+  return context.conf->Write(context.Key("gateway"), live);
 }
 
 }  // namespace
@@ -73,7 +131,7 @@ Outcome SetAddress(ToolContext& context, const Arguments& arguments) {
   if (Outcome failure = DropForeignRoutes(context, value, mask)) return failure;
   if (Outcome failure = ApplyAddress(context, address, netmask)) return failure;
   // From here on the device has the new address, whatever the file says.
-  if (Outcome failure = SettleGateway(context, value, mask)) return failure;
+  if (Outcome failure = SettleAddress(context, value, mask)) return failure;
   if (Outcome failure = context.conf->Write(context.Key("address"), address)) {
     return failure;
   }
@@ -106,15 +164,14 @@ Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments) {
   const bool digits = !prefix.empty() && prefix.size() <= 3 &&
                       std::all_of(prefix.begin(), prefix.end(),
                                   [](char c) { return c >= '0' && c <= '9'; });
-  if (inet_pton(AF_INET6, address.c_str(), &parsed) != 1 || !digits ||
-      atoi(prefix.c_str()) > 128) {
+  if (inet_pton(AF_INET6, address.c_str(), &parsed) != 1) {
     return failures::InvalidAddress();
   }
+  if (!digits || atoi(prefix.c_str()) > 128) return failures::WrongParameters();
   Driver& driver = *context.driver;
   if (driver.Number("mtu", context.device).value_or(kMinIpv6Mtu) <
       kMinIpv6Mtu) {
-    // The vendor's text for 27 is not known.
-    return failures::Generic(27);
+    return failures::MtuTooSmallForIpv6();
   }
   if (Outcome failure = driver.AskToChange(context.device)) return failure;
   driver.Change("ip6", context.device, address);
@@ -145,33 +202,29 @@ Outcome SetGateway(ToolContext& context, const Arguments& arguments) {
   }
   if (Outcome failure = CheckLengths(values)) return failure;
   const std::string& gateway = values["gateway"];
-  const uint32_t value = LooseIpv4(gateway);
-  if (!StrictIpv4(gateway) || value == 0xffffffff) {
-    return failures::InvalidAddress();
-  }
-  Driver& driver = *context.driver;
-  const auto address = driver.Value("ip", context.device);
-  if (driver.LibraryCode("get_ip", context.device) == kNoDevice || !address) {
-    return failures::GatewayWithoutAddress();
-  }
-  if (Outcome failure = driver.CallLibrary("get_ip", context.device)) {
+  uint32_t address = 0, mask = 0;
+  if (Outcome failure = ReadDeviceAddress(
+          context, failures::GatewayWithoutAddress(), &address, &mask)) {
     return failure;
   }
-  const auto netmask = driver.Value("mask", context.device);
-  if (!SameSubnet(value, LooseIpv4(*address),
-                  LooseIpv4(netmask.value_or("255.255.255.0")))) {
-    return failures::GatewayOutside();
+  const auto value = StrictIpv4(gateway);
+  if (!value) return failures::InvalidAddress();
+  if (!SameSubnet(*value, address, mask)) return failures::GatewayOutside();
+  Driver& driver = *context.driver;
+  const std::string live = driver.Value("gateway", context.device).value_or("");
+  int others = -1;
+  if (Outcome failure = SyncStoredGateway(context, live, &others)) {
+    return failure;
   }
-  std::optional<std::string> stored;
-  if (Outcome failure = ReadStoredGateway(context, &stored)) return failure;
   if (Outcome failure = ApplyGateway(context, gateway)) return failure;
-  const std::string key = context.Key("gateway");
-  if (stored) {
-    if (Outcome failure = context.conf->RemoveContaining(key + "=")) {
+  if (others >= 0) driver.Erase("gateway", others);
+  if (!live.empty() && LooseIpv4(live) != *value) {
+    if (Outcome failure = DropStoredGateway(context, context.device)) {
       return failure;
     }
   }
-  return context.conf->Write(key, gateway);
+  if (HasDhcp(context)) return std::nullopt;
+  return context.conf->Write(context.Key("gateway"), gateway);
 }
 
 }  // namespace sim

@@ -1,10 +1,12 @@
 #include "tests/sim/tool/command_steps.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include <algorithm>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "tests/sim/tool/device_values.h"
 
 namespace clusterd {
@@ -44,29 +46,68 @@ Outcome CheckConflict(ToolContext& context, const std::string& text) {
   return std::nullopt;
 }
 
-// "gateway_10.0.0.253" of a route line, "via 10.0.0.253" of an ip_route line.
-// False if the line is no stored route of the device.
-bool FindRouteGateway(const ToolContext& context, const std::string& line,
-                      std::string* gateway, bool* readable) {
-  const size_t equals = line.find('=');
-  if (equals == std::string::npos) return false;
-  const std::string key = line.substr(0, equals);
-  const std::string value = line.substr(equals + 1);
-  *readable = true;
-  gateway->clear();
-  if (absl::StartsWith(key, "route_address_") &&
-      absl::EndsWith(key, absl::StrCat("_", context.device))) {
-    constexpr absl::string_view kPrefix = "gateway_";
-    *readable = absl::StartsWith(value, kPrefix);
-    if (*readable) *gateway = value.substr(kPrefix.size());
-    return true;
+// Takes `text` off the front of `rest`. False if it is not there.
+bool Take(const char* text, const char** rest) {
+  const size_t length = strlen(text);
+  if (strncmp(*rest, text, length) != 0) return false;
+  *rest += length;
+  return true;
+}
+
+bool TakeNumber(const char** rest, unsigned* number) {
+  int length = 0;
+  if (sscanf(*rest, "%u%n", number, &length) != 1) return false;
+  *rest += length;
+  return true;
+}
+
+// Four numbers of any size with dots between them.
+bool TakeQuad(const char** rest, std::string* quad) {
+  unsigned parts[4];
+  for (int i = 0; i < 4; ++i) {
+    if (i > 0 && !Take(".", rest)) return false;
+    if (!TakeNumber(rest, &parts[i])) return false;
   }
-  if (key != context.Key("ip_route")) return false;
-  const std::vector<std::string> words = absl::StrSplit(value, ' ');
-  for (size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i] == "via") *gateway = words[i + 1];
+  *quad = absl::StrCat(parts[0], ".", parts[1], ".", parts[2], ".", parts[3]);
+  return true;
+}
+
+// "route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_10.0.0.253"; what
+// follows is not looked at.
+bool ParseRoute(const std::string& line, StoredRoute* route) {
+  const char* rest = line.c_str();
+  return Take("route_address_", &rest) && TakeQuad(&rest, &route->address) &&
+         Take("_netmask_", &rest) && TakeQuad(&rest, &route->netmask) &&
+         Take("_", &rest) && TakeNumber(&rest, &route->device) &&
+         Take("=gateway_", &rest) && TakeQuad(&rest, &route->gateway);
+}
+
+// Drops stored ip_route lines of the device whose next hop is outside the new
+// subnet. ConfUnparsable if one does not even begin as a route does.
+Outcome DropForeignIpRoutes(ToolContext& context, const std::string& text,
+                            uint32_t address, uint32_t mask) {
+  const std::string key = context.Key("ip_route") + "=";
+  std::vector<std::string> foreign;
+  bool readable = true;
+  ForEachConfLine(text, [&](const std::string& line) {
+    if (!readable || !absl::StrContains(line, key)) return;
+    const char* rest = line.c_str() + std::min(key.size(), line.size());
+    unsigned number = 0;
+    std::string via = "0.0.0.0";
+    readable = Take("add ", &rest) && TakeNumber(&rest, &number);
+    const size_t at = line.find(" via ");
+    if (at != std::string::npos) {
+      rest = line.c_str() + at + strlen(" via ");
+      if (!TakeQuad(&rest, &via)) via = "0.0.0.0";
+    }
+    if (readable && !SameSubnet(LooseIpv4(via), address, mask)) {
+      foreign.push_back(line);
+    }
+  });
+  for (const std::string& line : foreign) {
+    if (Outcome failure = context.conf->RemoveContaining(line)) return failure;
   }
-  return !gateway->empty();
+  return readable ? std::nullopt : Outcome(failures::ConfUnparsable());
 }
 
 }  // namespace
@@ -130,36 +171,78 @@ bool SameSubnet(uint32_t a, uint32_t b, uint32_t mask) {
   return (a & mask) == (b & mask);
 }
 
-Outcome ReadStoredGateway(ToolContext& context,
-                          std::optional<std::string>* gateway) {
-  if (Outcome failure = context.conf->Read(context.Key("gateway"), gateway)) {
+Outcome ReadLimited(ToolContext& context, const std::string& name,
+                    size_t max_chars, std::optional<std::string>* value) {
+  if (Outcome failure = context.conf->Read(context.Key(name), value)) {
     return failure;
   }
-  if (gateway->has_value() && (*gateway)->size() > kMaxAddressChars) {
+  if (value->has_value() && (*value)->size() > max_chars) {
     return failures::Generic(1);
   }
   return std::nullopt;
 }
 
+Outcome ReadDeviceAddress(ToolContext& context, const Failure& if_none,
+                          uint32_t* address, uint32_t* mask) {
+  Driver& driver = *context.driver;
+  const auto own = driver.Value("ip", context.device);
+  if (driver.LibraryCode("get_ip", context.device) == kNoDevice || !own) {
+    return if_none;
+  }
+  if (Outcome failure = driver.CallLibrary("get_ip", context.device)) {
+    return failure;
+  }
+  *address = LooseIpv4(*own);
+  *mask =
+      LooseIpv4(driver.Value("mask", context.device).value_or("255.255.255.0"));
+  return std::nullopt;
+}
+
+bool HasDhcp(const ToolContext& context, const std::string& key) {
+  std::optional<std::string> value;
+  return !context.conf->Read(context.Key(key), &value) && value.has_value();
+}
+
+std::string RouteKey(const ToolContext& context, const std::string& address,
+                     const std::string& netmask) {
+  return absl::StrCat("route_address_", address, "_netmask_", netmask, "_",
+                      context.device);
+}
+
+Outcome ScanRoutes(const ToolContext& context, const std::string& text,
+                   std::vector<StoredRoute>* own) {
+  // The low byte of -ENOMEM, which is what a route that cannot be read ends in.
+  constexpr int kUnreadableRoute = 244;
+  bool readable = true;
+  ForEachConfLine(text, [&](const std::string& line) {
+    const bool is_route =
+        absl::StartsWith(line, "route") && absl::StrContains(line, '=');
+    if (!readable || !is_route) return;
+    StoredRoute route;
+    readable = ParseRoute(line, &route);
+    if (readable && route.device == static_cast<unsigned>(context.device)) {
+      own->push_back(route);
+    }
+  });
+  return readable ? std::nullopt : Outcome(failures::Generic(kUnreadableRoute));
+}
+
 Outcome DropForeignRoutes(ToolContext& context, uint32_t address,
                           uint32_t mask) {
-  // The low byte of -12, which is what a route that cannot be read ends in.
-  constexpr int kUnreadableRoute = 244;
-  bool all_readable = true;
-  Outcome failure = context.conf->Remove([&](const std::string& line) {
-    std::string gateway;
-    bool readable = true;
-    if (!FindRouteGateway(context, line, &gateway, &readable)) return false;
-    all_readable = all_readable && readable;
-    return readable && !SameSubnet(LooseIpv4(gateway), address, mask);
-  });
-  if (failure) {
-    // The tool opens the file for this under the name of reading it.
-    const bool unwritable = failure->status == 4;
-    return unwritable ? Outcome(failures::ConfUnreadable()) : failure;
+  std::string text;
+  if (Outcome failure = context.conf->ReadToChange(&text)) return failure;
+  std::vector<StoredRoute> own;
+  Outcome unreadable = ScanRoutes(context, text, &own);
+  // What stands above a line that ends the scan is dropped all the same.
+  for (const StoredRoute& route : own) {
+    if (SameSubnet(LooseIpv4(route.gateway), address, mask)) continue;
+    const std::string key = RouteKey(context, route.address, route.netmask);
+    if (Outcome failure = context.conf->RemoveContaining(key + "=")) {
+      return failure;
+    }
   }
-  if (!all_readable) return failures::Generic(kUnreadableRoute);
-  return std::nullopt;
+  if (unreadable) return unreadable;
+  return DropForeignIpRoutes(context, text, address, mask);
 }
 
 Outcome ChangeAndStore(ToolContext& context, const std::string& name,

@@ -37,16 +37,43 @@ Outcome ApplyGateway(ToolContext& context, const std::string& gateway);
 // Whether `a` and `b` have the same network part.
 bool SameSubnet(uint32_t a, uint32_t b, uint32_t mask);
 
-// The gateway stored in hccn.conf. Generic(1) if it is longer than any address.
-Outcome ReadStoredGateway(ToolContext& context,
-                          std::optional<std::string>* gateway);
-// Drops stored routes of the device whose gateway is outside the new subnet.
-// Generic(244) if a stored route cannot be read.
+// The value stored for the device under `name`. Generic(1) if it is longer than
+// what the tool has room for.
+Outcome ReadLimited(ToolContext& context, const std::string& name,
+                    size_t max_chars, std::optional<std::string>* value);
+// What the device has now; `if_none` if it has no address.
+Outcome ReadDeviceAddress(ToolContext& context, const Failure& if_none,
+                          uint32_t* address, uint32_t* mask);
+// Whether hccn.conf leaves the device to a DHCP server: gateways, routes and
+// neighbours are then neither stored nor recovered.
+bool HasDhcp(const ToolContext& context,
+             const std::string& key = "udhcpc_enable");
+
+// One static route of hccn.conf, numbers as they were read.
+struct StoredRoute {
+  std::string address;
+  std::string netmask;
+  std::string gateway;
+  unsigned device = 0;
+};
+std::string RouteKey(const ToolContext& context, const std::string& address,
+                     const std::string& netmask);
+// Routes of this device in the text of hccn.conf. Generic(244) at the first
+// line that begins as a route of any device and is none; `own` then holds the
+// routes above it.
+Outcome ScanRoutes(const ToolContext& context, const std::string& text,
+                   std::vector<StoredRoute>* own);
+// Drops stored routes of the device, of both kinds, whose gateway is outside
+// the new subnet. Fails as ScanRoutes, or with ConfUnparsable.
 Outcome DropForeignRoutes(ToolContext& context, uint32_t address,
                           uint32_t mask);
 
-// Gives the device its stored routes that it can reach.
+// Gives the device its stored gateway, routes and ARP announcements, in this
+// order, as after each change of its address.
+Outcome RecoverGateway(ToolContext& context);
 Outcome RecoverRoutes(ToolContext& context);
+Outcome RecoverIpRoutes(ToolContext& context);
+Outcome RecoverAnnouncements(ToolContext& context);
 // What a device does when its address changes: live routes, and the gateway,
 // that are outside its new subnet go.
 void DropUnreachable(ToolContext& context);

@@ -47,6 +47,7 @@ Outcome AddRoute(ToolContext& context, const Arguments& arguments);
 Outcome DeleteRoute(ToolContext& context, const Arguments& arguments);
 Outcome ClearRoutes(ToolContext& context, const Arguments& arguments);
 Outcome AddIpRoute(ToolContext& context, const Arguments& arguments);
+Outcome AddIpRule(ToolContext& context, const Arguments& arguments);
 Outcome GetArp(ToolContext& context, const Arguments& arguments);
 Outcome AddArp(ToolContext& context, const Arguments& arguments);
 
@@ -55,6 +56,8 @@ Outcome GetDetectAddress(ToolContext& context, const Arguments& arguments);
 Outcome SetDetectAddress(ToolContext& context, const Arguments& arguments);
 Outcome GetNetHealth(ToolContext& context, const Arguments& arguments);
 Outcome GetLldp(ToolContext& context, const Arguments& arguments);
+Outcome GetLocalLldp(ToolContext& context, const Arguments& arguments);
+Outcome SetLocalLldp(ToolContext& context, const Arguments& arguments);
 Outcome Ping(ToolContext& context, const Arguments& arguments);
 Outcome HccsPing(ToolContext& context, const Arguments& arguments);
 
@@ -62,9 +65,11 @@ Outcome HccsPing(ToolContext& context, const Arguments& arguments);
 Outcome GetLink(ToolContext& context, const Arguments& arguments);
 Outcome SetLink(ToolContext& context, const Arguments& arguments);
 Outcome GetLinkStat(ToolContext& context, const Arguments& arguments);
+Outcome ClearLinkStat(ToolContext& context, const Arguments& arguments);
 Outcome GetOptical(ToolContext& context, const Arguments& arguments);
 
 // tls_commands.cc
+Outcome GetHostTls(ToolContext& context, const Arguments& arguments);
 Outcome GetTls(ToolContext& context, const Arguments& arguments);
 Outcome SetTls(ToolContext& context, const Arguments& arguments);
 
@@ -85,6 +90,7 @@ Outcome SetShaping(ToolContext& context, const Arguments& arguments);
 Outcome GetPfc(ToolContext& context, const Arguments& arguments);
 Outcome SetPfc(ToolContext& context, const Arguments& arguments);
 Outcome GetDscpToTc(ToolContext& context, const Arguments& arguments);
+Outcome SetDscpToTc(ToolContext& context, const Arguments& arguments);
 Outcome GetSpeed(ToolContext& context, const Arguments& arguments);
 Outcome GetDuplex(ToolContext& context, const Arguments& arguments);
 Outcome GetFec(ToolContext& context, const Arguments& arguments);
@@ -93,6 +99,8 @@ Outcome GetVersion(ToolContext& context, const Arguments& arguments);
 Outcome GetVnic(ToolContext& context, const Arguments& arguments);
 Outcome GetStatus(ToolContext& context, const Arguments& arguments);
 Outcome GetHardwareStats(ToolContext& context, const Arguments& arguments);
+Outcome GetPacketStats(ToolContext& context, const Arguments& arguments);
+Outcome GetUdpPorts(ToolContext& context, const Arguments& arguments);
 Outcome GetBandwidth(ToolContext& context, const Arguments& arguments);
 
 // command_table.cc

@@ -22,6 +22,8 @@ bool IsContiguousMask(uint32_t mask);
 
 inline constexpr int kMinMtu = 68;
 inline constexpr int kMaxMtu = 9702;
+inline constexpr int kMaxDscp = 63;
+inline constexpr int kMaxTrafficClass = 3;
 
 // Digits only; no digit at all is 0, as atoi has it.
 bool IsDigits(const std::string& text);

@@ -104,7 +104,9 @@ Outcome Driver::Begin(int device) {
 }
 
 Outcome Driver::RequireHealth(int device) {
-  for (int tries = 0; LibraryCode("health", device) != 0; ++tries) {
+  const long booting = state_.Number(DeviceKey("booting", device)).value_or(0);
+  for (int tries = 0; tries < booting || LibraryCode("health", device) != 0;
+       ++tries) {
     if (tries == kHealthTries) return failures::HealthUnknown();
     SleepMs(retry_ms());
   }

@@ -82,6 +82,19 @@ Failure Broadcast() {
   return OnStderr(37, "Can not config broadcast address!");
 }
 
+Failure DefaultRoute() {
+  return OnStderr(35,
+                  "Can not add or delete default route! Please use hccn_tool "
+                  "gateway cfg cmd!");
+}
+Failure MtuTooSmallForIpv6() {
+  return OnStderr(
+      27, "Unable to configure IPV6 address, because mtu is less than 1280!");
+}
+Failure RouteAbsent() {
+  return OnStdout(21, "Route not exist in routing table, can not delete!");
+}
+
 Failure CommandFailed() { return OnStderr(1, "Command execute failed!"); }
 Failure DeviceAbsent() { return OnStderr(4, "The device is not exist!"); }
 Failure HealthUnknown() {
@@ -130,6 +143,11 @@ Failure ConfUnwritable() {
                   "Write configurations to config file failed. User "
                   "configurations cannot be persisted! pls check cmd run "
                   "permission.");
+}
+Failure ConfUnparsable() {
+  return OnStderr(16,
+                  "Parsing configurations from config file failed, pls check "
+                  "the config file.");
 }
 Failure ConfFull() {
   return OnStderr(

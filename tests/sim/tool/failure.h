@@ -45,6 +45,9 @@ Failure GatewayWithoutAddress();
 Failure InvalidMac();
 Failure InvalidLength();
 Failure Broadcast();
+Failure DefaultRoute();
+Failure MtuTooSmallForIpv6();
+Failure RouteAbsent();
 
 // The device.
 Failure CommandFailed();  // "Command execute failed!", 1
@@ -67,6 +70,7 @@ Failure ConfMissing();
 Failure ConfUnreadable();
 Failure ConfUnwritable();
 Failure ConfFull();
+Failure ConfUnparsable();
 
 // "Cmd execute failed!" with the low byte of a code that has no text.
 Failure Generic(int status);

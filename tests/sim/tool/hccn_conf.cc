@@ -12,18 +12,6 @@ namespace {
 // A line shorter than this is never looked at.
 constexpr size_t kMinLineBytes = 3;
 
-// Pieces of at most kMaxLineBytes, each with its newline if it has one.
-template <typename Visit>
-void ForEachPiece(const std::string& text, Visit visit) {
-  for (size_t at = 0; at < text.size();) {
-    const size_t newline = text.find('\n', at);
-    size_t end = newline == std::string::npos ? text.size() : newline + 1;
-    end = std::min(end, at + HccnConf::kMaxLineBytes);
-    visit(text.substr(at, end - at));
-    at = end;
-  }
-}
-
 std::string WithoutNewline(std::string piece) {
   if (!piece.empty() && piece.back() == '\n') piece.pop_back();
   return piece;
@@ -33,9 +21,15 @@ std::string WithoutNewline(std::string piece) {
 
 void ForEachConfLine(const std::string& text,
                      const std::function<void(const std::string&)>& visit) {
-  ForEachPiece(text, [&visit](const std::string& piece) {
-    visit(WithoutNewline(piece));
-  });
+  for (size_t at = 0; at < text.size();) {
+    const size_t newline = text.find('\n', at);
+    size_t end = newline == std::string::npos ? text.size() : newline + 1;
+    end = std::min(end, at + HccnConf::kMaxLineBytes);
+    const std::string line = text.substr(at, end - at);
+    // What follows a zero byte is nothing to the tool, and a write loses it.
+    visit(line.substr(0, line.find('\0')));
+    at = end;
+  }
 }
 
 Outcome HccnConf::RequireFile() const {
@@ -59,7 +53,9 @@ Outcome HccnConf::Read(const std::string& key,
   const std::string start = key + "=";
   ForEachConfLine(text, [&](const std::string& line) {
     if (value->has_value() || line.size() < kMinLineBytes) return;
-    if (absl::StartsWith(line, start)) *value = line.substr(start.size());
+    if (absl::StartsWith(line, start)) {
+      *value = WithoutNewline(line.substr(start.size()));
+    }
   });
   return std::nullopt;
 }
@@ -92,29 +88,58 @@ Outcome HccnConf::Write(const std::string& key,
   const std::string start = key + "=";
   return Edit([&](std::string* text) {
     std::string kept;
-    ForEachPiece(*text, [&](const std::string& piece) {
-      if (!absl::StartsWith(piece, start)) kept += piece;
+    ForEachConfLine(*text, [&](const std::string& line) {
+      if (!absl::StartsWith(line, start)) kept += line;
     });
     absl::StrAppend(&kept, start, value, "\n");
     *text = kept;
   });
 }
 
-Outcome HccnConf::Remove(
-    const std::function<bool(const std::string&)>& drop) const {
+Outcome HccnConf::Append(const std::string& added,
+                         const std::vector<std::string>& replaced) const {
   return Edit([&](std::string* text) {
     std::string kept;
-    ForEachPiece(*text, [&](const std::string& piece) {
-      if (!drop(WithoutNewline(piece))) kept += piece;
+    bool found = replaced.empty();
+    ForEachConfLine(*text, [&](const std::string& line) {
+      const bool has_all =
+          !found && std::all_of(replaced.begin(), replaced.end(),
+                                [&line](const std::string& part) {
+                                  return absl::StrContains(line, part);
+                                });
+      if (!has_all) kept += line;
+      found = found || has_all;
+    });
+    *text = absl::StrCat(kept, added, "\n");
+  });
+}
+
+Outcome HccnConf::RemoveContaining(const std::string& part) const {
+  return Edit([&part](std::string* text) {
+    std::string kept;
+    ForEachConfLine(*text, [&](const std::string& line) {
+      if (!absl::StrContains(line, part)) kept += line;
     });
     *text = kept;
   });
 }
 
-Outcome HccnConf::RemoveContaining(const std::string& text) const {
-  return Remove([&text](const std::string& line) {
-    return absl::StrContains(line, text);
+Outcome HccnConf::Remove(const std::string& key) const {
+  return Edit([&key](std::string* text) {
+    std::string kept;
+    ForEachConfLine(*text, [&](const std::string& line) {
+      if (!absl::StartsWith(line, key + "=")) kept += line;
+    });
+    *text = kept;
   });
+}
+
+Outcome HccnConf::ReadToChange(std::string* text) const {
+  Outcome failure = Edit([text](std::string* found) { *text = *found; });
+  const bool unwritable =
+      failure && failure->status == failures::ConfUnwritable().status;
+  // The tool says reading, although it opens the file for writing.
+  return unwritable ? Outcome(failures::ConfUnreadable()) : failure;
 }
 
 }  // namespace sim

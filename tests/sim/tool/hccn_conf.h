@@ -3,8 +3,9 @@
 //   netmask_0=255.255.255.0
 // One `key_<device>=value` a line, nothing trimmed, the first match wins. A
 // write drops the lines of that key and appends the new one. The file is edited
-// in place under flock(LOCK_EX), so a file that is renamed over meanwhile loses
-// the key, and a last line without a newline is joined to the next key.
+// in place under flock(LOCK_EX): truncated, then written, so a reader without
+// the lock may find it empty; a file that is renamed over meanwhile loses the
+// key; and a last line without a newline is joined to the next key.
 #ifndef TESTS_SIM_TOOL_HCCN_CONF_H_
 #define TESTS_SIM_TOOL_HCCN_CONF_H_
 
@@ -13,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/sim/tool/failure.h"
 #include "tests/sim/tool/locked_file.h"
@@ -26,9 +28,11 @@ class HccnConf {
   static constexpr size_t kMaxLineBytes = 383;
   static constexpr size_t kMaxFileBytes = 1024000;
 
-  explicit HccnConf(const std::string& path)
+  // Every write calls `while_empty` between truncating the file and writing it.
+  explicit HccnConf(const std::string& path,
+                    std::function<void()> while_empty = {})
       : file_(std::make_shared<PosixLockedFile>(
-            path, PosixLockedFile::Kind::kGiven)) {}
+            path, PosixLockedFile::Kind::kGiven, std::move(while_empty))) {}
   explicit HccnConf(std::shared_ptr<const LockedFile> file)
       : file_(std::move(file)) {}
 
@@ -41,11 +45,18 @@ class HccnConf {
   Outcome ReadAll(std::string* text) const;
   // ConfMissing, ConfUnwritable or ConfFull; the file is then unchanged.
   Outcome Write(const std::string& key, const std::string& value) const;
-  // Drops every line for which `drop` holds (the line comes without newline).
-  // ConfMissing or ConfUnwritable.
-  Outcome Remove(const std::function<bool(const std::string&)>& drop) const;
-  // Drops lines that contain `text` anywhere, as the tool does for a gateway.
-  Outcome RemoveContaining(const std::string& text) const;
+  // Adds the line. Before that the first line that holds all of `replaced`, if
+  // there are any, goes. Fails as Write does.
+  Outcome Append(const std::string& added,
+                 const std::vector<std::string>& replaced = {}) const;
+  // Drops lines that contain `part` anywhere, as the tool does for a gateway;
+  // the newline belongs to the line. ConfMissing or ConfUnwritable.
+  Outcome RemoveContaining(const std::string& part) const;
+  // Drops the lines of exactly this key.
+  Outcome Remove(const std::string& key) const;
+  // The whole text for a command that may change it: ConfUnreadable, too, if
+  // the file may not be written.
+  Outcome ReadToChange(std::string* text) const;
 
  private:
   using Change = std::function<void(std::string*)>;
@@ -54,7 +65,8 @@ class HccnConf {
   std::shared_ptr<const LockedFile> file_;
 };
 
-// Calls `visit` with each line as the tool reads it, without its newline.
+// Calls `visit` with each line as the tool reads it, with its newline if it has
+// one.
 void ForEachConfLine(const std::string& text,
                      const std::function<void(const std::string&)>& visit);
 

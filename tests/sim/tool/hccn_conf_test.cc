@@ -128,7 +128,7 @@ TEST(ForEachConfLineTest, KeepsAnUnfinishedLastLine) {
   std::vector<std::string> lines;
   ForEachConfLine("a\n\nb",
                   [&](const std::string& line) { lines.push_back(line); });
-  EXPECT_THAT(lines, ::testing::ElementsAre("a", "", "b"));
+  EXPECT_THAT(lines, ::testing::ElementsAre("a\n", "\n", "b"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// -netdetect, -net_health, -lldp, -ping, -hccs_ping
+// -netdetect, -net_health, -lldp, -local_lldp, -ping, -hccs_ping
 #include <algorithm>
 #include <iterator>
 
@@ -121,9 +121,9 @@ Outcome SetDetectAddress(ToolContext& context, const Arguments& arguments) {
   }
   const std::string& address = values["address"];
   if (Outcome failure = CheckLengths(values)) return failure;
-  if (!StrictIpv4(address) || LooseIpv4(address) == 0xffffffff) {
-    return failures::InvalidAddress();
-  }
+  const auto value = StrictIpv4(address);
+  if (!value) return failures::InvalidAddress();
+  if (*value == 0xffffffff) return failures::Broadcast();
   Outcome outcome = ChangeAndStore(context, "netdetect", "netdetect", address);
   if (!outcome) context.driver->Change("detect_pending", context.device, "1");
   return outcome;
@@ -134,12 +134,13 @@ Outcome GetNetHealth(ToolContext& context, const Arguments&) {
           context.driver->CallLibrary("net_health", context.device)) {
     return failure;
   }
-  const long code = HealthOf(context);
-  if (code < 0 || code >= static_cast<long>(std::size(kHealthNames))) {
+  // The tool compares as signed numbers and with the upper end alone.
+  const int code = static_cast<int>(HealthOf(context));
+  if (code >= static_cast<int>(std::size(kHealthNames))) {
     return failures::CommandFailed();
   }
-  context.terminal->Out(
-      absl::StrCat("net health status: ", kHealthNames[code], "\n"));
+  const char* name = code < 0 ? "\xef\xbf\xbd" : kHealthNames[code];
+  context.terminal->Out(absl::StrCat("net health status: ", name, "\n"));
   return std::nullopt;
 }
 
@@ -151,6 +152,30 @@ Outcome GetLldp(ToolContext& context, const Arguments&) {
   const std::string text = driver.Value("lldp", context.device).value_or("");
   context.terminal->Out(absl::StrCat(text.substr(0, kMaxLldpBytes), "\n"));
   return std::nullopt;
+}
+
+Outcome GetLocalLldp(ToolContext& context, const Arguments&) {
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.AskUnlisted(context.device)) return failure;
+  const std::string text =
+      driver.Value("local_lldp", context.device).value_or("");
+  context.terminal->Out(absl::StrCat(text.substr(0, kMaxLldpBytes), "\n"));
+  return std::nullopt;
+}
+
+Outcome SetLocalLldp(ToolContext& context, const Arguments& arguments) {
+  std::map<std::string, std::string> values;
+  if (Outcome failure = TakeKeywords(arguments, {"subtype"}, &values)) {
+    return failure;
+  }
+  const std::string& subtype = values["subtype"];
+  if (subtype != "mac" && subtype != "ifname") {
+    return failures::WrongParameters();
+  }
+  if (Outcome failure = context.driver->AskToChange(context.device)) {
+    return failure;
+  }
+  return context.conf->Write(context.Key("lldp_portid_type"), subtype);
 }
 
 Outcome Ping(ToolContext& context, const Arguments& arguments) {
@@ -208,6 +233,7 @@ Outcome HccsPing(ToolContext& context, const Arguments& arguments) {
     const auto address = StrictIpv4(values["address"]);
     if (!address || *address >> 24 != 192) return failures::InvalidAddress();
   }
+  if (!context.driver->privileged()) return failures::PermissionDenied();
   if (Outcome failure =
           context.driver->Ask(Mailbox::kHccsPing, context.device)) {
     return failure;

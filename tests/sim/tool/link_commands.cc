@@ -1,4 +1,6 @@
 // -link, -link_stat, -optical
+#include <stdlib.h>
+
 #include <ctime>
 
 #include "absl/strings/str_cat.h"
@@ -36,7 +38,18 @@ std::string FourLanes(const char* name, const char* value) {
   return text;
 }
 
-// A copper cable has neither power nor thresholds.
+// What stands for power and thresholds where none can be measured.
+std::string UnmeasuredRows() {
+  std::string text;
+  for (const char* name :
+       {"Vcc", "Tx Power", "Rx Power", "Vcc High Thres", "Vcc Low Thres",
+        "Temp High Thres", "Temp Low Thres", "TxPower High Thres",
+        "TxPower Low Thres", "RxPower High Thres", "RxPower Low Thres"}) {
+    text += OpticalRow(name, "NA");
+  }
+  return text;
+}
+
 std::string CopperRows() {
   std::string text = OpticalRow("temperature", "0 C");
   text += OpticalRow("high power enable reg", "not enabled");
@@ -48,12 +61,19 @@ std::string CopperRows() {
   text += OpticalRow("xsfp identifier", "UNKNOWN");
   text += OpticalRow("xsfp wave length", "0 nm");
   text += OpticalRow("manufact date code", "");
-  for (const char* name :
-       {"Vcc", "Tx Power", "Rx Power", "Vcc High Thres", "Vcc Low Thres",
-        "Temp High Thres", "Temp Low Thres", "TxPower High Thres",
-        "TxPower Low Thres", "RxPower High Thres", "RxPower Low Thres"}) {
-    text += OpticalRow(name, "NA");
-  }
+  return text + UnmeasuredRows();
+}
+
+std::string ModuleNames(const char* temperature) {
+  std::string text = OpticalRow("temperature", temperature);
+  text += OpticalRow("high power enable reg", "not enabled");
+  text += OpticalRow("vendor name", "STUBVENDOR");
+  text += OpticalRow("vendor part number", "STUBPN-400G");
+  text += OpticalRow("vendor serial number", "STUBSN0001");
+  text += OpticalRow("vendor org unique id", "0x0 0x0 0x0");
+  text += OpticalRow("xsfp identifier", "QSFP_DD");
+  text += OpticalRow("xsfp wave length", "850 nm");
+  text += OpticalRow("manufact date code", "240101");
   return text;
 }
 
@@ -69,16 +89,28 @@ std::string ModuleThresholds() {
   return text;
 }
 
-std::string ModuleRows() {
-  std::string text = OpticalRow("temperature", "47 C");
-  text += OpticalRow("high power enable reg", "not enabled");
-  text += OpticalRow("vendor name", "STUBVENDOR");
-  text += OpticalRow("vendor part number", "STUBPN-400G");
-  text += OpticalRow("vendor serial number", "STUBSN0001");
-  text += OpticalRow("vendor org unique id", "0x0 0x0 0x0");
-  text += OpticalRow("xsfp identifier", "QSFP_DD");
-  text += OpticalRow("xsfp wave length", "850 nm");
-  text += OpticalRow("manufact date code", "240101");
+// The lanes of the second of two devices that share a module.
+std::string SignalRows(const ToolContext& context) {
+  const bool front = HasFrontLanes(context.product(), context.device);
+  std::string text;
+  struct Lanes {
+    const char* name;
+    double first;
+  };
+  for (const Lanes& lanes :
+       {Lanes{"Host SNR Lane", 26.5}, Lanes{"Media SNR Lane", 25.25}}) {
+    for (int lane = 0; lane < 4; ++lane) {
+      text +=
+          OpticalRow(absl::StrCat(lanes.name, lane),
+                     front ? "not supported"
+                           : absl::StrFormat("%.4f dB", lanes.first + lane));
+    }
+  }
+  return text;
+}
+
+std::string ModuleRows(const ToolContext& context) {
+  std::string text = ModuleNames("47 C");
   text += OpticalRow("Vcc", "3300.00 mV");
   for (int lane = 0; lane < 4; ++lane) {
     text += OpticalRow(absl::StrCat("Tx Power", lane), "1.2000 mW");
@@ -86,12 +118,18 @@ std::string ModuleRows() {
   }
   text += ModuleThresholds();
   text += FourLanes("Tx Bias", "8.0000 mA");
-  for (const char* name :
-       {"Tx Los Flag", "Rx Los Flag", "Tx LoL Flag", "Rx LoL Flag"}) {
-    text += OpticalRow(name, "0x0");
+  struct Flag {
+    const char* name;
+    const char* key;
+  };
+  for (const Flag& flag :
+       {Flag{"Tx Los Flag", "opt_tx_los"}, Flag{"Rx Los Flag", "opt_rx_los"},
+        Flag{"Tx LoL Flag", "opt_tx_lol"}, Flag{"Rx LoL Flag", "opt_rx_lol"}}) {
+    const std::string lanes = context.driver->Setting(flag.key).value_or("0");
+    text += OpticalRow(
+        flag.name, absl::StrFormat("0x%x", strtoul(lanes.c_str(), nullptr, 0)));
   }
-  text += FourLanes("Host SNR Lane", "not supported");
-  text += FourLanes("Media SNR Lane", "not supported");
+  text += SignalRows(context);
   text += OpticalRow("Physical Code", "NA");
   text += OpticalRow("vendor rev", "NA");
   text += OpticalRow("Specification compliance",
@@ -145,12 +183,23 @@ Outcome GetLinkStat(ToolContext& context, const Arguments&) {
       "\n", start,
       "link down count     : ", driver.Number("ls_down", device).value_or(1),
       "\n", start, "link change records :", changes > 0 ? "\n" : " NA\n");
-  for (long i = changes - 1; i >= 0; --i) {
+  // With more than it has room for, the tool shows none.
+  constexpr long kMaxShown = 10;
+  for (long i = changes > kMaxShown ? -1 : changes - 1; i >= 0; --i) {
     absl::StrAppend(&text, start, "    ",
                     TimeText(kFirstChange + i * kStepSeconds), "    LINK ",
                     i % 2 == 0 ? "UP" : "DOWN", "\n");
   }
   context.terminal->Out(text);
+  return std::nullopt;
+}
+
+Outcome ClearLinkStat(ToolContext& context, const Arguments&) {
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.AskToChange(context.device)) return failure;
+  for (const char* name : {"ls_n", "ls_up", "ls_down"}) {
+    driver.Change(name, context.device, "0");
+  }
   return std::nullopt;
 }
 
@@ -160,14 +209,15 @@ Outcome GetOptical(ToolContext& context, const Arguments&) {
     return failure;
   }
   std::string text = "optical info:\n";
-  if (driver.Number("opt_present", context.device).value_or(1) == 0) {
+  if (driver.Number("opt_present", context.device).value_or(1) != 1) {
     text += OpticalRow("present", "not present");
+    text += ModuleNames("NA") + UnmeasuredRows();
   } else {
     constexpr long kCopper = 1;
     text += OpticalRow("present", "present");
     text += driver.Number("opt_kind", context.device).value_or(0) == kCopper
                 ? CopperRows()
-                : ModuleRows();
+                : ModuleRows(context);
   }
   context.terminal->Out(text);
   return std::nullopt;

@@ -62,6 +62,9 @@ LockedFile::Edited PosixLockedFile::Edit(
     const std::string before = ReadFrom(fd);
     std::string after = before;
     change(&after);
+    if (after != before && given) {
+      if (ftruncate(fd, 0) == 0 && while_empty_) while_empty_();
+    }
     if (after != before && !WriteOver(fd, after)) {
       // Put back what was there; it fitted before.
       WriteOver(fd, before);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace clusterd {
 namespace sim {
@@ -34,8 +35,13 @@ class PosixLockedFile final : public LockedFile {
     // Edit makes it, and readers share it: the state.
     kMadeWhenEdited,
   };
-  PosixLockedFile(std::string path, Kind kind)
-      : path_(std::move(path)), kind_(kind) {}
+  // A kGiven file is empty for a moment while it is written; then
+  // `while_empty` is called, under the lock.
+  PosixLockedFile(std::string path, Kind kind,
+                  std::function<void()> while_empty = {})
+      : path_(std::move(path)),
+        kind_(kind),
+        while_empty_(std::move(while_empty)) {}
 
   bool Exists() const override;
   std::optional<std::string> Read() const override;
@@ -44,6 +50,7 @@ class PosixLockedFile final : public LockedFile {
  private:
   const std::string path_;
   const Kind kind_;
+  const std::function<void()> while_empty_;
 };
 
 }  // namespace sim

@@ -64,14 +64,13 @@ constexpr uint32_t Quad(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return a << 24 | b << 16 | c << 8 | d;
 }
 
-// A server's own modules share an address space; cards and the boards of the
-// vendor's A2 table answer for themselves alone.
-bool ComparesSiblings(int board) {
-  const bool card = board >= 0x10 && board <= 0x1f;
-  const bool a2_table = (board >= 0x30 && board <= 0x3e) ||
-                        (board >= 0x40 && board <= 0x43) ||
-                        (board >= 0x50 && board <= 0x54);
-  return !card && !a2_table;
+// A server's own modules share an address space; cards answer for themselves
+// alone. The tool tells them by bits of the board id, and so takes every board
+// from 0x30 on for a card (hicann/driver 05354178, tool_ops.c, tool.h).
+bool IsCard(int board) {
+  constexpr int kNoCardBits = 0xe00;
+  const int kind = board & 0xfff0;
+  return (kind & kNoCardBits) == 0 && kind != 0 && kind != 0x20;
 }
 
 std::vector<int> GroupOf(const Product& product, int device) {
@@ -149,7 +148,7 @@ std::vector<int> DevicesCompared(const Product& product, int device) {
     if (HasDevice(product, device ^ 1)) compared.push_back(device ^ 1);
     return compared;
   }
-  if (!ComparesSiblings(product.board_id)) return compared;
+  if (IsCard(product.board_id)) return compared;
   for (int id : GroupOf(product, device)) {
     if (id != device) compared.push_back(id);
   }
@@ -158,8 +157,27 @@ std::vector<int> DevicesCompared(const Product& product, int device) {
 
 std::vector<int> VnicsCompared(const Product& product, int device) {
   if (IsA3(product)) return {};
-  if (!ComparesSiblings(product.board_id)) return {device};
+  if (IsCard(product.board_id)) return {device};
   return GroupOf(product, device);
+}
+
+std::vector<int> GatewayGroup(const Product& product, int device) {
+  const bool shared = product.build == Product::Build::kA1 && !IsA3(product) &&
+                      !IsCard(product.board_id);
+  return shared ? GroupOf(product, device) : std::vector<int>{device};
+}
+
+bool NotesModuleResets(const Product& product) {
+  constexpr int kMainboard = 3;
+  const int kind = (product.board_id >> 4) & 0x7;
+  return product.build != Product::Build::kA1 && !IsA3(product) &&
+         (kind == 3 || kind == 4) && product.mainboard_id == kMainboard;
+}
+
+bool HasFrontLanes(const Product& product, int device) {
+  const int kind = (product.board_id >> 4) & 0x7;
+  if (IsA3(product)) return Is9000(product) || device < 8;
+  return (kind != 5 && kind != 6) || device % 2 == 0;
 }
 
 Vnic DefaultVnic(const Product& product, int device) {

@@ -5,6 +5,7 @@
 #ifndef TESTS_SIM_TOOL_PRODUCT_H_
 #define TESTS_SIM_TOOL_PRODUCT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,17 @@ bool IsReserved(const Product& product, uint32_t address);
 // of `device`.
 std::vector<int> DevicesCompared(const Product& product, int device);
 std::vector<int> VnicsCompared(const Product& product, int device);
+
+// Devices in the order of their ids of which the lowest with a stored gateway
+// is the one that a new gateway of `device` replaces: the group of four on A1
+// servers, else the device alone.
+std::vector<int> GatewayGroup(const Product& product, int device);
+
+// A+K boards: recovery notes how optical modules are reset (hicann/driver
+// 999c25d7, tool_recovery.h; 05354178, tool_ops_ext.c).
+bool NotesModuleResets(const Product& product);
+// Two devices may share a module; whether the first four lanes are this one's.
+bool HasFrontLanes(const Product& product, int device);
 
 struct Vnic {
   std::string address;

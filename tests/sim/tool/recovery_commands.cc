@@ -1,13 +1,16 @@
 // -cfg: gives the devices what hccn.conf holds, as at boot.
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include <algorithm>
-#include <cctype>
+#include <functional>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "tests/sim/tool/command_steps.h"
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/device_values.h"
@@ -16,125 +19,276 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-enum RecoveryStatus { kNone = 0, kFailed = 2, kSucceeded = 3 };
+enum RecoveryStatus { kNone = 0, kBegun = 1, kFailed = 2, kSucceeded = 3 };
 constexpr const char* kStatusNames[] = {"NONE", "START", "FAIL", "SUCCESS"};
 constexpr char kRecoveryFailed[] =
     "Recovery failed. Check '/var/log/hccn_tool/hccn_config.log' for "
     "details.\n";
-constexpr int kTries = 3;
+// After the first try, a second apart.
+constexpr int kRetries = 3;
+constexpr size_t kMaxLineChars = 383;
 
 using Value = std::optional<std::string>;
 
-bool IsAddress(const std::string& text) {
+bool IsDetectAddress(const std::string& text) {
   return StrictIpv4(text).has_value() && LooseIpv4(text) != 0xffffffff;
 }
 
-Outcome RecoverAddress(ToolContext& context) {
-  Value address, netmask;
-  if (Outcome failure = context.conf->Read(context.Key("address"), &address)) {
-    return failure;
+// A whole number as strtol takes it: blanks and a sign before it, nothing after
+// it, and nothing at all is 0.
+bool IsNumberIn(const std::string& text, long first, long last) {
+  char* end = nullptr;
+  const long number = strtol(text.c_str(), &end, 10);
+  return *end == '\0' && number >= first && number <= last;
+}
+
+bool IsSwitch(const std::string& text) {
+  return !text.empty() && IsNumberIn(text, 0, 1);
+}
+
+bool IsDscpMap(const std::string& text) {
+  for (absl::string_view part : absl::StrSplit(text, ',')) {
+    if (part.size() <= 1) continue;
+    const std::vector<std::string> pair = absl::StrSplit(part, ':');
+    if (pair.size() != 2 || !IsNumberIn(pair[0], 0, kMaxDscp) ||
+        !IsNumberIn(pair[1], 0, kMaxTrafficClass)) {
+      return false;
+    }
   }
-  if (Outcome failure = context.conf->Read(context.Key("netmask"), &netmask)) {
-    return failure;
+  return true;
+}
+
+bool IsSpeed(const std::string& text) {
+  return IsNumberIn(text, 100000, 100000) || IsNumberIn(text, 200000, 200000);
+}
+bool IsBandwidth(const std::string& text) {
+  return IsDigits(text) && IsNumberIn(text, 10000, 200000);
+}
+bool IsRocePort(const std::string& text) {
+  return absl::StartsWith(text, "-1") ||
+         (IsDigits(text) && text.size() >= 4 && text.size() <= 5);
+}
+
+// "0,1,2,3,0,0,0,0": a class for each priority.
+bool IsPriorityMap(const std::string& text) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ',');
+  return parts.size() == 8 &&
+         std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+           return part.size() == 1 && part[0] >= '0' && part[0] <= '3';
+         });
+}
+
+// "size 6272,… waterline 6272,…".
+bool IsBufferPlan(const std::string& text) {
+  constexpr long kMinBytes = 0x1880, kMaxBytes = 14040 * 128;
+  const std::vector<std::string> words =
+      absl::StrSplit(text, ' ', absl::SkipEmpty());
+  if (words.size() < 4 || words[0] != "size" || words[2] != "waterline") {
+    return false;
   }
-  if (!address && !netmask) return std::nullopt;
-  const std::string wanted = address.value_or("");
-  const std::string mask = netmask.value_or("");
-  if (Outcome failure = CheckNewAddress(context, wanted, mask)) return failure;
-  return ApplyAddress(context, wanted, mask);
+  const std::vector<std::string> sizes = absl::StrSplit(words[1], ',');
+  const std::vector<std::string> lines = absl::StrSplit(words[3], ',');
+  if (sizes.size() > 8 || lines.size() > sizes.size()) return false;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] != "0" && !IsNumberIn(sizes[i], kMinBytes, kMaxBytes)) {
+      return false;
+    }
+    if (i < lines.size() && !IsNumberIn(lines[i], 0, atol(sizes[i].c_str()))) {
+      return false;
+    }
+  }
+  return true;
 }
 
-// A device that asks a DHCP server gets its gateway and routes there.
-Outcome AsksDhcp(ToolContext& context, bool* asks) {
-  Value dhcp;
-  Outcome failure = context.conf->Read(context.Key("udhcpc_enable"), &dhcp);
-  *asks = dhcp.has_value();
-  return failure;
-}
-
-Outcome RecoverStoredRoutes(ToolContext& context) {
-  bool dhcp = false;
-  if (Outcome failure = AsksDhcp(context, &dhcp)) return failure;
-  return dhcp ? std::nullopt : RecoverRoutes(context);
-}
-
-Outcome RecoverGateway(ToolContext& context) {
-  Value gateway;
-  bool dhcp = false;
-  if (Outcome failure = AsksDhcp(context, &dhcp)) return failure;
-  if (dhcp) return std::nullopt;
-  if (Outcome failure = ReadStoredGateway(context, &gateway)) return failure;
-  if (!gateway || gateway->empty()) return std::nullopt;
-  if (!IsAddress(*gateway)) return failures::InvalidAddress();
-  // Whether it is in the device's subnet is not asked here.
-  return ApplyGateway(context, *gateway);
+bool IsPortIdType(const std::string& text) {
+  return text == "mac" || text == "ifname";
 }
 
 // One value that is checked by itself and given to the device.
-Outcome RecoverValue(ToolContext& context, const std::string& conf_key,
-                     const std::string& name,
-                     bool (*valid)(const std::string&)) {
+struct StoredValue {
+  const char* conf_key;
+  // Of the device state; null where no query shows it.
+  const char* name;
+  size_t max_chars;
+  bool (*valid)(const std::string&);
+};
+constexpr StoredValue kBeforeModules[] = {
+    {"mac_addr", "mac", kMacAddressChars, IsMacAddress},
+    {"mtu", "mtu", 4, IsMtu},
+    {"dscp_tc", nullptr, kMaxLineChars, IsDscpMap},
+    {"static_speed", nullptr, 6, IsSpeed},
+    {"bw_limit", "bw_limit", 6, IsBandwidth},
+    {"roce_port", nullptr, 5, IsRocePort},
+    {"bitmap", "bitmap", 15, IsPfcBitmap},
+    {"tc_cfg", nullptr, kMaxLineChars, IsBufferPlan},
+    {"prio_tc", nullptr, 15, IsPriorityMap},
+};
+constexpr StoredValue kTlsSwitch = {"tls_enable", "tls", 29, IsSwitch};
+constexpr StoredValue kPortIdType = {"lldp_portid_type", nullptr, 9,
+                                     IsPortIdType};
+constexpr StoredValue kDetect = {"netdetect", "netdetect", kMaxAddressChars,
+                                 IsDetectAddress};
+
+Outcome RecoverValue(ToolContext& context, const StoredValue& row) {
   Value value;
-  if (Outcome failure = context.conf->Read(context.Key(conf_key), &value)) {
+  if (Outcome failure =
+          ReadLimited(context, row.conf_key, row.max_chars, &value)) {
     return failure;
   }
   if (!value) return std::nullopt;
-  if (!valid(*value)) return failures::CommandFailed();
+  if (!row.valid(*value)) return failures::CommandFailed();
   if (Outcome failure = context.driver->AskToChange(context.device)) {
     return failure;
   }
-  context.driver->Change(name, context.device, *value);
+  if (row.name == nullptr) return std::nullopt;
+  // The switch is kept as a number, whatever its spelling.
+  const std::string kept =
+      row.valid == IsSwitch ? absl::StrCat(atoi(value->c_str())) : *value;
+  context.driver->Change(row.name, context.device, kept);
   return std::nullopt;
 }
 
-bool IsSwitch(const std::string& text) { return text == "0" || text == "1"; }
+// Both parts or nothing.
+Outcome RecoverAddress(ToolContext& context) {
+  Value address, netmask;
+  if (Outcome failure =
+          ReadLimited(context, "address", kMaxAddressChars, &address)) {
+    return failure;
+  }
+  if (!address) return std::nullopt;
+  if (Outcome failure =
+          ReadLimited(context, "netmask", kMaxAddressChars, &netmask)) {
+    return failure;
+  }
+  if (!netmask) return std::nullopt;
+  if (Outcome failure = CheckNewAddress(context, *address, *netmask)) {
+    return failure;
+  }
+  if (Outcome failure = DropForeignRoutes(context, LooseIpv4(*address),
+                                          LooseIpv4(*netmask))) {
+    return failure;
+  }
+  return ApplyAddress(context, *address, *netmask);
+}
 
-Outcome RecoverTlsSwitch(ToolContext& context) {
-  return RecoverValue(context, "tls_enable", "tls", IsSwitch);
+// Calls `valid` with what follows the first "=" of every line that holds
+// `part`, up to the next "=". CommandFailed at the first for which it does not
+// hold.
+Outcome CheckLines(ToolContext& context, const std::string& part,
+                   bool (*valid)(const std::string&)) {
+  std::string text;
+  if (Outcome failure = context.conf->ReadAll(&text)) return failure;
+  bool all = true;
+  ForEachConfLine(text, [&](const std::string& line) {
+    if (!all || !absl::StrContains(line, part)) return;
+    const std::vector<std::string> parts =
+        absl::StrSplit(absl::StripSuffix(line, "\n"), '=');
+    all = parts.size() > 1 && valid(parts[1]);
+  });
+  return all ? std::nullopt : Outcome(failures::CommandFailed());
 }
-Outcome RecoverDetect(ToolContext& context) {
-  return RecoverValue(context, "netdetect", "netdetect", IsAddress);
+
+// "… table 100" at the end; without it the main table.
+bool HasGoodTable(const std::string& text) {
+  constexpr char kTable[] = " table ";
+  const size_t at = text.find(kTable);
+  return at == std::string::npos ||
+         atol(text.c_str() + at + sizeof(kTable) - 1) <= 255;
 }
-Outcome RecoverMtu(ToolContext& context) {
-  return RecoverValue(context, "mtu", "mtu", IsMtu);
+bool IsIpRule(const std::string& text) {
+  return (absl::StartsWith(text, "add from ") ||
+          absl::StartsWith(text, "add to ")) &&
+         HasGoodTable(text);
 }
-Outcome RecoverMac(ToolContext& context) {
-  return RecoverValue(context, "mac_addr", "mac", IsMacAddress);
+bool IsIpRoute(const std::string& text) {
+  unsigned first = 0;
+  return sscanf(text.c_str(), "add %u", &first) == 1 && HasGoodTable(text);
+}
+bool IsNeighbour(const std::string& text) {
+  unsigned port = 0;
+  return sscanf(text.c_str(), "-i eth%u", &port) == 1;
+}
+
+Outcome RecoverIpRules(ToolContext& context) {
+  return CheckLines(context, context.Key("ip_rule") + "=", IsIpRule);
+}
+
+// The tool looks for the stored value anywhere in the file.
+Outcome RecoverNeighbours(ToolContext& context) {
+  if (HasDhcp(context)) return std::nullopt;
+  Value value;
+  if (Outcome failure = ReadLimited(context, "arp", kMaxLineChars, &value)) {
+    return failure;
+  }
+  return value ? CheckLines(context, *value, IsNeighbour) : std::nullopt;
+}
+
+// One of the keys of ARP announcements, which is stored again as it was.
+Outcome RecoverAnnouncement(ToolContext& context, const char* key,
+                            Outcome (*check)(const std::string&)) {
+  constexpr size_t kMaxChars = 5;
+  Value value;
+  if (Outcome failure = ReadLimited(context, key, kMaxChars, &value)) {
+    return failure;
+  }
+  if (!value) return std::nullopt;
+  uint32_t address = 0, mask = 0;
+  if (Outcome failure =
+          ReadDeviceAddress(context, failures::NoAddress(), &address, &mask)) {
+    return failure;
+  }
+  if (Outcome failure = check(*value)) return failure;
+  if (Outcome failure = context.driver->AskToChange(context.device)) {
+    return failure;
+  }
+  return context.conf->Write(context.Key(key), *value);
 }
 
 // Once per device the tool hands the driver's CA files over, and notes it. The
 // files come with the driver package; without them the item fails.
 Outcome RecoverCaFiles(ToolContext& context) {
+  constexpr size_t kMaxChars = 29;
   Value done;
-  const std::string key = context.Key("tls_ca_recovered");
-  if (Outcome failure = context.conf->Read(key, &done)) return failure;
-  if (done && *done == "1") return std::nullopt;
+  constexpr char kKey[] = "tls_ca_recovered";
+  if (Outcome failure = ReadLimited(context, kKey, kMaxChars, &done)) {
+    return failure;
+  }
+  if (done && !IsNumberIn(*done, 0, 1)) return failures::UnknownOption();
+  if (done && atoi(done->c_str()) == 1) return std::nullopt;
   if (!context.server->has_install_info ||
       context.driver->Setting("ca_files").value_or("0") != "1") {
     return failures::CommandFailed();
   }
-  return context.conf->Write(key, "1");
+  return context.conf->Write(context.Key(kKey), "1");
 }
 
-// The A2 builds note their defaults for resetting optical modules.
-Outcome StoreModuleDefaults(ToolContext& context) {
-  if (context.product().build != Product::Build::kA2 &&
-      context.product().build != Product::Build::kA2Default) {
-    return std::nullopt;
-  }
-  struct Default {
+// A+K boards note, at every boot and at the end of the file, how often optical
+// modules are reset.
+Outcome RecoverModuleResets(ToolContext& context) {
+  if (!NotesModuleResets(context.product())) return std::nullopt;
+  constexpr size_t kMaxChars = 2;
+  struct Limit {
     const char* key;
-    const char* value;
+    const char* usual;
+    int last;
   };
-  for (const Default& row : {Default{"xsfp_reset_max_times", "0"},
-                             Default{"xsfp_reset_wait_times", "7"}}) {
+  constexpr Limit kLimits[] = {{"xsfp_reset_max_times", "0", 30},
+                               {"xsfp_reset_wait_times", "7", 40}};
+  std::vector<std::string> values;
+  for (const Limit& row : kLimits) {
     Value value;
-    if (Outcome failure = context.conf->Read(context.Key(row.key), &value)) {
+    if (Outcome failure = ReadLimited(context, row.key, kMaxChars, &value)) {
       return failure;
     }
-    if (value) continue;
+    values.push_back(value.value_or(row.usual));
+    if (!IsNumberIn(values.back(), 0, row.last)) {
+      return failures::UnknownOption();
+    }
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
     if (Outcome failure =
-            context.conf->Write(context.Key(row.key), row.value)) {
+            context.conf->Write(context.Key(kLimits[i].key),
+                                absl::StrCat(atoi(values[i].c_str())))) {
       return failure;
     }
   }
@@ -142,18 +296,60 @@ Outcome StoreModuleDefaults(ToolContext& context) {
 }
 
 bool Succeeds(ToolContext& context, const char* name,
-              Outcome (*item)(ToolContext&)) {
-  for (int tries = 0; tries < kTries; ++tries) {
+              const std::function<Outcome(ToolContext&)>& item) {
+  for (int retries = 0;; ++retries) {
     Outcome failure = item(context);
     if (!failure) return true;
     context.server->log(absl::StrCat("device ", context.device,
                                      ": recovery of ", name, ": ",
                                      failure->text));
+    if (retries == kRetries) return false;
     const long wait = context.driver->retry_ms();
     timespec left{wait / 1000, (wait % 1000) * 1000000};
     nanosleep(&left, nullptr);
   }
-  return false;
+}
+
+bool Succeeds(ToolContext& context, const StoredValue& row) {
+  return Succeeds(context, row.conf_key, [&row](ToolContext& of_device) {
+    return RecoverValue(of_device, row);
+  });
+}
+
+// What does not depend on the address. A limit that is too long is no limit.
+bool RecoverCommon(ToolContext& context) {
+  bool all = true;
+  for (const StoredValue& row : kBeforeModules) {
+    Value value;
+    const bool ignored =
+        row.valid == IsBandwidth &&
+        ReadLimited(context, row.conf_key, row.max_chars, &value).has_value();
+    if (!ignored && !Succeeds(context, row)) all = false;
+  }
+  if (!Succeeds(context, "xsfp_reset", RecoverModuleResets)) all = false;
+  if (!Succeeds(context, kTlsSwitch)) all = false;
+  if (!Succeeds(context, "tls_ca", RecoverCaFiles)) all = false;
+  if (!Succeeds(context, kPortIdType)) all = false;
+  return all;
+}
+
+// The rest is given up where the address cannot be recovered.
+bool RecoverIpv4(ToolContext& context) {
+  struct Item {
+    const char* name;
+    Outcome (*recover)(ToolContext&);
+  };
+  constexpr Item kItems[] = {
+      {"gateway", RecoverGateway},   {"ip_rule", RecoverIpRules},
+      {"arp", RecoverNeighbours},    {"route", RecoverRoutes},
+      {"ip_route", RecoverIpRoutes}, {"send_arp", RecoverAnnouncements},
+  };
+  if (!Succeeds(context, "address", RecoverAddress)) return false;
+  bool all = Succeeds(context, kDetect);
+  for (const Item& item : kItems) {
+    if (!Succeeds(context, item.name, item.recover)) all = false;
+  }
+  return all;
 }
 
 // What has to hold before any device is touched.
@@ -166,34 +362,66 @@ Outcome RequireRecovery(ToolContext& context) {
 
 }  // namespace
 
-bool RecoverDevice(ToolContext& context) {
-  struct Item {
-    const char* name;
-    Outcome (*recover)(ToolContext&);
-  };
-  constexpr Item kItems[] = {
-      {"mac_addr", RecoverMac},
-      {"mtu", RecoverMtu},
-      {"tls_ca", RecoverCaFiles},
-      {"tls_enable", RecoverTlsSwitch},
-      {"address", RecoverAddress},
-      {"netdetect", RecoverDetect},
-      {"gateway", RecoverGateway},
-      {"route", RecoverStoredRoutes},
-      {"xsfp_reset", StoreModuleDefaults},
-  };
-  bool all = true;
-  for (const Item& item : kItems) {
-    if (!Succeeds(context, item.name, item.recover)) all = false;
+Outcome RecoverGateway(ToolContext& context) {
+  if (HasDhcp(context)) return std::nullopt;
+  Value gateway;
+  if (Outcome failure =
+          ReadLimited(context, "gateway", kMaxAddressChars, &gateway)) {
+    return failure;
   }
+  if (!gateway) return std::nullopt;
+  // Whether it is in the device's subnet is not asked here.
+  if (!StrictIpv4(*gateway)) return failures::InvalidAddress();
+  return ApplyGateway(context, *gateway);
+}
+
+Outcome RecoverIpRoutes(ToolContext& context) {
+  return CheckLines(context, context.Key("ip_route") + "=", IsIpRoute);
+}
+
+Outcome RecoverAnnouncements(ToolContext& context) {
+  if (HasDhcp(context) || HasDhcp(context, "udhcpc_ipv6_enable")) {
+    return std::nullopt;
+  }
+  if (Outcome failure = RecoverAnnouncement(
+          context, "send_arp_period", [](const std::string& value) -> Outcome {
+            constexpr long kAny = 100000, kMaxSeconds = 3600;
+            if (!IsNumberIn(value, -kAny, kAny)) {
+              return failures::UnknownOption();
+            }
+            const bool good = IsNumberIn(value, 1, kMaxSeconds);
+            return good ? std::nullopt : Outcome(failures::WrongParameters());
+          })) {
+    return failure;
+  }
+  return RecoverAnnouncement(
+      context, "send_arp_status", [](const std::string& value) -> Outcome {
+        const bool good = value == "0" || value == "1";
+        return good ? std::nullopt : Outcome(failures::WrongParameters());
+      });
+}
+
+bool RecoverDevice(ToolContext& context) {
+  bool all = RecoverCommon(context);
+  if (!RecoverIpv4(context)) all = false;
   context.driver->Change("cfg_status", context.device,
                          absl::StrCat(all ? kSucceeded : kFailed));
   return all;
 }
 
+namespace {
+
+// A recovery that is cut off has begun, and says no more.
+bool BeginAndRecover(ToolContext& context) {
+  context.driver->Change("cfg_status", context.device, absl::StrCat(kBegun));
+  return RecoverDevice(context);
+}
+
+}  // namespace
+
 Outcome Recover(ToolContext& context, const Arguments&) {
   if (Outcome failure = RequireRecovery(context)) return failure;
-  if (RecoverDevice(context)) return std::nullopt;
+  if (BeginAndRecover(context)) return std::nullopt;
   context.terminal->Out(kRecoveryFailed);
   return failures::Generic(1);
 }
@@ -202,11 +430,14 @@ Outcome RecoverAll(ToolContext& context, const Arguments&) {
   if (Outcome failure = RequireRecovery(context)) return failure;
   bool all = true;
   for (int device : context.product().devices) {
-    // A device that is gone gets no line.
-    if (context.driver->RequireHealth(device)) continue;
+    // A device that is gone gets no line, and fails all the same.
+    if (context.driver->RequireHealth(device)) {
+      all = false;
+      continue;
+    }
     ToolContext one = context;
     one.device = device;
-    if (RecoverDevice(one)) {
+    if (BeginAndRecover(one)) {
       context.terminal->Out(
           absl::StrCat("dev:", device, " recovery success\n"));
     } else {

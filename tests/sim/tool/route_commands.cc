@@ -1,7 +1,8 @@
-// -route, -ip_route, -arp
+// -route, -ip_route, -ip_rule, -arp
 #include <set>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -65,20 +66,24 @@ std::string RouteTable(const ToolContext& context) {
   return text;
 }
 
-std::string RouteKey(const ToolContext& context, const std::string& address,
-                     const std::string& netmask) {
-  return absl::StrCat("route_address_", address, "_netmask_", netmask, "_",
-                      context.device);
+Outcome CheckRoute(const std::map<std::string, std::string>& values) {
+  // A text that only begins so counts, too, and neither has to be an address.
+  constexpr char kAny[] = "0.0.0.0";
+  if (absl::StartsWith(values.at("address"), kAny) ||
+      absl::StartsWith(values.at("netmask"), kAny)) {
+    return failures::DefaultRoute();
+  }
+  for (const auto& [keyword, value] : values) {
+    if (!StrictIpv4(value)) return failures::InvalidAddress();
+  }
+  return std::nullopt;
 }
 
-Outcome CheckRoute(const std::string& address, const std::string& netmask) {
-  const auto mask = StrictIpv4(netmask);
-  if (!StrictIpv4(address) || !mask || !IsContiguousMask(*mask)) {
-    return failures::InvalidAddress();
-  }
-  // The vendor's text for a default route is not known.
-  if (*StrictIpv4(address) == 0 && *mask == 0) return failures::Generic(35);
-  return std::nullopt;
+// Words after the keywords of -ip_route and -ip_rule that name a table.
+bool IsTable(const std::string& text) {
+  constexpr int kMaxTable = 255;
+  int table = 0;
+  return absl::SimpleAtoi(text, &table) && table >= 0 && table <= kMaxTable;
 }
 
 }  // namespace
@@ -99,12 +104,12 @@ Outcome AddRoute(ToolContext& context, const Arguments& arguments) {
           TakeKeywords(arguments, {"address", "netmask", "gateway"}, &values)) {
     return failure;
   }
-  if (Outcome failure = CheckRoute(values["address"], values["netmask"])) {
+  if (Outcome failure = CheckLengths(values)) return failure;
+  if (Outcome failure = CheckRoute(values)) return failure;
+  uint32_t address = 0, mask = 0;
+  if (Outcome failure =
+          ReadDeviceAddress(context, failures::NoAddress(), &address, &mask)) {
     return failure;
-  }
-  if (!StrictIpv4(values["gateway"])) return failures::InvalidAddress();
-  if (!context.driver->Value("ip", context.device)) {
-    return failures::NoAddress();
   }
   if (Outcome failure = context.driver->AskToChange(context.device)) {
     return failure;
@@ -117,6 +122,7 @@ Outcome AddRoute(ToolContext& context, const Arguments& arguments) {
           .second;
   if (!is_new) return failures::CommandFailed();
   SetLiveRoutes(context, routes);
+  if (HasDhcp(context)) return std::nullopt;
   return context.conf->Write(
       RouteKey(context, values["address"], values["netmask"]),
       "gateway_" + values["gateway"]);
@@ -128,9 +134,13 @@ Outcome DeleteRoute(ToolContext& context, const Arguments& arguments) {
           TakeKeywords(arguments, {"address", "netmask"}, &values)) {
     return failure;
   }
-  if (Outcome failure = CheckRoute(values["address"], values["netmask"])) {
-    return failure;
-  }
+  if (Outcome failure = CheckLengths(values)) return failure;
+  if (Outcome failure = CheckRoute(values)) return failure;
+  const std::string key =
+      RouteKey(context, values["address"], values["netmask"]);
+  std::optional<std::string> stored;
+  if (Outcome failure = context.conf->Read(key, &stored)) return failure;
+  if (!stored) return failures::RouteAbsent();
   if (Outcome failure = context.driver->AskToChange(context.device)) {
     return failure;
   }
@@ -141,23 +151,25 @@ Outcome DeleteRoute(ToolContext& context, const Arguments& arguments) {
     if (!meant) routes.insert(route);
   }
   SetLiveRoutes(context, routes);
-  const std::string start =
-      RouteKey(context, values["address"], values["netmask"]) + "=";
-  return context.conf->Remove([&start](const std::string& line) {
-    return absl::StartsWith(line, start);
-  });
+  return context.conf->RemoveContaining(key + "=");
 }
 
 Outcome ClearRoutes(ToolContext& context, const Arguments&) {
   if (Outcome failure = context.driver->AskToChange(context.device)) {
     return failure;
   }
-  SetLiveRoutes(context, {});
-  const std::string end = absl::StrCat("_", context.device);
-  return context.conf->Remove([&end](const std::string& line) {
-    return absl::StartsWith(line, "route_address_") &&
-           absl::EndsWith(line.substr(0, line.find('=')), end);
-  });
+  std::string text;
+  if (Outcome failure = context.conf->ReadToChange(&text)) return failure;
+  std::vector<StoredRoute> own;
+  Outcome unreadable = ScanRoutes(context, text, &own);
+  if (!unreadable) SetLiveRoutes(context, {});
+  for (const StoredRoute& route : own) {
+    const std::string key = RouteKey(context, route.address, route.netmask);
+    if (Outcome failure = context.conf->RemoveContaining(key + "=")) {
+      return failure;
+    }
+  }
+  return unreadable;
 }
 
 void DropUnreachable(ToolContext& context) {
@@ -176,21 +188,24 @@ void DropUnreachable(ToolContext& context) {
 }
 
 Outcome RecoverRoutes(ToolContext& context) {
+  if (HasDhcp(context) || HasDhcp(context, "udhcpc_ipv6_enable")) {
+    return std::nullopt;
+  }
   std::string text;
   if (Outcome failure = context.conf->ReadAll(&text)) return failure;
+  std::vector<StoredRoute> own;
+  Outcome unreadable = ScanRoutes(context, text, &own);
   Routes routes = LiveRoutes(context);
-  ForEachConfLine(text, [&](const std::string& line) {
-    // route, address, A, netmask, M, N, gateway, G
-    const std::vector<std::string> parts =
-        absl::StrSplit(line, absl::ByAnyChar("_="));
-    if (parts.size() == 8 && absl::StartsWith(line, "route_address_") &&
-        parts[5] == absl::StrCat(context.device) &&
-        IsReachable(context, parts[7])) {
-      routes.insert(absl::StrCat(parts[2], " ", parts[7], " ", parts[4]));
+  for (const StoredRoute& route : own) {
+    if (!StrictIpv4(route.address) || !StrictIpv4(route.netmask) ||
+        !StrictIpv4(route.gateway)) {
+      return failures::CommandFailed();
     }
-  });
+    routes.insert(
+        absl::StrCat(route.address, " ", route.gateway, " ", route.netmask));
+  }
   SetLiveRoutes(context, routes);
-  return std::nullopt;
+  return unreadable;
 }
 
 Outcome AddIpRoute(ToolContext& context, const Arguments& arguments) {
@@ -202,14 +217,33 @@ Outcome AddIpRoute(ToolContext& context, const Arguments& arguments) {
   if (!StrictIpv4(values["ip"]) || !StrictIpv4(values["via"])) {
     return failures::InvalidAddress();
   }
+  if (!IsTable(values["table"])) return failures::WrongParameters();
   if (Outcome failure = context.driver->AskToChange(context.device)) {
     return failure;
   }
-  return context.conf->Write(
-      context.Key("ip_route"),
-      absl::StrCat("add ", values["ip"], "/", values["ip_mask"], " via ",
-                   values["via"], " dev ", values["dev"], " table ",
-                   values["table"]));
+  if (HasDhcp(context)) return std::nullopt;
+  return context.conf->Append(
+      absl::StrCat(context.Key("ip_route"), "=add ", values["ip"], "/",
+                   values["ip_mask"], " via ", values["via"], " dev ",
+                   values["dev"], " table ", values["table"]));
+}
+
+Outcome AddIpRule(ToolContext& context, const Arguments& arguments) {
+  std::map<std::string, std::string> values;
+  if (Outcome failure =
+          TakeKeywords(arguments, {"dir", "ip", "table"}, &values)) {
+    return failure;
+  }
+  const bool known = values["dir"] == "from" || values["dir"] == "to";
+  if (!known || !IsTable(values["table"])) return failures::WrongParameters();
+  if (!StrictIpv4(values["ip"])) return failures::InvalidAddress();
+  if (Outcome failure = context.driver->AskToChange(context.device)) {
+    return failure;
+  }
+  if (HasDhcp(context)) return std::nullopt;
+  return context.conf->Append(absl::StrCat(context.Key("ip_rule"), "=add ",
+                                           values["dir"], " ", values["ip"],
+                                           " table ", values["table"]));
 }
 
 Outcome GetArp(ToolContext& context, const Arguments&) {
@@ -232,9 +266,11 @@ Outcome AddArp(ToolContext& context, const Arguments& arguments) {
   if (Outcome failure = context.driver->AskToChange(context.device)) {
     return failure;
   }
-  return context.conf->Write(context.Key("arp"),
-                             absl::StrCat("-i ", values["dev"], " -s ",
-                                          values["ip"], " ", values["mac"]));
+  if (HasDhcp(context)) return std::nullopt;
+  const std::string key = context.Key("arp") + "=";
+  return context.conf->Append(absl::StrCat(key, "-i ", values["dev"], " -s ",
+                                           values["ip"], " ", values["mac"]),
+                              {key, values["dev"] + " ", values["ip"] + " "});
 }
 
 }  // namespace sim

@@ -15,6 +15,8 @@ namespace {
 
 // With the program's name.
 constexpr size_t kMaxWords = 63;
+// Where the limit lies is not published; 5000 are too many.
+constexpr size_t kMaxWordChars = 4096;
 // The low byte of -EINVAL.
 constexpr int kNoUserName = 234;
 
@@ -30,6 +32,9 @@ struct Request {
 Outcome ParseRequest(const std::vector<std::string>& words, Request* request) {
   if (words.empty() || words.size() + 1 > kMaxWords) {
     return failures::WrongArgumentCount();
+  }
+  for (const std::string& word : words) {
+    if (word.size() > kMaxWordChars) return failures::InvalidLength();
   }
   if (words[0] != "-i" && words[0] != "-a") return failures::WrongMajorType();
   request->all_devices = words[0] == "-a";
@@ -99,7 +104,15 @@ Outcome RunForm(ToolContext& context, const CommandEntry& entry,
                 const Request& request) {
   if (request.rest.empty()) return failures::WrongParameterCount();
   const CommandForm* form = FindForm(entry, request.rest);
-  if (form == nullptr) return failures::UnknownOption();
+  if (form == nullptr) {
+    const bool cut = request.rest.size() == 1 &&
+                     std::any_of(entry.forms.begin(), entry.forms.end(),
+                                 [&request](const CommandForm& longer) {
+                                   return longer.option.size() > 1 &&
+                                          longer.option[0] == request.rest[0];
+                                 });
+    return cut ? failures::WrongParameterCount() : failures::UnknownOption();
+  }
   const Arguments arguments(request.rest.begin() + form->option.size(),
                             request.rest.end());
   const int count = static_cast<int>(arguments.size());
@@ -127,6 +140,11 @@ Outcome RunOnDevice(ToolContext& context, const CommandEntry& entry,
     if (Outcome failure =
             ParseDevice(request.device, driver.product(), &context.device)) {
       return failure;
+    }
+    // Without a driver no id of a device means anything.
+    if (driver.Setting("nodriver").value_or("0") != "0" ||
+        driver.LibraryCode("idmap", context.device) != 0) {
+      return failures::WrongDeviceId();
     }
     if (driver.LibraryCode("mainboard", context.device) != 0) {
       return failures::CommandFailed();

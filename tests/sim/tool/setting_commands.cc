@@ -1,12 +1,16 @@
 // Single values: -mtu, -mac, -shaping, -pfc and -dscp_to_tc, and what can only
 // be asked for: -speed, -duplex, -fec, -process, -version, -vnic, -status,
-// -hw_stats, -bandwidth.
+// -hw_stats, -stat, -udp, -bandwidth.
 #include <stdlib.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "tests/sim/tool/command_steps.h"
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/device_values.h"
@@ -16,7 +20,6 @@ namespace sim {
 namespace {
 
 constexpr int kMinIpv6Mtu = 1280;
-constexpr int kMaxDscp = 63;
 
 Outcome TakeOne(const Arguments& arguments, const std::string& keyword,
                 std::string* value) {
@@ -24,6 +27,37 @@ Outcome TakeOne(const Arguments& arguments, const std::string& keyword,
   Outcome failure = TakeKeywords(arguments, {keyword}, &values);
   *value = values[keyword];
   return failure;
+}
+
+Failure OutOfRange(const std::string& what, int status) {
+  Failure failure = failures::OutOfRange(what);
+  failure.status = status;
+  return failure;
+}
+
+// At most three digits without a zero in front; none at all is 0.
+bool ParseByte(const std::string& text, int* value) {
+  *value = atoi(text.c_str());
+  const bool padded = text.size() > 1 && text[0] == '0';
+  return IsDigits(text) && text.size() <= 3 && !padded && *value <= 255;
+}
+
+Outcome ParseDscp(const std::string& text, int* dscp) {
+  if (!ParseByte(text, dscp)) return failures::WrongParameters();
+  if (*dscp > kMaxDscp) return OutOfRange("dscp", 9);
+  return std::nullopt;
+}
+
+// "33:1,34:2,", as hccn.conf has it.
+std::map<int, int> TrafficClasses(const std::optional<std::string>& text) {
+  std::map<int, int> classes;
+  const std::string all = text.value_or("");
+  for (absl::string_view part : absl::StrSplit(all, ',', absl::SkipEmpty())) {
+    const std::vector<std::string> pair = absl::StrSplit(part, ':');
+    if (pair.size() == 2)
+      classes[atoi(pair[0].c_str())] = atoi(pair[1].c_str());
+  }
+  return classes;
 }
 
 }  // namespace
@@ -69,9 +103,6 @@ Outcome GetMac(ToolContext& context, const Arguments&) {
 Outcome SetMac(ToolContext& context, const Arguments& arguments) {
   std::string mac;
   if (Outcome failure = TakeOne(arguments, "mac", &mac)) return failure;
-  // Facts name this text and its status, not the command. Among the commands
-  // with that status, a text that does not fit is all that is left for it.
-  if (mac.size() > kMacAddressChars) return failures::InvalidLength();
   if (!IsMacAddress(mac)) return failures::InvalidMac();
   return ChangeAndStore(context, "mac", "mac_addr", mac);
 }
@@ -80,10 +111,15 @@ Outcome GetShaping(ToolContext& context, const Arguments&) {
   if (Outcome failure = context.driver->AskUnlisted(context.device)) {
     return failure;
   }
-  context.terminal->Out(absl::StrCat(
-      "bw_limit[",
-      context.driver->Value("bw_limit", context.device).value_or("200000"),
-      " Mbps], bw_max[200000 Mbps]\n"));
+  constexpr long kMaxMbps = 200000;
+  const long limit =
+      context.driver->Number("bw_limit", context.device).value_or(kMaxMbps);
+  std::string text =
+      absl::StrCat("bw_limit[", limit, " Mbps], bw_max[", kMaxMbps, " Mbps]");
+  if (context.product().build != Product::Build::kA1) {
+    absl::StrAppend(&text, ", bw_cur[", std::min(limit, kMaxMbps), " Mbps]");
+  }
+  context.terminal->Out(text + "\n");
   return std::nullopt;
 }
 
@@ -115,20 +151,46 @@ Outcome SetPfc(ToolContext& context, const Arguments& arguments) {
 }
 
 Outcome GetDscpToTc(ToolContext& context, const Arguments& arguments) {
-  std::string dscp;
-  if (Outcome failure = TakeOne(arguments, "dscp", &dscp)) return failure;
-  if (dscp.empty() || !IsDigits(dscp)) return failures::WrongParameters();
-  const int value = atoi(dscp.c_str());
-  if (dscp.size() > 3 || value > kMaxDscp) {
-    Failure failure = failures::OutOfRange("dscp");
-    failure.status = 9;
-    return failure;
+  int first = 0, last = kMaxDscp;
+  if (!arguments.empty()) {
+    std::string dscp;
+    if (Outcome failure = TakeOne(arguments, "dscp", &dscp)) return failure;
+    if (Outcome failure = ParseDscp(dscp, &first)) return failure;
+    last = first;
   }
   if (Outcome failure = context.driver->AskUnlisted(context.device)) {
     return failure;
   }
-  context.terminal->Out(absl::StrFormat("dscp      tc\n%4d%8d\n", value, 0));
+  const std::map<int, int> classes =
+      TrafficClasses(context.driver->Value("dscp_tc", context.device));
+  std::string text = "dscp      tc\n";
+  for (int dscp = first; dscp <= last; ++dscp) {
+    const auto set = classes.find(dscp);
+    absl::StrAppendFormat(&text, "%4d%8d\n", dscp,
+                          set == classes.end() ? 0 : set->second);
+  }
+  context.terminal->Out(text);
   return std::nullopt;
+}
+
+Outcome SetDscpToTc(ToolContext& context, const Arguments& arguments) {
+  int dscp = 0, traffic_class = 0;
+  if (arguments[0] != "dscp") return failures::UnknownOption();
+  if (Outcome failure = ParseDscp(arguments[1], &dscp)) return failure;
+  if (arguments[2] != "tc") return failures::UnknownOption();
+  if (!ParseByte(arguments[3], &traffic_class)) {
+    return failures::WrongParameters();
+  }
+  if (traffic_class > kMaxTrafficClass) return OutOfRange("tc", 10);
+  std::optional<std::string> stored;
+  if (Outcome failure = context.conf->Read(context.Key("dscp_tc"), &stored)) {
+    return failure;
+  }
+  std::map<int, int> classes = TrafficClasses(stored);
+  classes[dscp] = traffic_class;
+  std::string text;
+  for (const auto& [of, is] : classes) absl::StrAppend(&text, of, ":", is, ",");
+  return ChangeAndStore(context, "dscp_tc", "dscp_tc", text);
 }
 
 Outcome GetSpeed(ToolContext& context, const Arguments&) {
@@ -228,6 +290,57 @@ Outcome GetHardwareStats(ToolContext& context, const Arguments&) {
     context.terminal->Out(
         absl::StrCat("[devid ", context.device, "] ", name, ": 0\n"));
   }
+  return std::nullopt;
+}
+
+Outcome GetPacketStats(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
+  std::vector<std::string> names;
+  for (const char* way : {"tx", "rx"}) {
+    names.push_back(absl::StrCat("mac_", way, "_mac_pause_num"));
+  }
+  for (const char* way : {"tx", "rx"}) {
+    names.push_back(absl::StrCat("mac_", way, "_pfc_pkt_num"));
+    for (int priority = 0; priority < 8; ++priority) {
+      names.push_back(
+          absl::StrCat("mac_", way, "_pfc_pri", priority, "_pkt_num"));
+    }
+  }
+  for (const char* way : {"tx", "rx"}) {
+    for (const char* what : {"total_pkt", "total_oct", "bad_pkt", "bad_oct"}) {
+      names.push_back(absl::StrCat("mac_", way, "_", what, "_num"));
+    }
+  }
+  names.push_back("mac_rx_fcs_err_pkt_num");
+  for (const char* way : {"rx", "tx"}) {
+    for (const char* what : {"rc", "all", "err"}) {
+      names.push_back(absl::StrCat("roce_", way, "_", what, "_pkt_num"));
+    }
+  }
+  for (const char* what :
+       {"cqe", "rx_cnp_pkt", "tx_cnp_pkt", "unexpected_ack", "out_of_order",
+        "verification_err", "qp_status_err", "new_pkt_rty", "ecn_db"}) {
+    names.push_back(absl::StrCat("roce_", what, "_num"));
+  }
+  for (const char* way : {"tx", "rx"}) {
+    for (const char* what : {"pkg", "oct"}) {
+      names.push_back(absl::StrCat("nic_", way, "_all_", what, "_num"));
+    }
+  }
+  context.terminal->Out("packet statistics:\n");
+  for (const std::string& name : names) context.terminal->Out(name + ":0\n");
+  return std::nullopt;
+}
+
+Outcome GetUdpPorts(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
+  context.terminal->Out(
+      "Unknown udp port\nUDP port list(based on IP pair):\nno entry has been "
+      "configured.\n");
   return std::nullopt;
 }
 

@@ -1,6 +1,11 @@
 // -tls
-#include <ctime>
+#include <stdlib.h>
 
+#include <algorithm>
+#include <ctime>
+#include <vector>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/sim/tool/command_steps.h"
 #include "tests/sim/tool/commands.h"
@@ -19,12 +24,35 @@ constexpr char kPresetWarning[] =
 struct Certificate {
   const char* kind;
   const char* subject;
-  const char* issuer;
+  std::string issuer;
 };
-constexpr Certificate kCertificates[] = {
-    {"pub", "/CN=stub-leaf", "/C=CN/O=Huawei/CN=Huawei IT Product CA"},
-    {"ca1", "/CN=stub-ca", "/C=CN/O=Huawei/CN=Huawei Equipment CA"},
-};
+
+// Those of the device; the state may name other issuers.
+std::vector<Certificate> CertificatesOf(const ToolContext& context) {
+  const Driver& driver = *context.driver;
+  std::vector<Certificate> all = {
+      {"pub", "/CN=stub-leaf", "/C=CN/O=Huawei/CN=Huawei IT Product CA"},
+      {"ca1", "/CN=stub-ca", "/C=CN/O=Huawei/CN=Huawei Equipment CA"}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].issuer =
+        driver.Setting(absl::StrCat("tls_issuer", i)).value_or(all[i].issuer);
+  }
+  long count =
+      driver.Number("tls_ncert", context.device)
+          .value_or(atol(driver.Setting("tls_ncert").value_or("2").c_str()));
+  if (driver.Setting("tls_cert").value_or("1") == "0") count = 0;
+  if (count < static_cast<long>(all.size())) all.resize(std::max(count, 0L));
+  return all;
+}
+
+// Issued by the vendor, as far as records show whom that means.
+bool ArePreset(const std::vector<Certificate>& certificates) {
+  return std::any_of(certificates.begin(), certificates.end(),
+                     [](const Certificate& certificate) {
+                       return absl::StartsWith(certificate.issuer,
+                                               "/C=CN/O=Huawei/CN=Huawei ");
+                     });
+}
 
 bool ParseDate(const std::string& text, time_t* when) {
   tm parts = {};
@@ -74,10 +102,8 @@ Outcome GetTls(ToolContext& context, const Arguments&) {
     return failure;
   }
   if (Outcome failure = driver.AskUnlisted(context.device)) return failure;
-  const long certificates =
-      driver.Number("tls_ncert", context.device)
-          .value_or(atol(driver.Setting("tls_ncert").value_or("2").c_str()));
-  if (certificates <= 0) return failures::NoCertificate();
+  const std::vector<Certificate> certificates = CertificatesOf(context);
+  if (certificates.empty()) return failures::NoCertificate();
   const std::string enabled = driver.Value("tls", context.device).value_or("0");
   // A query that writes: the key is stored if it is not there. It does not
   // matter to the tool whether that succeeds.
@@ -88,17 +114,21 @@ Outcome GetTls(ToolContext& context, const Arguments&) {
   }
   context.terminal->Out(
       absl::StrCat("dev_id:", context.device, ", tls switch[", enabled,
-                   "](0:disable, 1:enable), tls preconfigured[1](0:non-preset, "
-                   "1:preset), tls alarm time threshold[60]days\n"));
-  long left = certificates;
-  for (const Certificate& certificate : kCertificates) {
-    if (left-- <= 0) break;
+                   "](0:disable, 1:enable), tls preconfigured[",
+                   ArePreset(certificates) ? 1 : 0,
+                   "](0:non-preset, 1:preset), tls alarm time "
+                   "threshold[60]days\n"));
+  for (const Certificate& certificate : certificates) {
     if (Outcome failure = PrintCertificate(context, certificate)) {
       return failure;
     }
   }
-  if (enabled == "1") context.terminal->Out(kPresetWarning);
   return std::nullopt;
+}
+
+// No host here has certificates of its own.
+Outcome GetHostTls(ToolContext&, const Arguments&) {
+  return failures::NoCertificate();
 }
 
 Outcome SetTls(ToolContext& context, const Arguments& arguments) {
@@ -111,8 +141,12 @@ Outcome SetTls(ToolContext& context, const Arguments& arguments) {
   if (Outcome failure = context.driver->AskToChange(context.device)) {
     return failure;
   }
+  const std::vector<Certificate> certificates = CertificatesOf(context);
+  if (certificates.empty()) return failures::NoCertificate();
   context.driver->Change("tls", context.device, enable);
-  if (enable == "1") context.terminal->Out(kPresetWarning);
+  if (enable == "1" && ArePreset(certificates)) {
+    context.terminal->Out(kPresetWarning);
+  }
   return context.conf->Write(context.Key("tls_enable"), enable);
 }
 

@@ -57,6 +57,16 @@ void AppendLog(const ToolServer& server, const std::string& path,
   close(fd);
 }
 
+// Holds a write of hccn.conf while the file is empty, until the state says so
+// no more or its time is over.
+void HoldEmpty(const StateFile& state) {
+  constexpr useconds_t kStepMicros = 1000;
+  for (long waited = 0;
+       waited < state.Read().Number("conf_empty.ms").value_or(0); ++waited) {
+    usleep(kStepMicros);
+  }
+}
+
 void Drain(int fd, std::string* text) {
   size_t done = 0;
   while (done < text->size()) {
@@ -90,8 +100,9 @@ class PosixTerminal final : public Terminal {
 
 ToolServer ServerBelow(const std::string& root, uid_t uid, time_t now) {
   const std::string above = root == "/" ? "" : root;
-  ToolServer server{StateFile(above + "/var/lib/hccn_sim/state"),
-                    HccnConf(above + "/etc/hccn.conf"), uid, now};
+  const StateFile state(above + "/var/lib/hccn_sim/state");
+  const auto hold = [state] { HoldEmpty(state); };
+  ToolServer server{state, HccnConf(above + "/etc/hccn.conf", hold), uid, now};
   server.user_has_name = HasUserName(above, uid);
   const std::string install_info = above + "/etc/ascend_install.info";
   server.has_install_info = access(install_info.c_str(), R_OK) == 0;
