@@ -102,6 +102,34 @@ TEST_F(HccnConfTest, RemoveContainingTakesTheTextAnywhere) {
   EXPECT_EQ(Text(), "gateway_00=4\n");
 }
 
+TEST_F(HccnConfTest, WriteLosesWhatFollowsAZeroByte) {
+  const HccnConf conf = With(std::string("a_0=1\nx\0y\nb_0=2\n", 16));
+  EXPECT_EQ(conf.Write("mtu_0", "1500"), std::nullopt);
+  EXPECT_EQ(Text(), "a_0=1\nxb_0=2\nmtu_0=1500\n");
+}
+
+TEST_F(HccnConfTest, AppendReplacesTheFirstLineThatHoldsAllParts) {
+  const HccnConf conf = With("arp_1=-i eth1 a \narp_0=-i eth1 a \n");
+  EXPECT_EQ(conf.Append("new", {"arp_0=", "a "}), std::nullopt);
+  EXPECT_EQ(conf.Append("new"), std::nullopt);
+  EXPECT_EQ(Text(), "arp_1=-i eth1 a \nnew\nnew\n");
+}
+
+TEST_F(HccnConfTest, RemoveTakesExactlyItsKey) {
+  const HccnConf conf = With("a_0=1\na_00=2\nxa_0=3\n");
+  EXPECT_EQ(conf.Remove("a_0"), std::nullopt);
+  EXPECT_EQ(Text(), "a_00=2\nxa_0=3\n");
+}
+
+TEST_F(HccnConfTest, EveryWriteEmptiesTheFileFirst) {
+  With("mtu_0=1\n");
+  std::string seen = "not called";
+  const HccnConf conf(path(), [&] { seen = Text(); });
+  EXPECT_EQ(conf.Write("mtu_0", "2"), std::nullopt);
+  EXPECT_EQ(seen, "");
+  EXPECT_EQ(Text(), "mtu_0=2\n");
+}
+
 TEST_F(HccnConfTest, MissingFileIsItsOwnFailure) {
   const HccnConf conf(path());
   std::optional<std::string> value;

@@ -71,13 +71,13 @@ TEST(DevicesComparedTest, StaysInTheGroupOfFour) {
   EXPECT_THAT(VnicsCompared(a1, 5), ElementsAre(4, 5, 6, 7));
 }
 
-TEST(DevicesComparedTest, BoardsOfTheVendorsTableAnswerForThemselves) {
-  for (const char* board : {"0x30", "0x3e", "0x40", "0x43", "0x50", "0x54"}) {
+TEST(DevicesComparedTest, BoardsFrom0x30OnAnswerForThemselves) {
+  for (const char* board : {"0x10", "0x30", "0x3f", "0x44", "0x54", "0x55"}) {
     const Product product = Of(absl::StrCat("board_id=", board));
     EXPECT_THAT(DevicesCompared(product, 1), IsEmpty()) << board;
     EXPECT_THAT(VnicsCompared(product, 1), ElementsAre(1)) << board;
   }
-  for (const char* board : {"0x0", "0x20", "0x28", "0x3f", "0x44", "0x55"}) {
+  for (const char* board : {"0x0", "0x20", "0x28"}) {
     EXPECT_THAT(DevicesCompared(Of(absl::StrCat("board_id=", board)), 1),
                 ElementsAre(0, 2, 3))
         << board;
@@ -88,6 +88,25 @@ TEST(DevicesComparedTest, A3ComparesTheSiblingDieAnd9000Nothing) {
   EXPECT_THAT(DevicesCompared(Of("product=A3-superpod"), 6), ElementsAre(7));
   EXPECT_THAT(VnicsCompared(Of("product=A3-superpod"), 6), IsEmpty());
   EXPECT_THAT(DevicesCompared(Of("product=A3-9000"), 6), IsEmpty());
+}
+
+TEST(GatewayGroupTest, IsTheGroupOfFourOnA1AndTheDeviceElsewhere) {
+  EXPECT_THAT(GatewayGroup(Of("product=A1-SMP"), 6), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(GatewayGroup(Of("product=A1-AMP"), 3), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(GatewayGroup(Of("product=A1-SMP;board_id=0x10"), 6),
+              ElementsAre(6));
+  EXPECT_THAT(GatewayGroup(Of("product=A2"), 6), ElementsAre(6));
+  EXPECT_THAT(GatewayGroup(Of("product=A3-no-pod"), 6), ElementsAre(6));
+}
+
+TEST(NotesModuleResetsTest, IsForAKBoards) {
+  EXPECT_TRUE(NotesModuleResets(Of("product=A2")));
+  EXPECT_TRUE(NotesModuleResets(Of("board_id=0x41")));
+  for (const char* state :
+       {"board_id=0x0", "board_id=0x50", "board_id=0x10", "mainboard_id=4",
+        "product=A1-SMP", "product=A3-no-pod"}) {
+    EXPECT_FALSE(NotesModuleResets(Of(state))) << state;
+  }
 }
 
 TEST(DefaultVnicTest, FollowsTheProduct) {

@@ -74,19 +74,24 @@ TEST(RunToolTest, GatewayNeedsTheAddressThatTheDriverKnows) {
   EXPECT_EQ(broken.status, 1);
 }
 
-TEST(RunToolTest, MacAddressThatDoesNotFitIsAWrongLength) {
+TEST(RunToolTest, MacAddressOfAnotherLengthIsAWrongAddress) {
   const TestServer server(kAddressed);
   const ToolRun run = server.Run("-i 0 -mac -s mac 6c:b1:58:00:00:aa:bb");
+  EXPECT_EQ(run.status, 5);
+  EXPECT_THAT(run.err, StartsWith("The mac address you configured"));
+}
+
+TEST(RunToolTest, WordOfManyThousandCharactersIsAWrongLength) {
+  const TestServer server(kAddressed);
+  const ToolRun run = server.Run("-i 0 -ip " + std::string(5000, 'y'));
   EXPECT_EQ(run.status, 5);
   EXPECT_EQ(run.err, "Get invalid input param len.\n");
 }
 
-TEST(RunToolTest, RecoveryTakesNoBroadcastAddress) {
-  for (const char* key : {"gateway_0", "netdetect_0"}) {
-    const TestServer server(kAddressed, std::string("tls_ca_recovered_0=1\n") +
-                                            key + "=255.255.255.255\n");
-    EXPECT_EQ(server.Run("-i 0 -cfg recovery").status, 1) << key;
-  }
+TEST(RunToolTest, RecoveryTakesNoBroadcastAddressToDetect) {
+  const TestServer server(
+      kAddressed, "tls_ca_recovered_0=1\nnetdetect_0=255.255.255.255\n");
+  EXPECT_EQ(server.Run("-i 0 -cfg recovery").status, 1);
 }
 
 TEST(RunToolTest, SetAddressKeepsAGatewayOfTheNewSubnet) {
@@ -187,11 +192,13 @@ TEST(RunToolTest, PromptTakesOneLetterAndANewline) {
   EXPECT_EQ(server.state().Find("link.0"), "0");
 }
 
-TEST(RunToolTest, RecoveryOfAllSkipsADeadDevice) {
+TEST(RunToolTest, RecoveryOfAllFailsWithoutAWordOfADeadDevice) {
   const TestServer server("devices=0,1;health.1=0xffffffff",
                           "tls_ca_recovered_0=1\n");
-  EXPECT_EQ(server.Run("-a -cfg recovery").out,
-            "dev:0 recovery success\nCmd executed successfully!\n");
+  const ToolRun run = server.Run("-a -cfg recovery");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, StartsWith("dev:0 recovery success\nRecovery failed."));
+  EXPECT_EQ(run.err, "Command execute failed!\n");
 }
 
 TEST(RunToolTest, RecoveryLeavesGatewaysToDhcp) {
@@ -203,7 +210,8 @@ TEST(RunToolTest, RecoveryLeavesGatewaysToDhcp) {
 }
 
 TEST(RunToolTest, RecoveryNotesFailuresInTheLog) {
-  const TestServer server("", "tls_ca_recovered_0=1\naddress_0=x\n");
+  const TestServer server(
+      "", "tls_ca_recovered_0=1\naddress_0=x\nnetmask_0=255.0.0.0\n");
   EXPECT_EQ(server.Run("-i 0 -cfg recovery").status, 1);
   EXPECT_THAT(server.Read("/var/log/hccn_tool/hccn_config.log"),
               HasSubstr("device 0: recovery of address: The ip address you "

@@ -1,0 +1,137 @@
+// Gateways in hccn.conf and on the devices, and what is asked for first.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/tool/test_server.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Devices 1 and 6 with an address.
+constexpr char kTwoAddressed[] =
+    "ip.1=10.0.0.1;mask.1=255.255.255.0;ip.6=10.0.0.6;mask.6=255.255.255.0;";
+constexpr char kSetGatewaySix[] = "-i 6 -gateway -s gateway 10.0.0.254";
+
+TEST(SetGatewayTest, A1KeepsOneLineAndOneLiveGatewayPerGroupOfFour) {
+  for (const char* product : {"A1-SMP", "A1-AMP"}) {
+    const TestServer server(
+        absl::StrCat(kTwoAddressed,
+                     "gateway.4=10.0.0.252;gateway.1=10.0.0.250;",
+                     "product=", product),
+        "gateway_7=10.0.0.251\ngateway_4=10.0.0.252\n# gateway_4=old\n"
+        "IPv6gateway_4=fd00::1\ngateway_1=10.0.0.250\n");
+    EXPECT_EQ(server.Run(kSetGatewaySix).status, 0) << product;
+    EXPECT_EQ(server.conf(),
+              "gateway_7=10.0.0.251\ngateway_1=10.0.0.250\n"
+              "gateway_6=10.0.0.254\n")
+        << product;
+    EXPECT_EQ(server.state().Find("gateway.4"), std::nullopt) << product;
+    EXPECT_EQ(server.state().Find("gateway.1"), "10.0.0.250") << product;
+    EXPECT_EQ(server.state().Find("gateway.6"), "10.0.0.254") << product;
+  }
+}
+
+TEST(SetGatewayTest, A1TakesALineOfTheGroupEvenForTheSameValue) {
+  const TestServer server(
+      absl::StrCat(kTwoAddressed, "gateway.6=10.0.0.254;product=A1-SMP"),
+      "gateway_5=10.0.0.252\ngateway_6=10.0.0.254\n");
+  EXPECT_EQ(server.Run(kSetGatewaySix).status, 0);
+  EXPECT_EQ(server.conf(), "gateway_6=10.0.0.254\n");
+}
+
+TEST(SetGatewayTest, A1FailsOnAnUnreadableLineOfTheGroupAlone) {
+  const std::string state = absl::StrCat(kTwoAddressed, "product=A1-SMP");
+  const TestServer own_group(state, "gateway_4=bad\n");
+  EXPECT_EQ(own_group.Run(kSetGatewaySix).status, 6);
+  EXPECT_EQ(own_group.conf(), "gateway_4=bad\n");
+  EXPECT_EQ(TestServer(state, "gateway_2=bad\n").Run(kSetGatewaySix).status, 0);
+}
+
+TEST(SetGatewayTest, OtherProductsKeepOneGatewayPerDevice) {
+  for (const char* product : {"A2", "A2-board-0x0", "A3-no-pod"}) {
+    const TestServer server(
+        absl::StrCat(kTwoAddressed, "gateway.4=10.0.0.252;product=", product),
+        "gateway_4=10.0.0.252\n");
+    EXPECT_EQ(server.Run(kSetGatewaySix).status, 0) << product;
+    EXPECT_EQ(server.conf(), "gateway_4=10.0.0.252\ngateway_6=10.0.0.254\n");
+    EXPECT_EQ(server.state().Find("gateway.4"), "10.0.0.252") << product;
+  }
+}
+
+TEST(SetGatewayTest, DhcpLeavesItLiveAndTakesTheStoredOne) {
+  const TestServer server(absl::StrCat(kTwoAddressed, "gateway.6=10.0.0.252"),
+                          "udhcpc_enable_6=1\ngateway_6=10.0.0.252\n");
+  EXPECT_EQ(server.Run(kSetGatewaySix).status, 0);
+  EXPECT_EQ(server.conf(), "udhcpc_enable_6=1\n");
+  EXPECT_EQ(server.state().Find("gateway.6"), "10.0.0.254");
+  EXPECT_EQ(server
+                .Run("-i 6 -route -a address 172.16.0.0 netmask 255.255.0.0 "
+                     "gateway 10.0.0.253")
+                .status,
+            0);
+  EXPECT_EQ(server.conf(), "udhcpc_enable_6=1\n");
+  EXPECT_EQ(server.state().Find("routes.6"),
+            "172.16.0.0 10.0.0.253 255.255.0.0");
+}
+
+TEST(SetGatewayTest, MissingAddressIsToldBeforeAWrongGateway) {
+  for (const char* product : {"A2", "A1-SMP"}) {
+    const TestServer server(absl::StrCat("product=", product));
+    EXPECT_EQ(server.Run("-i 1 -gateway -s gateway x").status, 26) << product;
+  }
+  const TestServer addressed(kTwoAddressed);
+  EXPECT_EQ(addressed.Run("-i 1 -gateway -s gateway x").status, 6);
+  EXPECT_EQ(addressed.Run("-i 1 -gateway -s gateway 255.255.255.255").status,
+            8);
+}
+
+TEST(AddRouteTest, NeedsAnAddressAndIsNotStoredWithoutOne) {
+  const TestServer server("");
+  const ToolRun run = server.Run(
+      "-i 1 -route -a address 172.16.0.0 netmask 255.255.0.0 gateway "
+      "10.0.0.254");
+  EXPECT_EQ(run.status, 13);
+  EXPECT_EQ(run.err, "Get ipconf failed, because no ip was preset there!\n");
+  EXPECT_EQ(server.conf(), "");
+}
+
+TEST(SetDetectAddressTest, BroadcastIsItsOwnFailure) {
+  const ToolRun run =
+      TestServer("").Run("-i 1 -netdetect -s address 255.255.255.255");
+  EXPECT_EQ(run.status, 37);
+  EXPECT_EQ(run.err, "Can not config broadcast address!\n");
+}
+
+TEST(HccnConfWriteTest, ReaderWithoutTheLockMayFindTheFileEmpty) {
+  // Longer than any test: the write goes on when the key is taken away.
+  const TestServer server(absl::StrCat(kTwoAddressed, "conf_empty.ms=3600000"),
+                          "mtu_1=1500\n");
+  std::thread writer(
+      [&server] { server.Run("-i 1 -netdetect -s address 10.0.0.254"); });
+  while (!server.conf().empty()) std::this_thread::yield();
+  EXPECT_EQ(server.conf(), "");
+  // A reader that asks for the lock learns that the file is being written.
+  const std::string path = server.root() + "/etc/hccn.conf";
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  EXPECT_NE(flock(fd, LOCK_SH | LOCK_NB), 0);
+  StateFile(server.StatePath()).Update([](DeviceState& state) {
+    state.Erase("conf_empty.ms");
+  });
+  EXPECT_EQ(flock(fd, LOCK_SH), 0);
+  close(fd);
+  writer.join();
+  EXPECT_EQ(server.conf(), "mtu_1=1500\nnetdetect_1=10.0.0.254\n");
+}
+
+}  // namespace
+}  // namespace sim
+}  // namespace clusterd

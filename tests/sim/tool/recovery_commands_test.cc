@@ -1,0 +1,266 @@
+// Lines of hccn.conf that cost one device, or every device of a server, what it
+// should get at boot, and what a boot leaves in the file.
+#include <string.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/tool/test_server.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Device 1 of a server, as it should be after a boot.
+constexpr char kHealthyConf[] =
+    "tls_ca_recovered_1=1\naddress_1=10.0.0.1\nnetmask_1=255.255.255.0\n"
+    "netdetect_1=10.0.0.254\n";
+constexpr char kRecoverOne[] = "-i 1 -cfg recovery";
+constexpr char kSetOne[] = "-i 1 -ip -s address 10.0.0.9 netmask 255.255.255.0";
+
+// Lines that look like a route of some device and do not scan as one.
+constexpr const char* kBrokenRoutes[] = {
+    "route_address_172.16.0.0_5=gateway_10.0.0.253",
+    "route_address_172.16.0.0_netmask_255.255.0.0_5=10.0.0.253",
+    "route_address_172.16.0.0_netmask_255.255.0.0=gateway_10.0.0.253",
+    "route_address_172.16.0.0_netmask_255.255.0.0_x=gateway_10.0.0.253",
+    "route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_10.0.0",
+    "route_5=172.16.0.0",
+    "route_ipv6_address_x_5=1",
+};
+// Lines that are none, or whose beginning scans.
+constexpr const char* kHarmlessRoutes[] = {
+    " route_address_172.16.0.0_5=gateway_10.0.0.253",
+    "#route_address_172.16.0.0_5=gateway_10.0.0.253",
+    "route_address_172.16.0.0_5",
+    "route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_10.0.0.253 ",
+    "route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_10.0.0.253\r",
+    "route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_10.0.0.253=x",
+    "IPv6route_address_x_5=1",
+};
+
+TEST(StoredRouteTest, BrokenLineOfAnyDeviceFailsEveryAddressChange) {
+  for (const char* line : kBrokenRoutes) {
+    const TestServer server("", absl::StrCat(kHealthyConf, line, "\n"));
+    const ToolRun run = server.Run(kSetOne);
+    EXPECT_EQ(run.status, 244) << line;
+    EXPECT_EQ(run.err, "Cmd execute failed!\n") << line;
+    EXPECT_EQ(server.state().Find("ip.1"), std::nullopt) << line;
+  }
+  for (const char* line : kHarmlessRoutes) {
+    const TestServer server("", absl::StrCat(kHealthyConf, line, "\n"));
+    EXPECT_EQ(server.Run(kSetOne).status, 0) << line;
+  }
+}
+
+TEST(StoredRouteTest, BrokenLineOfAnyDeviceLeavesEveryDeviceWithoutAnAddress) {
+  for (const char* line : kBrokenRoutes) {
+    const TestServer server(
+        "devices=1,2", absl::StrCat(kHealthyConf, "tls_ca_recovered_2=1\n",
+                                    "address_2=10.0.0.2\n",
+                                    "netmask_2=255.255.255.0\n", line, "\n"));
+    const ToolRun run = server.Run("-a -cfg recovery");
+    EXPECT_EQ(run.status, 1) << line;
+    EXPECT_EQ(run.err,
+              "dev:1 recovery fail\ndev:2 recovery fail\n"
+              "Command execute failed!\n")
+        << line;
+    EXPECT_EQ(server.state().Find("ip.1"), std::nullopt) << line;
+    EXPECT_EQ(server.state().Find("ip.2"), std::nullopt) << line;
+    EXPECT_EQ(server.state().Find("netdetect.1"), std::nullopt) << line;
+  }
+  for (const char* line : kHarmlessRoutes) {
+    const TestServer server("", absl::StrCat(kHealthyConf, line, "\n"));
+    EXPECT_EQ(server.Run(kRecoverOne).status, 0) << line;
+  }
+}
+
+TEST(StoredRouteTest, OnlyAddressesRecoveryAndLinkUpReadIt) {
+  const std::string conf = absl::StrCat(kHealthyConf, kBrokenRoutes[0], "\n");
+  const TestServer server("ip.1=10.0.0.1;mask.1=255.255.255.0", conf);
+  EXPECT_EQ(server.Run("-i 1 -gateway -s gateway 10.0.0.254").status, 0);
+  EXPECT_EQ(server.Run("-i 1 -netdetect -s address 10.0.0.254").status, 0);
+  EXPECT_EQ(server.Run("-i 1 -link -s up").status, 1);
+}
+
+TEST(StoredRouteTest, RouteAboveABrokenLineIsDroppedAllTheSame) {
+  const std::string foreign =
+      "route_address_172.16.0.0_netmask_255.255.0.0_1=gateway_10.9.0.253\n";
+  const TestServer server("", absl::StrCat(foreign, kBrokenRoutes[0], "\n"));
+  EXPECT_EQ(server.Run(kSetOne).status, 244);
+  EXPECT_EQ(server.conf(), absl::StrCat(kBrokenRoutes[0], "\n"));
+  const TestServer below("", absl::StrCat(kBrokenRoutes[0], "\n", foreign));
+  EXPECT_EQ(below.Run(kSetOne).status, 244);
+  EXPECT_THAT(below.conf(), EndsWith(foreign));
+}
+
+TEST(StoredRouteTest, RecoveryGivesRoutesAndDropsThoseOfAnotherSubnet) {
+  const std::string good =
+      "route_address_172.16.0.0_netmask_255.255.0.0_1=gateway_10.0.0.253\n";
+  const std::string foreign =
+      "route_address_172.17.0.0_netmask_255.255.0.0_1=gateway_10.9.0.253\n";
+  const TestServer server("", absl::StrCat(kHealthyConf, foreign, good));
+  EXPECT_EQ(server.Run(kRecoverOne).status, 0);
+  EXPECT_EQ(server.state().Find("routes.1"),
+            "172.16.0.0 10.0.0.253 255.255.0.0");
+  EXPECT_THAT(server.conf(), HasSubstr(good));
+  EXPECT_THAT(server.conf(), Not(HasSubstr(foreign)));
+}
+
+TEST(RecoveryTest, BlanksAtTheEndBelongToTheValue) {
+  for (const char* line :
+       {"gateway_1=10.0.0.254\t", "tls_enable_1=0 ", "mtu_1=4200 ",
+        "mac_addr_1=6c:b1:58:00:00:01 ", "netdetect_1=10.0.0.254 ",
+        "bitmap_1=0,0,0,0,1,0,0,0 "}) {
+    const std::string key(line, strchr(line, '=') - line + 1);
+    std::string conf = kHealthyConf;
+    if (absl::StrContains(conf, key)) conf.resize(conf.find(key));
+    const TestServer server("", absl::StrCat(conf, line, "\n"));
+    const ToolRun run = server.Run(kRecoverOne);
+    EXPECT_EQ(run.status, 1) << line;
+    EXPECT_THAT(run.out, HasSubstr("Recovery failed.")) << line;
+    // The device has the rest.
+    EXPECT_EQ(server.state().Find("ip.1"), "10.0.0.1") << line;
+    for (const char* left : {"gateway.1", "tls.1", "mtu.1", "mac.1"}) {
+      EXPECT_EQ(server.state().Find(left), std::nullopt) << line;
+    }
+  }
+}
+
+TEST(RecoveryTest, LineThatBreaksOneDeviceShowsInTheStatusOfThatDevice) {
+  for (const char* line : {"ip_route_1=x",
+                           "ip_rule_1=x",
+                           "ip_rule_1=add via 10.0.0.1",
+                           "send_arp_status_1=2",
+                           "send_arp_period_1=0",
+                           "gateway_1=",
+                           "gateway_1=10.0.0.300",
+                           "mtu_1=67",
+                           "mtu_1=15000",
+                           "mac_addr_1=x",
+                           "arp_1=x",
+                           "bitmap_1=1",
+                           "roce_port_1=99",
+                           "roce_port_1=x",
+                           "bw_limit_1=9999",
+                           "tc_cfg_1=size 1",
+                           "prio_tc_1=0,1,2,4,0,0,0,0",
+                           "lldp_portid_type_1=x",
+                           "static_speed_1=1",
+                           "dscp_tc_1=64:1,",
+                           "tls_enable_1=0mtu_2=1500",
+                           "xsfp_reset_max_times_1=31"}) {
+    const TestServer server(
+        "devices=1,2",
+        absl::StrCat(kHealthyConf, "tls_ca_recovered_2=1\n", line, "\n"));
+    EXPECT_EQ(server.Run(kRecoverOne).status, 1) << line;
+    EXPECT_EQ(server.Run("-i 1 -cfg status").out, "config status:FAIL\n")
+        << line;
+    EXPECT_EQ(server.Run("-i 2 -cfg recovery").status, 0) << line;
+    EXPECT_EQ(server.Run("-i 2 -cfg status").out, "config status:SUCCESS\n")
+        << line;
+  }
+}
+
+TEST(RecoveryTest, GoodValuesOfTheSameKeysPass) {
+  for (const char* line :
+       {"ip_route_1=add 10.1.0.0/24 via 10.0.0.253 dev eth1 table 100",
+        "ip_rule_1=add from 10.0.0.1 table 100", "send_arp_status_1=1",
+        "send_arp_period_1=3600", "gateway_1=10.9.0.254", "mtu_1=4200",
+        "arp_1=-i eth1 -s 10.0.0.9 6c:b1:58:00:00:99", "roce_port_1=4097",
+        "roce_port_1=-1", "bw_limit_1=100000", "bw_limit_1=not a limit",
+        "prio_tc_1=0,1,2,3,0,0,0,0", "lldp_portid_type_1=ifname",
+        "static_speed_1=100000", "dscp_tc_1=33:1,", "tls_enable_1=1",
+        "tc_cfg_1=size 6272,0 waterline 100,0"}) {
+    const TestServer server("", absl::StrCat(kHealthyConf, line, "\n"));
+    EXPECT_EQ(server.Run(kRecoverOne).status, 0) << line;
+  }
+}
+
+TEST(RecoveryTest, IpRouteThatIsNoneCostsTheAddress) {
+  const TestServer server("", absl::StrCat(kHealthyConf, "ip_route_1=x\n"));
+  EXPECT_EQ(server.Run(kSetOne).status, 16);
+  EXPECT_EQ(server.state().Find("ip.1"), std::nullopt);
+  EXPECT_EQ(server.Run(kRecoverOne).status, 1);
+  EXPECT_EQ(server.state().Find("ip.1"), std::nullopt);
+}
+
+TEST(RecoveryTest, AnnouncementThatIsNoneLeavesTheNewAddressLiveAndTheFileOld) {
+  const std::string conf = absl::StrCat(kHealthyConf, "send_arp_status_1=2\n");
+  const TestServer server("", conf);
+  EXPECT_EQ(server.Run(kSetOne).status, 1);
+  EXPECT_EQ(server.state().Find("ip.1"), "10.0.0.9");
+  EXPECT_EQ(server.conf(), conf);
+}
+
+TEST(RecoveryTest, WrongTlsNoteOfTheCaFilesFails) {
+  std::string conf = kHealthyConf;
+  conf[strlen("tls_ca_recovered_1=")] = '2';
+  EXPECT_EQ(TestServer("ca_files=1", conf).Run(kRecoverOne).status, 1);
+}
+
+TEST(RecoveryTest, GatewayOfAnotherSubnetIsGivenToTheDevice) {
+  for (const char* gateway : {"10.9.0.254", "255.255.255.255"}) {
+    const TestServer server(
+        "", absl::StrCat(kHealthyConf, "gateway_1=", gateway, "\n"));
+    EXPECT_EQ(server.Run(kRecoverOne).status, 0);
+    EXPECT_EQ(server.state().Find("gateway.1"), gateway);
+  }
+}
+
+TEST(RecoveryTest, AddressWithoutAMaskIsPassedOver) {
+  const TestServer server("", "tls_ca_recovered_1=1\naddress_1=10.0.0.1\n");
+  EXPECT_EQ(server.Run(kRecoverOne).status, 0);
+  EXPECT_EQ(server.state().Find("ip.1"), std::nullopt);
+}
+
+TEST(RecoveryTest, ModuleResetsGoToTheEndAtEveryBootOfAnAKBoard) {
+  const TestServer server(
+      "", absl::StrCat("xsfp_reset_max_times_1=5\n", kHealthyConf));
+  const std::string after =
+      absl::StrCat(kHealthyConf, "xsfp_reset_max_times_1=5\n",
+                   "xsfp_reset_wait_times_1=7\n");
+  EXPECT_EQ(server.Run(kRecoverOne).status, 0);
+  EXPECT_EQ(server.conf(), after);
+  for (const char* other :
+       {"product=A2-board-0x0", "product=A2-Box16", "product=A2-PCIe-card",
+        "product=A1-SMP", "product=A3-superpod", "mainboard_id=0"}) {
+    const TestServer without(other, kHealthyConf);
+    EXPECT_EQ(without.Run(kRecoverOne).status, 0) << other;
+    EXPECT_EQ(without.conf(), kHealthyConf) << other;
+  }
+}
+
+TEST(RecoveryTest, DhcpKeepsGatewaysRoutesAndAnnouncements) {
+  const TestServer server(
+      "",
+      absl::StrCat(
+          kHealthyConf, "udhcpc_enable_1=1\ngateway_1=10.0.0.254\n",
+          "route_address_172.16.0.0_netmask_255.255.0.0_1=gateway_10.0.0.253\n",
+          "send_arp_status_1=2\n"));
+  EXPECT_EQ(server.Run(kRecoverOne).status, 0);
+  EXPECT_EQ(server.state().Find("gateway.1"), std::nullopt);
+  EXPECT_EQ(server.state().Find("routes.1"), std::nullopt);
+  EXPECT_EQ(server.state().Find("ip.1"), "10.0.0.1");
+}
+
+TEST(RecoveryTest, FailingItemIsTriedFourTimes) {
+  const TestServer server("", absl::StrCat(kHealthyConf, "mtu_1=x\n"));
+  EXPECT_EQ(server.Run(kRecoverOne).status, 1);
+  const std::string log = server.Read("/var/log/hccn_tool/hccn_config.log");
+  const std::vector<std::string> parts = absl::StrSplit(log, "recovery of mtu");
+  EXPECT_EQ(parts.size(), 5u) << log;
+}
+
+}  // namespace
+}  // namespace sim
+}  // namespace clusterd
