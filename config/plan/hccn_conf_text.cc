@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
+#include "config/values/hccn_conf_line.h"
 #include "config/values/number_list.h"
 #include "config/words/subject_text.h"
 
@@ -23,7 +24,7 @@ std::vector<absl::string_view> Lines(absl::string_view text) {
 }
 
 std::string KeyOf(absl::string_view line) {
-  return std::string(line.substr(0, line.find('=')));
+  return std::string(HccnConfKeyOf(line));
 }
 
 // Comments, what the tool does not read, and rules, of which each line counts.
@@ -228,6 +229,25 @@ std::string WithLostLines(absl::string_view before, absl::string_view after,
   return kept.empty() ? "" : absl::StrCat(absl::StrJoin(kept, "\n"), "\n");
 }
 
+std::string WithToolsOwnLines(absl::string_view text, absl::string_view now) {
+  std::map<std::string, absl::string_view> own;
+  for (const absl::string_view line : Lines(now)) {
+    if (IsToolsOwnLine(line)) own.emplace(KeyOf(line), line);
+  }
+  std::string kept;
+  for (const absl::string_view line : Lines(text)) {
+    const auto found = IsToolsOwnLine(line) ? own.find(KeyOf(line)) : own.end();
+    if (found != own.end()) {
+      if (found->second != line) continue;
+      own.erase(found);
+    }
+    absl::StrAppend(&kept, line, "\n");
+  }
+  if (own.empty()) return std::string(text);
+  for (const auto& [key, line] : own) absl::StrAppend(&kept, line, "\n");
+  return kept;
+}
+
 const Setting kFormRow = {
     kFormSetting, CHANGE_HCCN_CONF, SettingTarget::kFile, Text, Check, Judge};
 
@@ -252,8 +272,7 @@ void PlanFormStep(HostPlanBuilder* plan) {
                                  {kHccnConfFormFact});
   step->mutable_target()->set_file(kHccnConfFile);
   step->set_from_sha256(conf.sha256());
-  step->set_precondition(absl::StrCat("/etc/hccn.conf has SHA-256 ",
-                                      conf.sha256().substr(0, 12), "…"));
+  step->set_precondition("/etc/hccn.conf sets what it set when planned");
   step->set_undo("hccn.conf byte for byte");
 }
 

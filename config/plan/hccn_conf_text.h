@@ -66,6 +66,11 @@ std::string RepairHccnConf(absl::string_view text);
 std::string WithLostLines(absl::string_view before, absl::string_view after,
                           const std::set<std::string>& may_vanish);
 
+// `text` with those lines of `now` that are the tool's own and that it lacks;
+// they replace its lines of the same keys. A recovery may have run since `text`
+// was saved, and what the tool noted then holds whatever else is put back.
+std::string WithToolsOwnLines(absl::string_view text, absl::string_view now);
+
 }  // namespace clusterd
 
 #endif  // CONFIG_PLAN_HCCN_CONF_TEXT_H_

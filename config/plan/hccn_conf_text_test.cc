@@ -135,6 +135,19 @@ TEST(WithLostLinesTest, CountsEqualLines) {
   EXPECT_EQ(WithLostLines("# x\n# x\n", "# x\n", {}), "# x\n# x\n");
 }
 
+TEST(WithToolsOwnLinesTest, KeepsWhatTheRecoveryNoted) {
+  EXPECT_EQ(WithToolsOwnLines("mtu_0=1500\nxsfp_reset_wait_times_0=3\n",
+                              "xsfp_reset_wait_times_0=7\nmtu_0=9000\n"
+                              "tls_ca_recovered_0=1\n"),
+            "mtu_0=1500\ntls_ca_recovered_0=1\nxsfp_reset_wait_times_0=7\n");
+}
+
+TEST(WithToolsOwnLinesTest, LeavesTheTextByteForByteWhereNothingIsNew) {
+  const std::string text = "xsfp_reset_wait_times_0=7\nmtu_0=1500";
+  EXPECT_EQ(WithToolsOwnLines(text, "xsfp_reset_wait_times_0=7\n"), text);
+  EXPECT_EQ(WithToolsOwnLines(text, ""), text);
+}
+
 HostPlan Plan(const HostFacts& facts) {
   HostPlanBuilder builder(facts);
   PlanFormStep(&builder);

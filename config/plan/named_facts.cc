@@ -88,12 +88,14 @@ void NameFirewall(FirewallProgram program, const FirewallFacts& facts,
 
 std::string FormText(const HccnConf& conf) {
   if (conf.problems().empty()) return kGoodForm;
-  return absl::StrJoin(conf.problems(), ", ",
-                       [](std::string* out, const HccnConf::Problem& problem) {
-                         absl::StrAppend(
-                             out, "line ", problem.line(), ": ",
-                             HccnConf::Problem::Kind_Name(problem.kind()));
-                       });
+  // Without their lines, which the tool's own writes move.
+  std::map<std::string, int> kinds;
+  for (const HccnConf::Problem& problem : conf.problems()) {
+    ++kinds[HccnConf::Problem::Kind_Name(problem.kind())];
+  }
+  return absl::StrJoin(kinds, ", ", [](std::string* out, const auto& kind) {
+    absl::StrAppend(out, kind.second, " ", kind.first);
+  });
 }
 
 // Every key that a setting of a device is stored in, and the routes.

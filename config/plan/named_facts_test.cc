@@ -42,6 +42,23 @@ TEST(NameFactsTest, ReservedPortsAreASet) {
   EXPECT_EQ(NameFacts(facts).at(kReservedPortsKey), "60000-60015");
 }
 
+TEST(NameFactsTest, DoesNotTellWhereTheToolsOwnWritesMovedALine) {
+  HostFacts facts = GoodFacts("node-01");
+  HccnConf* conf = facts.mutable_hccn_conf()->mutable_value();
+  HccnConf::Problem* problem = conf->add_problems();
+  problem->set_kind(HccnConf::Problem::DUPLICATE_KEY);
+  problem->set_line(12);
+  const NamedFacts planned = NameFacts(facts);
+  EXPECT_EQ(planned.at("hccn.conf: form"), "1 DUPLICATE_KEY");
+  // A recovery at boot: its lines went to the end.
+  problem->set_line(10);
+  HccnConf::Entry* own = conf->add_entries();
+  own->set_key("xsfp_reset_wait_times");
+  own->set_device(0);
+  own->set_value("7");
+  EXPECT_EQ(NameFacts(facts), planned);
+}
+
 TEST(NameFactsTest, TakesTheFirstOfARepeatedKeyAndAllRoutes) {
   HostFacts facts = GoodFacts("node-01");
   HccnConf* conf = facts.mutable_hccn_conf()->mutable_value();

@@ -91,7 +91,8 @@ std::vector<std::string> RestoreAt(const absl::StatusOr<PlanNamespace>& inside,
 }
 
 // Facts of the plan and the digests of saved files, as they are now.
-std::vector<PlanFact> FactsNow(FileSystem* files, const JournalState& state,
+std::vector<PlanFact> FactsNow(const MachineAccess& access,
+                               const JournalState& state,
                                const HostFacts& facts) {
   const NamedFacts named = NameFacts(facts);
   std::vector<PlanFact> now;
@@ -99,7 +100,8 @@ std::vector<PlanFact> FactsNow(FileSystem* files, const JournalState& state,
     now.emplace_back().set_name(planned.name());
     now.back().set_value(NamedFactText(named, planned.name()));
   }
-  const std::vector<PlanFact> digests = DigestFiles(files, state.saved);
+  const std::vector<PlanFact> digests =
+      DigestFiles(access.files, access.clock, state.saved);
   now.insert(now.end(), digests.begin(), digests.end());
   return now;
 }
@@ -167,7 +169,7 @@ struct Run {
     }
     result.set_outcome(ApplyResult::APPLIED);
     result.set_elapsed_ms(MillisecondsSince(started));
-    const auto after = FactsNow(access.files, state, facts);
+    const auto after = FactsNow(access, state, facts);
     *result.mutable_facts_after() = {after.begin(), after.end()};
     return journal->AppendEnd(result);
   }
@@ -202,7 +204,7 @@ struct Run {
       if (progress) progress(step);
     }
     const auto after = FactsNow(
-        access.files, state, inside.ok() ? inside->read_host() : HostFacts());
+        access, state, inside.ok() ? inside->read_host() : HostFacts());
     *result.mutable_facts_after() = {after.begin(), after.end()};
     result.set_elapsed_ms(MillisecondsSince(started));
     CleanTexts(&result);
@@ -388,8 +390,7 @@ absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
     left[fact.name()] = fact.value();
   }
   std::vector<MovedFact> moved;
-  for (const PlanFact& fact :
-       FactsNow(access_.files, state, inside.read_host())) {
+  for (const PlanFact& fact : FactsNow(access_, state, inside.read_host())) {
     const std::string then = NamedFactText(left, fact.name());
     if (IsSameFact(fact.name(), fact.value(), then)) continue;
     moved.push_back({fact.name(), then, fact.value()});

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/applied_drift.h"
+#include "config/plan/hccn_conf_text.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/setting_rows.h"
 #include "tests/support/apply/apply_scenarios.h"
@@ -330,6 +331,39 @@ TEST(ApplierTest, UndoesWhenSysctlDIsReadOnly) {
       << result->ShortDebugString();
   EXPECT_NE(result->error().find("Read-only file system"), std::string::npos);
   EXPECT_EQ(host.scenario->State(), before);
+}
+
+// What a boot's recovery leaves in the file.
+constexpr char kRecoveryLines[] =
+    "xsfp_reset_max_times_1=0\nxsfp_reset_wait_times_1=7\n"
+    "tls_ca_recovered_1=1\n";
+
+TEST(ApplierTest, RollsBackAfterARebootWroteTheToolsOwnLines) {
+  Host host;
+  FakeFileSystem& files = host.machine().files();
+  const std::string before = *files.Content("/etc/hccn.conf");
+  ASSERT_TRUE(host.Apply().ok());
+  files.Put("/etc/hccn.conf", *files.Content("/etc/hccn.conf") + kRecoveryLines,
+            0640, 0, 12);
+  const auto result = host.Rollback();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outcome(), ApplyResult::ROLLED_BACK)
+      << result->ShortDebugString();
+  EXPECT_EQ(result->forced_size(), 0);
+  // What the tool noted in between still holds.
+  EXPECT_EQ(WithToolsOwnLines(before, kRecoveryLines),
+            *files.Content("/etc/hccn.conf"));
+}
+
+TEST(ApplierTest, RefusesToRollBackWhatSomebodyChangedBesideTheToolsLines) {
+  Host host;
+  ASSERT_TRUE(host.Apply().ok());
+  FakeFileSystem& files = host.machine().files();
+  files.Put("/etc/hccn.conf",
+            absl::StrCat(*files.Content("/etc/hccn.conf"), kRecoveryLines,
+                         "send_arp_status_1=1\n"),
+            0640, 0, 12);
+  EXPECT_TRUE(absl::IsAborted(host.Rollback().status()));
 }
 
 TEST(ApplierTest, RefusesToRollBackWhatSomebodyChangedSince) {

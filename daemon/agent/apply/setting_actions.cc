@@ -6,10 +6,12 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
+#include "config/values/hccn_conf_line.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "daemon/host/change/saved_file.h"
@@ -19,6 +21,9 @@ namespace {
 
 using Resources = std::vector<SavedResource>;
 using Touched = std::set<std::string>;
+
+// For a look at hccn.conf that goes on without the lock.
+constexpr absl::Duration kShortLockWait = absl::Seconds(1);
 
 // How the settings of one kind of thing are set.
 struct Actions {
@@ -38,9 +43,9 @@ std::string OrNone(const std::string& text) {
 
 absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
                               absl::string_view text) {
-  const std::string now = Sha256Hex(text);
+  const std::string now = HccnConfDigest(text);
   if (now == step.from_sha256()) return absl::OkStatus();
-  return MovedError(absl::StrCat("SHA-256 of ", conf.path()),
+  return MovedError(absl::StrCat("SHA-256 of what ", conf.path(), " sets"),
                     step.from_sha256(), now);
 }
 
@@ -211,9 +216,9 @@ void MendConf(const MutationToken& token, Machine* machine,
   for (const SavedResource& resource : saved) {
     if (!resource.has_file_in_place() || !runs_tool) continue;
     // What goes wrong here goes wrong again at the end, and is reported there.
-    (void)machine->conf.Edit(token, [&](absl::string_view) {
-      return absl::StatusOr<std::string>(
-          RepairHccnConf(resource.file_in_place().content()));
+    (void)machine->conf.Edit(token, [&](absl::string_view now) {
+      return absl::StatusOr<std::string>(RepairHccnConf(
+          WithToolsOwnLines(resource.file_in_place().content(), now)));
     });
   }
 }
@@ -225,7 +230,10 @@ std::string PutBack(const MutationToken& token, Machine* machine,
   if (saved.has_file()) {
     status = RestoreFile(token, machine->files, saved.file());
   } else if (saved.has_file_in_place()) {
-    status = machine->conf.Restore(token, saved.file_in_place());
+    SavedFile wanted = saved.file_in_place();
+    const auto now = machine->conf.Read();
+    if (now.ok()) wanted.set_content(WithToolsOwnLines(wanted.content(), *now));
+    status = machine->conf.Restore(token, wanted);
   } else if (saved.has_sysctl()) {
     const auto now = machine->sysctl.Read(saved.sysctl().key());
     if (now.ok() && *now == saved.sysctl().value()) return "";
@@ -237,6 +245,13 @@ std::string PutBack(const MutationToken& token, Machine* machine,
     status = machine->firewall.Restore(token, saved.firewall());
   }
   return std::string(status.message());
+}
+
+// Of hccn.conf what it sets is compared: a recovery may have added lines of its
+// own.
+SavedFile InDigest(SavedFile conf) {
+  conf.set_content(HccnConfDigest(conf.content()));
+  return conf;
 }
 
 std::vector<std::string> FileDifferences(const SavedFile& saved,
@@ -257,7 +272,9 @@ std::vector<std::string> Differences(Machine* machine,
     found = FileDifferences(saved.file(),
                             SaveFile(machine->files, saved.file().path()));
   } else if (saved.has_file_in_place()) {
-    found = FileDifferences(saved.file_in_place(), machine->conf.Save());
+    absl::StatusOr<SavedFile> now = machine->conf.Save();
+    if (now.ok()) now = InDigest(*std::move(now));
+    found = FileDifferences(InDigest(saved.file_in_place()), now);
   } else if (saved.has_sysctl()) {
     const SavedSysctl& was = saved.sysctl();
     const auto now = machine->sysctl.Read(was.key());
@@ -318,20 +335,34 @@ std::vector<std::string> SettingActions::Restore(
   return residues;
 }
 
-std::vector<PlanFact> DigestFiles(FileSystem* files,
+std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
                                   const std::vector<SavedResource>& saved) {
   std::vector<PlanFact> facts;
-  const auto add = [&](const std::string& path) {
-    const auto text = ReadWholeFile(files, path, kMaxFileBytes);
-    facts.emplace_back().set_name(absl::StrCat(path, ": SHA-256"));
-    facts.back().set_value(text.ok()                         ? Sha256Hex(*text)
+  const auto add = [&](absl::string_view name,
+                       const absl::StatusOr<std::string>& text,
+                       std::string (*digest)(absl::string_view)) {
+    facts.emplace_back().set_name(std::string(name));
+    facts.back().set_value(text.ok()                         ? digest(*text)
                            : absl::IsNotFound(text.status()) ? kNoneFact
                                                              : kUnknownFact);
   };
+  const auto add_file = [&](const std::string& path) {
+    add(absl::StrCat(path, ": SHA-256"),
+        ReadWholeFile(files, path, kMaxFileBytes), Sha256Hex);
+  };
   for (const SavedResource& resource : saved) {
-    if (resource.has_file()) add(resource.file().path());
-    if (resource.has_file_in_place()) add(resource.file_in_place().path());
-    for (const SavedFile& file : resource.firewall().files()) add(file.path());
+    if (resource.has_file()) add_file(resource.file().path());
+    if (resource.has_file_in_place()) {
+      const std::string& path = resource.file_in_place().path();
+      auto text = InPlaceFile(files, clock, path, kShortLockWait).Read();
+      // Who holds the lock that long is not about to write.
+      if (!text.ok()) text = ReadWholeFile(files, path, kMaxFileBytes);
+      add(absl::StrCat(path, ": SHA-256 of what it sets"), text,
+          HccnConfDigest);
+    }
+    for (const SavedFile& file : resource.firewall().files()) {
+      add_file(file.path());
+    }
   }
   return facts;
 }

@@ -57,9 +57,9 @@ class SettingActions {
   std::set<std::string> touched_;
 };
 
-// "/etc/hccn.conf: SHA-256" of each saved file, as it is now; "none" without
-// such a file.
-std::vector<PlanFact> DigestFiles(FileSystem* files,
+// "/etc/sysctl.d/90-clusterd.conf: SHA-256" of each saved file, as it is now;
+// of hccn.conf "…: SHA-256 of what it sets". "none" without such a file.
+std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
                                   const std::vector<SavedResource>& saved);
 
 // How the settings of a device are set, behind their rows: through hccn_tool,

@@ -9,8 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
+#include "config/values/hccn_conf_line.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/config/plan_steps.h"
@@ -221,6 +223,19 @@ TEST(IsAlreadySoTest, AbortsWhenTheValueIsNeitherOldNorNew) {
   EXPECT_TRUE(
       absl::IsAborted(test.actions.IsAlreadySo(Repair("0000")).status()));
   EXPECT_TRUE(absl::IsAborted(test.Run(Repair("0000")).status()));
+}
+
+TEST(RepairFormTest, HoldsAfterARebootWroteTheToolsOwnLines) {
+  Runner test;
+  const std::string bad = test.Conf() + "mtu_1=1500\r\n";
+  FakeFileSystem& files = test.scenario->machine.files();
+  files.Put("/etc/hccn.conf", bad + "xsfp_reset_max_times_1=0\n");
+  const auto repaired = test.Run(Repair(HccnConfDigest(bad)));
+  EXPECT_TRUE(repaired.ok()) << repaired.status();
+  EXPECT_EQ(test.Conf(), RepairHccnConf(bad) + "xsfp_reset_max_times_1=0\n");
+  // What a person set since is not repaired unseen.
+  files.Put("/etc/hccn.conf", bad + "mtu_0=9000\n");
+  EXPECT_TRUE(absl::IsAborted(test.Run(Repair(HccnConfDigest(bad))).status()));
 }
 
 TEST(IsAlreadySoTest, TakesAGatewayThatIsGoneForOneThatAnAddressDropped) {

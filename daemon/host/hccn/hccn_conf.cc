@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/values/hccn_conf_line.h"
 #include "config/values/ipv4.h"
-#include "config/values/sha256.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
@@ -95,7 +95,7 @@ class Reader {
 
 absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text) {
   HccnConf conf;
-  conf.set_sha256(Sha256Hex(text));
+  conf.set_sha256(HccnConfDigest(text));
   if (text.size() > kHccnConfMaxBytes) {
     AddProblem(HccnConf::Problem::FILE_TOO_LARGE, 0,
                absl::StrCat(text.size(), " bytes"), &conf);

@@ -1,0 +1,39 @@
+// Single lines of /etc/hccn.conf, as the vendor's tool takes them:
+//   route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.20.0.1
+//   xsfp_reset_wait_times_3=7
+// and what a file sets as a whole. Behaviour of the tool: hccn_tool source,
+// hicann/driver ef377e95, and the published tool, run over a stub driver.
+#ifndef CONFIG_VALUES_HCCN_CONF_LINE_H_
+#define CONFIG_VALUES_HCCN_CONF_LINE_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace clusterd {
+
+// "gateway_3" of "gateway_3=10.0.0.1"; the whole of a line without "=".
+absl::string_view HccnConfKeyOf(absl::string_view line);
+
+// Whether the tool keeps the line for itself: the recovery at boot writes
+// xsfp_reset_max_times_N, xsfp_reset_wait_times_N and tls_ca_recovered_N by
+// itself. Nobody else means anything by them.
+bool IsToolsOwnLine(absl::string_view line);
+
+// Whether the tool reads the line as a route: "route_" in column 0, and a "=".
+bool IsRouteLine(absl::string_view line);
+
+// Whether the tool's scan gets through such a line. What follows a good gateway
+// is not looked at. One line that it does not get through costs every device of
+// the host its address at boot.
+bool IsScannedRoute(absl::string_view line);
+
+// SHA-256, in hex, of what we and people set: of the lines in the order of
+// their keys, without those that are the tool's own. The tool's write moves a
+// key to the end of the file and sets nothing by that; of equal keys it obeys
+// the first, so those keep their order.
+std::string HccnConfDigest(absl::string_view text);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_VALUES_HCCN_CONF_LINE_H_
