@@ -24,6 +24,8 @@ namespace {
 constexpr size_t kMaxValueBytes = 256;
 // Far more than the tool's own bound, which is reported as a problem.
 constexpr size_t kMaxConfBytes = 4 << 20;
+// The tool holds the lock for one rewrite; see ReadShared.
+constexpr absl::Duration kConfLockWait = absl::Milliseconds(500);
 
 absl::StatusOr<std::string> ReadText(const FileReader& files,
                                      absl::string_view path) {
@@ -120,10 +122,11 @@ VersionFacts ReadVersions(const FileReader& files) {
   return facts;
 }
 
-HccnConfFact ReadHccnConf(const FileReader& files) {
+HccnConfFact ReadHccnConf(const FileReader& files, Clock* clock) {
   const auto read = [&]() -> absl::StatusOr<HccnConf> {
     ASSIGN_OR_RETURN(const FileText file,
-                     files.Read("/etc/hccn.conf", kMaxConfBytes));
+                     files.ReadShared("/etc/hccn.conf", clock, kConfLockWait,
+                                      kMaxConfBytes));
     ASSIGN_OR_RETURN(HccnConf conf, ParseHccnConf(file.text));
     conf.set_mode(file.mode);
     return conf;

@@ -23,8 +23,9 @@ TextFact ReadBootId(const FileReader& files);
 VersionFacts ReadVersions(const FileReader& files);
 
 // /etc/hccn.conf. ABSENT; NOT_PERMITTED; UNREADABLE for a directory or a file
-// that is not the tool's.
-HccnConfFact ReadHccnConf(const FileReader& files);
+// that is not the tool's. Never half of what the tool writes; who holds the
+// file's lock for long keeps nobody from reading.
+HccnConfFact ReadHccnConf(const FileReader& files, Clock* clock);
 
 // The first line of /etc/clusterd/simulation; "" on a real host.
 std::string ReadSimulation(const FileReader& files);

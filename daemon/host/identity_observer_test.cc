@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
 #include "tests/support/host/scratch_root.h"
 
 namespace clusterd {
@@ -22,6 +23,7 @@ class IdentityObserverTest : public ::testing::Test {
   }
 
   ScratchRoot root_;
+  FakeClock clock_;
 };
 
 TEST_F(IdentityObserverTest, KnowsEverySeriesByItsPciId) {
@@ -115,16 +117,17 @@ TEST_F(IdentityObserverTest, GivesReasonsForVersions) {
 
 TEST_F(IdentityObserverTest, ReadsHccnConfWithItsMode) {
   root_.Write("/etc/hccn.conf", "address_0=10.0.0.1\n", 0640);
-  const HccnConfFact fact = ReadHccnConf(files());
+  const HccnConfFact fact = ReadHccnConf(files(), &clock_);
   EXPECT_EQ(fact.value().entries_size(), 1);
   EXPECT_EQ(fact.value().mode(), 0640u);
 }
 
 TEST_F(IdentityObserverTest, TellsWhyHccnConfCannotBeRead) {
-  EXPECT_EQ(ReadHccnConf(files()).missing().reason(), Missing::ABSENT);
+  EXPECT_EQ(ReadHccnConf(files(), &clock_).missing().reason(), Missing::ABSENT);
   root_.MakeFolder("/etc/hccn.conf");
-  EXPECT_EQ(ReadHccnConf(files()).missing().reason(), Missing::UNREADABLE);
-  EXPECT_THAT(ReadHccnConf(files()).missing().detail(),
+  EXPECT_EQ(ReadHccnConf(files(), &clock_).missing().reason(),
+            Missing::UNREADABLE);
+  EXPECT_THAT(ReadHccnConf(files(), &clock_).missing().detail(),
               HasSubstr("is a directory"));
 }
 

@@ -93,7 +93,7 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
   Finish(&running);
   facts->mutable_hccn_tool()->set_generation(found);
   // A plan rests on the file as it is after the keys that were written.
-  if (tls.may_write) *facts->mutable_hccn_conf() = ReadHccnConf(files_);
+  if (tls.may_write) *facts->mutable_hccn_conf() = ReadHccnConf(files_, clock_);
 }
 
 // What another network namespace has of its own.
@@ -123,7 +123,7 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
   FirewallFacts* firewalld = facts.mutable_firewalld();
   DropRulesFact* drop_rules = facts.mutable_drop_rules();
   VersionFacts* versions = facts.mutable_versions();
-  *facts.mutable_hccn_conf() = ReadHccnConf(files_);
+  *facts.mutable_hccn_conf() = ReadHccnConf(files_, clock_);
   const HostAccess host{paths_, runner_, &budget};
   Running running;
   running.push_back(std::async([&host, ufw] { *ufw = ReadUfw(host); }));

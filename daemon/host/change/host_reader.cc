@@ -39,7 +39,8 @@ class ObserverHostReader final : public HostReader {
                         device, parts_.runner, parts_.clock, &budget,
                         parts_.locks);
     // With the lock: nothing of ours rewrites the file in between.
-    const HccnConfFact conf = ReadHccnConf(FileReader(parts_.paths.root));
+    const HccnConfFact conf =
+        ReadHccnConf(FileReader(parts_.paths.root), parts_.clock);
     return ObserveDeviceSettings(device, conf, &session);
   }
 

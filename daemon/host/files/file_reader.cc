@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -24,6 +25,9 @@ namespace {
 
 constexpr size_t kMaxLineBytes = 64 << 10;
 constexpr size_t kMaxNames = 100000;
+// Between two tries for a lock, or two looks.
+constexpr absl::Duration kPoll = absl::Milliseconds(10);
+constexpr int kMaxLooks = 5;
 
 absl::Status ErrnoStatus(absl::string_view path, int error) {
   const std::string message = absl::StrCat(path, ": ", strerror(error));
@@ -60,6 +64,22 @@ ssize_t ReadSome(int fd, char* buffer, size_t size) {
   return got;
 }
 
+absl::StatusOr<std::string> ReadAll(int fd, absl::string_view path,
+                                    size_t max_bytes) {
+  std::string text;
+  char buffer[16384];
+  while (true) {
+    const ssize_t got = ReadSome(fd, buffer, sizeof(buffer));
+    if (got < 0) return ErrnoStatus(path, errno);
+    if (got == 0) return text;
+    if (text.size() + got > max_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path, ": over ", max_bytes, " bytes"));
+    }
+    text.append(buffer, got);
+  }
+}
+
 }  // namespace
 
 FileReader::FileReader(std::string root)
@@ -74,17 +94,43 @@ absl::StatusOr<FileText> FileReader::Read(absl::string_view path,
   FileText file;
   ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &file.mode));
   const absl::Cleanup closing = [fd] { close(fd); };
-  char buffer[16384];
+  ASSIGN_OR_RETURN(file.text, ReadAll(fd, path, max_bytes));
+  return file;
+}
+
+absl::StatusOr<FileText> FileReader::ReadShared(absl::string_view path,
+                                                Clock* clock,
+                                                absl::Duration wait,
+                                                size_t max_bytes) const {
+  const absl::Duration give_up = clock->Monotonic() + wait;
   while (true) {
-    const ssize_t got = ReadSome(fd, buffer, sizeof(buffer));
-    if (got < 0) return ErrnoStatus(path, errno);
-    if (got == 0) return file;
-    if (file.text.size() + got > max_bytes) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(path, ": over ", max_bytes, " bytes"));
+    FileText file;
+    // Anew each time: somebody may put another file there meanwhile.
+    ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &file.mode));
+    const absl::Cleanup closing = [fd] { close(fd); };
+    if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
+      ASSIGN_OR_RETURN(file.text, ReadAll(fd, path, max_bytes));
+      return file;
     }
-    file.text.append(buffer, got);
+    // Also where the file system has no locks.
+    if (errno != EWOULDBLOCK || clock->Monotonic() >= give_up) break;
+    clock->SleepFor(kPoll);
   }
+  return ReadTwice(path, clock, max_bytes);
+}
+
+absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,
+                                               Clock* clock,
+                                               size_t max_bytes) const {
+  ASSIGN_OR_RETURN(FileText last, Read(path, max_bytes));
+  for (int looks = 1; looks < kMaxLooks; ++looks) {
+    clock->SleepFor(kPoll);
+    ASSIGN_OR_RETURN(FileText now, Read(path, max_bytes));
+    if (now.text == last.text) return now;
+    last = std::move(now);
+  }
+  return absl::UnavailableError(
+      absl::StrCat(path, ": another text at each of ", kMaxLooks, " looks"));
 }
 
 absl::StatusOr<std::string> FileReader::ReadTrimmed(

@@ -1,6 +1,6 @@
 // Reads files of the machine below a root folder: "/" in production, a folder
-// in tests and in simulated servers. Never writes, never waits: a FIFO or a
-// device is refused, not opened for reading.
+// in tests and in simulated servers. Never writes, and waits for nobody but in
+// ReadShared: a FIFO or a device is refused, not opened for reading.
 #ifndef DAEMON_HOST_FILES_FILE_READER_H_
 #define DAEMON_HOST_FILES_FILE_READER_H_
 
@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 
@@ -42,6 +43,15 @@ class FileReader {
   // message begins with the path.
   absl::StatusOr<FileText> Read(absl::string_view path,
                                 size_t max_bytes = kMaxFileBytes) const;
+
+  // The same of a file that is rewritten in place under flock(LOCK_EX), which
+  // is empty between the cut and the write: under flock(LOCK_SH), given back at
+  // once, since it keeps writers out. Who holds the lock for more than `wait`
+  // keeps nobody from reading: then two looks in a row must be the same.
+  // Unavailable also if none are.
+  absl::StatusOr<FileText> ReadShared(absl::string_view path, Clock* clock,
+                                      absl::Duration wait,
+                                      size_t max_bytes = kMaxFileBytes) const;
 
   // The text without white space around it; the codes of Read.
   absl::StatusOr<std::string> ReadTrimmed(absl::string_view path) const;
@@ -73,6 +83,8 @@ class FileReader {
   absl::StatusOr<int> OpenRegularFile(absl::string_view path,
                                       uint32_t* mode) const;
   absl::Status CheckInsideRoot(absl::string_view path) const;
+  absl::StatusOr<FileText> ReadTwice(absl::string_view path, Clock* clock,
+                                     size_t max_bytes) const;
 
   // Without a slash at the end; "" for "/".
   const std::string root_;

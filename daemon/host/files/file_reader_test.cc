@@ -1,8 +1,11 @@
 #include "daemon/host/files/file_reader.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +28,103 @@ TEST(FileReaderTest, ReadsTextAndMode) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->text, "address_0=1\n");
   EXPECT_EQ(file->mode, 0640u);
+}
+
+// Somebody else at /etc/hccn.conf, who goes on whenever the reader waits.
+class OtherWriter final : public Clock {
+ public:
+  explicit OtherWriter(const ScratchRoot& root)
+      : path_(root.path() + "/etc/hccn.conf"),
+        fd_(open(path_.c_str(), O_RDWR | O_CLOEXEC)) {}
+  ~OtherWriter() override { close(fd_); }
+
+  bool Lock() { return flock(fd_, LOCK_EX | LOCK_NB) == 0; }
+  void Unlock() { flock(fd_, LOCK_UN); }
+  void Write(const std::string& text) {
+    ASSERT_EQ(ftruncate(fd_, 0), 0);
+    ASSERT_EQ(pwrite(fd_, text.data(), text.size(), 0),
+              static_cast<ssize_t>(text.size()));
+  }
+
+  absl::Time Now() override { return absl::UnixEpoch() + passed_; }
+  absl::Duration Monotonic() override { return passed_; }
+  void SleepFor(absl::Duration duration) override {
+    passed_ += duration;
+    ++waits;
+    if (meanwhile) meanwhile();
+  }
+
+  int waits = 0;
+  std::function<void()> meanwhile;
+
+ private:
+  const std::string path_;
+  const int fd_;
+  absl::Duration passed_ = absl::ZeroDuration();
+};
+
+absl::StatusOr<FileText> ReadShared(const ScratchRoot& root,
+                                    OtherWriter* other) {
+  return FileReader(root.path())
+      .ReadShared("/etc/hccn.conf", other, absl::Milliseconds(500));
+}
+
+TEST(ReadSharedTest, SeesNoFileBetweenTheToolsCutAndItsWrite) {
+  ScratchRoot root;
+  root.Write("/etc/hccn.conf", "mtu_0=1500\n", 0640);
+  OtherWriter tool(root);
+  ASSERT_TRUE(tool.Lock());
+  tool.Write("");
+  tool.meanwhile = [&tool] {
+    if (tool.waits != 3) return;
+    tool.Write("mtu_0=9000\n");
+    tool.Unlock();
+  };
+  const absl::StatusOr<FileText> file = ReadShared(root, &tool);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->text, "mtu_0=9000\n");
+  EXPECT_EQ(file->mode, 0640u);
+  // The reader holds nothing afterwards.
+  EXPECT_TRUE(tool.Lock());
+}
+
+TEST(ReadSharedTest, ReadsOnWhereSomebodyHoldsTheLockForEver) {
+  ScratchRoot root;
+  root.Write("/etc/hccn.conf", "mtu_0=1500\n");
+  OtherWriter stuck(root);
+  ASSERT_TRUE(stuck.Lock());
+  const absl::StatusOr<FileText> file = ReadShared(root, &stuck);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->text, "mtu_0=1500\n");
+  EXPECT_LE(stuck.Monotonic(), absl::Seconds(1));
+}
+
+TEST(ReadSharedTest, BelievesNoLookAloneWithoutTheLock) {
+  ScratchRoot root;
+  root.Write("/etc/hccn.conf", "");
+  OtherWriter stuck(root);
+  ASSERT_TRUE(stuck.Lock());
+  // After the lock was waited for, between the first two looks.
+  stuck.meanwhile = [&stuck] {
+    if (stuck.Monotonic() > absl::Milliseconds(500)) {
+      stuck.Write("mtu_0=9000\n");
+    }
+  };
+  EXPECT_EQ(ReadShared(root, &stuck)->text, "mtu_0=9000\n");
+  // Another text each time.
+  stuck.meanwhile = [&stuck] {
+    stuck.Write(std::string(static_cast<size_t>(stuck.waits), 'x'));
+  };
+  EXPECT_EQ(ReadShared(root, &stuck).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(ReadSharedTest, WaitsForNobodyWhereNobodyHoldsTheLock) {
+  ScratchRoot root;
+  root.Write("/etc/hccn.conf", "mtu_0=1500\n");
+  OtherWriter nobody(root);
+  EXPECT_EQ(ReadShared(root, &nobody)->text, "mtu_0=1500\n");
+  EXPECT_EQ(nobody.waits, 0);
 }
 
 TEST(FileReaderTest, ReadsTheRealRoot) {
