@@ -309,13 +309,16 @@ std::string DeviceStateText(
       {"mask", hide(first.netmask())},
       {"gateway", hide(device.gateway().value())},
       {"netdetect", detect == "0.0.0.0" ? "" : hide(detect)},
-      // The vendor's codes count from 0, this enum from 1.
+      // The vendor's codes count from 0, these enums from 1.
       {"net_health",
        number(device.net_health().value() != NET_HEALTH_UNSPECIFIED,
               device.net_health().value() - 1)},
       {"link", number(device.link().value() != LinkFact::LINK_UNSPECIFIED,
                       device.link().value() == LinkFact::UP)},
       {"mtu", number(device.mtu().has_value(), device.mtu().value())},
+      {"cfg_status",
+       number(device.recovery().value() != RecoveryFact::RECOVERY_UNSPECIFIED,
+              device.recovery().value() - 1)},
       {"tls", number(device.tls().has_value(), device.tls().value().enabled())},
       // The tool adds one newline to what the device gave it.
       {"lldp", std::string(absl::StripSuffix(lldp_output, "\n"))}};

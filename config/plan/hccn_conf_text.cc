@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -54,6 +56,7 @@ constexpr struct {
     {Problem::CARRIAGE_RETURN, "remove carriage returns"},
     {Problem::MALFORMED_ROUTE, "write the route as gateway_ADDRESS"},
     {Problem::DUPLICATE_KEY, "remove the repeated key"},
+    {Problem::TRAILING_BLANK, "remove the blanks at the end"},
 };
 
 // nullptr: none.
@@ -98,6 +101,18 @@ StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
                  step.to());
   }
   return {};
+}
+
+// Whether the tool writes the key anew where the spec names its setting.
+bool IsOfSetting(const Problem& problem) {
+  return problem.kind() == Problem::BAD_VALUE &&
+         absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
+           const std::vector<absl::string_view> keys =
+               absl::StrSplit(setting.conf_keys, '/');
+           return absl::c_any_of(keys, [&](absl::string_view key) {
+             return absl::StartsWith(problem.text(), absl::StrCat(key, "_"));
+           });
+         });
 }
 
 // Folded without loss: plans are told apart, and folded, by this text.
@@ -147,13 +162,18 @@ std::optional<std::string> RepairedRouteLine(absl::string_view line) {
   const std::pair<absl::string_view, absl::string_view> entry =
       absl::StrSplit(body, absl::MaxSplits('=', 1));
   if (!IsBareRoute(entry.first, entry.second)) return std::nullopt;
-  return absl::StrCat(entry.first, "=gateway_", entry.second,
-                      line.substr(body.size()));
+  const std::string route = absl::StrCat(entry.first, "=gateway_", entry.second,
+                                         line.substr(body.size()));
+  // Without a netmask or a device the tool would stop at it all the same.
+  return IsScannedRoute(route) ? std::make_optional(route) : std::nullopt;
 }
 
 HccnConf::Entry RepairedEntry(HccnConf::Entry entry) {
   absl::string_view value = entry.value();
   if (!absl::ConsumeSuffix(&value, "\\r")) absl::ConsumeSuffix(&value, "\r");
+  while (absl::ConsumeSuffix(&value, " ") ||
+         absl::ConsumeSuffix(&value, "\\t")) {
+  }
   const bool is_bare = IsBareRoute(entry.key(), value);
   entry.set_value(absl::StrCat(is_bare ? "gateway_" : "", value));
   return entry;
@@ -184,6 +204,9 @@ std::string RepairHccnConf(absl::string_view text) {
   std::string repaired;
   for (absl::string_view line : Lines(text)) {
     while (absl::ConsumeSuffix(&line, "\r")) {
+    }
+    if (IsRecoveredLine(line)) {
+      line = absl::StripTrailingAsciiWhitespace(line);
     }
     if (!MayRepeat(line) && !seen.insert(KeyOf(line)).second) continue;
     const std::optional<std::string> route = RepairedRouteLine(line);
@@ -260,6 +283,7 @@ void PlanFormStep(HostPlanBuilder* plan) {
       repaired.push_back(problem);
       continue;
     }
+    if (IsOfSetting(problem)) continue;
     plan->Block(CHANGE_HCCN_CONF, {},
                 absl::StrCat("/etc/hccn.conf line ", problem.line()),
                 absl::StrCat(Problem::Kind_Name(problem.kind()),

@@ -38,9 +38,9 @@ std::optional<std::string> HccnConfValue(absl::string_view text,
 // nullopt: not such a line, or not repairable without guessing.
 std::optional<std::string> RepairedRouteLine(absl::string_view line);
 
-// The entry as a repair leaves it: without the carriage return of its line,
-// which a host sends as the two characters "\r", and a route with its
-// "gateway_".
+// The entry as a repair leaves it: without blanks and the carriage return at
+// the end of its line, which a host sends as the two characters "\r", and a
+// route with its "gateway_".
 HccnConf::Entry RepairedEntry(HccnConf::Entry entry);
 
 // Whether RepairHccnConf can remove this problem.
@@ -51,10 +51,11 @@ bool IsRepairable(const HccnConf::Problem& problem);
 std::string WhyConfStops(const HccnConf& conf);
 
 // The text without the problems that IsRepairable names: a final newline is
-// added, carriage returns at line ends go, of a repeated key the first line
-// stays (the tool obeys it; ip_route and ip_rule lines may repeat), a route
-// value gets its "gateway_". Everything else, comments and unknown keys too,
-// stays byte for byte. Empty text stays empty.
+// added, carriage returns at line ends go, and blanks there of what a recovery
+// takes, of a repeated key the first line stays (the tool obeys it; ip_route
+// and ip_rule lines may repeat), a route value gets its "gateway_". Everything
+// else, comments and unknown keys too, stays byte for byte. Empty text stays
+// empty.
 std::string RepairHccnConf(absl::string_view text);
 
 // What the file should be after a command of the tool that made `after` out of

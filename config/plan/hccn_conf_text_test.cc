@@ -77,6 +77,21 @@ TEST(RepairHccnConfTest, RepairsARouteThatNeedsNoGuess) {
             "\nroute_address_172.17.0.0_0=router\n");
 }
 
+TEST(RepairHccnConfTest, RemovesBlanksThatARecoveryTakesForTheValue) {
+  EXPECT_EQ(RepairHccnConf("gateway_1=10.0.0.254\t\nnetdetect_5=10.0.0.254 \n"
+                           "tls_enable_3=0 \r\n"),
+            "gateway_1=10.0.0.254\nnetdetect_5=10.0.0.254\ntls_enable_3=0\n");
+}
+
+TEST(RepairHccnConfTest, WritesNoRouteThatWouldStillStopTheTool) {
+  const std::string text = "route_address_172.16.0.0_5=10.0.0.253\n";
+  EXPECT_EQ(RepairHccnConf(text), text);
+  HccnConf::Problem problem;
+  problem.set_kind(HccnConf::Problem::MALFORMED_ROUTE);
+  problem.set_text("route_address_172.16.0.0_5=10.0.0.253");
+  EXPECT_FALSE(IsRepairable(problem));
+}
+
 TEST(RepairHccnConfTest, LeavesEverythingElseByteForByte) {
   const std::string good = "# a\n\nx\naddress_0=10.0.0.1\nfuture_0=1\t \n";
   EXPECT_EQ(RepairHccnConf(good), good);
@@ -221,6 +236,23 @@ TEST(PlanFormStepTest, SaysThatTheWholeFileIsRepairedWhereTheListMayBeCut) {
   EXPECT_EQ(RepairText(facts),
             "/etc/hccn.conf: lines 1-100: remove carriage returns; the whole "
             "file is repaired so, also after line 100");
+}
+
+TEST(PlanFormStepTest, RepairsBlanksAfterValues) {
+  HostFacts facts = GoodFacts("node-01");
+  AddProblem(&facts, HccnConf::Problem::TRAILING_BLANK, 4,
+             "gateway_1=10.0.0.1 ");
+  EXPECT_EQ(RepairText(facts),
+            "/etc/hccn.conf: line 4: remove the blanks at the end");
+}
+
+TEST(PlanFormStepTest, BlocksABadValueThatNoSettingWritesAnew) {
+  HostFacts facts = GoodFacts("node-01");
+  AddProblem(&facts, HccnConf::Problem::BAD_VALUE, 4, "mtu_0=x");
+  EXPECT_TRUE(Plan(facts).blocked().empty());
+  AddProblem(&facts, HccnConf::Problem::BAD_VALUE, 5, "ip_route_0=x");
+  ASSERT_EQ(Plan(facts).blocked_size(), 1);
+  EXPECT_EQ(Plan(facts).blocked(0).what(), "/etc/hccn.conf line 5");
 }
 
 TEST(PlanFormStepTest, BlocksWhatWouldHaveToBeGuessed) {

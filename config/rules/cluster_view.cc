@@ -57,6 +57,9 @@ absl::StatusOr<Enum> Valid(Enum value, bool is_valid) {
 absl::StatusOr<LinkFact::Link> ValueOf(const LinkFact& fact) {
   return Valid(fact.value(), LinkFact::Link_IsValid(fact.value()));
 }
+absl::StatusOr<RecoveryFact::Recovery> ValueOf(const RecoveryFact& fact) {
+  return Valid(fact.value(), RecoveryFact::Recovery_IsValid(fact.value()));
+}
 absl::StatusOr<NetHealth> ValueOf(const NetHealthFact& fact) {
   return Valid(fact.value(), NetHealth_IsValid(fact.value()));
 }
@@ -131,14 +134,16 @@ Queries ReadDevice(DeviceView* device) {
   Read(facts.detect_address(), device, &queries, &device->detect_address);
   Read(facts.net_health(), device, &queries, &device->net_health);
   Read(facts.link(), device, &queries, &device->link);
-  // A tool that says nothing names no neighbour either, and hccn.conf may tell
-  // the TLS switch, so those two prove nothing.
+  // A tool that says nothing names no neighbour either, hccn.conf may tell the
+  // TLS switch, and not every tool knows the word for the last: these prove
+  // nothing.
   Queries unproven;
   const bool nobody = IsKnown(facts.lldp()) && !facts.lldp().value().heard();
   Read(facts.lldp(), device, nobody ? &unproven : &queries,
        &device->neighbour_heard);
   Read(facts.mtu(), device, &queries, &device->mtu);
   Read(facts.tls(), device, &unproven, &device->tls_enabled);
+  Read(facts.recovery(), device, &unproven, &device->recovery);
   JudgeSilence(queries, device);
   if (device->spec != nullptr) ReadPlan(*device->spec, device);
   return queries;
@@ -330,10 +335,16 @@ absl::string_view RepairedValue(const HostView& host,
   absl::string_view value = entry.value();
   for (const HccnConf::Problem& problem :
        host.facts->hccn_conf().value().problems()) {
-    if (problem.kind() != HccnConf::Problem::CARRIAGE_RETURN) continue;
+    // Of the whole file: the list of problems may be cut.
     // clusterd shows the control character as two.
-    if (!absl::ConsumeSuffix(&value, "\\r")) absl::ConsumeSuffix(&value, "\r");
-    break;
+    if (problem.kind() == HccnConf::Problem::CARRIAGE_RETURN &&
+        !absl::ConsumeSuffix(&value, "\\r")) {
+      absl::ConsumeSuffix(&value, "\r");
+    }
+    if (problem.kind() != HccnConf::Problem::TRAILING_BLANK) continue;
+    while (absl::ConsumeSuffix(&value, " ") ||
+           absl::ConsumeSuffix(&value, "\\t")) {
+    }
   }
   return value;
 }

@@ -65,6 +65,7 @@ struct DeviceView {
   Reading<bool> neighbour_heard;
   Reading<bool> tls_enabled;
   Reading<uint64_t> mtu;
+  Reading<RecoveryFact::Recovery> recovery;
 
   // Of the spec; unset where it names none.
   std::optional<Ipv4Interface> planned;
@@ -172,7 +173,7 @@ class ClusterView {
 };
 
 // The line's value once the file is repaired as rule hccn-conf says: of a file
-// of CR LF lines without the CR.
+// of CR LF lines without the CR, and without blanks at the end.
 // REQUIRES: hccn.conf of the host is known and has the entry.
 absl::string_view RepairedValue(const HostView& host,
                                 const HccnConf::Entry& entry);

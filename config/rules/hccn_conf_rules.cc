@@ -49,12 +49,35 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
                          RewriteCommand(host.Find(device), entry->key())));
 }
 
+// What of a device is lost with a value over which its recovery fails.
+void AddBadValue(const HostView& host, const HccnConf::Problem& problem,
+                 RuleReport& report) {
+  const HccnConf::Entry* entry =
+      EntryAt(host.facts->hccn_conf().value(), problem.line());
+  // The recovery goes over the devices that there are.
+  if (entry != nullptr && IsKnown(host.facts->device_ids()) &&
+      host.Find(entry->device()) == nullptr) {
+    return;
+  }
+  const bool needs_it = entry != nullptr && (entry->key() == "address" ||
+                                             entry->key() == "netmask" ||
+                                             entry->key() == "ip_route");
+  FindingText text = report.Text(
+      "BAD_VALUE", problem.line(), QuotedText(problem.text()),
+      needs_it ? "the device has no address" : "this setting is not set",
+      entry == nullptr
+          ? ""
+          : RewriteCommand(host.Find(entry->device()), entry->key()));
+  if (entry == nullptr) return report.Add(host, std::move(text));
+  report.Add(host, {entry->device()}, std::move(text));
+}
+
 // A fix for the whole file; else it says what to do to a line by hand.
 bool IsCommand(absl::string_view fix) {
   return absl::StartsWith(fix, "flock ");
 }
 
-// REQUIRES: it is no duplicate.
+// REQUIRES: it is no duplicate and no bad value.
 FindingText ProblemText(const HccnConf::Problem& problem,
                         const RuleReport& report) {
   const std::string line =
@@ -74,8 +97,9 @@ void AddProblems(const HostView& host, RuleReport& report) {
        host.facts->hccn_conf().value().problems()) {
     const bool is_duplicate =
         problem.kind() == HccnConf::Problem::DUPLICATE_KEY;
+    const bool is_bad = problem.kind() == HccnConf::Problem::BAD_VALUE;
     const FindingText text =
-        is_duplicate ? FindingText() : ProblemText(problem, report);
+        is_duplicate || is_bad ? FindingText() : ProblemText(problem, report);
     if (IsCommand(text.fix)) {
       // It repairs every line: told once.
       if (told.insert(problem.kind()).second) report.Add(host, text);
@@ -83,12 +107,34 @@ void AddProblems(const HostView& host, RuleReport& report) {
       ++left_out;
     } else if (++shown; is_duplicate) {
       AddDuplicate(host, problem, report);
+    } else if (is_bad) {
+      AddBadValue(host, problem, report);
     } else {
       report.Add(host, text);
     }
   }
   if (left_out == 0) return;
   report.Add(host, "more", Count(left_out, "more problem"));
+}
+
+// How `-cfg status` says that the last recovery of each device ended.
+void JudgeRecovery(const HostView& host, RuleReport& report) {
+  if (host.facts->hccn_tool().generation() == NpuToolFacts::ASCEND_950) return;
+  for (const DeviceView& device : host.devices) {
+    if (!report.Knows(device, "recovery", device.recovery)) continue;
+    switch (*device.recovery) {
+      case RecoveryFact::FAIL:
+      case RecoveryFact::FAULT:
+        report.Add(device, "recovery-failed",
+                   RecoveryFact::Recovery_Name(*device.recovery));
+        break;
+      case RecoveryFact::START:
+        report.Add(device, "recovery-under-way");
+        break;
+      default:
+        break;
+    }
+  }
 }
 
 // `value` of the line; empty: none.
@@ -177,7 +223,9 @@ std::string FileText(const DeviceView& device) {
 }  // namespace
 
 // A file that is not there or is no text file fails; one that may not be read
-// is unknown. A line that the tool would ignore is a warning.
+// is unknown. A line that the tool would ignore is a warning. What no rule
+// foresees shows in how the last recovery ended; of a tool whose word for that
+// is not published nothing is asked.
 void CheckHccnConf(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const HccnConfFact& fact = host.facts->hccn_conf();
@@ -189,6 +237,7 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
     } else if (report.Knows(host, "/etc/hccn.conf", fact)) {
       report.Judged(host);
       AddProblems(host, report);
+      JudgeRecovery(host, report);
     }
   }
 }

@@ -79,7 +79,100 @@ TEST(CheckHccnConfTest, ExplainsEveryKindOfProblemInItsOwnWords) {
     whys.insert(result.findings(0).why());
     EXPECT_THAT(result.findings(0).fix(), Not(HasSubstr("sed -i")));
   }
-  EXPECT_EQ(whys.size(), 7u);
+  EXPECT_EQ(whys.size(), 9u);
+}
+
+TEST(CheckHccnConfTest, SaysWhatARouteThatDoesNotParseCosts) {
+  TestCluster cluster;
+  AddProblem(HccnConf::Problem::MALFORMED_ROUTE, 7, "route_5=172.16.0.0",
+             ConfOf(0, &cluster));
+  const RuleResult result = cluster.Check("hccn-conf");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(result.findings(0).observed(),
+              HasSubstr("line 7: \"route_5=172.16.0.0\": no device of this "
+                        "host has an address after the next boot"));
+}
+
+TEST(CheckHccnConfTest, SaysWhatBlanksAfterAValueDo) {
+  TestCluster cluster;
+  AddProblem(HccnConf::Problem::TRAILING_BLANK, 7, "tls_enable_3=0 ",
+             ConfOf(0, &cluster));
+  const RuleResult result = cluster.Check("hccn-conf");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(result.findings(0).why(),
+              HasSubstr("the recovery at boot fails and leaves this setting "
+                        "unset"));
+  EXPECT_THAT(Lines(result), Not(HasSubstr("ignore")));
+}
+
+// One line of a device, which the recovery does not take.
+void AddBadLine(const std::string& key, uint32_t device,
+                const std::string& value, HccnConf* conf) {
+  HccnConf::Entry* entry = conf->add_entries();
+  entry->set_key(key);
+  entry->set_device(device);
+  entry->set_value(value);
+  entry->set_line(99);
+  AddProblem(HccnConf::Problem::BAD_VALUE, 99,
+             key + "_" + std::to_string(device) + "=" + value, conf);
+}
+
+TEST(CheckHccnConfTest, NamesTheOneDeviceThatALineBreaks) {
+  TestCluster cluster;
+  AddBadLine("ip_route", 3, "x", ConfOf(0, &cluster));
+  EXPECT_EQ(Lines(cluster.Check("hccn-conf")),
+            "FAIL server0:3 line 99 is \"ip_route_3=x\", which the recovery "
+            "does not take: the device has no address after the next boot | a "
+            "value as hccn_tool writes it | correct or remove the line in "
+            "place and under the tool's lock\n");
+}
+
+TEST(CheckHccnConfTest, LetsTheToolRewriteABadValueThatIsPlanned) {
+  TestCluster cluster;
+  AddBadLine("gateway", 3, "", ConfOf(0, &cluster));
+  const RuleResult result = cluster.Check("hccn-conf");
+  EXPECT_THAT(result.findings(0).observed(),
+              HasSubstr("this setting is not set after the next boot"));
+  EXPECT_THAT(result.findings(0).fix(),
+              HasSubstr("hccn_tool -i 3 -gateway -s"));
+}
+
+TEST(CheckHccnConfTest, DoesNotJudgeLinesOfADeviceThatIsNotThere) {
+  TestCluster cluster;
+  AddBadLine("ip_route", 12, "x", ConfOf(0, &cluster));
+  EXPECT_EQ(cluster.Check("hccn-conf").state(), PASS);
+}
+
+TEST(CheckHccnConfTest, FailsForADeviceWhoseLastRecoveryFailed) {
+  for (const auto word : {RecoveryFact::FAIL, RecoveryFact::FAULT}) {
+    TestCluster cluster;
+    cluster.device(0, 3).mutable_recovery()->set_value(word);
+    const RuleResult result = cluster.Check("hccn-conf");
+    EXPECT_EQ(result.state(), FAIL);
+    EXPECT_THAT(Lines(result),
+                HasSubstr("server0:3 the last recovery from /etc/hccn.conf "
+                          "ended with " +
+                          RecoveryFact::Recovery_Name(word)));
+    EXPECT_THAT(Lines(result), HasSubstr("hccn_tool -i 3 -cfg recovery"));
+  }
+}
+
+TEST(CheckHccnConfTest, PassesARecoveryThatSucceededOrWasNotNeeded) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_recovery()->set_value(RecoveryFact::NONE);
+  EXPECT_EQ(cluster.Check("hccn-conf").state(), PASS);
+}
+
+TEST(CheckHccnConfTest, IsUnknownWhereTheRecoveryIsNotKnown) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_SUPPORTED, "`hccn_tool -i 3 -cfg status`: unknown",
+             cluster.device(0, 3).mutable_recovery());
+  EXPECT_EQ(cluster.Check("hccn-conf").state(), UNKNOWN);
+  EXPECT_THAT(Lines(cluster.Check("hccn-conf")), HasSubstr("-cfg status"));
+  cluster.device(0, 3).clear_recovery();
+  EXPECT_EQ(cluster.Check("hccn-conf").state(), UNKNOWN);
+  cluster.device(0, 3).mutable_recovery()->set_value(RecoveryFact::START);
+  EXPECT_EQ(cluster.Check("hccn-conf").state(), UNKNOWN);
 }
 
 TEST(CheckHccnConfTest, RepairsInPlaceUnderTheToolsLock) {

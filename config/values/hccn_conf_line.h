@@ -28,6 +28,16 @@ bool IsRouteLine(absl::string_view line);
 // the host its address at boot.
 bool IsScannedRoute(absl::string_view line);
 
+// Whether it is a line that the recovery at boot takes for a setting of a
+// device, other than a route: key_N=value with a key that it is known to fail
+// over.
+bool IsRecoveredLine(absl::string_view line);
+
+// Whether the recovery may take the value: false where it is known to fail over
+// it, or where two lines were joined. Of some keys only that is known; what is
+// missed here, `-cfg status` tells. REQUIRES: IsRecoveredLine(line).
+bool MayBeRecovered(absl::string_view line);
+
 // SHA-256, in hex, of what we and people set: of the lines in the order of
 // their keys, without those that are the tool's own. The tool's write moves a
 // key to the end of the file and sets nothing by that; of equal keys it obeys

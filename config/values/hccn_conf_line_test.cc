@@ -45,6 +45,16 @@ TEST(IsToolsOwnLineTest, KnowsWhatTheRecoveryWrites) {
   }
 }
 
+TEST(IsRecoveredLineTest, KnowsKeysOfDevicesAlone) {
+  EXPECT_TRUE(IsRecoveredLine("address_0=10.0.0.1"));
+  EXPECT_TRUE(IsRecoveredLine("ip_route_15="));
+  for (const char* line :
+       {"address=10.0.0.1", "address_00=10.0.0.1", "address_0 =10.0.0.1",
+        "#address_0=10.0.0.1", "future_0=1", "xaddress_0=1", "address_0", ""}) {
+    EXPECT_FALSE(IsRecoveredLine(line)) << line;
+  }
+}
+
 TEST(HccnConfDigestTest, IsThatOfWhatPeopleSet) {
   const std::string file = "address_0=10.0.0.1\ngateway_0=10.0.0.254\n";
   const std::string digest = HccnConfDigest(file);

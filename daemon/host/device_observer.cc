@@ -154,6 +154,8 @@ DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
   FillHccnFact(session->Ask("-link"), ParseHccnLink, facts.mutable_link());
   FillHccnFact(session->Ask("-lldp"), ParseHccnLldp, facts.mutable_lldp());
   FillHccnFact(session->Ask("-mtu"), ParseHccnMtu, facts.mutable_mtu());
+  FillHccnFact(session->AskWith({"-i", absl::StrCat(id), "-cfg", "status"}),
+               ParseHccnRecovery, facts.mutable_recovery());
   *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);
   return facts;
 }

@@ -30,6 +30,7 @@ class DeviceObserverTest : public ::testing::Test {
     runner_.Answers("hccn_tool -i 3 -link -g", "link status: UP\n");
     runner_.Answers("hccn_tool -i 3 -lldp -g", "\n");
     runner_.Answers("hccn_tool -i 3 -mtu -g", "mtu:4200\n");
+    runner_.Answers("hccn_tool -i 3 -cfg status", "config status:SUCCESS\n");
     conf_.mutable_value();
   }
 
@@ -77,6 +78,7 @@ TEST_F(DeviceObserverTest, FillsEveryFact) {
   EXPECT_TRUE(facts.lldp().has_value());
   EXPECT_FALSE(facts.lldp().value().heard());
   EXPECT_EQ(facts.mtu().value(), 4200u);
+  EXPECT_EQ(facts.recovery().value(), RecoveryFact::SUCCESS);
   EXPECT_FALSE(facts.tls().value().enabled());
   EXPECT_EQ(facts.tls().value().source(), "/etc/hccn.conf");
 }
@@ -95,13 +97,22 @@ TEST_F(DeviceObserverTest, TakesNothingSetForAValue) {
   EXPECT_EQ(facts.gateway().value(), "");
 }
 
+TEST_F(DeviceObserverTest, TellsThatAToolHasNoWordForTheRecovery) {
+  runner_.Forget("hccn_tool -i 3 -cfg status");
+  runner_.Fails("hccn_tool -i 3 -cfg status", 3, "Get unknown option!\n");
+  EXPECT_THAT(Observe().recovery().missing().detail(),
+              HasSubstr("`hccn_tool -i 3 -cfg status`: Get unknown option!"));
+}
+
 TEST_F(DeviceObserverTest, TakesRubbishForNoValueAnywhere) {
   for (const char* query : {"-ip", "-gateway", "-netdetect", "-net_health",
                             "-link", "-lldp", "-mtu", "-tls"}) {
     Instead(std::string("hccn_tool -i 3 ") + query + " -g",
             "Segmentation fault\n");
   }
+  Instead("hccn_tool -i 3 -cfg status", "Segmentation fault\n");
   const DeviceFacts facts = Observe(true);
+  EXPECT_EQ(facts.recovery().missing().reason(), Missing::UNREADABLE);
   EXPECT_EQ(facts.address().missing().reason(), Missing::UNREADABLE);
   EXPECT_EQ(facts.gateway().missing().reason(), Missing::UNREADABLE);
   EXPECT_EQ(facts.detect_address().missing().reason(), Missing::UNREADABLE);

@@ -39,6 +39,7 @@ case "$3" in
   -link) echo 'link status: UP';;
   -lldp) echo;;
   -mtu) echo 'mtu:1500';;
+  -cfg) [ "$4" = status ] && echo 'config status:SUCCESS';;
   -tls)  # Stores the switch if it is not stored.
     conf="${0%/usr/local/*}/etc/hccn.conf"
     grep -q "^tls_enable_$2=" "$conf" || echo "tls_enable_$2=1" >>"$conf"
@@ -284,10 +285,12 @@ TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
   for (const LoggedCommand& recorded : runner.commands()) {
     queries.push_back(recorded.command.argv[3]);
     EXPECT_EQ(recorded.command.argv[0], host.root().path() + kTool);
-    EXPECT_EQ(recorded.command.argv[4], "-g");
+    EXPECT_EQ(recorded.command.argv[4],
+              queries.back() == "-cfg" ? "status" : "-g");
   }
-  EXPECT_THAT(queries, ElementsAre("-ip", "-gateway", "-netdetect",
-                                   "-net_health", "-link", "-lldp", "-mtu"));
+  EXPECT_THAT(queries,
+              ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
+                          "-link", "-lldp", "-mtu", "-cfg"));
 }
 
 TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
@@ -309,7 +312,7 @@ TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
   }
   EXPECT_THAT(queries,
               ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
-                          "-link", "-lldp", "-mtu", "-tls"));
+                          "-link", "-lldp", "-mtu", "-cfg", "-tls"));
 }
 
 // What the host allows, and what then became of its file.

@@ -65,6 +65,10 @@ void CheckWords(absl::string_view output, const SeenText& text,
   if (health.ok()) check("-net_health", HealthWords(*health));
   const auto link = ParseHccnLink(output);
   if (link.ok()) check("-link", *link == LinkFact::UP ? "UP" : "DOWN");
+  const auto recovery = ParseHccnRecovery(output);
+  if (recovery.ok()) {
+    check("-cfg status", RecoveryFact::Recovery_Name(*recovery));
+  }
   const auto tls = ParseHccnTls(output, 0);
   if (tls.ok()) check("-tls", *tls ? "tls switch[1]" : "tls switch[0]");
   const auto mtu = ParseHccnMtu(output);

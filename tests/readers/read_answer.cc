@@ -69,6 +69,11 @@ std::string NumberText(const NumberFact& fact) {
   return absl::StrCat(fact.value());
 }
 
+std::string RecoveryText(const RecoveryFact& fact) {
+  if (fact.state_case() != RecoveryFact::kValue) return MissingText(fact);
+  return RecoveryFact::Recovery_Name(fact.value());
+}
+
 std::string TlsText(const TlsFact& fact) {
   if (!fact.has_value()) return MissingText(fact);
   return fact.value().enabled() ? "on" : "off";
@@ -82,6 +87,7 @@ std::string TextOf(absl::string_view query, const DeviceFacts& facts) {
   if (query == "-link") return LinkText(facts.link());
   if (query == "-lldp") return LldpText(facts.lldp());
   if (query == "-mtu") return NumberText(facts.mtu());
+  if (query == "-cfg status") return RecoveryText(facts.recovery());
   if (query == "-tls") return TlsText(facts.tls());
   return absl::StrCat("no query ", query);
 }
@@ -92,7 +98,10 @@ std::string ReadAnswer(absl::string_view query, uint32_t device,
                        const CommandResult& run) {
   FakeClock clock;
   FakeCommandRunner runner(&clock);
-  runner.Ends(absl::StrCat("hccn_tool -i ", device, " ", query, " -g"), run);
+  const bool is_word = query == "-cfg status";  // Its own, not -g.
+  runner.Ends(
+      absl::StrCat("hccn_tool -i ", device, " ", query, is_word ? "" : " -g"),
+      run);
   DeviceLocks turns;
   const TimeBudget budget(&clock, absl::Seconds(10), absl::Seconds(30));
   HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC,

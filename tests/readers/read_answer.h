@@ -23,9 +23,9 @@
 namespace clusterd {
 
 // Every query that the daemon asks a classic tool.
-inline constexpr std::array<absl::string_view, 8> kQueries = {
-    "-ip",   "-gateway", "-netdetect", "-net_health",
-    "-link", "-lldp",    "-mtu",       "-tls"};
+inline constexpr std::array<absl::string_view, 9> kQueries = {
+    "-ip",   "-gateway", "-netdetect",  "-net_health", "-link",
+    "-lldp", "-mtu",     "-cfg status", "-tls"};
 
 // `run` is what the tool did when asked `query` about `device`.
 // REQUIRES: `query` is one of kQueries.

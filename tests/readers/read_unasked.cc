@@ -140,7 +140,7 @@ std::vector<std::string> Arguments(absl::string_view query, uint32_t device) {
   for (const absl::string_view word : absl::StrSplit(query, ' ')) {
     arguments.emplace_back(word);
   }
-  if (query != "-cfg status") arguments.emplace_back("-g");
+  arguments.emplace_back("-g");
   return arguments;
 }
 

@@ -36,7 +36,7 @@ struct UnreadQuery {
   absl::string_view query;
   absl::string_view reason;
 };
-inline constexpr std::array<UnreadQuery, 14> kUnreadQueries = {{
+inline constexpr std::array<UnreadQuery, 13> kUnreadQueries = {{
     {"-ip -inet6", "nothing here sets or compares IPv6 addresses of devices"},
     {"-mac", "nothing here compares a device's own MAC address"},
     {"-duplex", "no rule asks whether a port is half or full duplex"},
@@ -45,7 +45,6 @@ inline constexpr std::array<UnreadQuery, 14> kUnreadQueries = {{
     {"-shaping", "no rule and no setting limits a device's bandwidth"},
     {"-process", "who uses a device is told by its node, device_users.h"},
     {"-version", "the files version.info tell the versions"},
-    {"-cfg status", "device and hccn.conf are read, which say more"},
     {"-arp", "worded by the device, and nobody has published how"},
     {"-ip_route", "worded by the device, and nobody has published how"},
     {"-ip_rule", "worded by the device, and nobody has published how"},

@@ -229,6 +229,20 @@ absl::StatusOr<LinkFact::Link> ParseHccnLink(absl::string_view output) {
       value, {{"UP", LinkFact::UP}, {"DOWN", LinkFact::DOWN}}, "UP or DOWN");
 }
 
+absl::StatusOr<RecoveryFact::Recovery> ParseHccnRecovery(
+    absl::string_view output) {
+  ASSIGN_OR_RETURN(const absl::string_view value,
+                   ValueAfter(output, "config status:"));
+  return ParseHccnWord<RecoveryFact::Recovery>(
+      value,
+      {{"NONE", RecoveryFact::NONE},
+       {"START", RecoveryFact::START},
+       {"FAIL", RecoveryFact::FAIL},
+       {"SUCCESS", RecoveryFact::SUCCESS},
+       {"FAULT", RecoveryFact::FAULT}},
+      "NONE, START, FAIL, SUCCESS or FAULT");
+}
+
 absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output) {
   static const LazyRE2 kForm = {R"(([1-9]\d*))"};
   ASSIGN_OR_RETURN(const absl::string_view value, ValueAfter(output, "mtu:"));

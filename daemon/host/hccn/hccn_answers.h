@@ -6,6 +6,7 @@
 //   -net_health -g   net health status: Success
 //   -link -g         link status: UP
 //   -mtu -g          mtu:1500
+//   -cfg status      config status:SUCCESS
 //   -tls -g          dev_id:0, tls switch[0](0:disable, 1:enable), …
 //   -lldp -g         Chassis ID TLV
 //                            MAC: 00:11:22:33:44:55
@@ -56,6 +57,9 @@ absl::StatusOr<Ipv4Address> ParseHccnNetdetect(absl::string_view output);
 absl::StatusOr<NetHealth> ParseHccnNetHealth(absl::string_view output);
 
 absl::StatusOr<LinkFact::Link> ParseHccnLink(absl::string_view output);
+
+absl::StatusOr<RecoveryFact::Recovery> ParseHccnRecovery(
+    absl::string_view output);
 
 // Bytes, 1 to 65535.
 absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output);

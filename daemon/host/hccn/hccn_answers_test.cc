@@ -100,6 +100,20 @@ TEST(ParseHccnLinkTest, ReadsUpAndDown) {
   EXPECT_EQ(*ParseHccnLink("link status: DOWN\n"), LinkFact::DOWN);
 }
 
+TEST(ParseHccnRecoveryTest, ReadsEveryWordOfTheTool) {
+  EXPECT_EQ(*ParseHccnRecovery("config status:SUCCESS\n"),
+            RecoveryFact::SUCCESS);
+  EXPECT_EQ(*ParseHccnRecovery("config status:FAIL\n"), RecoveryFact::FAIL);
+  EXPECT_EQ(*ParseHccnRecovery("config status:NONE\n"), RecoveryFact::NONE);
+  EXPECT_EQ(*ParseHccnRecovery("config status:START\n"), RecoveryFact::START);
+  EXPECT_EQ(*ParseHccnRecovery("config status:FAULT\n"), RecoveryFact::FAULT);
+}
+
+TEST(ParseHccnRecoveryTest, RejectsOtherWords) {
+  ExpectRejected(ParseHccnRecovery("config status:fail\n"), "fail");
+  ExpectRejected(ParseHccnRecovery("link status: UP\n"), "link");
+}
+
 TEST(ParseHccnLinkTest, RejectsOtherStates) {
   ExpectRejected(ParseHccnLink("link status: UPP\n"), "UPP");
   ExpectRejected(ParseHccnLink("link status: up\n"), "up");

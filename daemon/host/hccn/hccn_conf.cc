@@ -12,7 +12,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/hccn_conf_line.h"
-#include "config/values/ipv4.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
@@ -34,11 +33,6 @@ bool HasBlankEnds(absl::string_view text) {
   return absl::StripAsciiWhitespace(text).size() != text.size();
 }
 
-bool IsRouteValue(absl::string_view value) {
-  return absl::ConsumePrefix(&value, "gateway_") &&
-         Ipv4Address::Parse(value).ok();
-}
-
 class Reader {
  public:
   explicit Reader(HccnConf* conf) : conf_(conf) {}
@@ -46,22 +40,44 @@ class Reader {
   // One line as the tool gets it, without its newline.
   void ReadLine(absl::string_view line, uint32_t number) {
     if (line.size() < 3 || line[0] == '#') return;
+    const absl::string_view key = HccnConfKeyOf(line);
+    const bool is_entry = key.size() < line.size() && !key.empty();
     absl::string_view text = line;
-    if (absl::ConsumeSuffix(&text, "\r")) {
-      AddProblem(HccnConf::Problem::CARRIAGE_RETURN, number, text, conf_);
+    if (IsRouteLine(line)) {
+      // The tool does not see what follows a good value, a carriage return
+      // either.
+      absl::ConsumeSuffix(&text, "\r");
+      if (!IsScannedRoute(line)) {
+        AddProblem(HccnConf::Problem::MALFORMED_ROUTE, number, text, conf_);
+      }
+    } else {
+      if (absl::ConsumeSuffix(&text, "\r")) {
+        AddProblem(HccnConf::Problem::CARRIAGE_RETURN, number, text, conf_);
+      }
+      if (IsRecoveredLine(text)) {
+        JudgeValue(text, number);
+      } else if (!is_entry || HasBlankEnds(key) ||
+                 HasBlankEnds(text.substr(key.size() + 1)) ||
+                 absl::c_any_of(text, absl::ascii_iscntrl)) {
+        AddProblem(HccnConf::Problem::MALFORMED_LINE, number, text, conf_);
+      }
     }
-    const size_t equals = text.find('=');
-    const absl::string_view key = text.substr(0, equals);
-    const bool is_entry = equals != absl::string_view::npos && !key.empty();
-    if (!is_entry || HasBlankEnds(key) ||
-        HasBlankEnds(text.substr(equals + 1)) ||
-        absl::c_any_of(text, absl::ascii_iscntrl)) {
-      AddProblem(HccnConf::Problem::MALFORMED_LINE, number, text, conf_);
-    }
-    if (is_entry) AddEntry(key, line.substr(equals + 1), number);
+    if (is_entry) AddEntry(key, line.substr(key.size() + 1), number);
   }
 
  private:
+  void JudgeValue(absl::string_view line, uint32_t number) {
+    // Of a repeated key the recovery sees the first line.
+    if (keys_.contains(HccnConfKeyOf(line))) return;
+    const absl::string_view body = absl::StripTrailingAsciiWhitespace(line);
+    if (body.size() != line.size()) {
+      AddProblem(HccnConf::Problem::TRAILING_BLANK, number, line, conf_);
+    }
+    if (!MayBeRecovered(body)) {
+      AddProblem(HccnConf::Problem::BAD_VALUE, number, body, conf_);
+    }
+  }
+
   void AddEntry(absl::string_view key, absl::string_view value,
                 uint32_t number) {
     // One line a rule: nothing public says that the tool keeps only one.
@@ -69,12 +85,6 @@ class Reader {
         absl::StartsWith(key, "ip_route_") || absl::StartsWith(key, "ip_rule_");
     if (!keys_.insert(std::string(key)).second && !may_repeat) {
       AddProblem(HccnConf::Problem::DUPLICATE_KEY, number, key, conf_);
-    }
-    // A carriage return is a problem of its own.
-    const absl::string_view body = absl::StripSuffix(value, "\r");
-    if (absl::StartsWith(key, "route_address_") && !IsRouteValue(body)) {
-      AddProblem(HccnConf::Problem::MALFORMED_ROUTE, number,
-                 absl::StrCat(key, "=", body), conf_);
     }
     // "address_0" is address of device 0. The tool writes ids in decimal
     // without leading zeros, so "address_00" is a key of no device.

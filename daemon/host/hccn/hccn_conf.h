@@ -26,10 +26,14 @@ inline constexpr size_t kHccnConfMaxEntries = 10000;
 // a problem in the result:
 //   last byte is not a newline          NO_FINAL_NEWLINE: the next write by the
 //                                       tool joins two lines
-//   line ends in \r                     CARRIAGE_RETURN; the entry keeps it
-//   route key, value not gateway_<ip>   MALFORMED_ROUTE: `-ip -s` fails with
-//   244 a key again                         DUPLICATE_KEY, at the later line no
-//   `=`, no key, blanks around key or value, a control character
+//   line ends in \r                     CARRIAGE_RETURN; the entry keeps it;
+//                                       none of a good route
+//   `route_` and no route               MALFORMED_ROUTE: `-ip -s` fails with
+//                                       244, and every recovery at boot
+//   a key again                         DUPLICATE_KEY, at the later line
+//   blanks after a value                TRAILING_BLANK: the recovery fails
+//   a value that no device takes        BAD_VALUE: the same
+//   no `=`, no key, blanks around key or value, a control character
 //                                       MALFORMED_LINE
 //   over 383 bytes                      LINE_TOO_LONG
 //   over 1,024,000 bytes                FILE_TOO_LARGE

@@ -85,7 +85,7 @@ TEST(ParseHccnConfTest, TakesAnEmptyFileAsEmpty) {
 }
 
 TEST(ParseHccnConfTest, NoticesAMissingFinalNewline) {
-  EXPECT_THAT(Problems("address_0=1\nmtu_0=1500"),
+  EXPECT_THAT(Problems("address_0=10.0.0.1\nmtu_0=1500"),
               ElementsAre("line 2: NO_FINAL_NEWLINE"));
 }
 
@@ -105,15 +105,72 @@ TEST(ParseHccnConfTest, NoticesRoutesWithoutTheirPrefix) {
       ElementsAre("line 1: MALFORMED_ROUTE"));
 }
 
-TEST(ParseHccnConfTest, BlamesNoRouteForTheCarriageReturnOfItsLine) {
+// The tool's scan does not see what follows a good value.
+TEST(ParseHccnConfTest, BlamesNoRouteForAHarmlessEnding) {
   const std::string key = "route_address_1.1.1.0_netmask_255.255.255.0_0=";
-  EXPECT_THAT(Problems(key + "gateway_10.0.0.1\r\n"),
-              ElementsAre("line 1: CARRIAGE_RETURN"));
+  for (const char* ending : {"\r", " ", "\t", "=x"}) {
+    EXPECT_THAT(Problems(key + "gateway_10.0.0.1" + ending + "\n"), IsEmpty())
+        << ending;
+  }
   const HccnConf bare = Parse(key + "10.0.0.1\r\n");
-  ASSERT_EQ(bare.problems_size(), 2);
-  EXPECT_EQ(bare.problems(1).kind(), HccnConf::Problem::MALFORMED_ROUTE);
+  ASSERT_EQ(bare.problems_size(), 1);
+  EXPECT_EQ(bare.problems(0).kind(), HccnConf::Problem::MALFORMED_ROUTE);
   // As one of LF lines, so that it can be repaired as well.
-  EXPECT_EQ(bare.problems(1).text(), key + "10.0.0.1");
+  EXPECT_EQ(bare.problems(0).text(), key + "10.0.0.1");
+}
+
+TEST(ParseHccnConfTest, NoticesEveryLineOverWhichTheToolsScanStops) {
+  for (const char* line :
+       {"route_address_172.16.0.0_5=gateway_10.0.0.253", "route_5=172.16.0.0",
+        "route_ipv6_address_x_5=1",
+        "route_address_1.0.0.0_netmask_255.0.0.0=gateway_10.0.0.1"}) {
+    EXPECT_THAT(Problems(absl::StrCat(line, "\n")),
+                ElementsAre("line 1: MALFORMED_ROUTE"))
+        << line;
+  }
+  // Not in column 0, and without "=": the tool goes on.
+  EXPECT_THAT(Problems(" route_5=172.16.0.0\n"),
+              ElementsAre("line 1: MALFORMED_LINE"));
+  EXPECT_THAT(Problems("route_address_172.16.0.0_netmask_255.255.0.0_5\n"),
+              ElementsAre("line 1: MALFORMED_LINE"));
+}
+
+TEST(ParseHccnConfTest, NoticesBlanksThatTheToolTakesForPartOfTheValue) {
+  EXPECT_THAT(Problems("gateway_1=10.20.0.254\t\nnetdetect_5=10.20.0.254 \n"
+                       "tls_enable_3=0 \n"),
+              ElementsAre("line 1: TRAILING_BLANK", "line 2: TRAILING_BLANK",
+                          "line 3: TRAILING_BLANK"));
+  // Nothing takes this one.
+  EXPECT_THAT(Problems("future_5=1 \n"), ElementsAre("line 1: MALFORMED_LINE"));
+}
+
+TEST(ParseHccnConfTest, NoticesValuesOverWhichTheRecoveryOfADeviceFails) {
+  for (const char* line :
+       {"ip_route_5=x", "send_arp_status_5=2", "tls_ca_recovered_5=2",
+        "gateway_5=", "tls_enable_1=0mtu_2=1500", "address_3=10.0.0.300",
+        "mtu_5=x", "mac_addr_0=6c:b1:58:00:00:aa:bb", "arp_5=",
+        "bitmap_5=0mtu_1=1500", "tls_enable_0=x", "netmask_0=\"255.0.0.0\""}) {
+    EXPECT_THAT(Problems(absl::StrCat(line, "\n")),
+                ElementsAre("line 1: BAD_VALUE"))
+        << line;
+  }
+}
+
+TEST(ParseHccnConfTest, TakesWhatTheToolItselfWrites) {
+  EXPECT_THAT(
+      Problems("address_0=10.0.0.1\nnetmask_0=255.255.255.0\n"
+               "gateway_0=10.0.0.254\nnetdetect_0=10.0.0.254\n"
+               "mac_addr_0=6c:b1:58:00:00:01\nmtu_0=4200\ntls_enable_0=0\n"
+               "arp_0=-i eth0 -s 10.0.0.2 6c:b1:58:00:00:02\n"
+               "ip_route_0=add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100\n"
+               "ip_rule_0=add from 10.0.0.1 table 100\nsend_arp_status_0=1\n"
+               "tls_ca_recovered_0=1\nxsfp_reset_max_times_0=0\n"),
+      IsEmpty());
+}
+
+TEST(ParseHccnConfTest, JudgesTheLineThatTheToolObeys) {
+  EXPECT_THAT(Problems("mtu_0=1500\nmtu_0=x\n"),
+              ElementsAre("line 2: DUPLICATE_KEY"));
 }
 
 TEST(ParseHccnConfTest, NoticesAKeyTwice) {
@@ -126,7 +183,7 @@ TEST(ParseHccnConfTest, NoticesLinesTheToolWouldNotFind) {
                        "hello world\n===\nmtu_0=15\x01 0\n"),
               ElementsAre("line 1: MALFORMED_LINE", "line 2: MALFORMED_LINE",
                           "line 3: MALFORMED_LINE", "line 4: MALFORMED_LINE",
-                          "line 5: MALFORMED_LINE"));
+                          "line 5: BAD_VALUE"));
 }
 
 TEST(ParseHccnConfTest, SplitsALongLineLikeTheTool) {

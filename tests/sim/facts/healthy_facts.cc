@@ -101,6 +101,7 @@ void FillDevice(const ClusterSpec& spec, const DeviceSpec& planned,
   neighbour->set_port_id(absl::StrCat("400GE1/1/", planned.id() + 1));
   neighbour->set_system_name(absl::StrCat("leaf-", planned.id() % 4));
   neighbour->set_peer(LldpNeighbour::SWITCH);
+  device->mutable_recovery()->set_value(RecoveryFact::SUCCESS);
   device->mutable_mtu()->set_value(spec.has_mtu() ? spec.mtu() : kMtu);
   TlsFact::Switch* tls = device->mutable_tls()->mutable_value();
   tls->set_enabled(spec.tls());

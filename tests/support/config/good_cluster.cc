@@ -32,6 +32,7 @@ void AddGoodDevice(int server, uint32_t id, HostFacts* facts) {
   setting->set_netmask(kMask);
   device->mutable_gateway()->set_value(kGateway);
   device->mutable_detect_address()->set_value(kGateway);
+  device->mutable_recovery()->set_value(RecoveryFact::SUCCESS);
   device->mutable_tls()->mutable_value()->set_enabled(false);
   device->mutable_tls()->mutable_value()->set_source("/etc/hccn.conf");
   HccnConf* conf = facts->mutable_hccn_conf()->mutable_value();

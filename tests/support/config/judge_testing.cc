@@ -53,6 +53,7 @@ void TestCluster::Mute(int host, int index, Missing::Reason reason,
   mute("-link", facts_of.mutable_link());
   mute("-lldp", facts_of.mutable_lldp());
   mute("-mtu", facts_of.mutable_mtu());
+  mute("-cfg", facts_of.mutable_recovery());
 }
 
 RuleResult TestCluster::Check(absl::string_view rule) const {
