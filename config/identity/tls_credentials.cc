@@ -131,10 +131,11 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
                                          IdentityKind kind) {
   ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
   ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
-  if (info.id.cluster != cluster || info.id.kind != kind) {
+  const std::string& expected = cluster.empty() ? info.id.cluster : cluster;
+  if (info.id.cluster != expected || info.id.kind != kind) {
     return absl::PermissionDeniedError(absl::StrCat(
         files.certificate, ": is ", info.id.ToString(), ", expected a ",
-        KindName(kind), " of cluster \"", cluster, "\""));
+        KindName(kind), " of cluster \"", expected, "\""));
   }
   return std::move(info.id);
 }

@@ -36,8 +36,9 @@ inline constexpr unsigned kTlsRefreshSeconds = 60;
 // certificate is not valid now.
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files);
 
-// The identity that the certificate of `files` gives. Errors as ReadTlsFiles,
-// and PermissionDenied if it is of another cluster or of another kind.
+// The identity that the certificate of `files` gives; an empty `cluster` lets
+// it say which cluster that is. Errors as ReadTlsFiles, and PermissionDenied if
+// it is of another cluster or of another kind.
 absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
                                          const std::string& cluster,
                                          IdentityKind kind);

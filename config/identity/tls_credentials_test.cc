@@ -113,6 +113,20 @@ TEST(ReadOwnIdentityTest, RefusesAnotherKindOrCluster) {
               HasSubstr("expected a host of cluster \"prod\""));
 }
 
+TEST(ReadOwnIdentityTest, TakesTheClustersNameFromTheCertificate) {
+  const auto authority = TestAuthority::Create();
+  const TlsFiles files = WriteFiles(authority->Issue({"spiffe://demo/host/a"}));
+  const auto host = ReadOwnIdentity(files, "", IdentityKind::kHost);
+  ASSERT_TRUE(host.ok()) << host.status();
+  EXPECT_EQ(host->cluster, "demo");
+  // Its kind is no matter of taste.
+  EXPECT_THAT(std::string(ReadOwnIdentity(files, "", IdentityKind::kController)
+                              .status()
+                              .message()),
+              HasSubstr("is spiffe://demo/host/a, expected a controller of "
+                        "cluster \"demo\""));
+}
+
 TEST(MakeChannelCredentialsTest, NeedsFilesAndClusterName) {
   const auto authority = TestAuthority::Create();
   const TlsFiles files = WriteFiles(authority->Issue({"spiffe://demo/host/a"}));

@@ -1,5 +1,7 @@
 #include "daemon/agent/agent_flags.h"
 
+#include <unistd.h>
+
 #include <iostream>
 #include <utility>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "config/identity/regular_file.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
@@ -20,6 +23,8 @@ namespace clusterd {
 namespace {
 
 constexpr int kWrongUsage = 3;
+
+constexpr char kDefaultConfig[] = "/etc/clusterd/agent.yaml";
 
 constexpr size_t kMaxToldBytes = 512;
 constexpr size_t kMaxConfigBytes = 1 << 16;
@@ -34,7 +39,9 @@ struct TextSetting {
   std::string* (*of)(AgentSettings*);
   bool is_path;  // Absolute in the file.
   const char* help;
-  const char* fallback = nullptr;  // Null: a daemon cannot be without it.
+  // "": the certificate says it. Null: a daemon cannot be without it.
+  const char* fallback = nullptr;
+  bool below_root = false;  // Where `fallback` stands.
 };
 
 using Settings = AgentSettings;
@@ -42,13 +49,14 @@ constexpr TextSetting kTextSettings[] = {
     {"controller", [](Settings* s) { return &s->controller; }, false,
      "HOST:PORT of the controller"},
     {"cluster", [](Settings* s) { return &s->cluster; }, false,
-     "The cluster's name"},
+     "The cluster's name; else it is as the\ncertificate says", ""},
     {"ca", [](Settings* s) { return &s->tls.ca; }, true,
-     "PEM certificates that sign others"},
+     "PEM certificates that sign others\n", "/etc/clusterd/ca.crt", true},
     {"cert", [](Settings* s) { return &s->tls.certificate; }, true,
-     "PEM certificate of spiffe://CLUSTER/host/NAME"},
+     "PEM certificate of spiffe://CLUSTER/host/NAME\n",
+     "/etc/clusterd/host.crt", true},
     {"key", [](Settings* s) { return &s->tls.key; }, true,
-     "PEM private key of --cert"},
+     "PEM private key of --cert\n", "/etc/clusterd/host.key", true},
     {"socket", [](Settings* s) { return &s->socket; }, true,
      "Where to answer on this host\n", "/run/clusterd/agent.sock"},
     {"state", [](Settings* s) { return &s->state; }, true,
@@ -56,8 +64,8 @@ constexpr TextSetting kTextSettings[] = {
 };
 
 constexpr char kFooter[] =
-    R"(Without --once and --record it needs --controller, --cluster, --ca, --cert and
---key, on the command line or in the file of --config.
+    R"(Without --once and --record it needs --controller, on the command line or in
+the file of --config. Files that nobody names are looked for below --root.
 
 Exit status: 0 after SIGTERM or SIGINT, 1 if it could not start or go on, 3 for
 wrong usage or a mistake in the file.
@@ -65,16 +73,22 @@ With --once: 0 pass, or warnings only; 1 a failure; 2 something could not be
 told; 3 wrong usage, certificate or spec.
 With --record: 0, or 1 if nothing could be written.)";
 
+std::string BelowRoot(const AgentFlags& flags, absl::string_view path) {
+  return absl::StrCat(absl::StripSuffix(flags.root, "/"), path);
+}
+
 // CLI11 does not wrap; lines are broken here to fit 80 columns.
 void AddOptions(CLI::App* app, AgentFlags* flags) {
-  app->add_option("--config", flags->config,
-                  "YAML file with controller, cluster, ca, cert, key,\n"
-                  "socket, state, drift_interval, and allow: what\n"
-                  "this host lets be changed (without: nothing)");
+  app->add_option(
+      "--config", flags->config,
+      absl::StrCat("YAML file with controller, cluster, ca, cert, key,\n"
+                   "socket, state, drift_interval, and allow: what\n"
+                   "this host lets be changed (without: nothing)\n[",
+                   kDefaultConfig, ", if it is there]"));
   for (const TextSetting& setting : kTextSettings) {
     app->add_option(
         absl::StrCat("--", setting.key), *setting.of(flags),
-        setting.fallback == nullptr
+        setting.fallback == nullptr || *setting.fallback == '\0'
             ? setting.help
             : absl::StrCat(setting.help, "[", setting.fallback, "]"));
   }
@@ -99,6 +113,11 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
 
 // Takes from the file what the command line left open.
 absl::Status AddFile(AgentFlags* flags) {
+  if (flags->config.empty() && !flags->record) {
+    const std::string usual = BelowRoot(*flags, kDefaultConfig);
+    // One that may not be read is there, too, and its reader says so.
+    if (access(usual.c_str(), F_OK) == 0) flags->config = usual;
+  }
   if (flags->config.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(AgentConfig config, ReadAgentConfig(flags->config));
   for (const TextSetting& setting : kTextSettings) {
@@ -109,6 +128,22 @@ absl::Status AddFile(AgentFlags* flags) {
   return absl::OkStatus();
 }
 
+void AddDefaults(AgentFlags* flags) {
+  AgentFlags usual = *flags;
+  bool has_certificate = true;
+  for (const TextSetting& setting : kTextSettings) {
+    std::string* const value = setting.of(&usual);
+    if (!value->empty() || setting.fallback == nullptr) continue;
+    *value = setting.below_root ? BelowRoot(*flags, setting.fallback)
+                                : setting.fallback;
+    if (setting.below_root && access(value->c_str(), R_OK) != 0) {
+      has_certificate = false;
+    }
+  }
+  // A host alone needs no certificate; it then has the machine's own name.
+  if (has_certificate || (!flags->once && !flags->record)) *flags = usual;
+}
+
 absl::Status CheckComplete(AgentFlags* flags) {
   if (flags->once || flags->record) return absl::OkStatus();
   if (flags->state[0] != '/') {
@@ -117,7 +152,7 @@ absl::Status CheckComplete(AgentFlags* flags) {
   }
   std::vector<std::string> absent;
   for (const TextSetting& setting : kTextSettings) {
-    if (setting.of(flags)->empty()) {
+    if (setting.fallback == nullptr && setting.of(flags)->empty()) {
       absent.push_back(absl::StrCat("--", setting.key));
     }
   }
@@ -176,10 +211,7 @@ std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
     return app.exit(error) == 0 ? 0 : kWrongUsage;
   }
   absl::Status status = AddFile(flags);
-  for (const TextSetting& setting : kTextSettings) {
-    std::string* const value = setting.of(flags);
-    if (value->empty() && setting.fallback) *value = setting.fallback;
-  }
+  AddDefaults(flags);
   if (status.ok()) status = CheckComplete(flags);
   if (!status.ok()) {
     std::cerr << status.message() << "\n";
@@ -228,8 +260,10 @@ HostAllows ReadHostVeto(const std::string& config, Log* log) {
 
 std::string WhyNoConfWrite(const std::string& config) {
   if (config.empty()) {
-    return "this clusterd runs without --config; to permit that, name a file "
-           "there with \"allow: [observe, tls]\" in it";
+    return absl::StrCat(
+        "this clusterd runs without a configuration file; to permit that, "
+        "write \"allow: [observe, tls]\" into ",
+        kDefaultConfig, " there and restart it");
   }
   const VetoRead read = ReadVeto(config);
   if (!read.why_none.empty()) return read.why_none;

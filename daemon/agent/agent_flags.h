@@ -1,15 +1,16 @@
 // What clusterd is told, on its command line and in the file of --config. The
 // file, /etc/clusterd/agent.yaml, says to whom this host's daemon belongs:
 //   controller: controller.example:7443
-//   cluster: demo
+// what this host allows it to do:
+//   allow: [observe, sysctl]
+// and, where they are to be others than these, which need no line:
 //   ca: /etc/clusterd/ca.crt
 //   cert: /etc/clusterd/host.crt
 //   key: /etc/clusterd/host.key
 //   socket: /run/clusterd/agent.sock
 //   state: /var/lib/clusterd
 //   drift_interval: 10m
-// and what this host allows it to do:
-//   allow: [observe, sysctl]
+// `cluster: demo` binds it to a cluster; without, the certificate says which.
 // The command line has every key but `allow` and `drift_interval`, and wins.
 #ifndef DAEMON_AGENT_AGENT_FLAGS_H_
 #define DAEMON_AGENT_AGENT_FLAGS_H_
@@ -47,7 +48,8 @@ struct AgentConfig : AgentSettings {
 };
 
 struct AgentFlags : AgentSettings {
-  std::string config;  // Empty: no file.
+  // Empty: none was named, and none is in its default place.
+  std::string config;
   // Where the machine's files begin.
   std::string root;
   // Print facts and own findings and end, without any controller.

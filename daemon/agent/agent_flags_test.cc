@@ -1,11 +1,14 @@
 #include "daemon/agent/agent_flags.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -73,12 +76,82 @@ TEST(ParseAgentFlagsTest, RefusesAStateFolderThatIsNoAbsolutePath) {
               HasSubstr("--state: \"state\" is no absolute path"));
 }
 
-TEST(ParseAgentFlagsTest, NamesEverythingThatIsNotSet) {
+TEST(ParseAgentFlagsTest, NamesWhatIsNotSet) {
   AgentFlags flags;
   testing::internal::CaptureStderr();
-  EXPECT_EQ(Parse({"--controller", "c:1", "--ca", "/ca"}, &flags), 3);
+  EXPECT_EQ(Parse({"--root", "/nowhere", "--ca", "/ca"}, &flags), 3);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("not set: --cluster, --cert, --key;"));
+              HasSubstr("not set: --controller;"));
+}
+
+// A root with /etc/clusterd and these files in it; ends in no slash.
+std::string RootWith(const std::map<std::string, std::string>& files) {
+  const std::string root = absl::StrCat(
+      testing::TempDir(), "/root-",
+      testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::filesystem::remove_all(root);
+  std::filesystem::create_directories(root + "/etc/clusterd");
+  for (const auto& [name, text] : files) {
+    std::ofstream(absl::StrCat(root, "/etc/clusterd/", name)) << text;
+  }
+  return root;
+}
+
+TEST(ParseAgentFlagsTest, ReadsTheFileInItsDefaultPlaceWithoutBeingTold) {
+  const std::string root =
+      RootWith({{"agent.yaml", "controller: c:1\nallow: [observe, sysctl]\n"}});
+  AgentFlags flags;
+  ASSERT_EQ(Parse({"--root", root.c_str()}, &flags), std::nullopt);
+  EXPECT_EQ(flags.config, root + "/etc/clusterd/agent.yaml");
+  EXPECT_EQ(flags.controller, "c:1");
+  EXPECT_EQ(KindsOf(ReadHostAllows(flags.config)), "observe, sysctl");
+}
+
+TEST(ParseAgentFlagsTest, HasADefaultPlaceForEachFile) {
+  const std::string root = RootWith({{"agent.yaml", "controller: c:1\n"}});
+  AgentFlags flags;
+  ASSERT_EQ(Parse({"--root", root.c_str()}, &flags), std::nullopt);
+  EXPECT_EQ(flags.cluster, "");
+  EXPECT_EQ(flags.tls.ca, root + "/etc/clusterd/ca.crt");
+  EXPECT_EQ(flags.tls.certificate, root + "/etc/clusterd/host.crt");
+  EXPECT_EQ(flags.tls.key, root + "/etc/clusterd/host.key");
+  EXPECT_EQ(flags.socket, "/run/clusterd/agent.sock");
+  EXPECT_EQ(flags.state, "/var/lib/clusterd");
+}
+
+TEST(ParseAgentFlagsTest, NamedFileIsReadInPlaceOfTheDefaultOne) {
+  const std::string root = RootWith(
+      {{"agent.yaml", "controller: usual:1\n"}, {"b.yaml", "cluster: demo\n"}});
+  const std::string named = root + "/etc/clusterd/b.yaml";
+  AgentFlags flags;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Parse({"--root", root.c_str(), "--config", named.c_str()}, &flags),
+            3);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("not set: --controller;"));
+}
+
+TEST(ParseAgentFlagsTest, HostAloneTakesItsCertificateWhereItHasOne) {
+  const std::map<std::string, std::string> whole = {
+      {"agent.yaml", "controller: c:1\n"},
+      {"ca.crt", ""},
+      {"host.crt", ""},
+      {"host.key", ""}};
+  std::string root = RootWith(whole);
+  AgentFlags flags;
+  ASSERT_EQ(Parse({"--root", root.c_str(), "--once"}, &flags), std::nullopt);
+  EXPECT_EQ(flags.tls.certificate, root + "/etc/clusterd/host.crt");
+  std::filesystem::remove(root + "/etc/clusterd/host.key");
+  flags = AgentFlags();
+  ASSERT_EQ(Parse({"--root", root.c_str(), "--once"}, &flags), std::nullopt);
+  EXPECT_EQ(flags.tls.certificate, "");
+}
+
+TEST(ParseAgentFlagsTest, RecordingReadsNoFileThatNobodyNamed) {
+  const std::string root = RootWith({{"agent.yaml", "clutser: demo\n"}});
+  AgentFlags flags;
+  EXPECT_EQ(Parse({"--root", root.c_str(), "--record"}, &flags), std::nullopt);
+  EXPECT_EQ(flags.config, "");
 }
 
 TEST(ParseAgentFlagsTest, PrintsMistakesOfTheFile) {
@@ -254,7 +327,8 @@ TEST_F(HostVetoTest, NamesTheLineThatLetsAnObservationWrite) {
   EXPECT_EQ(why("allow: [observe, hccn-conf]\n"), "");
   EXPECT_THAT(why("allow: [observe, tls]\nclutser: demo\n"),
               HasSubstr("host_veto.yaml:2:1"));
-  EXPECT_THAT(WhyNoConfWrite(""), HasSubstr("--config"));
+  EXPECT_THAT(WhyNoConfWrite(""),
+              HasSubstr("into /etc/clusterd/agent.yaml there"));
 }
 
 TEST_F(HostVetoTest, AllowsObservingAloneWhenTheFileIsGone) {

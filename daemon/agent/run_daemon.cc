@@ -97,7 +97,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
       const SpiffeId self,
       ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost));
   ASSIGN_OR_RETURN(const auto credentials,
-                   MakeChannelCredentials(flags.tls, flags.cluster));
+                   MakeChannelCredentials(flags.tls, self.cluster));
   MakeStateFolder(flags.state, parts.access.files);
   Applier applier = MakeApplier(flags, self.name, parts);
   EventLoop loop;
@@ -111,7 +111,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   std::optional<DriftWatch> watch;  // It and the stream tell each other.
   AgentStreamOptions options;
   options.dial.controller = flags.controller;
-  options.cluster = flags.cluster;
+  options.cluster = self.cluster;
   options.host = self.name;
   options.hello = ReadMachineIds(flags.root);
   options.on_change = [&watch](bool attached) {
@@ -138,7 +138,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
            [&observer, self] { return CheckSelf(&observer, self.name, {}); }}));
   stream->Start();
   parts.log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ",
-                                 self.name, " of cluster ", flags.cluster));
+                                 self.name, " of cluster ", self.cluster));
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
   if (!ready.ok()) parts.log->Warning(ready.message());
   while (parts.signals->Wait() != DaemonSignal::kStop) continue;

@@ -18,17 +18,17 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
   CLI::App app("Holds the cluster's spec, asks all attached hosts, and judges.",
                "clusterd-controller");
   app.add_option("--cluster", flags->cluster,
-                 "The cluster's name: in the spec and in every\ncertificate")
-      ->required();
+                 "The cluster's name, as the spec and every\n"
+                 "certificate have it; else as --cert says");
   app.add_option("--spec", flags->spec, "cluster.yaml; SIGHUP reads it again")
-      ->required();
+      ->capture_default_str();
   app.add_option("--ca", flags->tls.ca, "PEM certificates that sign others")
-      ->required();
+      ->capture_default_str();
   app.add_option("--cert", flags->tls.certificate,
                  "PEM certificate of spiffe://CLUSTER/controller")
-      ->required();
+      ->capture_default_str();
   app.add_option("--key", flags->tls.key, "PEM private key of --cert")
-      ->required();
+      ->capture_default_str();
   app.add_option("--listen", flags->listen,
                  "ADDRESS:PORT; port 0 takes a free one")
       ->capture_default_str();

@@ -1,4 +1,5 @@
-// The command line of clusterd-controller.
+// The command line of clusterd-controller. It needs no word: everything has a
+// default place.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_FLAGS_H_
 #define DAEMON_CONTROLLER_CONTROLLER_FLAGS_H_
 
@@ -10,13 +11,14 @@
 namespace clusterd {
 
 struct ControllerFlags {
-  std::string cluster;
-  std::string spec;
+  std::string cluster;  // Empty: as the certificate says.
+  std::string spec = "/etc/clusterd/cluster.yaml";
   std::string listen = "0.0.0.0:7443";
   // The history; made, mode 0700, if its parent is there.
   std::string state = "/var/lib/clusterd-controller";
   std::string port_file;  // Empty: none.
-  TlsFiles tls;
+  TlsFiles tls = {"/etc/clusterd/ca.crt", "/etc/clusterd/controller.crt",
+                  "/etc/clusterd/controller.key"};
 };
 
 // Nothing when the program should go on; else the status that it should exit

@@ -35,12 +35,16 @@ TEST(ParseControllerFlagsTest, ReadsFlags) {
   EXPECT_EQ(flags.port_file, "/p");
 }
 
-TEST(ParseControllerFlagsTest, RefusesToStartWithoutCertificates) {
+TEST(ParseControllerFlagsTest, HasADefaultPlaceForEachFile) {
   ControllerFlags flags;
-  testing::internal::CaptureStderr();
-  EXPECT_EQ(Parse({"--cluster", "demo", "--spec", "/s.yaml"}, &flags), 3);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              testing::HasSubstr("--ca is required"));
+  ASSERT_EQ(Parse({}, &flags), std::nullopt);
+  EXPECT_EQ(flags.cluster, "");
+  EXPECT_EQ(flags.spec, "/etc/clusterd/cluster.yaml");
+  EXPECT_EQ(flags.listen, "0.0.0.0:7443");
+  EXPECT_EQ(flags.state, "/var/lib/clusterd-controller");
+  EXPECT_EQ(flags.tls.ca, "/etc/clusterd/ca.crt");
+  EXPECT_EQ(flags.tls.certificate, "/etc/clusterd/controller.crt");
+  EXPECT_EQ(flags.tls.key, "/etc/clusterd/controller.key");
 }
 
 TEST(ParseControllerFlagsTest, HelpFitsEightyColumnsAndNamesTheExitStatuses) {

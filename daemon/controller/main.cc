@@ -94,13 +94,13 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
                  Log* log) {
   const std::string notify =
       std::getenv("NOTIFY_SOCKET") ? std::getenv("NOTIFY_SOCKET") : "";
-  RETURN_IF_ERROR(
-      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kController)
-          .status());
+  ASSIGN_OR_RETURN(
+      const SpiffeId self,
+      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kController));
   ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(flags.tls));
   ThreadScheduler scheduler;
   ASSIGN_OR_RETURN(const auto spec,
-                   SpecHolder::Open(flags.spec, flags.cluster, &scheduler));
+                   SpecHolder::Open(flags.spec, self.cluster, &scheduler));
   RaiseOpenFiles(spec->spec()->servers_size(), log);
   ASSIGN_OR_RETURN(const auto history, OpenHistory(flags.state, log));
   WorkerPool pool(kWorkers, kMaxQueuedWork);
@@ -115,7 +115,7 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   }
   log->Notice(
       absl::StrCat("clusterd-controller ", kClusterdVersion, ": cluster ",
-                   flags.cluster, ", ", spec->spec()->servers_size(),
+                   self.cluster, ", ", spec->spec()->servers_size(),
                    " hosts in the spec, listening on port ", server->port()));
   const absl::Status ready = NotifySystemd(notify, "READY=1");
   if (!ready.ok()) log->Warning(ready.message());
