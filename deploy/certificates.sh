@@ -8,12 +8,16 @@ usage() {
   cat >&2 <<'EOT'
 usage: deploy/certificates.sh init       DIR CLUSTER
        deploy/certificates.sh controller DIR CLUSTER
-       deploy/certificates.sh host       DIR CLUSTER NAME...
+       deploy/certificates.sh host       DIR CLUSTER HOSTS...    (e.g. 'node[001-100]')
        deploy/certificates.sh user       DIR CLUSTER NAME ROLE   (viewer, operator or admin)
 
 init makes DIR/ca.crt and DIR/ca.key; keep ca.key off the hosts. The others make
-DIR/NAME.crt and DIR/NAME.key (user-NAME for users), valid one year,
-and never replace a file: remove the old pair to renew it.
+DIR/NAME.crt and DIR/NAME.key (user-NAME for users), valid one year. No file is
+ever replaced: what is there of the same identity is kept, and the rest is made;
+remove an old pair to renew it. HOSTS are names and lists as in cluster.yaml, in
+quotes for the shell's sake: 'node[01-12,15],rack[1-2]n[01-18]'.
+
+Exit status: 0 every pair is there, 1 one could not be made, 3 wrong usage.
 EOT
   exit 3
 }
@@ -26,51 +30,144 @@ fail() {
   exit 1
 }
 
+wrong() {
+  echo "deploy/certificates.sh: $*" >&2
+  exit 3
+}
+
 # Names go into ids and file names.
 check_name() {
   [[ $1 =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] ||
-    { echo "deploy/certificates.sh: name \"$1\", expected letters, digits, dot, dash, underscore" >&2; exit 3; }
+    wrong "name \"$1\", expected letters, digits, dot, dash, underscore"
 }
 
+max_names=131072
+
+# expand PREFIX REST: adds to `names` what PREFIX and every element of the first
+# brackets of REST, and so on with what stands behind them, make together.
+expand() {
+  local prefix=$1 rest=$2 elements tail element first last step width number
+  if ! [[ $rest =~ ^([^][]*)\[([^][]+)\](.*)$ ]]; then
+    check_name "$prefix$rest"
+    [ "${#names[@]}" -lt "$max_names" ] || wrong "more than $max_names names"
+    names+=("$prefix$rest")
+    return
+  fi
+  prefix+=${BASH_REMATCH[1]}
+  tail=${BASH_REMATCH[3]}
+  # The comma behind keeps an empty last one.
+  IFS=, read -r -a elements <<<"${BASH_REMATCH[2]},"
+  for element in "${elements[@]}"; do
+    [[ $element =~ ^([0-9]{1,9})(-([0-9]{1,9})(/([1-9][0-9]{0,5}))?)?$ ]] ||
+      wrong "\"[$element]\" of \"$rest\", expected numbers such as [01-12,15]"
+    first=${BASH_REMATCH[1]} last=${BASH_REMATCH[3]:-${BASH_REMATCH[1]}} step=${BASH_REMATCH[5]:-1}
+    width=${#first}
+    [ "$((10#$first))" -le "$((10#$last))" ] || wrong "\"[$element]\" of \"$rest\" runs backwards"
+    for ((number = 10#$first; number <= 10#$last; number += step)); do
+      expand "$prefix$(printf "%0${width}d" "$number")" "$tail"
+    done
+  done
+}
+
+# read_hosts LIST: adds to `names` the hosts of "node[01-12,15],login".
+read_hosts() {
+  local list=$1 part="" char depth=0 i
+  for ((i = 0; i < ${#list}; i++)); do
+    char=${list:i:1}
+    case $char in
+      "[") depth=$((depth + 1)) ;;
+      "]") depth=$((depth - 1)) ;;
+    esac
+    if [ "$char" = , ] && [ "$depth" -eq 0 ]; then
+      expand "" "$part"
+      part=
+    else
+      part+=$char
+    fi
+  done
+  expand "" "$part"
+}
+
+# new_key FILE: whole under that name or not there at all.
 new_key() {
-  [ ! -e "$1" ] || fail "$1 exists already; remove it to make a new one"
-  (umask 077 && openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1" 2>/dev/null)
+  (umask 077 && openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1.new" 2>/dev/null) &&
+    mv -n "$1.new" "$1"
 }
 
-# sign DIR FILE SPIFFE_ID: key and certificate DIR/FILE.{key,crt}.
+# certificate_says CRT TEXT: whether the certificate's own text has these words.
+certificate_says() {
+  openssl x509 -in "$1" -noout -ext subjectAltName,nameConstraints 2>/dev/null | grep -qxE " *$2"
+}
+
+made=0
+kept=0
+failed=0
+# What goes wrong with one pair is no reason to leave out the others.
+problem() {
+  echo "deploy/certificates.sh: $*" >&2
+  failed=$((failed + 1))
+}
+
+# sign DIR FILE SPIFFE_ID: key and certificate DIR/FILE.{key,crt}. A key without
+# a certificate is one that was cut off here, and is signed now.
 sign() {
   local dir=$1 file=$2 id=$3
-  [ -r "$dir/ca.key" ] || fail "$dir/ca.key is not there; run init first"
-  [ ! -e "$dir/$file.crt" ] || fail "$dir/$file.crt exists already; remove it to renew it"
-  new_key "$dir/$file.key"
-  openssl req -new -key "$dir/$file.key" -subj "/CN=$file" 2>/dev/null |
+  if [ -e "$dir/$file.crt" ]; then
+    if [ ! -e "$dir/$file.key" ]; then
+      problem "$dir/$file.crt has no $file.key beside it; remove it to make a new pair"
+    elif ! certificate_says "$dir/$file.crt" "URI:${id//./\\.}"; then
+      problem "$dir/$file.crt is there and not of $id; remove the pair to make a new one"
+    elif ! openssl verify -CAfile "$dir/ca.crt" "$dir/$file.crt" >/dev/null 2>&1; then
+      problem "$dir/$file.crt is no longer valid, or not of this CA; remove the pair to renew it"
+    else
+      kept=$((kept + 1))
+    fi
+    return
+  fi
+  [ -e "$dir/$file.key" ] || new_key "$dir/$file.key" || fail "openssl could not make $dir/$file.key"
+  if openssl req -new -key "$dir/$file.key" -subj "/CN=$file" 2>/dev/null |
     openssl x509 -req -days "$days_leaf" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" \
-      -set_serial "0x$(openssl rand -hex 16)" -sha256 -out "$dir/$file.crt" -extfile <(
+      -set_serial "0x$(openssl rand -hex 16)" -sha256 -out "$dir/$file.crt.new" -extfile <(
         echo "basicConstraints=critical,CA:FALSE"
         echo "keyUsage=critical,digitalSignature"
         echo "extendedKeyUsage=serverAuth,clientAuth"
         echo "subjectAltName=URI:$id"
-      ) 2>/dev/null || fail "openssl could not sign $file"
+      ) 2>/dev/null && mv -n "$dir/$file.crt.new" "$dir/$file.crt"; then
+    made=$((made + 1))
+  else
+    problem "openssl could not sign $file"
+  fi
 }
 
 [ $# -ge 3 ] || usage
 verb=$1 dir=$2 cluster=$3
 shift 3
 [[ $cluster =~ ^[a-z0-9][a-z0-9._-]*$ ]] ||
-  { echo "deploy/certificates.sh: cluster \"$cluster\", expected lower-case letters, digits, dot, dash, underscore" >&2; exit 3; }
+  wrong "cluster \"$cluster\", expected lower-case letters, digits, dot, dash, underscore"
 command -v openssl >/dev/null || fail "openssl is not installed"
+if [ "$verb" != init ]; then
+  [ -r "$dir/ca.key" ] || fail "$dir/ca.key is not there; run init first"
+  certificate_says "$dir/ca.crt" "URI:${cluster//./\\.}" || fail "$dir/ca.crt is no CA of cluster \"$cluster\""
+fi
 
 case $verb in
   init)
     [ $# -eq 0 ] || usage
     mkdir -p "$dir"
-    [ ! -e "$dir/ca.crt" ] || fail "$dir/ca.crt exists already; a new CA would lock every host out"
-    new_key "$dir/ca.key"
+    if [ -e "$dir/ca.crt" ] && [ -e "$dir/ca.key" ]; then
+      certificate_says "$dir/ca.crt" "URI:${cluster//./\\.}" || fail "$dir/ca.crt is a CA of another cluster"
+      echo "$dir/ca.crt is there already and is kept; a new CA would lock every host out" >&2
+      exit 0
+    fi
+    [ ! -e "$dir/ca.crt" ] || fail "$dir/ca.crt exists already, without its key; a new CA would lock every host out"
+    [ -e "$dir/ca.key" ] || new_key "$dir/ca.key" || fail "openssl could not make $dir/ca.key"
     openssl req -x509 -new -key "$dir/ca.key" -days "$days_ca" -sha256 \
-      -subj "/CN=clusterd CA of $cluster" -out "$dir/ca.crt" \
+      -subj "/CN=clusterd CA of $cluster" -out "$dir/ca.crt.new" \
       -addext "keyUsage=critical,keyCertSign,cRLSign" \
       -addext "nameConstraints=critical,permitted;URI:$cluster" 2>/dev/null ||
       fail "openssl could not make the CA"
+    mv -n "$dir/ca.crt.new" "$dir/ca.crt"
+    exit 0
     ;;
   controller)
     [ $# -eq 0 ] || usage
@@ -78,8 +175,9 @@ case $verb in
     ;;
   host)
     [ $# -ge 1 ] || usage
-    for name in "$@"; do check_name "$name"; done
-    for name in "$@"; do sign "$dir" "$name" "spiffe://$cluster/host/$name"; done
+    names=()
+    for list in "$@"; do read_hosts "$list"; done
+    for name in "${names[@]}"; do sign "$dir" "$name" "spiffe://$cluster/host/$name"; done
     ;;
   user)
     [ $# -eq 2 ] || usage
@@ -89,3 +187,7 @@ case $verb in
     ;;
   *) usage ;;
 esac
+if [ "$kept" -gt 0 ] || [ "$failed" -gt 0 ]; then
+  echo "$made made, $kept kept that were there, $failed failed" >&2
+fi
+[ "$failed" -eq 0 ]

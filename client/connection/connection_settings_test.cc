@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/connection/connector.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/test_authority.h"
 
 namespace clusterd {
 namespace {
@@ -71,10 +72,44 @@ TEST(ResolveConnectionTest, NamesEveryMissingSettingAndEveryPlaceForIt) {
       "CLUSTERD_CONTROLLER in the environment, or \"controller: HOST:PORT\" in "
       "/home/ann/client.yaml or /etc/c.yaml"))
       << error;
-  for (const char* key : {"cluster", "ca", "cert", "key"}) {
+  for (const char* key : {"ca", "cert", "key"}) {
     EXPECT_TRUE(
         absl::StrContains(error, absl::StrCat("no setting \"", key, "\"")));
   }
+  EXPECT_TRUE(absl::StrContains(error, "/etc/c.yaml, or user.crt beside it"))
+      << error;
+  // The certificate says it, once there is one.
+  EXPECT_FALSE(absl::StrContains(error, "no setting \"cluster\"")) << error;
+}
+
+// The three files of `uri` in a folder of the test's own, under their usual
+// names, and a settings file beside them that names only the controller.
+std::string FolderOf(const std::string& uri) {
+  const auto authority = TestAuthority::Create();
+  const TlsPem pem = authority->Issue({uri});
+  SettingsFile("ca.crt", pem.ca);
+  SettingsFile("user.crt", pem.certificate);
+  fs::permissions(SettingsFile("user.key", pem.key), fs::perms::owner_read);
+  return SettingsFile("client.yaml", "controller: head:1\n");
+}
+
+TEST(ResolveConnectionTest, NeedsOnlyTheControllerBesideFilesInTheirPlaces) {
+  const std::string file = FolderOf("spiffe://demo/user/ann");
+  const std::string folder = file.substr(0, file.rfind('/'));
+  const auto settings =
+      ResolveConnection({}, {}, {"/nowhere/client.yaml", file});
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->cluster, "demo");
+  EXPECT_EQ(settings->tls.ca, folder + "/ca.crt");
+  EXPECT_EQ(settings->tls.certificate, folder + "/user.crt");
+  EXPECT_EQ(settings->tls.key, folder + "/user.key");
+}
+
+TEST(ResolveConnectionTest, DoesNotTakeTheClusterFromACertificateOfAHost) {
+  const std::string file = FolderOf("spiffe://demo/host/node01");
+  const std::string error = ErrorOf(ResolveConnection({}, {}, {file}));
+  EXPECT_TRUE(absl::StrContains(error, "expected a user of cluster \"demo\""))
+      << error;
 }
 
 TEST(ResolveConnectionTest, DoesNotReadFilesThatItDoesNotNeed) {

@@ -27,11 +27,13 @@ constexpr size_t kMaxSettingsBytes = 64 << 10;
 
 constexpr ConnectionSetting kSettings[] = {
     {"controller", "CLUSTERD_CONTROLLER", "HOST:PORT", false,
-     "Where the controller listens"},
-    {"cluster", "CLUSTERD_CLUSTER", "NAME", false, "Name of the cluster"},
-    {"ca", "CLUSTERD_CA", "FILE", true, "The cluster's CA certificate"},
-    {"cert", "CLUSTERD_CERT", "FILE", true, "Your certificate"},
-    {"key", "CLUSTERD_KEY", "FILE", true, "Its private key"}};
+     "Where the controller listens", nullptr},
+    {"cluster", "CLUSTERD_CLUSTER", "NAME", false,
+     "Name of the cluster, else as your certificate says", ""},
+    {"ca", "CLUSTERD_CA", "FILE", true, "The cluster's CA certificate",
+     "ca.crt"},
+    {"cert", "CLUSTERD_CERT", "FILE", true, "Your certificate", "user.crt"},
+    {"key", "CLUSTERD_KEY", "FILE", true, "Its private key", "user.key"}};
 
 // Letters, digits, "." and "-" or an IPv6 address in brackets, then a port: a
 // name that gRPC would take for something else (unix:, dns://) is refused.
@@ -68,6 +70,21 @@ absl::Status ReadSettings(const std::string& file, SettingValues& values) {
                    setting.is_path ? (folder / *value).string() : *value);
   }
   return mistakes.ToStatus();
+}
+
+// The certificate or key that stands beside the first file that has one there.
+// What is not where it belongs is looked for no further.
+void AddUsualFile(const ConnectionSetting& setting,
+                  const std::vector<std::string>& files,
+                  SettingValues& values) {
+  for (const std::string& file : files) {
+    const auto usual =
+        std::filesystem::path(file).replace_filename(setting.usual);
+    std::error_code unreadable;
+    if (std::filesystem::exists(usual, unreadable)) {
+      values.emplace(setting.key, usual.string());
+    }
+  }
 }
 
 // A report of 10,000 hosts with findings on each is some 20 MB.
@@ -126,12 +143,16 @@ absl::StatusOr<ConnectionSettings> ResolveConnection(
   const bool files_are_read = mistakes.empty();
   for (const ConnectionSetting& setting : kSettings) {
     const char* const key = setting.key;
-    if (values.count(key) > 0 || !files_are_read) continue;
+    if (setting.is_path) AddUsualFile(setting, files, values);
+    const bool is_left_open = setting.usual != nullptr && !setting.is_path;
+    if (values.count(key) > 0 || !files_are_read || is_left_open) continue;
     mistakes.push_back(absl::StrCat(
         "no setting \"", key, "\", expected one of --", key, " ",
         setting.placeholder, ", ", setting.variable,
         " in the environment, or \"", key, ": ", setting.placeholder, "\" in ",
-        absl::StrJoin(files, " or ")));
+        absl::StrJoin(files, " or "),
+        setting.is_path ? absl::StrCat(", or ", setting.usual, " beside it")
+                        : ""));
   }
   const std::string& controller = values["controller"];
   if (!controller.empty() && !IsHostAndPort(controller)) {
@@ -139,12 +160,18 @@ absl::StatusOr<ConnectionSettings> ResolveConnection(
                                     "\" is no address, expected HOST:PORT "
                                     "such as head:7443 or [fd00::1]:7443"));
   }
-  if (mistakes.empty()) {
-    return ConnectionSettings{controller,
+  if (!mistakes.empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
+  }
+  ConnectionSettings settings{controller,
                               values["cluster"],
                               {values["ca"], values["cert"], values["key"]}};
-  }
-  return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
+  if (!settings.cluster.empty()) return settings;
+  const absl::StatusOr<SpiffeId> self =
+      ReadOwnIdentity(settings.tls, "", IdentityKind::kUser);
+  if (!self.ok()) return absl::InvalidArgumentError(self.status().message());
+  settings.cluster = self->cluster;
+  return settings;
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToController(

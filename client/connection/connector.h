@@ -2,12 +2,13 @@
 // first place that has it: flag, environment, ~/.config/clusterd/client.yaml,
 // /etc/clusterd/client.yaml. The file:
 //   controller: head:7443
-//   cluster: demo
 //   ca: ca.crt            # paths are relative to the file's own folder
 //   cert: user-ann.crt
 //   key: user-ann.key
-// With them the channels are opened that clusterctl talks over. Lazy, as gRPC
-// is: that nobody is there shows at the first call.
+// Certificates that nothing names are ca.crt, user.crt and user.key beside one
+// of these files. `cluster: demo` binds to a cluster; without, the certificate
+// says which. With them the channels are opened that clusterctl talks over.
+// Lazy, as gRPC is: that nobody is there shows at the first call.
 #ifndef CLIENT_CONNECTION_CONNECTOR_H_
 #define CLIENT_CONNECTION_CONNECTOR_H_
 
@@ -41,6 +42,9 @@ struct ConnectionSetting {
   const char* placeholder;  // "FILE"
   bool is_path;
   const char* what;  // For people: "Your certificate".
+  // The file's name in its default place. "": the certificate says it. Null:
+  // nobody but the user can.
+  const char* usual;
 };
 absl::Span<const ConnectionSetting> AllConnectionSettings();
 
@@ -51,8 +55,9 @@ std::vector<std::string> SettingsFiles(const Environment& environment,
 
 // InvalidArgument, one line per mistake, if a setting is nowhere (the line then
 // names all places that were looked at) or the address is malformed; if a file
-// that had to be read has an unknown key or is no YAML mapping. An empty
-// variable counts as not set. Files are only read for what flags and
+// that had to be read has an unknown key or is no YAML mapping; if the
+// cluster's name is left to a certificate that ReadOwnIdentity refuses. An
+// empty variable counts as not set. Files are only read for what flags and
 // environment leave open; one that does not exist is passed over.
 absl::StatusOr<ConnectionSettings> ResolveConnection(
     const ConnectionFlags& flags, const Environment& environment,
