@@ -33,11 +33,7 @@ constexpr HelpPage kHelpPages[] = {
 // The title of a page, and its footer of exit statuses and examples, which the
 // first empty line divides. REQUIRES: there is one of that name.
 std::pair<std::string, std::string> HelpOf(absl::string_view name) {
-  const auto* const page = absl::c_find_if(
-      kHelpPages,
-      [name](const HelpPage& candidate) { return candidate.name == name; });
-  assert(page != std::end(kHelpPages));
-  return absl::StrSplit(absl::StripSuffix(page->text, "\n"),
+  return absl::StrSplit(absl::StripSuffix(HelpPageText(name), "\n"),
                         absl::MaxSplits("\n\n", 1));
 }
 
@@ -161,6 +157,7 @@ void BuildTree(Tree& tree) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());
+  AddHelpCommands(tree.root, tree.commands);
   for (const auto& owned : tree.commands) {
     Command* const command = owned.get();
     CLI::App* const app = AddApp(tree, command->name());
@@ -186,15 +183,6 @@ std::vector<std::string> ForParser(const std::vector<std::string>& arguments) {
   return result;
 }
 
-std::vector<std::string> CommandsBelow(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::App* child :
-       command.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(child->get_name());
-  }
-  return names;
-}
-
 std::vector<std::string> OptionsOf(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* known : command.get_options()) {
@@ -206,23 +194,6 @@ std::vector<std::string> OptionsOf(const CLI::App& command) {
 }
 
 bool IsOption(const std::string& word) { return absl::StartsWith(word, "-"); }
-
-// What could stand where `word` stands: options for an option, else commands.
-std::string UnexpectedArgument(const CLI::App& command,
-                               const std::string& word) {
-  const bool option = IsOption(word);
-  const std::string key = word.substr(0, word.find('='));
-  const std::vector<std::string> names =
-      option ? OptionsOf(command) : CommandsBelow(command);
-  const std::vector<absl::string_view> views(names.begin(), names.end());
-  const std::string nearest = DidYouMean(key, views);
-  if (option) {
-    return absl::StrCat("option \"", key, "\" does not exist", nearest);
-  }
-  if (names.empty()) return absl::StrCat("\"", word, "\" was not expected");
-  return absl::StrCat("command \"", word, "\" does not exist, expected ",
-                      absl::StrJoin(names, ", "), nearest);
-}
 
 MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
                           const CLI::App& root) {
@@ -277,9 +248,46 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
 
 }  // namespace
 
+absl::string_view HelpPageText(absl::string_view name) {
+  const auto* const page = absl::c_find_if(
+      kHelpPages,
+      [name](const HelpPage& candidate) { return candidate.name == name; });
+  assert(page != std::end(kHelpPages));
+  return page->text;
+}
+
+std::vector<std::string> CommandsBelow(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* child :
+       command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(child->get_name());
+  }
+  return names;
+}
+
+std::string UnexpectedArgument(const CLI::App& command,
+                               const std::string& word) {
+  const bool option = IsOption(word);
+  const std::string key = word.substr(0, word.find('='));
+  const std::vector<std::string> names =
+      option ? OptionsOf(command) : CommandsBelow(command);
+  const std::vector<absl::string_view> views(names.begin(), names.end());
+  const std::string nearest = DidYouMean(key, views);
+  if (option) {
+    return absl::StrCat("option \"", key, "\" does not exist", nearest);
+  }
+  if (names.empty()) return absl::StrCat("\"", word, "\" was not expected");
+  return absl::StrCat("command \"", word, "\" does not exist, expected ",
+                      absl::StrJoin(names, ", "), nearest);
+}
+
 int RunClusterctl(const std::vector<std::string>& arguments, Session& session) {
   Tree tree;
   BuildTree(tree);
+  if (!arguments.empty() && arguments[0] == "complete") {
+    return CompleteLine(tree.root, {arguments.begin() + 1, arguments.end()},
+                        session);
+  }
   try {
     tree.root.parse(ForParser(arguments));
   } catch (const CLI::CallForHelp&) {

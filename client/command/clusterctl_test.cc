@@ -21,6 +21,7 @@ const std::vector<Arguments>& Commands() {
       {"config"},         {"config", "validate"},
       {"config", "show"}, {"explain"},
       {"anonymise"},      {"version"},
+      {"completion"},     {"help"},
   };
   return commands;
 }
@@ -46,8 +47,8 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   EXPECT_EQ(output.status, 0);
   for (const char* text :
        {"check", "plan", "apply", "rollback", "history", "show", "hosts",
-        "describe", "config", "explain", "anonymise", "version", "--controller",
-        "CLUSTERD_CONTROLLER", "client.yaml"}) {
+        "describe", "config", "explain", "anonymise", "version", "completion",
+        "help", "--controller", "CLUSTERD_CONTROLLER", "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
   }
@@ -119,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
             "plan, apply, rollback, history, show, hosts, describe, config, "
-            "explain, anonymise, version, did you mean \"check\"?"},
+            "explain, anonymise, version, completion, help, did you mean "
+            "\"check\"?"},
         WrongLine{
             "UnknownOption",
             {"check", "--onyl", "link"},

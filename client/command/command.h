@@ -156,6 +156,28 @@ void AddHostCommands(CommandList& commands);
 void AddConfigCommands(CommandList& commands);
 void AddExplainCommand(CommandList& commands);
 void AddAnonymiseCommand(CommandList& commands);
+// clusterctl help and completion; `root` of the tree outlives them.
+void AddHelpCommands(const CLI::App& root, CommandList& commands);
+
+// A page of help/ by its file's name without ".txt", with blanks for dashes.
+// REQUIRES: there is one.
+absl::string_view HelpPageText(absl::string_view name);
+
+// The names of the commands below one, in the order of the help text.
+std::vector<std::string> CommandsBelow(const CLI::App& command);
+
+// What is wrong with a word that stands for an option or a command of
+// `command`, with those that exist and the nearest.
+std::string UnexpectedArgument(const CLI::App& command,
+                               const std::string& word);
+
+// What a shell asks for behind "clusterctl complete": `words` of a line, the
+// last of them as far as it is typed. Prints what could stand in its place, one
+// per line, with a tab and what it is for; ":files" where a file belongs. What
+// the controller knows is left out where it does not answer within a second.
+// No word on stderr, and status 0, whatever happens.
+int CompleteLine(const CLI::App& root, std::vector<std::string> words,
+                 Session& session);
 
 // What ends a command line that is wrong: each line of the mistakes, made safe
 // for a terminal, and where help is. `name` of the command, empty: of the

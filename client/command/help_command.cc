@@ -1,0 +1,315 @@
+// clusterctl help and clusterctl completion; and the words that a shell
+// completes a line with, which are those of the tree of commands, of the rules
+// and of the controller.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/command/command.h"
+#include "config/rules/catalogue.h"
+#include "config/values/hostlist.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+
+namespace clusterd {
+namespace {
+
+// A person waits for the next key.
+constexpr absl::Duration kCompletionTimeout = absl::Seconds(1);
+
+// The command of this name below one; nullptr: there is none.
+const CLI::App* Below(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* child :
+       app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (child->get_name() == name) return child;
+  }
+  return nullptr;
+}
+
+class HelpCommand final : public Command {
+ public:
+  explicit HelpCommand(const CLI::App& root) : Command("help"), root_(root) {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "COMMAND", "", words_, "A command, e.g. check");
+  }
+  bool TakesConnection() const override { return false; }
+
+ private:
+  int Work() override {
+    const CLI::App* app = &root_;
+    std::string name = root_.get_name();
+    for (const std::string& word : words_) {
+      const CLI::App* const child = Below(*app, word);
+      if (child == nullptr) {
+        AddMistake(UnexpectedArgument(*app, word));
+        return RejectUsage();
+      }
+      app = child;
+      absl::StrAppend(&name, " ", word);
+    }
+    session().out << app->get_formatter()->make_help(
+        app, name, CLI::AppFormatMode::Normal);
+    return kExitPass;
+  }
+
+  const CLI::App& root_;
+  std::vector<std::string> words_;
+};
+
+class CompletionCommand final : public Command {
+ public:
+  CompletionCommand() : Command("completion") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "SHELL", "", shell_, "bash, zsh, fish")->required();
+  }
+  bool TakesConnection() const override { return false; }
+
+ private:
+  int Work() override {
+    ReadChoice("SHELL", shell_, {"bash", "zsh", "fish"});
+    if (!mistakes_.empty()) return RejectUsage();
+    session().out << HelpPageText(absl::StrCat("completion.", shell_));
+    return kExitPass;
+  }
+
+  std::string shell_;
+};
+
+// A word that may stand in the place, and what it is for.
+struct Candidate {
+  std::string word;
+  std::string what;
+};
+using Candidates = std::vector<Candidate>;
+
+// Where in the tree a line ends.
+struct Place {
+  const CLI::App* app;
+  bool of_help = false;  // Behind "help" stand commands and nothing else.
+  const CLI::Option* awaits_value = nullptr;  // Of the last word.
+  size_t arguments = 0;                       // Before the last word.
+  ConnectionFlags connection;                 // As far as the line has it.
+};
+
+// `word`, or what stands behind its "=", is a value of the option.
+void ReadValue(const CLI::Option& option, absl::string_view word,
+               Place& place) {
+  for (const ConnectionSetting& setting : AllConnectionSettings()) {
+    if (option.check_lname(setting.key)) {
+      place.connection[setting.key] = std::string(word);
+    }
+  }
+}
+
+Place PlaceBehind(const CLI::App& root, const std::vector<std::string>& words) {
+  Place place = {&root};
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    if (place.awaits_value != nullptr) {
+      ReadValue(*place.awaits_value, word, place);
+      place.awaits_value = nullptr;
+    } else if (absl::StartsWith(word, "-")) {
+      const auto* const option =
+          place.app->get_option_no_throw(word.substr(0, equals));
+      if (option == nullptr || option->get_items_expected_max() == 0) continue;
+      if (equals == std::string::npos) {
+        place.awaits_value = option;
+      } else {
+        ReadValue(*option, word.substr(equals + 1), place);
+      }
+    } else if (place.app == &root && word == "help") {
+      place.of_help = true;
+    } else if (const CLI::App* const child = Below(*place.app, word)) {
+      place.app = child;
+    } else {
+      ++place.arguments;
+    }
+  }
+  return place;
+}
+
+// Not one of the list: a shell runs it, no person does.
+class CompleteCommand final : public Command {
+ public:
+  CompleteCommand(Place place, std::string typed)
+      : Command("complete"),
+        place_(std::move(place)),
+        typed_(std::move(typed)) {}
+
+  void AddOptions(CLI::App& /*app*/) override {}
+
+ private:
+  int Work() override {
+    const CLI::App& app = *place_.app;
+    const size_t equals = typed_.find('=');
+    if (place_.of_help) {
+      Print(Commands(app), "");
+    } else if (place_.awaits_value != nullptr) {
+      PrintValues(*place_.awaits_value, "");
+    } else if (absl::StartsWith(typed_, "--") && equals != std::string::npos) {
+      const auto* option = app.get_option_no_throw(typed_.substr(0, equals));
+      if (option != nullptr) {
+        PrintValues(*option, typed_.substr(0, equals + 1));
+      }
+    } else if (absl::StartsWith(typed_, "-")) {
+      Print(Options(app), "");
+    } else if (!CommandsBelow(app).empty()) {
+      Print(Commands(app), "");
+    } else if (const CLI::Option* argument = Argument(app, place_.arguments)) {
+      PrintValues(*argument, "");
+    }
+    return kExitPass;
+  }
+
+  static const CLI::Option* Argument(const CLI::App& app, size_t number) {
+    const auto arguments = app.get_options(
+        [](const CLI::Option* option) { return option->get_positional(); });
+    if (arguments.empty()) return nullptr;
+    if (number < arguments.size()) return arguments[number];
+    return arguments.back()->get_items_expected_max() > 1 ? arguments.back()
+                                                          : nullptr;
+  }
+
+  static Candidates Commands(const CLI::App& app) {
+    Candidates found;
+    for (const std::string& name : CommandsBelow(app)) {
+      found.push_back({name, app.get_subcommand(name)->get_description()});
+    }
+    return found;
+  }
+
+  static Candidates Options(const CLI::App& app) {
+    Candidates found;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        found.push_back({absl::StrCat("--", name), option->get_description()});
+      }
+    }
+    return found;
+  }
+
+  // Help names all words that an option takes, e.g. "Of a day: auto (default;
+  // obeys NO_COLOR), always". None if it says something else.
+  static Candidates WordsOfHelp(std::string help) {
+    static const LazyRE2 kNote = {R"( ?\([^)]*\))"};
+    static const LazyRE2 kWord = {"[a-z][a-z0-9-]*"};
+    RE2::GlobalReplace(&help, *kNote, "");
+    Candidates found;
+    for (const absl::string_view word :
+         absl::StrSplit(help.substr(help.rfind(": ") + 1), ',')) {
+      const std::string bare(absl::StripAsciiWhitespace(word));
+      if (!HasForm(bare, *kWord)) return {};
+      found.push_back({bare, ""});
+    }
+    return found.size() > 1 ? found : Candidates();
+  }
+
+  static Candidates Rules() {
+    Candidates found;
+    for (const Rule& rule : RuleCatalogue()) {
+      found.push_back({std::string(rule.name), std::string(rule.text.title)});
+    }
+    return found;
+  }
+
+  // Of what the controller says only names that are nothing else to a shell.
+  Candidates Hosts() {
+    Candidates found;
+    const auto client = Connect();
+    if (client == nullptr) return found;
+    const absl::StatusOr<ListHostsResponse> hosts =
+        client->Ask(&Controller::Stub::ListHosts, {}, kCompletionTimeout);
+    if (!hosts.ok()) return found;
+    for (const HostEntry& host : hosts->hosts()) {
+      if (IsHostName(host.host())) found.push_back({host.host(), ""});
+    }
+    return found;
+  }
+
+  Candidates Runs(bool applies_only) {
+    static const LazyRE2 kWord = {"[0-9a-z]+"};
+    Candidates found;
+    const auto client = Connect();
+    if (client == nullptr) return found;
+    ListHistoryRequest request;
+    if (applies_only) request.add_kinds(HISTORY_APPLY);
+    const absl::StatusOr<ListHistoryResponse> history = client->Ask(
+        &Controller::Stub::ListHistory, request, kCompletionTimeout);
+    if (!history.ok()) return found;
+    for (const HistoryEntry& entry : history->entries()) {
+      if (!HasForm(entry.id(), *kWord)) continue;
+      found.push_back(
+          {entry.id(), absl::StrCat(entry.actor(), ", ", entry.summary())});
+    }
+    return found;
+  }
+
+  // What help calls the value says of what kind it is.
+  Candidates Values(const std::string& kind, const std::string& help) {
+    if (kind == "RULE" || kind == "RULE,..") return Rules();
+    if (kind == "HOST" || kind == "HOSTS") return Hosts();
+    if (kind == "ID" || kind == "APPLY_ID") return Runs(kind == "APPLY_ID");
+    if (kind == "FILE" || kind == "PLANFILE" || kind == "PATH") {
+      return {{":files", ""}};
+    }
+    return WordsOfHelp(help);
+  }
+
+  // `option` or argument whose value begins behind `before` in what is typed.
+  void PrintValues(const CLI::Option& option, std::string before) {
+    const std::string kind =
+        option.get_positional() ? option.get_name() : option.get_type_name();
+    // Behind the last comma of a list; one in brackets is part of a name.
+    const size_t comma = typed_.rfind(',');
+    const bool is_list = kind == "HOSTS" || absl::EndsWith(kind, ",..");
+    if (is_list && comma != std::string::npos) {
+      before = typed_.substr(0, comma + 1);
+    }
+    Print(Values(kind, option.get_description()), before);
+  }
+
+  void Print(const Candidates& candidates, const std::string& before) {
+    for (const Candidate& candidate : candidates) {
+      const bool files = candidate.word == ":files";
+      const std::string word =
+          files ? candidate.word : absl::StrCat(before, candidate.word);
+      if (!files && !absl::StartsWith(word, typed_)) continue;
+      session().out << word;
+      const std::string what =
+          SafeText(candidate.what, OutStyle(ColorMode::kNever).utf8);
+      if (!what.empty()) {
+        session().out << "\t" << what.substr(0, what.find('\n'));
+      }
+      session().out << "\n";
+    }
+  }
+
+  const Place place_;
+  const std::string typed_;
+};
+
+}  // namespace
+
+void AddHelpCommands(const CLI::App& root, CommandList& commands) {
+  commands.push_back(std::make_unique<CompletionCommand>());
+  commands.push_back(std::make_unique<HelpCommand>(root));
+}
+
+int CompleteLine(const CLI::App& root, std::vector<std::string> words,
+                 Session& session) {
+  std::string typed;
+  if (!words.empty()) {
+    typed = std::move(words.back());
+    words.pop_back();
+  }
+  const Place place = PlaceBehind(root, words);
+  return CompleteCommand(place, typed).Run(place.connection, session);
+}
+
+}  // namespace clusterd

@@ -1,0 +1,205 @@
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/client/program_run.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+using Arguments = std::vector<std::string>;
+
+TEST(HelpCommandTest, SaysTheSameAsTheOptionOfTheCommand) {
+  for (const Arguments& command :
+       {Arguments{"check"}, Arguments{"apply"}, Arguments{"help"},
+        Arguments{"config"}, Arguments{"config", "show"}}) {
+    Arguments by_option = command;
+    by_option.push_back("--help");
+    Arguments by_command = command;
+    by_command.insert(by_command.begin(), "help");
+    const ProgramOutput help = RunProgram(by_command);
+    EXPECT_EQ(help.status, 0);
+    EXPECT_EQ(help.err, "");
+    EXPECT_EQ(help.out, RunProgram(by_option).out);
+  }
+  EXPECT_EQ(RunProgram({"help"}).out, RunProgram({"--help"}).out);
+}
+
+TEST(HelpCommandTest, NamesTheNearestForACommandThatDoesNotExist) {
+  const ProgramOutput output = RunProgram({"help", "chekc"});
+  EXPECT_EQ(output.status, 3);
+  EXPECT_EQ(output.out, "");
+  EXPECT_THAT(output.err, HasSubstr("command \"chekc\" does not exist"));
+  EXPECT_THAT(output.err, HasSubstr("did you mean \"check\"?"));
+  EXPECT_THAT(RunProgram({"help", "config", "shwo"}).err,
+              HasSubstr("did you mean \"show\"?"));
+  EXPECT_THAT(RunProgram({"help", "check", "node01"}).err,
+              HasSubstr("\"node01\" was not expected"));
+}
+
+TEST(CompletionCommandTest, PrintsAScriptForEachShellAndRefusesOthers) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const ProgramOutput output = RunProgram({"completion", shell});
+    EXPECT_EQ(output.status, 0);
+    EXPECT_THAT(output.out,
+                HasSubstr(absl::StrCat("clusterctl completion ", shell)));
+  }
+  const ProgramOutput output = RunProgram({"completion", "fihs"});
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("did you mean \"fish\"?"));
+}
+
+// The words that a shell would offer, without what they are for.
+std::vector<std::string> Offered(Arguments line,
+                                 const ProgramWorld& world = {}) {
+  line.insert(line.begin(), "complete");
+  const ProgramOutput output = RunProgram(line, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_EQ(output.err, "");
+  std::vector<std::string> words;
+  for (const absl::string_view row :
+       absl::StrSplit(output.out, '\n', absl::SkipEmpty())) {
+    words.emplace_back(row.substr(0, row.find('\t')));
+  }
+  return words;
+}
+
+TEST(CompleteTest, OffersCommandsThatAListOfThemHas) {
+  EXPECT_THAT(Offered({"co"}), ElementsAre("config", "completion"));
+  EXPECT_THAT(Offered({"config", ""}), ElementsAre("validate", "show"));
+  EXPECT_THAT(Offered({"help", "config", "s"}), ElementsAre("show"));
+  EXPECT_THAT(Offered({"help", "check", ""}), IsEmpty());
+  EXPECT_THAT(RunProgram({"--help"}).out, Not(HasSubstr("  complete ")));
+}
+
+TEST(CompleteTest, OffersTheOptionsOfTheCommandBeforeIt) {
+  EXPECT_THAT(Offered({"check", "node01", "--on"}), ElementsAre("--only"));
+  EXPECT_THAT(Offered({"rollback", "--wa"}), ElementsAre("--wave"));
+  EXPECT_THAT(Offered({"explain", "--wa"}), IsEmpty());
+}
+
+TEST(CompleteTest, OffersTheWordsThatHelpNames) {
+  EXPECT_THAT(Offered({"check", "-o", ""}),
+              ElementsAre("table", "short", "json"));
+  EXPECT_THAT(Offered({"check", "--color=n"}), ElementsAre("--color=never"));
+  EXPECT_THAT(Offered({"check", "--fail-on", ""}),
+              ElementsAre("warn", "unknown", "fail"));
+  EXPECT_THAT(Offered({"history", "--kind", "apply,ch"}),
+              ElementsAre("apply,check"));
+  EXPECT_THAT(Offered({"check", "--timeout", ""}), IsEmpty());
+}
+
+// What is offered is what the command takes.
+TEST(CompleteTest, OffersOnlyWordsThatTheOptionTakes) {
+  for (const char* option : {"--output", "--color", "--fail-on"}) {
+    const std::vector<std::string> words = Offered({"check", option, ""});
+    EXPECT_THAT(words, Not(IsEmpty())) << option;
+    for (const std::string& word : words) {
+      EXPECT_THAT(RunProgram({"check", option, word}).err,
+                  Not(HasSubstr("is not known")));
+    }
+  }
+}
+
+TEST(CompleteTest, OffersRulesAlsoBehindTheCommaOfAList) {
+  EXPECT_THAT(Offered({"explain", "net-"}), ElementsAre("net-health"));
+  EXPECT_THAT(Offered({"check", "--only", "link,net-"}),
+              ElementsAre("link,net-health"));
+}
+
+TEST(CompleteTest, OffersFilesWhereAFileBelongs) {
+  EXPECT_THAT(Offered({"apply", "pl"}), ElementsAre(":files"));
+  EXPECT_THAT(Offered({"check", "--report", ""}), ElementsAre(":files"));
+}
+
+TEST(CompleteTest, OffersHostsThatTheControllerNames) {
+  ProgramWorld world;
+  for (const char* host : {"node01", "node02", "login"}) {
+    world.script.hosts.add_hosts()->set_host(host);
+  }
+  EXPECT_THAT(Offered({"describe", "node"}, world),
+              ElementsAre("node01", "node02"));
+  EXPECT_THAT(Offered({"check", "node01", "lo"}, world), ElementsAre("login"));
+  EXPECT_THAT(Offered({"check", "-x", "login,node01,"}, world),
+              ElementsAre("login,node01,node01", "login,node01,node02",
+                          "login,node01,login"));
+  EXPECT_THAT(Offered({"describe", "node01", ""}, world), IsEmpty());
+}
+
+TEST(CompleteTest, OffersRunsOfTheKindThatTheCommandTakes) {
+  FakeController controller([] {
+    ControllerScript script;
+    ListHistoryResponse& page = script.history.emplace_back();
+    page.add_entries()->set_id("3fa2c4d5e6f70812");
+    page.mutable_entries(0)->set_actor("ann");
+    page.mutable_entries(0)->set_summary("2 hosts");
+    return script;
+  }());
+  ProgramWorld world;
+  world.controller = &controller;
+  EXPECT_EQ(RunProgram({"complete", "rollback", "3f"}, world).out,
+            "3fa2c4d5e6f70812\tann, 2 hosts\n");
+  ASSERT_EQ(controller.history_requests().size(), 1u);
+  EXPECT_THAT(controller.history_requests()[0].kinds(),
+              ElementsAre(HISTORY_APPLY));
+  Offered({"show", ""}, world);
+  EXPECT_THAT(controller.history_requests()[1].kinds(), IsEmpty());
+}
+
+TEST(CompleteTest, AsksTheControllerThatTheLineNames) {
+  FakeController controller({});
+  ProgramWorld world;
+  world.controller = &controller;
+  Offered({"--controller", "a:1", "check", "--cluster=other", ""}, world);
+  ASSERT_TRUE(controller.settings().has_value());
+  EXPECT_EQ(controller.settings()->controller, "a:1");
+  EXPECT_EQ(controller.settings()->cluster, "other");
+}
+
+TEST(CompleteTest, IsSilentWithoutAController) {
+  ProgramWorld away;
+  away.script.hosts_status = {grpc::StatusCode::UNAVAILABLE, "away"};
+  away.script.history_status = away.script.hosts_status;
+  EXPECT_THAT(Offered({"check", ""}, away), IsEmpty());
+  EXPECT_THAT(Offered({"show", ""}, away), IsEmpty());
+  ProgramWorld unset;
+  unset.environment = {};
+  EXPECT_THAT(Offered({"check", ""}, unset), IsEmpty());
+}
+
+TEST(CompleteTest, OffersNothingThatAShellWouldRun) {
+  ProgramWorld world;
+  for (const char* host : {"$(reboot)", "`id`", "a;b", "a b", "a\nb", "\x1b[2J",
+                           "-rf", ":files", "node01"}) {
+    world.script.hosts.add_hosts()->set_host(host);
+  }
+  ListHistoryResponse& page = world.script.history.emplace_back();
+  page.add_entries()->set_id("$(reboot)");
+  page.add_entries()->set_id("3fa2");
+  page.mutable_entries(1)->set_actor("ann\nreboot\x1b[2J");
+  EXPECT_THAT(Offered({"check", ""}, world), ElementsAre("node01"));
+  EXPECT_THAT(RunProgram({"complete", "show", ""}, world).out,
+              Not(HasSubstr("reboot\x1b")));
+  world.script.history.resize(1);
+  EXPECT_THAT(Offered({"show", ""}, world), ElementsAre("3fa2"));
+}
+
+TEST(CompleteTest, EndsWithOfferingNothingOnLinesThatMakeNoSense) {
+  EXPECT_THAT(Offered({"chekc", "--onyl", "=", "--=x", ""}),
+              Not(IsEmpty()));  // Still before any command.
+  EXPECT_THAT(Offered({"check", "--onyl="}), IsEmpty());
+  EXPECT_THAT(Offered({"version", "x"}), IsEmpty());
+  EXPECT_THAT(Offered({""}), Not(IsEmpty()));
+  EXPECT_THAT(RunProgram({"complete"}).out, StartsWith("check\t"));
+}
+
+}  // namespace
+}  // namespace clusterd
