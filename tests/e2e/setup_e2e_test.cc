@@ -1,0 +1,223 @@
+// Setting a cluster up with the real programs: certificates, daemons that find
+// their files by themselves, and a shell that completes what is there.
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/values/hostlist.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/e2e/demo_cluster.h"
+
+namespace clusterd {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CertificatesTest : public ::testing::Test {
+ protected:
+  CertificatesTest() { fs::remove_all(folder_); }
+
+  ProcessResult Make(const std::string& verb,
+                     const std::vector<std::string>& words = {},
+                     const std::string& cluster = "demo") {
+    std::vector<std::string> argv = {
+        "/bin/bash", Runfile("deploy/certificates.sh"), verb, folder_, cluster};
+    argv.insert(argv.end(), words.begin(), words.end());
+    return RunProgram(argv);
+  }
+
+  std::string Read(const std::string& name) {
+    std::ifstream file(absl::StrCat(folder_, "/", name));
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  // The names that have a pair, besides the CA.
+  std::vector<std::string> Pairs() {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      const fs::path& path = entry.path();
+      if (path.extension() != ".crt" || path.stem() == "ca") continue;
+      EXPECT_TRUE(fs::exists(fs::path(path).replace_extension(".key")));
+      names.push_back(path.stem());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  const std::string folder_ = absl::StrCat(
+      testing::TempDir(), "/certificates-",
+      testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(CertificatesTest, TakeHostlistsAsTheSpecDoes) {
+  ASSERT_EQ(Make("init").exit_status, 0);
+  const std::vector<std::string> lists = {"node[001-003,10]",
+                                          "r[1-2]n[08-12/2],login"};
+  const ProcessResult made = Make("host", lists);
+  EXPECT_EQ(made.exit_status, 0) << made.standard_error;
+  std::vector<std::string> expected;
+  for (const std::string& list : lists) {
+    const std::vector<std::string> names = ExpandHostlist(list).value();
+    expected.insert(expected.end(), names.begin(), names.end());
+  }
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(Pairs(), expected);
+}
+
+TEST_F(CertificatesTest, RefuseListsThatTheSpecRefusesAndMakeNothing) {
+  ASSERT_EQ(Make("init").exit_status, 0);
+  for (const char* list : {"", "node[", "node]", "node[2-1]", "node[x]", "a,,b",
+                           "../node", "node[1]]", "node[1-2,]", "$(id)"}) {
+    EXPECT_FALSE(ExpandHostlist(list).ok()) << list;
+    const ProcessResult refused = Make("host", {"good", list});
+    EXPECT_EQ(refused.exit_status, 3) << list;
+    EXPECT_THAT(refused.standard_error, HasSubstr("deploy/certificates.sh: "));
+  }
+  EXPECT_THAT(Pairs(), IsEmpty());
+}
+
+TEST_F(CertificatesTest, ContinuePastPairsThatExistAndKeepThem) {
+  ASSERT_EQ(Make("init").exit_status, 0);
+  ASSERT_EQ(Make("host", {"node02"}).exit_status, 0);
+  const std::string ca = Read("ca.crt");
+  const std::string before = Read("node02.crt") + Read("node02.key");
+  EXPECT_EQ(Make("init").exit_status, 0);
+  const ProcessResult again = Make("host", {"node[01-03]"});
+  EXPECT_EQ(again.exit_status, 0) << again.standard_error;
+  EXPECT_THAT(again.standard_error,
+              HasSubstr("2 made, 1 kept that were there, 0 failed"));
+  EXPECT_THAT(Pairs(), ElementsAre("node01", "node02", "node03"));
+  EXPECT_EQ(Read("node02.crt") + Read("node02.key"), before);
+  EXPECT_EQ(Read("ca.crt"), ca);
+}
+
+TEST_F(CertificatesTest, FinishAPairThatWasCutOff) {
+  ASSERT_EQ(Make("init").exit_status, 0);
+  ASSERT_EQ(Make("host", {"node01"}).exit_status, 0);
+  const std::string key = Read("node01.key");
+  fs::remove(folder_ + "/node01.crt");
+  EXPECT_EQ(Make("host", {"node01"}).exit_status, 0);
+  EXPECT_THAT(Pairs(), ElementsAre("node01"));
+  EXPECT_EQ(Read("node01.key"), key);
+}
+
+TEST_F(CertificatesTest, NamePairsOfAnotherIdentityAndMakeTheOthers) {
+  ASSERT_EQ(Make("init").exit_status, 0);
+  ASSERT_EQ(Make("user", {"ann", "viewer"}).exit_status, 0);
+  const ProcessResult other = Make("user", {"ann", "admin"});
+  EXPECT_EQ(other.exit_status, 1);
+  EXPECT_THAT(
+      other.standard_error,
+      HasSubstr("is there and not of spiffe://demo/user/ann/role/admin"));
+  ASSERT_EQ(Make("host", {"node01"}).exit_status, 0);
+  fs::remove(folder_ + "/node01.key");
+  const ProcessResult half = Make("host", {"node[01-02]"});
+  EXPECT_EQ(half.exit_status, 1);
+  EXPECT_THAT(half.standard_error, HasSubstr("node01.crt has no node01.key"));
+  EXPECT_TRUE(fs::exists(folder_ + "/node02.crt"));
+  const ProcessResult cluster = Make("host", {"node03"}, "prod");
+  EXPECT_EQ(cluster.exit_status, 1);
+  EXPECT_THAT(cluster.standard_error, HasSubstr("no CA of cluster \"prod\""));
+}
+
+// What an administrator lays below /etc/clusterd of a host, and nothing said.
+TEST(DefaultPlacesTest, ClusterdNeedsOnlyTheControllersAddress) {
+  DemoCluster cluster(DemoSpec(1), {"server0"});
+  cluster.StartController();
+  const std::string folder = cluster.Root("server0") + "/etc/clusterd";
+  fs::create_directories(folder);
+  for (const auto& [from, to] :
+       {std::pair("ca.crt", "ca.crt"), std::pair("server0.crt", "host.crt"),
+        std::pair("server0.key", "host.key")}) {
+    fs::copy_file(absl::StrCat(cluster.Certificates(), "/", from),
+                  absl::StrCat(folder, "/", to));
+  }
+  std::ofstream(folder + "/agent.yaml")
+      << "controller: 127.0.0.1:" << cluster.port() << "\n";
+  Process daemon({Runfile("daemon/agent/clusterd"), "--root",
+                  cluster.Root("server0"), "--socket",
+                  cluster.Socket("server0")});
+  const absl::Status started =
+      daemon.WaitForError("host server0 of cluster demo");
+  EXPECT_TRUE(started.ok()) << started;
+  const absl::Status attached =
+      cluster.controller().WaitForError("host server0: attached from");
+  EXPECT_TRUE(attached.ok()) << attached;
+}
+
+TEST(DefaultPlacesTest, ClusterctlNeedsOnlyTheControllersAddress) {
+  DemoCluster cluster(DemoSpec(1), {"server0"});
+  cluster.StartAll();
+  const std::string folder = cluster.folder() + "/home/.config/clusterd";
+  fs::create_directories(folder);
+  for (const auto& [from, to] :
+       {std::pair("ca.crt", "ca.crt"), std::pair("user-admin.crt", "user.crt"),
+        std::pair("user-admin.key", "user.key")}) {
+    fs::copy_file(absl::StrCat(cluster.Certificates(), "/", from),
+                  absl::StrCat(folder, "/", to));
+  }
+  std::ofstream(folder + "/client.yaml")
+      << "controller: 127.0.0.1:" << cluster.port() << "\n";
+  const ProcessResult hosts =
+      RunProgram({Runfile("client/clusterctl"), "hosts"},
+                 {absl::StrCat("HOME=", cluster.folder(), "/home")});
+  EXPECT_EQ(hosts.exit_status, 0) << hosts.standard_error;
+  EXPECT_THAT(hosts.standard_output, HasSubstr("server0"));
+}
+
+// What bash fills in for `line`, a word each, with the function that
+// `clusterctl completion bash` defines.
+std::vector<std::string> BashOffers(const DemoCluster& cluster,
+                                    const std::string& line) {
+  const std::string script = R"(
+    source <("$1" completion bash)
+    COMP_LINE=$2 COMP_POINT=${#2}
+    read -r -a COMP_WORDS <<<"$2"
+    case $2 in *" ") COMP_WORDS+=("") ;; esac
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    _clusterctl "$1"
+    printf '%s\n' "${COMPREPLY[@]}")";
+  // Where the controller is stands in the environment, as a person has it.
+  const std::string tls = cluster.Certificates();
+  const ProcessResult result = RunProgram(
+      {"/bin/bash", "-c", script, "bash", Runfile("client/clusterctl"), line},
+      {absl::StrCat("CLUSTERD_CONTROLLER=127.0.0.1:", cluster.port()),
+       absl::StrCat("CLUSTERD_CA=", tls, "/ca.crt"),
+       absl::StrCat("CLUSTERD_CERT=", tls, "/user-admin.crt"),
+       absl::StrCat("CLUSTERD_KEY=", tls, "/user-admin.key"),
+       "PATH=/usr/bin:/bin"});
+  EXPECT_EQ(result.exit_status, 0);
+  EXPECT_EQ(result.standard_error, "");
+  return absl::StrSplit(result.standard_output, '\n', absl::SkipEmpty());
+}
+
+TEST(CompletionTest, FillsInHostsAndRunsThatTheControllerKnows) {
+  DemoCluster cluster(DemoSpec(2), {"server0", "server1"});
+  cluster.StartAll();
+  EXPECT_THAT(BashOffers(cluster, "clusterctl check ser"),
+              ElementsAre("server0", "server1"));
+  EXPECT_THAT(BashOffers(cluster, "clusterctl show "), IsEmpty());
+  const std::string id = cluster.Check().report.run_id();
+  EXPECT_THAT(BashOffers(cluster, "clusterctl show " + id.substr(0, 4)),
+              ElementsAre(id));
+  // A check cannot be rolled back.
+  EXPECT_THAT(BashOffers(cluster, "clusterctl rollback "), IsEmpty());
+  cluster.controller().Signal(SIGTERM);
+  cluster.controller().Wait();
+  EXPECT_THAT(BashOffers(cluster, "clusterctl check ser"), IsEmpty());
+  EXPECT_THAT(BashOffers(cluster, "clusterctl che"), ElementsAre("check"));
+}
+
+}  // namespace
+}  // namespace clusterd
