@@ -66,15 +66,10 @@ push daemon/controller/clusterd-controller /usr/sbin/clusterd-controller
 push client/clusterctl /usr/bin/clusterctl
 push deploy/systemd/clusterd.service /etc/systemd/system/clusterd.service
 push deploy/systemd/clusterd-controller.service /etc/systemd/system/clusterd-controller.service
-printf 'CLUSTER=units\nLISTEN=127.0.0.1:7443\n' >"$TEST_TMPDIR/controller.env"
+echo 'OPTIONS=--listen 127.0.0.1:7443' >"$TEST_TMPDIR/controller.env"
 push "$TEST_TMPDIR/controller.env" /etc/clusterd/controller.env
 cat >"$TEST_TMPDIR/agent.yaml" <<'EOT'
 controller: 127.0.0.1:7443
-cluster: units
-ca: /etc/clusterd/ca.crt
-cert: /etc/clusterd/host.crt
-key: /etc/clusterd/host.key
-socket: /run/clusterd/agent.sock
 allow: [observe]
 EOT
 push "$TEST_TMPDIR/agent.yaml" /etc/clusterd/agent.yaml
