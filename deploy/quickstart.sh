@@ -117,11 +117,17 @@ fresh() {
 
 if ! fresh; then
   deploy/install-deps.sh build
-  echo "building (the first time takes some minutes)" >&2
-  if ! log=$(bazel build -c opt --noshow_progress "${programs[@]}" 2>&1); then
-    printf '%s\n' "$log" >&2
-    exit 2
+  echo "building ${#programs[@]} programs; the first time that takes minutes, 7 on two cores" >&2
+  # Bazel says how far it is, "[812 / 2,040] Compiling ...": in place on a
+  # terminal, else a line every ten seconds, so that a log shows that it goes on.
+  # What is no progress and no error is nothing for a newcomer.
+  progress=(--show_progress --noshow_loading_progress --ui_event_filters=-info)
+  if [ ! -t 2 ]; then
+    progress+=(--curses=no --color=no --show_progress_rate_limit=10)
   fi
+  SECONDS=0
+  bazel build -c opt "${progress[@]}" "${programs[@]}" >&2 || exit 2
+  echo "built in $((SECONDS / 60)) min $((SECONDS % 60)) s" >&2
   # Copies, because another build mode moves bazel-bin elsewhere.
   outputs=$(bazel info -c opt bazel-bin 2>/dev/null)
   mkdir -p "$bin"
