@@ -183,6 +183,15 @@ std::vector<std::string> ForParser(const std::vector<std::string>& arguments) {
   return result;
 }
 
+std::vector<std::string> CommandsBelow(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* child :
+       command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(child->get_name());
+  }
+  return names;
+}
+
 std::vector<std::string> OptionsOf(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* known : command.get_options()) {
@@ -254,15 +263,6 @@ absl::string_view HelpPageText(absl::string_view name) {
       [name](const HelpPage& candidate) { return candidate.name == name; });
   assert(page != std::end(kHelpPages));
   return page->text;
-}
-
-std::vector<std::string> CommandsBelow(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::App* child :
-       command.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(child->get_name());
-  }
-  return names;
 }
 
 std::string UnexpectedArgument(const CLI::App& command,

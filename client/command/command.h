@@ -163,9 +163,6 @@ void AddHelpCommands(const CLI::App& root, CommandList& commands);
 // REQUIRES: there is one.
 absl::string_view HelpPageText(absl::string_view name);
 
-// The names of the commands below one, in the order of the help text.
-std::vector<std::string> CommandsBelow(const CLI::App& command);
-
 // What is wrong with a word that stands for an option or a command of
 // `command`, with those that exist and the nearest.
 std::string UnexpectedArgument(const CLI::App& command,

@@ -21,10 +21,13 @@ namespace {
 // A person waits for the next key.
 constexpr absl::Duration kCompletionTimeout = absl::Seconds(1);
 
+std::vector<const CLI::App*> ChildrenOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
 // The command of this name below one; nullptr: there is none.
 const CLI::App* Below(const CLI::App& app, const std::string& name) {
-  for (const CLI::App* child :
-       app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* child : ChildrenOf(app)) {
     if (child->get_name() == name) return child;
   }
   return nullptr;
@@ -159,7 +162,7 @@ class CompleteCommand final : public Command {
       }
     } else if (absl::StartsWith(typed_, "-")) {
       Print(Options(app), "");
-    } else if (!CommandsBelow(app).empty()) {
+    } else if (!ChildrenOf(app).empty()) {
       Print(Commands(app), "");
     } else if (const CLI::Option* argument = Argument(app, place_.arguments)) {
       PrintValues(*argument, "");
@@ -178,8 +181,8 @@ class CompleteCommand final : public Command {
 
   static Candidates Commands(const CLI::App& app) {
     Candidates found;
-    for (const std::string& name : CommandsBelow(app)) {
-      found.push_back({name, app.get_subcommand(name)->get_description()});
+    for (const CLI::App* child : ChildrenOf(app)) {
+      found.push_back({child->get_name(), child->get_description()});
     }
     return found;
   }
@@ -218,15 +221,21 @@ class CompleteCommand final : public Command {
     return found;
   }
 
+  // Empty if the controller cannot be asked, or does not answer in time.
+  template <typename Asked, typename Answer>
+  Answer Known(grpc::Status (Controller::Stub::*call)(grpc::ClientContext*,
+                                                      const Asked&, Answer*),
+               const Asked& request) {
+    const auto client = Connect();
+    if (client == nullptr) return {};
+    return client->Ask(call, request, kCompletionTimeout).value_or(Answer());
+  }
+
   // Of what the controller says only names that are nothing else to a shell.
   Candidates Hosts() {
     Candidates found;
-    const auto client = Connect();
-    if (client == nullptr) return found;
-    const absl::StatusOr<ListHostsResponse> hosts =
-        client->Ask(&Controller::Stub::ListHosts, {}, kCompletionTimeout);
-    if (!hosts.ok()) return found;
-    for (const HostEntry& host : hosts->hosts()) {
+    const auto known = Known(&Controller::Stub::ListHosts, ListHostsRequest());
+    for (const HostEntry& host : known.hosts()) {
       if (IsHostName(host.host())) found.push_back({host.host(), ""});
     }
     return found;
@@ -234,15 +243,11 @@ class CompleteCommand final : public Command {
 
   Candidates Runs(bool applies_only) {
     static const LazyRE2 kWord = {"[0-9a-z]+"};
-    Candidates found;
-    const auto client = Connect();
-    if (client == nullptr) return found;
     ListHistoryRequest request;
     if (applies_only) request.add_kinds(HISTORY_APPLY);
-    const absl::StatusOr<ListHistoryResponse> history = client->Ask(
-        &Controller::Stub::ListHistory, request, kCompletionTimeout);
-    if (!history.ok()) return found;
-    for (const HistoryEntry& entry : history->entries()) {
+    Candidates found;
+    const auto known = Known(&Controller::Stub::ListHistory, request);
+    for (const HistoryEntry& entry : known.entries()) {
       if (!HasForm(entry.id(), *kWord)) continue;
       found.push_back(
           {entry.id(), absl::StrCat(entry.actor(), ", ", entry.summary())});
@@ -265,9 +270,13 @@ class CompleteCommand final : public Command {
   void PrintValues(const CLI::Option& option, std::string before) {
     const std::string kind =
         option.get_positional() ? option.get_name() : option.get_type_name();
-    // Behind the last comma of a list; one in brackets is part of a name.
-    const size_t comma = typed_.rfind(',');
     const bool is_list = kind == "HOSTS" || absl::EndsWith(kind, ",..");
+    const size_t bracket = typed_.rfind('[');
+    if (is_list && bracket != std::string::npos &&
+        typed_.find(']', bracket) == std::string::npos) {
+      return;  // Numbers of a hostlist, which nobody can know.
+    }
+    const size_t comma = typed_.rfind(',');
     if (is_list && comma != std::string::npos) {
       before = typed_.substr(0, comma + 1);
     }
@@ -283,10 +292,7 @@ class CompleteCommand final : public Command {
       session().out << word;
       const std::string what =
           SafeText(candidate.what, OutStyle(ColorMode::kNever).utf8);
-      if (!what.empty()) {
-        session().out << "\t" << what.substr(0, what.find('\n'));
-      }
-      session().out << "\n";
+      session().out << (what.empty() ? "" : "\t") << what << "\n";
     }
   }
 

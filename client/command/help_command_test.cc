@@ -131,6 +131,9 @@ TEST(CompleteTest, OffersHostsThatTheControllerNames) {
   EXPECT_THAT(Offered({"check", "-x", "login,node01,"}, world),
               ElementsAre("login,node01,node01", "login,node01,node02",
                           "login,node01,login"));
+  EXPECT_THAT(Offered({"check", "node[01-02],lo"}, world),
+              ElementsAre("node[01-02],login"));
+  EXPECT_THAT(Offered({"check", "node[01,"}, world), IsEmpty());
   EXPECT_THAT(Offered({"describe", "node01", ""}, world), IsEmpty());
 }
 

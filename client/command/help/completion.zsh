@@ -6,6 +6,7 @@ _clusterctl() {
   for line in "${(@f)$(command clusterctl complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null </dev/null)}"; do
     [[ -n $line ]] || continue
     if [[ $line == :files ]]; then
+      [[ $PREFIX != --*=* ]] || compset -P '*='
       _files
       return
     fi
