@@ -1,13 +1,19 @@
 #include "daemon/controller/controller_server.h"
 
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "grpcpp/resource_quota.h"
@@ -57,6 +63,36 @@ void SetArguments(const ControllerServerOptions& options,
   builder->AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);
   // Otherwise a second controller would share the port and steal hosts.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+// Why nobody can listen there, which gRPC 1.51 does not tell: the system's own
+// answer to another try; empty if that went well.
+std::string ListenTrouble(const std::string& listen) {
+  const size_t colon = listen.rfind(':');
+  if (colon == std::string::npos) return "it has no port";
+  const std::string host(absl::StripPrefix(
+      absl::StripSuffix(absl::string_view(listen).substr(0, colon), "]"), "["));
+  addrinfo hints = {};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int unknown = getaddrinfo(host.empty() ? nullptr : host.c_str(),
+                                  listen.c_str() + colon + 1, &hints, &found);
+  if (unknown != 0) return gai_strerror(unknown);
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> first(found,
+                                                             &freeaddrinfo);
+  const int fd = socket(first->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  const bool free = bind(fd, first->ai_addr, first->ai_addrlen) == 0;
+  const int error = errno;
+  close(fd);
+  if (free) return "";
+  if (error != EADDRINUSE) return std::strerror(error);
+  return absl::StrCat(
+      "another program listens there already; `ss -ltnp "
+      "'sport = :",
+      listen.substr(colon + 1), "'` names it");
 }
 
 }  // namespace
@@ -114,9 +150,11 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   builder.RegisterService(&server->controller_);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || server->port_ == 0) {
+    const std::string trouble = ListenTrouble(options.listen);
     return absl::UnavailableError(absl::StrCat(
-        "cannot listen on \"", options.listen,
-        "\", expected a free ADDRESS:PORT of this machine (--listen)"));
+        "cannot listen on \"", options.listen, "\": ", trouble,
+        trouble.empty() ? "" : ", ",
+        "expected a free ADDRESS:PORT of this machine (--listen)"));
   }
   return server;
 }

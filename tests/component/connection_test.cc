@@ -3,12 +3,16 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
 #include "gtest/gtest.h"
 #include "tests/component/tcp_proxy.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
+#include "tests/support/process/captured_log.h"
 
 namespace clusterd {
 namespace {
@@ -80,6 +84,44 @@ TEST(ConnectionTest, RenewedCertificateIsTakenUpWithoutRestart) {
   ASSERT_TRUE(host.WaitError("not attached"));
   certificates.Issue("renewed", {"spiffe://test/controller"});
   EXPECT_TRUE(host.WaitAttached());
+}
+
+TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  CapturedLog log;
+  SendGrpcLogTo(&log);
+  WorkerPool pool(1, 4);
+  ControllerServerOptions options;
+  options.listen = controller.address();
+  const auto listen = [&] {
+    return ControllerServer::Start(
+               options, *MakeServerCredentials(certificates.Controller()),
+               {&controller.spec(), &controller.history(), &scheduler, &pool,
+                &log})
+        .status();
+  };
+  const std::string port = absl::StrCat(PortOf(controller.address()));
+  EXPECT_EQ(listen(),
+            absl::UnavailableError(absl::StrCat(
+                "cannot listen on \"127.0.0.1:", port,
+                "\": another program listens there already; `ss -ltnp 'sport "
+                "= :",
+                port,
+                "'` names it, expected a free ADDRESS:PORT of this machine "
+                "(--listen)")));
+  // Of a network for documentation: no machine has it.
+  options.listen = "192.0.2.1:0";
+  EXPECT_EQ(listen(),
+            absl::UnavailableError(
+                "cannot listen on \"192.0.2.1:0\": Cannot assign requested "
+                "address, expected a free ADDRESS:PORT of this machine "
+                "(--listen)"));
+  SendGrpcLogTo(nullptr);
+  // It is told once.
+  EXPECT_EQ(log.Lines(), "");
 }
 
 }  // namespace
