@@ -279,10 +279,11 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
 
 std::string ApplyShort(const ApplyReport& report, bool utf8) {
   return SafeText(
-      absl::StrCat(report.cluster().empty() ? "cluster" : report.cluster(),
-                   ": ", report.rollback() ? "rollback" : "apply",
-                   Part(" ", report.run_id()), " ", RunWord(report), ": ",
-                   CountsLine(report)),
+      JoinParts(": ",
+                {report.cluster(),
+                 absl::StrCat(report.rollback() ? "rollback" : "apply",
+                              Part(" ", report.run_id()), " ", RunWord(report)),
+                 CountsLine(report)}),
       utf8);
 }
 

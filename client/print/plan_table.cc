@@ -246,10 +246,11 @@ void PrintPlanTable(const ClusterPlan& plan, const Style& style, bool verbose,
 
 std::string PlanShort(const ClusterPlan& plan, bool utf8) {
   return SafeText(
-      absl::StrCat(plan.cluster().empty() ? "cluster" : plan.cluster(),
-                   Part(" in ", PlanNamespace(plan)), ": PLAN ",
-                   PlanCountsText(CountPlan(plan)), "; digest ",
-                   plan.digest().substr(0, kDigestCharacters)),
+      JoinParts(
+          ": ",
+          {JoinParts(" ", {plan.cluster(), Part("in ", PlanNamespace(plan))}),
+           absl::StrCat("PLAN ", PlanCountsText(CountPlan(plan)), "; digest ",
+                        plan.digest().substr(0, kDigestCharacters))}),
       utf8);
 }
 
