@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/identity/tls_credentials.h"
 #include "config/report/facts_table.h"
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
@@ -56,12 +57,24 @@ std::string DriftRemark(const DriftFact& drift) {
                     Part(drifts.left_out(), "more not listed")});
 }
 
-std::string Remark(const HostEntry& host) {
+// What the host's stream was opened with; empty: it ends in more than two days.
+std::string CertificateRemark(const HostEntry& host, absl::Time now) {
+  const absl::Time end = absl::FromUnixMillis(host.certificate_ends_ms());
+  const bool told = host.attached() && host.certificate_ends_ms() > 0 &&
+                    end - now <= kCertificateNotice;
+  if (!told) return "";
+  return absl::StrCat(
+      absl::FormatTime("certificate ends %Y-%m-%d %H:%M UTC", end,
+                       absl::UTCTimeZone()),
+      ", make a new one with deploy/certificates.sh and restart clusterd");
+}
+
+std::string Remark(const HostEntry& host, absl::Time now) {
   const bool attached = host.attached();
   return JoinParts(
       "; ", {host.conflict(), attached ? "" : host.detached_reason(),
              attached || host.in_spec() ? "" : "not in spec", host.simulation(),
-             DriftRemark(host.drift())});
+             DriftRemark(host.drift()), CertificateRemark(host, now)});
 }
 
 // Presence, version, remark, and whether the host was never seen.
@@ -72,13 +85,14 @@ struct HostGroup {
   std::set<int64_t> since_ms;
 };
 
-std::map<GroupKey, HostGroup> GroupHosts(const ListHostsResponse& response) {
+std::map<GroupKey, HostGroup> GroupHosts(const ListHostsResponse& response,
+                                         absl::Time now) {
   std::map<GroupKey, HostGroup> groups;
   for (const HostEntry& host : response.hosts()) {
     const int64_t since_ms =
         host.attached() ? host.attached_since_ms() : host.last_seen_ms();
     HostGroup& group = groups[{PresenceOf(host), host.clusterd_version(),
-                               Remark(host), since_ms == 0}];
+                               Remark(host, now), since_ms == 0}];
     group.hosts.push_back(host.host());
     group.since_ms.insert(since_ms);
   }
@@ -151,7 +165,7 @@ std::string EntryText(const HostEntry& entry, absl::Time now) {
 void PrintHostsTable(const ListHostsResponse& response, const Style& style,
                      absl::Time now, std::ostream& out) {
   Page page(style, out);
-  const std::map<GroupKey, HostGroup> groups = GroupHosts(response);
+  const std::map<GroupKey, HostGroup> groups = GroupHosts(response, now);
   // The worst stand last and are the ones to keep.
   const size_t hidden = groups.size() - std::min(groups.size(), kMaxGroups);
   std::vector<Row> rows = {
@@ -184,9 +198,10 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8) {
     ++in_spec;
     if (host.attached()) ++attached;
   }
-  std::string line =
-      absl::StrCat(response.cluster().empty() ? "cluster" : response.cluster(),
-                   ": ", attached, " of ", Count(in_spec, "host"), " attached");
+  std::string line = JoinParts(
+      ": ",
+      {response.cluster(),
+       absl::StrCat(attached, " of ", Count(in_spec, "host"), " attached")});
   for (const auto& [presence, hosts] : hosts_of) {
     if (presence == kAttached) continue;
     absl::StrAppend(&line, "; ", kPresences[presence].first, ": ",

@@ -67,8 +67,7 @@ TEST(HostsTableTest, SaysThatThereIsNobody) {
   std::ostringstream out;
   PrintHostsTable(ListHostsResponse(), Utf8(), kNow, out);
   EXPECT_EQ(out.str(), "STATE  HOSTS  SINCE  VERSION\n\nno hosts\n");
-  EXPECT_EQ(HostsShort(ListHostsResponse(), true),
-            "cluster: 0 of 0 hosts attached");
+  EXPECT_EQ(HostsShort(ListHostsResponse(), true), "0 of 0 hosts attached");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -46,6 +47,28 @@ Owned<T> FirstOf(absl::string_view pem,
   if (text) first.reset(read(text.get(), nullptr, NoPassword, nullptr));
   ERR_clear_error();
   return first;
+}
+
+std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
+  std::vector<Owned<X509>> all;
+  constexpr absl::string_view kBegin = "-----BEGIN CERTIFICATE";
+  for (size_t at = pem.find(kBegin); at != absl::string_view::npos;
+       at = pem.find(kBegin, at + 1)) {
+    Owned<X509> next = FirstOf(pem.substr(at), PEM_read_bio_X509);
+    if (next) all.push_back(std::move(next));
+  }
+  return all;
+}
+
+// "CN=clusterd CA of demo".
+std::string NameText(const X509_NAME* name) {
+  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  char* bytes = nullptr;
+  if (!text || X509_NAME_print_ex(text.get(), name, 0, XN_FLAG_RFC2253) < 0) {
+    return "a certificate without a name";
+  }
+  const long size = BIO_get_mem_data(text.get(), &bytes);
+  return std::string(bytes, static_cast<size_t>(size));
 }
 
 std::vector<std::string> UriNames(X509* certificate) {
@@ -171,6 +194,32 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
     return absl::InvalidArgumentError("certificate: malformed validity");
   }
   return info;
+}
+
+std::vector<CertificateEnd> CertificateEnds(absl::string_view pem) {
+  std::vector<CertificateEnd> ends;
+  for (const Owned<X509>& certificate : AllCertificates(pem)) {
+    CertificateEnd end;
+    const auto id = ParseUriNames(UriNames(certificate.get()));
+    end.subject = id.ok() ? id->ToString()
+                          : NameText(X509_get_subject_name(certificate.get()));
+    if (ToTime(X509_get0_notAfter(certificate.get()), &end.not_after)) {
+      ends.push_back(std::move(end));
+    }
+  }
+  return ends;
+}
+
+bool IsSignedBy(absl::string_view certificate_pem, absl::string_view ca_pem) {
+  bool found = false;
+  const std::vector<Owned<X509>> authorities = AllCertificates(ca_pem);
+  for (const Owned<X509>& each : AllCertificates(certificate_pem)) {
+    found = found || absl::c_any_of(authorities, [&](const Owned<X509>& ca) {
+              return X509_verify(each.get(), X509_get0_pubkey(ca.get())) == 1;
+            });
+  }
+  ERR_clear_error();
+  return found;
 }
 
 absl::Status CheckKeyBelongs(absl::string_view certificate_pem,

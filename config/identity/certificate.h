@@ -9,6 +9,7 @@
 #define CONFIG_IDENTITY_CERTIFICATE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -75,11 +76,24 @@ struct CertificateInfo {
 // it does not carry exactly one URI that is a SPIFFE id of ours.
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem);
 
+struct CertificateEnd {
+  // The SPIFFE id, else the X.509 name: "CN=clusterd CA of demo".
+  std::string subject;
+  absl::Time not_after;
+};
+
+// Of every certificate in the text.
+std::vector<CertificateEnd> CertificateEnds(absl::string_view pem);
+
 // InvalidArgument if the text holds no private key (an encrypted one counts as
 // none: nobody is there to type a password), or the key is not the first
 // certificate's.
 absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
                              absl::string_view key_pem);
+
+// Whether a certificate in `ca_pem` signed one in `certificate_pem`, which may
+// be a chain. To explain a refusal, not to trust anybody.
+bool IsSignedBy(absl::string_view certificate_pem, absl::string_view ca_pem);
 
 // InvalidArgument if the text holds no certificate at all.
 absl::Status CheckHasCertificate(absl::string_view pem);

@@ -198,5 +198,34 @@ TEST(IsClusterNameTest, FollowsTrustDomainRules) {
   EXPECT_FALSE(IsClusterName("a/b"));
 }
 
+TEST(CertificateEndsTest, NamesEveryCertificateOfABundle) {
+  const auto authority = TestAuthority::Create();
+  IssueOptions options;
+  options.valid_until = absl::Hours(5);
+  const absl::Time now = absl::Now();
+  const TlsPem pem = authority->Issue({"spiffe://demo/host/a"}, options);
+  const auto ends = CertificateEnds(pem.certificate + "\n" + pem.ca);
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_EQ(ends[0].subject, "spiffe://demo/host/a");
+  EXPECT_LT(absl::AbsDuration(ends[0].not_after - (now + absl::Hours(5))),
+            absl::Minutes(1));
+  EXPECT_EQ(ends[1].subject, "CN=clusterd test authority");
+  EXPECT_TRUE(CertificateEnds("hello").empty());
+}
+
+TEST(IsSignedByTest, TellsOurCaFromOneOfTheSameName) {
+  const auto authority = TestAuthority::Create();
+  const auto stranger = TestAuthority::Create();
+  IssueOptions past;
+  past.valid_until = -absl::Minutes(1);
+  const TlsPem pem = authority->Issue({"spiffe://demo/host/a"}, past);
+  EXPECT_TRUE(IsSignedBy(pem.certificate, pem.ca));
+  EXPECT_FALSE(IsSignedBy(pem.certificate, stranger->certificate_pem()));
+  EXPECT_TRUE(
+      IsSignedBy(pem.certificate, stranger->certificate_pem() + "\n" + pem.ca));
+  EXPECT_FALSE(IsSignedBy(pem.certificate, ""));
+  EXPECT_FALSE(IsSignedBy("", pem.ca));
+}
+
 }  // namespace
 }  // namespace clusterd

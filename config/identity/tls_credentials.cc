@@ -126,6 +126,34 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
   return TlsPem{std::move(ca), std::move(certificate), std::move(key)};
 }
 
+std::vector<std::string> EndingCertificates(const TlsFiles& files,
+                                            absl::Time now) {
+  const std::pair<const std::string&, const char*> kinds[] = {
+      {files.certificate,
+       "make a new one with deploy/certificates.sh and put "
+       "it there with its key"},
+      {files.ca,
+       "make a new CA, and with it every certificate, with "
+       "deploy/certificates.sh"}};
+  std::vector<std::string> lines;
+  for (const auto& [path, what_to_do] : kinds) {
+    const auto pem = ReadPem(path, /*secret=*/false);
+    if (!pem.ok()) continue;
+    for (const auto& [subject, end] : CertificateEnds(*pem)) {
+      const absl::Duration left = end - now;
+      if (left > kCertificateNotice) continue;
+      lines.push_back(absl::StrCat(
+          "certificate ", subject, " in ", path,
+          left > absl::ZeroDuration()
+              ? absl::StrCat(" ends in ", absl::ToInt64Hours(left), " h, at ")
+              : " ended at ",
+          absl::FormatTime(absl::RFC3339_sec, end, absl::UTCTimeZone()), "; ",
+          what_to_do, ", which is noticed within a minute"));
+    }
+  }
+  return lines;
+}
+
 absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
                                          const std::string& cluster,
                                          IdentityKind kind) {

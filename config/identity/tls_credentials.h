@@ -9,8 +9,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "config/identity/certificate.h"
 #include "grpcpp/security/auth_context.h"
 #include "grpcpp/security/credentials.h"
@@ -35,6 +37,15 @@ inline constexpr unsigned kTlsRefreshSeconds = 60;
 // together, or if the certificate has no SPIFFE id; FailedPrecondition if the
 // certificate is not valid now.
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files);
+
+// How long before its end a certificate is spoken of.
+inline constexpr absl::Duration kCertificateNotice = absl::Hours(48);
+
+// A line for each certificate in the two files that ends within
+// kCertificateNotice of `now`, or has ended: whose it is, the file, the end and
+// what to do. Files that cannot be read are told elsewhere.
+std::vector<std::string> EndingCertificates(const TlsFiles& files,
+                                            absl::Time now);
 
 // The identity that the certificate of `files` gives; an empty `cluster` lets
 // it say which cluster that is. Errors as ReadTlsFiles, and PermissionDenied if

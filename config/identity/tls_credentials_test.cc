@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "grpc/grpc_security_constants.h"
 #include "gtest/gtest.h"
@@ -203,6 +204,37 @@ TEST(RequirePeerTest, RefusesAnotherKind) {
   EXPECT_EQ(peer.status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(std::string(peer.status().message()),
               HasSubstr("is a user, and only a host may do this"));
+}
+
+TEST(EndingCertificatesTest, SpeaksTwoDaysBeforeTheEnd) {
+  const auto authority = TestAuthority::Create();
+  IssueOptions options;
+  options.valid_until = absl::Hours(100);
+  const TlsFiles files =
+      WriteFiles(authority->Issue({"spiffe://demo/host/a"}, options));
+  const absl::Time now = absl::Now();
+  EXPECT_TRUE(EndingCertificates(files, now + absl::Hours(51)).empty());
+  const auto lines = EndingCertificates(files, now + absl::Hours(53));
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("certificate spiffe://demo/host/a in " +
+                                  files.certificate + " ends in 4"));
+  EXPECT_THAT(lines[0], HasSubstr("h, at 2"));
+  EXPECT_THAT(lines[0], HasSubstr("make a new one with "
+                                  "deploy/certificates.sh and put it there"));
+  EXPECT_THAT(EndingCertificates(files, now + absl::Hours(101)).at(0),
+              HasSubstr(" ended at 2"));
+}
+
+TEST(EndingCertificatesTest, SpeaksOfTheCaToo) {
+  const auto authority = TestAuthority::Create();
+  const TlsFiles files = WriteFiles(authority->Issue({"spiffe://demo/host/a"}));
+  const auto lines =
+      EndingCertificates(files, absl::Now() + absl::Hours(24 * 364));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[1], HasSubstr("certificate CN=clusterd test authority in " +
+                                  files.ca + " ends in 2"));
+  EXPECT_THAT(lines[1], HasSubstr("make a new CA"));
+  EXPECT_TRUE(EndingCertificates({}, absl::Now()).empty());
 }
 
 }  // namespace

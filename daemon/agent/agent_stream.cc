@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/identity/connect_failure.h"
 #include "config/values/version.h"
+#include "config/words/number_text.h"
 
 namespace clusterd {
 namespace {
@@ -205,6 +207,14 @@ void AgentStream::SendDrift(DriftReport report) {
       });
 }
 
+absl::Status AgentStream::Explained(const absl::Status& why) const {
+  if (!absl::IsUnavailable(why) || options_.tls.ca.empty()) return why;
+  const std::string reason = UnavailableReason(why.message(), options_.tls);
+  const absl::Status files = CheckOneCluster(options_.tls);
+  return absl::UnavailableError(
+      JoinParts("; ", {reason, std::string(files.message())}));
+}
+
 void AgentStream::OnEnd(const absl::Status& why) {
   parts_.scheduler->Cancel(timer_);
   tasks_->CancelAll();
@@ -215,7 +225,7 @@ void AgentStream::OnEnd(const absl::Status& why) {
     EndStop();
     return;
   }
-  const std::string error = why.ToString();
+  const std::string error = Explained(why).ToString();
   SetAttached(false, error);
   // A controller that is away for a night is one line, not a thousand.
   if (error != logged_error_) {

@@ -15,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "config/identity/tls_credentials.h"
 #include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/hub_connection.h"
 #include "daemon/agent/task_runner.h"
@@ -30,6 +31,9 @@ namespace clusterd {
 struct AgentStreamOptions {
   DialOptions dial;
   std::string cluster;
+  // The files that the credentials come from, to name them where the controller
+  // is not reached; none where there are no files.
+  TlsFiles tls;
   // As in the own certificate; the controller reads it there, not here.
   std::string host;
   // Which machine it is, and the name of the simulation where it is no real
@@ -85,6 +89,8 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   // Sends what is to be said to who asked on that connection.
   void Answer(const std::weak_ptr<HubConnection>& asker, AgentMessage message);
   void OnEnd(const absl::Status& why);
+  // The same in words that name our files.
+  absl::Status Explained(const absl::Status& why) const;
   void SetAttached(bool attached, const std::string& error)
       ABSL_LOCKS_EXCLUDED(mutex_);
   AgentMessage MakeHello() const;

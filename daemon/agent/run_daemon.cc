@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -16,6 +17,8 @@
 #include "daemon/agent/drift_watch.h"
 #include "daemon/agent/local_server.h"
 #include "daemon/agent/self_check.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/identity_observer.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 
@@ -86,6 +89,7 @@ Hello ReadMachineIds(const std::string& root) {
   hello.set_machine_id(ReadId(absl::StrCat(root, "/etc/machine-id")));
   hello.set_boot_id(
       ReadId(absl::StrCat(root, "/proc/sys/kernel/random/boot_id")));
+  hello.set_simulation(ReadSimulation(FileReader(root)));
   hello.set_booted_at_s(ReadBootTime(absl::StrCat(root, "/proc/stat")));
   return hello;
 }
@@ -112,6 +116,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   AgentStreamOptions options;
   options.dial.controller = flags.controller;
   options.cluster = self.cluster;
+  options.tls = flags.tls;
   options.host = self.name;
   options.hello = ReadMachineIds(flags.root);
   options.on_change = [&watch](bool attached) {
@@ -136,6 +141,11 @@ absl::Status RunDaemon(const AgentFlags& flags,
           flags.socket,
           {[&stream] { return stream->Status(); },
            [&observer, self] { return CheckSelf(&observer, self.name, {}); }}));
+  RunEvery(&scheduler, absl::Hours(24), [&flags, log = parts.log] {
+    for (const std::string& line : EndingCertificates(flags.tls, absl::Now())) {
+      log->Warning(line);
+    }
+  });
   stream->Start();
   parts.log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ",
                                  self.name, " of cluster ", self.cluster));

@@ -42,9 +42,10 @@ absl::Status RunDaemon(const AgentFlags& flags,
 // Which machine this is, and which of its starts: what the hello tells the
 // controller, so that two machines under one name are noticed. machine_id and
 // boot_id of /etc/machine-id and /proc/sys/kernel/random/boot_id, empty where
-// there is no such file, as in some containers; booted_at_s of the line "btime"
-// of /proc/stat, proc(5), 0 where there is none. `root` is where the machine's
-// files begin.
+// there is no such file, as in some containers; the name of the simulation
+// where the machine is one, as its facts give it; booted_at_s of the line
+// "btime" of /proc/stat, proc(5), 0 where there is none. `root` is where the
+// machine's files begin.
 Hello ReadMachineIds(const std::string& root);
 
 }  // namespace clusterd

@@ -34,5 +34,13 @@ TEST(ReadMachineIdsTest, TakesNothingFromFilesThatHoldSomethingElse) {
   EXPECT_EQ(ReadMachineIds(root).booted_at_s(), 0);
 }
 
+TEST(ReadMachineIdsTest, TellsTheSimulationAsTheFactsDo) {
+  const std::string root = testing::TempDir() + "/simulated";
+  std::filesystem::create_directories(root + "/etc/clusterd");
+  std::ofstream(root + "/etc/clusterd/simulation") << "simhost\nmore\n";
+  EXPECT_EQ(ReadMachineIds(root).simulation(), "simhost");
+  EXPECT_EQ(ReadMachineIds("/nonexistent").simulation(), "");
+}
+
 }  // namespace
 }  // namespace clusterd

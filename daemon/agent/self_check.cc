@@ -112,6 +112,7 @@ CheckSelfResponse CheckSelf(HostObserver* observer, const std::string& host,
   const ObserveRequest request =
       MakeObserveRequest(spec ? *spec : AssumedSpec(nothing_yet));
   CheckSelfResponse response;
+  response.set_schema_version(kReportSchemaVersion);
   *response.mutable_facts() = observer->Observe(host, request);
   const HostFacts& facts = response.facts();
   const ClusterSpec judged_by = spec ? *spec : AssumedSpec(facts);

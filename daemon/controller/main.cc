@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
@@ -113,6 +115,11 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   if (!flags.port_file.empty()) {
     RETURN_IF_ERROR(WritePortFile(flags.port_file, server->port()));
   }
+  RunEvery(&scheduler, absl::Hours(24), [&flags, log] {
+    for (const std::string& line : EndingCertificates(flags.tls, absl::Now())) {
+      log->Warning(line);
+    }
+  });
   log->Notice(
       absl::StrCat("clusterd-controller ", kClusterdVersion, ": cluster ",
                    self.cluster, ", ", spec->spec()->servers_size(),
@@ -149,6 +156,7 @@ int main(int argc, char** argv) {
     clusterd::is_deaf = true;
     kill(getpid(), SIGTERM);
   });
+  clusterd::TellFailedHandshakes();
   const absl::Status status = clusterd::Run(flags, &signals, &log);
   clusterd::LogLines(status, &log);
   return status.ok() ? 0 : 1;

@@ -9,6 +9,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "daemon/process/failed_handshakes.h"
+#include "grpc/grpc.h"
 #include "grpc/support/log.h"
 
 namespace clusterd {
@@ -22,14 +24,22 @@ std::function<void()>* on_deaf_listener = nullptr;
 
 void Forward(gpr_log_func_args* message) {
   Log* const log = target.load();
+  if (log == nullptr) return;
+  if (message->severity == GPR_LOG_SEVERITY_INFO) {
+    const std::string failed = ReadFailedHandshake(message->message);
+    if (!failed.empty()) log->Warning(failed);
+  }
   // gRPC 1.51 calls it an error that no certificate carries the name a client
   // dialled. None of ours does: they carry SPIFFE ids. And what a server that
-  // stops breaks off.
+  // stops breaks off. What it says of a handshake that failed names no peer,
+  // and who cannot listen says so in our words.
+  const absl::string_view text = message->message;
   const bool is_news =
-      !absl::StartsWith(message->message, "No match found for server name") &&
-      !absl::StrContains(message->message, "Listener stopped serving");
-  if (log == nullptr || message->severity != GPR_LOG_SEVERITY_ERROR ||
-      !is_news) {
+      !absl::StartsWith(text, "No match found for server name") &&
+      !absl::StrContains(text, "Listener stopped serving") &&
+      !absl::StartsWith(text, "Handshake failed with fatal error") &&
+      !absl::StartsWith(text, "UNKNOWN:No address added");
+  if (message->severity != GPR_LOG_SEVERITY_ERROR || !is_news) {
     return;
   }
   if (absl::StrContains(message->message, "Handshake timed out")) {
@@ -77,8 +87,14 @@ void SendGrpcLogTo(Log* log, std::function<void()> on_deaf) {
   delete std::exchange(on_deaf_listener,
                        new std::function<void()>(std::move(on_deaf)));
   target.store(log);
+  grpc_tracer_set_enabled("tcp", 0);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
   gpr_set_log_function(&Forward);
+}
+
+void TellFailedHandshakes() {
+  grpc_tracer_set_enabled("tcp", 1);
+  gpr_set_log_verbosity(GPR_LOG_SEVERITY_INFO);
 }
 
 uint64_t TakeTimedOutHandshakes() { return timed_out.exchange(0); }

@@ -64,6 +64,11 @@ void SendGrpcLogTo(Log* log, std::function<void()> on_deaf = nullptr);
 // Handshakes that have timed out since this was called last.
 uint64_t TakeTimedOutHandshakes();
 
+// From now on also takes handshakes that went wrong, each with its peer, as
+// warnings (failed_handshakes.h): for who listens. Who dialled learns it from
+// the call. SendGrpcLogTo ends it.
+void TellFailedHandshakes();
+
 }  // namespace clusterd
 
 #endif  // DAEMON_PROCESS_LOG_H_

@@ -52,13 +52,14 @@ TEST(DescriptorLogTest, WritesLinesToTheDescriptor) {
 TEST(SendGrpcLogToTest, ForwardsErrorsThatAreNewsAsWarnings) {
   CapturedLog log;
   SendGrpcLogTo(&log);
-  gpr_log(GPR_ERROR, "handshake failed: %d", 7);
+  gpr_log(GPR_ERROR, "listener died: %d", 7);
+  gpr_log(GPR_ERROR, "Handshake failed with fatal error SSL_ERROR_SSL: x.");
   gpr_log(GPR_ERROR, "No match found for server name: 10.0.0.1.");
   gpr_log(GPR_ERROR, "x error: UNKNOWN:Listener stopped serving. {}");
   gpr_log(GPR_INFO, "not worth a line");
   SendGrpcLogTo(nullptr);
   gpr_log(GPR_ERROR, "nobody listens");
-  EXPECT_EQ(log.Lines(), "<4>gRPC: handshake failed: 7\n");
+  EXPECT_EQ(log.Lines(), "<4>gRPC: listener died: 7\n");
 }
 
 TEST(SendGrpcLogToTest, CountsHandshakesThatTimeOut) {

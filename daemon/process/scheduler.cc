@@ -6,6 +6,14 @@
 
 namespace clusterd {
 
+void RunEvery(Scheduler* scheduler, absl::Duration interval,
+              const std::function<void()>& run) {
+  run();
+  scheduler->RunAfter(interval, [scheduler, interval, run] {
+    RunEvery(scheduler, interval, run);
+  });
+}
+
 ThreadScheduler::ThreadScheduler() : thread_([this] { Run(); }) {}
 
 ThreadScheduler::~ThreadScheduler() {

@@ -35,6 +35,11 @@ class Scheduler {
   virtual void Cancel(TimerId timer) = 0;
 };
 
+// Calls `run` at once, and again whenever `interval` has passed, until the
+// scheduler is destroyed. As for RunAfter, `run` must not block.
+void RunEvery(Scheduler* scheduler, absl::Duration interval,
+              const std::function<void()>& run);
+
 // One thread of its own; it wakes up when a timer is due and at no other time.
 // Delays do not notice when somebody sets the clock.
 class ThreadScheduler final : public Scheduler {

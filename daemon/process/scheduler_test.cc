@@ -71,5 +71,18 @@ TEST(ManualSchedulerTest, RunsOnlyWhatTimeHasReached) {
   EXPECT_EQ(scheduler.pending(), 0);
 }
 
+TEST(RunEveryTest, RunsAtOnceAndOnceADay) {
+  ManualScheduler scheduler;
+  int runs = 0;
+  RunEvery(&scheduler, absl::Hours(24), [&runs] { ++runs; });
+  EXPECT_EQ(runs, 1);
+  scheduler.Advance(absl::Hours(23));
+  EXPECT_EQ(runs, 1);
+  for (int day = 2; day < 5; ++day) {
+    scheduler.Advance(absl::Hours(24));
+    EXPECT_EQ(runs, day);
+  }
+}
+
 }  // namespace
 }  // namespace clusterd

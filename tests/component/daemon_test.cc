@@ -123,5 +123,20 @@ TEST(DaemonTest, RefusesToStartAsAnythingButAHost) {
               HasSubstr("is spiffe://test/user/eve, expected a host"));
 }
 
+TEST(DaemonTest, LogsACertificateThatEndsWithinTwoDays) {
+  TestCertificates certificates;
+  AgentFlags flags = FlagsFor(&certificates, "server0", "127.0.0.1:0");
+  IssueOptions soon;
+  soon.valid_until = absl::Hours(47);
+  flags.tls = certificates.Issue("soon", {"spiffe://test/host/server0"}, soon);
+  const auto machine = OpenUfwScenario();
+  TestDaemon daemon(flags, machine.get(), &process_signals);
+  EXPECT_TRUE(
+      daemon.log().WaitFor("<4>certificate spiffe://test/host/server0 in " +
+                           flags.tls.certificate + " ends in 4"))
+      << daemon.log().Lines();
+  EXPECT_TRUE(daemon.Terminate().ok());
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -2,6 +2,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
@@ -16,7 +18,10 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 grpc::Status ListAs(TestController* controller, const TlsFiles& files) {
   ListHostsResponse response;
@@ -138,6 +143,76 @@ TEST(IdentityTest, CertificateOfAnotherAuthorityIsRefused) {
   const absl::Status status = AttachAs(controller, pem);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_FALSE(controller.Entry("server0").attached());
+}
+
+// What the host's log says while it is not attached.
+std::string WhyNotAttached(const TestController& controller,
+                           const TlsFiles& files) {
+  MemoryObserver observer{HostFacts()};
+  TestHost::Options options;
+  options.controller = controller.address();
+  options.name = "server0";
+  options.tls = files;
+  TestHost host(options, &observer);
+  EXPECT_TRUE(host.log().WaitFor("not attached to"));
+  return host.log().Lines();
+}
+
+TEST(IdentityTest, HandshakeThatFailsIsLoggedWithThePeersAddress) {
+  TestCertificates certificates;
+  TestCertificates stranger;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  SendGrpcLogTo(&controller.log());
+  TellFailedHandshakes();
+  // Another's certificate, then another's CA.
+  TlsPem pem = Pem(stranger.Host("server0"));
+  pem.ca = Pem(certificates.Host("server0")).ca;
+  EXPECT_FALSE(AttachAs(controller, pem).ok());
+  EXPECT_TRUE(controller.log().WaitFor(
+      "failed: its certificate is not signed by the CA that we read"))
+      << controller.log().Lines();
+  EXPECT_FALSE(AttachAs(controller, Pem(stranger.Host("server0"))).ok());
+  EXPECT_TRUE(controller.log().WaitFor(
+      "failed: it closed the connection in the middle; it may not trust"))
+      << controller.log().Lines();
+  SendGrpcLogTo(nullptr);
+  const std::string lines = controller.log().Lines();
+  EXPECT_THAT(lines, ContainsRegex("<4>TLS handshake with "
+                                   "ipv4:127\\.0\\.0\\.1:[0-9]+ failed: its "));
+  EXPECT_THAT(lines, ContainsRegex("<4>TLS handshake with "
+                                   "ipv4:127\\.0\\.0\\.1:[0-9]+ failed: it "
+                                   "closed"));
+  EXPECT_THAT(lines, Not(HasSubstr("does not name")));
+}
+
+TEST(IdentityTest, ForeignCaOnAHostReadsAsThat) {
+  TestCertificates certificates;
+  TestCertificates stranger;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const TlsFiles foreign = stranger.Host("server0");
+  TlsFiles mixed = certificates.Host("server0");
+  mixed.ca = foreign.ca;
+  const std::string one_of_another = absl::StrCat(
+      "the CA in ", foreign.ca, " did not sign the certificate in ",
+      mixed.certificate, ": one of them is of another cluster; put both there");
+  const std::string not_ours = absl::StrCat(
+      "wrong certificate: not signed by our CA (", foreign.ca, ")");
+  EXPECT_THAT(WhyNotAttached(controller, mixed),
+              AllOf(HasSubstr(not_ours), HasSubstr(one_of_another)));
+  EXPECT_THAT(WhyNotAttached(controller, foreign),
+              AllOf(HasSubstr(not_ours), Not(HasSubstr("did not sign"))));
+  // It trusts the controller, which does not trust it: "Socket closed" was all.
+  mixed = foreign;
+  mixed.ca = certificates.Host("server0").ca;
+  EXPECT_THAT(
+      WhyNotAttached(controller, mixed),
+      AllOf(HasSubstr(absl::StrCat("it may not trust our certificate (",
+                                   mixed.certificate, ")")),
+            HasSubstr(absl::StrCat("the CA in ", mixed.ca, " did not sign"))));
 }
 
 TEST(IdentityTest, ControllerOfAnotherAuthorityIsRefused) {

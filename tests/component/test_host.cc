@@ -49,6 +49,7 @@ TestHost::TestHost(const Options& options, HostObserver* observer) {
   stream.dial.controller = options.controller;
   stream.cluster = options.cluster;
   stream.host = options.name;
+  stream.tls = options.tls;
   stream.hello.set_machine_id(options.machine_id);
   stream.hello.set_boot_id(options.boot_id);
   stream.backoff.min = absl::Milliseconds(1);

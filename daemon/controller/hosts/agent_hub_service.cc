@@ -16,6 +16,7 @@
 #include "config/values/version.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {
@@ -36,6 +37,16 @@ class RefusedStream final
   explicit RefusedStream(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
   void OnDone() override { delete this; }
 };
+
+// When the certificate that the peer showed ends, in Unix time; 0: not known.
+int64_t CertificateEndMs(const grpc::AuthContext& context) {
+  for (const grpc::string_ref& pem :
+       context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
+    const auto info = ParseCertificate({pem.data(), pem.size()});
+    if (info.ok()) return absl::ToUnixMillis(info->not_after);
+  }
+  return 0;
+}
 
 // One host's stream on the controller's side, from the first byte to the last.
 // gRPC calls the On... members; it owns the object from Create to OnDone, and
@@ -179,7 +190,8 @@ class HostStream final
     RETURN_IF_ERROR(CheckHello(hello));
     ASSIGN_OR_RETURN(const AttachedHosts::SessionId session,
                      parts_.hosts->Attach(Attachment{
-                         host_, context_->peer(), hello, shared_from_this()}));
+                         host_, context_->peer(), hello, shared_from_this(),
+                         CertificateEndMs(*context_->auth_context())}));
     bool ended;
     {
       absl::MutexLock lock(&mutex_);

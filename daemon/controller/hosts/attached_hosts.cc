@@ -147,6 +147,7 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
   host.entry.set_clusterd_version(attachment.hello.clusterd_version());
   host.entry.set_peer(attachment.peer);
   host.entry.set_simulation(attachment.hello.simulation());
+  host.entry.set_certificate_ends_ms(attachment.certificate_ends_ms);
   host.entry.clear_detached_reason();
   host.session = std::make_unique<Session>();
   host.session->id = ++last_id_;
@@ -385,7 +386,7 @@ HostFacts AttachedHosts::FactsOf(const std::string& host,
   absl::MutexLock lock(&mutex_);
   const HostEntry entry = EntryLocked(host);
   facts.set_conflict(entry.conflict());
-  if (result.ok() && facts.simulation().empty()) {
+  if (facts.simulation().empty()) {
     facts.set_simulation(entry.simulation());
   }
   return facts;

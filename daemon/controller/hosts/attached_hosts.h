@@ -63,6 +63,7 @@ struct Attachment {
   std::string peer;  // Address that it dials from.
   Hello hello;       // REQUIRES: CheckHello is OK.
   std::shared_ptr<HostLink> link;
+  int64_t certificate_ends_ms = 0;  // Unix time; 0: not known.
 };
 
 // What to ask of one host.

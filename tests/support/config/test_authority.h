@@ -17,7 +17,7 @@ namespace clusterd {
 struct IssueOptions {
   // From now.
   absl::Duration valid_from = -absl::Hours(1);
-  absl::Duration valid_until = absl::Hours(24);
+  absl::Duration valid_until = absl::Hours(24 * 30);
 };
 
 // Safe for concurrent use.

@@ -1,0 +1,41 @@
+#include "config/identity/connect_failure.h"
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+// As gRPC 1.51 of Debian 12 says it.
+std::string Failed(absl::string_view why) {
+  return UnavailableReason(
+      absl::StrCat("failed to connect to all addresses; last error: UNKNOWN: "
+                   "ipv4:10.0.0.1:7443: ",
+                   why),
+      {"/etc/ca.crt", "/etc/host.crt", "/etc/host.key"});
+}
+
+TEST(UnavailableReasonTest, NamesTheFileThatMayBeWrong) {
+  EXPECT_EQ(Failed("Tls handshake failed: SSL_ERROR_SSL: error:06880006:asn1 "
+                   "encoding routines::EVP lib"),
+            "wrong certificate: not signed by our CA (/etc/ca.crt), or not "
+            "valid now");
+  EXPECT_EQ(Failed("Socket closed"),
+            "closed the connection before any answer (Socket closed); it may "
+            "not trust our certificate (/etc/host.crt), or be ending");
+}
+
+TEST(UnavailableReasonTest, KeepsTheSystemsReason) {
+  EXPECT_EQ(Failed("Failed to connect to remote host: Connection refused"),
+            "not reachable: Connection refused");
+  EXPECT_EQ(UnavailableReason("the controller is stopping", {}),
+            "the controller is stopping");
+}
+
+TEST(CheckOneClusterTest, LeavesFilesThatCannotBeReadToOthers) {
+  EXPECT_TRUE(
+      CheckOneCluster({"/nowhere/ca", "/nowhere/crt", "/nowhere/key"}).ok());
+}
+
+}  // namespace
+}  // namespace clusterd
