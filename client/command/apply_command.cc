@@ -183,7 +183,8 @@ class RunCommand : public Request {
     if (began_.has_value()) SayHowToLook(error);
     CompleteReport();
     if (!error.message().empty()) {
-      report_.add_notes(SafeText(error.message(), /*utf8=*/true));
+      report_.set_error(SafeText(error.message(), /*utf8=*/true));
+      report_.add_notes(report_.error());
     }
     return true;
   }

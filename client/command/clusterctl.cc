@@ -74,7 +74,14 @@ void RefuseEmptyValues(CLI::App& command) {
   for (CLI::App* child : command.get_subcommands({})) RefuseEmptyValues(*child);
 }
 
-// clusterctl version: ours, and the controller's when one is named.
+std::string OwnVersionLine() {
+  return absl::StrCat("clusterctl ", kClusterdVersion, " (protocol ",
+                      kProtocolVersion, ", report schema ",
+                      kReportSchemaVersion, ")\n");
+}
+
+// clusterctl version: ours, and that of the controller which an option, the
+// environment or client.yaml names.
 class VersionCommand final : public Command {
  public:
   VersionCommand() : Command("version") {}
@@ -84,10 +91,11 @@ class VersionCommand final : public Command {
  private:
   int Work() override {
     std::ostream& out = session().out;
-    out << "clusterctl " << kClusterdVersion << " (protocol "
-        << kProtocolVersion << ", report schema " << kReportSchemaVersion
-        << ")\n";
-    if (ValueOf(connection(), "controller").empty()) return kExitPass;
+    out << OwnVersionLine();
+    const absl::StatusOr<ConnectionSettings> settings =
+        ResolveConnection(connection(), session().environment,
+                          SettingsFiles(session().environment, session().root));
+    if (absl::IsNotFound(settings.status())) return kExitPass;
     const auto client = Connect();
     if (client == nullptr) return RejectUsage();
     const absl::StatusOr<GetSpecResponse> spec =
@@ -225,15 +233,23 @@ MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
   return mistakes;
 }
 
-// The value of --report on a line that cannot be parsed.
-std::string ReportArgument(const std::vector<std::string>& arguments) {
+// The value of an option on a line that cannot be parsed.
+std::string ArgumentOf(absl::string_view option,
+                       const std::vector<std::string>& arguments) {
+  const std::string joined = absl::StrCat(option, "=");
   for (size_t i = 0; i < arguments.size(); ++i) {
     absl::string_view word = arguments[i];
-    if (absl::ConsumePrefix(&word, "--report=")) return std::string(word);
+    if (absl::ConsumePrefix(&word, joined)) return std::string(word);
     const bool has_next = i + 1 < arguments.size();
-    if (word == "--report" && has_next) return arguments[i + 1];
+    if (word == option && has_next) return arguments[i + 1];
   }
   return "";
+}
+
+bool AsksForJson(const std::vector<std::string>& arguments) {
+  return ArgumentOf("-o", arguments) == "json" ||
+         ArgumentOf("--output", arguments) == "json" ||
+         absl::c_linear_search(arguments, "-ojson");
 }
 
 int RejectLine(const CLI::ParseError& error, Tree& tree,
@@ -246,11 +262,15 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
     absl::StrAppend(&name, name.empty() ? "" : " ", app->get_name());
   }
   const MistakeList mistakes = ParseMistakes(error, *app, tree.root);
+  if (AsksForJson(arguments)) {
+    PrintErrorJson(name, absl::StrJoin(mistakes, "\n"), kExitUsage,
+                   session.out);
+  }
   for (const auto& command : tree.commands) {
     if (command->name() != name) continue;
     const bool has_report = app->get_option_no_throw("--report") != nullptr;
     return command->RefuseLine(
-        mistakes, has_report ? ReportArgument(arguments) : "", session);
+        mistakes, has_report ? ArgumentOf("--report", arguments) : "", session);
   }
   return TellMistakes(name, mistakes, session);
 }
@@ -294,7 +314,9 @@ int RunClusterctl(const std::vector<std::string>& arguments, Session& session) {
     session.out << tree.root.help();
     return kExitPass;
   } catch (const CLI::CallForVersion&) {
-    return RunClusterctl({"version"}, session);
+    // What scripts ask; it waits for nobody.
+    session.out << OwnVersionLine();
+    return kExitPass;
   } catch (const CLI::ParseError& error) {
     return RejectLine(error, tree, arguments, session);
   }

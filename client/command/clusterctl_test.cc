@@ -3,6 +3,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
+#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/program_run.h"
 
@@ -190,6 +192,61 @@ TEST(ClusterctlTest, WritesAReportFileForALineThatCannotBeParsed) {
                                 "option \\\"--onyl\\\" does not exist"))
       << FileContent(path);
 }
+
+struct JsonCase {
+  const char* name;
+  std::vector<std::string> arguments;
+  int status;  // Of a controller that answers.
+};
+
+class JsonTest : public testing::TestWithParam<JsonCase> {};
+
+TEST_P(JsonTest, EveryDocumentHasASchemaVersion) {
+  const ProgramOutput output = RunProgram(GetParam().arguments);
+  EXPECT_EQ(output.status, GetParam().status) << output.err;
+  google::protobuf::Struct document;
+  ASSERT_TRUE(
+      google::protobuf::util::JsonStringToMessage(output.out, &document).ok())
+      << output.out;
+  EXPECT_GE(document.fields().at("schema_version").number_value(), 1)
+      << output.out;
+}
+
+TEST_P(JsonTest, ErrorIsADocumentToo) {
+  ProgramWorld world;
+  world.script.spec_status = world.script.hosts_status =
+      world.script.describe_status = world.script.history_status =
+          world.script.record_status =
+              grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+  std::vector<std::string> wrong = GetParam().arguments;
+  wrong.push_back("--nonsense");
+  for (const ProgramOutput& output :
+       {RunProgram(GetParam().arguments, world), RunProgram(wrong, world)}) {
+    EXPECT_GE(output.status, 2);
+    google::protobuf::Struct document;
+    ASSERT_TRUE(
+        google::protobuf::util::JsonStringToMessage(output.out, &document).ok())
+        << output.out;
+    EXPECT_GE(document.fields().at("schema_version").number_value(), 1);
+    const std::string error = document.fields().at("error").string_value();
+    EXPECT_TRUE(absl::StrContains(error, "away") ||
+                absl::StrContains(error, "nonsense"))
+        << output.out;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Commands, JsonTest,
+    testing::Values(
+        JsonCase{"Hosts", {"hosts", "-o", "json"}, 0},
+        JsonCase{"Describe", {"describe", "server0", "--output=json"}, 2},
+        JsonCase{"History", {"history", "-ojson"}, 0},
+        JsonCase{"Show", {"show", "3fa2", "--output", "json"}, 0},
+        JsonCase{"ConfigShow", {"config", "show", "-o", "json"}, 0},
+        JsonCase{"Check", {"check", "-o", "json"}, 3},
+        JsonCase{"Plan", {"plan", "-o", "json"}, 3},
+        JsonCase{"Rollback", {"rollback", "3fa2", "--yes", "-o", "json"}, 3}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace clusterd

@@ -5,8 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/identity/tls_credentials.h"
+#include "config/report/message_json.h"
 #include "config/values/nearest_word.h"
 #include "config/values/text_form.h"
+#include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
@@ -70,6 +73,10 @@ std::unique_ptr<ControllerClient> Command::Connect() {
     AddMistake(channel.status().message());
     return nullptr;
   }
+  for (const std::string& line :
+       EndingCertificates(settings->tls, session().now())) {
+    Tell("warning: ", line);
+  }
   return std::make_unique<ControllerClient>(
       *channel, absl::StrCat("controller ", settings->controller),
       session().interrupt);
@@ -91,6 +98,16 @@ int Command::ReportFailure(const absl::Status& failure) {
     Tell(line);
   }
   return ExitStatusOf(failure);
+}
+
+void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
+                    std::ostream& out) {
+  CommandError document;
+  document.set_schema_version(kReportSchemaVersion);
+  document.set_command(std::string(name));
+  document.set_error(std::string(error));
+  document.set_exit_status(static_cast<uint32_t>(status));
+  out << MessageJson(document);
 }
 
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,

@@ -98,6 +98,7 @@ class Command {
 
   // A client for the controller that flags, environment and files name; nullptr
   // after it has added mistakes. Sets cluster_ to what these call the cluster.
+  // Warns of certificates that end soon.
   std::unique_ptr<ControllerClient> Connect();
 
   // Shows how far a call is, where stderr can; gone before the next talk.
@@ -181,6 +182,11 @@ int CompleteLine(const CLI::App& root, std::vector<std::string> words,
 // program. The exit status for wrong usage.
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,
                  Session& session);
+
+// What -o json prints where a command has no answer: `error` has the messages
+// that were told, a line each.
+void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
+                    std::ostream& out);
 
 // The whole program: runs the command that `arguments` (without the program's
 // name) name; the exit status. Help goes to session.out with status 0. A

@@ -1,5 +1,6 @@
 // clusterctl config: looks at a cluster.yaml, here, without any machine.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
 #include "client/files/user_files.h"
@@ -7,6 +8,7 @@
 #include "config/spec/product_profile.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
+#include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
@@ -83,15 +85,26 @@ class ConfigShowCommand final : public ConfigCommand {
     const bool json = ReadChoice("--output", output_, {"yaml", "json"}) == 1;
     std::unique_ptr<ControllerClient> client;
     if (file_.empty()) client = Connect();
-    if (!mistakes_.empty()) return RejectUsage();
-    const absl::StatusOr<ClusterSpec> spec =
-        client == nullptr ? ReadSpec(file_) : AskForSpec(*client);
-    if (!spec.ok()) {
-      return client == nullptr ? PrintMistakes(spec.status())
-                               : ReportFailure(spec.status());
+    absl::StatusOr<ClusterSpec> spec =
+        absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
+    if (mistakes_.empty()) {
+      spec = client == nullptr ? ReadSpec(file_) : AskForSpec(*client);
     }
+    if (!spec.ok()) {
+      const int status = Reject(spec.status(), client != nullptr);
+      if (json) {
+        PrintErrorJson(name(), spec.status().message(), status, session().out);
+      }
+      return status;
+    }
+    spec->set_schema_version(kReportSchemaVersion);
     session().out << (json ? MessageJson(*spec) : SpecToYaml(*spec));
     return kExitPass;
+  }
+
+  int Reject(const absl::Status& why, bool asked_controller) {
+    if (!mistakes_.empty()) return RejectUsage();
+    return asked_controller ? ReportFailure(why) : PrintMistakes(why);
   }
 
   // What the controller has loaded. Says on stderr where it comes from.

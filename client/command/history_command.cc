@@ -9,6 +9,7 @@
 #include "client/print/plan_table.h"
 #include "config/report/report_table.h"
 #include "config/values/status_macros.h"
+#include "config/values/version.h"
 
 namespace clusterd {
 namespace {
@@ -44,6 +45,7 @@ class HistoryCommand final : public Request {
 
   // Asks for page after page until so many entries are there.
   absl::Status Ask(ControllerClient* client) override {
+    history_.set_schema_version(kReportSchemaVersion);
     history_.set_more(true);
     while (history_.more() &&
            history_.entries_size() < static_cast<int>(limit_)) {
@@ -98,6 +100,7 @@ class ShowCommand final : public Request {
     request.set_id(id_);
     ASSIGN_OR_RETURN(
         record_, client->Ask(&Controller::Stub::GetHistory, request, timeout_));
+    record_.set_schema_version(kReportSchemaVersion);
     return absl::OkStatus();
   }
 
@@ -106,7 +109,7 @@ class ShowCommand final : public Request {
     if (record_.has_report()) return record_.report();
     if (record_.has_plan()) return record_.plan();
     if (record_.has_apply()) return record_.apply();
-    return record_.entry();
+    return record_;
   }
 
   void PrintTable(const Style& style, std::ostream& out) override {

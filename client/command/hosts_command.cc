@@ -5,6 +5,7 @@
 #include "client/print/hosts_table.h"
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
+#include "config/values/version.h"
 
 namespace clusterd {
 namespace {
@@ -22,6 +23,7 @@ class HostsCommand final : public Request {
   absl::Status Ask(ControllerClient* client) override {
     ASSIGN_OR_RETURN(hosts_,
                      client->Ask(&Controller::Stub::ListHosts, {}, timeout_));
+    hosts_.set_schema_version(kReportSchemaVersion);
     return absl::OkStatus();
   }
   int Finish() override {
@@ -74,6 +76,7 @@ class DescribeCommand final : public Request {
       return WithNearestHost(answer.status(), *client);
     }
     ASSIGN_OR_RETURN(answer_, std::move(answer));
+    answer_.set_schema_version(kReportSchemaVersion);
     return absl::OkStatus();
   }
 

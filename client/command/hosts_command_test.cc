@@ -81,5 +81,28 @@ TEST(HostsCommandTest, ExitsWithThreeForWrongUsage) {
   EXPECT_EQ(RunProgram({"hosts"}, world).status, 3);
 }
 
+TEST(HostsCommandTest, NamesHostsWhoseCertificateEndsWithinTwoDays) {
+  ProgramWorld world = WorldOfHosts();
+  HostEntry& host = *world.script.hosts.mutable_hosts(0);
+  // The world's clock and 47 h, then 49 h.
+  host.set_certificate_ends_ms(1735689600000 + 47 * 3600'000LL);
+  const ProgramOutput soon = RunProgram({"hosts"}, world);
+  EXPECT_TRUE(absl::StrContains(
+      soon.out,
+      "certificate ends 2025-01-02 23:00 UTC, make a new one with "
+      "deploy/certificates.sh and restart clusterd\n"))
+      << soon.out;
+  host.set_certificate_ends_ms(1735689600000 + 49 * 3600'000LL);
+  EXPECT_FALSE(
+      absl::StrContains(RunProgram({"hosts"}, world).out, "certificate"));
+}
+
+TEST(HostsCommandTest, NamesNoClusterWhereNoneIsSet) {
+  ProgramWorld world = WorldOfHosts();
+  world.script.hosts.clear_cluster();
+  EXPECT_EQ(RunProgram({"hosts", "-o", "short"}, world).out,
+            "1 of 2 hosts attached; not attached: server1\n");
+}
+
 }  // namespace
 }  // namespace clusterd

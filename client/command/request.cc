@@ -177,7 +177,12 @@ int Request::FinishWithout(absl::Status error) {
     error = absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
   }
   status = StatusOfFailure(status);
-  return AnswerWithout(error) ? Deliver(status) : status;
+  if (AnswerWithout(error)) return Deliver(status);
+  if (format_ == OutputFormat::kJson) {
+    PrintErrorJson(name(), error.message(), status,
+                   PrintsToErr() ? session().err : session().out);
+  }
+  return status;
 }
 
 void Request::WriteUsageReport(const std::string& report_file) {

@@ -161,7 +161,10 @@ absl::StatusOr<ConnectionSettings> ResolveConnection(
                                     "such as head:7443 or [fd00::1]:7443"));
   }
   if (!mistakes.empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
+    const bool names_none = files_are_read && controller.empty();
+    return absl::Status(names_none ? absl::StatusCode::kNotFound
+                                   : absl::StatusCode::kInvalidArgument,
+                        absl::StrJoin(mistakes, "\n"));
   }
   ConnectionSettings settings{controller,
                               values["cluster"],

@@ -54,10 +54,11 @@ std::vector<std::string> SettingsFiles(const Environment& environment,
                                        const std::string& root);
 
 // InvalidArgument, one line per mistake, if a setting is nowhere (the line then
-// names all places that were looked at) or the address is malformed; if a file
-// that had to be read has an unknown key or is no YAML mapping; if the
-// cluster's name is left to a certificate that ReadOwnIdentity refuses. An
-// empty variable counts as not set. Files are only read for what flags and
+// names all places that were looked at) or the address is malformed; NotFound,
+// with the same lines, if no controller is named at all; if a file that had to
+// be read has an unknown key or is no YAML mapping; if the cluster's name is
+// left to a certificate that ReadOwnIdentity refuses. An empty variable counts
+// as not set. Files are only read for what flags and
 // environment leave open; one that does not exist is passed over.
 absl::StatusOr<ConnectionSettings> ResolveConnection(
     const ConnectionFlags& flags, const Environment& environment,
