@@ -176,5 +176,12 @@ TEST(HostEndLineTest, SaysHowTheHostEndedAndWhy) {
             "× refused  node1  sysctl is not allowed (allow) (1.2 s)");
 }
 
+TEST(ApplyShortTest, NamesNoClusterWhereNoneIsSet) {
+  ApplyReport report = StoppedRun();
+  report.clear_cluster();
+  EXPECT_EQ(ApplyShort(report, true).rfind("apply ", 0), 0u)
+      << ApplyShort(report, true);
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -244,5 +244,12 @@ TEST(PlanShortTest, IsOneLine) {
             "12 hosts; digest 6f1b0c9d2e3a");
 }
 
+TEST(PlanShortTest, NamesNoClusterWhereNoneIsSet) {
+  ClusterPlan plan = FoldedPlan();
+  plan.clear_cluster();
+  EXPECT_EQ(PlanShort(plan, true).rfind("PLAN ", 0), 0u)
+      << PlanShort(plan, true);
+}
+
 }  // namespace
 }  // namespace clusterd
