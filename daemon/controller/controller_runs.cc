@@ -1,6 +1,7 @@
 // The calls of ControllerService that stream events: checks and plans, which
 // ask hosts for their facts all at once, and what changes hosts.
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -164,6 +165,9 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
   change.actor = user->name;
   change.from = absl::StrCat(RoleName(user->role), ", ", context->peer());
   change.wave_size = request.wave_size();
+  if constexpr (std::is_same_v<Request, ApplyPlanRequest>) {
+    change.canary = request.canary();
+  }
   change.force = request.force();
   // What begins a change waits for the history's disk.
   const bool taken = parts_.pool->TryRun(

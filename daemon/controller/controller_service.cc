@@ -1,5 +1,6 @@
-// The calls that look: what is attached, in force and kept. Those that ask
-// hosts all at once or change them are in controller_runs.cc.
+// The calls with one answer: what is attached, in force and kept, and the end
+// of a run. Those that ask hosts all at once or change them are in
+// controller_runs.cc.
 #include "daemon/controller/controller_service.h"
 
 #include "absl/strings/str_cat.h"
@@ -136,6 +137,30 @@ grpc::ServerUnaryReactor* ControllerService::GetHistory(
       parts_.pool, response,
       [this, request] { return changes_->Show(request->id()); },
       [reactor](const absl::Status& status) {
+        reactor->Finish(ToGrpcStatus(status));
+      });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ControllerService::Cancel(
+    grpc::CallbackServerContext* context, const CancelRequest* request,
+    CancelResponse* response) {
+  const absl::StatusOr<SpiffeId> user =
+      Admit(*context, "Cancel", Role::kOperator);
+  if (!user.ok()) return FinishWith(context, user.status());
+  const std::string from =
+      absl::StrCat(RoleName(user->role), ", ", context->peer());
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  AnswerOnPool<CancelResponse>(
+      parts_.pool, response,
+      [this, request, actor = user->name, from] {
+        return changes_->Cancel(request->id(), actor, from);
+      },
+      [this, reactor, actor = user->name, from](const absl::Status& status) {
+        if (!status.ok()) {
+          parts_.log->Warning(absl::StrCat("refused Cancel to ", actor, " (",
+                                           from, "): ", status.message()));
+        }
         reactor->Finish(ToGrpcStatus(status));
       });
   return reactor;

@@ -99,6 +99,12 @@ class ControllerService final : public Controller::CallbackService {
       grpc::CallbackServerContext* context,
       const RollBackRequest* request) override;
 
+  // Operators, also of a run that an admin forced: it only ever does less.
+  // Errors are those of ClusterChanges::Cancel; ResourceExhausted as above.
+  grpc::ServerUnaryReactor* Cancel(grpc::CallbackServerContext* context,
+                                   const CancelRequest* request,
+                                   CancelResponse* response) override;
+
   grpc::ServerUnaryReactor* ListHosts(grpc::CallbackServerContext* context,
                                       const ListHostsRequest* request,
                                       ListHostsResponse* response) override;

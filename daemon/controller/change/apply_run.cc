@@ -1,6 +1,6 @@
 #include "daemon/controller/change/apply_run.h"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -27,49 +27,11 @@ std::string StepTextIn(const HostPlan* plan, uint32_t step) {
 
 }  // namespace
 
-bool IsTakenBack(ApplyResult::Outcome outcome) {
-  return outcome == ApplyResult::ROLLED_BACK ||
-         outcome == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
-}
-
-bool SettlesHost(bool rollback, const ApplyResult& result) {
-  const ApplyResult::Outcome outcome = result.outcome();
-  if (IsTakenBack(outcome)) return true;
-  if (outcome == ApplyResult::NOTHING_TO_DO) {
-    return rollback == result.of_rollback();
-  }
-  // The apply stands where its rollback was refused.
-  if (outcome == ApplyResult::REFUSED) return rollback || !result.of_rollback();
-  return !rollback &&
-         (outcome == ApplyResult::APPLIED || outcome == ApplyResult::UNDONE ||
-          outcome == ApplyResult::UNDONE_WITH_RESIDUES);
-}
-
-bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome) {
-  return outcome == ApplyResult::NOTHING_TO_DO ||
-         outcome ==
-             (rollback ? ApplyResult::ROLLED_BACK : ApplyResult::APPLIED);
-}
-
-int ExplainNotStarted(ApplyReport* report) {
-  int not_started = 0;
-  for (ApplyResult& host : *report->mutable_hosts()) {
-    if (host.outcome() != ApplyResult::NOT_STARTED || !host.error().empty()) {
-      continue;
-    }
-    ++not_started;
-    host.set_error(report->outcome() == ApplyReport::INTERRUPTED
-                       ? "the controller ended before its wave"
-                       : "an earlier wave failed");
-  }
-  return not_started;
-}
-
 ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
                    Callbacks callbacks)
     : head_(order.report),
-      wave_size_(std::max<size_t>(1, order.report.wave_size())),
       hosts_(std::move(order.hosts)),
+      waves_(hosts_.size(), head_.canary(), head_.wave_size()),
       plan_(std::move(order.plan)),
       parts_(parts),
       callbacks_(std::move(callbacks)),
@@ -88,16 +50,16 @@ ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
   }
 }
 
-size_t ApplyRun::wave_count() const {
-  return (hosts_.size() + wave_size_ - 1) / wave_size_;
-}
-
 absl::Status ApplyRun::Start() {
   const CallbackGate::Pass pass(gate_);
   if (!pass) {
     return absl::UnavailableError("the controller is stopping");
   }
-  absl::Status begun = BeginWave(0);
+  {
+    absl::MutexLock lock(&mutex_);
+    TakeWaveLocked(0);
+  }
+  absl::Status begun = BeginWave();
   if (!begun.ok()) {
     absl::MutexLock lock(&mutex_);
     over_ = true;
@@ -123,26 +85,39 @@ Task ApplyRun::MakeTask(size_t index) const {
   return task;
 }
 
-absl::Status ApplyRun::BeginWave(size_t wave) {
-  const size_t begin = wave * wave_size_;
-  const size_t end = std::min(hosts_.size(), begin + wave_size_);
-  ApplyReport to_save;
+void ApplyRun::TakeWaveLocked(size_t wave) {
+  wave_ = wave;
+  for (size_t i = waves_.begin(wave); i < waves_.begin(wave + 1); ++i) {
+    at_work_.insert(i);
+    *report_.mutable_hosts(static_cast<int>(i)) =
+        LostResult(head_, hosts_[i].name, kNoAnswerYet);
+  }
+}
+
+ApplyEvent ApplyRun::WaveEvent(size_t wave) const {
+  ApplyEvent event;
+  event.mutable_wave()->set_wave(static_cast<uint32_t>(wave + 1));
+  event.mutable_wave()->set_waves(static_cast<uint32_t>(waves_.count()));
+  for (size_t i = waves_.begin(wave); i < waves_.begin(wave + 1); ++i) {
+    event.mutable_wave()->add_hosts(hosts_[i].name);
+  }
+  return event;
+}
+
+absl::Status ApplyRun::BeginWave() {
+  size_t wave = 0;
   {
     absl::MutexLock lock(&mutex_);
     if (over_) return absl::OkStatus();
-    wave_ = wave;
-    for (size_t i = begin; i < end; ++i) {
-      at_work_.insert(i);
-      *report_.mutable_hosts(static_cast<int>(i)) = Lost(i, kNoAnswerYet);
-    }
-    to_save = report_;
+    wave = wave_;
   }
   // Kept before the first host is asked: were the controller to die in between,
   // the history would name hosts that were never asked, which is harmless, and
   // never miss one that was.
-  RETURN_IF_ERROR(callbacks_.save(to_save));
+  RETURN_IF_ERROR(SaveRunning());
   callbacks_.watcher.on_progress(shared_from_this());
-  for (size_t i = begin; i < end; ++i) {
+  callbacks_.watcher.on_event(WaveEvent(wave));
+  for (size_t i = waves_.begin(wave); i < waves_.begin(wave + 1); ++i) {
     HostTask task;
     task.host = hosts_[i].name;
     task.task = MakeTask(i);
@@ -180,79 +155,12 @@ void ApplyRun::OnStep(size_t index, StepOutcome step) {
   callbacks_.watcher.on_event(std::move(event));
 }
 
-ApplyResult ApplyRun::Lost(size_t index, const std::string& why) const {
-  ApplyResult result;
-  result.set_apply_id(head_.apply_id());
-  result.set_host(hosts_[index].name);
-  result.set_outcome(ApplyResult::LOST);
-  result.set_error(why);
-  return result;
-}
-
-ApplyResult ApplyRun::Reported(size_t index, ApplyResult told) const {
-  told.set_host(hosts_[index].name);
-  // Only the host's own drift needs them: the facts of 10,000 hosts would be
-  // most of the report. Whether it is a rollback the report says itself.
-  told.clear_facts_after();
-  told.clear_of_rollback();
-  if (!head_.rollback() || !told.no_journal()) return told;
-  if (hosts_[index].was_lost) {
-    told.set_outcome(ApplyResult::NOTHING_TO_DO);
-    return told;
-  }
-  told.set_outcome(ApplyResult::REFUSED);
-  absl::StrAppend(
-      told.mutable_error(),
-      "; the history has it as in effect here, so its settings stay; ",
-      plan_ == nullptr
-          ? "the plan with the old values is no longer in the history"
-          : absl::StrCat("the old values are in clusterctl show ",
-                         plan_->plan_id()),
-      "; change the spec to what is wanted and plan again, or set it by hand");
-  return told;
-}
-
-// What the host says is not believed blindly: an answer about something else,
-// or one that no such task has, leaves open what has become of the host, and
-// that is LOST.
-ApplyResult ApplyRun::ResultOf(size_t index,
-                               absl::StatusOr<TaskResult> answer) const {
-  const std::string why(answer.status().message());
-  if (answer.ok() && answer->has_apply()) {
-    ApplyResult result = std::move(*answer->mutable_apply());
-    if (result.apply_id() != head_.apply_id()) {
-      return Lost(index, absl::StrCat("it answered about apply \"",
-                                      result.apply_id(), "\""));
-    }
-    // Of a rollback also "nothing to do": it was undone or rolled back before.
-    if (!SettlesHost(head_.rollback(), result) &&
-        result.outcome() != ApplyResult::NOTHING_TO_DO) {
-      return Lost(index, absl::StrCat("its answer makes no sense: ",
-                                      OutcomeWords(result.outcome())));
-    }
-    return Reported(index, std::move(result));
-  }
-  ApplyResult result = Lost(index, why);
-  if (answer.ok() && answer->has_error()) {
-    result.set_error(answer->error().message());
-    result.set_outcome(ApplyResult::REFUSED);
-  } else if (answer.ok()) {
-    result.set_error("it answered another question");
-  } else if (absl::IsUnimplemented(answer.status())) {
-    result.set_outcome(ApplyResult::REFUSED);
-    // Of these two nothing has gone to the host.
-  } else if (absl::IsFailedPrecondition(answer.status()) ||
-             absl::IsResourceExhausted(answer.status())) {
-    result.set_outcome(ApplyResult::NOT_STARTED);
-  }
-  return result;
-}
-
 void ApplyRun::OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer) {
   // Only a broken stream leaves hope: its clusterd goes on, and tells how it
   // ended once it is attached again.
   if (!absl::IsUnavailable(answer.status())) {
-    Settle(index, ResultOf(index, std::move(answer)));
+    Settle(index, ResultOfAnswer(head_, hosts_[index], plan_.get(),
+                                 std::move(answer)));
     return;
   }
   {
@@ -289,10 +197,11 @@ void ApplyRun::OnWaitOver(size_t index) {
     return;
   }
   Settle(index,
-         Lost(index, absl::StrCat(why, "; ",
-                                  back ? "it attached again and did not tell "
-                                         "how it ended"
-                                       : "it has not attached again since")));
+         LostResult(head_, hosts_[index].name,
+                    absl::StrCat(why, "; ",
+                                 back ? "it attached again and did not tell "
+                                        "how it ended"
+                                      : "it has not attached again since")));
 }
 
 bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
@@ -302,7 +211,7 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     return false;
   }
   const size_t index = found->second;
-  ApplyResult told = Reported(index, result);
+  ApplyResult told = AsReported(head_, hosts_[index], plan_.get(), result);
   bool awaited;
   {
     absl::MutexLock lock(&mutex_);
@@ -349,14 +258,15 @@ void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
   }
   // Its own answer is still to come.
   if (why.empty()) return;
-  ApplyResult result =
-      Lost(found->second,
-           absl::StrCat(why, "; it attached again and ",
-                        has_journal ? "did not begin to take it back"
-                                    : "has no journal of it: not begun there"));
+  ApplyResult result = LostResult(
+      head_, host,
+      absl::StrCat(why, "; it attached again and ",
+                   has_journal ? "did not begin to take it back"
+                               : "has no journal of it: not begun there"));
   if (head_.rollback() && !has_journal) {
     result.set_no_journal(true);
-    result = Reported(found->second, std::move(result));
+    result = AsReported(head_, hosts_[found->second], plan_.get(),
+                        std::move(result));
   }
   Settle(found->second, std::move(result));
 }
@@ -396,19 +306,30 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
 }
 
 void ApplyRun::EndWave() {
+  ApplyEvent ended;
   size_t next = 0;
-  bool failed = false;
+  std::optional<ApplyReport::Outcome> end;
   {
     absl::MutexLock lock(&mutex_);
     if (over_) return;
+    ended = WaveEvent(wave_);
+    ended.mutable_wave()->set_result(
+        HostCountsText(report_, waves_.begin(wave_), waves_.begin(wave_ + 1)));
     next = wave_ + 1;
     // As it is by now: a host that was lost may have told in between.
-    failed = failed_ > 0;
+    const bool failed = failed_ > 0;
+    if (next == waves_.count() || (failed && !head_.rollback())) {
+      end = failed ? ApplyReport::STOPPED : ApplyReport::SUCCEEDED;
+    } else if (report_.has_cancelled()) {
+      end = ApplyReport::CANCELLED;
+    } else {
+      // Under the same lock: whoever cancels is told which wave is the last.
+      TakeWaveLocked(next);
+    }
   }
-  if (next == wave_count() || (failed && !head_.rollback())) {
-    return Finish(failed ? ApplyReport::STOPPED : ApplyReport::SUCCEEDED);
-  }
-  const absl::Status begun = BeginWave(next);
+  callbacks_.watcher.on_event(std::move(ended));
+  if (end.has_value()) return Finish(*end);
+  const absl::Status begun = BeginWave();
   if (begun.ok()) return;
   {
     absl::MutexLock lock(&mutex_);
@@ -428,28 +349,25 @@ void ApplyRun::EndWave() {
 
 ApplyReport ApplyRun::CloseLocked(ApplyReport::Outcome outcome) {
   over_ = true;
-  report_.set_outcome(outcome);
   report_.set_elapsed_ms(static_cast<uint64_t>(
       absl::ToInt64Milliseconds(parts_.scheduler->Now() - started_at_)));
-  const int not_started = ExplainNotStarted(&report_);
-  if (not_started > 0) {
-    report_.add_notes(absl::StrCat("it ended in wave ", wave_ + 1, " of ",
-                                   wave_count(), ", so ", not_started,
-                                   " hosts were not started"));
-  }
-  const bool some_applied =
-      absl::c_any_of(report_.hosts(), [](const ApplyResult& host) {
-        return host.outcome() == ApplyResult::APPLIED;
-      });
-  if (!head_.rollback() && outcome != ApplyReport::SUCCEEDED && some_applied) {
-    report_.add_notes(
-        absl::StrCat("hosts that were applied stay so; clusterctl rollback ",
-                     run_id(), " takes them back"));
-  }
+  CloseReport(outcome, wave_, waves_, &report_);
   return report_;
 }
 
+absl::Status ApplyRun::SaveRunning() const {
+  const absl::MutexLock one_at_a_time(&saving_);
+  ApplyReport to_save;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (over_) return absl::OkStatus();
+    to_save = report_;
+  }
+  return callbacks_.save(to_save);
+}
+
 absl::Status ApplyRun::SaveEnd(const ApplyReport& report) const {
+  const absl::MutexLock one_at_a_time(&saving_);
   const absl::Status saved = callbacks_.save(report);
   if (!saved.ok()) {
     parts_.log->Error(absl::StrCat("history: the end of ", run_id(),
@@ -475,6 +393,45 @@ void ApplyRun::Finish(ApplyReport::Outcome outcome) {
   callbacks_.watcher.on_end(std::move(report));
 }
 
+absl::StatusOr<CancelResponse> ApplyRun::Cancel(const std::string& actor) {
+  const CallbackGate::Pass pass(gate_);
+  if (!pass) return absl::UnavailableError("the controller is stopping");
+  CancelResponse response;
+  bool is_news = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (over_) return absl::FailedPreconditionError("it is over");
+    is_news = !report_.has_cancelled();
+    if (is_news) {
+      ApplyReport::Cancellation* const mark = report_.mutable_cancelled();
+      mark->set_actor(actor);
+      mark->set_at_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
+      mark->set_wave(static_cast<uint32_t>(wave_ + 1));
+      NoteCancellation(wave_, waves_, &report_);
+    }
+    *response.mutable_cancelled() = report_.cancelled();
+    response.set_at_work(static_cast<uint32_t>(at_work_.size()));
+    response.set_not_started(
+        static_cast<uint32_t>(hosts_.size() - waves_.begin(wave_ + 1)));
+  }
+  response.set_schema_version(1);
+  response.set_run_id(run_id());
+  response.set_rollback(head_.rollback());
+  response.set_actor(head_.actor());
+  response.set_waves(static_cast<uint32_t>(waves_.count()));
+  if (!is_news) return response;
+  const absl::Status saved = SaveRunning();
+  if (!saved.ok()) {
+    parts_.log->Error(
+        absl::StrCat("history: that ", run_id(),
+                     " is cancelled is not kept: ", saved.message()));
+  }
+  ApplyEvent event;
+  *event.mutable_cancelled() = response;
+  callbacks_.watcher.on_event(std::move(event));
+  return response;
+}
+
 bool ApplyRun::Stop() {
   ApplyReport report;
   bool was_over;
@@ -496,7 +453,7 @@ bool ApplyRun::Stop() {
 ApplyProgress ApplyRun::progress() const {
   ApplyProgress progress;
   progress.set_run_id(run_id());
-  progress.set_waves(static_cast<uint32_t>(wave_count()));
+  progress.set_waves(static_cast<uint32_t>(waves_.count()));
   absl::MutexLock lock(&mutex_);
   progress.set_wave(static_cast<uint32_t>(wave_ + 1));
   progress.set_done(done_);

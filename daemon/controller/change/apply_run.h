@@ -15,6 +15,8 @@
 //                                then it is LOST, and the wave has failed. At
 //                                once if it says that it knows nothing of it
 //   the run cannot be saved      nothing more is begun
+//   somebody cancels it          the wave under way is finished, none begins
+//                                after it; CANCELLED if that leaves one out
 //   the controller stops         the run is INTERRUPTED, with what is known
 //
 // What is saved before a wave begins says LOST of every host of the wave, so
@@ -35,6 +37,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/plan/waves.h"
+#include "daemon/controller/change/apply_end.h"
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/controller_parts.h"
@@ -49,26 +53,13 @@ struct ApplyWatcher {
   // The run's progress() has news; first of all when it begins.
   std::function<void(std::shared_ptr<const class ApplyRun> run)> on_progress =
       [](const auto&) {};
-  // A step or a host has ended.
+  // A wave begins or has ended, a step or a host has ended, or somebody
+  // cancelled the run.
   std::function<void(ApplyEvent event)> on_event = [](const auto&) {};
   // Last, once: the report, or why the run was broken off.
   std::function<void(absl::StatusOr<ApplyReport> report)> on_end =
       [](const auto&) {};
 };
-
-// Whether a result that comes late says how the run ended on its host. An apply
-// that is still applied says nothing about its rollback.
-bool SettlesHost(bool rollback, const ApplyResult& result);
-
-// Whether a rollback has taken the host back, as far as it could.
-bool IsTakenBack(ApplyResult::Outcome outcome);
-
-// Whether the host ended as it should.
-bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome);
-
-// Says why, by the outcome of the run, to each host whose wave never came;
-// returns how many there are.
-int ExplainNotStarted(ApplyReport* report);
 
 // Safe for concurrent use; calls nothing under its lock but the scheduler.
 class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
@@ -95,6 +86,11 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // knows nothing of this run is not waited for any longer.
   void OnPastApplies(const std::string& host, const PastApplies& past)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // No further wave begins. Saves that, and blocks for as long as the save
+  // takes; it holds all the same if it cannot be saved. Who cancels a run that
+  // is cancelled is told by whom. FailedPrecondition: the run is over.
+  absl::StatusOr<CancelResponse> Cancel(const std::string& actor)
+      ABSL_LOCKS_EXCLUDED(saving_, mutex_);
   // The controller stops. No part is used any more when it returns. True: this
   // broke it off, and on_end is not called. Must not be called from a callback.
   bool Stop() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -113,20 +109,18 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     Scheduler::TimerId timer = 0;
   };
 
-  size_t wave_count() const;
   Task MakeTask(size_t index) const;
-  ApplyResult ResultOf(size_t index, absl::StatusOr<TaskResult> answer) const;
-  ApplyResult Lost(size_t index, const std::string& why) const;
-  // What a host says of itself, as it is reported.
-  ApplyResult Reported(size_t index, ApplyResult told) const;
 
   // The report as it ends.
   ApplyReport CloseLocked(ApplyReport::Outcome outcome)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Saves the report, LOST for each of the wave's hosts, and asks them. An
-  // error: it could not be saved, and none was asked.
-  absl::Status BeginWave(size_t wave) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The hosts of that wave are at work: LOST for whoever reads what is saved.
+  void TakeWaveLocked(size_t wave) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Saves the report and asks the hosts of the wave that was taken. An error:
+  // it could not be saved, and none was asked.
+  absl::Status BeginWave() ABSL_LOCKS_EXCLUDED(mutex_);
+  ApplyEvent WaveEvent(size_t wave) const;
   void OnStep(size_t index, StepOutcome step) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -136,12 +130,15 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   void Settle(size_t index, ApplyResult result) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndWave() ABSL_LOCKS_EXCLUDED(mutex_);
   void Finish(ApplyReport::Outcome outcome) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Keeps the report as it is, unless the run is over.
+  absl::Status SaveRunning() const ABSL_LOCKS_EXCLUDED(saving_, mutex_);
   // Keeps the report of a run that is over, or logs why not.
-  absl::Status SaveEnd(const ApplyReport& report) const;
+  absl::Status SaveEnd(const ApplyReport& report) const
+      ABSL_LOCKS_EXCLUDED(saving_);
 
   const ApplyReport head_;  // As ordered: ids, who, and how.
-  const size_t wave_size_;
   const std::vector<ApplyOrder::Host> hosts_;
+  const Waves waves_;
   const std::shared_ptr<const ClusterPlan> plan_;
   const ControllerParts parts_;
   const Callbacks callbacks_;
@@ -150,7 +147,10 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // What uses the parts holds a pass, so that Stop waits for it.
   const CallbackGate gate_;
 
-  mutable absl::Mutex mutex_;
+  // Held by the one thread that saves, while it does, from before it looks what
+  // there is: an older report must not replace a newer one.
+  mutable absl::Mutex saving_;
+  mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(saving_);
   ApplyReport report_ ABSL_GUARDED_BY(mutex_);  // Hosts as hosts_.
   std::vector<HostState> states_ ABSL_GUARDED_BY(mutex_);
   size_t wave_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -183,10 +183,10 @@ TEST_F(ApplyRunTest, TellsStepsInWordsAndIgnoresAFloodOfThem) {
     ASSERT_TRUE(hosts_.OnProgress(attached_["a"].session, progress).ok());
   }
   absl::MutexLock lock(&mutex_);
-  ASSERT_EQ(events_.size(), 2u);  // Done once, undone at most once.
-  EXPECT_EQ(events_[0].step().host(), "a");
-  EXPECT_EQ(events_[0].step().text(), "net.core.somaxconn: 128 -> 65535");
-  EXPECT_EQ(events_[0].step().outcome().state(), StepOutcome::DONE);
+  ASSERT_EQ(events_.size(), 3u);  // Its wave; done once, undone at most once.
+  EXPECT_EQ(events_[1].step().host(), "a");
+  EXPECT_EQ(events_[1].step().text(), "net.core.somaxconn: 128 -> 65535");
+  EXPECT_EQ(events_[1].step().outcome().state(), StepOutcome::DONE);
 }
 
 TEST_F(ApplyRunTest, RollbackGoesOnPastHostsThatCannotBeRolledBack) {

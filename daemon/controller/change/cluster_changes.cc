@@ -21,6 +21,15 @@ std::string RunText(const ApplyReport& report) {
                       report.run_id(), " of ", report.actor());
 }
 
+// Of a run that nobody can cancel any more.
+absl::Status AlreadyOver(const ApplyReport& report) {
+  const std::string outcome = RunOutcomeName(report);
+  return absl::InvalidArgumentError(absl::StrCat(
+      RunText(report), ": is already over (",
+      outcome == kRunningOutcome ? "its end was not kept" : outcome,
+      "), nothing was cancelled"));
+}
+
 }  // namespace
 
 void ClusterChanges::EndChange() {
@@ -40,6 +49,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   report.set_actor(request.actor);
   report.set_force(request.force);
   report.set_enforced(request.enforced);
+  report.set_canary(request.canary);
   report.set_wave_size(request.wave_size == 0 ? kDefaultWaveSize
                                               : request.wave_size);
   // Before anything is prepared: what is read of the history must not change
@@ -75,6 +85,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
       report.rollback() ? absl::StrCat("takes back apply ", report.apply_id())
                         : absl::StrCat("applies plan ", report.plan_id()),
       " on ", order.hosts.size(), " hosts, ", report.wave_size(), " at once",
+      report.canary() > 0 ? absl::StrCat(", first ", report.canary()) : "",
       report.force() ? ", forced" : "", report.enforced() ? ", enforced" : ""));
   const std::shared_ptr<ApplyRun> run =
       MakeRun(std::move(order), std::move(watcher));
@@ -111,9 +122,11 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
 }
 
 void ClusterChanges::OnRunEnd(const ApplyReport& report) {
-  parts_.log->Notice(absl::StrCat(
-      RunText(report), ": ",
-      report.outcome() == ApplyReport::SUCCEEDED ? "succeeded" : "stopped"));
+  parts_.log->Notice(
+      absl::StrCat(RunText(report), ": ",
+                   report.outcome() == ApplyReport::SUCCEEDED   ? "succeeded"
+                   : report.outcome() == ApplyReport::CANCELLED ? "cancelled"
+                                                                : "stopped"));
   {
     absl::MutexLock lock(&mutex_);
     RememberLostLocked(report);
@@ -191,6 +204,43 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   parts_.log->Warning(
       absl::StrCat(what, ": interrupted, the controller ended while it ran",
                    kept.ok() ? "" : "; not kept: ", kept.message()));
+}
+
+absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,
+                                                      const std::string& actor,
+                                                      const std::string& from) {
+  // Before the history is read: a run that ends meanwhile knows its end.
+  std::shared_ptr<ApplyRun> run;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (current_.has_value()) run = current_->run;
+  }
+  // A history that cannot be read keeps nobody from stopping what runs.
+  if (run == nullptr || run->run_id() != id) {
+    ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->Get(id));
+    const HistoryEntry& entry = record.entry();
+    if (!record.has_apply()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          HistoryKindName(entry.kind()), " ", entry.id(),
+          ": cannot be cancelled, expected an apply or rollback that runs"));
+    }
+    if (run == nullptr || run->run_id() != entry.id()) {
+      return AlreadyOver(record.apply());
+    }
+  }
+  absl::StatusOr<CancelResponse> cancelled = run->Cancel(actor);
+  const ApplyReport report = run->report();
+  if (absl::IsFailedPrecondition(cancelled.status())) {
+    return AlreadyOver(report);
+  }
+  if (!cancelled.ok()) return cancelled;
+  parts_.log->Notice(absl::StrCat(
+      RunText(report), ": cancelled by ", actor, " (", from, ") in wave ",
+      cancelled->cancelled().wave(), " of ", cancelled->waves(),
+      cancelled->cancelled().actor() == actor
+          ? ""
+          : absl::StrCat(", after ", cancelled->cancelled().actor())));
+  return cancelled;
 }
 
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {

@@ -44,6 +44,7 @@ struct ChangeRequest {
   std::string actor;
   // For the log: role and address, e.g. "operator, ipv4:10.0.0.9:5123".
   std::string from;
+  uint32_t canary = 0;     // Hosts of the first wave; 0: as of the others.
   uint32_t wave_size = 0;  // 0: kDefaultWaveSize.
   bool force = false;
   bool enforced = false;
@@ -64,6 +65,15 @@ class ClusterChanges {
   // goes on whether or not it is kept.
   absl::StatusOr<std::shared_ptr<ApplyRun>> Start(const ChangeRequest& request,
                                                   ApplyWatcher watcher)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Has the run with this id begin no further wave. `id` as HistoryStore::Get;
+  // `from`: for the log, as in ChangeRequest. Blocks on the history.
+  //   InvalidArgument   the run is over, or it is a check or plan
+  //   others            those of HistoryStore::Get, for an id that is no run's
+  absl::StatusOr<CancelResponse> Cancel(const std::string& id,
+                                        const std::string& actor,
+                                        const std::string& from)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The history's record; of the run that is under way as far as it is by now.

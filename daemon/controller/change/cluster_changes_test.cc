@@ -540,6 +540,90 @@ TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   EXPECT_TRUE(links_["server1"]->tasks().empty());
 }
 
+TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
+  Attach("server0");
+  Attach("server1");
+  ChangeRequest request = By("alice");
+  request.canary = 1;
+  const auto run = Apply(MakePlan(2), request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  const std::string id = (*run)->run_id();
+  // Also by the beginning of its id.
+  const auto cancelled = changes_->Cancel(id.substr(0, 8), "bob", "operator");
+  ASSERT_TRUE(cancelled.ok()) << cancelled.status();
+  EXPECT_EQ(cancelled->run_id(), id);
+  EXPECT_EQ(cancelled->not_started(), 1u);
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr(absl::StrCat("apply ", id,
+                                     " of alice: cancelled by bob (operator) "
+                                     "in wave 1 of 2")));
+  Answer("server0", ApplyResult::APPLIED);
+  EXPECT_TRUE(links_["server1"]->tasks().empty());
+  const auto record = history_->Get(id);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->entry().outcome(), "cancelled");
+  EXPECT_EQ(record->entry().summary(),
+            "2 hosts; 1 applied, 1 not started; cancelled by bob in wave 1 of "
+            "2");
+  EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::NOT_STARTED);
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr(absl::StrCat("apply ", id, " of alice: cancelled\n")));
+}
+
+TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
+  Attach("server0");
+  const auto run = Apply(MakePlan(1));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const std::string id = (*run)->run_id();
+  Answer("server0", ApplyResult::APPLIED);
+  const absl::Status over = changes_->Cancel(id, "bob", "operator").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(over));
+  EXPECT_EQ(over.message(),
+            absl::StrCat("apply ", id,
+                         " of alice: is already over (succeeded), nothing was "
+                         "cancelled"));
+  EXPECT_TRUE(absl::IsNotFound(
+      changes_->Cancel("0000000000000000", "bob", "operator").status()));
+  HistoryRecord check;
+  check.mutable_entry()->set_id("cccc0000cccc0000");
+  check.mutable_entry()->set_kind(HISTORY_CHECK);
+  check.mutable_entry()->set_outcome("pass");
+  ASSERT_TRUE(history_->Add(check).ok());
+  const absl::Status none =
+      changes_->Cancel("cccc0000cccc0000", "bob", "operator").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(none));
+  EXPECT_THAT(std::string(none.message()),
+              HasSubstr("check cccc0000cccc0000: cannot be cancelled"));
+}
+
+TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {
+  for (const char* host : {"server0", "server1", "server2"}) Attach(host);
+  ChangeRequest request = By("alice");
+  request.wave_size = 1;
+  const auto run = Apply(MakePlan(3), request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  const std::string id = (*run)->run_id();
+  ASSERT_TRUE(changes_->Cancel(id, "bob", "operator").ok());
+  // Killed: it has kept nothing since.
+  const auto killed = std::move(changes_);
+  StartController();
+  Tell("server0", id, ApplyResult::APPLIED);
+  for (const char* host : {"server1", "server2"}) {
+    Attach(host);
+    EXPECT_TRUE(links_[host]->tasks().empty()) << host;
+  }
+  const ApplyReport kept = Kept(id);
+  EXPECT_EQ(kept.outcome(), ApplyReport::INTERRUPTED);
+  EXPECT_EQ(kept.cancelled().actor(), "bob");
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
+  for (const int host : {1, 2}) {
+    EXPECT_EQ(KeptOutcome(id, host), ApplyResult::NOT_STARTED);
+    EXPECT_EQ(kept.hosts(host).error(), "cancelled by bob after wave 1");
+  }
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(changes_->Cancel(id, "bob", "x").status()));
+}
+
 TEST_F(ClusterChangesTest, StopInterruptsTheRunAndStartsNoOther) {
   Attach("server0");
   const auto run = Apply(MakePlan(1));

@@ -6,9 +6,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "config/plan/make_plan.h"
+#include "config/plan/waves.h"
 #include "config/report/verdict.h"
 #include "config/values/network_namespace.h"
 #include "config/words/number_text.h"
@@ -37,30 +39,18 @@ std::string SummaryOf(const Report& report) {
 }
 
 std::string SummaryOf(const ApplyReport& report) {
-  std::map<ApplyResult::Outcome, int> hosts;
-  for (const ApplyResult& host : report.hosts()) {
-    const bool is_running = report.outcome() == ApplyReport::RUNNING &&
-                            host.error() == kNoAnswerYet;
-    ++hosts[is_running ? ApplyResult::RUNNING : host.outcome()];
-  }
-  std::string text = Count(report.hosts_size(), "host");
-  const char* separator = "; ";
-  for (const auto& [outcome, number] : hosts) {
-    absl::StrAppend(&text, separator, number, " ",
-                    outcome == ApplyResult::NOTHING_TO_DO ? "with " : "",
-                    OutcomeWords(outcome));
-    separator = ", ";
-  }
+  const size_t hosts = static_cast<size_t>(report.hosts_size());
+  const std::string counts = HostCountsText(report, 0, hosts);
+  std::string text =
+      absl::StrCat(Count(hosts, "host"), counts.empty() ? "" : "; ", counts);
   if (report.enforced()) absl::StrAppend(&text, "; enforced by the spec");
-  return text;
-}
-
-// A report without an outcome comes from no run that ended.
-std::string OutcomeOf(const ApplyReport& report) {
-  if (report.outcome() == ApplyReport::OUTCOME_UNSPECIFIED) {
-    return "interrupted";
+  if (report.has_cancelled()) {
+    const Waves waves(hosts, report.canary(), report.wave_size());
+    absl::StrAppend(&text, "; cancelled by ", report.cancelled().actor(),
+                    " in wave ", report.cancelled().wave(), " of ",
+                    waves.count());
   }
-  return absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
+  return text;
 }
 
 }  // namespace
@@ -79,6 +69,30 @@ std::string OutcomeWords(ApplyResult::Outcome outcome) {
     return "without result";
   }
   return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", " "}});
+}
+
+std::string RunOutcomeName(const ApplyReport& report) {
+  // Comes from no run that ended.
+  if (report.outcome() == ApplyReport::OUTCOME_UNSPECIFIED) {
+    return "interrupted";
+  }
+  return absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
+}
+
+std::string HostCountsText(const ApplyReport& report, size_t begin,
+                           size_t end) {
+  std::map<ApplyResult::Outcome, int> hosts;
+  for (size_t i = begin; i < end; ++i) {
+    const ApplyResult& host = report.hosts(static_cast<int>(i));
+    const bool is_running = report.outcome() == ApplyReport::RUNNING &&
+                            host.error() == kNoAnswerYet;
+    ++hosts[is_running ? ApplyResult::RUNNING : host.outcome()];
+  }
+  return absl::StrJoin(hosts, ", ", [](std::string* out, const auto& count) {
+    absl::StrAppend(out, count.second, " ",
+                    count.first == ApplyResult::NOTHING_TO_DO ? "with " : "",
+                    OutcomeWords(count.first));
+  });
 }
 
 HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
@@ -129,7 +143,7 @@ HistoryRecord RecordOfApply(ApplyReport report,
   entry->set_actor(report.actor());
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  entry->set_outcome(OutcomeOf(report));
+  entry->set_outcome(RunOutcomeName(report));
   entry->set_summary(SummaryOf(report));
   entry->set_parent_id(report.rollback() ? report.apply_id()
                                          : report.plan_id());

@@ -4,12 +4,13 @@
 //             "1152 hosts; 2 failed, 28 passed, 1 skipped of 31 rules"
 //   plan      empty | changes | blocked (something is, and there are no steps)
 //             "1152 hosts, 12 with 40 steps, 3 blocked on 1 host"
-//   apply,    running | succeeded | stopped | interrupted
+//   apply,    running | succeeded | stopped | cancelled | interrupted
 //   rollback  "1152 hosts; 32 applied, 1 undone, 1119 not started"
 // Pure. The detail moves into the record.
 #ifndef DAEMON_CONTROLLER_HISTORY_HISTORY_ENTRY_H_
 #define DAEMON_CONTROLLER_HISTORY_HISTORY_ENTRY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -26,6 +27,13 @@ inline constexpr char kNoAnswerYet[] = "asked, and its answer is not here yet";
 // "rolled back with residues": the outcome's name in words; "without result"
 // for none, or one that is not known here.
 std::string OutcomeWords(ApplyResult::Outcome outcome);
+
+// "succeeded", "cancelled" and so on: the outcome's name as a word;
+// "interrupted" for none.
+std::string RunOutcomeName(const ApplyReport& report);
+
+// "31 applied, 1 undone" of the report's hosts from `begin` up to `end`.
+std::string HostCountsText(const ApplyReport& report, size_t begin, size_t end);
 
 HistoryRecord RecordOfCheck(Report report, const std::string& actor);
 

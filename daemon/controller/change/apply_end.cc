@@ -1,0 +1,167 @@
+#include "daemon/controller/change/apply_end.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "daemon/controller/history/history_entry.h"
+
+namespace clusterd {
+namespace {
+
+std::string WhyNotStarted(const ApplyReport& report) {
+  // Also of a controller that ended: no further wave would have come.
+  if (report.has_cancelled() && report.outcome() != ApplyReport::STOPPED) {
+    return absl::StrCat("cancelled by ", report.cancelled().actor(),
+                        " after wave ", report.cancelled().wave());
+  }
+  return report.outcome() == ApplyReport::INTERRUPTED
+             ? "the controller ended before its wave"
+             : "an earlier wave failed";
+}
+
+}  // namespace
+
+bool IsTakenBack(ApplyResult::Outcome outcome) {
+  return outcome == ApplyResult::ROLLED_BACK ||
+         outcome == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
+}
+
+bool SettlesHost(bool rollback, const ApplyResult& result) {
+  const ApplyResult::Outcome outcome = result.outcome();
+  if (IsTakenBack(outcome)) return true;
+  if (outcome == ApplyResult::NOTHING_TO_DO) {
+    return rollback == result.of_rollback();
+  }
+  // The apply stands where its rollback was refused.
+  if (outcome == ApplyResult::REFUSED) return rollback || !result.of_rollback();
+  return !rollback &&
+         (outcome == ApplyResult::APPLIED || outcome == ApplyResult::UNDONE ||
+          outcome == ApplyResult::UNDONE_WITH_RESIDUES);
+}
+
+bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome) {
+  return outcome == ApplyResult::NOTHING_TO_DO ||
+         outcome ==
+             (rollback ? ApplyResult::ROLLED_BACK : ApplyResult::APPLIED);
+}
+
+ApplyResult LostResult(const ApplyReport& head, const std::string& host,
+                       const std::string& why) {
+  ApplyResult result;
+  result.set_apply_id(head.apply_id());
+  result.set_host(host);
+  result.set_outcome(ApplyResult::LOST);
+  result.set_error(why);
+  return result;
+}
+
+ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
+                       const ClusterPlan* plan, ApplyResult told) {
+  told.set_host(host.name);
+  // Only the host's own drift needs them: the facts of 10,000 hosts would be
+  // most of the report. Whether it is a rollback the report says itself.
+  told.clear_facts_after();
+  told.clear_of_rollback();
+  if (!head.rollback() || !told.no_journal()) return told;
+  if (host.was_lost) {
+    told.set_outcome(ApplyResult::NOTHING_TO_DO);
+    return told;
+  }
+  told.set_outcome(ApplyResult::REFUSED);
+  absl::StrAppend(
+      told.mutable_error(),
+      "; the history has it as in effect here, so its settings stay; ",
+      plan == nullptr
+          ? "the plan with the old values is no longer in the history"
+          : absl::StrCat("the old values are in clusterctl show ",
+                         plan->plan_id()),
+      "; change the spec to what is wanted and plan again, or set it by hand");
+  return told;
+}
+
+ApplyResult ResultOfAnswer(const ApplyReport& head,
+                           const ApplyOrder::Host& host,
+                           const ClusterPlan* plan,
+                           absl::StatusOr<TaskResult> answer) {
+  const std::string why(answer.status().message());
+  if (answer.ok() && answer->has_apply()) {
+    ApplyResult result = std::move(*answer->mutable_apply());
+    if (result.apply_id() != head.apply_id()) {
+      return LostResult(
+          head, host.name,
+          absl::StrCat("it answered about apply \"", result.apply_id(), "\""));
+    }
+    // Of a rollback also "nothing to do": it was undone or rolled back before.
+    if (!SettlesHost(head.rollback(), result) &&
+        result.outcome() != ApplyResult::NOTHING_TO_DO) {
+      return LostResult(head, host.name,
+                        absl::StrCat("its answer makes no sense: ",
+                                     OutcomeWords(result.outcome())));
+    }
+    return AsReported(head, host, plan, std::move(result));
+  }
+  ApplyResult result = LostResult(head, host.name, why);
+  if (answer.ok() && answer->has_error()) {
+    result.set_error(answer->error().message());
+    result.set_outcome(ApplyResult::REFUSED);
+  } else if (answer.ok()) {
+    result.set_error("it answered another question");
+  } else if (absl::IsUnimplemented(answer.status())) {
+    result.set_outcome(ApplyResult::REFUSED);
+    // Of these two nothing has gone to the host.
+  } else if (absl::IsFailedPrecondition(answer.status()) ||
+             absl::IsResourceExhausted(answer.status())) {
+    result.set_outcome(ApplyResult::NOT_STARTED);
+  }
+  return result;
+}
+
+int ExplainNotStarted(ApplyReport* report) {
+  int not_started = 0;
+  for (ApplyResult& host : *report->mutable_hosts()) {
+    if (host.outcome() != ApplyResult::NOT_STARTED || !host.error().empty()) {
+      continue;
+    }
+    ++not_started;
+    host.set_error(WhyNotStarted(*report));
+  }
+  return not_started;
+}
+
+void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report) {
+  report->add_notes(
+      absl::StrCat("cancelled by ", report->cancelled().actor(), " in wave ",
+                   wave + 1, " of ", waves.count(),
+                   wave + 1 == waves.count()
+                       ? ", the last: it is finished, and nothing is left out"
+                       : ": it is finished, and no further wave begins"));
+}
+
+void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
+                 ApplyReport* report) {
+  report->set_outcome(outcome);
+  const int not_started = ExplainNotStarted(report);
+  if (not_started > 0) {
+    report->add_notes(absl::StrCat(
+        "it ended in wave ", wave + 1, " of ", waves.count(), ", so ",
+        not_started, not_started == 1 ? " host was" : " hosts were",
+        " not started"));
+  }
+  const bool some_applied =
+      absl::c_any_of(report->hosts(), [](const ApplyResult& host) {
+        return host.outcome() == ApplyResult::APPLIED;
+      });
+  if (report->rollback() || outcome == ApplyReport::SUCCEEDED ||
+      !some_applied) {
+    return;
+  }
+  report->add_notes(
+      absl::StrCat("hosts that were applied stay so; clusterctl rollback ",
+                   report->run_id(), " takes them back",
+                   outcome == ApplyReport::CANCELLED
+                       ? ", and the same plan applied again goes on"
+                       : ""));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,57 @@
+// How a host's answer is read, what it means for its apply or rollback, and
+// what a report says once the run is over. Pure.
+#ifndef DAEMON_CONTROLLER_CHANGE_APPLY_END_H_
+#define DAEMON_CONTROLLER_CHANGE_APPLY_END_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "config/plan/waves.h"
+#include "daemon/controller/change/change_order.h"
+#include "proto/agent_hub.pb.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+// Whether a result that comes late says how the run ended on its host. An apply
+// that is still applied says nothing about its rollback.
+bool SettlesHost(bool rollback, const ApplyResult& result);
+
+// Whether a rollback has taken the host back, as far as it could.
+bool IsTakenBack(ApplyResult::Outcome outcome);
+
+// Whether the host ended as it should.
+bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome);
+
+// That nobody knows what came of it there. `head`, here and below: the run's
+// report as it was ordered.
+ApplyResult LostResult(const ApplyReport& head, const std::string& host,
+                       const std::string& why);
+
+// What a host says of itself, as it is reported. `plan`: null if not known.
+ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
+                       const ClusterPlan* plan, ApplyResult told);
+
+// What the host says is not believed blindly: an answer about something else,
+// or one that no such task has, leaves open what has become of the host, and
+// that is LOST.
+ApplyResult ResultOfAnswer(const ApplyReport& head,
+                           const ApplyOrder::Host& host,
+                           const ClusterPlan* plan,
+                           absl::StatusOr<TaskResult> answer);
+
+// Says why, by the outcome of the run, to each host whose wave never came;
+// returns how many there are.
+int ExplainNotStarted(ApplyReport* report);
+
+// Notes that somebody cancelled the run while that wave (from 0) was under way.
+void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report);
+
+// Gives the report its outcome, and notes what is as it was and what is not.
+// `wave`: the last one that began, from 0.
+void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
+                 ApplyReport* report);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_CHANGE_APPLY_END_H_
