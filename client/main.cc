@@ -46,7 +46,8 @@ clusterd::Terminal ReadTerminal() {
 }
 
 // Waits for signals in a thread of its own. The first ends the call under way,
-// and the run then says what it knows; the second ends the program.
+// and the run then says what it knows; of an apply or rollback it is the second
+// that ends the call, the first cancels the run. One more ends the program.
 void WaitForSignals(const sigset_t& signals, clusterd::Interrupt& interrupt) {
   for (;;) {
     int signal = 0;

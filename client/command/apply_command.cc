@@ -9,11 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
+#include "client/command/run_canceller.h"
 #include "client/files/user_files.h"
 #include "client/print/apply_table.h"
 #include "client/print/history_table.h"
 #include "client/print/plan_table.h"
 #include "config/plan/make_plan.h"
+#include "config/plan/waves.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -40,6 +42,11 @@ class RunCommand : public Request {
   void AddSharedOptions(CLI::App& app, const std::string& force) {
     AddOption(app, "--wave", "N", wave_text_,
               absl::StrCat("Hosts at once (default: ", kDefaultWaveSize, ")"));
+    // A wave that fails does not stop a rollback, so none can warn it.
+    if (!is_rollback_) {
+      AddOption(app, "--canary", "N", canary_text_,
+                "First a wave of so many hosts, then the others by --wave");
+    }
     app.add_flag("--yes", yes_, "Do not ask");
     app.add_flag("--force", force_,
                  absl::StrCat("Admins only: also where a host refuses because ",
@@ -69,8 +76,20 @@ class RunCommand : public Request {
       CallRequest request) {
     request.set_wave_size(wave_size_);
     request.set_force(force_);
-    return client.Follow(call, request, timeout_, name(),
-                         [this](const ApplyEvent& event) { OnEvent(event); });
+    canceller_ =
+        std::make_shared<RunCanceller>(client.stub(), session().interrupt);
+    session().interrupt.DeferTo(
+        [canceller = canceller_] { canceller->OnInterrupt(); });
+    absl::StatusOr<ApplyReport> report =
+        client.Follow(call, request, timeout_, name(),
+                      [this](const ApplyEvent& event) { OnEvent(event); });
+    session().interrupt.DeferTo(nullptr);
+    const absl::Status asked = canceller_->Close();
+    is_cancelled_ |= asked.ok();
+    if (!asked.ok() && !absl::IsNotFound(asked) && !report.ok()) {
+      Tell("run ", run_id(), " could not be cancelled: ", asked.message());
+    }
+    return report;
   }
 
   // The end of a run of nothing, where that is not what was wished.
@@ -84,6 +103,7 @@ class RunCommand : public Request {
   std::vector<std::string> hosts_;
   bool subject_known_ = false;
   std::string what_will_happen_;  // "Apply 2 steps"
+  uint32_t canary_ = 0;           // 0: the first wave is like the others.
   // The controller's; until that is there, what this side knows of the run.
   ApplyReport report_;
 
@@ -96,6 +116,9 @@ class RunCommand : public Request {
 
   void ReadOptions() final {
     wave_size_ = ReadCount("--wave", wave_text_, kDefaultWaveSize);
+    if (!canary_text_.empty()) {
+      canary_ = ReadCount("--canary", canary_text_, 1);
+    }
     // Who changes hosts and wants a report of it must not find out afterwards.
     CheckReport();
     ReadSubject();
@@ -118,10 +141,14 @@ class RunCommand : public Request {
 
   // Ok if the person, or --yes, agrees.
   absl::Status AskConsent() {
-    const size_t waves = (hosts_.size() + wave_size_ - 1) / wave_size_;
+    const Waves waves(hosts_.size(), canary_, wave_size_);
     const std::string question = absl::StrCat(
         what_will_happen_, " on ", Count(hosts_.size(), "host"), " in ",
-        Count(waves, "wave"), force_ ? ", with force" : "");
+        Count(waves.count(), "wave"),
+        canary_ > 0
+            ? absl::StrCat(", the first of ", Count(waves.begin(1), "host"))
+            : "",
+        force_ ? ", with force" : "");
     if (yes_) {
       Tell(question);
       return absl::OkStatus();
@@ -144,11 +171,7 @@ class RunCommand : public Request {
   void OnEvent(const ApplyEvent& event) {
     const Style style = ErrStyle();
     if (event.has_progress()) {
-      if (run_id().empty() && !event.progress().run_id().empty()) {
-        report_.set_run_id(event.progress().run_id());
-        Tell("run ", run_id());
-      }
-      ShowProgress(ApplyProgressText(event.progress(), style.utf8));
+      OnProgress(event.progress());
     } else if (event.has_step() && verbose_) {
       const StepOutcome& outcome = event.step().outcome();
       Tell(event.step().host(), " step ", outcome.step(), " ",
@@ -159,7 +182,25 @@ class RunCommand : public Request {
       session().err << HostEndLine(event.host(), is_rollback_, style)
                     << std::endl;
       results_[event.host().host()] = event.host();
+    } else if (event.has_wave() && event.wave().waves() > 1) {
+      Tell(WaveText(event.wave()));
+    } else if (event.has_cancelled()) {
+      // Also where somebody else did: what is left to Ctrl-C is to leave.
+      is_cancelled_ = true;
+      session().interrupt.DeferTo(nullptr);
+      Tell(CancelText(event.cancelled()),
+           "; Ctrl-C leaves that to the controller");
+      session().err << std::flush;
     }
+  }
+
+  void OnProgress(const ApplyProgress& progress) {
+    if (run_id().empty() && !progress.run_id().empty()) {
+      report_.set_run_id(progress.run_id());
+      Tell("run ", run_id());
+      canceller_->OnRunId(run_id());
+    }
+    ShowProgress(ApplyProgressText(progress, ErrStyle().utf8));
   }
 
   int Finish() final {
@@ -196,15 +237,20 @@ class RunCommand : public Request {
     // We left; or the controller did, perhaps for good.
     const bool we_left =
         absl::IsCancelled(error) || absl::IsDeadlineExceeded(error);
-    if (!run_id().empty()) {
-      Tell("run ", run_id(), we_left ? " goes on" : " may go on",
-           " in the controller; look with: clusterctl show ", run_id());
-    } else if (we_left || absl::IsUnavailable(error) ||
-               absl::IsInternal(error) || absl::IsUnknown(error)) {
+    const std::string id = run_id();
+    if (id.empty() && (we_left || absl::IsUnavailable(error) ||
+                       absl::IsInternal(error) || absl::IsUnknown(error))) {
       Tell("no run of this command was named; if one began all the same, it ",
-           "is in: clusterctl history --kind ", name());
-    } else {
+           "goes on and is in: clusterctl history --kind ", name());
+    } else if (id.empty()) {
       Tell("nothing was changed");
+    } else if (is_cancelled_) {
+      Tell("run ", id, " is cancelled and ends in the controller after what ",
+           "is under way; look with: clusterctl show ", id);
+    } else {
+      Tell("run ", id, we_left ? " goes on" : " may go on",
+           " in the controller, wave after wave; look with: clusterctl show ",
+           id, "; end it with: clusterctl cancel ", id);
     }
   }
 
@@ -224,6 +270,7 @@ class RunCommand : public Request {
     report_.set_rollback(is_rollback_);
     report_.set_force(force_);
     report_.set_wave_size(wave_size_);
+    report_.set_canary(canary_);
     if (run_id().empty()) return;
     if (!is_rollback_) report_.set_apply_id(run_id());
     report_.set_outcome(ApplyReport::RUNNING);
@@ -241,21 +288,24 @@ class RunCommand : public Request {
 
   const bool is_rollback_;
   std::string wave_text_;
+  std::string canary_text_;
   bool yes_ = false;
   bool force_ = false;
   bool verbose_ = false;
 
   uint32_t wave_size_ = 0;
   std::optional<absl::Time> began_;  // The call.
+  std::shared_ptr<RunCanceller> canceller_;
+  bool is_cancelled_ = false;  // Here or elsewhere.
   std::map<std::string, ApplyResult> results_;
 };
 
 // Checks the plan's digest before anybody is asked. The exit status:
 //   0  every host ended as wished
 //   1  a host did not; the waves behind it were not begun
-//   2  it was not begun, and why; or no complete answer: a host is lost, the
-//      controller is away, Ctrl-C, the report file could not be written; a run
-//      that began goes on in the controller
+//   2  it was not begun, and why; or no complete answer: it was cancelled, a
+//      host is lost, the controller is away, the report file could not be
+//      written; a run that began goes on in the controller
 //   3  wrong usage, an edited plan, no consent; nothing was changed
 class ApplyCommand final : public RunCommand {
  public:
@@ -322,6 +372,7 @@ class ApplyCommand final : public RunCommand {
     ApplyPlanRequest request;
     request.set_plan_id(plan_.plan_id());
     request.set_digest(plan_.digest());
+    request.set_canary(canary_);
     return Follow(client, &Controller::Stub::ApplyPlan, request);
   }
 

@@ -245,20 +245,100 @@ TEST(ApplyCommandTest, ShowsACounterOnATerminalAndStepsOnRequest) {
       "wave 1 of 1: 0 done, 0 failed, 2 pending; at work server1"));
 }
 
-TEST(ApplyCommandTest, LeavesTheRunToTheControllerOnCtrlC) {
+CancelResponse Cancelled(const std::string& by) {
+  CancelResponse cancelled;
+  cancelled.set_schema_version(1);
+  cancelled.set_run_id(kRun);
+  cancelled.set_actor("ann");
+  cancelled.mutable_cancelled()->set_actor(by);
+  cancelled.mutable_cancelled()->set_wave(1);
+  cancelled.set_waves(2);
+  cancelled.set_at_work(1);
+  cancelled.set_not_started(1);
+  return cancelled;
+}
+
+ApplyWave Wave(uint32_t wave, const std::string& result) {
+  ApplyWave told;
+  told.set_wave(wave);
+  told.set_waves(2);
+  told.add_hosts(absl::StrCat("server", wave - 1));
+  told.set_result(result);
+  return told;
+}
+
+// A run of two waves, of which the second begins only if nobody cancels.
+ProgramWorld CancelledWorld(const std::string& by) {
+  ProgramWorld world;
+  const ApplyResult first = ResultOf("server0", ApplyResult::APPLIED);
+  ApplyReport report = ReportOf(
+      ApplyReport::CANCELLED,
+      {first, ResultOf("server1", ApplyResult::NOT_STARTED,
+                       absl::StrCat("cancelled by ", by, " after wave 1"))});
+  report.set_wave_size(1);
+  *report.mutable_cancelled() = Cancelled(by).cancelled();
+  world.script.apply_events = {EventOf(Progress(0)), EventOf(Wave(1, ""))};
+  world.script.cancelled = Cancelled(by);
+  world.script.events_of_cancel = {EventOf(Cancelled(by)), EventOf(first),
+                                   EventOf(Wave(1, "1 applied")),
+                                   EventOf(report)};
+  return world;
+}
+
+TEST(ApplyCommandTest, CtrlCEndsTheRunAfterWhatIsUnderWay) {
+  ProgramWorld world = CancelledWorld("ann");
+  FakeController controller(world.script);
+  world.controller = &controller;
+  world.interrupt_at = "run 3fa2c4d5e6f70812";
+  const ProgramOutput output =
+      RunProgram({"apply", PlanPath(), "--yes", "--wave", "1"}, world);
+  EXPECT_EQ(controller.cancelled_id(), kRun);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_EQ(output.err,
+            "clusterctl apply: Apply 4 steps on 2 hosts in 2 waves\n"
+            "clusterctl apply: run 3fa2c4d5e6f70812\n"
+            "clusterctl apply: wave 1 of 2 begins: server0\n"
+            "clusterctl apply: cancelled by ann in wave 1 of 2: 1 host "
+            "finishes what is under way, 1 host is not started; Ctrl-C leaves "
+            "that to the controller\n"
+            "√ applied  server0  2 steps (1.2 s)\n"
+            "clusterctl apply: wave 1 of 2 ended: 1 applied\n");
+  EXPECT_TRUE(absl::StrContains(
+      output.out,
+      "Hosts\n"
+      "  - not started  server1  cancelled by ann after wave 1\n"
+      "  √ applied      server0  2 steps\n"
+      "\n"
+      "Waves\n"
+      "  1 of 2  server0  applied\n"
+      "  2 of 2  server1  not started\n"
+      "\n"
+      "CANCELLED: 1 not started, 1 applied of 2 hosts in 12 s\n"
+      "take it back with: clusterctl rollback 3fa2c4d5e6f70812\n"))
+      << output.out;
+  EXPECT_TRUE(
+      absl::StrContains(HelpOfStatus("apply", 2), "the run was cancelled"));
+}
+
+TEST(ApplyCommandTest, SecondCtrlCLeavesTheCancelledRunToTheController) {
   const std::string report_path = TestFile("report.json", "old");
-  ProgramWorld world = GoodWorld();
-  world.script.apply_events.resize(2);  // Without server1's end.
+  ProgramWorld world = CancelledWorld("ann");
+  world.script.events_of_cancel.resize(2);  // Without the end of the wave.
   world.script.apply_hangs = true;
-  world.interrupt_at = "√ applied  server0";
+  FakeController controller(world.script);
+  world.controller = &controller;
+  world.interrupt_at = "run 3fa2c4d5e6f70812";
+  world.interrupt_again_at = "√ applied  server0";
   const ProgramOutput output = RunProgram(
       {"apply", PlanPath(), "--yes", "--report", report_path}, world);
+  EXPECT_EQ(controller.cancelled_id(), kRun);
   EXPECT_EQ(output.status, 2);
   EXPECT_TRUE(absl::EndsWith(
       output.err,
       "clusterctl apply: interrupted\n"
-      "clusterctl apply: run 3fa2c4d5e6f70812 goes on in the controller; look "
-      "with: clusterctl show 3fa2c4d5e6f70812\n"))
+      "clusterctl apply: run 3fa2c4d5e6f70812 is cancelled and ends in the "
+      "controller after what is under way; look with: clusterctl show "
+      "3fa2c4d5e6f70812\n"))
       << output.err;
   EXPECT_TRUE(
       absl::StrContains(output.out,
@@ -273,6 +353,77 @@ TEST(ApplyCommandTest, LeavesTheRunToTheControllerOnCtrlC) {
   EXPECT_EQ(report.notes(0), "interrupted");
 }
 
+TEST(ApplyCommandTest, CtrlCOnARunThatSomebodyCancelledLeavesIt) {
+  ProgramWorld world = CancelledWorld("bob");
+  world.script.apply_events = {EventOf(Progress(0)), EventOf(Cancelled("bob"))};
+  world.script.events_of_cancel.clear();
+  world.script.apply_hangs = true;
+  FakeController controller(world.script);
+  world.controller = &controller;
+  world.interrupt_at = "cancelled by bob in wave 1 of 2";
+  const ProgramOutput output =
+      RunProgram({"apply", PlanPath(), "--yes"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_EQ(controller.cancelled_id(), "");
+  EXPECT_TRUE(absl::EndsWith(
+      output.err,
+      "clusterctl apply: run 3fa2c4d5e6f70812 is cancelled and ends in the "
+      "controller after what is under way; look with: clusterctl show "
+      "3fa2c4d5e6f70812\n"))
+      << output.err;
+}
+
+TEST(ApplyCommandTest, CtrlCThatDoesNotReachTheControllerSaysThatTheRunGoesOn) {
+  ProgramWorld world = CancelledWorld("ann");
+  world.script.events_of_cancel.clear();
+  world.script.apply_hangs = true;
+  world.script.cancel_status =
+      grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "no such call");
+  world.interrupt_at = "run 3fa2c4d5e6f70812";
+  const ProgramOutput output =
+      RunProgram({"apply", PlanPath(), "--yes"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_TRUE(absl::EndsWith(
+      output.err,
+      "clusterctl apply: run 3fa2c4d5e6f70812 could not be cancelled: no such "
+      "call\n"
+      "clusterctl apply: run 3fa2c4d5e6f70812 goes on in the controller, wave "
+      "after wave; look with: clusterctl show 3fa2c4d5e6f70812; end it with: "
+      "clusterctl cancel 3fa2c4d5e6f70812\n"))
+      << output.err;
+}
+
+TEST(ApplyCommandTest, TimeoutEndsOnlyClusterctl) {
+  ProgramWorld world = GoodWorld();
+  world.script.apply_events.resize(1);
+  world.script.apply_hangs = true;
+  FakeController controller(world.script);
+  world.controller = &controller;
+  // It may end before the run has told its id.
+  const ProgramOutput output =
+      RunProgram({"apply", PlanPath(), "--yes", "--timeout", "100ms"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_EQ(controller.cancelled_id(), "");
+  EXPECT_TRUE(absl::StrContains(output.err, "goes on")) << output.err;
+}
+
+TEST(ApplyCommandTest, CanaryIsAWaveOfItsOwn) {
+  ProgramWorld world = GoodWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output =
+      RunProgram({"apply", PlanPath(), "--yes", "--canary", "1"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_TRUE(absl::StrContains(
+      output.err, "Apply 4 steps on 2 hosts in 2 waves, the first of 1 host\n"))
+      << output.err;
+  EXPECT_EQ(controller.apply_request().value().canary(), 1u);
+  EXPECT_EQ(controller.apply_request().value().wave_size(), 32u);
+  EXPECT_TRUE(absl::StrContains(
+      RunProgram({"apply", PlanPath(), "--yes", "--canary", "0"}).err,
+      "--canary: \"0\", expected 1 to 100000"));
+}
+
 TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {
   ProgramWorld world = GoodWorld();
   world.script.apply_status =
@@ -284,7 +435,7 @@ TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {
       absl::StrContains(output.err,
                         "the connection broke: Socket closed\n"
                         "clusterctl apply: run 3fa2c4d5e6f70812 may go on in "
-                        "the controller"))
+                        "the controller, wave after wave"))
       << output.err;
   EXPECT_TRUE(absl::StrContains(output.out, "RUNNING: 2 applied"));
 }

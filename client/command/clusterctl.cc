@@ -159,9 +159,10 @@ void BuildTree(Tree& tree) {
       "--version", [] { return std::string(kClusterdVersion); },
       "Print versions");
   // In the order of the help text.
-  for (const auto add : {AddCheckCommand, AddPlanCommand, AddRunCommands,
-                         AddHistoryCommands, AddHostCommands, AddConfigCommands,
-                         AddExplainCommand, AddAnonymiseCommand}) {
+  for (const auto add :
+       {AddCheckCommand, AddPlanCommand, AddRunCommands, AddCancelCommand,
+        AddHistoryCommands, AddHostCommands, AddConfigCommands,
+        AddExplainCommand, AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());

@@ -152,6 +152,7 @@ using CommandList = std::vector<std::unique_ptr<Command>>;
 void AddCheckCommand(CommandList& commands);
 void AddPlanCommand(CommandList& commands);
 void AddRunCommands(CommandList& commands);
+void AddCancelCommand(CommandList& commands);
 void AddHistoryCommands(CommandList& commands);
 void AddHostCommands(CommandList& commands);
 void AddConfigCommands(CommandList& commands);

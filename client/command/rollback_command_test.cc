@@ -182,17 +182,28 @@ TEST(RollbackCommandTest, HasNothingToTakeBackWhereNoHostIsApplied) {
                                 "no host of that apply holds anything of it"));
 }
 
-TEST(RollbackCommandTest, LeavesTheRunToTheControllerOnCtrlC) {
+TEST(RollbackCommandTest, CtrlCCancelsTheRunAndTheSecondOneLeavesIt) {
   ProgramWorld world = GoodWorld();
+  CancelResponse cancelled;
+  cancelled.mutable_cancelled()->set_actor("ann");
+  cancelled.mutable_cancelled()->set_wave(1);
+  cancelled.set_waves(2);
+  cancelled.set_not_started(1);
   world.script.apply_events.resize(2);
+  world.script.events_of_cancel = {EventOf(cancelled)};
   world.script.apply_hangs = true;
+  FakeController controller(world.script);
+  world.controller = &controller;
   world.interrupt_at = "√ rolled back  server0";
+  world.interrupt_again_at = "cancelled by ann in wave 1 of 2: 0 hosts finish";
   const ProgramOutput output = RunProgram({"rollback", kApply, "--yes"}, world);
   EXPECT_EQ(output.status, 2);
+  EXPECT_EQ(controller.cancelled_id(), "77770000aaaabbbb");
   EXPECT_TRUE(absl::EndsWith(
       output.err,
-      "clusterctl rollback: run 77770000aaaabbbb goes on in the controller; "
-      "look with: clusterctl show 77770000aaaabbbb\n"))
+      "clusterctl rollback: run 77770000aaaabbbb is cancelled and ends in the "
+      "controller after what is under way; look with: clusterctl show "
+      "77770000aaaabbbb\n"))
       << output.err;
 }
 

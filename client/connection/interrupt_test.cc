@@ -30,5 +30,26 @@ TEST(InterruptTest, OutlivesTheCallThatItWatched) {
   EXPECT_TRUE(interrupt.Fire());
 }
 
+TEST(InterruptTest, FirstOneIsDeferredAndTheSecondFires) {
+  Interrupt interrupt;
+  int deferred = 0;
+  interrupt.DeferTo([&] { ++deferred; });
+  EXPECT_TRUE(interrupt.Fire());
+  EXPECT_EQ(deferred, 1);
+  EXPECT_FALSE(interrupt.fired());
+  EXPECT_TRUE(interrupt.Fire());
+  EXPECT_EQ(deferred, 1);
+  EXPECT_TRUE(interrupt.fired());
+  EXPECT_FALSE(interrupt.Fire());
+}
+
+TEST(InterruptTest, IsNotDeferredToWhoHasLeft) {
+  Interrupt interrupt;
+  interrupt.DeferTo([] { ADD_FAILURE() << "called"; });
+  interrupt.DeferTo(nullptr);
+  EXPECT_TRUE(interrupt.Fire());
+  EXPECT_TRUE(interrupt.fired());
+}
+
 }  // namespace
 }  // namespace clusterd

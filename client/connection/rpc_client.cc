@@ -18,15 +18,26 @@ Interrupt::~Interrupt() {
 
 bool Interrupt::Fire() {
   std::shared_ptr<grpc::ClientContext> context;
+  std::function<void()> instead;
   {
     absl::MutexLock lock(&mutex_);
     if (fired_) return false;
-    fired_ = true;
+    instead.swap(instead_);
+    fired_ = instead == nullptr;
     context = watched_.lock();
+  }
+  if (instead != nullptr) {
+    instead();
+    return true;
   }
   if (descriptor_ >= 0) eventfd_write(descriptor_, 1);
   if (context != nullptr) context->TryCancel();
   return true;
+}
+
+void Interrupt::DeferTo(std::function<void()> instead) {
+  absl::MutexLock lock(&mutex_);
+  instead_.swap(instead);
 }
 
 bool Interrupt::fired() const {

@@ -3,6 +3,7 @@
 #ifndef CLIENT_CONNECTION_RPC_CLIENT_H_
 #define CLIENT_CONNECTION_RPC_CLIENT_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -30,8 +31,14 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // Cancels the watched call. False if it had fired before.
+  // Cancels the watched call, or does what DeferTo asked for instead. False if
+  // it had fired before, and nobody waits for it any more.
   bool Fire() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The next Fire calls this and is forgotten; the one behind it fires. Null:
+  // the next one fires. It is called on the thread of Fire, under no lock, and
+  // must not block; it may still be called once after another was given.
+  void DeferTo(std::function<void()> instead) ABSL_LOCKS_EXCLUDED(mutex_);
 
   bool fired() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -48,6 +55,7 @@ class Interrupt {
   const int descriptor_;
   mutable absl::Mutex mutex_;
   bool fired_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> instead_ ABSL_GUARDED_BY(mutex_);
   std::weak_ptr<grpc::ClientContext> watched_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -90,6 +98,9 @@ class RpcClient {
       : stub_(Service::NewStub(channel)),
         peer_(std::move(peer)),
         interrupt_(interrupt) {}
+
+  // For a call that is made beside the one that is followed.
+  Stub& stub() const { return *stub_; }
 
   // One question, one answer: Ask(&Controller::Stub::GetSpec, {}, timeout).
   template <typename Request, typename Answer>

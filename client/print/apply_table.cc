@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "config/plan/waves.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
@@ -127,6 +128,19 @@ std::vector<HostGroup> GroupHosts(const ApplyReport& report) {
   return std::move(groups.items());
 }
 
+// What came of the hosts from `begin` up to `end`: "10 applied, 1 undone", or
+// only the word where they all ended the same.
+std::string WaveResult(const ApplyReport& report, size_t begin, size_t end) {
+  FirstMet<std::string, size_t> counts;
+  for (size_t i = begin; i < end; ++i) {
+    ++counts[OutcomeWord(report.hosts(static_cast<int>(i)).outcome())];
+  }
+  if (counts.items().size() == 1) return counts.items().front().first;
+  return absl::StrJoin(counts, ", ", [](std::string* out, const auto& count) {
+    absl::StrAppend(out, count.second, " ", count.first);
+  });
+}
+
 // "10 applied, 1 undone of 11 hosts in 12 s".
 std::string CountsLine(const ApplyReport& report) {
   FirstMet<std::string, size_t> counts;
@@ -194,6 +208,40 @@ void PrintHosts(const ApplyReport& report, Page& page) {
   }
 }
 
+// Waves that ended the same share a line: "2-9 of 12". Nothing of a single one.
+void PrintWaves(const ApplyReport& report, Page& page) {
+  const Waves waves(static_cast<size_t>(report.hosts_size()), report.canary(),
+                    report.wave_size());
+  if (waves.count() < 2) return;
+  std::vector<Row> rows;
+  for (size_t wave = 0; wave < waves.count();) {
+    const size_t first = wave;
+    const std::string result =
+        WaveResult(report, waves.begin(first), waves.begin(first + 1));
+    do {
+      ++wave;
+    } while (wave < waves.count() &&
+             WaveResult(report, waves.begin(wave), waves.begin(wave + 1)) ==
+                 result);
+    std::vector<std::string> hosts;
+    for (size_t i = waves.begin(first); i < waves.begin(wave); ++i) {
+      hosts.push_back(report.hosts(static_cast<int>(i)).host());
+    }
+    rows.push_back(
+        {{absl::StrCat(first + 1,
+                       wave > first + 1 ? absl::StrCat("-", wave) : "", " of ",
+                       waves.count())},
+         {page.Safe(HostsText(hosts, kHostsColumns))},
+         {page.Safe(
+             WaveResult(report, waves.begin(first), waves.begin(wave)))}});
+  }
+  page.Title("Waves");
+  const std::vector<int> columns = ColumnWidths(rows);
+  for (const Row& row : rows) {
+    page.PrintRow(row, columns, {/*indent=*/2, TableLayout::Last::kIsWrapped});
+  }
+}
+
 }  // namespace
 
 State HostEnd(ApplyResult::Outcome outcome, bool rollback) {
@@ -239,6 +287,7 @@ std::string RunWord(const ApplyReport& report) {
   if (report.outcome() == ApplyReport::RUNNING) return "RUNNING";
   if (report.outcome() == ApplyReport::INTERRUPTED) return "INTERRUPTED";
   if (report.outcome() == ApplyReport::STOPPED) return "STOPPED";
+  if (report.outcome() == ApplyReport::CANCELLED) return "CANCELLED";
   if (report.outcome() == ApplyReport::SUCCEEDED) {
     const State verdict = SupportedVerdict(report);
     if (verdict == PASS) return "SUCCEEDED";
@@ -268,6 +317,7 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
   out << page.Safe(RunText(report)) << "\n";
   page.PrintNotes(report.notes());
   PrintHosts(report, page);
+  PrintWaves(report, page);
   out << "\n";
   page.Sentence(RunWord(report), StatePaint(SupportedVerdict(report)),
                 CountsLine(report));
@@ -285,6 +335,29 @@ std::string ApplyShort(const ApplyReport& report, bool utf8) {
                               Part(" ", report.run_id()), " ", RunWord(report)),
                  CountsLine(report)}),
       utf8);
+}
+
+std::string WaveText(const ApplyWave& wave) {
+  const std::vector<std::string> hosts(wave.hosts().begin(),
+                                       wave.hosts().end());
+  return absl::StrCat(
+      "wave ", wave.wave(), " of ", wave.waves(),
+      wave.result().empty()
+          ? absl::StrCat(" begins: ", HostsText(hosts, kHostsColumns))
+          : absl::StrCat(" ended: ", wave.result()));
+}
+
+std::string CancelText(const CancelResponse& cancelled) {
+  const uint32_t left = cancelled.not_started();
+  return absl::StrCat(
+      "cancelled by ", cancelled.cancelled().actor(), " in wave ",
+      cancelled.cancelled().wave(), " of ", cancelled.waves(),
+      left == 0 ? ", the last: " : ": ", Count(cancelled.at_work(), "host"),
+      cancelled.at_work() == 1 ? " finishes" : " finish",
+      " what is under way, ",
+      left == 0   ? "nothing is left out"
+      : left == 1 ? "1 host is not started"
+                  : absl::StrCat(left, " hosts are not started"));
 }
 
 std::string HostEndLine(const ApplyResult& result, bool rollback,

@@ -9,6 +9,10 @@
 //     × undone       node12       step 2: /etc/sysctl.d: Read-only file system
 //       residue  net.core.somaxconn is 128, was 4096: ...
 //
+//   Waves
+//     1 of 2  node[01-12]  10 applied, 1 undone
+//     2 of 2  node[13-20]  not started
+//
 //   STOPPED: 10 applied, 8 not started, 1 undone of 19 hosts in 12 s
 //   take it back with: clusterctl rollback 3fa2c4d5e6f70812
 //
@@ -21,6 +25,7 @@
 #include <string>
 
 #include "config/words/terminal.h"
+#include "proto/controller.pb.h"
 #include "proto/finding.pb.h"
 #include "proto/plan.pb.h"
 
@@ -46,14 +51,14 @@ std::string OutcomeWord(ApplyResult::Outcome outcome);
 std::string StepWord(StepOutcome::State state);
 
 //   FAIL     a host ended badly or was not begun, or the run stopped
-//   UNKNOWN  else a host is lost or has no end, the run is under way or was
-//            interrupted, it has no host, or the schema is one that we do not
-//            know
+//   UNKNOWN  else a host is lost or has no end, the run is under way, was
+//            cancelled or interrupted, it has no host, or the schema is one
+//            that we do not know
 //   PASS     otherwise
 State SupportedVerdict(const ApplyReport& report);
 
-// "SUCCEEDED", "STOPPED", "INTERRUPTED", "RUNNING"; never "SUCCEEDED" for a
-// report whose verdict is not PASS.
+// "SUCCEEDED", "STOPPED", "CANCELLED", "INTERRUPTED", "RUNNING"; never
+// "SUCCEEDED" for a report whose verdict is not PASS.
 std::string RunWord(const ApplyReport& report);
 
 // Whether the host may hold what this apply set, so that a rollback asks it:
@@ -73,6 +78,14 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
 // "demo: apply 3fa2c4d5e6f70812 STOPPED: 10 applied, 1 undone of 11 hosts in
 // 12 s", without line end.
 std::string ApplyShort(const ApplyReport& report, bool utf8);
+
+// "wave 2 of 3 begins: node[03-34]", "wave 2 of 3 ended: 31 applied, 1 undone".
+// Not made safe for a terminal.
+std::string WaveText(const ApplyWave& wave);
+
+// "cancelled by ann in wave 1 of 3: 2 hosts finish what is under way, 4 hosts
+// are not started". Not made safe for a terminal.
+std::string CancelText(const CancelResponse& cancelled);
 
 // The line of one host that has just ended, without line end:
 //   √ applied  node01  2 steps (1.2 s)

@@ -95,8 +95,35 @@ class FakeController::ControllerService final : public Controller::Service {
     return owner_.script_.record_status;
   }
 
+  grpc::Status Cancel(grpc::ServerContext*, const CancelRequest* request,
+                      CancelResponse* response) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.cancelled_id_ = request->id();
+    }
+    *response = owner_.script_.cancelled;
+    return owner_.script_.cancel_status;
+  }
+
  private:
   grpc::Status Apply(grpc::ServerWriter<ApplyEvent>& writer) {
+    const std::vector<ApplyEvent>& later = owner_.script_.events_of_cancel;
+    if (!later.empty()) {
+      for (const ApplyEvent& event : owner_.script_.apply_events) {
+        writer.Write(event);
+      }
+      {
+        absl::MutexLock lock(&owner_.mutex_);
+        owner_.mutex_.Await(absl::Condition(
+            +[](FakeController* owner) {
+              return owner->closing_.HasBeenNotified() ||
+                     !owner->cancelled_id_.empty();
+            },
+            &owner_));
+      }
+      return Play(later, owner_.script_.apply_hangs,
+                  owner_.script_.apply_status, writer);
+    }
     return Play(owner_.script_.apply_events, owner_.script_.apply_hangs,
                 owner_.script_.apply_status, writer);
   }
@@ -138,7 +165,10 @@ FakeController::FakeController(ControllerScript script)
 }
 
 FakeController::~FakeController() {
-  closing_.Notify();
+  {
+    absl::MutexLock lock(&mutex_);
+    closing_.Notify();
+  }
   server_->Shutdown();
 }
 
@@ -184,6 +214,11 @@ std::vector<ListHistoryRequest> FakeController::history_requests() const {
 std::string FakeController::record_id() const {
   absl::MutexLock lock(&mutex_);
   return record_id_;
+}
+
+std::string FakeController::cancelled_id() const {
+  absl::MutexLock lock(&mutex_);
+  return cancelled_id_;
 }
 
 std::optional<ConnectionSettings> FakeController::settings() const {
@@ -267,6 +302,18 @@ ApplyEvent EventOf(const ApplyResult& result) {
 ApplyEvent EventOf(const ApplyReport& report) {
   ApplyEvent event;
   *event.mutable_report() = report;
+  return event;
+}
+
+ApplyEvent EventOf(const ApplyWave& wave) {
+  ApplyEvent event;
+  *event.mutable_wave() = wave;
+  return event;
+}
+
+ApplyEvent EventOf(const CancelResponse& cancelled) {
+  ApplyEvent event;
+  *event.mutable_cancelled() = cancelled;
   return event;
 }
 

@@ -42,6 +42,11 @@ struct ControllerScript {
   std::vector<ApplyEvent> apply_events;
   grpc::Status apply_status;
   bool apply_hangs = false;
+  // Set: they come, before it hangs, when somebody has cancelled the run.
+  std::vector<ApplyEvent> events_of_cancel;
+
+  CancelResponse cancelled;
+  grpc::Status cancel_status;
 
   // Answers of ListHistory, one after the other; then empty ones.
   std::vector<ListHistoryResponse> history;
@@ -73,6 +78,8 @@ class FakeController final : public Connector {
   std::string socket_path() const;
   std::string described_host() const;
   std::string record_id() const;
+  // Empty: nobody has cancelled anything.
+  std::string cancelled_id() const;
   // All, in order.
   std::vector<ListHistoryRequest> history_requests() const;
 
@@ -93,6 +100,7 @@ class FakeController final : public Connector {
   std::optional<RollBackRequest> roll_back_request_ ABSL_GUARDED_BY(mutex_);
   std::vector<ListHistoryRequest> history_requests_ ABSL_GUARDED_BY(mutex_);
   std::string record_id_ ABSL_GUARDED_BY(mutex_);
+  std::string cancelled_id_ ABSL_GUARDED_BY(mutex_);
   std::optional<ConnectionSettings> settings_ ABSL_GUARDED_BY(mutex_);
   std::string socket_path_ ABSL_GUARDED_BY(mutex_);
   std::string described_host_ ABSL_GUARDED_BY(mutex_);
@@ -110,6 +118,8 @@ PlanEvent EventOf(const ClusterPlan& plan);
 ApplyEvent EventOf(const ApplyProgress& progress);
 ApplyEvent EventOf(const ApplyResult& result);
 ApplyEvent EventOf(const ApplyReport& report);
+ApplyEvent EventOf(const ApplyWave& wave);
+ApplyEvent EventOf(const CancelResponse& cancelled);
 
 }  // namespace clusterd
 

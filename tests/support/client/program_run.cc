@@ -3,6 +3,7 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -18,20 +19,24 @@
 namespace clusterd {
 namespace {
 
-// Keeps what is written, and presses Ctrl-C when a text has appeared.
+// Keeps what is written, and presses Ctrl-C when a text has appeared; once for
+// each text.
 class WatchedBuffer final : public std::stringbuf {
  public:
-  WatchedBuffer(const std::string& text, Interrupt& interrupt)
-      : text_(text), interrupt_(interrupt) {}
+  WatchedBuffer(std::vector<std::string> texts, Interrupt& interrupt)
+      : texts_(std::move(texts)), interrupt_(interrupt) {}
 
  protected:
   int sync() override {
-    if (!text_.empty() && absl::StrContains(str(), text_)) interrupt_.Fire();
+    while (!texts_.empty() && absl::StrContains(str(), texts_.front())) {
+      texts_.erase(texts_.begin());
+      interrupt_.Fire();
+    }
     return 0;
   }
 
  private:
-  const std::string text_;
+  std::vector<std::string> texts_;
   Interrupt& interrupt_;
 };
 
@@ -47,7 +52,11 @@ ProgramOutput RunProgram(const std::vector<std::string>& arguments,
   }
   Interrupt interrupt;
   std::ostringstream out;
-  WatchedBuffer err_buffer(world.interrupt_at, interrupt);
+  std::vector<std::string> presses;
+  for (const auto& text : {world.interrupt_at, world.interrupt_again_at}) {
+    if (!text.empty()) presses.push_back(text);
+  }
+  WatchedBuffer err_buffer(presses, interrupt);
   std::ostream err(&err_buffer);
   const absl::Time now =
       absl::FromCivil(absl::CivilSecond(2025, 1, 1), absl::UTCTimeZone());

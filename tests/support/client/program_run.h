@@ -35,8 +35,10 @@ struct ProgramWorld {
   std::string root = "/nonexistent";
   // Set where a test wants to see what reached the controller.
   FakeController* controller = nullptr;
-  // Ctrl-C is pressed as soon as stderr holds this text; empty: never.
+  // Ctrl-C is pressed as soon as stderr holds this text; empty: never. And once
+  // more when it holds the other.
   std::string interrupt_at;
+  std::string interrupt_again_at;
   // What the person types when asked.
   absl::StatusOr<std::string> answer = absl::OutOfRangeError("no answer");
   absl::TimeZone zone = absl::UTCTimeZone();

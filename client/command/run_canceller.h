@@ -1,0 +1,58 @@
+// What Ctrl-C does to an apply or rollback that a command follows: the
+// controller finishes what is under way on hosts and begins no further wave.
+#ifndef CLIENT_COMMAND_RUN_CANCELLER_H_
+#define CLIENT_COMMAND_RUN_CANCELLER_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "client/connection/rpc_client.h"
+
+namespace clusterd {
+
+// Asks the controller to cancel the run, beside the call that follows it, once
+// that is wanted and the run has an id, whichever comes last. Where that does
+// not reach it, the followed call is ended too: nobody should wait for the end
+// of a wave that is not the last. Safe for concurrent use.
+class RunCanceller {
+ public:
+  // Both must outlive it, or Close.
+  RunCanceller(Controller::Stub& stub, Interrupt& interrupt)
+      : stub_(stub), interrupt_(interrupt) {}
+  ~RunCanceller() { Close().IgnoreError(); }
+  RunCanceller(const RunCanceller&) = delete;
+  RunCanceller& operator=(const RunCanceller&) = delete;
+
+  void OnInterrupt() ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnRunId(const std::string& run_id) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Waits for the answer, for as long as a short call may take; nothing is
+  // asked after it. Ok: the controller has taken it; NotFound: it was not
+  // asked; else why it has not.
+  absl::Status Close() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  void AskIfDue() ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnAnswer(const grpc::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  Controller::Stub& stub_;
+  Interrupt& interrupt_;
+  // Of the one call; used by nobody else once it was asked.
+  grpc::ClientContext context_;
+  CancelRequest request_;
+  CancelResponse response_;
+
+  absl::Mutex mutex_;
+  std::string run_id_ ABSL_GUARDED_BY(mutex_);
+  bool wanted_ ABSL_GUARDED_BY(mutex_) = false;
+  bool asked_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> answer_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // CLIENT_COMMAND_RUN_CANCELLER_H_
