@@ -190,7 +190,6 @@ class RunCommand : public Request {
       session().interrupt.DeferTo(nullptr);
       Tell(CancelText(event.cancelled()),
            "; Ctrl-C leaves that to the controller");
-      session().err << std::flush;
     }
   }
 
@@ -241,7 +240,7 @@ class RunCommand : public Request {
     if (id.empty() && (we_left || absl::IsUnavailable(error) ||
                        absl::IsInternal(error) || absl::IsUnknown(error))) {
       Tell("no run of this command was named; if one began all the same, it ",
-           "goes on and is in: clusterctl history --kind ", name());
+           "is in: clusterctl history --kind ", name());
     } else if (id.empty()) {
       Tell("nothing was changed");
     } else if (is_cancelled_) {

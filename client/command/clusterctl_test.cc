@@ -121,8 +121,8 @@ INSTANTIATE_TEST_SUITE_P(
             "UnknownCommand",
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
-            "plan, apply, rollback, history, show, hosts, describe, config, "
-            "explain, anonymise, version, completion, help, did you mean "
+            "plan, apply, rollback, cancel, history, show, hosts, describe, "
+            "config, explain, anonymise, version, completion, help, did you mean "
             "\"check\"?"},
         WrongLine{
             "UnknownOption",

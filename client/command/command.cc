@@ -85,7 +85,7 @@ std::unique_ptr<ControllerClient> Command::Connect() {
 void Command::TellLine(absl::string_view text) {
   ClearProgress();
   session().err << "clusterctl " << name_ << ": "
-                << SafeText(text, ErrStyle().utf8) << "\n";
+                << SafeText(text, ErrStyle().utf8) << std::endl;
 }
 
 int Command::RejectUsage() {

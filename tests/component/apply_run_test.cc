@@ -334,6 +334,41 @@ TEST_F(ApplyRunTest, RunGoesOnWhenItsClientLeaves) {
               ElementsAre(ApplyResult::APPLIED, ApplyResult::APPLIED));
 }
 
+TEST_F(ApplyRunTest, CancelledRunBeginsNoFurtherWaveAndTellsItsClient) {
+  Attach({Way::kIsSilent, Way::kSucceeds, Way::kSucceeds});
+  const ClusterPlan plan = MakePlan();
+  std::thread apply([&] {
+    const Seen seen = Apply(plan, 1);
+    EXPECT_TRUE(seen.status.ok()) << seen.status;
+    EXPECT_EQ(seen.report.outcome(), ApplyReport::CANCELLED);
+    EXPECT_THAT(Outcomes(seen.report),
+                ElementsAre(ApplyResult::APPLIED, ApplyResult::NOT_STARTED,
+                            ApplyResult::NOT_STARTED));
+  });
+  EXPECT_TRUE(hosts_[0]->WaitForTasks(1));
+  CancelRequest request;
+  request.set_id(hosts_[0]->tasks()[0].apply().apply_id());
+  CancelResponse response;
+  const grpc::Status viewer =
+      As("viewer")->Cancel(NewContext().get(), request, &response);
+  EXPECT_EQ(viewer.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(viewer.error_message(),
+              HasSubstr("has the role viewer, expected operator"));
+  const grpc::Status operators =
+      As("operator")->Cancel(NewContext().get(), request, &response);
+  EXPECT_TRUE(operators.ok()) << operators.error_message();
+  EXPECT_EQ(response.not_started(), 2u);
+  EXPECT_TRUE(controller_.log().WaitFor("cancelled by operator (operator, "));
+  hosts_[0]->Finish(ApplyResult::APPLIED);
+  apply.join();
+  EXPECT_TRUE(hosts_[1]->tasks().empty());
+  EXPECT_EQ(Kept(request.id()).cancelled().actor(), "operator");
+  const grpc::Status over =
+      As("operator")->Cancel(NewContext().get(), request, &response);
+  EXPECT_EQ(over.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(controller_.log().WaitFor("refused Cancel to operator"));
+}
+
 TEST_F(ApplyRunTest, HostThatDiesAndComesBackTellsHowItEnded) {
   Attach({Way::kDies, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
