@@ -1,11 +1,15 @@
 // clusterctl check: whether the cluster is ready, and what is not.
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/synchronization/mutex.h"
 #include "client/command/request.h"
 #include "client/print/progress_line.h"
 #include "config/report/report_table.h"
@@ -13,7 +17,9 @@
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -23,6 +29,18 @@ constexpr char kDefaultSocket[] = "/run/clusterd/agent.sock";
 constexpr absl::Duration kMargin = absl::Seconds(10);
 // How long a daemon that is asked for itself may take.
 constexpr absl::Duration kLocalTimeout = absl::Seconds(70);
+// Between two looks of --wait, at most; a tenth of a shorter one.
+constexpr absl::Duration kLongestPause = absl::Seconds(5);
+constexpr int kAwaitedColumns = 400;
+
+// What a check had found when Ctrl-C was pressed. Outlives the command where
+// the controller's answer comes later.
+struct SoFar {
+  absl::Mutex mutex;
+  std::string run_id ABSL_GUARDED_BY(mutex);
+  bool asking ABSL_GUARDED_BY(mutex) = false;
+  std::optional<Report> report ABSL_GUARDED_BY(mutex);
+};
 
 void AddRuleOption(CLI::App& app, const char* option, const char* what,
                    std::vector<std::string>& rules) {
@@ -52,6 +70,11 @@ class CheckCommand final : public ClusterRequest {
     AddReport(app);
     AddTimeout(app, absl::ZeroDuration(),
                "twice the run deadline of the spec and 10s");
+    AddOption(app, "--wait", "DURATION", wait_text_,
+              "Look again until it passes, for so long, and print the last "
+              "report only");
+    AddOption(app, "--watch", "DURATION", watch_text_,
+              "Look again so long after each report, until Ctrl-C");
     app.add_flag("--local", local_,
                  "Ask this host's own clusterd about this host, without the "
                  "controller");
@@ -66,6 +89,14 @@ class CheckCommand final : public ClusterRequest {
   void ReadOptions() override {
     fail_on_ = static_cast<FailOn>(
         ReadChoice("--fail-on", fail_on_text_, {"warn", "unknown", "fail"}));
+    wait_ = ReadDuration("--wait", wait_text_, absl::Milliseconds(1),
+                         absl::ZeroDuration());
+    watch_ = ReadDuration("--watch", watch_text_, absl::Seconds(1),
+                          absl::ZeroDuration());
+    if (!wait_text_.empty() && !watch_text_.empty()) {
+      AddMistake("--wait: --watch is given too, expected one of them");
+    }
+    wait_until_ = session().now() + wait_;
     selection_.mutable_only()->Assign(only_.begin(), only_.end());
     selection_.mutable_skip()->Assign(skip_.begin(), skip_.end());
     selection_.mutable_downgrade()->Assign(downgrade_.begin(),
@@ -102,10 +133,55 @@ class CheckCommand final : public ClusterRequest {
     if (client == nullptr) return AskLocalDaemon();
     CheckRequest request;
     *request.mutable_selection() = selection_;
-    ASSIGN_OR_RETURN(
-        report_, Follow(*client, &Controller::Stub::Check, request, "check"));
+    const auto so_far = so_far_ = std::make_shared<SoFar>();
+    absl::StatusOr<Report> report =
+        Follow(*client, &Controller::Stub::Check, request, "check",
+               [client, so_far](std::function<void()> leave) {
+                 AskSoFar(*client, so_far, std::move(leave));
+               });
+    // The program does not end under a call, which has a deadline.
+    const auto is_answered = +[](SoFar* it) { return !it->asking; };
+    absl::MutexLock lock(&so_far->mutex,
+                         absl::Condition(is_answered, so_far.get()));
+    if (absl::IsCancelled(report.status()) && so_far->report.has_value()) {
+      report = *std::move(so_far->report);
+    }
+    ASSIGN_OR_RETURN(report_, std::move(report));
     CheckAnswer();
     return absl::OkStatus();
+  }
+
+  void OnProgress() override {
+    absl::MutexLock lock(&so_far_->mutex);
+    so_far_->run_id = progress_.run_id();
+  }
+
+  // Leaves the check once the controller has said what it knows by now, or that
+  // it cannot. A check without awaited hosts is not left: its report comes.
+  static void AskSoFar(ControllerClient& client,
+                       const std::shared_ptr<SoFar>& so_far,
+                       std::function<void()> leave) {
+    CheckSoFarRequest request;
+    {
+      absl::MutexLock lock(&so_far->mutex);
+      request.set_run_id(so_far->run_id);
+      so_far->asking = !so_far->run_id.empty();
+    }
+    if (request.run_id().empty()) return leave();
+    client.AskBeside(
+        &Controller::StubInterface::async_interface::CheckSoFar, request,
+        kShortTimeout,
+        [so_far, leave = std::move(leave)](const grpc::Status& end,
+                                           Report report) {
+          {
+            absl::MutexLock lock(&so_far->mutex);
+            so_far->asking = false;
+            if (end.ok()) so_far->report = std::move(report);
+          }
+          if (end.error_code() != grpc::StatusCode::FAILED_PRECONDITION) {
+            leave();
+          }
+        });
   }
 
   std::string SocketPath() const {
@@ -138,6 +214,15 @@ class CheckCommand final : public ClusterRequest {
   }
 
   void CheckAnswer() {
+    if (report_.partial()) {
+      const std::vector<std::string> awaited(report_.awaited().begin(),
+                                             report_.awaited().end());
+      report_.add_notes(absl::StrCat(
+          "partial: stopped while ", Count(awaited.size(), "host"), " of ",
+          report_.hosts_size(),
+          " had not answered: ", HostsText(awaited, kAwaitedColumns),
+          "; the history does not keep this report"));
+    }
     // A controller that leaves out a host it was asked about has not checked
     // it.
     const std::vector<std::string> left = LeftOut(named_, report_.hosts());
@@ -162,14 +247,47 @@ class CheckCommand final : public ClusterRequest {
   int Finish() override {
     NoteForeignSchema(kReportSchemaVersion, report_);
     report_.set_verdict(SupportedVerdict(report_));
+    if (report_.partial()) return Deliver(kExitNoVerdict);
     return Deliver(
         report_.error().empty()
             ? static_cast<int>(ExitStatusOf(report_.verdict(), fail_on_))
             : ReportFailure(absl::UnknownError(report_.error())));
   }
 
+  Next AfterAnswer(int& status) override {
+    const bool stopped = session().interrupt.fired();
+    if (wait_ > absl::ZeroDuration()) {
+      if (status == kExitPass || status == kExitUsage || stopped) {
+        return Next::kShow;
+      }
+      const absl::Duration left = wait_until_ - session().now();
+      if (left <= absl::ZeroDuration()) return Next::kShow;
+      const absl::Duration pause = std::min(kLongestPause, wait_ / 10);
+      if (!session().interrupt.Await(std::min(left, pause))) {
+        ShowProgress("looks again, until it passes");
+        return Next::kAgain;
+      }
+      Tell("interrupted before --wait was over");
+      status = kExitNoVerdict;
+    } else if (watch_ > absl::ZeroDuration()) {
+      // A look that Ctrl-C cut short takes nothing from the one before it.
+      if (stopped && status == kExitNoVerdict && last_status_.has_value()) {
+        status = *last_status_;
+        return Next::kEnd;
+      }
+      last_status_ = status;
+    }
+    return Next::kShow;
+  }
+
+  bool Repeats() override {
+    session().out.flush();
+    return watch_ > absl::ZeroDuration() && !session().interrupt.Await(watch_);
+  }
+
   bool AnswerWithout(const absl::Status& error) override {
     report_.Clear();
+    report_.set_partial(absl::IsCancelled(error));
     report_.set_schema_version(kReportSchemaVersion);
     report_.set_started_at_ms(absl::ToUnixMillis(started_));
     report_.set_elapsed_ms(ElapsedMs(started_));
@@ -191,7 +309,18 @@ class CheckCommand final : public ClusterRequest {
   }
 
   const google::protobuf::Message& Answer() const override { return report_; }
+  bool PrintsJsonLines() const override {
+    return watch_ > absl::ZeroDuration();
+  }
   void PrintTable(const Style& style, std::ostream& out) override {
+    if (watch_ > absl::ZeroDuration()) {
+      // A window shows one report, from its top.
+      out << (style.rewrites ? "\x1b[H\x1b[J" : "")
+          << Painted(style, Paint::kBold,
+                     absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez", started_,
+                                      session().zone))
+          << ", again " << absl::FormatDuration(watch_) << " after it\n\n";
+    }
     // An error alone is talk, and was told on stderr.
     if (report_.error().empty() || !report_.notes().empty()) {
       PrintReportTable(report_, style, verbose_, out);
@@ -209,6 +338,14 @@ class CheckCommand final : public ClusterRequest {
   bool verbose_ = false;
   bool local_ = false;
   std::string socket_;
+
+  std::string wait_text_;
+  std::string watch_text_;
+  absl::Duration wait_;   // Zero: looks once.
+  absl::Duration watch_;  // The same.
+  absl::Time wait_until_;
+  std::optional<int> last_status_;  // Of the look before, of --watch.
+  std::shared_ptr<SoFar> so_far_;   // Of the look under way.
 
   RuleSelection selection_;
   FailOn fail_on_ = FailOn::kFail;

@@ -2,6 +2,7 @@
 // controller with scripted answers.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
@@ -397,7 +398,170 @@ TEST(CheckTest, PrintsWhatIsKnownOnCtrlC) {
       output.out,
       "when the run ended: 1 answered, 0 failed, 1 pending; awaiting server1"))
       << output.out;
-  EXPECT_TRUE(absl::StrContains(output.out, "NO VERDICT: interrupted"));
+  EXPECT_TRUE(
+      absl::StrContains(output.out, "NO VERDICT (partial): interrupted"));
+}
+
+// A check that awaits server1 when Ctrl-C is pressed, and has found a failure.
+ProgramWorld InterruptedWorld() {
+  ProgramWorld world = WorldWith(ReportOf(PASS));
+  world.script.check_events = {EventOf(Progress())};
+  world.script.check_events[0].mutable_progress()->set_run_id("feed");
+  world.script.check_hangs = true;
+  Report so_far = ReportOf(FAIL);
+  so_far.set_partial(true);
+  so_far.add_awaited("server1");
+  world.script.so_far = so_far;
+  world.terminal.err_is_terminal = true;
+  world.interrupt_at = "awaiting server1";
+  return world;
+}
+
+TEST(CheckCtrlCTest, PrintsTheControllersPartialReportInEveryFormat) {
+  const ProgramWorld world = InterruptedWorld();
+  const ProgramOutput table = RunProgram({"check"}, world);
+  EXPECT_EQ(table.status, 2);
+  EXPECT_TRUE(absl::StrContains(
+      table.out,
+      "note: partial: stopped while 1 host of 2 had not answered: server1"))
+      << table.out;
+  EXPECT_TRUE(absl::StrContains(table.out, "× fail     link"));
+  EXPECT_TRUE(absl::StrContains(table.out, "FAIL (partial): 1 failed"));
+
+  const ProgramOutput brief = RunProgram({"check", "-o", "short"}, world);
+  EXPECT_EQ(brief.status, 2);
+  EXPECT_TRUE(absl::StartsWith(brief.out, "demo: FAIL (partial) on server1: "))
+      << brief.out;
+
+  const std::string path = TestFile("report.json", "");
+  const ProgramOutput json =
+      RunProgram({"check", "-o", "json", "--report", path}, world);
+  EXPECT_EQ(json.status, 2);
+  EXPECT_TRUE(ParseReport(json.out).partial());
+  EXPECT_EQ(ParseReport(json.out).awaited(0), "server1");
+  EXPECT_TRUE(ParseReport(FileContent(path)).partial());
+}
+
+TEST(CheckCtrlCTest, AsksForTheCheckThatIsUnderWay) {
+  ProgramWorld world = InterruptedWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  RunProgram({"check"}, world);
+  EXPECT_EQ(controller.asked_so_far(), "feed");
+}
+
+TEST(CheckCtrlCTest, LeavesAControllerThatKnowsNothingOfTheCheck) {
+  ProgramWorld world = InterruptedWorld();
+  world.script.so_far.reset();
+  const ProgramOutput output = RunProgram({"check", "-o", "json"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_TRUE(ParseReport(output.out).partial());
+  EXPECT_EQ(ParseReport(output.out).error(), "interrupted");
+}
+
+TEST(CheckWaitTest, LooksAgainUntilItPassesAndPrintsTheLastReportOnly) {
+  ProgramWorld world = WorldWith(ReportOf(PASS));
+  world.script.first_checks = {{EventOf(ReportOf(FAIL))},
+                               {EventOf(ReportOf(UNKNOWN))}};
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output =
+      RunProgram({"check", "--wait", "10ms", "-o", "short"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(controller.checks(), 3);
+  EXPECT_EQ(output.out, "demo: PASS 1 passed; 2 hosts in 1.3 s\n");
+  EXPECT_EQ(output.err, "");
+}
+
+TEST(CheckWaitTest, EndsWithTheLastReportAndItsStatusWhenTheTimeIsOver) {
+  ProgramWorld world = WorldWith(ReportOf(FAIL));
+  world.clock_step = absl::Milliseconds(2);
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output =
+      RunProgram({"check", "--wait", "20ms", "-o", "json"}, world);
+  EXPECT_EQ(output.status, 1);
+  EXPECT_GT(controller.checks(), 1);
+  EXPECT_EQ(ParseReport(output.out).verdict(), FAIL);
+}
+
+TEST(CheckWaitTest, WaitsForAControllerThatIsAway) {
+  ProgramWorld world;
+  world.script.spec_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+  world.clock_step = absl::Milliseconds(2);
+  const ProgramOutput output = RunProgram({"check", "--wait", "20ms"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_EQ(output.err, "clusterctl check: controller head:7443: away\n");
+}
+
+TEST(CheckWaitTest, DoesNotWaitForWrongUsageToHeal) {
+  FakeController controller(WorldWith(ReportOf(PASS)).script);
+  ProgramWorld world;
+  world.controller = &controller;
+  EXPECT_EQ(RunProgram({"check", "--wait", "1h", "server9"}, world).status, 3);
+  EXPECT_EQ(controller.checks(), 0);
+  for (const Arguments& arguments :
+       {Arguments{"check", "--wait", "2m", "--watch", "30s"},
+        Arguments{"check", "--wait", "soon"},
+        Arguments{"check", "--watch", "10ms"}}) {
+    EXPECT_EQ(RunProgram(arguments, world).status, 3) << arguments[2];
+  }
+}
+
+TEST(CheckWaitTest, PrintsWhatIsKnownOnCtrlC) {
+  ProgramWorld world = InterruptedWorld();
+  const ProgramOutput output =
+      RunProgram({"check", "--wait", "1h", "-o", "short"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_TRUE(absl::StrContains(output.out, "FAIL (partial)")) << output.out;
+}
+
+TEST(CheckWatchTest, PrintsABlockPerLookAndEndsWithTheStatusOfTheLast) {
+  ProgramWorld world = WorldWith(ReportOf(PASS));
+  world.script.first_checks = {{EventOf(ReportOf(FAIL))}};
+  world.interrupt_at_flush = 2;
+  const ProgramOutput output = RunProgram({"check", "--watch", "1s"}, world);
+  EXPECT_EQ(output.status, 0);
+  const size_t first = output.out.find("FAIL: 1 failed");
+  const size_t second = output.out.find("PASS: 1 passed");
+  EXPECT_TRUE(absl::StartsWith(
+      output.out, "2025-01-01 00:00:00 +00:00, again 1s after it\n\n"))
+      << output.out;
+  EXPECT_LT(first, second);
+  EXPECT_NE(second, std::string::npos);
+}
+
+TEST(CheckWatchTest, RedrawsATerminal) {
+  ProgramWorld world = WorldWith(ReportOf(FAIL));
+  world.terminal = {/*out_is_terminal=*/true, /*err_is_terminal=*/false, 80};
+  world.interrupt_at_flush = 1;
+  const ProgramOutput output = RunProgram({"check", "--watch", "1s"}, world);
+  EXPECT_EQ(output.status, 1);
+  EXPECT_TRUE(absl::StartsWith(output.out, "\x1b[H\x1b[J"));
+}
+
+TEST(CheckWatchTest, PrintsADocumentPerLineWithJson) {
+  ProgramWorld world = WorldWith(ReportOf(FAIL));
+  world.script.first_checks = {{EventOf(ReportOf(PASS))}};
+  world.interrupt_at_flush = 2;
+  const ProgramOutput output =
+      RunProgram({"check", "--watch", "1s", "-o", "json"}, world);
+  EXPECT_EQ(output.status, 1);
+  const std::vector<std::string> lines = absl::StrSplit(output.out, '\n');
+  ASSERT_EQ(lines.size(), 3u) << output.out;
+  EXPECT_EQ(ParseReport(lines[0]).verdict(), PASS);
+  EXPECT_EQ(ParseReport(lines[1]).verdict(), FAIL);
+  EXPECT_EQ(lines[2], "");
+}
+
+TEST(CheckWatchTest, LeavesALookThatCtrlCCutsShortOut) {
+  ProgramWorld world = InterruptedWorld();
+  world.script.first_checks = {{EventOf(ReportOf(PASS))}};
+  const ProgramOutput output =
+      RunProgram({"check", "--watch", "1s", "-o", "short"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out, "demo: PASS 1 passed; 2 hosts in 1.3 s\n");
 }
 
 TEST(CheckTest, WritesTheReportFileOnEveryExitPath) {

@@ -12,6 +12,18 @@ using Names = std::vector<std::string>;
 
 const Names kSpec = {"node1", "node2", "node3", "node4"};
 
+// Those, at 10.0.0.1 to 10.0.0.4, in the domain dc1.example.com.
+ClusterSpec Spec() {
+  ClusterSpec spec;
+  spec.set_domain("dc1.example.com");
+  for (const std::string& host : kSpec) {
+    ServerSpec& server = *spec.add_servers();
+    server.set_host(host);
+    server.set_address(absl::StrCat("10.0.0.", host.substr(4)));
+  }
+  return spec;
+}
+
 std::string Hostfile(const std::string& text) {
   const std::string path = absl::StrCat(
       testing::TempDir(), "/",
@@ -33,7 +45,8 @@ Selected Select(const HostSelection& arguments,
   selected.selection = arguments;
   ExpandHosts(environment, selected.selection, selected.mistakes);
   if (selected.mistakes.empty()) {
-    selected.hosts = ResolveHosts(selected.selection, kSpec, selected.mistakes);
+    selected.hosts =
+        ResolveHosts(selected.selection, Spec(), selected.mistakes);
   }
   return selected;
 }
@@ -53,6 +66,16 @@ TEST(HostSelectionTest, TakesAllHostsWhenNoneIsNamed) {
 TEST(HostSelectionTest, KeepsTheOrderOfTheSpecAndForgetsRepeats) {
   EXPECT_EQ(Select(Hosts({"node3", "node[1,3]"})).hosts,
             (Names{"node1", "node3"}));
+}
+
+TEST(HostSelectionTest, TakesAHostByItsAddressOrFqdn) {
+  EXPECT_EQ(Select(Hosts({"10.0.0.[2-3]", "node1.dc1.example.com"})).hosts,
+            (Names{"node1", "node2", "node3"}));
+  HostSelection arguments = Hosts({"node[1-2]"});
+  arguments.exclude = {"10.0.0.1"};
+  EXPECT_EQ(Select(arguments).hosts, (Names{"node2"}));
+  EXPECT_EQ(Select(Hosts({"10.0.0.9"})).mistakes,
+            (Names{"host \"10.0.0.9\" is not in the spec"}));
 }
 
 TEST(HostSelectionTest, LeavesOutExcludedHosts) {

@@ -55,6 +55,85 @@ TEST(HostsCommandTest, ExitsWithTwoWhenAHostOfTheSpecIsAway) {
   EXPECT_EQ(RunProgram({"hosts"}, world).status, 0);
 }
 
+// server0 attached, server1 away, server2 has left.
+ProgramWorld WorldWithALeaver() {
+  ProgramWorld world = WorldOfHosts();
+  world.script.hosts.add_hosts()->set_host("server2");
+  return world;
+}
+
+TEST(HostsStateTest, ListsTheHostsInOneStateOnly) {
+  const ProgramWorld world = WorldWithALeaver();
+  const ProgramOutput away = RunProgram({"hosts", "--state", "away"}, world);
+  EXPECT_EQ(away.out,
+            "STATE         HOSTS    SINCE  VERSION\n"
+            "not attached  server1  never\n"
+            "\n"
+            "demo: 1 not attached\n");
+  EXPECT_EQ(away.status, 2);
+  for (const auto& [state, line] :
+       {std::pair<const char*, const char*>{"away", "demo: 1 away: server1\n"},
+        {"attached", "demo: 1 attached: server0\n"},
+        {"left", "demo: 1 left: server2\n"},
+        {"not-in-spec", "demo: 0 not-in-spec\n"},
+        {"conflict", "demo: 0 conflict\n"}}) {
+    EXPECT_EQ(RunProgram({"hosts", "-o", "short", "--state", state}, world).out,
+              line);
+  }
+  const std::string json =
+      RunProgram({"hosts", "-o", "json", "--state", "left"}, world).out;
+  EXPECT_TRUE(absl::StrContains(json, "server2"));
+  EXPECT_FALSE(absl::StrContains(json, "server1"));
+}
+
+TEST(HostsStateTest, NamesTheStatesThatThereAre) {
+  const ProgramOutput output =
+      RunProgram({"hosts", "--state", "awya"}, WorldOfHosts());
+  EXPECT_EQ(output.status, 3);
+  EXPECT_TRUE(absl::StrContains(
+      output.err,
+      "--state: \"awya\" is not known, expected attached, not-in-spec, left, "
+      "away, conflict, did you mean \"away\"?"))
+      << output.err;
+}
+
+TEST(HostsForgetTest, AsksTheControllerAndListsWhoIsLeft) {
+  ProgramWorld world = WorldOfHosts();
+  world.script.forgotten.set_host("server2");
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output =
+      RunProgram({"hosts", "--forget", "10.0.0.2"}, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_EQ(controller.forgotten_host(), "10.0.0.2");
+  EXPECT_EQ(output.err,
+            "clusterctl hosts: server2: forgotten; it is listed again if its "
+            "clusterd attaches once more\n");
+  EXPECT_TRUE(absl::StrContains(output.out, "demo: 1 attached"));
+}
+
+TEST(HostsForgetTest, SaysThatAHostOfTheSpecStaysExpected) {
+  ProgramWorld world = WorldOfHosts();
+  world.script.forgotten.set_host("server1");
+  world.script.forgotten.set_in_spec(true);
+  EXPECT_TRUE(absl::StrContains(
+      RunProgram({"hosts", "--forget", "server1"}, world).err,
+      "server1: forgotten; it stays expected, since cluster.yaml names it: "
+      "take it out there, too"));
+}
+
+TEST(HostsForgetTest, PassesTheRefusalOn) {
+  ProgramWorld world = WorldOfHosts();
+  world.script.forget_status = grpc::Status(
+      grpc::StatusCode::FAILED_PRECONDITION, "host \"server0\" is attached");
+  const ProgramOutput output =
+      RunProgram({"hosts", "--forget", "server0"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_EQ(output.out, "");
+  EXPECT_TRUE(absl::StrContains(output.err, "host \"server0\" is attached"));
+  EXPECT_EQ(RunProgram({"hosts", "--forget", "server[0-1]"}, world).status, 3);
+}
+
 TEST(HostsCommandTest, SaysThatTheControllerRefusedANewerSpec) {
   ProgramWorld world = WorldOfHosts();
   world.script.hosts.set_spec_refused(

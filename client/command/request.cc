@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -11,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "client/files/user_files.h"
 #include "config/report/message_json.h"
+#include "config/spec/host_names.h"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/network_namespace.h"
@@ -136,15 +138,8 @@ void Request::ReadShared() {
   }
   color_ = static_cast<ColorMode>(
       ReadChoice("--color", color_text_, {"auto", "always", "never"}));
-  absl::Duration timeout = timeout_;
-  if (timeout_text_.empty() ||
-      (absl::ParseDuration(timeout_text_, &timeout) &&
-       timeout >= absl::Milliseconds(1) && timeout <= absl::Hours(24))) {
-    timeout_ = timeout;
-  } else {
-    AddMistake("--timeout: \"", timeout_text_, "\" is no duration, expected ",
-               "1ms to 24h, such as 90s or 2m");
-  }
+  timeout_ =
+      ReadDuration("--timeout", timeout_text_, absl::Milliseconds(1), timeout_);
   if (!namespace_text_.empty()) {
     const auto target = ParseNetworkNamespace(namespace_text_);
     if (target.ok()) {
@@ -155,15 +150,39 @@ void Request::ReadShared() {
   }
 }
 
+absl::Duration Request::ReadDuration(absl::string_view option,
+                                     const std::string& text,
+                                     absl::Duration least,
+                                     absl::Duration absent) {
+  absl::Duration value = absent;
+  if (text.empty() || (absl::ParseDuration(text, &value) && value >= least &&
+                       value <= absl::Hours(24))) {
+    return value;
+  }
+  AddMistake(option, ": \"", text, "\" is no duration, expected ",
+             absl::FormatDuration(least), " to 24h, such as 90s or 2m");
+  return absent;
+}
+
 int Request::Work() {
-  started_ = session().now();
   ReadShared();
   ReadOptions();
   std::unique_ptr<ControllerClient> client;
-  absl::Status done;
   if (AsksController()) client = Connect();
+  for (;;) {
+    const int status = Look(client.get());
+    const bool repeats =
+        next_ == Next::kAgain ||
+        (next_ == Next::kShow && mistakes_.empty() && Repeats());
+    if (!repeats) return status;
+  }
+}
+
+int Request::Look(ControllerClient* client) {
+  started_ = session().now();
+  absl::Status done;
   if (client != nullptr) done = Prepare(*client);
-  if (mistakes_.empty() && done.ok()) done = Ask(client.get());
+  if (mistakes_.empty() && done.ok()) done = Ask(client);
   ClearProgress();
   return mistakes_.empty() && done.ok() ? Finish() : FinishWithout(done);
 }
@@ -171,13 +190,17 @@ int Request::Work() {
 int Request::FinishWithout(absl::Status error) {
   int status = kExitUsage;
   if (mistakes_.empty()) {
-    status = ReportFailure(error);
+    status = ExitStatusOf(error);
+    next_ = AfterAnswer(status);
+    if (next_ != Next::kShow) return status;
+    ReportFailure(error);
   } else {
-    status = RejectUsage();
+    next_ = Next::kShow;
+    RejectUsage();
     error = absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
   }
   status = StatusOfFailure(status);
-  if (AnswerWithout(error)) return Deliver(status);
+  if (AnswerWithout(error)) return Show(status);
   if (format_ == OutputFormat::kJson) {
     PrintErrorJson(name(), error.message(), status,
                    PrintsToErr() ? session().err : session().out);
@@ -200,7 +223,8 @@ void Request::Print() {
   } else if (format_ == OutputFormat::kShort) {
     out << Short(style.utf8) << "\n";
   } else {
-    out << MessageJson(Answer());
+    const std::string json = MessageJson(Answer());
+    out << (PrintsJsonLines() ? OnOneLine(json) : json);
   }
 }
 
@@ -221,6 +245,11 @@ bool Request::WriteReport() {
 }
 
 int Request::Deliver(int status) {
+  next_ = AfterAnswer(status);
+  return next_ == Next::kShow ? Show(status) : status;
+}
+
+int Request::Show(int status) {
   Print();
   return !WriteReport() && status == kExitPass ? kExitNoVerdict : status;
 }
@@ -261,19 +290,29 @@ void ExpandHosts(const Environment& environment, HostSelection& selection,
   selection.exclude = std::move(excluded);
 }
 
-std::vector<std::string> ResolveHosts(const HostSelection& selection,
-                                      absl::Span<const std::string> spec_hosts,
+std::vector<std::string> ResolveHosts(HostSelection selection,
+                                      const ClusterSpec& spec,
                                       std::vector<std::string>& mistakes) {
+  const std::map<std::string, std::string> by_name = HostsByAnyName(spec);
+  std::set<std::string> unknown_names;
+  std::vector<std::string> unknown;
+  for (auto* list : {&selection.hosts, &selection.exclude}) {
+    for (std::string& name : *list) {
+      const auto host = by_name.find(name);
+      if (host != by_name.end()) {
+        name = host->second;
+      } else if (unknown_names.insert(name).second) {
+        unknown.push_back(name);
+      }
+    }
+  }
   const std::set<std::string> wanted(selection.hosts.begin(),
                                      selection.hosts.end());
   const std::set<std::string> excluded(selection.exclude.begin(),
                                        selection.exclude.end());
-  std::set<std::string> known(spec_hosts.begin(), spec_hosts.end());
-  std::vector<std::string> unknown;
-  for (const auto* list : {&selection.hosts, &selection.exclude}) {
-    absl::c_copy_if(*list, std::back_inserter(unknown), [&](const auto& host) {
-      return known.insert(host).second;
-    });
+  std::vector<std::string> spec_hosts;
+  for (const ServerSpec& server : spec.servers()) {
+    spec_hosts.push_back(server.host());
   }
   AddUnknownHosts(unknown, spec_hosts, mistakes);
 
@@ -312,13 +351,10 @@ absl::Status ClusterRequest::Prepare(ControllerClient& client) {
   ASSIGN_OR_RETURN(spec_, client.Ask(&Controller::Stub::GetSpec, {},
                                      TimeoutOr(kShortTimeout)));
   if (!hosts_expanded_) return absl::OkStatus();
-  std::vector<std::string> hosts;
-  for (const ServerSpec& server : spec_.spec().servers()) {
-    hosts.push_back(server.host());
-  }
-  asked_ = ResolveHosts(hosts_, hosts, mistakes_);
+  const bool first = asked_.empty();
+  asked_ = ResolveHosts(hosts_, spec_.spec(), mistakes_);
   if (!hosts_.all || !hosts_.exclude.empty()) named_ = asked_;
-  if (mistakes_.empty() && !hosts_.slurm_job.empty()) {
+  if (first && mistakes_.empty() && !hosts_.slurm_job.empty()) {
     Tell("the hosts of Slurm job ", hosts_.slurm_job, ", ",
          HostsText(asked_, 100), " (", slurm_hint_, ")");
   }

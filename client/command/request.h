@@ -59,17 +59,36 @@ class Request : public Command {
   // The last word about the status of a request that failed.
   virtual int StatusOfFailure(int status) const { return status; }
 
+  // For a request that is made over and over. What becomes of an answer, whose
+  // status may still be changed:
+  enum class Next {
+    kShow,   // It is shown.
+    kAgain,  // It is not shown: the request is made again.
+    kEnd,    // It is not shown: that was all.
+  };
+  virtual Next AfterAnswer(int& /*status*/) { return Next::kShow; }
+  // Whether the request is made again after an answer that was shown.
+  virtual bool Repeats() { return false; }
+
   // The answer in each format.
   virtual const google::protobuf::Message& Answer() const = 0;
   virtual void PrintTable(const Style& style, std::ostream& out) = 0;
   virtual std::string Short(bool /*utf8*/) const { return ""; }
+  // Whether JSON is a line per answer, of many.
+  virtual bool PrintsJsonLines() const { return false; }
   // Stdout is taken by something else.
   virtual bool PrintsToErr() const { return false; }
 
   // Adds a mistake if the file of --report could not be made; none is then.
   void CheckReport();
-  // Prints the answer and writes the file of --report; the exit status.
+  // Prints the answer and writes the file of --report, unless AfterAnswer says
+  // otherwise; the exit status.
   int Deliver(int status);
+
+  // The value of an option that is a duration, `absent` if it is empty; adds a
+  // mistake unless it is `least` to 24h.
+  absl::Duration ReadDuration(absl::string_view option, const std::string& text,
+                              absl::Duration least, absl::Duration absent);
 
   // The user's timeout, else `absent`.
   absl::Duration TimeoutOr(absl::Duration absent) const {
@@ -90,7 +109,10 @@ class Request : public Command {
   void Print();
   // False if it could not be written.
   bool WriteReport();
+  // One time from Prepare to the end.
+  int Look(ControllerClient* client);
   int FinishWithout(absl::Status error);
+  int Show(int status);
 
   std::string format_text_ = "table";
   std::string color_text_ = "auto";
@@ -99,6 +121,7 @@ class Request : public Command {
   std::string report_file_;
 
   ColorMode color_ = ColorMode::kAuto;
+  Next next_ = Next::kShow;
 };
 
 // Which hosts a command is about: HOSTS arguments, --hostfile, -x, or the nodes
@@ -119,11 +142,11 @@ struct HostSelection {
 void ExpandHosts(const Environment& environment, HostSelection& selection,
                  std::vector<std::string>& mistakes);
 
-// The hosts to check, in the order of `spec_hosts`; adds a mistake for every
-// name that the spec does not have, with the nearest one, and if nothing is
-// left to check. REQUIRES: ExpandHosts found no mistake.
-std::vector<std::string> ResolveHosts(const HostSelection& selection,
-                                      absl::Span<const std::string> spec_hosts,
+// The hosts to check, in the order of the spec, by whatever name the spec knows
+// them; adds a mistake for every name that it does not have, with the nearest
+// one, and if nothing is left to check. REQUIRES: ExpandHosts found no mistake.
+std::vector<std::string> ResolveHosts(HostSelection selection,
+                                      const ClusterSpec& spec,
                                       std::vector<std::string>& mistakes);
 
 // A request about hosts of the spec: check and plan.
@@ -144,24 +167,31 @@ class ClusterRequest : public Request {
   absl::Status Prepare(ControllerClient& client) override;
 
   // Makes the call about the hosts and the namespace of the command line, and
-  // shows how far it is. The answer that its stream ends with.
+  // shows how far it is. The answer that its stream ends with. `on_interrupt`:
+  // as of RpcClient::Follow.
   template <typename CallRequest, typename Event>
   auto Follow(ControllerClient& client,
               std::unique_ptr<grpc::ClientReader<Event>> (
                   Controller::Stub::*call)(grpc::ClientContext*,
                                            const CallRequest&),
-              CallRequest request, const char* what) {
+              CallRequest request, const char* what,
+              const OnInterrupt& on_interrupt = nullptr) {
     if (!namespace_text_.empty()) {
       *request.mutable_network_namespace() = network_namespace_;
     }
     for (const std::string& host : named_) request.add_hosts(host);
     return client.Follow(
-        call, request, RunTimeout(), what, [this](const Event& event) {
+        call, request, RunTimeout(), what,
+        [this](const Event& event) {
           if (!event.has_progress()) return;
           progress_ = event.progress();
+          OnProgress();
           ShowProgress(ProgressText(progress_, ErrStyle().utf8));
-        });
+        },
+        on_interrupt);
   }
+  // There is another progress_.
+  virtual void OnProgress() {}
 
   HostSelection hosts_;
   GetSpecResponse spec_;

@@ -17,21 +17,18 @@ Interrupt::~Interrupt() {
 }
 
 bool Interrupt::Fire() {
-  std::shared_ptr<grpc::ClientContext> context;
   std::function<void()> instead;
   {
     absl::MutexLock lock(&mutex_);
     if (fired_) return false;
     instead.swap(instead_);
     fired_ = instead == nullptr;
-    context = watched_.lock();
+    if (fired_) {
+      if (descriptor_ >= 0) eventfd_write(descriptor_, 1);
+      on_fire_();
+    }
   }
-  if (instead != nullptr) {
-    instead();
-    return true;
-  }
-  if (descriptor_ >= 0) eventfd_write(descriptor_, 1);
-  if (context != nullptr) context->TryCancel();
+  if (instead != nullptr) instead();
   return true;
 }
 
@@ -40,17 +37,23 @@ void Interrupt::DeferTo(std::function<void()> instead) {
   instead_.swap(instead);
 }
 
-bool Interrupt::fired() const {
+bool Interrupt::fired() const { return Await(absl::ZeroDuration()); }
+
+bool Interrupt::Await(absl::Duration timeout) const {
   absl::MutexLock lock(&mutex_);
-  return fired_;
+  return mutex_.AwaitWithTimeout(absl::Condition(&fired_), timeout);
+}
+
+void Interrupt::Watch(std::function<void()> on_fire) {
+  absl::MutexLock lock(&mutex_);
+  on_fire_ = std::move(on_fire);
+  if (fired_) on_fire_();
 }
 
 void Interrupt::Watch(const std::shared_ptr<grpc::ClientContext>& context) {
-  {
-    absl::MutexLock lock(&mutex_);
-    watched_ = context;
-  }
-  if (fired()) context->TryCancel();
+  Watch([weak = std::weak_ptr<grpc::ClientContext>(context)] {
+    if (const auto call = weak.lock()) call->TryCancel();
+  });
 }
 
 std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,

@@ -3,6 +3,7 @@
 #ifndef CLIENT_CONNECTION_RPC_CLIENT_H_
 #define CLIENT_CONNECTION_RPC_CLIENT_H_
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -31,8 +33,8 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // Cancels the watched call, or does what DeferTo asked for instead. False if
-  // it had fired before, and nobody waits for it any more.
+  // Does what was set by Watch, or what DeferTo asked for instead. False if it
+  // had fired before, and nobody waits for it any more.
   bool Fire() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The next Fire calls this and is forgotten; the one behind it fires. Null:
@@ -46,17 +48,22 @@ class Interrupt {
   // the system has no descriptor left, which poll() passes over.
   int descriptor() const { return descriptor_; }
 
-  // A call that Fire cancels while it lives; at once if Fire came earlier. Only
-  // the last one is watched.
-  void Watch(const std::shared_ptr<grpc::ClientContext>& context)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits until it has fired; false if it had not after `timeout`.
+  bool Await(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // What Fire does, at once if it came earlier; only the last one is done, and
+  // none is at work when the next has been set. Must neither block nor use the
+  // interrupt.
+  void Watch(std::function<void()> on_fire) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Fire cancels this call while it lives.
+  void Watch(const std::shared_ptr<grpc::ClientContext>& context);
 
  private:
   const int descriptor_;
   mutable absl::Mutex mutex_;
   bool fired_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void()> instead_ ABSL_GUARDED_BY(mutex_);
-  std::weak_ptr<grpc::ClientContext> watched_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> on_fire_ ABSL_GUARDED_BY(mutex_) = [] {};
 };
 
 // What an event ends its stream with; nullptr: it only says how far it is.
@@ -70,6 +77,10 @@ inline ClusterPlan* AnswerOf(PlanEvent& event) {
 template <typename Event>
 using AnswerTo =
     std::remove_pointer_t<decltype(AnswerOf(std::declval<Event&>()))>;
+
+// Who does something else at Ctrl-C than to end the call at once: is called as
+// Interrupt says, with what ends the call, which may be called at any time.
+using OnInterrupt = std::function<void(std::function<void()> leave)>;
 
 // One deadline and one Ctrl-C for a call that is about to be made.
 std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
@@ -116,6 +127,30 @@ class RpcClient {
     return answer;
   }
 
+  // Asks beside a stream that is being read, and does not wait: `done`, a
+  // void(const grpc::Status&, Answer), is called on another thread, perhaps
+  // when this client has gone. Ctrl-C does not end it.
+  template <typename Request, typename Answer, typename Done>
+  void AskBeside(void (Service::StubInterface::async_interface::*call)(
+                     grpc::ClientContext*, const Request*, Answer*,
+                     std::function<void(grpc::Status)>),
+                 const Request& request, absl::Duration timeout, Done done) {
+    struct Call {
+      grpc::ClientContext context;
+      Request request;
+      Answer answer;
+    };
+    const auto made = std::make_shared<Call>();
+    made->context.set_deadline(std::chrono::system_clock::now() +
+                               absl::ToChronoMilliseconds(timeout));
+    made->request = request;
+    (stub_->async()->*call)(
+        &made->context, &made->request, &made->answer,
+        [made, stub = stub_, done = std::move(done)](const grpc::Status& end) {
+          done(end, std::move(made->answer));
+        });
+  }
+
   // Reads a stream to its end. `on_event` gets every event but the answer, on
   // this thread. `what` is asked for, as in "ended the check with 0 reports".
   // Besides the errors above, Internal if the stream ended well and brought no
@@ -127,9 +162,17 @@ class RpcClient {
       std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
           grpc::ClientContext*, const Request&),
       const Request& request, absl::Duration timeout, const char* what,
-      const OnEvent& on_event) {
+      const OnEvent& on_event, const OnInterrupt& on_interrupt = nullptr) {
     using Answer = AnswerTo<Event>;
     const auto context = NewCallContext(timeout, interrupt_);
+    if (on_interrupt) {
+      interrupt_.Watch([&on_interrupt, weak = std::weak_ptr(context)] {
+        on_interrupt([weak] {
+          if (const auto call = weak.lock()) call->TryCancel();
+        });
+      });
+    }
+    const absl::Cleanup unwatch = [this] { interrupt_.Watch([] {}); };
     const auto stream = (stub_.get()->*call)(context.get(), request);
     Answer answer;
     int answers = 0;
@@ -154,7 +197,7 @@ class RpcClient {
   }
 
  private:
-  const std::unique_ptr<Stub> stub_;
+  const std::shared_ptr<Stub> stub_;
   const std::string peer_;
   Interrupt& interrupt_;
 };

@@ -26,19 +26,23 @@ constexpr int kHostsColumns = 60;
 constexpr size_t kMaxGroups = 40;
 
 // In the order in which they are printed, worst last.
-enum Presence { kAttached, kNotInSpec, kNotAttached, kConflict };
+enum Presence { kAttached, kNotInSpec, kLeft, kNotAttached, kConflict };
 
 // In the order of Presence.
-constexpr std::pair<const char*, Paint> kPresences[] = {
-    {"attached", Paint::kGreen},
-    {"not in spec", Paint::kYellow},
-    {"not attached", Paint::kRed},
-    {"conflict", Paint::kRed}};
+constexpr struct {
+  const char* words;
+  const char* name;  // As --state takes it.
+  Paint paint;
+} kPresences[] = {{"attached", "attached", Paint::kGreen},
+                  {"not in spec", "not-in-spec", Paint::kYellow},
+                  {"left", "left", Paint::kYellow},
+                  {"not attached", "away", Paint::kRed},
+                  {"conflict", "conflict", Paint::kRed}};
 
 Presence PresenceOf(const HostEntry& host) {
   if (!host.conflict().empty()) return kConflict;
-  if (!host.attached()) return kNotAttached;
-  return host.in_spec() ? kAttached : kNotInSpec;
+  if (host.attached()) return host.in_spec() ? kAttached : kNotInSpec;
+  return host.in_spec() ? kNotAttached : kLeft;
 }
 
 bool HasDrift(const HostEntry& host) {
@@ -71,10 +75,10 @@ std::string CertificateRemark(const HostEntry& host, absl::Time now) {
 
 std::string Remark(const HostEntry& host, absl::Time now) {
   const bool attached = host.attached();
-  return JoinParts(
-      "; ", {host.conflict(), attached ? "" : host.detached_reason(),
-             attached || host.in_spec() ? "" : "not in spec", host.simulation(),
-             DriftRemark(host.drift()), CertificateRemark(host, now)});
+  return JoinParts("; ",
+                   {host.conflict(), attached ? "" : host.detached_reason(),
+                    host.simulation(), DriftRemark(host.drift()),
+                    CertificateRemark(host, now)});
 }
 
 // Presence, version, remark, and whether the host was never seen.
@@ -110,7 +114,7 @@ std::string CountsLine(const ListHostsResponse& response) {
   for (const HostEntry& host : response.hosts()) ++counts[PresenceOf(host)];
   std::vector<std::string> parts;
   for (const auto& [presence, count] : counts) {
-    parts.push_back(absl::StrCat(count, " ", kPresences[presence].first));
+    parts.push_back(absl::StrCat(count, " ", kPresences[presence].words));
   }
   const auto drifted = absl::c_count_if(response.hosts(), HasDrift);
   if (drifted > 0) parts.push_back(absl::StrCat(drifted, " with drift"));
@@ -172,7 +176,7 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
       {{"STATE", Paint::kBold}, {"HOSTS"}, {"SINCE"}, {"VERSION"}, {""}}};
   for (auto it = std::next(groups.begin(), hidden); it != groups.end(); ++it) {
     const auto& [presence, version, remark, never_seen] = it->first;
-    rows.push_back({{kPresences[presence].first, kPresences[presence].second},
+    rows.push_back({{kPresences[presence].words, kPresences[presence].paint},
                     {page.Safe(HostsText(it->second.hosts, kHostsColumns))},
                     {SinceText(it->second, now)},
                     {page.Safe(version)},
@@ -186,7 +190,23 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
       << "\n";
 }
 
-std::string HostsShort(const ListHostsResponse& response, bool utf8) {
+std::vector<absl::string_view> HostStateNames() {
+  std::vector<absl::string_view> names;
+  for (const auto& presence : kPresences) names.push_back(presence.name);
+  return names;
+}
+
+void KeepHostsInState(size_t state, ListHostsResponse* hosts) {
+  auto* const all = hosts->mutable_hosts();
+  all->erase(std::remove_if(all->begin(), all->end(),
+                            [state](const HostEntry& host) {
+                              return PresenceOf(host) != state;
+                            }),
+             all->end());
+}
+
+std::string HostsShort(const ListHostsResponse& response, bool utf8,
+                       std::optional<size_t> state) {
   std::map<Presence, std::vector<std::string>> hosts_of;
   std::vector<std::string> drifted;
   int in_spec = 0;
@@ -198,13 +218,21 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8) {
     ++in_spec;
     if (host.attached()) ++attached;
   }
+  if (state.has_value()) {
+    const auto& hosts = hosts_of[static_cast<Presence>(*state)];
+    return SafeText(JoinParts(": ", {response.cluster(),
+                                     absl::StrCat(hosts.size(), " ",
+                                                  kPresences[*state].name),
+                                     HostsText(hosts, kHostsColumns)}),
+                    utf8);
+  }
   std::string line = JoinParts(
       ": ",
       {response.cluster(),
        absl::StrCat(attached, " of ", Count(in_spec, "host"), " attached")});
   for (const auto& [presence, hosts] : hosts_of) {
     if (presence == kAttached) continue;
-    absl::StrAppend(&line, "; ", kPresences[presence].first, ": ",
+    absl::StrAppend(&line, "; ", kPresences[presence].words, ": ",
                     HostsText(hosts, kHostsColumns));
   }
   return SafeText(absl::StrCat(line, Part("; drifted: ",

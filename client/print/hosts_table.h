@@ -1,6 +1,7 @@
 // Who is attached, folded over hosts that agree:
 //   STATE         HOSTS           SINCE      VERSION
 //   attached      server[0-1023]  5 min-2 h  0.1.0
+//   left          server1026      2 h        0.1.0    stream broken
 //   not attached  server1024      3 min      0.1.0    stream broken
 //   not attached  server1025      never
 //   conflict      server7         12 min     0.1.0    another machine ...
@@ -11,9 +12,12 @@
 #ifndef CLIENT_PRINT_HOSTS_TABLE_H_
 #define CLIENT_PRINT_HOSTS_TABLE_H_
 
+#include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/words/terminal.h"
 #include "proto/controller.pb.h"
@@ -27,8 +31,16 @@ namespace clusterd {
 void PrintHostsTable(const ListHostsResponse& hosts, const Style& style,
                      absl::Time now, std::ostream& out);
 
-// "demo: 2 of 3 hosts attached; not attached: server2", without line end.
-std::string HostsShort(const ListHostsResponse& hosts, bool utf8);
+// The states that hosts are listed in, as --state takes them.
+std::vector<absl::string_view> HostStateNames();
+
+// Drops the hosts in other states than this one of HostStateNames.
+void KeepHostsInState(size_t state, ListHostsResponse* hosts);
+
+// "demo: 2 of 3 hosts attached; not attached: server2", without line end. Of
+// hosts in one state: "demo: 1 away: server2", "demo: 0 away".
+std::string HostsShort(const ListHostsResponse& hosts, bool utf8,
+                       std::optional<size_t> state = std::nullopt);
 
 // One host and every fact of it, for `clusterctl describe`:
 //   server1: attached for 12 min, clusterd 0.1.0, from 10.0.0.2:41234

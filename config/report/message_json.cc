@@ -1,5 +1,8 @@
 #include "config/report/message_json.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "config/words/quoted_text.h"
 #include "google/protobuf/util/json_util.h"
 
@@ -20,6 +23,15 @@ std::string MessageJson(const google::protobuf::Message& message,
   std::string safe = SafeJson(json);
   safe += '\n';
   return safe;
+}
+
+std::string OnOneLine(const std::string& json) {
+  std::string line;
+  // Texts in it have no line end of their own: those are written as \\n.
+  for (const absl::string_view part : absl::StrSplit(json, '\n')) {
+    absl::StrAppend(&line, absl::StripLeadingAsciiWhitespace(part));
+  }
+  return absl::StrCat(line, "\n");
 }
 
 }  // namespace clusterd

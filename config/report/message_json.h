@@ -20,6 +20,9 @@ inline std::string SparseJson(const google::protobuf::Message& message) {
   return MessageJson(message, /*with_defaults=*/false);
 }
 
+// The JSON of one message on one line, with its end.
+std::string OnOneLine(const std::string& json);
+
 }  // namespace clusterd
 
 #endif  // CONFIG_REPORT_MESSAGE_JSON_H_

@@ -130,6 +130,15 @@ std::string CauseText(const std::string& cause, const CauseGroup& group,
                       " on ", SubjectsText(group.subjects, groups, columns));
 }
 
+// "FAIL", "FAIL (partial)".
+std::string VerdictWord(const Report& report) {
+  return absl::StrCat(
+      report.error().empty()
+          ? absl::AsciiStrToUpper(StateWord(KnownState(report.verdict())))
+          : "NO VERDICT",
+      report.partial() ? " (partial)" : "");
+}
+
 // Prints one report; lives for one call.
 class ReportPrinter {
  public:
@@ -331,11 +340,11 @@ class ReportPrinter {
     page_.out() << "\n";
     const State verdict = KnownState(report_.verdict());
     if (!report_.error().empty()) {
-      page_.Sentence("NO VERDICT", StatePaint(verdict), report_.error());
+      page_.Sentence(VerdictWord(report_), StatePaint(verdict),
+                     report_.error());
       return;
     }
-    page_.Sentence(absl::AsciiStrToUpper(StateWord(verdict)),
-                   StatePaint(verdict),
+    page_.Sentence(VerdictWord(report_), StatePaint(verdict),
                    absl::StrCat(CountsText(CountRules(report_)), " of ",
                                 Count(report_.rules_size(), "rule"), "; ",
                                 Count(report_.hosts_size(), "host"), " in ",
@@ -428,7 +437,8 @@ std::string ReportShort(const Report& report, bool utf8) {
     // Every mistake has a line of its own, and this is one line.
     const std::string error =
         absl::StrReplaceAll(report.error(), {{"\n", "; "}});
-    return absl::StrCat(head, "NO VERDICT: ", safe(error, kErrorColumns));
+    return absl::StrCat(head, VerdictWord(report), ": ",
+                        safe(error, kErrorColumns));
   }
   const State verdict = KnownState(report.verdict());
   const std::vector<std::string> failing =
@@ -438,9 +448,9 @@ std::string ReportShort(const Report& report, bool utf8) {
            kFailingColumns + 40);
   // A long list of them takes the place of one reason.
   const size_t most = TextColumns(hosts) > 40 ? kReasons - 1 : kReasons;
-  const std::string line = absl::StrCat(
-      head, absl::AsciiStrToUpper(StateWord(verdict)), Part(" on ", hosts),
-      hosts.empty() ? " " : ": ", CountsText(CountRules(report)));
+  const std::string line =
+      absl::StrCat(head, VerdictWord(report), Part(" on ", hosts),
+                   hosts.empty() ? " " : ": ", CountsText(CountRules(report)));
   std::vector<std::string> reasons = Reasons(report, verdict);
   std::vector<std::string> absent = AbsentReasons(report);
   const size_t all = reasons.size() + absent.size();

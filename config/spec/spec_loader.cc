@@ -14,6 +14,7 @@
 #include "config/spec/product_profile.h"
 #include "config/spec/yaml_document.h"
 #include "config/values/change_kind.h"
+#include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
@@ -79,7 +80,7 @@ class Loader {
         &root, "",
         {"version", "name", "product", "mode", "servers", "devices", "hccl",
          "kernel", "firewall", "deadlines", "tls", "mtu", "rendezvous_port",
-         "ssh_port", "allow_tls_query", "enforce"},
+         "ssh_port", "allow_tls_query", "enforce", "domain"},
         mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
@@ -111,6 +112,13 @@ class Loader {
                         "and \"_\" that begin and end with a letter or digit");
     }
     spec_.set_name(name);
+    const std::string domain = map["domain"].Text().value_or("");
+    if (map["domain"].node() != nullptr && !IsHostName(domain)) {
+      map["domain"].Wrong(" is ", QuoteValue(domain),
+                          ", expected the DNS domain of the hosts, such as ",
+                          "dc1.example.com");
+    }
+    spec_.set_domain(domain);
   }
 
   void LoadProduct(const YamlMap& map) {
@@ -452,7 +460,8 @@ std::string SpecToYaml(const ClusterSpec& spec) {
   std::string out = absl::StrCat(
       "version: ", spec.version(), "\nname: ", NameText(spec.name()),
       "\nproduct: ", spec.product(), "\n",
-      Line("mode", !spec.mode().empty(), spec.mode()));
+      Line("mode", !spec.mode().empty(), spec.mode()),
+      Line("domain", !spec.domain().empty(), NameText(spec.domain())));
   AppendServers(spec, &out);
   absl::StrAppend(&out, HcclText(spec.hccl()), SettingsText(spec));
   return out;

@@ -118,7 +118,7 @@ TEST(LoadSpecTest, ReadsEverySetting) {
            "firewall: open-ports\n"
            "deadlines: {command: 500ms, host: 1m, run: 1m}\n"
            "tls: false\nmtu: 4200\nrendezvous_port: 29500\nssh_port: 22\n"
-           "allow_tls_query: true\n"));
+           "allow_tls_query: true\ndomain: dc1.example.com\n"));
   EXPECT_EQ(spec.hccl().base_port(), 50000u);
   EXPECT_EQ(spec.hccl().port_count(), 64u);
   EXPECT_FALSE(spec.hccl().port_count_auto());
@@ -134,6 +134,7 @@ TEST(LoadSpecTest, ReadsEverySetting) {
   EXPECT_EQ(spec.rendezvous_port(), 29500u);
   EXPECT_EQ(spec.ssh_port(), 22u);
   EXPECT_TRUE(spec.allow_tls_query());
+  EXPECT_EQ(spec.domain(), "dc1.example.com");
   EXPECT_EQ(Load(File("firewall: ignore\n")).firewall(), FIREWALL_IGNORE);
 }
 
@@ -301,6 +302,8 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
   EXPECT_THAT(WrongLine("tls: 1"), HasSubstr("tls is \"1\""));
   EXPECT_THAT(WrongLine("mtu: 67"), HasSubstr("mtu is \"67\""));
   EXPECT_THAT(WrongLine("allow_tls_query: maybe"), HasSubstr("true or false"));
+  EXPECT_THAT(WrongLine("domain: .example"),
+              HasSubstr("domain is \".example\", expected the DNS domain"));
 }
 
 TEST(LoadSpecTest, EnforcesOnlyTheKindsThatSayTrue) {

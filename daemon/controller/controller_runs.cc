@@ -1,6 +1,8 @@
 // The calls of ControllerService that stream events: checks and plans, which
 // ask hosts for their facts all at once, and what changes hosts.
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -79,7 +81,11 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     return stream.get();
   }
   using Callers = typename SharedRuns<Event>::Callers;
+  // The request may be gone by then, with the caller who came first.
   auto begin = [this, order,
+                selection = selection == nullptr
+                                ? std::nullopt
+                                : std::make_optional(*selection),
                 conclude = std::move(conclude)](Callers callers) mutable {
     order->started_at = parts_.scheduler->Now();
     FactRun::Callbacks callbacks;
@@ -90,13 +96,24 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
                              const std::vector<HostFacts>& facts) {
       on_end(conclude(*order, facts));
     };
-    return std::make_shared<FactRun>(order, parts_, std::move(callbacks));
+    const auto run =
+        std::make_shared<FactRun>(order, parts_, std::move(callbacks));
+    if (selection.has_value()) NoteCheck({order, *selection, run});
+    return run;
   };
   // Equal: the same question about the same spec, which the order keeps alive.
   runs->Join(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()), " ",
                           request.SerializeAsString()),
              order->hosts.size(), stream, std::move(begin));
   return stream.get();
+}
+
+void ControllerService::NoteCheck(RunningCheck check) {
+  absl::MutexLock lock(&mutex_);
+  for (auto old = checking_.begin(); old != checking_.end();) {
+    old = old->second.run.expired() ? checking_.erase(old) : std::next(old);
+  }
+  checking_[check.order->run_id] = std::move(check);
 }
 
 absl::Status ControllerService::Keep(const HistoryRecord& record) const {

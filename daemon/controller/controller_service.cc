@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/tls_credentials.h"
+#include "config/spec/host_names.h"
+#include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -65,13 +67,34 @@ grpc::ServerUnaryReactor* ControllerService::ListHosts(
   return FinishWith(context, absl::OkStatus());
 }
 
+grpc::ServerUnaryReactor* ControllerService::ForgetHost(
+    grpc::CallbackServerContext* context, const ForgetHostRequest* request,
+    ForgetHostResponse* response) {
+  const absl::StatusOr<SpiffeId> user =
+      Admit(*context, "ForgetHost", Role::kOperator);
+  if (!user.ok()) return FinishWith(context, user.status());
+  const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
+  const std::string host = HostNamed(*spec, request->host());
+  response->set_host(host);
+  response->set_in_spec(NamesHost(*spec, host));
+  absl::Status forgotten = parts_.hosts->Forget(host);
+  if (forgotten.ok()) {
+    parts_.log->Info(
+        absl::StrCat("host ", host, ": forgotten by ", user->name));
+  } else if (absl::IsNotFound(forgotten) && response->in_spec()) {
+    forgotten = absl::OkStatus();
+  }
+  return FinishWith(context, forgotten);
+}
+
 grpc::ServerUnaryReactor* ControllerService::DescribeHost(
     grpc::CallbackServerContext* context, const DescribeHostRequest* request,
     DescribeHostResponse* response) {
   const absl::Status admitted = Admit(*context, "DescribeHost").status();
   if (!admitted.ok()) return FinishWith(context, admitted);
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
-  *response->mutable_entry() = parts_.hosts->Entry(*spec, request->host());
+  const std::string host = HostNamed(*spec, request->host());
+  *response->mutable_entry() = parts_.hosts->Entry(*spec, host);
   if (!response->entry().in_spec() && !response->entry().attached()) {
     return FinishWith(context, absl::NotFoundError(absl::StrCat(
                                    "host \"", request->host(),
@@ -83,7 +106,7 @@ grpc::ServerUnaryReactor* ControllerService::DescribeHost(
                      kMaxDescribes, " hosts are being described already")));
   }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  parts_.hosts->Observe(ObservationOf(*spec, request->host()),
+  parts_.hosts->Observe(ObservationOf(*spec, host),
                         [this, reactor, response](HostFacts facts) {
                           *response->mutable_facts() = std::move(facts);
                           describes_.Give();
@@ -118,28 +141,69 @@ grpc::ServerUnaryReactor* ControllerService::ListHistory(
   return reactor;
 }
 
+template <typename Response>
+grpc::ServerUnaryReactor* ControllerService::AnswerInSlot(
+    grpc::CallbackServerContext* context, Slots* slots,
+    absl::string_view all_taken, Response* response,
+    std::function<absl::StatusOr<Response>()> read) {
+  if (!slots->TryTake()) {
+    return FinishWith(context, absl::ResourceExhaustedError(absl::StrCat(
+                                   all_taken, " already, try again later")));
+  }
+  // Deletes itself when the client has all of it.
+  grpc::ServerUnaryReactor* const reactor = new SlotReactor(slots);
+  AnswerOnPool<Response>(parts_.pool, response, std::move(read),
+                         [reactor](const absl::Status& status) {
+                           reactor->Finish(ToGrpcStatus(status));
+                         });
+  return reactor;
+}
+
 grpc::ServerUnaryReactor* ControllerService::GetHistory(
     grpc::CallbackServerContext* context, const GetHistoryRequest* request,
     HistoryRecord* response) {
   const absl::Status admitted = Admit(*context, "GetHistory").status();
   if (!admitted.ok()) return FinishWith(context, admitted);
-  if (!records_.TryTake()) {
-    return FinishWith(
-        context,
-        absl::ResourceExhaustedError(absl::StrCat(
-            kMaxRecords,
-            " entries of the history are being read already, try again "
-            "later")));
+  return AnswerInSlot<HistoryRecord>(
+      context, &records_,
+      absl::StrCat(kMaxRecords, " entries of the history are being read"),
+      response, [this, request] { return changes_->Show(request->id()); });
+}
+
+grpc::ServerUnaryReactor* ControllerService::CheckSoFar(
+    grpc::CallbackServerContext* context, const CheckSoFarRequest* request,
+    Report* response) {
+  const absl::Status admitted = Admit(*context, "CheckSoFar").status();
+  if (!admitted.ok()) return FinishWith(context, admitted);
+  return AnswerInSlot<Report>(
+      context, &so_far_,
+      absl::StrCat(kMaxSoFar, " checks are being judged so far"), response,
+      [this, request] { return ReportSoFar(request->run_id()); });
+}
+
+absl::StatusOr<Report> ControllerService::ReportSoFar(
+    const std::string& run_id) const {
+  RunningCheck check;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = checking_.find(run_id);
+    if (found != checking_.end()) check = found->second;
   }
-  // Deletes itself when the client has all of it.
-  grpc::ServerUnaryReactor* const reactor = new SlotReactor(&records_);
-  AnswerOnPool<HistoryRecord>(
-      parts_.pool, response,
-      [this, request] { return changes_->Show(request->id()); },
-      [reactor](const absl::Status& status) {
-        reactor->Finish(ToGrpcStatus(status));
-      });
-  return reactor;
+  const std::shared_ptr<const FactRun> run = check.run.lock();
+  if (run == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("check \"", run_id, "\" is not under way"));
+  }
+  std::vector<std::string> awaited;
+  ASSIGN_OR_RETURN(const std::vector<HostFacts> facts,
+                   run->FactsSoFar(&awaited));
+  Report report = MakeCheckReport(*check.order, check.selection, facts,
+                                  parts_.scheduler->Now());
+  // The history has no run for it.
+  report.clear_run_id();
+  report.set_partial(true);
+  report.mutable_awaited()->Assign(awaited.begin(), awaited.end());
+  return report;
 }
 
 grpc::ServerUnaryReactor* ControllerService::Cancel(

@@ -5,6 +5,8 @@
 #define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +84,12 @@ class ControllerService final : public Controller::CallbackService {
       grpc::CallbackServerContext* context,
       const CheckRequest* request) override;
 
+  // NotFound for a check that is not under way, FailedPrecondition for one that
+  // is about to end; ResourceExhausted when as many are asked for as may.
+  grpc::ServerUnaryReactor* CheckSoFar(grpc::CallbackServerContext* context,
+                                       const CheckSoFarRequest* request,
+                                       Report* response) override;
+
   // InvalidArgument for hosts that the spec does not name; ResourceExhausted
   // when as many calls wait for their turn as may. A plan that the history
   // could not keep says so in not_kept.
@@ -108,6 +116,12 @@ class ControllerService final : public Controller::CallbackService {
   grpc::ServerUnaryReactor* ListHosts(grpc::CallbackServerContext* context,
                                       const ListHostsRequest* request,
                                       ListHostsResponse* response) override;
+
+  // Operators. NotFound for a host that is neither in the spec nor remembered,
+  // FailedPrecondition for one that is attached.
+  grpc::ServerUnaryReactor* ForgetHost(grpc::CallbackServerContext* context,
+                                       const ForgetHostRequest* request,
+                                       ForgetHostResponse* response) override;
 
   // NotFound for a host that is neither in the spec nor attached;
   // ResourceExhausted when as many are being described as may. A host that does
@@ -137,7 +151,15 @@ class ControllerService final : public Controller::CallbackService {
   // Entries of the history on their way to clients; each may be as long as the
   // plan of a whole cluster, and a client may take it as slowly as it likes.
   static constexpr int kMaxRecords = 4;
+  // Each copies and judges the facts of a whole cluster.
+  static constexpr int kMaxSoFar = 2;
 
+  // A check that is under way.
+  struct RunningCheck {
+    std::shared_ptr<const FactOrder> order;
+    RuleSelection selection;
+    std::weak_ptr<const FactRun> run;
+  };
   template <typename Event>
   using Conclusion = std::function<Event(const FactOrder& order,
                                          const std::vector<HostFacts>& facts)>;
@@ -160,6 +182,17 @@ class ControllerService final : public Controller::CallbackService {
       grpc::CallbackServerContext* context, const Request& request,
       const char* call, const RuleSelection* selection, SharedRuns<Event>* runs,
       Conclusion<Event> conclude);
+  // For ReportSoFar, as long as the run lives.
+  void NoteCheck(RunningCheck check) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Report> ReportSoFar(const std::string& run_id) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Answers from a thread of the pool, in a slot that is held until the client
+  // has the answer or has gone; `all_taken` is said when none is free.
+  template <typename Response>
+  grpc::ServerUnaryReactor* AnswerInSlot(
+      grpc::CallbackServerContext* context, Slots* slots,
+      absl::string_view all_taken, Response* response,
+      std::function<absl::StatusOr<Response>()> read);
   // Keeps a check or plan, or logs why not.
   absl::Status Keep(const HistoryRecord& record) const;
 
@@ -178,6 +211,11 @@ class ControllerService final : public Controller::CallbackService {
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
   Slots describes_{kMaxDescribes};
   Slots records_{kMaxRecords};
+  Slots so_far_{kMaxSoFar};
+
+  mutable absl::Mutex mutex_;
+  // By the id of the run.
+  std::map<std::string, RunningCheck> checking_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
+#include "config/spec/host_names.h"
 #include "config/words/fact_text.h"
 #include "daemon/controller/hosts/fact_run.h"
 

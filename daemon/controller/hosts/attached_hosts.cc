@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/spec/host_names.h"
 #include "config/values/status_macros.h"
 #include "daemon/controller/hosts/fact_limits.h"
 
@@ -79,12 +80,6 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
 }
 
 }  // namespace
-
-bool NamesHost(const ClusterSpec& spec, const std::string& host) {
-  return absl::c_any_of(spec.servers(), [&host](const ServerSpec& server) {
-    return server.host() == host;
-  });
-}
 
 absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::Attach(
     Attachment attachment) {
@@ -423,6 +418,21 @@ bool AttachedHosts::IsAttached(const std::string& host) {
   return known != hosts_.end() && known->second.session != nullptr;
 }
 
+absl::Status AttachedHosts::Forget(const std::string& host) {
+  absl::MutexLock lock(&mutex_);
+  const auto known = hosts_.find(host);
+  if (known == hosts_.end()) {
+    return absl::NotFoundError(absl::StrCat("host \"", host, "\" is unknown"));
+  }
+  if (known->second.session != nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "host \"", host, "\" is attached, expected one that has left; first, ",
+        "on that host: systemctl disable --now clusterd"));
+  }
+  hosts_.erase(known);
+  return absl::OkStatus();
+}
+
 std::string AttachedHosts::ConflictTextLocked(const Host& host) const {
   if (!host.session || !host.rival ||
       scheduler_->Now() - host.rival->last_try > limits_.conflict_memory) {
@@ -462,9 +472,9 @@ std::vector<HostEntry> AttachedHosts::Entries(const ClusterSpec& spec) {
     entries.push_back(EntryLocked(server.host()));
     entries.back().set_in_spec(true);
   }
-  for (const auto& [name, host] : hosts_) {
-    if (host.session == nullptr || named.count(name) > 0) continue;
-    entries.push_back(EntryLocked(name));
+  for (const auto& host : hosts_) {
+    if (named.count(host.first) == 0)
+      entries.push_back(EntryLocked(host.first));
   }
   return entries;
 }

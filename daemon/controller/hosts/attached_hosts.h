@@ -79,9 +79,6 @@ struct HostTask {
   std::function<void(StepOutcome step)> progress = [](const auto&) {};
 };
 
-// Whether the spec has a server of this name.
-bool NamesHost(const ClusterSpec& spec, const std::string& host);
-
 // What hosts say unasked. Called on the streams' threads, without a lock; must
 // not block. All texts are clean, and sizes within fact_limits.h.
 struct HostHooks {
@@ -144,8 +141,12 @@ class AttachedHosts {
 
   bool IsAttached(const std::string& host);
 
-  // Every host of the spec in its order, then attached ones that it does not
-  // name.
+  // Drops what is remembered of a host. FailedPrecondition if it is attached,
+  // NotFound if there is nothing.
+  absl::Status Forget(const std::string& host);
+
+  // Every host of the spec in its order, then those that it does not name: the
+  // attached ones and, until they are forgotten, those that were.
   std::vector<HostEntry> Entries(const ClusterSpec& spec);
   // One host, known or not.
   HostEntry Entry(const ClusterSpec& spec, const std::string& host);

@@ -290,6 +290,7 @@ void FactRun::Cancel() {
 
 CheckProgress FactRun::progress() const {
   CheckProgress progress;
+  progress.set_run_id(order_->run_id);
   absl::MutexLock lock(&mutex_);
   progress.set_pending(static_cast<uint32_t>(pending_.size()));
   progress.set_failed(failed_);
@@ -300,6 +301,23 @@ CheckProgress FactRun::progress() const {
     progress.add_awaited(order_->hosts[index]);
   }
   return progress;
+}
+
+absl::StatusOr<std::vector<HostFacts>> FactRun::FactsSoFar(
+    std::vector<std::string>* awaited) const {
+  absl::MutexLock lock(&mutex_);
+  if (closed_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "check ", order_->run_id, " awaits no host, and is about to end"));
+  }
+  std::vector<HostFacts> facts = facts_;
+  for (const auto& [index, task] : pending_) {
+    const std::string& host = order_->hosts[index];
+    facts[index] = MissingFacts(host, Missing::NO_ANSWER,
+                                "still awaited when the check was stopped");
+    awaited->push_back(host);
+  }
+  return facts;
 }
 
 void FactRun::HandOverSoon() {

@@ -86,6 +86,11 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
 
   CheckProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The facts that are in, in the order of the hosts; `awaited` gets those
+  // whose facts say that they are not. FailedPrecondition when no host is
+  // awaited any more: all is on its way.
+  absl::StatusOr<std::vector<HostFacts>> FactsSoFar(
+      std::vector<std::string>* awaited) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void AskAll() ABSL_LOCKS_EXCLUDED(mutex_);

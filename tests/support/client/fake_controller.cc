@@ -36,12 +36,40 @@ class FakeController::ControllerService final : public Controller::Service {
 
   grpc::Status Check(grpc::ServerContext*, const CheckRequest* request,
                      grpc::ServerWriter<CheckEvent>* writer) override {
+    const ControllerScript& script = owner_.script_;
+    size_t before = 0;
     {
       absl::MutexLock lock(&owner_.mutex_);
       owner_.check_request_ = *request;
+      before = owner_.checks_++;
     }
-    return Play(owner_.script_.check_events, owner_.script_.check_hangs,
-                owner_.script_.check_status, *writer);
+    if (before < script.first_checks.size()) {
+      return Play(script.first_checks[before], false, grpc::Status::OK,
+                  *writer);
+    }
+    return Play(script.check_events, script.check_hangs, script.check_status,
+                *writer);
+  }
+
+  grpc::Status CheckSoFar(grpc::ServerContext*,
+                          const CheckSoFarRequest* request,
+                          Report* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.asked_so_far_ = request->run_id();
+    if (!owner_.script_.so_far.has_value()) {
+      return grpc::Status(grpc::StatusCode::NOT_FOUND, "not under way");
+    }
+    *response = *owner_.script_.so_far;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ForgetHost(grpc::ServerContext*,
+                          const ForgetHostRequest* request,
+                          ForgetHostResponse* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.forgotten_host_ = request->host();
+    *response = owner_.script_.forgotten;
+    return owner_.script_.forget_status;
   }
 
   grpc::Status Plan(grpc::ServerContext*, const PlanRequest* request,
@@ -229,6 +257,21 @@ std::optional<ConnectionSettings> FakeController::settings() const {
 std::string FakeController::socket_path() const {
   absl::MutexLock lock(&mutex_);
   return socket_path_;
+}
+
+int FakeController::checks() const {
+  absl::MutexLock lock(&mutex_);
+  return checks_;
+}
+
+std::string FakeController::asked_so_far() const {
+  absl::MutexLock lock(&mutex_);
+  return asked_so_far_;
+}
+
+std::string FakeController::forgotten_host() const {
+  absl::MutexLock lock(&mutex_);
+  return forgotten_host_;
 }
 
 std::string FakeController::described_host() const {

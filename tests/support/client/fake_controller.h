@@ -25,10 +25,16 @@ struct ControllerScript {
   grpc::Status spec_status;
   ListHostsResponse hosts;
   grpc::Status hosts_status;
+  ForgetHostResponse forgotten;
+  grpc::Status forget_status;
   DescribeHostResponse description;
   grpc::Status describe_status;
 
   std::vector<CheckEvent> check_events;
+  // Set: those of the first checks, one after the other; then check_events.
+  std::vector<std::vector<CheckEvent>> first_checks;
+  // What the check has found when it is asked so far; none: NotFound.
+  std::optional<Report> so_far;
   // How the stream of a check ends, after its events.
   grpc::Status check_status;
   // After its events a check waits until the fake is destroyed.
@@ -76,6 +82,9 @@ class FakeController final : public Connector {
   std::optional<RollBackRequest> roll_back_request() const;
   std::optional<ConnectionSettings> settings() const;
   std::string socket_path() const;
+  int checks() const;
+  std::string asked_so_far() const;  // The id of the run.
+  std::string forgotten_host() const;
   std::string described_host() const;
   std::string record_id() const;
   // Empty: nobody has cancelled anything.
@@ -103,6 +112,9 @@ class FakeController final : public Connector {
   std::string cancelled_id_ ABSL_GUARDED_BY(mutex_);
   std::optional<ConnectionSettings> settings_ ABSL_GUARDED_BY(mutex_);
   std::string socket_path_ ABSL_GUARDED_BY(mutex_);
+  int checks_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string asked_so_far_ ABSL_GUARDED_BY(mutex_);
+  std::string forgotten_host_ ABSL_GUARDED_BY(mutex_);
   std::string described_host_ ABSL_GUARDED_BY(mutex_);
 };
 

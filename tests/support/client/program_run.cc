@@ -40,6 +40,23 @@ class WatchedBuffer final : public std::stringbuf {
   Interrupt& interrupt_;
 };
 
+// Presses Ctrl-C when it has been flushed so often.
+class CountedBuffer final : public std::stringbuf {
+ public:
+  CountedBuffer(int flushes, Interrupt& interrupt)
+      : left_(flushes), interrupt_(interrupt) {}
+
+ protected:
+  int sync() override {
+    if (--left_ == 0) interrupt_.Fire();
+    return 0;
+  }
+
+ private:
+  int left_;
+  Interrupt& interrupt_;
+};
+
 }  // namespace
 
 ProgramOutput RunProgram(const std::vector<std::string>& arguments,
@@ -51,20 +68,21 @@ ProgramOutput RunProgram(const std::vector<std::string>& arguments,
     controller = own.get();
   }
   Interrupt interrupt;
-  std::ostringstream out;
+  CountedBuffer out_buffer(world.interrupt_at_flush, interrupt);
+  std::ostream out(&out_buffer);
   std::vector<std::string> presses;
   for (const auto& text : {world.interrupt_at, world.interrupt_again_at}) {
     if (!text.empty()) presses.push_back(text);
   }
   WatchedBuffer err_buffer(presses, interrupt);
   std::ostream err(&err_buffer);
-  const absl::Time now =
+  absl::Time now =
       absl::FromCivil(absl::CivilSecond(2025, 1, 1), absl::UTCTimeZone());
   Session session{out,
                   err,
                   world.terminal,
                   world.environment,
-                  [now] { return now; },
+                  [&] { return now += world.clock_step; },
                   *controller,
                   interrupt,
                   world.root,
@@ -78,7 +96,7 @@ ProgramOutput RunProgram(const std::vector<std::string>& arguments,
                   world.host_name};
   ProgramOutput output;
   output.status = RunClusterctl(arguments, session);
-  output.out = out.str();
+  output.out = out_buffer.str();
   output.err = err_buffer.str();
   return output;
 }

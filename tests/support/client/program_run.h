@@ -39,13 +39,17 @@ struct ProgramWorld {
   // more when it holds the other.
   std::string interrupt_at;
   std::string interrupt_again_at;
+  // The same when stdout has been flushed that often; 0: never.
+  int interrupt_at_flush = 0;
+  // By how much the clock moves each time that it is read.
+  absl::Duration clock_step = absl::ZeroDuration();
   // What the person types when asked.
   absl::StatusOr<std::string> answer = absl::OutOfRangeError("no answer");
   absl::TimeZone zone = absl::UTCTimeZone();
   std::string host_name = "login1";
 };
 
-// One run at 2025-01-01 00:00 UTC by a clock that stands still.
+// One run at 2025-01-01 00:00 UTC, by a clock that stands still unless told.
 ProgramOutput RunProgram(const std::vector<std::string>& arguments,
                          const ProgramWorld& world = {});
 

@@ -1,0 +1,37 @@
+#include "config/spec/host_names.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+
+namespace clusterd {
+
+bool NamesHost(const ClusterSpec& spec, absl::string_view host) {
+  return absl::c_any_of(spec.servers(), [host](const ServerSpec& server) {
+    return server.host() == host;
+  });
+}
+
+std::map<std::string, std::string> HostsByAnyName(const ClusterSpec& spec) {
+  std::map<std::string, std::string> hosts;
+  for (const ServerSpec& server : spec.servers()) {
+    hosts.emplace(server.host(), server.host());
+  }
+  // Whatever is a host's own name by now stays that.
+  for (const ServerSpec& server : spec.servers()) {
+    if (!server.address().empty())
+      hosts.emplace(server.address(), server.host());
+    if (!spec.domain().empty()) {
+      hosts.emplace(absl::StrCat(server.host(), ".", spec.domain()),
+                    server.host());
+    }
+  }
+  return hosts;
+}
+
+std::string HostNamed(const ClusterSpec& spec, absl::string_view name) {
+  const auto hosts = HostsByAnyName(spec);
+  const auto found = hosts.find(std::string(name));
+  return found == hosts.end() ? std::string(name) : found->second;
+}
+
+}  // namespace clusterd
