@@ -77,6 +77,69 @@ TEST(AttachTest, HostThatLeavesIsListedWithTheReason) {
   EXPECT_GT(entry.last_seen_ms(), 0);
 }
 
+std::unique_ptr<Controller::Stub> Operator(TestCertificates& certificates,
+                                           TestController& controller) {
+  return controller.ClientAs(
+      certificates.Issue("operator", {"spiffe://test/user/ann/role/operator"}));
+}
+
+grpc::StatusCode Forget(Controller::Stub& client, const std::string& host,
+                        ForgetHostResponse* response) {
+  ForgetHostRequest request;
+  request.set_host(host);
+  return client.ForgetHost(NewContext().get(), request, response).error_code();
+}
+
+TEST(ForgetHostTest, ForgetsAHostThatHasLeftAndNoOther) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  MemoryObserver observer{HostFacts()};
+  TestHost host(HostAt(controller, "stranger", certificates.Host("stranger")),
+                &observer);
+  ASSERT_TRUE(host.WaitAttached());
+  const auto client = Operator(certificates, controller);
+  ForgetHostResponse response;
+  EXPECT_EQ(Forget(*client, "stranger", &response),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  host.stream().Stop();
+  ASSERT_TRUE(controller.log().WaitFor("host stranger: detached"));
+  EXPECT_EQ(controller.ListHosts().hosts_size(), 2);
+
+  EXPECT_EQ(Forget(*client, "stranger", &response), grpc::StatusCode::OK);
+  EXPECT_FALSE(response.in_spec());
+  EXPECT_EQ(controller.ListHosts().hosts_size(), 1);
+  EXPECT_TRUE(controller.log().WaitFor("host stranger: forgotten by "));
+  EXPECT_EQ(Forget(*client, "stranger", &response),
+            grpc::StatusCode::NOT_FOUND);
+}
+
+TEST(ForgetHostTest, SaysThatAHostOfTheSpecStaysExpected) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  ForgetHostResponse response;
+  const std::string address = controller.spec().spec()->servers(0).address();
+  EXPECT_EQ(Forget(*Operator(certificates, controller), address, &response),
+            grpc::StatusCode::OK);
+  EXPECT_EQ(response.host(), "server0");
+  EXPECT_TRUE(response.in_spec());
+  EXPECT_FALSE(controller.Entry("server0").attached());
+}
+
+TEST(ForgetHostTest, IsForThoseWhoMayChangeHosts) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const auto viewer = controller.Client();
+  ForgetHostResponse response;
+  EXPECT_EQ(Forget(*viewer, "server0", &response),
+            grpc::StatusCode::PERMISSION_DENIED);
+}
+
 TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
   TestCertificates certificates;
   ThreadScheduler scheduler;

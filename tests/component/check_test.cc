@@ -443,6 +443,51 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
   EXPECT_THAT(std::string(unknown_rule.message()), HasSubstr("link"));
 }
 
+TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 2, &scheduler);
+  controller.Start();
+  GoodHost host0(&certificates, &controller, 0);
+  RawHost silent(controller.address(), certificates.Host("server1"));
+  ASSERT_TRUE(silent.Attach());
+  const auto client = controller.Client();
+  const auto context = NewContext();
+  const auto stream = client->Check(context.get(), CheckRequest());
+  CheckEvent event;
+  while (stream->Read(&event) && event.progress().answered() == 0) {
+  }
+  ASSERT_EQ(event.progress().answered(), 1u);
+
+  CheckSoFarRequest request;
+  request.set_run_id(event.progress().run_id());
+  Report report;
+  ASSERT_TRUE(client->CheckSoFar(NewContext().get(), request, &report).ok());
+  EXPECT_TRUE(report.partial());
+  ASSERT_EQ(report.awaited_size(), 1);
+  EXPECT_EQ(report.awaited(0), "server1");
+  EXPECT_EQ(report.run_id(), "");
+  EXPECT_EQ(report.verdict(), UNKNOWN);
+  EXPECT_EQ(HostOf(report, "server0").state(), PASS);
+  EXPECT_THAT(HostOf(report, "server1").no_facts_reason(),
+              HasSubstr("still awaited when the check was stopped"));
+
+  // The check itself goes on, until its client leaves it.
+  AgentMessage answer;
+  answer.mutable_result()->set_task_id(silent.ReceiveTask());
+  *answer.mutable_result()->mutable_facts() = Healthy(controller, 1);
+  ASSERT_TRUE(silent.Send(answer));
+  while (!event.has_report() && stream->Read(&event)) {
+  }
+  EXPECT_EQ(event.report().verdict(), PASS);
+  EXPECT_TRUE(stream->Finish().ok());
+  // A hostile id is one that no check has.
+  request.set_run_id("no such run");
+  EXPECT_EQ(
+      client->CheckSoFar(NewContext().get(), request, &report).error_code(),
+      grpc::StatusCode::NOT_FOUND);
+}
+
 TEST(DescribeTest, ShowsFactsOfOneHostNow) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
@@ -458,6 +503,11 @@ TEST(DescribeTest, ShowsFactsOfOneHostNow) {
   EXPECT_TRUE(response.entry().attached());
   EXPECT_EQ(response.facts().host(), "server0");
   EXPECT_EQ(response.facts().devices_size(), 8);
+
+  request.set_host(controller.spec().spec()->servers(0).address());
+  ASSERT_TRUE(
+      client->DescribeHost(NewContext().get(), request, &response).ok());
+  EXPECT_EQ(response.facts().host(), "server0");
 
   request.set_host("server1");
   ASSERT_TRUE(

@@ -92,6 +92,9 @@ TEST(IdentityTest, HostMayNotAsk) {
       grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(client->GetSpec(NewContext().get(), {}, &spec).error_code(),
             grpc::StatusCode::PERMISSION_DENIED);
+  Report report;
+  EXPECT_EQ(client->CheckSoFar(NewContext().get(), {}, &report).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
   const auto context = NewContext();
   const auto check = client->Check(context.get(), {});
   CheckEvent event;

@@ -101,6 +101,37 @@ TEST(AttachedHostsTest, ListsHostsOfTheSpecFirstAndStrangersAfter) {
   EXPECT_FALSE(entries[2].in_spec());
 }
 
+TEST(AttachedHostsTest, ListsAStrangerThatHasLeftUntilItIsForgotten) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto session =
+      hosts.Attach(Machine("gone", "m", "1", std::make_shared<FakeLink>()));
+  EXPECT_EQ(hosts.Forget("gone").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(hosts.Forget("gone").message()),
+              HasSubstr("systemctl disable --now clusterd"));
+  hosts.Detach(*session, "closed");
+  ASSERT_EQ(hosts.Entries(SpecOf({"a"})).size(), 2u);
+  EXPECT_FALSE(hosts.Entries(SpecOf({"a"}))[1].attached());
+  EXPECT_TRUE(hosts.Forget("gone").ok());
+  EXPECT_EQ(hosts.Entries(SpecOf({"a"})).size(), 1u);
+  EXPECT_EQ(hosts.Forget("gone").code(), absl::StatusCode::kNotFound);
+}
+
+TEST(AttachedHostsTest, ForgetsWhenAHostOfTheSpecWasLastSeen) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto session =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  hosts.Detach(*session, "closed");
+  ASSERT_GT(hosts.Entries(SpecOf({"a"}))[0].last_seen_ms(), 0);
+  EXPECT_TRUE(hosts.Forget("a").ok());
+  const HostEntry entry = hosts.Entries(SpecOf({"a"}))[0];
+  EXPECT_EQ(entry.last_seen_ms(), 0);
+  EXPECT_TRUE(entry.in_spec());
+}
+
 TEST(AttachedHostsTest, AsksHostAndHandsItsFactsOverUnderItsCertifiedName) {
   ManualScheduler scheduler;
   CapturedLog log;

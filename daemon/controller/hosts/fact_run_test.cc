@@ -177,6 +177,27 @@ TEST_F(FactRunTest, ReportsWhenTheLastHostHasAnswered) {
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 
+TEST_F(FactRunTest, TellsTheFactsSoFarWhileHostsAreAwaited) {
+  const Host host0 = Attach("server0");
+  const Host host1 = Attach("server1");
+  const auto run = Start();
+  EXPECT_EQ(run->progress().run_id(), "0123456789abcdef");
+  Answer(host0, 0);
+  host1.link->WaitForTask();
+  std::vector<std::string> awaited;
+  const auto so_far = run->FactsSoFar(&awaited);
+  ASSERT_TRUE(so_far.ok()) << so_far.status();
+  EXPECT_THAT(awaited, ElementsAre("server1"));
+  ASSERT_EQ(so_far->size(), 2u);
+  EXPECT_FALSE((*so_far)[0].has_missing());
+  EXPECT_THAT((*so_far)[1].missing().detail(), HasSubstr("still awaited"));
+
+  Answer(host1, 1);
+  EXPECT_EQ(run->FactsSoFar(&awaited).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(WaitForFacts().size(), 2u);
+}
+
 TEST_F(FactRunTest, NeverKeepsTheAnsweringThreadWhileThePoolIsFull) {
   const Host host0 = Attach("server0");
   const Host host1 = Attach("server1");
