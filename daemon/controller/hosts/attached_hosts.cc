@@ -472,9 +472,8 @@ std::vector<HostEntry> AttachedHosts::Entries(const ClusterSpec& spec) {
     entries.push_back(EntryLocked(server.host()));
     entries.back().set_in_spec(true);
   }
-  for (const auto& host : hosts_) {
-    if (named.count(host.first) == 0)
-      entries.push_back(EntryLocked(host.first));
+  for (const auto& [name, host] : hosts_) {
+    if (named.count(name) == 0) entries.push_back(EntryLocked(name));
   }
   return entries;
 }
