@@ -287,7 +287,7 @@ class CheckCommand final : public ClusterRequest {
 
   bool AnswerWithout(const absl::Status& error) override {
     report_.Clear();
-    report_.set_partial(absl::IsCancelled(error));
+    report_.set_partial(session().interrupt.fired());
     report_.set_schema_version(kReportSchemaVersion);
     report_.set_started_at_ms(absl::ToUnixMillis(started_));
     report_.set_elapsed_ms(ElapsedMs(started_));

@@ -348,6 +348,7 @@ void ClusterRequest::ReadOptions() {
 }
 
 absl::Status ClusterRequest::Prepare(ControllerClient& client) {
+  progress_.Clear();  // Of the look before.
   ASSIGN_OR_RETURN(spec_, client.Ask(&Controller::Stub::GetSpec, {},
                                      TimeoutOr(kShortTimeout)));
   if (!hosts_expanded_) return absl::OkStatus();
