@@ -1,5 +1,7 @@
 #include <poll.h>
 
+#include <thread>
+
 #include "client/connection/rpc_client.h"
 #include "gtest/gtest.h"
 
@@ -22,6 +24,27 @@ TEST(InterruptTest, WakesWhoPolls) {
   EXPECT_EQ(poll(&wait, 1, 0), 0);
   interrupt.Fire();
   EXPECT_EQ(poll(&wait, 1, 0), 1);
+}
+
+TEST(InterruptTest, DoesWhatWasSetLastAndAtOnceIfItCameEarlier) {
+  Interrupt interrupt;
+  int first = 0;
+  int second = 0;
+  interrupt.Watch([&first] { ++first; });
+  interrupt.Watch([&second] { ++second; });
+  interrupt.Fire();
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 1);
+  interrupt.Watch([&first] { ++first; });
+  EXPECT_EQ(first, 1);
+}
+
+TEST(InterruptTest, EndsAPause) {
+  Interrupt interrupt;
+  EXPECT_FALSE(interrupt.Await(absl::ZeroDuration()));
+  std::thread presses([&interrupt] { interrupt.Fire(); });
+  EXPECT_TRUE(interrupt.Await(absl::Hours(1)));
+  presses.join();
 }
 
 TEST(InterruptTest, OutlivesTheCallThatItWatched) {

@@ -59,5 +59,16 @@ TEST(MessageJsonTest, HoldsNothingThatATerminalObeys) {
   EXPECT_EQ(json.find("\u202e"), std::string::npos);
 }
 
+TEST(OnOneLineTest, KeepsTheDocumentWhateverItsTextsHold) {
+  Report report = GoldenMessage<Report>("reports/hostile");
+  report.add_notes("two\n  lines");
+  const std::string line = OnOneLine(MessageJson(report));
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  Report parsed;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(line, &parsed).ok());
+  EXPECT_TRUE(
+      google::protobuf::util::MessageDifferencer::Equals(report, parsed));
+}
+
 }  // namespace
 }  // namespace clusterd

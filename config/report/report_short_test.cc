@@ -30,6 +30,16 @@ TEST(ReportShortTest, NamesTheRootAndNotWhatFollowsFromIt) {
             line.find("net-health:"));
 }
 
+TEST(ReportShortTest, MarksAPartialReport) {
+  Report report = GoldenMessage<Report>("reports/fail");
+  report.set_partial(true);
+  EXPECT_NE(ReportShort(report, true).find("FAIL (partial) on "),
+            std::string::npos);
+  report.set_error("interrupted");
+  EXPECT_NE(ReportShort(report, true).find("NO VERDICT (partial): interrupted"),
+            std::string::npos);
+}
+
 void AddHost(const std::string& host, const std::string& why, Report* report) {
   HostStatus* status = report->add_hosts();
   status->set_host(host);
