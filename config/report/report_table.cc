@@ -13,7 +13,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "config/report/finding_overview.h"
+#include "config/report/repair_list.h"
 #include "config/report/verdict.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -35,78 +37,12 @@ constexpr size_t kFindingsPerRule = 4;
 constexpr int kSubjectGroups = 4;   // Per finding.
 constexpr int kHostsColumns = 100;  // Folded names of one subject.
 constexpr size_t kHostGroups = 10;  // Lines under "Hosts".
+// The last screen of 24 lines is the answer: what to repair, and the verdict.
+constexpr size_t kRepairLines = 18;
 constexpr int kUnbounded = std::numeric_limits<int>::max();
-
-// How much the one line shows.
-constexpr size_t kReasons = 3;
-constexpr int kReasonColumns = 100;
-constexpr int kFailingColumns = 160;
-constexpr int kErrorColumns = 300;
 
 using Subjects = google::protobuf::RepeatedPtrField<Subject>;
 using HostNames = std::set<std::string>;
-
-// The findings of one rule that have one state.
-struct FindingBlock {
-  std::string rule;
-  State state;
-  std::vector<const Finding*> findings;
-};
-
-// Everything that cannot be told because of one other rule.
-struct CauseGroup {
-  std::vector<std::string> rules;
-  Subjects subjects;
-};
-
-struct FindingOverview {
-  // WARN, then UNKNOWN, then FAIL; within a state as the report has them, but
-  // those that all have another rule as their cause come first.
-  std::vector<FindingBlock> blocks;
-  // Unknown findings that name their cause, by it. They are in no block.
-  FirstMet<std::string, CauseGroup> causes;
-};
-
-// It cannot be told, and another rule says why.
-bool FollowsFromACause(const Finding& finding) {
-  return KnownState(finding.state()) == UNKNOWN && !finding.caused_by().empty();
-}
-
-// By state; what follows from another rule stands before the roots of trouble.
-std::pair<int, bool> Weight(const FindingBlock& block) {
-  const bool is_root = absl::c_any_of(
-      block.findings,
-      [](const Finding* finding) { return finding->caused_by().empty(); });
-  return {block.state, is_root};
-}
-
-FindingOverview ArrangeFindings(const Report& report) {
-  FindingOverview overview;
-  for (const RuleResult& rule : report.rules()) {
-    std::map<State, FindingBlock> blocks;
-    for (const Finding& finding : rule.findings()) {
-      const State state = KnownState(finding.state());
-      if (FollowsFromACause(finding)) {
-        CauseGroup& group = overview.causes[finding.caused_by()];
-        group.subjects.MergeFrom(finding.subjects());
-        if (group.rules.empty() || group.rules.back() != rule.rule()) {
-          group.rules.push_back(rule.rule());
-        }
-      } else if (WorseState(state, SKIPPED) != SKIPPED) {
-        blocks.insert({state, {rule.rule(), state, {}}})
-            .first->second.findings.push_back(&finding);
-      }
-    }
-    for (auto& [state, block] : blocks) {
-      overview.blocks.push_back(std::move(block));
-    }
-  }
-  absl::c_stable_sort(overview.blocks,
-                      [](const FindingBlock& a, const FindingBlock& b) {
-                        return Weight(a) < Weight(b);
-                      });
-  return overview;
-}
 
 // How many findings of each block to print: the first ones, at least one.
 std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks,
@@ -123,22 +59,6 @@ std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks,
   return shown;
 }
 
-// "4 rules because of net-health on server1"
-std::string CauseText(const std::string& cause, const CauseGroup& group,
-                      int groups, int columns) {
-  return absl::StrCat(Count(group.rules.size(), "rule"), " because of ", cause,
-                      " on ", SubjectsText(group.subjects, groups, columns));
-}
-
-// "FAIL", "FAIL (partial)".
-std::string VerdictWord(const Report& report) {
-  return absl::StrCat(
-      report.error().empty()
-          ? absl::AsciiStrToUpper(StateWord(KnownState(report.verdict())))
-          : "NO VERDICT",
-      report.partial() ? " (partial)" : "");
-}
-
 // Prints one report; lives for one call.
 class ReportPrinter {
  public:
@@ -151,6 +71,7 @@ class ReportPrinter {
     PrintRules();
     PrintHosts();
     PrintFindings();
+    PrintRepairs();
     PrintSummary();
   }
 
@@ -202,12 +123,17 @@ class ReportPrinter {
       categories[rule.category()].push_back(&rule);
     }
     FirstMet<std::string, std::vector<Row>> tables;
+    FirstMet<std::string, size_t> not_run;
     std::vector<Row> all;
     for (auto& [category, rules] : categories.items()) {
       absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
         return KnownState(a->state()) < KnownState(b->state());
       });
       for (const RuleResult* rule : rules) {
+        if (rule->not_run()) {
+          ++not_run[rule->skip_reason()];
+          continue;
+        }
         all.push_back({StateCell(rule->state()),
                        {page_.Safe(rule->rule())},
                        {page_.Safe(RuleText(*rule))}});
@@ -221,6 +147,11 @@ class ReportPrinter {
       title[0] = absl::ascii_toupper(title[0]);
       page_.Title(title);
       for (const Row& row : rows) page_.PrintRow(row, columns, kCutTable);
+    }
+    if (!not_run.empty()) page_.out() << "\n";
+    for (const auto& [why, rules] : not_run) {
+      page_.Wrapped("  ", page_.Safe(absl::StrCat(Count(rules, "rule"),
+                                                  " not run: ", why)));
     }
   }
 
@@ -281,9 +212,24 @@ class ReportPrinter {
     if (previous == nullptr || previous->why() != finding.why()) {
       PrintField("why", page_.SafeLines(finding.why()));
     }
+    PrintFix(finding);
+  }
+
+  // Words are wrapped; a command stands as it is.
+  void PrintFix(const Finding& finding) {
     if (finding.fix().empty()) return;
-    page_.Whole(absl::StrCat("    ", Padded("fix", kKeyColumns)),
-                page_.SafeLines(finding.fix()));
+    std::string head = absl::StrCat("    ", Padded("fix", kKeyColumns));
+    absl::string_view rest = finding.fix();
+    if (!finding.command().empty() &&
+        absl::ConsumeSuffix(&rest, finding.command()) && !rest.empty()) {
+      page_.Wrapped(head,
+                    page_.SafeLines(absl::StripTrailingAsciiWhitespace(rest)));
+      head = std::string(head.size(), ' ');
+      rest = finding.command();
+    } else {
+      rest = finding.fix();
+    }
+    page_.Whole(head, page_.SafeLines(rest));
   }
 
   void PrintBlock(const FindingBlock& block, size_t shown) {
@@ -319,21 +265,60 @@ class ReportPrinter {
   void PrintCause(const std::string& cause, const CauseGroup& group) {
     page_.out() << "\n";
     page_.Wrapped(
-        absl::StrCat(StateText(UNKNOWN, page_.style().utf8), "  "),
+        absl::StrCat(StateText(group.state, page_.style().utf8), "  "),
         page_.Safe(absl::StrCat(CauseText(cause, group, groups_, columns_),
                                 ": ", absl::StrJoin(group.rules, ", "))),
-        StatePaint(UNKNOWN));
+        StatePaint(group.state));
   }
 
   void PrintFindings() {
-    const FindingOverview overview = ArrangeFindings(report_);
+    const FindingOverview overview = ArrangeFindings(report_, verbose_);
     const std::vector<size_t> shown = Shown(overview.blocks, verbose_);
     size_t i = 0;
-    for (; i < shown.size() && overview.blocks[i].state == WARN; ++i) {
-      PrintBlock(overview.blocks[i], shown[i]);
+    for (const State state : {WARN, UNKNOWN, FAIL}) {
+      // What is not known stands behind what follows from others.
+      for (const auto& [cause, group] : overview.causes) {
+        if (group.state == state) PrintCause(cause, group);
+      }
+      for (; i < shown.size() && overview.blocks[i].state == state; ++i) {
+        PrintBlock(overview.blocks[i], shown[i]);
+      }
     }
-    for (const auto& [cause, group] : overview.causes) PrintCause(cause, group);
-    for (; i < shown.size(); ++i) PrintBlock(overview.blocks[i], shown[i]);
+  }
+
+  std::vector<std::string> LinesOf(const Repair& repair, int columns) const {
+    return WrapText(page_.Safe(RepairLine(repair)), columns);
+  }
+
+  // Lines of the screen, on which a command may need more than one.
+  size_t Height(const std::vector<Repair>& repairs, int columns) const {
+    size_t height = 0;
+    for (const Repair& repair : repairs) {
+      for (const std::string& line : LinesOf(repair, columns)) {
+        height += columns > 0 ? 1 + TextColumns(line) / (columns + 1) : 1;
+      }
+    }
+    return height;
+  }
+
+  void PrintRepairs() {
+    std::vector<Repair> repairs = ListRepairs(report_);
+    if (repairs.empty()) return;
+    const std::string head = StateText(FAIL, page_.style().utf8) + "  ";
+    const int window = page_.style().width;
+    const int columns =
+        window > 0 ? std::max(window - TextColumns(head) - 2, 20) : 0;
+    for (size_t most = kRepairLines;
+         !verbose_ && most > 0 && Height(repairs, columns) > kRepairLines;
+         --most) {
+      FoldRepairs(most, &repairs);
+    }
+    page_.Title("What to repair, worst last");
+    for (const Repair& repair : repairs) {
+      page_.Whole(
+          absl::StrCat("  ", StateText(repair.state, page_.style().utf8), "  "),
+          absl::StrJoin(LinesOf(repair, columns), "\n"));
+    }
   }
 
   void PrintSummary() {
@@ -358,117 +343,11 @@ class ReportPrinter {
   Page page_;
 };
 
-// Says no more than that these hosts are absent.
-bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
-  return !subjects.empty() &&
-         absl::c_all_of(subjects, [&](const Subject& subject) {
-           return absent.count(subject.host()) > 0;
-         });
-}
-
-// What made the verdict beside absent hosts, most telling first.
-std::vector<std::string> Reasons(const Report& report, State verdict) {
-  HostNames absent;
-  for (const HostStatus& host : report.hosts()) {
-    if (!host.no_facts_reason().empty()) absent.insert(host.host());
-  }
-  FindingOverview overview = ArrangeFindings(report);
-  absl::c_stable_sort(overview.blocks,
-                      [](const FindingBlock& a, const FindingBlock& b) {
-                        return a.findings.front()->caused_by().empty() >
-                               b.findings.front()->caused_by().empty();
-                      });
-  std::vector<std::string> reasons;
-  for (const FindingBlock& block : overview.blocks) {
-    const bool only_absent =
-        block.state == UNKNOWN &&
-        absl::c_all_of(block.findings, [&](const Finding* finding) {
-          return IsOnlyAbout(absent, finding->subjects());
-        });
-    if (block.state != verdict || only_absent) continue;
-    const Finding& first = *block.findings.front();
-    reasons.push_back(absl::StrCat(block.rule, ": ",
-                                   SubjectsText(first.subjects(), 1, 40),
-                                   Part(": ", first.observed())));
-  }
-  for (const auto& [cause, group] : overview.causes) {
-    if (verdict != UNKNOWN || IsOnlyAbout(absent, group.subjects)) continue;
-    reasons.push_back(CauseText(cause, group, 1, 40));
-  }
-  return reasons;
-}
-
-// "server[0-3]: no answer: never attached", in the report's order.
-std::vector<std::string> AbsentReasons(const Report& report) {
-  FirstMet<std::string, std::vector<std::string>> hosts_of;
-  for (const HostStatus& host : report.hosts()) {
-    if (host.no_facts_reason().empty()) continue;
-    hosts_of[host.no_facts_reason()].push_back(host.host());
-  }
-  std::vector<std::string> reasons;
-  for (const auto& [why, hosts] : hosts_of) {
-    reasons.push_back(absl::StrCat(HostsText(hosts, 40), ": ", why));
-  }
-  return reasons;
-}
-
-// Whose report it is: the cluster's, else that of its one host.
-std::string NameOf(const Report& report) {
-  const bool is_one_host = report.cluster().empty() && report.hosts_size() == 1;
-  return is_one_host ? report.hosts(0).host() : report.cluster();
-}
-
 }  // namespace
 
 void PrintReportTable(const Report& report, const Style& style, bool verbose,
                       std::ostream& out) {
   ReportPrinter(report, style, verbose, out).Print();
-}
-
-std::string ReportShort(const Report& report, bool utf8) {
-  const auto safe = [&](absl::string_view text, int columns) {
-    return CutText(SafeText(text, utf8), columns, utf8);
-  };
-  const std::string name =
-      absl::StrCat(safe(NameOf(report), 40),
-                   Part(" in ", safe(report.network_namespace(), 60)));
-  const std::string head = name.empty() ? "" : absl::StrCat(name, ": ");
-  if (!report.error().empty()) {
-    // Every mistake has a line of its own, and this is one line.
-    const std::string error =
-        absl::StrReplaceAll(report.error(), {{"\n", "; "}});
-    return absl::StrCat(head, VerdictWord(report), ": ",
-                        safe(error, kErrorColumns));
-  }
-  const State verdict = KnownState(report.verdict());
-  const std::vector<std::string> failing =
-      verdict == FAIL ? FailingHosts(report) : std::vector<std::string>();
-  const std::string hosts =
-      safe(HostsText(failing, kFailingColumns, "failing host"),
-           kFailingColumns + 40);
-  // A long list of them takes the place of one reason.
-  const size_t most = TextColumns(hosts) > 40 ? kReasons - 1 : kReasons;
-  const std::string line =
-      absl::StrCat(head, VerdictWord(report), Part(" on ", hosts),
-                   hosts.empty() ? " " : ": ", CountsText(CountRules(report)));
-  std::vector<std::string> reasons = Reasons(report, verdict);
-  std::vector<std::string> absent = AbsentReasons(report);
-  const size_t all = reasons.size() + absent.size();
-  // However much else is wrong, one group of absent hosts is named.
-  if (!absent.empty()) {
-    reasons.resize(std::min(reasons.size(), most - 1));
-    absent.resize(std::min(absent.size(), most - reasons.size()));
-  }
-  // An unknown verdict is theirs first; a failure weighs more than they do.
-  reasons.insert(verdict == UNKNOWN ? reasons.begin() : reasons.end(),
-                 absent.begin(), absent.end());
-  reasons.resize(std::min(reasons.size(), most));
-  const size_t hidden = all - reasons.size();
-  for (std::string& reason : reasons) reason = safe(reason, kReasonColumns);
-  if (hidden > 0) reasons.push_back(absl::StrCat("and ", hidden, " more"));
-  return absl::StrCat(line, Part(": ", absl::StrJoin(reasons, "; ")), "; ",
-                      Count(report.hosts_size(), "host"), " in ",
-                      ElapsedText(report.elapsed_ms()));
 }
 
 }  // namespace clusterd

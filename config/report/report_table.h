@@ -14,8 +14,13 @@
 //       fix       ...
 //     more: clusterctl explain link
 //
+//   What to repair, worst last
+//     × fail     server1 device 3: check the cable (link, net-health)
+//
 //   FAIL: 1 failed, 24 passed of 25 rules; 2 hosts in 1.3 s
 //
+// What follows from another finding has no block of its own, and the last 24
+// lines have every cause, unless it is verbose.
 // Worst last, where the eye is. Bounded: however many findings there are, each
 // rule shows some and says how many it left out, and on which hosts. Failures
 // take their room before anything else, and under "Hosts" every host that fails

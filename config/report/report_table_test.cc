@@ -143,6 +143,7 @@ RuleResult& AddRule(Report& report, const std::string& name) {
 
 Finding& AddFinding(RuleResult& rule, State state, const std::string& host) {
   Finding& finding = *rule.add_findings();
+  finding.set_rule(rule.rule());
   finding.set_state(state);
   finding.add_subjects()->set_host(host);
   return finding;
@@ -152,13 +153,15 @@ Finding& AddFinding(RuleResult& rule, State state, const std::string& host) {
 std::vector<std::string> Heads(const Report& report) {
   std::vector<std::string> heads;
   const std::string table = Table(report, Style());
-  for (const absl::string_view line : absl::StrSplit(table, '\n')) {
+  const size_t end = table.find("\nWhat to repair");
+  for (const absl::string_view line :
+       absl::StrSplit(table.substr(0, end), '\n')) {
     const bool is_head =
         !line.empty() && (line[0] != ' ' || line.substr(0, 6) == "  and ");
     if (is_head) heads.emplace_back(line);
   }
-  // The title of the rules stands first, the verdict last.
-  return {heads.begin() + 1, heads.end() - 1};
+  // The title of the rules stands first.
+  return {heads.begin() + 1, heads.end()};
 }
 
 TEST(FindingsTest, PutsTheWorstLast) {
@@ -170,10 +173,25 @@ TEST(FindingsTest, PutsTheWorstLast) {
               ElementsAre("! warn     b", "? unknown  c", "x fail     a"));
 }
 
-TEST(FindingsTest, PutsARootBehindWhatFollowsFromIt) {
+TEST(OneCauseOneHeadlineTest, WhatFollowsHasNoBlockOfItsOwn) {
   Report report;
   AddFinding(AddRule(report, "link"), FAIL, "s0");
   AddFinding(AddRule(report, "net-health"), FAIL, "s0").set_caused_by("link");
+  EXPECT_THAT(Heads(report),
+              ElementsAre("x fail     1 rule because of link on s0: net-health",
+                          "x fail     link"));
+  const std::string all = Table(report, Style(), /*verbose=*/true);
+  EXPECT_NE(all.find("x fail     net-health\n"), std::string::npos) << all;
+}
+
+TEST(OneCauseOneHeadlineTest, AFailureOfAnotherDeviceKeepsItsBlock) {
+  Report report;
+  AddFinding(AddRule(report, "link"), FAIL, "s0")
+      .mutable_subjects(0)
+      ->add_devices(1);
+  Finding& health = AddFinding(AddRule(report, "net-health"), FAIL, "s0");
+  health.set_caused_by("link");
+  health.mutable_subjects(0)->add_devices(2);
   EXPECT_THAT(Heads(report),
               ElementsAre("x fail     net-health", "x fail     link"));
 }

@@ -41,6 +41,8 @@ struct RuleFinding {
   absl::string_view device_command;
   absl::string_view fix_without_command;
   absl::string_view caused_by;
+  absl::string_view explained_by;  // "link/detect-address".
+  bool by_hand;
 };
 
 struct Rule {

@@ -284,7 +284,8 @@ const DeviceView* HostView::Find(uint32_t id) const {
 }
 
 ClusterView::ClusterView(const ClusterSpec& spec,
-                         absl::Span<const HostFacts* const> hosts)
+                         absl::Span<const HostFacts* const> hosts,
+                         Addresses addresses)
     : spec_(spec) {
   profile_.title = "a product that the spec does not name";
   const absl::StatusOr<const ProductProfile*> profile =
@@ -299,6 +300,11 @@ ClusterView::ClusterView(const ClusterSpec& spec,
   devices_.reserve(most_devices);
   hosts_.reserve(ordered.size());
   for (const HostView& host : ordered) AddHost(host);
+  if (addresses == Addresses::kLive) return;
+  for (DeviceView& device : devices_) {
+    if (!device.HasAddress() || !device.planned.has_value()) continue;
+    *device.addresses = {*device.planned};
+  }
 }
 
 void ClusterView::AddHost(HostView host) {

@@ -138,9 +138,13 @@ struct HostView {
 
 class ClusterView {
  public:
+  // What devices have, or would have: every one with an address the planned one
+  // in its place, if there is one.
+  enum class Addresses { kLive, kPlanned };
+
   // REQUIRES: at most one entry of `hosts` per name.
-  ClusterView(const ClusterSpec& spec,
-              absl::Span<const HostFacts* const> hosts);
+  ClusterView(const ClusterSpec& spec, absl::Span<const HostFacts* const> hosts,
+              Addresses addresses = Addresses::kLive);
   ClusterView(const ClusterView&) = delete;
   ClusterView& operator=(const ClusterView&) = delete;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -44,7 +45,8 @@ void Downgrade(RuleResult* result) {
 
 // Empty: it runs.
 std::string WhySkipped(const Rule& rule, const JudgeOptions& options) {
-  if (!IsSelected(options.selection, rule.name)) return "asked to be skipped";
+  if (IsIn(options.selection.skip(), rule.name)) return "asked to be skipped";
+  if (!IsSelected(options.selection, rule.name)) return "not asked for";
   if (options.one_host && !rule.JudgesOneHost()) {
     return "needs all hosts: only the controller can tell";
   }
@@ -55,14 +57,53 @@ std::string WhySkipped(const Rule& rule, const JudgeOptions& options) {
 }
 
 RuleResult RunRule(const Rule& rule, const ClusterView& view,
-                   const JudgeOptions& options) {
-  RuleReport report(rule, view);
+                   const JudgeOptions& options, FoundSoFar* found) {
+  RuleReport report(rule, view, found);
   const std::string why_skipped = WhySkipped(rule, options);
-  if (!why_skipped.empty()) return report.Skip(why_skipped);
+  if (!why_skipped.empty()) {
+    RuleResult result = report.Skip(why_skipped);
+    result.set_not_run(true);
+    return result;
+  }
   rule.check(view, report);
   RuleResult result = std::move(report).Finish();
   if (IsIn(options.selection.downgrade(), rule.name)) Downgrade(&result);
   return result;
+}
+
+// What the rules still find that a device's address may explain, once every
+// device has the planned one. Their findings there are of no other use.
+Causes FoundAsPlanned(const ClusterSpec& spec,
+                      absl::Span<const HostFacts* const> hosts,
+                      const JudgeOptions& options) {
+  const ClusterView view(spec, hosts, ClusterView::Addresses::kPlanned);
+  FoundSoFar found;
+  for (const Rule& rule : RuleCatalogue()) {
+    if (!IsExplained(rule, kPlannedAddressRule)) continue;
+    RunRule(rule, view, options, &found);
+  }
+  return std::move(found.as_is);
+}
+
+// In catalogue order. Those that explain others run first.
+void RunRules(const ClusterSpec& spec, absl::Span<const HostFacts* const> hosts,
+              const ClusterView& view, const JudgeOptions& options,
+              Report* report) {
+  FoundSoFar found;
+  for (const Rule& rule : RuleCatalogue()) {
+    RuleResult* const result = report->add_rules();
+    if (IsExplained(rule)) continue;
+    *result = RunRule(rule, view, options, &found);
+  }
+  if (found.as_is.Has(kPlannedAddressRule)) {
+    found.as_planned = FoundAsPlanned(spec, hosts, options);
+  }
+  for (size_t i = 0; i < RuleCatalogue().size(); ++i) {
+    const Rule& rule = RuleCatalogue()[i];
+    if (!IsExplained(rule)) continue;
+    *report->mutable_rules(static_cast<int>(i)) =
+        RunRule(rule, view, options, &found);
+  }
 }
 
 bool JudgesHosts(const RuleResult& result) {
@@ -184,9 +225,7 @@ Report BuildReport(const ClusterSpec& spec,
   report.set_network_namespace(options.network_namespace);
   const NamespaceFacts asked(options.network_namespace, hosts);
   const ClusterView view(spec, asked.hosts());
-  for (const Rule& rule : RuleCatalogue()) {
-    *report.add_rules() = RunRule(rule, view, options);
-  }
+  RunRules(spec, asked.hosts(), view, options, &report);
   *report.mutable_rule_counts() = CountRules(report);
   AddHosts(view, &report);
   AddNotes(view, &report);

@@ -14,7 +14,7 @@ namespace {
 
 auto Fields(const FindingText& text) {
   return std::tie(text.state, text.observed, text.expected, text.fix,
-                  text.device_command, text.why, text.caused_by);
+                  text.device_command, text.why, text.caused_by, text.by_hand);
 }
 
 bool HasReason(const Missing* missing, Missing::Reason reason) {
@@ -70,6 +70,7 @@ RuleReport::Group* RuleReport::GroupOf(FindingText text) {
     text.fix = "clusterctl describe HOST shows the values of one host";
     text.device_command.clear();
     text.caused_by.clear();
+    text.by_hand = true;
   } else {
     group_of_[hash] = groups_.size();
   }
@@ -77,12 +78,30 @@ RuleReport::Group* RuleReport::GroupOf(FindingText text) {
   return &groups_.back();
 }
 
+void RuleReport::AddMembers(absl::Span<const Member> members,
+                            FindingText text) {
+  if (found_ != nullptr) {
+    std::vector<Causes::Place> places;
+    for (const Member& member : members) {
+      places.push_back({member.order, member.device});
+    }
+    if (text.caused_by.empty()) {
+      text.caused_by =
+          found_->as_is.Explaining(rule_.name, text.explained_by, places,
+                                   text.state, &found_->as_planned);
+    }
+    found_->as_is.Note(rule_.name, places, text.state);
+  }
+  Group* group = GroupOf(std::move(text));
+  group->members.insert(group->members.end(), members.begin(), members.end());
+}
+
 void RuleReport::Add(FindingText text) {
   GroupOf(std::move(text))->members.push_back({});
 }
 
 void RuleReport::Add(const HostView& host, FindingText text) {
-  GroupOf(std::move(text))->members.push_back({host.facts, host.order});
+  AddMembers({{host.facts, host.order}}, std::move(text));
 }
 
 void RuleReport::Add(const DeviceView& device, FindingText text) {
@@ -92,20 +111,22 @@ void RuleReport::Add(const DeviceView& device, FindingText text) {
 void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,
                      FindingText text) {
   if (devices.empty()) return Add(host, std::move(text));
-  Group* group = GroupOf(std::move(text));
+  std::vector<Member> members;
   for (const uint32_t device : devices) {
-    group->members.push_back({host.facts, host.order, device});
+    members.push_back({host.facts, host.order, device});
   }
+  AddMembers(members, std::move(text));
 }
 
 void RuleReport::Add(absl::Span<const DeviceView* const> devices,
                      FindingText text) {
   if (devices.empty()) return Add(std::move(text));
-  Group* group = GroupOf(std::move(text));
+  std::vector<Member> members;
   for (const DeviceView* device : devices) {
     const HostView& host = *device->host;
-    group->members.push_back({host.facts, host.order, device->id});
+    members.push_back({host.facts, host.order, device->id});
   }
+  AddMembers(members, std::move(text));
 }
 
 void RuleReport::AddUnknown(const DeviceView& device, absl::string_view what,
@@ -138,25 +159,30 @@ void RuleReport::AddSkipped(const DeviceView& device,
   Add(device, "told-elsewhere", observed, caused_by);
 }
 
-std::string RuleReport::FixText(const FindingText& text,
-                                absl::Span<const uint32_t> devices) const {
-  std::string fix = text.fix;
+void RuleReport::WriteFix(const FindingText& text,
+                          absl::Span<const uint32_t> devices,
+                          Finding* finding) const {
+  std::string command;
   if (!text.device_command.empty()) {
-    const std::string command =
-        devices.size() == 1
-            ? ToolCommand(devices[0], text.device_command)
-            : absl::StrCat("for i in ", absl::StrJoin(devices, " "),
-                           "; do hccn_tool -i $i ", text.device_command,
-                           "; done");
-    absl::StrAppend(&fix, fix.empty() ? "" : ": ", command);
+    command = devices.size() == 1
+                  ? ToolCommand(devices[0], text.device_command)
+                  : absl::StrCat("for i in ", absl::StrJoin(devices, " "),
+                                 "; do hccn_tool -i $i ", text.device_command,
+                                 "; done");
   }
+  std::string fix = absl::StrCat(
+      text.fix, text.fix.empty() || command.empty() ? "" : ": ", command);
   if (view_.profile().generation == NpuToolFacts::ASCEND_950 &&
       fix.find("hccn_tool -i ") != std::string::npos) {
     // Nothing public gives every command of that generation's spelling.
     fix.insert(
         0, "in the Ascend 950 command line's own spelling (hccn_tool -h): ");
+    command.clear();
   }
-  return fix;
+  finding->set_fix(std::move(fix));
+  finding->set_command(std::move(command));
+  finding->set_mended_by_plan(!rule_.mended_by.empty() && !text.by_hand &&
+                              (text.state == FAIL || text.state == WARN));
 }
 
 void RuleReport::WriteFinding(const FindingText& text,
@@ -184,7 +210,7 @@ void RuleReport::WriteFinding(const FindingText& text,
   if (!finding->subjects().empty()) {
     first_devices = finding->subjects(0).devices();
   }
-  finding->set_fix(FixText(text, first_devices));
+  WriteFix(text, first_devices, finding);
   finding->set_source(std::string(texts.source));
   finding->set_caused_by(text.caused_by);
 }

@@ -17,6 +17,7 @@
 #include "absl/strings/substitute.h"
 #include "absl/types/span.h"
 #include "config/rules/catalogue.h"
+#include "config/rules/causes.h"
 #include "config/rules/cluster_view.h"
 #include "config/words/fact_text.h"
 #include "proto/finding.pb.h"
@@ -39,15 +40,26 @@ struct FindingText {
   // Part of hccn_tool's command line after `-i N`, e.g. "-link -g"; the fix
   // then ends in that command for the subject's devices.
   std::string device_command = {};
-  std::string why = {};        // Empty: the rule's.
-  std::string caused_by = {};  // Another rule, which says it too.
+  std::string why = {};                 // Empty: the rule's.
+  std::string caused_by = {};           // Another rule, which says it too.
+  absl::string_view explained_by = {};  // Of the row, for Causes.
+  bool by_hand = false;                 // No plan mends it.
 };
 
-// Not safe for concurrent use; `rule` and `view` must outlive it.
+// What rules found so far, and what is still found of those that addresses may
+// explain once every device has its planned one.
+struct FoundSoFar {
+  Causes as_is;
+  Causes as_planned;
+};
+
+// Not safe for concurrent use; all that it is given must outlive it. Notes what
+// it finds in `found->as_is`, and looks there for causes; null: neither.
 class RuleReport {
  public:
-  RuleReport(const Rule& rule, const ClusterView& view)
-      : rule_(rule), view_(view) {}
+  RuleReport(const Rule& rule, const ClusterView& view,
+             FoundSoFar* found = nullptr)
+      : rule_(rule), view_(view), found_(found) {}
   RuleReport(const RuleReport&) = delete;
   RuleReport& operator=(const RuleReport&) = delete;
 
@@ -73,9 +85,12 @@ class RuleReport {
                         with_values(row.fix),
                         with_values(row.device_command),
                         with_values(row.why),
-                        with_values(row.caused_by)};
+                        with_values(row.caused_by),
+                        row.explained_by,
+                        row.by_hand};
     if (text.device_command.empty() && !row.fix_without_command.empty()) {
       text.fix = with_values(row.fix_without_command);
+      text.by_hand = true;
     }
     return text;
   }
@@ -180,18 +195,21 @@ class RuleReport {
 
   const RuleFinding& RowOf(absl::string_view name) const;
   Group* GroupOf(FindingText text);
+  // About all of them together.
+  void AddMembers(absl::Span<const Member> members, FindingText text);
   void AddNoDevices(const HostView& host);
   void AddUnknown(const DeviceView& device, absl::string_view what,
                   const Missing* missing, absl::string_view reason);
   void WriteGroup(Group* group, RuleResult* result) const;
   void WriteFinding(const FindingText& text, absl::Span<const Member> members,
                     RuleResult* result) const;
-  std::string FixText(const FindingText& text,
-                      absl::Span<const uint32_t> devices) const;
+  void WriteFix(const FindingText& text, absl::Span<const uint32_t> devices,
+                Finding* finding) const;
   std::string Summary() const;
 
   const Rule& rule_;
   const ClusterView& view_;
+  FoundSoFar* const found_;
   std::vector<Group> groups_;
   // From the hash of a text to the last group that has it.
   absl::flat_hash_map<size_t, size_t> group_of_;

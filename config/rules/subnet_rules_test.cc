@@ -14,7 +14,8 @@ TEST(CheckSubnetPairsTest, NamesThePairAndTheDeviceToChange) {
   TestCluster cluster;
   cluster.SetAddress(0, 7, "192.168.104.2", kMask);
   EXPECT_EQ(Lines(cluster.Check("subnet-pairs")),
-            "FAIL server0:3,7 device 3 has 192.168.103.1/24, device 7 has "
+            "FAIL server0:3,7 [device-ip-planned] device 3 has "
+            "192.168.103.1/24, device 7 has "
             "192.168.104.2/24 | devices 3 and 7 in one subnet | hccn_tool -i 7 "
             "-ip -s address 192.168.103.2 netmask 255.255.255.0\n");
 }
@@ -75,7 +76,8 @@ TEST(CheckSubnetAcrossHostsTest, TakesTheSubnetOfMostHosts) {
   TestCluster cluster("atlas-training", "", 4);
   cluster.SetAddress(2, 3, "192.168.99.9", kMask);
   EXPECT_EQ(Lines(cluster.Check("subnet-across-hosts")),
-            "FAIL server2:3 192.168.99.9/24 lies in 192.168.99.0/24 | "
+            "FAIL server2:3 [device-ip-planned] 192.168.99.9/24 lies in "
+            "192.168.99.0/24 | "
             "192.168.103.0/24, as on 3 other hosts | hccn_tool -i 3 -ip -s "
             "address 192.168.103.5 netmask 255.255.255.0\n");
 }

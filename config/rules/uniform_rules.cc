@@ -230,15 +230,20 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
               : absl::StrCat(", as on ",
                              Count(switches[right].live, "other device")));
   for (const DeviceView& device : view.devices()) {
+    FindingText text;
     if (device.tls_enabled.value_or(right) != right) {
-      report.Add(device, "other", right ? "off" : "on", expected,
-                 right ? 1 : 0);
+      text =
+          report.Text("other", right ? "off" : "on", expected, right ? 1 : 0);
     } else if (FileHasOtherSwitch(device)) {
       // A wrong switch is set in both by the one command.
-      report.Add(device, "other-in-file", SwitchText(right),
-                 QuotedText(device.facts->tls().value().in_file()),
-                 right ? 1 : 0);
+      text = report.Text("other-in-file", SwitchText(right),
+                         QuotedText(device.facts->tls().value().in_file()),
+                         right ? 1 : 0);
+    } else {
+      continue;
     }
+    text.by_hand = !planned;
+    report.Add(device, std::move(text));
   }
 }
 

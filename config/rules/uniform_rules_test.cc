@@ -13,7 +13,8 @@ TEST(CheckNetmaskUniformTest, NamesTheWiderMaskThatSwallowsTheOthers) {
   TestCluster cluster;
   cluster.SetAddress(0, 3, "192.168.103.1", "255.255.0.0");
   EXPECT_EQ(Lines(cluster.Check("netmask-uniform")),
-            "FAIL server0:3 netmask 255.255.0.0 of 192.168.103.1 | netmask "
+            "FAIL server0:3 [device-ip-planned] netmask 255.255.0.0 of "
+            "192.168.103.1 | netmask "
             "255.255.255.0, as 15 other devices in 192.168.0.0/16 | hccn_tool "
             "-i 3 -ip -s address 192.168.103.1 netmask 255.255.255.0\n");
 }

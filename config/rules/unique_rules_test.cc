@@ -13,7 +13,8 @@ TEST(CheckIpUniqueTest, NamesEveryOwnerAndTheOneToChange) {
   TestCluster cluster;
   cluster.SetAddress(1, 5, "192.168.103.1", kMask);
   EXPECT_EQ(Lines(cluster.Check("ip-unique")),
-            "FAIL server0:3 server1:5 192.168.103.1 belongs to server0 device "
+            "FAIL server0:3 server1:5 [device-ip-planned] 192.168.103.1 "
+            "belongs to server0 device "
             "3, server1 device 5 | one owner per address | on server1: "
             "hccn_tool -i 5 -ip -s address 192.168.101.4 netmask "
             "255.255.255.0\n");
@@ -95,9 +96,11 @@ TEST(CheckIpHostPartTest, FailsOnTheTrainingSeriesForEqualEndings) {
   TestCluster cluster;
   cluster.SetAddress(0, 3, "10.1.0.5", "255.255.0.0");
   cluster.SetAddress(1, 3, "10.1.1.5", "255.255.0.0");
-  EXPECT_THAT(Lines(cluster.Check("ip-host-part")),
-              HasSubstr("FAIL server0:3 server1:3 10.1.0.5, 10.1.1.5 in "
-                        "10.1.0.0/16 all end in 5"));
+  EXPECT_THAT(
+      Lines(cluster.Check("ip-host-part")),
+      HasSubstr(
+          "FAIL server0:3 server1:3 [device-ip-planned] 10.1.0.5, 10.1.1.5 in "
+          "10.1.0.0/16 all end in 5"));
 }
 
 TEST(CheckIpHostPartTest, OnlyWarnsOnOtherProducts) {

@@ -95,7 +95,7 @@ TEST(PageTest, MakesTitlesNotesAndLinesSafe) {
                       page.PrintNotes(std::vector<std::string>{"b\nc"});
                       page.Whole("", page.SafeLines("d\x1b\ne"));
                     }),
-            "\na\\x1b\nnote: b\\nc\nd\\x1b\ne\n");
+            "\na\\x1b\nnote: b\n  c\nd\\x1b\ne\n");
 }
 
 }  // namespace

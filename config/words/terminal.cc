@@ -96,7 +96,12 @@ std::vector<std::string> WrapText(absl::string_view text, int columns) {
   while (!text.empty()) {
     // A word with the spaces before it, which vanish where a line breaks.
     const size_t word = std::min(text.find_first_not_of(' '), text.size());
-    const size_t end = std::min(text.find(' ', word), text.size());
+    size_t end = std::min(text.find(' ', word), text.size());
+    const absl::string_view first = text.substr(0, end);
+    if (std::count(first.begin(), first.end(), '`') % 2 == 1) {
+      const size_t close = std::min(text.find('`', end), text.size());
+      end = std::min(text.find(' ', close), text.size());
+    }
     const absl::string_view piece = text.substr(0, end);
     if (!lines.back().empty() &&
         TextColumns(lines.back()) + TextColumns(piece) > columns) {
@@ -155,8 +160,15 @@ void Page::Whole(absl::string_view head, absl::string_view text) {
 
 void Page::Sentence(const std::string& word, Paint paint,
                     absl::string_view text) {
-  std::vector<std::string> lines =
-      WrapText(absl::StrCat(word, ": ", Safe(text)), style_.width);
+  std::vector<std::string> lines;
+  // Further lines of the text stand further in: none looks like ours.
+  for (const absl::string_view paragraph : absl::StrSplit(text, '\n')) {
+    const std::string whole = absl::StrCat(
+        lines.empty() ? absl::StrCat(word, ": ") : "  ", Safe(paragraph));
+    for (std::string& line : WrapText(whole, style_.width)) {
+      lines.push_back(std::move(line));
+    }
+  }
   // Painted after wrapping: colour codes take no columns. The word may have
   // been wrapped too in a very narrow window.
   if (paint != Paint::kNone && absl::StartsWith(lines[0], word)) {

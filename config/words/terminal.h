@@ -69,8 +69,9 @@ int TextColumns(absl::string_view text);
 // `text` with spaces behind it up to `columns`.
 std::string Padded(absl::string_view text, int columns);
 
-// Lines of at most `columns` characters, broken at spaces; a longer word has a
-// line of its own. One line if `columns` is 0 or less; never an empty vector.
+// Lines of at most `columns` characters, broken at spaces; a longer word, or a
+// command in backquotes, which is never broken, has a line of its own. One line
+// if `columns` is 0 or less; never an empty vector.
 std::vector<std::string> WrapText(absl::string_view text, int columns);
 
 struct Cell {
@@ -120,7 +121,7 @@ class Page {
   }
 
   // "FAIL: 1 failed of 25 rules", the word in bold and that colour, wrapped to
-  // the window. Makes `text` safe.
+  // the window. Makes every line of `text` safe; further ones are indented.
   void Sentence(const std::string& word, Paint paint, absl::string_view text);
 
   // Columns as wide as their widest cell, two spaces between them.

@@ -1,3 +1,5 @@
+#include <sstream>
+
 #include "config/words/terminal.h"
 #include "gtest/gtest.h"
 
@@ -25,6 +27,21 @@ TEST(WrapTextTest, BreaksAtSpaces) {
 TEST(WrapTextTest, GivesALongWordItsOwnLine) {
   EXPECT_EQ(WrapText("go /a/very/long/path on", 6),
             (std::vector<std::string>{"go", "/a/very/long/path", "on"}));
+}
+
+TEST(WrapTextTest, NeverBreaksACommandInBackquotes) {
+  EXPECT_EQ(WrapText("on a: `hccn_tool -i 2 -link -g` (link)", 12),
+            (std::vector<std::string>{"on a:", "`hccn_tool -i 2 -link -g`",
+                                      "(link)"}));
+  EXPECT_EQ(WrapText("an odd ` one", 6),
+            (std::vector<std::string>{"an odd", "` one"}));
+}
+
+TEST(PageTest, GivesEveryLineOfASentenceALineAndNoBackslash) {
+  std::ostringstream out;
+  const Style style;
+  Page(style, out).Sentence("NO VERDICT", Paint::kNone, "rule \"a\"\nPASS: b");
+  EXPECT_EQ(out.str(), "NO VERDICT: rule \"a\"\n  PASS: b\n");
 }
 
 TEST(WrapTextTest, KeepsOneLineWithoutAWidth) {

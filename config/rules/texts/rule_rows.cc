@@ -85,8 +85,9 @@ std::string FindingTable(absl::string_view name, const Findings& findings) {
         RuleRow::Level_Name(finding.level()), ",\n      ",
         Strings({finding.observed(), finding.expected(), finding.why(),
                  finding.fix(), finding.device_command(),
-                 finding.fix_without_command(), finding.caused_by()}),
-        "},\n");
+                 finding.fix_without_command(), finding.caused_by(),
+                 absl::StrJoin(finding.explained_by(), "/")}),
+        finding.by_hand() ? ", true},\n" : ", false},\n");
   }
   return absl::StrCat("\nconstexpr RuleFinding ", name, "[] = {\n", rows,
                       "};\n");

@@ -151,11 +151,13 @@ TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
   const std::string table = RuleTable(
       *Read(RowWith("name: \"held\" level: WARN observed: \"it is held\" "
                     "fix: \"see {guide}\"")));
-  EXPECT_THAT(table,
-              HasSubstr("constexpr RuleFinding kFindingsOfCheckPortFree[] = {\n"
-                        "    {\"held\", WARN,\n      \"it is held\",\n"
-                        "      \"\",\n      \"\",\n      \"see the guide\",\n"
-                        "      \"\",\n      \"\",\n      \"\"},\n};"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("constexpr RuleFinding kFindingsOfCheckPortFree[] = {\n"
+                "    {\"held\", WARN,\n      \"it is held\",\n"
+                "      \"\",\n      \"\",\n      \"see the guide\",\n"
+                "      \"\",\n      \"\",\n      \"\",\n      \"\", false},\n"
+                "};"));
   EXPECT_THAT(table, HasSubstr("     kFindingsOfCheckPortFree,\n"));
 }
 

@@ -1,0 +1,127 @@
+#include "config/report/finding_overview.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "config/words/number_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int kLongestChain = 8;  // Longer ones come from no judge of ours.
+
+// Whether two lists of devices have one in common; none: the whole host.
+bool Meet(const Subject& a, const Subject& b) {
+  return a.devices().empty() || b.devices().empty() ||
+         absl::c_any_of(a.devices(), [&b](uint32_t device) {
+           return absl::c_linear_search(b.devices(), device);
+         });
+}
+
+// The rule that the finding follows from about all of its subjects; empty: it
+// stands for itself. What cannot be told follows from its cause even where the
+// report does not have that.
+std::string RootRule(const Finding& finding, const FindingRoots& roots) {
+  const State state = KnownState(finding.state());
+  if (finding.caused_by().empty() || state < WARN) return "";
+  std::string root = state == UNKNOWN ? finding.caused_by() : "";
+  for (const Subject& subject : finding.subjects()) {
+    const Finding& found = roots.Of(finding, subject);
+    if (&found != &finding) {
+      root = found.rule();
+    } else if (state != UNKNOWN) {
+      return "";
+    }
+  }
+  return root;
+}
+
+// By state; what follows from another rule stands before the roots of trouble.
+std::pair<int, bool> Weight(const FindingBlock& block) {
+  const bool is_root = absl::c_any_of(
+      block.findings,
+      [](const Finding* finding) { return finding->caused_by().empty(); });
+  return {block.state, is_root};
+}
+
+}  // namespace
+
+FindingRoots::FindingRoots(const Report& report) {
+  for (const RuleResult& rule : report.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      if (!IsTrouble(finding.state())) continue;
+      for (const Subject& subject : finding.subjects()) {
+        findings_[{rule.rule(), subject.host()}].push_back(
+            {&finding, &subject});
+      }
+    }
+  }
+}
+
+const Finding* FindingRoots::Behind(const Finding& finding,
+                                    const Subject& subject) const {
+  const auto found = findings_.find({finding.caused_by(), subject.host()});
+  if (found == findings_.end()) return nullptr;
+  for (const auto& [cause, where] : found->second) {
+    if (cause != &finding && Meet(*where, subject)) return cause;
+  }
+  return nullptr;
+}
+
+const Finding& FindingRoots::Of(const Finding& finding,
+                                const Subject& subject) const {
+  const Finding* root = &finding;
+  for (int i = 0; i < kLongestChain && !root->caused_by().empty(); ++i) {
+    const Finding* const next = Behind(*root, subject);
+    if (next == nullptr) break;
+    root = next;
+  }
+  return *root;
+}
+
+FindingOverview ArrangeFindings(const Report& report, bool whole) {
+  const FindingRoots roots(report);
+  FindingOverview overview;
+  for (const RuleResult& rule : report.rules()) {
+    std::map<State, FindingBlock> blocks;
+    for (const Finding& finding : rule.findings()) {
+      const State state = KnownState(finding.state());
+      const std::string root = RootRule(finding, roots);
+      if (!root.empty() && (state == UNKNOWN || !whole)) {
+        CauseGroup& group = overview.causes[root];
+        group.state = WorseState(group.state, state);
+        group.subjects.MergeFrom(finding.subjects());
+        if (group.rules.empty() || group.rules.back() != rule.rule()) {
+          group.rules.push_back(rule.rule());
+        }
+      } else if (IsTrouble(state)) {
+        blocks.insert({state, {rule.rule(), state, {}}})
+            .first->second.findings.push_back(&finding);
+      }
+    }
+    for (auto& [state, block] : blocks) {
+      overview.blocks.push_back(std::move(block));
+    }
+  }
+  absl::c_stable_sort(overview.blocks,
+                      [](const FindingBlock& a, const FindingBlock& b) {
+                        return Weight(a) < Weight(b);
+                      });
+  return overview;
+}
+
+std::string CauseText(const std::string& cause, const CauseGroup& group,
+                      int groups, int columns) {
+  return absl::StrCat(Count(group.rules.size(), "rule"), " because of ", cause,
+                      " on ", SubjectsText(group.subjects, groups, columns));
+}
+
+std::string VerdictWord(const Report& report) {
+  return absl::StrCat(
+      report.error().empty()
+          ? absl::AsciiStrToUpper(StateWord(KnownState(report.verdict())))
+          : "NO VERDICT",
+      report.partial() ? " (partial)" : "");
+}
+
+}  // namespace clusterd

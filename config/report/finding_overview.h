@@ -1,0 +1,77 @@
+// The findings of a report by what explains them: those that follow from
+// another one stand behind its rule, and only the others have a headline.
+#ifndef CONFIG_REPORT_FINDING_OVERVIEW_H_
+#define CONFIG_REPORT_FINDING_OVERVIEW_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
+#include "proto/finding.pb.h"
+
+namespace clusterd {
+
+// A warning, a failure, or what cannot be told.
+inline bool IsTrouble(State state) {
+  return WorseState(KnownState(state), SKIPPED) != SKIPPED;
+}
+
+// The findings of one report by what explains them; it must outlive this.
+class FindingRoots {
+ public:
+  explicit FindingRoots(const Report& report);
+
+  // The end of the chain of causes about that subject of the finding: itself
+  // where it names none, or one that the report does not have there.
+  const Finding& Of(const Finding& finding, const Subject& subject) const;
+
+ private:
+  const Finding* Behind(const Finding& finding, const Subject& subject) const;
+
+  // By rule and host.
+  std::map<std::pair<absl::string_view, absl::string_view>,
+           std::vector<std::pair<const Finding*, const Subject*>>>
+      findings_;
+};
+
+// The findings of one rule that have one state.
+struct FindingBlock {
+  std::string rule;
+  State state;
+  std::vector<const Finding*> findings;
+};
+
+// Everything that follows from what one other rule found.
+struct CauseGroup {
+  State state = WARN;
+  std::vector<std::string> rules;
+  google::protobuf::RepeatedPtrField<Subject> subjects;
+};
+
+struct FindingOverview {
+  // WARN, then UNKNOWN, then FAIL; within a state as the report has them, but
+  // those that all have another rule as their cause come first.
+  std::vector<FindingBlock> blocks;
+  // Findings that follow from others, by the rule at the root. They are in no
+  // block.
+  FirstMet<std::string, CauseGroup> causes;
+};
+
+// `whole`: failures and warnings have blocks also where they follow from
+// others. `report` must outlive the result.
+FindingOverview ArrangeFindings(const Report& report, bool whole = false);
+
+// "FAIL", "FAIL (partial)", "NO VERDICT".
+std::string VerdictWord(const Report& report);
+
+// "4 rules because of net-health on server1"; for the bounds see SubjectsText.
+std::string CauseText(const std::string& cause, const CauseGroup& group,
+                      int groups, int columns);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_REPORT_FINDING_OVERVIEW_H_

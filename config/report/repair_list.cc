@@ -1,0 +1,205 @@
+#include "config/report/repair_list.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "config/report/finding_overview.h"
+#include "config/words/number_text.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kWordsBytes = 100;
+constexpr int kHostsColumns = 40;
+constexpr size_t kOwnCommands = 4;    // Beside one line for `clusterctl plan`.
+constexpr size_t kRepairsOfRule = 3;  // More of one rule become one.
+constexpr absl::string_view kPlan = "`clusterctl plan`";
+
+std::string ExplainCommand(absl::string_view rule) {
+  return absl::StrCat("`clusterctl explain ", rule, "` says how");
+}
+
+// The words of a fix without a command for single devices, or the command that
+// is all of it. Long words end where a thought does; a command is never cut.
+std::string HowText(const Finding& finding) {
+  if (finding.fix().empty()) return ExplainCommand(finding.rule());
+  if (finding.fix() == finding.command()) {
+    return absl::StrCat("`", finding.command(), "`");
+  }
+  absl::string_view words = finding.fix();
+  if (!finding.command().empty()) {
+    absl::ConsumeSuffix(&words, finding.command());
+    absl::ConsumeSuffix(&words, ": ");
+  }
+  if (words.size() > kWordsBytes) {
+    size_t end = 0;
+    for (const absl::string_view mark : {", ", "; ", ": ", " ("}) {
+      const size_t at = words.rfind(mark, kWordsBytes);
+      if (at != absl::string_view::npos) end = std::max(end, at);
+    }
+    if (end == 0) return ExplainCommand(finding.rule());
+    return absl::StrCat(words.substr(0, end), ", …");
+  }
+  return absl::StrReplaceAll(words, {{"\n", "; "}});
+}
+
+void AddRule(const std::string& rule, Repair* repair) {
+  if (absl::c_linear_search(repair->rules, rule)) return;
+  repair->rules.push_back(rule);
+}
+
+void Merge(const Repair& other, Repair* repair) {
+  if (repair->rules.empty()) repair->causes = 0;
+  repair->causes += other.causes;
+  repair->state = WorseState(repair->state, other.state);
+  repair->subjects.MergeFrom(other.subjects);
+  for (const std::string& rule : other.rules) AddRule(rule, repair);
+}
+
+// What has one rule and one repair.
+struct Draft {
+  Repair repair;
+  std::set<const Finding*> roots;
+  bool by_plan = false;
+};
+using Drafts = FirstMet<std::pair<std::string, std::string>, Draft>;
+
+Drafts DraftsOf(const Report& report) {
+  const FindingRoots roots(report);
+  Drafts drafts;
+  const auto add = [&](const Finding& finding, const Subject& subject) {
+    const Finding& root = roots.Of(finding, subject);
+    const std::string& cause = root.caused_by();
+    Draft& draft =
+        drafts[{cause.empty() ? root.rule() : cause,
+                root.mended_by_plan() ? std::string(kPlan) : HowText(root)}];
+    draft.by_plan = root.mended_by_plan();
+    draft.roots.insert(&root);
+    Repair& repair = draft.repair;
+    repair.state = WorseState(repair.state, finding.state());
+    if (&root == &finding) *repair.subjects.Add() = subject;
+    if (repair.rules.empty()) AddRule(root.rule(), &repair);
+    AddRule(finding.rule(), &repair);
+  };
+  for (const RuleResult& rule : report.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      if (!IsTrouble(finding.state())) continue;
+      for (const Subject& subject : finding.subjects()) add(finding, subject);
+      if (finding.subjects().empty()) {
+        add(finding, Subject::default_instance());
+      }
+    }
+  }
+  return drafts;
+}
+
+std::set<std::string> HostsOf(const Repair& repair) {
+  std::set<std::string> hosts;
+  for (const Subject& subject : repair.subjects) hosts.insert(subject.host());
+  return hosts;
+}
+
+// One line for all that a plan mends; and lines of their own for the few that
+// are one command on a host that needs no other.
+std::vector<Repair> PlanRepairs(const Drafts& drafts) {
+  std::map<std::string, int> needs;
+  for (const auto& [key, draft] : drafts) {
+    if (!draft.by_plan) continue;
+    for (const std::string& host : HostsOf(draft.repair)) ++needs[host];
+  }
+  std::vector<Repair> own;
+  Repair planned, all;
+  for (const auto& [key, draft] : drafts) {
+    if (!draft.by_plan) continue;
+    Merge(draft.repair, &all);
+    const Finding& root = **draft.roots.begin();
+    const bool is_one = draft.roots.size() == 1 &&
+                        draft.repair.subjects.size() == 1 &&
+                        needs[draft.repair.subjects[0].host()] == 1;
+    if (!is_one || root.fix().empty()) {
+      Merge(draft.repair, &planned);
+      continue;
+    }
+    own.push_back(draft.repair);
+    own.back().how = HowText(root);
+  }
+  if (own.size() > kOwnCommands) {
+    own.clear();
+    planned = all;
+  }
+  if (planned.rules.empty()) return own;
+  for (Subject& subject : planned.subjects) subject.clear_devices();
+  planned.how = absl::StrCat(
+      kPlan, HostsOf(planned).size() == 1 ? " mends it" : " mends them");
+  own.push_back(planned);
+  return own;
+}
+
+}  // namespace
+
+std::vector<Repair> ListRepairs(const Report& report) {
+  const Drafts drafts = DraftsOf(report);
+  std::vector<Repair> repairs = PlanRepairs(drafts);
+  FirstMet<std::string, std::vector<Repair>> by_rule;
+  for (const auto& [key, draft] : drafts) {
+    if (draft.by_plan) continue;
+    by_rule[key.first].push_back(draft.repair);
+    by_rule[key.first].back().how = key.second;
+  }
+  for (auto& [rule, all] : by_rule.items()) {
+    if (all.size() > kRepairsOfRule) {
+      Repair folded;
+      for (const Repair& each : all) Merge(each, &folded);
+      folded.how = ExplainCommand(rule);
+      all = {folded};
+    }
+    absl::c_copy(all, std::back_inserter(repairs));
+  }
+  absl::c_stable_sort(repairs, [](const Repair& a, const Repair& b) {
+    return std::make_pair(a.state, a.rules.size()) <
+           std::make_pair(b.state, b.rules.size());
+  });
+  return repairs;
+}
+
+void FoldRepairs(size_t most, std::vector<Repair>* repairs) {
+  for (const State state : {WARN, UNKNOWN, FAIL}) {
+    const auto is_of_it = [state](const Repair& repair) {
+      return repair.state == state;
+    };
+    const size_t of_it = absl::c_count_if(*repairs, is_of_it);
+    if (repairs->size() <= most || of_it < 2) continue;
+    // As many of the first ones as need be; the others stay as they are.
+    const size_t folded = std::min(of_it, repairs->size() - most + 1);
+    const auto first = absl::c_find_if(*repairs, is_of_it);
+    Repair line;
+    for (auto it = first; it != first + folded; ++it) Merge(*it, &line);
+    line.state = state;
+    line.how = absl::StrCat(Count(line.causes, "cause"), ", --verbose has all");
+    *first = line;
+    repairs->erase(first + 1, first + folded);
+  }
+}
+
+std::string RepairLine(const Repair& repair) {
+  const std::set<std::string> hosts = HostsOf(repair);
+  std::string who = SubjectsText(repair.subjects, 2, kHostsColumns);
+  if (hosts.size() > 1 && who.size() > 2 * kHostsColumns) {
+    who = Count(hosts.size(), "host");
+  }
+  const std::string rules =
+      repair.rules.size() <= 3
+          ? absl::StrJoin(repair.rules, ", ")
+          : absl::StrCat(Count(repair.rules.size(), "rule"), ": ",
+                         FirstOf(repair.rules, 2));
+  return absl::StrCat(who, ": ", repair.how, " (", rules, ")");
+}
+
+}  // namespace clusterd

@@ -1,0 +1,187 @@
+#include "config/report/repair_list.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/report/report_table.h"
+#include "config/words/terminal.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+RuleResult& Rule(Report& report, const std::string& name) {
+  for (RuleResult& rule : *report.mutable_rules()) {
+    if (rule.rule() == name) return rule;
+  }
+  RuleResult& rule = *report.add_rules();
+  rule.set_rule(name);
+  rule.set_category("device");
+  return rule;
+}
+
+Finding& Add(Report& report, const std::string& rule, State state,
+             const std::string& host, int device = -1) {
+  RuleResult& result = Rule(report, rule);
+  result.set_state(std::max(result.state(), state));
+  Finding& finding = *result.add_findings();
+  finding.set_rule(rule);
+  finding.set_state(state);
+  finding.set_fix("see to it");
+  finding.add_subjects()->set_host(host);
+  if (device >= 0) finding.mutable_subjects(0)->add_devices(device);
+  return finding;
+}
+
+void SetCommand(const std::string& command, Finding& finding) {
+  finding.set_fix(command);
+  finding.set_command(command);
+}
+
+std::vector<std::string> Lines(const Report& report) {
+  std::vector<std::string> lines;
+  for (const Repair& repair : ListRepairs(report)) {
+    lines.push_back(RepairLine(repair));
+  }
+  return lines;
+}
+
+TEST(RepairListTest, NamesTheOneCommandAndAllThatItPutsInOrder) {
+  Report report;
+  Finding& address = Add(report, "device-ip-planned", FAIL, "node24", 2);
+  address.set_mended_by_plan(true);
+  SetCommand("hccn_tool -i 2 -ip -s address 10.0.0.1 netmask 255.0.0.0",
+             address);
+  for (const char* rule : {"subnet-pairs", "subnet-distinct", "ip-unique"}) {
+    Add(report, rule, FAIL, "node24", 2).set_caused_by("device-ip-planned");
+  }
+  EXPECT_THAT(
+      Lines(report),
+      ElementsAre("node24 device 2: `hccn_tool -i 2 -ip -s address 10.0.0.1 "
+                  "netmask 255.0.0.0` (4 rules: device-ip-planned, "
+                  "subnet-pairs and 2 more)"));
+}
+
+TEST(RepairListTest, PutsWhatAPlanMendsOnOneLine) {
+  Report report;
+  for (int i = 1; i <= 10; ++i) {
+    const std::string host = absl::StrCat("node", i);
+    Add(report, "ports-reserved", FAIL, host).set_mended_by_plan(true);
+    Add(report, "listen-backlog", WARN, host).set_mended_by_plan(true);
+  }
+  Add(report, "link", FAIL, "node3", 1).set_fix("check the cable");
+  EXPECT_THAT(Lines(report),
+              ElementsAre("node3 device 1: check the cable (link)",
+                          "node[1-10]: `clusterctl plan` mends them "
+                          "(ports-reserved, listen-backlog)"));
+}
+
+TEST(RepairListTest, KeepsApartWhatHasAnotherCause) {
+  Report report;
+  Add(report, "link", FAIL, "node1", 1);
+  Finding& own = Add(report, "net-health", FAIL, "node1", 2);
+  own.set_fix("look at the device");
+  own.set_caused_by("link");  // Not of this device.
+  EXPECT_THAT(Lines(report), ElementsAre("node1 device 1: see to it (link)",
+                                         "node1 device 2: look at the device "
+                                         "(net-health)"));
+}
+
+TEST(RepairListTest, PutsTheWorstLast) {
+  Report report;
+  Add(report, "link", FAIL, "a");
+  Add(report, "host-identity", UNKNOWN, "b");
+  Add(report, "drift", WARN, "c");
+  EXPECT_THAT(Lines(report),
+              ElementsAre(HasSubstr("(drift)"), HasSubstr("(host-identity)"),
+                          HasSubstr("(link)")));
+}
+
+TEST(RepairListTest, CutsLongWordsWhereAThoughtEndsAndNoCommand) {
+  Report report;
+  Add(report, "link", FAIL, "a")
+      .set_fix(absl::StrCat("check the cable, ", std::string(100, 'x')));
+  Finding& tls = Add(report, "tls-uniform", FAIL, "b");
+  const std::string command = absl::StrCat("hccn_tool ", std::string(200, 'y'));
+  SetCommand(command, tls);
+  EXPECT_THAT(Lines(report),
+              ElementsAre("a: check the cable, … (link)",
+                          absl::StrCat("b: `", command, "` (tls-uniform)")));
+}
+
+TEST(RepairListTest, EndsOnAChainOfCausesThatBitesItsTail) {
+  Report report;
+  Add(report, "a", FAIL, "n").set_caused_by("b");
+  Add(report, "b", FAIL, "n").set_caused_by("a");
+  EXPECT_FALSE(Lines(report).empty());
+}
+
+// 64 servers, each rule failing somewhere, each finding with a text of its own.
+Report MixedFaults(int rules) {
+  Report report;
+  report.set_verdict(FAIL);
+  for (int host = 0; host < 64; ++host) {
+    const std::string name = absl::StrCat("node", host);
+    report.add_hosts()->set_host(name);
+    const std::string rule = absl::StrCat("rule-", host % rules);
+    const State state = host % 3 == 0 ? FAIL : host % 3 == 1 ? UNKNOWN : WARN;
+    Finding& finding = Add(report, rule, state, name, host % 8);
+    finding.set_fix(absl::StrCat("look at cable ", host, ", then at the rest"));
+    finding.set_why(std::string(300, 'w'));
+    Add(report, "net-health", state, name, host % 8).set_caused_by(rule);
+  }
+  return report;
+}
+
+TEST(RepairListTest, TheLastScreenHasEveryCauseOfSixtyFourServers) {
+  for (const int width : {0, 80}) {
+    for (const int rules : {3, 9, 36}) {
+      const Report report = MixedFaults(rules);
+      Style style;
+      style.width = width;
+      std::ostringstream out;
+      PrintReportTable(report, style, /*verbose=*/false, out);
+      std::vector<std::string> lines = absl::StrSplit(out.str(), '\n');
+      if (lines.size() > 24) lines.erase(lines.begin(), lines.end() - 24);
+      const std::string screen = absl::StrJoin(lines, "\n");
+      EXPECT_THAT(screen, HasSubstr("What to repair, worst last\n")) << rules;
+      size_t causes = 0;
+      std::vector<Repair> all = ListRepairs(report);
+      for (const Repair& repair : all) causes += repair.causes;
+      EXPECT_GE(causes, static_cast<size_t>(rules));
+      FoldRepairs(3, &all);
+      size_t after = 0;
+      for (const Repair& repair : all) after += repair.causes;
+      EXPECT_EQ(after, causes) << "folding counts every cause";
+      EXPECT_THAT(screen, HasSubstr("x fail "));
+    }
+  }
+}
+
+TEST(CheckOnlyTest, CountsTheRulesThatDidNotRun) {
+  Report report;
+  report.set_verdict(PASS);
+  Rule(report, "link").set_state(PASS);
+  Rule(report, "link").set_summary("8 devices on 1 host");
+  for (int i = 0; i < 33; ++i) {
+    RuleResult& rule = Rule(report, absl::StrCat("other-", i));
+    rule.set_state(SKIPPED);
+    rule.set_not_run(true);
+    rule.set_skip_reason("not asked for");
+  }
+  std::ostringstream out;
+  PrintReportTable(report, Style(), /*verbose=*/false, out);
+  EXPECT_THAT(out.str(), HasSubstr("33 rules not run: not asked for\n"));
+  EXPECT_FALSE(absl::StrContains(out.str(), "other-"));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,57 @@
+// Which finding explains which: link DOWN is why the same device's health probe
+// gets no answer, and a wrong netmask why its subnets overlap. What may explain
+// what is `explained_by` of the rows in texts/; here is what was really found.
+#ifndef CONFIG_RULES_CAUSES_H_
+#define CONFIG_RULES_CAUSES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "config/rules/catalogue.h"
+#include "proto/finding.pb.h"
+
+namespace clusterd {
+
+// Explains what is gone once every device has its planned address.
+inline constexpr absl::string_view kPlannedAddressRule = "device-ip-planned";
+
+// Whether a finding of the rule can be explained by that cause; empty: by any.
+bool IsExplained(const Rule& rule, absl::string_view cause = "");
+
+// What rules found about devices. Rules that explain others come first. Not
+// safe for concurrent use.
+class Causes {
+ public:
+  struct Place {
+    uint32_t host_order = 0;
+    std::optional<uint32_t> device = std::nullopt;  // Unset: the host itself.
+  };
+
+  void Note(absl::string_view rule, absl::Span<const Place> places,
+            State state);
+  bool Has(absl::string_view rule) const { return rules_.contains(rule); }
+
+  // The first rule of "link/detect-address" that found as bad a thing, or a
+  // worse one, about one of the places; empty: none. What `as_planned` still
+  // has of `rule` there is not explained by a device's address.
+  std::string Explaining(absl::string_view rule, absl::string_view explained_by,
+                         absl::Span<const Place> places, State state,
+                         const Causes* as_planned) const;
+
+ private:
+  using Key = std::tuple<absl::string_view, uint32_t, std::optional<uint32_t>>;
+  bool HasOneOf(absl::string_view rule, absl::Span<const Place> places,
+                State at_least) const;
+
+  absl::flat_hash_map<Key, State> worst_;
+  absl::flat_hash_map<absl::string_view, State> rules_;
+};
+
+}  // namespace clusterd
+
+#endif  // CONFIG_RULES_CAUSES_H_
