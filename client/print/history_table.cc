@@ -32,10 +32,29 @@ Paint OutcomePaint(const std::string& outcome) {
   return Paint::kYellow;
 }
 
-// "2025-01-01 01:00:00 +01:00" in that zone.
+// "2025-01-01 01:00 +01:00" in that zone.
 std::string MomentText(int64_t unix_ms, absl::TimeZone zone) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez",
-                          absl::FromUnixMillis(unix_ms), zone);
+  return absl::FormatTime("%Y-%m-%d %H:%M %Ez", absl::FromUnixMillis(unix_ms),
+                          zone);
+}
+
+// Columns that a summary is worth a place in the row with; else it stands
+// below.
+constexpr int kSummaryColumns = 30;
+constexpr int kActorColumns = 12;  // Where it does.
+
+// In two lines each: 80 columns have no room for all of an entry.
+void PrintNarrow(std::vector<Row> rows, Page& page) {
+  std::vector<std::string> summaries;
+  for (Row& row : rows) {
+    summaries.push_back(std::exchange(row.back().text, ""));
+    row[2].text = CutText(row[2].text, kActorColumns, page.style().utf8);
+  }
+  const std::vector<int> columns = ColumnWidths(rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    page.PrintRow(rows[i], columns, {});
+    if (i > 0 && !summaries[i].empty()) page.Wrapped("  ", summaries[i]);
+  }
 }
 
 }  // namespace
@@ -63,7 +82,13 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
                     {page.Safe(entry.outcome()), OutcomePaint(entry.outcome())},
                     {page.Safe(Summary(entry))}});
   }
-  page.PrintTable(rows, {0, TableLayout::Last::kIsCut});
+  int used = 0;
+  for (const int column : ColumnWidths(rows)) used += column + 2;
+  if (style.width > 0 && used + kSummaryColumns > style.width) {
+    PrintNarrow(std::move(rows), page);
+  } else {
+    page.PrintTable(rows, {0, TableLayout::Last::kIsCut});
+  }
   if (history.entries().empty()) out << "\nnothing yet\n";
 }
 

@@ -43,11 +43,11 @@ TEST(HistoryTableTest, SaysWhoDidWhatWhenWithTheOffset) {
   check = Entry(HISTORY_CHECK, "fail");
   check.set_network_namespace("container:train-1");
   EXPECT_EQ(Printed(history, Utf8()),
-            "ID                WHEN                        WHO  KIND   OUTCOME "
+            "ID                WHEN                     WHO  KIND   OUTCOME "
             "   SUMMARY\n"
-            "3fa2c4d5e6f70812  2025-01-01 02:30:00 +02:30  ann  apply  "
+            "3fa2c4d5e6f70812  2025-01-01 02:30 +02:30  ann  apply  "
             "succeeded  12 hosts; of plan 9c41d2e3f4051627; forced\n"
-            "3fa2c4d5e6f70812  2025-01-01 02:30:00 +02:30  ann  check  fail   "
+            "3fa2c4d5e6f70812  2025-01-01 02:30 +02:30  ann  check  fail   "
             "    12 hosts; in container:train-1\n");
 }
 
@@ -60,6 +60,25 @@ TEST(HistoryTableTest, CutsTheSummaryAtTheWindow) {
   std::istringstream lines(Printed(history, style));
   std::string line;
   while (std::getline(lines, line)) EXPECT_LE(line.size(), 102u) << line;
+}
+
+TEST(HistoryTableTest, FitsEightyColumnsWithEveryWord) {
+  ListHistoryResponse history;
+  HistoryEntry& entry = *history.add_entries();
+  entry = Entry(HISTORY_ROLLBACK, "interrupted");
+  entry.set_actor("operator-of-the-night-shift@example");
+  entry.set_summary("12 hosts rolled back, 3 of them with something left over");
+  entry.set_parent_id("9c41d2e3f4051627");
+  Style style = Utf8();
+  style.width = 80;
+  const std::string printed = Printed(history, style);
+  std::istringstream lines(printed);
+  std::string line;
+  while (std::getline(lines, line)) EXPECT_LE(TextColumns(line), 80) << line;
+  EXPECT_NE(printed.find("with something left over; of"), std::string::npos)
+      << printed;
+  EXPECT_NE(printed.find("9c41d2e3f4051627"), std::string::npos);
+  EXPECT_EQ(printed.find("SUMMARY"), std::string::npos);
 }
 
 TEST(HistoryTableTest, IsSafeForATerminal) {
@@ -83,7 +102,7 @@ TEST(HistoryTableTest, SaysThatThereIsNothing) {
 TEST(HistoryEntryLineTest, TellsOneEntryInOneLine) {
   EXPECT_EQ(HistoryEntryLine(Entry(HISTORY_ROLLBACK, "stopped"),
                              absl::UTCTimeZone(), true),
-            "rollback 3fa2c4d5e6f70812 by ann, 2025-01-01 00:00:00 +00:00: "
+            "rollback 3fa2c4d5e6f70812 by ann, 2025-01-01 00:00 +00:00: "
             "stopped, 12 hosts");
 }
 

@@ -29,19 +29,22 @@ constexpr size_t kGroups = 40;
 constexpr int kHostsColumns = 100;
 
 // Equal for steps that print the same, whatever their host and number.
-std::string FoldKey(const PlanStep& step) {
+std::string FoldKey(const PlanStep& step, bool) {
   return absl::StrCat("step\n", ChangeKindName(step.kind()), "\n",
                       StepText(step), "\n",
                       absl::StrJoin(step.consequences(), "\n"));
 }
 
-std::string FoldKey(const BlockedChange& blocked) {
-  return absl::StrCat("blocked\n", ChangeKindName(blocked.kind()), "\n",
-                      BlockedText(blocked));
+// Changes that one repair lets through are one, but for `verbose`.
+std::string FoldKey(const BlockedChange& blocked, bool verbose) {
+  return absl::StrCat(
+      "blocked\n", ChangeKindName(blocked.kind()), "\n",
+      verbose ? BlockedText(blocked)
+              : absl::StrCat(blocked.reason(), "\n", blocked.fix()));
 }
 
 // "link", "lldp (unknown)".
-std::string FoldKey(const UnmendedRule& rule) {
+std::string FoldKey(const UnmendedRule& rule, bool = false) {
   if (rule.state() == FAIL) return rule.rule();
   return absl::StrCat(rule.rule(), " (", StateWord(rule.state()), ")");
 }
@@ -49,23 +52,35 @@ std::string FoldKey(const UnmendedRule& rule) {
 // What hosts share. Pointers into the plan: of the first host that has it.
 struct PlanFold {
   std::vector<const PlanStep*> steps;
-  std::vector<const BlockedChange*> blocked;
+  // Those of all hosts that one repair lets through together.
+  std::vector<std::vector<const BlockedChange*>> blocked;
   std::vector<const UnmendedRule*> unmended;
 };
 using HostNames = std::vector<std::string>;  // In plan order.
+
+// Of lines that print the same the first one; all blocked changes.
+template <typename Line>
+void Keep(const Line& line, std::vector<const Line*>* kept) {
+  if (kept->empty()) kept->push_back(&line);
+}
+void Keep(const BlockedChange& blocked,
+          std::vector<std::vector<const BlockedChange*>>* kept) {
+  kept->resize(1);
+  kept->front().push_back(&blocked);
+}
 
 // Every step, blocked change and unmended rule of every host once, by the set
 // of hosts that it is true of; sets in the order of their first line, lines in
 // the order of execution. Hosts that are in order are in no set. `plan` must
 // outlive the result.
-FirstMet<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan) {
+FirstMet<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
   FirstMet<std::string, std::pair<HostNames, PlanFold>> lines;
-  const auto add = [&lines](const std::string& name, const auto& all,
-                            auto PlanFold::*kind) {
+  const auto add = [&](const std::string& name, const auto& all,
+                       auto PlanFold::*kind) {
     for (const auto& each : all) {
-      auto& [hosts, line] = lines[FoldKey(each)];
-      if (hosts.empty()) (line.*kind).push_back(&each);
-      hosts.push_back(name);
+      auto& [hosts, line] = lines[FoldKey(each, verbose)];
+      Keep(each, &(line.*kind));
+      if (hosts.empty() || hosts.back() != name) hosts.push_back(name);
     }
   };
   for (const HostPlan& host : plan.hosts()) {
@@ -105,22 +120,35 @@ void PrintHead(const ClusterPlan& plan, Page& page) {
 void PrintLine(absl::string_view word, absl::string_view text, Paint paint,
                Page& page) {
   page.Wrapped(absl::StrCat("  ", Padded(word, kKeyColumns), "  "),
-               page.Safe(text), paint);
+               page.SafeLines(text), paint);
 }
 // Below it, and further in.
 void PrintRemark(absl::string_view key, absl::string_view text, Page& page) {
   page.Wrapped(absl::StrCat(std::string(kKeyColumns + 4, ' '), key),
-               page.Safe(text));
+               page.SafeLines(text));
 }
 
-void PrintBlocked(const BlockedChange& blocked, Page& page) {
-  const std::string devices =
-      DevicesText({blocked.devices().begin(), blocked.devices().end()});
-  PrintLine("blocked",
-            absl::StrCat(devices, devices.empty() ? "" : ": ", blocked.what()),
-            Paint::kRed, page);
-  PrintRemark("reason  ", blocked.reason(), page);
-  PrintRemark("fix     ", blocked.fix(), page);
+// "devices 0-1: gateway 10.0.0.254", or "32 changes on devices 0-7".
+std::string BlockedWhat(const std::vector<const BlockedChange*>& blocked) {
+  std::vector<uint32_t> ids;
+  std::set<std::string> texts;
+  for (const BlockedChange* each : blocked) {
+    ids.insert(ids.end(), each->devices().begin(), each->devices().end());
+    texts.insert(BlockedText(*each));
+  }
+  const std::string devices = DevicesText(ids);
+  if (texts.size() > 1) {
+    return absl::StrCat(Count(blocked.size(), "change"), Part(" on ", devices));
+  }
+  return absl::StrCat(devices, devices.empty() ? "" : ": ",
+                      blocked.front()->what());
+}
+
+void PrintBlocked(const std::vector<const BlockedChange*>& blocked,
+                  Page& page) {
+  PrintLine("blocked", BlockedWhat(blocked), Paint::kRed, page);
+  PrintRemark("reason  ", blocked.front()->reason(), page);
+  PrintRemark("fix     ", blocked.front()->fix(), page);
 }
 
 void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
@@ -145,8 +173,7 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
     page.Wrapped("  also: ",
                  page.Safe(absl::StrCat(who, who.empty() ? "" : ": ", text)));
   }
-  for (const BlockedChange* blocked : fold.blocked)
-    PrintBlocked(*blocked, page);
+  for (const auto& blocked : fold.blocked) PrintBlocked(blocked, page);
   if (fold.unmended.empty()) return;
   const auto name = [](std::string* out, const UnmendedRule* rule) {
     absl::StrAppend(out, FoldKey(*rule));
@@ -158,7 +185,7 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
 }
 
 void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
-  const FirstMet<HostNames, PlanFold> folds = FoldPlan(plan);
+  const FirstMet<HostNames, PlanFold> folds = FoldPlan(plan, verbose);
   size_t shown = 0;
   std::set<std::string> hidden;
   for (const auto& [hosts, fold] : folds) {

@@ -111,6 +111,33 @@ TEST(PlanTableTest, FoldsWhatNoStepMendsAndCallsOnlyOthersInOrder) {
             "digest 6f1b0c9d2e3a");
 }
 
+TEST(PlanTableTest, FoldsBlockedStepsAsItFoldsChanges) {
+  ClusterPlan plan = SysctlPlan(Nodes(4));
+  for (HostPlan& host : *plan.mutable_hosts()) {
+    host.clear_steps();
+    if (host.host() < "node03") continue;
+    for (uint32_t i = 0; i < 16; ++i) {
+      BlockedChange& blocked = *host.add_blocked();
+      blocked.set_kind(CHANGE_DEVICE_ADDRESS);
+      blocked.add_devices(i / 2);
+      blocked.set_what(absl::StrCat(host.host(), ": address ", i));
+      blocked.set_reason("this host does not allow device-address");
+      blocked.set_fix("add device-address to allow");
+    }
+  }
+  const std::string folded = Printed(plan);
+  EXPECT_TRUE(absl::StrContains(
+      folded,
+      "\nnode[03-04]\n"
+      "  blocked         32 changes on devices 0-7\n"
+      "                  reason  this host does not allow device-address\n"
+      "                  fix     add device-address to allow\n"))
+      << folded;
+  EXPECT_FALSE(absl::StrContains(folded, "address 15"));
+  EXPECT_TRUE(absl::StrContains(Printed(plan, Utf8(), /*verbose=*/true),
+                                "node04: address 15"));
+}
+
 TEST(PlanTableTest, SaysOnceWhatIsTrueOfBothHostsAndApartWhatIsNot) {
   ClusterPlan plan = SysctlPlan(Nodes(2));
   for (HostPlan& host : *plan.mutable_hosts()) {

@@ -14,6 +14,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/number_list.h"
+#include "config/words/fact_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -95,10 +96,10 @@ StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
   }
   for (const Problem& problem : fact.value().problems()) {
     if (!IsRepairable(problem)) continue;
-    return NotSo(kHccnConfFormFact,
-                 absl::StrCat(Problem::Kind_Name(problem.kind()), " in line ",
-                              problem.line()),
-                 step.to());
+    return NotSo(
+        kHccnConfFormFact,
+        absl::StrCat(ProblemWords(problem.kind()), " in line ", problem.line()),
+        step.to());
   }
   return {};
 }
@@ -193,7 +194,7 @@ std::string WhyConfStops(const HccnConf& conf) {
                         kind == Problem::FILE_TOO_LARGE;
     if (!breaks || IsRepairable(problem)) continue;
     return absl::StrCat("/etc/hccn.conf line ", problem.line(), " is ",
-                        Problem::Kind_Name(kind),
+                        ProblemWords(kind),
                         ", which breaks the tool's next write");
   }
   return "";
@@ -286,7 +287,7 @@ void PlanFormStep(HostPlanBuilder* plan) {
     if (IsOfSetting(problem)) continue;
     plan->Block(CHANGE_HCCN_CONF, {},
                 absl::StrCat("/etc/hccn.conf line ", problem.line()),
-                absl::StrCat(Problem::Kind_Name(problem.kind()),
+                absl::StrCat(ProblemWords(problem.kind()),
                              ": what was meant cannot be told from \"",
                              problem.text().substr(0, 80), "\""),
                 "correct the line by hand, keeping the file's inode");

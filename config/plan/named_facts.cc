@@ -91,7 +91,7 @@ std::string FormText(const HccnConf& conf) {
   // Without their lines, which the tool's own writes move.
   std::map<std::string, int> kinds;
   for (const HccnConf::Problem& problem : conf.problems()) {
-    ++kinds[HccnConf::Problem::Kind_Name(problem.kind())];
+    ++kinds[ProblemWords(problem.kind())];
   }
   return absl::StrJoin(kinds, ", ", [](std::string* out, const auto& kind) {
     absl::StrAppend(out, kind.second, " ", kind.first);

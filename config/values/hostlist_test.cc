@@ -120,6 +120,13 @@ TEST(FoldHostlistTest, FoldsSeveralCounters) {
   EXPECT_EQ(FoldHostlist(hosts), "rack[1-3]n[01-18],rack4n[01-07]");
 }
 
+TEST(FoldHostlistTest, FoldsTwoDimensionsAsSlurmDoes) {
+  const std::string text = "node[1-2]-eth[0-3]";
+  EXPECT_EQ(FoldHostlist(*ExpandHostlist(text)), text);
+  EXPECT_EQ(FoldHostlist(*ExpandHostlist("node[08-11]-eth[0-3],node12-eth2")),
+            "node[08-11]-eth[0-3],node12-eth2");
+}
+
 TEST(FoldHostlistTest, KeepsLongSerialNumbersAsText) {
   EXPECT_EQ(FoldHostlist({"sn2102351234567890123456"}),
             "sn2102351234567890123456");

@@ -112,8 +112,7 @@ Lines Describe(const HccnConf& value) {
   for (const HccnConf::Problem& problem : value.problems()) {
     lines.push_back(absl::StrCat(
         problem.line() == 0 ? "" : absl::StrCat("line ", problem.line(), ": "),
-        Words(HccnConf::Problem::Kind_Name(problem.kind())),
-        Part(": ", problem.text())));
+        ProblemWords(problem.kind()), Part(": ", problem.text())));
   }
   for (const HccnConf::Entry& entry : value.entries()) {
     lines.push_back(absl::StrCat(
@@ -266,6 +265,10 @@ std::string DriftText(const AppliedDrift& drift) {
   return absl::StrCat(drift.why().empty() ? drift.change() : drift.why(),
                       " (apply ", drift.apply_id(),
                       Part(" by ", drift.applied_by()), ")");
+}
+
+std::string ProblemWords(HccnConf::Problem::Kind kind) {
+  return Words(HccnConf::Problem::Kind_Name(kind));
 }
 
 std::string EnumWords(const EnumValueDescriptor& value) {

@@ -60,6 +60,9 @@ FactText DescribeFact(const google::protobuf::Message& fact);
 // "NET_HEALTH_SOCKET_FAIL" as "socket fail".
 std::string EnumWords(const google::protobuf::EnumValueDescriptor& value);
 
+// "no final newline".
+std::string ProblemWords(HccnConf::Problem::Kind kind);
+
 // "net.core.somaxconn is 128, applied was 65535 (apply 3fa2c4d5e6f70812 by
 // ann)". Not safe for a terminal.
 std::string DriftText(const AppliedDrift& drift);

@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
+#include "config/words/fact_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/ascend950/dialect.h"
 #include "daemon/host/files/missing.h"
@@ -87,10 +88,10 @@ std::string WhyNotWrite(const TlsQuestion& question, const HccnConfFact& conf,
   // Some problems spoil no write of this key, but the list of them may be cut.
   if (conf.value().problems().empty()) return "";
   const HccnConf::Problem& problem = conf.value().problems(0);
-  return absl::StrCat(
-      question.on_any, " to /etc/hccn.conf, which is out of order (line ",
-      problem.line(), ": ", HccnConf::Problem::Kind_Name(problem.kind()),
-      "); repair the file first");
+  return absl::StrCat(question.on_any,
+                      " to /etc/hccn.conf, which is out of order (line ",
+                      problem.line(), ": ", ProblemWords(problem.kind()),
+                      "); repair the file first");
 }
 
 TlsFact LearnTls(const TlsQuestion& question, const HccnConfFact& conf,
