@@ -158,7 +158,7 @@ TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
   conf->add_problems()->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
   conf->mutable_problems(1)->set_line(9);
   EXPECT_EQ(WhyNotSo(step, facts),
-            "hccn.conf: form is NO_FINAL_NEWLINE in line 9, applied was good");
+            "hccn.conf: form is no final newline in line 9, applied was good");
   MakeMissing(facts.mutable_hccn_conf(), Missing::NOT_PERMITTED, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
   MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "");

@@ -523,7 +523,7 @@ TEST_F(Ascend950ObserverTest, RunsNoQueryThatWritesToAFileOutOfOrder) {
   problem->set_line(7);
   EXPECT_THAT(Observe(true).tls().missing().detail(),
               HasSubstr("`hccn_tool -g -tls` may write to /etc/hccn.conf, "
-                        "which is out of order (line 7: NO_FINAL_NEWLINE)"));
+                        "which is out of order (line 7: no final newline)"));
   EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
 }
 

@@ -237,6 +237,23 @@ INSTANTIATE_TEST_SUITE_P(
       return info.param.name;
     });
 
+// A link that is down carries its health probe with it.
+TEST(OneCauseOneHeadlineTest, ALinkThatIsDownIsTheCauseOfItsHealth) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.SetFault("server1", "3:link=DOWN");
+  cluster.StartAll();
+  const CheckOutcome outcome = cluster.Check();
+  EXPECT_EQ(outcome.process.exit_status, 1);
+  for (const RuleResult& rule : outcome.report.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      EXPECT_EQ(finding.caused_by(), rule.rule() == "link" ? "" : "link")
+          << finding.ShortDebugString();
+    }
+  }
+  EXPECT_EQ(FindingsOf(outcome.report, "link").size(), 1u);
+  EXPECT_EQ(FindingsOf(outcome.report, "net-health").size(), 1u);
+}
+
 // Whatever else is not known of that host refers to the one cause.
 TEST(OneCauseTest, IsNamedForASilentToolADeadDeviceAndATimeOut) {
   DemoCluster cluster(absl::StrCat(DemoSpec(2), "tls: false\n"), kTwoHosts);
