@@ -72,7 +72,12 @@ const Finding& FindingRoots::Of(const Finding& finding,
                                 const Subject& subject) const {
   const Finding* root = &finding;
   for (int i = 0; i < kLongestChain && !root->caused_by().empty(); ++i) {
-    const Finding* const next = Behind(*root, subject);
+    const Finding* next = Behind(*root, subject);
+    // What is found about several together follows from what one of them has.
+    for (int k = 0; i == 0 && next == nullptr && k < finding.subjects_size();
+         ++k) {
+      next = Behind(finding, finding.subjects(k));
+    }
     if (next == nullptr) break;
     root = next;
   }

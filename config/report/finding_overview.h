@@ -25,8 +25,8 @@ class FindingRoots {
  public:
   explicit FindingRoots(const Report& report);
 
-  // The end of the chain of causes about that subject of the finding: itself
-  // where it names none, or one that the report does not have there.
+  // The end of the chain of causes about that subject of the finding, or about
+  // another one: itself where it names none, or one that the report lacks.
   const Finding& Of(const Finding& finding, const Subject& subject) const;
 
  private:

@@ -95,6 +95,19 @@ TEST(RepairListTest, KeepsApartWhatHasAnotherCause) {
                                          "(net-health)"));
 }
 
+TEST(RepairListTest, FollowsWhatTwoHostsHaveTogetherToTheOneWithTheCause) {
+  Report report;
+  Finding& address = Add(report, "device-ip-planned", FAIL, "node1", 3);
+  SetCommand("hccn_tool -i 3 -ip -s", address);
+  Finding& twice = Add(report, "ip-unique", FAIL, "node1", 3);
+  twice.set_caused_by("device-ip-planned");
+  twice.add_subjects()->set_host("node2");
+  twice.mutable_subjects(1)->add_devices(5);
+  EXPECT_THAT(Lines(report),
+              ElementsAre("node1 device 3: `hccn_tool -i 3 -ip -s` "
+                          "(device-ip-planned, ip-unique)"));
+}
+
 TEST(RepairListTest, PutsTheWorstLast) {
   Report report;
   Add(report, "link", FAIL, "a");

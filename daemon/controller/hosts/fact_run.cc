@@ -53,14 +53,19 @@ State StateAfter(const Finding& finding, const Subject& subject,
                  const Goals& own, const Goals& all) {
   const Rule& rule = *FindRule(finding.rule());
   const Rule* const cause = FindRule(finding.caused_by());
-  const auto is_mended = [&](std::optional<uint32_t> device) {
-    return SetsOneOf(own, rule.mended_by, device) ||
-           (cause != nullptr && SetsOneOf(own, cause->mended_by, device));
+  std::vector<std::optional<uint32_t>> where(subject.devices().begin(),
+                                             subject.devices().end());
+  if (where.empty()) where.push_back(std::nullopt);
+  const auto mends = [&own](absl::string_view names) {
+    return [&own, names](const std::optional<uint32_t>& device) {
+      return SetsOneOf(own, names, device);
+    };
   };
-  const bool mended = subject.devices().empty()
-                          ? is_mended(std::nullopt)
-                          : absl::c_all_of(subject.devices(), is_mended);
-  if (mended) return PASS;
+  if (absl::c_all_of(where, mends(rule.mended_by))) return PASS;
+  // The cause is on one of the devices that it is found about together.
+  if (cause != nullptr && absl::c_any_of(where, mends(cause->mended_by))) {
+    return PASS;
+  }
   const Goals& others = rule.scope == RuleScope::kCluster ? all : own;
   return SetsOneOf(others, rule.perhaps_by, std::nullopt)
              ? std::min(finding.state(), UNKNOWN)
@@ -78,12 +83,22 @@ void AddUnmended(const Report& report, ClusterPlan* plan) {
     }
     all.insert(own.begin(), own.end());
   }
+  std::set<std::pair<std::string, std::string>> found;  // Rule, host.
+  for (const RuleResult& result : report.rules()) {
+    for (const Finding& finding : result.findings()) {
+      for (const Subject& subject : finding.subjects()) {
+        found.emplace(result.rule(), subject.host());
+      }
+    }
+  }
   std::map<std::string, std::map<std::string, State>> left;  // By host, rule.
   for (const RuleResult& result : report.rules()) {
     for (const Finding& finding : result.findings()) {
       if (finding.state() == SKIPPED) continue;
-      const bool caused = !finding.caused_by().empty();
       for (const Subject& subject : finding.subjects()) {
+        // What two hosts have together has its cause on one of them.
+        const bool caused =
+            found.count({finding.caused_by(), subject.host()}) > 0;
         State& state =
             left[subject.host()][caused ? finding.caused_by() : finding.rule()];
         state = std::max(
