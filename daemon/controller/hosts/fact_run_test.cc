@@ -362,6 +362,17 @@ TEST_F(MakeHostsPlanTest, IsUnknownWhereAnotherHostsStepMayMendIt) {
   EXPECT_THAT(Unmended(1), ElementsAre());
 }
 
+TEST_F(MakeHostsPlanTest, MendsWithANetmaskAllThatFollowsFromIt) {
+  Device(0, 0)
+      .mutable_address()
+      ->mutable_value()
+      ->mutable_settings(0)
+      ->set_netmask("255.255.0.0");
+  EXPECT_FALSE(Plan().hosts(0).steps().empty());
+  EXPECT_THAT(Unmended(0), ElementsAre());
+  EXPECT_THAT(Unmended(1), ElementsAre());
+}
+
 TEST_F(MakeHostsPlanTest, FailsWhereTheHostAllowsNoStep) {
   facts_[0].mutable_kernel()->mutable_somaxconn()->set_value(1);
   facts_[0].mutable_allows()->Clear();
