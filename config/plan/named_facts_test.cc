@@ -49,7 +49,7 @@ TEST(NameFactsTest, DoesNotTellWhereTheToolsOwnWritesMovedALine) {
   problem->set_kind(HccnConf::Problem::DUPLICATE_KEY);
   problem->set_line(12);
   const NamedFacts planned = NameFacts(facts);
-  EXPECT_EQ(planned.at("hccn.conf: form"), "1 DUPLICATE_KEY");
+  EXPECT_EQ(planned.at("hccn.conf: form"), "1 duplicate key");
   // A recovery at boot: its lines went to the end.
   problem->set_line(10);
   HccnConf::Entry* own = conf->add_entries();
