@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 
 namespace clusterd {
@@ -41,6 +42,18 @@ bool Mistakes::IsFirst(TextPosition position, absl::string_view kind) {
       {position.line, position.column, std::string(kind)}, kept_.size());
   if (!is_new && first->second < kept_.size()) ++kept_[first->second].repeats;
   return is_new;
+}
+
+void Mistakes::AddUnknownOf(const Mistakes& other) {
+  for (const Mistake& mistake : other.kept_) {
+    const bool known = absl::c_any_of(kept_, [&mistake](const Mistake& mine) {
+      return mine.position == mistake.position &&
+             mine.message == mistake.message;
+    });
+    if (known) continue;
+    ++count_;
+    if (kept_.size() < kMaxKept) kept_.push_back(mistake);
+  }
 }
 
 absl::Status Mistakes::ToStatus() const {

@@ -58,6 +58,11 @@ class Mistakes {
     if (IsFirst(position, kind)) Add(position, parts...);
   }
 
+  // Empty, and for the same file.
+  Mistakes OfSameFile() const { return Mistakes(file_name_); }
+  // Those that it keeps and that are not here, by place and message.
+  void AddUnknownOf(const Mistakes& other);
+
   bool empty() const { return count_ == 0; }
   // Also those that are not shown; what AddOnce folds counts once.
   size_t count() const { return count_; }

@@ -328,9 +328,16 @@ class Loader {
 absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
                                      absl::string_view yaml) {
   Mistakes mistakes(file_name);
-  const std::optional<YamlNode> root = ParseYaml(yaml, kLimits, &mistakes);
+  std::optional<YamlNode> root = ParseYaml(yaml, kLimits, &mistakes);
   ClusterSpec spec;
-  if (root.has_value()) spec = Loader(&mistakes).Load(*root);
+  if (root.has_value()) {
+    ReadWithRepeats(
+        *std::move(root),
+        [&spec](const YamlNode& tree, Mistakes* found) {
+          spec = Loader(found).Load(tree);
+        },
+        &mistakes);
+  }
   RETURN_IF_ERROR(mistakes.ToStatus());
   spec.set_digest(Sha256Hex(yaml));
   return spec;

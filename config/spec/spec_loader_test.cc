@@ -471,5 +471,43 @@ TEST(SpecToYamlTest, ReadsWell) {
                               "  run: 1m\n"));
 }
 
+TEST(LoadSpecTest, ADuplicateKeyDoesNotHideLaterMistakes) {
+  const std::string message(LoadSpec("c.yaml", R"(version: 1
+name: demo
+product: atlas-training
+hccl:
+  base_port: 60000
+hccl:
+  base_port: 7
+  base_prot: 1
+servers:
+  - hosts: s[0-1]
+    address: 10.0.0.[1-2]
+    address: 10.0.0.[1-3]
+    address: 10.0.0.1000
+devices:
+  netmask: 255.255.255.0
+  rails: [{device: 0-7, subnet: "10.1.[0-7].0/24", host: 1 + n}]
+devices: {rails: 5}
+mut: 1
+)")
+                                .status()
+                                .message());
+  for (const char* line :
+       {"c.yaml:6:1: key \"hccl\" stands twice, first at 4:1",
+        "c.yaml:7:14: hccl.base_port is \"7\"",
+        "c.yaml:8:3: unknown key \"base_prot\"",
+        "c.yaml:12:5: key \"address\" stands twice, first at 11:5",
+        "c.yaml:12:14: servers[0].address has 3 addresses",
+        "c.yaml:13:14: servers[0].address: address \"10.0.0.1000\"",
+        "c.yaml:17:18: devices.rails", "c.yaml:18:1: unknown key \"mut\""}) {
+    EXPECT_THAT(message, HasSubstr(line));
+  }
+  // Also read twice or three times, each is named once.
+  const size_t mut = message.find("\"mut\", expected");
+  EXPECT_EQ(message.find("\"mut\", expected", mut + 1), std::string::npos)
+      << message;
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -53,6 +53,9 @@ void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
   }
 }
 
+// Of one mapping; more are named and not looked at.
+constexpr size_t kMaxRepeats = 100;
+
 // Builds the tree from yaml-cpp's events. After a limit is passed it ignores
 // all further events, so that memory stays bounded too.
 class TreeBuilder : public YAML::EventHandler {
@@ -185,10 +188,13 @@ class TreeBuilder : public YAML::EventHandler {
     if (!is_new) {
       mistakes_->Add(entry.position, "key ", QuoteValue(entry.key),
                      " stands twice, first at ", ToString(first->second));
-      return;
     }
     entry.value = std::move(value);
-    parent->node.entries.push_back(std::move(entry));
+    YamlNode& map = parent->node;
+    std::vector<YamlEntry>& entries = is_new ? map.entries : map.repeats;
+    if (is_new || entries.size() < kMaxRepeats) {
+      entries.push_back(std::move(entry));
+    }
   }
 
   const size_t max_nodes_;
@@ -198,6 +204,27 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Unfinished> stack_;
   std::optional<YamlNode> root_;
 };
+
+// Takes the next value of every key that has one; false if none has. What
+// stands twice within a value comes first: it goes with the value.
+bool TakeRepeats(YamlNode* node) {
+  bool any = false;
+  for (YamlNode& item : node->items) any |= TakeRepeats(&item);
+  std::vector<YamlEntry>& left = node->repeats;
+  for (YamlEntry& entry : node->entries) {
+    const bool within = TakeRepeats(&entry.value);
+    any |= within;
+    if (within || left.empty()) continue;
+    const auto next = absl::c_find_if(left, [&entry](const YamlEntry& repeat) {
+      return repeat.key == entry.key;
+    });
+    if (next == left.end()) continue;
+    entry.value = std::move(next->value);
+    left.erase(next);
+    any = true;
+  }
+  return any;
+}
 
 // " such as 10s or 500ms": two that the range holds; empty: none fits.
 std::string ExampleText(absl::Duration min, absl::Duration max) {
@@ -253,6 +280,17 @@ std::optional<YamlNode> ParseYaml(absl::string_view text,
     return std::nullopt;
   }
   return std::move(builder.root());
+}
+
+void ReadWithRepeats(YamlNode root,
+                     absl::FunctionRef<void(const YamlNode&, Mistakes*)> read,
+                     Mistakes* mistakes) {
+  read(root, mistakes);
+  for (int k = 1; k < kMaxReadings && TakeRepeats(&root); ++k) {
+    Mistakes again = mistakes->OfSameFile();
+    read(root, &again);
+    mistakes->AddUnknownOf(again);
+  }
 }
 
 std::nullopt_t YamlValue::WrongKind(absl::string_view expected) const {

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -46,6 +47,8 @@ struct YamlNode {
   std::vector<YamlNode> items;
   // In the order of the file; keys are unique.
   std::vector<YamlEntry> entries;
+  // Those whose key stands among `entries`: a mistake, and recorded.
+  std::vector<YamlEntry> repeats;
 };
 
 struct YamlEntry {
@@ -73,6 +76,15 @@ inline constexpr int kMaxYamlDepth = 16;
 // the tree would be incomplete, so nothing further can be said.
 std::optional<YamlNode> ParseYaml(absl::string_view text,
                                   const YamlLimits& limits, Mistakes* mistakes);
+
+// Calls read(tree, mistakes). Where keys stand twice, it then takes their next
+// values and calls again, so that one mistake does not hide those behind it;
+// each mistake is recorded once. What `read` makes of a further call is not to
+// be used. Looks at kMaxReadings values of a key.
+void ReadWithRepeats(YamlNode root,
+                     absl::FunctionRef<void(const YamlNode&, Mistakes*)> read,
+                     Mistakes* mistakes);
+inline constexpr int kMaxReadings = 8;
 
 // What stands in one place of the file, or that nothing does. Keeps pointers to
 // the tree and to the mistakes. The readers record and return nullopt if it is
