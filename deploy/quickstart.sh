@@ -356,7 +356,7 @@ fix_and_take_back() {
   broken=$status
   show plan --out "$work/plan.json"
   [ "$status" -eq 0 ] || return 0
-  show apply "$work/plan.json" --yes --report "$work/apply.json"
+  show apply "$work/plan.json" --yes --confirm "$cluster" --report "$work/apply.json"
   [ "$status" -eq 0 ] || return 0
   apply_id=$(sed -n 's/^ *"apply_id": *"\([0-9a-f]*\)".*/\1/p' "$work/apply.json" | head -n 1)
   show check

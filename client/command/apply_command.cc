@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/command/run_canceller.h"
@@ -104,6 +105,10 @@ class RunCommand : public Request {
   bool subject_known_ = false;
   std::string what_will_happen_;  // "Apply 2 steps"
   uint32_t canary_ = 0;           // 0: the first wave is like the others.
+  // What a person types in the place of "y", and why; empty: "y" will do.
+  std::string name_to_type_;
+  std::string why_type_;
+  std::string confirmed_;  // Of --confirm.
   // The controller's; until that is there, what this side knows of the run.
   ApplyReport report_;
 
@@ -128,6 +133,11 @@ class RunCommand : public Request {
       AddMistake(
           "--yes: is missing, and nobody can be asked: stdin and stderr ",
           "are no terminal");
+    }
+    const bool must_confirm = yes_ && !name_to_type_.empty();
+    if (confirmed_.empty() && must_confirm && !HasNothingToDo()) {
+      AddMistake("--confirm: is missing: ", why_type_, ", expected --confirm ",
+                 name_to_type_, " if that is meant");
     }
   }
 
@@ -154,16 +164,28 @@ class RunCommand : public Request {
       return absl::OkStatus();
     }
     PrintSubject(ErrStyle(), session().err);
+    const bool by_name = !name_to_type_.empty() && confirmed_.empty();
+    const std::string how =
+        by_name
+            ? absl::StrCat("? As ", why_type_, ", type the cluster's name, ",
+                           name_to_type_, ": ")
+            : "? [y/N] ";
     session().err << "\n"
-                  << SafeText(question, ErrStyle().utf8) << "? [y/N] "
+                  << SafeText(absl::StrCat(question, how), ErrStyle().utf8)
                   << std::flush;
     const absl::StatusOr<std::string> answer = session().read_line();
     static const LazyRE2 kYes = {R"((?i)\s*y(?:es)?\s*)"};
-    if (answer.ok() && HasForm(*answer, *kYes)) return absl::OkStatus();
+    if (answer.ok() &&
+        (by_name ? absl::StripAsciiWhitespace(*answer) == name_to_type_
+                 : HasForm(*answer, *kYes))) {
+      return absl::OkStatus();
+    }
     if (!answer.ok()) session().err << "\n";
-    const std::string why = absl::StrCat(
-        answer.ok() ? "the answer was not yes" : answer.status().message(),
-        "; nothing was changed");
+    const std::string why =
+        absl::StrCat(!answer.ok() ? answer.status().message()
+                     : by_name    ? "the answer was not the cluster's name"
+                                  : "the answer was not yes",
+                     "; nothing was changed");
     return absl::IsCancelled(answer.status()) ? absl::CancelledError(why)
                                               : absl::InvalidArgumentError(why);
   }
@@ -317,6 +339,10 @@ class ApplyCommand final : public RunCommand {
     AddNamespace(app,
                  "Must be what the plan was made for; the plan alone says "
                  "where it is applied");
+    AddOption(
+        app, "--confirm", "NAME", confirmed_,
+        "The cluster's name, which a plan asks for that changes addresses "
+        "of more than a tenth of the hosts");
     AddSharedOptions(app, "a device is or may be in use");
   }
 
@@ -332,8 +358,17 @@ class ApplyCommand final : public RunCommand {
     for (const HostPlan& host : plan_.hosts()) {
       if (!host.steps().empty()) hosts_.push_back(host.host());
     }
-    what_will_happen_ =
-        absl::StrCat("Apply ", Count(CountPlan(plan_).steps, "step"));
+    const PlanCounts counts = CountPlan(plan_);
+    what_will_happen_ = absl::StrCat("Apply ", Count(counts.steps, "step"));
+    if (counts.readdresses_many()) {
+      name_to_type_ = plan_.cluster();
+      why_type_ = ReaddressedText(counts);
+    }
+    if (!confirmed_.empty() && confirmed_ != plan_.cluster()) {
+      AddMistake("--confirm: \"", confirmed_,
+                 "\" is not the cluster of the plan, expected \"",
+                 plan_.cluster(), "\"");
+    }
     report_.set_cluster(plan_.cluster());
     report_.set_plan_id(plan_.plan_id());
     report_.set_plan_digest(plan_.digest());

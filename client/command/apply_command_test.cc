@@ -4,11 +4,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/files/user_files.h"
+#include "config/plan/settings.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/client/sample_plan.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
@@ -704,6 +706,79 @@ TEST(ApplyCommandTest, IsNoSuccessWhenTheReportFileCannotBeWritten) {
       << output.err;
   EXPECT_TRUE(absl::StrContains(HelpOfStatus("apply", 2),
                                 "--report could not be written"));
+}
+
+// Addresses of two hosts of the three change.
+ClusterPlan ReaddressingPlan() {
+  ClusterPlan plan = TwoHosts();
+  for (HostPlan& host : *plan.mutable_hosts()) {
+    PlanStep& step = *host.add_steps();
+    step = DeviceStep(0, kAddressSetting, "10.0.0.3/255.255.255.0",
+                      "10.0.0.2/255.255.255.0");
+    step.set_id(host.steps_size());
+  }
+  plan.set_cluster_hosts(3);
+  Reseal(plan);
+  return plan;
+}
+
+TEST(ApplyCommandTest, TakesTheClustersNameForAPlanThatChangesManyAddresses) {
+  const std::string path = PlanPath(ReaddressingPlan());
+  for (const auto& [text, status] :
+       {std::pair{"demo", 0}, std::pair{" demo ", 0}, std::pair{"y", 3},
+        std::pair{"Demo", 3}, std::pair{"", 3}}) {
+    ProgramWorld world = GoodWorld();
+    FakeController controller(world.script);
+    world.controller = &controller;
+    world.terminal.in_is_terminal = true;
+    world.terminal.err_is_terminal = true;
+    world.answer = std::string(text);
+    const ProgramOutput output = RunProgram({"apply", path}, world);
+    EXPECT_EQ(output.status, status) << text << output.err;
+    EXPECT_EQ(controller.apply_request().has_value(), status == 0) << text;
+    EXPECT_TRUE(absl::StrContains(
+        output.err,
+        "\nApply 6 steps on 2 hosts in 1 wave? As addresses of devices change "
+        "on 2 of 3 hosts, type the cluster's name, demo: "))
+        << output.err;
+    EXPECT_EQ(absl::StrContains(output.err,
+                                "the answer was not the cluster's name; "
+                                "nothing was changed"),
+              status == 3);
+  }
+}
+
+TEST(ApplyCommandTest, AScriptConfirmsManyAddressesWithTheClustersName) {
+  const std::string path = PlanPath(ReaddressingPlan());
+  ProgramWorld world = GoodWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput without = RunProgram({"apply", path, "--yes"}, world);
+  EXPECT_EQ(without.status, 3);
+  EXPECT_TRUE(absl::StrContains(
+      without.err,
+      "--confirm: is missing: addresses of devices change on 2 of 3 hosts, "
+      "expected --confirm demo"))
+      << without.err;
+  const ProgramOutput another =
+      RunProgram({"apply", path, "--yes", "--confirm", "dmeo"}, world);
+  EXPECT_EQ(another.status, 3);
+  EXPECT_TRUE(absl::StrContains(another.err, "expected \"demo\""))
+      << another.err;
+  EXPECT_FALSE(controller.apply_request().has_value());
+  EXPECT_EQ(
+      RunProgram({"apply", path, "--yes", "--confirm", "demo"}, world).status,
+      0);
+  EXPECT_TRUE(controller.apply_request().has_value());
+  // A name that nothing asks for does no harm, but it must be the right one.
+  EXPECT_EQ(
+      RunProgram({"apply", PlanPath(), "--yes", "--confirm", "demo"}, world)
+          .status,
+      0);
+  EXPECT_EQ(
+      RunProgram({"apply", PlanPath(), "--yes", "--confirm", "other"}, world)
+          .status,
+      3);
 }
 
 }  // namespace

@@ -122,7 +122,8 @@ INSTANTIATE_TEST_SUITE_P(
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
             "plan, apply, rollback, cancel, history, show, hosts, describe, "
-            "config, explain, anonymise, version, completion, help, did you mean "
+            "config, explain, anonymise, version, completion, help, did you "
+            "mean "
             "\"check\"?"},
         WrongLine{
             "UnknownOption",

@@ -1,26 +1,186 @@
-// clusterctl config: looks at a cluster.yaml, here, without any machine.
+// clusterctl config: looks at a cluster.yaml, here; asks the controller only
+// for the one that it has loaded.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
 #include "client/files/user_files.h"
 #include "config/report/message_json.h"
+#include "config/rules/judge.h"
+#include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/spec_loader.h"
+#include "config/values/address_pattern.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
 constexpr size_t kMaxSpecBytes = 64 << 20;
+constexpr int kHostsColumns = 60;
+constexpr int kGroups = 2;  // Of hosts that a line names.
 
-absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file) {
+constexpr char kController[] = "controller";  // What --against also takes.
+constexpr char kPin[] =
+    "; a formula that counts by index (n, i) moves the addresses of all hosts "
+    "behind one that is taken out: to pin them, count by name, e.g. 100 + name "
+    "in place of 101 + n, where name is the number in the host's name";
+
+absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file,
+                                     SpecPlaces* places = nullptr) {
   ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file, kMaxSpecBytes));
-  return LoadSpec(file, text);
+  return LoadSpec(file, text, places);
 }
+
+// What is to be said of the addresses of a spec without a mistake, each at its
+// place in the file. All are kept for the life of the object.
+class AddressReview {
+ public:
+  AddressReview(const std::string& file, const ClusterSpec& spec,
+                const SpecPlaces& places)
+      : mistakes_(file), warnings_(file), spec_(spec), places_(places) {
+    for (int s = 0; s < spec.servers_size(); ++s) {
+      index_.emplace(spec.servers(s).host(), s);
+    }
+  }
+  const Mistakes& mistakes() const { return mistakes_; }
+  const Mistakes& warnings() const { return warnings_; }
+
+  // By the rules of the product, as a check judges live ones.
+  void Judge() {
+    for (const Finding& finding : JudgePlannedAddresses(spec_)) {
+      const std::string text = absl::StrCat(
+          SubjectsText(finding.subjects(), kGroups, kHostsColumns), ": ",
+          finding.observed(), Part(", expected ", finding.expected()),
+          " (rule ", finding.rule(), ")");
+      if (finding.state() == FAIL) {
+        mistakes_.AddOnce(PlaceOf(finding), finding.rule(), text);
+      } else {
+        Warn(PlaceOf(finding), finding.rule(), text);
+      }
+    }
+  }
+
+  // Addresses of devices that `old` has, too, and with other ones.
+  void CompareWith(const ClusterSpec& old, const std::string& old_name) {
+    absl::flat_hash_map<std::string, std::string> before;
+    for (const ServerSpec& server : old.servers()) {
+      for (const DeviceSpec& device : server.devices()) {
+        before[NameOf(server, device)] = device.address();
+      }
+    }
+    const auto compare = [&before](const std::string& name,
+                                   const DeviceSpec& device, bool) {
+      const auto found = before.find(name);
+      const bool differs =
+          found != before.end() && found->second != device.address();
+      return differs ? absl::StrCat(name, " has ", found->second, " there and ",
+                                    device.address(), " here")
+                     : "";
+    };
+    for (const auto& [place, some] : Gather(compare)) {
+      Warn(place, "moved",
+           absl::StrCat("other addresses than in ", old_name, " on ",
+                        Count(some.devices, "device"), " of ",
+                        HostsText(some.hosts, kHostsColumns), ", e.g. ",
+                        some.example, some.by_index ? kPin : ""));
+    }
+  }
+
+  // Formulas that count servers whose names leave numbers out: there somebody
+  // may have been taken out.
+  void FindGaps() {
+    const auto by_index = [](const std::string& name, const DeviceSpec&,
+                             bool by_index) { return by_index ? name : ""; };
+    for (const auto& [place, some] : Gather(by_index)) {
+      if (!HaveGap(some.hosts)) continue;
+      Warn(place, "gap",
+           absl::StrCat("counts by index over ",
+                        HostsText(some.hosts, kHostsColumns),
+                        ", whose names leave numbers out", kPin));
+    }
+  }
+
+ private:
+  // Some devices whose addresses stand in one place.
+  struct Devices {
+    size_t devices = 0;
+    std::vector<std::string> hosts;
+    std::string example;
+    bool by_index = false;
+  };
+
+  static std::string NameOf(const ServerSpec& server,
+                            const DeviceSpec& device) {
+    return absl::StrCat(server.host(), " device ", device.id());
+  }
+
+  // Those of which describe(name, device, by_index) has something to say.
+  template <typename Describe>
+  std::map<TextPosition, Devices> Gather(Describe describe) const {
+    std::map<TextPosition, Devices> gathered;
+    for (int s = 0; s < spec_.servers_size(); ++s) {
+      const ServerSpec& server = spec_.servers(s);
+      for (int k = 0; k < server.devices_size(); ++k) {
+        const AddressPlace& place = places_[s][k];
+        const std::string text = describe(NameOf(server, server.devices(k)),
+                                          server.devices(k), place.by_index);
+        if (text.empty()) continue;
+        Devices& some = gathered[place.position];
+        if (some.devices++ == 0) some.example = text;
+        if (some.hosts.empty() || some.hosts.back() != server.host()) {
+          some.hosts.push_back(server.host());
+        }
+        some.by_index |= place.by_index;
+      }
+    }
+    return gathered;
+  }
+
+  static bool HaveGap(const std::vector<std::string>& hosts) {
+    for (size_t i = 1; i < hosts.size(); ++i) {
+      const int64_t before = NumberInName(hosts[i - 1]);
+      const int64_t here = NumberInName(hosts[i]);
+      if (before != FormulaInputs::kNoNumber && here > before + 1) return true;
+    }
+    return false;
+  }
+
+  // Of the first device that it names; of what is about all, the first one's.
+  TextPosition PlaceOf(const Finding& finding) const {
+    int server = 0;
+    uint32_t id = spec_.servers(0).devices(0).id();
+    if (!finding.subjects().empty() && !finding.subjects(0).devices().empty()) {
+      server = index_.at(finding.subjects(0).host());
+      id = finding.subjects(0).devices(0);
+    }
+    const auto& devices = spec_.servers(server).devices();
+    for (int k = 0; k < devices.size(); ++k) {
+      if (devices[k].id() == id) return places_[server][k].position;
+    }
+    return {};
+  }
+
+  void Warn(TextPosition place, const std::string& kind,
+            const std::string& text) {
+    warnings_.AddOnce(place, kind, "warning: ", text);
+  }
+
+  Mistakes mistakes_;
+  Mistakes warnings_;
+  const ClusterSpec& spec_;
+  const SpecPlaces& places_;
+  absl::flat_hash_map<std::string, int> index_;
+};
 
 std::string SpecSummary(const ClusterSpec& spec) {
   size_t devices = 0;
@@ -48,6 +208,18 @@ class ConfigCommand : public Command {
     return kExitUsage;
   }
 
+  // What the controller has loaded. Says on stderr where it comes from.
+  absl::StatusOr<ClusterSpec> AskForSpec(ControllerClient& client) {
+    ASSIGN_OR_RETURN(GetSpecResponse answer,
+                     client.Ask(&Controller::Stub::GetSpec, {}, kShortTimeout));
+    Tell("from the controller's ", answer.path());
+    for (const absl::string_view line :
+         absl::StrSplit(answer.refused(), '\n', absl::SkipEmpty())) {
+      Tell("the controller refused a newer cluster.yaml: ", line);
+    }
+    return std::move(*answer.mutable_spec());
+  }
+
   std::string file_;
 };
 
@@ -57,18 +229,39 @@ class ConfigValidateCommand final : public ConfigCommand {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "FILE", "", file_, "The cluster.yaml")->required();
+    AddOption(app, "--against", "OLD", against_,
+              "Also name addresses that differ from those of this file, or of "
+              "what the controller has loaded: controller");
   }
-  bool TakesConnection() const override { return false; }
 
  private:
   int Work() override {
-    const absl::StatusOr<ClusterSpec> spec = ReadSpec(file_);
+    SpecPlaces places;
+    const absl::StatusOr<ClusterSpec> spec = ReadSpec(file_, &places);
     if (!spec.ok()) return PrintMistakes(spec.status());
+    AddressReview review(file_, *spec, places);
+    review.Judge();
+    review.FindGaps();
+    if (!against_.empty()) {
+      const bool is_file = against_ != kController;
+      const auto client = is_file ? nullptr : Connect();
+      if (!mistakes_.empty()) return RejectUsage();
+      const absl::StatusOr<ClusterSpec> old =
+          is_file ? ReadSpec(against_) : AskForSpec(*client);
+      if (!old.ok() && is_file) return PrintMistakes(old.status());
+      if (!old.ok()) return ReportFailure(old.status());
+      review.CompareWith(*old, against_);
+    }
+    PrintMistakes(review.warnings().ToStatus());
+    const absl::Status judged = review.mistakes().ToStatus();
+    if (!judged.ok()) return PrintMistakes(judged);
     session().out << SafeText(absl::StrCat(file_, ": OK: ", SpecSummary(*spec)),
                               OutStyle(ColorMode::kNever).utf8)
                   << "\n";
     return kExitPass;
   }
+
+  std::string against_;
 };
 
 class ConfigShowCommand final : public ConfigCommand {
@@ -105,18 +298,6 @@ class ConfigShowCommand final : public ConfigCommand {
   int Reject(const absl::Status& why, bool asked_controller) {
     if (!mistakes_.empty()) return RejectUsage();
     return asked_controller ? ReportFailure(why) : PrintMistakes(why);
-  }
-
-  // What the controller has loaded. Says on stderr where it comes from.
-  absl::StatusOr<ClusterSpec> AskForSpec(ControllerClient& client) {
-    ASSIGN_OR_RETURN(GetSpecResponse answer,
-                     client.Ask(&Controller::Stub::GetSpec, {}, kShortTimeout));
-    Tell("from the controller's ", answer.path());
-    for (const absl::string_view line :
-         absl::StrSplit(answer.refused(), '\n', absl::SkipEmpty())) {
-      Tell("the controller refused a newer cluster.yaml: ", line);
-    }
-    return std::move(*answer.mutable_spec());
   }
 
   std::string output_ = "yaml";

@@ -1,11 +1,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
+
+using Arguments = std::vector<std::string>;
 
 constexpr char kGoodSpec[] = R"(version: 1
 name: demo
@@ -91,6 +94,128 @@ TEST(ConfigShowTest, ExitsWithTwoWhenTheControllerIsAway) {
   world.script.spec_status =
       grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
   EXPECT_EQ(RunProgram({"config", "show"}, world).status, 2);
+}
+
+// Of a cluster of node01 to node04 or of some of them, with two devices of a
+// subnet to themselves.
+std::string RailsSpec(const std::string& hosts, const std::string& subnet,
+                      const std::string& host_part,
+                      const std::string& product = "atlas-training") {
+  return absl::StrCat("version: 1\nname: demo\nproduct: ", product,
+                      "\nservers:\n  - hosts: ", hosts,
+                      "\n    address: 10.0.0.1 + n\ndevices:\n  rails:\n",
+                      "    - device: 0-7\n      subnet: ", subnet,
+                      "\n      host: ", host_part, "\n");
+}
+constexpr char kPairs[] = "10.1.[0-3,0-3].0/24";
+
+ProgramOutput Validate(const std::string& text, Arguments more = {}) {
+  Arguments arguments = {"config", "validate", TestFile("c.yaml", text)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunProgram(arguments);
+}
+
+TEST(ConfigValidateTest, JudgesPlannedAddressesByTheProductsRulesAtTheirPlace) {
+  const ProgramOutput one_subnet =
+      Validate(RailsSpec("node[01-04]", "10.1.0.0/24", "1 + 8*n + d"));
+  EXPECT_EQ(one_subnet.status, 3);
+  EXPECT_EQ(one_subnet.out, "");
+  EXPECT_TRUE(absl::StrContains(
+      one_subnet.err,
+      "c.yaml:11:13: node01 devices 0-3: device 0 has 10.1.0.1/24, "))
+      << one_subnet.err;
+  EXPECT_TRUE(absl::StrContains(one_subnet.err,
+                                "expected devices 0-3 in four different "
+                                "subnets (rule subnet-distinct) (and 7 more "
+                                "like it)\n"))
+      << one_subnet.err;
+  // One address of a list, at its own place.
+  const ProgramOutput one_address = Validate(
+      absl::StrReplaceAll(kGoodSpec, {{"192.168.102.110", "192.168.107.110"}}));
+  EXPECT_EQ(one_address.status, 3);
+  EXPECT_TRUE(absl::StrContains(one_address.err,
+                                "c.yaml:13:50: server1 device 6: "
+                                "192.168.107.110/24 lies in "
+                                "192.168.107.0/24, expected 192.168.102.0/24"))
+      << one_address.err;
+  EXPECT_TRUE(absl::StrContains(one_address.err, "(rule subnet-pairs)"));
+  EXPECT_EQ(Validate(RailsSpec("node[01-04]", kPairs, "1 + 8*n + d")).err, "");
+}
+
+TEST(ConfigValidateTest, OnlyWarnsOfWhatTheRulesWarnOfOrCannotTell) {
+  const ProgramOutput no_gateway = Validate(
+      RailsSpec("node[01-04]", "10.[1-8].0.0/24", "1 + n", "atlas-a2"));
+  EXPECT_EQ(no_gateway.status, 0);
+  EXPECT_TRUE(absl::StrContains(no_gateway.err, "c.yaml:11:13: warning: "));
+  EXPECT_TRUE(absl::StrContains(no_gateway.err, "(rule subnet-shared)"))
+      << no_gateway.err;
+  EXPECT_TRUE(absl::StrContains(no_gateway.out, "c.yaml: OK: "));
+}
+
+TEST(ConfigValidateTest, SaysWhereAPatternByIndexMovesAddressesAndHowToPin) {
+  const ProgramOutput output =
+      Validate(RailsSpec("node[01,03-04]", kPairs, "1 + 8*n + d"));
+  EXPECT_EQ(output.status, 0);
+  EXPECT_TRUE(absl::StrContains(
+      output.err,
+      "c.yaml:11:13: warning: counts by index over node[01,03-04], whose names "
+      "leave numbers out; "))
+      << output.err;
+  EXPECT_TRUE(absl::StrContains(output.err, "count by name")) << output.err;
+  for (const char* host_part : {"1 + 8*name + d", "1 + 8*(name - 1) + d"}) {
+    EXPECT_EQ(Validate(RailsSpec("node[01,03-04]", kPairs, host_part)).err, "");
+  }
+}
+
+TEST(ConfigValidateTest, NamesTheAddressesThatMovedAgainstAnEarlierFile) {
+  const std::string old_path =
+      TestFile("old.yaml", RailsSpec("node[01-04]", kPairs, "1 + 8*n + d"));
+  const Arguments against = {"--against", old_path};
+  const ProgramOutput moved =
+      Validate(RailsSpec("node[02-04]", kPairs, "1 + 8*n + d"), against);
+  EXPECT_EQ(moved.status, 0);
+  EXPECT_TRUE(absl::StrContains(
+      moved.err,
+      absl::StrCat("c.yaml:11:13: warning: other addresses than in ", old_path,
+                   " on 24 devices of node[02-04], e.g. node02 device 0 has "
+                   "10.1.0.9 there and 10.1.0.1 "
+                   "here; ")))
+      << moved.err;
+  EXPECT_EQ(Validate(RailsSpec("node[02-04]", kPairs, "1 + 8*(name - 1) + d"),
+                     against)
+                .err,
+            "");
+  const ProgramOutput no_file =
+      Validate(RailsSpec("node[01-04]", kPairs, "1 + 8*n + d"),
+               {"--against", "/nonexistent/old.yaml"});
+  EXPECT_EQ(no_file.status, 3);
+  EXPECT_EQ(no_file.err, "/nonexistent/old.yaml: No such file or directory\n");
+}
+
+TEST(ConfigValidateTest, NamesTheAddressesThatTheControllerHasOtherwise) {
+  ProgramWorld world;
+  *world.script.spec.mutable_spec() = SpecOfServers(2);
+  DeviceSpec* device =
+      world.script.spec.mutable_spec()->mutable_servers(1)->add_devices();
+  device->set_id(3);
+  device->set_address("192.168.103.77");
+  const std::string path = TestFile("cluster.yaml", kGoodSpec);
+  const ProgramOutput output = RunProgram(
+      {"config", "validate", path, "--against", "controller"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_TRUE(absl::StrContains(
+      output.err,
+      absl::StrCat(path,
+                   ":12:65: warning: other addresses than in controller on 1 "
+                   "device of server1, e.g. server1 device 3 has "
+                   "192.168.103.77 there and 192.168.103.111 here\n")))
+      << output.err;
+  world.script.spec_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+  EXPECT_EQ(
+      RunProgram({"config", "validate", path, "--against", "controller"}, world)
+          .status,
+      2);
 }
 
 }  // namespace

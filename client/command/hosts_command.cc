@@ -97,7 +97,8 @@ class DescribeCommand final : public Request {
   DescribeCommand() : Request("describe") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "HOST", "", host_, "Name of the host, e.g. node07, or its address")
+    AddOption(app, "HOST", "", host_,
+              "Name of the host, e.g. node07, or its address")
         ->required();
     AddOutput(app, "says nothing of one host");
     AddTimeout(app, kDescribeTimeout);

@@ -242,6 +242,13 @@ void PrintSummary(const ClusterPlan& plan, Page& page) {
   Paint paint = counts.steps > 0 ? Paint::kYellow : Paint::kGreen;
   if (counts.blocked + counts.hosts_failing > 0) paint = Paint::kRed;
   page.out() << "\n";
+  if (counts.readdresses_many()) {
+    page.Wrapped("Addresses: ",
+                 absl::StrCat(ReaddressedText(counts),
+                              ", more than a tenth: clusterctl apply asks for "
+                              "the cluster's name"),
+                 Paint::kYellow);
+  }
   page.Wrapped(
       "PLAN: ",
       absl::StrCat(PlanCountsText(counts), "; digest ",

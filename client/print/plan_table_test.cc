@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/plan/settings.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/sample_plan.h"
 #include "tests/support/config/plan_steps.h"
@@ -276,6 +277,21 @@ TEST(PlanShortTest, NamesNoClusterWhereNoneIsSet) {
   plan.clear_cluster();
   EXPECT_EQ(PlanShort(plan, true).rfind("PLAN ", 0), 0u)
       << PlanShort(plan, true);
+}
+
+TEST(PlanTableTest, SaysThatApplyAsksForTheNameWhereManyAddressesChange) {
+  ClusterPlan plan = SysctlPlan(Nodes(2));
+  *plan.mutable_hosts(1)->add_steps() = DeviceStep(
+      0, kAddressSetting, "10.0.0.3/255.255.255.0", "10.0.0.2/255.255.255.0");
+  plan.set_cluster_hosts(4);
+  EXPECT_TRUE(absl::StrContains(
+      Printed(plan),
+      "\nAddresses: addresses of devices change on 1 of 4 hosts, more than a "
+      "tenth: clusterctl apply asks for the cluster's name\n"
+      "PLAN: "))
+      << Printed(plan);
+  plan.set_cluster_hosts(10);
+  EXPECT_FALSE(absl::StrContains(Printed(plan), "Addresses: "));
 }
 
 }  // namespace

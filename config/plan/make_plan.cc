@@ -12,6 +12,7 @@
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/values/change_kind.h"
+#include "config/values/ipv4.h"
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
 #include "config/values/version.h"
@@ -125,6 +126,34 @@ HostPlan HostPlanBuilder::Finish() {
 
 namespace {
 
+constexpr char kMovedNote[] =
+    "all its devices have addresses of the planned subnets, and other ones are "
+    "planned: a pattern that counts by index (n, i) does that when a host is "
+    "taken out or put in before this one. To keep them, pin the pattern by "
+    "name: in place of n, `name`, the number in the host's name; clusterctl "
+    "config validate FILE --against OLD shows what moved";
+
+// Whether each device has an address of its planned subnet, and none has its
+// planned one: such addresses were good under another plan.
+bool HaveMoved(const google::protobuf::RepeatedPtrField<DeviceSpec>& devices,
+               const HostPlanBuilder& plan) {
+  const auto has_moved = [&plan](const DeviceSpec& device) {
+    const DeviceFacts* facts = plan.FindDevice(device.id());
+    const auto wanted =
+        Ipv4Interface::Parse(device.address(), device.netmask());
+    if (facts == nullptr || !wanted.ok()) return false;
+    const auto& settings = facts->address().value().settings();
+    return !settings.empty() &&
+           absl::c_all_of(settings, [&wanted](const Ipv4Setting& setting) {
+             const auto live =
+                 Ipv4Interface::Parse(setting.address(), setting.netmask());
+             return live.ok() && live->subnet() == wanted->subnet() &&
+                    live->address() != wanted->address();
+           });
+  };
+  return !devices.empty() && absl::c_all_of(devices, has_moved);
+}
+
 HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
                   const HostFacts& facts) {
   const bool whole_host = facts.network_namespace().empty();
@@ -151,6 +180,9 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
   PlanSysctlSteps(spec, &plan);
   if (whole_host) PlanFirewallSteps(spec, &plan);
   HostPlan host_plan = plan.Finish();
+  if (whole_host && HaveMoved(server->devices(), plan)) {
+    host_plan.add_notes(kMovedNote);
+  }
   host_plan.set_command_ms(spec.deadlines().command_ms());
   return host_plan;
 }
@@ -187,6 +219,21 @@ absl::Status VerifyPlan(const ClusterPlan& plan) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// The part of "10.0.0.1/255.255.255.0" that makes it another device.
+absl::string_view AddressPart(absl::string_view value) {
+  return value.substr(0, value.find('/'));
+}
+
+bool IsReaddressing(const PlanStep& step) {
+  return step.setting() == kAddressSetting &&
+         step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact &&
+         AddressPart(step.from()) != AddressPart(step.to());
+}
+
+}  // namespace
+
 PlanCounts CountPlan(const ClusterPlan& plan) {
   PlanCounts counts;
   for (const HostPlan& host : plan.hosts()) {
@@ -199,8 +246,18 @@ PlanCounts CountPlan(const ClusterPlan& plan) {
     counts.hosts_with_blocked += !host.blocked().empty();
     counts.hosts_failing += fails;
     counts.hosts_in_doubt += !fails && !host.unmended().empty();
+    counts.hosts_readdressed += absl::c_any_of(host.steps(), IsReaddressing);
   }
+  // Of a plan that does not tell, those that it is for.
+  counts.cluster_hosts = plan.cluster_hosts();
+  if (counts.cluster_hosts == 0) counts.cluster_hosts = counts.hosts;
   return counts;
+}
+
+std::string ReaddressedText(const PlanCounts& counts) {
+  return absl::StrCat("addresses of devices change on ",
+                      counts.hosts_readdressed, " of ",
+                      Count(counts.cluster_hosts, "host"));
 }
 
 std::string PlanCountsText(const PlanCounts& counts) {
@@ -229,6 +286,7 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
   plan.set_product(spec.product());
   plan.set_spec_digest(spec.digest());
   plan.set_spec_sha256(SpecSha256(spec));
+  plan.set_cluster_hosts(spec.servers_size());
 
   std::map<std::string, int> order;
   for (int i = 0; i < spec.servers_size(); ++i) {

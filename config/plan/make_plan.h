@@ -27,6 +27,8 @@ namespace clusterd {
 // is. Facts of another namespace are those of a host without facts. A key that
 // the kernel keeps for the host alone, and a read-only /proc/sys, are blocked,
 // each with its own fix; a namespace that is the host's own is noted.
+// A host whose devices all have addresses of their planned subnets, and other
+// ones than planned, has a note that a pattern by index may have moved them.
 // The same spec and facts give the same plan, and so the same digest. The
 // caller fills in plan_id, created_at_ms, created_by, and what is unmended,
 // with the digest of that. REQUIRES: at most one entry of `hosts` per name.
@@ -46,8 +48,19 @@ struct PlanCounts {
   // With a FAIL that no step mends; without one, with less than that.
   size_t hosts_failing = 0;
   size_t hosts_in_doubt = 0;
+  // Where steps put another address in the place of a device's. A first one,
+  // and the same with another netmask, do not count.
+  size_t hosts_readdressed = 0;
+  size_t cluster_hosts = 0;
+  // More than a tenth of the cluster: whoever applies it types its name.
+  bool readdresses_many() const {
+    return 10 * hosts_readdressed > cluster_hosts;
+  }
 };
 PlanCounts CountPlan(const ClusterPlan& plan);
+
+// "addresses of devices change on 7 of 12 hosts".
+std::string ReaddressedText(const PlanCounts& counts);
 
 // "40 steps on 2 hosts, 1 change blocked on 1 host, 2 left failing, 1 left in
 // doubt, of 12 hosts", or "nothing to do on 12 hosts".

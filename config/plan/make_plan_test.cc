@@ -2,12 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/values/change_kind.h"
 #include "config/values/sha256.h"
 #include "tests/support/config/good_cluster.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
@@ -421,6 +426,105 @@ TEST(VerifyPlanTest, RefusesAnotherSchema) {
   plan.set_schema_version(3);
   plan.set_digest(PlanDigest(plan));
   EXPECT_EQ(VerifyPlan(plan).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// What is left of a cluster after its first host was taken out of a pattern by
+// index: node-02 keeps its addresses and is to have those of node-01.
+ClusterSpec SpecAfterTakingOut() {
+  ClusterSpec spec = GoodSpec();
+  ServerSpec second = spec.servers(1);
+  *second.mutable_devices() = spec.servers(0).devices();
+  spec.clear_servers();
+  *spec.add_servers() = second;
+  return spec;
+}
+
+bool TellsHowToPin(const HostPlan& plan) {
+  return absl::c_any_of(plan.notes(), [](const std::string& note) {
+    return absl::StrContains(note, "pin the pattern by name");
+  });
+}
+
+TEST(MakePlanTest, SaysThatAPatternByIndexMovedGoodAddressesAndHowToPin) {
+  const HostFacts second = GoodFacts("node-02");
+  const ClusterPlan plan = MakePlan(SpecAfterTakingOut(), {&second});
+  EXPECT_GE(plan.hosts(0).steps_size(), 2);
+  EXPECT_TRUE(TellsHowToPin(plan.hosts(0))) << plan.DebugString();
+  const PlanCounts counts = CountPlan(plan);
+  EXPECT_TRUE(counts.readdresses_many());
+  EXPECT_EQ(ReaddressedText(counts),
+            "addresses of devices change on 1 of 1 host");
+}
+
+TEST(MakePlanTest, SaysThatAddressesMovedAlsoWhereTheHostAllowsNoChange) {
+  HostFacts second = GoodFacts("node-02");
+  second.mutable_allows()->add_kinds(ChangeKindName(CHANGE_SYSCTL));
+  const ClusterPlan plan = MakePlan(SpecAfterTakingOut(), {&second});
+  EXPECT_TRUE(plan.hosts(0).steps().empty());
+  EXPECT_TRUE(TellsHowToPin(plan.hosts(0)));
+  EXPECT_FALSE(CountPlan(plan).readdresses_many());
+}
+
+TEST(MakePlanTest, DoesNotTakeARepairForMovedAddresses) {
+  HostFacts one_wrong = GoodFacts("node-01");
+  one_wrong.mutable_devices(0)
+      ->mutable_address()
+      ->mutable_value()
+      ->mutable_settings(0)
+      ->set_address("10.0.0.77");
+  HostFacts other_subnets = GoodFacts("node-01");
+  HostFacts none_set = GoodFacts("node-01");
+  for (int i = 0; i < 2; ++i) {
+    other_subnets.mutable_devices(i)
+        ->mutable_address()
+        ->mutable_value()
+        ->mutable_settings(0)
+        ->set_address(absl::StrCat("10.9.0.", i + 1));
+    none_set.mutable_devices(i)
+        ->mutable_address()
+        ->mutable_value()
+        ->clear_settings();
+  }
+  for (const HostFacts* facts : {&one_wrong, &other_subnets, &none_set}) {
+    const HostPlan plan = MakePlan(GoodSpec(), {facts}).hosts(0);
+    EXPECT_FALSE(plan.steps().empty());
+    EXPECT_FALSE(TellsHowToPin(plan)) << plan.DebugString();
+  }
+}
+
+// A plan of a cluster of `hosts` that sets device 0 of the first `changed`.
+ClusterPlan PlanOfCluster(uint32_t hosts, int changed, const std::string& from,
+                          const std::string& to) {
+  ClusterPlan plan;
+  plan.set_cluster_hosts(hosts);
+  for (int i = 0; i < changed; ++i) {
+    *plan.add_hosts()->add_steps() = DeviceStep(0, kAddressSetting, from, to);
+  }
+  return plan;
+}
+
+TEST(CountPlanTest, KnowsWhenAddressesOfMoreThanATenthOfTheHostsChange) {
+  const std::string old_one = "10.0.0.3/255.255.255.0";
+  const std::string new_one = "10.0.0.2/255.255.255.0";
+  const auto many = [](const ClusterPlan& plan) {
+    return CountPlan(plan).readdresses_many();
+  };
+  EXPECT_FALSE(many(PlanOfCluster(20, 2, old_one, new_one)));
+  EXPECT_TRUE(many(PlanOfCluster(20, 3, old_one, new_one)));
+  EXPECT_TRUE(many(PlanOfCluster(19, 2, old_one, new_one)));
+  // A controller that does not tell how large the cluster is.
+  EXPECT_TRUE(many(PlanOfCluster(0, 1, old_one, new_one)));
+  EXPECT_FALSE(many(PlanOfCluster(20, 20, kNoneFact, new_one)));
+  EXPECT_FALSE(many(PlanOfCluster(20, 20, "10.0.0.2/255.255.0.0", new_one)));
+  ClusterPlan rewritten;
+  *rewritten.add_hosts()->add_steps() =
+      RewriteStep(0, kAddressSetting, old_one, new_one);
+  EXPECT_FALSE(many(rewritten));
+}
+
+TEST(MakePlanTest, TellsHowManyHostsTheClusterHas) {
+  const HostFacts first = GoodFacts("node-01");
+  EXPECT_EQ(MakePlan(GoodSpec(), {&first}).cluster_hosts(), 2u);
 }
 
 }  // namespace

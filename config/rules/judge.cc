@@ -1,6 +1,7 @@
 #include "config/rules/judge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -231,6 +232,62 @@ Report BuildReport(const ClusterSpec& spec,
   AddNotes(view, &report);
   report.set_verdict(Verdict(view, report));
   return report;
+}
+
+namespace {
+
+constexpr const char* kPlannedRules[] = {
+    "subnet-pairs",  "subnet-distinct", "subnet-across-hosts",
+    "subnet-shared", "ip-host-part",    "netmask-uniform"};
+
+// Of a host whose devices have what is planned, and of which nothing else is
+// known.
+HostFacts FactsAsPlanned(const ServerSpec& server,
+                         NpuToolFacts::Generation generation) {
+  HostFacts facts;
+  facts.set_host(server.host());
+  facts.mutable_hccn_tool()->mutable_path()->set_value("as planned");
+  facts.mutable_hccn_tool()->set_generation(generation);
+  for (const DeviceSpec& planned : server.devices()) {
+    facts.mutable_device_ids()->mutable_value()->add_ids(planned.id());
+    DeviceFacts* device = facts.add_devices();
+    device->set_id(planned.id());
+    Ipv4Setting* setting =
+        device->mutable_address()->mutable_value()->add_settings();
+    setting->set_address(planned.address());
+    setting->set_netmask(planned.netmask());
+    if (planned.gateway().empty()) {
+      Missing* missing = device->mutable_gateway()->mutable_missing();
+      missing->set_reason(Missing::NOT_QUERIED);
+      missing->set_detail("cluster.yaml names none");
+    } else {
+      device->mutable_gateway()->set_value(planned.gateway());
+    }
+  }
+  return facts;
+}
+
+}  // namespace
+
+std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec) {
+  const NpuToolFacts::Generation generation =
+      MakeObserveRequest(spec).generation();
+  std::vector<HostFacts> facts;
+  for (const ServerSpec& server : spec.servers()) {
+    facts.push_back(FactsAsPlanned(server, generation));
+  }
+  std::vector<const HostFacts*> hosts;
+  for (const HostFacts& host : facts) hosts.push_back(&host);
+  JudgeOptions options;
+  for (const char* rule : kPlannedRules) options.selection.add_only(rule);
+  const Report report = BuildReport(spec, hosts, options);
+  std::vector<Finding> findings;
+  for (const RuleResult& result : report.rules()) {
+    absl::c_copy_if(
+        result.findings(), std::back_inserter(findings),
+        [](const Finding& finding) { return finding.state() != SKIPPED; });
+  }
+  return findings;
 }
 
 ObserveRequest MakeObserveRequest(const ClusterSpec& spec,

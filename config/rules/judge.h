@@ -5,6 +5,7 @@
 #define CONFIG_RULES_JUDGE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -41,6 +42,12 @@ absl::Status ValidateSelection(const RuleSelection& selection);
 Report BuildReport(const ClusterSpec& spec,
                    absl::Span<const HostFacts* const> hosts,
                    const JudgeOptions& options);
+
+// What the rules about the subnets of addresses find in the spec's own, as
+// though every device had what is planned; a gateway that the spec does not
+// name is not known. What the spec loader refuses by itself, as an address that
+// stands twice, is not looked for again.
+std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec);
 
 // What a host must be asked so that every rule of the spec can be judged; with
 // a target in `network_namespace`, so that the rules about one can be.

@@ -512,5 +512,25 @@ TEST(CheckOnlyTest, TellsRulesThatDidNotRunFromThoseWithNothingToJudge) {
   EXPECT_EQ(not_run, report.rules_size() - 1);
 }
 
+TEST(JudgePlannedAddressesTest, FindsWhatACheckOfSuchHostsWouldFind) {
+  for (const char* product :
+       {"atlas-training", "atlas-a2", "atlas-a3", "ascend-950"}) {
+    TestCluster good(product);
+    EXPECT_TRUE(JudgePlannedAddresses(good.spec).empty()) << product;
+  }
+  TestCluster cluster;
+  cluster.PlanAddress(1, 3, "10.9.9.9", "255.255.255.0");
+  cluster.SetAddress(1, 3, "10.9.9.9", "255.255.255.0");
+  const std::vector<Finding> planned = JudgePlannedAddresses(cluster.spec);
+  ASSERT_EQ(planned.size(), 2u);
+  for (const Finding& finding : planned) {
+    const RuleResult live = cluster.Check(finding.rule());
+    ASSERT_EQ(live.findings_size(), 1) << finding.rule();
+    EXPECT_EQ(finding.state(), FAIL);
+    EXPECT_EQ(Who(finding), Who(live.findings(0)));
+    EXPECT_EQ(finding.observed(), live.findings(0).observed());
+  }
+}
+
 }  // namespace
 }  // namespace clusterd

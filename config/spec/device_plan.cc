@@ -300,6 +300,8 @@ class Reader {
       const auto id = absl::c_find(rail.ids, device.id);
       if (id == rail.ids.end()) continue;
       device.position = rail.position;
+      device.by_index =
+          rail.subnet->CountsByIndex() || rail.host->CountsByIndex();
       const auto address = AddressOnRail(
           rail, static_cast<size_t>(id - rail.ids.begin()), device.Inputs());
       if (address.ok()) {

@@ -92,6 +92,8 @@ struct PlannedDevice {
   std::optional<Ipv4Address> detect_address;
   // Of the address in the file: in a list its own, with rails the rail's.
   TextPosition position;
+  // Its address comes from a formula that counts servers.
+  bool by_index = false;
 
   // "n0 device 3".
   std::string Name() const;

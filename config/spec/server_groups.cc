@@ -122,6 +122,7 @@ class Reader {
       server.inputs.n = static_cast<int64_t>(groups_.servers.size());
       server.inputs.i = static_cast<int64_t>(i);
       server.inputs.g = static_cast<int64_t>(g);
+      server.inputs.name = NumberInName(names[i]);
       server.position = position;
       groups_.servers.push_back(std::move(server));
     }

@@ -73,7 +73,8 @@ bool IsClusterName(absl::string_view name) {
 
 class Loader {
  public:
-  explicit Loader(Mistakes* mistakes) : mistakes_(mistakes) {}
+  Loader(Mistakes* mistakes, SpecPlaces* places)
+      : mistakes_(mistakes), places_(places) {}
 
   ClusterSpec Load(const YamlNode& root) {
     const YamlMap map(
@@ -300,8 +301,12 @@ class Loader {
       server->set_address(planned.address.ToString());
       server->mutable_devices()->Reserve(static_cast<int>(plan.ids.size()));
     }
+    if (places_ != nullptr) places_->resize(groups.servers.size());
     for (const PlannedDevice& planned : plan.devices) {
       const auto server = static_cast<int>(planned.server->inputs.n);
+      if (places_ != nullptr) {
+        (*places_)[server].push_back({planned.position, planned.by_index});
+      }
       FillDevice(planned, spec_.mutable_servers(server)->add_devices());
     }
   }
@@ -319,6 +324,7 @@ class Loader {
   }
 
   Mistakes* const mistakes_;
+  SpecPlaces* const places_;
   const ProductProfile* product_ = nullptr;
   ClusterSpec spec_;
 };
@@ -326,15 +332,16 @@ class Loader {
 }  // namespace
 
 absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
-                                     absl::string_view yaml) {
+                                     absl::string_view yaml,
+                                     SpecPlaces* places) {
   Mistakes mistakes(file_name);
   std::optional<YamlNode> root = ParseYaml(yaml, kLimits, &mistakes);
   ClusterSpec spec;
   if (root.has_value()) {
     ReadWithRepeats(
         *std::move(root),
-        [&spec](const YamlNode& tree, Mistakes* found) {
-          spec = Loader(found).Load(tree);
+        [&](const YamlNode& tree, Mistakes* found) {
+          spec = Loader(found, places).Load(tree);
         },
         &mistakes);
   }

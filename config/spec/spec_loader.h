@@ -9,9 +9,20 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "config/spec/mistakes.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
+
+// Of one device's address in the file.
+struct AddressPlace {
+  TextPosition position;
+  // It comes from a formula that counts servers, so that one that is taken out
+  // moves those behind it.
+  bool by_index = false;
+};
+// By server and device, in the order of the spec.
+using SpecPlaces = std::vector<std::vector<AddressPlace>>;
 
 // InvalidArgument when the file has any mistake. The message then holds every
 // mistake of the file, one per line, each as
@@ -19,8 +30,10 @@ namespace clusterd {
 //   expected four numbers 0-255
 // in the order of the file (without the break); at most 100 and then how many
 // more. `file_name` is only used in messages.
+// `places`, if one is given, gets where the devices' addresses stand.
 absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
-                                     absl::string_view yaml);
+                                     absl::string_view yaml,
+                                     SpecPlaces* places = nullptr);
 
 // The spec as a person reads it: YAML with every host, device and default
 // written out. LoadSpec of the result is the same spec (but for the digest).

@@ -36,7 +36,8 @@ constexpr Input kInputs[] = {{"n", &FormulaInputs::n},
                              {"d", &FormulaInputs::d},
                              {"i", &FormulaInputs::i},
                              {"g", &FormulaInputs::g},
-                             {"servers", &FormulaInputs::servers}};
+                             {"servers", &FormulaInputs::servers},
+                             {"name", &FormulaInputs::name}};
 
 // Recursive descent over the text: sums of products of signed terms.
 class Evaluation {
@@ -60,11 +61,11 @@ class Evaluation {
   absl::Status Unexpected() {
     if (Peek() == '\0') {
       return Wrong("formula", text_,
-                   "ends early, expected a number or one of n, d, i, g");
+                   "ends early, expected a number or one of n, d, i, g, name");
     }
     return Wrong("formula", text_, "has \"",
                  absl::Utf8SafeCEscape(rest_.substr(0, 16)),
-                 "\", expected numbers, n, d, i, g, servers, "
+                 "\", expected numbers, n, d, i, g, servers, name, "
                  "+ - * / % and parentheses");
   }
 
@@ -137,7 +138,11 @@ class Evaluation {
     const absl::string_view word = TakeWhile(absl::ascii_isalnum);
     for (const Input& input : kInputs) {
       if (word != input.word) continue;
-      return inputs_ == nullptr ? 0 : inputs_->*input.value;
+      if (inputs_ == nullptr) return 0;
+      const int64_t value = inputs_->*input.value;
+      if (value != FormulaInputs::kNoNumber) return value;
+      return Wrong("formula", text_,
+                   "has name, and the server's name ends in no number");
     }
     rest_ = before;
     return Unexpected();
@@ -217,6 +222,12 @@ std::pair<absl::string_view, absl::string_view> SplitOffset(
 
 }  // namespace
 
+int64_t NumberInName(absl::string_view host) {
+  static const LazyRE2 kForm = {R"((?:[^.]*[^.\d])?(\d{1,18})(?:\..*)?)"};
+  int64_t number = FormulaInputs::kNoNumber;
+  return HasForm(host, *kForm, &number) ? number : FormulaInputs::kNoNumber;
+}
+
 absl::StatusOr<Formula> Formula::Parse(absl::string_view text) {
   if (text.size() > kMaxFormulaBytes) {
     return Wrong("formula", text, "is too long, expected at most ",
@@ -230,6 +241,11 @@ absl::StatusOr<Formula> Formula::Parse(absl::string_view text) {
 
 absl::StatusOr<int64_t> Formula::Evaluate(const FormulaInputs& inputs) const {
   return Evaluation(text_, &inputs).Run();
+}
+
+bool Formula::CountsByIndex() const {
+  static const LazyRE2 kIndex = {R"(\b[ni]\b)"};
+  return RE2::PartialMatch(text_, *kIndex);
 }
 
 absl::StatusOr<AddressPattern> AddressPattern::Parse(absl::string_view text) {

@@ -30,7 +30,15 @@ struct FormulaInputs {
   int64_t i = 0;        // Index of the server in its group, from 0.
   int64_t g = 0;        // Index of the group of servers, from 0.
   int64_t servers = 1;  // How many servers the spec has.
+  // Number that the server's name ends in, as node07 does in 7: unlike n and i
+  // it stays when another server is taken out.
+  int64_t name = kNoNumber;
+  static constexpr int64_t kNoNumber = -1;
 };
+
+// Of "node07" and "node07.rack2.example" 7; kNoNumber if the name, up to its
+// first dot, ends in no number of at most 18 digits.
+int64_t NumberInName(absl::string_view host);
 
 class Formula {
  public:
@@ -43,8 +51,13 @@ class Formula {
   // signs.
   static absl::StatusOr<Formula> Parse(absl::string_view text);
 
-  // InvalidArgument for a division by zero and for what leaves 64 bits.
+  // InvalidArgument for a division by zero, for what leaves 64 bits, and for
+  // `name` where the name has no number.
   absl::StatusOr<int64_t> Evaluate(const FormulaInputs& inputs) const;
+
+  // Whether it counts servers (n, i): one that is taken out moves what those
+  // behind it get.
+  bool CountsByIndex() const;
 
  private:
   std::string text_ = "0";
@@ -67,6 +80,7 @@ class AddressPattern {
   size_t size() const { return bases_.size(); }
   // Whether the text counts on with "+", so one address serves many places.
   bool has_formula() const { return has_formula_; }
+  bool CountsByIndex() const { return offset_.CountsByIndex(); }
   // Of the subnets; 32 of addresses.
   int prefix_length() const { return prefix_length_; }
 

@@ -201,7 +201,8 @@ TEST(FormulaTest, RefusesWhatIsNoFormula) {
   for (absl::string_view text :
        {"x", "n n", "1 2", "2^3", "nd", "n1", "1.5", "N", "server", "1 +* 2",
         ")", "(1))", "0x10", "n;d", "é"}) {
-    EXPECT_THAT(Value(text), HasSubstr("expected numbers, n, d, i, g, servers"))
+    EXPECT_THAT(Value(text),
+                HasSubstr("expected numbers, n, d, i, g, servers, name"))
         << text;
   }
 }
@@ -234,6 +235,38 @@ TEST(FormulaTest, BoundsLengthAndNesting) {
               HasSubstr("nested too deep"));
   EXPECT_THAT(Value(std::string(200, '-') + "1"), HasSubstr("too deep"));
   EXPECT_THAT(Value(std::string(257, '1')), HasSubstr("too long"));
+}
+
+TEST(NumberInNameTest, IsTheLastOneBeforeTheFirstDot) {
+  EXPECT_EQ(NumberInName("node07"), 7);
+  EXPECT_EQ(NumberInName("rack2n10"), 10);
+  EXPECT_EQ(NumberInName("node07.rack2.example"), 7);
+  EXPECT_EQ(NumberInName("12"), 12);
+  for (const char* name :
+       {"login", "node07-ib", "login.rack2", "n1234567890123456789", ""}) {
+    EXPECT_EQ(NumberInName(name), FormulaInputs::kNoNumber) << name;
+  }
+}
+
+TEST(FormulaTest, CountsByTheNumberInTheName) {
+  FormulaInputs inputs;
+  inputs.name = 7;
+  const absl::StatusOr<Formula> formula = Formula::Parse("1 + 10*(name - 1)");
+  ASSERT_TRUE(formula.ok()) << formula.status();
+  EXPECT_EQ(*formula->Evaluate(inputs), 61);
+  inputs.name = FormulaInputs::kNoNumber;
+  EXPECT_THAT(formula->Evaluate(inputs).status().message(),
+              HasSubstr("has name, and the server's name ends in no number"));
+}
+
+TEST(FormulaTest, KnowsWhetherItCountsByIndex) {
+  for (const char* text : {"n", "1+n", "8*(n%4)", "i/2 + g"}) {
+    EXPECT_TRUE(Formula::Parse(text)->CountsByIndex()) << text;
+  }
+  for (const char* text : {"1", "name", "d + g", "servers - 1"}) {
+    EXPECT_FALSE(Formula::Parse(text)->CountsByIndex()) << text;
+  }
+  EXPECT_TRUE(AddressPattern::Parse("10.0.0.1 + n")->CountsByIndex());
 }
 
 }  // namespace

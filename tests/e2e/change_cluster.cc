@@ -194,7 +194,9 @@ ClusterPlan ChangeCluster::Plan(
 std::unique_ptr<Process> ChangeCluster::StartApply(
     const std::vector<std::string>& arguments, const std::string& user) const {
   return std::make_unique<Process>(Clusterctl(
-      Joined({"apply", PlanPath(), "--yes", "-o", "json"}, arguments), user));
+      Joined({"apply", PlanPath(), "--yes", "--confirm", "demo", "-o", "json"},
+             arguments),
+      user));
 }
 
 ChangeOutcome ChangeCluster::Apply(const std::vector<std::string>& arguments,

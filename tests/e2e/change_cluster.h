@@ -78,7 +78,7 @@ class ChangeCluster : public DemoCluster {
   std::string PlanPath() const { return folder() + "/plan.json"; }
   // clusterctl plan --out; must succeed.
   ClusterPlan Plan(const std::vector<std::string>& arguments = {}) const;
-  // clusterctl apply --yes -o json, as a user.
+  // clusterctl apply --yes --confirm demo -o json, as a user.
   ChangeOutcome Apply(const std::vector<std::string>& arguments = {},
                       const std::string& user = "admin") const;
   // The same, not waited for; FinishChange does.

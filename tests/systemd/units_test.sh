@@ -146,7 +146,7 @@ grep -q firewalld "$TEST_TMPDIR/out" || fail "the check does not name firewalld"
 status_of clusterctl plan --out /tmp/plan.json
 expect "status of a plan that the host does not allow" 2 "$status"
 grep -q "agent.yaml" "$TEST_TMPDIR/out" || fail "the plan does not name agent.yaml"
-status_of clusterctl apply /tmp/plan.json --yes
+status_of clusterctl apply /tmp/plan.json --yes --confirm units
 expect "status of an apply of a plan without steps" 2 "$status"
 expect "settings after the plan" "$before" "$(settings)"
 
@@ -162,7 +162,7 @@ allow "$everything"
 status_of clusterctl plan --out /tmp/plan.json
 expect "status of plan" 0 "$status"
 allow observe
-status_of clusterctl apply /tmp/plan.json --yes
+status_of clusterctl apply /tmp/plan.json --yes --confirm units
 expect "status of an apply that the host does not allow" 1 "$status"
 grep -q "agent.yaml" "$TEST_TMPDIR/out" || fail "the refusal does not name agent.yaml"
 expect "settings after the refusal" "$before" "$(settings)"
@@ -172,13 +172,13 @@ expect "settings after the refusal" "$before" "$(settings)"
 allow "$everything"
 # This machine has a pid namespace: its clusterd cannot see who else holds a
 # device open, and says so. An admin may go on in spite of that, an operator not.
-status_of clusterctl apply /tmp/plan.json --yes
+status_of clusterctl apply /tmp/plan.json --yes --confirm units
 expect "status of an apply that cannot tell who uses devices" 1 "$status"
 grep -q "whether a process uses its devices cannot be told" "$TEST_TMPDIR/out" || fail "another refusal"
-status_of clusterctl apply /tmp/plan.json --yes --force
+status_of clusterctl apply /tmp/plan.json --yes --confirm units --force
 expect "status of an operator's --force" 2 "$status"
 expect "settings after the refusals" "$before" "$(settings)"
-status_of clusterctl_as bob apply /tmp/plan.json --yes --force --report /tmp/apply.json
+status_of clusterctl_as bob apply /tmp/plan.json --yes --confirm units --force --report /tmp/apply.json
 expect "status of apply" 0 "$status"
 expect "firewalld" inactive "$(in_machine /usr/bin/systemctl is-active firewalld || true)"
 expect "firewalld at boot" disabled "$(in_machine /usr/bin/systemctl is-enabled firewalld || true)"
@@ -202,7 +202,7 @@ expect "status of the third plan" 0 "$status"
 # Slow devices, so that the middle lasts.
 "$machine" push "$dir" tests/sim/simhost /usr/local/bin/simhost
 for device in 3 5; do in_machine /usr/local/bin/simhost set --root / "$device:delay=1500"; done
-clusterctl_as bob apply /tmp/plan2.json --yes --force >"$TEST_TMPDIR/killed" 2>&1 &
+clusterctl_as bob apply /tmp/plan2.json --yes --confirm units --force >"$TEST_TMPDIR/killed" 2>&1 &
 apply=$!
 changed() { [ "$(in_machine /usr/bin/sha256sum /etc/hccn.conf | cut -c1-64)" != "$conf_before" ]; }
 conf_before=$(in_machine /usr/bin/sha256sum /etc/hccn.conf | cut -c1-64)
