@@ -146,11 +146,18 @@ class AddressReview {
     return gathered;
   }
 
+  // Whether a number is left out between two hosts of one kind.
   static bool HaveGap(const std::vector<std::string>& hosts) {
+    const auto kind = [](const std::string& host) {
+      return host.substr(0, host.find_first_of("0123456789"));
+    };
     for (size_t i = 1; i < hosts.size(); ++i) {
       const int64_t before = NumberInName(hosts[i - 1]);
-      const int64_t here = NumberInName(hosts[i]);
-      if (before != FormulaInputs::kNoNumber && here > before + 1) return true;
+      if (before != FormulaInputs::kNoNumber &&
+          NumberInName(hosts[i]) > before + 1 &&
+          kind(hosts[i - 1]) == kind(hosts[i])) {
+        return true;
+      }
     }
     return false;
   }

@@ -134,7 +134,7 @@ TEST(ConfigValidateTest, JudgesPlannedAddressesByTheProductsRulesAtTheirPlace) {
       absl::StrReplaceAll(kGoodSpec, {{"192.168.102.110", "192.168.107.110"}}));
   EXPECT_EQ(one_address.status, 3);
   EXPECT_TRUE(absl::StrContains(one_address.err,
-                                "c.yaml:13:50: server1 device 6: "
+                                "c.yaml:13:49: server1 device 6: "
                                 "192.168.107.110/24 lies in "
                                 "192.168.107.0/24, expected 192.168.102.0/24"))
       << one_address.err;
@@ -162,6 +162,10 @@ TEST(ConfigValidateTest, SaysWhereAPatternByIndexMovesAddressesAndHowToPin) {
       "leave numbers out; "))
       << output.err;
   EXPECT_TRUE(absl::StrContains(output.err, "count by name")) << output.err;
+  // Two kinds of hosts, each without a gap.
+  EXPECT_EQ(
+      Validate(RailsSpec("node[01-02],gpu[05-06]", kPairs, "1 + 8*n + d")).err,
+      "");
   for (const char* host_part : {"1 + 8*name + d", "1 + 8*(name - 1) + d"}) {
     EXPECT_EQ(Validate(RailsSpec("node[01,03-04]", kPairs, host_part)).err, "");
   }
@@ -206,7 +210,7 @@ TEST(ConfigValidateTest, NamesTheAddressesThatTheControllerHasOtherwise) {
   EXPECT_TRUE(absl::StrContains(
       output.err,
       absl::StrCat(path,
-                   ":12:65: warning: other addresses than in controller on 1 "
+                   ":12:66: warning: other addresses than in controller on 1 "
                    "device of server1, e.g. server1 device 3 has "
                    "192.168.103.77 there and 192.168.103.111 here\n")))
       << output.err;
