@@ -36,6 +36,16 @@ constexpr int kAwaitedColumns = 400;
 // What a check had found when Ctrl-C was pressed. Outlives the command where
 // the controller's answer comes later.
 struct SoFar {
+  // The program does not end under the call that asks, which has a deadline.
+  std::optional<Report> Wait() ABSL_LOCKS_EXCLUDED(mutex) {
+    const auto is_answered = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex) {
+      return !asking;
+    };
+    absl::MutexLock lock(&mutex);
+    mutex.Await(absl::Condition(&is_answered));
+    return std::move(report);
+  }
+
   absl::Mutex mutex;
   std::string run_id ABSL_GUARDED_BY(mutex);
   bool asking ABSL_GUARDED_BY(mutex) = false;
@@ -139,12 +149,9 @@ class CheckCommand final : public ClusterRequest {
                [client, so_far](std::function<void()> leave) {
                  AskSoFar(*client, so_far, std::move(leave));
                });
-    // The program does not end under a call, which has a deadline.
-    const auto is_answered = +[](SoFar* it) { return !it->asking; };
-    absl::MutexLock lock(&so_far->mutex,
-                         absl::Condition(is_answered, so_far.get()));
-    if (absl::IsCancelled(report.status()) && so_far->report.has_value()) {
-      report = *std::move(so_far->report);
+    std::optional<Report> partial = so_far->Wait();
+    if (absl::IsCancelled(report.status()) && partial.has_value()) {
+      report = *std::move(partial);
     }
     ASSIGN_OR_RETURN(report_, std::move(report));
     CheckAnswer();
