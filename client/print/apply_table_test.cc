@@ -60,6 +60,31 @@ TEST(ApplyTableTest, FoldsHostsOfOneEndAndPutsFailuresLast) {
       "take it back with: clusterctl rollback 3fa2c4d5e6f70812\n");
 }
 
+TEST(ApplyTableTest, TellsWavesAndFoldsThoseThatEndedTheSame) {
+  ApplyReport report = ReportOf(
+      ApplyReport::CANCELLED,
+      {ResultOf("node1", ApplyResult::APPLIED),
+       ResultOf("node2", ApplyResult::APPLIED),
+       ResultOf("node3", ApplyResult::APPLIED),
+       ResultOf("node4", ApplyResult::APPLIED),
+       ResultOf("node5", ApplyResult::NOTHING_TO_DO),
+       ResultOf("node6", ApplyResult::NOT_STARTED, "cancelled by bob")});
+  report.set_wave_size(2);
+  EXPECT_FALSE(absl::StrContains(Printed(StoppedRun(), Utf8()), "Waves"));
+  EXPECT_TRUE(absl::StrContains(Printed(report, Utf8()),
+                                "\nWaves\n"
+                                "  1-2 of 3  node[1-4]  applied\n"
+                                "  3 of 3    node[5-6]  1 nothing to do, 1 not "
+                                "started\n"
+                                "\nCANCELLED: "))
+      << Printed(report, Utf8());
+  report.set_canary(1);
+  EXPECT_TRUE(absl::StrContains(Printed(report, Utf8()),
+                                "  1-2 of 4  node[1-3]  applied\n"))
+      << Printed(report, Utf8());
+  EXPECT_EQ(SupportedVerdict(report), UNKNOWN);
+}
+
 TEST(ApplyTableTest, TellsARollback) {
   ApplyReport report = ReportOf(
       ApplyReport::SUCCEEDED, {ResultOf("node1", ApplyResult::ROLLED_BACK),

@@ -72,6 +72,87 @@ TEST(KilledControllerTest, LeavesAnInterruptedRunThatTheHostFinishes) {
   EXPECT_THAT(DifferencesFrom(before0, cluster.Server("server0")), IsEmpty());
 }
 
+TEST(KilledControllerTest, GoesOnWithNoFurtherWaveOfACancelledRun) {
+  ChangeCluster cluster(2);
+  cluster.Break("server0", {"3:address=192.168.9.9"});
+  cluster.Break("server1", {"3:address=192.168.9.8"});
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before1 = cluster.Server("server1");
+  DeviceGate gate(cluster.Root("server0"));
+  const auto apply = cluster.StartApply({"--wave", "1"});
+  const std::string id = WaitForRunId(apply.get());
+  ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
+  apply->Signal(SIGINT);
+  const absl::Status told =
+      apply->WaitForError("cancelled by admin in wave 1 of 2");
+  ASSERT_TRUE(told.ok()) << told;
+  cluster.controller().Signal(SIGKILL);
+  cluster.controller().Wait();
+  const ChangeOutcome cut = FinishChange(apply.get());
+  EXPECT_EQ(cut.process.exit_status, 2);
+  EXPECT_THAT(cut.process.standard_error,
+              HasSubstr(absl::StrCat("run ", id, " is cancelled")));
+
+  cluster.StartController();
+  for (int i = 0; i < 2; ++i) {
+    const absl::Status back =
+        cluster.controller().WaitForError(": attached from");
+    ASSERT_TRUE(back.ok()) << back;
+  }
+  gate.Open();
+  EXPECT_TRUE(WaitUntil([&] {
+    return cluster.Show(id).hosts(0).outcome() == ApplyResult::APPLIED;
+  })) << cluster.ShowText(id);
+  const ApplyReport kept = cluster.Show(id);
+  EXPECT_EQ(kept.outcome(), ApplyReport::INTERRUPTED);
+  EXPECT_EQ(kept.cancelled().actor(), "admin");
+  EXPECT_EQ(kept.hosts(1).outcome(), ApplyResult::NOT_STARTED);
+  EXPECT_EQ(kept.hosts(1).error(), "cancelled by admin after wave 1");
+  EXPECT_THAT(EntryOf(cluster, id).summary(),
+              HasSubstr("cancelled by admin in wave 1 of 2"));
+  EXPECT_THAT(DifferencesFrom(before1, cluster.Server("server1")), IsEmpty());
+}
+
+// With Ctrl-C and from elsewhere alike.
+TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
+  for (const bool from_elsewhere : {false, true}) {
+    ChangeCluster cluster(2);
+    cluster.Break("server0", {"3:address=192.168.9.9"});
+    cluster.Break("server1", {"3:address=192.168.9.8"});
+    cluster.StartAll();
+    cluster.Plan();
+    const ServerState before1 = cluster.Server("server1");
+    DeviceGate gate(cluster.Root("server0"));
+    const auto apply = cluster.StartApply({"--canary", "1"});
+    const std::string id = WaitForRunId(apply.get());
+    ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
+    if (from_elsewhere) {
+      const ProcessResult cancel = cluster.RunClusterctl({"cancel", id});
+      EXPECT_EQ(cancel.exit_status, 0) << cancel.standard_error;
+      EXPECT_THAT(cancel.standard_output, HasSubstr("1 host is not started"));
+    } else {
+      apply->Signal(SIGINT);
+    }
+    const absl::Status told =
+        apply->WaitForError("cancelled by admin in wave 1 of 2");
+    EXPECT_TRUE(told.ok()) << told;
+    gate.Open();
+    const ChangeOutcome outcome = FinishChange(apply.get());
+    EXPECT_EQ(outcome.process.exit_status, 2);
+    EXPECT_EQ(outcome.report.outcome(), ApplyReport::CANCELLED);
+    EXPECT_EQ(outcome.Host("server0").outcome(), ApplyResult::APPLIED);
+    EXPECT_EQ(outcome.Host("server1").outcome(), ApplyResult::NOT_STARTED);
+    EXPECT_THAT(DifferencesFrom(before1, cluster.Server("server1")), IsEmpty());
+    EXPECT_EQ(EntryOf(cluster, id).outcome(), "cancelled");
+    EXPECT_EQ(cluster.RunClusterctl({"cancel", id}).exit_status, 3);
+    // The same plan goes on where it was left.
+    const ChangeOutcome rest = cluster.Apply();
+    EXPECT_EQ(rest.process.exit_status, 0) << rest.process.standard_error;
+    EXPECT_EQ(rest.Host("server1").outcome(), ApplyResult::APPLIED);
+  }
+}
+
 // One host, and what it is like before and after its plan.
 class KilledHostTest : public testing::Test {
  protected:
