@@ -182,9 +182,6 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
   change.actor = user->name;
   change.from = absl::StrCat(RoleName(user->role), ", ", context->peer());
   change.wave_size = request.wave_size();
-  if constexpr (std::is_same_v<Request, ApplyPlanRequest>) {
-    change.canary = request.canary();
-  }
   change.force = request.force();
   // What begins a change waits for the history's disk.
   const bool taken = parts_.pool->TryRun(
@@ -209,8 +206,9 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
     grpc::CallbackServerContext* context, const ApplyPlanRequest* request) {
   return RunChange(
       context, "ApplyPlan", *request,
-      [this, plan_id = request->plan_id(),
-       digest = request->digest()](ChangeRequest* change) -> absl::Status {
+      [this, plan_id = request->plan_id(), digest = request->digest(),
+       canary = request->canary()](ChangeRequest* change) -> absl::Status {
+        change->canary = canary;
         ASSIGN_OR_RETURN(change->plan,
                          ReadKeptPlan(*parts_.history, plan_id, digest));
         return absl::OkStatus();
