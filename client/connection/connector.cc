@@ -72,8 +72,8 @@ absl::Status ReadSettings(const std::string& file, SettingValues& values) {
   return mistakes.ToStatus();
 }
 
-// The certificate or key that stands beside the first file that has one there.
-// What is not where it belongs is looked for no further.
+// The certificate or key that stands beside the first file that has one there;
+// none if it stands nowhere.
 void AddUsualFile(const ConnectionSetting& setting,
                   const std::vector<std::string>& files,
                   SettingValues& values) {

@@ -130,18 +130,16 @@ absl::Status AddFile(AgentFlags* flags) {
 
 void AddDefaults(AgentFlags* flags) {
   AgentFlags usual = *flags;
-  bool has_certificate = true;
   for (const TextSetting& setting : kTextSettings) {
     std::string* const value = setting.of(&usual);
     if (!value->empty() || setting.fallback == nullptr) continue;
     *value = setting.below_root ? BelowRoot(*flags, setting.fallback)
                                 : setting.fallback;
-    if (setting.below_root && access(value->c_str(), R_OK) != 0) {
-      has_certificate = false;
-    }
   }
   // A host alone needs no certificate; it then has the machine's own name.
-  if (has_certificate || (!flags->once && !flags->record)) *flags = usual;
+  const bool alone = flags->once || flags->record;
+  if (alone && access(usual.tls.certificate.c_str(), R_OK) != 0) return;
+  *flags = usual;
 }
 
 absl::Status CheckComplete(AgentFlags* flags) {

@@ -141,7 +141,7 @@ TEST(ParseAgentFlagsTest, HostAloneTakesItsCertificateWhereItHasOne) {
   AgentFlags flags;
   ASSERT_EQ(Parse({"--root", root.c_str(), "--once"}, &flags), std::nullopt);
   EXPECT_EQ(flags.tls.certificate, root + "/etc/clusterd/host.crt");
-  std::filesystem::remove(root + "/etc/clusterd/host.key");
+  std::filesystem::remove(root + "/etc/clusterd/host.crt");
   flags = AgentFlags();
   ASSERT_EQ(Parse({"--root", root.c_str(), "--once"}, &flags), std::nullopt);
   EXPECT_EQ(flags.tls.certificate, "");

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "proto/agent_hub.pb.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/config/test_authority.h"
 
 namespace clusterd {
 namespace {
@@ -110,6 +111,25 @@ TEST(RunOnceTest, RefusesSpecWithoutThisHostOrWithMistakes) {
   EXPECT_EQ(Once(Flags("text", "/nowhere.yaml"), HostFacts()).status, 3);
 }
 
+TEST(RunOnceTest, TakesTheNameOfACertificateThatHasExpired) {
+  const auto authority = TestAuthority::Create();
+  IssueOptions past;
+  past.valid_from = -absl::Hours(2);
+  past.valid_until = -absl::Hours(1);
+  AgentFlags flags = Flags("text", "");
+  flags.tls.certificate = testing::TempDir() + "/expired.crt";
+  std::ofstream(flags.tls.certificate)
+      << authority->Issue({"spiffe://demo/host/node07"}, past).certificate;
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  const HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  EXPECT_THAT(Once(flags, facts).out, HasSubstr("node07"));
+  std::ofstream(flags.tls.certificate)
+      << authority->Issue({"spiffe://demo/user/ann"}).certificate;
+  const Outcome outcome = Once(flags, facts);
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("is spiffe://demo/user/ann, expected"));
+}
+
 TEST(RunOnceTest, RefusesCertificateThatCannotBeRead) {
   AgentFlags flags = Flags("text", "");
   flags.tls.certificate = "/nowhere/host.crt";
@@ -117,7 +137,7 @@ TEST(RunOnceTest, RefusesCertificateThatCannotBeRead) {
   flags.tls.ca = "/nowhere/ca.crt";
   const Outcome outcome = Once(flags, HostFacts());
   EXPECT_EQ(outcome.status, 3);
-  EXPECT_THAT(outcome.err, HasSubstr("/nowhere/ca.crt: No such file"));
+  EXPECT_THAT(outcome.err, HasSubstr("/nowhere/host.crt: No such file"));
 }
 
 }  // namespace

@@ -12,7 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "config/identity/tls_credentials.h"
+#include "config/identity/certificate.h"
+#include "config/identity/regular_file.h"
 #include "config/report/facts_table.h"
 #include "config/report/message_json.h"
 #include "config/report/report_table.h"
@@ -57,13 +58,23 @@ const ProductProfile* ProfileOf(const HostFacts& facts) {
   return nullptr;
 }
 
+constexpr size_t kMaxPemBytes = 1 << 20;
+
 absl::StatusOr<std::string> HostName(const AgentFlags& flags,
                                      const std::string& machine_name) {
-  if (flags.tls.certificate.empty()) return machine_name;
-  ASSIGN_OR_RETURN(
-      const SpiffeId self,
-      ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost));
-  return self.name;
+  const std::string& file = flags.tls.certificate;
+  if (file.empty()) return machine_name;
+  // Only for its name: that it has expired, or that the key is root's alone, is
+  // no reason to say nothing of this host.
+  ASSIGN_OR_RETURN(const std::string pem, ReadRegularFile(file, kMaxPemBytes));
+  const absl::StatusOr<CertificateInfo> info = ParseCertificate(pem);
+  if (!info.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": ", info.status().message()));
+  }
+  if (info->id.kind == IdentityKind::kHost) return info->id.name;
+  return absl::PermissionDeniedError(absl::StrCat(
+      file, ": is ", info->id.ToString(), ", expected that of a host"));
 }
 
 absl::StatusOr<std::optional<ClusterSpec>> ReadSpec(const std::string& path,
