@@ -89,7 +89,8 @@ std::string ReadFailedHandshake(absl::string_view message) {
   const bool failed = absl::StrContains(message, "handshake failed") ||
                       absl::StrContains(message, "Handshake read failed");
   if (connection.empty() || !failed ||
-      absl::StrContains(message, "timed out")) {
+      absl::StrContains(message, "timed out") ||
+      absl::StrContains(message, "Listener stopped serving")) {
     return "";
   }
   // A read that failed names its peer itself.
