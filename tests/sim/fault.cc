@@ -73,11 +73,6 @@ absl::Status SetState(const HostFolder& folder, const std::string& key,
       absl::StrCat(folder.Path(kStateFile), ": cannot be written"));
 }
 
-absl::Status EraseState(const HostFolder& folder, const std::string& key) {
-  folder.state().Update([&](DeviceState& state) { state.Erase(key); });
-  return absl::OkStatus();
-}
-
 absl::Status StoreInConf(const HostFolder& folder, const std::string& key,
                          int device, const std::string& value) {
   const HccnConf conf(folder.Path(kConf));
@@ -92,8 +87,9 @@ absl::Status StoreInConf(const HostFolder& folder, const std::string& key,
 absl::Status SetOnDevice(const HostFolder& folder, const std::string& name,
                          int device, const std::string& value) {
   const std::string key = DeviceKey(name, device);
-  return value == "none" ? EraseState(folder, key)
-                         : SetState(folder, key, value);
+  if (value != "none") return SetState(folder, key, value);
+  folder.state().Update([&](DeviceState& state) { state.Erase(key); });
+  return absl::OkStatus();
 }
 
 // The value on the device, in hccn.conf, or both, as a set command leaves it.
@@ -232,6 +228,12 @@ std::vector<Row> ToolRows() {
        }},
       OnDevice("answer", "say", IsAnything, "TEXT",
                "what hccn_tool prints instead of any answer (rubbish)"),
+      {{"conf_empty", false, "MS",
+        "how long each write of hccn.conf leaves the file empty at most"},
+       IsNumber,
+       [](const HostFolder& folder, int, const std::string& value) {
+         return SetState(folder, "conf_empty.ms", value);
+       }},
       {{"state", true, "NAME=VALUE",
         "any key of the device's state, e.g. state=res.0x5=-16; README.md of "
         "tests/sim lists them"},

@@ -70,6 +70,32 @@ TEST(SetupOfTest, WordsBecomeCompany) {
   EXPECT_THAT(hang.signal, Optional(SIGTERM));
 }
 
+TEST(SetupOfTest, WordsBecomeDevicesThatTakeTheirTime) {
+  const RunSetup boots =
+      Of("health call fails for 2.5 s, then succeeds (device booting)");
+  EXPECT_EQ(boots.state.Find("booting.0"), "3");
+  EXPECT_EQ(boots.state.Find("ip.0"), "10.0.0.1");
+  EXPECT_EQ(
+      Of("health call always fails (device reset)").state.Find("rc.health"),
+      "1");
+  const RunSetup lock =
+      Of("another process never releases its flock; killed after 8 s");
+  EXPECT_EQ(lock.lock, RunSetup::Lock::kExclusive);
+  EXPECT_TRUE(lock.lock_for_ever);
+  const RunSetup rounds = Of("8 devices set at the same time, 25 rounds");
+  EXPECT_EQ(rounds.devices_at_once, 8);
+  EXPECT_EQ(rounds.rounds, 25);
+  EXPECT_EQ(Of("/etc/hccn.conf -> /etc/real.conf").conf_kind,
+            RunSetup::ConfKind::kSymlink);
+}
+
+TEST(SetupOfTest, NameMayTellTheUser) {
+  CaptureRecord record;
+  record.name = "hccs-ping-superpod-nonroot";
+  record.product = "A3-superpod";
+  EXPECT_THAT(SetupOf(record).uid, Optional(65534u));
+}
+
 TEST(SetupOfTest, WhoRunsItSaysNothingAboutTheRest) {
   EXPECT_THAT(Of("root, hccn.conf immutable").not_understood,
               ElementsAre("root, hccn.conf immutable"));
