@@ -215,6 +215,7 @@ Outcome ScanRoutes(const ToolContext& context, const std::string& text,
   constexpr int kUnreadableRoute = 244;
   bool readable = true;
   ForEachConfLine(text, [&](const std::string& line) {
+    // The tool looks at these five letters, and from then on insists.
     const bool is_route =
         absl::StartsWith(line, "route") && absl::StrContains(line, '=');
     if (!readable || !is_route) return;
