@@ -104,6 +104,24 @@ TEST(AddRouteTest, NeedsAnAddressAndIsNotStoredWithoutOne) {
   EXPECT_EQ(server.conf(), "");
 }
 
+TEST(AddRouteTest, RepeatedKeywordIsNoRoute) {
+  const ToolRun run = TestServer(kTwoAddressed)
+                          .Run(
+                              "-i 1 -route -a address 172.16.0.0 address "
+                              "172.16.0.0 gateway 10.0.0.254");
+  EXPECT_EQ(run.status, 3);
+}
+
+TEST(DscpToTcTest, IsKeptPerValueAndListed) {
+  const TestServer server("", "dscp_tc_1=33:1,\n");
+  EXPECT_EQ(server.Run("-i 1 -dscp_to_tc -s dscp 10 tc 2").status, 0);
+  EXPECT_EQ(server.conf(), "dscp_tc_1=10:2,33:1,\n");
+  EXPECT_EQ(server.Run("-i 1 -dscp_to_tc -g dscp 10").out,
+            "dscp      tc\n  10       2\n");
+  EXPECT_EQ(server.Run("-i 1 -dscp_to_tc -s dscp 64 tc 1").status, 9);
+  EXPECT_EQ(server.Run("-i 1 -dscp_to_tc -s dscp 1 tc 4").status, 10);
+}
+
 TEST(SetDetectAddressTest, BroadcastIsItsOwnFailure) {
   const ToolRun run =
       TestServer("").Run("-i 1 -netdetect -s address 255.255.255.255");

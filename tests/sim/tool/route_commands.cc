@@ -66,7 +66,10 @@ std::string RouteTable(const ToolContext& context) {
   return text;
 }
 
-Outcome CheckRoute(const std::map<std::string, std::string>& values) {
+// Each of `count` keywords has to be there.
+Outcome CheckRoute(const std::map<std::string, std::string>& values,
+                   size_t count) {
+  if (values.size() != count) return failures::UnknownOption();
   // A text that only begins so counts, too, and neither has to be an address.
   constexpr char kAny[] = "0.0.0.0";
   if (absl::StartsWith(values.at("address"), kAny) ||
@@ -105,7 +108,7 @@ Outcome AddRoute(ToolContext& context, const Arguments& arguments) {
     return failure;
   }
   if (Outcome failure = CheckLengths(values)) return failure;
-  if (Outcome failure = CheckRoute(values)) return failure;
+  if (Outcome failure = CheckRoute(values, 3)) return failure;
   uint32_t address = 0, mask = 0;
   if (Outcome failure =
           ReadDeviceAddress(context, failures::NoAddress(), &address, &mask)) {
@@ -135,7 +138,7 @@ Outcome DeleteRoute(ToolContext& context, const Arguments& arguments) {
     return failure;
   }
   if (Outcome failure = CheckLengths(values)) return failure;
-  if (Outcome failure = CheckRoute(values)) return failure;
+  if (Outcome failure = CheckRoute(values, 2)) return failure;
   const std::string key =
       RouteKey(context, values["address"], values["netmask"]);
   std::optional<std::string> stored;

@@ -182,15 +182,23 @@ Outcome SetDscpToTc(ToolContext& context, const Arguments& arguments) {
     return failures::WrongParameters();
   }
   if (traffic_class > kMaxTrafficClass) return OutOfRange("tc", 10);
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.AskToChange(context.device)) return failure;
+  const auto with_change = [&](const std::optional<std::string>& before) {
+    std::map<int, int> classes = TrafficClasses(before);
+    classes[dscp] = traffic_class;
+    std::string text;
+    for (const auto& [of, is] : classes) {
+      absl::StrAppend(&text, of, ":", is, ",");
+    }
+    return text;
+  };
+  driver.Change("dscp_tc", context.device,
+                with_change(driver.Value("dscp_tc", context.device)));
+  const std::string key = context.Key("dscp_tc");
   std::optional<std::string> stored;
-  if (Outcome failure = context.conf->Read(context.Key("dscp_tc"), &stored)) {
-    return failure;
-  }
-  std::map<int, int> classes = TrafficClasses(stored);
-  classes[dscp] = traffic_class;
-  std::string text;
-  for (const auto& [of, is] : classes) absl::StrAppend(&text, of, ":", is, ",");
-  return ChangeAndStore(context, "dscp_tc", "dscp_tc", text);
+  if (Outcome failure = context.conf->Read(key, &stored)) return failure;
+  return context.conf->Write(key, with_change(stored));
 }
 
 Outcome GetSpeed(ToolContext& context, const Arguments&) {
