@@ -84,7 +84,10 @@ Outcome SyncStoredGateway(ToolContext& context, const std::string& live,
     }
   }
   if (live.empty() || HasDhcp(context)) return std::nullopt;
-  return context.conf->Write(context.Key("gateway"), live);
+  Outcome failure = context.conf->Write(context.Key("gateway"), live);
+  // A disk without room does not keep the tool from asking the device.
+  const bool full = failure && failure->status == failures::ConfFull().status;
+  return full ? std::nullopt : failure;
 }
 
 }  // namespace
