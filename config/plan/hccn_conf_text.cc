@@ -206,7 +206,7 @@ std::string RepairHccnConf(absl::string_view text) {
   for (absl::string_view line : Lines(text)) {
     while (absl::ConsumeSuffix(&line, "\r")) {
     }
-    if (IsRecoveredLine(line)) {
+    if (IsRecoveredLine(line) && !IsRouteLine(line)) {
       line = absl::StripTrailingAsciiWhitespace(line);
     }
     if (!MayRepeat(line) && !seen.insert(KeyOf(line)).second) continue;

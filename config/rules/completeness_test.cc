@@ -222,6 +222,7 @@ std::vector<Reader> Readers() {
       {"devices.link", {"link"}},
       {"devices.lldp", {"lldp"}},
       {"devices.mtu", {"mtu-uniform"}},
+      {"devices.recovery", {"hccn-conf"}},
       {"devices.tls", {"tls-uniform"}},
       {"hccn_conf",
        {"hccn-conf", "device-ip-persistent", "gateway-persistent",

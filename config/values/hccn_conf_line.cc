@@ -1,69 +1,66 @@
 #include "config/values/hccn_conf_line.h"
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "config/values/ipv4.h"
 #include "config/values/sha256.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
 
-bool IsAddress(absl::string_view value) {
-  return Ipv4Address::Parse(value).ok();
-}
-bool IsSwitch(absl::string_view value) { return value == "0" || value == "1"; }
-bool IsNumber(absl::string_view value) {
-  return !value.empty() && absl::c_all_of(value, absl::ascii_isdigit);
-}
-bool IsMac(absl::string_view value) {
-  static const LazyRE2 kForm = {"(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}"};
-  return HasForm(value, *kForm);
-}
-bool IsIpRoute(absl::string_view value) {
-  static const LazyRE2 kForm = {" *add [^=]+"};
-  return HasForm(value, *kForm);
-}
+// No leading zeros, which the tool refuses.
+constexpr char kAddress[] = R"((?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3})"
+                            R"((?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d))";
 // Of which no public source tells the form. No value has a "=".
-bool IsAny(absl::string_view value) {
-  return !value.empty() && !absl::StrContains(value, '=');
-}
+constexpr char kAny[] = "[^=]+";
 
-struct RecoveredKey {
+// Keys over whose values the recovery of their device was seen to fail, and the
+// form that the tool itself gives them.
+constexpr struct {
   absl::string_view key;
-  bool (*may_be)(absl::string_view value);
+  const char* form;
+} kRecoveredKeys[] = {
+    {"address", kAddress},
+    {"netmask", kAddress},
+    {"gateway", kAddress},
+    {"netdetect", kAddress},
+    {"mtu", R"(\d+)"},
+    {"mac_addr", "(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}"},
+    {"tls_enable", "[01]"},
+    {"tls_ca_recovered", "[01]"},
+    {"send_arp_status", "[01]"},
+    {"ip_route", R"( *add +\d[^=]*)"},
+    {"ip_rule", " *add +[^=]+"},
+    {"arp", "-i eth[^=]+"},
+    {"bitmap", "[01](?:,[01]){7}"},
+    {"bw_limit", R"(\d+)"},
+    {"roce_port", R"(-?\d+)"},
+    {"static_speed", R"(\d+)"},
+    {"tc_cfg", kAny},
+    {"prio_tc", kAny},
+    {"lldp_portid_type", kAny},
 };
 
-// Seen to make the recovery of their device fail.
-constexpr RecoveredKey kRecoveredKeys[] = {
-    {"address", IsAddress},   {"netmask", IsAddress},
-    {"gateway", IsAddress},   {"netdetect", IsAddress},
-    {"mtu", IsNumber},        {"mac_addr", IsMac},
-    {"tls_enable", IsSwitch}, {"tls_ca_recovered", IsSwitch},
-    {"ip_route", IsIpRoute},  {"send_arp_status", IsSwitch},
-    {"arp", IsAny},           {"ip_rule", IsAny},
-    {"bitmap", IsAny},        {"roce_port", IsAny},
-    {"bw_limit", IsAny},      {"tc_cfg", IsAny},
-    {"prio_tc", IsAny},       {"lldp_portid_type", IsAny},
-    {"static_speed", IsAny},
-};
-
-// nullptr: no line with such a key.
-const RecoveredKey* FindKey(absl::string_view line) {
-  static const LazyRE2 kForm = {R"((?s)(\w+)_(?:0|[1-9]\d?)=.*)", RE2::Latin1};
+// The form of the line's value; nullptr: no line with such a key.
+const RE2* FormOf(absl::string_view line) {
+  static const auto* const forms = [] {
+    auto* made = new absl::flat_hash_map<absl::string_view, const RE2*>();
+    for (const auto& row : kRecoveredKeys) {
+      made->emplace(row.key, new RE2(row.form, RE2::Latin1));
+    }
+    return made;
+  }();
+  static const LazyRE2 kLine = {R"((?s)(\w+)_(?:0|[1-9]\d?)=.*)", RE2::Latin1};
   absl::string_view key;
-  if (!HasForm(line, *kForm, &key)) return nullptr;
-  const auto* found = absl::c_find_if(
-      kRecoveredKeys,
-      [key](const RecoveredKey& row) { return row.key == key; });
-  return found == std::end(kRecoveredKeys) ? nullptr : found;
+  if (!HasForm(line, *kLine, &key)) return nullptr;
+  const auto found = forms->find(key);
+  return found == forms->end() ? nullptr : found->second;
 }
 
 }  // namespace
@@ -84,20 +81,24 @@ bool IsRouteLine(absl::string_view line) {
 
 bool IsScannedRoute(absl::string_view line) {
   static const LazyRE2 kForm = {
-      R"((?s)route_address_([\d.]+)_netmask_([\d.]+)_\d+=gateway_([\d.]+).*)",
+      R"((?s)route_address_\d+\.\d+\.\d+\.\d+_netmask_\d+\.\d+\.\d+\.\d+)"
+      R"(_\d+=gateway_\d+\.\d+\.\d+\.\d+.*)",
       RE2::Latin1};
-  absl::string_view destination, netmask, gateway;
-  return HasForm(line, *kForm, &destination, &netmask, &gateway) &&
-         IsAddress(destination) && IsAddress(netmask) && IsAddress(gateway);
+  return HasForm(line, *kForm);
 }
 
 bool IsRecoveredLine(absl::string_view line) {
-  return FindKey(line) != nullptr;
+  return FormOf(line) != nullptr || IsScannedRoute(line);
 }
 
 bool MayBeRecovered(absl::string_view line) {
-  const absl::string_view value = line.substr(HccnConfKeyOf(line).size() + 1);
-  return FindKey(line)->may_be(value);
+  static const auto* const route = new RE2(
+      absl::StrCat("(?s)route_address_", kAddress, "_netmask_", kAddress,
+                   R"(_\d+=gateway_)", kAddress, R"((?:\D.*)?)"),
+      RE2::Latin1);
+  const RE2* const form = FormOf(line);
+  if (form == nullptr) return HasForm(line, *route);
+  return HasForm(line.substr(HccnConfKeyOf(line).size() + 1), *form);
 }
 
 std::string HccnConfDigest(absl::string_view text) {

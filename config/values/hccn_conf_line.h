@@ -29,8 +29,8 @@ bool IsRouteLine(absl::string_view line);
 bool IsScannedRoute(absl::string_view line);
 
 // Whether it is a line that the recovery at boot takes for a setting of a
-// device, other than a route: key_N=value with a key that it is known to fail
-// over.
+// device: key_N=value with a key that it is known to fail over, or a route that
+// its scan gets through.
 bool IsRecoveredLine(absl::string_view line);
 
 // Whether the recovery may take the value: false where it is known to fail over

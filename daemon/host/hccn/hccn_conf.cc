@@ -33,6 +33,12 @@ bool HasBlankEnds(absl::string_view text) {
   return absl::StripAsciiWhitespace(text).size() != text.size();
 }
 
+// One line a rule: nothing public says that the tool keeps only one.
+bool MayRepeat(absl::string_view key) {
+  return absl::StartsWith(key, "ip_route_") ||
+         absl::StartsWith(key, "ip_rule_");
+}
+
 class Reader {
  public:
   explicit Reader(HccnConf* conf) : conf_(conf) {}
@@ -49,6 +55,8 @@ class Reader {
       absl::ConsumeSuffix(&text, "\r");
       if (!IsScannedRoute(line)) {
         AddProblem(HccnConf::Problem::MALFORMED_ROUTE, number, text, conf_);
+      } else if (!MayBeRecovered(line)) {
+        AddProblem(HccnConf::Problem::BAD_VALUE, number, text, conf_);
       }
     } else {
       if (absl::ConsumeSuffix(&text, "\r")) {
@@ -68,7 +76,8 @@ class Reader {
  private:
   void JudgeValue(absl::string_view line, uint32_t number) {
     // Of a repeated key the recovery sees the first line.
-    if (keys_.contains(HccnConfKeyOf(line))) return;
+    const absl::string_view key = HccnConfKeyOf(line);
+    if (keys_.contains(key) && !MayRepeat(key)) return;
     const absl::string_view body = absl::StripTrailingAsciiWhitespace(line);
     if (body.size() != line.size()) {
       AddProblem(HccnConf::Problem::TRAILING_BLANK, number, line, conf_);
@@ -80,10 +89,7 @@ class Reader {
 
   void AddEntry(absl::string_view key, absl::string_view value,
                 uint32_t number) {
-    // One line a rule: nothing public says that the tool keeps only one.
-    const bool may_repeat =
-        absl::StartsWith(key, "ip_route_") || absl::StartsWith(key, "ip_rule_");
-    if (!keys_.insert(std::string(key)).second && !may_repeat) {
+    if (!keys_.insert(std::string(key)).second && !MayRepeat(key)) {
       AddProblem(HccnConf::Problem::DUPLICATE_KEY, number, key, conf_);
     }
     // "address_0" is address of device 0. The tool writes ids in decimal

@@ -145,11 +145,27 @@ TEST(ParseHccnConfTest, NoticesBlanksThatTheToolTakesForPartOfTheValue) {
 }
 
 TEST(ParseHccnConfTest, NoticesValuesOverWhichTheRecoveryOfADeviceFails) {
-  for (const char* line :
-       {"ip_route_5=x", "send_arp_status_5=2", "tls_ca_recovered_5=2",
-        "gateway_5=", "tls_enable_1=0mtu_2=1500", "address_3=10.0.0.300",
-        "mtu_5=x", "mac_addr_0=6c:b1:58:00:00:aa:bb", "arp_5=",
-        "bitmap_5=0mtu_1=1500", "tls_enable_0=x", "netmask_0=\"255.0.0.0\""}) {
+  for (const char* line : {"ip_route_5=x",
+                           "send_arp_status_5=2",
+                           "tls_ca_recovered_5=2",
+                           "gateway_5=",
+                           "tls_enable_1=0mtu_2=1500",
+                           "address_3=10.0.0.300",
+                           "mtu_5=x",
+                           "mac_addr_0=6c:b1:58:00:00:aa:bb",
+                           "arp_5=",
+                           "bitmap_5=0mtu_1=1500",
+                           "ip_rule_5=x",
+                           "roce_port_5=x",
+                           "bw_limit_5=x",
+                           "tc_cfg_5=",
+                           "prio_tc_5=",
+                           "lldp_portid_type_5=",
+                           "static_speed_5=x",
+                           "arp_5=x",
+                           "bitmap_5=1",
+                           "tls_enable_0=x",
+                           "netmask_0=\"255.0.0.0\""}) {
     EXPECT_THAT(Problems(absl::StrCat(line, "\n")),
                 ElementsAre("line 1: BAD_VALUE"))
         << line;
@@ -166,6 +182,18 @@ TEST(ParseHccnConfTest, TakesWhatTheToolItselfWrites) {
                "ip_rule_0=add from 10.0.0.1 table 100\nsend_arp_status_0=1\n"
                "tls_ca_recovered_0=1\nxsfp_reset_max_times_0=0\n"),
       IsEmpty());
+}
+
+TEST(ParseHccnConfTest, BlamesARouteToNoAddressForItsOwnDeviceAlone) {
+  EXPECT_THAT(Problems("route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_"
+                       "10.0.0.300\n"),
+              ElementsAre("line 1: BAD_VALUE"));
+}
+
+TEST(ParseHccnConfTest, JudgesEveryRule) {
+  EXPECT_THAT(Problems("ip_route_5=add 10.0.0.0/24 via 10.0.0.1 dev eth5 table "
+                       "100\nip_route_5=x\n"),
+              ElementsAre("line 2: BAD_VALUE"));
 }
 
 TEST(ParseHccnConfTest, JudgesTheLineThatTheToolObeys) {
