@@ -101,7 +101,7 @@ TEST(CheckFirewallTest, RulesThatCouldNotBeReadAreUnknown) {
   TestCluster cluster;
   Missing* const missing =
       cluster.facts[0].mutable_drop_rules()->mutable_missing();
-  missing->set_reason(Missing::PERMISSION_DENIED);
+  missing->set_reason(Missing::NOT_PERMITTED);
   missing->set_detail("nft: Operation not permitted");
   EXPECT_EQ(cluster.Check("firewall").state(), UNKNOWN);
 }
@@ -121,7 +121,7 @@ TEST(CheckFirewallTest, IsUnknownForEveryStateThatCannotBeRead) {
     FirewallFacts* ufw = cluster.facts[0].mutable_ufw();
     BoolFact* facts[] = {ufw->mutable_installed(), ufw->mutable_active(),
                          ufw->mutable_enabled_at_boot()};
-    SetMissing(Missing::PERMISSION_DENIED, "ufw status", facts[part]);
+    SetMissing(Missing::NOT_PERMITTED, "ufw status", facts[part]);
     const RuleResult result = cluster.Check("firewall");
     EXPECT_EQ(result.state(), UNKNOWN) << part;
     EXPECT_THAT(Lines(result), HasSubstr("not permitted: ufw status"));
