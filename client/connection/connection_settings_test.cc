@@ -28,7 +28,9 @@ std::string SettingsFile(const std::string& name, const std::string& text) {
 }
 
 std::string ErrorOf(const absl::StatusOr<ConnectionSettings>& settings) {
-  EXPECT_TRUE(absl::IsInvalidArgument(settings.status())) << settings.status();
+  EXPECT_TRUE(absl::IsInvalidArgument(settings.status()) ||
+              absl::IsNotFound(settings.status()))
+      << settings.status();
   return std::string(settings.status().message());
 }
 

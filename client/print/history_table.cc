@@ -32,10 +32,12 @@ Paint OutcomePaint(const std::string& outcome) {
   return Paint::kYellow;
 }
 
-// "2025-01-01 01:00 +01:00" in that zone.
-std::string MomentText(int64_t unix_ms, absl::TimeZone zone) {
-  return absl::FormatTime("%Y-%m-%d %H:%M %Ez", absl::FromUnixMillis(unix_ms),
-                          zone);
+// "2025-01-01 01:00 +01:00" in that zone, which a row has room for.
+constexpr char kMinute[] = "%Y-%m-%d %H:%M %Ez";
+constexpr char kSecond[] = "%Y-%m-%d %H:%M:%S %Ez";
+std::string MomentText(const char* format, int64_t unix_ms,
+                       absl::TimeZone zone) {
+  return absl::FormatTime(format, absl::FromUnixMillis(unix_ms), zone);
 }
 
 // Columns that a summary is worth a place in the row with; else it stands
@@ -76,7 +78,7 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
   }
   for (const HistoryEntry& entry : history.entries()) {
     rows.push_back({{page.Safe(entry.id())},
-                    {MomentText(entry.started_at_ms(), zone)},
+                    {MomentText(kMinute, entry.started_at_ms(), zone)},
                     {page.Safe(entry.actor())},
                     {HistoryKindWord(entry.kind())},
                     {page.Safe(entry.outcome()), OutcomePaint(entry.outcome())},
@@ -96,7 +98,7 @@ std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone,
                              bool utf8) {
   return SafeText(
       absl::StrCat(HistoryKindWord(entry.kind()), " ", entry.id(), " by ",
-                   entry.actor(), ", ", MomentText(entry.started_at_ms(), zone),
+                   entry.actor(), ", ", MomentText(kSecond, entry.started_at_ms(), zone),
                    ": ", entry.outcome(), Part(", ", Summary(entry))),
       utf8);
 }

@@ -262,7 +262,11 @@ std::string WithToolsOwnLines(absl::string_view text, absl::string_view now) {
   for (const absl::string_view line : Lines(text)) {
     const auto found = IsToolsOwnLine(line) ? own.find(KeyOf(line)) : own.end();
     if (found != own.end()) {
-      if (found->second != line) continue;
+      // Blanks and a carriage return behind it were not the tool's.
+      if (absl::StripTrailingAsciiWhitespace(found->second) !=
+          absl::StripTrailingAsciiWhitespace(line)) {
+        continue;
+      }
       own.erase(found);
     }
     absl::StrAppend(&kept, line, "\n");

@@ -161,6 +161,10 @@ TEST(WithToolsOwnLinesTest, LeavesTheTextByteForByteWhereNothingIsNew) {
   const std::string text = "xsfp_reset_wait_times_0=7\nmtu_0=1500";
   EXPECT_EQ(WithToolsOwnLines(text, "xsfp_reset_wait_times_0=7\n"), text);
   EXPECT_EQ(WithToolsOwnLines(text, ""), text);
+  // The form of the file was repaired meanwhile.
+  const std::string by_an_editor = "tls_ca_recovered_0=1\r\nmtu_0=1500\r\n";
+  EXPECT_EQ(WithToolsOwnLines(by_an_editor, "tls_ca_recovered_0=1\n"),
+            by_an_editor);
 }
 
 HostPlan Plan(const HostFacts& facts) {

@@ -246,6 +246,7 @@ std::vector<Reader> Readers() {
        {"firewall"},
        "atlas-training",
        open_ports},
+      {"drop_rules", {"firewall"}},
       {"identity.npu_series", {"version-uniform"}},
       {"versions.driver", {"version-uniform"}},
       {"versions.firmware", {"version-uniform"}},

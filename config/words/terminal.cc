@@ -99,8 +99,10 @@ std::vector<std::string> WrapText(absl::string_view text, int columns) {
     size_t end = std::min(text.find(' ', word), text.size());
     const absl::string_view first = text.substr(0, end);
     if (std::count(first.begin(), first.end(), '`') % 2 == 1) {
-      const size_t close = std::min(text.find('`', end), text.size());
-      end = std::min(text.find(' ', close), text.size());
+      // Without a second one it begins no command.
+      const size_t close = text.find('`', end);
+      if (close != text.npos)
+        end = std::min(text.find(' ', close), text.size());
     }
     const absl::string_view piece = text.substr(0, end);
     if (!lines.back().empty() &&

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "config/words/fact_text.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 
@@ -221,7 +222,7 @@ TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileOutOfOrder) {
     EXPECT_THAT(
         facts.tls().missing().detail(),
         HasSubstr(absl::StrCat("out of order (line 7: ",
-                               HccnConf::Problem::Kind_Name(problem->kind()),
+                               ProblemWords(problem->kind()),
                                "); repair the file first")));
   }
   EXPECT_EQ(runner_.CountOf(kTls), 0);

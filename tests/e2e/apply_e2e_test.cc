@@ -360,10 +360,13 @@ TEST(LeavingClientTest, LeavesTheRunToTheController) {
   const auto apply = cluster.StartApply();
   const std::string id = WaitForRunId(apply.get());
   apply->Signal(SIGINT);
+  const absl::Status told = apply->WaitForError("cancelled by admin");
+  EXPECT_TRUE(told.ok()) << told;
+  apply->Signal(SIGINT);
   const ChangeOutcome left = FinishChange(apply.get());
   EXPECT_EQ(left.process.exit_status, 2);
   EXPECT_THAT(left.process.standard_error,
-              AllOf(HasSubstr(id), HasSubstr("goes on")));
+              AllOf(HasSubstr(id), HasSubstr("ends in the controller")));
   EXPECT_EQ(left.report.outcome(), ApplyReport::RUNNING);
   EXPECT_EQ(cluster.Show(id).outcome(), ApplyReport::RUNNING);
   gate.Open();
