@@ -102,7 +102,7 @@ TEST(HistoryTableTest, SaysThatThereIsNothing) {
 TEST(HistoryEntryLineTest, TellsOneEntryInOneLine) {
   EXPECT_EQ(HistoryEntryLine(Entry(HISTORY_ROLLBACK, "stopped"),
                              absl::UTCTimeZone(), true),
-            "rollback 3fa2c4d5e6f70812 by ann, 2025-01-01 00:00 +00:00: "
+            "rollback 3fa2c4d5e6f70812 by ann, 2025-01-01 00:00:00 +00:00: "
             "stopped, 12 hosts");
 }
 

@@ -6,8 +6,7 @@
 //
 //   const auto stream = EventStream<CheckEvent>::Create(context, scheduler);
 //   stream->Begin({.on_leave = ..., .on_end = ...});
-//   stream->Show(progress);
-//   stream->NoteProgress();        // From any thread, any number of times.
+//   stream->Show(progress);        // And NoteProgress from any thread, often.
 //   stream->End(std::move(last));  // Or End(status).
 //   return stream.get();           // From the handler, to gRPC.
 #ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
@@ -96,8 +95,7 @@ class EventStream final
     Advance();
   }
 
-  // The last event, after what is queued and the last progress. Many calls may
-  // end with one and the same.
+  // The last event, after what is queued and the last progress.
   void End(Event last) { End(std::make_shared<const Event>(std::move(last))); }
   void End(std::shared_ptr<const Event> last) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
@@ -207,8 +205,7 @@ class EventStream final
     this->StartWrite(next);
   }
 
-  // Puts what is to be written next into write_, or says how to: progress; or
-  // where it is.
+  // Puts what is next into write_, or says how to: progress; or where it is.
   bool TakeNextLocked(std::function<void(Event*)>* progress, const Event** next)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!queue_.empty()) {
