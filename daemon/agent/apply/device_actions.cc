@@ -72,7 +72,7 @@ std::set<std::string> LinesThatMayVanish(const PlanStep& step) {
     lines.insert(line.key);
   }
   for (const HccnConf::Entry& entry : step.dropped()) {
-    const std::string key = HccnConfKey(entry.key(), device);
+    const std::string key = HccnConfKey(entry.key(), entry.device());
     lines.insert(
         entry.key() == "gateway" ? key : absl::StrCat(key, "=", entry.value()));
   }
@@ -119,14 +119,24 @@ std::optional<HccnConf::Entry> RouteInConf(absl::string_view conf,
   return std::nullopt;
 }
 
+std::string RouteLine(const HccnConf::Entry& route) {
+  return absl::StrCat(route.key(), "=", route.value());
+}
+
 void RestoreRoutes(const MutationToken& token, Machine* machine,
-                   const SavedDevice& saved, std::vector<std::string>* said) {
+                   const SavedDevice& saved, NamedFacts* said) {
   for (const HccnConf::Entry& route : saved.routes()) {
     // Where it cannot be told it is added: one too few breaks a job.
     if (machine->tool.HasRoute(route).value_or(false)) continue;
     const auto answer = machine->tool.AddRoute(token, route);
-    if (answer) said->push_back(*answer);
+    if (answer) (*said)[RouteLine(route)] = *answer;
   }
+}
+
+// " (`hccn_tool …` …)" of what was said about that alone; "": nothing was.
+std::string SaidAbout(const NamedFacts& said, const std::string& what) {
+  const auto found = said.find(what);
+  return found == said.end() ? "" : absl::StrCat(" (", found->second, ")");
 }
 
 }  // namespace
@@ -210,21 +220,21 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
       absl::StrCat(why, "; the tool said ", said));
 }
 
-std::string RestoreDevice(const MutationToken& token, Machine* machine,
-                          const SavedDevice& saved) {
-  std::vector<std::string> said;
+NamedFacts RestoreDevice(const MutationToken& token, Machine* machine,
+                         const SavedDevice& saved) {
+  NamedFacts said;
   auto now = ReadSettings(machine, saved.device(), "");
   for (const SavedDevice::Value& value : saved.values()) {
     if (!now.ok()) {
-      said.emplace_back(now.status().message());
+      said[value.setting()] = std::string(now.status().message());
       break;
     }
     const Setting* const setting = FindSetting(value.setting());
     if (setting != nullptr && value.value() != kNoneFact &&
         NamedFactText(*now, value.setting()) != value.value()) {
-      said.push_back(machine->tool.Set(
+      said[value.setting()] = machine->tool.Set(
           token, saved.device(),
-          CommandFor(*setting->device, saved.device(), value.value())));
+          CommandFor(*setting->device, saved.device(), value.value()));
       // The address may have taken others along. After any other, what was read
       // before is still good enough to go on with.
       auto again = ReadSettings(machine, saved.device(), "");
@@ -237,11 +247,12 @@ std::string RestoreDevice(const MutationToken& token, Machine* machine,
       RestoreRoutes(token, machine, saved, &said);
     }
   }
-  return absl::StrJoin(said, "; ");
+  return said;
 }
 
 std::vector<std::string> DeviceDifferences(Machine* machine,
-                                           const SavedDevice& saved) {
+                                           const SavedDevice& saved,
+                                           const NamedFacts& said) {
   const std::string name = absl::StrCat("device ", saved.device(), ": ");
   const auto now = ReadSettings(machine, saved.device(), "");
   if (!now.ok()) return {std::string(now.status().message())};
@@ -253,19 +264,21 @@ std::vector<std::string> DeviceDifferences(Machine* machine,
     differences.push_back(absl::StrCat(
         name, setting == nullptr ? value.setting() : setting->device->words,
         " is ", is, ", was ", value.value(),
-        value.value() == kNoneFact ? kNoClear : ""));
+        value.value() == kNoneFact ? kNoClear : "",
+        SaidAbout(said, value.setting())));
   }
   for (const HccnConf::Entry& route : saved.routes()) {
     const absl::StatusOr<bool> back = machine->tool.HasRoute(route);
     if (back.value_or(false)) continue;
-    const std::string line = absl::StrCat(route.key(), "=", route.value());
+    const std::string line = RouteLine(route);
+    const std::string why = SaidAbout(said, line);
     differences.push_back(
         back.ok()
             ? absl::StrCat(name, "the live route ", line,
-                           " is not back; hccn.conf has it")
+                           " is not back; hccn.conf has it", why)
             : absl::StrCat(name, "whether the live route ", line,
                            " is back cannot be told: ", back.status().message(),
-                           "; hccn.conf has it"));
+                           "; hccn.conf has it", why));
   }
   return differences;
 }

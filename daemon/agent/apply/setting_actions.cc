@@ -79,9 +79,27 @@ absl::Status RepairForm(const MutationToken& token, Machine* machine,
       machine->conf.path(), ": is not as repaired right after the repair"));
 }
 
+// Devices whose gateway goes when the step sets its own.
+absl::Status SaveOthers(Machine* machine, const PlanStep& step,
+                        Touched* touched, Resources* saved) {
+  for (const HccnConf::Entry& entry : step.dropped()) {
+    if (entry.device() == step.target().device() ||
+        !touched->insert(absl::StrCat("device ", entry.device())).second) {
+      continue;
+    }
+    PlanStep of_other = step;
+    of_other.clear_dropped();
+    of_other.mutable_target()->set_device(entry.device());
+    ASSIGN_OR_RETURN(*saved->emplace_back().mutable_device(),
+                     SaveDevice(machine, of_other, /*is_first=*/true));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
                                Touched* touched, Resources* saved) {
   RETURN_IF_ERROR(SaveConf(machine, step, touched, saved));
+  RETURN_IF_ERROR(SaveOthers(machine, step, touched, saved));
   const std::string name = absl::StrCat("device ", step.target().device());
   // What no other setting takes along is saved with the step that sets it.
   const bool is_first = touched->insert(name).second;
@@ -223,9 +241,10 @@ void MendConf(const MutationToken& token, Machine* machine,
   }
 }
 
-// Why it could not be put back; "": no reason is known.
-std::string PutBack(const MutationToken& token, Machine* machine,
-                    const SavedResource& saved) {
+// Why it could not be put back, as RestoreDevice has it, and under "" of what
+// is no device; nothing where no reason is known.
+NamedFacts PutBack(const MutationToken& token, Machine* machine,
+                   const SavedResource& saved) {
   absl::Status status;
   if (saved.has_file()) {
     status = RestoreFile(token, machine->files, saved.file());
@@ -236,7 +255,7 @@ std::string PutBack(const MutationToken& token, Machine* machine,
     status = machine->conf.Restore(token, wanted);
   } else if (saved.has_sysctl()) {
     const auto now = machine->sysctl.Read(saved.sysctl().key());
-    if (now.ok() && *now == saved.sysctl().value()) return "";
+    if (now.ok() && *now == saved.sysctl().value()) return {};
     status = machine->sysctl.Write(token, saved.sysctl().key(),
                                    saved.sysctl().value());
   } else if (saved.has_device()) {
@@ -244,7 +263,8 @@ std::string PutBack(const MutationToken& token, Machine* machine,
   } else if (saved.has_firewall()) {
     status = machine->firewall.Restore(token, saved.firewall());
   }
-  return std::string(status.message());
+  return status.ok() ? NamedFacts()
+                     : NamedFacts{{"", std::string(status.message())}};
 }
 
 // Of hccn.conf what it sets is compared: a recovery may have added lines of its
@@ -263,11 +283,13 @@ std::vector<std::string> FileDifferences(const SavedFile& saved,
                        now.status().message())};
 }
 
-// What is not as it was. `why`: of PutBack.
+// What is not as it was. `said`: by PutBack.
 std::vector<std::string> Differences(Machine* machine,
                                      const SavedResource& saved,
-                                     const std::string& why) {
+                                     const NamedFacts& said) {
   std::vector<std::string> found;
+  const auto told = said.find("");
+  const std::string why = told == said.end() ? "" : told->second;
   if (saved.has_file()) {
     found = FileDifferences(saved.file(),
                             SaveFile(machine->files, saved.file().path()));
@@ -284,7 +306,7 @@ std::vector<std::string> Differences(Machine* machine,
         now.ok() ? OrNone(*now) : std::string(now.status().message()), ", was ",
         OrNone(was.value()))};
   } else if (saved.has_device()) {
-    found = DeviceDifferences(machine, saved.device());
+    found = DeviceDifferences(machine, saved.device(), said);
   } else {
     // A firewall's own read-back is its reason.
     return why.empty() ? found : std::vector<std::string>{why};
@@ -323,7 +345,7 @@ std::vector<std::string> SettingActions::Restore(
   Resources whole = WithWholeFirewalls(saved);
   std::reverse(whole.begin(), whole.end());
   MendConf(token, machine_, whole);
-  std::vector<std::string> reasons;
+  std::vector<NamedFacts> reasons;
   for (const SavedResource& each : whole) {
     reasons.push_back(PutBack(token, machine_, each));
   }

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "config/plan/named_facts.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/host/change/mutation_token.h"
 #include "proto/plan.pb.h"
@@ -86,14 +87,15 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
                          const std::vector<SavedResource>& saved,
                          std::string* repaired);
 
-// Sets again what differs. What the tool said, or why the device cannot be put
-// back; "": nothing had to be set.
-std::string RestoreDevice(const MutationToken& token, Machine* machine,
-                          const SavedDevice& saved);
+// Sets again what differs. By setting or route, what the tool said to that, or
+// why the device cannot be put back; nothing about what had not to be set.
+NamedFacts RestoreDevice(const MutationToken& token, Machine* machine,
+                         const SavedDevice& saved);
 
-// What is not as it was, with both values.
+// What is not as it was, with both values and what was `said` about that one.
 std::vector<std::string> DeviceDifferences(Machine* machine,
-                                           const SavedDevice& saved);
+                                           const SavedDevice& saved,
+                                           const NamedFacts& said);
 
 }  // namespace clusterd
 
