@@ -308,10 +308,10 @@ class Repair {
 
   void DropAddressesThatLoseMore() {
     DropIf([this](const PlanStep* step) {
-      const uint32_t device = step->target().device();
       const bool loses =
           absl::c_any_of(step->dropped(), [&](const HccnConf::Entry& entry) {
-            return entry.key() != "gateway" || !Sets(device, kGatewaySetting);
+            return entry.key() != "gateway" ||
+                   !Sets(entry.device(), kGatewaySetting);
           });
       if (loses) {
         Leave(GoalName(*step),

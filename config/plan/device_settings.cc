@@ -187,8 +187,14 @@ absl::Status Check(const PlanStep& step) {
     return NotOneToSet(absl::StrCat("earlier ", setting.words), step.from());
   }
   for (const HccnConf::Entry& entry : step.dropped()) {
-    if (step.setting() != kAddressSetting || IsRewrite(step) ||
-        !IsDroppable(entry, device)) {
+    // A gateway may take that of another device, as ProductProfile says.
+    const bool may_go =
+        step.setting() == kAddressSetting
+            ? IsDroppable(entry, device)
+            : step.setting() == kGatewaySetting && entry.key() == "gateway" &&
+                  entry.device() != device && entry.device() <= kMaxDevice &&
+                  IsDroppable(entry, entry.device());
+    if (IsRewrite(step) || !may_go) {
       return NotOneToSet("dropped key", entry.key());
     }
   }
@@ -210,7 +216,7 @@ StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
 std::vector<std::string> DroppedGateway(const PlanStep& step) {
   for (const HccnConf::Entry& entry : step.dropped()) {
     if (entry.key() != "gateway") continue;
-    return {DeviceFactName(step.target().device(), kGatewaySetting)};
+    return {DeviceFactName(entry.device(), kGatewaySetting)};
   }
   return {};
 }

@@ -1,9 +1,11 @@
+#include <map>
 #include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/plan/device_change.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
@@ -15,16 +17,16 @@
 namespace clusterd {
 namespace {
 
-// What a person does about it.
-constexpr char kAskTheTool[] =
-    "let hccn_tool answer on this host, then plan again";
-constexpr char kCorrectSpec[] = "correct the address in the spec";
 constexpr char kUnseenRoutes[] =
     "routes that only the device has, and hccn.conf does not, are not seen "
     "here and may go with the old address";
 constexpr char kNoClear[] =
     "no command of hccn_tool is known to clear it: a rollback takes it out of "
     "hccn.conf, and the device keeps it until it restarts";
+
+// With that key `-gateway -s` sets the gateway live, removes a stored one and
+// stores none (recorded run x-gateway-set-udhcpc-stored).
+constexpr char kDhcpKey[] = "udhcpc_enable";
 
 std::string ValueOf(const Ipv4Interface& interface) {
   return absl::StrCat(interface.address().ToString(), "/",
@@ -44,171 +46,6 @@ std::optional<Ipv4Address> GatewayOf(const HccnConf::Entry& entry) {
   return address.ok() ? std::make_optional(*address) : std::nullopt;
 }
 
-// What is wanted of one device, and what it has. Pointers into spec and facts.
-struct DeviceChange {
-  const DeviceSpec* spec;
-  const DeviceFacts* facts;                  // nullptr: the host sent nothing.
-  std::optional<Ipv4Interface> live = {};    // nullopt: none is set.
-  std::optional<Ipv4Interface> wanted = {};  // nullopt: the spec names none.
-
-  bool sets_address() const { return wanted && live != wanted; }
-};
-
-// Why this is no address that anybody could have, by the product too; "":
-// nothing is known against it.
-std::string WhyNobodys(const ClusterSpec& spec, Ipv4Address address) {
-  if (address.IsUnset() || address.IsLoopback() || address.IsMulticast() ||
-      address.IsClassE()) {
-    return "it is no address of a network port";
-  }
-  const auto profile = FindProductProfile(spec.product(), spec.mode());
-  if (!profile.ok()) return "";
-  for (const ReservedSubnet& reserved : (*profile)->reserved) {
-    if (reserved.subnet.Contains(address)) {
-      return absl::StrCat("hccn_tool refuses ", reserved.subnet.ToString(),
-                          ": ", reserved.why);
-    }
-  }
-  return "";
-}
-
-// Why no network would work with this address; "": nothing is known against it.
-std::string WhyUnusable(const ClusterSpec& spec, const Ipv4Interface& wanted) {
-  const Ipv4Address address = wanted.address();
-  const Ipv4Subnet subnet = wanted.subnet();
-  if (wanted.prefix_length() == 0) return "its netmask is 0.0.0.0";
-  if (wanted.prefix_length() < 31 &&
-      (address == subnet.network() || address == subnet.broadcast())) {
-    return absl::StrCat("it is the first or last address of ",
-                        subnet.ToString());
-  }
-  return WhyNobodys(spec, address);
-}
-
-// Reads the live address, if one is set. Why it cannot be told, or is not one;
-// "": it can.
-std::string ReadLive(const DeviceFacts* facts,
-                     std::optional<Ipv4Interface>* live) {
-  if (facts == nullptr) {
-    return "the host has no such device, or sent nothing about it";
-  }
-  if (!IsKnown(facts->address())) {
-    return absl::StrCat("its live address is not known: ",
-                        WhyUnknown(facts->address()));
-  }
-  const auto& settings = facts->address().value().settings();
-  if (settings.size() > 1) {
-    return absl::StrCat("it has ", settings.size(),
-                        " live addresses, and hccn_tool sets one");
-  }
-  if (settings.empty()) return "";
-  const auto read =
-      Ipv4Interface::Parse(settings[0].address(), settings[0].netmask());
-  if (read.ok()) *live = *read;
-  return read.ok() ? ""
-                   : absl::StrCat("its live address is not readable: ",
-                                  read.status().message());
-}
-
-// Adds what is to be done about the device's address; blocks it if that is not
-// known.
-void Collect(const ClusterSpec& spec, const DeviceSpec& device,
-             HostPlanBuilder* plan, std::vector<DeviceChange>* changes) {
-  DeviceChange change = {&device, plan->FindDevice(device.id())};
-  const bool names_one = !device.address().empty();
-  const auto block = [&](absl::string_view why, absl::string_view fix) {
-    plan->Block(CHANGE_DEVICE_ADDRESS, {device.id()},
-                names_one ? absl::StrCat("address ", device.address(),
-                                         " netmask ", device.netmask())
-                          : "network settings",
-                why, fix);
-  };
-  const std::string unknown = ReadLive(change.facts, &change.live);
-  if (!unknown.empty()) {
-    // Else the spec asks for no address, and nothing that goes with one.
-    const bool matters =
-        absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
-          return setting.always_saved && setting.wanted(spec, device);
-        });
-    if (matters) block(unknown, kAskTheTool);
-    return;
-  }
-  if (names_one) {
-    const auto wanted =
-        Ipv4Interface::Parse(device.address(), device.netmask());
-    if (!wanted.ok()) return block(wanted.status().message(), kCorrectSpec);
-    const std::string why = WhyUnusable(spec, *wanted);
-    if (!why.empty()) return block(why, kCorrectSpec);
-    change.wanted = *wanted;
-  }
-  changes->push_back(change);
-}
-
-// The first other device of the host that has what this one gets; nullptr: it
-// is free. `moved`: devices that have given their address up by then.
-const DeviceFacts* FindHolder(const DeviceChange& change,
-                              const HostFacts& facts,
-                              const std::set<uint32_t>& moved) {
-  if (!change.sets_address()) return nullptr;
-  const std::string wanted = change.wanted->address().ToString();
-  const auto holder =
-      absl::c_find_if(facts.devices(), [&](const DeviceFacts& device) {
-        return device.id() != change.spec->id() &&
-               moved.count(device.id()) == 0 &&
-               absl::c_any_of(device.address().value().settings(),
-                              [&wanted](const Ipv4Setting& setting) {
-                                return setting.address() == wanted;
-                              });
-      });
-  return holder == facts.devices().end() ? nullptr : &*holder;
-}
-
-// Those whose address is wrong come in an order in which an address is free
-// before it is set. Blocks an address that another device has and keeps, maybe
-// because its own change is blocked, and devices that take over each other's
-// addresses in a circle.
-std::vector<DeviceChange> InOrder(std::vector<DeviceChange> waiting,
-                                  HostPlanBuilder* plan) {
-  std::vector<DeviceChange> ordered;
-  std::set<uint32_t> moved;
-  const auto keeps_it = [&waiting](const DeviceFacts& holder) {
-    return absl::c_none_of(waiting, [&holder](const DeviceChange& other) {
-      return other.sets_address() && other.spec->id() == holder.id();
-    });
-  };
-  const auto block = [plan](const DeviceChange& change, absl::string_view why,
-                            absl::string_view fix) {
-    plan->Block(CHANGE_DEVICE_ADDRESS, {change.spec->id()},
-                absl::StrCat("address ", change.spec->address()), why, fix);
-  };
-  while (true) {
-    const DeviceFacts* holder = nullptr;
-    const auto next = absl::c_find_if(waiting, [&](const DeviceChange& change) {
-      holder = FindHolder(change, plan->facts(), moved);
-      return holder == nullptr || keeps_it(*holder);
-    });
-    if (next == waiting.end()) break;
-    if (holder == nullptr) {
-      if (next->sets_address()) moved.insert(next->spec->id());
-      ordered.push_back(*next);
-    } else {
-      block(*next,
-            absl::StrCat("device ", holder->id(),
-                         " of this host has it and keeps it"),
-            "correct the spec, or the other device");
-    }
-    waiting.erase(next);
-  }
-  for (const DeviceChange& change : waiting) {
-    block(change,
-          "devices of this host take over each other's addresses in a circle, "
-          "and hccn_tool refuses an address that another device has",
-          "give one of these devices an unused address by hand, then plan "
-          "again");
-  }
-  return ordered;
-}
-
 bool Is(const DeviceSetting& setting, absl::string_view name) {
   return setting.name == name;
 }
@@ -222,16 +59,17 @@ std::string WhatText(const DeviceSetting& setting, absl::string_view wanted) {
 class DevicePlanner {
  public:
   DevicePlanner(const ClusterSpec& spec, HostPlanBuilder* plan)
-      : spec_(spec), plan_(*plan) {}
+      : spec_(spec), plan_(*plan) {
+    const auto profile = FindProductProfile(spec.product(), spec.mode());
+    if (profile.ok()) profile_ = **profile;
+  }
 
   // First the settings that the tool may change with the device's address, each
   // with it; the others for themselves.
   void Plan(const ServerSpec& server) {
-    std::vector<DeviceChange> changes;
-    for (const DeviceSpec& device : server.devices()) {
-      Collect(spec_, device, &plan_, &changes);
-    }
-    for (const DeviceChange& change : InOrder(std::move(changes), &plan_)) {
+    const auto changes = OrderedChanges(spec_, server, &plan_);
+    for (const DeviceChange& change : changes) ChooseKeeper(change);
+    for (const DeviceChange& change : changes) {
       PlanAddress(change);
       for (const DeviceSetting& setting : DeviceSettings()) {
         if (!setting.always_saved || Is(setting, kAddressSetting)) continue;
@@ -250,7 +88,8 @@ class DevicePlanner {
   void AddDropped(const DeviceChange& change, PlanStep* step) {
     const uint32_t id = change.spec->id();
     const Ipv4Subnet subnet = change.wanted->subnet();
-    const bool sets_gateway = !change.spec->gateway().empty();
+    const bool sets_gateway =
+        !change.spec->gateway().empty() && MaySetGateway(id);
     bool had_gateway = false;
     for (const HccnConf::Entry& as_it_is :
          plan_.facts().hccn_conf().value().entries()) {
@@ -264,18 +103,21 @@ class DevicePlanner {
       if (through && subnet.Contains(*through)) continue;
       *step->add_dropped() = entry;
       if (is_gateway && sets_gateway) continue;
-      step->add_consequences(
-          absl::StrCat("the tool deletes ", HccnConfKey(entry.key(), id), "=",
-                       entry.value(), ": it is outside ", subnet.ToString(),
-                       ", and the spec names none to replace it"));
+      step->add_consequences(absl::StrCat(
+          "the tool deletes ", HccnConfKey(entry.key(), id), "=", entry.value(),
+          ": it is outside ", subnet.ToString(), ", and no step sets another"));
     }
     const std::string& gateway = change.facts->gateway().value();
     const auto live = Ipv4Address::Parse(gateway);
-    if (!sets_gateway && live.ok() && !subnet.Contains(*live) &&
-        plan_.ConfValue(HccnConfKey("gateway", id)).empty()) {
+    const bool is_stored = !plan_.ConfValue(HccnConfKey("gateway", id)).empty();
+    if (!sets_gateway && live.ok() && !subnet.Contains(*live) && !is_stored) {
       step->add_consequences(absl::StrCat("the live gateway ", gateway,
                                           " is outside ", subnet.ToString(),
                                           " and is lost"));
+    } else if (!MaySetGateway(id) && live.ok() && !is_stored) {
+      step->add_consequences(absl::StrCat(
+          "the live gateway ", gateway,
+          " may go with the old address, and no step sets it again"));
     }
     if (change.live) step->add_consequences(kUnseenRoutes);
   }
@@ -320,6 +162,153 @@ class DevicePlanner {
                               " that hccn_tool sets without a question");
   }
 
+  bool HasDhcp(uint32_t device) const {
+    return !plan_.ConfValue(HccnConfKey(kDhcpKey, device)).empty();
+  }
+
+  // The device that gets, or keeps, the gateway of those that have one
+  // together; nullptr: none of them has, or could get, one.
+  const DeviceChange* KeeperFor(uint32_t device) const {
+    for (const auto& [id, keeper] : keepers_) {
+      if (ShareGateway(profile_, id, device)) return &keeper;
+    }
+    return nullptr;
+  }
+
+  // Of the devices that have a gateway together: one that the spec names and
+  // that has it, else one that could get it, else one that has any, and of
+  // equals the lowest. So no step takes away what another one sets.
+  void ChooseKeeper(const DeviceChange& change) {
+    if (KeeperRank(change) == kNoKeeper) return;
+    const DeviceChange* const keeper = KeeperFor(change.spec->id());
+    if (keeper != nullptr) {
+      const auto rank = [this](const DeviceChange& each) {
+        return std::make_pair(KeeperRank(each), each.spec->id());
+      };
+      if (rank(*keeper) < rank(change)) return;
+      keepers_.erase(keeper->spec->id());
+    }
+    keepers_.emplace(change.spec->id(), change);
+  }
+
+  static constexpr int kNoKeeper = 3;
+  int KeeperRank(const DeviceChange& change) const {
+    const DeviceSetting& gateway = *FindSetting(kGatewaySetting)->device;
+    const std::string& asked = change.spec->gateway();
+    const std::string live = LiveOf(gateway, change);
+    if (live == kUnknownFact || HasDhcp(change.spec->id())) return kNoKeeper;
+    if (asked.empty()) return live == kNoneFact ? kNoKeeper : 2;
+    if (!WhyNot(gateway, change, asked).empty()) return kNoKeeper;
+    return live == asked ? 0 : 1;
+  }
+
+  // Whether `-gateway -s` gives the device a gateway that stays.
+  bool MaySetGateway(uint32_t device) const {
+    const DeviceChange* const keeper = KeeperFor(device);
+    return !HasDhcp(device) &&
+           (keeper == nullptr || keeper->spec->id() == device);
+  }
+
+  // Whether there is something that a step could do about the device's
+  // gateway. Blocks what the spec asks and no step can do.
+  bool PlansGateway(const DeviceSetting& setting, const DeviceChange& change) {
+    const uint32_t id = change.spec->id();
+    const std::string& asked = change.spec->gateway();
+    const std::string live = LiveOf(setting, change);
+    const auto block = [&](absl::string_view why, absl::string_view fix) {
+      plan_.Block(setting.kind, {id}, WhatText(setting, asked), why, fix);
+      return false;
+    };
+    const bool is_right = live == asked && !change.sets_address();
+    if (live == kUnknownFact ||
+        (!asked.empty() && !WhyNot(setting, change, asked).empty())) {
+      return true;  // Blocked for that, where the spec names one.
+    }
+    if (HasDhcp(id)) {
+      const std::string key = HccnConfKey(kDhcpKey, id);
+      if (asked.empty() || is_right) return false;
+      return block(absl::StrCat("/etc/hccn.conf has ", key,
+                                ", and with that hccn_tool sets a gateway "
+                                "live, but stores none and removes a stored "
+                                "one"),
+                   absl::StrCat("if its gateway is not to come by DHCP, take "
+                                "the line ",
+                                key,
+                                " out of /etc/hccn.conf, in place and under "
+                                "flock; else name no gateway for it in the "
+                                "spec; then plan again"));
+    }
+    if (MaySetGateway(id)) return StandsAfterSet(setting, change);
+    const DeviceChange& keeper = *KeeperFor(id);
+    const std::string& kept = keeper.spec->gateway();
+    const bool is_served = live == kNoneFact || live == asked;
+    if (asked.empty() || is_right || (asked == kept && is_served)) return false;
+    return block(
+        absl::StrCat("hccn_tool keeps one gateway for devices ", FourOf(id),
+                     " of this product, and the one of device ",
+                     keeper.spec->id(), " would go"),
+        absl::StrCat("name a gateway in the spec for one of devices ",
+                     FourOf(id), " and none for the others, then plan again"));
+  }
+
+  static std::string FourOf(uint32_t device) {
+    return device < 4 ? "0-3" : "4-7";
+  }
+
+  // The same for the one device that may have one. False also where the spec
+  // names none and setting it would take another device's.
+  bool StandsAfterSet(const DeviceSetting& setting,
+                      const DeviceChange& change) {
+    const uint32_t id = change.spec->id();
+    const std::string& asked = change.spec->gateway();
+    const std::string live = LiveOf(setting, change);
+    const TakenGateway taken = TakenBy(profile_, plan_.facts(), id);
+    if (taken.entry == nullptr) return true;
+    const bool is_stored = plan_.ConfValue(HccnConfKey("gateway", id)) == live;
+    if (asked.empty() ||
+        (live == asked && is_stored && !change.sets_address())) {
+      return false;
+    }
+    const uint32_t other = taken.entry->device();
+    const DeviceFacts* const facts = plan_.FindDevice(other);
+    std::string why;
+    if (!Ipv4Address::Parse(taken.value).ok()) {
+      why = absl::StrCat("hccn_tool sets none for devices ", FourOf(id),
+                         " of this product while that is in /etc/hccn.conf");
+    } else if (facts == nullptr || !IsKnown(facts->gateway())) {
+      why = absl::StrCat("hccn_tool takes that gateway away, and what device ",
+                         other,
+                         " has is not known, so it could not be put "
+                         "back");
+    }
+    if (why.empty()) return true;
+    const std::string line =
+        absl::StrCat(HccnConfKey("gateway", other), "=", taken.value);
+    plan_.Block(setting.kind, {id}, WhatText(setting, asked),
+                absl::StrCat(line, ": ", why),
+                absl::StrCat("correct that line or take it out, in place and "
+                             "under flock, then plan again"));
+    return false;
+  }
+
+  void PlanGatewayOver(const DeviceSetting& setting, uint32_t device,
+                       const std::string& live, const std::string& wanted,
+                       const TakenGateway& taken) {
+    const uint32_t other = taken.entry->device();
+    PlanStep* step = PlanSet(setting, device, live, wanted,
+                             {DeviceFactName(other, kGatewaySetting),
+                              HccnConfFactName("gateway", other)});
+    *step->add_dropped() = *taken.entry;
+    step->mutable_dropped(0)->set_value(taken.value);
+    const std::string& has = plan_.FindDevice(other)->gateway().value();
+    step->add_consequences(absl::StrCat(
+        "hccn_tool keeps one gateway for devices ", FourOf(device),
+        ": it deletes ", HccnConfKey("gateway", other), "=", taken.value,
+        has.empty() ? ""
+                    : absl::StrCat(", and device ", other,
+                                   " may lose its live gateway ", has)));
+  }
+
   void BlockUnknown(const DeviceSetting& setting, const DeviceChange& change,
                     const std::string& wanted) {
     const bool is_tls = Is(setting, kTlsSetting);
@@ -345,6 +334,7 @@ class DevicePlanner {
     const uint32_t id = change.spec->id();
     const bool may_be_dropped =
         Is(setting, kGatewaySetting) && change.sets_address();
+    if (Is(setting, kGatewaySetting) && !PlansGateway(setting, change)) return;
     const std::optional<std::string> asked =
         setting.wanted(spec_, *change.spec);
     if (!asked && !may_be_dropped) return Keep(setting, change);
@@ -355,7 +345,12 @@ class DevicePlanner {
     }
     const std::string wanted = asked.value_or(live);
     const std::string why = WhyNot(setting, change, wanted);
-    if (why.empty() && live == wanted && !may_be_dropped) {
+    const TakenGateway taken = Is(setting, kGatewaySetting)
+                                   ? TakenBy(profile_, plan_.facts(), id)
+                                   : TakenGateway();
+    if (why.empty() && taken.entry != nullptr) {
+      PlanGatewayOver(setting, id, live, wanted, taken);
+    } else if (why.empty() && live == wanted && !may_be_dropped) {
       PlanRewrite(setting, id, live);
     } else if (why.empty()) {
       PlanSet(setting, id, live, wanted);
@@ -386,9 +381,7 @@ class DevicePlanner {
       return PlanRewrite(setting, id, live);
     }
     if (Is(setting, kGatewaySetting) && change.live &&
-        change.live->subnet().Contains(*address) && FileKeepsAddress(change) &&
-        // Else the recovery at boot does not take it from the file.
-        plan_.ConfValue(HccnConfKey("udhcpc_enable", id)).empty()) {
+        change.live->subnet().Contains(*address) && FileKeepsAddress(change)) {
       PlanRewrite(setting, id, live,
                   {DeviceFactName(id, kAddressSetting),
                    HccnConfFactName("address", id)});
@@ -450,21 +443,10 @@ class DevicePlanner {
 
   const ClusterSpec& spec_;
   HostPlanBuilder& plan_;
+  ProductProfile profile_;
+  // By their ids.
+  std::map<uint32_t, DeviceChange> keepers_;
 };
-
-// Why hccn_tool cannot be used for changes on this host; "": it can.
-std::string WhyNoSetCommands(const HostFacts& facts) {
-  if (!IsKnown(facts.hccn_tool().path())) {
-    return absl::StrCat("hccn_tool: ", WhyUnknown(facts.hccn_tool().path()));
-  }
-  if (facts.hccn_tool().generation() == NpuToolFacts::ASCEND_950) {
-    return "the set commands of the Ascend 950 hccn_tool are not known";
-  }
-  if (!IsKnown(facts.hccn_conf())) {
-    return absl::StrCat("/etc/hccn.conf: ", WhyUnknown(facts.hccn_conf()));
-  }
-  return WhyConfStops(facts.hccn_conf().value());
-}
 
 // Blocks everything that the spec asks of devices.
 void BlockAll(const ClusterSpec& spec, const ServerSpec& server,

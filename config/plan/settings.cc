@@ -38,7 +38,12 @@ bool SetsFact(const PlanStep& step, const std::string& fact) {
   auto lines = ConfLinesOf(*SettingOf(step)->device, device, step.to());
   for (const HccnConf::Entry& each : step.dropped()) {
     const std::string key = IsRouteKey(each.key()) ? "routes" : each.key();
-    lines.push_back({HccnConfKey(key, device), ""});
+    lines.push_back({HccnConfKey(key, each.device()), ""});
+    // Of another device, whose gateway goes with its line.
+    if (each.device() != device &&
+        fact == DeviceFactName(each.device(), kGatewaySetting)) {
+      return true;
+    }
   }
   return absl::c_any_of(lines, [&fact](const ConfLine& line) {
     return fact == absl::StrCat("hccn.conf: ", line.key);

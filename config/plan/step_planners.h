@@ -95,7 +95,14 @@ void PlanFormStep(HostPlanBuilder* plan);
 // with the step, which also says that routes of the device alone, which no fact
 // tells, may go with the old address. Devices that take over each other's
 // addresses are ordered so that an address is free before it is set; a cycle is
-// blocked.
+// blocked, since no address in between is known to be free.
+//
+// Of devices that keep one gateway together (ProductProfile) one is planned:
+// one that has its planned one already, else the lowest. Its step names the
+// gateway that goes for it. Others of the four are served by it where the spec
+// names the same, and blocked where it names another. A gateway of a device
+// with udhcpc_enable_N is blocked, unless it is live: the tool stores none
+// then.
 //
 // The live TLS switch is what the tool said, as it is asked where a spec states
 // one (ObserveRequest.ask_tls). Where hccn.conf lacks the key the vendor's

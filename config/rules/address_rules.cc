@@ -1,5 +1,6 @@
 // Each device's own addresses: device IP, gateway, detect address.
 // subnet_rules.cc compares devices with each other.
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/rules/cluster_view.h"
@@ -101,6 +102,33 @@ void JudgeGateway(const DeviceView& device, RuleReport& report) {
   }
 }
 
+// Whether a lower device is told to get the gateway for both.
+bool WaitsForAnother(const ClusterView& view, const DeviceView& device) {
+  const auto& devices = device.host->devices;
+  return device.gateway.IsUnset() &&
+         absl::c_any_of(devices, [&](const DeviceView& other) {
+           return other.id < device.id && other.HasAddress() &&
+                  ShareGateway(view.profile(), other.id, device.id) &&
+                  other.planned_gateway && other.gateway.IsUnset();
+         });
+}
+
+// False, with the finding added, where another device may have the gateway for
+// both, and whether it does is not known.
+bool KnowsSharing(const ClusterView& view, const DeviceView& device,
+                  RuleReport& report) {
+  if (!device.gateway.IsUnset() || !device.planned_gateway) return true;
+  for (const DeviceView& other : device.host->devices) {
+    const std::string what =
+        absl::StrCat("gateway of device ", other.id, ", which may serve both");
+    if (ShareGateway(view.profile(), other.id, device.id) &&
+        !report.Knows(device, what, other.gateway)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Why the detect address cannot tell anything to a device with the address
 // `own`, and with a gateway or without; empty if it can.
 std::string WhyNoDetection(const ClusterView& view, Ipv4Address detect,
@@ -145,14 +173,16 @@ void JudgeDetectAddress(const ClusterView& view, const DeviceView& device,
   const Ipv4Interface own = device.Address();
   const Ipv4Address detect = *device.detect_address;
   const std::optional<Ipv4Address>& planned = device.planned_detect;
+  const bool by_other = GatewayKeeper(view, device) != nullptr;
   const std::string broken =
-      WhyNoDetection(view, detect, own, !device.gateway.IsUnset());
+      WhyNoDetection(view, detect, own, by_other || !device.gateway.IsUnset());
   if (!broken.empty()) return AddNoDetection(view, device, broken, report);
   std::string observed = absl::StrCat("detect address is ", detect.ToString());
   if (own.subnet().Contains(detect)) {
     if (planned.value_or(detect) == detect) return;
   } else {
-    const bool wanted = planned == detect && device.gateway.IsSet();
+    const bool wanted =
+        planned == detect && (by_other || device.gateway.IsSet());
     if (wanted ||
         !report.Knows(device,
                       "gateway to the detect address outside the subnet",
@@ -226,11 +256,15 @@ void CheckDeviceIpAllowed(const ClusterView& view, RuleReport& report) {
 // | outside the device's subnet              | fail  |
 // | not set, and the spec names one          | warn  |
 // | in the subnet, and the spec names another| warn  |
-void CheckGateway(const ClusterView&, RuleReport& report) {
+// | that of a device that shares it, or none | pass  |
+void CheckGateway(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (!report.Knows(device, "gateway", device.gateway)) return;
+    const bool by_other =
+        GatewayKeeper(view, device) != nullptr || WaitsForAnother(view, device);
+    if (!by_other && !KnowsSharing(view, device, report)) return;
     report.Judged(device);
-    JudgeGateway(device, report);
+    if (!by_other) JudgeGateway(device, report);
   });
 }
 

@@ -131,8 +131,17 @@ TEST(CheckDeviceIpAllowedTest, AsksForAnotherPlanWhenThePlanIsWrong) {
               HasSubstr("plan another address"));
 }
 
+// Devices 0 to 2 of server0 have no gateway, which device 3 would share.
+void LeaveGatewayToDevice3(TestCluster* cluster) {
+  for (const int id : {0, 1, 2}) {
+    cluster->device(0, id).mutable_gateway()->set_value("");
+    cluster->spec.mutable_servers(0)->mutable_devices(id)->clear_gateway();
+  }
+}
+
 RuleResult CheckGatewayOf(const char* gateway, const char* planned) {
   TestCluster cluster;
+  LeaveGatewayToDevice3(&cluster);
   cluster.device(0, 3).mutable_gateway()->set_value(gateway);
   cluster.spec.mutable_servers(0)->mutable_devices(3)->set_gateway(planned);
   return cluster.Check("gateway");
@@ -179,6 +188,73 @@ TEST(CheckGatewayTest, WarnsWhenThePlannedOneIsNotSet) {
             "WARN server0:3 no gateway is set | 192.168.103.254 | hccn_tool -i "
             "3 -gateway -s gateway 192.168.103.254\n");
   EXPECT_EQ(CheckGatewayOf("192.168.103.253", "192.168.103.254").state(), WARN);
+}
+
+// As hccn_tool leaves a server of this product on which a gateway was set for
+// devices 0 and 4 last: live and stored for these two alone.
+TestCluster OneGatewayPerFour(const char* mode) {
+  TestCluster cluster("atlas-training", mode);
+  for (HostFacts& facts : cluster.facts) {
+    for (DeviceFacts& device : *facts.mutable_devices()) {
+      if (device.id() % 4 != 0) device.mutable_gateway()->set_value("");
+    }
+    auto* entries =
+        facts.mutable_hccn_conf()->mutable_value()->mutable_entries();
+    for (int i = entries->size(); i-- > 0;) {
+      const HccnConf::Entry& entry = entries->Get(i);
+      if (entry.key() == "gateway" && entry.device() % 4 != 0) {
+        entries->DeleteSubrange(i, 1);
+      }
+    }
+  }
+  return cluster;
+}
+
+TEST(CheckGatewayTest, OneForFourOfAnA1ServerIsCorrect) {
+  for (const char* mode : {"smp", "amp"}) {
+    const TestCluster cluster = OneGatewayPerFour(mode);
+    for (const char* rule :
+         {"gateway", "gateway-persistent", "detect-address", "subnet-pairs",
+          "subnet-distinct", "subnet-across-hosts"}) {
+      EXPECT_THAT(Lines(cluster.Check(rule)), Not(HasSubstr("server")))
+          << rule << " " << mode;
+    }
+    EXPECT_EQ(cluster.Check("gateway").state(), PASS);
+    EXPECT_EQ(cluster.Check("gateway-persistent").state(), PASS);
+  }
+}
+
+TEST(CheckGatewayTest, AFourWithoutAnyIsWarnedOf) {
+  TestCluster cluster = OneGatewayPerFour("smp");
+  cluster.device(0, 0).mutable_gateway()->set_value("");
+  const RuleResult result = cluster.Check("gateway");
+  // Once, since each further command would take away what the first one set.
+  EXPECT_EQ(Lines(result),
+            "WARN server0:0 no gateway is set | 192.168.100.254 | hccn_tool "
+            "-i 0 -gateway -s gateway 192.168.100.254\n");
+}
+
+TEST(CheckGatewayTest, WhetherAFourHasOneMayNotBeKnown) {
+  TestCluster cluster = OneGatewayPerFour("smp");
+  SetMissing(Missing::BUSY, "", cluster.device(0, 0).mutable_gateway());
+  const RuleResult result = cluster.Check("gateway");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result), HasSubstr("gateway of device 0"));
+}
+
+TEST(CheckGatewayTest, TheOneOfAFourMayReadTheSameOnEachDevice) {
+  TestCluster cluster = OneGatewayPerFour("smp");
+  cluster.device(0, 3).mutable_gateway()->set_value("192.168.100.254");
+  EXPECT_EQ(cluster.Check("gateway").state(), PASS);
+  EXPECT_EQ(cluster.Check("gateway-persistent").state(), PASS);
+}
+
+TEST(CheckDetectAddressTest, IsReachedThroughTheGatewayOfTheFour) {
+  TestCluster cluster = OneGatewayPerFour("smp");
+  cluster.device(0, 3).mutable_detect_address()->set_value("10.0.0.1");
+  cluster.spec.mutable_servers(0)->mutable_devices(3)->set_detect_address(
+      "10.0.0.1");
+  EXPECT_EQ(cluster.Check("detect-address").state(), PASS);
 }
 
 TEST(CheckGatewayTest, PassesWithoutAPlan) {
@@ -230,6 +306,7 @@ TEST(CheckDetectAddressTest, FollowsItsTable) {
   };
   for (const Detect& c : kCases) {
     TestCluster cluster;
+    LeaveGatewayToDevice3(&cluster);
     cluster.device(0, 3).mutable_detect_address()->set_value(c.detect);
     cluster.device(0, 3).mutable_gateway()->set_value(c.gateway);
     cluster.spec.mutable_servers(0)->mutable_devices(3)->set_detect_address(
@@ -251,6 +328,7 @@ TEST(CheckDetectAddressTest, GivesTheCommandThatSetsThePlannedOne) {
 // Device 3 of server0 has another address than planned, and no gateway.
 TestCluster Misplaced(const char* address, const char* netmask) {
   TestCluster cluster;
+  LeaveGatewayToDevice3(&cluster);
   cluster.SetAddress(0, 3, address, netmask);
   cluster.device(0, 3).mutable_gateway()->set_value("");
   return cluster;
@@ -301,6 +379,7 @@ TEST(CheckDetectAddressTest, AsksForAnotherPlanWhereThePlannedOneIsSet) {
 
 TEST(CheckDetectAddressTest, BlamesThePlannedGatewayThatIsNotSet) {
   TestCluster cluster;
+  LeaveGatewayToDevice3(&cluster);
   DeviceSpec* planned = cluster.spec.mutable_servers(0)->mutable_devices(3);
   planned->set_detect_address("10.0.0.1");
   planned->set_gateway("192.168.103.254");

@@ -355,4 +355,28 @@ absl::string_view RepairedValue(const HostView& host,
   return value;
 }
 
+const DeviceView* GatewayKeeper(const ClusterView& view,
+                                const DeviceView& device) {
+  // What is stored for a device is its own.
+  const bool may_be_shared =
+      device.gateway.IsUnset() || device.conf_gateway == nullptr;
+  if (!may_be_shared) return nullptr;
+  for (const DeviceView& other : device.host->devices) {
+    if (other.id == device.id || !other.gateway.IsSet() ||
+        !other.HasAddress() ||
+        !ShareGateway(view.profile(), other.id, device.id)) {
+      continue;
+    }
+    const Ipv4Address gateway = *other.gateway;
+    const bool is_same = device.gateway.IsUnset() || device.gateway == gateway;
+    const bool is_planned =
+        other.planned_gateway.value_or(gateway) == gateway ||
+        device.planned_gateway == gateway;
+    if (is_same && is_planned && other.Address().subnet().Contains(gateway)) {
+      return &other;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace clusterd

@@ -176,6 +176,12 @@ class ClusterView {
   size_t expected_devices_ = 0;
 };
 
+// Another device of the host with which this one has its gateway together, as
+// ProductProfile says, and which has one that may serve both: as planned for
+// one of them. The tool then keeps none for this one. nullptr: there is none.
+const DeviceView* GatewayKeeper(const ClusterView& view,
+                                const DeviceView& device);
+
 // The line's value once the file is repaired as rule hccn-conf says: of a file
 // of CR LF lines without the CR, and without blanks at the end.
 // REQUIRES: hccn.conf of the host is known and has the entry.

@@ -278,9 +278,15 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
 // |                                 | the file is not published               |
 // A gateway of a device with udhcpc_enable_N is skipped: the recovery at boot
 // does not take it from the file (hccn_tool source, hicann/driver ef377e95).
-void CheckGatewayPersistent(const ClusterView&, RuleReport& report) {
+// One that another device has for it too is stored for that one alone.
+void CheckGatewayPersistent(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
-    if (device.conf_dhcp == nullptr) {
+    const bool by_other = IsKnown(device.host->facts->hccn_conf()) &&
+                          device.conf_gateway == nullptr &&
+                          GatewayKeeper(view, device) != nullptr;
+    if (by_other) {
+      report.Judged(device);
+    } else if (device.conf_dhcp == nullptr) {
       JudgeStored(device, kGateway, report);
     } else {
       report.Add(device, "by-dhcp");

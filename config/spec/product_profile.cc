@@ -65,6 +65,7 @@ ProductProfile TrainingSmp() {
                       DeviceVnic(0xc0a80300), DeviceVnic(0xc0a80400),
                       DeviceVnic(0xc0a80500)};
   profile.host_part_must_differ = true;
+  profile.one_gateway_per_four = true;
   return profile;
 }
 
@@ -150,6 +151,11 @@ ProductProfile Ascend950() {
 }
 
 }  // namespace
+
+bool ShareGateway(const ProductProfile& profile, uint32_t a, uint32_t b) {
+  constexpr uint32_t kFour = 4;
+  return a == b || (profile.one_gateway_per_four && (a < kFour) == (b < kFour));
+}
 
 const std::vector<ProductProfile>& AllProductProfiles() {
   static const auto* const profiles = new std::vector<ProductProfile>{

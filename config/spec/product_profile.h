@@ -50,8 +50,14 @@ struct ProductProfile {
   std::vector<ReservedSubnet> reserved;
   // Whether addresses of one subnet must differ in their last 8 bits.
   bool host_part_must_differ = false;
+  // Devices 0-3 keep one gateway together, and so do the others: setting one
+  // takes a stored one of the same four, and what that device has.
+  bool one_gateway_per_four = false;
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
 };
+
+// Whether the two devices of a server keep one gateway together.
+bool ShareGateway(const ProductProfile& profile, uint32_t a, uint32_t b);
 
 // Every product in every mode, default mode first.
 const std::vector<ProductProfile>& AllProductProfiles();

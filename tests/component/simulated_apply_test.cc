@@ -274,6 +274,41 @@ TEST_F(SimulatedApplyTest, StoresALiveGatewayThatTheSpecDoesNotName) {
             "device 3: hccn.conf gateway none -> 192.168.103.254");
 }
 
+// Every device gets a gateway in a subnet of its own, as rails have it.
+TEST_F(SimulatedApplyTest, SetsOneGatewayPerFourOfAnA1ServerAndNoMore) {
+  Make({});
+  for (DeviceSpec& device : *spec_.mutable_servers(0)->mutable_devices()) {
+    device.set_gateway(absl::StrCat("192.168.", 100 + device.id() % 4, ".254"));
+  }
+  const HostPlan plan = Plan();
+  ASSERT_EQ(plan.steps_size(), 2) << plan.ShortDebugString();
+  EXPECT_EQ(StepText(plan.steps(0)),
+            "device 0: gateway none -> 192.168.100.254");
+  EXPECT_EQ(StepText(plan.steps(1)),
+            "device 4: gateway none -> 192.168.100.254");
+  EXPECT_EQ(plan.blocked_size(), 6);
+  const auto applied = Apply(plan);
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->DebugString();
+  EXPECT_THAT(Plan().steps(), IsEmpty());
+  EXPECT_THAT(ReadConf(), HasSubstr("gateway_0=192.168.100.254"));
+  EXPECT_THAT(ReadConf(), HasSubstr("gateway_4=192.168.100.254"));
+}
+
+TEST_F(SimulatedApplyTest, APlannedGatewayOfADeviceWithDhcpUndoesNothingElse) {
+  Make({"3:address=192.168.103.9"});
+  spec_.mutable_servers(0)->mutable_devices(3)->set_gateway("192.168.103.254");
+  std::ofstream(root_ + "/etc/hccn.conf", std::ios::app)
+      << "udhcpc_enable_3=1\n";
+  const HostPlan plan = Plan();
+  ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("udhcpc_enable_3"));
+  const auto applied = Apply(plan);
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->DebugString();
+}
+
 TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
   Make({"3:address=192.168.103.9"});
   std::string conf = absl::StrReplaceAll(ReadConf(), {{"\n", "\r\n"}});

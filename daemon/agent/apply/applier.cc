@@ -252,6 +252,7 @@ absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
   std::set<uint32_t> touched;
   for (const PlanStep& step : plan.steps()) {
     if (IsOfDevice(step)) touched.insert(step.target().device());
+    for (const auto& each : step.dropped()) touched.insert(each.device());
   }
   if (touched.empty()) return absl::OkStatus();
   const auto users = device_users_();

@@ -50,6 +50,9 @@ class FakeDevices {
   // hccn.conf is the file in `files`, which must outlive this object.
   explicit FakeDevices(FakeFileSystem* files);
 
+  // As product.h names them, e.g. "A1-SMP"; else one that compares addresses
+  // and keeps a gateway per device.
+  void SetProduct(const std::string& name) { state_.Set("product", name); }
   Device& device(uint32_t id) { return devices_[id]; }
   std::vector<uint32_t> ids() const;
   // The device with its settings in hccn.conf too.

@@ -34,6 +34,7 @@ class FakeMachine final : public CommandRunner, public HostReader {
   FakeMachine& operator=(const FakeMachine&) = delete;
 
   FakeFileSystem& files() { return files_; }
+  void SetProduct(const std::string& name) { devices_.SetProduct(name); }
   Device& device(uint32_t id) { return devices_.device(id); }
   // The device with its settings in hccn.conf too.
   void AddDevice(uint32_t id, const Device& device) {

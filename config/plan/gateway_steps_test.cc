@@ -1,0 +1,237 @@
+// Gateways that hccn_tool would not keep: of devices with DHCP, and of devices
+// that have one together.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/make_plan.h"
+#include "config/plan/named_facts.h"
+#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
+#include "config/plan/step_planners.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/good_cluster.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
+  HostPlanBuilder builder(facts);
+  PlanDeviceSteps(spec, spec.servers(0), &builder);
+  return builder.Finish();
+}
+
+std::vector<std::string> Texts(const HostPlan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanStep& step : plan.steps()) texts.push_back(StepText(step));
+  return texts;
+}
+
+std::vector<std::string> Blocked(const HostPlan& plan) {
+  std::vector<std::string> texts;
+  for (const auto& each : plan.blocked()) texts.push_back(BlockedText(each));
+  return texts;
+}
+
+void SetAddress(HostFacts* facts, uint32_t id, const std::string& address) {
+  DeviceOf(facts, id)
+      ->mutable_address()
+      ->mutable_value()
+      ->mutable_settings(0)
+      ->set_address(address);
+}
+
+void SetGateway(HostFacts* facts, uint32_t id, const std::string& live,
+                const std::string& stored) {
+  DeviceOf(facts, id)->mutable_gateway()->set_value(live);
+  SetConf(facts, absl::StrCat("gateway_", id), stored);
+}
+
+HostFacts FactsWithDhcp() {
+  HostFacts facts = GoodFacts("node-01");
+  SetConf(&facts, "udhcpc_enable_0", "1");
+  return facts;
+}
+
+TEST(PlanDhcpGatewayTest, BlocksAPlannedGatewayWithKeyAndWhatToDo) {
+  HostFacts facts = FactsWithDhcp();
+  SetGateway(&facts, 0, "10.0.0.253", "10.0.0.253");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  EXPECT_THAT(plan.steps(), IsEmpty());
+  EXPECT_THAT(
+      Blocked(plan),
+      ElementsAre("device 0: gateway 10.0.0.254 cannot be planned: "
+                  "/etc/hccn.conf has udhcpc_enable_0, and with that hccn_tool "
+                  "sets a gateway live, but stores none and removes a stored "
+                  "one; if its gateway is not to come by DHCP, take the line "
+                  "udhcpc_enable_0 out of /etc/hccn.conf, in place and under "
+                  "flock; else name no gateway for it in the spec; then plan "
+                  "again"));
+}
+
+TEST(PlanDhcpGatewayTest, LeavesTheRightOneAloneWhateverTheFileHas) {
+  HostFacts facts = FactsWithDhcp();
+  SetGateway(&facts, 0, "10.0.0.254", "");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  EXPECT_THAT(plan.steps(), IsEmpty());
+  EXPECT_THAT(plan.blocked(), IsEmpty());
+}
+
+TEST(PlanDhcpGatewayTest, ANewAddressTellsThatNoStepSetsTheGatewayAgain) {
+  HostFacts facts = FactsWithDhcp();
+  SetAddress(&facts, 0, "10.0.0.99");
+  SetGateway(&facts, 0, "10.0.0.254", "");
+  const HostPlan plan = Plan(GoodSpec(), facts);
+  EXPECT_THAT(Texts(plan),
+              ElementsAre("device 0: address 10.0.0.99/24 -> 10.0.0.1/24"));
+  EXPECT_THAT(plan.steps(0).consequences(0),
+              HasSubstr("the live gateway 10.0.0.254 may go"));
+  EXPECT_EQ(plan.blocked_size(), 1);
+}
+
+ClusterSpec TrainingSpec(const std::string& mode) {
+  ClusterSpec spec = GoodSpec();
+  spec.set_product("atlas-training");
+  spec.set_mode(mode);
+  return spec;
+}
+
+// Device 1 lies in a subnet of its own, as the rails of SMP do.
+ClusterSpec RailSpec() {
+  ClusterSpec spec = TrainingSpec("smp");
+  DeviceSpec* device = spec.mutable_servers(0)->mutable_devices(1);
+  device->set_address("10.1.0.1");
+  device->set_gateway("10.1.0.254");
+  device->set_detect_address("10.1.0.254");
+  return spec;
+}
+
+HostFacts RailFacts() {
+  HostFacts facts = GoodFacts("node-01");
+  SetAddress(&facts, 1, "10.1.0.1");
+  SetConf(&facts, "address_1", "10.1.0.1");
+  DeviceOf(&facts, 1)->mutable_detect_address()->set_value("10.1.0.254");
+  SetConf(&facts, "netdetect_1", "10.1.0.254");
+  SetGateway(&facts, 1, "", "");
+  return facts;
+}
+
+TEST(PlanSharedGatewayTest, OneForFourIsEnoughWhereAllHaveTheSame) {
+  HostFacts facts = GoodFacts("node-01");
+  SetGateway(&facts, 1, "", "");
+  for (const char* mode : {"amp", "smp"}) {
+    const HostPlan plan = Plan(TrainingSpec(mode), facts);
+    EXPECT_THAT(plan.steps(), IsEmpty()) << mode;
+    EXPECT_THAT(plan.blocked(), IsEmpty()) << mode;
+  }
+  EXPECT_EQ(Plan(GoodSpec(), facts).steps_size(), 1);
+}
+
+TEST(PlanSharedGatewayTest, PlansOneStepForAllThatLackTheSame) {
+  HostFacts facts = GoodFacts("node-01");
+  for (const uint32_t id : {0, 1}) SetGateway(&facts, id, "", "");
+  EXPECT_THAT(Texts(Plan(TrainingSpec("amp"), facts)),
+              ElementsAre("device 0: gateway none -> 10.0.0.254"));
+}
+
+TEST(PlanSharedGatewayTest, BlocksRailsOfWhichTheToolKeepsOne) {
+  const HostPlan plan = Plan(RailSpec(), RailFacts());
+  EXPECT_THAT(plan.steps(), IsEmpty());
+  EXPECT_THAT(
+      Blocked(plan),
+      ElementsAre("device 1: gateway 10.1.0.254 cannot be planned: hccn_tool "
+                  "keeps one gateway for devices 0-3 of this product, and the "
+                  "one of device 0 would go; name a gateway in the spec for "
+                  "one of devices 0-3 and none for the others, then plan "
+                  "again"));
+}
+
+TEST(PlanSharedGatewayTest, TheDeviceThatHasItsOwnKeepsIt) {
+  HostFacts facts = RailFacts();
+  SetGateway(&facts, 0, "", "");
+  SetGateway(&facts, 1, "10.1.0.254", "10.1.0.254");
+  const HostPlan plan = Plan(RailSpec(), facts);
+  EXPECT_THAT(plan.steps(), IsEmpty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_THAT(plan.blocked(0).devices(), ElementsAre(0));
+}
+
+TEST(PlanSharedGatewayTest, TellsWhoseGatewayGoesAndRestsOnIt) {
+  ClusterSpec spec = RailSpec();
+  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  const HostFacts facts = RailFacts();
+  HostPlan plan = Plan(spec, facts);
+  EXPECT_THAT(Texts(plan), ElementsAre("device 1: gateway none -> 10.1.0.254"));
+  const PlanStep& step = plan.steps(0);
+  ASSERT_EQ(step.dropped_size(), 1);
+  EXPECT_EQ(step.dropped(0).device(), 0u);
+  EXPECT_THAT(step.consequences(),
+              ::testing::Contains(
+                  "hccn_tool keeps one gateway for devices 0-3: it deletes "
+                  "gateway_0=10.0.0.254, and device 0 may lose its live "
+                  "gateway 10.0.0.254"));
+  EXPECT_EQ(CheckHostPlan(plan), absl::OkStatus());
+  // What the tool takes away belongs to the step: applied again, it is so.
+  HostFacts after = facts;
+  SetGateway(&after, 0, "", "");
+  SetGateway(&after, 1, "10.1.0.254", "10.1.0.254");
+  const auto moved = FindMovedFacts(plan, after);
+  EXPECT_EQ(moved.size(), 4u);
+  EXPECT_TRUE(IsAlreadySo(plan, moved, SettingFacts(after)));
+  EXPECT_THAT(Plan(spec, after).steps(), IsEmpty());
+}
+
+TEST(PlanSharedGatewayTest, DoesNotTakeOneForWhatTheSpecDoesNotName) {
+  ClusterSpec spec = RailSpec();
+  for (DeviceSpec& device : *spec.mutable_servers(0)->mutable_devices()) {
+    device.clear_gateway();
+  }
+  HostFacts facts = RailFacts();
+  SetGateway(&facts, 1, "10.1.0.254", "");
+  EXPECT_THAT(Plan(spec, facts).steps(), IsEmpty());
+  spec.set_product("atlas-a2");
+  EXPECT_EQ(Plan(spec, facts).steps_size(), 1);
+}
+
+TEST(PlanSharedGatewayTest, BlocksWhileALineOfTheFourIsNoAddress) {
+  HostFacts facts = RailFacts();
+  SetGateway(&facts, 0, "", "bad");
+  ClusterSpec spec = RailSpec();
+  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  const HostPlan plan = Plan(spec, facts);
+  EXPECT_THAT(plan.steps(), IsEmpty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("gateway_0=bad"));
+}
+
+TEST(PlanSharedGatewayTest, BlocksWhereWhatWouldGoIsNotKnown) {
+  HostFacts facts = RailFacts();
+  MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::BUSY, "");
+  ClusterSpec spec = RailSpec();
+  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  const HostPlan plan = Plan(spec, facts);
+  EXPECT_THAT(plan.steps(), IsEmpty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("could not be put back"));
+}
+
+TEST(CheckHostPlanTest, OnlyAGatewayTakesThatOfAnotherDevice) {
+  ClusterSpec spec = RailSpec();
+  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  HostPlan plan = Plan(spec, RailFacts());
+  ASSERT_EQ(plan.steps_size(), 1);
+  PlanStep* step = plan.mutable_steps(0);
+  step->mutable_dropped(0)->set_key("ip_route");
+  EXPECT_THAT(CheckHostPlan(plan).message(), HasSubstr("ip_route"));
+  step->mutable_dropped(0)->set_key("gateway");
+  step->mutable_dropped(0)->set_device(64);
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckHostPlan(plan)));
+}
+
+}  // namespace
+}  // namespace clusterd

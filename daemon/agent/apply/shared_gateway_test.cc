@@ -1,0 +1,155 @@
+// Applies and rollbacks of gateways that hccn_tool keeps once for four devices,
+// and of a device with DHCP.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/settings.h"
+#include "config/values/change_kind.h"
+#include "daemon/agent/apply/applier.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/apply/apply_scenarios.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr char kConf[] = "/etc/hccn.conf";
+constexpr char kMask[] = "255.255.255.0";
+
+// Devices 0, 1 and 4 of an A1 server, with addresses as planned; device 0 has a
+// gateway, which its spec does not name, and the others have none.
+std::unique_ptr<Scenario> SharedGateway() {
+  auto scenario = std::make_unique<Scenario>();
+  ClusterSpec& spec = scenario->spec;
+  spec.set_name("demo");
+  spec.set_product("atlas-training");
+  spec.set_mode("smp");
+  spec.add_servers()->set_host(kScenarioHost);
+  scenario->machine.SetProduct("A1-SMP");
+  scenario->machine.files().Put(
+      kConf, "# gateway_0= is a note\nIPv6gateway_0=fd00::1\n");
+  for (const uint32_t id : {0, 1, 4}) {
+    FakeMachine::Device device;
+    device.address = absl::StrCat("10.", id, ".0.1");
+    device.netmask = kMask;
+    if (id == 0) device.gateway = "10.0.0.254";
+    scenario->machine.AddDevice(id, device);
+    DeviceSpec* planned = spec.mutable_servers(0)->add_devices();
+    planned->set_id(id);
+    planned->set_address(device.address);
+    planned->set_netmask(kMask);
+    if (id != 0) planned->set_gateway(absl::StrCat("10.", id, ".0.254"));
+  }
+  return scenario;
+}
+
+absl::StatusOr<ApplyResult> Apply(Scenario* scenario, const HostPlan& plan) {
+  return scenario->MakeApplier()->Apply(RequestFor(plan, "a1"));
+}
+
+TEST(SharedGatewayTest, WhatIsAppliedStandsAndARollbackGivesAllBack) {
+  auto scenario = SharedGateway();
+  FakeMachine& machine = scenario->machine;
+  const auto before = machine.files().Content(kConf);
+  const HostPlan plan = scenario->Plan();
+  EXPECT_THAT(plan.blocked(), IsEmpty());
+  const auto applied = Apply(scenario.get(), plan);
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED)
+      << applied->ShortDebugString();
+  EXPECT_EQ(machine.device(0).gateway, "");
+  EXPECT_EQ(machine.device(1).gateway, "10.1.0.254");
+  EXPECT_EQ(machine.device(4).gateway, "10.4.0.254");
+  const std::string conf = machine.files().Content(kConf).value_or("");
+  EXPECT_THAT(conf, Not(HasSubstr("\ngateway_0=")));
+  // What the tool deletes besides is put back.
+  EXPECT_THAT(conf, HasSubstr("# gateway_0= is a note\nIPv6gateway_0=fd00::1"));
+  EXPECT_THAT(scenario->Plan().steps(), IsEmpty());
+  EXPECT_THAT(scenario->Plan().blocked(), IsEmpty());
+
+  RollbackRequest request;
+  request.apply_id = "a1";
+  const auto back = scenario->MakeApplier()->Rollback(request);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(machine.device(0).gateway, "10.0.0.254");
+  EXPECT_EQ(machine.files().Content(kConf), before);
+  // As the plan says: no command takes away a gateway where none was.
+  EXPECT_THAT(
+      back->residues(),
+      ElementsAre(HasSubstr("device 4: gateway is 10.4.0.254, was none"),
+                  HasSubstr("device 1: gateway is 10.1.0.254, was none")));
+}
+
+TEST(SharedGatewayTest, AnApplyAgainIsAlreadySo) {
+  auto scenario = SharedGateway();
+  const HostPlan plan = scenario->Plan();
+  ASSERT_TRUE(Apply(scenario.get(), plan).ok());
+  const auto again = scenario->MakeApplier()->Apply(RequestFor(plan, "a2"));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->outcome(), ApplyResult::NOTHING_TO_DO);
+}
+
+TEST(SharedGatewayTest, ADeviceWhoseGatewayGoesMustBeIdleToo) {
+  auto scenario = SharedGateway();
+  ApplierOptions options;
+  options.host = kScenarioHost;
+  options.state_folder = kScenarioStateFolder;
+  Applier applier(
+      options, scenario->Access(),
+      [] {
+        return AllowsOnly({CHANGE_DEVICE_ADDRESS, CHANGE_HCCN_CONF});
+      },
+      [] {
+        return std::vector<DeviceUser>{{0, 4711, "python3"}};
+      });
+  const auto refused = applier.Apply(RequestFor(scenario->Plan(), "a1"));
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("device 0 is in use by process 4711"));
+  EXPECT_EQ(scenario->machine.device(0).gateway, "10.0.0.254");
+}
+
+TEST(DhcpGatewayTest, APlanOfTheRestIsAppliedAndStands) {
+  auto scenario = SharedGateway();
+  FakeFileSystem& files = scenario->machine.files();
+  files.Put(kConf, absl::StrCat(files.Content(kConf).value_or(""),
+                                "udhcpc_enable_1=1\n"));
+  const HostPlan plan = scenario->Plan();
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(plan.steps(0).target().device(), 4u);
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("udhcpc_enable_1"));
+  const auto applied = Apply(scenario.get(), plan);
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED);
+}
+
+// What the tool said when it set the address is no reason for the gateway.
+TEST(ResidueTest, QuotesNoOtherCommandAsItsCause) {
+  auto scenario = SharedGateway();
+  FakeMachine& machine = scenario->machine;
+  machine.device(4).gateway = "";
+  scenario->spec.mutable_servers(0)->mutable_devices(2)->set_address(
+      "10.4.0.9");
+  const auto applied = Apply(scenario.get(), scenario->Plan());
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  ASSERT_EQ(applied->outcome(), ApplyResult::APPLIED);
+  RollbackRequest request;
+  request.apply_id = "a1";
+  const auto back = scenario->MakeApplier()->Rollback(request);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(machine.device(4).address, "10.4.0.1");
+  ASSERT_EQ(back->residues_size(), 2) << back->ShortDebugString();
+  EXPECT_THAT(back->residues(0), HasSubstr("gateway is 10.4.0.254, was none"));
+  EXPECT_THAT(back->residues(0), Not(HasSubstr("-ip -s")));
+  EXPECT_THAT(back->residues(0), Not(HasSubstr("successfully")));
+}
+
+}  // namespace
+}  // namespace clusterd
