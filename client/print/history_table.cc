@@ -98,8 +98,9 @@ std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone,
                              bool utf8) {
   return SafeText(
       absl::StrCat(HistoryKindWord(entry.kind()), " ", entry.id(), " by ",
-                   entry.actor(), ", ", MomentText(kSecond, entry.started_at_ms(), zone),
-                   ": ", entry.outcome(), Part(", ", Summary(entry))),
+                   entry.actor(), ", ",
+                   MomentText(kSecond, entry.started_at_ms(), zone), ": ",
+                   entry.outcome(), Part(", ", Summary(entry))),
       utf8);
 }
 

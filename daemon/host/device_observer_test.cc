@@ -3,9 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/fact_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "config/words/fact_text.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 
@@ -219,11 +219,10 @@ TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileOutOfOrder) {
     problem->set_line(7);
     const DeviceFacts facts = Observe(true);
     EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
-    EXPECT_THAT(
-        facts.tls().missing().detail(),
-        HasSubstr(absl::StrCat("out of order (line 7: ",
-                               ProblemWords(problem->kind()),
-                               "); repair the file first")));
+    EXPECT_THAT(facts.tls().missing().detail(),
+                HasSubstr(absl::StrCat(
+                    "out of order (line 7: ", ProblemWords(problem->kind()),
+                    "); repair the file first")));
   }
   EXPECT_EQ(runner_.CountOf(kTls), 0);
 }

@@ -58,7 +58,7 @@ std::vector<int> VnicsCompared(const Product& product, int device);
 std::vector<int> GatewayGroup(const Product& product, int device);
 
 // A+K boards: recovery notes how optical modules are reset (hicann/driver
-// 999c25d7, tool_recovery.h; 05354178, tool_ops_ext.c).
+// 999c25d7, the header of tool_recovery; 05354178, tool_ops_ext.c).
 bool NotesModuleResets(const Product& product);
 // Two devices may share a module; whether the first four lanes are this one's.
 bool HasFrontLanes(const Product& product, int device);
