@@ -34,6 +34,16 @@ std::string ErrorOf(const absl::StatusOr<ConnectionSettings>& settings) {
   return std::string(settings.status().message());
 }
 
+TEST(ResolveConnectionTest, ADuplicateKeyDoesNotHideLaterMistakes) {
+  const std::string file =
+      SettingsFile("client.yaml", "ca: a\nca: [b]\ncontroller: {}\n");
+  const std::string error = ErrorOf(ResolveConnection({}, {}, {file}));
+  for (const char* place :
+       {"client.yaml:2:1", "client.yaml:2:5", "client.yaml:3:13"}) {
+    EXPECT_TRUE(absl::StrContains(error, place)) << error;
+  }
+}
+
 TEST(ResolveConnectionTest, TakesFlagBeforeEnvironmentBeforeFiles) {
   const std::string own = SettingsFile("own.yaml",
                                        "controller: own:1\ncluster: own\n"

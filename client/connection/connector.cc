@@ -53,22 +53,26 @@ absl::Status ReadSettings(const std::string& file, SettingValues& values) {
   if (absl::IsNotFound(text.status())) return absl::OkStatus();
   if (!text.ok()) return text.status();
   Mistakes mistakes(file);
-  const std::optional<YamlNode> root =
-      ParseYaml(*text, YamlLimits(), &mistakes);
+  std::optional<YamlNode> root = ParseYaml(*text, YamlLimits(), &mistakes);
   if (!root.has_value()) return mistakes.ToStatus();
   std::vector<absl::string_view> keys;
   for (const ConnectionSetting& setting : kSettings) {
     keys.push_back(setting.key);
   }
-  const YamlMap map(&*root, "", keys, &mistakes);
   const std::filesystem::path folder =
       std::filesystem::path(file).parent_path();
-  for (const ConnectionSetting& setting : kSettings) {
-    const std::optional<std::string> value = map[setting.key].Text();
-    if (!value.has_value()) continue;
-    values.emplace(setting.key,
-                   setting.is_path ? (folder / *value).string() : *value);
-  }
+  ReadWithRepeats(
+      *std::move(root),
+      [&](const YamlNode& tree, Mistakes* found) {
+        const YamlMap map(&tree, "", keys, found);
+        for (const ConnectionSetting& setting : kSettings) {
+          const std::optional<std::string> value = map[setting.key].Text();
+          if (!value.has_value()) continue;
+          values.emplace(setting.key,
+                         setting.is_path ? (folder / *value).string() : *value);
+        }
+      },
+      &mistakes);
   return mistakes.ToStatus();
 }
 

@@ -193,6 +193,25 @@ VetoRead ReadVeto(const std::string& config) {
   return read;
 }
 
+AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
+  std::vector<absl::string_view> keys;
+  for (const TextSetting& setting : kTextSettings) keys.push_back(setting.key);
+  keys.insert(keys.end(), {"drift_interval", "allow"});
+  const YamlMap map(&tree, "", keys, mistakes);
+  AgentConfig config;
+  for (const TextSetting& setting : kTextSettings) {
+    const YamlValue value = map[setting.key];
+    const std::string read = value.Text().value_or("");
+    if (setting.is_path && !read.empty() && read[0] != '/') {
+      value.Wrong(": ", QuoteValue(read), " is no absolute path");
+    }
+    *setting.of(&config) = read;
+  }
+  config.drift_interval = ReadDriftInterval(map["drift_interval"]);
+  config.allows = ReadAllows(map, mistakes);
+  return config;
+}
+
 }  // namespace
 
 std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
@@ -223,23 +242,15 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
   Mistakes mistakes(file_name);
   YamlLimits limits;
   limits.max_bytes = kMaxConfigBytes;
-  const std::optional<YamlNode> root = ParseYaml(text, limits, &mistakes);
+  std::optional<YamlNode> root = ParseYaml(text, limits, &mistakes);
   if (!root.has_value()) return mistakes.ToStatus();
-  std::vector<absl::string_view> keys;
-  for (const TextSetting& setting : kTextSettings) keys.push_back(setting.key);
-  keys.insert(keys.end(), {"drift_interval", "allow"});
-  const YamlMap map(&*root, "", keys, &mistakes);
   AgentConfig config;
-  for (const TextSetting& setting : kTextSettings) {
-    const YamlValue value = map[setting.key];
-    const std::string read = value.Text().value_or("");
-    if (setting.is_path && !read.empty() && read[0] != '/') {
-      value.Wrong(": ", QuoteValue(read), " is no absolute path");
-    }
-    *setting.of(&config) = read;
-  }
-  config.drift_interval = ReadDriftInterval(map["drift_interval"]);
-  config.allows = ReadAllows(map, &mistakes);
+  ReadWithRepeats(
+      *std::move(root),
+      [&config](const YamlNode& tree, Mistakes* found) {
+        config = ReadConfig(tree, found);
+      },
+      &mistakes);
   if (!mistakes.empty()) return mistakes.ToStatus();
   return config;
 }

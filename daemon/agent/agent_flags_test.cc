@@ -229,6 +229,15 @@ TEST(ParseAgentConfigTest, LeavesOutWhatTheFileDoesNotSay) {
   EXPECT_EQ(KindsOf(config->allows), "observe");
 }
 
+TEST(ParseAgentConfigTest, ADuplicateKeyDoesNotHideLaterMistakes) {
+  const auto config = ParseAgentConfig(
+      "agent.yaml", "ca: /a\nca: relative\nallow: [observe]\nallow: [fly]\n");
+  const std::string message(config.status().message());
+  for (const char* mistake : {"2:", "\"relative\"", "\"fly\""}) {
+    EXPECT_THAT(message, HasSubstr(mistake));
+  }
+}
+
 TEST(ParseAgentConfigTest, NamesEveryMistakeWithItsPlace) {
   const auto config = ParseAgentConfig("agent.yaml",
                                        "controler: head:7443\n"

@@ -329,7 +329,7 @@ TEST_F(MakeHostsPlanTest, NamesTheRulesThatNoStepMends) {
 }
 
 TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSettingOnTheSameDeviceOnly) {
-  Device(0, 2).mutable_gateway()->set_value("10.9.9.9");
+  Device(0, 2).mutable_detect_address()->set_value("10.9.9.9");
   EXPECT_EQ(Plan().hosts(0).steps_size(), 1) << Plan().DebugString();
   EXPECT_THAT(Unmended(0), ElementsAre());
   // Nothing is planned for a gateway that the spec does not name.
