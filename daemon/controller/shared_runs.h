@@ -133,14 +133,20 @@ class SharedRuns {
   std::shared_ptr<Run> TakeNext() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     if (BegunLocked() >= limits_.at_once) return nullptr;
-    const auto next = absl::c_find_if(runs_, [this](const auto& run) {
-      return !run->begun && absl::c_none_of(runs_, [&run](const auto& other) {
-        return other->asks && other->key == run->key;
-      });
-    });
+    auto next = runs_.begin();
+    while (next != runs_.end() && !MayBeginLocked(**next)) ++next;
     if (next == runs_.end()) return nullptr;
     (*next)->begun = (*next)->asks = true;
     return *next;
+  }
+
+  // It waits, and no equal one asks.
+  bool MayBeginLocked(const Run& run) const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    if (run.begun) return false;
+    for (const auto& other : runs_) {
+      if (other->asks && other->key == run.key) return false;
+    }
+    return true;
   }
 
   void BeginOne(const std::shared_ptr<Run>& run) ABSL_LOCKS_EXCLUDED(mutex_) {

@@ -142,12 +142,7 @@ class FakeController::ControllerService final : public Controller::Service {
       }
       {
         absl::MutexLock lock(&owner_.mutex_);
-        owner_.mutex_.Await(absl::Condition(
-            +[](FakeController* owner) {
-              return owner->closing_.HasBeenNotified() ||
-                     !owner->cancelled_id_.empty();
-            },
-            &owner_));
+        owner_.mutex_.Await(absl::Condition(&owner_, &FakeController::MayGoOn));
       }
       return Play(later, owner_.script_.apply_hangs,
                   owner_.script_.apply_status, writer);

@@ -97,6 +97,11 @@ class FakeController final : public Connector {
   class LocalService;
 
   const ControllerScript script_;
+  // The script of a cancelled run goes on.
+  bool MayGoOn() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return closing_.HasBeenNotified() || !cancelled_id_.empty();
+  }
+
   absl::Notification closing_;
   std::unique_ptr<ControllerService> controller_;
   std::unique_ptr<LocalService> local_;
