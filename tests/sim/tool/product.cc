@@ -49,7 +49,7 @@ std::vector<int> ParseIds(const std::string& text) {
   std::vector<int> ids;
   for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipEmpty())) {
     const std::vector<std::string> ends = absl::StrSplit(part, '-');
-    const int first = atoi(ends.front().c_str());
+    const int first = std::max(atoi(ends.front().c_str()), 0);
     const int last = std::min(atoi(ends.back().c_str()), 63);
     for (int id = first; id <= last; ++id) ids.push_back(id);
   }
