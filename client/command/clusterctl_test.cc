@@ -6,6 +6,7 @@
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
+#include "re2/re2.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
@@ -202,14 +203,22 @@ struct JsonCase {
 
 class JsonTest : public testing::TestWithParam<JsonCase> {};
 
+// Of the document itself, not of what it holds. The fields of a Struct are a
+// map, whose layout differs between Debian's library and a build for TSan.
+std::string TopLevelField(const std::string& json, const char* name) {
+  google::protobuf::Struct document;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &document).ok())
+      << json;
+  std::string value;
+  RE2::PartialMatch(json, absl::StrCat("(?m)^(?:\\{| )\"", name, "\": ?(.+)"),
+                    &value);
+  return value;
+}
+
 TEST_P(JsonTest, EveryDocumentHasASchemaVersion) {
   const ProgramOutput output = RunProgram(GetParam().arguments);
   EXPECT_EQ(output.status, GetParam().status) << output.err;
-  google::protobuf::Struct document;
-  ASSERT_TRUE(
-      google::protobuf::util::JsonStringToMessage(output.out, &document).ok())
-      << output.out;
-  EXPECT_GE(document.fields().at("schema_version").number_value(), 1)
+  EXPECT_GE(atoi(TopLevelField(output.out, "schema_version").c_str()), 1)
       << output.out;
 }
 
@@ -224,12 +233,9 @@ TEST_P(JsonTest, ErrorIsADocumentToo) {
   for (const ProgramOutput& output :
        {RunProgram(GetParam().arguments, world), RunProgram(wrong, world)}) {
     EXPECT_GE(output.status, 2);
-    google::protobuf::Struct document;
-    ASSERT_TRUE(
-        google::protobuf::util::JsonStringToMessage(output.out, &document).ok())
+    EXPECT_GE(atoi(TopLevelField(output.out, "schema_version").c_str()), 1)
         << output.out;
-    EXPECT_GE(document.fields().at("schema_version").number_value(), 1);
-    const std::string error = document.fields().at("error").string_value();
+    const std::string error = TopLevelField(output.out, "error");
     EXPECT_TRUE(absl::StrContains(error, "away") ||
                 absl::StrContains(error, "nonsense"))
         << output.out;
