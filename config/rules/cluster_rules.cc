@@ -1,7 +1,7 @@
 // The cluster as a whole: how many servers, and who answered.
 #include "absl/strings/str_cat.h"
-#include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
+#include "config/rules/view/cluster_view.h"
 
 namespace clusterd {
 namespace {

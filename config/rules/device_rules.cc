@@ -4,8 +4,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
+#include "config/rules/view/cluster_view.h"
 #include "config/values/number_list.h"
 
 namespace clusterd {

@@ -12,8 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
+#include "config/rules/view/cluster_view.h"
 
 namespace clusterd {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
+#include "config/rules/view/cluster_view.h"
 #include "config/values/ipv4.h"
 
 namespace clusterd {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "config/rules/cluster_view.h"
+#include "config/rules/view/cluster_view.h"
 #include "config/values/port_set.h"
 #include "proto/spec.pb.h"
 

@@ -18,7 +18,7 @@
 #include "absl/types/span.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/causes.h"
-#include "config/rules/cluster_view.h"
+#include "config/rules/view/cluster_view.h"
 #include "config/words/fact_text.h"
 #include "proto/finding.pb.h"
 

@@ -6,9 +6,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/rules/ballot.h"
-#include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
+#include "config/rules/view/ballot.h"
+#include "config/rules/view/cluster_view.h"
 
 namespace clusterd {
 namespace {

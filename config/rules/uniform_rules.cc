@@ -8,9 +8,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "config/rules/ballot.h"
-#include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
+#include "config/rules/view/ballot.h"
+#include "config/rules/view/cluster_view.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {

@@ -7,8 +7,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "config/rules/cluster_view.h"
 #include "config/rules/rule_report.h"
+#include "config/rules/view/cluster_view.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {

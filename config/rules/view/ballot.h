@@ -1,6 +1,6 @@
 // What most devices have counts as right where the spec does not say what is.
-#ifndef CONFIG_RULES_BALLOT_H_
-#define CONFIG_RULES_BALLOT_H_
+#ifndef CONFIG_RULES_VIEW_BALLOT_H_
+#define CONFIG_RULES_VIEW_BALLOT_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -43,4 +43,4 @@ Value MostCommon(const Ballot<Value>& ballot) {
 
 }  // namespace clusterd
 
-#endif  // CONFIG_RULES_BALLOT_H_
+#endif  // CONFIG_RULES_VIEW_BALLOT_H_

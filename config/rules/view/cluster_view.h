@@ -2,8 +2,8 @@
 // read. Built per judgement, in spec order, linear in hosts and devices.
 // Points into the spec and the facts, which must outlive it. Immutable, so safe
 // for concurrent use.
-#ifndef CONFIG_RULES_CLUSTER_VIEW_H_
-#define CONFIG_RULES_CLUSTER_VIEW_H_
+#ifndef CONFIG_RULES_VIEW_CLUSTER_VIEW_H_
+#define CONFIG_RULES_VIEW_CLUSTER_VIEW_H_
 
 #include <cstdint>
 #include <optional>
@@ -190,4 +190,4 @@ absl::string_view RepairedValue(const HostView& host,
 
 }  // namespace clusterd
 
-#endif  // CONFIG_RULES_CLUSTER_VIEW_H_
+#endif  // CONFIG_RULES_VIEW_CLUSTER_VIEW_H_

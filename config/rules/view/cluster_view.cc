@@ -1,4 +1,4 @@
-#include "config/rules/cluster_view.h"
+#include "config/rules/view/cluster_view.h"
 
 #include <algorithm>
 #include <iterator>

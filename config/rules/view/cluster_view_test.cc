@@ -1,4 +1,4 @@
-#include "config/rules/cluster_view.h"
+#include "config/rules/view/cluster_view.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
