@@ -22,7 +22,7 @@ constexpr char kHeading[] =
     "# Written by clusterd. Lines that clusterd does not set are kept.\n";
 
 // What HCCL itself advises at most.
-constexpr uint64_t kRanksAsked = 65535;
+constexpr uint64_t kMostDialers = 65535;
 constexpr uint32_t kLargestNumber = 2147483647;
 
 constexpr KernelParameter kParameters[] = {
@@ -58,12 +58,14 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
     return absl::InvalidArgumentError(
         absl::StrCat("the kernel takes at most ", kLargestNumber));
   }
-  // What the root needs when every device of the cluster dials it at once.
-  uint64_t ranks = 0;
+  // What the root needs when all dial it at once: a rank for each device and an
+  // agent for each server.
+  uint64_t dialers = 0;
   for (const ServerSpec& server : spec.servers()) {
-    ranks += server.devices_size();
+    dialers += server.devices_size() + 1;
   }
-  return absl::StrCat(std::max<uint64_t>(asked, std::min(ranks, kRanksAsked)));
+  return absl::StrCat(
+      std::max<uint64_t>(asked, std::min(dialers, kMostDialers)));
 }
 
 absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {

@@ -110,6 +110,7 @@ void PrintFactsTable(const HostFacts& facts, const Style& style, absl::Time now,
   AddFact("hccn.conf", facts.hccn_conf(), page, other);
   AddFact("device ids", facts.device_ids(), page, other);
   AddFact("drop rules", facts.drop_rules(), page, other);
+  AddFact("npu processes", facts.npu_processes(), page, other);
   AddFact("drift", facts.drift(), page, other);
   for (const DeviceFacts& device : facts.devices()) {
     tables.emplace_back(absl::StrCat("Device ", device.id()),

@@ -28,7 +28,24 @@ struct Fault {
   const char* rule;
   const char* product;
   std::function<void(TestCluster&)> make;
+  // Where the rule only judges in special circumstances.
+  std::function<void(TestCluster&)> prepare = [](TestCluster&) {};
 };
+
+// cluster.yaml names no number.
+void NameNoNumbers(TestCluster& c) {
+  c.spec.mutable_hccl()->set_base_port_auto(true);
+  c.spec.mutable_hccl()->set_port_count_auto(true);
+  c.spec.mutable_kernel()->set_somaxconn_auto(true);
+  c.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
+}
+
+void AddNpuProcess(uint32_t pid, HostFacts* host) {
+  NpuProcess* process =
+      host->mutable_npu_processes()->mutable_value()->add_processes();
+  process->set_pid(pid);
+  process->add_devices(3);
+}
 
 std::vector<Fault> Faults() {
   const auto address = [](const char* address, const char* netmask) {
@@ -42,8 +59,13 @@ std::vector<Fault> Faults() {
        }},
       {"ports-free", a1,
        [](TestCluster& c) {
-         c.facts[0].mutable_sockets()->mutable_value()->add_sockets()->set_port(
-             60000);
+         BoundSocket* socket =
+             c.facts[0].mutable_sockets()->mutable_value()->add_sockets();
+         socket->set_port(60000);
+         socket->set_protocol("tcp");
+         socket->set_address("0.0.0.0");
+         socket->set_state("LISTEN");
+         socket->set_pid(4711);
        }},
       {"listen-backlog", a1,
        [](TestCluster& c) {
@@ -78,6 +100,14 @@ std::vector<Fault> Faults() {
       {"device-count", a1,
        [](TestCluster& c) {
          c.facts[0].mutable_device_ids()->mutable_value()->add_ids(8);
+       }},
+      {"device-idle", a1,
+       [](TestCluster& c) { AddNpuProcess(4711, &c.facts[0]); }},
+      {"device-process-limit", a1,
+       [](TestCluster& c) {
+         for (const uint32_t pid : {4711, 4712}) {
+           AddNpuProcess(pid, &c.facts[0]);
+         }
        }},
       {"hccn-conf", a1,
        [](TestCluster& c) {
@@ -142,6 +172,17 @@ std::vector<Fault> Faults() {
        }},
       {"mtu-uniform", a1,
        [](TestCluster& c) { c.device(0, 3).mutable_mtu()->set_value(9000); }},
+      {"backlog-uniform", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_kernel()->mutable_somaxconn()->set_value(4096);
+       },
+       NameNoNumbers},
+      {"ports-uniform", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value(
+             "8080,60000-60031");
+       },
+       NameNoNumbers},
       {"version-uniform", a1,
        [](TestCluster& c) {
          c.facts[0].mutable_versions()->mutable_driver()->set_value("1");
@@ -159,6 +200,7 @@ TEST(CompletenessTest, EveryRuleNoticesAFaultAndPassesWithoutIt) {
   std::set<std::string> proven;
   for (const Fault& fault : Faults()) {
     TestCluster cluster(fault.product);
+    fault.prepare(cluster);
     EXPECT_EQ(StateOf(cluster, fault.rule), PASS) << fault.rule;
     fault.make(cluster);
     const State state = StateOf(cluster, fault.rule);
@@ -188,6 +230,7 @@ struct Reader {
 };
 
 std::vector<Reader> Readers() {
+  const char* const a1 = "atlas-training";
   const auto open_ports = [](TestCluster& c) {
     c.spec.set_firewall(FIREWALL_OPEN_PORTS);
     for (FirewallFacts* firewall :
@@ -227,13 +270,23 @@ std::vector<Reader> Readers() {
       {"hccn_conf",
        {"hccn-conf", "device-ip-persistent", "gateway-persistent",
         "detect-address-persistent"}},
-      {"kernel.reserved_ports", {"ports-reserved"}},
-      {"kernel.somaxconn", {"listen-backlog"}},
-      {"kernel.tcp_max_syn_backlog", {"syn-backlog"}},
+      {"kernel.reserved_ports",
+       {"ports-reserved", "ports-uniform"},
+       a1,
+       NameNoNumbers},
+      {"kernel.somaxconn",
+       {"listen-backlog", "backlog-uniform"},
+       a1,
+       NameNoNumbers},
+      {"kernel.tcp_max_syn_backlog",
+       {"syn-backlog", "backlog-uniform"},
+       a1,
+       NameNoNumbers},
       {"kernel.reserved_ports_at_boot", {"sysctl-persistent"}},
       {"kernel.somaxconn_at_boot", {"sysctl-persistent"}},
       {"kernel.tcp_max_syn_backlog_at_boot", {"sysctl-persistent"}},
       {"sockets", {"ports-free"}},
+      {"npu_processes", {"device-idle", "device-process-limit"}},
       {"ufw.installed", {"firewall"}},
       {"ufw.active", {"firewall"}},
       {"ufw.enabled_at_boot", {"firewall"}},

@@ -1,9 +1,8 @@
-// What a host must have for a job: ports that are reserved and free, and kernel
+// What a host must have for a job: ports that are reserved, and kernel
 // parameters, now and after the next boot.
 #include "config/rules/host_rules.h"
 
 #include <algorithm>
-#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -11,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/substitute.h"
 #include "config/rules/rule_report.h"
+#include "config/values/cann_ports.h"
 #include "config/values/network_namespace.h"
 #include "config/values/text_form.h"
 
@@ -21,6 +21,9 @@ constexpr char kReservedPorts[] = "net.ipv4.ip_local_reserved_ports";
 constexpr char kSomaxconn[] = "net.core.somaxconn";
 constexpr char kSynBacklog[] = "net.ipv4.tcp_max_syn_backlog";
 constexpr uint64_t kAdvisedBacklog = 65535;
+// Of both backlogs before anybody sets them: tcp_max_syn_backlog grows with the
+// memory from there (Linux tcp_init).
+constexpr uint64_t kLeastStandard = 128;
 // The file that an apply writes too.
 constexpr char kOwnFolder[] = "/etc/sysctl.d/";
 constexpr char kOwnFile[] = "90-clusterd.conf";
@@ -28,11 +31,6 @@ constexpr char kOwnFile[] = "90-clusterd.conf";
 constexpr uint64_t kDefaultBasePort = 60000;
 constexpr uint64_t kDefaultPortCount = 32;
 constexpr uint64_t kMaxPort = 65535;
-
-// Sockets of one owner that a finding lists.
-constexpr size_t kMaxShownSockets = 8;
-// Owners of one host that get a finding of their own.
-constexpr size_t kMaxShownOwners = 16;
 
 // Whether the values are of a namespace that somebody asked for.
 bool IsOfNamespace(const HostView& host) {
@@ -115,16 +113,18 @@ bool KnowsParameter(const HostView& host, absl::string_view key,
 }
 
 void CheckBacklog(const ClusterView& view, absl::string_view key,
-                  uint64_t needed,
+                  const BacklogNeed& need,
                   const NumberFact& (KernelFacts::*fact_of)() const,
                   absl::string_view after, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const NumberFact& fact = (host.facts->kernel().*fact_of)();
     if (!KnowsParameter(host, key, fact, report)) continue;
     report.Judged(host);
-    if (fact.value() >= needed) continue;
-    report.Add(host, "too-small", key, fact.value(), PlaceOf(host), needed,
-               SetParameterFix(host, key, absl::StrCat(needed)), after);
+    if (fact.value() >= need.enough) continue;
+    const bool fails = fact.value() < need.least;
+    report.Add(host, fails ? "too-small" : "tight", key, fact.value(),
+               PlaceOf(host), fails ? need.least : need.enough,
+               SetParameterFix(host, key, absl::StrCat(need.advised)), after);
   }
 }
 
@@ -132,19 +132,36 @@ void CheckBacklog(const ClusterView& view, absl::string_view key,
 struct BootKey {
   absl::string_view name;
   const PersistentValueFact* fact;
-  const PortSet* ports = nullptr;  // Null: a number.
-  uint64_t number = 0;
+  const HcclPortNeed* ports = nullptr;  // Null: a number.
+  BacklogNeed number = {};
+  // What the kernel begins with, at least.
+  uint64_t standard = 0;
 };
 
-// Whether the value does what the spec needs; false also for a value that the
-// kernel would refuse.
-bool Satisfies(const BootKey& key, absl::string_view value) {
+// PASS, WARN or FAIL, as the running value would be judged; FAIL also for a
+// value that the kernel would refuse. Null: no file sets it.
+State JudgeAtBoot(const BootKey& key, const std::string* value) {
   if (key.ports != nullptr) {
-    const absl::StatusOr<PortSet> reserved = PortSet::Parse(value);
-    return reserved.ok() && reserved->Contains(*key.ports);
+    const auto reserved = PortSet::Parse(value == nullptr ? "" : *value);
+    if (!reserved.ok() || !reserved->Contains(key.ports->certain)) return FAIL;
+    return reserved->Contains(key.ports->possible) ? PASS : WARN;
   }
-  uint64_t number = 0;
-  return absl::SimpleAtoi(value, &number) && number >= key.number;
+  uint64_t number = key.standard;
+  if (value != nullptr && !absl::SimpleAtoi(*value, &number)) return FAIL;
+  if (number < key.number.least) return FAIL;
+  return number < key.number.enough ? WARN : PASS;
+}
+
+// What somaxconn is when nobody sets it: 128 before Linux 5.4, then 4096
+// (mainline 19f92a030ca6). A kernel that tells no number is an old one.
+uint64_t StandardSomaxconn(const HostFacts& facts) {
+  static const LazyRE2 kRelease = {R"((?s)(\d{1,4})\.(\d{1,4}).*)"};
+  std::pair<uint32_t, uint32_t> release;
+  return HasForm(facts.identity().kernel_release().value(), *kRelease,
+                 &release.first, &release.second) &&
+                 release >= std::make_pair(5u, 4u)
+             ? 4096
+             : kLeastStandard;
 }
 
 std::string PlaceText(const PersistentValue::Assignment& assignment) {
@@ -156,8 +173,8 @@ std::string PlaceText(const PersistentValue::Assignment& assignment) {
 // that run now or that the file makes for other programs.
 std::string WantedValue(const HostView& host, const BootKey& key,
                         absl::string_view in_file) {
-  if (key.ports == nullptr) return absl::StrCat(key.number);
-  PortSet wanted = *key.ports;
+  if (key.ports == nullptr) return absl::StrCat(key.number.advised);
+  PortSet wanted = key.ports->possible;
   const TextFact& running = host.facts->kernel().reserved_ports();
   // The value of a fact that is not known is empty.
   for (const absl::string_view text :
@@ -199,9 +216,10 @@ std::string BootFix(const BootKey& key, absl::string_view wanted,
 FindingText BootFinding(const HostView& host, const BootKey& key,
                         const RuleReport& report) {
   const auto& assignments = key.fact->value().assignments();
-  const std::string demand = key.ports != nullptr
-                                 ? absl::StrCat("with ", key.ports->ToString())
-                                 : absl::StrCat("at least ", key.number);
+  const std::string demand =
+      key.ports != nullptr
+          ? absl::StrCat("with ", key.ports->possible.ToString())
+          : absl::StrCat("at least ", key.number.enough);
   if (assignments.empty()) {
     return report.Text("none", key.name, demand,
                        BootFix(key, WantedValue(host, key, ""), nullptr));
@@ -210,7 +228,9 @@ FindingText BootFinding(const HostView& host, const BootKey& key,
   std::string in_file = PlaceText(winner);
   // An earlier line that is right and loses is what puzzles people.
   for (const PersistentValue::Assignment& earlier : assignments) {
-    if (&earlier == &winner || !Satisfies(key, earlier.value())) continue;
+    if (&earlier == &winner || JudgeAtBoot(key, &earlier.value()) != PASS) {
+      continue;
+    }
     absl::StrAppend(&in_file, " and wins over ", PlaceText(earlier));
     break;
   }
@@ -219,64 +239,49 @@ FindingText BootFinding(const HostView& host, const BootKey& key,
       BootFix(key, WantedValue(host, key, winner.value()), &winner), in_file);
 }
 
-// Who holds sockets: those of one owner make one finding.
-struct Owner {
-  uint32_t pid = 0;
-  bool closing = false;
-  std::string command;
-
-  bool operator<(const Owner& other) const {
-    return std::tie(closing, pid, command) <
-           std::tie(other.closing, other.pid, other.command);
+uint64_t Dialers(const ClusterSpec& spec) {
+  uint64_t ranks = 0;
+  for (const ServerSpec& server : spec.servers()) {
+    ranks += server.devices_size();
   }
-};
-
-std::string SocketText(const BoundSocket& socket) {
-  return absl::StrCat(PrintableText(socket.protocol()), " ",
-                      PrintableText(socket.address()), " port ", socket.port(),
-                      socket.state().empty() ? "" : " ",
-                      PrintableText(socket.state()));
+  if (ranks == 0) return 0;
+  return std::min(ranks + spec.servers_size(), kAdvisedBacklog);
 }
 
-void AddHeldPorts(const HostView& host, const PortSet& needed,
-                  RuleReport& report) {
-  std::map<Owner, std::vector<const BoundSocket*>> held;
-  for (const BoundSocket& socket : host.facts->sockets().value().sockets()) {
-    if (!needed.Contains(socket.port())) continue;
-    const bool closing = socket.state() == "TIME_WAIT";
-    held[{socket.pid(), closing, socket.command()}].push_back(&socket);
+BacklogNeed NeedOf(const ClusterSpec& spec, uint64_t planned, bool is_auto) {
+  const uint64_t dialers = Dialers(spec);
+  if (!is_auto && planned != 0) {
+    const uint64_t least = std::max(planned, dialers);
+    return {least, least, least};
   }
-  size_t shown = 0;
-  for (const auto& [owner, sockets] : held) {
-    if (shown++ == kMaxShownOwners) {
-      report.Add(host, "more-owners", held.size() - kMaxShownOwners,
-                 needed.ToString());
-      return;
-    }
-    std::vector<std::string> texts;
-    for (const BoundSocket* socket : sockets) {
-      texts.push_back(SocketText(*socket));
-    }
-    const absl::string_view name = owner.closing    ? "closing"
-                                   : owner.pid == 0 ? "owner-not-visible"
-                                                    : "held";
-    report.Add(host, name, FirstOf(texts, kMaxShownSockets), needed.ToString(),
-               owner.pid, PrintableText(owner.command),
-               sockets.front()->port());
-  }
+  const uint64_t twice = std::min(2 * dialers, kAdvisedBacklog);
+  return {dialers, dialers == 0 ? kAdvisedBacklog : twice, kAdvisedBacklog};
+}
+
+PortSet PortsFrom(const HcclSpec& hccl, uint64_t count) {
+  const uint64_t base =
+      hccl.base_port() == 0 ? kDefaultBasePort : hccl.base_port();
+  PortSet ports;
+  ports.Add(std::min(base, kMaxPort), std::min(base + count - 1, kMaxPort));
+  return ports;
 }
 
 }  // namespace
 
 PortSet HcclPorts(const ClusterSpec& spec) {
+  const uint64_t count = spec.hccl().port_count();
+  return PortsFrom(spec.hccl(), count == 0 ? kDefaultPortCount : count);
+}
+
+HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host) {
   const HcclSpec& hccl = spec.hccl();
-  const uint64_t base =
-      hccl.base_port() == 0 ? kDefaultBasePort : hccl.base_port();
-  const uint64_t count =
-      hccl.port_count() == 0 ? kDefaultPortCount : hccl.port_count();
-  PortSet ports;
-  ports.Add(std::min(base, kMaxPort), std::min(base + count - 1, kMaxPort));
-  return ports;
+  if (!hccl.port_count_auto()) return {HcclPorts(spec), HcclPorts(spec)};
+  // The value of a fact that is not known is empty.
+  const CannPorts ports =
+      CannPortsOf(hccl.cann().empty() ? host.versions().cann().value()
+                                      : hccl.cann())
+          .value_or(CannPorts());
+  return {PortsFrom(hccl, ports.certain), PortsFrom(hccl, ports.possible)};
 }
 
 PortSet JobPorts(const ClusterSpec& spec) {
@@ -287,13 +292,14 @@ PortSet JobPorts(const ClusterSpec& spec) {
   return ports;
 }
 
-uint64_t NeededBacklog(const ClusterSpec& spec, uint32_t planned) {
-  uint64_t devices = 0;
-  for (const ServerSpec& server : spec.servers()) {
-    devices += server.devices_size();
-  }
-  const uint64_t wanted = planned == 0 ? kAdvisedBacklog : planned;
-  return std::max(wanted, std::min(devices, kAdvisedBacklog));
+BacklogNeed SomaxconnNeed(const ClusterSpec& spec) {
+  return NeedOf(spec, spec.kernel().somaxconn(),
+                spec.kernel().somaxconn_auto());
+}
+
+BacklogNeed SynBacklogNeed(const ClusterSpec& spec) {
+  return NeedOf(spec, spec.kernel().tcp_max_syn_backlog(),
+                spec.kernel().tcp_max_syn_backlog_auto());
 }
 
 std::string SetParameterFix(const HostView& host, absl::string_view key,
@@ -316,7 +322,6 @@ std::string SetParameterFix(const HostView& host, absl::string_view key,
 }
 
 void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
-  const PortSet needed = HcclPorts(view.spec());
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = host.facts->kernel().reserved_ports();
     if (!KnowsParameter(host, kReservedPorts, fact, report)) continue;
@@ -327,51 +332,42 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
       continue;
     }
     report.Judged(host);
-    const PortSet lacking = needed.Minus(*reserved);
+    const HcclPortNeed needed = HcclPortsOn(view.spec(), *host.facts);
+    const PortSet lacking = needed.possible.Minus(*reserved);
     if (lacking.empty()) continue;
     PortSet merged = *reserved;
-    merged.Add(needed);
-    report.Add(host, "lacks",
+    merged.Add(needed.possible);
+    report.Add(host,
+               reserved->Contains(needed.certain) ? "perhaps-needed" : "lacks",
                reserved->empty() ? "nothing" : reserved->ToString(),
-               lacking.ToString(), PlaceOf(host), needed.ToString(),
+               lacking.ToString(), PlaceOf(host), needed.possible.ToString(),
                SetParameterFix(host, kReservedPorts, merged.ToString()));
   }
 }
 
-void CheckPortsFree(const ClusterView& view, RuleReport& report) {
-  const PortSet needed = JobPorts(view.spec());
-  for (const HostView& host : view.hosts()) {
-    if (!report.Knows(host, "sockets", host.facts->sockets())) continue;
-    report.Judged(host);
-    AddHeldPorts(host, needed, report);
-  }
-}
-
 void CheckListenBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(view, kSomaxconn,
-               NeededBacklog(view.spec(), view.spec().kernel().somaxconn()),
+  CheckBacklog(view, kSomaxconn, SomaxconnNeed(view.spec()),
                &KernelFacts::somaxconn, "; then restart what listens already",
                report);
 }
 
 void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(
-      view, kSynBacklog,
-      NeededBacklog(view.spec(), view.spec().kernel().tcp_max_syn_backlog()),
-      &KernelFacts::tcp_max_syn_backlog, "", report);
+  CheckBacklog(view, kSynBacklog, SynBacklogNeed(view.spec()),
+               &KernelFacts::tcp_max_syn_backlog, "", report);
 }
 
 void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
-  const KernelSpec& spec = view.spec().kernel();
-  const PortSet ports = HcclPorts(view.spec());
-  const uint64_t somaxconn = NeededBacklog(view.spec(), spec.somaxconn());
-  const uint64_t syn = NeededBacklog(view.spec(), spec.tcp_max_syn_backlog());
+  const BacklogNeed somaxconn = SomaxconnNeed(view.spec());
+  const BacklogNeed syn = SynBacklogNeed(view.spec());
   for (const HostView& host : view.hosts()) {
     const KernelFacts& kernel = host.facts->kernel();
+    const HcclPortNeed ports = HcclPortsOn(view.spec(), *host.facts);
     const BootKey keys[] = {
         {kReservedPorts, &kernel.reserved_ports_at_boot(), &ports},
-        {kSomaxconn, &kernel.somaxconn_at_boot(), nullptr, somaxconn},
-        {kSynBacklog, &kernel.tcp_max_syn_backlog_at_boot(), nullptr, syn}};
+        {kSomaxconn, &kernel.somaxconn_at_boot(), nullptr, somaxconn,
+         StandardSomaxconn(*host.facts)},
+        {kSynBacklog, &kernel.tcp_max_syn_backlog_at_boot(), nullptr, syn,
+         kLeastStandard}};
     bool all_known = true;
     for (const BootKey& key : keys) {
       if (!report.Knows(host, absl::StrCat(key.name, " at boot"), *key.fact)) {
@@ -379,12 +375,11 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
         continue;
       }
       const auto& assignments = key.fact->value().assignments();
-      if (!assignments.empty() &&
-          Satisfies(key, assignments.rbegin()->value())) {
-        continue;
-      }
+      const State state = JudgeAtBoot(
+          key, assignments.empty() ? nullptr : &assignments.rbegin()->value());
+      if (state == PASS) continue;
       FindingText text = BootFinding(host, key, report);
-      if (spec.persistent()) text.state = FAIL;
+      if (view.spec().kernel().persistent()) text.state = state;
       report.Add(host, std::move(text));
     }
     if (all_known) report.Judged(host);

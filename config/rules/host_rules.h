@@ -19,10 +19,29 @@ PortSet HcclPorts(const ClusterSpec& spec);
 // The HCCL range, the rendezvous port and the ssh port, where they are set.
 PortSet JobPorts(const ClusterSpec& spec);
 
-// What both backlogs must at least be: `planned` of the spec (0: 65535), or one
-// place for each device of the cluster, as all of them dial the root at once.
-// The second never asks for more than the 65535 that HCCL itself advises.
-uint64_t NeededBacklog(const ClusterSpec& spec, uint32_t planned);
+// The same where nothing says the number for sure: CANN that is not known takes
+// 16 ports, and may take 32. What the spec says holds before what the host has.
+struct HcclPortNeed {
+  PortSet certain;
+  PortSet possible;
+};
+HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host);
+
+// What a backlog must be: less than `least` fails, less than `enough` warns.
+// One rank for each device and one agent for each server dial the root.
+// | kernel.* of the spec      | least              | enough     | advised    |
+// |---------------------------|--------------------|------------|------------|
+// | a number                  | it, or who dials   | least      | least      |
+// | none, or auto             | who dials          | twice that | 65535      |
+// | the same, without devices | 0                  | 65535      | 65535      |
+// Never more than the 65535 that HCCL itself advises unless the spec says so.
+struct BacklogNeed {
+  uint64_t least = 0;
+  uint64_t enough = 0;
+  uint64_t advised = 0;
+};
+BacklogNeed SomaxconnNeed(const ClusterSpec& spec);
+BacklogNeed SynBacklogNeed(const ClusterSpec& spec);
 
 // How to set a running parameter where the values come from, ready to paste:
 // | values of       | /proc/sys | fix                                        |

@@ -1,5 +1,6 @@
 #include "config/rules/host_rules.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
@@ -102,107 +103,122 @@ TEST(CheckPortsReservedTest, TellsAMissingKeyFromAMissingAnswer) {
   EXPECT_THAT(lines, HasSubstr("not permitted: open: permission denied"));
 }
 
-void AddSocket(uint32_t port, uint32_t pid, const std::string& command,
-               const std::string& state, HostFacts* host) {
-  BoundSocket* socket = host->mutable_sockets()->mutable_value()->add_sockets();
-  socket->set_port(port);
-  socket->set_protocol("tcp");
-  socket->set_address("0.0.0.0");
-  socket->set_state(state);
-  socket->set_pid(pid);
-  socket->set_command(command);
-}
-
-TEST(CheckPortsFreeTest, NamesPortProcessAndCommand) {
-  TestCluster cluster;
-  AddSocket(60003, 4711, "python3", "LISTEN", &cluster.facts[1]);
-  AddSocket(60004, 4711, "python3", "LISTEN", &cluster.facts[1]);
-  EXPECT_EQ(Lines(cluster.Check("ports-free")),
-            "FAIL server1 tcp 0.0.0.0 port 60003 LISTEN, tcp 0.0.0.0 port "
-            "60004 LISTEN, held by pid 4711 (python3) | nothing bound in "
-            "60000-60031 | if the process may end: kill 4711; else choose "
-            "other ports in cluster.yaml\n");
-}
-
-TEST(CheckPortsFreeTest, CoversRendezvousAndSshPort) {
-  TestCluster cluster;
-  cluster.spec.set_rendezvous_port(29500);
-  cluster.spec.set_ssh_port(2222);
-  AddSocket(29500, 1, "torchrun", "LISTEN", &cluster.facts[0]);
-  AddSocket(2222, 2, "sshd", "LISTEN", &cluster.facts[1]);
-  const std::string lines = Lines(cluster.Check("ports-free"));
-  EXPECT_THAT(lines, HasSubstr("FAIL server0 tcp 0.0.0.0 port 29500"));
-  EXPECT_THAT(lines, HasSubstr("FAIL server1 tcp 0.0.0.0 port 2222"));
-}
-
-TEST(CheckPortsFreeTest, IgnoresPortsThatNoJobNeeds) {
-  TestCluster cluster;
-  AddSocket(22, 1, "sshd", "LISTEN", &cluster.facts[0]);
-  AddSocket(59999, 1, "other", "LISTEN", &cluster.facts[0]);
-  EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
-}
-
-TEST(CheckPortsFreeTest, OnlyWarnsOfAConnectionThatClosesByItself) {
-  TestCluster cluster;
-  AddSocket(60003, 0, "", "TIME_WAIT", &cluster.facts[0]);
-  const RuleResult result = cluster.Check("ports-free");
-  EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result), HasSubstr("wait a minute"));
-}
-
-TEST(CheckPortsFreeTest, SaysHowToFindAnOwnerThatIsNotVisible) {
-  TestCluster cluster;
-  AddSocket(60003, 0, "", "LISTEN", &cluster.facts[0]);
-  EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("ss -tulnap 'sport = :60003'"));
-}
-
-TEST(CheckPortsFreeTest, ShowsAHostileCommandWithoutItsControlCharacters) {
-  TestCluster cluster;
-  AddSocket(60003, 7, "x\x1b]0;owned\x07", "LISTEN", &cluster.facts[0]);
-  EXPECT_THAT(Lines(cluster.Check("ports-free")), Not(HasSubstr("\x1b")));
-}
-
-TEST(CheckPortsFreeTest, CutsALongListOfSockets) {
-  TestCluster cluster;
-  for (int i = 0; i < 32; ++i) {
-    AddSocket(60000 + i, 7, "python3", "LISTEN", &cluster.facts[0]);
+// cluster.yaml names no number.
+TestCluster SilentCluster(int servers = 2) {
+  TestCluster cluster("atlas-training", "", servers);
+  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  cluster.spec.mutable_hccl()->set_port_count_auto(true);
+  cluster.spec.mutable_kernel()->set_somaxconn_auto(true);
+  cluster.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
+  for (HostFacts& host : cluster.facts) {
+    host.mutable_versions()->mutable_cann()->mutable_missing()->set_reason(
+        Missing::NOT_QUERIED);
   }
-  EXPECT_THAT(Lines(cluster.Check("ports-free")), HasSubstr("and 24 more"));
+  return cluster;
 }
 
-TEST(CheckPortsFreeTest, CutsALongListOfOwners) {
-  TestCluster cluster;
-  for (int i = 1; i <= 1000; ++i) {
-    AddSocket(60000, i, "python3", "LISTEN", &cluster.facts[0]);
+RuleResult ReservedWith(const std::string& ports, const std::string& cann,
+                        const std::string& cann_of_host = "") {
+  TestCluster cluster = SilentCluster();
+  cluster.spec.mutable_hccl()->set_cann(cann);
+  for (HostFacts& host : cluster.facts) {
+    host.mutable_kernel()->mutable_reserved_ports()->set_value(ports);
+    if (!cann_of_host.empty()) {
+      host.mutable_versions()->mutable_cann()->set_value(cann_of_host);
+    }
   }
-  const RuleResult result = cluster.Check("ports-free");
-  ASSERT_EQ(result.findings_size(), 17);
-  EXPECT_THAT(result.findings(16).observed(), HasSubstr("984 more owners"));
+  return cluster.Check("ports-reserved");
 }
 
-TEST(CheckPortsFreeTest, IsUnknownWithoutTheSockets) {
-  TestCluster cluster;
-  SetMissing(Missing::UNREADABLE, "/proc/net/tcp: line 3",
-             cluster.facts[0].mutable_sockets());
-  const RuleResult result = cluster.Check("ports-free");
-  EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result), HasSubstr("/proc/net/tcp: line 3"));
+// Row 6.
+TEST(CheckPortsReservedTest, OnlyWarnsOfTheSecondSixteenWhereCannIsNotKnown) {
+  EXPECT_EQ(Lines(ReservedWith("60000-60015", "")),
+            "WARN server0 server1 60000-60015 reserved, lacks 60016-60031 | "
+            "60000-60031 reserved, as CANN 8.2 and later need it | sysctl -w "
+            "net.ipv4.ip_local_reserved_ports=60000-60031; or say which CANN "
+            "it is with hccl.cann in cluster.yaml\n");
+  EXPECT_EQ(ReservedWith("60000-60015", "8.1.RC1").state(), WARN);
+  EXPECT_EQ(ReservedWith("60000-60014", "").state(), FAIL);
 }
 
-TEST(NeededBacklogTest, IsTheSpecsValueOrAPlaceForEveryRank) {
+TEST(CheckPortsReservedTest, FailsWithoutTheSecondSixteenFromCann82On) {
+  EXPECT_EQ(ReservedWith("60000-60015", "8.2.RC1").state(), FAIL);
+  EXPECT_EQ(ReservedWith("60000-60015", "", "8.3.RC1").state(), FAIL);
+  EXPECT_EQ(ReservedWith("60000-60031", "8.2.RC1").state(), PASS);
+}
+
+TEST(CheckPortsReservedTest, NeedsOnlySixteenUpToCann80) {
+  EXPECT_EQ(ReservedWith("60000-60015", "8.0.0").state(), PASS);
+  EXPECT_EQ(ReservedWith("60000-60015", "", "8.0.RC3").state(), PASS);
+  // What the spec says holds before what the host has.
+  EXPECT_EQ(ReservedWith("60000-60015", "8.5.0", "8.0.0").state(), FAIL);
+}
+
+std::string Text(const BacklogNeed& need) {
+  return absl::StrCat(need.least, " ", need.enough, " ", need.advised);
+}
+
+// Row 2.
+TEST(BacklogNeedTest, CountsARankForEachDeviceAndAnAgentForEachServer) {
   ClusterSpec spec = MakeSpec("atlas-a3", "", 1152);
-  EXPECT_EQ(NeededBacklog(spec, 65535), 65535u);
-  EXPECT_EQ(NeededBacklog(spec, 1024), 18432u);
-  EXPECT_EQ(NeededBacklog(spec, 70000), 70000u);
-  EXPECT_EQ(NeededBacklog(ClusterSpec(), 0), 65535u);
+  spec.mutable_kernel()->set_somaxconn_auto(true);
+  EXPECT_EQ(Text(SomaxconnNeed(spec)), "19584 39168 65535");
+  // A spec without the message means none, too.
+  spec.clear_kernel();
+  EXPECT_EQ(Text(SynBacklogNeed(spec)), "19584 39168 65535");
 }
 
-TEST(NeededBacklogTest, NeverAsksForMoreThanHcclAdvises) {
+TEST(BacklogNeedTest, IsTheSpecsOwnNumberUnlessMoreDialTheRoot) {
+  ClusterSpec spec = MakeSpec("atlas-a3", "", 1152);
+  EXPECT_EQ(Text(SomaxconnNeed(spec)), "65535 65535 65535");
+  spec.mutable_kernel()->set_somaxconn(1024);
+  EXPECT_EQ(Text(SomaxconnNeed(spec)), "19584 19584 19584");
+  spec.mutable_kernel()->set_somaxconn(70000);
+  EXPECT_EQ(Text(SomaxconnNeed(spec)), "70000 70000 70000");
+}
+
+TEST(BacklogNeedTest, NeverAsksForMoreThanHcclAdvises) {
   ClusterSpec spec;
   ServerSpec* server = spec.add_servers();
   for (int i = 0; i < 70000; ++i) server->add_devices();
-  EXPECT_EQ(NeededBacklog(spec, 1024), 65535u);
+  EXPECT_EQ(Text(SomaxconnNeed(spec)), "65535 65535 65535");
+}
+
+TEST(BacklogNeedTest, OnlyWarnsWhereNobodySaysHowManyDialTheRoot) {
+  EXPECT_EQ(Text(SomaxconnNeed(ClusterSpec())), "0 65535 65535");
+}
+
+// Row 2: two servers at the kernel's own 4096 are healthy.
+TEST(CheckListenBacklogTest, PassesTwoServersOnTheKernelsDefaults) {
+  TestCluster cluster = SilentCluster();
+  for (HostFacts& host : cluster.facts) {
+    KernelFacts* kernel = host.mutable_kernel();
+    kernel->mutable_somaxconn()->set_value(4096);
+    kernel->mutable_tcp_max_syn_backlog()->set_value(4096);
+    kernel->mutable_somaxconn_at_boot()->mutable_value()->Clear();
+    kernel->mutable_tcp_max_syn_backlog_at_boot()->mutable_value()->Clear();
+  }
+  for (const char* rule : {"listen-backlog", "syn-backlog", "backlog-uniform",
+                           "sysctl-persistent"}) {
+    EXPECT_EQ(cluster.Check(rule).state(), PASS) << rule;
+  }
+}
+
+TEST(CheckListenBacklogTest, FailsUnderWhatDialsTheRootAndWarnsUnderTwiceThat) {
+  // 64 servers of 8 devices: 512 ranks and 64 agents.
+  TestCluster cluster = SilentCluster(64);
+  const auto with = [&cluster](uint64_t somaxconn) {
+    cluster.facts[3].mutable_kernel()->mutable_somaxconn()->set_value(
+        somaxconn);
+    return Lines(cluster.Check("listen-backlog"));
+  };
+  EXPECT_EQ(with(575),
+            "FAIL server3 net.core.somaxconn is 575 | at least 576 | sysctl -w "
+            "net.core.somaxconn=65535; then restart what listens already\n");
+  EXPECT_THAT(with(576), HasSubstr("WARN server3 net.core.somaxconn is 576 | "
+                                   "at least 1152, to leave room"));
+  EXPECT_THAT(with(1151), HasSubstr("WARN server3"));
+  EXPECT_EQ(with(1152), "");
 }
 
 TEST(CheckListenBacklogTest, FailsBelowTheSpec) {
@@ -219,7 +235,7 @@ TEST(CheckListenBacklogTest, FailsBelowTheNumberOfRanks) {
   cluster.facts[3].mutable_kernel()->mutable_somaxconn()->set_value(128);
   const RuleResult result = cluster.Check("listen-backlog");
   EXPECT_EQ(result.state(), FAIL);
-  EXPECT_THAT(Lines(result), HasSubstr("at least 512"));
+  EXPECT_THAT(Lines(result), HasSubstr("at least 576"));
 }
 
 TEST(CheckListenBacklogTest, PassesAboveTheSpec) {
@@ -277,6 +293,33 @@ TEST(CheckSysctlPersistentTest, FailsWhenNoFileSetsTheValue) {
             "net.core.somaxconn at least 65535 at boot | echo "
             "'net.core.somaxconn = 65535' >> "
             "/etc/sysctl.d/90-clusterd.conf\n");
+}
+
+// What the kernel begins with: 128, or 4096 from Linux 5.4 on.
+TEST(CheckSysctlPersistentTest, ComparesWithTheKernelsOwnWhereNoFileSetsIt) {
+  TestCluster cluster = SilentCluster(16);  // 144 dial the root.
+  const auto on = [&cluster](const char* release) {
+    HostFacts& host = cluster.facts[0];
+    host.mutable_identity()->mutable_kernel_release()->set_value(release);
+    SetBoot({}, host.mutable_kernel()->mutable_somaxconn_at_boot());
+    return cluster.Check("sysctl-persistent").state();
+  };
+  EXPECT_EQ(on("5.10.0-136.12.0.86.oe2203sp1.aarch64"), PASS);
+  EXPECT_EQ(on("4.19.90-2107.6.0.0100.oe1.bclinux.aarch64"), FAIL);
+  EXPECT_EQ(on(""), FAIL);
+  cluster.spec.mutable_kernel()->set_persistent(false);
+  EXPECT_EQ(on("4.19.90"), WARN);
+}
+
+TEST(CheckSysctlPersistentTest, OnlyWarnsOfPortsThatMayNotBeNeeded) {
+  TestCluster cluster = SilentCluster();
+  ASSERT_TRUE(cluster.spec.kernel().persistent());
+  SetBoot({{"/etc/sysctl.d/99-sysctl.conf", 1, "60000-60015"}},
+          cluster.facts[0].mutable_kernel()->mutable_reserved_ports_at_boot());
+  EXPECT_THAT(Lines(cluster.Check("sysctl-persistent")),
+              HasSubstr("WARN server0 net.ipv4.ip_local_reserved_ports"));
+  cluster.spec.mutable_hccl()->set_cann("8.2.RC1");
+  EXPECT_EQ(cluster.Check("sysctl-persistent").state(), FAIL);
 }
 
 TEST(CheckSysctlPersistentTest, OnlyWarnsUnlessTheSpecWantsPersistence) {

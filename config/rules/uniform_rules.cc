@@ -1,5 +1,7 @@
 // What must be the same everywhere: netmask of a subnet, TLS switch, MTU,
-// versions. What most have is taken as right unless the spec says it.
+// backlogs, reserved ports, versions. What most have is taken as right unless
+// the spec says it.
+#include <algorithm>
 #include <iterator>
 #include <map>
 
@@ -11,6 +13,7 @@
 #include "config/rules/rule_report.h"
 #include "config/rules/view/ballot.h"
 #include "config/rules/view/cluster_view.h"
+#include "config/values/port_set.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -117,10 +120,10 @@ const TextFact& FactOf(const VersionKind& kind, const HostFacts& facts) {
                               : (facts.versions().*kind.fact)();
 }
 
-using HostsByVersion = FirstMet<std::string, std::vector<const HostView*>>;
+using HostsByValue = FirstMet<std::string, std::vector<const HostView*>>;
 
-void AddVersionGroups(const VersionKind& kind, HostsByVersion versions,
-                      RuleReport& report) {
+void AddGroups(absl::string_view finding, absl::string_view what,
+               HostsByValue versions, RuleReport& report) {
   if (versions.size() < 2) return;
   auto& groups = versions.items();
   const auto has_fewer = [](const auto& a, const auto& b) {
@@ -131,9 +134,9 @@ void AddVersionGroups(const VersionKind& kind, HostsByVersion versions,
   absl::c_stable_sort(groups, has_fewer);
   for (const auto& [version, hosts] : groups) {
     if (version == right) continue;
-    const FindingText text = report.Text(kind.finding, kind.name, version,
-                                         Count(hosts.size(), "host"), right,
-                                         Count(most.size(), "host"));
+    const FindingText text =
+        report.Text(finding, what, version, Count(hosts.size(), "host"), right,
+                    Count(most.size(), "host"));
     for (const HostView* host : hosts) report.Add(*host, text);
   }
 }
@@ -142,7 +145,7 @@ void AddVersionGroups(const VersionKind& kind, HostsByVersion versions,
 void JudgeVersions(const VersionKind& kind, const ClusterView& view,
                    absl::flat_hash_set<const HostView*>* unknown,
                    RuleReport& report) {
-  HostsByVersion versions;
+  HostsByValue versions;
   size_t not_queried = 0;
   std::string reason;
   for (const HostView& host : view.hosts()) {
@@ -160,10 +163,32 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
       unknown->insert(&host);
     }
   }
-  AddVersionGroups(kind, std::move(versions), report);
+  AddGroups(kind.finding, kind.name, std::move(versions), report);
   if (not_queried == 0) return;
   report.AddNote(kind.name, " not compared on ", Count(not_queried, "host"),
                  ", ", reason);
+}
+
+// More than what HCCL itself advises is as good as that.
+constexpr uint64_t kAdvisedBacklog = 65535;
+
+struct BacklogKind {
+  absl::string_view key;
+  const NumberFact& (KernelFacts::*fact)() const;
+  bool (KernelSpec::*is_open)() const;  // The spec names no number.
+};
+
+constexpr BacklogKind kBacklogKinds[] = {
+    {"net.core.somaxconn", &KernelFacts::somaxconn,
+     &KernelSpec::somaxconn_auto},
+    {"net.ipv4.tcp_max_syn_backlog", &KernelFacts::tcp_max_syn_backlog,
+     &KernelSpec::tcp_max_syn_backlog_auto}};
+
+// Whether there are hosts to compare with each other; if not, says so.
+bool HasTwoHosts(const ClusterView& view, RuleReport& report) {
+  if (view.hosts().size() > 1) return true;
+  report.ExplainSkip("fewer than two hosts answered");
+  return false;
 }
 
 // Whether all of "A2 x 7, A3 x 1" are of the series.
@@ -268,6 +293,54 @@ void CheckMtuUniform(const ClusterView& view, RuleReport& report) {
                  Count(rail.at(right).live, "other host"));
     }
   }
+}
+
+// Warns. A number of cluster.yaml is judged by listen-backlog and syn-backlog.
+void CheckBacklogUniform(const ClusterView& view, RuleReport& report) {
+  if (!HasTwoHosts(view, report)) return;
+  bool any_open = false;
+  absl::flat_hash_set<const HostView*> unknown;
+  for (const BacklogKind& kind : kBacklogKinds) {
+    if (!(view.spec().kernel().*kind.is_open)()) continue;
+    any_open = true;
+    HostsByValue values;
+    for (const HostView& host : view.hosts()) {
+      const NumberFact& fact = (host.facts->kernel().*kind.fact)();
+      if (report.Knows(host, kind.key, fact)) {
+        const uint64_t value =
+            std::min<uint64_t>(fact.value(), kAdvisedBacklog);
+        values[absl::StrCat(value)].push_back(&host);
+      } else {
+        unknown.insert(&host);
+      }
+    }
+    AddGroups("mixed", kind.key, std::move(values), report);
+  }
+  if (!any_open) return report.ExplainSkip("cluster.yaml names both numbers");
+  for (const HostView& host : view.hosts()) {
+    if (!unknown.contains(&host)) report.Judged(host);
+  }
+}
+
+// Warns. Compared as sets; ports-reserved says what no list is.
+void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
+  const HcclSpec& hccl = view.spec().hccl();
+  if (!hccl.base_port_auto() || !hccl.port_count_auto()) {
+    return report.ExplainSkip("cluster.yaml says which ports are needed");
+  }
+  if (!HasTwoHosts(view, report)) return;
+  HostsByValue lists;
+  for (const HostView& host : view.hosts()) {
+    const TextFact& fact = host.facts->kernel().reserved_ports();
+    if (!report.Knows(host, "list of reserved ports", fact)) continue;
+    report.Judged(host);
+    const absl::StatusOr<PortSet> ports = PortSet::Parse(fact.value());
+    const std::string list =
+        ports.ok() ? ports->ToString() : PrintableText(fact.value());
+    lists[list.empty() ? "empty" : list].push_back(&host);
+  }
+  AddGroups("mixed", "net.ipv4.ip_local_reserved_ports", std::move(lists),
+            report);
 }
 
 // Driver, firmware, CANN warn, the NPU series fails. The smallest group comes

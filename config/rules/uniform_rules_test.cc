@@ -322,5 +322,78 @@ TEST(CheckVersionUniformTest, HasNothingToCompareOnOneHost) {
             SKIPPED);
 }
 
+TestCluster SilentCluster() {
+  TestCluster cluster("atlas-training", "", 4);
+  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  cluster.spec.mutable_hccl()->set_port_count_auto(true);
+  cluster.spec.mutable_kernel()->set_somaxconn_auto(true);
+  cluster.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
+  return cluster;
+}
+
+TEST(CheckBacklogUniformTest, NamesTheFewerWhereTheSpecNamesNoNumber) {
+  TestCluster cluster = SilentCluster();
+  for (HostFacts& host : cluster.facts) {
+    host.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  }
+  cluster.facts[2].mutable_kernel()->mutable_somaxconn()->set_value(1024);
+  EXPECT_EQ(Lines(cluster.Check("backlog-uniform")),
+            "WARN server2 net.core.somaxconn 1024 on 1 host | "
+            "net.core.somaxconn 4096, as on 3 hosts | sysctl -w "
+            "net.core.somaxconn=65535 on every host\n");
+}
+
+TEST(CheckBacklogUniformTest, TakesMoreThanHcclAdvisesForTheSame) {
+  TestCluster cluster = SilentCluster();
+  cluster.facts[2].mutable_kernel()->mutable_somaxconn()->set_value(100000);
+  EXPECT_EQ(cluster.Check("backlog-uniform").state(), PASS);
+}
+
+TEST(CheckBacklogUniformTest, LeavesTheSpecsNumbersToTheirOwnRules) {
+  TestCluster cluster = SilentCluster();
+  cluster.facts[2].mutable_kernel()->mutable_somaxconn()->set_value(100);
+  cluster.spec.mutable_kernel()->set_somaxconn_auto(false);
+  EXPECT_EQ(cluster.Check("backlog-uniform").state(), PASS);
+  cluster.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(false);
+  EXPECT_EQ(cluster.Check("backlog-uniform").state(), SKIPPED);
+}
+
+TEST(CheckBacklogUniformTest, IsUnknownAboutAHostWithoutTheValue) {
+  TestCluster cluster = SilentCluster();
+  cluster.facts[1].mutable_kernel()->clear_tcp_max_syn_backlog();
+  const RuleResult result = cluster.Check("backlog-uniform");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_EQ(result.summary(), "3 of 4 hosts");
+}
+
+TEST(CheckPortsUniformTest, ComparesListsAsSets) {
+  TestCluster cluster = SilentCluster();
+  cluster.facts[2].mutable_kernel()->mutable_reserved_ports()->set_value(
+      "60000-60015,60016-60031\n");
+  EXPECT_EQ(cluster.Check("ports-uniform").state(), PASS);
+  cluster.facts[2].mutable_kernel()->mutable_reserved_ports()->set_value(
+      "50000-50031");
+  EXPECT_EQ(Lines(cluster.Check("ports-uniform")),
+            "WARN server2 net.ipv4.ip_local_reserved_ports 50000-50031 on 1 "
+            "host | net.ipv4.ip_local_reserved_ports 60000-60031, as on 3 "
+            "hosts | reserve the same on all hosts, or name hccl.base_port in "
+            "cluster.yaml if the others are of other programs\n");
+  cluster.facts[2].mutable_kernel()->mutable_reserved_ports()->set_value("\n");
+  EXPECT_THAT(Lines(cluster.Check("ports-uniform")),
+              HasSubstr("net.ipv4.ip_local_reserved_ports empty on 1 host"));
+}
+
+TEST(CheckPortsUniformTest, IsSkippedWhereTheSpecNamesThePorts) {
+  TestCluster cluster = SilentCluster();
+  cluster.facts[2].mutable_kernel()->mutable_reserved_ports()->set_value(
+      "8080,60000-60031");
+  EXPECT_EQ(cluster.Check("ports-uniform").state(), WARN);
+  cluster.spec.mutable_hccl()->set_base_port_auto(false);
+  EXPECT_EQ(cluster.Check("ports-uniform").state(), SKIPPED);
+  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  cluster.spec.mutable_hccl()->set_port_count_auto(false);
+  EXPECT_EQ(cluster.Check("ports-uniform").state(), SKIPPED);
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -66,6 +66,7 @@ ProductProfile TrainingSmp() {
                       DeviceVnic(0xc0a80500)};
   profile.host_part_must_differ = true;
   profile.one_gateway_per_four = true;
+  profile.process_limit = ProcessLimit::kOne;
   return profile;
 }
 
@@ -90,6 +91,7 @@ ProductProfile A2() {
   profile.device_ids = FirstIds(8);
   profile.subnet_plan = SubnetPlan::kShared;
   profile.max_servers = 1152;
+  profile.process_limit = ProcessLimit::kSeveral;
   profile.reserved = {HostVnic(), DeviceVnic(0xc0a80200)};
   return profile;
 }
@@ -112,6 +114,7 @@ ProductProfile A3() {
   profile.device_ids = FirstIds(16);
   profile.subnet_plan = SubnetPlan::kShared;
   profile.max_servers = 1152;
+  profile.process_limit = ProcessLimit::kSeveral;
   profile.reserved = {
       Reserved(0xc0a80000, 21, "virtual NICs of Atlas A3 servers use it")};
   return profile;
@@ -131,10 +134,11 @@ ProductProfile A3SuperPod() {
 }
 
 ProductProfile Card300T() {
-  // Sources: card, tool
+  // Sources: card, hccl, tool
   ProductProfile profile;
   profile.name = "atlas-300t";
   profile.title = "Atlas 300T training card";
+  profile.process_limit = ProcessLimit::kOne;
   profile.reserved = {HostVnic()};
   return profile;
 }

@@ -29,6 +29,15 @@ enum class SubnetPlan {
   kFree,
 };
 
+// Training processes that may share one device.
+enum class ProcessLimit {
+  kNotPublished,
+  kOne,
+  // From driver 25.0.RC1 on, with HCCL_HOST_SOCKET_PORT_RANGE and
+  // HCCL_NPU_SOCKET_PORT_RANGE.
+  kSeveral,
+};
+
 struct ReservedSubnet {
   Ipv4Subnet subnet;
   std::string why;  // e.g. "host vNIC of every product".
@@ -53,6 +62,7 @@ struct ProductProfile {
   // Devices 0-3 keep one gateway together, and so do the others: setting one
   // takes a stored one of the same four, and what that device has.
   bool one_gateway_per_four = false;
+  ProcessLimit process_limit = ProcessLimit::kNotPublished;
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
 };
 

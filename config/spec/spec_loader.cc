@@ -13,6 +13,7 @@
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/yaml_document.h"
+#include "config/values/cann_ports.h"
 #include "config/values/change_kind.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
@@ -30,14 +31,10 @@ constexpr uint32_t kVersion = 1;
 constexpr size_t kMaxNameBytes = 255;
 constexpr uint32_t kMaxPort = 65535;
 
-// Range of HCCL_IF_BASE_PORT, and the ports counted from it: 16 in the pages of
-// CANN 5.0.4, 6.3 and 8.0, 32 from 8.2 on (HCCL environment variable reference,
-// HCCL_IF_BASE_PORT). What 8.1 takes is not published; 32 covers every version.
+// Range of HCCL_IF_BASE_PORT (HCCL environment variable reference).
 constexpr uint32_t kMinBasePort = 1024;
 constexpr uint32_t kMaxBasePort = 65520;
 constexpr uint32_t kDefaultBasePort = 60000;
-constexpr uint32_t kPortCount = 32;
-constexpr uint32_t kPortCountUntil80 = 16;
 constexpr uint32_t kMaxPortCount = 4096;
 
 // What HCCL itself advises (HCOMM source, topoinfo_exchange_base.cc).
@@ -143,48 +140,52 @@ class Loader {
     spec_.set_mode(product_->mode);
   }
 
+  // Left out, or said in so many words.
+  static bool IsAuto(const YamlValue& value) {
+    const YamlNode* node = value.node();
+    return node == nullptr || (!node->quoted && node->text == "auto");
+  }
+
   void LoadHccl(const YamlMap& map) {
     const YamlMap hccl(map["hccl"].node(), "hccl",
                        {"base_port", "port_count", "cann"}, mistakes_);
-    const uint32_t base = hccl["base_port"]
-                              .Number(kMinBasePort, kMaxBasePort)
-                              .value_or(kDefaultBasePort);
+    const bool base_auto = IsAuto(hccl["base_port"]);
+    const uint32_t base = base_auto ? kDefaultBasePort
+                                    : hccl["base_port"]
+                                          .Number(kMinBasePort, kMaxBasePort)
+                                          .value_or(kDefaultBasePort);
     const std::optional<std::string> cann = hccl["cann"].Text();
-    uint32_t count = kPortCount;
+    uint32_t count = CannPorts().possible;
     if (cann.has_value()) count = PortCountOf(*cann, hccl["cann"]);
-    const YamlNode* given = hccl["port_count"].node();
-    const bool is_auto =
-        given == nullptr || (!given->quoted && given->text == "auto");
+    const bool is_auto = IsAuto(hccl["port_count"]);
     if (!is_auto) {
-      count =
-          YamlValue(given, "hccl.port_count (where it is not auto)", mistakes_)
-              .Number(1, kMaxPortCount)
-              .value_or(count);
+      count = YamlValue(hccl["port_count"].node(),
+                        "hccl.port_count (where it is not auto)", mistakes_)
+                  .Number(1, kMaxPortCount)
+                  .value_or(count);
     }
     if (base + count - 1 > kMaxPort) {
-      hccl["base_port"].Wrong(
-          " is ", base, " and ", count, " ports from there end at ",
-          base + count - 1, ", expected at most ", kMaxPort + 1 - count,
-          is_auto && count == kPortCount ? " (or cann, where it is before 8.1)"
-                                         : "");
+      hccl["base_port"].Wrong(" is ", base, " and ", count,
+                              " ports from there end at ", base + count - 1,
+                              ", expected at most ", kMaxPort + 1 - count,
+                              is_auto && count == CannPorts().possible
+                                  ? " (or cann, where it is before 8.1)"
+                                  : "");
     }
     spec_.mutable_hccl()->set_base_port(base);
+    spec_.mutable_hccl()->set_base_port_auto(base_auto);
     spec_.mutable_hccl()->set_port_count(count);
     spec_.mutable_hccl()->set_port_count_auto(is_auto);
     spec_.mutable_hccl()->set_cann(cann.value_or(""));
   }
 
   static uint32_t PortCountOf(absl::string_view cann, const YamlValue& value) {
-    static const LazyRE2 kForm = {R"((\d{1,4})\.(\d{1,4})(?:\.[A-Za-z0-9]+)*)"};
-    uint32_t major = 0;
-    uint32_t minor = 0;
-    if (!HasForm(cann, *kForm, &major, &minor)) {
+    const std::optional<CannPorts> ports = CannPortsOf(cann);
+    if (!ports.has_value()) {
       value.Wrong(" is ", QuoteValue(cann),
                   ", expected a version such as 8.0.0 or 8.2.RC1");
-      return kPortCount;
     }
-    const bool until_80 = major < 8 || (major == 8 && minor == 0);
-    return until_80 ? kPortCountUntil80 : kPortCount;
+    return ports.value_or(CannPorts()).possible;
   }
 
   // After LoadHccl.
@@ -212,12 +213,18 @@ class Loader {
     const YamlMap kernel(map["kernel"].node(), "kernel",
                          {"somaxconn", "tcp_max_syn_backlog", "persistent"},
                          mistakes_);
-    const auto backlog = [&kernel](absl::string_view key) {
-      return kernel[key].Number(1, kMaxBacklog).value_or(kDefaultBacklog);
+    const auto backlog = [](const YamlValue& value) {
+      return IsAuto(value)
+                 ? kDefaultBacklog
+                 : value.Number(1, kMaxBacklog).value_or(kDefaultBacklog);
     };
+    const YamlValue somaxconn = kernel["somaxconn"];
+    const YamlValue syn = kernel["tcp_max_syn_backlog"];
     KernelSpec* spec = spec_.mutable_kernel();
-    spec->set_somaxconn(backlog("somaxconn"));
-    spec->set_tcp_max_syn_backlog(backlog("tcp_max_syn_backlog"));
+    spec->set_somaxconn(backlog(somaxconn));
+    spec->set_somaxconn_auto(IsAuto(somaxconn));
+    spec->set_tcp_max_syn_backlog(backlog(syn));
+    spec->set_tcp_max_syn_backlog_auto(IsAuto(syn));
     spec->set_persistent(kernel["persistent"].Bool().value_or(false));
   }
 
@@ -435,12 +442,17 @@ void AppendServers(const ClusterSpec& spec, std::string* out) {
   AppendField(spec, "detect_address", &DeviceSpec::detect_address, out);
 }
 
+// "auto  # 32", with what it stands for.
+std::string NumberText(bool is_auto, uint32_t number) {
+  return absl::StrCat(is_auto ? "auto  # " : "", number);
+}
+
 std::string HcclText(const HcclSpec& hccl) {
   return absl::StrCat(
-      "hccl:\n  base_port: ", hccl.base_port(),
-      "\n  port_count: ", hccl.port_count_auto() ? "auto  # " : "",
-      hccl.port_count(), "\n",
-      Line("  cann", !hccl.cann().empty(), hccl.cann()));
+      "hccl:\n  base_port: ",
+      NumberText(hccl.base_port_auto(), hccl.base_port()),
+      "\n  port_count: ", NumberText(hccl.port_count_auto(), hccl.port_count()),
+      "\n", Line("  cann", !hccl.cann().empty(), hccl.cann()));
 }
 
 std::string SettingsText(const ClusterSpec& spec) {
@@ -452,8 +464,11 @@ std::string SettingsText(const ClusterSpec& spec) {
                     ": true\n");
   }
   return absl::StrCat(
-      "kernel:\n  somaxconn: ", kernel.somaxconn(),
-      "\n  tcp_max_syn_backlog: ", kernel.tcp_max_syn_backlog(),
+      "kernel:\n  somaxconn: ",
+      NumberText(kernel.somaxconn_auto(), kernel.somaxconn()),
+      "\n  tcp_max_syn_backlog: ",
+      NumberText(kernel.tcp_max_syn_backlog_auto(),
+                 kernel.tcp_max_syn_backlog()),
       "\n  persistent: ", BoolText(kernel.persistent()),
       "\nfirewall: ", FirewallName(spec.firewall()),
       "\ndeadlines:\n  command: ", DurationText(deadlines.command_ms()),

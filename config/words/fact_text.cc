@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "config/values/number_list.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
@@ -147,6 +148,17 @@ Lines Describe(const SocketsFact::Sockets& value) {
   return OrNone(std::move(lines), "none in the HCCL range");
 }
 
+Lines Describe(const NpuProcessesFact::Processes& value) {
+  Lines lines;
+  for (const NpuProcess& process : value.processes()) {
+    const std::vector<uint32_t> ids(process.devices().begin(),
+                                    process.devices().end());
+    lines.push_back(absl::StrCat("pid ", process.pid(), " ", process.command(),
+                                 " uses ", FoldIds(ids)));
+  }
+  return OrNone(std::move(lines), "none");
+}
+
 Lines Describe(const DriftFact::Drifts& value) {
   Lines lines;
   for (const AppliedDrift& drift : value.drifts()) {
@@ -196,7 +208,8 @@ Lines DescribeMessage(const Message& value) {
   return DescribeAs<DeviceAddressFact::Settings, DeviceIdsFact::Ids,
                     LldpNeighbour, TlsFact::Switch, HccnConf, PersistentValue,
                     SocketsFact::Sockets, AllowedFact::Allowed,
-                    DriftFact::Drifts, DropRulesFact::Rules>(value);
+                    DriftFact::Drifts, DropRulesFact::Rules,
+                    NpuProcessesFact::Processes>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

@@ -36,8 +36,10 @@ namespace {
 // fits into; cluster.yaml's "auto" is the same.
 constexpr char kAssumed[] = R"(
   version: 1
-  hccl { base_port: 60000 port_count: 32 port_count_auto: true }
-  kernel { somaxconn: 65535 tcp_max_syn_backlog: 65535 }
+  hccl { base_port: 60000 base_port_auto: true
+         port_count: 32 port_count_auto: true }
+  kernel { somaxconn: 65535 somaxconn_auto: true
+           tcp_max_syn_backlog: 65535 tcp_max_syn_backlog_auto: true }
   firewall: FIREWALL_DISABLED
   deadlines { command_ms: 10000 host_ms: 30000 run_ms: 60000 }
 )";

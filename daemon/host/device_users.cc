@@ -1,7 +1,9 @@
 #include "daemon/host/device_users.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -16,6 +18,7 @@
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
+#include "daemon/host/files/missing.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
 
@@ -54,14 +57,23 @@ absl::StatusOr<std::vector<Node>> ReadNodes(const FileReader& files) {
 // Goes through the machine's processes.
 class UserSearch {
  public:
-  UserSearch(std::vector<Node> nodes, bool is_simulated, uint32_t self)
-      : nodes_(std::move(nodes)), is_simulated_(is_simulated), self_(self) {}
+  UserSearch(std::vector<Node> nodes, bool is_simulated, uint32_t self,
+             const TimeBudget* budget)
+      : nodes_(std::move(nodes)),
+        is_simulated_(is_simulated),
+        self_(self),
+        budget_(budget) {}
 
   absl::StatusOr<std::vector<DeviceUser>> Run() {
     ASSIGN_OR_RETURN(const auto names, files_.List("/proc"));
     for (const std::string& name : names) {
       uint32_t pid = 0;
       if (!absl::SimpleAtoi(name, &pid) || pid == self_) continue;
+      if (budget_ != nullptr && budget_->IsSpent()) {
+        return absl::DeadlineExceededError(
+            absl::StrCat("processes that use NPUs: not found within ",
+                         budget_->HostDeadline()));
+      }
       RETURN_IF_ERROR(SearchProcess(pid));
     }
     absl::c_sort(users_, [](const DeviceUser& a, const DeviceUser& b) {
@@ -87,11 +99,13 @@ class UserSearch {
           DeviceOf(absl::StrCat(folder, "/", fd));
       if (device.has_value()) devices.insert(*device);
     }
-    if (devices.empty() || ParentOf(process) == self_) return absl::OkStatus();
+    if (devices.empty()) return absl::OkStatus();
+    const uint32_t parent = ParentOf(process);
+    if (parent == self_) return absl::OkStatus();
     const std::string command = PrintableText(
         files_.ReadTrimmed(process + "/comm").value_or("?"), kMaxCommandBytes);
     for (const uint32_t device : devices) {
-      users_.push_back({device, pid, command});
+      users_.push_back({device, pid, command, parent});
     }
     return absl::OkStatus();
   }
@@ -133,13 +147,14 @@ class UserSearch {
   const std::vector<Node> nodes_;
   const bool is_simulated_;
   const uint32_t self_;
+  const TimeBudget* const budget_;  // May be null.
   std::vector<DeviceUser> users_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(const HostPaths& paths,
-                                                        uint32_t self) {
+absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
+    const HostPaths& paths, uint32_t self, const TimeBudget* budget) {
   const FileReader files(paths.root);
   const bool is_simulated =
       files.Resolve("/") != "/" || !ReadSimulation(files).empty();
@@ -153,7 +168,35 @@ absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(const HostPaths& paths,
                        space, "), expected the host's"));
     }
   }
-  return UserSearch(std::move(nodes), is_simulated, self).Run();
+  return UserSearch(std::move(nodes), is_simulated, self, budget).Run();
+}
+
+NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
+                                  const TimeBudget& budget) {
+  NpuProcessesFact fact;
+  const auto users =
+      ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), &budget);
+  if (absl::IsFailedPrecondition(users.status())) {
+    SetMissing(Missing::NOT_SUPPORTED, users.status().message(), &fact);
+    return fact;
+  }
+  if (!users.ok()) {
+    SetMissing(MissingFor(users.status()), &fact);
+    return fact;
+  }
+  std::map<uint32_t, NpuProcess> processes;
+  for (const DeviceUser& user : *users) {
+    NpuProcess& process = processes[user.pid];
+    process.set_pid(user.pid);
+    process.set_parent(user.parent);
+    process.set_command(user.command);
+    process.add_devices(user.device);
+  }
+  fact.mutable_value();
+  for (auto& [pid, process] : processes) {
+    *fact.mutable_value()->add_processes() = std::move(process);
+  }
+  return fact;
 }
 
 }  // namespace clusterd

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "daemon/host/command/clock.h"
 #include "daemon/host/files/file_reader.h"
+#include "proto/facts.pb.h"
 
 namespace clusterd {
 
@@ -22,6 +24,7 @@ struct DeviceUser {
   uint32_t device = 0;
   uint32_t pid = 0;
   std::string command;  // Its short name; printable.
+  uint32_t parent = 0;  // 0: not known.
 };
 
 // Sorted by device and process. `self` and the processes that it started do not
@@ -30,11 +33,17 @@ struct DeviceUser {
 // if its node is the same device, whatever its name there.
 // FailedPrecondition: there is no such node, or this process sees only the
 // processes of its own container. PermissionDenied: a process may not be looked
-// into. The codes of FileReader::List for /proc. Of a simulated server
+// into. DeadlineExceeded: `budget` was spent first; null: it takes its time.
+// The codes of FileReader::List for /proc. Of a simulated server
 // (identity_observer.h), or below another root than "/", what may not be looked
 // into does not count.
-absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(const HostPaths& paths,
-                                                        uint32_t self);
+absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
+    const HostPaths& paths, uint32_t self, const TimeBudget* budget = nullptr);
+
+// The same by process, in the order of pids. NOT_SUPPORTED where no node is
+// there, or clusterd sees only the processes of its own container.
+NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
+                                  const TimeBudget& budget);
 
 }  // namespace clusterd
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/network_namespace.h"
 #include "daemon/host/device_observer.h"
+#include "daemon/host/device_users.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/firewall/firewall_observer.h"
 #include "daemon/host/hccn/hccn_tool.h"
@@ -102,11 +103,16 @@ HostFacts MachineObserver::ObserveNamespace(const ObserveRequest& request,
   const NetworkNamespace& target = request.network_namespace();
   const absl::StatusOr<OpenNetworkNamespace> opened =
       FindNetworkNamespace({paths_, runner_, &budget}, target);
-  if (opened.ok()) {
-    return ReadOpenNamespace(*opened, target, files_, AskedPorts(request),
-                             budget);
-  }
   HostFacts facts;
+  if (opened.ok()) {
+    facts =
+        ReadOpenNamespace(*opened, target, files_, AskedPorts(request), budget);
+    // Whether a job of that container is what holds its ports.
+    if (!facts.has_missing()) {
+      *facts.mutable_npu_processes() = ReadNpuProcesses(paths_, budget);
+    }
+    return facts;
+  }
   facts.set_network_namespace(NetworkNamespaceText(target));
   SetMissing(MissingFor(opened.status()), &facts);
   return facts;
@@ -123,6 +129,7 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
   FirewallFacts* firewalld = facts.mutable_firewalld();
   DropRulesFact* drop_rules = facts.mutable_drop_rules();
   VersionFacts* versions = facts.mutable_versions();
+  NpuProcessesFact* processes = facts.mutable_npu_processes();
   *facts.mutable_hccn_conf() = ReadHccnConf(files_, clock_);
   const HostAccess host{paths_, runner_, &budget};
   Running running;
@@ -131,6 +138,9 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
       std::async([&host, drop_rules] { *drop_rules = ReadDropRules(host); }));
   running.push_back(
       std::async([&host, firewalld] { *firewalld = ReadFirewalld(host); }));
+  running.push_back(std::async([this, &budget, processes] {
+    *processes = ReadNpuProcesses(paths_, budget);
+  }));
   running.push_back(std::async([&, kernel, identity, versions, sockets] {
     *kernel = ReadKernel(files_);
     *identity = ReadIdentity(files_);

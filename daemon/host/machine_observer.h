@@ -47,7 +47,8 @@ class MachineObserver final : public HostObserver {
   // one, and the devices' facts are missing for that reason.
   // hccn_conf is the file as the queries left it.
   // With a network namespace in `request`, only what ReadOpenNamespace
-  // reads of it; `missing` if it cannot be found or entered.
+  // reads of it, and which processes use NPUs; `missing` if it cannot be found
+  // or entered.
   // Absent deadlines in `request` are 10 s a command and 30 s a host. With a
   // root folder that holds etc/clusterd/simulation, that file's first line goes
   // to HostFacts.simulation.

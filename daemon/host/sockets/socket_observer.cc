@@ -1,6 +1,7 @@
 #include "daemon/host/sockets/socket_observer.h"
 
 #include <arpa/inet.h>
+#include <unistd.h>
 
 #include <array>
 #include <string>
@@ -147,6 +148,9 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(
   });
   SocketsFact::Sockets sockets;
   for (SocketLine& entry : *found) {
+    // It listens on no port: what it has here is its way to the controller.
+    const bool is_ours = entry.socket.pid() == static_cast<uint32_t>(getpid());
+    if (is_ours && entry.socket.state() != "LISTEN") continue;
     *sockets.add_sockets() = std::move(entry.socket);
   }
   return sockets;

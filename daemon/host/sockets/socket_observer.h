@@ -25,8 +25,9 @@ inline constexpr int kMaxBoundSockets = 4096;
 
 // TCP and UDP over IPv4 and IPv6 in this network namespace, in any state, by
 // port: listening sockets take a port, and so do connections that got it as
-// their own end. TCP sockets that are bound and neither listen nor are
-// connected are in no table. Owners come from /proc/<pid>/fd; pid 0 where no
+// their own end. Connections of this process are left out: clusterd's way to
+// the controller is no job's. TCP sockets that are bound and neither listen nor
+// are connected are in no table. Owners come from /proc/<pid>/fd; pid 0 where no
 // process can be seen to have it. Tables and owners may differ in age by the
 // time it takes to read them. The fact is missing if a table is, but for IPv6's
 // where the kernel has none.

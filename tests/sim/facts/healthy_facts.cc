@@ -209,6 +209,7 @@ HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server) {
   FillConf(spec, server, facts.mutable_hccn_conf()->mutable_value());
   FillKernel(spec, facts.mutable_kernel());
   facts.mutable_sockets()->mutable_value();
+  facts.mutable_npu_processes()->mutable_value();
   for (FirewallFacts* firewall :
        {facts.mutable_ufw(), facts.mutable_firewalld()}) {
     firewall->mutable_installed()->set_value(true);

@@ -1,0 +1,286 @@
+// Who uses now what the next job needs: ports of the host, and its NPUs.
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "config/rules/host_rules.h"
+#include "config/rules/rule_report.h"
+#include "config/values/network_namespace.h"
+
+namespace clusterd {
+namespace {
+
+// Sockets of one owner that a finding lists.
+constexpr size_t kMaxShownSockets = 8;
+// Owners of one host that get a finding of their own.
+constexpr size_t kMaxShownOwners = 16;
+// Processes of one finding.
+constexpr size_t kMaxShownProcesses = 4;
+// The first driver with which several processes may share a device is 25.0.RC1
+// (HCCL user guide, constraints.md).
+constexpr uint32_t kDriverForSeveral = 25;
+
+// Who holds sockets: those of one owner make one finding.
+struct Owner {
+  uint32_t pid = 0;
+  bool closing = false;
+  std::string command;
+
+  bool operator<(const Owner& other) const {
+    return std::tie(closing, pid, command) <
+           std::tie(other.closing, other.pid, other.command);
+  }
+};
+
+std::string SocketText(const BoundSocket& socket) {
+  return absl::StrCat(PrintableText(socket.protocol()), " ",
+                      PrintableText(socket.address()), " port ", socket.port(),
+                      socket.state().empty() ? "" : " ",
+                      PrintableText(socket.state()));
+}
+
+// The ports that matter on one host.
+struct HostPorts {
+  PortSet all;
+  PortSet must_be_free;  // Of the others HCCL takes another one.
+};
+
+HostPorts PortsOn(const ClusterView& view, const HostView& host) {
+  const ClusterSpec& spec = view.spec();
+  const HcclPortNeed hccl = HcclPortsOn(spec, *host.facts);
+  HostPorts ports;
+  ports.all = hccl.possible;
+  if (!spec.hccl().base_port_auto()) ports.must_be_free = hccl.certain;
+  const bool is_first = host.spec != nullptr && host.spec == &spec.servers(0);
+  for (const uint32_t port :
+       {is_first ? spec.rendezvous_port() : 0, spec.ssh_port()}) {
+    if (port == 0 || port > 65535) continue;
+    ports.all.Add(port, port);
+    ports.must_be_free.Add(port, port);
+  }
+  return ports;
+}
+
+// Whether the socket could stop a listen on its port: HCCL's, on the address of
+// the host, or that of a launcher or sshd, on every address.
+bool IsInTheWay(const HostView& host, const BoundSocket& socket, bool of_hccl) {
+  if (!absl::StartsWith(socket.protocol(), "tcp")) return false;
+  absl::string_view address = socket.address();
+  absl::ConsumePrefix(&address, "::ffff:");
+  if (address == "0.0.0.0" || address == "::") return true;
+  if (!of_hccl && socket.state() == "LISTEN") return true;
+  if (address == "::1" || absl::StartsWith(address, "127.")) return false;
+  // In a namespace of its own the job has other addresses.
+  if (!host.facts->network_namespace().empty() &&
+      !SharesHostNetwork(*host.facts))
+    return true;
+  return !host.address.has_value() || address == host.address->ToString();
+}
+
+// The kernel ends it by itself: no process has it any more.
+bool IsClosing(const BoundSocket& socket) {
+  const absl::string_view state = socket.state();
+  return state == "TIME_WAIT" ||
+         (socket.pid() == 0 && (absl::StartsWith(state, "FIN_WAIT") ||
+                                state == "LAST_ACK" || state == "CLOSING"));
+}
+
+// As the MPI launch wants it; a systemd may listen in its place (ssh.socket).
+bool IsSshd(const BoundSocket& socket) {
+  return socket.command() == "sshd" ||
+         absl::StartsWith(socket.command(), "sshd-") ||
+         (socket.pid() == 1 && socket.command() == "systemd");
+}
+
+struct Held {
+  std::vector<const BoundSocket*> sockets;
+  bool must_be_free = false;
+};
+
+std::map<Owner, Held> HeldPorts(const ClusterView& view, const HostView& host,
+                                const HostPorts& ports) {
+  const PortSet hccl = HcclPorts(view.spec());
+  std::map<Owner, Held> all;
+  for (const BoundSocket& socket : host.facts->sockets().value().sockets()) {
+    const uint32_t port = socket.port();
+    if (!ports.all.Contains(port) ||
+        !IsInTheWay(host, socket, hccl.Contains(port)) ||
+        (port == view.spec().ssh_port() && IsSshd(socket))) {
+      continue;
+    }
+    Held& held = all[{socket.pid(), IsClosing(socket), socket.command()}];
+    held.sockets.push_back(&socket);
+    held.must_be_free |= ports.must_be_free.Contains(port);
+  }
+  return all;
+}
+
+// The processes that use NPUs, and who started them, such as torchrun.
+std::set<uint32_t> JobProcesses(const HostFacts& facts) {
+  std::set<uint32_t> pids;
+  for (const NpuProcess& process : facts.npu_processes().value().processes()) {
+    pids.insert(process.pid());
+    // Not the first process, which takes orphans, nor one that is not known.
+    if (process.parent() > 1) pids.insert(process.parent());
+  }
+  return pids;
+}
+
+absl::string_view NameOfHeld(const HostView& host, const Owner& owner,
+                             const Held& held, bool is_job) {
+  if (owner.closing) return "closing";
+  if (is_job) return "in-use";
+  if (!held.must_be_free) return "held-others-free";
+  if (owner.pid == 0) return "owner-not-visible";
+  return IsKnown(host.facts->npu_processes()) ? "held" : "held-perhaps-by-job";
+}
+
+void AddHeldPorts(const ClusterView& view, const HostView& host,
+                  RuleReport& report) {
+  const HostPorts ports = PortsOn(view, host);
+  const std::set<uint32_t> job = JobProcesses(*host.facts);
+  const std::map<Owner, Held> all = HeldPorts(view, host, ports);
+  PortSet left = HcclPortsOn(view.spec(), *host.facts).possible;
+  size_t shown = 0;
+  for (const auto& [owner, held] : all) {
+    const bool is_job = job.count(owner.pid) > 0;
+    std::vector<std::string> texts;
+    PortSet taken;
+    for (const BoundSocket* socket : held.sockets) {
+      texts.push_back(SocketText(*socket));
+      taken.Add(socket->port(), socket->port());
+    }
+    if (!owner.closing && !is_job) left = left.Minus(taken);
+    if (shown++ >= kMaxShownOwners) continue;
+    report.Add(host, NameOfHeld(host, owner, held, is_job),
+               FirstOf(texts, kMaxShownSockets), ports.all.ToString(),
+               owner.pid == 0 ? "a process that is not visible"
+                              : absl::StrCat("pid ", owner.pid, " (",
+                                             PrintableText(owner.command), ")"),
+               owner.pid, held.sockets.front()->port(),
+               WhyUnknown(host.facts->npu_processes()));
+  }
+  if (all.size() > kMaxShownOwners) {
+    report.Add(host, "more-owners", all.size() - kMaxShownOwners,
+               ports.all.ToString());
+  }
+  if (view.spec().hccl().base_port_auto() && left.empty()) {
+    report.Add(host, "none-free", ports.all.ToString());
+  }
+}
+
+// Whether it is known which processes use NPUs; if not, adds that.
+bool KnowsProcesses(const HostView& host, RuleReport& report) {
+  const NpuProcessesFact& fact = host.facts->npu_processes();
+  if (fact.missing().reason() != Missing::NOT_SUPPORTED) {
+    return report.Knows(host, "which processes use NPUs", fact);
+  }
+  report.Add(host, "not-visible", WhyMissing(fact.missing()));
+  return false;
+}
+
+// What the spec plans is judged; without devices in it, every one.
+bool IsPlanned(const HostView& host, uint32_t id) {
+  if (host.spec == nullptr || host.spec->devices().empty()) return true;
+  const DeviceView* device = host.Find(id);
+  return device != nullptr && device->spec != nullptr;
+}
+
+std::string ProcessText(const NpuProcess& process) {
+  return absl::StrCat(process.pid(), " (", PrintableText(process.command()),
+                      ")");
+}
+
+// By device, processes that were not started by another one of them: the
+// workers of a training process have its nodes open, too.
+std::map<uint32_t, std::vector<std::string>> Trainings(const HostView& host) {
+  const auto& processes = host.facts->npu_processes().value().processes();
+  std::set<uint32_t> pids;
+  for (const NpuProcess& process : processes) pids.insert(process.pid());
+  std::map<uint32_t, std::vector<std::string>> trainings;
+  for (const NpuProcess& process : processes) {
+    if (pids.count(process.parent()) > 0) continue;
+    for (const uint32_t id : process.devices()) {
+      if (IsPlanned(host, id)) trainings[id].push_back(ProcessText(process));
+    }
+  }
+  return trainings;
+}
+
+// Whether the host's driver lets several processes use one device; if that is
+// not known, adds it.
+std::optional<bool> TakesSeveral(const ProductProfile& profile,
+                                 const HostView& host, RuleReport& report) {
+  if (profile.process_limit == ProcessLimit::kOne) return false;
+  const TextFact& driver = host.facts->versions().driver();
+  if (!report.Knows(host, "driver", driver)) return {};
+  const absl::string_view version = driver.value();
+  uint32_t major = 0;
+  if (absl::SimpleAtoi(version.substr(0, version.find('.')), &major)) {
+    return major >= kDriverForSeveral;
+  }
+  report.Add(host, "driver-not-understood", QuotedText(version));
+  return {};
+}
+
+}  // namespace
+
+void CheckPortsFree(const ClusterView& view, RuleReport& report) {
+  for (const HostView& host : view.hosts()) {
+    if (!report.Knows(host, "sockets", host.facts->sockets())) continue;
+    report.Judged(host);
+    AddHeldPorts(view, host, report);
+  }
+}
+
+// Whose check decides: before a job nothing may use its devices; a cluster on
+// which another job runs is healthy. So far there is no check of a job.
+void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
+  for (const HostView& host : view.hosts()) {
+    if (!KnowsProcesses(host, report)) continue;
+    report.Judged(host);
+    std::set<uint32_t> used;
+    std::vector<std::string> texts;
+    for (const NpuProcess& process :
+         host.facts->npu_processes().value().processes()) {
+      bool uses_planned = false;
+      for (const uint32_t id : process.devices()) {
+        if (!IsPlanned(host, id)) continue;
+        uses_planned = true;
+        used.insert(id);
+      }
+      if (uses_planned) texts.push_back(ProcessText(process));
+    }
+    if (used.empty()) continue;
+    report.Add(host, std::vector<uint32_t>(used.begin(), used.end()),
+               report.Text("in-use", FirstOf(texts, kMaxShownProcesses)));
+  }
+}
+
+// What runs now, since a job's plan is not known here.
+void CheckDeviceProcessLimit(const ClusterView& view, RuleReport& report) {
+  if (view.profile().process_limit == ProcessLimit::kNotPublished) {
+    report.ExplainSkip(
+        "how many processes may share a device of this product "
+        "is not published");
+    return;
+  }
+  for (const HostView& host : view.hosts()) {
+    if (!KnowsProcesses(host, report)) continue;
+    std::optional<bool> takes_several = true;
+    for (const auto& [id, processes] : Trainings(host)) {
+      if (processes.size() < 2) continue;
+      takes_several = TakesSeveral(view.profile(), host, report);
+      if (takes_several.value_or(true)) break;
+      report.Add(host, {id},
+                 report.Text("several", FirstOf(processes, kMaxShownProcesses),
+                             view.profile().title));
+    }
+    if (takes_several.has_value()) report.Judged(host);
+  }
+}
+
+}  // namespace clusterd

@@ -1,0 +1,364 @@
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+void AddSocket(uint32_t port, uint32_t pid, const std::string& command,
+               const std::string& state, HostFacts* host) {
+  BoundSocket* socket = host->mutable_sockets()->mutable_value()->add_sockets();
+  socket->set_port(port);
+  socket->set_protocol("tcp");
+  socket->set_address("0.0.0.0");
+  socket->set_state(state);
+  socket->set_pid(pid);
+  socket->set_command(command);
+}
+
+TEST(CheckPortsFreeTest, NamesPortProcessAndCommand) {
+  TestCluster cluster;
+  AddSocket(60003, 4711, "python3", "LISTEN", &cluster.facts[1]);
+  AddSocket(60004, 4711, "python3", "LISTEN", &cluster.facts[1]);
+  EXPECT_EQ(Lines(cluster.Check("ports-free")),
+            "FAIL server1 tcp 0.0.0.0 port 60003 LISTEN, tcp 0.0.0.0 port "
+            "60004 LISTEN, held by pid 4711 (python3) | nothing bound in "
+            "60000-60031 | systemctl status 4711 tells which service it "
+            "belongs to: stop that if it may end, or choose other ports in "
+            "cluster.yaml\n");
+}
+
+// Row 5.
+TEST(CheckPortsFreeTest, JudgesTheRendezvousPortOnTheFirstServerAlone) {
+  TestCluster cluster;
+  cluster.spec.set_rendezvous_port(29500);
+  AddSocket(29500, 4711, "torchrun", "LISTEN", &cluster.facts[1]);
+  EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
+  AddSocket(29500, 4711, "torchrun", "LISTEN", &cluster.facts[0]);
+  EXPECT_THAT(Lines(cluster.Check("ports-free")),
+              HasSubstr("FAIL server0 tcp 0.0.0.0 port 29500"));
+}
+
+// Row 5: as the MPI launch wants it.
+TEST(CheckPortsFreeTest, PassesAnSshdThatListensOnTheSshPort) {
+  TestCluster cluster;
+  cluster.spec.set_ssh_port(2222);
+  AddSocket(2222, 900, "sshd", "LISTEN", &cluster.facts[0]);
+  AddSocket(2222, 901, "sshd-session", "ESTABLISHED", &cluster.facts[0]);
+  AddSocket(2222, 1, "systemd", "LISTEN", &cluster.facts[1]);
+  EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
+  AddSocket(2222, 77, "nginx", "LISTEN", &cluster.facts[1]);
+  EXPECT_THAT(Lines(cluster.Check("ports-free")),
+              HasSubstr("FAIL server1 tcp 0.0.0.0 port 2222"));
+}
+
+TEST(CheckPortsFreeTest, FailsOverAnSshdInTheHcclRange) {
+  TestCluster cluster;
+  AddSocket(60003, 900, "sshd", "LISTEN", &cluster.facts[0]);
+  EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
+}
+
+BoundSocket* LastSocket(HostFacts* host) {
+  auto* sockets = host->mutable_sockets()->mutable_value()->mutable_sockets();
+  return sockets->Mutable(sockets->size() - 1);
+}
+
+// Row 4.
+TEST(CheckPortsFreeTest, CountsOnlyWhatCanStopAListenOnTheHostsAddress) {
+  struct Case {
+    const char* protocol;
+    std::string address;
+    const char* state;
+    State expected;
+  };
+  const std::string own = TestCluster().spec.servers(0).address();
+  for (const Case& each : {
+           Case{"udp", "0.0.0.0", "", PASS},
+           Case{"udp6", "::", "", PASS},
+           Case{"tcp", "127.0.0.1", "LISTEN", PASS},
+           Case{"tcp", "127.0.0.53", "ESTABLISHED", PASS},
+           Case{"tcp6", "::1", "LISTEN", PASS},
+           Case{"tcp6", "::ffff:127.0.0.1", "ESTABLISHED", PASS},
+           Case{"tcp", "172.17.0.1", "LISTEN", PASS},
+           Case{"tcp6", "fe80::1", "ESTABLISHED", PASS},
+           Case{"tcp", own, "LISTEN", FAIL},
+           Case{"tcp", own, "ESTABLISHED", FAIL},
+           Case{"tcp6", "::ffff:" + own, "ESTABLISHED", FAIL},
+           Case{"tcp", "0.0.0.0", "LISTEN", FAIL},
+           Case{"tcp6", "::", "LISTEN", FAIL},
+       }) {
+    TestCluster cluster;
+    AddSocket(60003, 4711, "python3", each.state, &cluster.facts[0]);
+    LastSocket(&cluster.facts[0])->set_protocol(each.protocol);
+    LastSocket(&cluster.facts[0])->set_address(each.address);
+    EXPECT_EQ(cluster.Check("ports-free").state(), each.expected)
+        << each.protocol << " " << each.address << " " << each.state;
+  }
+}
+
+TEST(CheckPortsFreeTest, CountsAnyAddressOfAContainersOwnNetwork) {
+  TestCluster cluster;
+  HostFacts& host = cluster.facts[0];
+  host.set_network_namespace("container:train-1");
+  host.mutable_kernel()->mutable_initial_namespace()->set_value(false);
+  AddSocket(60003, 4711, "python3", "LISTEN", &host);
+  LastSocket(&host)->set_address("172.17.0.2");
+  JudgeOptions options;
+  options.network_namespace = "container:train-1";
+  std::map<std::string, State> states;
+  const Report report = BuildReport(cluster.spec, {&host}, options);
+  for (const RuleResult& result : report.rules()) {
+    states[result.rule()] = result.state();
+  }
+  EXPECT_EQ(states["ports-free"], FAIL);
+}
+
+// Row 4: with no base port HCCL takes another port.
+TEST(CheckPortsFreeTest, OnlyWarnsWhereHcclTakesAnotherPort) {
+  TestCluster cluster;
+  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  AddSocket(60003, 4711, "node_exporter", "LISTEN", &cluster.facts[0]);
+  AddSocket(60004, 0, "", "LISTEN", &cluster.facts[1]);
+  const RuleResult result = cluster.Check("ports-free");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              AllOf(HasSubstr("WARN server0 tcp 0.0.0.0 port 60003 LISTEN, "
+                              "held by pid 4711 (node_exporter)"),
+                    HasSubstr("WARN server1 tcp 0.0.0.0 port 60004 LISTEN, "
+                              "held by a process that is not visible")));
+}
+
+TEST(CheckPortsFreeTest, FailsWhereNoOtherPortIsLeft) {
+  TestCluster cluster;
+  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  for (int i = 0; i < 32; ++i) {
+    AddSocket(60000 + i, 7, "python3", "LISTEN", &cluster.facts[0]);
+  }
+  EXPECT_THAT(Lines(cluster.Check("ports-free")),
+              HasSubstr("FAIL server0 every HCCL port of 60000-60031 is held"));
+}
+
+void AddNpuProcess(uint32_t pid, uint32_t parent, std::vector<uint32_t> devices,
+                   HostFacts* host) {
+  NpuProcess* process =
+      host->mutable_npu_processes()->mutable_value()->add_processes();
+  process->set_pid(pid);
+  process->set_parent(parent);
+  process->set_command("python3");
+  for (const uint32_t id : devices) process->add_devices(id);
+}
+
+// Row 3: torchrun 4700 with a rank on each of eight devices.
+void RunJob(HostFacts* host) {
+  for (uint32_t id = 0; id < 8; ++id) {
+    AddNpuProcess(4711 + id, 4700, {id}, host);
+    AddSocket(60000 + id, 4711 + id, "python3", "LISTEN", host);
+  }
+  AddSocket(29500, 4700, "torchrun", "LISTEN", host);
+}
+
+TEST(CheckPortsFreeTest, LeavesWhatARunningJobHoldsToDeviceIdle) {
+  TestCluster cluster;
+  cluster.spec.set_rendezvous_port(29500);
+  for (HostFacts& host : cluster.facts) RunJob(&host);
+  const Report report = cluster.MakeReport();
+  std::set<std::string> warned;
+  for (const RuleResult& result : report.rules()) {
+    EXPECT_TRUE(result.state() <= WARN || result.state() == SKIPPED)
+        << result.rule() << "\n"
+        << Lines(result);
+    if (result.state() == WARN) warned.insert(result.rule());
+    EXPECT_THAT(Lines(result), Not(HasSubstr("kill")));
+  }
+  EXPECT_EQ(warned, std::set<std::string>{"device-idle"});
+  EXPECT_THAT(Lines(cluster.Check("ports-free")),
+              HasSubstr("SKIPPED server0 [device-idle] tcp 0.0.0.0 port 29500 "
+                        "LISTEN, in use by pid 4700 (torchrun) of a running "
+                        "job"));
+}
+
+TEST(CheckPortsFreeTest, TellsAHolderFromAJobOnlyByItsNpus) {
+  TestCluster cluster;
+  AddSocket(60003, 4711, "python3", "LISTEN", &cluster.facts[0]);
+  SetMissing(Missing::NOT_SUPPORTED, "only this container's",
+             cluster.facts[0].mutable_npu_processes());
+  EXPECT_THAT(
+      Lines(cluster.Check("ports-free")),
+      HasSubstr("UNKNOWN server0 tcp 0.0.0.0 port 60003 LISTEN, held by "
+                "pid 4711 (python3); whether that is a running job is "
+                "not known: not supported: only this container's"));
+}
+
+TEST(CheckPortsFreeTest, OnlyWarnsOfWhatAnEndedProcessLeft) {
+  TestCluster cluster;
+  for (const char* state : {"FIN_WAIT1", "FIN_WAIT2", "LAST_ACK", "CLOSING"}) {
+    AddSocket(60003, 0, "", state, &cluster.facts[0]);
+  }
+  EXPECT_EQ(cluster.Check("ports-free").state(), WARN);
+}
+
+TEST(CheckPortsFreeTest, IgnoresPortsThatNoJobNeeds) {
+  TestCluster cluster;
+  AddSocket(22, 1, "sshd", "LISTEN", &cluster.facts[0]);
+  AddSocket(59999, 1, "other", "LISTEN", &cluster.facts[0]);
+  EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
+}
+
+TEST(CheckPortsFreeTest, OnlyWarnsOfAConnectionThatClosesByItself) {
+  TestCluster cluster;
+  AddSocket(60003, 0, "", "TIME_WAIT", &cluster.facts[0]);
+  const RuleResult result = cluster.Check("ports-free");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result), HasSubstr("wait a minute"));
+}
+
+TEST(CheckPortsFreeTest, SaysHowToFindAnOwnerThatIsNotVisible) {
+  TestCluster cluster;
+  AddSocket(60003, 0, "", "LISTEN", &cluster.facts[0]);
+  EXPECT_THAT(Lines(cluster.Check("ports-free")),
+              HasSubstr("ss -tlnap 'sport = :60003'"));
+}
+
+TEST(CheckPortsFreeTest, ShowsAHostileCommandWithoutItsControlCharacters) {
+  TestCluster cluster;
+  AddSocket(60003, 7, "x\x1b]0;owned\x07", "LISTEN", &cluster.facts[0]);
+  EXPECT_THAT(Lines(cluster.Check("ports-free")), Not(HasSubstr("\x1b")));
+}
+
+TEST(CheckPortsFreeTest, CutsALongListOfSockets) {
+  TestCluster cluster;
+  for (int i = 0; i < 32; ++i) {
+    AddSocket(60000 + i, 7, "python3", "LISTEN", &cluster.facts[0]);
+  }
+  EXPECT_THAT(Lines(cluster.Check("ports-free")), HasSubstr("and 24 more"));
+}
+
+TEST(CheckPortsFreeTest, CutsALongListOfOwners) {
+  TestCluster cluster;
+  for (int i = 1; i <= 1000; ++i) {
+    AddSocket(60000, i, "python3", "LISTEN", &cluster.facts[0]);
+  }
+  const RuleResult result = cluster.Check("ports-free");
+  ASSERT_EQ(result.findings_size(), 17);
+  EXPECT_THAT(result.findings(16).observed(), HasSubstr("984 more owners"));
+}
+
+TEST(CheckPortsFreeTest, IsUnknownWithoutTheSockets) {
+  TestCluster cluster;
+  SetMissing(Missing::UNREADABLE, "/proc/net/tcp: line 3",
+             cluster.facts[0].mutable_sockets());
+  const RuleResult result = cluster.Check("ports-free");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result), HasSubstr("/proc/net/tcp: line 3"));
+}
+
+TEST(CheckDeviceIdleTest, NamesTheProcessesOnceForTheirHost) {
+  TestCluster cluster;
+  RunJob(&cluster.facts[0]);
+  const RuleResult result = cluster.Check("device-idle");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("WARN server0:0-7 in use by pid 4711 (python3), 4712 "
+                        "(python3), 4713 (python3), 4714 (python3) and 4 more "
+                        "| no process uses it | "));
+  EXPECT_EQ(result.findings_size(), 1);
+}
+
+TEST(CheckDeviceIdleTest, LooksOnlyAtPlannedDevices) {
+  TestCluster cluster;
+  ServerSpec* server = cluster.spec.mutable_servers(0);
+  server->mutable_devices()->DeleteSubrange(4, 4);
+  AddNpuProcess(4711, 1, {5}, &cluster.facts[0]);
+  EXPECT_EQ(cluster.Check("device-idle").state(), PASS);
+  AddNpuProcess(4712, 1, {3, 5}, &cluster.facts[0]);
+  EXPECT_THAT(Lines(cluster.Check("device-idle")),
+              HasSubstr("WARN server0:3 in use by pid 4712 (python3) |"));
+}
+
+TEST(CheckDeviceIdleTest, IsSkippedWhereOtherProcessesCannotBeSeen) {
+  TestCluster cluster;
+  for (HostFacts& host : cluster.facts) {
+    SetMissing(Missing::NOT_SUPPORTED, "only this container's processes",
+               host.mutable_npu_processes());
+  }
+  for (const char* rule : {"device-idle", "device-process-limit"}) {
+    const RuleResult result = cluster.Check(rule);
+    EXPECT_EQ(result.state(), SKIPPED);
+    EXPECT_THAT(Lines(result), HasSubstr("only this container's processes"));
+  }
+}
+
+TEST(CheckDeviceIdleTest, IsUnknownWhereTheyShouldBeSeenAndAreNot) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_PERMITTED, "/proc/1/fd",
+             cluster.facts[0].mutable_npu_processes());
+  EXPECT_EQ(cluster.Check("device-idle").state(), UNKNOWN);
+}
+
+TestCluster Shared(const char* product, const char* driver) {
+  TestCluster cluster(product);
+  AddNpuProcess(4711, 4700, {3}, &cluster.facts[0]);
+  AddNpuProcess(4712, 4700, {3}, &cluster.facts[0]);
+  for (HostFacts& host : cluster.facts) {
+    host.mutable_versions()->mutable_driver()->set_value(driver);
+  }
+  return cluster;
+}
+
+State LimitOf(const char* product, const char* driver) {
+  return Shared(product, driver).Check("device-process-limit").state();
+}
+
+TEST(CheckDeviceProcessLimitTest, TakesOneProcessForEachDeviceOfAtlasTraining) {
+  EXPECT_EQ(LimitOf("atlas-training", "25.0.rc1"), WARN);
+  EXPECT_EQ(LimitOf("atlas-300t", "25.0.rc1"), PASS);  // It has no device 3.
+  EXPECT_THAT(
+      Lines(Shared("atlas-training", "24.1.rc1").Check("device-process-limit")),
+      HasSubstr("WARN server0:3 used by several processes at once: pid "
+                "4711 (python3) and 4712 (python3) | one process for "
+                "each device of Atlas training series (SMP)"));
+}
+
+TEST(CheckDeviceProcessLimitTest, TakesSeveralOfA2AndA3FromDriver25On) {
+  for (const char* product : {"atlas-a2", "atlas-a2-box16", "atlas-a3"}) {
+    EXPECT_EQ(LimitOf(product, "24.1.rc3"), WARN) << product;
+    EXPECT_EQ(LimitOf(product, "25.0.rc1.1"), PASS) << product;
+    EXPECT_EQ(LimitOf(product, "26.0.0"), PASS) << product;
+    EXPECT_EQ(LimitOf(product, "newest"), UNKNOWN) << product;
+  }
+}
+
+TEST(CheckDeviceProcessLimitTest, NeedsNoDriverWhereNothingIsShared) {
+  TestCluster cluster("atlas-a2");
+  RunJob(&cluster.facts[0]);
+  SetMissing(Missing::ABSENT, "no version.info",
+             cluster.facts[0].mutable_versions()->mutable_driver());
+  EXPECT_EQ(cluster.Check("device-process-limit").state(), PASS);
+}
+
+TEST(CheckDeviceProcessLimitTest, CountsNoWorkersOfATrainingProcess) {
+  TestCluster cluster;
+  AddNpuProcess(4711, 4700, {3}, &cluster.facts[0]);
+  AddNpuProcess(4801, 4711, {3}, &cluster.facts[0]);
+  AddNpuProcess(4802, 4801, {3}, &cluster.facts[0]);
+  EXPECT_EQ(cluster.Check("device-process-limit").state(), PASS);
+}
+
+TEST(CheckDeviceProcessLimitTest, IsSkippedWhereTheNumberIsNotPublished) {
+  const RuleResult result =
+      Shared("ascend-950", "25.0.rc1").Check("device-process-limit");
+  EXPECT_EQ(result.state(), SKIPPED);
+  EXPECT_THAT(result.summary(), HasSubstr("is not published"));
+}
+
+}  // namespace
+}  // namespace clusterd
