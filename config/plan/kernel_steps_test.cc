@@ -172,13 +172,24 @@ TEST(PlanSysctlStepsTest, BlocksValuesThatTheKernelDoesNotTake) {
   EXPECT_EQ(Plan(spec, GoodFacts("node-01")).blocked_size(), 2);
 }
 
-TEST(PlanSysctlStepsTest, AsksForAsManyAsThereAreRanks) {
+// Although the kernel's 4096 is enough for two servers.
+TEST(PlanSysctlStepsTest, PlansWhatHcclAdvisesWhereTheSpecNamesNoNumber) {
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_kernel()->set_somaxconn_auto(true);
+  spec.mutable_kernel()->set_persistent(false);
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  EXPECT_EQ(Texts(Plan(spec, facts)),
+            (std::vector<std::string>{"net.core.somaxconn: 4096 -> 65535"}));
+}
+
+TEST(PlanSysctlStepsTest, AsksForAsManyAsThereAreRanksAndAgents) {
   ClusterSpec spec = GoodSpec();
   spec.mutable_kernel()->set_somaxconn(1);
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(2);
   EXPECT_EQ(Texts(Plan(spec, facts)),
-            (std::vector<std::string>{"net.core.somaxconn: 2 -> 4"}));
+            (std::vector<std::string>{"net.core.somaxconn: 2 -> 6"}));
 }
 
 }  // namespace

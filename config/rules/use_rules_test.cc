@@ -324,7 +324,7 @@ TEST(CheckDeviceProcessLimitTest, TakesOneProcessForEachDeviceOfAtlasTraining) {
   EXPECT_THAT(
       Lines(Shared("atlas-training", "24.1.rc1").Check("device-process-limit")),
       HasSubstr("WARN server0:3 used by several processes at once: pid "
-                "4711 (python3) and 4712 (python3) | one process for "
+                "4711 (python3), 4712 (python3) | one process for "
                 "each device of Atlas training series (SMP)"));
 }
 
@@ -357,7 +357,7 @@ TEST(CheckDeviceProcessLimitTest, IsSkippedWhereTheNumberIsNotPublished) {
   const RuleResult result =
       Shared("ascend-950", "25.0.rc1").Check("device-process-limit");
   EXPECT_EQ(result.state(), SKIPPED);
-  EXPECT_THAT(result.summary(), HasSubstr("is not published"));
+  EXPECT_THAT(result.skip_reason(), HasSubstr("is not published"));
 }
 
 }  // namespace

@@ -81,8 +81,11 @@ TEST(LoadSpecTest, FillsInDefaults) {
   EXPECT_EQ(spec.hccl().base_port(), 60000u);
   EXPECT_EQ(spec.hccl().port_count(), 32u);
   EXPECT_TRUE(spec.hccl().port_count_auto());
+  EXPECT_TRUE(spec.hccl().base_port_auto());
   EXPECT_EQ(spec.kernel().somaxconn(), 65535u);
   EXPECT_EQ(spec.kernel().tcp_max_syn_backlog(), 65535u);
+  EXPECT_TRUE(spec.kernel().somaxconn_auto());
+  EXPECT_TRUE(spec.kernel().tcp_max_syn_backlog_auto());
   EXPECT_FALSE(spec.kernel().persistent());
   EXPECT_EQ(spec.firewall(), FIREWALL_DISABLED);
   EXPECT_EQ(spec.deadlines().command_ms(), 10000u);
@@ -122,6 +125,9 @@ TEST(LoadSpecTest, ReadsEverySetting) {
   EXPECT_EQ(spec.hccl().base_port(), 50000u);
   EXPECT_EQ(spec.hccl().port_count(), 64u);
   EXPECT_FALSE(spec.hccl().port_count_auto());
+  EXPECT_FALSE(spec.hccl().base_port_auto());
+  EXPECT_FALSE(spec.kernel().somaxconn_auto());
+  EXPECT_FALSE(spec.kernel().tcp_max_syn_backlog_auto());
   EXPECT_EQ(spec.kernel().somaxconn(), 1024u);
   EXPECT_EQ(spec.kernel().tcp_max_syn_backlog(), 2048u);
   EXPECT_TRUE(spec.kernel().persistent());
@@ -453,6 +459,22 @@ TEST(SpecToYamlTest, NamesThatYamlReadsAsNothingAreQuoted) {
   const ClusterSpec spec = Load(text);
   EXPECT_EQ(spec.servers(0).host(), "null");
   EXPECT_EQ(Again(spec).DebugString(), spec.DebugString());
+}
+
+TEST(SpecToYamlTest, ANumberThatTheFileDoesNotNameIsStillNotNamed) {
+  const ClusterSpec silent = Load(File());
+  EXPECT_THAT(SpecToYaml(silent),
+              HasSubstr("base_port: auto  # 60000\n  port_count: auto  # 32\n"
+                        "kernel:\n  somaxconn: auto  # 65535\n"
+                        "  tcp_max_syn_backlog: auto  # 65535\n"));
+  EXPECT_EQ(Again(silent).DebugString(), silent.DebugString());
+  const ClusterSpec named =
+      Load(File("hccl: {base_port: 60000}\n"
+                "kernel: {somaxconn: 65535, tcp_max_syn_backlog: auto}\n"));
+  EXPECT_FALSE(named.hccl().base_port_auto());
+  EXPECT_FALSE(named.kernel().somaxconn_auto());
+  EXPECT_TRUE(named.kernel().tcp_max_syn_backlog_auto());
+  EXPECT_EQ(Again(named).DebugString(), named.DebugString());
 }
 
 TEST(SpecToYamlTest, ReadsWell) {

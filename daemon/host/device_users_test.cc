@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
 #include "tests/support/host/scratch_root.h"
 
 namespace clusterd {
@@ -125,6 +126,72 @@ TEST_F(DeviceUsersTest, KnowsNodesOfAnotherServerApart) {
   other.Write("/dev/davinci3", "");
   const OpenNode node(other.path() + "/dev/davinci3");
   EXPECT_EQ(Users(), "");
+}
+
+TEST_F(DeviceUsersTest, TellsWhoStartedAProcess) {
+  const OpenNode node(Path("/dev/davinci3"));
+  const Child child;
+  const auto users = ReadDeviceUsers(root_.paths(), kNobody);
+  ASSERT_TRUE(users.ok()) << users.status();
+  for (const DeviceUser& user : *users) {
+    const bool is_child = user.pid == static_cast<uint32_t>(child.pid());
+    EXPECT_EQ(user.parent,
+              static_cast<uint32_t>(is_child ? getpid() : getppid()));
+  }
+}
+
+TEST_F(DeviceUsersTest, EndsWithTheHostsTime) {
+  FakeClock clock;
+  const TimeBudget budget(&clock, absl::Seconds(1), absl::Seconds(2));
+  clock.Advance(absl::Seconds(3));
+  const NpuProcessesFact fact = ReadNpuProcesses(root_.paths(), budget);
+  EXPECT_EQ(fact.missing().reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(fact.missing().detail(), HasSubstr("deadlines.host"));
+}
+
+// A process that is neither this one nor started by it: an orphan.
+TEST_F(DeviceUsersTest, NamesEachProcessOnceWithItsDevices) {
+  int pids[2];
+  ASSERT_EQ(pipe2(pids, O_CLOEXEC), 0);
+  int hold[2];
+  ASSERT_EQ(pipe2(hold, O_CLOEXEC), 0);
+  const pid_t middle = fork();
+  if (middle == 0) {
+    const pid_t orphan = fork();
+    if (orphan == 0) {
+      close(hold[1]);
+      open(Path("/dev/davinci0").c_str(), O_RDONLY);
+      open(Path("/dev/davinci3").c_str(), O_RDONLY);
+      const pid_t own = getpid();
+      if (write(pids[1], &own, sizeof(own)) < 0) _exit(1);
+      char byte;
+      while (read(hold[0], &byte, 1) > 0) continue;
+    }
+    _exit(0);
+  }
+  waitpid(middle, nullptr, 0);
+  pid_t orphan = 0;
+  ASSERT_EQ(read(pids[0], &orphan, sizeof(orphan)),
+            static_cast<ssize_t>(sizeof(orphan)));
+  FakeClock clock;
+  const TimeBudget budget(&clock, absl::Minutes(1), absl::Minutes(1));
+  const NpuProcessesFact fact = ReadNpuProcesses(root_.paths(), budget);
+  ASSERT_EQ(fact.value().processes_size(), 1) << fact.ShortDebugString();
+  const NpuProcess& process = fact.value().processes(0);
+  EXPECT_EQ(process.pid(), static_cast<uint32_t>(orphan));
+  ASSERT_EQ(process.devices_size(), 2);
+  EXPECT_EQ(process.devices(0), 0u);
+  EXPECT_EQ(process.devices(1), 3u);
+  for (const int fd : {pids[0], pids[1], hold[0], hold[1]}) close(fd);
+}
+
+TEST_F(DeviceUsersTest, SupportsNoAnswerWithoutNodes) {
+  root_.Remove("/dev/davinci0");
+  root_.Remove("/dev/davinci3");
+  FakeClock clock;
+  const TimeBudget budget(&clock, absl::Minutes(1), absl::Minutes(1));
+  EXPECT_EQ(ReadNpuProcesses(root_.paths(), budget).missing().reason(),
+            Missing::NOT_SUPPORTED);
 }
 
 TEST_F(DeviceUsersTest, CannotTellWithoutNodes) {

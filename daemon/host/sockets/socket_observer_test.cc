@@ -103,6 +103,21 @@ TEST_F(SocketObserverTest, GivesASharedSocketItsFirstOwner) {
   EXPECT_EQ(Read().value().sockets(0).pid(), 10u);
 }
 
+// clusterd's way to the controller may have a port of the range.
+TEST_F(SocketObserverTest, LeavesOutConnectionsOfThisProcess) {
+  root_.Write("/proc/net/tcp", kHeader + Line("0100000A:EA60", 1, 111) +
+                                   Line("0100000A:EA61", 1, 112) +
+                                   Line("00000000:EA62", 10, 113));
+  const std::string self = absl::StrCat("/proc/", getpid());
+  root_.Link(self + "/fd/3", "socket:[111]");
+  root_.Link("/proc/10/fd/3", "socket:[112]");
+  root_.Link(self + "/fd/4", "socket:[113]");
+  const SocketsFact fact = Read();
+  ASSERT_EQ(fact.value().sockets_size(), 2);
+  EXPECT_EQ(fact.value().sockets(0).port(), 60001u);
+  EXPECT_EQ(fact.value().sockets(1).port(), 60002u);
+}
+
 TEST_F(SocketObserverTest, MakesTheOwnersNamePrintable) {
   root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 10, 111));
   root_.Link("/proc/10/fd/3", "socket:[111]");
