@@ -180,7 +180,7 @@ std::vector<Fault> Faults() {
       {"ports-uniform", a1,
        [](TestCluster& c) {
          c.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value(
-             "8080,60000-60031");
+             "8080,60000-60015");
        },
        NameNoNumbers},
       {"version-uniform", a1,

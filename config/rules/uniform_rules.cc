@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/ballot.h"
 #include "config/rules/view/cluster_view.h"
@@ -322,25 +323,27 @@ void CheckBacklogUniform(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Warns. Compared as sets; ports-reserved says what no list is.
+// Warns. Only of HCCL's range, since other programs of a host may have theirs;
+// ports-reserved says what no list is.
 void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
   const HcclSpec& hccl = view.spec().hccl();
   if (!hccl.base_port_auto() || !hccl.port_count_auto()) {
     return report.ExplainSkip("cluster.yaml says which ports are needed");
   }
   if (!HasTwoHosts(view, report)) return;
+  const PortSet range = HcclPorts(view.spec());
   HostsByValue lists;
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = host.facts->kernel().reserved_ports();
     if (!report.Knows(host, "list of reserved ports", fact)) continue;
     report.Judged(host);
     const absl::StatusOr<PortSet> ports = PortSet::Parse(fact.value());
-    const std::string list =
-        ports.ok() ? ports->ToString() : PrintableText(fact.value());
-    lists[list.empty() ? "empty" : list].push_back(&host);
+    const std::string list = ports.ok()
+                                 ? range.Minus(range.Minus(*ports)).ToString()
+                                 : PrintableText(fact.value());
+    lists[list.empty() ? "nothing" : list].push_back(&host);
   }
-  AddGroups("mixed", "net.ipv4.ip_local_reserved_ports", std::move(lists),
-            report);
+  AddGroups("mixed", range.ToString(), std::move(lists), report);
 }
 
 // Driver, firmware, CANN warn, the NPU series fails. The smallest group comes

@@ -366,27 +366,27 @@ TEST(CheckBacklogUniformTest, IsUnknownAboutAHostWithoutTheValue) {
   EXPECT_EQ(result.summary(), "3 of 4 hosts");
 }
 
-TEST(CheckPortsUniformTest, ComparesListsAsSets) {
+std::string PortsUniformWith(const std::string& ports) {
   TestCluster cluster = SilentCluster();
-  cluster.facts[2].mutable_kernel()->mutable_reserved_ports()->set_value(
-      "60000-60015,60016-60031\n");
-  EXPECT_EQ(cluster.Check("ports-uniform").state(), PASS);
-  cluster.facts[2].mutable_kernel()->mutable_reserved_ports()->set_value(
-      "50000-50031");
-  EXPECT_EQ(Lines(cluster.Check("ports-uniform")),
-            "WARN server2 net.ipv4.ip_local_reserved_ports 50000-50031 on 1 "
-            "host | net.ipv4.ip_local_reserved_ports 60000-60031, as on 3 "
-            "hosts | reserve the same on all hosts, or name hccl.base_port in "
-            "cluster.yaml if the others are of other programs\n");
-  cluster.facts[2].mutable_kernel()->mutable_reserved_ports()->set_value("\n");
-  EXPECT_THAT(Lines(cluster.Check("ports-uniform")),
-              HasSubstr("net.ipv4.ip_local_reserved_ports empty on 1 host"));
+  cluster.facts[2].mutable_kernel()->mutable_reserved_ports()->set_value(ports);
+  return Lines(cluster.Check("ports-uniform"));
+}
+
+TEST(CheckPortsUniformTest, ComparesWhatIsReservedOfTheHcclRange) {
+  EXPECT_EQ(PortsUniformWith("8080,60000-60015,60016-60031\n"), "");
+  EXPECT_EQ(PortsUniformWith("8080,60000-60015"),
+            "WARN server2 reserves 60000-60015 of 60000-60031 on 1 host | "
+            "reserves 60000-60031, as on 3 hosts | reserve the same on all "
+            "hosts, best 60000-60031: clusterctl plan\n");
+  EXPECT_THAT(PortsUniformWith("50000-50031"),
+              HasSubstr("reserves nothing of"));
+  EXPECT_THAT(PortsUniformWith("all"), HasSubstr("reserves all of"));
 }
 
 TEST(CheckPortsUniformTest, IsSkippedWhereTheSpecNamesThePorts) {
   TestCluster cluster = SilentCluster();
   cluster.facts[2].mutable_kernel()->mutable_reserved_ports()->set_value(
-      "8080,60000-60031");
+      "8080,60000-60015");
   EXPECT_EQ(cluster.Check("ports-uniform").state(), WARN);
   cluster.spec.mutable_hccl()->set_base_port_auto(false);
   EXPECT_EQ(cluster.Check("ports-uniform").state(), SKIPPED);

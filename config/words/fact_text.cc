@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "config/values/number_list.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
@@ -151,10 +150,9 @@ Lines Describe(const SocketsFact::Sockets& value) {
 Lines Describe(const NpuProcessesFact::Processes& value) {
   Lines lines;
   for (const NpuProcess& process : value.processes()) {
-    const std::vector<uint32_t> ids(process.devices().begin(),
-                                    process.devices().end());
-    lines.push_back(absl::StrCat("pid ", process.pid(), " ", process.command(),
-                                 " uses ", FoldIds(ids)));
+    lines.push_back(absl::StrCat(
+        "pid ", process.pid(), " ", process.command(), " uses ",
+        DevicesText({process.devices().begin(), process.devices().end()})));
   }
   return OrNone(std::move(lines), "none");
 }
