@@ -75,8 +75,9 @@ bool IsInTheWay(const HostView& host, const BoundSocket& socket, bool of_hccl) {
   if (address == "::1" || absl::StartsWith(address, "127.")) return false;
   // In a namespace of its own the job has other addresses.
   if (!host.facts->network_namespace().empty() &&
-      !SharesHostNetwork(*host.facts))
+      !SharesHostNetwork(*host.facts)) {
     return true;
+  }
   return !host.address.has_value() || address == host.address->ToString();
 }
 
@@ -130,42 +131,58 @@ std::set<uint32_t> JobProcesses(const HostFacts& facts) {
 }
 
 absl::string_view NameOfHeld(const HostView& host, const Owner& owner,
-                             const Held& held, bool is_job) {
+                             const Held& held) {
   if (owner.closing) return "closing";
-  if (is_job) return "in-use";
   if (!held.must_be_free) return "held-others-free";
   if (owner.pid == 0) return "owner-not-visible";
   return IsKnown(host.facts->npu_processes()) ? "held" : "held-perhaps-by-job";
+}
+
+std::string OwnerText(const Owner& owner) {
+  if (owner.pid == 0) return "a process that is not visible";
+  return absl::StrCat("pid ", owner.pid, " (", PrintableText(owner.command),
+                      ")");
 }
 
 void AddHeldPorts(const ClusterView& view, const HostView& host,
                   RuleReport& report) {
   const HostPorts ports = PortsOn(view, host);
   const std::set<uint32_t> job = JobProcesses(*host.facts);
-  const std::map<Owner, Held> all = HeldPorts(view, host, ports);
   PortSet left = HcclPortsOn(view.spec(), *host.facts).possible;
-  size_t shown = 0;
-  for (const auto& [owner, held] : all) {
-    const bool is_job = job.count(owner.pid) > 0;
+  std::vector<std::string> of_job;
+  size_t owners = 0;
+  bool more_fail = false;
+  for (const auto& [owner, held] : HeldPorts(view, host, ports)) {
+    const bool is_job = !owner.closing && job.count(owner.pid) > 0;
     std::vector<std::string> texts;
     PortSet taken;
     for (const BoundSocket* socket : held.sockets) {
       texts.push_back(SocketText(*socket));
       taken.Add(socket->port(), socket->port());
     }
-    if (!owner.closing && !is_job) left = left.Minus(taken);
-    if (shown++ >= kMaxShownOwners) continue;
-    report.Add(host, NameOfHeld(host, owner, held, is_job),
-               FirstOf(texts, kMaxShownSockets), ports.all.ToString(),
-               owner.pid == 0 ? "a process that is not visible"
-                              : absl::StrCat("pid ", owner.pid, " (",
-                                             PrintableText(owner.command), ")"),
-               owner.pid, held.sockets.front()->port(),
+    const std::string sockets = FirstOf(texts, kMaxShownSockets);
+    if (is_job) {
+      of_job.push_back(absl::StrCat(sockets, " by ", OwnerText(owner)));
+      continue;
+    }
+    if (!owner.closing) left = left.Minus(taken);
+    if (++owners > kMaxShownOwners) {
+      more_fail |= held.must_be_free && !owner.closing;
+      continue;
+    }
+    report.Add(host, NameOfHeld(host, owner, held), sockets,
+               ports.all.ToString(), OwnerText(owner), owner.pid,
+               held.sockets.front()->port(),
                WhyUnknown(host.facts->npu_processes()));
   }
-  if (all.size() > kMaxShownOwners) {
-    report.Add(host, "more-owners", all.size() - kMaxShownOwners,
-               ports.all.ToString());
+  if (!of_job.empty()) {
+    report.Add(host, "in-use", FirstOf(of_job, kMaxShownProcesses));
+  }
+  if (owners > kMaxShownOwners) {
+    FindingText text = report.Text("more-owners", owners - kMaxShownOwners,
+                                   ports.all.ToString());
+    if (more_fail) text.state = FAIL;
+    report.Add(host, std::move(text));
   }
   if (view.spec().hccl().base_port_auto() && left.empty()) {
     report.Add(host, "none-free", ports.all.ToString());

@@ -181,9 +181,24 @@ TEST(CheckPortsFreeTest, LeavesWhatARunningJobHoldsToDeviceIdle) {
   }
   EXPECT_EQ(warned, std::set<std::string>{"device-idle"});
   EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("SKIPPED server0 [device-idle] tcp 0.0.0.0 port 29500 "
-                        "LISTEN, in use by pid 4700 (torchrun) of a running "
-                        "job"));
+              HasSubstr("SKIPPED server0 [device-idle] in use by a running "
+                        "job: tcp 0.0.0.0 port 29500 LISTEN by pid 4700 "
+                        "(torchrun), tcp 0.0.0.0 port 60000 LISTEN by pid "
+                        "4711 (python3), "));
+}
+
+// However many ranks the job has.
+TEST(CheckPortsFreeTest, FailsOverAnotherHolderBesideARunningJob) {
+  TestCluster cluster;
+  HostFacts* host = &cluster.facts[0];
+  for (uint32_t i = 0; i < 20; ++i) {
+    AddNpuProcess(100 + i, 1, {i % 8}, host);
+    AddSocket(60000 + i, 100 + i, "python3", "LISTEN", host);
+  }
+  AddSocket(60031, 4711, "other", "LISTEN", host);
+  EXPECT_THAT(Lines(cluster.Check("ports-free")),
+              HasSubstr("FAIL server0 tcp 0.0.0.0 port 60031 LISTEN, held by "
+                        "pid 4711 (other)"));
 }
 
 TEST(CheckPortsFreeTest, TellsAHolderFromAJobOnlyByItsNpus) {
@@ -249,6 +264,7 @@ TEST(CheckPortsFreeTest, CutsALongListOfOwners) {
   }
   const RuleResult result = cluster.Check("ports-free");
   ASSERT_EQ(result.findings_size(), 17);
+  EXPECT_EQ(result.findings(16).state(), FAIL);
   EXPECT_THAT(result.findings(16).observed(), HasSubstr("984 more owners"));
 }
 

@@ -1,7 +1,9 @@
 // The main job with the real programs: clusterctl check over a controller and
 // simulated servers, all of them processes, over mutual TLS.
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -116,6 +118,21 @@ TEST_F(HealthyClusterTest, ChecksOnlyTheHostsAndRulesAskedFor) {
   EXPECT_EQ(outcome.report.hosts(0).host(), "server1");
   EXPECT_EQ(StateOf(outcome.report, "link"), PASS);
   EXPECT_EQ(StateOf(outcome.report, "ip-unique"), SKIPPED);
+}
+
+// A job that runs is no failure: this process has a node open.
+TEST_F(HealthyClusterTest, NamesTheProcessThatUsesADevice) {
+  const int node = open((cluster_.Root("server0") + "/dev/davinci3").c_str(),
+                        O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(node, 0);
+  const CheckOutcome outcome = cluster_.Check();
+  close(node);
+  EXPECT_EQ(outcome.process.exit_status, 0) << outcome.process.standard_output;
+  EXPECT_EQ(StateOf(outcome.report, "device-idle"), WARN);
+  EXPECT_TRUE(Names(outcome.report, "device-idle", "server0", 3));
+  EXPECT_FALSE(Names(outcome.report, "device-idle", "server1", -1));
+  EXPECT_THAT(Shown(outcome.report, "device-idle"),
+              HasSubstr(absl::StrCat("in use by pid ", getpid())));
 }
 
 TEST_F(HealthyClusterTest, DescribesAHostAndListsBoth) {
