@@ -277,10 +277,12 @@ HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host) {
   const HcclSpec& hccl = spec.hccl();
   if (!hccl.port_count_auto()) return {HcclPorts(spec), HcclPorts(spec)};
   // The value of a fact that is not known is empty.
-  const CannPorts ports =
+  CannPorts ports =
       CannPortsOf(hccl.cann().empty() ? host.versions().cann().value()
                                       : hccl.cann())
           .value_or(CannPorts());
+  // Containers of the host may have a newer one.
+  if (hccl.cann().empty()) ports.possible = CannPorts().possible;
   return {PortsFrom(hccl, ports.certain), PortsFrom(hccl, ports.possible)};
 }
 

@@ -20,7 +20,8 @@ PortSet HcclPorts(const ClusterSpec& spec);
 PortSet JobPorts(const ClusterSpec& spec);
 
 // The same where nothing says the number for sure: CANN that is not known takes
-// 16 ports, and may take 32. What the spec says holds before what the host has.
+// 16 ports, and may take 32. What the spec says holds before what the host has,
+// which makes 32 certain and never 16: its containers may have a newer one.
 struct HcclPortNeed {
   PortSet certain;
   PortSet possible;

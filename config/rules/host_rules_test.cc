@@ -149,7 +149,8 @@ TEST(CheckPortsReservedTest, FailsWithoutTheSecondSixteenFromCann82On) {
 
 TEST(CheckPortsReservedTest, NeedsOnlySixteenUpToCann80) {
   EXPECT_EQ(ReservedWith("60000-60015", "8.0.0").state(), PASS);
-  EXPECT_EQ(ReservedWith("60000-60015", "", "8.0.RC3").state(), PASS);
+  // A container of the host may have a newer one.
+  EXPECT_EQ(ReservedWith("60000-60015", "", "8.0.RC3").state(), WARN);
   // What the spec says holds before what the host has.
   EXPECT_EQ(ReservedWith("60000-60015", "8.5.0", "8.0.0").state(), FAIL);
 }

@@ -253,8 +253,8 @@ void CheckPortsFree(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Whose check decides: before a job nothing may use its devices; a cluster on
-// which another job runs is healthy. So far there is no check of a job.
+// A warning, as the row says for every check: a cluster on which a job runs is
+// healthy. Only what is about to start a job could call it a failure, here.
 void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     if (!KnowsProcesses(host, report)) continue;
