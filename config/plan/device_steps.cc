@@ -67,7 +67,8 @@ class DevicePlanner {
   // First the settings that the tool may change with the device's address, each
   // with it; the others for themselves.
   void Plan(const ServerSpec& server) {
-    const auto changes = OrderedChanges(spec_, server, &plan_);
+    std::vector<DeviceChange> changes;
+    if (!spec_.roce_unused()) changes = OrderedChanges(spec_, server, &plan_);
     for (const DeviceChange& change : changes) ChooseKeeper(change);
     for (const DeviceChange& change : changes) {
       PlanAddress(change);
@@ -318,16 +319,23 @@ class DevicePlanner {
           "its ", is_tls ? "switch" : absl::StrCat("live ", setting.words),
           " is not known: ", WhyMissing(setting.live(*change.facts).missing));
     }
-    const char* fix = kAskTheTool;
-    if (is_tls) {
-      fix = spec_.allow_tls_query()
-                ? "remove what the reason names, or set the switch by hand, "
-                  "then plan again"
-                : "set allow_tls_query: true in the spec, or set the switch by "
-                  "hand, then plan again";
-    }
     plan_.Block(setting.kind, {change.spec->id()}, WhatText(setting, wanted),
-                why, fix);
+                why,
+                is_tls ? "remove what the reason names, or set the switch by "
+                         "hand, then plan again"
+                       : kAskTheTool);
+  }
+
+  // Its switch is off and cannot be set, and nothing is to be stored.
+  void PlanNoCertificate(const DeviceSetting& setting,
+                         const DeviceChange& change,
+                         const std::string& wanted) {
+    if (wanted == LiveOf(setting, change)) return;
+    plan_.Block(setting.kind, {change.spec->id()}, WhatText(setting, wanted),
+                "the device has no certificate, and without one hccn_tool does "
+                "not set the switch",
+                "give it certificates, or say tls: false in the spec, then "
+                "plan again");
   }
 
   void PlanSetting(const DeviceSetting& setting, const DeviceChange& change) {
@@ -344,6 +352,10 @@ class DevicePlanner {
       return;
     }
     const std::string wanted = asked.value_or(live);
+    if (Is(setting, kTlsSetting) &&
+        change.facts->tls().value().no_certificate()) {
+      return PlanNoCertificate(setting, change, wanted);
+    }
     const std::string why = WhyNot(setting, change, wanted);
     const TakenGateway taken = Is(setting, kGatewaySetting)
                                    ? TakenBy(profile_, plan_.facts(), id)

@@ -369,6 +369,28 @@ TEST(PlanDeviceStepsTest, RestsOnEveryFactThatDecided) {
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
 }
 
+// The devices have no address, and a detect address that nobody stored.
+TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
+  ClusterSpec spec = GoodSpec();
+  spec.set_roce_unused(true);
+  for (ServerSpec& server : *spec.mutable_servers()) {
+    for (DeviceSpec& device : *server.mutable_devices()) {
+      const uint32_t id = device.id();
+      device.Clear();
+      device.set_id(id);
+    }
+  }
+  HostFacts facts = GoodFacts("node-01");
+  for (DeviceFacts& device : *facts.mutable_devices()) {
+    device.mutable_address()->mutable_value()->clear_settings();
+    device.mutable_gateway()->set_value("");
+    SetConf(&facts, HccnConfKey("netdetect", device.id()), "");
+  }
+  const HostPlan plan = Plan(spec, facts);
+  EXPECT_TRUE(plan.steps().empty()) << plan.ShortDebugString();
+  EXPECT_TRUE(plan.blocked().empty()) << plan.ShortDebugString();
+}
+
 TEST(PlanTlsStepsTest, PlansNothingWhenTheSpecIsSilentOrMet) {
   ClusterSpec silent = GoodSpec();
   silent.clear_tls();
@@ -390,24 +412,27 @@ TEST(PlanTlsStepsTest, SwitchesTheDeviceThatDiffers) {
 TEST(PlanTlsStepsTest, BlocksASwitchThatIsNotKnown) {
   HostFacts facts = GoodFacts("node-01");
   MakeMissing(DeviceOf(&facts, 0)->mutable_tls(), Missing::NOT_QUERIED,
-              "the query writes hccn.conf");
+              "it cannot be given a copy");
   const HostPlan plan = Plan(GoodSpec(), facts);
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_NE(plan.blocked(0).fix().find("allow_tls_query"), std::string::npos);
+  EXPECT_NE(plan.blocked(0).fix().find("set the switch by hand"),
+            std::string::npos);
 }
 
-TEST(PlanTlsStepsTest, DoesNotAskForWhatTheSpecAllowsAlready) {
-  ClusterSpec spec = GoodSpec();
-  spec.set_allow_tls_query(true);
+TEST(PlanTlsStepsTest, SetsNothingOnADeviceWithoutACertificate) {
   HostFacts facts = GoodFacts("node-01");
-  MakeMissing(DeviceOf(&facts, 0)->mutable_tls(), Missing::NOT_QUERIED,
-              "this host does not allow that");
-  const HostPlan plan = Plan(spec, facts);
+  TlsFact::Switch* tls = DeviceOf(&facts, 0)->mutable_tls()->mutable_value();
+  tls->set_enabled(false);
+  tls->set_no_certificate(true);
+  SetConf(&facts, "tls_enable_0", "");
+  EXPECT_TRUE(Plan(GoodSpec(), facts).steps().empty());
+  ClusterSpec on = GoodSpec();
+  on.set_tls(true);
+  const HostPlan plan = Plan(on, facts);
   ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_NE(plan.blocked(0).reason().find("this host does not allow that"),
-            std::string::npos);
-  EXPECT_EQ(plan.blocked(0).fix().find("allow_tls_query"), std::string::npos);
+  EXPECT_EQ(plan.blocked(0).devices(0), 0u);
+  EXPECT_NE(plan.blocked(0).reason().find("no certificate"), std::string::npos);
 }
 
 TEST(PlanTlsStepsTest, RewritesTheFileThatSaysAnotherSwitchThanTheDevice) {

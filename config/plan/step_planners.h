@@ -105,9 +105,7 @@ void PlanFormStep(HostPlanBuilder* plan);
 // then.
 //
 // The live TLS switch is what the tool said, as it is asked where a spec states
-// one (ObserveRequest.ask_tls). Where hccn.conf lacks the key the vendor's
-// query writes it, so the spec, the host or the file's form may have kept the
-// observation from asking.
+// one (ObserveRequest.ask_tls).
 void PlanDeviceSteps(const ClusterSpec& spec, const ServerSpec& server,
                      HostPlanBuilder* plan);
 

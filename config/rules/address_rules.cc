@@ -201,6 +201,10 @@ void JudgeDetectAddress(const ClusterView& view, const DeviceView& device,
 void CheckDeviceIpSet(const ClusterView&, RuleReport& report) {
   report.ForEachKnown(
       "address", &DeviceView::addresses, [&](const DeviceView& device) {
+        const std::string& ipv6 = device.facts->ipv6_address().value();
+        if (!device.HasAddress() && !ipv6.empty()) {
+          return report.Add(device, "ipv6-only", PrintableText(ipv6));
+        }
         report.Judged(device);
         if (device.HasAddress()) return;
         if (device.planned.has_value()) {

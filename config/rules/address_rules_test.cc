@@ -34,6 +34,25 @@ TEST(CheckDeviceIpSetTest, IsUnknownForWhatIsNoAddress) {
   EXPECT_THAT(Lines(result), HasSubstr("10.0.0.300"));
 }
 
+TEST(CheckDeviceIpSetTest, IsUnknownForADeviceWithAnIpv6AddressAlone) {
+  TestCluster cluster;
+  DeviceFacts& device = cluster.device(0, 3);
+  device.mutable_address()->mutable_value()->clear_settings();
+  device.mutable_ipv6_address()->set_value("fd00::17/64");
+  const RuleResult result = cluster.Check("device-ip-set");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("UNKNOWN server0:3 the device has the IPv6 address "
+                        "fd00::17/64 and no IPv4 one: IPv6 device addresses "
+                        "are not judged yet"));
+  device.mutable_ipv6_address()->set_value("");
+  EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
+  // As of a product whose tool knows no IPv6.
+  SetMissing(Missing::NOT_SUPPORTED, "This device does not support IPV6!",
+             device.mutable_ipv6_address());
+  EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
+}
+
 TEST(CheckDeviceIpPlannedTest, FailsForAnotherAddressOrMask) {
   TestCluster cluster;
   cluster.SetAddress(0, 3, "192.168.103.77", kMask);

@@ -58,6 +58,8 @@ struct Rule {
   // is found, and what may mend it where it is set elsewhere.
   absl::string_view mended_by;
   absl::string_view perhaps_by;
+  // About the devices' RoCE ports.
+  bool needs_roce;
 
   // English where the catalogue lacks the language.
   const RuleText& TextIn(Language language) const {

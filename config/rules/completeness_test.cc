@@ -315,6 +315,8 @@ const std::set<std::string>& ReadByNoRule() {
       "identity.machine_id", "identity.architecture", "identity.os_release",
       "kernel.network_namespace", "kernel.initial_namespace",
       "kernel.proc_sys_writable", "kernel.network_namespace_cookie",
+      // It makes a failure unknown, and nothing pass.
+      "devices.ipv6_address",
       // It never lets run what it does not store.
       "ufw.allowed_permanently"};
   return *facts;

@@ -142,13 +142,12 @@ TEST(CheckHccnToolTest, IsTheCauseForADeviceOfWhichNothingCanBeRead) {
 
 TEST(CheckHccnToolTest, IsNotTheCauseOfWhatClusterdChoseNotToAsk) {
   TestCluster cluster;
-  cluster.spec.set_allow_tls_query(true);
   cluster.Mute(0, 3, Missing::TIMED_OUT, "no answer in 2s");
-  SetMissing(Missing::NOT_QUERIED, "this host does not allow that",
+  SetMissing(Missing::NOT_QUERIED, "it cannot be given a copy",
              cluster.device(0, 3).mutable_tls());
   EXPECT_THAT(Lines(cluster.Check("tls-uniform")),
               StartsWith("UNKNOWN server0:3 TLS switch not known: not queried: "
-                         "this host does not allow that"));
+                         "it cannot be given a copy"));
 }
 
 TEST(CheckHccnToolTest, IsUnknownForAnotherGeneration) {

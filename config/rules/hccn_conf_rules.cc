@@ -243,10 +243,14 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
 }
 
 // Live addresses against the file. Without the file this is unknown, caused by
-// hccn-conf; so is a difference that the repair of the file ends.
+// hccn-conf; so is a difference that the repair of the file ends. A device with
+// udhcpc_enable_N has its address from a server, unless that says 0.
 void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (!KnowsFile(device, report)) return;
+    if (device.conf_dhcp != nullptr && device.conf_dhcp->value() != "0") {
+      return report.Add(device, "by-dhcp");
+    }
     report.Judged(device);
     const HccnConf::Entry* address = device.conf_address;
     const HccnConf::Entry* netmask = device.conf_netmask;

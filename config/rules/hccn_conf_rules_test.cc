@@ -437,6 +437,26 @@ TEST(CheckGatewayPersistentTest, IsUnknownWithoutTheFileOrTheAnswer) {
   EXPECT_EQ(result.findings(0).caused_by(), "hccn-conf");
 }
 
+// Nothing but the line: the address of DHCP stands in no file.
+TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcp) {
+  TestCluster cluster = UnplannedCluster();
+  Erase("address", 3, ConfOf(0, &cluster));
+  Erase("netmask", 3, ConfOf(0, &cluster));
+  EXPECT_EQ(cluster.Check("device-ip-persistent").state(), FAIL);
+  HccnConf::Entry* dhcp = ConfOf(0, &cluster)->add_entries();
+  dhcp->set_key("udhcpc_enable");
+  dhcp->set_device(3);
+  dhcp->set_value("1");
+  const RuleResult result = cluster.Check("device-ip-persistent");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_EQ(result.summary(), "15 of 16 devices on 2 hosts");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(result.findings(0).state(), SKIPPED);
+  EXPECT_THAT(result.findings(0).observed(), HasSubstr("by DHCP"));
+  dhcp->set_value("0");
+  EXPECT_EQ(cluster.Check("device-ip-persistent").state(), FAIL);
+}
+
 TEST(CheckDetectAddressPersistentTest, WarnsWhereDeviceAndFileDisagree) {
   TestCluster cluster = UnplannedCluster();
   EXPECT_EQ(cluster.Check("detect-address-persistent").state(), PASS);

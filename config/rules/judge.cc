@@ -66,6 +66,9 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
     result.set_not_run(true);
     return result;
   }
+  if (rule.needs_roce && view.spec().roce_unused()) {
+    return report.Skip("the devices' RoCE ports are unused (cluster.yaml)");
+  }
   rule.check(view, report);
   RuleResult result = std::move(report).Finish();
   if (IsIn(options.selection.downgrade(), rule.name)) Downgrade(&result);
@@ -302,7 +305,6 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
   request.set_command_ms(spec.deadlines().command_ms());
   request.set_host_ms(spec.deadlines().host_ms());
   request.set_ask_tls(spec.has_tls());
-  request.set_allow_tls_query(spec.allow_tls_query());
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());
   request.set_generation(profile.ok() ? (*profile)->generation

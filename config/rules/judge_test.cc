@@ -290,11 +290,57 @@ TEST(BuildReportTest, SaysThatItDoesNotKnowTheProduct) {
               testing::Contains(HasSubstr("\"atlas-9999\" is not known")));
 }
 
+// A super pod that goes through HCCS alone: its RoCE ports have no address, no
+// link and no neighbour.
+TEST(BuildReportTest, SkipsRulesAboutRocePortsThatTheSpecSaysAreUnused) {
+  TestCluster cluster("atlas-a3-superpod");
+  for (HostFacts& host : cluster.facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      device.mutable_address()->mutable_value()->clear_settings();
+      device.mutable_gateway()->set_value("");
+      device.mutable_detect_address()->set_value("0.0.0.0");
+      device.mutable_net_health()->set_value(NET_HEALTH_INIT);
+      device.mutable_link()->set_value(LinkFact::DOWN);
+      device.mutable_lldp()->mutable_value()->Clear();
+    }
+    host.mutable_hccn_conf()->mutable_value()->clear_entries();
+  }
+  EXPECT_EQ(cluster.MakeReport().verdict(), FAIL);
+  cluster.spec.set_roce_unused(true);
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    for (DeviceSpec& device : *server.mutable_devices()) {
+      const uint32_t id = device.id();
+      device.Clear();
+      device.set_id(id);
+    }
+  }
+  const Report report = cluster.MakeReport();
+  std::set<std::string> skipped;
+  for (const RuleResult& result : report.rules()) {
+    EXPECT_NE(result.state(), FAIL) << result.rule();
+    EXPECT_NE(result.state(), UNKNOWN) << result.rule();
+    if (result.summary() !=
+        "the devices' RoCE ports are unused (cluster.yaml)") {
+      continue;
+    }
+    EXPECT_EQ(result.state(), SKIPPED);
+    EXPECT_FALSE(result.not_run());
+    skipped.insert(result.rule());
+  }
+  for (const char* rule :
+       {"device-ip-set", "device-ip-planned", "device-ip-persistent", "gateway",
+        "detect-address", "link", "net-health", "lldp", "mtu-uniform",
+        "subnet-shared", "netmask-uniform"}) {
+    EXPECT_EQ(skipped.count(rule), 1u) << rule;
+  }
+  EXPECT_EQ(skipped.count("tls-uniform"), 0u);
+  EXPECT_TRUE(JudgePlannedAddresses(cluster.spec).empty());
+}
+
 TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
   ClusterSpec spec = MakeSpec("atlas-training", "", 1);
   spec.set_rendezvous_port(29500);
   spec.set_ssh_port(2222);
-  spec.set_allow_tls_query(true);
   const ObserveRequest request = MakeObserveRequest(spec);
   ASSERT_EQ(request.socket_ports_size(), 3);
   EXPECT_EQ(request.socket_ports(0).first(), 2222u);
@@ -304,7 +350,6 @@ TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
   EXPECT_EQ(request.socket_ports(2).last(), 60031u);
   EXPECT_EQ(request.command_ms(), 10000u);
   EXPECT_EQ(request.host_ms(), 30000u);
-  EXPECT_TRUE(request.allow_tls_query());
   EXPECT_FALSE(request.ask_tls());
   EXPECT_EQ(request.generation(), NpuToolFacts::CLASSIC);
 }

@@ -78,10 +78,8 @@ bool KnowsTls(const ClusterView& view, const DeviceView& device,
                RepairedFileTellsTls(device) ? "hccn-conf" : "");
     return false;
   }
-  if (missing.reason() == Missing::NOT_QUERIED &&
-      !view.spec().allow_tls_query()) {
-    // The reason names the key of one device; this text folds.
-    report.Add(device, "not-asked");
+  if (missing.reason() == Missing::NOT_QUERIED) {
+    report.Add(device, "not-asked", WhyMissing(missing));
     return false;
   }
   return report.Knows(device, "TLS switch", device.tls_enabled);

@@ -115,11 +115,10 @@ TEST(CheckTlsUniformTest, BelievesTheDeviceWhereTheFileSaysOtherwise) {
             "hccn_tool -i 4 -tls -s enable 0\n");
 }
 
-TEST(CheckTlsUniformTest, ShowsWhyAHostDoesNotAskWhatTheSpecAllows) {
+TEST(CheckTlsUniformTest, FoldsDevicesThatCannotBeAskedOverACopy) {
   TestCluster cluster;
-  cluster.spec.set_allow_tls_query(true);
   for (int i = 0; i < 8; ++i) {
-    SetMissing(Missing::NOT_QUERIED, "this host does not allow that",
+    SetMissing(Missing::NOT_QUERIED, "it cannot be given a copy",
                cluster.device(0, i).mutable_tls());
   }
   const RuleResult result = cluster.Check("tls-uniform");
@@ -127,21 +126,25 @@ TEST(CheckTlsUniformTest, ShowsWhyAHostDoesNotAskWhatTheSpecAllows) {
   ASSERT_EQ(result.findings_size(), 1);
   EXPECT_EQ(Who(result.findings(0)), "server0:0-7");
   EXPECT_THAT(result.findings(0).observed(),
-              HasSubstr("this host does not allow that"));
+              HasSubstr("it cannot be given a copy"));
+  EXPECT_THAT(result.findings(0).fix(), HasSubstr("CAP_SYS_ADMIN"));
 }
 
-TEST(CheckTlsUniformTest, FoldsDevicesWhoseSwitchWasNotAskedFor) {
+// Nobody touched the hosts, and the tool was asked.
+TEST(CheckTlsUniformTest, TakesTheToolsWordWhereNoFileHasTheKey) {
   TestCluster cluster;
   for (int i = 0; i < 8; ++i) {
-    SetMissing(Missing::NOT_QUERIED, absl::StrCat("no tls_enable_", i),
-               cluster.device(0, i).mutable_tls());
+    for (int host = 0; host < 2; ++host) {
+      TlsFact::Switch* tls =
+          cluster.device(host, i).mutable_tls()->mutable_value();
+      tls->set_enabled(false);
+      tls->set_source("hccn_tool -tls -g");
+      tls->clear_in_file();
+    }
   }
-  const RuleResult result = cluster.Check("tls-uniform");
-  EXPECT_EQ(result.state(), UNKNOWN);
-  ASSERT_EQ(result.findings_size(), 1);
-  EXPECT_EQ(Who(result.findings(0)), "server0:0-7");
-  EXPECT_THAT(result.findings(0).observed(), HasSubstr("can write"));
-  EXPECT_THAT(result.findings(0).fix(), HasSubstr("allow_tls_query: true"));
+  EXPECT_EQ(cluster.Check("tls-uniform").state(), PASS);
+  SetTls(true, &cluster.device(1, 4));
+  EXPECT_EQ(cluster.Check("tls-uniform").state(), FAIL);
 }
 
 TEST(CheckTlsUniformTest, BlamesATimeOutAndNotTheFileThatTellsTheSwitch) {

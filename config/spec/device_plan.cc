@@ -85,6 +85,15 @@ class Reader {
     return std::move(plan_);
   }
 
+  DevicePlan ReadWithoutAddresses() {
+    ReadIds();
+    if (plan_.ids.empty() && product_ != nullptr) {
+      map_.Require("ids");
+    }
+    MakeDevices();
+    return std::move(plan_);
+  }
+
  private:
   // Ids by key, else by product; empty if neither says.
   void ReadIds() {
@@ -367,6 +376,12 @@ DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                   "devices is empty, expected addresses or rails");
   }
   return {};
+}
+
+DevicePlan ReadDeviceIds(const YamlNode* node, const ProductProfile* product,
+                         const ServerGroups& groups, Mistakes* mistakes) {
+  const YamlMap map(node, "devices", {"ids"}, mistakes);
+  return Reader(map, product, groups, mistakes).ReadWithoutAddresses();
 }
 
 }  // namespace clusterd

@@ -121,6 +121,11 @@ struct DevicePlan {
 DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                           const ServerGroups& groups, Mistakes* mistakes);
 
+// The same of a cluster whose devices need no addresses: `node`, which may be
+// absent, has only ids, and devices have neither address nor gateway.
+DevicePlan ReadDeviceIds(const YamlNode* node, const ProductProfile* product,
+                         const ServerGroups& groups, Mistakes* mistakes);
+
 // The items of a list that has one for each device; empty, and recorded, if it
 // has more or fewer. REQUIRES: value.Is(kList).
 std::vector<YamlValue> PerDevice(const YamlValue& value,

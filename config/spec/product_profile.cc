@@ -127,6 +127,8 @@ ProductProfile A3SuperPod() {
   ProductProfile profile = A3();
   profile.name = "atlas-a3-superpod";
   profile.title = "Atlas A3 training series, in a super pod";
+  // HCCS reaches every device of the super pod.
+  profile.roce_optional = true;
   profile.subnet_plan = SubnetPlan::kFree;
   profile.reserved = {
       Reserved(0xc0000000, 8, "virtual NICs of a super pod use 192.0.0.0/8")};

@@ -63,6 +63,8 @@ struct ProductProfile {
   // takes a stored one of the same four, and what that device has.
   bool one_gateway_per_four = false;
   ProcessLimit process_limit = ProcessLimit::kNotPublished;
+  // A job can do without the devices' RoCE ports.
+  bool roce_optional = false;
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
 };
 

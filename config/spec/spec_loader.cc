@@ -28,6 +28,7 @@ namespace {
 constexpr YamlLimits kLimits = {size_t{32} << 20, size_t{4} << 20};
 
 constexpr uint32_t kVersion = 1;
+constexpr absl::string_view kUnused = "unused";
 constexpr size_t kMaxNameBytes = 255;
 constexpr uint32_t kMaxPort = 65535;
 
@@ -78,7 +79,7 @@ class Loader {
         &root, "",
         {"version", "name", "product", "mode", "servers", "devices", "hccl",
          "kernel", "firewall", "deadlines", "tls", "mtu", "rendezvous_port",
-         "ssh_port", "allow_tls_query", "enforce", "domain"},
+         "ssh_port", "enforce", "domain", "roce"},
         mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
@@ -279,7 +280,6 @@ class Loader {
     if (tls.has_value()) spec_.set_tls(*tls);
     const std::optional<uint32_t> mtu = map["mtu"].Number(kMinMtu, kMaxMtu);
     if (mtu.has_value()) spec_.set_mtu(*mtu);
-    spec_.set_allow_tls_query(map["allow_tls_query"].Bool().value_or(false));
   }
 
   void LoadEnforce(const YamlMap& map) {
@@ -295,11 +295,23 @@ class Loader {
     }
   }
 
+  void LoadRoce(const YamlValue& value) {
+    spec_.set_roce_unused(value.Word({"used", kUnused}) == kUnused);
+    if (!spec_.roce_unused() || product_ == nullptr) return;
+    if (product_->roce_optional) return;
+    value.Wrong(" is unused, and servers of ", product_->name,
+                " reach each other through RoCE alone, expected used");
+  }
+
   void LoadServers(const YamlMap& map) {
     const ServerGroups groups =
         ReadServerGroups(map.Require("servers").node(), mistakes_);
-    const DevicePlan plan = ReadDevicePlan(map.Require("devices").node(),
-                                           product_, groups, mistakes_);
+    LoadRoce(map["roce"]);
+    const DevicePlan plan =
+        spec_.roce_unused()
+            ? ReadDeviceIds(map["devices"].node(), product_, groups, mistakes_)
+            : ReadDevicePlan(map.Require("devices").node(), product_, groups,
+                             mistakes_);
     if (!mistakes_->empty()) return;
     spec_.mutable_servers()->Reserve(static_cast<int>(groups.servers.size()));
     for (const PlannedServer& planned : groups.servers) {
@@ -320,6 +332,7 @@ class Loader {
 
   static void FillDevice(const PlannedDevice& planned, DeviceSpec* device) {
     device->set_id(planned.id);
+    if (!planned.address.has_value()) return;
     device->set_address(planned.address->address().ToString());
     device->set_netmask(planned.address->subnet().netmask().ToString());
     if (planned.gateway.has_value()) {
@@ -436,6 +449,7 @@ void AppendServers(const ClusterSpec& spec, std::string* out) {
     ids.push_back(device.id());
   }
   absl::StrAppend(out, "  ids: ", FoldIds(ids), "\n");
+  if (spec.roce_unused()) return;
   AppendField(spec, "netmask", &DeviceSpec::netmask, out);
   AppendFieldByHost(spec, "addresses", &DeviceSpec::address, out);
   AppendField(spec, "gateway", &DeviceSpec::gateway, out);
@@ -478,9 +492,7 @@ std::string SettingsText(const ClusterSpec& spec) {
       Line("mtu", spec.has_mtu(), spec.mtu()),
       Line("rendezvous_port", spec.rendezvous_port() != 0,
            spec.rendezvous_port()),
-      Line("ssh_port", spec.ssh_port() != 0, spec.ssh_port()),
-      Line("allow_tls_query", true, BoolText(spec.allow_tls_query())),
-      enforced);
+      Line("ssh_port", spec.ssh_port() != 0, spec.ssh_port()), enforced);
 }
 
 }  // namespace
@@ -490,7 +502,8 @@ std::string SpecToYaml(const ClusterSpec& spec) {
       "version: ", spec.version(), "\nname: ", NameText(spec.name()),
       "\nproduct: ", spec.product(), "\n",
       Line("mode", !spec.mode().empty(), spec.mode()),
-      Line("domain", !spec.domain().empty(), NameText(spec.domain())));
+      Line("domain", !spec.domain().empty(), NameText(spec.domain())),
+      Line("roce", spec.roce_unused(), kUnused));
   AppendServers(spec, &out);
   absl::StrAppend(&out, HcclText(spec.hccl()), SettingsText(spec));
   return out;

@@ -95,7 +95,6 @@ TEST(LoadSpecTest, FillsInDefaults) {
   EXPECT_FALSE(spec.has_mtu());
   EXPECT_EQ(spec.rendezvous_port(), 0u);
   EXPECT_EQ(spec.ssh_port(), 0u);
-  EXPECT_FALSE(spec.allow_tls_query());
 }
 
 TEST(LoadSpecTest, FillsEveryDevice) {
@@ -121,7 +120,7 @@ TEST(LoadSpecTest, ReadsEverySetting) {
            "firewall: open-ports\n"
            "deadlines: {command: 500ms, host: 1m, run: 1m}\n"
            "tls: false\nmtu: 4200\nrendezvous_port: 29500\nssh_port: 22\n"
-           "allow_tls_query: true\ndomain: dc1.example.com\n"));
+           "domain: dc1.example.com\n"));
   EXPECT_EQ(spec.hccl().base_port(), 50000u);
   EXPECT_EQ(spec.hccl().port_count(), 64u);
   EXPECT_FALSE(spec.hccl().port_count_auto());
@@ -139,7 +138,6 @@ TEST(LoadSpecTest, ReadsEverySetting) {
   EXPECT_EQ(spec.mtu(), 4200u);
   EXPECT_EQ(spec.rendezvous_port(), 29500u);
   EXPECT_EQ(spec.ssh_port(), 22u);
-  EXPECT_TRUE(spec.allow_tls_query());
   EXPECT_EQ(spec.domain(), "dc1.example.com");
   EXPECT_EQ(Load(File("firewall: ignore\n")).firewall(), FIREWALL_IGNORE);
 }
@@ -307,9 +305,43 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
               HasSubstr("did you mean \"disabled\"?"));
   EXPECT_THAT(WrongLine("tls: 1"), HasSubstr("tls is \"1\""));
   EXPECT_THAT(WrongLine("mtu: 67"), HasSubstr("mtu is \"67\""));
-  EXPECT_THAT(WrongLine("allow_tls_query: maybe"), HasSubstr("true or false"));
   EXPECT_THAT(WrongLine("domain: .example"),
               HasSubstr("domain is \".example\", expected the DNS domain"));
+}
+
+constexpr char kSuperPod[] =
+    "version: 1\nname: pod\nproduct: atlas-a3-superpod\n"
+    "servers: [{hosts: \"n[0-1]\", address: 10.9.0.1 + n}]\n";
+
+TEST(LoadSpecTest, NeedsNoAddressesWhereRoceIsUnused) {
+  for (const char* devices : {"", "devices: {ids: 0-7}\n"}) {
+    const ClusterSpec spec =
+        Load(absl::StrCat(kSuperPod, devices, "roce: unused\n"));
+    EXPECT_TRUE(spec.roce_unused());
+    ASSERT_EQ(spec.servers_size(), 2);
+    EXPECT_EQ(spec.servers(1).devices_size(), *devices == '\0' ? 16 : 8);
+    EXPECT_EQ(spec.servers(1).devices(7).id(), 7u);
+    EXPECT_EQ(spec.servers(1).devices(7).address(), "");
+    // What `config show` prints is read as the same again.
+    ClusterSpec again = Load(SpecToYaml(spec));
+    again.set_digest(spec.digest());
+    EXPECT_EQ(again.DebugString(), spec.DebugString());
+  }
+}
+
+TEST(LoadSpecTest, WantsAddressesUnlessRoceIsUnused) {
+  const auto mistake = [](const std::string& more) {
+    return std::string(
+        LoadSpec("f", absl::StrCat(kSuperPod, more)).status().message());
+  };
+  EXPECT_THAT(mistake(""), HasSubstr("devices is missing"));
+  EXPECT_THAT(mistake("roce: used\n"), HasSubstr("devices is missing"));
+  EXPECT_THAT(mistake("roce: off\n"), HasSubstr("unused"));
+  EXPECT_THAT(mistake("roce: unused\ndevices: {netmask: 255.255.255.0}\n"),
+              HasSubstr("unknown key \"netmask\" in devices"));
+  EXPECT_THAT(WrongLine("roce: unused"),
+              HasSubstr("roce is unused, and servers of atlas-a2 reach each "
+                        "other through RoCE alone, expected used"));
 }
 
 TEST(LoadSpecTest, EnforcesOnlyTheKindsThatSayTrue) {

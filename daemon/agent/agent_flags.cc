@@ -267,30 +267,6 @@ HostAllows ReadHostVeto(const std::string& config, Log* log) {
   return std::move(read.allows);
 }
 
-std::string WhyNoConfWrite(const std::string& config) {
-  if (config.empty()) {
-    return absl::StrCat(
-        "this clusterd runs without a configuration file; to permit that, "
-        "write \"allow: [observe, tls]\" into ",
-        kDefaultConfig, " there and restart it");
-  }
-  const VetoRead read = ReadVeto(config);
-  if (!read.why_none.empty()) return read.why_none;
-  const std::set<ChangeKind> allowed = AllowedKinds(read.allows);
-  if (allowed.count(CHANGE_TLS) > 0 || allowed.count(CHANGE_HCCN_CONF) > 0) {
-    return "";
-  }
-  std::vector<std::string> words;
-  for (const ChangeKind kind : AllChangeKinds()) {
-    if (kind == CHANGE_TLS || allowed.count(kind) > 0) {
-      words.push_back(ChangeKindName(kind));
-    }
-  }
-  return absl::StrCat(
-      "this host does not allow that; to permit it, put \"allow: [",
-      absl::StrJoin(words, ", "), "]\" into ", config, " there");
-}
-
 HostAllows ReadHostAllows(const std::string& config) {
   return ReadVeto(config).allows;
 }

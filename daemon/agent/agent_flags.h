@@ -82,11 +82,6 @@ absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path);
 // reason in the log, if the file cannot be read or has any mistake.
 HostAllows ReadHostVeto(const std::string& config, Log* log);
 
-// Why an observation may not write /etc/hccn.conf on this host, with the line
-// that would permit it; empty: the file allows tls or hccn-conf. For
-// ObserverOptions::why_no_conf_write.
-std::string WhyNoConfWrite(const std::string& config);
-
 // The same to tell with the host's facts, so that a plan asks for nothing else;
 // the veto is read again when an apply comes.
 HostAllows ReadHostAllows(const std::string& config);

@@ -322,24 +322,6 @@ TEST_F(HostVetoTest, AllowsObservingAloneWhenTheFileHasAnyMistake) {
   EXPECT_THAT(log_.Lines(), HasSubstr("host_veto.yaml:2:1"));
 }
 
-TEST_F(HostVetoTest, NamesTheLineThatLetsAnObservationWrite) {
-  const auto why = [this](const std::string& text) {
-    std::ofstream(path_) << text;
-    return WhyNoConfWrite(path_);
-  };
-  EXPECT_EQ(why("allow: [observe, sysctl]\n"),
-            "this host does not allow that; to permit it, put \"allow: "
-            "[observe, sysctl, tls]\" into " +
-                path_ + " there");
-  EXPECT_THAT(why("cluster: demo\n"), HasSubstr("\"allow: [observe, tls]\""));
-  EXPECT_EQ(why("allow: [observe, tls]\n"), "");
-  EXPECT_EQ(why("allow: [observe, hccn-conf]\n"), "");
-  EXPECT_THAT(why("allow: [observe, tls]\nclutser: demo\n"),
-              HasSubstr("host_veto.yaml:2:1"));
-  EXPECT_THAT(WhyNoConfWrite(""),
-              HasSubstr("into /etc/clusterd/agent.yaml there"));
-}
-
 TEST_F(HostVetoTest, AllowsObservingAloneWhenTheFileIsGone) {
   EXPECT_EQ(KindsOf(ReadHostVeto("/nowhere/agent.yaml", &log_)), "observe");
   EXPECT_THAT(log_.Lines(), HasSubstr("/nowhere/agent.yaml"));

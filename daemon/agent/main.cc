@@ -48,11 +48,7 @@ int main(int argc, char** argv) {
     return clusterd::RecordHost(STDOUT_FILENO, flags.root, &runner, &clock,
                                 &std::cerr);
   }
-  clusterd::ObserverOptions options;
-  options.why_no_conf_write = [&flags] {
-    return clusterd::WhyNoConfWrite(flags.config);
-  };
-  clusterd::MachineObserver observer({flags.root}, &runner, &clock, options);
+  clusterd::MachineObserver observer({flags.root}, &runner, &clock);
   if (flags.once) {
     char name[256] = {};
     gethostname(name, sizeof(name) - 1);

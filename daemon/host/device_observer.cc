@@ -5,7 +5,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
-#include "config/words/fact_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/ascend950/dialect.h"
 #include "daemon/host/files/missing.h"
@@ -26,8 +25,7 @@ void AskSettings(HccnSession* session, DeviceFacts* facts) {
                     facts->mutable_detect_address());
 }
 
-TlsFact AskTls(uint32_t id, HccnSession* session) {
-  HccnAnswer answer = session->Ask("-tls");
+TlsFact ReadTls(uint32_t id, HccnAnswer answer) {
   const auto parse =
       [id](absl::string_view output) -> absl::StatusOr<TlsFact::Switch> {
     ASSIGN_OR_RETURN(const bool enabled, ParseHccnTls(output, id));
@@ -58,68 +56,61 @@ TlsFact TlsFromFile(uint32_t slot, const std::string& value) {
   return fact;
 }
 
-// The question for a switch, as one dialect puts it.
-struct TlsQuestion {
-  uint32_t slot;        // The device's lines of hccn.conf end in it.
-  std::string command;  // "`hccn_tool -i 3 -tls -g` would write"
-  std::string on_any;   // The same of any device, for texts that fold.
-  std::function<TlsFact()> ask;
+// What a device's lines of hccn.conf end in, and how its answer is read.
+struct TlsReader {
+  uint32_t slot;
+  std::function<TlsFact(const HccnAnswer&)> read;
 };
 
-// Why the question must not be put where `conf` has no key for it; empty: it
-// may be.
-std::string WhyNotWrite(const TlsQuestion& question, const HccnConfFact& conf,
-                        const TlsAsking& tls) {
-  if (!tls.vetoed.empty()) {
-    return absl::StrCat(question.on_any,
-                        " to /etc/hccn.conf, which does not tell the switch, "
-                        "and ",
-                        tls.vetoed);
+// Huawei's checker takes a device without a certificate for one without TLS,
+// too (msprechecker of MSIT, tls check).
+TlsFact ReadAnswer(const TlsReader& reader, const HccnAnswer& answer) {
+  if (answer.missing || answer.failure != HccnFailure::kNoCertificate) {
+    return reader.read(answer);
   }
-  if (!conf.has_value()) {
-    return absl::StrCat("tls_enable_", question.slot, " is not known (",
-                        conf.missing().detail(), "), and ", question.command,
-                        " that key");
-  }
-  if (!tls.may_write) {
-    return absl::StrCat("/etc/hccn.conf has no tls_enable_", question.slot,
-                        ", and ", question.command, " that key");
-  }
-  // Some problems spoil no write of this key, but the list of them may be cut.
-  if (conf.value().problems().empty()) return "";
-  const HccnConf::Problem& problem = conf.value().problems(0);
-  return absl::StrCat(question.on_any,
-                      " to /etc/hccn.conf, which is out of order (line ",
-                      problem.line(), ": ", ProblemWords(problem.kind()),
-                      "); repair the file first");
+  TlsFact fact;
+  *fact.mutable_value() = MakeTlsSwitch(false, "hccn_tool: no certificate");
+  fact.mutable_value()->set_no_certificate(true);
+  return fact;
 }
 
-TlsFact LearnTls(const TlsQuestion& question, const HccnConfFact& conf,
-                 const TlsAsking& tls) {
-  const std::string* in_file =
-      conf.has_value()
-          ? FindHccnConfValue(conf.value(), "tls_enable", question.slot)
-          : nullptr;
+TlsFact AskOverCopy(const TlsReader& reader, const TlsAsking& tls,
+                    HccnSession* session) {
+  absl::StatusOr<PrivateFile> copy = tls.copy_conf();
+  if (copy.ok()) {
+    return ReadAnswer(reader, session->AskOverCopy("-tls", *std::move(copy)));
+  }
   TlsFact fact;
-  if (in_file == nullptr) {
-    const std::string why = WhyNotWrite(question, conf, tls);
-    if (why.empty()) return question.ask();
-    SetMissing(Missing::NOT_QUERIED, why, &fact);
+  SetMissing(MissingFor(copy.status()), &fact);
+  return fact;
+}
+
+TlsFact LearnTls(const TlsReader& reader, const HccnConfFact& conf,
+                 const TlsAsking& tls, HccnSession* session) {
+  TlsFact fact;
+  if (!conf.has_value()) {
+    SetMissing(Missing::NOT_QUERIED,
+               absl::StrCat("hccn_tool would write the TLS switch to "
+                            "/etc/hccn.conf, which is not known (",
+                            conf.missing().detail(), ")"),
+               &fact);
     return fact;
   }
-  if (!tls.live) return TlsFromFile(question.slot, *in_file);
-  fact = question.ask();
+  const std::string* in_file =
+      FindHccnConfValue(conf.value(), "tls_enable", reader.slot);
+  if (in_file == nullptr) return AskOverCopy(reader, tls, session);
+  if (!tls.live) return TlsFromFile(reader.slot, *in_file);
+  fact = ReadAnswer(reader, session->Ask("-tls"));
   if (fact.has_value()) fact.mutable_value()->set_in_file(*in_file);
   return fact;
 }
 
 TlsFact LearnClassicTls(uint32_t id, const HccnConfFact& conf,
                         const TlsAsking& tls, HccnSession* session) {
-  return LearnTls(
-      {id, absl::StrCat("`hccn_tool -i ", id, " -tls -g` would write"),
-       "`hccn_tool -tls -g` would write",
-       [id, session] { return AskTls(id, session); }},
-      conf, tls);
+  const auto read = [id](const HccnAnswer& answer) {
+    return ReadTls(id, answer);
+  };
+  return LearnTls({id, read}, conf, tls, session);
 }
 
 DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
@@ -138,11 +129,10 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
   }
   // The key that is there may be another device's.
   if (!reading.slot_known) tls.live = false;
-  *facts.mutable_tls() = LearnTls(
-      {reading.slot, absl::StrCat("`hccn_tool -g -tls -i ", id, "` may write"),
-       "`hccn_tool -g -tls` may write",
-       [id, session] { return ascend950::ReadTls(id, session); }},
-      conf, tls);
+  const auto read = [id](const HccnAnswer& answer) {
+    return ascend950::ReadTls(id, answer);
+  };
+  *facts.mutable_tls() = LearnTls({reading.slot, read}, conf, tls, session);
   return facts;
 }
 
@@ -151,6 +141,12 @@ DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
   DeviceFacts facts;
   facts.set_id(id);
   AskSettings(session, &facts);
+  if (facts.address().has_value() &&
+      facts.address().value().settings().empty()) {
+    FillIpv6Address(
+        session->AskWith({"-i", absl::StrCat(id), "-ip", "-inet6", "-g"}),
+        facts.mutable_ipv6_address());
+  }
   AskNetHealth(session, facts.mutable_net_health());
   FillHccnFact(session->Ask("-link"), ParseHccnLink, facts.mutable_link());
   FillHccnFact(session->Ask("-lldp"), ParseHccnLldp, facts.mutable_lldp());
@@ -171,13 +167,11 @@ DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
 }
 
 DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
-                                  HccnSession* session) {
+                                  const TlsAsking& tls, HccnSession* session) {
   DeviceFacts facts;
   facts.set_id(id);
   AskSettings(session, &facts);
   FillHccnFact(session->Ask("-mtu"), ParseHccnMtu, facts.mutable_mtu());
-  TlsAsking tls;
-  tls.live = true;
   *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);
   return facts;
 }

@@ -4,25 +4,26 @@
 #define DAEMON_HOST_DEVICE_OBSERVER_H_
 
 #include <cstdint>
-#include <string>
+#include <functional>
 
+#include "absl/status/statusor.h"
+#include "daemon/host/command/command_runner.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
 
-// What an observation may do to learn a TLS switch. Asked for it, the classic
-// hccn_tool writes tls_enable_<id> to hccn.conf if that key is not there, and
-// nothing if it is ("only save tls_enable for the first time", tool_tls.c of
+// How an observation learns a TLS switch. Asked for it, the classic hccn_tool
+// writes tls_enable_<id> to hccn.conf if that key is not there, and nothing if
+// it is ("only save tls_enable for the first time", tool_tls.c of
 // hicann/driver). The Ascend 950 tool has the same function, of which nobody
-// has seen a run; its <id> is the slot.
+// has seen a run; its <id> is the slot. So without the key it is asked over a
+// copy of the file that nobody else sees.
 struct TlsAsking {
-  // Ask the device where the question writes nothing.
+  // Makes that copy (CopyHccnConf).
+  std::function<absl::StatusOr<PrivateFile>()> copy_conf;
+  // Ask the device also where the file has the key.
   bool live = false;
-  // Ask also where it writes.
-  bool may_write = false;
-  // The request would allow that, and who does not: "this host does not …".
-  std::string vetoed;
 };
 
 // Asks for address, gateway, detect address, net health, link, LLDP neighbour
@@ -31,18 +32,17 @@ struct TlsAsking {
 // parsers: those of ascend950/dialect.h, or the classic tool's. Last comes the
 // TLS switch:
 //   conf has its key        what conf says; with `live` what the tool says
-//   conf lacks its key      what the tool says, if it may write and conf has no
-//                           problem that a write could make worse; NOT_QUERIED
+//   conf lacks its key      what the tool says over the copy; NOT_QUERIED where
+//                           it cannot be given one
 //   conf is not known       NOT_QUERIED
 DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
                           const TlsAsking& tls, HccnSession* session);
 
 // Only what a change of this host can set: address, gateway, detect address,
-// MTU and TLS switch, all as the tool says now. Without tls_enable_<id> in
-// `conf` the switch is NOT_QUERIED. REQUIRES: the session speaks the classic
-// command line.
+// MTU and TLS switch, all as the tool says now. REQUIRES: tls.live, and the
+// session speaks the classic command line.
 DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
-                                  HccnSession* session);
+                                  const TlsAsking& tls, HccnSession* session);
 
 }  // namespace clusterd
 

@@ -18,6 +18,16 @@ using ::testing::StartsWith;
 constexpr char kHealth[] = "hccn_tool -i 3 -net_health -g";
 constexpr char kTls[] = "hccn_tool -i 3 -tls -g";
 
+// The file that a question may write to.
+TlsAsking OverCopy(bool live) {
+  TlsAsking tls;
+  tls.copy_conf = [] {
+    return PrivateFile{"/etc/hccn.conf", "mtu_3=4200\n", 0640};
+  };
+  tls.live = live;
+  return tls;
+}
+
 class DeviceObserverTest : public ::testing::Test {
  protected:
   DeviceObserverTest() {
@@ -35,12 +45,8 @@ class DeviceObserverTest : public ::testing::Test {
     conf_.mutable_value();
   }
 
-  DeviceFacts Observe(bool may_write = false) {
-    TlsAsking tls;
-    tls.may_write = may_write;
-    return Observe(tls);
-  }
-  DeviceFacts Observe(const TlsAsking& tls) {
+  DeviceFacts Observe(bool live = false) {
+    const TlsAsking tls = OverCopy(live);
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
     HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
                         &runner_, &clock_, &budget, &turns_);
@@ -96,6 +102,26 @@ TEST_F(DeviceObserverTest, TakesNothingSetForAValue) {
   EXPECT_EQ(facts.address().value().settings_size(), 0);
   EXPECT_EQ(facts.gateway().state_case(), TextFact::kValue);
   EXPECT_EQ(facts.gateway().value(), "");
+}
+
+TEST_F(DeviceObserverTest, AsksForAnIpv6AddressWhereNoIpv4OneIsSet) {
+  constexpr char kIpv6[] = "hccn_tool -i 3 -ip -inet6 -g";
+  EXPECT_FALSE(Observe().has_ipv6_address());
+  EXPECT_EQ(runner_.CountOf(kIpv6), 0);
+  runner_.Forget("hccn_tool -i 3 -ip -g");
+  runner_.Fails("hccn_tool -i 3 -ip -g", 13,
+                "Get ipconf failed, because no ip was preset there!\n");
+  runner_.Answers(kIpv6, "ipv6_address:fd00::17\nprefix_length:64\n");
+  EXPECT_EQ(Observe().ipv6_address().value(), "fd00::17/64");
+  Instead(kIpv6, "This device does not support IPV6!\n");
+  EXPECT_EQ(Observe().ipv6_address().missing().reason(),
+            Missing::NOT_SUPPORTED);
+  runner_.Forget(kIpv6);
+  runner_.Fails(kIpv6, 13,
+                "Get ipconf failed, because no ip was preset there!\n");
+  const TextFact none = Observe().ipv6_address();
+  EXPECT_EQ(none.state_case(), TextFact::kValue);
+  EXPECT_EQ(none.value(), "");
 }
 
 TEST_F(DeviceObserverTest, TellsThatAToolHasNoWordForTheRecovery) {
@@ -160,20 +186,16 @@ TEST_F(DeviceObserverTest, RunsOneCommandForADeviceThatHangs) {
   EXPECT_EQ(runner_.commands().size(), 1u);
 }
 
-// NOT_QUERIED would say that the file does not tell the switch.
-TEST_F(DeviceObserverTest, TellsThatTheSwitchOfTheFileIsUnknownForATimeOut) {
+TEST_F(DeviceObserverTest, TellsThatTheSwitchIsUnknownForATimeOut) {
   runner_.Forget("hccn_tool -i 3 -ip -g");
   runner_.Hangs("hccn_tool -i 3 -ip -g");
-  TlsAsking tls;
-  tls.live = true;
-  SetConf("tls_enable", "0");
-  const Missing missing = Observe(tls).tls().missing();
+  const Missing missing = Observe().tls().missing();
   EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
   EXPECT_EQ(missing.detail(),
             "not asked after `hccn_tool -i 3 -ip -g`: no answer in 10s "
             "(deadlines.command)");
-  conf_.mutable_value()->clear_entries();
-  EXPECT_EQ(Observe(tls).tls().missing().reason(), Missing::NOT_QUERIED);
+  SetConf("tls_enable", "0");
+  EXPECT_EQ(Observe(true).tls().missing().reason(), Missing::TIMED_OUT);
 }
 
 TEST_F(DeviceObserverTest, SaysWhereTheToolEndsWithoutAWord) {
@@ -182,13 +204,52 @@ TEST_F(DeviceObserverTest, SaysWhereTheToolEndsWithoutAWord) {
             "`hccn_tool -i 3 -ip -g`: status 0 without a word");
 }
 
-TEST_F(DeviceObserverTest, DoesNotRunTheQueryThatWouldWrite) {
+TEST_F(DeviceObserverTest, AsksOverACopyWhereTheFileHasNoKey) {
+  runner_.Answers(kTls,
+                  "dev_id:3, tls switch[1](0:disable, 1:enable), tls "
+                  "alarm time threshold[60]days\n");
   const DeviceFacts facts = Observe();
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
-  EXPECT_THAT(facts.tls().missing().detail(),
-              HasSubstr("no tls_enable_3, and `hccn_tool -i 3 -tls -g` would "
-                        "write that key"));
+  EXPECT_TRUE(facts.tls().value().enabled());
+  EXPECT_EQ(facts.tls().value().source(), "hccn_tool -tls -g");
+  EXPECT_EQ(facts.tls().value().in_file(), "");
+  ASSERT_EQ(runner_.CountOf(kTls), 1);
+  ASSERT_EQ(runner_.copies().size(), 1u);
+  EXPECT_EQ(runner_.copies()[0].path, "/etc/hccn.conf");
+  EXPECT_EQ(runner_.copies()[0].text, "mtu_3=4200\n");
+  EXPECT_EQ(runner_.copies()[0].mode, 0640u);
+}
+
+TEST_F(DeviceObserverTest, NeverAsksOverTheFileWhereThereCanBeNoCopy) {
+  runner_.CannotStart(
+      kTls, absl::FailedPreconditionError(
+                "no mount namespace of its own: Operation not permitted"));
+  const Missing missing = Observe().tls().missing();
+  EXPECT_EQ(missing.reason(), Missing::NOT_QUERIED);
+  // Without the device's number: the devices of a cluster fold.
+  EXPECT_EQ(missing.detail(),
+            "hccn_tool would write to /etc/hccn.conf, and it cannot be given a "
+            "copy: no mount namespace of its own: Operation not permitted");
+  EXPECT_EQ(runner_.copies().size(), 1u);
+}
+
+TEST_F(DeviceObserverTest, TellsThatTheCopyCannotBeRead) {
+  TlsAsking tls;
+  tls.copy_conf = [] { return absl::PermissionDeniedError("/etc/hccn.conf"); };
+  const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+  HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
+                      &runner_, &clock_, &budget, &turns_);
+  const DeviceFacts facts = ObserveDevice(3, conf_, tls, &session);
+  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_PERMITTED);
   EXPECT_EQ(runner_.CountOf(kTls), 0);
+}
+
+// As a host that nobody gave certificates has it.
+TEST_F(DeviceObserverTest, TakesADeviceWithoutACertificateForOneWithoutTls) {
+  runner_.Fails(kTls, 14, "No certificate found, please set certs firstly!\n");
+  const TlsFact fact = Observe().tls();
+  ASSERT_TRUE(fact.has_value());
+  EXPECT_FALSE(fact.value().enabled());
+  EXPECT_TRUE(fact.value().no_certificate());
 }
 
 TEST_F(DeviceObserverTest, SaysThatTheFileOfTheSwitchCannotBeRead) {
@@ -196,35 +257,6 @@ TEST_F(DeviceObserverTest, SaysThatTheFileOfTheSwitchCannotBeRead) {
   conf_.mutable_missing()->set_detail("/etc/hccn.conf: Permission denied");
   EXPECT_THAT(Observe().tls().missing().detail(),
               HasSubstr("/etc/hccn.conf: Permission denied"));
-}
-
-TEST_F(DeviceObserverTest, SaysWhoDoesNotAllowTheQueryThatWouldWrite) {
-  TlsAsking tls;
-  tls.vetoed = "this host does not allow that";
-  const DeviceFacts facts = Observe(tls);
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
-  // Without the device's number: the hosts of a cluster fold.
-  EXPECT_EQ(facts.tls().missing().detail(),
-            "`hccn_tool -tls -g` would write to /etc/hccn.conf, which does not "
-            "tell the switch, and this host does not allow that");
-  EXPECT_EQ(runner_.CountOf(kTls), 0);
-}
-
-TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileOutOfOrder) {
-  for (int kind = HccnConf::Problem::NO_FINAL_NEWLINE;
-       kind <= HccnConf::Problem::FILE_TOO_LARGE; ++kind) {
-    conf_.mutable_value()->clear_problems();
-    HccnConf::Problem* problem = conf_.mutable_value()->add_problems();
-    problem->set_kind(static_cast<HccnConf::Problem::Kind>(kind));
-    problem->set_line(7);
-    const DeviceFacts facts = Observe(true);
-    EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
-    EXPECT_THAT(facts.tls().missing().detail(),
-                HasSubstr(absl::StrCat(
-                    "out of order (line 7: ", ProblemWords(problem->kind()),
-                    "); repair the file first")));
-  }
-  EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
 
 TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileThatIsNotKnown) {
@@ -242,10 +274,8 @@ TEST_F(DeviceObserverTest, AsksTheDeviceWhoseKeyIsThereAndKeepsBothAnswers) {
   // Nothing is written, so the file's form does not matter.
   conf_.mutable_value()->add_problems()->set_kind(
       HccnConf::Problem::NO_FINAL_NEWLINE);
-  TlsAsking tls;
-  tls.live = true;
   SetConf("tls_enable", "0");
-  const DeviceFacts facts = Observe(tls);
+  const DeviceFacts facts = Observe(true);
   EXPECT_TRUE(facts.tls().value().enabled());
   EXPECT_EQ(facts.tls().value().source(), "hccn_tool -tls -g");
   EXPECT_EQ(facts.tls().value().in_file(), "0");
@@ -253,31 +283,13 @@ TEST_F(DeviceObserverTest, AsksTheDeviceWhoseKeyIsThereAndKeepsBothAnswers) {
 
 TEST_F(DeviceObserverTest, DoesNotTakeTheFilesWordForADeviceThatFails) {
   runner_.Fails(kTls, 1, "Command execute failed!\n");
-  TlsAsking tls;
-  tls.live = true;
   SetConf("tls_enable", "0");
-  EXPECT_EQ(Observe(tls).tls().missing().reason(), Missing::TOOL_FAILED);
+  EXPECT_EQ(Observe(true).tls().missing().reason(), Missing::TOOL_FAILED);
 }
 
-TEST_F(DeviceObserverTest, AskingLiveDoesNotAllowTheQueryThatWouldWrite) {
-  TlsAsking tls;
-  tls.live = true;
-  EXPECT_EQ(Observe(tls).tls().missing().reason(), Missing::NOT_QUERIED);
-  EXPECT_EQ(runner_.CountOf(kTls), 0);
-}
-
-TEST_F(DeviceObserverTest, RunsTheQueryThatWouldWriteIfAllowed) {
-  runner_.Answers(kTls,
-                  "dev_id:3, tls switch[1](0:disable, 1:enable), tls "
-                  "alarm time threshold[60]days\n");
-  const DeviceFacts facts = Observe(true);
-  EXPECT_TRUE(facts.tls().value().enabled());
-  EXPECT_EQ(facts.tls().value().source(), "hccn_tool -tls -g");
-}
-
-TEST_F(DeviceObserverTest, PrefersTheFileToTheAllowedQuery) {
+TEST_F(DeviceObserverTest, TakesTheFilesWordWhereItHasTheKey) {
   SetConf("tls_enable", "1");
-  EXPECT_TRUE(Observe(true).tls().value().enabled());
+  EXPECT_TRUE(Observe().tls().value().enabled());
   EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
 
@@ -314,23 +326,25 @@ TEST_F(DeviceObserverTest, NamesTheGenerationOfAnAscend950Tool) {
   EXPECT_EQ(runner_.commands().size(), 1u);
 }
 
-TEST_F(DeviceObserverTest, AsksForSettingsAloneAndForTlsIfItsKeyIsThere) {
+TEST_F(DeviceObserverTest, AsksForSettingsAlone) {
   runner_.Answers(kTls, "dev_id:3, tls switch[1](0:disable, 1:enable)\n");
   const auto settings = [this] {
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
     HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
                         &runner_, &clock_, &budget, &turns_);
-    return ObserveDeviceSettings(3, conf_, &session);
+    return ObserveDeviceSettings(3, conf_, OverCopy(true), &session);
   };
-  EXPECT_EQ(settings().tls().missing().reason(), Missing::NOT_QUERIED);
-  EXPECT_EQ(runner_.commands().size(), 4u);
+  EXPECT_TRUE(settings().tls().value().enabled());
+  EXPECT_EQ(runner_.commands().size(), 5u);
+  EXPECT_EQ(runner_.copies().size(), 1u);
   SetConf("tls_enable", "0");
   const DeviceFacts facts = settings();
   EXPECT_EQ(facts.address().value().settings_size(), 1);
   EXPECT_EQ(facts.gateway().value(), "10.20.0.1");
   EXPECT_EQ(facts.detect_address().value(), "10.20.0.1");
   EXPECT_TRUE(facts.tls().value().enabled());
-  EXPECT_EQ(runner_.commands().size(), 9u);
+  EXPECT_EQ(runner_.commands().size(), 10u);
+  EXPECT_EQ(runner_.copies().size(), 1u);
 }
 
 class Ascend950ObserverTest : public ::testing::Test {
@@ -354,12 +368,8 @@ class Ascend950ObserverTest : public ::testing::Test {
     conf_.mutable_value();
   }
 
-  DeviceFacts Observe(bool may_write = false) {
-    TlsAsking tls;
-    tls.may_write = may_write;
-    return Observe(tls);
-  }
-  DeviceFacts Observe(const TlsAsking& tls) {
+  DeviceFacts Observe(bool live = false) {
+    const TlsAsking tls = OverCopy(live);
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
     HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::ASCEND_950,
                         3, &runner_, &clock_, &budget, &turns_);
@@ -488,9 +498,9 @@ TEST_F(Ascend950ObserverTest, DoesNotBelieveThatACutAnswerIsNoAddress) {
   EXPECT_EQ(Observe().address().missing().reason(), Missing::UNREADABLE);
 }
 
-TEST_F(Ascend950ObserverTest, PrefersTheFileToTheAllowedTlsQuery) {
+TEST_F(Ascend950ObserverTest, TakesTheFilesWordWhereItHasTheTlsKey) {
   SetTlsKey("0");
-  const DeviceFacts facts = Observe(true);
+  const DeviceFacts facts = Observe();
   EXPECT_TRUE(facts.tls().has_value());
   EXPECT_FALSE(facts.tls().value().enabled());
   EXPECT_EQ(facts.tls().value().source(), "/etc/hccn.conf");
@@ -500,9 +510,7 @@ TEST_F(Ascend950ObserverTest, PrefersTheFileToTheAllowedTlsQuery) {
 TEST_F(Ascend950ObserverTest, AsksTheDeviceWhoseKeyIsThere) {
   Instead("-tls -i 3", "device 3, tls switch[1](0:disable, 1:enable)\n");
   SetTlsKey("0");
-  TlsAsking tls;
-  tls.live = true;
-  const DeviceFacts facts = Observe(tls);
+  const DeviceFacts facts = Observe(true);
   EXPECT_TRUE(facts.tls().value().enabled());
   EXPECT_EQ(facts.tls().value().in_file(), "0");
 }
@@ -511,29 +519,14 @@ TEST_F(Ascend950ObserverTest, AsksTheDeviceWhoseKeyIsThere) {
 TEST_F(Ascend950ObserverTest, AsksNoDeviceOfWhichTheSlotIsNotKnown) {
   InsteadFails("-dev_info -i 3", 1, "Command execute failed!\n");
   SetTlsKey("0");
-  TlsAsking tls;
-  tls.live = true;
-  EXPECT_EQ(Observe(tls).tls().value().source(), "/etc/hccn.conf");
+  EXPECT_EQ(Observe(true).tls().value().source(), "/etc/hccn.conf");
   EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
 }
 
-TEST_F(Ascend950ObserverTest, RunsNoQueryThatWritesToAFileOutOfOrder) {
-  HccnConf::Problem* problem = conf_.mutable_value()->add_problems();
-  problem->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
-  problem->set_line(7);
-  EXPECT_THAT(Observe(true).tls().missing().detail(),
-              HasSubstr("`hccn_tool -g -tls` may write to /etc/hccn.conf, "
-                        "which is out of order (line 7: no final newline)"));
-  EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
-}
-
-TEST_F(Ascend950ObserverTest, DoesNotRunTheTlsQueryUnlessAllowed) {
-  const DeviceFacts facts = Observe();
-  EXPECT_EQ(facts.tls().missing().reason(), Missing::NOT_QUERIED);
-  EXPECT_THAT(facts.tls().missing().detail(),
-              HasSubstr("no tls_enable_3, and `hccn_tool -g -tls -i 3` may "
-                        "write that key"));
-  EXPECT_EQ(runner_.CountOf(Line("-tls -i 3")), 0);
+TEST_F(Ascend950ObserverTest, AsksOverACopyWhereTheFileHasNoKey) {
+  Instead("-tls -i 3", "device 3, tls switch[1](0:disable, 1:enable)\n");
+  EXPECT_TRUE(Observe().tls().value().enabled());
+  EXPECT_EQ(runner_.copies().size(), 1u);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 namespace clusterd {
 namespace {
 
+constexpr char kConf[] = "/etc/hccn.conf";
 constexpr size_t kMaxValueBytes = 256;
 // Far more than the tool's own bound, which is reported as a problem.
 constexpr size_t kMaxConfBytes = 4 << 20;
@@ -122,11 +123,16 @@ VersionFacts ReadVersions(const FileReader& files) {
   return facts;
 }
 
+absl::StatusOr<PrivateFile> CopyHccnConf(const FileReader& files,
+                                         Clock* clock) {
+  ASSIGN_OR_RETURN(FileText file, files.ReadShared(kConf, clock, kConfLockWait,
+                                                   kMaxConfBytes));
+  return PrivateFile{files.Resolve(kConf), std::move(file.text), file.mode};
+}
+
 HccnConfFact ReadHccnConf(const FileReader& files, Clock* clock) {
   const auto read = [&]() -> absl::StatusOr<HccnConf> {
-    ASSIGN_OR_RETURN(const FileText file,
-                     files.ReadShared("/etc/hccn.conf", clock, kConfLockWait,
-                                      kMaxConfBytes));
+    ASSIGN_OR_RETURN(const PrivateFile file, CopyHccnConf(files, clock));
     ASSIGN_OR_RETURN(HccnConf conf, ParseHccnConf(file.text));
     conf.set_mode(file.mode);
     return conf;

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/file_reader.h"
 #include "proto/facts.pb.h"
 
@@ -26,6 +28,10 @@ VersionFacts ReadVersions(const FileReader& files);
 // that is not the tool's. Never half of what the tool writes; who holds the
 // file's lock for long keeps nobody from reading.
 HccnConfFact ReadHccnConf(const FileReader& files, Clock* clock);
+
+// The file's text and mode, read likewise, for a question that would write to
+// it. The codes of FileReader::ReadShared.
+absl::StatusOr<PrivateFile> CopyHccnConf(const FileReader& files, Clock* clock);
 
 // The first line of /etc/clusterd/simulation; "" on a real host.
 std::string ReadSimulation(const FileReader& files);

@@ -49,12 +49,11 @@ absl::StatusOr<PortSet> AskedPorts(const ObserveRequest& request) {
 }  // namespace
 
 MachineObserver::MachineObserver(HostPaths paths, CommandRunner* runner,
-                                 Clock* clock, ObserverOptions options)
+                                 Clock* clock)
     : paths_(std::move(paths)),
       files_(paths_.root),
       runner_(runner),
-      clock_(clock),
-      options_(std::move(options)) {}
+      clock_(clock) {}
 
 // Fills the tool's facts and, in parallel, those of every device in
 // facts->device_ids().
@@ -71,12 +70,8 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
   for (const uint32_t id : ids.ids()) facts->add_devices()->set_id(id);
 
   TlsAsking tls;
+  tls.copy_conf = [this] { return CopyHccnConf(files_, clock_); };
   tls.live = request.ask_tls();
-  if (request.allow_tls_query()) {
-    tls.vetoed = options_.why_no_conf_write ? options_.why_no_conf_write()
-                                            : "nothing here allows that";
-    tls.may_write = tls.vetoed.empty();
-  }
   std::atomic<int> next{0};
   std::atomic<NpuToolFacts::Generation> found{generation};
   const auto work = [&] {
@@ -93,8 +88,6 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
   for (int i = 0; i < count; ++i) running.push_back(std::async(work));
   Finish(&running);
   facts->mutable_hccn_tool()->set_generation(found);
-  // A plan rests on the file as it is after the keys that were written.
-  if (tls.may_write) *facts->mutable_hccn_conf() = ReadHccnConf(files_, clock_);
 }
 
 // What another network namespace has of its own.

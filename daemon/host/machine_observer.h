@@ -4,11 +4,10 @@
 // Devices are asked in parallel and everything else at the same time, so one
 // observation takes about as long as the slowest device's own chain of
 // commands. Nothing is changed on the machine; the one vendor query that
-// writes (`-tls -g`) runs only if the request and the host allow it.
+// writes (`-tls -g`) does so to a copy that nobody else sees.
 #ifndef DAEMON_HOST_MACHINE_OBSERVER_H_
 #define DAEMON_HOST_MACHINE_OBSERVER_H_
 
-#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -23,14 +22,6 @@
 
 namespace clusterd {
 
-struct ObserverOptions {
-  // Why this host does not let an observation write /etc/hccn.conf, as in "this
-  // host does not allow that"; empty: it does. Asked by every observation whose
-  // request would; must be safe for concurrent use. Without it nothing is
-  // written.
-  std::function<std::string()> why_no_conf_write;
-};
-
 // Safe for concurrent use; two observations at once wait for each other at each
 // device.
 class MachineObserver final : public HostObserver {
@@ -39,13 +30,11 @@ class MachineObserver final : public HostObserver {
   //   PosixCommandRunner runner;
   //   SystemClock clock;
   //   MachineObserver observer(HostPaths{}, &runner, &clock);
-  MachineObserver(HostPaths paths, CommandRunner* runner, Clock* clock,
-                  ObserverOptions options = {});
+  MachineObserver(HostPaths paths, CommandRunner* runner, Clock* clock);
 
   // hccn_tool.generation is the one that the request names, unless the tool
   // refused its command line as the other generation's does; then it is that
   // one, and the devices' facts are missing for that reason.
-  // hccn_conf is the file as the queries left it.
   // With a network namespace in `request`, only what ReadOpenNamespace
   // reads of it, and which processes use NPUs; `missing` if it cannot be found
   // or entered.
@@ -71,7 +60,6 @@ class MachineObserver final : public HostObserver {
   const FileReader files_;
   CommandRunner* const runner_;
   Clock* const clock_;
-  const ObserverOptions options_;
   DeviceLocks locks_;
 };
 

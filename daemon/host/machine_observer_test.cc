@@ -1,8 +1,11 @@
 #include "daemon/host/machine_observer.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -11,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -304,7 +308,6 @@ TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
   const HostFacts facts = observer.Observe("server0", request);
   EXPECT_TRUE(facts.devices(0).tls().value().enabled());
   EXPECT_EQ(facts.devices(0).tls().value().in_file(), "0");
-  EXPECT_EQ(facts.devices(1).tls().missing().reason(), Missing::NOT_QUERIED);
   std::vector<std::string> queries;
   for (const LoggedCommand& recorded : runner.commands()) {
     if (recorded.command.argv[2] != "0") continue;
@@ -315,42 +318,33 @@ TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
                           "-link", "-lldp", "-mtu", "-cfg", "-tls"));
 }
 
-// What the host allows, and what then became of its file.
-HostFacts ObserveAllowedQuery(SimulatedHost& host,
-                              const ObserverOptions& options) {
-  PosixCommandRunner runner;
-  SystemClock clock;
-  MachineObserver observer(host.root().paths(), &runner, &clock, options);
-  ObserveRequest request = Request();
-  request.set_allow_tls_query(true);
-  return observer.Observe("server0", request);
-}
-
-TEST(MachineObserverTest, TellsOfTheFileAsTheAllowedQueryLeftIt) {
+// A host that nobody touched. The tool writes to what it finds in the place of
+// /etc/hccn.conf.
+TEST(MachineObserverTest, AsksForTlsWithoutAKeyAndTheHostsFileStaysAsItIs) {
   SimulatedHost host(2);
-  ObserverOptions options;
-  options.why_no_conf_write = [] { return ""; };
-  const HostFacts facts = ObserveAllowedQuery(host, options);
-  EXPECT_TRUE(facts.devices(1).tls().value().enabled());
-  EXPECT_EQ(facts.devices(1).tls().value().source(), "hccn_tool -tls -g");
-  const HccnConf& conf = facts.hccn_conf().value();
-  ASSERT_EQ(conf.entries_size(), 2);
-  EXPECT_EQ(conf.entries(1).device(), 1u);
-  EXPECT_EQ(conf.entries(1).value(), "1");
-}
-
-TEST(MachineObserverTest, RunsNoQueryThatWritesUnlessTheHostAllowsIt) {
-  ObserverOptions options;
-  options.why_no_conf_write = [] { return "allow says no"; };
-  for (const ObserverOptions& each : {options, ObserverOptions()}) {
-    SimulatedHost host(2);
-    const HostFacts facts = ObserveAllowedQuery(host, each);
-    EXPECT_EQ(facts.devices(1).tls().missing().reason(), Missing::NOT_QUERIED);
-    EXPECT_EQ(facts.hccn_conf().value().entries_size(), 1);
-    if (!each.why_no_conf_write) continue;
-    EXPECT_THAT(facts.devices(1).tls().missing().detail(),
-                HasSubstr("and allow says no"));
+  const std::string conf = host.root().path() + "/etc/hccn.conf";
+  struct stat before;
+  ASSERT_EQ(stat(conf.c_str(), &before), 0);
+  const HostFacts facts = ObserveForReal(host);
+  struct stat after;
+  ASSERT_EQ(stat(conf.c_str(), &after), 0);
+  EXPECT_EQ(after.st_ino, before.st_ino);
+  EXPECT_EQ(after.st_size, before.st_size);
+  EXPECT_EQ(absl::TimeFromTimespec(after.st_mtim),
+            absl::TimeFromTimespec(before.st_mtim));
+  EXPECT_EQ(absl::TimeFromTimespec(after.st_ctim),
+            absl::TimeFromTimespec(before.st_ctim));
+  std::ifstream file(conf);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
+            "tls_enable_0=0\n");
+  EXPECT_EQ(facts.hccn_conf().value().entries_size(), 1);
+  EXPECT_FALSE(facts.devices(0).tls().value().enabled());
+  const TlsFact& asked = facts.devices(1).tls();
+  if (asked.missing().reason() == Missing::NOT_QUERIED) {
+    GTEST_SKIP() << asked.missing().detail();
   }
+  EXPECT_TRUE(asked.value().enabled());
+  EXPECT_EQ(asked.value().source(), "hccn_tool -tls -g");
 }
 
 // Counts how many commands run at once, over all and for one device, and holds

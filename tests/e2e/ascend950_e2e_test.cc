@@ -108,8 +108,6 @@ INSTANTIATE_TEST_SUITE_P(
                               "device-ip-persistent", FAIL, "10.51.0.77"},
                     FaultCase{"Mtu", "7:mtu=1500", "mtu-uniform", FAIL, "1500"},
                     FaultCase{"Tls", "1:tls=1", "tls-uniform", FAIL, "1"},
-                    FaultCase{"TlsNotAsked", "1:tls=absent", "tls-uniform",
-                              UNKNOWN, "clusterd does not ask hccn_tool"},
                     FaultCase{"Rubbish", "3:answer=0xdeadbeef", "hccn-tool",
                               UNKNOWN, "not known for the Ascend 950 tool"},
                     FaultCase{"UbPortsOnly", "3:state=ports=0/4/UB/UP", "link",

@@ -57,6 +57,17 @@ void CheckIp(const std::string& text) {
   Require(*ParseHccnIp(again) == *interfaces);
 }
 
+// Whatever parses is an address with its prefix length, or a link-local one.
+void CheckIpv6(const std::string& text) {
+  const auto address = ParseHccnIpv6(text);
+  if (!address.ok() || address->empty()) return;
+  const size_t slash = address->find('/');
+  Require(slash != std::string::npos && address->size() <= 49);
+  Require(*ParseHccnIpv6(absl::StrCat(
+              "ipv6_address:", address->substr(0, slash), "\nprefix_length:",
+              address->substr(slash + 1), "\n")) == *address);
+}
+
 // Whatever is heard has a port, and every value is short and printable.
 void CheckLldp(const std::string& text) {
   const auto neighbour = ParseHccnLldp(text);
@@ -198,9 +209,9 @@ void CheckTrafficClasses(const std::string& text) {
 }
 
 constexpr void (*kChecks[])(const std::string&) = {
-    CheckFailure,        CheckAnswers,  CheckIp,      CheckLldp, CheckPing,
-    CheckCounters,       CheckLinkStat, CheckOptical, CheckPort, CheckRoutes,
-    CheckTrafficClasses,
+    CheckFailure, CheckAnswers, CheckIp,       CheckIpv6,
+    CheckLldp,    CheckPing,    CheckCounters, CheckLinkStat,
+    CheckOptical, CheckPort,    CheckRoutes,   CheckTrafficClasses,
 };
 
 }  // namespace

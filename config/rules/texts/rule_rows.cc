@@ -183,7 +183,8 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
                       row.has_chinese() ? TextRow(row, row.chinese()) : "{}",
                       ",\n     ", row.finding().empty() ? "{}" : rows,
                       ",\n     \"", absl::StrJoin(row.mended_by(), "/"),
-                      "\", \"", absl::StrJoin(row.perhaps_by(), "/"), "\"},\n");
+                      "\", \"", absl::StrJoin(row.perhaps_by(), "/"), "\", ",
+                      row.needs_roce() ? "true" : "false", "},\n");
       if (row.finding().empty()) continue;
       absl::StrAppend(&findings, FindingTable(rows, row.finding()));
     }

@@ -137,14 +137,20 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "     {\"a title\",\n      \"it fails\",\n"
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
                         "      \"fail\",\n      \"the guide; more\"},\n"
-                        "     {},\n     {},\n     \"\", \"\"},"));
+                        "     {},\n     {},\n     \"\", \"\", false},"));
 }
 
 TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
   EXPECT_THAT(RuleTable(*Read(Row("  text {",
                                   "  mended_by: [\"gateway\", \"at boot\"]\n"
                                   "  perhaps_by: \"address\"\n  text {"))),
-              HasSubstr("     {},\n     \"gateway/at boot\", \"address\"},"));
+              HasSubstr("     {},\n     \"gateway/at boot\", \"address\", "
+                        "false},"));
+}
+
+TEST(RuleTableTest, MarksARuleAboutRocePorts) {
+  EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_roce: true\n  text {"))),
+              HasSubstr("\"\", \"\", true},"));
 }
 
 TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {

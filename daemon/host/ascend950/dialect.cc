@@ -176,14 +176,14 @@ DeviceReading ReadDevice(uint32_t device, HccnSession* session) {
   return reading;
 }
 
-TlsFact ReadTls(uint32_t device, HccnSession* session) {
+TlsFact ReadTls(uint32_t device, const HccnAnswer& answer) {
   const auto parse =
       [device](absl::string_view output) -> absl::StatusOr<TlsFact::Switch> {
     ASSIGN_OR_RETURN(const bool enabled, ParseTls(output, device));
     return MakeTlsSwitch(enabled, "hccn_tool -g -tls");
   };
   TlsFact fact;
-  FillHccnFact(session->Ask("-tls"), parse, &fact);
+  FillHccnFact(answer, parse, &fact);
   return fact;
 }
 

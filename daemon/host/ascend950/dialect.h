@@ -42,10 +42,11 @@ struct DeviceReading {
 // REQUIRES: `session` is that device's, with an Ascend 950 tool.
 DeviceReading ReadDevice(uint32_t device, HccnSession* session);
 
-// The TLS switch. The tool's source holds a function that writes tls_enable to
-// /etc/hccn.conf when the key is absent, and only then, as the classic query
-// does, so without the key this counts as a query that changes the host.
-TlsFact ReadTls(uint32_t device, HccnSession* session);
+// The TLS switch, from the answer to -tls. The tool's source holds a function
+// that writes tls_enable to /etc/hccn.conf when the key is absent, and only
+// then, as the classic query does, so without the key this counts as a question
+// that writes.
+TlsFact ReadTls(uint32_t device, const HccnAnswer& answer);
 
 // Reads the answers of the Ascend 950 tool that differ from the classic tool's,
 // and -dev_info, which that one does not have;

@@ -62,7 +62,7 @@ class ScriptedTool {
   DeviceFacts Read() { return ReadAll().facts; }
   TlsFact Tls() {
     HccnSession session = Session();
-    return ReadTls(0, &session);
+    return ReadTls(0, session.Ask("-tls"));
   }
 
   FakeClock clock_;

@@ -39,9 +39,12 @@ class ObserverHostReader final : public HostReader {
                         device, parts_.runner, parts_.clock, &budget,
                         parts_.locks);
     // With the lock: nothing of ours rewrites the file in between.
-    const HccnConfFact conf =
-        ReadHccnConf(FileReader(parts_.paths.root), parts_.clock);
-    return ObserveDeviceSettings(device, conf, &session);
+    const FileReader files(parts_.paths.root);
+    const HccnConfFact conf = ReadHccnConf(files, parts_.clock);
+    TlsAsking tls;
+    tls.copy_conf = [&] { return CopyHccnConf(files, parts_.clock); };
+    tls.live = true;
+    return ObserveDeviceSettings(device, conf, tls, &session);
   }
 
   FirewallFacts ReadFirewall(FirewallProgram program) override {

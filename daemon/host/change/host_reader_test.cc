@@ -68,12 +68,18 @@ TEST_F(HostReaderTest, BelievesTheDeviceAndNotTheFileAboutTls) {
   EXPECT_EQ(facts.tls().value().source(), "hccn_tool -tls -g");
 }
 
-TEST_F(HostReaderTest, NeverAsksForTlsWhereThatWouldWriteTheKey) {
+TEST_F(HostReaderTest, AsksForTlsOverACopyWhereTheFileHasNoKey) {
   for (const char* conf : {"address_3=10.20.0.17\n", "tls_enable_2=1\n", ""}) {
     root_.Write("/etc/hccn.conf", conf);
-    EXPECT_EQ(reader_->ReadDevice(3).tls().missing().reason(),
-              Missing::NOT_QUERIED);
+    EXPECT_TRUE(reader_->ReadDevice(3).tls().value().enabled());
+    ASSERT_FALSE(runner_.copies().empty());
+    EXPECT_EQ(runner_.copies().back().text, conf);
+    EXPECT_EQ(runner_.copies().back().path, root_.path() + "/etc/hccn.conf");
   }
+  EXPECT_EQ(runner_.copies().size(), 3u);
+}
+
+TEST_F(HostReaderTest, NeverAsksForTlsWithoutAFileToCopy) {
   root_.Remove("/etc/hccn.conf");
   EXPECT_EQ(reader_->ReadDevice(3).tls().missing().reason(),
             Missing::NOT_QUERIED);

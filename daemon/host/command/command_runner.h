@@ -3,6 +3,8 @@
 #ifndef DAEMON_HOST_COMMAND_COMMAND_RUNNER_H_
 #define DAEMON_HOST_COMMAND_COMMAND_RUNNER_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +13,22 @@
 
 namespace clusterd {
 
+// What a program sees in place of a file of the machine, and may write.
+struct PrivateFile {
+  std::string path;  // Absolute, of a file that is there.
+  std::string text;
+  uint32_t mode = 0600;  // Permission bits.
+};
+
 struct Command {
   // argv[0] is an absolute path; no shell is involved.
   std::vector<std::string> argv;
   // From now until the process group is killed.
   absl::Duration deadline;
+  // The program runs in a mount namespace of its own, in which this file stands
+  // for the machine's, whose folder is read-only there. It is in no file system
+  // that anybody else sees, and goes with the program.
+  std::optional<PrivateFile> instead = {};
 };
 
 struct CommandResult {
@@ -47,7 +60,7 @@ class CommandRunner {
   // PATH, LC_ALL=C and what the implementation was made with. A non-zero exit,
   // a signal and a timeout are results. NotFound: no such program;
   // PermissionDenied: not executable; Unavailable: no process or memory to be
-  // had.
+  // had; FailedPrecondition: `instead` cannot be had, and nothing was run.
   virtual absl::StatusOr<CommandResult> Run(const Command& command) = 0;
 };
 

@@ -12,12 +12,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/command/orphans.h"
+#include "daemon/host/command/private_view.h"
 
 namespace clusterd {
 namespace {
@@ -111,9 +114,22 @@ void ReadAvailable(Stream& stream, size_t limit) {
   }
 }
 
-absl::Status StartStatus(const std::string& program, int error) {
-  const std::string message = absl::StrCat(program, ": ", strerror(error));
-  switch (error) {
+// Why a child has not become its program.
+struct StartFailure {
+  int error = 0;
+  // What its private view lacked, a literal; null: it was the program.
+  const char* view = nullptr;
+};
+
+absl::Status StartStatus(const std::string& program,
+                         const StartFailure& failure) {
+  if (failure.view != nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(failure.view, ": ", strerror(failure.error)));
+  }
+  const std::string message =
+      absl::StrCat(program, ": ", strerror(failure.error));
+  switch (failure.error) {
     case ENOENT:
     case ENOTDIR:
       return absl::NotFoundError(message);
@@ -146,11 +162,12 @@ struct Launch {
   int standard_input;
   int standard_output;
   int standard_error;
-  // Takes the errno of what went wrong; closed by a program that started.
+  // Takes the StartFailure; closed by a program that started.
   int failure;
   pid_t parent;
   char* const* argv;
   char* const* environment;
+  const PrivateView* view;  // Null: the program sees what we see.
 };
 
 // False with errno.
@@ -186,13 +203,17 @@ bool TakeDescriptors(const Launch& launch, int failure) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   constexpr int kFailure = STDERR_FILENO + 1;
   int failure = launch.failure;
+  StartFailure why;
   if (TakeDescriptors(launch, kFailure)) {
     failure = kFailure;
-    execve(launch.argv[0], launch.argv, launch.environment);
+    if (launch.view != nullptr) why.view = EnterPrivateView(*launch.view);
+    if (why.view == nullptr) {
+      execve(launch.argv[0], launch.argv, launch.environment);
+    }
   }
-  const int error = errno;
+  why.error = errno;
   // Who cannot be told takes it for a program that ended with 127.
-  (void)!write(failure, &error, sizeof(error));
+  (void)!write(failure, &why, sizeof(why));
   _exit(127);
 }
 
@@ -209,14 +230,15 @@ pid_t ForkQuietly() {
   return pid;
 }
 
-// The errno that a child left; 0: it has become its program.
-int ReadFailure(int fd) {
-  int error = 0;
+// What a child left; nothing: it has become its program.
+std::optional<StartFailure> ReadFailure(int fd) {
+  StartFailure failure;
   ssize_t got;
   do {
-    got = read(fd, &error, sizeof(error));
+    got = read(fd, &failure, sizeof(failure));
   } while (got < 0 && errno == EINTR);
-  return got == sizeof(error) ? error : 0;
+  if (got != sizeof(failure)) return std::nullopt;
+  return failure;
 }
 
 void ReapFailed(pid_t pid) {
@@ -335,6 +357,10 @@ absl::StatusOr<pid_t> Start(const Command& command,
       !MakePipe(&failure)) {
     return ResourceStatus(program, "pipe");
   }
+  std::optional<PrivateView> view;
+  if (command.instead.has_value()) {
+    ASSIGN_OR_RETURN(view, MakePrivateView(*command.instead));
+  }
   const std::vector<char*> argv = Pointers(command.argv);
   const std::vector<char*> variables = Pointers(environment);
   const Launch launch = {null.get(),
@@ -343,19 +369,20 @@ absl::StatusOr<pid_t> Start(const Command& command,
                          failure.write_end.get(),
                          getpid(),
                          argv.data(),
-                         variables.data()};
+                         variables.data(),
+                         view.has_value() ? &*view : nullptr};
   // In the child nothing of StartChild comes after this: it never returns.
   const pid_t pid = StartChild([&launch] {
     const pid_t forked = ForkQuietly();
     if (forked == 0) BecomeProgram(launch);
     return forked;
   });
-  if (pid < 0) return StartStatus(program, errno);
+  if (pid < 0) return StartStatus(program, {errno, nullptr});
   failure.write_end.Close();
-  if (const int error = ReadFailure(failure.read_end.get())) {
+  if (const auto why = ReadFailure(failure.read_end.get())) {
     ReapFailed(pid);
     ForgetChild(pid);
-    return StartStatus(program, error);
+    return StartStatus(program, *why);
   }
   out.fd = std::move(out_pipe.read_end);
   err.fd = std::move(err_pipe.read_end);

@@ -1,5 +1,8 @@
 #include "daemon/host/hccn/hccn_answers.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <map>
 #include <set>
 #include <string>
@@ -329,6 +332,32 @@ void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact) {
     fact->mutable_value();
   } else {
     FillHccnFact(answer, ParseSettings, fact);
+  }
+}
+
+absl::StatusOr<std::string> ParseHccnIpv6(absl::string_view output) {
+  static const LazyRE2 kAddress = {"ipv6_address: *([0-9A-Fa-f:.]{2,45})",
+                                   RE2::Latin1};
+  static const LazyRE2 kPrefix = {R"(prefix_length: *(\d{1,3}))", RE2::Latin1};
+  const std::vector<absl::string_view> lines = HccnDataLines(output);
+  std::string address;
+  uint32_t prefix = 0;
+  in6_addr parsed;
+  if (lines.size() != 2 || !HasForm(lines[0], *kAddress, &address) ||
+      inet_pton(AF_INET6, address.c_str(), &parsed) != 1 ||
+      !HasForm(lines[1], *kPrefix, &prefix) || prefix > 128) {
+    return UnexpectedHccnText(output, "ipv6_address and prefix_length");
+  }
+  if (IN6_IS_ADDR_LINKLOCAL(&parsed)) return "";
+  return absl::StrCat(address, "/", prefix);
+}
+
+void FillIpv6Address(const HccnAnswer& answer, TextFact* fact) {
+  if (!answer.missing.has_value() &&
+      answer.failure == HccnFailure::kNoAddress) {
+    fact->set_value("");
+  } else {
+    FillHccnFact(answer, ParseHccnIpv6, fact);
   }
 }
 

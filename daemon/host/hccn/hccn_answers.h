@@ -38,6 +38,13 @@
 
 namespace clusterd {
 
+// "fd00::17/64", of `-ip -inet6 -g`:
+//   ipv6_address:fd00::17
+//   prefix_length:64
+// Empty for a link-local address, which no other subnet reaches and a device
+// may give itself. InvalidArgument for anything else.
+absl::StatusOr<std::string> ParseHccnIpv6(absl::string_view output);
+
 // At least one address with its mask, each once, in the tool's order. Boards
 // with several ports print one pair a port, and the published tool the same
 // pair for each; some captures have an empty line between the two.
@@ -100,6 +107,7 @@ void FillHccnFact(const HccnAnswer& answer, const Parse& parse, Fact* fact) {
 
 // "None is set" is an answer, too: no settings, and an empty gateway.
 void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact);
+void FillIpv6Address(const HccnAnswer& answer, TextFact* fact);
 void FillGateway(const HccnAnswer& answer, TextFact* fact);
 void FillDetectAddress(const HccnAnswer& answer, TextFact* fact);
 

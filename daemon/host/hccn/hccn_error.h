@@ -26,6 +26,7 @@ enum class HccnFailure {
   kBusy,       // Ask again.
   kNotPermitted,
   kNotSupported,      // By this product.
+  kNoCertificate,     // -tls -g: an answer, too.
   kNoDevice,          // No device of that id.
   kWrongCommandLine,  // The tool speaks another generation's command line.
   kOther,

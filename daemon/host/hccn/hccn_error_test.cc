@@ -60,7 +60,7 @@ TEST(ClassifyHccnRunTest, KnowsTheTextsOnStandardError) {
        "file or cmd run permission.",
        29, HccnFailure::kOther},
       {"No certificate found, please set certs firstly!", 14,
-       HccnFailure::kOther},
+       HccnFailure::kNoCertificate},
   };
   for (const Case& known : cases) {
     const HccnVerdict verdict =

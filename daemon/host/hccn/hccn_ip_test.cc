@@ -99,5 +99,25 @@ TEST(ParseHccnIpTest, QuotesControlCharactersHarmlessly) {
   ExpectRejected("\x1b[2J\x07\n", "\\x1b[2J\\x07");
 }
 
+TEST(ParseHccnIpv6Test, ReadsAnAddressWithItsPrefixLength) {
+  EXPECT_EQ(*ParseHccnIpv6("ipv6_address:fd00::1\nprefix_length:64\n"),
+            "fd00::1/64");
+}
+
+TEST(ParseHccnIpv6Test, TakesALinkLocalAddressForNone) {
+  EXPECT_EQ(*ParseHccnIpv6("ipv6_address:fe80::1\nprefix_length:64\n"), "");
+}
+
+TEST(ParseHccnIpv6Test, RefusesAnythingElse) {
+  for (const char* text :
+       {"", "ipv6_address:fd00::1\n", "prefix_length:64\n",
+        "ipv6_address:fd00:::1\nprefix_length:64\n",
+        "ipv6_address:fd00::1\nprefix_length:129\n",
+        "ipv6_address:10.20.0.1\nprefix_length:24\n",
+        "ipv6_address:fd00::1\nprefix_length:64\nipv6_address:fd00::2\n"}) {
+    EXPECT_FALSE(ParseHccnIpv6(text).ok()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace clusterd

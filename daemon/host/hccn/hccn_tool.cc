@@ -30,7 +30,9 @@ bool IsAnswer(HccnFailure failure, const std::vector<std::string>& arguments) {
          (failure == HccnFailure::kNoAddress &&
           absl::c_linear_search(arguments, "-ip")) ||
          (failure == HccnFailure::kNoGateway &&
-          absl::c_linear_search(arguments, "-gateway"));
+          absl::c_linear_search(arguments, "-gateway")) ||
+         (failure == HccnFailure::kNoCertificate &&
+          absl::c_linear_search(arguments, "-tls"));
 }
 
 // A tool of one generation looks at the first word alone of a line of the other
@@ -94,6 +96,14 @@ HccnAnswer HccnSession::Ask(absl::string_view query,
   return AskWith(words);
 }
 
+HccnAnswer HccnSession::AskOverCopy(absl::string_view query,
+                                    PrivateFile instead) {
+  instead_ = std::move(instead);
+  HccnAnswer answer = Ask(query);
+  instead_.reset();
+  return answer;
+}
+
 HccnAnswer HccnSession::AskWith(const std::vector<std::string>& arguments) {
   HccnAnswer answer = AskOnce(arguments);
   int attempts = 1;
@@ -136,7 +146,17 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   command.argv = {*tool_};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   command.deadline = budget_->ForCommand();
+  command.instead = instead_;
   const absl::StatusOr<CommandResult> result = runner_->Run(command);
+  if (instead_.has_value() && absl::IsFailedPrecondition(result.status())) {
+    // Other questions need no copy. Without the device, so that this folds.
+    answer.missing = MakeMissing(
+        Missing::NOT_QUERIED,
+        absl::StrCat("hccn_tool would write to /etc/hccn.conf, and it cannot "
+                     "be given a copy: ",
+                     result.status().message()));
+    return answer;
+  }
   if (!result.ok()) {
     stopped_ = MissingFor(result.status());
     answer.missing = stopped_;

@@ -28,8 +28,8 @@ absl::StatusOr<std::string> LocateHccnTool(const HostPaths& paths);
 
 // What one query brought.
 struct HccnAnswer {
-  // Set: no answer, and why. Not set for kNoAddress and kNoGateway, which are
-  // answers.
+  // Set: no answer, and why. Not set for kNoAddress, kNoGateway and
+  // kNoCertificate, which are answers.
   std::optional<Missing> missing;
   HccnFailure failure = HccnFailure::kNone;
   int exit_status = 0;
@@ -65,6 +65,11 @@ class HccnSession {
   // Asks with exactly these words.
   HccnAnswer AskWith(const std::vector<std::string>& arguments);
 
+  // As Ask, for a question that writes to `instead`: it writes to this copy,
+  // and the machine's file stays as it is. NOT_QUERIED where there can be no
+  // such copy; the file itself is never given to such a question.
+  HccnAnswer AskOverCopy(absl::string_view query, PrivateFile instead);
+
   // False, without waiting, if that would leave nothing of the host's time.
   bool Pause(absl::Duration duration);
 
@@ -86,6 +91,7 @@ class HccnSession {
   const TimeBudget* const budget_;
   DeviceLocks* const locks_;
   DeviceLocks::Lock lock_;
+  std::optional<PrivateFile> instead_;  // Of the question that is asked now.
   // Set: nothing more is asked, for this reason.
   std::optional<Missing> stopped_;
 };

@@ -10,7 +10,8 @@ HccnToolRecorder::HccnToolRecorder(CommandRunner* runner, ReadConf read_conf)
     : runner_(runner), read_conf_(std::move(read_conf)) {}
 
 absl::StatusOr<CommandResult> HccnToolRecorder::Run(const Command& command) {
-  if (command.argv.empty() || !absl::EndsWith(command.argv[0], "/hccn_tool")) {
+  if (command.argv.empty() || command.instead.has_value() ||
+      !absl::EndsWith(command.argv[0], "/hccn_tool")) {
     return runner_->Run(command);
   }
   HostRecording::Run run;

@@ -28,7 +28,8 @@ class HccnToolRecorder final : public CommandRunner {
   HccnToolRecorder(CommandRunner* runner, ReadConf read_conf);
 
   // What `runner` answers. Noted down if the program's file name is hccn_tool
-  // and it did run; other devices' runs may change hccn.conf meanwhile.
+  // and it did run over the machine's own hccn.conf; other devices' runs may
+  // change that meanwhile.
   absl::StatusOr<CommandResult> Run(const Command& command) override;
 
   // The runs so far, in the order in which they ended.

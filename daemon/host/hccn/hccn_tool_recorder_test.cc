@@ -98,5 +98,16 @@ TEST(HccnToolRecorderTest, KeepsEveryRunOfSeveralThreads) {
   EXPECT_EQ(recorder.runs().size(), 400u);
 }
 
+// What the machine's file was before and after such a run tells nothing of it.
+TEST(HccnToolRecorderTest, NotesNoRunOverACopyOfTheFile) {
+  EchoRunner runner;
+  HccnToolRecorder recorder(&runner, [] { return std::nullopt; });
+  Command command = {{"/x/hccn_tool", "-i", "0", "-tls", "-g"},
+                     absl::Seconds(1)};
+  command.instead = PrivateFile{"/etc/hccn.conf", "", 0644};
+  EXPECT_TRUE(recorder.Run(command).ok());
+  EXPECT_TRUE(recorder.runs().empty());
+}
+
 }  // namespace
 }  // namespace clusterd

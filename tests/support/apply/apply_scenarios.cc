@@ -56,7 +56,7 @@ FakeMachine::Device Device(const std::string& address,
 }  // namespace
 
 HostPlan Scenario::Plan() {
-  const HostFacts facts = machine.Observe(spec.allow_tls_query());
+  const HostFacts facts = machine.ReadHost();
   return MakePlan(spec, {&facts}).hosts(0);
 }
 

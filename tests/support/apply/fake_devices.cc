@@ -259,6 +259,12 @@ CommandResult FakeDevices::RunTool(const std::vector<std::string>& argv,
   return Run(argv, Edits::kKept, {});
 }
 
+CommandResult FakeDevices::RunOverCopy(const std::vector<std::string>& argv) {
+  uint32_t id = 0;
+  if (absl::SimpleAtoi(argv[2], &id) && IsSilent(id)) return Killed();
+  return Run(argv, Edits::kLost, {});
+}
+
 void FakeDevices::Boot() {
   for (auto& [id, device] : devices_) {
     Device fresh;

@@ -61,6 +61,8 @@ class FakeDevices {
   // hccn_tool with this command line. `half`: killed with the device changed
   // and the file not.
   CommandResult RunTool(const std::vector<std::string>& argv, bool half);
+  // A query that writes to a copy of hccn.conf instead (Command::instead).
+  CommandResult RunOverCopy(const std::vector<std::string>& argv);
 
   // The devices know nothing any more and recover what hccn.conf has. The
   // tool's own notes in the file (tls_ca_recovered and the like) are left out.

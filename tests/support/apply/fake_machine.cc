@@ -127,6 +127,7 @@ absl::StatusOr<CommandResult> FakeMachine::RunHalf(const Command& command) {
 }
 
 absl::StatusOr<CommandResult> FakeMachine::RunToRead(const Command& command) {
+  if (command.instead) return devices_.RunOverCopy(command.argv);
   return RunProgram(command.argv, /*half=*/false);
 }
 
@@ -163,7 +164,10 @@ DeviceFacts FakeMachine::AskDevice(uint32_t id) {
                       &clock_, &budget, &locks_);
   HccnConfFact conf;
   *conf.mutable_value() = *ParseHccnConf(Conf());
-  return ObserveDeviceSettings(id, conf, &session);
+  TlsAsking tls;
+  tls.copy_conf = [this] { return PrivateFile{kConf, Conf(), 0644}; };
+  tls.live = true;
+  return ObserveDeviceSettings(id, conf, tls, &session);
 }
 
 FirewallFacts FakeMachine::ReadFirewall(FirewallProgram program) {
@@ -201,19 +205,6 @@ HostFacts FakeMachine::ReadHost() {
   *facts.mutable_ufw() = ReadFirewall(UFW);
   *facts.mutable_firewalld() = ReadFirewall(FIREWALLD);
   return facts;
-}
-
-HostFacts FakeMachine::Observe(bool allow_tls_query) {
-  const bool may_write =
-      allow_tls_query && ParseHccnConf(Conf())->problems().empty();
-  for (const uint32_t id : devices_.ids()) {
-    if (!may_write || HccnConfValue(Conf(), HccnConfKey("tls_enable", id))) {
-      continue;
-    }
-    (void)devices_.RunTool({kTool, "-i", absl::StrCat(id), "-tls", "-g"},
-                           /*half=*/false);
-  }
-  return ReadHost();
 }
 
 void FakeMachine::ApplySysctlFiles() {

@@ -60,11 +60,6 @@ class FakeMachine final : public CommandRunner, public HostReader {
   // devices take their settings from hccn.conf, enabled firewalls start.
   void PowerCycle();
 
-  // As a check observes it for a spec that states `tls`: like ReadHost, and if
-  // `allow_tls_query` the devices without tls_enable are asked as well, which
-  // writes it unless hccn.conf has a problem.
-  HostFacts Observe(bool allow_tls_query);
-
   absl::StatusOr<CommandResult> Run(const Command& command) override;
   HostFacts ReadHost() override;
   // What the product's own reader makes of the tool's answers.

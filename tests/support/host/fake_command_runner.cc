@@ -70,6 +70,7 @@ absl::StatusOr<CommandResult> FakeCommandRunner::Run(const Command& command) {
   {
     absl::MutexLock lock(&mutex_);
     commands_.push_back(name);
+    if (command.instead.has_value()) copies_.push_back(*command.instead);
     const auto script = scripts_.find(name);
     if (script == scripts_.end()) {
       run->exit_status = 127;
@@ -93,6 +94,11 @@ absl::StatusOr<CommandResult> FakeCommandRunner::Run(const Command& command) {
 std::vector<std::string> FakeCommandRunner::commands() const {
   absl::MutexLock lock(&mutex_);
   return commands_;
+}
+
+std::vector<PrivateFile> FakeCommandRunner::copies() const {
+  absl::MutexLock lock(&mutex_);
+  return copies_;
 }
 
 int FakeCommandRunner::CountOf(const std::string& command) const {

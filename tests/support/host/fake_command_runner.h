@@ -45,6 +45,8 @@ class FakeCommandRunner final : public CommandRunner {
   // Every command that was run, by name, in order.
   std::vector<std::string> commands() const ABSL_LOCKS_EXCLUDED(mutex_);
   int CountOf(const std::string& command) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // What commands would have seen in place of files, in order.
+  std::vector<PrivateFile> copies() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   using Script = std::deque<absl::StatusOr<CommandResult>>;
@@ -56,6 +58,7 @@ class FakeCommandRunner final : public CommandRunner {
   mutable absl::Mutex mutex_;
   std::map<std::string, Script> scripts_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> commands_ ABSL_GUARDED_BY(mutex_);
+  std::vector<PrivateFile> copies_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

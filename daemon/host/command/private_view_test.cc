@@ -1,0 +1,173 @@
+// With real mount namespaces: as root, and where the kernel allows them.
+#include "daemon/host/command/private_view.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "daemon/host/command/posix_command_runner.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kText[] = "address_0=10.20.0.17\n";
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class PrivateViewTest : public ::testing::Test {
+ protected:
+  PrivateViewTest() {
+    root_.Write("/etc/hccn.conf", kText);
+    root_.Write("/elsewhere/note", "");
+  }
+
+  // The script has the file as $1 and a folder that it may write as $2.
+  absl::StatusOr<CommandResult> Run(
+      const std::string& script, absl::Duration deadline = absl::Minutes(1)) {
+    PosixCommandRunner runner;
+    Command command = {
+        {"/bin/sh", "-c", script, "sh", file_, root_.path() + "/elsewhere"},
+        deadline};
+    command.instead = PrivateFile{file_, "from the copy\n", 0640};
+    return runner.Run(command);
+  }
+  // Skips the test where there can be no view.
+  void SetUp() override {
+    const auto tried = Run("true");
+    if (absl::IsFailedPrecondition(tried.status())) {
+      GTEST_SKIP() << tried.status();
+    }
+    ASSERT_TRUE(tried.ok()) << tried.status();
+    ASSERT_EQ(stat(file_.c_str(), &before_), 0);
+  }
+  void ExpectUntouched() {
+    struct stat after;
+    ASSERT_EQ(stat(file_.c_str(), &after), 0);
+    EXPECT_EQ(after.st_dev, before_.st_dev);
+    EXPECT_EQ(after.st_ino, before_.st_ino);
+    EXPECT_EQ(after.st_mode, before_.st_mode);
+    EXPECT_EQ(after.st_size, before_.st_size);
+    EXPECT_EQ(absl::TimeFromTimespec(after.st_mtim),
+              absl::TimeFromTimespec(before_.st_mtim));
+    EXPECT_EQ(absl::TimeFromTimespec(after.st_ctim),
+              absl::TimeFromTimespec(before_.st_ctim));
+    EXPECT_EQ(ReadFile(file_), kText);
+  }
+
+  ScratchRoot root_;
+  const std::string file_ = root_.path() + "/etc/hccn.conf";
+  struct stat before_ = {};
+};
+
+TEST_F(PrivateViewTest, TheProgramWritesTheCopyAndTheRealInodeIsUntouched) {
+  const auto run = Run(
+      R"(cat "$1"; stat -c %a:%u "$1"; echo written >>"$1"; cat "$1"
+         : >"$1"; echo anew >"$1"; cat "$1")");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->standard_output,
+            "from the copy\n640:0\nfrom the copy\nwritten\nanew\n")
+      << run->standard_error;
+  ExpectUntouched();
+}
+
+TEST_F(PrivateViewTest, TheFolderAroundTheFileIsReadOnly) {
+  const auto run = Run(
+      R"(echo new 2>/dev/null >"${1%/*}/new" && echo made
+         mv "$2/note" "$1" 2>/dev/null && echo moved
+         rm -f "$1" 2>/dev/null && echo removed
+         echo yes >"$2/mark")");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->standard_output, "");
+  EXPECT_EQ(ReadFile(root_.path() + "/elsewhere/mark"), "yes\n");
+  EXPECT_FALSE(std::filesystem::exists(root_.path() + "/etc/new"));
+  ExpectUntouched();
+}
+
+// The kernel takes our mount away with the file that it stands for.
+TEST_F(PrivateViewTest, AFileThatTakesItsPlaceMeanwhileIsNotWrittenEither) {
+  const std::string begun = root_.path() + "/elsewhere/begun";
+  const std::string replaced = root_.path() + "/elsewhere/replaced";
+  std::thread other([&] {
+    while (!std::filesystem::exists(begun))
+      absl::SleepFor(absl::Milliseconds(5));
+    root_.Write("/etc/next", "the next file\n");
+    std::filesystem::rename(root_.path() + "/etc/next", file_);
+    root_.Write("/elsewhere/replaced", "");
+  });
+  const auto run = Run(
+      R"(: >"$2/begun"; until [ -e "$2/replaced" ]; do sleep 0.01; done
+         echo written >>"$1"; echo end)");
+  root_.Write("/elsewhere/begun", "");
+  other.join();
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->standard_output, "end\n") << run->standard_error;
+  EXPECT_EQ(ReadFile(file_), "the next file\n");
+}
+
+TEST_F(PrivateViewTest, LeavesNothingBehindWhenItIsKilled) {
+  const std::string mounts = ReadFile("/proc/self/mountinfo");
+  const auto run =
+      Run(R"(echo written >>"$1"; sleep 600)", absl::Milliseconds(300));
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_TRUE(run->timed_out);
+  EXPECT_EQ(ReadFile("/proc/self/mountinfo"), mounts);
+  EXPECT_FALSE(std::filesystem::exists("/run/copy"));
+  ExpectUntouched();
+}
+
+TEST_F(PrivateViewTest, FollowsALinkToTheFile) {
+  const std::string link = root_.path() + "/link.conf";
+  std::filesystem::create_symlink(file_, link);
+  PosixCommandRunner runner;
+  Command command = {
+      {"/bin/sh", "-c", R"(echo written >>"$1"; cat "$1")", "sh", link},
+      absl::Minutes(1)};
+  command.instead = PrivateFile{link, "", 0644};
+  const auto run = runner.Run(command);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->standard_output, "written\n");
+  ExpectUntouched();
+}
+
+TEST_F(PrivateViewTest, RunsNothingWithoutTheRightToHaveOne) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::filesystem::permissions(root_.path() + "/elsewhere",
+                                 std::filesystem::perms::all);
+    if (setuid(65534) != 0) _exit(9);
+    _exit(absl::IsFailedPrecondition(Run(R"(: >"$2/ran")").status()) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(std::filesystem::exists(root_.path() + "/elsewhere/ran"));
+  ExpectUntouched();
+}
+
+TEST(MakePrivateViewTest, RefusesAFileThatIsNotThere) {
+  PosixCommandRunner runner;
+  Command command = {{"/bin/true"}, absl::Minutes(1)};
+  command.instead = PrivateFile{"/nowhere/hccn.conf", "", 0644};
+  const auto run = runner.Run(command);
+  EXPECT_TRUE(absl::IsFailedPrecondition(run.status())) << run.status();
+  EXPECT_THAT(run.status().message(), HasSubstr("/nowhere/hccn.conf"));
+}
+
+}  // namespace
+}  // namespace clusterd
