@@ -115,7 +115,8 @@ await() {
 await "attaching" attached
 # As an editor or configuration management saves: another inode by the same name,
 # which the running clusterd must still be able to change.
-in_machine /bin/sh -c 'cp -a /etc/hccn.conf /etc/hccn.conf.new && mv /etc/hccn.conf.new /etc/hccn.conf'
+# It has no TLS switch of device 5, as of a device that nobody touched.
+in_machine /bin/sh -c 'cp -a /etc/hccn.conf /etc/hccn.conf.new && sed -i /^tls_enable_5=/d /etc/hccn.conf.new && mv /etc/hccn.conf.new /etc/hccn.conf'
 
 # Everything that an apply may change here, and its undo has to bring back.
 settings() {
@@ -143,6 +144,8 @@ before=$(settings)
 status_of clusterctl check
 expect "status of the first check" 1 "$status"
 grep -q firewalld "$TEST_TMPDIR/out" || fail "the check does not name firewalld"
+# The unit lets hccn_tool be asked over a copy of hccn.conf.
+if grep -q "TLS switch not known" "$TEST_TMPDIR/out"; then fail "the TLS switch of device 5 could not be asked for"; fi
 status_of clusterctl plan --out /tmp/plan.json
 expect "status of a plan that the host does not allow" 2 "$status"
 grep -q "agent.yaml" "$TEST_TMPDIR/out" || fail "the plan does not name agent.yaml"
