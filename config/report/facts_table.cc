@@ -48,6 +48,10 @@ std::vector<Row> RowsOf(const Message& group, const Page& page) {
   for (int i = 0; i < group.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor& field = *group.GetDescriptor()->field(i);
     if (field.is_repeated()) continue;
+    // It is asked for only where there is no IPv4 address.
+    if (field.name() == "ipv6_address" && !reflection.HasField(group, &field)) {
+      continue;
+    }
     if (IsFact(field)) {
       AddFact(Label(field), reflection.GetMessage(group, &field), page, rows);
     } else if (field.enum_type() != nullptr) {

@@ -40,6 +40,14 @@ TEST(FactsTableTest, PrintsValuesAndReasonsUnderTheirTitle) {
                               "answer in 10s\n"));
 }
 
+TEST(FactsTableTest, ShowsAnIpv6AddressOnlyWhereItWasAskedFor) {
+  HostFacts facts;
+  DeviceFacts* device = facts.add_devices();
+  EXPECT_THAT(Text(facts), Not(HasSubstr("ipv6")));
+  device->mutable_ipv6_address()->set_value("fd00::17/64");
+  EXPECT_THAT(Text(facts), HasSubstr("\n  ipv6 address    fd00::17/64\n"));
+}
+
 TEST(FactsTableTest, TellsAnEmptyValueFromWhatWasNotAskedFor) {
   HostFacts facts;
   EXPECT_THAT(Text(facts), HasSubstr("\n  sockets     not asked for\n"));
