@@ -87,9 +87,6 @@ class Reader {
 
   DevicePlan ReadWithoutAddresses() {
     ReadIds();
-    if (plan_.ids.empty() && product_ != nullptr) {
-      map_.Require("ids");
-    }
     MakeDevices();
     return std::move(plan_);
   }
