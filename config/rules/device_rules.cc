@@ -68,8 +68,9 @@ void AddDeadDevices(const HostView& host, const std::vector<uint32_t>& expected,
   }
 }
 
+// `known`: every id that a server of the product may have; empty: any.
 void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
-                RuleReport& report) {
+                const std::vector<uint32_t>& known, RuleReport& report) {
   const DeviceIdsFact::Ids& fact = host.facts->device_ids().value();
   if (absl::c_equal(fact.ids(), expected)) return;
   std::vector<uint32_t> found(fact.ids().begin(), fact.ids().end());
@@ -78,8 +79,13 @@ void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
   if (found == expected) return;
   std::vector<uint32_t> lacking;
   absl::c_set_difference(expected, found, std::back_inserter(lacking));
+  // What the spec leaves out of the product's devices is for somebody else. One
+  // that no server of the product has says that it is another product.
   std::vector<uint32_t> extra;
-  absl::c_set_difference(found, expected, std::back_inserter(extra));
+  if (!known.empty()) {
+    absl::c_set_difference(found, known, std::back_inserter(extra));
+  }
+  if (lacking.empty() && extra.empty()) return;
   std::vector<uint32_t> differing = lacking;
   differing.insert(differing.end(), extra.begin(), extra.end());
   differing.resize(std::min(differing.size(), kMaxDevicesOfHost));
@@ -138,7 +144,7 @@ void CheckDeviceCount(const ClusterView& view, RuleReport& report) {
     any_expected = true;
     if (!report.Knows(host, "device ids", host.facts->device_ids())) continue;
     report.Judged(host);
-    CompareIds(host, expected, report);
+    CompareIds(host, expected, view.profile().device_ids, report);
   }
   if (!any_expected && !view.hosts().empty()) {
     report.ExplainSkip("neither the product nor the spec says which devices");

@@ -185,7 +185,60 @@ TEST(CheckDeviceCountTest, NamesDevicesThatNobodyExpects) {
   cluster.facts[0].mutable_device_ids()->mutable_value()->add_ids(12);
   EXPECT_THAT(Lines(cluster.Check("device-count")),
               HasSubstr("FAIL server0:12 devices 0-7,12 found in "
-                        "/dev/davinci*, more than expected: 12"));
+                        "/dev/davinci*, no server of the product has 12"));
+}
+
+// `ids: 0-3` on servers with eight devices.
+TestCluster FourOfEight() {
+  TestCluster cluster;
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    server.mutable_devices()->DeleteSubrange(4, 4);
+  }
+  return cluster;
+}
+
+TEST(CheckDeviceCountTest, LeavesTheDevicesThatAreNotPlannedToOthers) {
+  TestCluster cluster = FourOfEight();
+  EXPECT_EQ(cluster.MakeReport().verdict(), PASS);
+  EXPECT_EQ(cluster.Check("device-count").state(), PASS);
+  EXPECT_EQ(cluster.Check("link").summary(), "8 devices on 2 hosts");
+  // One is broken, one dead, one in the subnet of another.
+  cluster.device(0, 5).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.device(0, 5).mutable_lldp()->mutable_value()->set_heard(false);
+  cluster.device(0, 5).mutable_net_health()->set_value(NET_HEALTH_FAULT);
+  cluster.device(0, 5).mutable_gateway()->set_value("10.9.9.9");
+  cluster.device(0, 5).mutable_mtu()->set_value(9000);
+  cluster.device(0, 5).mutable_recovery()->set_value(RecoveryFact::FAIL);
+  cluster.Mute(0, 6, Missing::TOOL_FAILED, "The device is not exist!");
+  cluster.SetAddress(1, 7, "192.168.100.77", "255.255.0.0");
+  const Report report = cluster.MakeReport();
+  for (const RuleResult& result : report.rules()) {
+    EXPECT_TRUE(result.state() == PASS || result.state() == SKIPPED)
+        << Lines(result);
+  }
+}
+
+TEST(CheckDeviceCountTest, LetsHostsHaveDevicesOfTheirOwn) {
+  TestCluster cluster("atlas-a2");
+  cluster.spec.mutable_servers(1)->mutable_devices()->DeleteSubrange(0, 6);
+  EXPECT_EQ(cluster.MakeReport().verdict(), PASS);
+  EXPECT_EQ(cluster.Check("link").summary(), "10 devices on 2 hosts");
+  cluster.facts[1].mutable_device_ids()->mutable_value()->clear_ids();
+  cluster.facts[1].mutable_devices()->DeleteSubrange(6, 1);
+  EXPECT_THAT(Lines(cluster.Check("device-count")),
+              StartsWith("FAIL server1:6-7 devices none found in "
+                         "/dev/davinci*, lacks 6-7"));
+}
+
+TEST(CheckDeviceCountTest,
+     TakesTheToolForWorkingWhereAnUnplannedDeviceAnswers) {
+  TestCluster cluster = FourOfEight();
+  for (int i = 0; i < 4; ++i) {
+    cluster.Mute(0, i, Missing::TOOL_FAILED, "The device is not exist!");
+  }
+  EXPECT_EQ(cluster.Check("hccn-tool").state(), PASS);
+  EXPECT_THAT(Lines(cluster.Check("device-count")),
+              StartsWith("FAIL server0:0 listed and dead"));
 }
 
 TEST(CheckDeviceCountTest, CutsIdsWithoutEnd) {

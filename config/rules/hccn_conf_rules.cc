@@ -43,6 +43,9 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
     return;
   }
   const uint32_t device = entry->device();
+  const bool is_unplanned = absl::c_any_of(
+      host.unplanned, [&](const DeviceView& d) { return d.id == device; });
+  if (is_unplanned) return;
   report.Add(host, {device},
              report.Text("DUPLICATE_KEY", problem.line(),
                          QuotedText(absl::StrCat(entry->key(), "_", device)),

@@ -42,11 +42,15 @@ std::vector<Use> AllUses(const ClusterView& view) {
     const auto order = static_cast<uint32_t>(uses.size());
     uses.push_back({address.bits(), is_gateway, order, device, server});
   };
-  for (const DeviceView& device : view.devices()) {
+  const auto add_device = [&add](const DeviceView& device) {
     for (const Ipv4Interface& interface : device.interfaces()) {
       add(interface.address(), false, &device, nullptr);
     }
     if (device.gateway.IsSet()) add(*device.gateway, true, &device, nullptr);
+  };
+  for (const HostView& host : view.hosts()) {
+    absl::c_for_each(host.devices, add_device);
+    absl::c_for_each(host.unplanned, add_device);
   }
   for (const ServerSpec& server : view.spec().servers()) {
     const absl::StatusOr<Ipv4Address> address =
@@ -56,11 +60,18 @@ std::vector<Use> AllUses(const ClusterView& view) {
   return uses;
 }
 
+// A device that the spec leaves out answers for its address all the same.
+bool IsUnplanned(const Use& use) {
+  return use.device != nullptr &&
+         use.device->host->Find(use.device->id) == nullptr;
+}
+
 std::string UseText(const Use& use) {
   if (use.server != nullptr) return absl::StrCat(use.server->host(), " itself");
   return absl::StrCat(use.is_gateway ? "gateway of " : "",
                       PrintableText(use.device->host->name), " device ",
-                      use.device->id);
+                      use.device->id,
+                      IsUnplanned(use) ? ", which is not planned" : "");
 }
 
 // Devices whose live address is not the planned one are the ones to change.
@@ -87,7 +98,7 @@ void AddConflict(absl::Span<const Use> uses, RuleReport& report) {
   std::vector<const DeviceView*> where;
   for (const Use& use : uses) {
     owners.push_back(UseText(use));
-    if (use.device != nullptr) where.push_back(use.device);
+    if (use.device != nullptr && !IsUnplanned(use)) where.push_back(use.device);
   }
   report.Add(where, "shared", Ipv4Address(uses.front().address).ToString(),
              FirstOf(owners, kMaxNamed), UniqueFix(uses));
@@ -132,8 +143,9 @@ void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,
 }  // namespace
 
 // Among live device addresses, live gateways and the host addresses of the
-// spec (also of hosts that did not answer). Devices that share a gateway are no
-// conflict; a gateway that is a device's or a host's address is.
+// spec (also of hosts that did not answer). What unplanned devices have counts
+// where a planned one or a host has it, too. Devices that share a gateway are
+// no conflict; a gateway that is a device's or a host's address is.
 void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (report.Knows(device, "gateway", device.gateway)) {
@@ -151,7 +163,8 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
     }
     // Where a gateway comes first, nobody owns the address.
     if (end - begin == 1 || uses[begin].is_gateway) continue;
-    conflicts[first] = absl::MakeConstSpan(uses).subspan(begin, end - begin);
+    const auto owners = absl::MakeConstSpan(uses).subspan(begin, end - begin);
+    if (!absl::c_all_of(owners, IsUnplanned)) conflicts[first] = owners;
   }
   for (const auto& [order, owners] : conflicts) AddConflict(owners, report);
 }

@@ -26,6 +26,19 @@ TEST(CheckIpUniqueTest, SeesTwoDevicesOfOneHost) {
   EXPECT_THAT(Lines(cluster.Check("ip-unique")), HasSubstr("server0:3,7"));
 }
 
+// It answers for the address, whoever uses it.
+TEST(CheckIpUniqueTest, CountsAnUnplannedDeviceWhereAPlannedOneHasItsAddress) {
+  TestCluster cluster;
+  cluster.spec.mutable_servers(1)->mutable_devices()->DeleteSubrange(4, 4);
+  cluster.SetAddress(1, 5, "192.168.103.77", kMask);
+  cluster.SetAddress(1, 6, "192.168.103.77", kMask);
+  EXPECT_EQ(cluster.Check("ip-unique").state(), PASS);
+  cluster.SetAddress(1, 5, "192.168.103.1", kMask);
+  EXPECT_THAT(Lines(cluster.Check("ip-unique")),
+              HasSubstr("FAIL server0:3 192.168.103.1 belongs to server0 "
+                        "device 3, server1 device 5, which is not planned | "));
+}
+
 TEST(CheckIpUniqueTest, AllowsDevicesToShareAGateway) {
   EXPECT_EQ(TestCluster().Check("ip-unique").state(), PASS);
 }

@@ -185,18 +185,26 @@ class SourceReader {
     if (!value.Is(YamlNode::Kind::kList)) {
       return SetDevices(value, devices, std::nullopt);
     }
-    const std::vector<YamlValue> items = PerDevice(value, plan_.ids);
-    for (size_t k = 0; k < items.size(); ++k) SetDevices(items[k], devices, k);
+    // Of one server its own, else those that any has.
+    std::vector<uint32_t> ids = plan_.ids;
+    if (!devices.empty() && devices.size() < ids.size()) {
+      ids.clear();
+      for (const PlannedDevice& device : devices) ids.push_back(device.id);
+    }
+    const std::vector<YamlValue> items = PerDevice(value, ids);
+    for (size_t k = 0; k < items.size(); ++k) {
+      SetDevices(items[k], devices, ids[k]);
+    }
   }
 
-  // Of those that have the index, if one is given.
+  // Of those that have the id, if one is given.
   void SetDevices(const YamlValue& value, absl::Span<PlannedDevice> devices,
-                  std::optional<size_t> index) {
+                  std::optional<uint32_t> id) {
     const std::optional<Source> source = value.Parsed(
         [this](const std::string& text) { return ParseSource(text); });
     if (!source.has_value()) return;
     for (PlannedDevice& device : devices) {
-      if (index.value_or(device.index) != device.index) continue;
+      if (id.value_or(device.id) != device.id) continue;
       const absl::Status status = SetDevice(*source, &device);
       if (status.ok()) continue;
       value.mistakes()->AddOnce(value.position(), Name(), device.Name(), ": ",
@@ -282,14 +290,17 @@ class SourceReader {
       return Wrong("peer server ", server, " does not exist, expected 0-",
                    servers - 1);
     }
-    const auto id = absl::c_find(plan_.ids, device);
-    if (id == plan_.ids.end()) {
+    const absl::Span<const PlannedDevice> devices =
+        plan_.OfServer(static_cast<size_t>(server));
+    const auto peer =
+        absl::c_find_if(devices, [device](const PlannedDevice& one) {
+          return int64_t{one.id} == device;
+        });
+    if (peer == devices.end()) {
       return Wrong("peer device ", device, " does not exist");
     }
-    const PlannedDevice& peer =
-        plan_.OfServer(static_cast<size_t>(server))[id - plan_.ids.begin()];
-    if (!peer.address.has_value()) return std::nullopt;
-    return peer.address->address();
+    if (!peer->address.has_value()) return std::nullopt;
+    return peer->address->address();
   }
 
   const PlannedAddress member_;

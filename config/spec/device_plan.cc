@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -49,6 +53,17 @@ absl::StatusOr<int> ParseDeviceNetmask(const std::string& text) {
                    "255.255.255.252"));
 }
 
+// As LLDP tells it: a system name, a chassis id or a management address.
+absl::StatusOr<std::string> ParseSwitch(const std::string& text) {
+  static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._:/-]{0,254})"};
+  if (text == "none") return std::string();
+  if (HasForm(text, *kForm)) return text;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "switch ", QuoteValue(text),
+      " is malformed, expected its name, chassis id or management address of "
+      "letters, digits, \".\", \":\", \"_\", \"/\" and \"-\", or none"));
+}
+
 Netmask ReadNetmask(const YamlValue& value) {
   return {value.Parsed(ParseDeviceNetmask).value_or(0), value.position()};
 }
@@ -81,6 +96,7 @@ class Reader {
     if (!plan_.ids.empty()) {
       MakeDevices();
       ReadAddressSources(map_, product_, groups_, mistakes_, &plan_);
+      ReadSwitches(map_["switch"]);
     }
     return std::move(plan_);
   }
@@ -96,13 +112,68 @@ class Reader {
   void ReadIds() {
     if (product_ != nullptr) plan_.ids = product_->device_ids;
     const YamlValue value = map_["ids"];
+    if (value.Is(YamlNode::Kind::kMap)) return ReadIdsByHost(value);
+    auto ids = ReadIdList(value);
+    if (!ids.empty()) plan_.ids = std::move(ids);
+  }
+
+  // Empty if it is absent or wrong.
+  std::vector<uint32_t> ReadIdList(const YamlValue& value) {
     auto ids = value.Parsed(ParseIds);
-    if (!ids.has_value() || !ProductHas(*ids, value)) return;
-    if (ids->size() > kMaxDevices) {
-      AddTooMany(value, ids->size());
-      return;
+    if (!ids.has_value() || !ProductHas(*ids, value)) return {};
+    if (ids->size() <= kMaxDevices) return *std::move(ids);
+    AddTooMany(value, ids->size());
+    return {};
+  }
+
+  // By hostlist; hosts without an entry have the product's.
+  void ReadIdsByHost(const YamlValue& value) {
+    absl::flat_hash_map<std::string, size_t> by_name;
+    for (size_t s = 0; s < groups_.servers.size(); ++s) {
+      by_name[groups_.servers[s].host] = s;
     }
-    plan_.ids = *std::move(ids);
+    ids_by_server_.resize(groups_.servers.size());
+    size_t room = kMaxServers;
+    for (const YamlEntry& entry : value.node()->entries) {
+      const auto hosts = ExpandHostlist(entry.key, room);
+      const std::vector<uint32_t> ids = ReadIdList(value.Inner(
+          entry.value, absl::StrCat(value.subject(), ": ", entry.key)));
+      if (!hosts.ok()) {
+        mistakes_->Add(entry.position, value.subject(), ": ",
+                       hosts.status().message());
+        continue;
+      }
+      room -= hosts->size();
+      for (const std::string& host : *hosts) {
+        const auto found = by_name.find(host);
+        if (found == by_name.end()) {
+          if (!groups_.complete) continue;
+          mistakes_->AddOnce(entry.position, "strangers", value.subject(),
+                             ": host ", QuoteValue(host),
+                             " is in no group of servers");
+        } else if (!ids_by_server_[found->second].empty()) {
+          mistakes_->AddOnce(entry.position, "twice", value.subject(),
+                             ": host ", QuoteValue(host), " stands twice");
+        } else {
+          ids_by_server_[found->second] = ids;
+        }
+      }
+    }
+    UniteIds(value);
+  }
+
+  void UniteIds(const YamlValue& value) {
+    std::set<uint32_t> all;
+    std::vector<std::string> without;
+    for (size_t s = 0; s < ids_by_server_.size(); ++s) {
+      if (ids_by_server_[s].empty()) ids_by_server_[s] = plan_.ids;
+      all.insert(ids_by_server_[s].begin(), ids_by_server_[s].end());
+      if (ids_by_server_[s].empty()) without.push_back(groups_.servers[s].host);
+    }
+    plan_.ids.assign(all.begin(), all.end());
+    if (without.empty() || !mistakes_->empty()) return;
+    value.Wrong(" has nothing for ", without.front(), ", and the product has ",
+                "no fixed ids");
   }
 
   static void AddTooMany(const YamlValue& value, size_t devices) {
@@ -126,14 +197,21 @@ class Reader {
   void MakeDevices() {
     if (!plan_.devices.empty()) return;
     plan_.devices.reserve(groups_.servers.size() * plan_.ids.size());
-    for (const PlannedServer& server : groups_.servers) {
+    for (size_t s = 0; s < groups_.servers.size(); ++s) {
+      const PlannedServer& server = groups_.servers[s];
+      plan_.begins.push_back(plan_.devices.size());
       for (size_t k = 0; k < plan_.ids.size(); ++k) {
+        if (!ids_by_server_.empty() &&
+            !absl::c_linear_search(ids_by_server_[s], plan_.ids[k])) {
+          continue;
+        }
         PlannedDevice& device = plan_.devices.emplace_back();
         device.server = &server;
         device.id = plan_.ids[k];
         device.index = k;
       }
     }
+    plan_.begins.push_back(plan_.devices.size());
   }
 
   // One per device, or one for all; nothing where it is wrong.
@@ -187,8 +265,12 @@ class Reader {
   }
 
   void ReadHost(const YamlValue& value, absl::Span<PlannedDevice> devices) {
-    const std::string each =
-        absl::StrCat("one per device ", absl::StrJoin(plan_.ids, ","));
+    const std::string each = absl::StrCat(
+        "one per device ",
+        absl::StrJoin(devices, ",",
+                      [](std::string* out, const PlannedDevice& device) {
+                        absl::StrAppend(out, device.id);
+                      }));
     if (!value.Is(YamlNode::Kind::kList)) {
       std::vector<PlannedServer> owners;
       for (const PlannedDevice& device : devices) {
@@ -208,7 +290,7 @@ class Reader {
     }
     for (size_t k = 0; k < std::min(items.size(), devices.size()); ++k) {
       const YamlValue item = value.Inner(
-          items[k], absl::StrCat(value.subject(), " device ", plan_.ids[k]));
+          items[k], absl::StrCat(value.subject(), " device ", devices[k].id));
       const auto address = item.Parsed(Ipv4Address::Parse);
       if (!address.has_value()) continue;
       SetAddress(*address, item.position(), &devices[k]);
@@ -319,6 +401,38 @@ class Reader {
     }
   }
 
+  void ReadSwitches(const YamlValue& value) {
+    if (value.node() == nullptr) return;
+    if (!value.Is(YamlNode::Kind::kMap)) {
+      return SetSwitches(value, plan_.ids, absl::MakeSpan(plan_.devices));
+    }
+    const std::vector<const YamlNode*> nodes = ValuesByServer(value, groups_);
+    for (size_t s = 0; s < nodes.size(); ++s) {
+      if (nodes[s] == nullptr) continue;
+      std::vector<uint32_t> ids;
+      for (const PlannedDevice& device : plan_.OfServer(s)) {
+        ids.push_back(device.id);
+      }
+      SetSwitches(value.Inner(*nodes[s], absl::StrCat(value.subject(), ": ",
+                                                      groups_.servers[s].host)),
+                  ids, plan_.OfServer(s));
+    }
+  }
+
+  static void SetSwitches(const YamlValue& value,
+                          const std::vector<uint32_t>& ids,
+                          absl::Span<PlannedDevice> devices) {
+    const bool is_list = value.Is(YamlNode::Kind::kList);
+    const std::vector<YamlValue> items =
+        is_list ? PerDevice(value, ids) : std::vector<YamlValue>{value};
+    for (size_t k = 0; k < items.size(); ++k) {
+      const std::string name = items[k].Parsed(ParseSwitch).value_or("");
+      for (PlannedDevice& device : devices) {
+        if (!is_list || device.id == ids[k]) device.switch_name = name;
+      }
+    }
+  }
+
   void CompareNetmask(const Rail& rail, const Netmask& mask) {
     const int prefix_length = rail.subnet->prefix_length();
     if (mask.prefix_length == 0 || mask.prefix_length == prefix_length) return;
@@ -344,6 +458,8 @@ class Reader {
   Mistakes* const mistakes_;
   DevicePlan plan_;
   std::vector<Netmask> masks_;
+  // Empty: all have those of the plan.
+  std::vector<std::vector<uint32_t>> ids_by_server_;
 };
 
 }  // namespace
@@ -361,10 +477,10 @@ FormulaInputs PlannedDevice::Inputs() const {
 DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                           const ServerGroups& groups, Mistakes* mistakes) {
   if (node == nullptr) return {};
-  const YamlMap map(
-      node, "devices",
-      {"ids", "netmask", "addresses", "rails", "gateway", "detect_address"},
-      mistakes);
+  const YamlMap map(node, "devices",
+                    {"ids", "netmask", "addresses", "rails", "gateway",
+                     "detect_address", "switch"},
+                    mistakes);
   if (node->kind == YamlNode::Kind::kMap) {
     return Reader(map, product, groups, mistakes).Read();
   }

@@ -13,6 +13,11 @@
 //         host: 101 + 10*n
 //     gateway: 1
 //     detect_address: gateway
+// `ids` names the devices of all servers, or those of some hosts whose servers
+// have others planned than the rest:
+//     ids: {"server[4-7]": 0-3}
+// `switch` names where ports are cabled to: one for all devices, a list with
+// one for each device, or such by host; `none` where none is named.
 // config/examples/README.md describes every key.
 #ifndef CONFIG_SPEC_DEVICE_PLAN_H_
 #define CONFIG_SPEC_DEVICE_PLAN_H_
@@ -90,6 +95,7 @@ struct PlannedDevice {
   // The file wants a gateway and it could not be read.
   bool gateway_unknown = false;
   std::optional<Ipv4Address> detect_address;
+  std::string switch_name;  // Empty: none is named.
   // Of the address in the file: in a list its own, with rails the rail's.
   TextPosition position;
   // Its address comes from a formula that counts servers.
@@ -102,13 +108,16 @@ struct PlannedDevice {
 };
 
 struct DevicePlan {
-  // Ascending; the same for every server.
+  // Ascending; of any server.
   std::vector<uint32_t> ids;
   // Server by server, each with its devices in the order of the ids.
   std::vector<PlannedDevice> devices;
+  // Where each server's begin, and the end.
+  std::vector<size_t> begins;
 
   absl::Span<PlannedDevice> OfServer(size_t server) {
-    return absl::MakeSpan(devices).subspan(server * ids.size(), ids.size());
+    return absl::MakeSpan(devices).subspan(begins[server],
+                                           begins[server + 1] - begins[server]);
   }
 };
 

@@ -175,6 +175,70 @@ TEST(ReadDevicePlanTest, NamesAWrongNetmaskAlsoWithoutAddresses) {
   }
 }
 
+TEST(ReadDevicePlanTest, LetsHostsHaveIdsOfTheirOwn) {
+  Section section("atlas-a2", 3,
+                  "ids: {\"n[1-2]\": \"2,5\"}\n"
+                  "netmask: 255.255.255.0\n"
+                  "addresses:\n"
+                  "  n0: 10.20.0.[1-8]\n"
+                  "  n1: [10.20.0.11, 10.20.0.12]\n"
+                  "  n2: 10.20.0.20 + d\n"
+                  "gateway: {n0: 254, n1: [253, none], n2: 254}\n"
+                  "detect_address: [none, none, \"peer((n+1) % servers, d)\", none, none, "
+                  "none, none, 10.20.0.254]\n"
+                  "switch: {n0: leaf-0, n1: [leaf-1, none], n2: none}\n");
+  ASSERT_EQ(section.Wrong(), "");
+  ASSERT_EQ(section.plan.OfServer(0).size(), 8u);
+  const auto n1 = section.plan.OfServer(1);
+  ASSERT_EQ(n1.size(), 2u);
+  EXPECT_EQ(n1[1].id, 5u);
+  EXPECT_EQ(n1[1].address->ToString(), "10.20.0.12/24");
+  EXPECT_EQ(n1[0].gateway->ToString(), "10.20.0.253");
+  EXPECT_FALSE(n1[1].gateway.has_value());
+  EXPECT_EQ(n1[0].switch_name, "leaf-1");
+  EXPECT_EQ(n1[1].switch_name, "");
+  const auto n2 = section.plan.OfServer(2);
+  EXPECT_EQ(n2[1].address->ToString(), "10.20.0.25/24");
+  EXPECT_EQ(n2[0].detect_address->ToString(), "10.20.0.3");
+  EXPECT_EQ(section.plan.OfServer(0)[7].detect_address->ToString(),
+            "10.20.0.254");
+  EXPECT_EQ(section.plan.OfServer(0)[7].switch_name, "leaf-0");
+}
+
+TEST(ReadDevicePlanTest, PutsHostsWithIdsOfTheirOwnOnTheirRails) {
+  Section section("atlas-300t", 2,
+                  "ids: {n0: \"1,4\", n1: 0-1}\n"
+                  "rails: [{device: \"0,1,4\", subnet: 10.20.0.0/24, host: 1 "
+                  "+ 8*n + d}]\n");
+  ASSERT_EQ(section.Wrong(), "");
+  EXPECT_THAT(section.plan.ids, ElementsAre(0, 1, 4));
+  ASSERT_EQ(section.plan.devices.size(), 4u);
+  EXPECT_EQ(section.plan.OfServer(0)[1].address->ToString(), "10.20.0.5/24");
+  EXPECT_EQ(section.plan.OfServer(1)[0].address->ToString(), "10.20.0.9/24");
+}
+
+TEST(ReadDevicePlanTest, NamesWhatIsWrongWithIdsByHost) {
+  EXPECT_THAT(A2(absl::StrCat(kRail, "ids: {n7: 0-3}\n")),
+              HasSubstr("devices.ids: host \"n7\" is in no group of servers"));
+  EXPECT_THAT(A2(absl::StrCat(kRail, "ids: {n0: 0-3, \"n[0-1]\": 0-3}\n")),
+              HasSubstr("devices.ids: host \"n0\" stands twice"));
+  EXPECT_THAT(A2(absl::StrCat(kRail, "ids: {\"n[0-\": 0-3}\n")),
+              HasSubstr("f:2:7: devices.ids: "));
+  EXPECT_THAT(A2(absl::StrCat(kRail, "ids: {n0: 6-9}\n")),
+              HasSubstr("devices.ids: n0: atlas-a2 has no device 8"));
+  EXPECT_THAT(
+      Section("atlas-300t", 2, absl::StrCat("ids: {n0: 0-7}\n", kRail)).Wrong(),
+      HasSubstr("devices.ids has nothing for n1, and the product has "
+                "no fixed ids"));
+}
+
+TEST(ReadDevicePlanTest, RefusesASwitchThatIsNoName) {
+  EXPECT_THAT(A2(absl::StrCat(kRail, "switch: \"leaf 1\"\n")),
+              HasSubstr("switch \"leaf 1\" is malformed, expected its name"));
+  EXPECT_THAT(A2(absl::StrCat(kRail, "switch: [leaf-1, leaf-2]\n")),
+              HasSubstr("devices.switch has 2 entries, expected 8"));
+}
+
 TEST(ReadDevicePlanTest, WantsOneAddressPerDevice) {
   EXPECT_EQ(A2("netmask: 255.255.255.0\n"
                "addresses:\n  n0: [10.0.0.1, 10.0.0.2]\n"

@@ -2,12 +2,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/mistakes.h"
@@ -16,7 +13,6 @@
 #include "config/values/cann_ports.h"
 #include "config/values/change_kind.h"
 #include "config/values/hostlist.h"
-#include "config/values/number_list.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -51,6 +47,9 @@ constexpr absl::Duration kMaxCommand = absl::Minutes(5);
 constexpr absl::Duration kMaxHost = absl::Minutes(30);
 constexpr absl::Duration kMaxRun = absl::Hours(2);
 
+// Of `job`: one takes all servers. Without the key nothing is said of jobs.
+constexpr absl::string_view kOneJob = "all-servers";
+
 constexpr std::pair<absl::string_view, FirewallPolicy> kFirewallPolicies[] = {
     {"disabled", FIREWALL_DISABLED},
     {"open-ports", FIREWALL_OPEN_PORTS},
@@ -79,7 +78,7 @@ class Loader {
         &root, "",
         {"version", "name", "product", "mode", "servers", "devices", "hccl",
          "kernel", "firewall", "deadlines", "tls", "mtu", "rendezvous_port",
-         "ssh_port", "enforce", "domain", "roce"},
+         "ssh_port", "enforce", "domain", "roce", "job"},
         mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
@@ -98,6 +97,7 @@ class Loader {
     LoadDeadlines(map);
     LoadDeviceSettings(map);
     LoadEnforce(map);
+    spec_.set_one_job(map["job"].Word({kOneJob}).has_value());
     LoadServers(map);
     return std::move(spec_);
   }
@@ -332,6 +332,7 @@ class Loader {
 
   static void FillDevice(const PlannedDevice& planned, DeviceSpec* device) {
     device->set_id(planned.id);
+    device->set_switch_name(planned.switch_name);
     if (!planned.address.has_value()) return;
     device->set_address(planned.address->address().ToString());
     device->set_netmask(planned.address->subnet().netmask().ToString());
@@ -372,15 +373,6 @@ absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
 
 namespace {
 
-using Field = const std::string& (DeviceSpec::*)() const;
-
-// A host or cluster may be called what YAML reads as nothing. Such names have
-// no other character that needs quotes.
-std::string NameText(absl::string_view name) {
-  if (!absl::EqualsIgnoreCase(name, "null")) return std::string(name);
-  return absl::StrCat("\"", name, "\"");
-}
-
 std::string DurationText(uint32_t ms) {
   return absl::FormatDuration(absl::Milliseconds(ms));
 }
@@ -391,69 +383,6 @@ absl::string_view BoolText(bool value) { return value ? "true" : "false"; }
 std::string Line(absl::string_view key, bool is_given,
                  const absl::AlphaNum& value) {
   return is_given ? absl::StrCat(key, ": ", value, "\n") : "";
-}
-
-// "[a, b, none]": one field of a server's devices.
-std::string FieldList(const ServerSpec& server, Field field) {
-  return absl::StrCat(
-      "[",
-      absl::StrJoin(server.devices(), ", ",
-                    [field](std::string* out, const DeviceSpec& device) {
-                      const std::string& value = (device.*field)();
-                      absl::StrAppend(out, value.empty() ? "none" : value);
-                    }),
-      "]");
-}
-
-void AppendFieldByHost(const ClusterSpec& spec, absl::string_view key,
-                       Field field, std::string* out) {
-  absl::StrAppend(out, "  ", key, ":\n");
-  for (const ServerSpec& server : spec.servers()) {
-    absl::StrAppend(out, "    ", NameText(server.host()), ": ",
-                    FieldList(server, field), "\n");
-  }
-}
-
-// One value where all devices agree, one list where all servers do, else one
-// list per server.
-void AppendField(const ClusterSpec& spec, absl::string_view key, Field field,
-                 std::string* out) {
-  std::set<std::string> lists;
-  std::set<std::string> values;
-  for (const ServerSpec& server : spec.servers()) {
-    lists.insert(FieldList(server, field));
-    for (const DeviceSpec& device : server.devices()) {
-      values.insert((device.*field)());
-    }
-  }
-  // The empty one, which no device needs written, sorts first.
-  if (values.empty() || values.rbegin()->empty()) return;
-  if (lists.size() > 1 && values.size() > 1) {
-    AppendFieldByHost(spec, key, field, out);
-    return;
-  }
-  absl::StrAppend(out, "  ", key, ": ",
-                  values.size() == 1 ? *values.begin() : *lists.begin(), "\n");
-}
-
-void AppendServers(const ClusterSpec& spec, std::string* out) {
-  absl::StrAppend(out, "servers:\n");
-  for (const ServerSpec& server : spec.servers()) {
-    absl::StrAppend(out, "  - hosts: ", NameText(server.host()),
-                    "\n    address: ", server.address(), "\n");
-  }
-  absl::StrAppend(out, "devices:\n");
-  if (spec.servers().empty()) return;
-  std::vector<uint32_t> ids;
-  for (const DeviceSpec& device : spec.servers(0).devices()) {
-    ids.push_back(device.id());
-  }
-  absl::StrAppend(out, "  ids: ", FoldIds(ids), "\n");
-  if (spec.roce_unused()) return;
-  AppendField(spec, "netmask", &DeviceSpec::netmask, out);
-  AppendFieldByHost(spec, "addresses", &DeviceSpec::address, out);
-  AppendField(spec, "gateway", &DeviceSpec::gateway, out);
-  AppendField(spec, "detect_address", &DeviceSpec::detect_address, out);
 }
 
 // "auto  # 32", with what it stands for.
@@ -492,17 +421,18 @@ std::string SettingsText(const ClusterSpec& spec) {
       Line("mtu", spec.has_mtu(), spec.mtu()),
       Line("rendezvous_port", spec.rendezvous_port() != 0,
            spec.rendezvous_port()),
-      Line("ssh_port", spec.ssh_port() != 0, spec.ssh_port()), enforced);
+      Line("ssh_port", spec.ssh_port() != 0, spec.ssh_port()),
+      Line("job", spec.one_job(), kOneJob), enforced);
 }
 
 }  // namespace
 
 std::string SpecToYaml(const ClusterSpec& spec) {
   std::string out = absl::StrCat(
-      "version: ", spec.version(), "\nname: ", NameText(spec.name()),
+      "version: ", spec.version(), "\nname: ", YamlName(spec.name()),
       "\nproduct: ", spec.product(), "\n",
       Line("mode", !spec.mode().empty(), spec.mode()),
-      Line("domain", !spec.domain().empty(), NameText(spec.domain())),
+      Line("domain", !spec.domain().empty(), YamlName(spec.domain())),
       Line("roce", spec.roce_unused(), kUnused));
   AppendServers(spec, &out);
   absl::StrAppend(&out, HcclText(spec.hccl()), SettingsText(spec));

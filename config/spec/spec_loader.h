@@ -39,6 +39,13 @@ absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
 // written out. LoadSpec of the result is the same spec (but for the digest).
 std::string SpecToYaml(const ClusterSpec& spec);
 
+// Its keys `servers` and `devices`.
+void AppendServers(const ClusterSpec& spec, std::string* out);
+
+// A host's or cluster's name there, which may be what YAML reads as nothing.
+// Such names have no other character that needs quotes.
+std::string YamlName(absl::string_view name);
+
 }  // namespace clusterd
 
 #endif  // CONFIG_SPEC_SPEC_LOADER_H_

@@ -305,6 +305,7 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
               HasSubstr("did you mean \"disabled\"?"));
   EXPECT_THAT(WrongLine("tls: 1"), HasSubstr("tls is \"1\""));
   EXPECT_THAT(WrongLine("mtu: 67"), HasSubstr("mtu is \"67\""));
+  EXPECT_THAT(WrongLine("job: all"), HasSubstr("all-servers"));
   EXPECT_THAT(WrongLine("domain: .example"),
               HasSubstr("domain is \".example\", expected the DNS domain"));
 }
@@ -523,6 +524,20 @@ TEST(SpecToYamlTest, ReadsWell) {
   EXPECT_THAT(yaml, HasSubstr("firewall: disabled\n"));
   EXPECT_THAT(yaml, HasSubstr("deadlines:\n  command: 10s\n  host: 30s\n"
                               "  run: 1m\n"));
+}
+
+TEST(SpecToYamlTest, DevicesThatDifferByHostComeBackTheSame) {
+  const ClusterSpec spec = Load(
+      File("  ids: {n1: 0-3}\n  gateway: [254, none, none, none, none, none, "
+           "none, 253]\n  switch: [leaf-0, \"6c:b1:58:00:00:01\", none, none, "
+           "none, none, none, 10.1.1.1]\njob: all-servers\n"));
+  EXPECT_EQ(spec.servers(0).devices_size(), 8);
+  EXPECT_EQ(spec.servers(1).devices_size(), 4);
+  EXPECT_EQ(spec.servers(1).devices(1).switch_name(), "6c:b1:58:00:00:01");
+  EXPECT_TRUE(spec.one_job());
+  EXPECT_THAT(SpecToYaml(spec),
+              HasSubstr("  ids:\n    n0: 0-7\n    n1: 0-3\n"));
+  EXPECT_EQ(Again(spec).DebugString(), spec.DebugString());
 }
 
 TEST(LoadSpecTest, ADuplicateKeyDoesNotHideLaterMistakes) {

@@ -319,9 +319,20 @@ void ClusterView::AddHost(HostView host) {
     devices_.emplace_back();
     devices_.back().id = id;
   }
+  // Unplanned ones are read, too: that one answers shows that the tool works.
+  const Queries queries =
+      ReadDevices(facts, host.spec, absl::MakeSpan(devices_).subspan(begin));
+  if (host.spec != nullptr && host.spec->devices_size() > 0) {
+    const auto unplanned = std::stable_partition(
+        devices_.begin() + begin, devices_.end(),
+        [](const DeviceView& device) { return device.spec != nullptr; });
+    unplanned_.emplace_back(std::make_move_iterator(unplanned),
+                            std::make_move_iterator(devices_.end()));
+    devices_.erase(unplanned, devices_.end());
+    host.unplanned = unplanned_.back();
+  }
   const absl::Span<DeviceView> devices =
       absl::MakeSpan(devices_).subspan(begin);
-  const Queries queries = ReadDevices(facts, host.spec, devices);
   host.devices = devices;
   const NpuToolFacts& tool = facts.hccn_tool();
   host.tool_usable =
@@ -334,6 +345,8 @@ void ClusterView::AddHost(HostView host) {
   expected_devices_ += ExpectedDevices(host.spec, profile_, devices.size());
   hosts_.push_back(host);
   for (DeviceView& device : devices) device.host = &hosts_.back();
+  if (host.unplanned.empty()) return;
+  for (DeviceView& device : unplanned_.back()) device.host = &hosts_.back();
 }
 
 absl::string_view RepairedValue(const HostView& host,
@@ -361,20 +374,22 @@ const DeviceView* GatewayKeeper(const ClusterView& view,
   const bool may_be_shared =
       device.gateway.IsUnset() || device.conf_gateway == nullptr;
   if (!may_be_shared) return nullptr;
-  for (const DeviceView& other : device.host->devices) {
+  const auto keeps = [&](const DeviceView& other) {
     if (other.id == device.id || !other.gateway.IsSet() ||
         !other.HasAddress() ||
         !ShareGateway(view.profile(), other.id, device.id)) {
-      continue;
+      return false;
     }
     const Ipv4Address gateway = *other.gateway;
     const bool is_same = device.gateway.IsUnset() || device.gateway == gateway;
     const bool is_planned =
         other.planned_gateway.value_or(gateway) == gateway ||
         device.planned_gateway == gateway;
-    if (is_same && is_planned && other.Address().subnet().Contains(gateway)) {
-      return &other;
-    }
+    return is_same && is_planned && other.Address().subnet().Contains(gateway);
+  };
+  for (const auto& devices : {device.host->devices, device.host->unplanned}) {
+    const auto keeper = absl::c_find_if(devices, keeps);
+    if (keeper != devices.end()) return &*keeper;
   }
   return nullptr;
 }

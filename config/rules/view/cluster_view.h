@@ -47,7 +47,7 @@ struct AddressReading : Reading<Ipv4Address> {
 
 struct HostView;
 
-// One device that the host has, planned or not.
+// One device that the host has.
 struct DeviceView {
   uint32_t id = 0;
   const HostView* host = nullptr;  // Never null in a view.
@@ -129,10 +129,14 @@ struct HostView {
   // Why no device's query had an answer that can be read although the tool is
   // there; null: one had, or none was made.
   const Missing* tool_silence = nullptr;
+  // Those that the spec plans, or all where it plans none of the host.
   // Ascending ids, each once. Lies in the view.
   absl::Span<const DeviceView> devices;
+  // The rest. No job uses them, so nothing is judged about them; but what they
+  // have can stand in the way of what the planned ones have.
+  absl::Span<const DeviceView> unplanned;
 
-  // nullptr if the host has no such device.
+  // nullptr if the host has no such device, or it is not planned.
   const DeviceView* Find(uint32_t id) const;
 };
 
@@ -157,7 +161,7 @@ class ClusterView {
   const std::vector<HostView>& hosts() const { return hosts_; }
   // Hosts of which nothing is known, with the reason in their facts.
   const std::vector<HostView>& silent() const { return silent_; }
-  // Of all hosts, in their order.
+  // Of all hosts, in their order, without unplanned ones.
   const std::vector<DeviceView>& devices() const { return devices_; }
   size_t host_count() const { return hosts_.size() + silent_.size(); }
   // Devices that the hosts of the view have or should have.
@@ -171,6 +175,7 @@ class ClusterView {
   bool product_known_ = false;
   // Of all hosts one after the other: one allocation for a whole cluster.
   std::vector<DeviceView> devices_;
+  std::vector<std::vector<DeviceView>> unplanned_;  // Of hosts that have some.
   std::vector<HostView> hosts_;
   std::vector<HostView> silent_;
   size_t expected_devices_ = 0;

@@ -63,6 +63,7 @@ TEST_F(ClusterViewTest, ReadsADevicesAddresses) {
 }
 
 TEST_F(ClusterViewTest, FindsIdsWithGaps) {
+  spec_.mutable_servers(0)->clear_devices();
   DeviceIdsFact::Ids* ids = facts_[0].mutable_device_ids()->mutable_value();
   ids->clear_ids();
   ids->add_ids(9);
@@ -76,7 +77,26 @@ TEST_F(ClusterViewTest, FindsIdsWithGaps) {
   EXPECT_EQ(view.hosts()[0].Find(5), nullptr);
 }
 
+TEST_F(ClusterViewTest, KeepsUnplannedDevicesApart) {
+  spec_.mutable_servers(0)->mutable_devices()->DeleteSubrange(2, 4);
+  const ClusterView view = View();
+  const HostView& host = view.hosts()[0];
+  ASSERT_EQ(host.devices.size(), 4u);
+  EXPECT_EQ(host.devices[2].id, 6u);
+  EXPECT_EQ(host.Find(6), &host.devices[2]);
+  EXPECT_EQ(host.Find(3), nullptr);
+  ASSERT_EQ(host.unplanned.size(), 4u);
+  EXPECT_EQ(host.unplanned[1].id, 3u);
+  EXPECT_EQ(host.unplanned[1].host, &host);
+  EXPECT_TRUE(host.unplanned[1].HasAddress());
+  EXPECT_NE(host.unplanned[1].conf_address, nullptr);
+  EXPECT_EQ(view.hosts()[1].devices[0].host, &view.hosts()[1]);
+  EXPECT_EQ(view.devices().size(), 20u);
+  EXPECT_EQ(view.expected_devices(), 20u);
+}
+
 TEST_F(ClusterViewTest, BelievesNoHostWithAMillionDevices) {
+  spec_.mutable_servers(0)->clear_devices();
   DeviceIdsFact::Ids* ids = facts_[0].mutable_device_ids()->mutable_value();
   for (int i = 0; i < 1000000; ++i) ids->add_ids(2 * i);
   auto* settings =
