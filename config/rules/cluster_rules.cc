@@ -27,10 +27,21 @@ FindingText SilentText(const HostFacts& facts, const RuleReport& report) {
                          : "");
 }
 
+// The servers of a spec are an inventory, from which jobs take some.
+bool IsOneJob(const ClusterView& view, RuleReport& report) {
+  if (!view.spec().one_job()) {
+    report.ExplainSkip(
+        "the spec does not say that one job takes all servers (job)");
+  }
+  return view.spec().one_job();
+}
+
 }  // namespace
 
-// Both judge the spec's servers, whatever hosts are asked.
+// Both judge the spec's servers, whatever hosts are asked, and only where one
+// job takes them all.
 void CheckClusterSize(const ClusterView& view, RuleReport& report) {
+  if (!IsOneJob(view, report)) return;
   const uint32_t servers = view.spec().servers_size();
   const uint32_t most = view.profile().max_servers;
   if (most == 0) {
@@ -49,6 +60,7 @@ void CheckClusterSize(const ClusterView& view, RuleReport& report) {
 }
 
 void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
+  if (!IsOneJob(view, report)) return;
   const uint32_t servers = view.spec().servers_size();
   if (servers == 0) {
     report.ExplainSkip("the spec has no servers");

@@ -24,6 +24,18 @@ TEST(CheckClusterSizeTest, FailsAboveTheProductsBound) {
       "series (SMP) | split the cluster in cluster.yaml into 2 or more\n");
 }
 
+TEST(CheckClusterSizeTest, JudgesNoInventoryAsIfItWereOneJob) {
+  TestCluster cluster = Sized("atlas-a3", 1153);
+  cluster.spec.set_one_job(false);
+  for (const char* rule : {"cluster-size", "cluster-size-power"}) {
+    const RuleResult result = cluster.Check(rule);
+    EXPECT_EQ(result.state(), SKIPPED) << rule;
+    EXPECT_EQ(result.skip_reason(),
+              "the spec does not say that one job takes all servers (job)");
+    EXPECT_EQ(result.findings_size(), 0) << rule;
+  }
+}
+
 TEST(CheckClusterSizeTest, IsSkippedWithoutABound) {
   const RuleResult result = Sized("atlas-300t", 3).Check("cluster-size");
   EXPECT_EQ(result.state(), SKIPPED);

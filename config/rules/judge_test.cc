@@ -578,5 +578,29 @@ TEST(JudgePlannedAddressesTest, FindsWhatACheckOfSuchHostsWouldFind) {
   }
 }
 
+TEST(JudgePlannedAddressesTest, WarnsOfPlannedRailsAndOfServersApart) {
+  ClusterSpec rails = MakeSpec("atlas-a2", "", 2);
+  ClusterSpec apart = MakeSpec("atlas-300t", "", 2);
+  for (int host = 0; host < 2; ++host) {
+    for (DeviceSpec& device : *rails.mutable_servers(host)->mutable_devices()) {
+      device.set_address(absl::StrCat("10.2.", device.id(), ".", host + 1));
+      device.clear_gateway();
+    }
+    for (DeviceSpec& device : *apart.mutable_servers(host)->mutable_devices()) {
+      device.set_address(absl::StrCat("10.3.", host, ".", device.id() + 1));
+      device.clear_gateway();
+    }
+  }
+  const std::vector<Finding> found = JudgePlannedAddresses(rails);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].rule(), "subnet-shared");
+  EXPECT_EQ(found[0].state(), WARN);
+  // Whether the devices keep a gateway of their own is not known.
+  const std::vector<Finding> unknown = JudgePlannedAddresses(apart);
+  ASSERT_FALSE(unknown.empty());
+  EXPECT_EQ(unknown[0].rule(), "subnet-shared");
+  EXPECT_EQ(unknown[0].state(), UNKNOWN);
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -94,18 +94,76 @@ void Vote(const DeviceView& device, SubnetBallot* ballot) {
   ++(*ballot)[device.planned->subnet()].planned;
 }
 
-bool HasRoute(const DeviceView& device) {
-  return device.gateway.IsSet() &&
-         device.Address().subnet().Contains(*device.gateway) &&
-         *device.gateway != device.Address().address();
+// A gateway inside its subnet, also one that another device keeps for it.
+bool HasRoute(const ClusterView& view, const DeviceView& device) {
+  const Ipv4Interface own = device.Address();
+  const DeviceView* const keeper = GatewayKeeper(view, device);
+  const AddressReading& gateway =
+      keeper == nullptr ? device.gateway : keeper->gateway;
+  return gateway.IsSet() && own.subnet().Contains(*gateway) &&
+         *gateway != own.address();
+}
+
+// Devices of one id, and the subnet that most of them have.
+struct Rail {
+  std::vector<const DeviceView*> devices;
+  SubnetBallot ballot;
+};
+
+std::map<uint32_t, Rail> RailsOf(
+    const std::vector<const DeviceView*>& devices) {
+  std::map<uint32_t, Rail> rails;
+  for (const DeviceView* device : devices) {
+    Rail& rail = rails[device->id];
+    rail.devices.push_back(device);
+    Vote(*device, &rail.ballot);
+  }
+  return rails;
+}
+
+size_t CountInCommon(const std::map<uint32_t, Rail>& rails) {
+  size_t sum = 0;
+  for (const auto& [id, rail] : rails) {
+    sum += rail.ballot.at(MostCommon(rail.ballot)).live;
+  }
+  return sum;
+}
+
+// Devices whose ids have a subnet each, and that no gateway takes to the
+// others. Cabled to an NPU there is nothing to route: only that one can be
+// reached. | every neighbour heard is an NPU | others | verdict |
+// |---------------------------------|--------|------------------------------|
+// | yes, one at least               | none   | pass                         |
+// | yes                             | not    | unknown for those not known; |
+// |                                 | known  | a lack of one is rule lldp's |
+// | no                              |        | warn                         |
+void JudgeRails(const Rail& all, RuleReport& report) {
+  bool any_npu = false;
+  bool any_other = false;
+  for (const DeviceView* device : all.devices) {
+    if (!device->neighbour_heard.value_or(false)) continue;
+    const bool is_npu =
+        device->facts->lldp().value().peer() == LldpNeighbour::NPU;
+    (is_npu ? any_npu : any_other) = true;
+  }
+  if (any_other || !any_npu) {
+    const auto in_use = absl::c_count_if(
+        all.ballot, [](const auto& subnet) { return subnet.second.live > 0; });
+    report.Add(report.Text("whole-rails", in_use));
+    return;
+  }
+  for (const DeviceView* device : all.devices) {
+    report.Knows(*device, "LLDP neighbour", device->neighbour_heard);
+  }
 }
 
 // The devices in `common`, or outside it, that no gateway takes to the others.
 void AddUnrouted(const std::vector<const DeviceView*>& devices,
-                 const Ipv4Subnet& common, bool inside, RuleReport& report) {
+                 const Ipv4Subnet& common, bool inside, const ClusterView& view,
+                 RuleReport& report) {
   for (const DeviceView* device : devices) {
     const Ipv4Subnet own = device->Address().subnet();
-    if ((own == common) != inside || HasRoute(*device)) continue;
+    if ((own == common) != inside || HasRoute(view, *device)) continue;
     if (!report.Knows(*device,
                       absl::StrCat("gateway from ", own.ToString(),
                                    " to the other subnets"),
@@ -119,6 +177,22 @@ void AddUnrouted(const std::vector<const DeviceView*>& devices,
         own.ToString(), common.ToString(),
         is_misplaced ? SetPlanned(*device) : SetPlanned(kGateway, *device));
   }
+}
+
+// With several subnets, devices outside the most common one need a gateway
+// inside their own; if all of them have one, so do the others, for the way
+// back.
+void JudgeRoutes(const Rail& rail, const ClusterView& view,
+                 RuleReport& report) {
+  const Ipv4Subnet common = MostCommon(rail.ballot);
+  if (rail.ballot.at(common).live == rail.devices.size()) return;
+  const bool minority_routed =
+      absl::c_all_of(rail.devices, [&](const DeviceView* device) {
+        return device->Address().subnet() == common || HasRoute(view, *device);
+      });
+  AddUnrouted(rail.devices, common, /*inside=*/false, view, report);
+  if (!minority_routed) return;
+  AddUnrouted(rail.devices, common, /*inside=*/true, view, report);
 }
 
 }  // namespace
@@ -182,28 +256,31 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// All devices of the cluster; profile kShared only. With several subnets, those
-// outside the most common one need a gateway inside their own; if all of them
-// have one, so do the others, for the way back.
+// All devices of the cluster, where the profile wants one subnet for them or
+// one per server. Where more devices fit a subnet per device id than one for
+// all, only those of one id have to meet, and JudgeRails tells the rest.
 void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
-  if (!Applies(view, SubnetPlan::kShared, report)) return;
-  SubnetBallot ballot;
-  std::vector<const DeviceView*> devices;
-  devices.reserve(view.expected_devices());
+  if (view.profile().subnet_plan != SubnetPlan::kPerServer &&
+      !Applies(view, SubnetPlan::kShared, report)) {
+    return;
+  }
+  Rail all;
+  all.devices.reserve(view.expected_devices());
   report.ForEachAddress([&](const DeviceView& device) {
     report.Judged(device);
-    devices.push_back(&device);
-    Vote(device, &ballot);
+    all.devices.push_back(&device);
+    Vote(device, &all.ballot);
   });
-  if (devices.empty()) return;
-  const Ipv4Subnet common = MostCommon(ballot);
-  if (ballot[common].live == devices.size()) return;
-  const bool minority_routed =
-      absl::c_all_of(devices, [&](const DeviceView* device) {
-        return device->Address().subnet() == common || HasRoute(*device);
-      });
-  AddUnrouted(devices, common, /*inside=*/false, report);
-  if (minority_routed) AddUnrouted(devices, common, /*inside=*/true, report);
+  if (all.devices.empty()) return;
+  const size_t in_common = all.ballot[MostCommon(all.ballot)].live;
+  const bool are_routed = absl::c_all_of(
+      all.devices,
+      [&](const DeviceView* device) { return HasRoute(view, *device); });
+  if (in_common == all.devices.size() || are_routed) return;
+  const std::map<uint32_t, Rail> rails = RailsOf(all.devices);
+  if (CountInCommon(rails) <= in_common) return JudgeRoutes(all, view, report);
+  for (const auto& [id, rail] : rails) JudgeRoutes(rail, view, report);
+  JudgeRails(all, report);
 }
 
 }  // namespace clusterd

@@ -186,5 +186,127 @@ TEST(CheckSubnetSharedTest, IsUnknownForADeviceWithoutAnswer) {
   EXPECT_EQ(cluster.Check("subnet-shared").state(), UNKNOWN);
 }
 
+// A subnet per device id and no gateway, as servers have that are cabled port
+// to port; all neighbours are what `peer` says.
+TestCluster Rails(LldpNeighbour::Peer peer, int servers = 2) {
+  TestCluster cluster("atlas-a2", "", servers);
+  for (int host = 0; host < servers; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      const std::string address = absl::StrCat("10.2.", i, ".", host + 1);
+      cluster.SetAddress(host, i, address, kMask);
+      cluster.PlanAddress(host, i, address, kMask);
+      cluster.device(host, i).mutable_gateway()->set_value("");
+      cluster.device(host, i).mutable_lldp()->mutable_value()->set_peer(peer);
+    }
+  }
+  return cluster;
+}
+
+TEST(CheckSubnetSharedTest, PassesRailsThatAreCabledToNpus) {
+  EXPECT_EQ(Rails(LldpNeighbour::NPU).Check("subnet-shared").state(), PASS);
+  // That a port hears nobody is for rule lldp.
+  TestCluster cluster = Rails(LldpNeighbour::NPU);
+  cluster.device(0, 3).mutable_lldp()->mutable_value()->Clear();
+  EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
+}
+
+TEST(CheckSubnetSharedTest, WarnsOfWholeRailsOverSwitches) {
+  for (const auto peer :
+       {LldpNeighbour::SWITCH, LldpNeighbour::PEER_UNSPECIFIED}) {
+    const RuleResult result = Rails(peer, 4).Check("subnet-shared");
+    EXPECT_EQ(result.state(), WARN);
+    ASSERT_EQ(result.findings_size(), 1);
+    EXPECT_EQ(Who(result.findings(0)), "cluster");
+    EXPECT_THAT(result.findings(0).observed(),
+                HasSubstr("8 subnets, each device id in one of its own"));
+    EXPECT_FALSE(result.findings(0).mended_by_plan());
+  }
+}
+
+TEST(CheckSubnetSharedTest, IsUnknownWhetherRailsAreCabledToNpus) {
+  TestCluster cluster = Rails(LldpNeighbour::NPU);
+  SetMissing(Missing::TIMED_OUT, "10s", cluster.device(1, 2).mutable_lldp());
+  const RuleResult result = cluster.Check("subnet-shared");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(Who(result.findings(0)), "server1:2");
+}
+
+TEST(CheckSubnetSharedTest, NamesTheOneDeviceThatIsOffItsRail) {
+  TestCluster cluster = Rails(LldpNeighbour::NPU);
+  cluster.SetAddress(1, 2, "10.9.9.9", kMask);
+  const RuleResult result = cluster.Check("subnet-shared");
+  EXPECT_EQ(result.state(), FAIL);
+  ASSERT_EQ(result.findings_size(), 1) << Lines(result);
+  EXPECT_EQ(Who(result.findings(0)), "server1:2");
+  EXPECT_THAT(result.findings(0).expected(), HasSubstr("10.2.2.0/24"));
+}
+
+TEST(CheckSubnetSharedTest, PassesRailsWithGateways) {
+  TestCluster cluster = Rails(LldpNeighbour::SWITCH);
+  for (int host = 0; host < 2; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      cluster.device(host, i).mutable_gateway()->set_value(
+          absl::StrCat("10.2.", i, ".254"));
+    }
+  }
+  EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
+}
+
+// Each server with a subnet of its own.
+TestCluster PerServer(const char* product, const char* mode) {
+  TestCluster cluster(product, mode);
+  for (int host = 0; host < 2; ++host) {
+    for (int i = 0; i < cluster.facts[host].devices_size(); ++i) {
+      cluster.SetAddress(host, i, absl::StrCat("10.3.", host, ".", i + 1),
+                         kMask);
+      cluster.device(host, i).mutable_gateway()->set_value("");
+    }
+  }
+  return cluster;
+}
+
+TEST(CheckSubnetSharedTest, FailsForServersThatNothingRoutesBetween) {
+  for (const auto& [product, mode] :
+       {std::pair("atlas-training", "amp"), std::pair("atlas-300t", ""),
+        std::pair("ascend-950", ""), std::pair("atlas-a2-box16", "")}) {
+    EXPECT_EQ(TestCluster(product, mode).Check("subnet-shared").state(), PASS)
+        << product;
+    TestCluster cluster = PerServer(product, mode);
+    EXPECT_EQ(cluster.Check("subnet-shared").state(), FAIL) << product;
+    for (int host = 0; host < 2; ++host) {
+      for (int i = 0; i < cluster.facts[host].devices_size(); ++i) {
+        cluster.device(host, i).mutable_gateway()->set_value(
+            absl::StrCat("10.3.", host, ".254"));
+      }
+    }
+    EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS) << product;
+  }
+  EXPECT_EQ(TestCluster("atlas-a3-superpod").Check("subnet-shared").state(),
+            SKIPPED);
+}
+
+TEST(CheckSubnetSharedTest, CountsTheOneGatewayThatFourDevicesKeep) {
+  TestCluster cluster = PerServer("atlas-training", "amp");
+  for (int host = 0; host < 2; ++host) {
+    for (const int keeper : {1, 6}) {
+      const std::string gateway = absl::StrCat("10.3.", host, ".254");
+      cluster.device(host, keeper).mutable_gateway()->set_value(gateway);
+      cluster.spec.mutable_servers(host)->mutable_devices(keeper)->set_gateway(
+          gateway);
+    }
+  }
+  const RuleResult result = cluster.Check("subnet-shared");
+  EXPECT_EQ(result.state(), PASS) << Lines(result);
+}
+
+TEST(CheckSubnetSharedTest, NeedsNothingWhereAllServersShareASubnet) {
+  TestCluster cluster = PerServer("atlas-training", "amp");
+  for (int i = 0; i < 8; ++i) {
+    cluster.SetAddress(1, i, absl::StrCat("10.3.0.", 101 + i), kMask);
+  }
+  EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
+}
+
 }  // namespace
 }  // namespace clusterd

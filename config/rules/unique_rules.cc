@@ -1,6 +1,7 @@
 // Addresses that must differ: as a whole, and in their last 8 bits.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -117,7 +118,7 @@ size_t DistinctAddresses(const std::vector<Member>& members) {
 }
 
 void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,
-                State state, RuleReport& report) {
+                RuleReport& report) {
   std::map<uint32_t, std::vector<Member>> by_octet;
   for (const Member& member : members) {
     by_octet[member.address & 0xff].push_back(member);
@@ -134,9 +135,7 @@ void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,
       where.push_back(member.device);
     }
     if (where.size() > kMaxNamed) absl::StrAppend(&list, ", …");
-    FindingText text = report.Text("alike", list, subnet.ToString(), octet);
-    text.state = state;
-    report.Add(where, std::move(text));
+    report.Add(where, "alike", list, subnet.ToString(), octet);
   }
 }
 
@@ -169,30 +168,41 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   for (const auto& [order, owners] : conflicts) AddConflict(owners, report);
 }
 
-// Fails where the profile asks for different host parts, else warns; a subnet
-// with more addresses than 8 bits can tell apart (254) is one warning, since no
-// plan of one subnet could do better.
+// Where the profile asks for it, and in subnets that 8 bits can tell apart: a
+// larger one cannot obey it.
 void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
+  if (!view.profile().host_part_must_differ) {
+    report.ExplainSkip(view.profile().title, " has no such rule");
+    return;
+  }
   FirstMet<Ipv4Subnet, std::vector<Member>> subnets;
   report.ForEachAddress([&](const DeviceView& device) {
-    report.Judged(device);
     for (const Ipv4Interface& interface : device.interfaces()) {
-      // In /24 and narrower only equal addresses end alike.
-      if (interface.prefix_length() >= kLastOctet) continue;
       subnets[interface.subnet()].push_back(
           {interface.address().bits(), &device});
     }
   });
-  const State state = view.profile().host_part_must_differ ? FAIL : WARN;
+  std::vector<std::string> too_large;
+  std::set<const DeviceView*> judged;
   for (const auto& [subnet, members] : subnets) {
-    const size_t addresses = DistinctAddresses(members);
-    if (addresses <= kUsableHostParts) {
-      AddEndings(subnet, members, state, report);
+    if (DistinctAddresses(members) > kUsableHostParts) {
+      too_large.push_back(subnet.ToString());
       continue;
     }
-    report.Add(report.Text("too-many", addresses, subnet.ToString(),
-                           kUsableHostParts));
+    for (const Member& member : members) judged.insert(member.device);
+    // In /24 and narrower only equal addresses end alike.
+    if (subnet.prefix_length() < kLastOctet) {
+      AddEndings(subnet, members, report);
+    }
   }
+  for (const DeviceView* device : judged) report.Judged(*device);
+  if (too_large.empty()) return;
+  const std::string why =
+      absl::StrCat("more than ", kUsableHostParts, " addresses in ",
+                   FirstOf(too_large, kMaxNamed),
+                   ", which cannot all differ in their last 8 bits");
+  report.AddNote(why);
+  report.ExplainSkip(why);
 }
 
 }  // namespace clusterd

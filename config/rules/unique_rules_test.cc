@@ -1,3 +1,4 @@
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
@@ -116,11 +117,17 @@ TEST(CheckIpHostPartTest, FailsOnTheTrainingSeriesForEqualEndings) {
           "10.1.0.0/16 all end in 5"));
 }
 
-TEST(CheckIpHostPartTest, OnlyWarnsOnOtherProducts) {
-  TestCluster cluster("atlas-a2");
-  cluster.SetAddress(0, 3, "10.1.0.5", "255.255.0.0");
-  cluster.SetAddress(1, 3, "10.1.1.5", "255.255.0.0");
-  EXPECT_EQ(cluster.Check("ip-host-part").state(), WARN);
+TEST(CheckIpHostPartTest, IsSkippedWhereTheProductDoesNotAskForIt) {
+  TestCluster cluster("atlas-a2", "", 64);
+  for (int host = 0; host < 64; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      cluster.SetAddress(host, i, absl::StrCat("10.1.", i, ".", host + 1),
+                         "255.255.0.0");
+    }
+  }
+  const RuleResult result = cluster.Check("ip-host-part");
+  EXPECT_EQ(result.state(), SKIPPED);
+  EXPECT_EQ(result.skip_reason(), "Atlas A2 training series has no such rule");
 }
 
 TEST(CheckIpHostPartTest, LeavesEqualAddressesToIpUnique) {
@@ -137,13 +144,20 @@ TEST(CheckIpHostPartTest, PassesInAWideSubnetWithDifferentEndings) {
   EXPECT_EQ(cluster.Check("ip-host-part").state(), PASS);
 }
 
-TEST(CheckIpHostPartTest, WarnsOnceWhereNoPlanCouldDoBetter) {
+TEST(CheckIpHostPartTest, LeavesASubnetThatCannotHoldItsDevicesSo) {
   TestCluster cluster("atlas-training", "smp", 128);
-  const RuleResult result = cluster.Check("ip-host-part");
-  EXPECT_EQ(result.state(), WARN);
-  EXPECT_EQ(result.findings_size(), 4);
-  EXPECT_THAT(Lines(result), HasSubstr("WARN cluster 256 addresses in "
-                                       "10.0.0.0/11 cannot all differ"));
+  const RuleResult all = cluster.Check("ip-host-part");
+  EXPECT_EQ(all.state(), SKIPPED);
+  EXPECT_EQ(all.findings_size(), 0);
+  EXPECT_THAT(all.skip_reason(), HasSubstr("more than 254 addresses in"));
+  // The rest is judged beside it.
+  cluster.SetAddress(0, 3, "10.201.0.5", "255.255.0.0");
+  cluster.SetAddress(1, 3, "10.201.1.6", "255.255.0.0");
+  const RuleResult some = cluster.Check("ip-host-part");
+  EXPECT_EQ(some.state(), PASS) << Lines(some);
+  EXPECT_THAT(some.summary(), HasSubstr("; more than 254 addresses in"));
+  cluster.SetAddress(1, 3, "10.201.1.5", "255.255.0.0");
+  EXPECT_EQ(cluster.Check("ip-host-part").state(), FAIL);
 }
 
 TEST(CheckIpHostPartTest, IsUnknownWithoutAnAddress) {

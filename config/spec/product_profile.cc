@@ -141,6 +141,8 @@ ProductProfile Card300T() {
   profile.name = "atlas-300t";
   profile.title = "Atlas 300T training card";
   profile.process_limit = ProcessLimit::kOne;
+  // Its cards may share a subnet; between several there must be a way.
+  profile.subnet_plan = SubnetPlan::kShared;
   profile.reserved = {HostVnic()};
   return profile;
 }
@@ -151,6 +153,8 @@ ProductProfile Ascend950() {
   profile.name = "ascend-950";
   profile.title = "Ascend 950";
   profile.device_ids = FirstIds(8);
+  // No plan is published. What no gateway connects cannot meet all the same.
+  profile.subnet_plan = SubnetPlan::kShared;
   profile.reserved = {HostVnic()};
   profile.generation = NpuToolFacts::ASCEND_950;
   return profile;

@@ -23,7 +23,8 @@ enum class SubnetPlan {
   kPairs,
   // One subnet for all devices of the cluster, or a gateway between several.
   kShared,
-  // Each server may have a subnet of its own (A1 in AMP mode).
+  // Each server may have a subnet of its own (A1 in AMP mode), with gateways
+  // between them.
   kPerServer,
   // No rule.
   kFree,

@@ -73,6 +73,8 @@ TEST(ProductProfileTest, SubnetPlanAndSizeFollowTheProduct) {
             SubnetPlan::kPerServer);
   EXPECT_EQ(Profile("atlas-a2").subnet_plan, SubnetPlan::kShared);
   EXPECT_EQ(Profile("atlas-a3").subnet_plan, SubnetPlan::kShared);
+  EXPECT_EQ(Profile("atlas-300t").subnet_plan, SubnetPlan::kShared);
+  EXPECT_EQ(Profile("ascend-950").subnet_plan, SubnetPlan::kShared);
   EXPECT_EQ(Profile("atlas-a3-superpod").subnet_plan, SubnetPlan::kFree);
   EXPECT_EQ(Profile("atlas-training").max_servers, 512u);
   EXPECT_EQ(Profile("atlas-a2").max_servers, 1152u);

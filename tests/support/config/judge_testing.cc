@@ -8,7 +8,10 @@ namespace clusterd {
 
 TestCluster::TestCluster(absl::string_view product, absl::string_view mode,
                          int servers)
-    : spec(MakeSpec(product, mode, servers)), facts(MakeHealthyFacts(spec)) {}
+    : spec(MakeSpec(product, mode, servers)), facts(MakeHealthyFacts(spec)) {
+  // So that the rules about a job's size have something to judge.
+  spec.set_one_job(true);
+}
 
 void TestCluster::SetAddress(int host, int index, absl::string_view address,
                              absl::string_view netmask) {
