@@ -17,6 +17,7 @@ DeviceFacts HealthyDevice() {
   device.mutable_net_health()->set_value(NET_HEALTH_INIT);
   device.mutable_link()->set_value(LinkFact::UP);
   device.mutable_mtu()->set_value(1500);
+  device.mutable_speed_mbps()->set_value(100000);
   device.mutable_tls()->mutable_value()->set_enabled(false);
   return device;
 }
@@ -32,6 +33,7 @@ TEST(DeviceStateTextTest, WritesEveryKnownFact) {
   EXPECT_EQ(StateText(HealthyDevice(), ""),
             "ip.3=10.0.0.4; mask.3=255.255.255.0; gateway.3=10.0.0.254; "
             "netdetect.3=10.0.0.1; net_health.3=6; link.3=1; mtu.3=1500; "
+            "speed.3=100000; "
             "tls.3=0");
 }
 

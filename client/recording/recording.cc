@@ -316,6 +316,8 @@ std::string DeviceStateText(
       {"link", number(device.link().value() != LinkFact::LINK_UNSPECIFIED,
                       device.link().value() == LinkFact::UP)},
       {"mtu", number(device.mtu().has_value(), device.mtu().value())},
+      {"speed",
+       number(device.speed_mbps().has_value(), device.speed_mbps().value())},
       {"cfg_status",
        number(device.recovery().value() != RecoveryFact::RECOVERY_UNSPECIFIED,
               device.recovery().value() - 1)},

@@ -1,7 +1,19 @@
-// The cluster as a whole: how many servers, and who answered.
+// The cluster as a whole: how many servers, who answered, and which switches
+// the devices of each id are cabled to.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -35,6 +47,245 @@ bool IsOneJob(const ClusterView& view, RuleReport& report) {
   }
   return view.spec().one_job();
 }
+
+// What tells one switch from another. Names alone may be the maker's default.
+const std::string& SwitchKey(const LldpNeighbour& neighbour) {
+  if (!neighbour.chassis_id().empty()) return neighbour.chassis_id();
+  return neighbour.system_name().empty() ? neighbour.management_address()
+                                         : neighbour.system_name();
+}
+
+std::string SwitchText(const LldpNeighbour& neighbour) {
+  return PrintableText(neighbour.system_name().empty()
+                           ? SwitchKey(neighbour)
+                           : neighbour.system_name());
+}
+
+bool IsCalled(const LldpNeighbour& neighbour, absl::string_view name) {
+  for (const std::string* own :
+       {&neighbour.system_name(), &neighbour.chassis_id(),
+        &neighbour.management_address()}) {
+    if (absl::EqualsIgnoreCase(*own, name)) return true;
+  }
+  return false;
+}
+
+// The device whose port is planned to reach what `device` reaches, and which
+// reaches what `device` should; nullptr: none, the two cables are not
+// exchanged.
+const DeviceView* ExchangedWith(const DeviceView& device) {
+  for (const DeviceView& other : device.host->devices) {
+    if (other.spec == nullptr || !other.neighbour_heard.value_or(false)) {
+      continue;
+    }
+    if (!other.spec->switch_name().empty() &&
+        IsCalled(device.facts->lldp().value(), other.spec->switch_name()) &&
+        IsCalled(other.facts->lldp().value(), device.spec->switch_name())) {
+      return &other;
+    }
+  }
+  return nullptr;
+}
+
+// REQUIRES: a neighbour is heard and a switch is planned.
+void JudgePlannedSwitch(const DeviceView& device, RuleReport& report) {
+  const LldpNeighbour& neighbour = device.facts->lldp().value();
+  const std::string& planned = device.spec->switch_name();
+  if (neighbour.peer() != LldpNeighbour::NPU &&
+      neighbour.system_name().empty() && !IsCalled(neighbour, planned)) {
+    // The plan may mean its name.
+    report.Add(device, "no-name", SwitchText(neighbour), planned);
+    return;
+  }
+  report.Judged(device);
+  if (IsCalled(neighbour, planned)) return;
+  const DeviceView* const other = ExchangedWith(device);
+  if (other == nullptr) {
+    report.Add(device, "unlike-plan", SwitchText(neighbour), planned);
+  } else {
+    report.Add(device, "exchanged-against-plan", SwitchText(neighbour), planned,
+               other->id);
+  }
+}
+
+// One port of a server: device id, and number of the switch that it reaches.
+struct Port {
+  bool operator<(const Port& other) const {
+    return std::tie(device, to) < std::tie(other.device, other.to);
+  }
+
+  uint32_t device;
+  int to;
+};
+// Of one server, in the order of ids.
+using Ports = std::vector<Port>;
+
+// Servers that are cabled alike.
+struct Likes {
+  const Ports* ports;
+  const std::vector<const HostView*>* hosts;
+};
+
+// Cabling without a plan. In a large cluster a rail has many leaf switches, and
+// which servers share one is nobody's rule; a port of two cables may tell
+// either switch. So only a server is judged that has all switches with others
+// in common, or all but one, and there the port whose switch no other server
+// reaches with that device. Of two ways to cable, the one of more servers is
+// right.
+class RailJudge {
+ public:
+  explicit RailJudge(RuleReport& report) : report_(report) {}
+
+  // Servers come one after the other.
+  void Add(const DeviceView& device) {
+    if (host_ != device.host) Flush();
+    host_ = device.host;
+    const LldpNeighbour& neighbour = device.facts->lldp().value();
+    const auto [found, is_new] =
+        numbers_.emplace(SwitchKey(neighbour), static_cast<int>(names_.size()));
+    if (is_new) names_.push_back(SwitchText(neighbour));
+    ports_.push_back({device.id, found->second});
+  }
+
+  void Judge() {
+    Flush();
+    for (const auto& [ports, hosts] : patterns_) {
+      for (const Port& port : ports) reached_by_[port] += hosts.size();
+    }
+    JudgeExchanges();
+    JudgeOddOnes();
+  }
+
+ private:
+  void Flush() {
+    if (host_ != nullptr) patterns_[ports_].push_back(host_);
+    ports_.clear();
+  }
+
+  // A switch that serves most ports of a server is no rail's.
+  static bool IsOfRail(const Ports& ports, int to) {
+    constexpr size_t kLeastShare = 4;
+    const size_t times =
+        absl::c_count_if(ports, [to](const Port& p) { return p.to == to; });
+    return times == 1 || times * kLeastShare <= ports.size();
+  }
+
+  // Whether no other server reaches it with that device.
+  bool IsAlone(const Likes& likes, const Port& port) const {
+    return reached_by_.at(port) == likes.hosts->size();
+  }
+
+  static const Likes* MostHosts(const std::vector<Likes>& group) {
+    return &*absl::c_max_element(group, [](const Likes& a, const Likes& b) {
+      return a.hosts->size() < b.hosts->size();
+    });
+  }
+
+  // Servers with the same switches on the same devices, in another order.
+  void JudgeExchanges() {
+    FirstMet<std::pair<std::vector<uint32_t>, std::vector<int>>,
+             std::vector<Likes>>
+        groups;
+    for (const auto& [ports, hosts] : patterns_) {
+      std::vector<uint32_t> devices;
+      std::vector<int> switches;
+      for (const Port& port : ports) {
+        devices.push_back(port.device);
+        switches.push_back(port.to);
+      }
+      absl::c_sort(switches);
+      groups[{devices, switches}].push_back({&ports, &hosts});
+    }
+    for (const auto& [key, group] : groups) {
+      const Likes& right = *MostHosts(group);
+      for (const Likes& likes : group) {
+        if (&likes != &right) JudgeExchange(likes, right);
+      }
+    }
+  }
+
+  void JudgeExchange(const Likes& likes, const Likes& right) {
+    std::vector<size_t> others;
+    for (size_t k = 0; k < likes.ports->size(); ++k) {
+      if ((*likes.ports)[k].to != (*right.ports)[k].to) others.push_back(k);
+    }
+    // More is another plan, not a slip. One server against one tells only that
+    // two cables were exchanged, on the one or on the other.
+    const bool is_pair = others.size() == 2;
+    const bool is_tie = likes.hosts->size() == right.hosts->size();
+    if (!is_pair && others.size() * 2 > likes.ports->size()) return;
+    if (is_tie && (!is_pair || likes.hosts->size() > 1)) return;
+    for (const size_t k : others) {
+      const Port& port = (*likes.ports)[k];
+      if (!IsOfRail(*likes.ports, port.to) || !IsAlone(likes, port)) return;
+    }
+    for (const size_t k : others) {
+      const Port& port = (*likes.ports)[k];
+      const int wanted = (*right.ports)[k].to;
+      const auto with = absl::c_find_if(others, [&](size_t other) {
+        return (*likes.ports)[other].to == wanted &&
+               (*right.ports)[other].to == port.to;
+      });
+      AddOther(likes, port, wanted, right.hosts->size(),
+               with == others.end() ? nullptr : &(*likes.ports)[*with]);
+    }
+  }
+
+  // Servers that have all switches but one in common, two of them or more also
+  // that one.
+  void JudgeOddOnes() {
+    constexpr int kAnySwitch = -1;
+    FirstMet<Ports, std::vector<Likes>> groups;
+    for (const auto& [ports, hosts] : patterns_) {
+      Ports key = ports;
+      for (Port& port : key) {
+        const int to = port.to;
+        port.to = kAnySwitch;
+        groups[key].push_back({&ports, &hosts});
+        port.to = to;
+      }
+    }
+    for (const auto& [key, group] : groups) {
+      const Likes& right = *MostHosts(group);
+      if (group.size() < 2 || right.hosts->size() < 2) continue;
+      const auto k =
+          absl::c_find_if(
+              key, [&](const Port& port) { return port.to == kAnySwitch; }) -
+          key.begin();
+      const int wanted = (*right.ports)[k].to;
+      if (!IsOfRail(*right.ports, wanted)) continue;
+      for (const Likes& likes : group) {
+        const Port& port = (*likes.ports)[k];
+        if (likes.hosts->size() > 1 || !IsAlone(likes, port)) continue;
+        AddOther(likes, port, wanted, right.hosts->size(), nullptr);
+      }
+    }
+  }
+
+  // `exchanged`: the port that reaches what this one should.
+  void AddOther(const Likes& likes, const Port& port, int wanted, size_t others,
+                const Port* exchanged) {
+    const std::string as_on = Count(others, "other host");
+    for (const HostView* host : *likes.hosts) {
+      const DeviceView& device = *host->Find(port.device);
+      if (exchanged == nullptr) {
+        report_.Add(device, "odd", names_[port.to], names_[wanted], port.device,
+                    as_on);
+      } else {
+        report_.Add(device, "exchanged", names_[port.to], names_[wanted],
+                    port.device, as_on, exchanged->device);
+      }
+    }
+  }
+
+  RuleReport& report_;
+  const HostView* host_ = nullptr;  // The last one, whose ports_ these are.
+  Ports ports_;
+  absl::flat_hash_map<std::string, int> numbers_;
+  std::vector<std::string> names_;  // By number.
+  FirstMet<Ports, std::vector<const HostView*>> patterns_;
+  std::map<Port, size_t> reached_by_;
+};
 
 }  // namespace
 
@@ -85,6 +336,51 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
     if (host.facts->conflict().empty()) continue;
     report.Add(host, "two-machines",
                PrintableText(host.facts->conflict(), kMaxConflictBytes));
+  }
+}
+
+// | neighbour heard             | switch planned  | not planned             |
+// |-----------------------------|-----------------|-------------------------|
+// | a switch                    | fail if another | compared with like hosts|
+// | an NPU                      | fail            | not compared            |
+// | nobody                      | skipped         | skipped                 |
+// | not known                   | unknown         | unknown                 |
+void CheckLldpRail(const ClusterView& view, RuleReport& report) {
+  RailJudge judge(report);
+  size_t cabled_to_npus = 0;
+  size_t nameless = 0;
+  const bool can_compare = view.hosts().size() > 1;
+  report.ForEachKnown(
+      "LLDP neighbour", &DeviceView::neighbour_heard,
+      [&](const DeviceView& device) {
+        const LldpNeighbour& neighbour = device.facts->lldp().value();
+        if (!*device.neighbour_heard) {
+          report.AddSkipped(device, "no neighbour is heard", "lldp");
+        } else if (device.spec != nullptr &&
+                   !device.spec->switch_name().empty()) {
+          JudgePlannedSwitch(device, report);
+        } else if (neighbour.peer() == LldpNeighbour::NPU) {
+          ++cabled_to_npus;
+        } else if (SwitchKey(neighbour).empty()) {
+          ++nameless;
+        } else if (can_compare) {
+          report.Judged(device);
+          judge.Add(device);
+        }
+      });
+  judge.Judge();
+  if (cabled_to_npus > 0) {
+    const std::string note = absl::StrCat(Count(cabled_to_npus, "device"),
+                                          " cabled to an NPU, not to a switch");
+    report.AddNote(note);
+    report.ExplainSkip(note);
+  } else if (nameless > 0) {
+    const std::string note = absl::StrCat(Count(nameless, "neighbour"),
+                                          " did not say what switch it is");
+    report.AddNote(note);
+    report.ExplainSkip(note);
+  } else if (!can_compare && !view.hosts().empty()) {
+    report.ExplainSkip("fewer than two hosts answered, and no switch planned");
   }
 }
 

@@ -1,3 +1,6 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
@@ -57,6 +60,170 @@ TEST(CheckClusterSizePowerTest, IsSkippedWithoutServers) {
   cluster.spec.clear_servers();
   EXPECT_EQ(cluster.Check("cluster-size-power").state(), SKIPPED);
   EXPECT_EQ(cluster.Check("cluster-size").state(), SKIPPED);
+}
+
+LldpNeighbour& Neighbour(TestCluster& cluster, int host, int index) {
+  return *cluster.device(host, index).mutable_lldp()->mutable_value();
+}
+
+void Reach(const std::string& name, LldpNeighbour* neighbour) {
+  neighbour->set_system_name(name);
+  neighbour->set_chassis_id(absl::StrCat("chassis of ", name));
+}
+
+// Device i of every 4 servers reaches leaf i of their pod.
+TestCluster Pods(int servers) {
+  TestCluster cluster("atlas-a2", "", servers);
+  for (int host = 0; host < servers; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      Reach(absl::StrCat("leaf-", host / 4, "-", i),
+            &Neighbour(cluster, host, i));
+    }
+  }
+  return cluster;
+}
+
+void Exchange(int host, int a, int b, TestCluster* cluster) {
+  std::swap(Neighbour(*cluster, host, a), Neighbour(*cluster, host, b));
+}
+
+TEST(CheckLldpRailTest, NamesSwappedCables) {
+  TestCluster cluster = Pods(12);
+  EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
+  Exchange(5, 2, 3, &cluster);
+  EXPECT_EQ(Lines(cluster.Check("lldp-rail")),
+            "WARN server5:2 reaches leaf-1-3, exchanged with device 3 | "
+            "leaf-1-2, as device 2 of 3 other hosts | exchange the two cables "
+            "if they were meant to be the same everywhere, or state "
+            "devices.switch in cluster.yaml\n"
+            "WARN server5:3 reaches leaf-1-2, exchanged with device 2 | "
+            "leaf-1-3, as device 3 of 3 other hosts | exchange the two cables "
+            "if they were meant to be the same everywhere, or state "
+            "devices.switch in cluster.yaml\n");
+  // Two pairs of one host, and three in a ring.
+  Exchange(5, 6, 7, &cluster);
+  EXPECT_EQ(cluster.Check("lldp-rail").findings_size(), 4);
+  Exchange(5, 6, 2, &cluster);
+  EXPECT_EQ(cluster.Check("lldp-rail").state(), WARN);
+}
+
+TEST(CheckLldpRailTest, SeesASwapOfTwoServers) {
+  TestCluster cluster = Pods(2);
+  EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
+  Exchange(1, 0, 4, &cluster);
+  const RuleResult result = cluster.Check("lldp-rail");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_EQ(Who(result.findings(0)), "server1:0");
+}
+
+TEST(CheckLldpRailTest, NamesTheOddOneOut) {
+  TestCluster cluster = Pods(8);
+  Reach("leaf-9", &Neighbour(cluster, 6, 5));
+  EXPECT_THAT(Lines(cluster.Check("lldp-rail")),
+              HasSubstr("WARN server6:5 reaches leaf-9 | leaf-1-5, as device 5 "
+                        "of 3 other hosts | cable the port like the others"));
+  // A switch of another rail.
+  Reach("leaf-1-2", &Neighbour(cluster, 6, 5));
+  EXPECT_EQ(cluster.Check("lldp-rail").findings_size(), 1);
+}
+
+TEST(CheckLldpRailTest, AllowsManyLeafsPerRail) {
+  EXPECT_EQ(Pods(1152).Check("lldp-rail").state(), PASS);
+  // Servers go where a leaf of the rail has a free port.
+  TestCluster spread("atlas-a2", "", 64);
+  uint32_t random = 7;
+  for (int host = 0; host < 64; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      random = random * 1664525 + 1013904223;
+      Reach(absl::StrCat("leaf-", random >> 30, "-", i),
+            &Neighbour(spread, host, i));
+    }
+  }
+  const RuleResult result = spread.Check("lldp-rail");
+  EXPECT_EQ(result.state(), PASS) << Lines(result);
+}
+
+// Each port has two cables, and LLDP tells either switch.
+TEST(CheckLldpRailTest, AllowsDualHomedPortsAndSwitchesOfARack) {
+  for (const int servers : {2, 3, 4, 8, 64}) {
+    TestCluster homed("atlas-a2", "", servers);
+    TestCluster rack("atlas-a2", "", servers);
+    uint32_t random = servers;
+    for (int host = 0; host < servers; ++host) {
+      for (int i = 0; i < 8; ++i) {
+        random = random * 1664525 + 1013904223;
+        Reach(absl::StrCat("leaf-", random >> 31), &Neighbour(homed, host, i));
+        Reach(absl::StrCat("rack-", host / 3), &Neighbour(rack, host, i));
+      }
+    }
+    const RuleResult result = homed.Check("lldp-rail");
+    EXPECT_EQ(result.state(), PASS) << servers << Lines(result);
+    EXPECT_EQ(rack.Check("lldp-rail").state(), PASS) << servers;
+  }
+}
+
+TEST(CheckLldpRailTest, RecognisesCablesFromNpuToNpu) {
+  TestCluster cluster("atlas-a2");
+  for (int host = 0; host < 2; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      Reach(absl::StrCat(host, i), &Neighbour(cluster, host, i));
+      Neighbour(cluster, host, i).set_peer(LldpNeighbour::NPU);
+    }
+  }
+  const RuleResult result = cluster.Check("lldp-rail");
+  EXPECT_EQ(result.state(), SKIPPED);
+  EXPECT_EQ(result.skip_reason(),
+            "16 devices cabled to an NPU, not to a switch");
+}
+
+TEST(CheckLldpRailTest, FailsAgainstAPlan) {
+  TestCluster cluster = Pods(2);
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    for (DeviceSpec& device : *server.mutable_devices()) {
+      device.set_switch_name(absl::StrCat("LEAF-0-", device.id()));
+    }
+  }
+  cluster.spec.mutable_servers(0)->mutable_devices(0)->set_switch_name(
+      "chassis of leaf-0-0");
+  EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
+  Exchange(0, 2, 3, &cluster);
+  Reach("leaf-9", &Neighbour(cluster, 1, 5));
+  Neighbour(cluster, 1, 6).set_peer(LldpNeighbour::NPU);
+  Neighbour(cluster, 1, 6).clear_system_name();
+  Neighbour(cluster, 1, 7).clear_system_name();
+  EXPECT_EQ(
+      Lines(cluster.Check("lldp-rail")),
+      "FAIL server0:2 reaches leaf-0-3, exchanged with device 3 | LEAF-0-2, as "
+      "devices.switch says | exchange the two cables\n"
+      "FAIL server0:3 reaches leaf-0-2, exchanged with device 2 | LEAF-0-3, as "
+      "devices.switch says | exchange the two cables\n"
+      "FAIL server1:5 reaches leaf-9 | LEAF-0-5, as devices.switch says | "
+      "cable the port to LEAF-0-5, or correct devices.switch in "
+      "cluster.yaml\n"
+      "FAIL server1:6 reaches chassis of leaf-0-6 | LEAF-0-6, as "
+      "devices.switch says | cable the port to LEAF-0-6, or correct "
+      "devices.switch in cluster.yaml\n"
+      "UNKNOWN server1:7 reaches chassis of leaf-0-7, which tells no name | "
+      "LEAF-0-7, as devices.switch says | let the switch send its system name "
+      "by LLDP, or name its chassis id in devices.switch\n");
+}
+
+TEST(CheckLldpRailTest, LeavesSilenceToRuleLldp) {
+  TestCluster cluster = Pods(4);
+  Neighbour(cluster, 0, 3).Clear();
+  EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
+  Neighbour(cluster, 1, 3).clear_chassis_id();
+  Neighbour(cluster, 1, 3).clear_system_name();
+  const RuleResult result = cluster.Check("lldp-rail");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_EQ(result.summary(),
+            "30 of 32 devices on 4 hosts; 1 neighbour did not say what switch "
+            "it is");
+  cluster.Silence(1);
+  cluster.Silence(2);
+  cluster.Silence(3);
+  EXPECT_EQ(cluster.Check("lldp-rail").skip_reason(),
+            "fewer than two hosts answered, and no switch planned");
 }
 
 TEST(CheckHostIdentityTest, IsUnknownForAHostThatNeverAttached) {

@@ -183,6 +183,22 @@ std::vector<Fault> Faults() {
              "8080,60000-60015");
        },
        NameNoNumbers},
+      {"speed-uniform", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_speed_mbps()->set_value(100000);
+       }},
+      {"subnet-superpod", "atlas-a3-superpod",
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_vnic()->mutable_value()->set_up(false);
+       }},
+      {"lldp-rail", a1,
+       [](TestCluster& c) {
+         LldpNeighbour* lldp = c.device(0, 3).mutable_lldp()->mutable_value();
+         lldp->set_chassis_id("another");
+         c.spec.mutable_servers(0)->mutable_devices(3)->set_switch_name(
+             "leaf-3");
+         lldp->set_system_name("leaf-4");
+       }},
       {"version-uniform", a1,
        [](TestCluster& c) {
          c.facts[0].mutable_versions()->mutable_driver()->set_value("1");
@@ -263,8 +279,10 @@ std::vector<Reader> Readers() {
        {"detect-address", "detect-address-persistent"}},
       {"devices.net_health", {"net-health"}},
       {"devices.link", {"link"}},
-      {"devices.lldp", {"lldp"}},
+      {"devices.lldp", {"lldp", "lldp-rail"}},
       {"devices.mtu", {"mtu-uniform"}},
+      {"devices.speed_mbps", {"speed-uniform"}},
+      {"devices.vnic", {"subnet-superpod"}, "atlas-a3-superpod"},
       {"devices.recovery", {"hccn-conf"}},
       {"devices.tls", {"tls-uniform"}},
       {"hccn_conf",

@@ -307,6 +307,7 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
   request.set_ask_tls(spec.has_tls());
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());
+  request.set_ask_vnic(profile.ok() && (*profile)->in_super_pod);
   request.set_generation(profile.ok() ? (*profile)->generation
                                       : NpuToolFacts::CLASSIC);
   if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {

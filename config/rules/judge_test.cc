@@ -370,6 +370,12 @@ TEST(MakeObserveRequestTest, NamesTheNamespaceOnlyIfThereIsOne) {
             "train-1");
 }
 
+TEST(MakeObserveRequestTest, AsksForVirtualNicsInASuperPodAlone) {
+  EXPECT_TRUE(
+      MakeObserveRequest(MakeSpec("atlas-a3-superpod", "", 1)).ask_vnic());
+  EXPECT_FALSE(MakeObserveRequest(MakeSpec("atlas-a3", "", 1)).ask_vnic());
+}
+
 TEST(MakeObserveRequestTest, SpeaksTheProductsCommandLine) {
   EXPECT_EQ(MakeObserveRequest(MakeSpec("ascend-950", "", 1)).generation(),
             NpuToolFacts::ASCEND_950);

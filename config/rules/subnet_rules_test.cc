@@ -7,6 +7,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kMask[] = "255.255.255.0";
 
@@ -306,6 +307,38 @@ TEST(CheckSubnetSharedTest, NeedsNothingWhereAllServersShareASubnet) {
     cluster.SetAddress(1, i, absl::StrCat("10.3.0.", 101 + i), kMask);
   }
   EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
+}
+
+TEST(CheckSubnetSuperpodTest, WantsAVirtualNicOfItsOwnForEveryDie) {
+  TestCluster cluster("atlas-a3-superpod");
+  EXPECT_EQ(cluster.Check("subnet-superpod").state(), PASS);
+  const auto vnic = [&cluster](int index) {
+    return cluster.device(0, index).mutable_vnic()->mutable_value();
+  };
+  vnic(1)->set_up(false);
+  vnic(5)->mutable_setting()->set_address("192.0.2.5");  // Device 4's.
+  vnic(8)->mutable_setting()->set_address("192.168.2.199");
+  vnic(9)->mutable_setting()->set_address("10.1.1.1");
+  const std::string lines = Lines(cluster.Check("subnet-superpod"));
+  EXPECT_THAT(lines, HasSubstr("FAIL server0:1 the virtual NIC is down"));
+  EXPECT_THAT(lines, HasSubstr("FAIL server0:9 the virtual NIC has 10.1.1.1"));
+  EXPECT_THAT(lines, HasSubstr("FAIL server0:4-5 the virtual NICs of devices "
+                               "4-5 have 192.0.2.5"));
+  EXPECT_THAT(lines, Not(HasSubstr("192.168.2.199")));
+}
+
+TEST(CheckSubnetSuperpodTest, IsSkippedElsewhereAndWithoutTheQuery) {
+  EXPECT_EQ(TestCluster("atlas-a3").Check("subnet-superpod").state(), SKIPPED);
+  TestCluster cluster("atlas-a3-superpod");
+  for (int host = 0; host < 2; ++host) {
+    for (int i = 0; i < 16; ++i) {
+      SetMissing(Missing::NOT_SUPPORTED, "Get invalid major cmd.",
+                 cluster.device(host, i).mutable_vnic());
+    }
+  }
+  const RuleResult result = cluster.Check("subnet-superpod");
+  EXPECT_EQ(result.state(), SKIPPED);
+  EXPECT_THAT(result.skip_reason(), HasSubstr("Get invalid major cmd."));
 }
 
 }  // namespace

@@ -344,6 +344,36 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
   AddGroups("mixed", range.ToString(), std::move(lists), report);
 }
 
+// Device i of all hosts, where the tool tells a speed. A port without a link
+// has none.
+void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
+  std::map<uint32_t, Ballot<uint64_t>> rails;
+  size_t untold = 0;
+  std::string why;
+  report.ForEachDevice([&](const DeviceView& device) {
+    const Missing* missing = device.speed.missing;
+    if (missing != nullptr && missing->reason() == Missing::NOT_SUPPORTED) {
+      if (untold++ == 0) why = WhyMissing(missing);
+    } else if (!device.speed.has_value() && device.link == LinkFact::DOWN) {
+      report.AddSkipped(device, "the link is DOWN", "link");
+    } else if (report.Knows(device, "speed", device.speed)) {
+      report.Judged(device);
+      VoteInTurn(*device.speed, &rails[device.id]);
+    }
+  });
+  for (const DeviceView& device : view.devices()) {
+    if (!device.speed.has_value()) continue;
+    const Ballot<uint64_t>& rail = rails[device.id];
+    const uint64_t right = MostCommon(rail);
+    if (*device.speed == right) continue;
+    report.Add(device, "other", *device.speed, right, device.id,
+               Count(rail.at(right).live, "other host"));
+  }
+  if (untold == 0) return;
+  report.AddNote("no speed from ", Count(untold, "device"), ", ", why);
+  report.ExplainSkip(why);
+}
+
 // Driver, firmware, CANN warn, the NPU series fails. The smallest group comes
 // first. Versions of a single host have nothing to agree with.
 // A host without CANN has the version "not installed". Where clusterd does not

@@ -398,5 +398,49 @@ TEST(CheckPortsUniformTest, IsSkippedWhereTheSpecNamesThePorts) {
   EXPECT_EQ(cluster.Check("ports-uniform").state(), SKIPPED);
 }
 
+TEST(CheckSpeedUniformTest, WarnsOfThePortThatIsSlowerThanItsRail) {
+  TestCluster cluster("atlas-a2", "", 3);
+  EXPECT_EQ(cluster.Check("speed-uniform").state(), PASS);
+  cluster.device(1, 3).mutable_speed_mbps()->set_value(100000);
+  EXPECT_EQ(Lines(cluster.Check("speed-uniform")),
+            "WARN server1:3 speed is 100000 Mb/s | 200000 Mb/s, as device 3 of "
+            "2 other hosts | look at the port's cable, module and switch port, "
+            "then ask again: hccn_tool -i 3 -speed -g\n");
+  // Rails may differ from each other.
+  for (int host = 0; host < 3; ++host) {
+    cluster.device(host, 3).mutable_speed_mbps()->set_value(100000);
+  }
+  EXPECT_EQ(cluster.Check("speed-uniform").state(), PASS);
+}
+
+TEST(CheckSpeedUniformTest, CostsNoVerdictWhereTheToolDoesNotTell) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_SUPPORTED, "Get invalid major cmd.",
+             cluster.device(0, 3).mutable_speed_mbps());
+  const RuleResult some = cluster.Check("speed-uniform");
+  EXPECT_EQ(some.state(), PASS);
+  EXPECT_THAT(some.summary(), HasSubstr("; no speed from 1 device, "));
+  for (int host = 0; host < 2; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      SetMissing(Missing::NOT_SUPPORTED, "Get invalid major cmd.",
+                 cluster.device(host, i).mutable_speed_mbps());
+    }
+  }
+  const RuleResult none = cluster.Check("speed-uniform");
+  EXPECT_EQ(none.state(), SKIPPED);
+  EXPECT_THAT(none.skip_reason(), HasSubstr("Get invalid major cmd."));
+  EXPECT_EQ(TestCluster("ascend-950").Check("speed-uniform").state(), SKIPPED);
+}
+
+TEST(CheckSpeedUniformTest, LeavesAPortWithoutALinkToRuleLink) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  SetMissing(Missing::TOOL_FAILED, "Execute failed: Link status is down.",
+             cluster.device(0, 3).mutable_speed_mbps());
+  EXPECT_EQ(cluster.Check("speed-uniform").state(), PASS);
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::UP);
+  EXPECT_EQ(cluster.Check("speed-uniform").state(), UNKNOWN);
+}
+
 }  // namespace
 }  // namespace clusterd

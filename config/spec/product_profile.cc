@@ -130,6 +130,7 @@ ProductProfile A3SuperPod() {
   // HCCS reaches every device of the super pod.
   profile.roce_optional = true;
   profile.subnet_plan = SubnetPlan::kFree;
+  profile.in_super_pod = true;
   profile.reserved = {
       Reserved(0xc0000000, 8, "virtual NICs of a super pod use 192.0.0.0/8")};
   return profile;

@@ -54,6 +54,8 @@ struct ProductProfile {
   // Ids every server has; empty: any ids, gaps allowed.
   std::vector<uint32_t> device_ids;
   SubnetPlan subnet_plan = SubnetPlan::kFree;
+  // Its devices talk over virtual NICs of 192.0.0.0/8.
+  bool in_super_pod = false;
   // Servers one job may span; 0: no bound known.
   uint32_t max_servers = 0;
   // hccn_tool answers "conflicted" to an address in these.

@@ -10,6 +10,7 @@
 #include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_conf.h"
+#include "daemon/host/hccn_query/query_answers.h"
 
 namespace clusterd {
 namespace {
@@ -117,6 +118,9 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
                              TlsAsking tls, HccnSession* session) {
   ascend950::DeviceReading reading = ascend950::ReadDevice(id, session);
   DeviceFacts& facts = reading.facts;
+  SetMissing(Missing::NOT_SUPPORTED,
+             "how the Ascend 950 tool tells a speed is not published",
+             facts.mutable_speed_mbps());
   // Rules compare the address with the lines that have the device's id.
   if (reading.slot != id) {
     SetMissing(
@@ -136,6 +140,27 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
   return facts;
 }
 
+// A query that older tools have no word for.
+HccnAnswer AskOptional(absl::string_view query, HccnSession* session) {
+  HccnAnswer answer = session->Ask(query);
+  if (answer.failure == HccnFailure::kWrongCommandLine && answer.missing) {
+    answer.missing->set_reason(Missing::NOT_SUPPORTED);
+  }
+  return answer;
+}
+
+void AskSpeed(HccnSession* session, NumberFact* fact) {
+  const auto parse = [](absl::string_view output) -> absl::StatusOr<uint32_t> {
+    ASSIGN_OR_RETURN(const auto speed, ParseHccnSpeed(output));
+    return speed.value_or(0);
+  };
+  FillHccnFact(AskOptional("-speed", session), parse, fact);
+  if (fact->has_value() && fact->value() == 0) {
+    SetMissing(Missing::NOT_SUPPORTED, "hccn_tool says \"Speed: Unknown!\"",
+               fact);
+  }
+}
+
 DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
                            const TlsAsking& tls, HccnSession* session) {
   DeviceFacts facts;
@@ -153,6 +178,7 @@ DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
   FillHccnFact(session->Ask("-mtu"), ParseHccnMtu, facts.mutable_mtu());
   FillHccnFact(session->AskWith({"-i", absl::StrCat(id), "-cfg", "status"}),
                ParseHccnRecovery, facts.mutable_recovery());
+  AskSpeed(session, facts.mutable_speed_mbps());
   *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);
   return facts;
 }
@@ -164,6 +190,23 @@ DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
   return session->generation() == NpuToolFacts::ASCEND_950
              ? ObserveAscend950(id, conf, tls, session)
              : ObserveClassic(id, conf, tls, session);
+}
+
+VnicFact ObserveVnic(HccnSession* session) {
+  VnicFact fact;
+  FillHccnFact(
+      AskOptional("-vnic", session),
+      [](absl::string_view output) -> absl::StatusOr<VnicFact::Vnic> {
+        ASSIGN_OR_RETURN(const HccnVnic read, ParseHccnVnic(output));
+        VnicFact::Vnic vnic;
+        vnic.set_up(read.link_up);
+        const Ipv4Interface& own = read.address;
+        vnic.mutable_setting()->set_address(own.address().ToString());
+        vnic.mutable_setting()->set_netmask(own.subnet().netmask().ToString());
+        return vnic;
+      },
+      &fact);
+  return fact;
 }
 
 DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,

@@ -26,9 +26,9 @@ struct TlsAsking {
   bool live = false;
 };
 
-// Asks for address, gateway, detect address, net health, link, LLDP neighbour
-// and MTU. "Detect ip set" is asked again up to three times, a second apart:
-// the result is pending. The session's generation chooses the words and
+// Asks for address, gateway, detect address, net health, link, LLDP neighbour,
+// MTU and speed. "Detect ip set" is asked again up to three times, a second
+// apart: the result is pending. The session's generation chooses the words and
 // parsers: those of ascend950/dialect.h, or the classic tool's. Last comes the
 // TLS switch:
 //   conf has its key        what conf says; with `live` what the tool says
@@ -37,6 +37,9 @@ struct TlsAsking {
 //   conf is not known       NOT_QUERIED
 DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
                           const TlsAsking& tls, HccnSession* session);
+
+// The virtual NIC. REQUIRES: the session speaks the classic command line.
+VnicFact ObserveVnic(HccnSession* session);
 
 // Only what a change of this host can set: address, gateway, detect address,
 // MTU and TLS switch, all as the tool says now. REQUIRES: tls.live, and the

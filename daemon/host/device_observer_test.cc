@@ -42,6 +42,7 @@ class DeviceObserverTest : public ::testing::Test {
     runner_.Answers("hccn_tool -i 3 -lldp -g", "\n");
     runner_.Answers("hccn_tool -i 3 -mtu -g", "mtu:4200\n");
     runner_.Answers("hccn_tool -i 3 -cfg status", "config status:SUCCESS\n");
+    runner_.Answers("hccn_tool -i 3 -speed -g", "Speed: 200000 Mb/s\n");
     conf_.mutable_value();
   }
 
@@ -85,6 +86,8 @@ TEST_F(DeviceObserverTest, FillsEveryFact) {
   EXPECT_TRUE(facts.lldp().has_value());
   EXPECT_FALSE(facts.lldp().value().heard());
   EXPECT_EQ(facts.mtu().value(), 4200u);
+  EXPECT_EQ(facts.speed_mbps().value(), 200000u);
+  EXPECT_FALSE(facts.has_vnic());
   EXPECT_EQ(facts.recovery().value(), RecoveryFact::SUCCESS);
   EXPECT_FALSE(facts.tls().value().enabled());
   EXPECT_EQ(facts.tls().value().source(), "/etc/hccn.conf");
@@ -129,6 +132,31 @@ TEST_F(DeviceObserverTest, TellsThatAToolHasNoWordForTheRecovery) {
   runner_.Fails("hccn_tool -i 3 -cfg status", 3, "Get unknown option!\n");
   EXPECT_THAT(Observe().recovery().missing().detail(),
               HasSubstr("`hccn_tool -i 3 -cfg status`: Get unknown option!"));
+}
+
+TEST_F(DeviceObserverTest, TellsThatASpeedIsNotToBeHad) {
+  Instead("hccn_tool -i 3 -speed -g", "Speed: Unknown!\n");
+  EXPECT_EQ(Observe().speed_mbps().missing().reason(), Missing::NOT_SUPPORTED);
+  runner_.Forget("hccn_tool -i 3 -speed -g");
+  runner_.Fails("hccn_tool -i 3 -speed -g", 3, "Get invalid major cmd.\n");
+  const Missing missing = Observe().speed_mbps().missing();
+  EXPECT_EQ(missing.reason(), Missing::NOT_SUPPORTED);
+  EXPECT_THAT(missing.detail(), HasSubstr("Get invalid major cmd."));
+  Instead("hccn_tool -i 3 -speed -g", "Speed: fast\n");
+  EXPECT_EQ(Observe().speed_mbps().missing().reason(), Missing::UNREADABLE);
+}
+
+TEST_F(DeviceObserverTest, AsksForTheVirtualNic) {
+  runner_.Answers("hccn_tool -i 3 -vnic -g",
+                  "vnic link status: UP\nvnic ipaddr: 192.0.2.199\n"
+                  "vnic netmask: 255.0.0.0\n");
+  const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+  HccnSession session(std::string("/x/hccn_tool"), NpuToolFacts::CLASSIC, 3,
+                      &runner_, &clock_, &budget, &turns_);
+  const VnicFact fact = ObserveVnic(&session);
+  EXPECT_TRUE(fact.value().up());
+  EXPECT_EQ(fact.value().setting().address(), "192.0.2.199");
+  EXPECT_EQ(fact.value().setting().netmask(), "255.0.0.0");
 }
 
 TEST_F(DeviceObserverTest, TakesRubbishForNoValueAnywhere) {

@@ -293,7 +293,7 @@ TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
   }
   EXPECT_THAT(queries,
               ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
-                          "-link", "-lldp", "-mtu", "-cfg"));
+                          "-link", "-lldp", "-mtu", "-cfg", "-speed"));
 }
 
 TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
@@ -314,7 +314,7 @@ TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
   }
   EXPECT_THAT(queries,
               ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
-                          "-link", "-lldp", "-mtu", "-cfg", "-tls"));
+                          "-link", "-lldp", "-mtu", "-cfg", "-speed", "-tls"));
 }
 
 // A host that nobody touched. The tool writes to what it finds in the place of

@@ -66,6 +66,7 @@ absl::StatusOr<NetHealth> ValueOf(const NetHealthFact& fact) {
 bool ValueOf(const LldpFact& fact) { return fact.value().heard(); }
 bool ValueOf(const TlsFact& fact) { return fact.value().enabled(); }
 uint64_t ValueOf(const NumberFact& fact) { return fact.value(); }
+VnicFact::Vnic ValueOf(const VnicFact& fact) { return fact.value(); }
 
 // What became of the queries about one device, or those of one host.
 struct Queries {
@@ -135,8 +136,8 @@ Queries ReadDevice(DeviceView* device) {
   Read(facts.net_health(), device, &queries, &device->net_health);
   Read(facts.link(), device, &queries, &device->link);
   // A tool that says nothing names no neighbour either, hccn.conf may tell the
-  // TLS switch, and not every tool knows the word for the last: these prove
-  // nothing.
+  // TLS switch, and not every tool knows the word for the last ones: these
+  // prove nothing.
   Queries unproven;
   const bool nobody = IsKnown(facts.lldp()) && !facts.lldp().value().heard();
   Read(facts.lldp(), device, nobody ? &unproven : &queries,
@@ -144,6 +145,8 @@ Queries ReadDevice(DeviceView* device) {
   Read(facts.mtu(), device, &queries, &device->mtu);
   Read(facts.tls(), device, &unproven, &device->tls_enabled);
   Read(facts.recovery(), device, &unproven, &device->recovery);
+  Read(facts.speed_mbps(), device, &unproven, &device->speed);
+  Read(facts.vnic(), device, &unproven, &device->vnic);
   JudgeSilence(queries, device);
   if (device->spec != nullptr) ReadPlan(*device->spec, device);
   return queries;

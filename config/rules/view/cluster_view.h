@@ -65,6 +65,8 @@ struct DeviceView {
   Reading<bool> neighbour_heard;
   Reading<bool> tls_enabled;
   Reading<uint64_t> mtu;
+  Reading<uint64_t> speed;  // Mb/s.
+  Reading<VnicFact::Vnic> vnic;
   Reading<RecoveryFact::Recovery> recovery;
 
   // Of the spec; unset where it names none.

@@ -20,6 +20,7 @@ constexpr Answer kAnswers[] = {
     {"-link", "link status: UP\n"},
     {"-lldp", "\n"},
     {"-mtu", "mtu:1500\n"},
+    {"-speed", "Speed: 200000 Mb/s\n"},
 };
 
 }  // namespace

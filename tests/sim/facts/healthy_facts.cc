@@ -13,6 +13,7 @@ constexpr uint32_t kFirstHostAddress = 0xac100001;  // 172.16.0.1
 constexpr int kMaxServersOfExample = 126;
 constexpr int kRails = 4;
 constexpr uint64_t kMtu = 1500;
+constexpr uint64_t kSpeedMbps = 200000;
 constexpr uint64_t kInitialNamespace = 4026531840;
 
 const ProductProfile& ProfileOf(absl::string_view product,
@@ -81,6 +82,23 @@ void AddEntry(absl::string_view key, uint32_t device, const std::string& value,
   entry->set_line(conf->entries_size());
 }
 
+// What not every tool tells.
+void FillPort(const ClusterSpec& spec, DeviceFacts* device) {
+  const ProductProfile& profile = ProfileOf(spec.product(), spec.mode());
+  if (profile.generation == NpuToolFacts::ASCEND_950) {
+    device->mutable_speed_mbps()->mutable_missing()->set_reason(
+        Missing::NOT_SUPPORTED);
+  } else {
+    device->mutable_speed_mbps()->set_value(kSpeedMbps);
+  }
+  if (!profile.in_super_pod) return;
+  VnicFact::Vnic* vnic = device->mutable_vnic()->mutable_value();
+  vnic->set_up(true);
+  vnic->mutable_setting()->set_address(
+      absl::StrCat("192.0.2.", 1 + device->id()));
+  vnic->mutable_setting()->set_netmask("255.0.0.0");
+}
+
 void FillDevice(const ClusterSpec& spec, const DeviceSpec& planned,
                 DeviceFacts* device) {
   device->set_id(planned.id());
@@ -103,6 +121,7 @@ void FillDevice(const ClusterSpec& spec, const DeviceSpec& planned,
   neighbour->set_peer(LldpNeighbour::SWITCH);
   device->mutable_recovery()->set_value(RecoveryFact::SUCCESS);
   device->mutable_mtu()->set_value(spec.has_mtu() ? spec.mtu() : kMtu);
+  FillPort(spec, device);
   TlsFact::Switch* tls = device->mutable_tls()->mutable_value();
   tls->set_enabled(spec.tls());
   tls->set_source("/etc/hccn.conf");

@@ -57,6 +57,7 @@ void TestCluster::Mute(int host, int index, Missing::Reason reason,
   mute("-lldp", facts_of.mutable_lldp());
   mute("-mtu", facts_of.mutable_mtu());
   mute("-cfg", facts_of.mutable_recovery());
+  mute("-speed", facts_of.mutable_speed_mbps());
 }
 
 RuleResult TestCluster::Check(absl::string_view rule) const {
