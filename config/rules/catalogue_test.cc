@@ -115,7 +115,9 @@ TEST(RuleCatalogueTest, KeepsTheNamesThatUsersType) {
       "mtu-uniform",         "version-uniform",
       "cluster-size",        "cluster-size-power",
       "host-identity",       "drift",
-      "gateway-persistent",  "detect-address-persistent"};
+      "gateway-persistent",  "detect-address-persistent",
+      "lldp-rail",           "speed-uniform",
+      "subnet-superpod"};
   for (const std::string& name : promised) {
     EXPECT_NE(FindRule(name), nullptr) << name;
   }
