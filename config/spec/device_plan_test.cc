@@ -176,17 +176,18 @@ TEST(ReadDevicePlanTest, NamesAWrongNetmaskAlsoWithoutAddresses) {
 }
 
 TEST(ReadDevicePlanTest, LetsHostsHaveIdsOfTheirOwn) {
-  Section section("atlas-a2", 3,
-                  "ids: {\"n[1-2]\": \"2,5\"}\n"
-                  "netmask: 255.255.255.0\n"
-                  "addresses:\n"
-                  "  n0: 10.20.0.[1-8]\n"
-                  "  n1: [10.20.0.11, 10.20.0.12]\n"
-                  "  n2: 10.20.0.20 + d\n"
-                  "gateway: {n0: 254, n1: [253, none], n2: 254}\n"
-                  "detect_address: [none, none, \"peer((n+1) % servers, d)\", none, none, "
-                  "none, none, 10.20.0.254]\n"
-                  "switch: {n0: leaf-0, n1: [leaf-1, none], n2: none}\n");
+  Section section(
+      "atlas-a2", 3,
+      "ids: {\"n[1-2]\": \"2,5\"}\n"
+      "netmask: 255.255.255.0\n"
+      "addresses:\n"
+      "  n0: 10.20.0.[1-8]\n"
+      "  n1: [10.20.0.11, 10.20.0.12]\n"
+      "  n2: 10.20.0.20 + d\n"
+      "gateway: {n0: 254, n1: [253, none], n2: 254}\n"
+      "detect_address: [none, none, \"peer((n+1) % servers, d)\", none, none, "
+      "none, none, 10.20.0.254]\n"
+      "switch: {n0: leaf-0, n1: [leaf-1, none], n2: none}\n");
   ASSERT_EQ(section.Wrong(), "");
   ASSERT_EQ(section.plan.OfServer(0).size(), 8u);
   const auto n1 = section.plan.OfServer(1);

@@ -1,5 +1,5 @@
-// Reads the answers of queries of the classic hccn_tool that are about more than
-// its settings. An observation asks the first two:
+// Reads the answers of queries of the classic hccn_tool that are about more
+// than its settings. An observation asks the first two:
 //   -speed -g        Speed: 200000 Mb/s
 //   -vnic -g         vnic link status: UP
 //                    vnic ipaddr: 192.168.2.199
