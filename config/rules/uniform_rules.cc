@@ -103,16 +103,24 @@ struct VersionKind {
   // Null: the NPU series.
   const TextFact& (VersionFacts::*fact)() const;
   absl::string_view finding;
-  // A host without it has a version of its own: "not installed". And clusterd
-  // may not ask at all, which is said and costs no verdict.
-  bool is_optional;
 };
 
 constexpr VersionKind kVersionKinds[] = {
-    {"NPU series", nullptr, "mixed-series", false},
-    {"driver", &VersionFacts::driver, "mixed", false},
-    {"firmware", &VersionFacts::firmware, "mixed", false},
-    {"CANN", &VersionFacts::cann, "mixed", true}};
+    {"NPU series", nullptr, "mixed-series"},
+    {"driver", &VersionFacts::driver, "mixed"},
+    {"firmware", &VersionFacts::firmware, "mixed"},
+    {"CANN", &VersionFacts::cann, "mixed"}};
+
+// Whether a healthy host may lack it, which is said and costs no verdict: CANN
+// lives in containers, and of some products no PCI id is published.
+bool MayLack(const VersionKind& kind, const ClusterView& view,
+             Missing::Reason missing) {
+  if (kind.name == "CANN") {
+    return missing == Missing::ABSENT || missing == Missing::NOT_QUERIED;
+  }
+  return kind.fact == nullptr && view.profile().npu_series.empty() &&
+         missing == Missing::ABSENT;
+}
 
 const TextFact& FactOf(const VersionKind& kind, const HostFacts& facts) {
   return kind.fact == nullptr ? facts.identity().npu_series()
@@ -145,17 +153,12 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
                    absl::flat_hash_set<const HostView*>* unknown,
                    RuleReport& report) {
   HostsByValue versions;
-  size_t not_queried = 0;
+  size_t lacking = 0;
   std::string reason;
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = FactOf(kind, *host.facts);
-    const Missing::Reason missing = kind.is_optional
-                                        ? fact.missing().reason()
-                                        : Missing::REASON_UNSPECIFIED;
-    if (missing == Missing::NOT_QUERIED) {
-      if (not_queried++ == 0) reason = WhyMissing(fact.missing());
-    } else if (missing == Missing::ABSENT) {
-      versions["not installed"].push_back(&host);
+    if (MayLack(kind, view, fact.missing().reason())) {
+      if (lacking++ == 0) reason = WhyMissing(fact.missing());
     } else if (report.Knows(host, kind.name, fact)) {
       versions[PrintableText(fact.value())].push_back(&host);
     } else {
@@ -163,9 +166,9 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
     }
   }
   AddGroups(kind.finding, kind.name, std::move(versions), report);
-  if (not_queried == 0) return;
-  report.AddNote(kind.name, " not compared on ", Count(not_queried, "host"),
-                 ", ", reason);
+  if (lacking == 0) return;
+  report.AddNote(kind.name, " not compared on ", Count(lacking, "host"), ", ",
+                 reason);
 }
 
 // More than what HCCL itself advises is as good as that.
@@ -376,9 +379,8 @@ void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
 
 // Driver, firmware, CANN warn, the NPU series fails. The smallest group comes
 // first. Versions of a single host have nothing to agree with.
-// A host without CANN has the version "not installed". Where clusterd does not
-// ask for CANN at all (NOT_QUERIED), the summary says that it was not compared:
-// it is a part of the rule and may not hide the rest behind an eternal unknown.
+// What a healthy host may lack is a part of the rule and may not hide the rest
+// behind an eternal unknown: the summary says that it was not compared.
 void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   absl::flat_hash_set<const HostView*> unknown;
   for (const VersionKind& kind : kVersionKinds) {

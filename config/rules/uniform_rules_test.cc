@@ -275,12 +275,40 @@ TEST(CheckVersionUniformTest, LetsAllHostsBeWithoutCann) {
   EXPECT_EQ(cluster.Check("version-uniform").state(), PASS);
 }
 
-TEST(CheckVersionUniformTest, WarnsWhenOnlySomeHostsHaveCann) {
+TEST(CheckVersionUniformTest, WarnsOfMixedCann) {
   TestCluster cluster("atlas-a2", "", 3);
-  SetMissing(Missing::ABSENT, "",
+  cluster.facts[1].mutable_versions()->mutable_cann()->set_value("8.0.0");
+  EXPECT_EQ(Lines(cluster.Check("version-uniform")),
+            "WARN server1 CANN 8.0.0 on 1 host | CANN 8.2.RC1, as on 2 hosts | "
+            "install CANN 8.2.RC1 on the hosts named here\n");
+}
+
+TEST(CheckVersionUniformTest, NotesAHostWhoseCannLivesInContainers) {
+  TestCluster cluster("atlas-a2", "", 3);
+  SetMissing(Missing::ABSENT, "no file",
              cluster.facts[1].mutable_versions()->mutable_cann());
-  EXPECT_THAT(Lines(cluster.Check("version-uniform")),
-              HasSubstr("WARN server1 CANN not installed on 1 host"));
+  const RuleResult result = cluster.Check("version-uniform");
+  EXPECT_EQ(result.state(), PASS) << Lines(result);
+  EXPECT_EQ(result.summary(),
+            "3 hosts; CANN not compared on 1 host, does not exist: no file");
+}
+
+TEST(CheckVersionUniformTest, NotesASeriesThatNobodyPublished) {
+  for (const char* product : {"ascend-950", "atlas-a2"}) {
+    TestCluster cluster(product, "", 2);
+    for (HostFacts& host : cluster.facts) {
+      SetMissing(Missing::ABSENT, "no PCI id",
+                 host.mutable_identity()->mutable_npu_series());
+    }
+    const RuleResult result = cluster.Check("version-uniform");
+    // Of A2 it is published, and so it should be there.
+    const bool published = product == std::string("atlas-a2");
+    EXPECT_EQ(result.state(), published ? UNKNOWN : PASS) << Lines(result);
+    EXPECT_EQ(result.summary().find("NPU series not compared on 2 hosts") !=
+                  std::string::npos,
+              !published)
+        << result.summary();
+  }
 }
 
 TEST(CheckVersionUniformTest, SaysWhereCannWasNotAskedFor) {

@@ -83,6 +83,27 @@ absl::StatusOr<std::string> ReadSeries(const FileReader& files) {
   return absl::StrJoin(sorted, ", ", absl::PairFormatter(" x "));
 }
 
+std::string Architecture() {
+  utsname name;
+  return uname(&name) == 0 ? PrintableText(name.machine, 64) : "";
+}
+
+// The toolkit's own file: its place since 8.5, then the one before, "Querying
+// the Software Package Version" (instg_0064) of the CANN software installation
+// guides 8.0 and 8.5. Captures of it have a line version=8.2.RC1.
+absl::StatusOr<std::string> ReadCann(const FileReader& files,
+                                     const std::string& prefix) {
+  constexpr absl::string_view kFile = "-linux/ascend_toolkit_install.info";
+  for (const absl::string_view folder : {"/cann/", "/ascend-toolkit/latest/"}) {
+    absl::StatusOr<std::string> version = ReadValue(
+        files, absl::StrCat(prefix, folder, Architecture(), kFile), "version");
+    if (!absl::IsNotFound(version.status())) return version;
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "no ascend_toolkit_install.info in cann or ascend-toolkit/latest below ",
+      prefix, "; CANN may live in containers"));
+}
+
 }  // namespace
 
 IdentityFacts ReadIdentity(const FileReader& files) {
@@ -93,9 +114,7 @@ IdentityFacts ReadIdentity(const FileReader& files) {
           facts.mutable_kernel_release());
   *facts.mutable_boot_id() = ReadBootId(files);
   SetFact(ReadText(files, "/etc/machine-id"), facts.mutable_machine_id());
-  if (utsname name; uname(&name) == 0) {
-    facts.mutable_architecture()->set_value(PrintableText(name.machine, 64));
-  }
+  facts.mutable_architecture()->set_value(Architecture());
   SetFact(ReadValue(files, "/etc/os-release", "PRETTY_NAME"),
           facts.mutable_os_release());
   SetFact(ReadSeries(files), facts.mutable_npu_series());
@@ -117,9 +136,8 @@ VersionFacts ReadVersions(const FileReader& files) {
   };
   SetFact(read("/driver/version.info"), facts.mutable_driver());
   SetFact(read("/firmware/version.info"), facts.mutable_firmware());
-  SetMissing(Missing::NOT_QUERIED,
-             "clusterd does not know where CANN keeps its version",
-             facts.mutable_cann());
+  SetFact(prefix.ok() ? ReadCann(files, *prefix) : prefix.status(),
+          facts.mutable_cann());
   return facts;
 }
 

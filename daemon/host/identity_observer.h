@@ -19,9 +19,9 @@ IdentityFacts ReadIdentity(const FileReader& files);
 // What every boot of this machine's kernel has anew.
 TextFact ReadBootId(const FileReader& files);
 
-// Driver and firmware from their version.info below the driver's install path.
-// No public source names a file with the version of CANN, which a host may have
-// several of: that one is NOT_QUERIED.
+// Driver and firmware from their version.info below the driver's install path,
+// CANN from ascend_toolkit_install.info there; ABSENT where it lives in
+// containers, or elsewhere.
 VersionFacts ReadVersions(const FileReader& files);
 
 // /etc/hccn.conf. ABSENT; NOT_PERMITTED; UNREADABLE for a directory or a file

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
@@ -105,7 +106,33 @@ TEST_F(IdentityObserverTest, ReadsVersionsBelowTheInstallPath) {
   const VersionFacts facts = ReadVersions(files());
   EXPECT_EQ(facts.driver().value(), "23.0.7");
   EXPECT_EQ(facts.firmware().value(), "7.1.0.11.220");
-  EXPECT_EQ(facts.cann().missing().reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(facts.cann().missing().reason(), Missing::ABSENT);
+  EXPECT_THAT(facts.cann().missing().detail(), HasSubstr("below /opt/a"));
+}
+
+TEST_F(IdentityObserverTest, ReadsCannBeforeAndSince85) {
+  constexpr char kInfo[] =
+      "package_name=Ascend-cann-toolkit\nversion=%s\n"
+      "innerversion=V100R001C22SPC001B231\narch=aarch64\nos=linux\n";
+  const auto write = [&](const std::string& folder, const char* version) {
+    root_.Write("/usr/local/Ascend/" + folder + "/" +
+                    ReadIdentity(files()).architecture().value() +
+                    "-linux/ascend_toolkit_install.info",
+                absl::StrReplaceAll(kInfo, {{"%s", version}}));
+  };
+  write("ascend-toolkit/latest", "8.2.RC1");
+  EXPECT_EQ(ReadVersions(files()).cann().value(), "8.2.RC1");
+  write("cann", "8.5.0");
+  EXPECT_EQ(ReadVersions(files()).cann().value(), "8.5.0");
+}
+
+TEST_F(IdentityObserverTest, DoesNotTakeACannFileOfAnotherFormForNone) {
+  root_.Write("/usr/local/Ascend/cann/" +
+                  ReadIdentity(files()).architecture().value() +
+                  "-linux/ascend_toolkit_install.info",
+              "rubbish\n");
+  EXPECT_EQ(ReadVersions(files()).cann().missing().reason(),
+            Missing::UNREADABLE);
 }
 
 TEST_F(IdentityObserverTest, GivesReasonsForVersions) {

@@ -336,6 +336,22 @@ absl::Status ApplyDeviceAbsent(const HostFolder& folder, int,
   return SetState(folder, "devices", absl::StrJoin(left, ","));
 }
 
+// Its first line holds the version; the others stay.
+Row VersionFile(const std::string& key, const std::string& file,
+                const std::string& word) {
+  return {{key, false, "VERSION|absent", key + " version, or no such file"},
+          IsFilled,
+          [=](const HostFolder& folder, int, const std::string& value) {
+            const std::string path = "usr/local/Ascend/" + file;
+            if (value == "absent") return folder.Remove(path);
+            const std::string text = folder.Read(path);
+            return folder.Write(
+                path, absl::StrCat(
+                          word, "=", value,
+                          text.substr(std::min(text.find('\n'), text.size()))));
+          }};
+}
+
 std::vector<Row> FileRows() {
   constexpr char kTool[] = "usr/local/Ascend/driver/tools/hccn_tool";
   return {
@@ -363,10 +379,9 @@ std::vector<Row> FileRows() {
                "host name that the kernel reports (side by side only)"),
       HostFile("machine_id", "etc/machine-id", IsFilled, "HEX",
                "/etc/machine-id, e.g. the one of a cloned server"),
-      HostFile("driver", "usr/local/Ascend/driver/version.info", IsFilled,
-               "VERSION", "driver version"),
-      HostFile("firmware", "usr/local/Ascend/firmware/version.info", IsFilled,
-               "VERSION", "firmware version"),
+      VersionFile("driver", "driver/version.info", "Version"),
+      VersionFile("firmware", "firmware/version.info", "Version"),
+      VersionFile("cann", CannInfoFile(), "version"),
   };
 }
 
@@ -398,15 +413,6 @@ const std::vector<Row>& Rows() {
     for (auto& group : {AddressRows(), ConditionRows(), ToolRows(),
                         KernelRows(), FileRows(), FirewallRows()}) {
       all->insert(all->end(), group.begin(), group.end());
-    }
-    // A version file holds a key, not the bare version.
-    for (Row& row : *all) {
-      if (row.key.key != "driver" && row.key.key != "firmware") continue;
-      const Apply write = row.apply;
-      row.apply = [write](const HostFolder& folder, int device,
-                          const std::string& value) {
-        return write(folder, device, "Version=" + value);
-      };
     }
     return all;
   }();

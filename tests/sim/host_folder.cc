@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -32,6 +33,13 @@ absl::Status MakeParents(const std::string& path) {
 }
 
 }  // namespace
+
+std::string CannInfoFile() {
+  utsname name;
+  uname(&name);
+  return absl::StrCat("cann/", name.machine,
+                      "-linux/ascend_toolkit_install.info");
+}
 
 HostFolder::HostFolder(std::string root) : root_(std::move(root)) {}
 

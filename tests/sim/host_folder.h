@@ -14,6 +14,9 @@ namespace sim {
 
 inline constexpr char kStateFile[] = "var/lib/hccn_sim/state";
 
+// Below /usr/local/Ascend: CANN of the architecture that clusterd runs on.
+std::string CannInfoFile();
+
 // Every change returns FailedPrecondition or what errno says, with the path in
 // front.
 class HostFolder {

@@ -127,7 +127,9 @@ absl::Status WriteAscendFiles(const HostFolder& folder, const Server& of) {
                         "Version=23.0.7\nascendhal_version=7.35.19\n"
                         "package_version=23.0.7\n")
         << folder.Write("usr/local/Ascend/firmware/version.info",
-                        "Version=7.1.0.11.220\n");
+                        "Version=7.1.0.11.220\n")
+        << folder.Write("usr/local/Ascend/" + CannInfoFile(),
+                        "version=8.5.0\npackage_name=Ascend-cann-toolkit\n");
   for (int id : DeviceIds(of.server)) {
     steps << folder.MakeNode(absl::StrCat("dev/davinci", id));
   }
