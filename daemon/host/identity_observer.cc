@@ -130,12 +130,20 @@ TextFact ReadBootId(const FileReader& files) {
 VersionFacts ReadVersions(const FileReader& files) {
   VersionFacts facts;
   const absl::StatusOr<std::string> prefix = ReadInstallPath(files);
-  const auto read = [&](absl::string_view name) -> absl::StatusOr<std::string> {
+  const auto read = [&](absl::string_view name,
+                        absl::string_view key) -> absl::StatusOr<std::string> {
     RETURN_IF_ERROR(prefix.status());
-    return ReadValue(files, absl::StrCat(*prefix, name), "Version");
+    return ReadValue(files, absl::StrCat(*prefix, name), key);
   };
-  SetFact(read("/driver/version.info"), facts.mutable_driver());
-  SetFact(read("/firmware/version.info"), facts.mutable_firmware());
+  SetFact(read("/driver/version.info", "Version"), facts.mutable_driver());
+  SetFact(read("/firmware/version.info", "Version"), facts.mutable_firmware());
+  // Not every driver tells it.
+  absl::StatusOr<std::string> compatible =
+      read("/driver/version.info", "compatible_version_fw");
+  if (absl::IsInvalidArgument(compatible.status())) {
+    compatible = absl::NotFoundError(compatible.status().message());
+  }
+  SetFact(std::move(compatible), facts.mutable_firmware_of_driver());
   SetFact(prefix.ok() ? ReadCann(files, *prefix) : prefix.status(),
           facts.mutable_cann());
   return facts;

@@ -20,8 +20,9 @@ IdentityFacts ReadIdentity(const FileReader& files);
 TextFact ReadBootId(const FileReader& files);
 
 // Driver and firmware from their version.info below the driver's install path,
-// CANN from ascend_toolkit_install.info there; ABSENT where it lives in
-// containers, or elsewhere.
+// the firmware that the driver goes with from the same file, ABSENT where it
+// does not tell, CANN from ascend_toolkit_install.info there; ABSENT where it
+// lives in containers, or elsewhere.
 VersionFacts ReadVersions(const FileReader& files);
 
 // /etc/hccn.conf. ABSENT; NOT_PERMITTED; UNREADABLE for a directory or a file

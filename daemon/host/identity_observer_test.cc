@@ -135,6 +135,17 @@ TEST_F(IdentityObserverTest, DoesNotTakeACannFileOfAnotherFormForNone) {
             Missing::UNREADABLE);
 }
 
+TEST_F(IdentityObserverTest, ReadsTheFirmwareThatTheDriverGoesWith) {
+  root_.Write("/usr/local/Ascend/driver/version.info",
+              "Version=25.3.rc1\ncompatible_version=[V100R001C19]\n"
+              "compatible_version_fw=[6.4.0,6.4.99],[7.0.0,8.9.9]\n");
+  EXPECT_EQ(ReadVersions(files()).firmware_of_driver().value(),
+            "[6.4.0,6.4.99],[7.0.0,8.9.9]");
+  root_.Write("/usr/local/Ascend/driver/version.info", "Version=23.0.7\n");
+  EXPECT_EQ(ReadVersions(files()).firmware_of_driver().missing().reason(),
+            Missing::ABSENT);
+}
+
 TEST_F(IdentityObserverTest, GivesReasonsForVersions) {
   root_.Write("/usr/local/Ascend/driver/version.info", "rubbish\n");
   const VersionFacts facts = ReadVersions(files());

@@ -16,6 +16,7 @@
 #include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/kernel/kernel_observer.h"
+#include "daemon/host/npu_smi/chip_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "daemon/host/sockets/socket_observer.h"
 
@@ -147,8 +148,17 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
     }
   }));
   *facts.mutable_device_ids() = ReadDeviceIds(host);
+  // What npu-smi tells comes meanwhile, into messages of its own.
+  const DeviceIdsFact::Ids ids = facts.device_ids().value();
+  std::vector<DeviceFacts> chips;
+  running.push_back(std::async([&] {
+    chips = ReadChips(host, request.generation(), ids, &npu_smi_locks_);
+  }));
   ObserveDevices(request, budget, &facts);
   Finish(&running);
+  for (size_t i = 0; i < chips.size(); ++i) {
+    facts.mutable_devices(i)->MergeFrom(chips[i]);
+  }
   return facts;
 }
 

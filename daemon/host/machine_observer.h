@@ -1,5 +1,5 @@
 // The observation of the machine this process runs on: devices through
-// hccn_tool, and files, sockets and firewalls beside them.
+// hccn_tool and npu-smi, and files, sockets and firewalls beside them.
 //
 // Devices are asked in parallel and everything else at the same time, so one
 // observation takes about as long as the slowest device's own chain of
@@ -61,6 +61,7 @@ class MachineObserver final : public HostObserver {
   CommandRunner* const runner_;
   Clock* const clock_;
   DeviceLocks locks_;
+  DeviceLocks npu_smi_locks_;
 };
 
 // Of one network namespace of this machine, and of nothing around it:

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/host/npu_smi/chip_answers.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "daemon/host/npu_smi/npu_smi_output.h"
 #include "tests/fuzz/require.h"
@@ -26,17 +27,33 @@ void CheckTable(const std::string& text) {
 }
 
 void CheckHealth(const std::string& text) {
-  const absl::StatusOr<NpuSmiHealth> health = ParseNpuSmiHealth(text);
+  const absl::StatusOr<ChipHealth> health = ParseNpuSmiHealth(text);
   if (!health.ok()) return;
-  if (health->status == NpuSmiHealth::Status::kOk) RequireIn(text, "OK");
-  for (const std::string& code : health->error_codes) RequireIn(text, code);
+  if (health->health() == ChipHealth::OK) RequireIn(text, "OK");
+  Require(health->error_codes_size() <= 128);
+  for (const std::string& code : health->error_codes()) {
+    Require(!code.empty() && code.size() <= 8);
+  }
+}
+
+void CheckChip(const std::string& text) {
+  const absl::StatusOr<MemoryErrors> errors = ParseNpuSmiEcc(text);
+  if (errors.ok()) {
+    RequireIn(text, std::to_string(errors->double_bit()));
+  }
+  const absl::StatusOr<std::string> word = ParseNpuSmiCompatibility(text);
+  if (word.ok()) RequireIn(text, *word);
+  const absl::StatusOr<HccsLinks> links = ParseNpuSmiHccs(text);
+  if (!links.ok()) return;
+  RequireIn(text, links->ok() ? "OK" : "NOK");
+  Require(links->lanes_size() <= 64);
 }
 
 // Ids are of two digits at most.
 void CheckMapping(const std::string& text) {
-  const absl::StatusOr<std::set<uint32_t>> ids = ParseNpuSmiMapping(text);
-  if (!ids.ok()) return;
-  for (const uint32_t id : *ids) Require(id <= 99);
+  const auto chips = ParseNpuSmiMapping(text);
+  if (!chips.ok()) return;
+  for (const auto& [id, place] : *chips) Require(id <= 99);
 }
 
 }  // namespace
@@ -47,6 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       std::string(reinterpret_cast<const char*>(data), size));
   clusterd::CheckTable(text);
   clusterd::CheckHealth(text);
+  clusterd::CheckChip(text);
   clusterd::CheckMapping(text);
   return 0;
 }

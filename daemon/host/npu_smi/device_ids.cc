@@ -1,5 +1,6 @@
 #include "daemon/host/npu_smi/device_ids.h"
 
+#include <set>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -47,24 +48,10 @@ absl::StatusOr<std::set<uint32_t>> IdsFromNodes(const FileReader& files) {
 
 absl::StatusOr<std::set<uint32_t>> IdsFromNpuSmi(const std::string& npu_smi,
                                                  const HostAccess& host) {
-  constexpr absl::string_view kCommand = "`npu-smi info -m`";
-  ASSIGN_OR_RETURN(
-      const CommandResult result,
-      host.runner->Run({{npu_smi, "info", "-m"}, host.budget->ForCommand()}));
-  if (result.timed_out) {
-    return absl::DeadlineExceededError(absl::StrCat(
-        kCommand, ": no answer in ", host.budget->CutBy(result.elapsed)));
-  }
-  if (result.exit_status != 0 || result.signal != 0 || result.output_cut) {
-    return absl::UnavailableError(
-        absl::StrCat(kCommand, ": status ", result.exit_status, " and ",
-                     QuotedText(absl::StrCat(result.standard_error,
-                                             result.standard_output))));
-  }
-  const auto ids = ParseNpuSmiMapping(result.standard_output);
-  if (ids.ok()) return ids;
-  return absl::InvalidArgumentError(
-      absl::StrCat(kCommand, ": ", ids.status().message()));
+  ASSIGN_OR_RETURN(const auto chips, ReadNpuSmiMapping(npu_smi, host));
+  std::set<uint32_t> ids;
+  for (const auto& [id, place] : chips) ids.insert(id);
+  return ids;
 }
 
 absl::StatusOr<DeviceIdsFact::Ids> FindIds(const HostAccess& host) {
@@ -73,8 +60,7 @@ absl::StatusOr<DeviceIdsFact::Ids> FindIds(const HostAccess& host) {
   if (ids.ok() && !ids->empty()) {
     found.set_source("/dev/davinci*");
   } else {
-    const absl::StatusOr<std::string> npu_smi =
-        FindProgram(host.paths.root, kNpuSmi);
+    const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(host.paths);
     if (absl::IsNotFound(npu_smi.status())) {
       if (!ids.ok() && !absl::IsNotFound(ids.status())) return ids.status();
       return absl::NotFoundError("no node /dev/davinci<N>, and no npu-smi");
@@ -98,9 +84,9 @@ std::optional<uint32_t> DeviceIdOfNode(absl::string_view name) {
   return ParseId(name);
 }
 
-absl::StatusOr<std::set<uint32_t>> ParseNpuSmiMapping(
+absl::StatusOr<std::map<uint32_t, ChipPlace>> ParseNpuSmiMapping(
     absl::string_view output) {
-  std::set<uint32_t> ids;
+  std::map<uint32_t, ChipPlace> chips;
   size_t column = 0;
   for (const absl::string_view line : NpuSmiDataLines(output)) {
     if (column == 0) {
@@ -117,13 +103,42 @@ absl::StatusOr<std::set<uint32_t>> ParseNpuSmiMapping(
     words.resize(kPhysicalIdColumn + 1);
     if (words[kLogicIdColumn] == "-") continue;
     const std::optional<uint32_t> id = ParseId(words[column]);
-    if (!id.has_value() || !ParseId(words[kLogicIdColumn]).has_value()) {
+    ChipPlace place;
+    if (!id.has_value() || !ParseId(words[kLogicIdColumn]).has_value() ||
+        !ParseDigits(words[0], &place.card) ||
+        !ParseDigits(words[1], &place.chip)) {
       return UnexpectedMapping(line);
     }
-    ids.insert(*id);
+    chips.emplace(*id, place);
   }
   if (column == 0) return UnexpectedMapping(output);
-  return ids;
+  return chips;
+}
+
+absl::StatusOr<std::map<uint32_t, ChipPlace>> ReadNpuSmiMapping(
+    const std::string& npu_smi, const HostAccess& host) {
+  constexpr absl::string_view kCommand = "`npu-smi info -m`";
+  ASSIGN_OR_RETURN(
+      const CommandResult result,
+      host.runner->Run({{npu_smi, "info", "-m"}, host.budget->ForCommand()}));
+  if (result.timed_out) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        kCommand, ": no answer in ", host.budget->CutBy(result.elapsed)));
+  }
+  if (result.exit_status != 0 || result.signal != 0 || result.output_cut) {
+    return absl::UnavailableError(
+        absl::StrCat(kCommand, ": status ", result.exit_status, " and ",
+                     QuotedText(absl::StrCat(result.standard_error,
+                                             result.standard_output))));
+  }
+  auto chips = ParseNpuSmiMapping(result.standard_output);
+  if (chips.ok()) return chips;
+  return absl::InvalidArgumentError(
+      absl::StrCat(kCommand, ": ", chips.status().message()));
+}
+
+absl::StatusOr<std::string> LocateNpuSmi(const HostPaths& paths) {
+  return FindProgram(paths.root, kNpuSmi);
 }
 
 DeviceIdsFact ReadDeviceIds(const HostAccess& host) {

@@ -4,8 +4,9 @@
 #define DAEMON_HOST_NPU_SMI_DEVICE_IDS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -21,7 +22,16 @@ DeviceIdsFact ReadDeviceIds(const HostAccess& host);
 // 3 for "davinci3", a name in /dev; none for "davinci_manager" and all others.
 std::optional<uint32_t> DeviceIdOfNode(absl::string_view name);
 
-// Ids from what `npu-smi info -m` prints (columns shortened):
+// Root and path of npu-smi; the codes of FindProgram.
+absl::StatusOr<std::string> LocateNpuSmi(const HostPaths& paths);
+
+// Where `npu-smi info -t … -i <card> -c <chip>` finds a device.
+struct ChipPlace {
+  uint32_t card = 0;
+  uint32_t chip = 0;
+};
+
+// Devices by their ids, from what `npu-smi info -m` prints (columns shortened):
 //   	NPU ID     Chip ID    Chip Logic ID    Chip Name
 //   	0          0          0                Ascend 910A
 //   	0          1          -                Mcu
@@ -30,7 +40,13 @@ std::optional<uint32_t> DeviceIdOfNode(absl::string_view name);
 // on-board controllers, with "-" for a logic id, are left out.
 // InvalidArgument, quoting the line, without the header or for a row that does
 // not fit it.
-absl::StatusOr<std::set<uint32_t>> ParseNpuSmiMapping(absl::string_view output);
+absl::StatusOr<std::map<uint32_t, ChipPlace>> ParseNpuSmiMapping(
+    absl::string_view output);
+
+// The same, of what this npu-smi prints; the codes of RunWithin and
+// Unavailable, quoting what it says, for a run that failed.
+absl::StatusOr<std::map<uint32_t, ChipPlace>> ReadNpuSmiMapping(
+    const std::string& npu_smi, const HostAccess& host);
 
 }  // namespace clusterd
 

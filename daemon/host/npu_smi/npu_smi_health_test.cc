@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "daemon/host/npu_smi/npu_smi_output.h"
+#include "daemon/host/npu_smi/chip_answers.h"
 
 namespace clusterd {
 namespace {
@@ -28,30 +28,31 @@ void ExpectRefused(const absl::Status& status, const std::string& message) {
 }
 
 TEST(ParseNpuSmiHealthTest, ReadsStatusCodesAndInformation) {
-  const NpuSmiHealth alarm =
+  const ChipHealth alarm =
       ParseNpuSmiHealth(Golden("health_alarm.txt")).value();
-  EXPECT_EQ(alarm.status, NpuSmiHealth::Status::kAlarm);
-  EXPECT_THAT(alarm.error_codes, ElementsAre("A4025021", "8C03A000"));
-  EXPECT_EQ(alarm.information, "node type=SOC: sensor type=Temperature");
+  EXPECT_EQ(alarm.health(), ChipHealth::ALARM);
+  EXPECT_THAT(alarm.error_codes(), ElementsAre("A4025021", "8C03A000"));
+  EXPECT_EQ(alarm.information(), "node type=SOC: sensor type=Temperature");
 }
 
 TEST(ParseNpuSmiHealthTest, ReadsEveryStatusOfChipsAndCards) {
   const struct {
     const char* word;
-    NpuSmiHealth::Status status;
-  } kCases[] = {{"OK", NpuSmiHealth::Status::kOk},
-                {"Warning", NpuSmiHealth::Status::kWarning},
-                {"Alarm", NpuSmiHealth::Status::kAlarm},
-                {"Critical", NpuSmiHealth::Status::kCritical}};
+    ChipHealth::Health health;
+  } kCases[] = {{"OK", ChipHealth::OK},
+                {"Warning", ChipHealth::WARNING},
+                {"Alarm", ChipHealth::ALARM},
+                {"Critical", ChipHealth::CRITICAL},
+                {"UNKNOWN", ChipHealth::NOT_STARTED}};
   for (const auto& test_case : kCases) {
     for (const char* key : {"\tHealth Status : ", "\tHealth : "}) {
-      const NpuSmiHealth health =
+      const ChipHealth health =
           ParseNpuSmiHealth(std::string(key) + test_case.word +
                             "\n\tError Code : NA\n\tError Information : NA\n")
               .value();
-      EXPECT_EQ(health.status, test_case.status) << key << test_case.word;
-      EXPECT_THAT(health.error_codes, IsEmpty());
-      EXPECT_EQ(health.information, "");
+      EXPECT_EQ(health.health(), test_case.health) << key << test_case.word;
+      EXPECT_THAT(health.error_codes(), IsEmpty());
+      EXPECT_EQ(health.information(), "");
     }
   }
 }
@@ -73,6 +74,73 @@ TEST(ParseNpuSmiHealthTest, NeverTakesAnUnknownWordForHealthy) {
       ParseNpuSmiHealth("\tHealth Status : OK\n\tError Code : what?\n")
           .status(),
       "no error code: \"what?\"");
+}
+
+// Each further code has a line of words without a key.
+TEST(ParseNpuSmiHealthTest, ReadsAChipWithSeveralFaults) {
+  const ChipHealth health =
+      ParseNpuSmiHealth(
+          "\tHealth Status                  : Critical\n"
+          "\tError Code                     : 80E18402 80e01801\n"
+          "\tError Information              : rows full\n"
+          "\n\t                               : multi bit\n"
+          "Failed to get error information for error code : 0x1\n"
+          "Failed to get error information for error code : 0x2\n")
+          .value();
+  EXPECT_THAT(health.error_codes(), ElementsAre("80E18402", "80E01801"));
+  EXPECT_EQ(health.information(), "rows full");
+}
+
+constexpr char kEccOfA1[] =
+    "\tHBM Double Bit Error Count               : 0\n"
+    "\tHBM Single Bit Isolated Pages Count      : 1\n"
+    "\tHBM Double Bit Isolated Pages Count      : 2\n";
+
+TEST(ParseNpuSmiEccTest, ReadsChipsThatTellNoPagesToCome) {
+  const MemoryErrors errors = ParseNpuSmiEcc(kEccOfA1).value();
+  EXPECT_EQ(errors.double_bit(), 0u);
+  EXPECT_EQ(errors.isolated_pages(), 3u);
+  EXPECT_EQ(errors.next_isolated_pages(), 0u);
+}
+
+TEST(ParseNpuSmiEccTest, TakesNoNegativeDifferenceForPagesToCome) {
+  const std::string text =
+      std::string(kEccOfA1) +
+      "\tHBM Single Bit Next-Isolated Pages Count : 0\n"
+      "\tHBM Double Bit Next-Isolated Pages Count : 4294967294\n";
+  EXPECT_EQ(ParseNpuSmiEcc(text)->next_isolated_pages(), 0u);
+}
+
+TEST(ParseNpuSmiEccTest, QuotesWhatItDoesNotKnow) {
+  ExpectRefused(ParseNpuSmiEcc("").status(), "no \"HBM Double Bit Error Count");
+  ExpectRefused(ParseNpuSmiEcc("\tHBM Double Bit Error Count : -1\n").status(),
+                "no number");
+  ExpectRefused(ParseNpuSmiEcc(std::string(kEccOfA1) + kEccOfA1).status(),
+                "more than once");
+}
+
+TEST(ParseNpuSmiCompatibilityTest, ReadsEveryWord) {
+  for (const char* word : {"OK", "NOK", "UNKNOWN", "NOT SUPPORT"}) {
+    EXPECT_EQ(*ParseNpuSmiCompatibility(std::string("\tSlot ID : 0\n"
+                                                    "\tCompatibility : ") +
+                                        word + "\n"),
+              word);
+  }
+  EXPECT_TRUE(absl::IsUnimplemented(
+      ParseNpuSmiCompatibility("\tSlot ID : 0\n").status()));
+  ExpectRefused(ParseNpuSmiCompatibility("Compatibility : fine\n").status(),
+                "an unknown compatibility \"fine\"");
+}
+
+TEST(ParseNpuSmiHccsTest, QuotesWhatItDoesNotKnow) {
+  ExpectRefused(ParseNpuSmiHccs("hccs lane mode : [4]\n").status(),
+                "no \"hccs health status\"");
+  ExpectRefused(ParseNpuSmiHccs("hccs health status : good\n").status(),
+                "an unknown status \"good\"");
+  ExpectRefused(ParseNpuSmiHccs("hccs health status : OK\n"
+                                "hccs lane mode : [4 x]\n")
+                    .status(),
+                "no lane mode");
 }
 
 }  // namespace

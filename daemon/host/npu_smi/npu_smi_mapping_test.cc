@@ -10,8 +10,10 @@ namespace clusterd {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::FieldsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 std::string ReadTestData(const std::string& name) {
   std::ifstream file("tests/testdata/host/npu_smi/" + name);
@@ -23,7 +25,8 @@ constexpr char kHeader[] =
     "\tNPU ID      Chip ID      Chip Logic ID     Chip Name\n";
 
 TEST(ParseNpuSmiMappingTest, TakesLogicIdsWhereThereIsNoOther) {
-  EXPECT_THAT(*ParseNpuSmiMapping(ReadTestData("a2.txt")), ElementsAre(0, 1));
+  EXPECT_THAT(*ParseNpuSmiMapping(ReadTestData("a2.txt")),
+              ElementsAre(Pair(0, FieldsAre(1, 0)), Pair(1, FieldsAre(4, 0))));
 }
 
 TEST(ParseNpuSmiMappingTest, TakesPhysicalIdsOfA3) {
@@ -31,7 +34,7 @@ TEST(ParseNpuSmiMappingTest, TakesPhysicalIdsOfA3) {
                   "\tNPU ID   Chip ID   Chip Logic ID   Chip Phy-ID   Chip "
                   "Name\n\t3   0   0   6   Ascend910\n"
                   "\t3   1   1   7   Ascend910\n"),
-              ElementsAre(6, 7));
+              ElementsAre(Pair(6, FieldsAre(3, 0)), Pair(7, FieldsAre(3, 1))));
 }
 
 TEST(ParseNpuSmiMappingTest, ReadsAHeaderAloneAsNoDevice) {

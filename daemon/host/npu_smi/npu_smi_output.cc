@@ -18,27 +18,14 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxInformationBytes = 500;
-
 constexpr std::pair<absl::string_view, absl::StatusCode> kFailures[] = {
     {"There is no NPU card on this server.", absl::StatusCode::kNotFound},
     {"Invalid card id.", absl::StatusCode::kNotFound},
+    {"Failed to query ", absl::StatusCode::kUnavailable},
     {"This device does not support ", absl::StatusCode::kUnimplemented},
     {"Error parameter of ", absl::StatusCode::kInvalidArgument},
     {"Usage: npu-smi", absl::StatusCode::kInvalidArgument},
 };
-
-constexpr std::pair<absl::string_view, NpuSmiHealth::Status> kStatuses[] = {
-    {"OK", NpuSmiHealth::Status::kOk},
-    {"Warning", NpuSmiHealth::Status::kWarning},
-    {"Alarm", NpuSmiHealth::Status::kAlarm},
-    {"Critical", NpuSmiHealth::Status::kCritical},
-};
-
-absl::Status BadHealth(absl::string_view what, absl::string_view text) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("npu-smi info -t health: ", what, " ", QuotedText(text)));
-}
 
 using Words = std::vector<std::string>;
 
@@ -273,49 +260,6 @@ std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output) {
     if (!absl::StartsWith(line, "[WARNING]")) lines.push_back(line);
   }
   return lines;
-}
-
-absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output) {
-  static const LazyRE2 kForm = {
-      "[[:space:]]*([^:]*?)[[:space:]]*:[[:space:]]*(.*)", RE2::Latin1};
-  std::map<absl::string_view, absl::string_view> values;
-  for (const absl::string_view line : NpuSmiDataLines(output)) {
-    absl::string_view key;
-    absl::string_view value;
-    if (!HasForm(line, *kForm, &key, &value)) {
-      return BadHealth("no colon in", line);
-    }
-    const bool is_new = values.emplace(key, value).second;
-    // Several errors may be worded one after the other; the first is enough.
-    if (!is_new &&
-        (key == "Health Status" || key == "Health" || key == "Error Code")) {
-      return BadHealth(absl::StrCat("\"", key, "\" more than once in"), output);
-    }
-  }
-  auto word = values.find("Health Status");
-  if (word == values.end()) word = values.find("Health");
-  if (word == values.end()) return BadHealth("no \"Health Status\" in", output);
-  const auto* const status = absl::c_find_if(kStatuses, [&](const auto& known) {
-    return known.first == word->second;
-  });
-  if (status == std::end(kStatuses)) {
-    return BadHealth("an unknown health", word->second);
-  }
-  NpuSmiHealth health;
-  health.status = status->second;
-  for (const absl::string_view key : {"Error Code", "Error Information"}) {
-    if (values[key] == "NA") values[key] = "";
-  }
-  health.error_codes = absl::StrSplit(
-      values["Error Code"], absl::ByAnyChar(" ,\t"), absl::SkipEmpty());
-  for (const std::string& code : health.error_codes) {
-    if (!absl::c_all_of(code, absl::ascii_isxdigit)) {
-      return BadHealth("no error code:", code);
-    }
-  }
-  health.information =
-      PrintableText(values["Error Information"], kMaxInformationBytes);
-  return health;
 }
 
 absl::StatusOr<NpuSmiInfo> ParseNpuSmiInfo(absl::string_view output) {

@@ -1,9 +1,4 @@
 // Reads what npu-smi says: whether a run failed, and how; its lines of data;
-// and two of its answers. `npu-smi info -t health -i N [-c C]`, a key padded to
-// its column, " : ", and a value; the key is "Health" for a card:
-//   	Health Status                  : OK
-//   	Error Code                     : NA
-//   	Error Information              : NA
 // and the tables of `npu-smi info`, devices and the processes on them:
 //   | NPU   Name       | Health        | Power(W)    Temp(C)  …               |
 //   | Chip  Phy-ID     | Bus-Id        | AICore(%)   Memory-Usage(MB) …       |
@@ -40,6 +35,7 @@ namespace clusterd {
 // text counts whatever the status is, on either stream, if it begins a line:
 //   There is no NPU card on this server.          NotFound
 //   Invalid card id.                              NotFound
+//   Failed to query "ecc" result.                 Unavailable
 //   This device does not support querying hccs.   Unimplemented
 //   Error parameter of -i                         InvalidArgument
 //   Usage: npu-smi info <watch|proc|…> …          InvalidArgument
@@ -52,19 +48,6 @@ absl::Status NpuSmiFailure(const CommandResult& result);
 // /etc/ascend_install.info lacks Driver_Install_Status=complete. Views into
 // `output`.
 std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output);
-
-struct NpuSmiHealth {
-  enum class Status { kOk, kWarning, kAlarm, kCritical };
-  Status status = Status::kOk;
-  // Hexadecimal, as in "A4025021 8C03A000". Empty: the tool says NA.
-  std::vector<std::string> error_codes;
-  std::string information;  // Empty: NA, or the tool has no such line.
-};
-
-// InvalidArgument, quoting the line, for a line without a colon, and for a
-// wanted key that is missing, repeated or has a value that is not known; other
-// keys are passed over.
-absl::StatusOr<NpuSmiHealth> ParseNpuSmiHealth(absl::string_view output);
 
 // One chip, or one die of an A3 NPU.
 struct NpuSmiChip {

@@ -1,0 +1,250 @@
+// What npu-smi and the driver tell of the chips: health and fault codes, memory
+// errors, HCCS links, and whether driver and firmware go together.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/rules/rule_report.h"
+#include "config/rules/view/ballot.h"
+#include "config/rules/view/cluster_view.h"
+#include "config/values/number_list.h"
+#include "config/values/text_form.h"
+
+namespace clusterd {
+namespace {
+
+constexpr std::pair<absl::string_view, absl::string_view> kFaultLevels[] = {
+#include "config/rules/texts/fault_levels.inc"
+};
+
+// No fault by the table: the vendor's scheduler leaves the device in use.
+constexpr absl::string_view kNoFault = "NotHandle";
+
+absl::string_view LevelOf(absl::string_view code) {
+  const auto* const row = absl::c_find_if(
+      kFaultLevels, [&](const auto& row) { return row.first == code; });
+  return row == std::end(kFaultLevels) ? "not-in-table" : row->second;
+}
+
+// Whether a healthy host may lack the fact: npu-smi is not there or does not
+// know the question.
+bool MayLack(const Missing* missing) {
+  return missing != nullptr && (missing->reason() == Missing::ABSENT ||
+                                missing->reason() == Missing::NOT_SUPPORTED ||
+                                missing->reason() == Missing::NOT_QUERIED);
+}
+
+// Whether npu-smi told it; if not, adds why. What a healthy host may lack costs
+// no verdict.
+template <typename Fact>
+bool Told(const DeviceView& device, absl::string_view what, const Fact& fact,
+          RuleReport& report) {
+  if (IsKnown(fact)) return true;
+  const Missing* const missing = MissingOf(fact);
+  if (MayLack(missing)) {
+    report.Add(device, "cannot-tell", what, WhyMissing(missing));
+  } else {
+    report.Add(device, "not-known", what, WhyMissing(missing),
+               HowToLearn(missing));
+  }
+  return false;
+}
+
+// Adds a finding for the codes of each level, and for the tool's word unless a
+// code says as bad a thing.
+void JudgeHealth(const DeviceView& device, const ChipHealth& health,
+                 RuleReport& report) {
+  std::map<absl::string_view, std::vector<std::string>> codes_of;
+  for (const std::string& code : health.error_codes()) {
+    codes_of[LevelOf(code)].push_back(PrintableText(code));
+  }
+  const std::string words = Part(": ", PrintableText(health.information()));
+  State worst = PASS;
+  for (const auto& [level, codes] : codes_of) {
+    if (level == kNoFault) continue;
+    FindingText text =
+        report.Text(level, absl::StrCat(absl::StrJoin(codes, " "), " (", level,
+                                        ")", codes.size() == 1 ? words : ""));
+    worst = std::max(worst, text.state);
+    report.Add(device, std::move(text));
+  }
+  if (health.health() == ChipHealth::OK) return;
+  FindingText text = report.Text(
+      ChipHealth::Health_Name(health.health()),
+      Part(", fault codes ", absl::StrJoin(codes_of[kNoFault], " ")));
+  if (text.state > worst) report.Add(device, std::move(text));
+}
+
+void JudgeMemory(const DeviceView& device, const MemoryErrors& errors,
+                 RuleReport& report) {
+  if (errors.double_bit() > 0) {
+    report.Add(device, "double-bit", errors.double_bit(),
+               errors.isolated_pages());
+  }
+  if (errors.next_isolated_pages() > 0) {
+    report.Add(device, "pages-to-isolate", errors.next_isolated_pages());
+  }
+}
+
+using VersionNumbers = std::vector<uint64_t>;
+
+// Empty: it is none.
+VersionNumbers NumbersOf(absl::string_view version) {
+  VersionNumbers numbers;
+  for (const absl::string_view part : absl::StrSplit(version, '.')) {
+    uint64_t number = 0;
+    if (!ParseDigits(part, &number)) return {};
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// Whether "7.5.0.1.129" lies in "[6.4.0,6.4.99],[7.0.0,8.9.9]": as far as a
+// bound goes. None: one of them is not of that form.
+std::optional<bool> IsInside(absl::string_view version,
+                             absl::string_view intervals) {
+  static const LazyRE2 kForm = {R"(\[([\d.]+),([\d.]+)\])"};
+  const VersionNumbers numbers = NumbersOf(version);
+  const auto upto = [&](const VersionNumbers& bound) {
+    return VersionNumbers(
+        numbers.begin(),
+        numbers.begin() + std::min(numbers.size(), bound.size()));
+  };
+  bool inside = false;
+  for (const absl::string_view interval :
+       absl::StrSplit(absl::StrReplaceAll(intervals, {{"],", "]\n"}}), '\n')) {
+    absl::string_view low_text;
+    absl::string_view high_text;
+    if (!HasForm(interval, *kForm, &low_text, &high_text)) return {};
+    const VersionNumbers low = NumbersOf(low_text);
+    const VersionNumbers high = NumbersOf(high_text);
+    if (numbers.empty() || low.empty() || high.empty()) return {};
+    if (upto(low) >= low && upto(high) <= high) inside = true;
+  }
+  return inside;
+}
+
+enum class Verdict { kNone, kGood, kKnownBad };
+
+// What the driver's own file says.
+Verdict JudgeFirmware(const HostView& host, RuleReport& report) {
+  const VersionFacts& versions = host.facts->versions();
+  for (const auto& [what, fact] :
+       {std::pair("firmware", &versions.firmware()),
+        std::pair("firmware of the driver", &versions.firmware_of_driver())}) {
+    if (MayLack(MissingOf(*fact))) return Verdict::kNone;
+    if (!report.Knows(host, what, *fact)) return Verdict::kKnownBad;
+  }
+  const std::string& firmware = versions.firmware().value();
+  const std::string& intervals = versions.firmware_of_driver().value();
+  const std::optional<bool> inside = IsInside(firmware, intervals);
+  if (!inside.has_value()) return Verdict::kNone;
+  if (*inside) return Verdict::kGood;
+  report.Add(host, "outside", PrintableText(firmware), PrintableText(intervals),
+             PrintableText(versions.driver().value()));
+  return Verdict::kKnownBad;
+}
+
+// What npu-smi says of the host's devices.
+Verdict JudgeCompatibility(const HostView& host, RuleReport& report) {
+  Verdict verdict = Verdict::kNone;
+  for (const DeviceView& device : host.devices) {
+    const TextFact& fact = device.facts->compatibility();
+    const Missing* const missing = MissingOf(fact);
+    if (!IsKnown(fact) && !MayLack(missing)) {
+      report.Add(device, "not-known", "compatibility", WhyMissing(missing),
+                 HowToLearn(missing));
+    } else if (fact.value() == "NOK") {
+      report.Add(device, "nok");
+      verdict = Verdict::kKnownBad;
+    } else if (fact.value() == "OK") {
+      verdict = std::max(verdict, Verdict::kGood);
+    }
+  }
+  return verdict;
+}
+
+// Lanes of one port of devices with one id.
+using LaneBallots = std::map<std::pair<uint32_t, int>, Ballot<uint32_t>>;
+
+// Of equals the most lanes: a port loses some, and never gains any.
+uint32_t MostCommonLanes(const Ballot<uint32_t>& ballot) {
+  return std::max_element(ballot.begin(), ballot.end(),
+                          [](const auto& a, const auto& b) {
+                            return std::make_pair(a.second.live, a.first) <
+                                   std::make_pair(b.second.live, b.first);
+                          })
+      ->first;
+}
+
+}  // namespace
+
+void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
+  size_t without_memory = 0;
+  report.ForEachDevice([&](const DeviceView& device) {
+    const ChipHealthFact& health = device.facts->health();
+    const MemoryErrorsFact& memory = device.facts->memory_errors();
+    const bool told = Told(device, "health", health, report);
+    // Where npu-smi is not there, one finding says it.
+    if (!IsKnown(memory) && MayLack(MissingOf(memory))) {
+      if (told) ++without_memory;
+    } else if (Told(device, "memory errors", memory, report)) {
+      JudgeMemory(device, memory.value(), report);
+    }
+    if (!told) return;
+    report.Judged(device);
+    JudgeHealth(device, health.value(), report);
+  });
+  if (without_memory == 0) return;
+  report.AddNote("memory errors not told by ", Count(without_memory, "device"));
+}
+
+void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
+  constexpr absl::string_view kNobodyTells =
+      "neither version.info of the driver nor npu-smi tells which firmware the "
+      "driver goes with";
+  size_t untold = 0;
+  for (const HostView& host : view.hosts()) {
+    const Verdict firmware = JudgeFirmware(host, report);
+    const Verdict compatibility = JudgeCompatibility(host, report);
+    if (std::max(firmware, compatibility) != Verdict::kNone) {
+      report.Judged(host);
+    } else {
+      ++untold;
+    }
+  }
+  if (untold == 0) return;
+  report.ExplainSkip(kNobodyTells);
+  report.AddNote(kNobodyTells, " on ", Count(untold, "host"));
+}
+
+void CheckHccs(const ClusterView& view, RuleReport& report) {
+  LaneBallots ballots;
+  report.ForEachDevice([&](const DeviceView& device) {
+    const HccsFact& fact = device.facts->hccs();
+    if (!Told(device, "HCCS", fact, report)) return;
+    report.Judged(device);
+    if (!fact.value().ok()) report.Add(device, "nok");
+    for (int port = 0; port < fact.value().lanes_size(); ++port) {
+      ++ballots[{device.id, port}][fact.value().lanes(port)].live;
+    }
+  });
+  for (const DeviceView& device : view.devices()) {
+    const HccsLinks& links = device.facts->hccs().value();
+    for (int port = 0; port < links.lanes_size(); ++port) {
+      const Ballot<uint32_t>& ballot = ballots[{device.id, port}];
+      const uint32_t right = ballot.empty() ? 0 : MostCommonLanes(ballot);
+      if (links.lanes(port) >= right) continue;
+      report.Add(device, "fewer-lanes", port, links.lanes(port), right,
+                 device.id, Count(ballot.at(right).live, "device"));
+    }
+  }
+}
+
+}  // namespace clusterd

@@ -1,0 +1,170 @@
+#include "daemon/host/npu_smi/chip_observer.h"
+
+#include <future>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/values/status_macros.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/npu_smi/chip_answers.h"
+#include "daemon/host/npu_smi/device_ids.h"
+#include "daemon/host/npu_smi/npu_smi_output.h"
+
+namespace clusterd {
+namespace {
+
+using Chips = std::map<uint32_t, ChipPlace>;
+
+// The questions to one chip. Has its lock for as long as it lives.
+class ChipSession {
+ public:
+  ChipSession(const std::string& npu_smi, uint32_t device, ChipPlace place,
+              const HostAccess& host, DeviceLocks* locks)
+      : npu_smi_(npu_smi),
+        device_(device),
+        place_(place),
+        host_(host),
+        locks_(locks) {
+    absl::StatusOr<DeviceLocks::Lock> lock =
+        locks->Take(device, host.budget->Left());
+    if (lock.ok()) {
+      lock_ = *std::move(lock);
+    } else {
+      stopped_ = lock.status();
+    }
+  }
+
+  // Of the card, whose board the chip sits on, the query has no chip.
+  template <typename Parse>
+  auto Ask(absl::string_view query, Parse parse, bool of_card = false)
+      -> decltype(parse("")) {
+    RETURN_IF_ERROR(stopped_);
+    std::vector<std::string> words = {"info", "-t", std::string(query), "-i",
+                                      absl::StrCat(place_.card)};
+    if (!of_card) {
+      words.insert(words.end(), {"-c", absl::StrCat(place_.chip)});
+    }
+    const std::string name =
+        absl::StrCat("`npu-smi ", absl::StrJoin(words, " "), "`: ");
+    const absl::StatusOr<std::string> output = Run(std::move(words));
+    auto answer = output.ok() ? parse(*output) : output.status();
+    if (answer.ok()) return answer;
+    const absl::Status status(answer.status().code(),
+                              absl::StrCat(name, answer.status().message()));
+    if (absl::IsDeadlineExceeded(status)) stopped_ = status;
+    return status;
+  }
+
+ private:
+  absl::StatusOr<std::string> Run(std::vector<std::string> words) {
+    words.insert(words.begin(), npu_smi_);
+    ASSIGN_OR_RETURN(CommandResult result,
+                     host_.runner->Run({words, host_.budget->ForCommand()}));
+    if (result.left_running) locks_->LeaveBehind(device_, result.pid);
+    if (result.timed_out) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("no answer in ", host_.budget->CutBy(result.elapsed)));
+    }
+    if (result.output_cut) {
+      return absl::FailedPreconditionError("endless output");
+    }
+    const absl::Status failure = NpuSmiFailure(result);
+    if (failure.ok()) return std::move(result.standard_output);
+    // A line that it refuses is of a newer npu-smi; a chip that it does not
+    // find should be there.
+    const absl::StatusCode code =
+        absl::IsInvalidArgument(failure) ? absl::StatusCode::kUnimplemented
+        : absl::IsNotFound(failure)      ? absl::StatusCode::kUnavailable
+                                         : failure.code();
+    return absl::Status(code, failure.message());
+  }
+
+  const std::string& npu_smi_;
+  const uint32_t device_;
+  const ChipPlace place_;
+  const HostAccess& host_;
+  DeviceLocks* const locks_;
+  DeviceLocks::Lock lock_;
+  // Not OK: nothing more is asked, for this reason.
+  absl::Status stopped_;
+};
+
+void AskChip(ChipSession chip, DeviceFacts* facts) {
+  SetFact(chip.Ask("health", ParseNpuSmiHealth), facts->mutable_health());
+  SetFact(chip.Ask("ecc", ParseNpuSmiEcc), facts->mutable_memory_errors());
+  SetFact(chip.Ask("board", ParseNpuSmiCompatibility, /*of_card=*/true),
+          facts->mutable_compatibility());
+  absl::StatusOr<HccsLinks> hccs = chip.Ask("hccs", ParseNpuSmiHccs);
+  // The same query's name in some builds.
+  if (absl::IsUnimplemented(hccs.status())) {
+    absl::StatusOr<HccsLinks> xlink = chip.Ask("xlink", ParseNpuSmiHccs);
+    if (!absl::IsUnimplemented(xlink.status())) hccs = std::move(xlink);
+  }
+  SetFact(std::move(hccs), facts->mutable_hccs());
+}
+
+void SetAllMissing(const Missing& missing, DeviceFacts* facts) {
+  SetMissing(missing, facts->mutable_health());
+  SetMissing(missing, facts->mutable_memory_errors());
+  SetMissing(missing, facts->mutable_compatibility());
+  SetMissing(missing, facts->mutable_hccs());
+}
+
+// Where each id is. Without physical ids the tool's logic ids are the machine's
+// only if they are the same ones: one device more or less shifts all.
+absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
+                                const HostAccess& host,
+                                const DeviceIdsFact::Ids& ids) {
+  ASSIGN_OR_RETURN(const auto chips, ReadNpuSmiMapping(npu_smi, host));
+  const bool all_known =
+      chips.size() == static_cast<size_t>(ids.ids_size()) &&
+      absl::c_all_of(ids.ids(), [&](uint32_t id) { return chips.count(id); });
+  if (all_known) return chips;
+  return absl::UnimplementedError(absl::StrCat(
+      "`npu-smi info -m` lists ", chips.size(), " devices with other ids than ",
+      ids.source(), ", so that it cannot be told which is which"));
+}
+
+}  // namespace
+
+std::vector<DeviceFacts> ReadChips(const HostAccess& host,
+                                   NpuToolFacts::Generation generation,
+                                   const DeviceIdsFact::Ids& ids,
+                                   DeviceLocks* locks) {
+  std::vector<DeviceFacts> facts(ids.ids_size());
+  const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(host.paths);
+  absl::StatusOr<Chips> chips = Chips();
+  std::optional<Missing> missing;
+  if (generation == NpuToolFacts::ASCEND_950) {
+    missing = MakeMissing(Missing::NOT_QUERIED,
+                          "npu-smi of an Ascend 950 has a command line that "
+                          "clusterd does not know");
+  } else if (!npu_smi.ok()) {
+    missing = MissingFor(npu_smi.status());
+  } else if (chips = FindChips(*npu_smi, host, ids); !chips.ok()) {
+    missing = MissingFor(chips.status());
+  }
+  std::vector<std::future<void>> running;
+  for (int i = 0; i < ids.ids_size(); ++i) {
+    const uint32_t id = ids.ids(i);
+    DeviceFacts* const of = &facts[i];
+    of->set_id(id);
+    if (missing.has_value()) {
+      SetAllMissing(*missing, of);
+    } else {
+      running.push_back(std::async([&, id, of] {
+        AskChip(ChipSession(*npu_smi, id, chips->at(id), host, locks), of);
+      }));
+    }
+  }
+  for (std::future<void>& each : running) each.get();
+  return facts;
+}
+
+}  // namespace clusterd

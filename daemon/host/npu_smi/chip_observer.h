@@ -1,0 +1,30 @@
+// Asks npu-smi about every chip of this machine: health, memory errors, whether
+// driver and firmware go together, HCCS links.
+#ifndef DAEMON_HOST_NPU_SMI_CHIP_OBSERVER_H_
+#define DAEMON_HOST_NPU_SMI_CHIP_OBSERVER_H_
+
+#include <vector>
+
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/hccn/device_locks.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// One for each id, in their order, with only what npu-smi tells. Chips are
+// asked in parallel, each one question at a time; one that gave no answer in
+// time is asked nothing more. `locks`, of npu-smi alone, keeps two observations
+// apart and blocks a chip at which a process that cannot be killed was left.
+// Every fact is
+//   ABSENT         npu-smi is not installed
+//   NOT_SUPPORTED  it does not know the question, or numbers devices otherwise
+//                  than the machine's ids, as it does in some containers
+//   NOT_QUERIED    of an Ascend 950, whose npu-smi has another command line
+std::vector<DeviceFacts> ReadChips(const HostAccess& host,
+                                   NpuToolFacts::Generation generation,
+                                   const DeviceIdsFact::Ids& ids,
+                                   DeviceLocks* locks);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_NPU_SMI_CHIP_OBSERVER_H_

@@ -1,0 +1,175 @@
+#include "daemon/host/npu_smi/chip_observer.h"
+
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kHealthy[] =
+    "\tHealth Status                  : OK\n"
+    "\tError Code                     : NA\n"
+    "\tError Information              : NA\n";
+constexpr char kEcc[] =
+    "\tHBM Single Bit Error Count               : 2\n"
+    "\tHBM Double Bit Error Count               : 1\n"
+    "\tHBM Single Bit Isolated Pages Count      : 0\n"
+    "\tHBM Double Bit Isolated Pages Count      : 3\n"
+    "\tHBM Single Bit Next-Isolated Pages Count : 0\n"
+    "\tHBM Double Bit Next-Isolated Pages Count : 4\n";
+constexpr char kHccs[] =
+    "\thccs health status             : OK\n"
+    "\thccs lane mode                 : [4      4      2     ]\n";
+
+// Cards 1 and 4 have one chip each: devices 0 and 1.
+class ChipObserverTest : public ::testing::Test {
+ protected:
+  ChipObserverTest() {
+    root_.WriteProgram("/usr/local/sbin/npu-smi", "#!/bin/sh\n");
+    runner_.Answers("npu-smi info -m",
+                    "\tNPU ID   Chip ID   Chip Logic ID   Chip Name\n"
+                    "\t1   0   0   Ascend 910B\n\t4   0   1   Ascend 910B\n");
+    for (const char* card : {"1", "4"}) {
+      runner_.Answers(Query("health", card), kHealthy);
+      runner_.Answers(Query("ecc", card), kEcc);
+      runner_.Answers(absl::StrCat("npu-smi info -t board -i ", card),
+                      "\tCompatibility                  : OK\n"
+                      "\tPCIe Bus Info                  : 0000:61:00.0\n");
+      runner_.Answers(Query("hccs", card), kHccs);
+    }
+    ids_.set_source("/dev/davinci*");
+    ids_.add_ids(0);
+    ids_.add_ids(1);
+  }
+
+  static std::string Query(const std::string& query, const std::string& card) {
+    return absl::StrCat("npu-smi info -t ", query, " -i ", card, " -c 0");
+  }
+
+  std::vector<DeviceFacts> Read(
+      NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC) {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    return ReadChips({root_.paths(), &runner_, &budget}, generation, ids_,
+                     &locks_);
+  }
+
+  // The four facts' reasons must be the same.
+  static void ExpectAll(const DeviceFacts& facts, Missing::Reason reason,
+                        const std::string& detail) {
+    for (const Missing& missing :
+         {facts.health().missing(), facts.memory_errors().missing(),
+          facts.compatibility().missing(), facts.hccs().missing()}) {
+      EXPECT_EQ(missing.reason(), reason) << missing.ShortDebugString();
+      EXPECT_THAT(missing.detail(), HasSubstr(detail));
+    }
+  }
+
+  ScratchRoot root_;
+  FakeClock clock_;
+  FakeCommandRunner runner_{&clock_};
+  DeviceLocks locks_;
+  DeviceIdsFact::Ids ids_;
+};
+
+TEST_F(ChipObserverTest, AsksEveryChipByItsCard) {
+  const std::vector<DeviceFacts> facts = Read();
+  ASSERT_EQ(facts.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(facts[i].id(), i);
+    EXPECT_EQ(facts[i].health().value().health(), ChipHealth::OK);
+    EXPECT_EQ(facts[i].memory_errors().value().double_bit(), 1u);
+    EXPECT_EQ(facts[i].memory_errors().value().isolated_pages(), 3u);
+    EXPECT_EQ(facts[i].memory_errors().value().next_isolated_pages(), 4u);
+    EXPECT_EQ(facts[i].compatibility().value(), "OK");
+    EXPECT_TRUE(facts[i].hccs().value().ok());
+    EXPECT_THAT(facts[i].hccs().value().lanes(), ElementsAre(4, 4, 2));
+  }
+}
+
+TEST_F(ChipObserverTest, TellsThatThereIsNoNpuSmi) {
+  root_.Remove("/usr/local/sbin/npu-smi");
+  ExpectAll(Read()[1], Missing::ABSENT, "npu-smi");
+  EXPECT_THAT(runner_.commands(), IsEmpty());
+}
+
+TEST_F(ChipObserverTest, DoesNotAskAnAscend950) {
+  ExpectAll(Read(NpuToolFacts::ASCEND_950)[0], Missing::NOT_QUERIED, "950");
+  EXPECT_THAT(runner_.commands(), IsEmpty());
+}
+
+// In a container logic ids begin at 0, and with a device gone they move up.
+TEST_F(ChipObserverTest, TakesNoChipForAnotherOne) {
+  ids_.set_ids(1, 4);
+  ExpectAll(Read()[0], Missing::NOT_SUPPORTED, "which is which");
+  ids_.clear_ids();
+  ids_.add_ids(0);
+  ExpectAll(Read()[0], Missing::NOT_SUPPORTED, "which is which");
+}
+
+TEST_F(ChipObserverTest, AsksForXlinkWhereHccsIsNotKnown) {
+  runner_.Forget(Query("hccs", "1"));
+  runner_.Fails(Query("hccs", "1"), 1, "", "Error parameter of -t\n");
+  runner_.Answers(Query("xlink", "1"),
+                  "\txlink health status            : NOK\n");
+  const DeviceFacts facts = Read()[0];
+  EXPECT_TRUE(facts.hccs().has_value());
+  EXPECT_FALSE(facts.hccs().value().ok());
+  EXPECT_THAT(facts.hccs().value().lanes(), IsEmpty());
+}
+
+TEST_F(ChipObserverTest, TellsWhatAChipDoesNotSupport) {
+  runner_.Forget(Query("hccs", "1"));
+  runner_.Answers(Query("hccs", "1"),
+                  "This device does not support querying hccs.\n");
+  runner_.Fails(Query("xlink", "1"), 1, "", "Error parameter of -t\n");
+  const DeviceFacts facts = Read()[0];
+  EXPECT_EQ(facts.hccs().missing().reason(), Missing::NOT_SUPPORTED);
+  EXPECT_THAT(facts.hccs().missing().detail(),
+              AllOf(HasSubstr("`npu-smi info -t hccs -i 1 -c 0`"),
+                    HasSubstr("does not support")));
+  EXPECT_TRUE(facts.health().has_value());
+}
+
+TEST_F(ChipObserverTest, NeverTakesAFailureForAnAnswer) {
+  runner_.Forget(Query("ecc", "1"));
+  runner_.Answers(Query("ecc", "1"), "Failed to query \"ecc\" result.\n");
+  runner_.Forget(Query("health", "1"));
+  runner_.Fails(Query("health", "1"), 1, "", "Invalid card id.\n");
+  const DeviceFacts facts = Read()[0];
+  EXPECT_EQ(facts.memory_errors().missing().reason(), Missing::TOOL_FAILED);
+  EXPECT_EQ(facts.health().missing().reason(), Missing::TOOL_FAILED);
+}
+
+TEST_F(ChipObserverTest, AsksAChipNothingMoreThatHangs) {
+  runner_.Forget(Query("health", "1"));
+  runner_.Hangs(Query("health", "1"));
+  const std::vector<DeviceFacts> facts = Read();
+  ExpectAll(facts[0], Missing::TIMED_OUT, "`npu-smi info -t health -i 1 -c 0`");
+  EXPECT_EQ(runner_.CountOf(Query("ecc", "1")), 0);
+}
+
+TEST_F(ChipObserverTest, AddsNoProcessToOneThatCannotBeKilled) {
+  runner_.Forget(Query("health", "1"));
+  // This process is there for as long as the test runs.
+  runner_.HangsForEver(Query("health", "1"), getpid());
+  Read();
+  const int asked = runner_.CountOf(Query("health", "1"));
+  ExpectAll(Read()[0], Missing::UNREADABLE, absl::StrCat(getpid()));
+  EXPECT_EQ(runner_.CountOf(Query("health", "1")), asked);
+}
+
+}  // namespace
+}  // namespace clusterd
