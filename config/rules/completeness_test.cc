@@ -129,6 +129,19 @@ std::vector<Fault> Faults() {
        [](TestCluster& c) {
          c.device(0, 3).mutable_lldp()->mutable_value()->set_heard(false);
        }},
+      {"device-health", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_health()->mutable_value()->add_error_codes(
+             "80E18402");
+       }},
+      {"driver-compat", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_compatibility()->set_value("NOK");
+       }},
+      {"hccs", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_hccs()->mutable_value()->set_ok(false);
+       }},
       {"device-ip-set", a1,
        [](TestCluster& c) {
          c.device(0, 3).mutable_address()->mutable_value()->clear_settings();
@@ -285,6 +298,10 @@ std::vector<Reader> Readers() {
       {"devices.vnic", {"subnet-superpod"}, "atlas-a3-superpod"},
       {"devices.recovery", {"hccn-conf"}},
       {"devices.tls", {"tls-uniform"}},
+      {"devices.health", {"device-health"}},
+      {"devices.memory_errors", {"device-health"}},
+      {"devices.compatibility", {"driver-compat"}},
+      {"devices.hccs", {"hccs"}},
       {"hccn_conf",
        {"hccn-conf", "device-ip-persistent", "gateway-persistent",
         "detect-address-persistent"}},
@@ -320,7 +337,8 @@ std::vector<Reader> Readers() {
       {"drop_rules", {"firewall"}},
       {"identity.npu_series", {"version-uniform"}},
       {"versions.driver", {"version-uniform"}},
-      {"versions.firmware", {"version-uniform"}},
+      {"versions.firmware", {"version-uniform", "driver-compat"}},
+      {"versions.firmware_of_driver", {"driver-compat"}},
       {"versions.cann", {"version-uniform"}},
       {"drift", {"drift"}, "atlas-training", [](TestCluster&) {}, SKIPPED},
   };

@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/ballot.h"
@@ -130,44 +131,45 @@ std::optional<bool> IsInside(absl::string_view version,
   return inside;
 }
 
-enum class Verdict { kNone, kGood, kKnownBad };
+// A later one counts for more.
+enum class Answer { kNotTold, kNotKnown, kTold };
 
 // What the driver's own file says.
-Verdict JudgeFirmware(const HostView& host, RuleReport& report) {
+Answer JudgeFirmware(const HostView& host, RuleReport& report) {
   const VersionFacts& versions = host.facts->versions();
   for (const auto& [what, fact] :
        {std::pair("firmware", &versions.firmware()),
         std::pair("firmware of the driver", &versions.firmware_of_driver())}) {
-    if (MayLack(MissingOf(*fact))) return Verdict::kNone;
-    if (!report.Knows(host, what, *fact)) return Verdict::kKnownBad;
+    if (MayLack(MissingOf(*fact))) return Answer::kNotTold;
+    if (!report.Knows(host, what, *fact)) return Answer::kNotKnown;
   }
   const std::string& firmware = versions.firmware().value();
   const std::string& intervals = versions.firmware_of_driver().value();
   const std::optional<bool> inside = IsInside(firmware, intervals);
-  if (!inside.has_value()) return Verdict::kNone;
-  if (*inside) return Verdict::kGood;
-  report.Add(host, "outside", PrintableText(firmware), PrintableText(intervals),
-             PrintableText(versions.driver().value()));
-  return Verdict::kKnownBad;
+  if (!inside.has_value()) return Answer::kNotTold;
+  if (!*inside) {
+    report.Add(host, "outside", PrintableText(firmware),
+               PrintableText(intervals),
+               PrintableText(versions.driver().value()));
+  }
+  return Answer::kTold;
 }
 
 // What npu-smi says of the host's devices.
-Verdict JudgeCompatibility(const HostView& host, RuleReport& report) {
-  Verdict verdict = Verdict::kNone;
+Answer JudgeCompatibility(const HostView& host, RuleReport& report) {
+  Answer answer = Answer::kNotTold;
   for (const DeviceView& device : host.devices) {
     const TextFact& fact = device.facts->compatibility();
     const Missing* const missing = MissingOf(fact);
     if (!IsKnown(fact) && !MayLack(missing)) {
       report.Add(device, "not-known", "compatibility", WhyMissing(missing),
                  HowToLearn(missing));
-    } else if (fact.value() == "NOK") {
-      report.Add(device, "nok");
-      verdict = Verdict::kKnownBad;
-    } else if (fact.value() == "OK") {
-      verdict = std::max(verdict, Verdict::kGood);
+      answer = std::max(answer, Answer::kNotKnown);
     }
+    if (fact.value() == "NOK") report.Add(device, "nok");
+    if (fact.value() == "NOK" || fact.value() == "OK") answer = Answer::kTold;
   }
-  return verdict;
+  return answer;
 }
 
 // Lanes of one port of devices with one id.
@@ -211,13 +213,10 @@ void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
       "driver goes with";
   size_t untold = 0;
   for (const HostView& host : view.hosts()) {
-    const Verdict firmware = JudgeFirmware(host, report);
-    const Verdict compatibility = JudgeCompatibility(host, report);
-    if (std::max(firmware, compatibility) != Verdict::kNone) {
-      report.Judged(host);
-    } else {
-      ++untold;
-    }
+    const Answer answer =
+        std::max(JudgeFirmware(host, report), JudgeCompatibility(host, report));
+    if (answer == Answer::kTold) report.Judged(host);
+    if (answer == Answer::kNotTold) ++untold;
   }
   if (untold == 0) return;
   report.ExplainSkip(kNobodyTells);

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
@@ -190,6 +191,25 @@ Lines Describe(const DropRulesFact::Rules& value) {
   return OrNone(std::move(lines), "none");
 }
 
+Lines Describe(const ChipHealth& value) {
+  const std::string health = ChipHealth::Health_Name(value.health());
+  return {JoinParts(
+      ", ",
+      {Words(health), Part("codes ", absl::StrJoin(value.error_codes(), " ")),
+       value.information()})};
+}
+
+Lines Describe(const MemoryErrors& value) {
+  return {absl::StrCat(value.double_bit(), " double bit errors, ",
+                       value.isolated_pages(), " pages isolated, ",
+                       value.next_isolated_pages(), " to come")};
+}
+
+Lines Describe(const HccsLinks& value) {
+  return {absl::StrCat(value.ok() ? "ok" : "not ok",
+                       Part(", lanes ", absl::StrJoin(value.lanes(), " ")))};
+}
+
 // Tries one type after the other; an unknown one, of a newer .proto, is told in
 // protobuf's own words.
 template <typename... Types>
@@ -207,7 +227,8 @@ Lines DescribeMessage(const Message& value) {
                     LldpNeighbour, TlsFact::Switch, HccnConf, PersistentValue,
                     SocketsFact::Sockets, AllowedFact::Allowed,
                     DriftFact::Drifts, DropRulesFact::Rules,
-                    NpuProcessesFact::Processes>(value);
+                    NpuProcessesFact::Processes, ChipHealth, MemoryErrors,
+                    HccsLinks>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

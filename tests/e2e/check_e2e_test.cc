@@ -80,6 +80,8 @@ TEST_F(HealthyClusterTest, PassesWithEveryRuleJudged) {
   }
   EXPECT_EQ(StateOf(outcome.report, "subnet-pairs"), PASS);
   EXPECT_EQ(StateOf(outcome.report, "net-health"), PASS);
+  EXPECT_EQ(StateOf(outcome.report, "device-health"), PASS);
+  EXPECT_EQ(StateOf(outcome.report, "driver-compat"), PASS);
 }
 
 TEST_F(HealthyClusterTest, PrintsTheTableForPeopleAndOneLineForChat) {
@@ -247,6 +249,27 @@ INSTANTIATE_TEST_SUITE_P(
                   "device-count", FAIL, "5"},
         FaultCase{"Driver", "server1", -1, "host:driver=23.0.1",
                   "version-uniform", WARN, "23.0.1"},
+        FaultCase{"Cann", "server1", -1, "host:cann=8.2.RC1", "version-uniform",
+                  WARN, "CANN 8.2.RC1 on 1 host"},
+        FaultCase{"ChipHealth", "server1", 3, "3:health=Alarm/80E18402",
+                  "device-health", FAIL, "80E18402 (SeparateNPU)"},
+        // npu-smi says OK of a bad state where it could read no code in time.
+        FaultCase{"ChipFaultCode", "server0", 2, "2:health=OK/8C03A000",
+                  "device-health", FAIL, "8C03A000 (RestartNPU)"},
+        FaultCase{"ChipNotStarted", "server0", 2, "2:health=UNKNOWN",
+                  "device-health", FAIL, "has not started"},
+        FaultCase{"MemoryErrors", "server1", 7, "7:ecc=3", "device-health",
+                  WARN, "3 double bit errors"},
+        FaultCase{"Compatibility", "server0", 4, "4:compatibility=NOK",
+                  "driver-compat", FAIL, "NOK"},
+        FaultCase{"Firmware", "server0", -1, "host:firmware=7.6.0.1.220",
+                  "driver-compat", FAIL, "firmware in [7.0.0,7.5.99]"},
+        FaultCase{"NoNpuSmi", "server0", 3, "host:npu_smi=absent",
+                  "device-health", PASS, "health not told: does not exist"},
+        FaultCase{"SilentNpuSmi", "server0", 3, "host:npu_smi=silent",
+                  "device-health", UNKNOWN, "npu-smi info -m"},
+        FaultCase{"HangingNpuSmi", "server0", 3, "host:npu_smi=hangs",
+                  "device-health", UNKNOWN, "2s"},
         FaultCase{"NoTool", "server0", -1, "host:tool=absent", "hccn-tool",
                   UNKNOWN, "hccn_tool"},
         FaultCase{"BrokenTool", "server0", -1, "host:tool=broken", "hccn-tool",

@@ -14,6 +14,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/port_set.h"
 #include "tests/sim/lldp_text.h"
+#include "tests/sim/npu_smi.h"
 #include "tests/sim/tool/device_values.h"
 #include "tests/sim/tool/hccn_conf.h"
 
@@ -203,6 +204,39 @@ std::vector<Row> ConditionRows() {
        }},
       OnDevice("process", "process", OneOf({"0", "1"}), "0|1",
                "an HCCL job uses the device"),
+  };
+}
+
+Valid StartsWithOneOf(std::vector<std::string> words) {
+  return [valid = OneOf(std::move(words))](const std::string& value) {
+    return valid(value.substr(0, value.find('/')));
+  };
+}
+
+std::vector<Row> ChipRows() {
+  return {
+      {{"health", true, "OK|Warning|Alarm|Critical|UNKNOWN[/CODE…]",
+        "what npu-smi says of the chip's health, and its fault codes"},
+       StartsWithOneOf({"OK", "Warning", "Alarm", "Critical", "UNKNOWN"}),
+       SetChipHealth},
+      {{"ecc", true, "N", "double bit errors, and pages to isolate"},
+       IsNumber,
+       SetMemoryErrors},
+      {{"compatibility", true, "OK|NOK|UNKNOWN|NOT SUPPORT",
+        "what npu-smi says of driver and firmware"},
+       OneOf({"OK", "NOK", "UNKNOWN", "NOT SUPPORT"}),
+       SetCompatibility},
+      {{"hccs", true, "OK|NOK[/LANES]",
+        "what npu-smi says of HCCS, and the lanes of the first port"},
+       StartsWithOneOf({"OK", "NOK"}),
+       SetHccs},
+      {{"npu_smi", false, "absent|silent|hangs",
+        "npu-smi is missing, says nothing and exits 0, or hangs"},
+       OneOf({"absent", "silent", "hangs"}),
+       [](const HostFolder& folder, int, const std::string& value) {
+         return value == "absent" ? folder.Remove(kNpuSmi)
+                                  : WriteBrokenNpuSmi(folder, value == "hangs");
+       }},
   };
 }
 
@@ -410,7 +444,7 @@ std::vector<Row> FirewallRows() {
 const std::vector<Row>& Rows() {
   static const auto* const rows = [] {
     auto* all = new std::vector<Row>;
-    for (auto& group : {AddressRows(), ConditionRows(), ToolRows(),
+    for (auto& group : {AddressRows(), ConditionRows(), ChipRows(), ToolRows(),
                         KernelRows(), FileRows(), FirewallRows()}) {
       all->insert(all->end(), group.begin(), group.end());
     }

@@ -15,6 +15,7 @@
 #include "tests/sim/fault.h"
 #include "tests/sim/host_folder.h"
 #include "tests/sim/lldp_text.h"
+#include "tests/sim/npu_smi.h"
 
 namespace clusterd {
 namespace sim {
@@ -125,11 +126,16 @@ absl::Status WriteAscendFiles(const HostFolder& folder, const Server& of) {
                         "Driver_Install_Status=complete\n")
         << folder.Write("usr/local/Ascend/driver/version.info",
                         "Version=23.0.7\nascendhal_version=7.35.19\n"
-                        "package_version=23.0.7\n")
+                        "package_version=23.0.7\n"
+                        "compatible_version_fw=[7.0.0,7.5.99]\n")
         << folder.Write("usr/local/Ascend/firmware/version.info",
                         "Version=7.1.0.11.220\n")
         << folder.Write("usr/local/Ascend/" + CannInfoFile(),
                         "version=8.5.0\npackage_name=Ascend-cann-toolkit\n");
+  // What npu-smi of an Ascend 950 answers is not known.
+  if (!HasAscend950Tool(of.spec)) {
+    steps << WriteNpuSmi(folder, of.product, DeviceIds(of.server));
+  }
   for (int id : DeviceIds(of.server)) {
     steps << folder.MakeNode(absl::StrCat("dev/davinci", id));
   }

@@ -1,9 +1,9 @@
 // Builds the root folder of one healthy server of a cluster spec: hccn_tool
-// (the simulated one), hccn.conf, version files, device nodes, PCI entries,
-// kernel values, sysctl.d, LLDP neighbours. Then its faults. Run with that
-// folder as the root of the host's files it is a server of its own on a shared
-// kernel; with a network and mount namespace around it (namespaces.sh) the
-// kernel values are real ones.
+// (the simulated one), npu-smi, hccn.conf, version files, device nodes, PCI
+// entries, kernel values, sysctl.d, LLDP neighbours. Then its faults. Run with
+// that folder as the root of the host's files it is a server of its own on a
+// shared kernel; with a network and mount namespace around it (namespaces.sh)
+// the kernel values are real ones.
 #ifndef TESTS_SIM_SIMULATED_HOST_H_
 #define TESTS_SIM_SIMULATED_HOST_H_
 

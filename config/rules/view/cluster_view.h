@@ -27,8 +27,8 @@ namespace clusterd {
 inline constexpr size_t kMaxDevicesOfHost = 256;
 inline constexpr size_t kMaxAddressesOfDevice = 16;
 
-// What a device tells about one thing: a value, or none, and then why. Rules
-// read nothing else of a device's facts; RuleReport::Knows turns one without a
+// What hccn_tool tells of a device: a value, or none, and then why. Rules read
+// nothing else of these facts; RuleReport::Knows turns one without a
 // value into its finding.
 template <typename Value>
 struct Reading : std::optional<Value> {

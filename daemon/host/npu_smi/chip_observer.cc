@@ -50,13 +50,17 @@ class ChipSession {
     if (!of_card) {
       words.insert(words.end(), {"-c", absl::StrCat(place_.chip)});
     }
-    const std::string name =
-        absl::StrCat("`npu-smi ", absl::StrJoin(words, " "), "`: ");
+    const std::string line = absl::StrJoin(words, " ");
     const absl::StatusOr<std::string> output = Run(std::move(words));
     auto answer = output.ok() ? parse(*output) : output.status();
     if (answer.ok()) return answer;
-    const absl::Status status(answer.status().code(),
-                              absl::StrCat(name, answer.status().message()));
+    // What chips do not support folds without their ids.
+    const bool folds = absl::IsUnimplemented(answer.status());
+    const absl::Status status(
+        answer.status().code(),
+        absl::StrCat("`npu-smi ",
+                     folds ? absl::StrCat("info -t ", query) : line,
+                     "`: ", answer.status().message()));
     if (absl::IsDeadlineExceeded(status)) stopped_ = status;
     return status;
   }

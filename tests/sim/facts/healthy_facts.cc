@@ -14,6 +14,7 @@ constexpr int kMaxServersOfExample = 126;
 constexpr int kRails = 4;
 constexpr uint64_t kMtu = 1500;
 constexpr uint64_t kSpeedMbps = 200000;
+constexpr int kHccsPorts = 7;
 constexpr uint64_t kInitialNamespace = 4026531840;
 
 const ProductProfile& ProfileOf(absl::string_view product,
@@ -120,6 +121,12 @@ void FillDevice(const ClusterSpec& spec, const DeviceSpec& planned,
   neighbour->set_system_name(absl::StrCat("leaf-", planned.id() % 4));
   neighbour->set_peer(LldpNeighbour::SWITCH);
   device->mutable_recovery()->set_value(RecoveryFact::SUCCESS);
+  device->mutable_health()->mutable_value()->set_health(ChipHealth::OK);
+  device->mutable_memory_errors()->mutable_value();
+  device->mutable_compatibility()->set_value("OK");
+  HccsLinks* hccs = device->mutable_hccs()->mutable_value();
+  hccs->set_ok(true);
+  for (int port = 0; port < kHccsPorts; ++port) hccs->add_lanes(4);
   device->mutable_mtu()->set_value(spec.has_mtu() ? spec.mtu() : kMtu);
   FillPort(spec, device);
   TlsFact::Switch* tls = device->mutable_tls()->mutable_value();
@@ -239,6 +246,8 @@ HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server) {
   facts.mutable_firewalld()->mutable_allowed_permanently()->mutable_value();
   facts.mutable_versions()->mutable_driver()->set_value("24.1.rc1");
   facts.mutable_versions()->mutable_firmware()->set_value("7.5.0.1.129");
+  facts.mutable_versions()->mutable_firmware_of_driver()->set_value(
+      "[7.0.0,7.5.99]");
   facts.mutable_versions()->mutable_cann()->set_value("8.2.RC1");
   facts.mutable_drop_rules()->mutable_value();
   facts.mutable_drift()->mutable_value();

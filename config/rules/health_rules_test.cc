@@ -1,0 +1,267 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "config/rules/catalogue.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ChipHealth* Health(TestCluster& cluster, int host, int device) {
+  return cluster.device(host, device).mutable_health()->mutable_value();
+}
+
+// As npu-smi is missing on a host: every fact has the same reason.
+void RemoveNpuSmi(HostFacts* host, Missing::Reason reason) {
+  for (DeviceFacts& device : *host->mutable_devices()) {
+    SetMissing(reason, "npu-smi", device.mutable_health());
+    SetMissing(reason, "npu-smi", device.mutable_memory_errors());
+    SetMissing(reason, "npu-smi", device.mutable_compatibility());
+    SetMissing(reason, "npu-smi", device.mutable_hccs());
+  }
+}
+
+TEST(CheckDeviceHealthTest, JudgesEveryLevelOfTheVendorsTable) {
+  const struct {
+    const char* code;
+    State state;
+    const char* text;
+  } kCases[] = {{"80E18402", FAIL, "80E18402 (SeparateNPU)"},
+                {"8C03A000", FAIL, "8C03A000 (RestartNPU)"},
+                {"80E01801", FAIL, "80E01801 (RestartBusiness)"},
+                {"80C98008", FAIL, "80C98008 (RestartRequest)"},
+                {"8C0E4E00", WARN, "8C0E4E00 (FreeRestartNPU)"},
+                {"81078605", WARN, "81078605 (SubHealthFault)"},
+                {"12345678", WARN, "12345678"},
+                {"A4025021", PASS, ""}};
+  for (const auto& test_case : kCases) {
+    TestCluster cluster;
+    // The tool's word is OK where it could read no code in time.
+    Health(cluster, 0, 3)->add_error_codes(test_case.code);
+    const RuleResult result = cluster.Check("device-health");
+    EXPECT_EQ(result.state(), test_case.state) << test_case.code;
+    EXPECT_THAT(Lines(result), HasSubstr(test_case.text));
+  }
+}
+
+// Every level of the data file has its words, so no code falls through.
+TEST(CheckDeviceHealthTest, HasWordsForEveryLevelAndEveryHealth) {
+  for (const char* level :
+       {"SubHealthFault", "FreeRestartNPU", "RestartRequest", "RestartBusiness",
+        "RestartNPU", "SeparateNPU", "not-in-table"}) {
+    const Rule& rule = *FindRule("device-health");
+    EXPECT_TRUE(std::any_of(
+        rule.findings.begin(), rule.findings.end(),
+        [&](const RuleFinding& finding) { return finding.name == level; }))
+        << level;
+  }
+}
+
+TEST(CheckDeviceHealthTest, TakesTheToolsWordWhereNoCodeSaysMore) {
+  const struct {
+    ChipHealth::Health health;
+    State state;
+    const char* text;
+  } kCases[] = {{ChipHealth::WARNING, WARN, "health is Warning"},
+                {ChipHealth::ALARM, FAIL, "health is Alarm"},
+                {ChipHealth::CRITICAL, FAIL, "health is Critical"},
+                {ChipHealth::NOT_STARTED, FAIL, "has not started"},
+                {ChipHealth::HEALTH_UNSPECIFIED, UNKNOWN, "not understood"}};
+  for (const auto& test_case : kCases) {
+    TestCluster cluster;
+    Health(cluster, 1, 5)->set_health(test_case.health);
+    const RuleResult result = cluster.Check("device-health");
+    EXPECT_EQ(result.state(), test_case.state) << test_case.text;
+    EXPECT_THAT(Lines(result),
+                AllOf(HasSubstr("server1:5"), HasSubstr(test_case.text)));
+  }
+}
+
+TEST(CheckDeviceHealthTest, SaysOneFaultOnce) {
+  TestCluster cluster;
+  Health(cluster, 0, 3)->set_health(ChipHealth::CRITICAL);
+  Health(cluster, 0, 3)->add_error_codes("80E18402");
+  Health(cluster, 0, 3)->set_information("isolated rows full");
+  const RuleResult result = cluster.Check("device-health");
+  EXPECT_EQ(result.findings_size(), 1) << Lines(result);
+  EXPECT_THAT(Lines(result), HasSubstr("fault 80E18402 (SeparateNPU): isolated "
+                                       "rows full"));
+}
+
+TEST(CheckDeviceHealthTest, NamesTheCodesThatTheTableCallsHarmless) {
+  TestCluster cluster;
+  Health(cluster, 0, 3)->set_health(ChipHealth::WARNING);
+  Health(cluster, 0, 3)->add_error_codes("81078603");
+  EXPECT_THAT(Lines(cluster.Check("device-health")),
+              HasSubstr("health is Warning, fault codes 81078603"));
+}
+
+TEST(CheckDeviceHealthTest, WarnsOfMemoryErrorsAndNotOfIsolatedPages) {
+  TestCluster cluster;
+  MemoryErrors* errors =
+      cluster.device(0, 3).mutable_memory_errors()->mutable_value();
+  errors->set_isolated_pages(63);
+  EXPECT_EQ(cluster.Check("device-health").state(), PASS);
+  errors->set_double_bit(2);
+  EXPECT_THAT(Lines(cluster.Check("device-health")),
+              HasSubstr("WARN server0:3 2 double bit errors of HBM, 63 pages "
+                        "isolated"));
+  errors->set_double_bit(0);
+  errors->set_next_isolated_pages(1);
+  EXPECT_THAT(Lines(cluster.Check("device-health")),
+              HasSubstr("WARN server0:3 1 pages of HBM wait to be isolated"));
+}
+
+TEST(CheckDeviceHealthTest, IsSkippedOnHostsWithoutNpuSmi) {
+  for (const Missing::Reason reason :
+       {Missing::ABSENT, Missing::NOT_SUPPORTED, Missing::NOT_QUERIED}) {
+    TestCluster cluster;
+    RemoveNpuSmi(&cluster.facts[0], reason);
+    for (const char* rule : {"device-health", "hccs"}) {
+      const RuleResult result = cluster.Check(rule);
+      EXPECT_EQ(result.state(), PASS) << Lines(result);
+      EXPECT_EQ(result.summary(), "8 of 16 devices on 1 of 2 hosts");
+    }
+    RemoveNpuSmi(&cluster.facts[1], reason);
+    for (const char* rule : {"device-health", "hccs"}) {
+      const RuleResult result = cluster.Check(rule);
+      EXPECT_EQ(result.state(), SKIPPED) << Lines(result);
+      EXPECT_THAT(result.skip_reason(), HasSubstr("npu-smi"));
+      EXPECT_EQ(result.findings_size(), 1) << Lines(result);
+    }
+    // The driver's own file still tells.
+    EXPECT_EQ(cluster.Check("driver-compat").state(), PASS);
+  }
+}
+
+TEST(CheckDeviceHealthTest, IsUnknownWhereTheToolDidNotAnswer) {
+  TestCluster cluster;
+  RemoveNpuSmi(&cluster.facts[0], Missing::TIMED_OUT);
+  for (const char* rule : {"device-health", "hccs", "driver-compat"}) {
+    EXPECT_EQ(cluster.Check(rule).state(), UNKNOWN) << rule;
+  }
+}
+
+TEST(CheckDeviceHealthTest, NotesChipsThatDoNotTellMemoryErrors) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_SUPPORTED, "",
+             cluster.device(0, 3).mutable_memory_errors());
+  const RuleResult result = cluster.Check("device-health");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_EQ(result.summary(),
+            "16 devices on 2 hosts; memory errors not told by 1 device");
+}
+
+TEST(CheckDriverCompatTest, ComparesWithEveryIntervalOfTheDriver) {
+  const struct {
+    const char* firmware;
+    const char* intervals;
+    State state;
+  } kCases[] = {{"7.5.0.1.129", "[7.0.0,7.5.99]", PASS},
+                {"7.7.99.9", "[7.0.0,7.7.99]", PASS},
+                {"7.0.0", "[7.0.0,7.7.99]", PASS},
+                {"7.3.0.1.231", "[7.0.0,7.2.99]", FAIL},
+                {"6.9.9", "[7.0.0,7.2.99]", FAIL},
+                {"6.4.12.1.241", "[6.4.0,6.4.99],[7.0.0,8.9.9]", PASS},
+                {"6.5.0.1", "[6.4.0,6.4.99],[7.0.0,8.9.9]", FAIL},
+                {"7.10.0", "[7.0.0,7.9.99]", FAIL}};
+  for (const auto& test_case : kCases) {
+    TestCluster cluster;
+    VersionFacts* versions = cluster.facts[0].mutable_versions();
+    versions->mutable_firmware()->set_value(test_case.firmware);
+    versions->mutable_firmware_of_driver()->set_value(test_case.intervals);
+    const RuleResult result = cluster.Check("driver-compat");
+    EXPECT_EQ(result.state(), test_case.state)
+        << test_case.firmware << " " << test_case.intervals << Lines(result);
+    if (test_case.state != FAIL) continue;
+    EXPECT_THAT(Lines(result), HasSubstr(absl::StrCat(
+                                   "FAIL server0 firmware ", test_case.firmware,
+                                   " | firmware in ", test_case.intervals)));
+  }
+}
+
+TEST(CheckDriverCompatTest, FailsWhereNpuSmiSaysSo) {
+  TestCluster cluster;
+  cluster.device(1, 2).mutable_compatibility()->set_value("NOK");
+  EXPECT_THAT(Lines(cluster.Check("driver-compat")),
+              HasSubstr("FAIL server1:2 npu-smi says Compatibility NOK"));
+}
+
+TEST(CheckDriverCompatTest, NotesWhatNobodyTells) {
+  TestCluster cluster;
+  const auto forget = [&](int host) {
+    SetMissing(
+        Missing::ABSENT, "no such line",
+        cluster.facts[host].mutable_versions()->mutable_firmware_of_driver());
+    for (DeviceFacts& device : *cluster.facts[host].mutable_devices()) {
+      device.mutable_compatibility()->set_value("UNKNOWN");
+    }
+  };
+  forget(0);
+  EXPECT_EQ(cluster.Check("driver-compat").state(), PASS);
+  EXPECT_THAT(cluster.Check("driver-compat").summary(),
+              HasSubstr("1 of 2 hosts; neither version.info"));
+  forget(1);
+  EXPECT_EQ(cluster.Check("driver-compat").state(), SKIPPED);
+  EXPECT_THAT(cluster.Check("driver-compat").skip_reason(),
+              HasSubstr("neither version.info"));
+}
+
+TEST(CheckDriverCompatTest, JudgesNoVersionOfAnotherForm) {
+  for (const char* odd :
+       {"[7.0.0]", "7.0.0,8.0.0", "", "[a.b,c.d]", "[7.0.0,7.5.99],"}) {
+    TestCluster cluster;
+    for (HostFacts& host : cluster.facts) {
+      host.mutable_versions()->mutable_firmware_of_driver()->set_value(odd);
+    }
+    // npu-smi's word is enough then.
+    EXPECT_EQ(cluster.Check("driver-compat").state(), PASS) << odd;
+    for (HostFacts& host : cluster.facts) {
+      RemoveNpuSmi(&host, Missing::ABSENT);
+    }
+    EXPECT_EQ(cluster.Check("driver-compat").state(), SKIPPED) << odd;
+  }
+}
+
+TEST(CheckHccsTest, FailsForALinkThatIsNotOk) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_hccs()->mutable_value()->set_ok(false);
+  EXPECT_THAT(Lines(cluster.Check("hccs")),
+              HasSubstr("FAIL server0:3 HCCS health status is NOK"));
+}
+
+TEST(CheckHccsTest, WarnsOfFewerLanesThanThePeersHave) {
+  TestCluster cluster("atlas-a2", "", 3);
+  // No port of device 6 has a link at its fifth place, on any host.
+  for (int host = 0; host < 3; ++host) {
+    cluster.device(host, 6).mutable_hccs()->mutable_value()->set_lanes(5, 0);
+  }
+  EXPECT_EQ(cluster.Check("hccs").state(), PASS);
+  cluster.device(1, 6).mutable_hccs()->mutable_value()->set_lanes(2, 1);
+  EXPECT_EQ(Lines(cluster.Check("hccs")).substr(0, 96),
+            "WARN server1:6 HCCS port 2 runs on 1 lanes | 4 lanes, as on 2 "
+            "devices with id 6 | restart the ho");
+}
+
+TEST(CheckHccsTest, TakesMoreLanesForRightWhereTwoDisagree) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_hccs()->mutable_value()->set_lanes(0, 2);
+  const std::string lines = Lines(cluster.Check("hccs"));
+  EXPECT_THAT(lines, HasSubstr("server0:3"));
+  EXPECT_THAT(lines, Not(HasSubstr("server1")));
+}
+
+TEST(CheckHccsTest, HasNoLanesToCompareWhereTheToolNamesNone) {
+  TestCluster cluster;
+  cluster.device(0, 3).mutable_hccs()->mutable_value()->clear_lanes();
+  EXPECT_EQ(cluster.Check("hccs").state(), PASS);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,46 @@
+// The simulated server's npu-smi: a script below its root folder that answers
+// from a file for each device and query, as the real one would of a healthy
+// chip. What is wrong with a chip is written into these files.
+#ifndef TESTS_SIM_NPU_SMI_H_
+#define TESTS_SIM_NPU_SMI_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "tests/sim/host_folder.h"
+
+namespace clusterd {
+namespace sim {
+
+inline constexpr char kNpuSmi[] = "usr/local/sbin/npu-smi";
+
+// `product` as in tool/product.h. On A3 two devices are a card, and only A2 and
+// A3 know HCCS.
+absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
+                         const std::vector<int>& devices);
+
+// Instead of npu-smi a program that hangs, or says nothing and exits 0.
+absl::Status WriteBrokenNpuSmi(const HostFolder& folder, bool hangs);
+
+// "Alarm" or "Alarm/80E18402/80E01801": what health says, with its codes.
+absl::Status SetChipHealth(const HostFolder& folder, int device,
+                           const std::string& value);
+
+// The number of double bit errors; as many pages wait to be isolated.
+absl::Status SetMemoryErrors(const HostFolder& folder, int device,
+                             const std::string& value);
+
+// What board says of driver and firmware.
+absl::Status SetCompatibility(const HostFolder& folder, int device,
+                              const std::string& value);
+
+// "OK", "NOK", or "OK/2" with that many lanes on the first port.
+absl::Status SetHccs(const HostFolder& folder, int device,
+                     const std::string& value);
+
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_NPU_SMI_H_
