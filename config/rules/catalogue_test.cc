@@ -131,8 +131,8 @@ TEST(RuleCatalogueTest, KeepsTheRulesOfACategoryTogether) {
       categories.emplace_back(rule.category);
     }
   }
-  EXPECT_THAT(categories,
-              testing::ElementsAre("host", "device", "address", "cluster"));
+  EXPECT_THAT(categories, testing::ElementsAre("host", "device", "health",
+                                               "address", "cluster"));
 }
 
 TEST(FindRuleTest, FindsByWholeNameOnly) {

@@ -1,0 +1,104 @@
+// The simulated npu-smi, as the daemon's own reader sees it.
+#include "tests/sim/npu_smi.h"
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/host/command/posix_command_runner.h"
+#include "daemon/host/npu_smi/chip_observer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/fault.h"
+#include "tests/sim/test_folder.h"
+
+namespace clusterd {
+namespace sim {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+class NpuSmiTest : public ::testing::Test {
+ protected:
+  std::vector<DeviceFacts> Read(const std::vector<int>& devices) {
+    DeviceIdsFact::Ids ids;
+    for (const int id : devices) ids.add_ids(id);
+    const TimeBudget budget(&clock_, absl::Seconds(60), absl::Seconds(120));
+    return ReadChips({{folder_.path()}, &runner_, &budget},
+                     NpuToolFacts::CLASSIC, ids, &locks_);
+  }
+  void Write(const std::string& product, const std::vector<int>& devices) {
+    const absl::Status status = WriteNpuSmi(host_, product, devices);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  void Apply(const std::string& text) {
+    const auto faults = ParseFaults({text}, {0, 1, 2});
+    ASSERT_TRUE(faults.ok()) << faults.status();
+    const absl::Status status = ApplyFault(faults->front(), host_);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  TestFolder folder_;
+  HostFolder host_{folder_.path()};
+  SystemClock clock_;
+  PosixCommandRunner runner_;
+  DeviceLocks locks_;
+};
+
+TEST_F(NpuSmiTest, AnswersAsAHealthyOneDoes) {
+  for (const char* product : {"A1-SMP", "A2", "A3-no-pod"}) {
+    Write(product, {0, 1, 2});
+    for (const DeviceFacts& facts : Read({0, 1, 2})) {
+      EXPECT_EQ(facts.health().value().health(), ChipHealth::OK)
+          << product << facts.ShortDebugString();
+      EXPECT_TRUE(facts.memory_errors().has_value());
+      EXPECT_EQ(facts.memory_errors().value().double_bit(), 0u);
+      EXPECT_EQ(facts.compatibility().value(), "OK");
+      if (std::string(product) == "A1-SMP") {
+        EXPECT_EQ(facts.hccs().missing().reason(), Missing::NOT_SUPPORTED);
+      } else {
+        EXPECT_THAT(facts.hccs().value().lanes(), Each(4));
+      }
+    }
+    std::filesystem::remove_all(folder_.path() + "/var");
+  }
+}
+
+// Cards 1 and 4 of a server with gaps are the tool's logic ids 0 and 1.
+TEST_F(NpuSmiTest, CountsDevicesWithGapsOtherwise) {
+  Write("A2-PCIe-card", {1, 4});
+  EXPECT_EQ(Read({1, 4})[0].health().missing().reason(),
+            Missing::NOT_SUPPORTED);
+}
+
+TEST_F(NpuSmiTest, SaysWhatIsWrongWithTheChip) {
+  Write("A3-no-pod", {0, 1, 2});
+  Apply("1:health=Critical/80E18402/8C03A000");
+  Apply("1:ecc=3");
+  Apply("1:compatibility=NOK");
+  Apply("1:hccs=NOK/2");
+  const std::vector<DeviceFacts> facts = Read({0, 1, 2});
+  EXPECT_EQ(facts[1].health().value().health(), ChipHealth::CRITICAL);
+  EXPECT_THAT(facts[1].health().value().error_codes(),
+              ElementsAre("80E18402", "8C03A000"));
+  EXPECT_EQ(facts[1].memory_errors().value().double_bit(), 3u);
+  EXPECT_FALSE(facts[1].hccs().value().ok());
+  EXPECT_EQ(facts[1].hccs().value().lanes(0), 2u);
+  // The board is the card's: both chips of it say the same, chip 0's.
+  EXPECT_EQ(facts[0].compatibility().value(), "OK");
+  EXPECT_EQ(facts[0].health().value().health(), ChipHealth::OK);
+  EXPECT_EQ(facts[2].health().value().health(), ChipHealth::OK);
+}
+
+TEST_F(NpuSmiTest, CanBeMissingOrSilent) {
+  Write("A2", {0, 1, 2});
+  Apply("host:npu_smi=silent");
+  EXPECT_EQ(Read({0, 1, 2})[0].health().missing().reason(),
+            Missing::UNREADABLE);
+  Apply("host:npu_smi=absent");
+  EXPECT_EQ(Read({0, 1, 2})[0].health().missing().reason(), Missing::ABSENT);
+}
+
+}  // namespace
+}  // namespace sim
+}  // namespace clusterd
