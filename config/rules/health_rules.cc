@@ -28,9 +28,12 @@ constexpr std::pair<absl::string_view, absl::string_view> kFaultLevels[] = {
 constexpr absl::string_view kNoFault = "NotHandle";
 
 absl::string_view LevelOf(absl::string_view code) {
-  const auto* const row = absl::c_find_if(
-      kFaultLevels, [&](const auto& row) { return row.first == code; });
-  return row == std::end(kFaultLevels) ? "not-in-table" : row->second;
+  // The build sorts the rows.
+  const auto* const row = absl::c_lower_bound(
+      kFaultLevels, code,
+      [](const auto& row, absl::string_view code) { return row.first < code; });
+  return row != std::end(kFaultLevels) && row->first == code ? row->second
+                                                             : "not-in-table";
 }
 
 // Whether a healthy host may lack the fact: npu-smi is not there or does not
@@ -61,6 +64,7 @@ bool Told(const DeviceView& device, absl::string_view what, const Fact& fact,
 // code says as bad a thing.
 void JudgeHealth(const DeviceView& device, const ChipHealth& health,
                  RuleReport& report) {
+  if (health.health() == ChipHealth::OK && health.error_codes().empty()) return;
   std::map<absl::string_view, std::vector<std::string>> codes_of;
   for (const std::string& code : health.error_codes()) {
     codes_of[LevelOf(code)].push_back(PrintableText(code));
@@ -172,9 +176,6 @@ Answer JudgeCompatibility(const HostView& host, RuleReport& report) {
   return answer;
 }
 
-// Lanes of one port of devices with one id.
-using LaneBallots = std::map<std::pair<uint32_t, int>, Ballot<uint32_t>>;
-
 // Of equals the most lanes: a port loses some, and never gains any.
 uint32_t MostCommonLanes(const Ballot<uint32_t>& ballot) {
   return std::max_element(ballot.begin(), ballot.end(),
@@ -183,6 +184,27 @@ uint32_t MostCommonLanes(const Ballot<uint32_t>& ballot) {
                                    std::make_pair(b.second.live, b.first);
                           })
       ->first;
+}
+
+// Each port against the same one of all devices with the same id.
+void CompareLanes(const ClusterView& view, RuleReport& report) {
+  std::map<std::pair<uint32_t, int>, Ballot<uint32_t>> ballots;
+  for (const DeviceView& device : view.devices()) {
+    const HccsLinks& links = device.facts->hccs().value();
+    for (int port = 0; port < links.lanes_size(); ++port) {
+      ++ballots[{device.id, port}][links.lanes(port)].live;
+    }
+  }
+  for (const DeviceView& device : view.devices()) {
+    const HccsLinks& links = device.facts->hccs().value();
+    for (int port = 0; port < links.lanes_size(); ++port) {
+      const Ballot<uint32_t>& ballot = ballots[{device.id, port}];
+      const uint32_t right = MostCommonLanes(ballot);
+      if (links.lanes(port) >= right) continue;
+      report.Add(device, "fewer-lanes", port, links.lanes(port), right,
+                 device.id, Count(ballot.at(right).live, "device"));
+    }
+  }
 }
 
 }  // namespace
@@ -224,26 +246,19 @@ void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
 }
 
 void CheckHccs(const ClusterView& view, RuleReport& report) {
-  LaneBallots ballots;
+  // In a healthy cluster nothing differs, and nothing need be counted.
+  std::map<uint32_t, const HccsLinks*> first_of;
+  bool differ = false;
   report.ForEachDevice([&](const DeviceView& device) {
     const HccsFact& fact = device.facts->hccs();
     if (!Told(device, "HCCS", fact, report)) return;
     report.Judged(device);
     if (!fact.value().ok()) report.Add(device, "nok");
-    for (int port = 0; port < fact.value().lanes_size(); ++port) {
-      ++ballots[{device.id, port}][fact.value().lanes(port)].live;
-    }
+    const HccsLinks* const first =
+        first_of.emplace(device.id, &fact.value()).first->second;
+    if (!absl::c_equal(first->lanes(), fact.value().lanes())) differ = true;
   });
-  for (const DeviceView& device : view.devices()) {
-    const HccsLinks& links = device.facts->hccs().value();
-    for (int port = 0; port < links.lanes_size(); ++port) {
-      const Ballot<uint32_t>& ballot = ballots[{device.id, port}];
-      const uint32_t right = ballot.empty() ? 0 : MostCommonLanes(ballot);
-      if (links.lanes(port) >= right) continue;
-      report.Add(device, "fewer-lanes", port, links.lanes(port), right,
-                 device.id, Count(ballot.at(right).live, "device"));
-    }
-  }
+  if (differ) CompareLanes(view, report);
 }
 
 }  // namespace clusterd

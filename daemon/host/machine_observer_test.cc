@@ -103,10 +103,33 @@ TEST(MachineObserverTest, ObservesAHostThroughARealTool) {
               absl::StrCat("10.20.0.1", i));
     EXPECT_EQ(device.link().value(), LinkFact::UP);
     EXPECT_EQ(device.mtu().value(), 1500u);
+    EXPECT_EQ(device.health().missing().reason(), Missing::ABSENT);
   }
   EXPECT_TRUE(facts.devices(0).tls().has_value());
   EXPECT_EQ(facts.hccn_conf().value().entries_size(), 1);
   EXPECT_GT(facts.observed_at_ms(), 0);
+}
+
+TEST(MachineObserverTest, AsksNpuSmiAboutTheSameDevices) {
+  SimulatedHost host(2);
+  host.root().WriteProgram("/usr/local/sbin/npu-smi", R"sh(#!/bin/sh
+case "$*" in
+  "info -m") printf '\tNPU ID  Chip ID  Chip Logic ID  Chip Name\n'
+    printf '\t%s  0  %s  Ascend 910B\n' 5 0 6 1;;
+  "info -t health -i 6 -c 0")
+    printf '\tHealth Status : Alarm\n\tError Code : 80E18402\n';;
+  "info -t health -i 5 -c 0") echo 'Health Status : OK';;
+  *) echo "This device does not support querying $3.";;
+esac
+)sh");
+  const HostFacts facts = ObserveForReal(host);
+  ASSERT_EQ(facts.devices_size(), 2);
+  EXPECT_EQ(facts.devices(0).health().value().health(), ChipHealth::OK);
+  EXPECT_EQ(facts.devices(1).health().value().health(), ChipHealth::ALARM);
+  EXPECT_EQ(facts.devices(1).hccs().missing().reason(), Missing::NOT_SUPPORTED);
+  // What hccn_tool tells stays beside it.
+  EXPECT_EQ(facts.devices(1).id(), 1u);
+  EXPECT_EQ(facts.devices(1).link().value(), LinkFact::UP);
 }
 
 TEST(MachineObserverTest, GivesReasonsForAnEmptyMachine) {

@@ -378,11 +378,10 @@ Row VersionFile(const std::string& key, const std::string& file,
           [=](const HostFolder& folder, int, const std::string& value) {
             const std::string path = "usr/local/Ascend/" + file;
             if (value == "absent") return folder.Remove(path);
-            const std::string text = folder.Read(path);
-            return folder.Write(
-                path, absl::StrCat(
-                          word, "=", value,
-                          text.substr(std::min(text.find('\n'), text.size()))));
+            std::string rest = folder.Read(path);
+            rest.erase(0, rest.find('\n'));
+            if (rest.empty()) rest = "\n";
+            return folder.Write(path, absl::StrCat(word, "=", value, rest));
           }};
 }
 
