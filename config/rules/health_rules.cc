@@ -45,17 +45,16 @@ bool MayLack(const Missing* missing) {
 }
 
 // Whether npu-smi told it; if not, adds why. What a healthy host may lack costs
-// no verdict.
+// no verdict. `unknown` is the finding of what it should have told.
 template <typename Fact>
 bool Told(const DeviceView& device, absl::string_view what, const Fact& fact,
-          RuleReport& report) {
+          absl::string_view unknown, RuleReport& report) {
   if (IsKnown(fact)) return true;
   const Missing* const missing = MissingOf(fact);
   if (MayLack(missing)) {
     report.Add(device, "cannot-tell", what, WhyMissing(missing));
   } else {
-    report.Add(device, "not-known", what, WhyMissing(missing),
-               HowToLearn(missing));
+    report.Add(device, unknown, what, WhyMissing(missing), HowToLearn(missing));
   }
   return false;
 }
@@ -166,7 +165,7 @@ Answer JudgeCompatibility(const HostView& host, RuleReport& report) {
     const TextFact& fact = device.facts->compatibility();
     const Missing* const missing = MissingOf(fact);
     if (!IsKnown(fact) && !MayLack(missing)) {
-      report.Add(device, "not-known", "compatibility", WhyMissing(missing),
+      report.Add(device, "not-told", "compatibility", WhyMissing(missing),
                  HowToLearn(missing));
       answer = std::max(answer, Answer::kNotKnown);
     }
@@ -214,16 +213,19 @@ void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
   report.ForEachDevice([&](const DeviceView& device) {
     const ChipHealthFact& health = device.facts->health();
     const MemoryErrorsFact& memory = device.facts->memory_errors();
-    const bool told = Told(device, "health", health, report);
-    // Where npu-smi is not there, one finding says it.
-    if (!IsKnown(memory) && MayLack(MissingOf(memory))) {
-      if (told) ++without_memory;
-    } else if (Told(device, "memory errors", memory, report)) {
-      JudgeMemory(device, memory.value(), report);
+    const bool told = Told(device, "health", health, "not-known", report);
+    if (told) {
+      report.Judged(device);
+      JudgeHealth(device, health.value(), report);
     }
+    if (IsKnown(memory)) return JudgeMemory(device, memory.value(), report);
+    // Where neither is told, one finding says why.
     if (!told) return;
-    report.Judged(device);
-    JudgeHealth(device, health.value(), report);
+    if (MayLack(MissingOf(memory))) {
+      ++without_memory;
+    } else {
+      Told(device, "memory errors", memory, "not-known", report);
+    }
   });
   if (without_memory == 0) return;
   report.AddNote("memory errors not told by ", Count(without_memory, "device"));
@@ -251,7 +253,7 @@ void CheckHccs(const ClusterView& view, RuleReport& report) {
   bool differ = false;
   report.ForEachDevice([&](const DeviceView& device) {
     const HccsFact& fact = device.facts->hccs();
-    if (!Told(device, "HCCS", fact, report)) return;
+    if (!Told(device, "HCCS", fact, "not-told", report)) return;
     report.Judged(device);
     if (!fact.value().ok()) report.Add(device, "nok");
     const HccsLinks* const first =

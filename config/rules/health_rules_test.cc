@@ -144,7 +144,12 @@ TEST(CheckDeviceHealthTest, IsUnknownWhereTheToolDidNotAnswer) {
   TestCluster cluster;
   RemoveNpuSmi(&cluster.facts[0], Missing::TIMED_OUT);
   for (const char* rule : {"device-health", "hccs", "driver-compat"}) {
-    EXPECT_EQ(cluster.Check(rule).state(), UNKNOWN) << rule;
+    const RuleResult result = cluster.Check(rule);
+    EXPECT_EQ(result.state(), UNKNOWN) << rule;
+    ASSERT_EQ(result.findings_size(), 1) << Lines(result);
+    // One cause has the headline.
+    EXPECT_EQ(result.findings(0).caused_by(),
+              rule == std::string("device-health") ? "" : "device-health");
   }
 }
 
