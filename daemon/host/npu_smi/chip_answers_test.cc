@@ -1,9 +1,9 @@
+#include "daemon/host/npu_smi/chip_answers.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
-
-#include "daemon/host/npu_smi/chip_answers.h"
 
 namespace clusterd {
 namespace {
@@ -117,6 +117,23 @@ TEST(ParseNpuSmiEccTest, QuotesWhatItDoesNotKnow) {
                 "no number");
   ExpectRefused(ParseNpuSmiEcc(std::string(kEccOfA1) + kEccOfA1).status(),
                 "more than once");
+}
+
+TEST(ParseNpuSmiEccTest, SumsThePagesOfBothKinds) {
+  const MemoryErrors errors = ParseNpuSmiEcc(Golden("ecc_a2.txt")).value();
+  EXPECT_EQ(errors.double_bit(), 1u);
+  EXPECT_EQ(errors.isolated_pages(), 3u);
+  EXPECT_EQ(errors.next_isolated_pages(), 4u);
+}
+
+TEST(ParseNpuSmiCompatibilityTest, FindsItsLineAmongTheBoardsOthers) {
+  EXPECT_EQ(*ParseNpuSmiCompatibility(Golden("board_a1.txt")), "OK");
+}
+
+TEST(ParseNpuSmiHccsTest, ReadsTheLanesOfEveryPort) {
+  const HccsLinks links = ParseNpuSmiHccs(Golden("hccs_a2.txt")).value();
+  EXPECT_TRUE(links.ok());
+  EXPECT_THAT(links.lanes(), ElementsAre(4, 4, 4, 4));
 }
 
 TEST(ParseNpuSmiCompatibilityTest, ReadsEveryWord) {
