@@ -72,9 +72,8 @@ void JudgeHealth(const DeviceView& device, const ChipHealth& health,
   State worst = PASS;
   for (const auto& [level, codes] : codes_of) {
     if (level == kNoFault) continue;
-    FindingText text =
-        report.Text(level, absl::StrCat(absl::StrJoin(codes, " "), " (", level,
-                                        ")", codes.size() == 1 ? words : ""));
+    FindingText text = report.Text(level, absl::StrJoin(codes, " "), level,
+                                   codes.size() == 1 ? words : "");
     worst = std::max(worst, text.state);
     report.Add(device, std::move(text));
   }
@@ -116,9 +115,7 @@ std::optional<bool> IsInside(absl::string_view version,
   static const LazyRE2 kForm = {R"(\[([\d.]+),([\d.]+)\])"};
   const VersionNumbers numbers = NumbersOf(version);
   const auto upto = [&](const VersionNumbers& bound) {
-    return VersionNumbers(
-        numbers.begin(),
-        numbers.begin() + std::min(numbers.size(), bound.size()));
+    return VersionNumbers(numbers.begin(), numbers.begin() + bound.size());
   };
   bool inside = false;
   for (const absl::string_view interval :
@@ -128,7 +125,10 @@ std::optional<bool> IsInside(absl::string_view version,
     if (!HasForm(interval, *kForm, &low_text, &high_text)) return {};
     const VersionNumbers low = NumbersOf(low_text);
     const VersionNumbers high = NumbersOf(high_text);
-    if (numbers.empty() || low.empty() || high.empty()) return {};
+    if (low.empty() || high.empty() ||
+        numbers.size() < std::max(low.size(), high.size())) {
+      return {};
+    }
     if (upto(low) >= low && upto(high) <= high) inside = true;
   }
   return inside;

@@ -32,14 +32,15 @@ TEST(CheckDeviceHealthTest, JudgesEveryLevelOfTheVendorsTable) {
     const char* code;
     State state;
     const char* text;
-  } kCases[] = {{"80E18402", FAIL, "80E18402 (SeparateNPU)"},
-                {"8C03A000", FAIL, "8C03A000 (RestartNPU)"},
-                {"80E01801", FAIL, "80E01801 (RestartBusiness)"},
-                {"80C98008", FAIL, "80C98008 (RestartRequest)"},
-                {"8C0E4E00", WARN, "8C0E4E00 (FreeRestartNPU)"},
-                {"81078605", WARN, "81078605 (SubHealthFault)"},
-                {"12345678", WARN, "12345678"},
-                {"A4025021", PASS, ""}};
+  } kCases[] = {
+      {"80E18402", FAIL, "80E18402 (SeparateNPU)"},
+      {"8C03A000", FAIL, "8C03A000 (RestartNPU)"},
+      {"80E01801", FAIL, "80E01801 (RestartBusiness)"},
+      {"80C98008", FAIL, "80C98008 (RestartRequest)"},
+      {"8C0E4E00", WARN, "8C0E4E00 (FreeRestartNPU)"},
+      {"81078605", WARN, "81078605 (SubHealthFault)"},
+      {"12345678", WARN, "fault 12345678, of which the vendor's table"},
+      {"A4025021", PASS, ""}};
   for (const auto& test_case : kCases) {
     TestCluster cluster;
     // The tool's word is OK where it could read no code in time.
@@ -231,6 +232,15 @@ TEST(CheckDriverCompatTest, JudgesNoVersionOfAnotherForm) {
       RemoveNpuSmi(&host, Missing::ABSENT);
     }
     EXPECT_EQ(cluster.Check("driver-compat").state(), SKIPPED) << odd;
+  }
+}
+
+TEST(CheckDriverCompatTest, JudgesNoFirmwareThatTellsLessThanTheInterval) {
+  for (const char* firmware : {"7", "7.1", "unknown", ""}) {
+    TestCluster cluster;
+    cluster.facts[0].mutable_versions()->mutable_firmware()->set_value(
+        firmware);
+    EXPECT_EQ(cluster.Check("driver-compat").state(), PASS) << firmware;
   }
 }
 
