@@ -44,20 +44,42 @@ bool MayLack(const Missing* missing) {
                                 missing->reason() == Missing::NOT_QUERIED);
 }
 
-// Whether npu-smi told it; if not, adds why. What a healthy host may lack costs
-// no verdict. `unknown` is the finding of what it should have told.
-template <typename Fact>
-bool Told(const DeviceView& device, absl::string_view what, const Fact& fact,
-          absl::string_view unknown, RuleReport& report) {
-  if (IsKnown(fact)) return true;
-  const Missing* const missing = MissingOf(fact);
-  if (MayLack(missing)) {
-    report.Add(device, "cannot-tell", what, WhyMissing(missing));
-  } else {
-    report.Add(device, unknown, what, WhyMissing(missing), HowToLearn(missing));
+// What npu-smi tells of devices, and what of it healthy ones lack: that costs
+// no verdict, and the summary says so.
+class Question {
+ public:
+  // `unknown`: the finding of what it should have told.
+  Question(absl::string_view what, absl::string_view unknown,
+           RuleReport& report)
+      : what_(what), unknown_(unknown), report_(report) {}
+
+  template <typename Fact>
+  bool Told(const DeviceView& device, const Fact& fact) {
+    if (IsKnown(fact)) return true;
+    const Missing* const missing = MissingOf(fact);
+    if (!MayLack(missing)) {
+      report_.Add(device, unknown_, what_, WhyMissing(missing),
+                  HowToLearn(missing));
+    } else if (lacking_++ == 0) {
+      why_ = WhyMissing(missing);
+    }
+    return false;
   }
-  return false;
-}
+
+  void Finish() const {
+    if (lacking_ == 0) return;
+    report_.ExplainSkip(what_, " not told, ", why_);
+    report_.AddNote(what_, " not told by ", Count(lacking_, "device"), ", ",
+                    why_);
+  }
+
+ private:
+  const absl::string_view what_;
+  const absl::string_view unknown_;
+  RuleReport& report_;
+  size_t lacking_ = 0;
+  std::string why_;
+};
 
 // Adds a finding for the codes of each level, and for the tool's word unless a
 // code says as bad a thing.
@@ -209,26 +231,22 @@ void CompareLanes(const ClusterView& view, RuleReport& report) {
 }  // namespace
 
 void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
-  size_t without_memory = 0;
+  Question health("health", "not-known", report);
+  Question memory("memory errors", "not-known", report);
   report.ForEachDevice([&](const DeviceView& device) {
-    const ChipHealthFact& health = device.facts->health();
-    const MemoryErrorsFact& memory = device.facts->memory_errors();
-    const bool told = Told(device, "health", health, "not-known", report);
+    const MemoryErrorsFact& errors = device.facts->memory_errors();
+    const bool told = health.Told(device, device.facts->health());
     if (told) {
       report.Judged(device);
-      JudgeHealth(device, health.value(), report);
+      JudgeHealth(device, device.facts->health().value(), report);
     }
-    if (IsKnown(memory)) return JudgeMemory(device, memory.value(), report);
-    // Where neither is told, one finding says why.
-    if (!told) return;
-    if (MayLack(MissingOf(memory))) {
-      ++without_memory;
-    } else {
-      Told(device, "memory errors", memory, "not-known", report);
+    // Where neither is told, it is said once.
+    if (IsKnown(errors) || (told && memory.Told(device, errors))) {
+      JudgeMemory(device, errors.value(), report);
     }
   });
-  if (without_memory == 0) return;
-  report.AddNote("memory errors not told by ", Count(without_memory, "device"));
+  memory.Finish();
+  health.Finish();
 }
 
 void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
@@ -251,15 +269,17 @@ void CheckHccs(const ClusterView& view, RuleReport& report) {
   // In a healthy cluster nothing differs, and nothing need be counted.
   std::map<uint32_t, const HccsLinks*> first_of;
   bool differ = false;
+  Question question("HCCS", "not-told", report);
   report.ForEachDevice([&](const DeviceView& device) {
     const HccsFact& fact = device.facts->hccs();
-    if (!Told(device, "HCCS", fact, "not-told", report)) return;
+    if (!question.Told(device, fact)) return;
     report.Judged(device);
     if (!fact.value().ok()) report.Add(device, "nok");
     const HccsLinks* const first =
         first_of.emplace(device.id, &fact.value()).first->second;
     if (!absl::c_equal(first->lanes(), fact.value().lanes())) differ = true;
   });
+  question.Finish();
   if (differ) CompareLanes(view, report);
 }
 

@@ -264,8 +264,6 @@ INSTANTIATE_TEST_SUITE_P(
                   "driver-compat", FAIL, "NOK"},
         FaultCase{"Firmware", "server0", -1, "host:firmware=7.6.0.1.220",
                   "driver-compat", FAIL, "firmware in [7.0.0,7.5.99]"},
-        FaultCase{"NoNpuSmi", "server0", 3, "host:npu_smi=absent",
-                  "device-health", PASS, "health not told: does not exist"},
         FaultCase{"SilentNpuSmi", "server0", 3, "host:npu_smi=silent",
                   "device-health", UNKNOWN, "npu-smi info -m"},
         FaultCase{"HangingNpuSmi", "server0", 3, "host:npu_smi=hangs",
@@ -285,6 +283,26 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<FaultCase>& info) {
       return info.param.name;
     });
+
+// What a healthy host may lack costs no verdict.
+TEST(OptionalToolTest, AHostWithoutNpuSmiAndCannPassesAndIsNoted) {
+  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  cluster.SetFault("server0", "host:npu_smi=absent");
+  cluster.SetFault("server0", "host:cann=absent");
+  cluster.StartAll();
+  const CheckOutcome outcome = cluster.Check();
+  EXPECT_EQ(outcome.process.exit_status, 0) << outcome.process.standard_output;
+  for (const RuleResult& rule : outcome.report.rules()) {
+    EXPECT_TRUE(rule.state() == PASS || rule.state() == SKIPPED)
+        << rule.ShortDebugString();
+    if (rule.rule() == "device-health") {
+      EXPECT_THAT(rule.summary(), HasSubstr("health not told by 8 devices"));
+    }
+    if (rule.rule() == "version-uniform") {
+      EXPECT_THAT(rule.summary(), HasSubstr("CANN not compared on 1 host"));
+    }
+  }
+}
 
 // A link that is down carries its health probe with it.
 TEST(OneCauseOneHeadlineTest, ALinkThatIsDownIsTheCauseOfItsHealth) {
