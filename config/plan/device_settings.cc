@@ -10,6 +10,7 @@
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/values/ipv4.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -52,6 +53,25 @@ bool IsMtu(absl::string_view value) {
   uint32_t bytes = 0;
   return absl::SimpleAtoi(value, &bytes) && bytes >= kMinMtu &&
          bytes <= kMaxMtu && absl::StrCat(bytes) == value;
+}
+
+bool IsPfc(absl::string_view value) {
+  static const LazyRE2 kForm = {"[01](?:,[01]){7}"};
+  return HasForm(value, *kForm);
+}
+
+// `-udp -s port 4791` and `-udp -s auto` store roce_port_N=4791 and -1, and
+// drop the keys of the other modes, which have other commands (usage text and
+// tool_ext.c of hicann/driver 05354178).
+constexpr char kAutoPort[] = "auto";
+
+bool IsRocePort(absl::string_view value) {
+  constexpr uint32_t kMin = 4097;
+  constexpr uint32_t kMax = 65535;
+  uint32_t port = 0;
+  return value == kAutoPort ||
+         (absl::SimpleAtoi(value, &port) && port >= kMin && port <= kMax &&
+          absl::StrCat(port) == value);
 }
 
 constexpr DeviceSetting kDeviceSettings[] = {
@@ -107,6 +127,29 @@ constexpr DeviceSetting kDeviceSettings[] = {
      },
      [](absl::string_view value) { return value == "on" || value == "off"; },
      true, false},
+    {kPfcSetting, "PFC", CHANGE_DEVICE_ADDRESS,
+     [](const DeviceFacts& facts) {
+       return ReadingOf(facts.pfc(), facts.pfc().value());
+     },
+     "bitmap", "-pfc", "bitmap", nullptr,
+     [](const ClusterSpec& spec, const DeviceSpec&) {
+       return WantedText(spec.lossless().pfc());
+     },
+     IsPfc, true, false},
+    {kRocePortSetting, "RoCE port", CHANGE_DEVICE_ADDRESS,
+     [](const DeviceFacts& facts) {
+       return ReadingOf(facts.roce_port(), facts.roce_port().value());
+     },
+     "roce_port", "-udp", "port",
+     [](absl::string_view value) -> std::string {
+       return value == kAutoPort ? "-1" : std::string(value);
+     },
+     [](const ClusterSpec& spec, const DeviceSpec&) {
+       const uint32_t port = spec.lossless().roce_port();
+       return port == 0 ? std::nullopt : Wanted(absl::StrCat(port));
+     },
+     IsRocePort, true, false, kAutoPort,
+     "udp_port_mode/multi_qp_count/multi_qp_udp_ports/nslb_dp_listen_port"},
 };
 static_assert(HasRowForEach(kDeviceSettingNames, kDeviceSettings),
               "a setting without its row");
@@ -181,7 +224,7 @@ absl::Status Check(const PlanStep& step) {
     return NotOneToSet(setting.words, step.to());
   }
   const bool plain = absl::c_all_of(step.from(), [](unsigned char c) {
-    return absl::ascii_isalnum(c) || c == '.' || c == '/';
+    return absl::ascii_isalnum(c) || absl::StrContains("./,_()", c);
   });
   if (!IsRewrite(step) && !plain) {
     return NotOneToSet(absl::StrCat("earlier ", setting.words), step.from());

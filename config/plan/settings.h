@@ -10,6 +10,8 @@
 //   detect address  a device            device-address  …
 //   mtu             a device            device-address  …
 //   tls             a device            tls             …
+//   pfc             a device            device-address  …
+//   roce port       a device            device-address  …
 //   running         a kernel parameter  sysctl          net.core.somaxconn
 //   at boot         a kernel parameter  sysctl          … at boot
 //   active          a firewall          firewall        ufw: active
@@ -46,6 +48,8 @@ inline constexpr char kGatewaySetting[] = "gateway";
 inline constexpr char kDetectSetting[] = "detect address";
 inline constexpr char kMtuSetting[] = "mtu";
 inline constexpr char kTlsSetting[] = "tls";
+inline constexpr char kPfcSetting[] = "pfc";
+inline constexpr char kRocePortSetting[] = "roce port";
 inline constexpr char kRunningSetting[] = "running";
 inline constexpr char kAtBootSetting[] = "at boot";
 inline constexpr char kActiveSetting[] = "active";
@@ -54,7 +58,8 @@ inline constexpr char kLetsInSetting[] = "lets in";
 // Which settings are of devices, and which are of something else; each half of
 // the table has its rows in this order.
 inline constexpr const char* kDeviceSettingNames[] = {
-    kAddressSetting, kGatewaySetting, kDetectSetting, kMtuSetting, kTlsSetting};
+    kAddressSetting, kGatewaySetting, kDetectSetting,  kMtuSetting,
+    kTlsSetting,     kPfcSetting,     kRocePortSetting};
 inline constexpr const char* kHostSettingNames[] = {
     kFormSetting, kRunningSetting, kAtBootSetting, kActiveSetting,
     kLetsInSetting};
@@ -105,6 +110,10 @@ struct DeviceSetting {
   // The tool may change it with another setting of the device: it must be
   // known, and is saved, before any of them is set.
   bool always_saved;
+  // A value that the tool is told without a word before it; nullptr: none.
+  const char* word_alone = nullptr;
+  // Keys of hccn.conf that the tool drops with it, separated as conf_keys are.
+  const char* dropped_keys = "";
 };
 
 absl::Span<const DeviceSetting> DeviceSettings();

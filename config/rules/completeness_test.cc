@@ -141,6 +141,14 @@ std::vector<Fault> Faults() {
       {"hccs", a1,
        [](TestCluster& c) {
          c.device(0, 3).mutable_hccs()->mutable_value()->set_ok(false);
+        }},
+      {"optics", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_optical()->mutable_value()->add_alarms();
+       }},
+      {"link-flaps", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_link_history()->mutable_value()->add_changes();
        }},
       {"device-ip-set", a1,
        [](TestCluster& c) {
@@ -211,6 +219,10 @@ std::vector<Fault> Faults() {
          c.spec.mutable_servers(0)->mutable_devices(3)->set_switch_name(
              "leaf-3");
          lldp->set_system_name("leaf-4");
+        }},
+      {"lossless", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
        }},
       {"version-uniform", a1,
        [](TestCluster& c) {
@@ -302,6 +314,12 @@ std::vector<Reader> Readers() {
       {"devices.memory_errors", {"device-health"}},
       {"devices.compatibility", {"driver-compat"}},
       {"devices.hccs", {"hccs"}},
+      {"devices.pfc", {"lossless"}},
+      {"devices.dscp_to_tc", {"lossless"}},
+      {"devices.priority_to_tc", {"lossless"}},
+      {"devices.roce_port", {"lossless"}},
+      {"devices.optical", {"optics"}},
+      {"devices.link_history", {"link-flaps"}},
       {"hccn_conf",
        {"hccn-conf", "device-ip-persistent", "gateway-persistent",
         "detect-address-persistent"}},

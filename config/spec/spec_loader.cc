@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "config/spec/device_plan.h"
+#include "config/spec/lossless_spec.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/yaml_document.h"
@@ -78,7 +79,7 @@ class Loader {
         &root, "",
         {"version", "name", "product", "mode", "servers", "devices", "hccl",
          "kernel", "firewall", "deadlines", "tls", "mtu", "rendezvous_port",
-         "ssh_port", "enforce", "domain", "roce", "job"},
+         "ssh_port", "enforce", "domain", "roce", "job", "lossless"},
         mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
@@ -148,8 +149,9 @@ class Loader {
   }
 
   void LoadHccl(const YamlMap& map) {
-    const YamlMap hccl(map["hccl"].node(), "hccl",
-                       {"base_port", "port_count", "cann"}, mistakes_);
+    const YamlMap hccl(
+        map["hccl"].node(), "hccl",
+        {"base_port", "port_count", "cann", "rdma_tc", "rdma_sl"}, mistakes_);
     const bool base_auto = IsAuto(hccl["base_port"]);
     const uint32_t base = base_auto ? kDefaultBasePort
                                     : hccl["base_port"]
@@ -178,6 +180,7 @@ class Loader {
     spec_.mutable_hccl()->set_port_count(count);
     spec_.mutable_hccl()->set_port_count_auto(is_auto);
     spec_.mutable_hccl()->set_cann(cann.value_or(""));
+    LoadRdma(hccl, spec_.mutable_hccl());
   }
 
   static uint32_t PortCountOf(absl::string_view cann, const YamlValue& value) {
@@ -280,6 +283,7 @@ class Loader {
     if (tls.has_value()) spec_.set_tls(*tls);
     const std::optional<uint32_t> mtu = map["mtu"].Number(kMinMtu, kMaxMtu);
     if (mtu.has_value()) spec_.set_mtu(*mtu);
+    LoadLossless(map["lossless"], &spec_);
   }
 
   void LoadEnforce(const YamlMap& map) {
@@ -395,7 +399,7 @@ std::string HcclText(const HcclSpec& hccl) {
       "hccl:\n  base_port: ",
       NumberText(hccl.base_port_auto(), hccl.base_port()),
       "\n  port_count: ", NumberText(hccl.port_count_auto(), hccl.port_count()),
-      "\n", Line("  cann", !hccl.cann().empty(), hccl.cann()));
+      "\n", Line("  cann", !hccl.cann().empty(), hccl.cann()), RdmaText(hccl));
 }
 
 std::string SettingsText(const ClusterSpec& spec) {
@@ -418,7 +422,7 @@ std::string SettingsText(const ClusterSpec& spec) {
       "\n  host: ", DurationText(deadlines.host_ms()),
       "\n  run: ", DurationText(deadlines.run_ms()), "\n",
       Line("tls", spec.has_tls(), BoolText(spec.tls())),
-      Line("mtu", spec.has_mtu(), spec.mtu()),
+      Line("mtu", spec.has_mtu(), spec.mtu()), LosslessText(spec.lossless()),
       Line("rendezvous_port", spec.rendezvous_port() != 0,
            spec.rendezvous_port()),
       Line("ssh_port", spec.ssh_port() != 0, spec.ssh_port()),

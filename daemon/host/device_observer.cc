@@ -11,6 +11,7 @@
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/hccn_query/query_answers.h"
+#include "daemon/host/hccn_query/query_facts.h"
 
 namespace clusterd {
 namespace {
@@ -137,6 +138,8 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
     return ascend950::ReadTls(id, answer);
   };
   *facts.mutable_tls() = LearnTls({reading.slot, read}, conf, tls, session);
+  AskLosslessSettings(session, &facts);
+  AskTraffic(id, session, &facts);
   return facts;
 }
 
@@ -180,6 +183,8 @@ DeviceFacts ObserveClassic(uint32_t id, const HccnConfFact& conf,
                ParseHccnRecovery, facts.mutable_recovery());
   AskSpeed(session, facts.mutable_speed_mbps());
   *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);
+  AskLosslessSettings(session, &facts);
+  AskTraffic(id, session, &facts);
   return facts;
 }
 
@@ -216,6 +221,7 @@ DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
   AskSettings(session, &facts);
   FillHccnFact(session->Ask("-mtu"), ParseHccnMtu, facts.mutable_mtu());
   *facts.mutable_tls() = LearnClassicTls(id, conf, tls, session);
+  AskLosslessSettings(session, &facts);
   return facts;
 }
 

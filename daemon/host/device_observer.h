@@ -29,8 +29,8 @@ struct TlsAsking {
 // Asks for address, gateway, detect address, net health, link, LLDP neighbour,
 // MTU and speed. "Detect ip set" is asked again up to three times, a second
 // apart: the result is pending. The session's generation chooses the words and
-// parsers: those of ascend950/dialect.h, or the classic tool's. Last comes the
-// TLS switch:
+// parsers: those of ascend950/dialect.h, or the classic tool's. Then come what
+// hccn_query/query_facts.h asks, of the classic tool alone, and the TLS switch:
 //   conf has its key        what conf says; with `live` what the tool says
 //   conf lacks its key      what the tool says over the copy; NOT_QUERIED where
 //                           it cannot be given one
@@ -42,8 +42,8 @@ DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
 VnicFact ObserveVnic(HccnSession* session);
 
 // Only what a change of this host can set: address, gateway, detect address,
-// MTU and TLS switch, all as the tool says now. REQUIRES: tls.live, and the
-// session speaks the classic command line.
+// MTU, TLS switch, PFC and RoCE port, all as the tool says now. REQUIRES:
+// tls.live, and the session speaks the classic command line.
 DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
                                   const TlsAsking& tls, HccnSession* session);
 

@@ -218,7 +218,7 @@ bool IsKnownKey(const std::string& key) {
       "vnic_ip|"
       "vnic_mask|speed|duplex|fec|firmware|cfg_status|link_cnt|ls_n|ls_up|"
       "ls_down|opt_kind|opt_present|opt_access_failed|bond_ip|bond_mask|"
-      "bw_limit|bitmap|tls_ncert|health|busy|lies|say|hang)\\.[0-9]+|"
+      "bw_limit|bitmap|roce_port|prio_tc|tls_ncert|health|busy|lies|say|hang)\\.[0-9]+|"
       "(res|rc|hang)\\.0x[0-9a-f]+(\\.[0-9]+)?|"
       "(rc|hang)\\.(get_ip|set_ip|health|mainboard|board|spod|net_health|tls|"
       "idmap|"

@@ -84,6 +84,16 @@ DeviceState HealthyState(const Server& of) {
     state.Set(DeviceKey("tls", id), of.spec.tls() ? "1" : "0");
     state.Set(DeviceKey("mtu", id),
               absl::StrCat(of.spec.has_mtu() ? of.spec.mtu() : 1500));
+    const LosslessSpec& lossless = of.spec.lossless();
+    if (!lossless.pfc().empty()) {
+      state.Set(DeviceKey("bitmap", id), lossless.pfc());
+    }
+    if (!lossless.dscp_to_tc().empty()) {
+      state.Set(DeviceKey("dscp_tc", id), lossless.dscp_to_tc());
+    }
+    if (lossless.roce_port() != 0) {
+      state.Set(DeviceKey("roce_port", id), absl::StrCat(lossless.roce_port()));
+    }
     state.Set(DeviceKey("mac", id),
               absl::StrFormat("6c:b1:58:%02x:%02x:%02x", of.number / 256,
                               of.number % 256, id));
@@ -110,6 +120,14 @@ std::string HealthyConf(const Server& of) {
     add("tls_ca_recovered", "1");
     add("tls_enable", of.spec.tls() ? "1" : "0");
     add("mtu", of.spec.has_mtu() ? absl::StrCat(of.spec.mtu()) : "");
+    const LosslessSpec& lossless = of.spec.lossless();
+    add("bitmap", lossless.pfc());
+    // As the tool stores it, with a comma after each.
+    add("dscp_tc", lossless.dscp_to_tc().empty()
+                       ? ""
+                       : absl::StrCat(lossless.dscp_to_tc(), ","));
+    add("roce_port",
+        lossless.roce_port() == 0 ? "" : absl::StrCat(lossless.roce_port()));
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -68,6 +69,18 @@ bool ValueOf(const TlsFact& fact) { return fact.value().enabled(); }
 uint64_t ValueOf(const NumberFact& fact) { return fact.value(); }
 VnicFact::Vnic ValueOf(const VnicFact& fact) { return fact.value(); }
 
+// What a fact tells that is not taken apart.
+template <typename Value, typename Fact>
+absl::StatusOr<Value> ValueAs(const Fact& fact) {
+  if constexpr (std::is_same_v<Value, absl::string_view>) {
+    return fact.value();
+  } else if constexpr (std::is_pointer_v<Value>) {
+    return &fact.value();
+  } else {
+    return ValueOf(fact);
+  }
+}
+
 // What became of the queries about one device, or those of one host.
 struct Queries {
   bool any_answered = false;
@@ -80,7 +93,7 @@ void Read(const Fact& fact, DeviceView* device, Queries* queries,
           Reading<Value>* reading) {
   if (IsKnown(fact)) {
     queries->any_answered = true;
-    absl::StatusOr<Value> value = ValueOf(fact);
+    absl::StatusOr<Value> value = ValueAs<Value>(fact);
     reading->why = value.status();
     if (value.ok()) reading->emplace(*std::move(value));
     return;
@@ -147,6 +160,12 @@ Queries ReadDevice(DeviceView* device) {
   Read(facts.recovery(), device, &unproven, &device->recovery);
   Read(facts.speed_mbps(), device, &unproven, &device->speed);
   Read(facts.vnic(), device, &unproven, &device->vnic);
+  Read(facts.pfc(), device, &unproven, &device->pfc);
+  Read(facts.dscp_to_tc(), device, &unproven, &device->dscp_to_tc);
+  Read(facts.priority_to_tc(), device, &unproven, &device->priority_to_tc);
+  Read(facts.roce_port(), device, &unproven, &device->roce_port);
+  Read(facts.optical(), device, &unproven, &device->optical);
+  Read(facts.link_history(), device, &unproven, &device->link_history);
   JudgeSilence(queries, device);
   if (device->spec != nullptr) ReadPlan(*device->spec, device);
   return queries;

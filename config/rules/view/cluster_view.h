@@ -68,6 +68,13 @@ struct DeviceView {
   Reading<uint64_t> speed;  // Mb/s.
   Reading<VnicFact::Vnic> vnic;
   Reading<RecoveryFact::Recovery> recovery;
+  // As DeviceFacts has them; they point into the facts.
+  Reading<absl::string_view> pfc;
+  Reading<absl::string_view> dscp_to_tc;
+  Reading<absl::string_view> priority_to_tc;
+  Reading<absl::string_view> roce_port;
+  Reading<const OpticalFact::Module*> optical;
+  Reading<const LinkHistoryFact::History*> link_history;
 
   // Of the spec; unset where it names none.
   std::optional<Ipv4Interface> planned;

@@ -23,6 +23,9 @@ constexpr char kNoClear[] =
 
 std::vector<std::string> CommandFor(const DeviceSetting& setting,
                                     uint32_t device, const std::string& value) {
+  if (setting.word_alone != nullptr && value == setting.word_alone) {
+    return {setting.tool_option, "-s", value};
+  }
   const std::vector<std::string> words =
       absl::StrSplit(setting.tool_words, '/');
   std::vector<std::string> argv = {setting.tool_option, "-s"};
@@ -70,6 +73,10 @@ std::set<std::string> LinesThatMayVanish(const PlanStep& step) {
   for (const ConfLine& line :
        ConfLinesOf(*SettingOf(step)->device, device, step.to())) {
     lines.insert(line.key);
+  }
+  for (const absl::string_view key : absl::StrSplit(
+           SettingOf(step)->device->dropped_keys, '/', absl::SkipEmpty())) {
+    lines.insert(HccnConfKey(key, device));
   }
   for (const HccnConf::Entry& entry : step.dropped()) {
     const std::string key = HccnConfKey(entry.key(), entry.device());

@@ -236,6 +236,31 @@ absl::StatusOr<HccnOpticalRow> ParseOpticalRow(const NamedValue& named) {
   return row;
 }
 
+// A table of one row with a digit for each priority, which has to be of `form`.
+absl::StatusOr<std::array<uint32_t, kHccnPriorities>> DigitOfEachPriority(
+    absl::string_view heading, const RE2& form, absl::string_view expected,
+    absl::string_view output) {
+  static const LazyRE2 kColumns = {" *priority +0 +1 +2 +3 +4 +5 +6 +7"};
+  ASSIGN_OR_RETURN(const Lines lines, LinesBelow(heading, output));
+  if (lines.size() != 2) {
+    return UnexpectedHccnText(
+        output, absl::StrCat("two lines below \"", heading, "\""));
+  }
+  if (!HasForm(lines[0], *kColumns)) {
+    return UnexpectedHccnText(lines[0], "\"priority 0 1 2 3 4 5 6 7\"");
+  }
+  absl::string_view row;
+  if (!HasForm(lines[1], form, &row)) {
+    return UnexpectedHccnText(lines[1], expected);
+  }
+  const Lines columns = absl::StrSplit(row, ' ', absl::SkipEmpty());
+  std::array<uint32_t, kHccnPriorities> digits{};
+  absl::c_transform(columns, digits.begin(), [](absl::string_view value) {
+    return static_cast<uint32_t>(value[0] - '0');
+  });
+  return digits;
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
@@ -350,24 +375,41 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
 
 absl::StatusOr<std::array<bool, kHccnPriorities>> ParseHccnPfc(
     absl::string_view output) {
-  static const LazyRE2 kColumns = {" *priority +0 +1 +2 +3 +4 +5 +6 +7"};
   static const LazyRE2 kRow = {" *enabled((?: +[01]){8})"};
-  ASSIGN_OR_RETURN(const Lines lines, LinesBelow("PFC configuration:", output));
-  if (lines.size() != 2) {
-    return UnexpectedHccnText(output, "two lines below \"PFC configuration:\"");
-  }
-  if (!HasForm(lines[0], *kColumns)) {
-    return UnexpectedHccnText(lines[0], "\"priority 0 1 2 3 4 5 6 7\"");
-  }
-  absl::string_view row;
-  if (!HasForm(lines[1], *kRow, &row)) {
-    return UnexpectedHccnText(lines[1], "\"enabled\" and eight of 0 or 1");
-  }
-  const Lines enabled = absl::StrSplit(row, ' ', absl::SkipEmpty());
+  ASSIGN_OR_RETURN(
+      const auto digits,
+      DigitOfEachPriority("PFC configuration:", *kRow,
+                          "\"enabled\" and eight of 0 or 1", output));
   std::array<bool, kHccnPriorities> pfc{};
-  absl::c_transform(enabled, pfc.begin(),
-                    [](absl::string_view value) { return value == "1"; });
+  absl::c_transform(digits, pfc.begin(),
+                    [](uint32_t digit) { return digit == 1; });
   return pfc;
+}
+
+absl::StatusOr<std::array<uint32_t, kHccnPriorities>> ParseHccnPriorityToTc(
+    absl::string_view output) {
+  static const LazyRE2 kRow = {" *TC((?: +[0-3]){8})"};
+  return DigitOfEachPriority("Priority mapping:", *kRow,
+                             "\"TC\" and eight of 0 to 3", output);
+}
+
+absl::StatusOr<std::string> ParseHccnRocePort(absl::string_view output) {
+  static const LazyRE2 kPort = {"udp_port:([1-9]\\d{0,4})"};
+  static const LazyRE2 kChoice = {R"(status:(auto|multi_qp|code\(nslb_dp\)))"};
+  const Lines lines = HccnDataLines(output);
+  const absl::string_view first = FirstOf(lines, output);
+  if (first == "Unknown udp port") return "auto";
+  if (lines.size() < 2 || !absl::StartsWith(first, "udp_port:")) {
+    return UnexpectedHccnText(first, "\"udp_port:...\" and its status below");
+  }
+  std::string choice;
+  if (HasForm(lines[1], *kChoice, &choice)) return choice;
+  uint16_t port = 0;
+  if (lines[1] == "status:custom" && HasForm(first, *kPort, &port)) {
+    return absl::StrCat(port);
+  }
+  return UnexpectedHccnText(lines[1] == "status:custom" ? first : lines[1],
+                            "a UDP port that is set, or who chooses one");
 }
 
 absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output) {

@@ -1,5 +1,6 @@
-// Reads the answers of queries of the classic hccn_tool that are about more
-// than its settings. An observation asks the first two:
+// Reads the answers of queries of the classic hccn_tool about traffic, link
+// and optical module. An observation asks speed and vnic; query_facts.h asks
+// the rest:
 //   -speed -g        Speed: 200000 Mb/s
 //   -vnic -g         vnic link status: UP
 //                    vnic ipaddr: 192.168.2.199
@@ -21,6 +22,13 @@
 //   -pfc -g          PFC configuration:
 //                    priority   0 1 2 3 4 5 6 7
 //                    enabled    0 0 0 0 1 0 0 0
+//   -prio_tc -g      Priority mapping:
+//                    priority   0 1 2 3 4 5 6 7
+//                    TC         0 0 0 0 1 0 0 0
+//   -udp -g          udp_port:4791
+//                    status:custom
+//                    UDP port list(based on IP pair):
+//                    no entry has been configured.
 //   -optical -g      optical info:
 //                    present              : present
 //                    temperature          : 47 C
@@ -119,6 +127,17 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
 inline constexpr size_t kHccnPriorities = 8;
 absl::StatusOr<std::array<bool, kHccnPriorities>> ParseHccnPfc(
     absl::string_view output);
+
+// The traffic class, 0 to 3, of each priority.
+absl::StatusOr<std::array<uint32_t, kHccnPriorities>> ParseHccnPriorityToTc(
+    absl::string_view output);
+
+// The UDP port of RoCE, "4791"; where something else chooses ports, the tool's
+// word for it: "auto", "multi_qp", "code(nslb_dp)". "Unknown udp port" is "auto"
+// too: that sets port 0, for which the tool says so where the device has no bit
+// for the mode. Ports of single pairs of addresses, which may follow, are not
+// looked at (tool_roce.c and tool_ext.c of hicann/driver 05354178).
+absl::StatusOr<std::string> ParseHccnRocePort(absl::string_view output);
 
 // Names and texts of an optical module are cut after it and then end in "...".
 inline constexpr size_t kMaxHccnTextBytes = 255;

@@ -127,6 +127,18 @@ void FillDevice(const ClusterSpec& spec, const DeviceSpec& planned,
   HccsLinks* hccs = device->mutable_hccs()->mutable_value();
   hccs->set_ok(true);
   for (int port = 0; port < kHccsPorts; ++port) hccs->add_lanes(4);
+  const LosslessSpec& lossless = spec.lossless();
+  device->mutable_pfc()->set_value(lossless.pfc().empty() ? "0,0,0,0,0,0,0,0"
+                                                          : lossless.pfc());
+  device->mutable_dscp_to_tc()->set_value(lossless.dscp_to_tc());
+  device->mutable_priority_to_tc()->set_value("0,0,0,0,0,0,0,0");
+  device->mutable_roce_port()->set_value(
+      lossless.roce_port() == 0 ? "auto" : absl::StrCat(lossless.roce_port()));
+  device->mutable_optical()->mutable_value()->set_present(true);
+  LinkHistoryFact::History* history =
+      device->mutable_link_history()->mutable_value();
+  history->set_ups(1);
+  history->set_downs(0);
   device->mutable_mtu()->set_value(spec.has_mtu() ? spec.mtu() : kMtu);
   FillPort(spec, device);
   TlsFact::Switch* tls = device->mutable_tls()->mutable_value();
@@ -144,6 +156,10 @@ void FillConf(const ClusterSpec& spec, const ServerSpec& server,
     AddEntry("mtu", device.id(), spec.has_mtu() ? absl::StrCat(spec.mtu()) : "",
              conf);
     AddEntry("tls_enable", device.id(), spec.tls() ? "1" : "0", conf);
+    AddEntry("bitmap", device.id(), spec.lossless().pfc(), conf);
+    const uint32_t port = spec.lossless().roce_port();
+    AddEntry("roce_port", device.id(), port == 0 ? "" : absl::StrCat(port),
+             conf);
   }
   conf->set_mode(0644);
 }

@@ -101,6 +101,9 @@ Outcome GetStatus(ToolContext& context, const Arguments& arguments);
 Outcome GetHardwareStats(ToolContext& context, const Arguments& arguments);
 Outcome GetPacketStats(ToolContext& context, const Arguments& arguments);
 Outcome GetUdpPorts(ToolContext& context, const Arguments& arguments);
+Outcome SetUdpPort(ToolContext& context, const Arguments& arguments);
+Outcome SetUdpPortAuto(ToolContext& context, const Arguments& arguments);
+Outcome GetPriorityToTc(ToolContext& context, const Arguments& arguments);
 Outcome GetBandwidth(ToolContext& context, const Arguments& arguments);
 
 // command_table.cc

@@ -118,7 +118,7 @@ constexpr StoredValue kBeforeModules[] = {
     {"dscp_tc", nullptr, kMaxLineChars, IsDscpMap},
     {"static_speed", nullptr, 6, IsSpeed},
     {"bw_limit", "bw_limit", 6, IsBandwidth},
-    {"roce_port", nullptr, 5, IsRocePort},
+    {"roce_port", "roce_port", 5, IsRocePort},
     {"bitmap", "bitmap", 15, IsPfcBitmap},
     {"tc_cfg", nullptr, kMaxLineChars, IsBufferPlan},
     {"prio_tc", nullptr, 15, IsPriorityMap},

@@ -1,6 +1,6 @@
-// Single values: -mtu, -mac, -shaping, -pfc and -dscp_to_tc, and what can only
-// be asked for: -speed, -duplex, -fec, -process, -version, -vnic, -status,
-// -hw_stats, -stat, -udp, -bandwidth.
+// Single values: -mtu, -mac, -shaping, -pfc, -udp and -dscp_to_tc, and what can
+// only be asked for: -speed, -duplex, -fec, -process, -version, -vnic, -status,
+// -hw_stats, -stat, -prio_tc, -bandwidth.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -346,9 +346,39 @@ Outcome GetUdpPorts(ToolContext& context, const Arguments&) {
   if (Outcome failure = context.driver->AskUnlisted(context.device)) {
     return failure;
   }
+  const std::string port =
+      context.driver->Value("roce_port", context.device).value_or("-1");
+  context.terminal->Out(absl::StrCat(
+      port == "-1" ? "Unknown udp port\n"
+                   : absl::StrCat("udp_port:", port, "\nstatus:custom\n"),
+      "UDP port list(based on IP pair):\nno entry has been configured.\n"));
+  return std::nullopt;
+}
+
+Outcome SetUdpPort(ToolContext& context, const Arguments& arguments) {
+  std::string port;
+  if (Outcome failure = TakeOne(arguments, "port", &port)) return failure;
+  // Four or five digits; the range that the usage names is the device's.
+  if (!IsDigits(port) || port.size() < 4 || port.size() > 5) {
+    return failures::WrongParameters();
+  }
+  return ChangeAndStore(context, "roce_port", "roce_port", port);
+}
+
+Outcome SetUdpPortAuto(ToolContext& context, const Arguments&) {
+  return ChangeAndStore(context, "roce_port", "roce_port", "-1");
+}
+
+Outcome GetPriorityToTc(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
+    return failure;
+  }
+  std::string classes = context.driver->Value("prio_tc", context.device)
+                            .value_or("0,0,0,0,0,0,0,0");
+  std::replace(classes.begin(), classes.end(), ',', ' ');
   context.terminal->Out(
-      "Unknown udp port\nUDP port list(based on IP pair):\nno entry has been "
-      "configured.\n");
+      absl::StrCat("Priority mapping:\npriority   0 1 2 3 4 5 6 7\nTC         ",
+                   classes, "\n"));
   return std::nullopt;
 }
 

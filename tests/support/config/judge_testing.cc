@@ -58,6 +58,12 @@ void TestCluster::Mute(int host, int index, Missing::Reason reason,
   mute("-mtu", facts_of.mutable_mtu());
   mute("-cfg", facts_of.mutable_recovery());
   mute("-speed", facts_of.mutable_speed_mbps());
+  mute("-pfc", facts_of.mutable_pfc());
+  mute("-dscp_to_tc", facts_of.mutable_dscp_to_tc());
+  mute("-prio_tc", facts_of.mutable_priority_to_tc());
+  mute("-udp", facts_of.mutable_roce_port());
+  mute("-optical", facts_of.mutable_optical());
+  mute("-link_stat", facts_of.mutable_link_history());
 }
 
 RuleResult TestCluster::Check(absl::string_view rule) const {

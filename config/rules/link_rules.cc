@@ -1,0 +1,241 @@
+// What carries a job's packets: the optical module, the link's history, and
+// the settings that keep RoCE from losing packets.
+#include <map>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "config/rules/rule_report.h"
+#include "config/rules/view/ballot.h"
+#include "config/rules/view/cluster_view.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+// Whether the reading has a value; else adds why not. Nobody misses what the
+// host's release of the tool has no query for.
+template <typename Value>
+bool Tells(const DeviceView& device, absl::string_view what,
+           const Reading<Value>& reading, RuleReport& report) {
+  if (reading.missing != nullptr &&
+      reading.missing->reason() == Missing::NOT_SUPPORTED) {
+    report.Add(device, "tool-cannot-tell", what);
+    return false;
+  }
+  return report.Knows(device, what, reading);
+}
+
+// How often the link fell within a day, and when last.
+struct Falls {
+  size_t times = 0;
+  absl::Duration last_ago;
+};
+
+// A port that comes up notes a DOWN and the UP after it in one second.
+Falls FallsOfADay(const LinkHistoryFact::History& history) {
+  constexpr uint64_t kDaySeconds = 24 * 60 * 60;
+  Falls falls;
+  for (int i = 0; i < history.changes_size(); ++i) {
+    const LinkHistoryFact::Change& change = history.changes(i);
+    if (change.up() || change.seconds_ago() >= kDaySeconds) continue;
+    const bool comes_up =
+        i > 0 && history.changes(i - 1).up() &&
+        history.changes(i - 1).seconds_ago() == change.seconds_ago();
+    if (comes_up) continue;
+    if (falls.times++ == 0)
+      falls.last_ago = absl::Seconds(change.seconds_ago());
+  }
+  return falls;
+}
+
+// One setting that the devices of a rail have in common.
+struct LosslessKind {
+  absl::string_view name;
+  Reading<absl::string_view> DeviceView::*live;
+  // Of the spec; empty: it says nothing.
+  std::string (*wanted)(const LosslessSpec& spec);
+  // What sets it, after `hccn_tool -i N`; empty: no single command does.
+  std::string (*command)(absl::string_view value);
+};
+
+// The only pair of "33:1".
+std::string SetClass(absl::string_view value) {
+  const std::vector<absl::string_view> pair = absl::StrSplit(value, ':');
+  return pair.size() != 2
+             ? ""
+             : absl::StrCat("-dscp_to_tc -s dscp ", pair[0], " tc ", pair[1]);
+}
+
+std::string SetPort(absl::string_view value) {
+  uint32_t port = 0;
+  if (value == "auto") return "-udp -s auto";
+  return absl::SimpleAtoi(value, &port) ? absl::StrCat("-udp -s port ", port)
+                                        : "";
+}
+
+constexpr LosslessKind kLosslessKinds[] = {
+    {"PFC", &DeviceView::pfc,
+     [](const LosslessSpec& spec) { return spec.pfc(); },
+     [](absl::string_view value) {
+       return absl::StrCat("-pfc -s bitmap ", value);
+     }},
+    {"DSCP to traffic class", &DeviceView::dscp_to_tc,
+     [](const LosslessSpec& spec) { return spec.dscp_to_tc(); }, SetClass},
+    {"priority to traffic class", &DeviceView::priority_to_tc,
+     [](const LosslessSpec&) { return std::string(); },
+     [](absl::string_view value) {
+       return absl::StrCat("-prio_tc -s map ", value);
+     }},
+    {"RoCE port", &DeviceView::roce_port,
+     [](const LosslessSpec& spec) {
+       return spec.roce_port() == 0 ? "" : absl::StrCat(spec.roce_port());
+     },
+     SetPort}};
+
+// The map of DSCP has only those that are not of class 0.
+std::string Shown(absl::string_view value) {
+  return value.empty() ? "0 for every DSCP" : std::string(value);
+}
+
+void JudgeAgainstSpec(const LosslessKind& kind, const ClusterView& view,
+                      std::string wanted, RuleReport& report) {
+  if (wanted == "0:0") wanted.clear();
+  for (const DeviceView& device : view.devices()) {
+    const auto& live = device.*kind.live;
+    if (!live.has_value() || *live == wanted) continue;
+    FindingText text = report.Text("unlike-spec", kind.name, Shown(*live),
+                                   Shown(wanted), kind.command(wanted));
+    // No step of a plan sets a map.
+    if (kind.live == &DeviceView::dscp_to_tc) text.by_hand = true;
+    report.Add(device, std::move(text));
+  }
+}
+
+void JudgeRails(const LosslessKind& kind, const ClusterView& view,
+                RuleReport& report) {
+  std::map<uint32_t, Ballot<absl::string_view>> rails;
+  for (const DeviceView& device : view.devices()) {
+    const auto& live = device.*kind.live;
+    if (live.has_value()) VoteInTurn(*live, &rails[device.id]);
+  }
+  for (const DeviceView& device : view.devices()) {
+    const auto& live = device.*kind.live;
+    if (!live.has_value()) continue;
+    const Ballot<absl::string_view>& rail = rails[device.id];
+    if (rail.size() == 1) continue;
+    const absl::string_view right = MostCommon(rail);
+    if (*live == right) continue;
+    report.Add(device, "other", kind.name, Shown(*live), Shown(right),
+               device.id, Count(rail.at(right).live, "other host"),
+               kind.command(right));
+  }
+}
+
+// The digit of each priority in "0,0,0,0,1,0,0,0"; '0' for what is not there.
+char DigitOf(absl::string_view list, size_t priority) {
+  return 2 * priority < list.size() ? list[2 * priority] : '0';
+}
+
+char ClassOf(absl::string_view classes, uint32_t dscp) {
+  for (absl::string_view pair : absl::StrSplit(classes, ',')) {
+    if (absl::ConsumePrefix(&pair, absl::StrCat(dscp, ":"))) {
+      return pair.empty() ? '0' : pair[0];
+    }
+  }
+  return '0';
+}
+
+constexpr size_t kPriorities = 8;
+
+// Whether PFC is on for a priority of the class.
+bool HasPfc(const DeviceView& device, char traffic_class) {
+  for (size_t priority = 0; priority < kPriorities; ++priority) {
+    if (DigitOf(*device.priority_to_tc, priority) == traffic_class &&
+        DigitOf(*device.pfc, priority) == '1') {
+      return true;
+    }
+  }
+  return false;
+}
+
+// HCCL_RDMA_TC is the byte of the IP header in which DSCP is the upper six
+// bits, HCCL_RDMA_SL the priority with PFC (HCCL environment variable
+// reference).
+void JudgeJobs(const HcclSpec& jobs, const DeviceView& device,
+               RuleReport& report) {
+  if (!device.pfc.has_value()) return;
+  if (jobs.has_rdma_sl() && DigitOf(*device.pfc, jobs.rdma_sl()) != '1') {
+    report.Add(device, "level-without-pfc", jobs.rdma_sl());
+  }
+  if (!jobs.has_rdma_tc() || !device.dscp_to_tc.has_value() ||
+      !device.priority_to_tc.has_value()) {
+    return;
+  }
+  const uint32_t dscp = jobs.rdma_tc() / 4;
+  const char traffic_class = ClassOf(*device.dscp_to_tc, dscp);
+  if (HasPfc(device, traffic_class)) return;
+  report.Add(device, "class-without-pfc", jobs.rdma_tc(), dscp,
+             std::string(1, traffic_class));
+}
+
+}  // namespace
+
+// Warns. A port may well work without a module: over a cable or a backplane.
+void CheckOptics(const ClusterView&, RuleReport& report) {
+  report.ForEachDevice([&](const DeviceView& device) {
+    if (!Tells(device, "optical module", device.optical, report)) return;
+    report.Judged(device);
+    const OpticalFact::Module& module = **device.optical;
+    const bool is_up = device.link.has_value() && *device.link == LinkFact::UP;
+    if (!module.present() && !is_up) report.Add(device, "absent");
+    for (const OpticalAlarm& alarm : module.alarms()) {
+      const std::string name = PrintableText(alarm.name());
+      const std::string value = PrintableText(alarm.value());
+      if (alarm.limits().empty()) {
+        report.Add(device, "flag", name, value);
+      } else {
+        report.Add(device, "outside", name, value,
+                   PrintableText(alarm.limits()));
+      }
+    }
+  });
+}
+
+// Warns. The tool keeps the times of the last changes, so nothing has to be
+// remembered from one check to the next.
+void CheckLinkFlaps(const ClusterView&, RuleReport& report) {
+  report.ForEachDevice([&](const DeviceView& device) {
+    if (!Tells(device, "link history", device.link_history, report)) return;
+    report.Judged(device);
+    const Falls falls = FallsOfADay(**device.link_history);
+    if (falls.times == 0) return;
+    report.Add(device, "fell", Count(falls.times, "time"),
+               absl::FormatDuration(falls.last_ago));
+  });
+}
+
+// Device i of all hosts, the spec, and what the spec says of the jobs.
+void CheckLossless(const ClusterView& view, RuleReport& report) {
+  report.ForEachDevice([&](const DeviceView& device) {
+    bool any = false;
+    for (const LosslessKind& kind : kLosslessKinds) {
+      if (Tells(device, kind.name, device.*kind.live, report)) any = true;
+    }
+    if (!any) return;
+    report.Judged(device);
+    JudgeJobs(view.spec().hccl(), device, report);
+  });
+  for (const LosslessKind& kind : kLosslessKinds) {
+    std::string wanted = kind.wanted(view.spec().lossless());
+    if (wanted.empty()) {
+      JudgeRails(kind, view, report);
+    } else {
+      JudgeAgainstSpec(kind, view, std::move(wanted), report);
+    }
+  }
+}
+
+}  // namespace clusterd

@@ -1,0 +1,232 @@
+#include <functional>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kPfc4[] = "0,0,0,0,1,0,0,0";
+constexpr char kPfc3[] = "0,0,0,1,0,0,0,0";
+
+void ForEachDevice(TestCluster* cluster,
+                   const std::function<void(DeviceFacts&)>& visit) {
+  for (HostFacts& host : cluster->facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) visit(device);
+  }
+}
+
+// Priority 4 and DSCP 33 in class 1, with PFC: as HCCL's defaults want it.
+TestCluster LosslessCluster() {
+  TestCluster cluster("atlas-a2");
+  ForEachDevice(&cluster, [](DeviceFacts& device) {
+    device.mutable_pfc()->set_value(kPfc4);
+    device.mutable_dscp_to_tc()->set_value("3:2,33:1");
+    device.mutable_priority_to_tc()->set_value("0,0,0,0,1,0,0,0");
+    device.mutable_roce_port()->set_value("4791");
+  });
+  return cluster;
+}
+
+LinkHistoryFact::History& HistoryOf(TestCluster* cluster) {
+  return *cluster->device(0, 3).mutable_link_history()->mutable_value();
+}
+
+void AddChange(LinkHistoryFact::History* history, uint64_t ago, bool up) {
+  LinkHistoryFact::Change* change = history->add_changes();
+  change->set_seconds_ago(ago);
+  change->set_up(up);
+}
+
+TEST(LosslessTest, HostThatNobodySetUpPassesWhereTheSpecIsSilent) {
+  const RuleResult result = TestCluster("atlas-a2").Check("lossless");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_EQ(result.summary(), "16 devices on 2 hosts");
+}
+
+TEST(LosslessTest, RailMayDifferFromAnotherRail) {
+  TestCluster cluster("atlas-a2");
+  for (const int host : {0, 1}) {
+    cluster.device(host, 3).mutable_pfc()->set_value(kPfc3);
+  }
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+}
+
+TEST(LosslessTest, DeviceUnlikeItsRailIsAWarningWithTheCommand) {
+  TestCluster cluster("atlas-a2", "", 3);
+  cluster.device(1, 3).mutable_pfc()->set_value(kPfc4);
+  cluster.device(1, 3).mutable_dscp_to_tc()->set_value("33:1");
+  cluster.device(1, 3).mutable_roce_port()->set_value("4791");
+  const std::string lines = Lines(cluster.Check("lossless"));
+  EXPECT_THAT(lines,
+              HasSubstr("WARN server1:3 PFC is 0,0,0,0,1,0,0,0 | PFC "
+                        "0,0,0,0,0,0,0,0, as device 3 of 2 other hosts | "
+                        "hccn_tool -i 3 -pfc -s bitmap 0,0,0,0,0,0,0,0"));
+  EXPECT_THAT(lines, HasSubstr("DSCP to traffic class is 33:1 | DSCP to "
+                               "traffic class 0 for every DSCP"));
+  EXPECT_THAT(lines, HasSubstr("RoCE port is 4791 | RoCE port auto, as device "
+                               "3 of 2 other hosts | hccn_tool -i 3 -udp -s "
+                               "auto"));
+}
+
+TEST(LosslessTest, DeviceUnlikeTheSpecFailsAndAPlanMendsWhatItSets) {
+  TestCluster cluster = LosslessCluster();
+  cluster.spec.mutable_lossless()->set_pfc(kPfc3);
+  cluster.spec.mutable_lossless()->set_dscp_to_tc("33:1");
+  cluster.spec.mutable_lossless()->set_roce_port(4792);
+  const RuleResult result = cluster.Check("lossless");
+  EXPECT_EQ(result.state(), FAIL);
+  ASSERT_EQ(result.findings_size(), 3);
+  EXPECT_EQ(result.findings(0).expected(),
+            "PFC 0,0,0,1,0,0,0,0, as the spec says");
+  EXPECT_TRUE(result.findings(0).mended_by_plan());
+  EXPECT_FALSE(result.findings(1).mended_by_plan());
+  EXPECT_EQ(result.findings(2).observed(), "RoCE port is 4791");
+  EXPECT_TRUE(result.findings(2).mended_by_plan());
+}
+
+TEST(LosslessTest, SpecThatWantsNoClassIsMetByNone) {
+  TestCluster cluster("atlas-a2");
+  cluster.spec.mutable_lossless()->set_dscp_to_tc("0:0");
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+}
+
+TEST(LosslessTest, TrafficClassOfTheJobsNeedsPfc) {
+  TestCluster cluster = LosslessCluster();
+  cluster.spec.mutable_hccl()->set_rdma_tc(132);
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+  // DSCP 3 is of class 2, which has no priority.
+  cluster.spec.mutable_hccl()->set_rdma_tc(12);
+  const RuleResult result = cluster.Check("lossless");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("HCCL_RDMA_TC 12 is DSCP 3 and goes to traffic class "
+                        "2, and no priority of that class has PFC on"));
+}
+
+TEST(LosslessTest, ServiceLevelOfTheJobsNeedsPfc) {
+  TestCluster cluster = LosslessCluster();
+  cluster.spec.mutable_hccl()->set_rdma_sl(4);
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+  cluster.spec.mutable_hccl()->set_rdma_sl(3);
+  EXPECT_THAT(Lines(cluster.Check("lossless")),
+              HasSubstr("WARN server0:0-7 server1:0-7 HCCL_RDMA_SL 3 is a "
+                        "priority without PFC"));
+}
+
+TEST(LosslessTest, JobsAreNotJudgedWhereTheSpecDoesNotNameTheirValues) {
+  TestCluster cluster("atlas-a2");  // No PFC anywhere.
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+}
+
+TEST(LosslessTest, OlderToolWithoutTheQueriesIsSkippedWithTheReason) {
+  TestCluster cluster("atlas-a2");
+  ForEachDevice(&cluster, [](DeviceFacts& device) {
+    for (TextFact* fact :
+         {device.mutable_pfc(), device.mutable_dscp_to_tc(),
+          device.mutable_priority_to_tc(), device.mutable_roce_port()}) {
+      SetMissing(Missing::NOT_SUPPORTED, "Get invalid major cmd.", fact);
+    }
+  });
+  cluster.spec.mutable_hccl()->set_rdma_tc(132);
+  const RuleResult result = cluster.Check("lossless");
+  EXPECT_EQ(result.state(), SKIPPED);
+  EXPECT_EQ(result.skip_reason(), "PFC: the host's hccn_tool does not tell it");
+}
+
+TEST(LosslessTest, OneQueryThatAToolLacksCostsNoVerdictAboutTheOthers) {
+  TestCluster cluster = LosslessCluster();
+  cluster.spec.mutable_hccl()->set_rdma_tc(132);
+  ForEachDevice(&cluster, [](DeviceFacts& device) {
+    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_priority_to_tc());
+  });
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+  cluster.device(0, 0).mutable_pfc()->set_value(kPfc3);
+  EXPECT_EQ(cluster.Check("lossless").state(), WARN);
+}
+
+TEST(OpticsTest, PortThatIsUpNeedsNoModule) {
+  TestCluster cluster("atlas-a2");
+  OpticalFact* optical = cluster.device(0, 3).mutable_optical();
+  optical->mutable_value()->set_present(false);
+  EXPECT_EQ(cluster.Check("optics").state(), PASS);
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  EXPECT_THAT(Lines(cluster.Check("optics")),
+              HasSubstr("WARN server0:3 no optical module is present"));
+}
+
+TEST(OpticsTest, FlagAndThresholdAreWarningsInTheToolsWords) {
+  TestCluster cluster("atlas-a2");
+  OpticalFact::Module* module =
+      cluster.device(0, 3).mutable_optical()->mutable_value();
+  OpticalAlarm* flag = module->add_alarms();
+  flag->set_name("Rx Los Flag");
+  flag->set_value("0xff");
+  OpticalAlarm* power = module->add_alarms();
+  power->set_name("Rx Power1");
+  power->set_value("0.1018 mW");
+  power->set_limits("0.1445 to 3.4673 mW");
+  const RuleResult result = cluster.Check("optics");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result), HasSubstr("Rx Los Flag is 0xff"));
+  EXPECT_THAT(Lines(result),
+              HasSubstr("Rx Power1 is 0.1018 mW | 0.1445 to 3.4673 mW, as the "
+                        "module itself has it"));
+}
+
+TEST(OpticsTest, OlderToolIsSkippedAndAMuteModuleIsUnknown) {
+  TestCluster cluster("atlas-a2");
+  SetMissing(Missing::TOOL_FAILED, "Control link unreachable.",
+             cluster.device(0, 3).mutable_optical());
+  EXPECT_EQ(cluster.Check("optics").state(), UNKNOWN);
+  ForEachDevice(&cluster, [](DeviceFacts& device) {
+    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_optical());
+  });
+  EXPECT_EQ(cluster.Check("optics").state(), SKIPPED);
+}
+
+TEST(LinkFlapsTest, FallWithinADayIsAWarningWithItsTime) {
+  TestCluster cluster("atlas-a2");
+  LinkHistoryFact::History& history = HistoryOf(&cluster);
+  AddChange(&history, 7000, true);
+  AddChange(&history, 7200, false);
+  AddChange(&history, 90000, true);
+  AddChange(&history, 90060, false);
+  const RuleResult result = cluster.Check("link-flaps");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("WARN server0:3 the link went down 1 time in 24 hours, "
+                        "last 2h ago"));
+}
+
+TEST(LinkFlapsTest, CounterAloneAndAnOldFallAreNoFault) {
+  TestCluster cluster("atlas-a2");
+  LinkHistoryFact::History& history = HistoryOf(&cluster);
+  history.set_downs(1000);
+  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
+  AddChange(&history, 86400, true);
+  AddChange(&history, 86401, false);
+  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
+}
+
+TEST(LinkFlapsTest, PortThatCameUpAfterABootHasNotFallen) {
+  TestCluster cluster("atlas-a2");
+  LinkHistoryFact::History& history = HistoryOf(&cluster);
+  AddChange(&history, 600, true);
+  AddChange(&history, 600, false);
+  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
+}
+
+TEST(LinkFlapsTest, LinkThatIsDownNowIsTheCause) {
+  TestCluster cluster("atlas-a2");
+  AddChange(&HistoryOf(&cluster), 60, false);
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  EXPECT_THAT(Lines(cluster.Check("link-flaps")),
+              HasSubstr("WARN server0:3 [link] the link went down"));
+}
+
+}  // namespace
+}  // namespace clusterd

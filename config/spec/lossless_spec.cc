@@ -1,0 +1,109 @@
+#include "config/spec/lossless_spec.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/values/text_form.h"
+
+namespace clusterd {
+namespace {
+
+// What `-udp -s port` takes (usage text of hccn_tool, hicann/driver 05354178,
+// cmd.c).
+constexpr uint32_t kMinRocePort = 4097;
+constexpr uint32_t kMaxRocePort = 65535;
+// HCCL environment variable reference, HCCL_RDMA_TC and HCCL_RDMA_SL.
+constexpr uint32_t kMaxTrafficClass = 255;
+constexpr uint32_t kMaxServiceLevel = 7;
+
+absl::StatusOr<std::string> PfcOf(const std::string& text) {
+  static const LazyRE2 kForm = {"[01](?:,[01]){7}"};
+  if (HasForm(text, *kForm)) return text;
+  return absl::InvalidArgumentError(
+      absl::StrCat("is \"", text,
+                   "\", expected 0 or 1 for each of the eight "
+                   "priorities, such as 0,0,0,0,1,0,0,0"));
+}
+
+// Sorted, and without class 0, which every other DSCP has.
+absl::StatusOr<std::string> ClassesOf(const std::string& text) {
+  static const LazyRE2 kPair = {R"((0|[1-9]\d?):([0-3]))"};
+  constexpr uint32_t kMaxDscp = 63;
+  std::map<uint32_t, uint32_t> classes;
+  for (const absl::string_view pair : absl::StrSplit(text, ',')) {
+    uint32_t dscp = 0;
+    uint32_t traffic_class = 0;
+    if (!HasForm(pair, *kPair, &dscp, &traffic_class) || dscp > kMaxDscp ||
+        !classes.emplace(dscp, traffic_class).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", pair,
+                       "\" is no DSCP from 0 to 63 with its traffic class from "
+                       "0 to 3, each once, such as 33:1,46:2"));
+    }
+  }
+  for (auto each = classes.begin(); each != classes.end();) {
+    each = each->second == 0 ? classes.erase(each) : std::next(each);
+  }
+  return classes.empty()
+             ? "0:0"
+             : absl::StrJoin(classes, ",", absl::PairFormatter(":"));
+}
+
+}  // namespace
+
+void LoadLossless(const YamlValue& value, ClusterSpec* spec) {
+  if (value.node() == nullptr) return;
+  const YamlMap map(value.node(), "lossless",
+                    {"pfc", "dscp_to_tc", "roce_port"}, value.mistakes());
+  LosslessSpec* const lossless = spec->mutable_lossless();
+  lossless->set_pfc(map["pfc"].Parsed(PfcOf).value_or(""));
+  lossless->set_dscp_to_tc(map["dscp_to_tc"].Parsed(ClassesOf).value_or(""));
+  lossless->set_roce_port(
+      map["roce_port"].Number(kMinRocePort, kMaxRocePort).value_or(0));
+}
+
+void LoadRdma(const YamlMap& map, HcclSpec* hccl) {
+  const YamlValue given = map["rdma_tc"];
+  const auto traffic_class = given.Number(0, kMaxTrafficClass);
+  if (traffic_class.has_value() && *traffic_class % 4 != 0) {
+    given.Wrong(" is ", *traffic_class,
+                ", expected a multiple of 4: it is four times the DSCP");
+  } else if (traffic_class.has_value()) {
+    hccl->set_rdma_tc(*traffic_class);
+  }
+  const auto level = map["rdma_sl"].Number(0, kMaxServiceLevel);
+  if (level.has_value()) hccl->set_rdma_sl(*level);
+}
+
+std::string LosslessText(const LosslessSpec& lossless) {
+  std::string text;
+  const auto add = [&text](absl::string_view key, const auto& value) {
+    absl::StrAppend(&text, text.empty() ? "lossless:\n" : "", "  ", key, ": ",
+                    value, "\n");
+  };
+  // Quoted: YAML 1.1 reads 33:1 as a number of base 60.
+  if (!lossless.pfc().empty()) add("pfc", "\"" + lossless.pfc() + "\"");
+  if (!lossless.dscp_to_tc().empty()) {
+    add("dscp_to_tc", "\"" + lossless.dscp_to_tc() + "\"");
+  }
+  if (lossless.roce_port() != 0) add("roce_port", lossless.roce_port());
+  return text;
+}
+
+std::string RdmaText(const HcclSpec& hccl) {
+  return absl::StrCat(
+      hccl.has_rdma_tc() ? absl::StrCat("  rdma_tc: ", hccl.rdma_tc(), "\n")
+                         : "",
+      hccl.has_rdma_sl() ? absl::StrCat("  rdma_sl: ", hccl.rdma_sl(), "\n")
+                         : "");
+}
+
+}  // namespace clusterd

@@ -1,0 +1,29 @@
+// Keys of cluster.yaml about RoCE without loss, which the switches' PFC needs:
+//   lossless:
+//     pfc: "0,0,0,0,1,0,0,0"   # on for priority 4
+//     dscp_to_tc: "33:1,46:2"  # traffic class 0 for all others
+//     roce_port: 4791
+//   hccl:
+//     rdma_tc: 132             # HCCL_RDMA_TC of the jobs: DSCP 33
+//     rdma_sl: 4               # HCCL_RDMA_SL
+#ifndef CONFIG_SPEC_LOSSLESS_SPEC_H_
+#define CONFIG_SPEC_LOSSLESS_SPEC_H_
+
+#include <string>
+
+#include "config/spec/yaml_document.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// Both record the mistakes of what they read.
+void LoadLossless(const YamlValue& value, ClusterSpec* spec);
+void LoadRdma(const YamlMap& map, HcclSpec* hccl);
+
+// The keys again, indented as they stand; empty if none was given.
+std::string LosslessText(const LosslessSpec& lossless);
+std::string RdmaText(const HcclSpec& hccl);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_SPEC_LOSSLESS_SPEC_H_

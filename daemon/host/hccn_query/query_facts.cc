@@ -1,0 +1,177 @@
+#include "daemon/host/hccn_query/query_facts.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/hccn/hccn_answers.h"
+
+namespace clusterd {
+namespace {
+
+// What a module measures, and how its thresholds begin ("… High Thres").
+constexpr std::pair<absl::string_view, absl::string_view> kMeasured[] = {
+    {"Tx Power", "TxPower"},
+    {"Rx Power", "RxPower"},
+    {"temperature", "Temp"},
+    {"Vcc", "Vcc"},
+};
+
+struct Limits {
+  double low = 0;
+  double high = 0;
+};
+
+using LimitsByName = std::map<absl::string_view, Limits>;
+
+// Of a module without thresholds both are 0.
+LimitsByName LimitsOf(const HccnOptical& optical) {
+  LimitsByName limits;
+  for (const HccnOpticalRow& row : optical.rows) {
+    for (const auto& measured : kMeasured) {
+      const absl::string_view name = measured.second;
+      if (row.name == absl::StrCat(name, " Low Thres")) {
+        limits[name].low = row.number.value_or(0);
+      } else if (row.name == absl::StrCat(name, " High Thres")) {
+        limits[name].high = row.number.value_or(0);
+      }
+    }
+  }
+  return limits;
+}
+
+// "Tx Power", or one of its lanes: "Tx Power0".
+bool IsOf(absl::string_view row, absl::string_view measured) {
+  if (!absl::ConsumePrefix(&row, measured)) return false;
+  return row.empty() || (row.size() == 1 && absl::ascii_isdigit(row[0]));
+}
+
+void AddAlarm(const HccnOpticalRow& row, absl::string_view value,
+              absl::string_view limits, OpticalFact::Module* module) {
+  OpticalAlarm* const alarm = module->add_alarms();
+  alarm->set_name(row.name);
+  alarm->set_value(std::string(value));
+  alarm->set_limits(std::string(limits));
+}
+
+void AddIfOutside(const HccnOpticalRow& row, const LimitsByName& limits,
+                  OpticalFact::Module* module) {
+  for (const auto& [measured, name] : kMeasured) {
+    const auto found = limits.find(name);
+    if (!IsOf(row.name, measured) || found == limits.end()) continue;
+    const auto& [low, high] = found->second;
+    const bool inside = *row.number >= low && *row.number <= high;
+    // Not a range: no thresholds.
+    if (high <= low || inside) continue;
+    AddAlarm(row, absl::StrCat(*row.number, " ", row.unit),
+             absl::StrCat(low, " to ", high, " ", row.unit), module);
+  }
+}
+
+absl::StatusOr<std::string> PfcText(absl::string_view output) {
+  ASSIGN_OR_RETURN(const auto pfc, ParseHccnPfc(output));
+  return absl::StrJoin(pfc, ",");
+}
+
+absl::StatusOr<std::string> PriorityText(absl::string_view output) {
+  ASSIGN_OR_RETURN(const auto classes, ParseHccnPriorityToTc(output));
+  return absl::StrJoin(classes, ",");
+}
+
+absl::StatusOr<std::string> DscpText(absl::string_view output) {
+  ASSIGN_OR_RETURN(auto classes, ParseHccnDscpToTc(output));
+  for (auto each = classes.begin(); each != classes.end();) {
+    each = each->second == 0 ? classes.erase(each) : std::next(each);
+  }
+  return absl::StrJoin(classes, ",", absl::PairFormatter(":"));
+}
+
+// Which queries a tool knows depends on its release.
+HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
+  HccnAnswer answer;
+  if (session->generation() == NpuToolFacts::ASCEND_950) {
+    answer.missing =
+        MakeMissing(Missing::NOT_SUPPORTED,
+                    absl::StrCat("the words of ", query,
+                                 " are not known for the Ascend 950 tool"));
+    return answer;
+  }
+  answer = session->Ask(query);
+  if (answer.failure == HccnFailure::kWrongCommandLine &&
+      answer.missing.has_value() &&
+      session->generation() == NpuToolFacts::CLASSIC) {
+    answer.missing->set_reason(Missing::NOT_SUPPORTED);
+  }
+  return answer;
+}
+
+}  // namespace
+
+OpticalFact::Module MakeOpticalModule(const HccnOptical& optical) {
+  OpticalFact::Module module;
+  module.set_present(optical.present);
+  if (!optical.present) return module;
+  const LimitsByName limits = LimitsOf(optical);
+  for (const HccnOpticalRow& row : optical.rows) {
+    if (!row.number.has_value()) continue;
+    if (row.kind == HccnOpticalRow::Kind::kMeasurement) {
+      AddIfOutside(row, limits, &module);
+    } else if (row.kind == HccnOpticalRow::Kind::kFlag && *row.number != 0) {
+      const auto lanes = static_cast<uint32_t>(*row.number);
+      AddAlarm(row, absl::StrCat("0x", absl::Hex(lanes)), "", &module);
+    }
+  }
+  return module;
+}
+
+LinkHistoryFact::History MakeLinkHistory(const HccnLinkStat& stat) {
+  LinkHistoryFact::History history;
+  history.set_ups(stat.ups);
+  if (stat.downs.has_value()) history.set_downs(*stat.downs);
+  for (const HccnLinkChange& each : stat.changes) {
+    LinkHistoryFact::Change* const change = history.add_changes();
+    const int64_t ago = stat.current_time - each.time;
+    change->set_seconds_ago(std::max<int64_t>(ago, 0));
+    change->set_up(each.up);
+  }
+  return history;
+}
+
+void AskLosslessSettings(HccnSession* session, DeviceFacts* facts) {
+  FillHccnFact(AskIfKnown(session, "-pfc"), PfcText, facts->mutable_pfc());
+  FillHccnFact(AskIfKnown(session, "-udp"), ParseHccnRocePort,
+               facts->mutable_roce_port());
+}
+
+void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts) {
+  FillHccnFact(AskIfKnown(session, "-dscp_to_tc"), DscpText,
+               facts->mutable_dscp_to_tc());
+  FillHccnFact(AskIfKnown(session, "-prio_tc"), PriorityText,
+               facts->mutable_priority_to_tc());
+  const auto module =
+      [](absl::string_view output) -> absl::StatusOr<OpticalFact::Module> {
+    ASSIGN_OR_RETURN(const HccnOptical optical, ParseHccnOptical(output));
+    return MakeOpticalModule(optical);
+  };
+  FillHccnFact(AskIfKnown(session, "-optical"), module,
+               facts->mutable_optical());
+  const auto history = [device](absl::string_view output)
+      -> absl::StatusOr<LinkHistoryFact::History> {
+    ASSIGN_OR_RETURN(const HccnLinkStat stat,
+                     ParseHccnLinkStat(output, device));
+    return MakeLinkHistory(stat);
+  };
+  FillHccnFact(AskIfKnown(session, "-link_stat"), history,
+               facts->mutable_link_history());
+}
+
+}  // namespace clusterd
