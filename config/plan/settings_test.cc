@@ -108,6 +108,12 @@ TEST(StepTextTest, SaysEachSettingInOneLine) {
       {DeviceStep(3, kMtuSetting, "1500", "9000"),
        "device 3: MTU 1500 -> 9000"},
       {DeviceStep(3, kTlsSetting, "on", "off"), "device 3: TLS on -> off"},
+      {DeviceStep(3, kPfcSetting, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"),
+       "device 3: PFC 0,0,0,0,0,0,0,0 -> 0,0,0,0,1,0,0,0"},
+      {DeviceStep(3, kRocePortSetting, "auto", "4791"),
+       "device 3: RoCE port auto -> 4791"},
+      {RewriteStep(3, kRocePortSetting, "-1", "4791"),
+       "device 3: hccn.conf roce_port -1 -> 4791"},
       {RewriteStep(3, kAddressSetting, "none", "10.0.0.1/255.255.255.0"),
        "device 3: hccn.conf address none -> 10.0.0.1/255.255.255.0"},
       {RewriteStep(3, kDetectSetting, "1.2.3.4", "10.0.0.254"),
@@ -173,6 +179,9 @@ TEST(CheckHostPlanTest, AcceptsAnEmptyPlanAndGoodSteps) {
       DeviceStep(0, kDetectSetting, "0.0.0.0", "10.0.0.254"),
       DeviceStep(0, kMtuSetting, "1500", "9000"),
       DeviceStep(0, kTlsSetting, "on", "off"),
+      DeviceStep(0, kPfcSetting, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"),
+      DeviceStep(0, kRocePortSetting, "code(nslb_dp)", "4791"),
+      DeviceStep(0, kRocePortSetting, "4791", "auto"),
       RewriteStep(0, kTlsSetting, "2 ?", "off"),
       RunningStep(kSomaxconnKey, "128", "65535"),
       AtBootStep(kReservedPortsKey, "none", "60000-60015"),
@@ -230,6 +239,13 @@ TEST(CheckHostPlanTest, RefusesValuesThatNoPlanSets) {
   EXPECT_FALSE(IsGood(DeviceStep(64, kTlsSetting, "on", "off")));
   for (const char* const mtu : {"", "1279", "65536", "01500", "1500 -x"}) {
     EXPECT_FALSE(IsGood(DeviceStep(3, kMtuSetting, "1500", mtu))) << mtu;
+  }
+  for (const char* const port : {"", "none", "4096", "65536", "04791", "-1"}) {
+    EXPECT_FALSE(IsGood(DeviceStep(3, kRocePortSetting, "auto", port))) << port;
+  }
+  for (const char* const pfc : {"", "0,0,0,0,1,0,0", "0,0,0,0,2,0,0,0", "-s"}) {
+    EXPECT_FALSE(IsGood(DeviceStep(3, kPfcSetting, "0,0,0,0,0,0,0,0", pfc)))
+        << pfc;
   }
   EXPECT_FALSE(IsGood(DeviceStep(3, kTlsSetting, "on", "1")));
   EXPECT_FALSE(IsGood(DeviceStep(3, kGatewaySetting, "\x1b[2J", "10.0.0.1")));

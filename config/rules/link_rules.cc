@@ -20,9 +20,18 @@ namespace {
 template <typename Value>
 bool Tells(const DeviceView& device, absl::string_view what,
            const Reading<Value>& reading, RuleReport& report) {
-  if (reading.missing != nullptr &&
-      reading.missing->reason() == Missing::NOT_SUPPORTED) {
+  const Missing::Reason why = reading.missing == nullptr
+                                  ? Missing::REASON_UNSPECIFIED
+                                  : reading.missing->reason();
+  if (why == Missing::NOT_SUPPORTED) {
     report.Add(device, "tool-cannot-tell", what);
+    return false;
+  }
+  // The tool may refuse for that alone: "Execute failed: Link status is down."
+  if (why == Missing::TOOL_FAILED && !device.dead && device.link.has_value() &&
+      *device.link == LinkFact::DOWN) {
+    report.AddSkipped(device, absl::StrCat(what, " not told: link is DOWN"),
+                      "link");
     return false;
   }
   return report.Knows(device, what, reading);

@@ -220,6 +220,17 @@ TEST(LinkFlapsTest, PortThatCameUpAfterABootHasNotFallen) {
   EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
 }
 
+TEST(LinkFlapsTest, ToolThatRefusesSinceTheLinkIsDownCostsNoVerdict) {
+  TestCluster cluster("atlas-a2");
+  SetMissing(Missing::TOOL_FAILED, "Execute failed: Link status is down.",
+             cluster.device(0, 3).mutable_link_history());
+  EXPECT_EQ(cluster.Check("link-flaps").state(), UNKNOWN);
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  const RuleResult result = cluster.Check("link-flaps");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(Lines(result), HasSubstr("SKIPPED server0:3 [link]"));
+}
+
 TEST(LinkFlapsTest, LinkThatIsDownNowIsTheCause) {
   TestCluster cluster("atlas-a2");
   AddChange(&HistoryOf(&cluster), 60, false);

@@ -249,6 +249,20 @@ TEST_F(SimulatedApplyTest, SetsTheMtuThatTheSpecNamesAndTheOldOneAgain) {
   EXPECT_EQ(StepText(plan.steps(3)), "device 3: MTU 4200 -> 9000");
 }
 
+TEST_F(SimulatedApplyTest, SetsPfcAndRocePortThatTheSpecNamesAndTheOldAgain) {
+  Make({"3:state=bitmap=0,0,0,1,0,0,0,0", "3:state=roce_port=5000"});
+  spec_.mutable_lossless()->set_pfc("0,0,0,0,1,0,0,0");
+  spec_.mutable_lossless()->set_roce_port(4791);
+  const HostPlan plan = ApplyAndRollBack();
+  ASSERT_EQ(plan.steps_size(), 2 * spec_.servers(0).devices_size());
+  EXPECT_EQ(StepText(plan.steps(0)),
+            "device 0: PFC 0,0,0,0,0,0,0,0 -> 0,0,0,0,1,0,0,0");
+  EXPECT_EQ(StepText(plan.steps(1)), "device 0: RoCE port auto -> 4791");
+  EXPECT_EQ(StepText(plan.steps(6)),
+            "device 3: PFC 0,0,0,1,0,0,0,0 -> 0,0,0,0,1,0,0,0");
+  EXPECT_EQ(StepText(plan.steps(7)), "device 3: RoCE port 5000 -> 4791");
+}
+
 TEST_F(SimulatedApplyTest, StoresALiveGatewayThatTheSpecDoesNotName) {
   Make({"3:live_gateway=192.168.103.254"});
   spec_.mutable_servers(0)->mutable_devices(3)->clear_gateway();

@@ -197,6 +197,12 @@ void CheckTrafficClasses(const std::string& text) {
       RequireIn(text, absl::StrCat(tc));
     }
   }
+  const auto of_priorities = ParseHccnPriorityToTc(text);
+  if (of_priorities.ok()) {
+    for (const uint32_t tc : *of_priorities) Require(tc <= 3);
+  }
+  const auto port = ParseHccnRocePort(text);
+  if (port.ok() && *port != "auto") RequireIn(text, *port);
   const auto pfc = ParseHccnPfc(text);
   if (!pfc.ok()) return;
   std::string row;

@@ -85,15 +85,12 @@ DeviceState HealthyState(const Server& of) {
     state.Set(DeviceKey("mtu", id),
               absl::StrCat(of.spec.has_mtu() ? of.spec.mtu() : 1500));
     const LosslessSpec& lossless = of.spec.lossless();
-    if (!lossless.pfc().empty()) {
-      state.Set(DeviceKey("bitmap", id), lossless.pfc());
-    }
-    if (!lossless.dscp_to_tc().empty()) {
-      state.Set(DeviceKey("dscp_tc", id), lossless.dscp_to_tc());
-    }
-    if (lossless.roce_port() != 0) {
-      state.Set(DeviceKey("roce_port", id), absl::StrCat(lossless.roce_port()));
-    }
+    state.Set(DeviceKey("bitmap", id),
+              lossless.pfc().empty() ? "0,0,0,0,0,0,0,0" : lossless.pfc());
+    state.Set(DeviceKey("dscp_tc", id), lossless.dscp_to_tc());
+    state.Set(
+        DeviceKey("roce_port", id),
+        lossless.roce_port() == 0 ? "-1" : absl::StrCat(lossless.roce_port()));
     state.Set(DeviceKey("mac", id),
               absl::StrFormat("6c:b1:58:%02x:%02x:%02x", of.number / 256,
                               of.number % 256, id));

@@ -82,6 +82,9 @@ TEST(SetOnDeviceTest, SpeaksTheClassicCommandLine) {
       {kMtuSetting, "9000", "-mtu -s size 9000"},
       {kTlsSetting, "off", "-tls -s enable 0"},
       {kTlsSetting, "on", "-tls -s enable 1"},
+      {kPfcSetting, "0,0,0,0,1,0,0,0", "-pfc -s bitmap 0,0,0,0,1,0,0,0"},
+      {kRocePortSetting, "4791", "-udp -s port 4791"},
+      {kRocePortSetting, "auto", "-udp -s auto"},
   };
   std::set<std::string> settings;
   for (const auto& [setting, to, command] : cases) {
@@ -106,6 +109,8 @@ TEST(SetOnDeviceTest, SetsEachSettingOnTheDeviceAndInTheFile) {
       {kDetectSetting, "10.20.0.9", "netdetect_1=10.20.0.9\n"},
       {kMtuSetting, "9000", "mtu_1=9000\n"},
       {kTlsSetting, "off", "tls_enable_1=0\n"},
+      {kPfcSetting, "0,0,0,0,1,0,0,0", "bitmap_1=0,0,0,0,1,0,0,0\n"},
+      {kRocePortSetting, "4791", "roce_port_1=4791\n"},
   };
   for (const auto& [setting, to, line] : cases) {
     Runner test;

@@ -1,0 +1,145 @@
+#include "daemon/host/hccn_query/query_facts.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Thresholds as a module has them, published by Ascend/mind-cluster.
+constexpr char kThresholds[] =
+    "TxPower High Thres   : 3.5481 mW\nTxPower Low Thres    : 0.2818 mW\n"
+    "RxPower High Thres   : 3.4673 mW\nRxPower Low Thres    : 0.1445 mW\n";
+
+std::vector<std::string> AlarmsOf(const std::string& rows) {
+  const auto optical = ParseHccnOptical(
+      absl::StrCat("optical info:\npresent              : present\n", rows));
+  EXPECT_TRUE(optical.ok()) << optical.status();
+  std::vector<std::string> texts;
+  for (const OpticalAlarm& alarm : MakeOpticalModule(*optical).alarms()) {
+    texts.push_back(absl::StrCat(alarm.name(), " ", alarm.value(), " [",
+                                 alarm.limits(), "]"));
+  }
+  return texts;
+}
+
+TEST(MakeOpticalModuleTest, TakesPowerAgainstTheModulesOwnThresholds) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(AlarmsOf(absl::StrCat("Tx Power0            : 1.2000 mW\n"
+                                  "Rx Power0            : 1.0189 mW\n"
+                                  "Rx Power1            : 0.1018 mW\n",
+                                  kThresholds)),
+            (Texts{"Rx Power1 0.1018 mW [0.1445 to 3.4673 mW]"}));
+  EXPECT_EQ(AlarmsOf("temperature          : 80 C\n"
+                     "Temp High Thres      : 75 C\n"
+                     "Temp Low Thres       : -5 C\n"),
+            (Texts{"temperature 80 C [-5 to 75 C]"}));
+}
+
+TEST(MakeOpticalModuleTest, ModuleWithoutThresholdsHasNoAlarm) {
+  EXPECT_TRUE(AlarmsOf("Rx Power0            : 0.0001 mW\n"
+                       "RxPower High Thres   : 0.0000 mW\n"
+                       "RxPower Low Thres    : 0.0000 mW\n")
+                  .empty());
+  EXPECT_TRUE(AlarmsOf("Rx Power             : NA\n"
+                       "RxPower High Thres   : NA\n")
+                  .empty());
+}
+
+TEST(MakeOpticalModuleTest, FlagThatIsSetIsAnAlarm) {
+  EXPECT_EQ(AlarmsOf("Tx Los Flag          : 0x0\n"
+                     "Rx Los Flag          : 0xff\n"
+                     "Rx LoL Flag          : NA\n"),
+            (std::vector<std::string>{"Rx Los Flag 0xff []"}));
+}
+
+TEST(MakeLinkHistoryTest, CountsBackFromTheDevicesOwnClock) {
+  const auto stat = ParseHccnLinkStat(
+      "[devid 0]current time        : Wed Aug  2 03:09:26 2022\n"
+      "[devid 0]link up count       : 2\n[devid 0]link down count     : 1\n"
+      "[devid 0]link change records :\n"
+      "[devid 0]    Wed Aug  2 03:09:27 2022    LINK UP\n"
+      "[devid 0]    Wed Aug  2 03:08:26 2022    LINK DOWN\n",
+      0);
+  ASSERT_TRUE(stat.ok()) << stat.status();
+  const LinkHistoryFact::History history = MakeLinkHistory(*stat);
+  EXPECT_EQ(history.ups(), 2u);
+  EXPECT_EQ(history.downs(), 1u);
+  ASSERT_EQ(history.changes_size(), 2);
+  EXPECT_EQ(history.changes(0).seconds_ago(), 0u);
+  EXPECT_TRUE(history.changes(0).up());
+  EXPECT_EQ(history.changes(1).seconds_ago(), 60u);
+  EXPECT_FALSE(history.changes(1).up());
+}
+
+class QueryFactsTest : public ::testing::Test {
+ protected:
+  DeviceFacts Ask(NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC) {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    HccnSession session(std::string("/x/hccn_tool"), generation, 3, &runner_,
+                        &clock_, &budget, &turns_);
+    DeviceFacts facts;
+    AskLosslessSettings(&session, &facts);
+    AskTraffic(3, &session, &facts);
+    return facts;
+  }
+
+  FakeClock clock_;
+  FakeCommandRunner runner_{&clock_};
+  DeviceLocks turns_;
+};
+
+TEST_F(QueryFactsTest, PutsSettingsInTheFormsOfHccnConf) {
+  runner_.Answers("hccn_tool -i 3 -pfc -g",
+                  "PFC configuration:\npriority   0 1 2 3 4 5 6 7\n"
+                  "enabled    0 0 0 0 1 0 0 0\n");
+  runner_.Answers("hccn_tool -i 3 -prio_tc -g",
+                  "Priority mapping:\npriority   0 1 2 3 4 5 6 7\n"
+                  "TC         0 0 0 0 1 0 0 3\n");
+  runner_.Answers("hccn_tool -i 3 -dscp_to_tc -g",
+                  "dscp      tc\n   0       0\n  33       1\n  46       2\n");
+  runner_.Answers("hccn_tool -i 3 -udp -g",
+                  "udp_port:4791\nstatus:custom\nUDP port list(based on IP "
+                  "pair):\nno entry has been configured.\n");
+  const DeviceFacts facts = Ask();
+  EXPECT_EQ(facts.pfc().value(), "0,0,0,0,1,0,0,0");
+  EXPECT_EQ(facts.priority_to_tc().value(), "0,0,0,0,1,0,0,3");
+  EXPECT_EQ(facts.dscp_to_tc().value(), "33:1,46:2");
+  EXPECT_EQ(facts.roce_port().value(), "4791");
+  EXPECT_EQ(facts.optical().missing().reason(), Missing::TOOL_FAILED);
+}
+
+TEST_F(QueryFactsTest, QueryThatAnOlderToolDoesNotKnowIsNotSupported) {
+  for (const char* query :
+       {"-pfc", "-udp", "-dscp_to_tc", "-prio_tc", "-optical", "-link_stat"}) {
+    runner_.Fails(absl::StrCat("hccn_tool -i 3 ", query, " -g"), 3,
+                  "Get invalid major cmd.\nEnter [ hccn_tool -h ] for more "
+                  "details.\n");
+  }
+  const DeviceFacts facts = Ask();
+  EXPECT_EQ(facts.pfc().missing().reason(), Missing::NOT_SUPPORTED);
+  EXPECT_EQ(facts.roce_port().missing().reason(), Missing::NOT_SUPPORTED);
+  EXPECT_EQ(facts.dscp_to_tc().missing().reason(), Missing::NOT_SUPPORTED);
+  EXPECT_EQ(facts.priority_to_tc().missing().reason(), Missing::NOT_SUPPORTED);
+  EXPECT_EQ(facts.optical().missing().reason(), Missing::NOT_SUPPORTED);
+  EXPECT_EQ(facts.link_history().missing().reason(), Missing::NOT_SUPPORTED);
+  EXPECT_THAT(facts.pfc().missing().detail(),
+              HasSubstr("Get invalid major cmd."));
+}
+
+TEST_F(QueryFactsTest, Ascend950IsNotAskedInWordsThatNobodyPublished) {
+  const DeviceFacts facts = Ask(NpuToolFacts::ASCEND_950);
+  EXPECT_EQ(facts.pfc().missing().reason(), Missing::NOT_SUPPORTED);
+  EXPECT_EQ(facts.link_history().missing().reason(), Missing::NOT_SUPPORTED);
+  EXPECT_TRUE(runner_.commands().empty());
+}
+
+}  // namespace
+}  // namespace clusterd
