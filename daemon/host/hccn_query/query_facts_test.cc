@@ -23,7 +23,8 @@ std::vector<std::string> AlarmsOf(const std::string& rows) {
       absl::StrCat("optical info:\npresent              : present\n", rows));
   EXPECT_TRUE(optical.ok()) << optical.status();
   std::vector<std::string> texts;
-  for (const OpticalAlarm& alarm : MakeOpticalModule(*optical).alarms()) {
+  const OpticalFact::Module module = MakeOpticalModule(*optical);
+  for (const OpticalAlarm& alarm : module.alarms()) {
     texts.push_back(absl::StrCat(alarm.name(), " ", alarm.value(), " [",
                                  alarm.limits(), "]"));
   }

@@ -164,6 +164,8 @@ std::unique_ptr<Scenario> OpenFirewalldScenario() {
   spec = BaseSpec();
   spec.set_firewall(FIREWALL_OPEN_PORTS);
   spec.set_mtu(9000);
+  spec.mutable_lossless()->set_pfc("0,0,0,0,1,0,0,0");
+  spec.mutable_lossless()->set_roce_port(4791);
   AddDevice(&spec, 5, "10.0.0.6", "10.0.0.254", "10.0.0.254");
   return scenario;
 }

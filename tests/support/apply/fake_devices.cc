@@ -166,6 +166,8 @@ DeviceState FakeDevices::Now() const {
     put("gateway", device.gateway);
     put("netdetect", device.detect);
     put("mtu", device.mtu);
+    put("bitmap", device.pfc);
+    put("roce_port", device.roce_port);
     put("tls", device.tls ? "1" : "0");
     put("routes", absl::StrJoin(device.routes, ","));
   }
@@ -183,6 +185,8 @@ void FakeDevices::Take(const DeviceState& state) {
     device.gateway = get("gateway");
     device.detect = get("netdetect").empty() ? "0.0.0.0" : get("netdetect");
     device.mtu = get("mtu");
+    device.pfc = get("bitmap");
+    device.roce_port = get("roce_port");
     device.tls = get("tls") == "1";
     device.routes = absl::StrSplit(get("routes"), ',', absl::SkipEmpty());
   }

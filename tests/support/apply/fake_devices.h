@@ -41,6 +41,8 @@ class FakeDevices {
     std::string gateway;
     std::string detect = "0.0.0.0";
     std::string mtu = "1500";
+    std::string pfc = "0,0,0,0,0,0,0,0";
+    std::string roce_port = "-1";  // Chosen by the device.
     bool tls = true;
     std::set<std::string> routes;  // "172.16.0.0 10.0.0.253 255.255.0.0"
     Fault fault = Fault::kNone;
