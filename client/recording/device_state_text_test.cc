@@ -19,6 +19,9 @@ DeviceFacts HealthyDevice() {
   device.mutable_mtu()->set_value(1500);
   device.mutable_speed_mbps()->set_value(100000);
   device.mutable_tls()->mutable_value()->set_enabled(false);
+  device.mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
+  device.mutable_dscp_to_tc()->set_value("33:1");
+  device.mutable_roce_port()->set_value("4791");
   return device;
 }
 
@@ -34,7 +37,8 @@ TEST(DeviceStateTextTest, WritesEveryKnownFact) {
             "ip.3=10.0.0.4; mask.3=255.255.255.0; gateway.3=10.0.0.254; "
             "netdetect.3=10.0.0.1; net_health.3=6; link.3=1; mtu.3=1500; "
             "speed.3=100000; "
-            "tls.3=0");
+            "tls.3=0; bitmap.3=0,0,0,0,1,0,0,0; dscp_tc.3=33:1; "
+            "roce_port.3=4791");
 }
 
 TEST(DeviceStateTextTest, WritesNothingForWhatIsMissingOrUnset) {
@@ -44,6 +48,7 @@ TEST(DeviceStateTextTest, WritesNothingForWhatIsMissingOrUnset) {
   device.mutable_gateway()->set_value("");
   device.mutable_detect_address()->set_value("0.0.0.0");
   device.mutable_mtu()->mutable_missing();
+  device.mutable_roce_port()->set_value("auto");
   EXPECT_EQ(StateText(device, ""), "");
 }
 

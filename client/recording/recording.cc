@@ -89,9 +89,11 @@ std::string HideLldpBody(absl::string_view title, absl::string_view line,
   return absl::StrCat(indent, hidden, tail);
 }
 
-std::string HideCertificate(absl::string_view line) {
-  static const LazyRE2 kForm = {R"((.*?(?:issuer|subject)\[).*?(\][^\]]*)?)",
-                                RE2::Latin1};
+// Who a certificate is of, and which single module it is.
+std::string HideOwner(absl::string_view line) {
+  static const LazyRE2 kForm = {
+      R"((.*?(?:issuer|subject)\[|vendor serial number *: *).*?(\][^\]]*)?)",
+      RE2::Latin1};
   absl::string_view head;
   absl::string_view tail;
   if (!HasForm(line, *kForm, &head, &tail)) return std::string(line);
@@ -304,6 +306,8 @@ std::string DeviceStateText(
   const auto number = [](bool is_known, int64_t value) {
     return is_known ? absl::StrCat(value) : "";
   };
+  uint32_t port = 0;
+  const bool is_port = absl::SimpleAtoi(device.roce_port().value(), &port);
   const std::pair<const char*, std::string> values[] = {
       {"ip", hide(first.address())},
       {"mask", hide(first.netmask())},
@@ -322,6 +326,10 @@ std::string DeviceStateText(
        number(device.recovery().value() != RecoveryFact::RECOVERY_UNSPECIFIED,
               device.recovery().value() - 1)},
       {"tls", number(device.tls().has_value(), device.tls().value().enabled())},
+      {"bitmap", device.pfc().value()},
+      {"dscp_tc", device.dscp_to_tc().value()},
+      {"prio_tc", device.priority_to_tc().value()},
+      {"roce_port", number(is_port, port)},
       // The tool adds one newline to what the device gave it.
       {"lldp", std::string(absl::StripSuffix(lldp_output, "\n"))}};
   std::vector<std::string> state;
@@ -426,8 +434,7 @@ std::string HideToolText(absl::string_view output, NameMap* names) {
   absl::string_view title;
   return WithLines(output, [&](absl::string_view line) {
     if (IsTitle(line, &title)) return std::string(line);
-    return title.empty() ? HideCertificate(line)
-                         : HideLldpBody(title, line, names);
+    return title.empty() ? HideOwner(line) : HideLldpBody(title, line, names);
   });
 }
 

@@ -83,5 +83,13 @@ TEST(HideConfCommentsTest, RemovesCommentsOnly) {
             "# removed\naddress_0=10.0.0.1\n# removed");
 }
 
+TEST(HideToolTextTest, RemovesTheSerialNumberOfAModule) {
+  EXPECT_EQ(
+      Hide("vendor part number   : PN-400G\n"
+           "vendor serial number : SN0001 A\nRx Los Flag          : 0x0\n"),
+      "vendor part number   : PN-400G\n"
+      "vendor serial number : removed\nRx Los Flag          : 0x0\n");
+}
+
 }  // namespace
 }  // namespace clusterd

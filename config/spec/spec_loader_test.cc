@@ -113,14 +113,16 @@ TEST(LoadSpecTest, FillsEveryDevice) {
 }
 
 TEST(LoadSpecTest, ReadsEverySetting) {
-  const ClusterSpec spec = Load(
-      File("hccl: {base_port: 50000, port_count: 64}\n"
-           "kernel: {somaxconn: 1024, tcp_max_syn_backlog: 2048, persistent: "
-           "true}\n"
-           "firewall: open-ports\n"
-           "deadlines: {command: 500ms, host: 1m, run: 1m}\n"
-           "tls: false\nmtu: 4200\nrendezvous_port: 29500\nssh_port: 22\n"
-           "domain: dc1.example.com\n"));
+  const ClusterSpec spec = Load(File(
+      "hccl: {base_port: 50000, port_count: 64, rdma_tc: 132, rdma_sl: 0}\n"
+      "kernel: {somaxconn: 1024, tcp_max_syn_backlog: 2048, persistent: "
+      "true}\n"
+      "firewall: open-ports\n"
+      "deadlines: {command: 500ms, host: 1m, run: 1m}\n"
+      "tls: false\nmtu: 4200\nrendezvous_port: 29500\nssh_port: 22\n"
+      "domain: dc1.example.com\n"
+      "lossless: {pfc: \"0,0,0,0,1,0,0,0\", dscp_to_tc: \"46:2,3:0,33:1\", "
+      "roce_port: 4791}\n"));
   EXPECT_EQ(spec.hccl().base_port(), 50000u);
   EXPECT_EQ(spec.hccl().port_count(), 64u);
   EXPECT_FALSE(spec.hccl().port_count_auto());
@@ -139,6 +141,14 @@ TEST(LoadSpecTest, ReadsEverySetting) {
   EXPECT_EQ(spec.rendezvous_port(), 29500u);
   EXPECT_EQ(spec.ssh_port(), 22u);
   EXPECT_EQ(spec.domain(), "dc1.example.com");
+  EXPECT_EQ(spec.lossless().pfc(), "0,0,0,0,1,0,0,0");
+  EXPECT_EQ(spec.lossless().dscp_to_tc(), "33:1,46:2");
+  EXPECT_EQ(spec.lossless().roce_port(), 4791u);
+  EXPECT_EQ(spec.hccl().rdma_tc(), 132u);
+  EXPECT_TRUE(spec.hccl().has_rdma_sl());
+  EXPECT_EQ(
+      Load(File("lossless: {dscp_to_tc: \"33:0\"}\n")).lossless().dscp_to_tc(),
+      "0:0");
   EXPECT_EQ(Load(File("firewall: ignore\n")).firewall(), FIREWALL_IGNORE);
 }
 
@@ -306,6 +316,18 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
   EXPECT_THAT(WrongLine("tls: 1"), HasSubstr("tls is \"1\""));
   EXPECT_THAT(WrongLine("mtu: 67"), HasSubstr("mtu is \"67\""));
   EXPECT_THAT(WrongLine("job: all"), HasSubstr("all-servers"));
+  EXPECT_THAT(WrongLine("lossless: {pfc: \"0,0,0,0,1,0,0\"}"),
+              HasSubstr("expected 0 or 1 for each of the eight priorities"));
+  EXPECT_THAT(WrongLine("lossless: {dscp_to_tc: \"64:1\"}"),
+              HasSubstr("\"64:1\" is no DSCP from 0 to 63"));
+  EXPECT_THAT(WrongLine("lossless: {dscp_to_tc: \"33:1,33:2\"}"),
+              HasSubstr("each once"));
+  EXPECT_THAT(WrongLine("lossless: {roce_port: 4096}"),
+              HasSubstr("lossless.roce_port is \"4096\""));
+  EXPECT_THAT(WrongLine("hccl: {rdma_tc: 133}"),
+              HasSubstr("hccl.rdma_tc is 133, expected a multiple of 4"));
+  EXPECT_THAT(WrongLine("hccl: {rdma_sl: 8}"),
+              HasSubstr("hccl.rdma_sl is \"8\""));
   EXPECT_THAT(WrongLine("domain: .example"),
               HasSubstr("domain is \".example\", expected the DNS domain"));
 }

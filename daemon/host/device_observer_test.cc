@@ -93,6 +93,23 @@ TEST_F(DeviceObserverTest, FillsEveryFact) {
   EXPECT_EQ(facts.tls().value().source(), "/etc/hccn.conf");
 }
 
+TEST_F(DeviceObserverTest, AsksAboutTrafficModuleAndHistory) {
+  runner_.Answers("hccn_tool -i 3 -pfc -g",
+                  "PFC configuration:\npriority   0 1 2 3 4 5 6 7\n"
+                  "enabled    0 0 0 0 1 0 0 0\n");
+  runner_.Answers("hccn_tool -i 3 -optical -g",
+                  "optical info:\npresent              : present\n");
+  runner_.Answers("hccn_tool -i 3 -link_stat -g",
+                  "[devid 3]current time        : Wed Aug  2 03:09:26 2022\n"
+                  "[devid 3]link up count       : 2\n"
+                  "[devid 3]link down count     : 1\n"
+                  "[devid 3]link change records : NA\n");
+  const DeviceFacts facts = Observe();
+  EXPECT_EQ(facts.pfc().value(), "0,0,0,0,1,0,0,0");
+  EXPECT_TRUE(facts.optical().value().present());
+  EXPECT_EQ(facts.link_history().value().downs(), 1u);
+}
+
 TEST_F(DeviceObserverTest, TakesNothingSetForAValue) {
   runner_.Forget("hccn_tool -i 3 -ip -g");
   runner_.Fails("hccn_tool -i 3 -ip -g", 13,
@@ -363,7 +380,7 @@ TEST_F(DeviceObserverTest, AsksForSettingsAlone) {
     return ObserveDeviceSettings(3, conf_, OverCopy(true), &session);
   };
   EXPECT_TRUE(settings().tls().value().enabled());
-  EXPECT_EQ(runner_.commands().size(), 5u);
+  EXPECT_EQ(runner_.commands().size(), 7u);
   EXPECT_EQ(runner_.copies().size(), 1u);
   SetConf("tls_enable", "0");
   const DeviceFacts facts = settings();
@@ -371,7 +388,7 @@ TEST_F(DeviceObserverTest, AsksForSettingsAlone) {
   EXPECT_EQ(facts.gateway().value(), "10.20.0.1");
   EXPECT_EQ(facts.detect_address().value(), "10.20.0.1");
   EXPECT_TRUE(facts.tls().value().enabled());
-  EXPECT_EQ(runner_.commands().size(), 10u);
+  EXPECT_EQ(runner_.commands().size(), 14u);
   EXPECT_EQ(runner_.copies().size(), 1u);
 }
 

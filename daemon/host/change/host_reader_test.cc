@@ -59,7 +59,8 @@ TEST_F(HostReaderTest, AsksOneDeviceOnlyWhatAChangeCanSet) {
   EXPECT_THAT(runner_.commands(),
               ElementsAre("hccn_tool -i 3 -ip -g", "hccn_tool -i 3 -gateway -g",
                           "hccn_tool -i 3 -netdetect -g",
-                          "hccn_tool -i 3 -mtu -g", "hccn_tool -i 3 -tls -g"));
+                          "hccn_tool -i 3 -mtu -g", "hccn_tool -i 3 -tls -g",
+                          "hccn_tool -i 3 -pfc -g", "hccn_tool -i 3 -udp -g"));
 }
 
 TEST_F(HostReaderTest, BelievesTheDeviceAndNotTheFileAboutTls) {

@@ -24,7 +24,9 @@ constexpr double kLimit = 1.10;
 constexpr int kDevices = 8;
 constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
 constexpr const char* kChain[] = {
-    "-ip", "-gateway", "-netdetect", "-net_health", "-link", "-lldp", "-mtu"};
+    "-ip",      "-gateway", "-netdetect", "-net_health", "-link",
+    "-lldp",    "-mtu",     "-pfc",       "-udp",        "-dscp_to_tc",
+    "-prio_tc", "-optical", "-link_stat"};
 
 bool MakeHost(const std::string& tool, ScratchRoot* root) {
   for (int id = 0; id < kDevices; ++id) {

@@ -21,6 +21,16 @@ constexpr Answer kAnswers[] = {
     {"-lldp", "\n"},
     {"-mtu", "mtu:1500\n"},
     {"-speed", "Speed: 200000 Mb/s\n"},
+    {"-pfc",
+     "PFC configuration:\npriority   0 1 2 3 4 5 6 7\n"
+     "enabled    0 0 0 0 1 0 0 0\n"},
+    {"-udp", "udp_port:4791\nstatus:custom\n"},
+    {"-dscp_to_tc", "dscp      tc\n  33       1\n"},
+    {"-prio_tc",
+     "Priority mapping:\npriority   0 1 2 3 4 5 6 7\n"
+     "TC         0 0 0 0 1 0 0 0\n"},
+    {"-optical", "optical info:\npresent              : present\n"},
+    {"-link_stat", "link change records : NA\n"},
 };
 
 }  // namespace
