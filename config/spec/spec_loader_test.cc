@@ -508,6 +508,15 @@ TEST(SpecToYamlTest, EverySettingComesBackTheSame) {
   }
 }
 
+TEST(SpecToYamlTest, WhatKeepsRoceFromLosingPacketsComesBackTheSame) {
+  const ClusterSpec spec =
+      Load(File("hccl: {rdma_tc: 132, rdma_sl: 4}\n"
+                "lossless: {pfc: \"0,0,0,0,1,0,0,0\", dscp_to_tc: \"33:1\", "
+                "roce_port: 4791}\n"));
+  EXPECT_THAT(SpecToYaml(spec), HasSubstr("dscp_to_tc: \"33:1\"\n"));
+  EXPECT_EQ(Again(spec).DebugString(), spec.DebugString());
+}
+
 TEST(SpecToYamlTest, NamesThatYamlReadsAsNothingAreQuoted) {
   const std::string text = absl::StrReplaceAll(
       File(), {{"n[0-1]", "[\"null\", \"Null\"]"}, {"demo", "\"null\""}});
