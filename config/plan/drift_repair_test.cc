@@ -47,6 +47,10 @@ TEST(JudgeStepTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
   HostFacts facts = GoodFacts("node-01");
   DeviceOf(&facts, 0)->mutable_mtu()->set_value(1500);
   SetConf(&facts, "mtu_0", "1500");
+  DeviceOf(&facts, 0)->mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
+  SetConf(&facts, "bitmap_0", "0,0,0,0,1,0,0,0");
+  DeviceOf(&facts, 0)->mutable_roce_port()->set_value("auto");
+  SetConf(&facts, "roce_port_0", "-1");
   for (const DeviceSetting& setting : DeviceSettings()) {
     const std::string live = setting.live(*DeviceOf(&facts, 0)).value;
     const PlanStep step = DeviceStep(0, setting.name, "none", live);
