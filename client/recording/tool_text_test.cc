@@ -85,8 +85,8 @@ TEST(HideConfCommentsTest, RemovesCommentsOnly) {
 
 TEST(HideToolTextTest, RemovesTheSerialNumberOfAModule) {
   EXPECT_EQ(
-      Hide("vendor part number   : PN-400G\n"
-           "vendor serial number : SN0001 A\nRx Los Flag          : 0x0\n"),
+      Hidden("vendor part number   : PN-400G\n"
+             "vendor serial number : SN0001 A\nRx Los Flag          : 0x0\n"),
       "vendor part number   : PN-400G\n"
       "vendor serial number : removed\nRx Los Flag          : 0x0\n");
 }
