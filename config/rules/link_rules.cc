@@ -10,6 +10,7 @@
 #include "config/rules/rule_report.h"
 #include "config/rules/view/ballot.h"
 #include "config/rules/view/cluster_view.h"
+#include "config/values/text_form.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -70,12 +71,21 @@ struct LosslessKind {
   std::string (*command)(absl::string_view value);
 };
 
+// What most hosts say ends in a command that somebody pastes into a root
+// shell, so it has to be such a list and nothing else.
+std::string SetList(absl::string_view option, absl::string_view value) {
+  static const LazyRE2 kForm = {R"(\d(?:,\d){7})"};
+  return HasForm(value, *kForm) ? absl::StrCat(option, value) : "";
+}
+
 // The only pair of "33:1".
 std::string SetClass(absl::string_view value) {
-  const std::vector<absl::string_view> pair = absl::StrSplit(value, ':');
-  return pair.size() != 2
-             ? ""
-             : absl::StrCat("-dscp_to_tc -s dscp ", pair[0], " tc ", pair[1]);
+  static const LazyRE2 kForm = {R"((\d{1,2}):(\d))"};
+  absl::string_view dscp;
+  absl::string_view traffic_class;
+  return HasForm(value, *kForm, &dscp, &traffic_class)
+             ? absl::StrCat("-dscp_to_tc -s dscp ", dscp, " tc ", traffic_class)
+             : "";
 }
 
 std::string SetPort(absl::string_view value) {
@@ -88,15 +98,13 @@ std::string SetPort(absl::string_view value) {
 constexpr LosslessKind kLosslessKinds[] = {
     {"PFC", &DeviceView::pfc,
      [](const LosslessSpec& spec) { return spec.pfc(); },
-     [](absl::string_view value) {
-       return absl::StrCat("-pfc -s bitmap ", value);
-     }},
+     [](absl::string_view value) { return SetList("-pfc -s bitmap ", value); }},
     {"DSCP to traffic class", &DeviceView::dscp_to_tc,
      [](const LosslessSpec& spec) { return spec.dscp_to_tc(); }, SetClass},
     {"priority to traffic class", &DeviceView::priority_to_tc,
      [](const LosslessSpec&) { return std::string(); },
      [](absl::string_view value) {
-       return absl::StrCat("-prio_tc -s map ", value);
+       return SetList("-prio_tc -s map ", value);
      }},
     {"RoCE port", &DeviceView::roce_port,
      [](const LosslessSpec& spec) {
@@ -106,7 +114,7 @@ constexpr LosslessKind kLosslessKinds[] = {
 
 // The map of DSCP has only those that are not of class 0.
 std::string Shown(absl::string_view value) {
-  return value.empty() ? "0 for every DSCP" : std::string(value);
+  return value.empty() ? "0 for every DSCP" : PrintableText(value);
 }
 
 void JudgeAgainstSpec(const LosslessKind& kind, const ClusterView& view,
@@ -200,7 +208,7 @@ void JudgeJobs(const HcclSpec& jobs, const DeviceView& device,
   const char traffic_class = ClassOf(*device.dscp_to_tc, dscp);
   if (HasPfc(device, traffic_class)) return;
   report.Add(device, "class-without-pfc", jobs.rdma_tc(), dscp,
-             std::string(1, traffic_class));
+             PrintableText(absl::string_view(&traffic_class, 1)));
 }
 
 }  // namespace

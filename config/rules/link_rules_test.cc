@@ -148,6 +148,24 @@ TEST(LosslessTest, OneQueryThatAToolLacksCostsNoVerdictAboutTheOthers) {
   EXPECT_EQ(cluster.Check("lossless").state(), WARN);
 }
 
+TEST(LosslessTest, NoCommandIsMadeOfWhatHostsMakeUp) {
+  TestCluster cluster("atlas-a2", "", 3);
+  for (const int host : {0, 1}) {
+    DeviceFacts& device = cluster.device(host, 3);
+    device.mutable_pfc()->set_value("0; reboot");
+    device.mutable_dscp_to_tc()->set_value("33:1 && reboot");
+    device.mutable_priority_to_tc()->set_value("0,0,0,0\x1b[2J");
+    device.mutable_roce_port()->set_value("$(reboot)");
+  }
+  const RuleResult result = cluster.Check("lossless");
+  EXPECT_EQ(result.findings_size(), 4);
+  for (const Finding& finding : result.findings()) {
+    EXPECT_EQ(finding.command(), "");
+    EXPECT_THAT(finding.fix(), HasSubstr("hccn_tool -h names the command"));
+    EXPECT_EQ(finding.expected().find('\x1b'), std::string::npos);
+  }
+}
+
 TEST(OpticsTest, PortThatIsUpNeedsNoModule) {
   TestCluster cluster("atlas-a2");
   OpticalFact* optical = cluster.device(0, 3).mutable_optical();
