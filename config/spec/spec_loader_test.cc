@@ -201,8 +201,9 @@ TEST(LoadSpecTest, UnknownKeysSuggestTheNearest) {
                               "version, name, product, mode, servers"),
                     HasSubstr("did you mean \"firewall\"?")));
   EXPECT_THAT(WrongLine("hccl: {baseport: 1}"),
-              HasSubstr("unknown key \"baseport\" in hccl, expected base_port, "
-                        "port_count, cann, did you mean \"base_port\"?"));
+              AllOf(HasSubstr("unknown key \"baseport\" in hccl, expected "
+                              "base_port, port_count, cann, "),
+                    HasSubstr("did you mean \"base_port\"?")));
 }
 
 TEST(LoadSpecTest, OnlyVersion1IsKnown) {

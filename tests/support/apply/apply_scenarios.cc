@@ -192,10 +192,12 @@ std::unique_ptr<Scenario> BrokenConfScenario() {
   FakeMachine::Device routed = Device("10.0.0.1", "10.0.0.254");
   routed.routes = {"172.16.0.0 10.0.0.253 255.255.0.0"};
   routed.detect = "10.0.0.254";
+  routed.roce_port = "4791";
   machine.AddDevice(0, routed);
   FakeMachine::Device unlike = Device("10.0.0.2", "10.0.0.254");
   unlike.detect = "10.0.0.254";
   unlike.tls = false;
+  unlike.roce_port = "4791";
   machine.AddDevice(1, unlike);
   machine.files().Put(
       kConf,
@@ -212,6 +214,8 @@ std::unique_ptr<Scenario> BrokenConfScenario() {
   spec = BaseSpec();
   spec.set_tls(false);
   spec.set_mtu(1500);
+  spec.mutable_lossless()->set_pfc("0,0,0,0,0,0,0,0");
+  spec.mutable_lossless()->set_roce_port(4791);
   AddDevice(&spec, 0, "10.0.0.11", "10.0.0.254", "10.0.0.254");
   AddDevice(&spec, 1, "10.0.0.2", "10.0.0.254", "10.0.0.254");
   return scenario;
