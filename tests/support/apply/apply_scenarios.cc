@@ -119,6 +119,7 @@ std::unique_ptr<Scenario> OpenUfwScenario() {
   FakeMachine& machine = scenario->machine;
   FakeMachine::Device routed = Device("10.0.0.1", "10.0.0.254");
   routed.routes = {"172.16.0.0 10.0.0.253 255.255.0.0"};
+  routed.roce_port = "4791";
   machine.AddDevice(0, routed);
   machine.AddDevice(1, Device("10.20.0.2", "10.20.0.1"));
   // Its gateway stays: it fits the new address as well.
