@@ -1,13 +1,14 @@
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
+#include "config/values/host_interfaces.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
@@ -150,6 +151,16 @@ void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
     step->add_consequences(
         "rules that exist only in the running firewalld are lost when it "
         "stops; `firewall-cmd --runtime-to-permanent` first would keep them");
+    // moby issue 28476: "Stopping firewalld flushes the whole iptables, it also
+    // removes the chains that docker created."
+    step->add_consequences(
+        plan->facts().docker_running().value()
+            ? "Docker runs on this host, and its chains in iptables go when "
+              "firewalld stops: published ports and networks of containers "
+              "fail until `systemctl restart docker`, which may restart "
+              "containers"
+            : "chains that other programs have in iptables, such as Docker, go "
+              "when firewalld stops; restart those programs then");
   }
 }
 
@@ -245,6 +256,26 @@ void OpenRange(FirewallProgram program, const ShutRange& shut,
   }
 }
 
+// Steps open ports in firewalld's default zone; "": the host's address is
+// there.
+std::string WhyNotInDefaultZone(const ClusterSpec& spec,
+                                FirewallProgram program,
+                                const HostPlanBuilder& plan) {
+  if (program != FIREWALLD) return "";
+  std::string address;
+  for (const ServerSpec& server : spec.servers()) {
+    if (server.host() == plan.facts().host()) address = server.address();
+  }
+  const auto zone = FindOtherZone(plan.facts(), address);
+  if (!zone.ok()) return std::string(zone.status().message());
+  if (*zone == nullptr) return "";
+  return absl::StrCat(
+      "the interface with the host's address is in firewalld's "
+      "zone ",
+      QuotedText((*zone)->name()),
+      ", and steps open ports in the default zone alone");
+}
+
 void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
               const FirewallFacts& facts, HostPlanBuilder* plan) {
   const std::string what =
@@ -261,6 +292,12 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
                               " is stopped but starts at boot, and its rules "
                               "can be changed only while it runs"),
                  "start it, or keep it from starting at boot, then plan again");
+  }
+  const std::string elsewhere = WhyNotInDefaultZone(spec, program, *plan);
+  if (!elsewhere.empty()) {
+    return block(elsewhere,
+                 "open the ports in that zone by hand, as the fix of rule "
+                 "firewall says, or move the interface to the default zone");
   }
   std::vector<AllowedPorts> lets_in;  // Now and permanently.
   for (const bool permanently : {false, true}) {
@@ -329,28 +366,6 @@ bool AllowedPorts::Contains(const AllowedPort& port) const {
   PortSet wanted;
   wanted.Add(port.first_port(), port.last_port());
   return OfAll(*source).Contains(wanted);
-}
-
-std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses) {
-  std::sort(addresses.begin(), addresses.end());
-  addresses.erase(std::unique(addresses.begin(), addresses.end()),
-                  addresses.end());
-  std::vector<Ipv4Subnet> blocks;
-  for (size_t i = 0; i < addresses.size();) {
-    // The largest aligned block from here on of which every address is there.
-    const uint64_t first = addresses[i].bits();
-    uint64_t size = 1;
-    int prefix = 32;
-    while (prefix > 0 && first % (size * 2) == 0 &&
-           i + size * 2 <= addresses.size() &&
-           addresses[i + size * 2 - 1].bits() == first + size * 2 - 1) {
-      size *= 2;
-      --prefix;
-    }
-    blocks.push_back(Ipv4Subnet(addresses[i], prefix));
-    i += size;
-  }
-  return blocks;
 }
 
 std::string RangeText(uint32_t first, uint32_t last, absl::string_view dash) {

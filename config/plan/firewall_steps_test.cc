@@ -57,57 +57,6 @@ TEST(AllowedPortsTest, ContainsASourceOnlyIfARuleHoldsAllOfIt) {
   EXPECT_FALSE(allowed.Contains(Port(22, 22, "tcp", "nonsense")));
 }
 
-std::vector<std::string> Cover(const std::vector<std::string>& texts) {
-  std::vector<Ipv4Address> addresses;
-  for (const std::string& text : texts) {
-    addresses.push_back(*Ipv4Address::Parse(text));
-  }
-  std::vector<std::string> blocks;
-  for (const Ipv4Subnet& block : CoverExactly(addresses)) {
-    blocks.push_back(block.ToString());
-  }
-  return blocks;
-}
-
-TEST(CoverExactlyTest, JoinsAlignedNeighboursOnly) {
-  EXPECT_EQ(Cover({"10.0.0.1", "10.0.0.2", "10.0.0.3"}),
-            (std::vector<std::string>{"10.0.0.1/32", "10.0.0.2/31"}));
-  EXPECT_EQ(Cover({"10.0.0.4", "10.0.0.7", "10.0.0.5", "10.0.0.6"}),
-            (std::vector<std::string>{"10.0.0.4/30"}));
-}
-
-TEST(CoverExactlyTest, CountsARepeatedAddressOnce) {
-  EXPECT_EQ(Cover({"10.0.0.4", "10.0.0.4"}),
-            (std::vector<std::string>{"10.0.0.4/32"}));
-  EXPECT_TRUE(Cover({}).empty());
-}
-
-TEST(CoverExactlyTest, HoldsEveryAddressAndNoOther) {
-  std::vector<Ipv4Address> addresses;
-  for (uint32_t i = 0; i < 1152; ++i) {
-    addresses.push_back(Ipv4Address(0x0a000003 + i + i / 100));
-  }
-  uint64_t covered = 0;
-  const std::vector<Ipv4Subnet> blocks = CoverExactly(addresses);
-  for (const Ipv4Subnet& block : blocks) {
-    covered += uint64_t{1} << (32 - block.prefix_length());
-  }
-  EXPECT_EQ(covered, addresses.size());
-  EXPECT_LT(blocks.size(), 150u);
-  for (const Ipv4Address address : addresses) {
-    int holders = 0;
-    for (const Ipv4Subnet& block : blocks) {
-      holders += block.Contains(address) ? 1 : 0;
-    }
-    EXPECT_EQ(holders, 1);
-  }
-}
-
-TEST(CoverExactlyTest, ReachesTheLastAddressOfAll) {
-  EXPECT_EQ(Cover({"255.255.255.254", "255.255.255.255"}),
-            (std::vector<std::string>{"255.255.255.254/31"}));
-}
-
 HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
   HostPlanBuilder builder(facts);
   PlanFirewallSteps(spec, &builder);
@@ -127,6 +76,7 @@ FirewallFacts Firewall(bool active, bool enabled) {
   facts.mutable_enabled_at_boot()->set_value(enabled);
   if (active) facts.mutable_allowed()->mutable_value();
   if (active) facts.mutable_allowed_permanently()->mutable_value();
+  if (active) facts.mutable_other_zones()->mutable_value();
   return facts;
 }
 
@@ -335,6 +285,49 @@ TEST(PlanFirewallStepsTest, BlocksOpeningWithoutRulesOrAddresses) {
             std::string::npos);
   MakeMissing(facts.mutable_ufw()->mutable_allowed(), Missing::UNREADABLE, "");
   EXPECT_EQ(Plan(OpenPorts(), facts).blocked_size(), 1);
+}
+
+// moby issue 28476.
+TEST(PlanFirewallStepsTest, StoppingFirewalldNamesDockerWhereItRuns) {
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_firewalld() = Firewall(true, true);
+  const auto consequence = [&facts] {
+    return Plan(GoodSpec(), facts).steps(0).consequences(1);
+  };
+  EXPECT_EQ(consequence(),
+            "chains that other programs have in iptables, such as Docker, go "
+            "when firewalld stops; restart those programs then");
+  facts.mutable_docker_running()->set_value(true);
+  EXPECT_EQ(consequence().find("Docker runs on this host, and its chains"), 0u);
+  // A firewalld that is stopped takes nothing along.
+  *facts.mutable_firewalld() = Firewall(false, true);
+  EXPECT_EQ(Plan(GoodSpec(), facts).steps(0).consequences_size(), 0);
+}
+
+TEST(PlanFirewallStepsTest, OpensPortsInTheDefaultZoneOnly) {
+  HostFacts facts = GoodFacts("node-01");
+  FirewallFacts* const firewalld = facts.mutable_firewalld();
+  *firewalld = Firewall(true, true);
+  FirewallZone* const zone =
+      firewalld->mutable_other_zones()->mutable_value()->add_zones();
+  zone->set_name("docker");
+  zone->add_interfaces("docker0");
+  EXPECT_NE(Plan(OpenPorts(), facts)
+                .blocked(0)
+                .reason()
+                .find("interfaces are not known"),
+            std::string::npos);
+  HostInterface* const interface =
+      facts.mutable_interfaces()->mutable_value()->add_interfaces();
+  interface->set_name("eth0");
+  interface->add_addresses(GoodSpec().servers(0).address());
+  EXPECT_TRUE(Plan(OpenPorts(), facts).blocked().empty());
+  zone->add_interfaces("eth+");
+  EXPECT_NE(Plan(OpenPorts(), facts)
+                .blocked(0)
+                .reason()
+                .find("in firewalld's zone \"docker\""),
+            std::string::npos);
 }
 
 }  // namespace

@@ -54,11 +54,6 @@ inline const AllowedFact& LetIn(FirewallProgram program,
                                        : facts.allowed();
 }
 
-// The fewest subnets that hold exactly these addresses and no other, sorted:
-// 1,152 hosts in a row need a handful of rules, not 1,152. Repeated addresses
-// count once.
-std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses);
-
 // A host's facts, made ready once for all steps. Not safe for concurrent use.
 class SettingFacts {
  public:

@@ -137,6 +137,10 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 //   open-ports  stopped, not at boot either    none: nothing is in the way
 //   ignore      any                            none
 //
+// Blocked, too, where firewalld has the interface with the host's address in
+// another zone than the default one, or that cannot be told. Stopping firewalld
+// takes Docker's chains along, which the step says.
+//
 // Opened: the HCCL range, the rendezvous port and the ssh port, TCP, only from
 // the host addresses of the cluster, running and permanently. With firewalld,
 // which keeps the two apart, what is open in one of them alone is missing too.

@@ -88,6 +88,33 @@ std::vector<Fault> Faults() {
        [](TestCluster& c) {
          c.facts[0].mutable_ufw()->mutable_active()->set_value(true);
        }},
+      {"host-interface", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_interfaces()->mutable_value()->clear_interfaces();
+       }},
+      {"host-name", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_own_name()->mutable_value()->clear_addresses();
+       }},
+      {"hccl-environment", a1,
+       [](TestCluster& c) {
+         EnvironmentVariable* const variable =
+             c.facts[0].mutable_environment()->mutable_value()->add_variables();
+         variable->set_name("HCCL_CONNECT_TIMEOUT");
+         variable->set_value("60");
+       }},
+      {"container-mounts", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_in_container()->set_value(true);
+         SetMissing(Missing::ABSENT, "", c.facts[0].mutable_hccn_conf());
+       }},
+      {"clock-skew", a1,
+       [](TestCluster& c) {
+         ClockFact::Clock* const clock =
+             c.facts[1].mutable_clock()->mutable_value();
+         clock->set_ahead_at_least_ms(60000);
+         clock->set_ahead_at_most_ms(60100);
+       }},
       {"drift", a1,
        [](TestCluster& c) {
          c.facts[0].mutable_drift()->mutable_value()->add_drifts();
@@ -352,7 +379,13 @@ std::vector<Reader> Readers() {
        {"firewall"},
        "atlas-training",
        open_ports},
+      {"firewalld.other_zones", {"firewall"}, "atlas-training", open_ports},
       {"drop_rules", {"firewall"}},
+      {"interfaces", {"host-interface"}},
+      {"own_name", {"host-name"}},
+      {"environment", {"host-interface", "hccl-environment"}},
+      {"in_container", {"container-mounts"}},
+      {"clock", {"clock-skew"}, "atlas-training", [](TestCluster&) {}, SKIPPED},
       {"identity.npu_series", {"version-uniform"}},
       {"versions.driver", {"version-uniform"}},
       {"versions.firmware", {"version-uniform", "driver-compat"}},
@@ -371,8 +404,10 @@ const std::set<std::string>& ReadByNoRule() {
       "kernel.proc_sys_writable", "kernel.network_namespace_cookie",
       // It makes a failure unknown, and nothing pass.
       "devices.ipv6_address",
-      // It never lets run what it does not store.
-      "ufw.allowed_permanently"};
+      // It never lets run what it does not store, and has no zones.
+      "ufw.allowed_permanently", "ufw.other_zones",
+      // A plan says it of its step.
+      "docker_running"};
   return *facts;
 }
 

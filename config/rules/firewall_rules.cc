@@ -4,19 +4,20 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
-#include "absl/numeric/bits.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
+#include "config/values/host_interfaces.h"
 #include "config/values/ipv4.h"
 
 namespace clusterd {
 namespace {
 
-// Sources that a fix names one by one; more become one subnet.
-constexpr size_t kMaxShownSources = 8;
+// Blocks of addresses that a fix has a command each for, and that it names.
+constexpr size_t kMaxShownCommands = 8;
+constexpr size_t kMaxShownSources = 64;
 
 // Who must get in, and through which ports; the same for every host.
 struct Demand {
@@ -25,7 +26,7 @@ struct Demand {
   std::vector<Ipv4Address> peers;
   // Every server of the spec has an address.
   bool peers_known = true;
-  // The peers as a firewall command takes them.
+  // Exactly the peers, in blocks as a plan opens, for a firewall's command.
   std::vector<std::string> sources;
 };
 
@@ -39,15 +40,10 @@ Demand MakeDemand(const ClusterSpec& spec) {
     if (address.ok()) demand.peers.push_back(*address);
   }
   absl::c_sort(demand.peers);
-  if (demand.peers.size() > kMaxShownSources) {
-    const Ipv4Address first = demand.peers.front();
-    const int common_bits =
-        absl::countl_zero(first.bits() ^ demand.peers.back().bits());
-    demand.sources = {Ipv4Subnet(first, common_bits).ToString()};
-    return demand;
-  }
-  for (const Ipv4Address peer : demand.peers) {
-    demand.sources.push_back(peer.ToString());
+  for (const Ipv4Subnet& block : CoverExactly(demand.peers)) {
+    demand.sources.push_back(block.prefix_length() == 32
+                                 ? block.network().ToString()
+                                 : block.ToString());
   }
   return demand;
 }
@@ -145,23 +141,48 @@ Shut FindShut(const HostView& host, const Demand& demand,
   return shut;
 }
 
+// `zone`: of firewalld, "": the default one.
+std::string OpenCommand(bool is_ufw, absl::string_view zone,
+                        absl::string_view source, const PortSet::Range& range) {
+  const auto& [first, last] = range;
+  const std::string ports = first == last
+                                ? absl::StrCat(first)
+                                : absl::StrCat(first, is_ufw ? ":" : "-", last);
+  if (is_ufw) {
+    return absl::StrCat("ufw allow proto tcp from ", source, " to any port ",
+                        ports);
+  }
+  return absl::StrCat(
+      "firewall-cmd --permanent ",
+      zone.empty() ? "" : absl::StrCat("--zone=", ShellQuoted(zone), " "),
+      "--add-rich-rule='rule family=\"ipv4\" source address=\"", source,
+      "\" port port=\"", ports, "\" protocol=\"tcp\" accept'");
+}
+
 // `reload`: firewalld is to let run what it has stored.
-std::string OpenFix(absl::string_view name, const Demand& demand, bool reload) {
+std::string OpenFix(absl::string_view name, absl::string_view zone,
+                    const Demand& demand, bool reload) {
   const bool is_ufw = name == "ufw";
+  if (demand.sources.size() > kMaxShownSources) {
+    return absl::StrCat("clusterctl plan: its steps let in TCP ",
+                        demand.ports.ToString(), " from the ",
+                        demand.sources.size(),
+                        " blocks of addresses that hold "
+                        "the cluster's hosts and nobody else");
+  }
+  const bool loop = demand.sources.size() > kMaxShownCommands;
   std::vector<std::string> commands;
-  for (const std::string& source : demand.sources) {
-    for (const auto& [first, last] : demand.ports.ranges()) {
-      const std::string ports =
-          first == last ? absl::StrCat(first)
-                        : absl::StrCat(first, is_ufw ? ":" : "-", last);
-      commands.push_back(
-          is_ufw ? absl::StrCat("ufw allow proto tcp from ", source,
-                                " to any port ", ports)
-                 : absl::StrCat("firewall-cmd --permanent --add-rich-rule='"
-                                "rule family=\"ipv4\" source address=\"",
-                                source, "\" port port=\"", ports,
-                                "\" protocol=\"tcp\" accept'"));
+  for (const std::string& source :
+       loop ? std::vector<std::string>{is_ufw ? "$s" : "'$s'"}
+            : demand.sources) {
+    for (const PortSet::Range& range : demand.ports.ranges()) {
+      commands.push_back(OpenCommand(is_ufw, zone, source, range));
     }
+  }
+  if (loop) {
+    commands = {absl::StrCat("for s in ", absl::StrJoin(demand.sources, " "),
+                             "; do ", absl::StrJoin(commands, " && "),
+                             "; done")};
   }
   if (!is_ufw && reload) commands.push_back("firewall-cmd --reload");
   return absl::StrJoin(commands, " && ");
@@ -206,71 +227,103 @@ struct FirewallCheck {
         name, active ? " is active" : " is stopped but starts at boot");
   }
 
+  // Of the zone that meets what comes to the host's address, where that is not
+  // the default one: `zone`. Of no active firewalld none.
+  bool FindZone(bool active, const FirewallZone** zone) const {
+    if (!active || name == "ufw") return true;
+    if (!Knows("its zones", facts.other_zones())) return false;
+    if (facts.other_zones().value().zones().empty()) return true;
+    if (!report.Knows(host, "interfaces", host.facts->interfaces())) {
+      return false;
+    }
+    const auto found = FindOtherZone(
+        *host.facts, host.address ? host.address->ToString() : "");
+    if (!found.ok()) {
+      report.Add(host, "zone-not-told",
+                 host.address ? host.address->ToString() : "in cluster.yaml");
+      return false;
+    }
+    *zone = *found;
+    return true;
+  }
+
   bool RunOpenPorts(bool active) const {
-    if (!IsKnown(facts.allowed()) && !active) {
+    const FirewallZone* zone = nullptr;
+    if (!FindZone(active, &zone)) return false;
+    const AllowedFact& allowed = zone ? zone->allowed() : facts.allowed();
+    const AllowedFact& stored =
+        zone ? zone->allowed_permanently() : facts.allowed_permanently();
+    const std::string zone_name = zone ? zone->name() : "";
+    if (!IsKnown(allowed) && !active) {
       report.Add(host, "starts-at-boot-with-what", name, DisableFix(name));
       return true;
     }
-    if (!Knows("what it lets in", facts.allowed())) return false;
+    if (!Knows("what it lets in", allowed)) return false;
     if (!demand->peers_known) {
       report.Add(host, "server-without-address", StateText(active));
       return false;
     }
-    const Shut shut = FindShut(host, *demand, facts.allowed().value());
-    if (shut.text.empty()) return !active || StaysOpen();
-    if (!shut.unread_source.empty()) return Unread(StateText(active), shut);
+    const Shut shut = FindShut(host, *demand, allowed.value());
+    if (shut.text.empty()) return !active || StaysOpen(stored, zone_name);
+    const std::string fix = OpenFix(name, zone_name, *demand, true);
+    if (!shut.unread_source.empty()) {
+      return Unread(StateText(active), shut, fix);
+    }
     const bool reload_opens =
-        active && IsKnown(facts.allowed_permanently()) &&
-        FindShut(host, *demand, facts.allowed_permanently().value())
-            .text.empty();
-    FindingText text = report.Text(
-        reload_opens ? "open-after-reload" : "shut", StateText(active),
-        shut.text, demand->ports.ToString(), OpenFix(name, *demand, true));
+        active && IsKnown(stored) &&
+        FindShut(host, *demand, stored.value()).text.empty();
+    FindingText text = report.Text(reload_opens ? "open-after-reload" : "shut",
+                                   StateText(active), shut.text,
+                                   demand->ports.ToString(), fix);
     if (!active) text.state = WARN;
     report.Add(host, std::move(text));
     return true;
   }
 
   // What runs lets all in; the next reload or reboot may not.
-  bool StaysOpen() const {
+  bool StaysOpen(const AllowedFact& stored, absl::string_view zone_name) const {
     if (name == "ufw") return true;  // It stores what it lets run.
-    const AllowedFact& stored = facts.allowed_permanently();
     if (!Knows("what it lets in permanently", stored)) return false;
     const Shut shut = FindShut(host, *demand, stored.value());
     if (shut.text.empty()) return true;
     if (!shut.unread_source.empty()) {
-      return Unread(absl::StrCat(name, " by its stored rules"), shut);
+      return Unread(absl::StrCat(name, " by its stored rules"), shut,
+                    OpenFix(name, zone_name, *demand, true));
     }
     report.Add(host, "open-until-reload", name, shut.text,
-               demand->ports.ToString(), OpenFix(name, *demand, false));
+               demand->ports.ToString(),
+               OpenFix(name, zone_name, *demand, false));
     return true;
   }
 
-  bool Unread(absl::string_view state, const Shut& shut) const {
+  bool Unread(absl::string_view state, const Shut& shut,
+              const std::string& fix) const {
     report.Add(host, "source-not-understood", state,
-               QuotedText(shut.unread_source), shut.text,
-               OpenFix(name, *demand, true));
+               QuotedText(shut.unread_source), shut.text, fix);
     return false;
   }
 };
 
-// Rules beside the two firewalls that may drop what a job needs. Whether they
-// do is not decided here. Returns whether there is a verdict.
+// Rules beside the two firewalls that drop what a job needs, or may: which
+// other rule, set or mark lets it pass is not followed. Returns whether they
+// could be read.
 bool CheckDropRules(const HostView& host, const PortSet& needed,
                     RuleReport& report) {
   const DropRulesFact& fact = host.facts->drop_rules();
   if (!report.Knows(host, "packet filter", fact)) return false;
-  bool verdict = true;
   for (const DropRule& rule : fact.value().rules()) {
     const absl::StatusOr<PortSet> ports = PortSet::Parse(rule.ports());
     const bool elsewhere =
         !rule.ports().empty() && ports.ok() && needed.Minus(*ports) == needed;
     if (elsewhere) continue;
-    report.Add(host, "rule-not-understood", QuotedText(rule.text()),
-               needed.ToString());
-    verdict = false;
+    const PortSet left =
+        needed.Minus(PortSet::Parse(rule.surely_ports()).value_or(PortSet()));
+    const bool drops = left != needed;
+    report.Add(host, drops ? "rule-drops" : "rule-not-understood",
+               QuotedText(rule.text()), needed.ToString(),
+               needed.Minus(left).ToString());
   }
-  return verdict;
+  return true;
 }
 
 }  // namespace
@@ -283,10 +336,11 @@ bool CheckDropRules(const HostView& host, const PortSet& needed,
 // |             | port from every     | not tell what it would let in  |
 // |             | host of the spec    |                                |
 // | ignore      | skipped             | skipped                        |
-// With both, rules of the packet filter that are neither firewall's and may
-// drop packets to a needed port are unknown. A spec without a policy means
-// disabled. One that is stopped and does not start at boot passes: nothing is
-// in the way.
+// With both, a rule or policy of the packet filter that is neither firewall's
+// fails if it surely drops new connections to a needed port, and is a warning
+// if it may: most that are not understood are for others. A spec without a
+// policy means disabled. One that is stopped and does not start at boot passes:
+// nothing is in the way.
 //
 // firewalld stores rules apart from those that run. With open-ports, active:
 // | needed ports are let in   | state                                        |

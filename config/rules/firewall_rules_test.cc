@@ -1,3 +1,4 @@
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
@@ -6,6 +7,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 void Allow(uint32_t first, uint32_t last, const std::string& source,
            FirewallFacts* firewall, const std::string& protocol = "tcp") {
@@ -78,17 +80,31 @@ void AddDropRule(const std::string& ports, HostFacts* host) {
   rule->set_ports(ports);
 }
 
-// `iptables -A INPUT -p tcp --dport 60000:60031 -j DROP` passed every rule.
-TEST(CheckFirewallTest, RuleThatMayDropAndIsNotUnderstoodIsUnknown) {
+// With neither ufw nor firewalld all of them passed.
+TEST(CheckFirewallTest, RuleThatMayDropIsAWarning) {
   for (const char* ports : {"60000-60031", "60003", ""}) {
     TestCluster cluster;
     AddDropRule(ports, &cluster.facts[1]);
     const RuleResult result = cluster.Check("firewall");
-    EXPECT_EQ(result.state(), UNKNOWN) << ports;
+    EXPECT_EQ(result.state(), WARN) << ports;
     EXPECT_THAT(Lines(result),
-                HasSubstr("UNKNOWN server1 the kernel's packet filter has "
+                HasSubstr("WARN server1 the kernel's packet filter has "
                           "\"-A INPUT -p tcp -j DROP\""));
   }
+}
+
+TEST(CheckFirewallTest, PolicyThatSurelyDropsNeededPortsFails) {
+  TestCluster cluster;
+  AddDropRule("", &cluster.facts[1]);
+  DropRule* const rule =
+      cluster.facts[1].mutable_drop_rules()->mutable_value()->mutable_rules(0);
+  rule->set_surely_ports("0-21,23-60015");
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("it drops new connections to TCP 60000-60015"));
+  rule->set_surely_ports("0-21");
+  EXPECT_EQ(cluster.Check("firewall").state(), WARN);
 }
 
 TEST(CheckFirewallTest, RuleForOtherPortsIsNoneOfAJobs) {
@@ -194,16 +210,103 @@ TEST(CheckFirewallOpenPortsTest, NamesTheHostBetweenTwoAllowedOnes) {
   EXPECT_THAT(Lines(cluster.Check("firewall")), HasSubstr("from 172.16.0.3"));
 }
 
-TEST(CheckFirewallOpenPortsTest, NamesASubnetForManyHosts) {
-  TestCluster cluster("atlas-a2", "", 64);
+// Sixteen servers in two ranges: the smallest subnet of all is 0.0.0.0/0.
+TEST(CheckFirewallOpenPortsTest, FixNamesTheExactBlocksOfTwoRanges) {
+  TestCluster cluster("atlas-a2", "", 16);
   cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
-  for (HostFacts& host : cluster.facts) {
-    host.mutable_ufw()->mutable_active()->set_value(true);
+  for (int i = 0; i < 16; ++i) {
+    cluster.spec.mutable_servers(i)->set_address(
+        absl::StrCat(i < 8 ? "10.0.0." : "192.168.7.", 16 + i % 8));
   }
+  FirewallFacts* const firewalld = cluster.facts[0].mutable_firewalld();
+  firewalld->mutable_active()->set_value(true);
+  const std::string fix = cluster.Check("firewall").findings(0).fix();
+  EXPECT_THAT(fix, HasSubstr("source address=\"10.0.0.16/29\" port"));
+  EXPECT_THAT(fix, HasSubstr("source address=\"192.168.7.16/29\" port"));
+  EXPECT_THAT(fix, Not(HasSubstr("0.0.0.0/")));
+}
+
+TEST(CheckFirewallOpenPortsTest, FixIsALoopOverManyBlocksAndThenThePlan) {
+  TestCluster cluster("atlas-a2", "", 70);
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  const auto fix = [&cluster](int scattered) {
+    for (int i = 0; i < 70; ++i) {
+      cluster.spec.mutable_servers(i)->set_address(
+          i < scattered ? absl::StrCat("10.0.", 2 * i, ".1") : "10.9.0.1");
+    }
+    cluster.facts[0].mutable_ufw()->mutable_active()->set_value(true);
+    return cluster.Check("firewall").findings(0).fix();
+  };
+  EXPECT_THAT(fix(9), HasSubstr("for s in 10.0.0.1 10.0.2.1 "));
+  EXPECT_THAT(fix(9), HasSubstr("10.9.0.1; do ufw allow proto tcp from $s to "
+                                "any port 60000:60031; done"));
+  EXPECT_THAT(fix(69), HasSubstr("clusterctl plan: its steps let in TCP "
+                                 "60000-60031 from the 70 blocks"));
+}
+
+// Two zones with interfaces; eth0 has the host's address.
+TestCluster ZonesCluster() {
+  TestCluster cluster;
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  FirewallFacts* const firewalld = cluster.facts[0].mutable_firewalld();
+  firewalld->mutable_active()->set_value(true);
+  FirewallZone* const zone =
+      firewalld->mutable_other_zones()->mutable_value()->add_zones();
+  zone->set_name("docker");
+  zone->add_interfaces("docker0");
+  zone->mutable_allowed()->mutable_value();
+  zone->mutable_allowed_permanently()->mutable_value();
+  return cluster;
+}
+
+void LetIn(AllowedFact* fact) {
+  AllowedPort* const all = fact->mutable_value()->add_ports();
+  all->set_first_port(1);
+  all->set_last_port(65535);
+}
+
+TEST(CheckFirewalldZonesTest, DockersZoneIsNoneOfTheHostsAddress) {
+  TestCluster cluster = ZonesCluster();
+  FirewallFacts* const firewalld = cluster.facts[0].mutable_firewalld();
+  LetIn(firewalld->mutable_allowed());
+  LetIn(firewalld->mutable_allowed_permanently());
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS)
+      << Lines(cluster.Check("firewall"));
+  // What Docker's zone lets in is of no use to the host's address.
+  firewalld->mutable_allowed()->mutable_value()->clear_ports();
+  LetIn(firewalld->mutable_other_zones()
+            ->mutable_value()
+            ->mutable_zones(0)
+            ->mutable_allowed());
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+}
+
+TEST(CheckFirewalldZonesTest, ZoneOfTheHostsInterfaceIsJudgedAndMended) {
+  TestCluster cluster = ZonesCluster();
+  FirewallZone* const zone = cluster.facts[0]
+                                 .mutable_firewalld()
+                                 ->mutable_other_zones()
+                                 ->mutable_value()
+                                 ->mutable_zones(0);
+  zone->set_name("in'ternal");
+  zone->set_interfaces(0, "eth+");
   const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), FAIL);
   EXPECT_THAT(result.findings(0).fix(),
-              HasSubstr("from 172.16.0.0/25 to any port"));
-  EXPECT_LE(result.findings_size(), 2);
+              HasSubstr("--permanent --zone='in'\\''ternal' --add-rich-rule="));
+  LetIn(zone->mutable_allowed());
+  EXPECT_EQ(cluster.Check("firewall").state(), WARN);
+  LetIn(zone->mutable_allowed_permanently());
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+}
+
+TEST(CheckFirewalldZonesTest, AddressOnNoInterfaceIsUnknown) {
+  TestCluster cluster = ZonesCluster();
+  LetIn(cluster.facts[0].mutable_firewalld()->mutable_allowed());
+  cluster.facts[0].mutable_interfaces()->mutable_value()->clear_interfaces();
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result), HasSubstr("has its address 172.16.0.1"));
 }
 
 TEST(CheckFirewallOpenPortsTest, DoesNotGuessWhatASourceInWordsMeans) {

@@ -43,6 +43,8 @@ constexpr uint32_t kMaxBacklog = 2147483647;
 constexpr uint32_t kMinMtu = 68;
 constexpr uint32_t kMaxMtu = 65535;
 
+constexpr absl::Duration kMaxClockSkew = absl::Hours(1);
+
 constexpr absl::Duration kMinDeadline = absl::Milliseconds(100);
 constexpr absl::Duration kMaxCommand = absl::Minutes(5);
 constexpr absl::Duration kMaxHost = absl::Minutes(30);
@@ -79,7 +81,8 @@ class Loader {
         &root, "",
         {"version", "name", "product", "mode", "servers", "devices", "hccl",
          "kernel", "firewall", "deadlines", "tls", "mtu", "rendezvous_port",
-         "ssh_port", "enforce", "domain", "roce", "job", "lossless"},
+         "ssh_port", "enforce", "domain", "roce", "job", "lossless",
+         "clock_skew"},
         mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
@@ -97,6 +100,10 @@ class Loader {
     LoadFirewall(map);
     LoadDeadlines(map);
     LoadDeviceSettings(map);
+    if (map["clock_skew"].node() != nullptr) {
+      spec_.set_clock_skew_ms(
+          LoadDeadline(map["clock_skew"], kMaxClockSkew, kMaxClockSkew));
+    }
     LoadEnforce(map);
     spec_.set_one_job(map["job"].Word({kOneJob}).has_value());
     LoadServers(map);
@@ -421,6 +428,8 @@ std::string SettingsText(const ClusterSpec& spec) {
       "\ndeadlines:\n  command: ", DurationText(deadlines.command_ms()),
       "\n  host: ", DurationText(deadlines.host_ms()),
       "\n  run: ", DurationText(deadlines.run_ms()), "\n",
+      Line("clock_skew", spec.clock_skew_ms() != 0,
+           DurationText(spec.clock_skew_ms())),
       Line("tls", spec.has_tls(), BoolText(spec.tls())),
       Line("mtu", spec.has_mtu(), spec.mtu()), LosslessText(spec.lossless()),
       Line("rendezvous_port", spec.rendezvous_port() != 0,

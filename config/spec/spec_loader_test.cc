@@ -93,6 +93,7 @@ TEST(LoadSpecTest, FillsInDefaults) {
   EXPECT_EQ(spec.deadlines().run_ms(), 60000u);
   EXPECT_FALSE(spec.has_tls());
   EXPECT_FALSE(spec.has_mtu());
+  EXPECT_EQ(spec.clock_skew_ms(), 0u);
   EXPECT_EQ(spec.rendezvous_port(), 0u);
   EXPECT_EQ(spec.ssh_port(), 0u);
 }
@@ -119,8 +120,8 @@ TEST(LoadSpecTest, ReadsEverySetting) {
       "true}\n"
       "firewall: open-ports\n"
       "deadlines: {command: 500ms, host: 1m, run: 1m}\n"
-      "tls: false\nmtu: 4200\nrendezvous_port: 29500\nssh_port: 22\n"
-      "domain: dc1.example.com\n"
+      "tls: false\nmtu: 4200\nclock_skew: 2s\nrendezvous_port: 29500\n"
+      "ssh_port: 22\ndomain: dc1.example.com\n"
       "lossless: {pfc: \"0,0,0,0,1,0,0,0\", dscp_to_tc: \"46:2,3:0,33:1\", "
       "roce_port: 4791}\n"));
   EXPECT_EQ(spec.hccl().base_port(), 50000u);
@@ -138,6 +139,7 @@ TEST(LoadSpecTest, ReadsEverySetting) {
   EXPECT_TRUE(spec.has_tls());
   EXPECT_FALSE(spec.tls());
   EXPECT_EQ(spec.mtu(), 4200u);
+  EXPECT_EQ(spec.clock_skew_ms(), 2000u);
   EXPECT_EQ(spec.rendezvous_port(), 29500u);
   EXPECT_EQ(spec.ssh_port(), 22u);
   EXPECT_EQ(spec.domain(), "dc1.example.com");

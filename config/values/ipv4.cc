@@ -2,6 +2,9 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/base/macros.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -79,6 +82,28 @@ bool Ipv4Subnet::Overlaps(const Ipv4Subnet& other) const {
 
 std::string Ipv4Subnet::ToString() const {
   return absl::StrCat(network_.ToString(), "/", prefix_length_);
+}
+
+std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses) {
+  std::sort(addresses.begin(), addresses.end());
+  addresses.erase(std::unique(addresses.begin(), addresses.end()),
+                  addresses.end());
+  std::vector<Ipv4Subnet> blocks;
+  for (size_t i = 0; i < addresses.size();) {
+    // The largest aligned block from here on of which every address is there.
+    const uint64_t first = addresses[i].bits();
+    uint64_t size = 1;
+    int prefix = 32;
+    while (prefix > 0 && first % (size * 2) == 0 &&
+           i + size * 2 <= addresses.size() &&
+           addresses[i + size * 2 - 1].bits() == first + size * 2 - 1) {
+      size *= 2;
+      --prefix;
+    }
+    blocks.push_back(Ipv4Subnet(addresses[i], prefix));
+    i += size;
+  }
+  return blocks;
 }
 
 absl::StatusOr<int> ParseNetmask(absl::string_view text) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -80,6 +81,11 @@ class Ipv4Subnet {
   Ipv4Address network_;
   int prefix_length_ = 0;
 };
+
+// The fewest subnets that hold exactly these addresses and no other, sorted:
+// 1,152 hosts in a row need a handful of rules, not 1,152. Repeated addresses
+// count once.
+std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses);
 
 // Prefix length of a netmask, 0 to 32. InvalidArgument, quoting the text, if it
 // is not a dotted quad or has a hole ("255.0.255.0").

@@ -16,6 +16,7 @@
 #include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/kernel/kernel_observer.h"
+#include "daemon/host/launch_observer.h"
 #include "daemon/host/npu_smi/chip_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "daemon/host/sockets/socket_observer.h"
@@ -125,12 +126,15 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
   DropRulesFact* drop_rules = facts.mutable_drop_rules();
   VersionFacts* versions = facts.mutable_versions();
   NpuProcessesFact* processes = facts.mutable_npu_processes();
+  HostFacts launch;
   *facts.mutable_hccn_conf() = ReadHccnConf(files_, clock_);
   const HostAccess host{paths_, runner_, &budget};
   Running running;
   running.push_back(std::async([&host, ufw] { *ufw = ReadUfw(host); }));
   running.push_back(
       std::async([&host, drop_rules] { *drop_rules = ReadDropRules(host); }));
+  running.push_back(
+      std::async([&host, &launch] { ObserveLaunch(host, &launch); }));
   running.push_back(
       std::async([&host, firewalld] { *firewalld = ReadFirewalld(host); }));
   running.push_back(std::async([this, &budget, processes] {
@@ -159,6 +163,7 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
   for (size_t i = 0; i < chips.size(); ++i) {
     facts.mutable_devices(i)->MergeFrom(chips[i]);
   }
+  facts.MergeFrom(launch);
   return facts;
 }
 

@@ -5,9 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "config/values/hccl_variables.h"
+#include "config/values/ipv4.h"
 #include "daemon/host/files/info_files.h"
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/kernel/kernel_observer.h"
+#include "daemon/host/launch_observer.h"
 #include "daemon/host/sockets/socket_observer.h"
 #include "tests/fuzz/require.h"
 
@@ -71,8 +75,42 @@ void CheckSysctlConf(const std::string& text) {
   }
 }
 
+// Every address is one, and no variable is empty-named or of another kind.
+void CheckLaunchTexts(const std::string& text) {
+  const auto interfaces = ParseInterfaces(text);
+  if (interfaces.ok()) {
+    for (const HostInterface& each : interfaces->interfaces()) {
+      Require(!each.name().empty() && !each.addresses().empty());
+      for (const std::string& address : each.addresses()) {
+        Require(Ipv4Address::Parse(address).ok());
+      }
+    }
+  }
+  const auto resolved = ParseResolved(text);
+  if (resolved.ok()) {
+    for (const std::string& address : resolved->addresses()) {
+      Require(Ipv4Address::Parse(address).ok());
+    }
+  }
+  HcclVariables variables;
+  for (const EnvironmentVariable& each : ParseEnvironment("/etc/a.sh", text)) {
+    Require(absl::StartsWith(each.name(), "HCCL_") && each.line() > 0);
+    variables[each.name()] = each.value();
+  }
+  variables["HCCL_SOCKET_IFNAME"] = text;
+  variables["HCCL_HOST_SOCKET_PORT_RANGE"] = text;
+  for (const HcclMistake& mistake : FindHcclMistakes(variables)) {
+    Require(variables.count(mistake.name) > 0 && !mistake.expected.empty());
+  }
+  // One name and its negation never match both.
+  if (text.empty() || text[0] == '^' || text[0] == '=') return;
+  Require(MatchesSocketIfname(text, "eth0") !=
+          MatchesSocketIfname("^" + text, "eth0"));
+}
+
 constexpr void (*kChecks[])(const std::string&) = {
-    CheckHccnConf, CheckInfoFiles, CheckSocketLine, CheckSysctlConf};
+    CheckHccnConf, CheckInfoFiles, CheckSocketLine, CheckSysctlConf,
+    CheckLaunchTexts};
 
 }  // namespace
 }  // namespace clusterd

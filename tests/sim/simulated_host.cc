@@ -215,6 +215,7 @@ absl::Status WriteKernel(const HostFolder& folder, const Server& of) {
 
 absl::Status WriteIdentity(const HostFolder& folder, const Server& of) {
   const std::string& name = of.server.host();
+  const std::string& address = of.server.address();
   Steps steps;
   steps << folder.Write("proc/sys/kernel/hostname", name + "\n")
         << folder.Write("proc/sys/kernel/osrelease", "6.1.0-simulated\n")
@@ -222,6 +223,21 @@ absl::Status WriteIdentity(const HostFolder& folder, const Server& of) {
                "proc/sys/kernel/random/boot_id",
                absl::StrFormat("51a0b007-0000-4000-8000-%012x\n", of.number))
         << folder.Write("etc/hostname", name + "\n")
+        // What iproute2 and glibc print; both are programs of any server.
+        << folder.Write(
+               "usr/sbin/ip",
+               absl::StrCat("#!/bin/sh\n"
+                            "echo '1: lo    inet 127.0.0.1/8 scope host "
+                            "lo'\n"
+                            "echo '2: eth0    inet ",
+                            address, "/16 scope global eth0'\n"),
+               0755)
+        << folder.Write("sys/class/net/lo/operstate", "unknown\n")
+        << folder.Write("sys/class/net/eth0/operstate", "up\n")
+        << folder.Write("usr/bin/getent",
+                        absl::StrCat("#!/bin/sh\necho '", address,
+                                     "       STREAM ", name, "'\n"),
+                        0755)
         << folder.Write("etc/machine-id",
                         absl::StrFormat("51a0c0de%024x\n", of.number))
         << folder.Write("etc/os-release",

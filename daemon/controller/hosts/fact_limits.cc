@@ -175,6 +175,7 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
   }
   facts->set_host(host);
   facts->clear_conflict();
+  facts->clear_clock();
   return Clean(LongFact::kGoesMissing, facts);
 }
 

@@ -172,6 +172,22 @@ HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
   return task;
 }
 
+// The host read its clock first after we asked, and last before we had the
+// answer; how long it took it measured by a clock that nobody sets.
+ClockFact CompareClocks(const HostFacts& facts, absl::Time asked,
+                        absl::Time answered) {
+  const absl::Time began = absl::FromUnixMillis(facts.observed_at_ms());
+  const absl::Time ended = began + absl::Milliseconds(facts.elapsed_ms());
+  ClockFact fact;
+  // A millisecond more: what the host sent is rounded.
+  const int64_t least = absl::ToInt64Milliseconds(ended - answered) - 1;
+  const int64_t most = absl::ToInt64Milliseconds(began - asked) + 1;
+  if (least > most) return fact;
+  fact.mutable_value()->set_ahead_at_least_ms(least);
+  fact.mutable_value()->set_ahead_at_most_ms(most);
+  return fact;
+}
+
 Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
                        const std::vector<HostFacts>& facts, absl::Time now) {
   JudgeOptions options;
@@ -202,7 +218,8 @@ FactRun::FactRun(std::shared_ptr<const FactOrder> order,
     : order_(std::move(order)),
       parts_(parts),
       callbacks_(std::move(callbacks)),
-      facts_(order_->hosts.size()) {
+      facts_(order_->hosts.size()),
+      asked_(order_->hosts.size()) {
   for (size_t i = 0; i < order_->hosts.size(); ++i) pending_[i] = 0;
 }
 
@@ -234,6 +251,10 @@ void FactRun::AskAll() {
       ObservationOf(*order_->spec, "", order_->network_namespace);
   for (size_t i = 0; i < order_->hosts.size(); ++i) {
     observation.host = order_->hosts[i];
+    {
+      absl::MutexLock lock(&mutex_);
+      asked_[i] = absl::Now();
+    }
     const AttachedHosts::TaskId task = parts_.hosts->Observe(
         observation, [run = shared_from_this(), i](HostFacts facts) {
           run->OnFacts(i, std::move(facts));
@@ -257,6 +278,9 @@ void FactRun::OnFacts(size_t index, HostFacts facts) {
     absl::MutexLock lock(&mutex_);
     if (closed_ || pending_.erase(index) == 0) return;
     if (facts.has_missing()) ++failed_;
+    if (facts.observed_at_ms() != 0) {
+      *facts.mutable_clock() = CompareClocks(facts, asked_[index], absl::Now());
+    }
     facts_[index] = std::move(facts);
     all = pending_.empty();
     closed_ = all;

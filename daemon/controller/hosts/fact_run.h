@@ -55,6 +55,12 @@ struct FactOrder {
   absl::Time started_at;
 };
 
+// How far a host's clock, at the begin and the end of its observation, is ahead
+// of ours, by which it was asked and had answered. Unset if one of both clocks
+// was set meanwhile.
+ClockFact CompareClocks(const HostFacts& facts, absl::Time asked,
+                        absl::Time answered);
+
 // What a check finds in the facts of a run.
 // REQUIRES: ValidateSelection(selection) is OK.
 Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
@@ -107,7 +113,8 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
 
   mutable absl::Mutex mutex_;
   Callbacks callbacks_ ABSL_GUARDED_BY(mutex_);
-  std::vector<HostFacts> facts_ ABSL_GUARDED_BY(mutex_);  // As order_->hosts.
+  std::vector<HostFacts> facts_ ABSL_GUARDED_BY(mutex_);   // As order_->hosts.
+  std::vector<absl::Time> asked_ ABSL_GUARDED_BY(mutex_);  // As facts_.
   // The tasks that wait for an answer, by the index of the host.
   std::map<size_t, AttachedHosts::TaskId> pending_ ABSL_GUARDED_BY(mutex_);
   uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;

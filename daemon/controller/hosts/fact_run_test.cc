@@ -58,6 +58,27 @@ TEST(SelectHostsTest, NamesHostsThatAreNotThere) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(CompareClocksTest, KnowsTheDifferenceUpToTheRoundTrip) {
+  const absl::Time asked = absl::FromUnixMillis(1000000);
+  HostFacts facts;
+  facts.set_observed_at_ms(1060010);  // A minute ahead, 10 ms after we asked.
+  facts.set_elapsed_ms(300);
+  const ClockFact fact =
+      CompareClocks(facts, asked, asked + absl::Milliseconds(330));
+  EXPECT_EQ(fact.value().ahead_at_least_ms(), 59979);
+  EXPECT_EQ(fact.value().ahead_at_most_ms(), 60011);
+}
+
+TEST(CompareClocksTest, ClockThatWasSetMeanwhileTellsNothing) {
+  HostFacts facts;
+  facts.set_observed_at_ms(1000000);
+  facts.set_elapsed_ms(5000);
+  const absl::Time asked = absl::FromUnixMillis(1000000);
+  EXPECT_EQ(
+      CompareClocks(facts, asked, asked + absl::Milliseconds(10)).state_case(),
+      ClockFact::STATE_NOT_SET);
+}
+
 // A host that is asked and answers when the test says so.
 class FakeLink final : public HostLink {
  public:

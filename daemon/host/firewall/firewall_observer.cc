@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
@@ -36,6 +37,7 @@ constexpr absl::string_view kIptablesSaves[] = {
 constexpr absl::string_view kNft[] = {"/usr/sbin/nft", "/sbin/nft"};
 // Each takes a command of about 0.2 s to look up.
 constexpr size_t kMaxServices = 16;
+constexpr int kMaxZones = 16;
 constexpr int kMaxDropRules = 64;
 
 // A firewall's program.
@@ -166,34 +168,75 @@ absl::StatusOr<bool> ReadFirewalldAtBoot(const FileReader& files) {
   return wanted && loadable.value_or(false);
 }
 
-// What it lets in now or, `permanently`, after a reload or reboot: zones and
+// What firewalld has now or, `permanently`, after a reload or reboot: zones and
 // services of the two may differ.
-absl::StatusOr<AllowedFact::Allowed> ReadFirewalldAllowed(
-    const Program& program, const absl::StatusOr<std::string>& default_zone,
-    bool permanently) {
-  const auto read = [&](const std::string& argument) {
-    return permanently ? program.Read({"--permanent", argument})
-                       : program.Read({argument});
-  };
-  RETURN_IF_ERROR(default_zone.status());
-  ASSIGN_OR_RETURN(const std::string list, read("--list-all-zones"));
-  ASSIGN_OR_RETURN(const auto zones, ParseFirewalldZones(list));
-  ASSIGN_OR_RETURN(
-      const FirewalldZone* const base,
-      FindFirewalldBaseZone(
-          zones, std::string(absl::StripAsciiWhitespace(*default_zone))));
-  const std::vector<std::string>& names = base->List("services");
-  if (names.size() > kMaxServices) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("firewalld: more than ", kMaxServices, " services"));
+class FirewalldRules {
+ public:
+  FirewalldRules(const Program& program, bool permanently)
+      : program_(program), permanently_(permanently), zones_(ReadZones()) {}
+
+  const absl::StatusOr<std::vector<FirewalldZone>>& zones() const {
+    return zones_;
   }
-  std::map<std::string, std::vector<AllowedPort>> services;
-  for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(const std::string text,
-                     read(absl::StrCat("--info-service=", name)));
-    ASSIGN_OR_RETURN(services[name], ParseFirewalldService(text));
+
+  absl::StatusOr<AllowedFact::Allowed> AllowedIn(const std::string& name) {
+    RETURN_IF_ERROR(zones_.status());
+    ASSIGN_OR_RETURN(const FirewalldZone* const base,
+                     FindFirewalldZone(*zones_, name));
+    const std::vector<std::string>& services = base->List("services");
+    if (services.size() > kMaxServices) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("firewalld: more than ", kMaxServices, " services"));
+    }
+    for (const std::string& service : services) {
+      if (services_.count(service) > 0) continue;
+      ASSIGN_OR_RETURN(const std::string text,
+                       Read(absl::StrCat("--info-service=", service)));
+      ASSIGN_OR_RETURN(services_[service], ParseFirewalldService(text));
+    }
+    return FirewalldAllowed(*zones_, *base, services_);
   }
-  return FirewalldAllowed(zones, *base, services);
+
+ private:
+  absl::StatusOr<std::string> Read(const std::string& argument) const {
+    return permanently_ ? program_.Read({"--permanent", argument})
+                        : program_.Read({argument});
+  }
+
+  absl::StatusOr<std::vector<FirewalldZone>> ReadZones() const {
+    ASSIGN_OR_RETURN(const std::string list, Read("--list-all-zones"));
+    return ParseFirewalldZones(list);
+  }
+
+  const Program& program_;
+  const bool permanently_;
+  const absl::StatusOr<std::vector<FirewalldZone>> zones_;
+  // Those that were asked for.
+  std::map<std::string, std::vector<AllowedPort>> services_;
+};
+
+// The zones beside the default one that have interfaces now, such as Docker's.
+absl::StatusOr<ZonesFact::Zones> OtherZones(const std::string& default_zone,
+                                            FirewalldRules* now,
+                                            FirewalldRules* stored) {
+  RETURN_IF_ERROR(now->zones().status());
+  ZonesFact::Zones zones;
+  for (const FirewalldZone& each : *now->zones()) {
+    const std::vector<std::string>& interfaces = each.List("interfaces");
+    if (each.name == default_zone || interfaces.empty()) continue;
+    if (zones.zones_size() == kMaxZones) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "firewalld: more than ", kMaxZones, " zones with interfaces"));
+    }
+    FirewallZone* const zone = zones.add_zones();
+    zone->set_name(PrintableText(each.name));
+    for (const std::string& interface : interfaces) {
+      zone->add_interfaces(PrintableText(interface));
+    }
+    SetFact(now->AllowedIn(each.name), zone->mutable_allowed());
+    SetFact(stored->AllowedIn(each.name), zone->mutable_allowed_permanently());
+  }
+  return zones;
 }
 
 void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
@@ -204,9 +247,36 @@ void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
   if (!active.ok() || !*active) return;
   // One for both: setting it changes what runs and what is stored.
   const absl::StatusOr<std::string> zone = program.Read({"--get-default-zone"});
-  SetFact(ReadFirewalldAllowed(program, zone, false), facts->mutable_allowed());
-  SetFact(ReadFirewalldAllowed(program, zone, true),
-          facts->mutable_allowed_permanently());
+  if (!zone.ok()) {
+    SetMissing(MissingFor(zone.status()), facts->mutable_allowed());
+    SetMissing(MissingFor(zone.status()), facts->mutable_allowed_permanently());
+    SetMissing(MissingFor(zone.status()), facts->mutable_other_zones());
+    return;
+  }
+  const std::string name(absl::StripAsciiWhitespace(*zone));
+  FirewalldRules now(program, false);
+  FirewalldRules stored(program, true);
+  SetFact(now.AllowedIn(name), facts->mutable_allowed());
+  SetFact(stored.AllowedIn(name), facts->mutable_allowed_permanently());
+  SetFact(OtherZones(name, &now, &stored), facts->mutable_other_zones());
+}
+
+// Of rules that are not listed, all the ports that they are for.
+DropRule SumOf(const std::vector<DropRule>& rules) {
+  DropRule sum;
+  PortSet ports;
+  PortSet surely;
+  bool any = false;
+  for (const DropRule& rule : rules) {
+    const absl::StatusOr<PortSet> own = PortSet::Parse(rule.ports());
+    any |= rule.ports().empty() || !own.ok();
+    if (own.ok()) ports.Add(*own);
+    surely.Add(PortSet::Parse(rule.surely_ports()).value_or(PortSet()));
+  }
+  sum.set_text(absl::StrCat(rules.size(), " more rules that may drop packets"));
+  if (!any) sum.set_ports(ports.ToString());
+  sum.set_surely_ports(surely.ToString());
+  return sum;
 }
 
 // Every rule once: two backends may be one.
@@ -232,15 +302,17 @@ absl::StatusOr<DropRulesFact::Rules> FindDropRules(const HostAccess& host) {
     return nft.status();
   }
   DropRulesFact::Rules rules;
+  std::vector<DropRule> rest;
   std::set<std::string> seen;
   for (DropRule& rule : found) {
     if (!seen.insert(rule.text()).second) continue;
-    if (rules.rules_size() == kMaxDropRules) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "more than ", kMaxDropRules, " rules that may drop packets"));
+    if (rules.rules_size() < kMaxDropRules) {
+      *rules.add_rules() = std::move(rule);
+    } else {
+      rest.push_back(std::move(rule));
     }
-    *rules.add_rules() = std::move(rule);
   }
+  if (!rest.empty()) *rules.add_rules() = SumOf(rest);
   return rules;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
@@ -171,6 +172,28 @@ TEST_F(FirewallObserverTest, SeesRunningFirewalldWithItsRules) {
   EXPECT_EQ(facts.allowed_permanently().value().ports(0).first_port(), 2222u);
 }
 
+TEST_F(FirewallObserverTest, TellsOfZonesThatHaveInterfacesOfTheirOwn) {
+  runner_.Answers(kState, "running\n");
+  runner_.Answers("firewall-cmd --get-default-zone", "public\n");
+  runner_.Answers("firewall-cmd --list-all-zones",
+                  "docker (active)\n  target: ACCEPT\n  interfaces: docker0\n"
+                  "public (active)\n  target: default\n  interfaces: eth0\n"
+                  "  ports: 60000-60031/tcp\n"
+                  "work\n  target: default\n  interfaces: \n");
+  runner_.Answers("firewall-cmd --permanent --list-all-zones",
+                  "public\n  target: default\n  ports: 60000-60031/tcp\n");
+  const FirewallFacts facts = Firewalld();
+  EXPECT_EQ(facts.allowed().value().ports_size(), 1);
+  EXPECT_EQ(facts.allowed_permanently().value().ports_size(), 1);
+  ASSERT_EQ(facts.other_zones().value().zones_size(), 1);
+  const FirewallZone& docker = facts.other_zones().value().zones(0);
+  EXPECT_EQ(docker.name(), "docker");
+  EXPECT_EQ(docker.interfaces(0), "docker0");
+  EXPECT_EQ(docker.allowed().value().ports(0).last_port(), 65535u);
+  EXPECT_EQ(docker.allowed_permanently().missing().reason(),
+            Missing::UNREADABLE);
+}
+
 TEST_F(FirewallObserverTest, KeepsWhatRunsApartFromStoredRulesItCannotRead) {
   runner_.Answers(kState, "running\n");
   runner_.Answers("firewall-cmd --get-default-zone", "public\n");
@@ -199,6 +222,7 @@ TEST_F(FirewallObserverTest, KnowsNeitherStateWithoutTheDefaultZone) {
   EXPECT_TRUE(facts.active().value());
   EXPECT_EQ(facts.allowed().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(facts.allowed_permanently().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_EQ(facts.other_zones().missing().reason(), Missing::TIMED_OUT);
 }
 
 TEST_F(FirewallObserverTest, KeepsRunningApartFromRulesItCannotRead) {
@@ -239,6 +263,27 @@ TEST_F(FirewallObserverTest, FindsRulesOfNeitherFirewallOnce) {
   const DropRulesFact fact = DropRules();
   ASSERT_EQ(fact.value().rules_size(), 1) << fact.DebugString();
   EXPECT_EQ(fact.value().rules(0).ports(), "60000-60031");
+}
+
+// Each address that fail2ban shuts out is a rule: hundreds are no mishap.
+TEST_F(FirewallObserverTest, AddsUpRulesBeyondThoseThatItLists) {
+  root_.WriteProgram("/usr/sbin/iptables-save", "#!/bin/sh\n");
+  std::string rules = "*filter\n:INPUT ACCEPT [0:0]\n";
+  for (int i = 0; i < 200; ++i) {
+    rules +=
+        absl::StrCat("-A INPUT -s 10.0.0.", i, "/32 -p tcp -m tcp --dport ",
+                     22 + i % 2, " -j REJECT\n");
+  }
+  runner_.Answers("iptables-save", rules + "COMMIT\n");
+  const DropRulesFact fact = DropRules();
+  ASSERT_EQ(fact.value().rules_size(), 65);
+  EXPECT_EQ(fact.value().rules(64).ports(), "22-23");
+  EXPECT_THAT(fact.value().rules(64).text(), HasSubstr("136 more"));
+  runner_.Forget("iptables-save");
+  runner_.Answers("iptables-save", rules +
+                                       "-A INPUT -s 10.1.0.0/16 -j DROP\n"
+                                       "COMMIT\n");
+  EXPECT_EQ(DropRules().value().rules(64).ports(), "");
 }
 
 TEST_F(FirewallObserverTest, DoesNotKnowTheRulesThatItMayNotRead) {

@@ -227,25 +227,13 @@ absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
   return *std::move(ports);
 }
 
-absl::StatusOr<const FirewalldZone*> FindFirewalldBaseZone(
-    const std::vector<FirewalldZone>& zones, const std::string& default_zone) {
-  const FirewalldZone* base = nullptr;
+absl::StatusOr<const FirewalldZone*> FindFirewalldZone(
+    const std::vector<FirewalldZone>& zones, const std::string& name) {
   for (const FirewalldZone& zone : zones) {
-    // The default zone has every interface that no zone names.
-    if (zone.name != default_zone && zone.List("interfaces").empty()) continue;
-    if (base != nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("firewalld: interfaces in several zones, ",
-                       PrintableText(base->name, kMaxNameBytes), " and ",
-                       PrintableText(zone.name, kMaxNameBytes)));
-    }
-    base = &zone;
+    if (zone.name == name) return &zone;
   }
-  if (base == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "firewalld: no zone ", QuotedText(default_zone), " in its list"));
-  }
-  return base;
+  return absl::InvalidArgumentError(
+      absl::StrCat("firewalld: no zone ", QuotedText(name), " in its list"));
 }
 
 absl::StatusOr<AllowedFact::Allowed> FirewalldAllowed(

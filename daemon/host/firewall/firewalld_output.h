@@ -49,17 +49,16 @@ absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
 absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
     absl::string_view text);
 
-// The only zone that packets from anywhere can meet: the default zone, unless
-// other zones have interfaces. InvalidArgument if there are several or none.
-absl::StatusOr<const FirewalldZone*> FindFirewalldBaseZone(
-    const std::vector<FirewalldZone>& zones, const std::string& default_zone);
+// InvalidArgument if there is none of that name.
+absl::StatusOr<const FirewalldZone*> FindFirewalldZone(
+    const std::vector<FirewalldZone>& zones, const std::string& name);
 
-// What is let in over IPv4: the base zone's ports, services, protocols and rich
-// rules that accept, and everything from the sources of other zones whose
-// target is ACCEPT. `services` has every service of the base zone.
-// InvalidArgument, quoting it, for what an AllowedPort cannot say: a rule that
-// drops, a forwarded or source port, an ipset, a source zone that does not
-// accept everything.
+// What is let in over IPv4 by an interface of the zone `base`: its ports,
+// services, protocols and rich rules that accept, and everything from the
+// sources of other zones whose target is ACCEPT. `services` has every service
+// of the base. InvalidArgument, quoting it, for what an AllowedPort cannot say:
+// a rule that drops, a forwarded or source port, an ipset, a source zone that
+// does not accept everything.
 absl::StatusOr<AllowedFact::Allowed> FirewalldAllowed(
     const std::vector<FirewalldZone>& zones, const FirewalldZone& base,
     const std::map<std::string, std::vector<AllowedPort>>& services);

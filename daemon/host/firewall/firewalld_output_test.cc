@@ -51,7 +51,7 @@ std::vector<std::string> Allowed(absl::string_view text) {
       ParseFirewalldZones(text);
   if (!zones.ok()) return {std::string(zones.status().message())};
   const absl::StatusOr<const FirewalldZone*> base =
-      FindFirewalldBaseZone(*zones, "public");
+      FindFirewalldZone(*zones, "public");
   if (!base.ok()) return {std::string(base.status().message())};
   const absl::StatusOr<AllowedFact::Allowed> allowed =
       FirewalldAllowed(*zones, **base, Services());
@@ -168,16 +168,14 @@ TEST(FirewalldAllowedTest, RejectsSourcesThatDoNotGetEverything) {
       ElementsAre(HasSubstr("ipset:peers")));
 }
 
-TEST(FindFirewalldBaseZoneTest, RejectsInterfacesInSeveralZones) {
-  EXPECT_THAT(Allowed(Zone("public", "  interfaces: eth0\n") +
-                      Zone("work", "  interfaces: eth1\n")),
-              ElementsAre(HasSubstr("several zones")));
-  // Interfaces that no zone names are in the default zone.
-  EXPECT_THAT(Allowed(Zone("public", "") + Zone("work", "  interfaces: e1\n")),
-              ElementsAre(HasSubstr("several zones")));
+// docker0 in a zone of its own made what is allowed unknown.
+TEST(FindFirewalldZoneTest, TakesOneOfSeveralZonesWithInterfaces) {
+  EXPECT_THAT(Allowed(Zone("public", "  interfaces: eth0\n  ports: 7/tcp\n") +
+                      Zone("docker", "  interfaces: docker0\n")),
+              ElementsAre("7-7/tcp from "));
 }
 
-TEST(FindFirewalldBaseZoneTest, RejectsADefaultZoneThatIsNotThere) {
+TEST(FindFirewalldZoneTest, RejectsADefaultZoneThatIsNotThere) {
   EXPECT_THAT(Allowed(Zone("work", "")), ElementsAre(HasSubstr("public")));
 }
 

@@ -30,12 +30,18 @@ struct FilterRule {
   std::string jump;  // The chain, of kJump.
   // Destination ports that it is for; unset: any.
   std::optional<PortSet> ports;
+  // It drops all new TCP connections to these ports, whoever makes them.
+  bool drops_all = false;
+  // A packet that opens a connection to these ports may pass the rules after.
+  bool may_pass = false;
   std::string text;
 };
 
 struct Chain {
   bool hooked = false;
   std::vector<FilterRule> rules;
+  // What is left to it after the rules.
+  std::optional<FilterRule> policy;
 };
 
 // One table.
@@ -46,14 +52,28 @@ absl::Status Malformed(absl::string_view program, absl::string_view line) {
       absl::StrCat(program, ": line ", QuotedText(line), " not understood"));
 }
 
+constexpr uint32_t kMaxPort = 65535;
+
+PortSet PortsOf(const FilterRule& rule) {
+  if (rule.ports.has_value()) return *rule.ports;
+  PortSet all;
+  all.Add(0, kMaxPort);
+  return all;
+}
+
 // Adds what a packet may meet from this chain on. `ports`: of the rules that
-// have led here. A chain that leads to itself is refused by the kernel.
+// have led here; none have to a hooked chain. A chain that leads to itself is
+// refused by the kernel.
 void AddDrops(const Chains& chains, const std::string& name,
               const std::optional<PortSet>& ports, std::set<std::string>* seen,
               std::vector<DropRule>* drops) {
   const auto found = chains.find(name);
   if (found == chains.end()) return;
-  for (const FilterRule& rule : found->second.rules) {
+  std::vector<FilterRule> rules = found->second.rules;
+  if (found->second.policy) rules.push_back(*found->second.policy);
+  PortSet passed;  // That a rule so far may have let out of the chain.
+  for (const FilterRule& rule : rules) {
+    if (rule.may_pass) passed.Add(PortsOf(rule));
     const std::optional<PortSet>& own =
         rule.ports.has_value() ? rule.ports : ports;
     if (rule.verdict == Verdict::kJump) {
@@ -65,6 +85,9 @@ void AddDrops(const Chains& chains, const std::string& name,
       DropRule drop;
       drop.set_text(rule.text);
       if (own.has_value()) drop.set_ports(own->ToString());
+      if (found->second.hooked && rule.drops_all) {
+        drop.set_surely_ports(PortsOf(rule).Minus(passed).ToString());
+      }
       drops->push_back(std::move(drop));
     }
   }
@@ -108,6 +131,11 @@ bool LetsPass(absl::string_view target) {
   return kTargets->count(target) > 0;
 }
 
+// Those after which the next rule is tried.
+bool GoesOn(absl::string_view target) {
+  return LetsPass(target) && target != "ACCEPT" && target != "RETURN";
+}
+
 // Whether the rule is for other packets than TCP from other hosts: another
 // protocol, the loopback, or what no connection begins with. The kubelet's
 // chain drops what kube-proxy has marked to be dropped (kubernetes,
@@ -131,8 +159,20 @@ FilterRule IptablesRule(const std::string& line, const Chains& chains) {
   rule.text = line;
   std::optional<std::string> target = After(words, "-j");
   if (!target.has_value()) target = After(words, "-g");
-  if (IsForOthers(words) || LetsPass(target.value_or(""))) return rule;
+  if (IsForOthers(words)) return rule;
+  // Packets of connections that are open already.
+  static const LazyRE2 kOpen = {"(?:RELATED|ESTABLISHED|,)+"};
+  static const LazyRE2 kDropsAll = {
+      R"(-A [^ ]+(?: -p (?:tcp|all)| -m (?:tcp|multiport|state|conntrack)|)"
+      R"( -m comment| --(?:ct)?state NEW| --dports? [0-9:,]+)* -j )"
+      R"((?:DROP|REJECT)(?: --reject-with [^ ]+)?)"};
+  std::optional<std::string> states = After(words, "--ctstate");
+  if (!states.has_value()) states = After(words, "--state");
   rule.ports = IptablesPorts(words);
+  rule.drops_all = HasForm(absl::StrJoin(words, " "), *kDropsAll);
+  rule.may_pass = !rule.drops_all && !GoesOn(target.value_or("")) &&
+                  !HasForm(states.value_or(""), *kOpen);
+  if (LetsPass(target.value_or(""))) return rule;
   rule.verdict = chains.count(*target) > 0 ? Verdict::kJump : Verdict::kMayDrop;
   rule.jump = *target;
   if (absl::StartsWith(rule.jump, "ufw-")) rule.verdict = Verdict::kHarmless;
@@ -158,10 +198,10 @@ void AddIptablesTable(Chains* chains, std::vector<DropRule>* drops) {
     bool theirs = false;
     for (FilterRule& rule : chain.rules) {
       theirs |= absl::EndsWith(rule.jump, "_ZONES");
-      const bool policy = absl::StartsWith(rule.text, "-P ");
-      if (!theirs && !policy) others.push_back(std::move(rule));
+      if (!theirs) others.push_back(std::move(rule));
     }
     chain.rules = std::move(others);
+    chain.policy.reset();
   }
   AddHookedDrops(*chains, drops);
   chains->clear();
@@ -199,7 +239,25 @@ FilterRule NftRule(absl::string_view full) {
   FilterRule rule;
   rule.text = std::string(full);
   if (HasForm(line, *kOthers)) return rule;
+  // What may end the chain for a packet that opens a connection. States 0x1,
+  // 0x2 and 0x4 are invalid, established and related, which none such has
+  // (linux/netfilter/nf_conntrack_common.h), and no healthy one is invalid.
+  static const LazyRE2 kEnds = {
+      R"((?:.*[ :])?(?:accept|return|jump|goto|queue|vmap|tproxy|synproxy))"
+      R"((?:[ ,].*)?)"};
+  static const LazyRE2 kOpen = {
+      R"(ct state (?:vmap )?[{ ]*(?:(?:(?:0x[24]|established|related))"
+      R"((?: : accept)?|(?:0x1|invalid) : drop)[, ]*)+[} ]*)"
+      R"((?:counter packets \d+ bytes \d+ ?)?(?:accept)?)"};
+  static const LazyRE2 kDropsAll = {
+      R"((?:(?:meta l4proto (?:tcp|6)|ip protocol (?:tcp|6)|)"
+      R"(ct state (?:new|0x8)|tcp dport (?:\{ [0-9, -]+ \}|[0-9-]+)|)"
+      R"(counter packets \d+ bytes \d+|log(?: prefix "[^"]*")?) )*)"
+      R"((?:drop|reject(?: with .*)?))"};
+  if (HasForm(line, *kOpen)) return rule;
   rule.ports = NftPorts(line);
+  rule.drops_all = HasForm(line, *kDropsAll);
+  rule.may_pass = !rule.drops_all && HasForm(line, *kEnds);
   if (HasForm(line, *kDrop)) {
     rule.verdict = Verdict::kMayDrop;
   } else if (HasForm(line, *kJump, &rule.jump)) {
@@ -208,16 +266,23 @@ FilterRule NftRule(absl::string_view full) {
   return rule;
 }
 
-// The line of a chain that says where it is hooked in.
+FilterRule DropPolicy(absl::string_view text, bool drops_all) {
+  FilterRule policy;
+  policy.verdict = Verdict::kMayDrop;
+  policy.drops_all = drops_all;
+  policy.text = std::string(text);
+  return policy;
+}
+
+// The line of a chain that says where it is hooked in. What comes in by one
+// device alone (ingress) need not be a job's.
 void ReadHook(absl::string_view line, Chain* chain) {
   static const LazyRE2 kInward = {
       R"(type filter hook (?:input|prerouting|ingress) .*)"};
   chain->hooked = HasForm(line, *kInward);
   if (chain->hooked && absl::StrContains(line, "policy drop")) {
-    FilterRule policy;
-    policy.verdict = Verdict::kMayDrop;
-    policy.text = std::string(line);
-    chain->rules.push_back(std::move(policy));
+    chain->policy =
+        DropPolicy(line, !absl::StrContains(line, " hook ingress "));
   }
 }
 
@@ -241,10 +306,7 @@ absl::StatusOr<std::vector<DropRule>> FindIptablesDrops(
       Chain& chain = chains[name];
       chain.hooked = name == "INPUT" || name == "PREROUTING";
       if (policy == "DROP") {
-        FilterRule drop;
-        drop.verdict = Verdict::kMayDrop;
-        drop.text = absl::StrCat("-P ", name, " DROP");
-        chain.rules.push_back(std::move(drop));
+        chain.policy = DropPolicy(absl::StrCat("-P ", name, " DROP"), true);
       }
     } else if (words.size() > 2 && words[0] == "-A" &&
                chains.count(words[1]) > 0) {

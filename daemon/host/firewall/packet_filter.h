@@ -1,7 +1,10 @@
 // Finds the rules of the kernel's packet filter that may drop TCP packets to
 // this host and belong to neither ufw nor firewalld. Text in, value out: runs
-// nothing. Reads just enough to leave out what certainly drops none; the rest
-// is given as it stands, since order, sets and marks are not followed.
+// nothing. Reads just enough to leave out what certainly drops none, and to
+// tell the ports to which a rule or policy surely drops every new connection:
+// it stands in a hooked chain, is for all sources, and no rule before it may
+// let such a packet out of the chain. The rest is given as it stands, since
+// other chains, sets and marks are not followed.
 #ifndef DAEMON_HOST_FIREWALL_PACKET_FILTER_H_
 #define DAEMON_HOST_FIREWALL_PACKET_FILTER_H_
 

@@ -134,13 +134,13 @@ TEST(FindNftDropsTest, FindsWhatDropsWithItsPorts) {
           "\t\ttcp dport { 22, 80-90 } counter packets 0 bytes 0 reject\n"
           "\t\tip saddr 10.0.0.0/8 drop comment \"udp \"\n"
           "\t\ttcp dport 7 jump own\n"
-          "\t\tct state vmap { 0x1 : drop, 0x2 : accept }\n"),
+          "\t\ttcp flags vmap { 0x2 : drop, 0x10 : accept }\n"),
       ElementsAre("60000-60031: tcp dport 60000-60031 drop",
                   "22,80-90: tcp dport { 22, 80-90 } counter packets 0 bytes 0 "
                   "reject",
                   ": ip saddr 10.0.0.0/8 drop comment \"udp \"",
                   "7: ip saddr 10.0.0.1 drop",
-                  ": ct state vmap { 0x1 : drop, 0x2 : accept }"));
+                  ": tcp flags vmap { 0x2 : drop, 0x10 : accept }"));
   EXPECT_THAT(Nft("\t\ttcp dport 22 accept\n", "drop"),
               ElementsAre(": type filter hook input priority 0; policy drop;"));
 }
@@ -170,6 +170,98 @@ TEST(FindNftDropsTest, ReadsTheTablesOfIptablesWhereIptablesIsNotInstalled) {
 TEST(FindNftDropsTest, RefusesOtherTexts) {
   EXPECT_FALSE(FindNftDrops("what?\n", true).ok());
   EXPECT_FALSE(FindNftDrops("table inet x {\n", true).ok());
+}
+
+// "SURELY: RULE" of each, by the two programs.
+std::vector<std::string> Surely(
+    const absl::StatusOr<std::vector<DropRule>>& drops) {
+  EXPECT_TRUE(drops.ok()) << drops.status();
+  std::vector<std::string> texts;
+  for (const DropRule& drop : drops.value_or(std::vector<DropRule>())) {
+    texts.push_back(absl::StrCat(drop.surely_ports(), ": ", drop.text()));
+  }
+  return texts;
+}
+
+std::vector<std::string> SurelyIptables(const std::string& rules,
+                                        const std::string& policy = "ACCEPT") {
+  return Surely(FindIptablesDrops(absl::StrCat(
+      "*filter\n:INPUT ", policy,
+      " [0:0]\n:own - [0:0]\n:ufw-before-input - [0:0]\n", rules, "COMMIT\n")));
+}
+
+std::vector<std::string> SurelyNft(const std::string& rules,
+                                   const std::string& hook = "input") {
+  return Surely(FindNftDrops(
+      absl::StrCat(
+          "table inet filter {\n\tchain input {\n\t\ttype filter hook ", hook,
+          " priority 0; policy drop;\n", rules, "\t}\n}\n"),
+      true));
+}
+
+// What iptables-services ships as /etc/sysconfig/iptables.
+TEST(SurelyDroppedPortsTest, AreAllButTheOpenOnesOfIptablesServices) {
+  EXPECT_THAT(
+      SurelyIptables(
+          "-A INPUT -m state --state RELATED,ESTABLISHED -j ACCEPT\n"
+          "-A INPUT -p icmp -j ACCEPT\n-A INPUT -i lo -j ACCEPT\n"
+          "-A INPUT -p tcp -m state --state NEW -m tcp --dport 22 -j ACCEPT\n"
+          "-A INPUT -j LOG\n"
+          "-A INPUT -j REJECT --reject-with icmp-host-prohibited\n"),
+      ElementsAre("0-21,23-65535: -A INPUT -j REJECT --reject-with "
+                  "icmp-host-prohibited"));
+}
+
+TEST(SurelyDroppedPortsTest, AreThoseOfAPolicyThatNoRuleForestalls) {
+  EXPECT_THAT(SurelyIptables("-A INPUT -p tcp -m tcp --dport 60000:60031 -s "
+                             "10.0.0.0/8 -j ACCEPT\n",
+                             "DROP"),
+              ElementsAre("0-59999,60032-65535: -P INPUT DROP"));
+  for (const char* rule :
+       {"-A INPUT -s 10.0.0.0/8 -j ACCEPT\n", "-A INPUT -j own\n",
+        "-A INPUT -m set --match-set peers src -j RETURN\n",
+        "-A INPUT -m conntrack --ctstate NEW -j ACCEPT\n"}) {
+    EXPECT_THAT(SurelyIptables(rule, "DROP"), ElementsAre(": -P INPUT DROP"))
+        << rule;
+  }
+  // An accepting rule after one that drops comes too late.
+  EXPECT_THAT(
+      SurelyIptables("-A INPUT -p tcp -m tcp --dport 60000 -j DROP\n"
+                     "-A INPUT -j ACCEPT\n"),
+      ElementsAre("60000: -A INPUT -p tcp -m tcp --dport 60000 -j DROP"));
+}
+
+TEST(SurelyDroppedPortsTest, AreNoneOfARuleForSomePackets) {
+  for (const char* rule :
+       {"-A INPUT -s 10.0.0.1/32 -j DROP", "-A INPUT -i eth1 -j DROP",
+        "-A INPUT -m limit --limit 1/sec -j DROP",
+        "-A INPUT -p tcp -m tcp ! --dport 22 -j DROP",
+        "-A INPUT -m addrtype --dst-type BROADCAST -j DROP"}) {
+    EXPECT_THAT(SurelyIptables(absl::StrCat(rule, "\n")),
+                ElementsAre(absl::StrCat(": ", rule)));
+  }
+  // Where packets of a chain come from is not followed.
+  EXPECT_THAT(
+      SurelyIptables("-A INPUT -s 10.0.0.1/32 -j own\n-A own -j DROP\n"),
+      ElementsAre(": -A own -j DROP"));
+}
+
+TEST(SurelyDroppedPortsTest, AreThoseOfNftPolicies) {
+  EXPECT_THAT(
+      SurelyNft("\t\tct state 0x2,0x4 accept\n\t\tiif \"lo\" accept\n"
+                "\t\tct state vmap { 0x1 : drop, 0x2 : accept, 0x4 : accept }\n"
+                "\t\ttcp dport 22 accept\n\t\tip protocol 1 accept\n"),
+      ElementsAre(
+          "0-21,23-65535: type filter hook input priority 0; policy drop;"));
+  EXPECT_THAT(SurelyNft("\t\ttcp dport { 60000-60031 } ct state 0x8 drop\n"
+                        "\t\tip saddr 10.0.0.0/8 accept\n"),
+              ElementsAre("60000-60031: tcp dport { 60000-60031 } ct state 0x8 "
+                          "drop",
+                          ": type filter hook input priority 0; policy drop;"));
+  EXPECT_THAT(SurelyNft("\t\tct state 0x8 accept\n"),
+              ElementsAre(HasSubstr(": type filter")));
+  EXPECT_THAT(SurelyNft("", "ingress device \"eth1\""),
+              ElementsAre(HasSubstr(": type filter")));
 }
 
 }  // namespace

@@ -189,6 +189,27 @@ void FillKernel(const ClusterSpec& spec, KernelFacts* kernel) {
   kernel->mutable_initial_namespace()->set_value(true);
 }
 
+// As on a host with Docker, whose interface HCCL takes last.
+void FillNetwork(const ServerSpec& server, HostFacts* facts) {
+  const std::pair<const char*, std::string> interfaces[] = {
+      {"docker0", "172.17.0.1"},
+      {"eth0", server.address()},
+      {"lo", "127.0.0.1"}};
+  for (const auto& [name, address] : interfaces) {
+    HostInterface* const interface =
+        facts->mutable_interfaces()->mutable_value()->add_interfaces();
+    interface->set_name(name);
+    interface->add_addresses(address);
+    interface->set_up(absl::string_view(name) != "docker0");
+  }
+  facts->mutable_own_name()->mutable_value()->add_addresses(server.address());
+  facts->mutable_docker_running()->set_value(true);
+  facts->mutable_environment()->mutable_value();
+  facts->mutable_in_container()->set_value(false);
+  facts->mutable_clock()->mutable_value()->set_ahead_at_least_ms(-3);
+  facts->mutable_clock()->mutable_value()->set_ahead_at_most_ms(4);
+}
+
 }  // namespace
 
 ClusterSpec MakeSpec(absl::string_view product, absl::string_view mode,
@@ -265,7 +286,9 @@ HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server) {
   facts.mutable_versions()->mutable_firmware_of_driver()->set_value(
       "[7.0.0,7.5.99]");
   facts.mutable_versions()->mutable_cann()->set_value("8.2.RC1");
+  facts.mutable_firewalld()->mutable_other_zones()->mutable_value();
   facts.mutable_drop_rules()->mutable_value();
+  FillNetwork(server, &facts);
   facts.mutable_drift()->mutable_value();
   return facts;
 }

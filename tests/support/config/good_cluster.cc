@@ -97,6 +97,7 @@ HostFacts GoodFacts(const std::string& host) {
             "65535");
   facts.mutable_ufw()->mutable_installed()->set_value(false);
   facts.mutable_firewalld()->mutable_installed()->set_value(false);
+  facts.mutable_firewalld()->mutable_other_zones()->mutable_value();
   facts.mutable_drop_rules()->mutable_value();
   return facts;
 }

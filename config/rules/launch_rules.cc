@@ -1,0 +1,254 @@
+// What a launch on a host meets beside its devices: the interface that HCCL
+// takes, the host's own name, HCCL's variables, a container, clocks.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/rules/rule_report.h"
+#include "config/values/hccl_variables.h"
+#include "config/values/host_interfaces.h"
+
+namespace clusterd {
+namespace {
+
+// Room for a clock that no server sets and that runs ahead for some days; logs
+// of hosts can still be laid side by side.
+constexpr int64_t kDefaultClockSkewMs = 5000;
+
+// The one that a login ends up with; nullptr: none.
+const EnvironmentVariable* FindVariable(const HostView& host,
+                                        absl::string_view name) {
+  const EnvironmentVariable* last = nullptr;
+  for (const EnvironmentVariable& each :
+       host.facts->environment().value().variables()) {
+    if (each.name() == name) last = &each;
+  }
+  return last == nullptr || last->value().empty() ? nullptr : last;
+}
+
+std::string VariableText(const EnvironmentVariable& variable) {
+  return absl::StrCat(
+      PrintableText(variable.name()), "=", PrintableText(variable.value()),
+      " (", PrintableText(variable.file()), ":", variable.line(), ")");
+}
+
+std::string InterfaceText(const HostInterface& interface) {
+  return absl::StrCat(PrintableText(interface.name()), " (",
+                      PrintableText(absl::StrJoin(interface.addresses(), " ")),
+                      ")");
+}
+
+// As HCCL goes through them: docker's and lo after all others, each kind by
+// name.
+std::vector<const HostInterface*> InHcclOrder(const HostView& host) {
+  const auto rank = [](const HostInterface& interface) {
+    if (interface.name() == "lo") return 2;
+    return absl::StartsWith(interface.name(), "docker") ? 1 : 0;
+  };
+  std::vector<const HostInterface*> order;
+  for (const HostInterface& each :
+       host.facts->interfaces().value().interfaces()) {
+    order.push_back(&each);
+  }
+  absl::c_stable_sort(order, [&](const auto* a, const auto* b) {
+    return std::make_pair(rank(*a), a->name()) <
+           std::make_pair(rank(*b), b->name());
+  });
+  return order;
+}
+
+// By the variables that every login gets, else by the default order.
+void JudgeChoice(const HostView& host, const HostInterface& own,
+                 RuleReport& report) {
+  const std::string address = host.address->ToString();
+  if (const EnvironmentVariable* ip = FindVariable(host, "HCCL_IF_IP")) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(ip->value(), absl::MaxSplits('%', 1));
+    if (parts.first != address) {
+      report.Add(host, "variable-names-another", VariableText(*ip), address);
+    }
+    return;
+  }
+  const EnvironmentVariable* const names =
+      FindVariable(host, "HCCL_SOCKET_IFNAME");
+  if (names != nullptr && !MatchesSocketIfname(names->value(), own.name())) {
+    report.Add(host, "variable-names-another", VariableText(*names), address);
+    return;
+  }
+  for (const HostInterface* const each : InHcclOrder(host)) {
+    if (names != nullptr &&
+        !MatchesSocketIfname(names->value(), each->name())) {
+      continue;
+    }
+    if (!absl::c_linear_search(each->addresses(), address)) {
+      report.Add(host, "another-first", InterfaceText(*each), address,
+                 PrintableText(own.name()),
+                 ShellQuoted(absl::StrCat("=", own.name())));
+    }
+    return;
+  }
+}
+
+// Values in milliseconds as "1.250s".
+std::string SecondsText(int64_t ms) {
+  return absl::StrFormat("%.3fs", ms / 1e3);
+}
+
+// Midpoints tell which reading stands in the middle.
+int64_t Middle(const ClockFact::Clock& clock) {
+  return clock.ahead_at_least_ms() / 2 + clock.ahead_at_most_ms() / 2;
+}
+
+}  // namespace
+
+// HCCL_IF_IP, then HCCL_SOCKET_IFNAME, then the first interface that is neither
+// docker's nor lo by name (HCCL, hccl_env pages of both). A job may set them
+// itself, which nobody sees here: so what is chosen without them is a warning.
+void CheckHostInterface(const ClusterView& view, RuleReport& report) {
+  for (const HostView& host : view.hosts()) {
+    if (!host.address) {
+      report.ExplainSkip("cluster.yaml gives the host no address");
+      continue;
+    }
+    if (!report.Knows(host, "interfaces", host.facts->interfaces()) ||
+        !report.Knows(host, "HCCL's variables", host.facts->environment())) {
+      continue;
+    }
+    report.Judged(host);
+    const std::string address = host.address->ToString();
+    const HostInterface* const own = FindInterface(*host.facts, address);
+    if (own == nullptr) {
+      std::vector<std::string> all;
+      for (const HostInterface* each : InHcclOrder(host)) {
+        all.push_back(InterfaceText(*each));
+      }
+      report.Add(host, "not-there", address,
+                 all.empty() ? "none has an address" : FirstOf(all, 8));
+    } else if (!own->up()) {
+      report.Add(host, "link-down", InterfaceText(*own));
+    } else {
+      JudgeChoice(host, *own, report);
+    }
+  }
+}
+
+void CheckHostName(const ClusterView& view, RuleReport& report) {
+  for (const HostView& host : view.hosts()) {
+    if (!host.address) {
+      report.ExplainSkip("cluster.yaml gives the host no address");
+      continue;
+    }
+    const AddressesFact& fact = host.facts->own_name();
+    if (!report.Knows(host, "what its name resolves to", fact)) continue;
+    report.Judged(host);
+    const std::string address = host.address->ToString();
+    const auto& found = fact.value().addresses();
+    if (absl::c_linear_search(found, address)) continue;
+    const std::vector<std::string> all(found.begin(), found.end());
+    report.Add(host, "resolves",
+               all.empty() ? "no address" : PrintableText(FirstOf(all, 8)),
+               address,
+               PrintableText(host.facts->identity().hostname().value()));
+  }
+}
+
+void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
+  for (const HostView& host : view.hosts()) {
+    const EnvironmentFact& fact = host.facts->environment();
+    if (!report.Knows(host, "HCCL's variables", fact)) continue;
+    report.Judged(host);
+    HcclVariables variables;
+    for (const EnvironmentVariable& each : fact.value().variables()) {
+      variables[each.name()] = each.value();
+    }
+    for (const HcclMistake& mistake : FindHcclMistakes(variables)) {
+      const EnvironmentVariable& set = *FindVariable(host, mistake.name);
+      report.Add(host, "wrong",
+                 absl::StrCat(mistake.name, " is ", QuotedText(mistake.value)),
+                 absl::StrCat(PrintableText(set.file()), ":", set.line()),
+                 absl::StrCat(mistake.name, ": ", mistake.expected));
+    }
+  }
+}
+
+// What a container runtime has to bring in; of a host itself it is there or
+// another rule says so.
+void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
+  for (const HostView& host : view.hosts()) {
+    const HostFacts& facts = *host.facts;
+    if (!report.Knows(host, "whether it is a container",
+                      facts.in_container())) {
+      continue;
+    }
+    report.Judged(host);
+    if (!facts.in_container().value()) continue;
+    std::vector<std::string> lacking;
+    if (facts.hccn_conf().missing().reason() == Missing::ABSENT) {
+      lacking.push_back("/etc/hccn.conf");
+    }
+    if (facts.hccn_tool().path().missing().reason() == Missing::ABSENT) {
+      lacking.push_back("hccn_tool");
+    }
+    const DeviceIdsFact& ids = facts.device_ids();
+    if (ids.missing().reason() == Missing::ABSENT ||
+        (ids.has_value() && ids.value().ids().empty())) {
+      lacking.push_back("any device node /dev/davinciN");
+    }
+    const ServerSpec& spec =
+        host.spec ? *host.spec : ServerSpec::default_instance();
+    for (const DeviceSpec& planned : spec.devices()) {
+      if (ids.has_value() && !ids.value().ids().empty() &&
+          !absl::c_linear_search(ids.value().ids(), planned.id())) {
+        lacking.push_back(absl::StrCat("/dev/davinci", planned.id()));
+      }
+    }
+    if (!lacking.empty()) report.Add(host, "lacks", FirstOf(lacking, 8));
+  }
+}
+
+// Each host's clock against the one in the middle. What the round trip leaves
+// open is no difference: only what is surely beyond the bound counts.
+void CheckClockSkew(const ClusterView& view, RuleReport& report) {
+  const uint32_t given = view.spec().clock_skew_ms();
+  const int64_t bound = given == 0 ? kDefaultClockSkewMs : given;
+  std::vector<const HostView*> known;
+  for (const HostView& host : view.hosts()) {
+    const ClockFact& fact = host.facts->clock();
+    if (fact.state_case() == ClockFact::STATE_NOT_SET) {
+      report.Add(host, "not-compared");
+    } else if (report.Knows(host, "clock", fact)) {
+      known.push_back(&host);
+    }
+  }
+  if (known.empty()) return;
+  const auto clock_of = [](const HostView* host) -> const ClockFact::Clock& {
+    return host->facts->clock().value();
+  };
+  std::vector<const HostView*> sorted = known;
+  absl::c_stable_sort(sorted, [&](const HostView* a, const HostView* b) {
+    return Middle(clock_of(a)) < Middle(clock_of(b));
+  });
+  const HostView& reference = *sorted[(sorted.size() - 1) / 2];
+  const ClockFact::Clock& middle = clock_of(&reference);
+  for (const HostView* const host : known) {
+    report.Judged(*host);
+    const ClockFact::Clock& clock = clock_of(host);
+    const int64_t ahead = clock.ahead_at_least_ms() - middle.ahead_at_most_ms();
+    const int64_t behind =
+        middle.ahead_at_least_ms() - clock.ahead_at_most_ms();
+    if (std::max(ahead, behind) <= bound) continue;
+    report.Add(*host, "apart", SecondsText(std::max(ahead, behind)),
+               ahead > behind ? "ahead of" : "behind", reference.name,
+               SecondsText(bound));
+  }
+}
+
+}  // namespace clusterd

@@ -1,0 +1,202 @@
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// server0's interfaces are then these, all up.
+void SetInterfaces(
+    TestCluster& cluster,
+    const std::vector<std::pair<std::string, std::string>>& interfaces) {
+  auto* const value = cluster.facts[0].mutable_interfaces()->mutable_value();
+  value->clear_interfaces();
+  for (const auto& [name, address] : interfaces) {
+    HostInterface* const interface = value->add_interfaces();
+    interface->set_name(name);
+    interface->add_addresses(address);
+    interface->set_up(true);
+  }
+}
+
+void SetVariable(TestCluster& cluster, const std::string& name,
+                 const std::string& value) {
+  EnvironmentVariable* const variable =
+      cluster.facts[0].mutable_environment()->mutable_value()->add_variables();
+  variable->set_name(name);
+  variable->set_value(value);
+  variable->set_file("/etc/profile.d/hccl.sh");
+  variable->set_line(3);
+}
+
+TEST(CheckHostInterfaceTest, DockerAndTunnelsAfterTheHostsOwnAreNoMatter) {
+  TestCluster cluster;
+  SetInterfaces(cluster, {{"docker0", "172.17.0.1"},
+                          {"eth0", "172.16.0.1"},
+                          {"lo", "127.0.0.1"},
+                          {"virbr0", "192.168.122.1"}});
+  EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
+}
+
+TEST(CheckHostInterfaceTest, AddressOnNoInterfaceFails) {
+  TestCluster cluster;
+  SetInterfaces(cluster, {{"eth0", "10.9.9.9"}});
+  EXPECT_THAT(Lines(cluster.Check("host-interface")),
+              HasSubstr("FAIL server0 no interface has the host's address "
+                        "172.16.0.1: eth0 (10.9.9.9) | "));
+}
+
+TEST(CheckHostInterfaceTest, LinkThatIsDownFails) {
+  TestCluster cluster;
+  SetInterfaces(cluster, {{"eth0", "172.16.0.1"}});
+  cluster.facts[0]
+      .mutable_interfaces()
+      ->mutable_value()
+      ->mutable_interfaces(0)
+      ->set_up(false);
+  EXPECT_THAT(Lines(cluster.Check("host-interface")),
+              HasSubstr("FAIL server0 the link of eth0 (172.16.0.1)"));
+}
+
+// The job may name its interface itself, so nothing is broken yet.
+TEST(CheckHostInterfaceTest, DefaultOrderThatTakesAnotherIsAWarning) {
+  TestCluster cluster;
+  SetInterfaces(cluster, {{"eth1", "172.16.0.1"}, {"cni0", "10.244.0.1"}});
+  const RuleResult result = cluster.Check("host-interface");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("HCCL takes cni0 (10.244.0.1) unless a job says "
+                        "otherwise, not eth1"));
+  EXPECT_THAT(result.findings(0).fix(),
+              HasSubstr("HCCL_SOCKET_IFNAME='=eth1'"));
+  SetVariable(cluster, "HCCL_SOCKET_IFNAME", "=eth1");
+  EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
+}
+
+TEST(CheckHostInterfaceTest, VariablesOfEveryLoginDecide) {
+  const auto state = [](const std::string& name, const std::string& value) {
+    TestCluster cluster;
+    SetInterfaces(cluster, {{"eth0", "10.9.9.9"}, {"ib0", "172.16.0.1"}});
+    SetVariable(cluster, name, value);
+    return cluster.Check("host-interface").state();
+  };
+  EXPECT_EQ(state("HCCL_IF_IP", "172.16.0.1"), PASS);
+  EXPECT_EQ(state("HCCL_IF_IP", "172.16.0.1%ib0"), PASS);
+  EXPECT_EQ(state("HCCL_IF_IP", "10.9.9.9"), FAIL);
+  EXPECT_EQ(state("HCCL_SOCKET_IFNAME", "ib"), PASS);
+  EXPECT_EQ(state("HCCL_SOCKET_IFNAME", "^eth"), PASS);
+  EXPECT_EQ(state("HCCL_SOCKET_IFNAME", "eth"), FAIL);
+  EXPECT_EQ(state("HCCL_SOCKET_IFNAME", "^=ib0"), FAIL);
+  // Both match, and eth0 comes first.
+  EXPECT_EQ(state("HCCL_SOCKET_IFNAME", "ib,eth"), WARN);
+}
+
+TEST(CheckHostInterfaceTest, HcclIfIpComesBeforeTheName) {
+  TestCluster cluster;
+  SetVariable(cluster, "HCCL_SOCKET_IFNAME", "wrong");
+  SetVariable(cluster, "HCCL_IF_IP", "10.9.9.9");
+  SetVariable(cluster, "HCCL_IF_IP", "172.16.0.1");
+  EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
+}
+
+// Debian's installer writes it.
+TEST(CheckHostNameTest, NameThatResolvesToALoopbackAddressIsAWarning) {
+  TestCluster cluster;
+  AddressesFact* const name = cluster.facts[0].mutable_own_name();
+  name->mutable_value()->set_addresses(0, "127.0.1.1");
+  EXPECT_THAT(Lines(cluster.Check("host-name")),
+              HasSubstr("WARN server0 the host's name server0 resolves to "
+                        "127.0.1.1 | server0 to resolve to 172.16.0.1"));
+  name->mutable_value()->clear_addresses();
+  EXPECT_THAT(Lines(cluster.Check("host-name")),
+              HasSubstr("resolves to no address"));
+  name->mutable_value()->add_addresses("127.0.1.1");
+  name->mutable_value()->add_addresses("172.16.0.1");
+  EXPECT_EQ(cluster.Check("host-name").state(), PASS);
+}
+
+TEST(CheckHostNameTest, LookUpThatDidNotEndIsUnknown) {
+  TestCluster cluster;
+  SetMissing(Missing::TIMED_OUT, "`getent ahostsv4 server0`: no answer",
+             cluster.facts[0].mutable_own_name());
+  EXPECT_EQ(cluster.Check("host-name").state(), UNKNOWN);
+}
+
+TEST(CheckHcclEnvironmentTest, NamesTheVariableAndItsLine) {
+  TestCluster cluster;
+  SetVariable(cluster, "HCCL_CONNECT_TIMEOUT", "600");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  // The last one wins.
+  SetVariable(cluster, "HCCL_CONNECT_TIMEOUT", "60");
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("FAIL server0 HCCL_CONNECT_TIMEOUT is \"60\" in "
+                        "/etc/profile.d/hccl.sh:3 | HCCL_CONNECT_TIMEOUT: 120 "
+                        "to 7200 (seconds)"));
+}
+
+TEST(CheckContainerMountsTest, NamesWhatTheContainerLacks) {
+  TestCluster cluster;
+  SetMissing(Missing::ABSENT, "", cluster.facts[0].mutable_hccn_conf());
+  SetMissing(Missing::ABSENT, "",
+             cluster.facts[0].mutable_hccn_tool()->mutable_path());
+  // On a host itself other rules say it.
+  EXPECT_EQ(cluster.Check("container-mounts").state(), PASS);
+  cluster.facts[0].mutable_in_container()->set_value(true);
+  EXPECT_THAT(Lines(cluster.Check("container-mounts")),
+              HasSubstr("lacks /etc/hccn.conf, hccn_tool |"));
+}
+
+TEST(CheckContainerMountsTest, ContainerWithItsPlannedDevicesPasses) {
+  TestCluster cluster;
+  cluster.facts[0].mutable_in_container()->set_value(true);
+  EXPECT_EQ(cluster.Check("container-mounts").state(), PASS);
+  auto* const ids = cluster.facts[0].mutable_device_ids()->mutable_value();
+  ids->mutable_ids()->RemoveLast();
+  EXPECT_THAT(Lines(cluster.Check("container-mounts")),
+              HasSubstr("lacks /dev/davinci7"));
+  cluster.spec.mutable_servers(0)->mutable_devices()->RemoveLast();
+  EXPECT_EQ(cluster.Check("container-mounts").state(), PASS);
+}
+
+void SetClock(TestCluster& cluster, int host, int64_t least, int64_t most) {
+  ClockFact::Clock* const clock =
+      cluster.facts[host].mutable_clock()->mutable_value();
+  clock->set_ahead_at_least_ms(least);
+  clock->set_ahead_at_most_ms(most);
+}
+
+TEST(CheckClockSkewTest, OnlyWhatTheRoundTripLeavesNoDoubtAboutCounts) {
+  TestCluster cluster("atlas-a2", "", 3);
+  // An answer after a minute tells next to nothing, and costs nothing.
+  SetClock(cluster, 2, -30000, 30000);
+  EXPECT_EQ(cluster.Check("clock-skew").state(), PASS);
+  SetClock(cluster, 2, 5000, 9000);
+  EXPECT_EQ(cluster.Check("clock-skew").state(), PASS);
+  SetClock(cluster, 2, 5005, 9000);
+  EXPECT_THAT(Lines(cluster.Check("clock-skew")),
+              HasSubstr("WARN server2 the clock is at least 5.001s ahead of "
+                        "that of server0"));
+  SetClock(cluster, 2, -9000, -5004);
+  EXPECT_THAT(Lines(cluster.Check("clock-skew")), HasSubstr("5.001s behind"));
+  cluster.spec.set_clock_skew_ms(6000);
+  EXPECT_EQ(cluster.Check("clock-skew").state(), PASS);
+}
+
+TEST(CheckClockSkewTest, ControllerThatIsWrongItselfIsNoFindingOfHosts) {
+  TestCluster cluster("atlas-a2", "", 3);
+  for (int i = 0; i < 3; ++i) SetClock(cluster, i, 3600000, 3600010);
+  EXPECT_EQ(cluster.Check("clock-skew").state(), PASS);
+}
+
+TEST(CheckClockSkewTest, IsSkippedWhereNoControllerCompared) {
+  TestCluster cluster;
+  for (HostFacts& host : cluster.facts) host.clear_clock();
+  EXPECT_EQ(cluster.Check("clock-skew").state(), SKIPPED);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,52 @@
+#include "config/values/host_interfaces.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace clusterd {
+namespace {
+
+// "br-+" is every interface whose name begins with "br-" (firewall-cmd(1)).
+bool Names(absl::string_view pattern, absl::string_view interface) {
+  return absl::ConsumeSuffix(&pattern, "+")
+             ? absl::StartsWith(interface, pattern)
+             : interface == pattern;
+}
+
+}  // namespace
+
+const HostInterface* FindInterface(const HostFacts& facts,
+                                   absl::string_view address) {
+  for (const HostInterface& each : facts.interfaces().value().interfaces()) {
+    if (absl::c_linear_search(each.addresses(), address)) return &each;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<const FirewallZone*> FindOtherZone(const HostFacts& facts,
+                                                  absl::string_view address) {
+  const ZonesFact& zones = facts.firewalld().other_zones();
+  if (!zones.has_value()) {
+    return absl::UnavailableError("its zones are not known");
+  }
+  if (zones.value().zones().empty()) return nullptr;
+  if (!facts.interfaces().has_value()) {
+    return absl::UnavailableError("the host's interfaces are not known");
+  }
+  const HostInterface* const interface = FindInterface(facts, address);
+  if (interface == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("no interface has the host's address ", address));
+  }
+  for (const FirewallZone& zone : zones.value().zones()) {
+    for (const std::string& pattern : zone.interfaces()) {
+      if (Names(pattern, interface->name())) return &zone;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,45 @@
+// What a job's launch on this machine meets beside its devices: interfaces and
+// their addresses, what the machine's own name resolves to, HCCL's variables
+// that every login gets, Docker, and whether this is a container.
+#ifndef DAEMON_HOST_LAUNCH_OBSERVER_H_
+#define DAEMON_HOST_LAUNCH_OBSERVER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "daemon/host/files/file_reader.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// Interfaces with their IPv4 addresses in order of index, from
+// `ip -o -4 address show` (iproute2 6.1):
+//   2: eth0    inet 10.77.0.4/16 brd 10.77.255.255 scope global eth0\ …
+// `up` is not set. InvalidArgument, quoting the line, for text of another form.
+absl::StatusOr<InterfacesFact::Interfaces> ParseInterfaces(
+    absl::string_view text);
+
+// Each address once, from `getent ahostsv4 NAME` (glibc 2.36):
+//   10.77.0.4       STREAM node07
+// InvalidArgument, quoting the line, for text of another form.
+absl::StatusOr<AddressesFact::Addresses> ParseResolved(absl::string_view text);
+
+// HCCL's variables that a file sets: `NAME=value`, or with "export " in front,
+// as /etc/environment (pam_env(8)) and /etc/profile.d have them. Values with
+// quotes around them lose these. A line that a shell would have to work out is
+// left out, as is one that is set back by white space, and so under an "if".
+std::vector<EnvironmentVariable> ParseEnvironment(absl::string_view file,
+                                                  absl::string_view text);
+
+// Fills interfaces, own_name, docker_running, environment and in_container.
+// Names are resolved by getent, within the budget: a server that does not
+// answer costs a command's deadline and no more. Docker's daemon is looked up
+// by its pid file; containers by the files that Docker, Podman and systemd
+// leave in theirs.
+void ObserveLaunch(const HostAccess& host, HostFacts* facts);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_LAUNCH_OBSERVER_H_

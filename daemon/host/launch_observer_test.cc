@@ -1,0 +1,178 @@
+#include "daemon/host/launch_observer.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// iproute2 6.1 on Debian 12, with Docker and a VLAN.
+constexpr char kAddresses[] =
+    "1: lo    inet 127.0.0.1/8 scope host lo\\       valid_lft forever "
+    "preferred_lft forever\n"
+    "2: eth0    inet 10.77.0.4/16 brd 10.77.255.255 scope global eth0\\       "
+    "valid_lft forever preferred_lft forever\n"
+    "2: eth0    inet 10.77.9.4/32 scope global eth0\\       valid_lft forever "
+    "preferred_lft forever\n"
+    "3: docker0    inet 172.17.0.1/16 brd 172.17.255.255 scope global "
+    "docker0\\       valid_lft forever preferred_lft forever\n"
+    "5: eth0.7@eth0    inet 10.78.0.4 peer 10.78.0.5/32 scope global eth0.7\\  "
+    "     valid_lft forever preferred_lft forever\n";
+constexpr char kIp[] = "ip -o -4 address show";
+constexpr char kGetent[] = "getent ahostsv4 node07";
+
+TEST(ParseInterfacesTest, ReadsNamesAndAllTheirAddresses) {
+  const auto parsed = ParseInterfaces(kAddresses);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  ASSERT_EQ(parsed->interfaces_size(), 4);
+  EXPECT_THAT(parsed->interfaces(1).addresses(),
+              ElementsAre("10.77.0.4", "10.77.9.4"));
+  EXPECT_EQ(parsed->interfaces(3).name(), "eth0.7");
+  EXPECT_THAT(parsed->interfaces(3).addresses(), ElementsAre("10.78.0.4"));
+  EXPECT_EQ(ParseInterfaces("")->interfaces_size(), 0);
+}
+
+TEST(ParseInterfacesTest, RefusesOtherTexts) {
+  for (const char* text : {"what?\n", "2: eth0    inet 10.77.0.400/16 x\n",
+                           "2: eth0    inet6 fe80::1/64 scope link\n"}) {
+    EXPECT_FALSE(ParseInterfaces(text).ok()) << text;
+  }
+}
+
+TEST(ParseResolvedTest, ReadsEachAddressOnce) {
+  const auto parsed = ParseResolved(
+      "10.77.0.4       STREAM node07\n10.77.0.4       DGRAM  \n"
+      "10.77.0.4       RAW    \n127.0.1.1       STREAM \n");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_THAT(parsed->addresses(), ElementsAre("10.77.0.4", "127.0.1.1"));
+  EXPECT_FALSE(ParseResolved("fe80::1 STREAM node07\n").ok());
+}
+
+TEST(ParseEnvironmentTest, ReadsWhatIsPlainAndNothingElse) {
+  const std::vector<EnvironmentVariable> variables = ParseEnvironment(
+      "/etc/profile.d/a.sh",
+      "PATH=/bin\nHCCL_CONNECT_TIMEOUT=600\n"
+      "export HCCL_SOCKET_IFNAME=\"=eth0\"  # ours\n"
+      "export HCCL_WHITELIST_FILE='/etc/a b'\nHCCL_IF_IP=\n"
+      "# HCCL_RDMA_TC=1\nexport HCCL_RDMA_TC=$X\nHCCL_RDMA_SL=`x`\n"
+      "if true; then\n  export HCCL_RDMA_RETRY_CNT=9\nfi\n"
+      "export HCCL_EXEC_TIMEOUT=1; rm x\n");
+  std::vector<std::string> texts;
+  for (const EnvironmentVariable& each : variables) {
+    texts.push_back(each.name() + "=" + each.value() + " " +
+                    std::to_string(each.line()));
+  }
+  EXPECT_THAT(
+      texts,
+      ElementsAre("HCCL_CONNECT_TIMEOUT=600 2", "HCCL_SOCKET_IFNAME==eth0 3",
+                  "HCCL_WHITELIST_FILE=/etc/a b 4", "HCCL_IF_IP= 5"));
+}
+
+class LaunchObserverTest : public ::testing::Test {
+ protected:
+  LaunchObserverTest() {
+    root_.WriteProgram("/usr/sbin/ip", "#!/bin/sh\n");
+    root_.WriteProgram("/usr/bin/getent", "#!/bin/sh\n");
+    root_.Write("/proc/sys/kernel/hostname", "node07\n");
+    runner_.Answers(kIp, kAddresses);
+    runner_.Answers(kGetent, "10.77.0.4       STREAM node07\n");
+  }
+
+  HostFacts Observe() {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    HostFacts facts;
+    ObserveLaunch({root_.paths(), &runner_, &budget}, &facts);
+    return facts;
+  }
+
+  ScratchRoot root_;
+  FakeClock clock_;
+  FakeCommandRunner runner_{&clock_};
+};
+
+TEST_F(LaunchObserverTest, TellsWhichLinksCarryPackets) {
+  root_.Write("/sys/class/net/lo/operstate", "unknown\n");
+  root_.Write("/sys/class/net/eth0/operstate", "up\n");
+  root_.Write("/sys/class/net/docker0/operstate", "down\n");
+  root_.Write("/sys/class/net/eth0.7/operstate", "lowerlayerdown\n");
+  std::vector<bool> up;
+  for (const HostInterface& each :
+       Observe().interfaces().value().interfaces()) {
+    up.push_back(each.up());
+  }
+  EXPECT_THAT(up, ElementsAre(true, true, false, false));
+}
+
+TEST_F(LaunchObserverTest, HostWithNothingSpecialHasNoVariablesOrDocker) {
+  const HostFacts facts = Observe();
+  EXPECT_TRUE(facts.environment().has_value());
+  EXPECT_EQ(facts.environment().value().variables_size(), 0);
+  EXPECT_FALSE(facts.docker_running().value());
+  EXPECT_FALSE(facts.in_container().value());
+  EXPECT_THAT(facts.own_name().value().addresses(), ElementsAre("10.77.0.4"));
+}
+
+TEST_F(LaunchObserverTest, NameThatResolvesToNothingHasNoAddresses) {
+  runner_.Forget(kGetent);
+  runner_.Fails(kGetent, 2, "");
+  const AddressesFact fact = Observe().own_name();
+  EXPECT_TRUE(fact.has_value());
+  EXPECT_EQ(fact.value().addresses_size(), 0);
+}
+
+TEST_F(LaunchObserverTest, NameServerThatIsSilentCostsOneDeadline) {
+  runner_.Forget(kGetent);
+  runner_.Hangs(kGetent);
+  const HostFacts facts = Observe();
+  EXPECT_EQ(facts.own_name().missing().reason(), Missing::TIMED_OUT);
+  EXPECT_TRUE(facts.interfaces().has_value());
+}
+
+TEST_F(LaunchObserverTest, NameThatIsAnOptionIsNeverLookedUp) {
+  root_.Write("/proc/sys/kernel/hostname", "--help\n");
+  EXPECT_EQ(Observe().own_name().missing().reason(), Missing::UNREADABLE);
+  EXPECT_THAT(runner_.commands(), ElementsAre(kIp));
+}
+
+TEST_F(LaunchObserverTest, DockerRunsOnlyIfItsProcessDoes) {
+  root_.Write("/run/docker.pid", "4711\n");
+  EXPECT_FALSE(Observe().docker_running().value());
+  root_.Write("/proc/4711/comm", "dockerd\n");
+  EXPECT_TRUE(Observe().docker_running().value());
+  root_.Write("/proc/4711/comm", "sleep\n");
+  EXPECT_FALSE(Observe().docker_running().value());
+}
+
+TEST_F(LaunchObserverTest, ReadsVariablesInTheOrderOfALogin) {
+  root_.Write("/etc/environment", "HCCL_IF_BASE_PORT=1\n");
+  root_.Write("/etc/profile.d/b.sh", "export HCCL_IF_BASE_PORT=3\n");
+  root_.Write("/etc/profile.d/a.sh", "export HCCL_IF_BASE_PORT=2\n");
+  root_.Write("/etc/profile.d/c.csh", "export HCCL_IF_BASE_PORT=4\n");
+  std::string values;
+  for (const EnvironmentVariable& each :
+       Observe().environment().value().variables()) {
+    values += each.value();
+  }
+  EXPECT_EQ(values, "123");
+}
+
+TEST_F(LaunchObserverTest, KnowsAContainerByItsFile) {
+  root_.Write("/.dockerenv", "");
+  EXPECT_TRUE(Observe().in_container().value());
+}
+
+TEST_F(LaunchObserverTest, SaysThatAProgramIsNotThere) {
+  root_.Remove("/usr/sbin/ip");
+  EXPECT_EQ(Observe().interfaces().missing().reason(), Missing::ABSENT);
+}
+
+}  // namespace
+}  // namespace clusterd
