@@ -385,7 +385,7 @@ std::vector<Reader> Readers() {
       {"own_name", {"host-name"}},
       {"environment", {"host-interface", "hccl-environment"}},
       {"in_container", {"container-mounts"}},
-      {"clock", {"clock-skew"}, "atlas-training", [](TestCluster&) {}, SKIPPED},
+      {"clock", {"clock-skew"}},
       {"identity.npu_series", {"version-uniform"}},
       {"versions.driver", {"version-uniform"}},
       {"versions.firmware", {"version-uniform", "driver-compat"}},

@@ -221,31 +221,29 @@ void CheckClockSkew(const ClusterView& view, RuleReport& report) {
   const int64_t bound = given == 0 ? kDefaultClockSkewMs : given;
   std::vector<const HostView*> known;
   for (const HostView& host : view.hosts()) {
-    const ClockFact& fact = host.facts->clock();
-    if (fact.state_case() == ClockFact::STATE_NOT_SET) {
-      report.Add(host, "not-compared");
-    } else if (report.Knows(host, "clock", fact)) {
-      known.push_back(&host);
-    }
+    if (host.facts->clock().has_value()) known.push_back(&host);
   }
-  if (known.empty()) return;
+  if (known.empty()) {
+    return report.ExplainSkip(
+        "no controller has compared the hosts' clocks with its own");
+  }
   const auto clock_of = [](const HostView* host) -> const ClockFact::Clock& {
     return host->facts->clock().value();
   };
-  std::vector<const HostView*> sorted = known;
-  absl::c_stable_sort(sorted, [&](const HostView* a, const HostView* b) {
+  absl::c_stable_sort(known, [&](const HostView* a, const HostView* b) {
     return Middle(clock_of(a)) < Middle(clock_of(b));
   });
-  const HostView& reference = *sorted[(sorted.size() - 1) / 2];
+  const HostView& reference = *known[(known.size() - 1) / 2];
   const ClockFact::Clock& middle = clock_of(&reference);
-  for (const HostView* const host : known) {
-    report.Judged(*host);
-    const ClockFact::Clock& clock = clock_of(host);
+  for (const HostView& host : view.hosts()) {
+    if (!report.Knows(host, "clock", host.facts->clock())) continue;
+    report.Judged(host);
+    const ClockFact::Clock& clock = clock_of(&host);
     const int64_t ahead = clock.ahead_at_least_ms() - middle.ahead_at_most_ms();
     const int64_t behind =
         middle.ahead_at_least_ms() - clock.ahead_at_most_ms();
     if (std::max(ahead, behind) <= bound) continue;
-    report.Add(*host, "apart", SecondsText(std::max(ahead, behind)),
+    report.Add(host, "apart", SecondsText(std::max(ahead, behind)),
                ahead > behind ? "ahead of" : "behind", reference.name,
                SecondsText(bound));
   }

@@ -179,7 +179,7 @@ TEST(CheckClockSkewTest, OnlyWhatTheRoundTripLeavesNoDoubtAboutCounts) {
   SetClock(cluster, 2, 5005, 9000);
   EXPECT_THAT(Lines(cluster.Check("clock-skew")),
               HasSubstr("WARN server2 the clock is at least 5.001s ahead of "
-                        "that of server0"));
+                        "that of server1, which stands in the middle"));
   SetClock(cluster, 2, -9000, -5004);
   EXPECT_THAT(Lines(cluster.Check("clock-skew")), HasSubstr("5.001s behind"));
   cluster.spec.set_clock_skew_ms(6000);

@@ -103,9 +103,9 @@ TEST_F(LaunchObserverTest, TellsWhichLinksCarryPackets) {
   root_.Write("/sys/class/net/eth0/operstate", "up\n");
   root_.Write("/sys/class/net/docker0/operstate", "down\n");
   root_.Write("/sys/class/net/eth0.7/operstate", "lowerlayerdown\n");
+  const HostFacts facts = Observe();
   std::vector<bool> up;
-  for (const HostInterface& each :
-       Observe().interfaces().value().interfaces()) {
+  for (const HostInterface& each : facts.interfaces().value().interfaces()) {
     up.push_back(each.up());
   }
   EXPECT_THAT(up, ElementsAre(true, true, false, false));
@@ -156,9 +156,10 @@ TEST_F(LaunchObserverTest, ReadsVariablesInTheOrderOfALogin) {
   root_.Write("/etc/profile.d/b.sh", "export HCCL_IF_BASE_PORT=3\n");
   root_.Write("/etc/profile.d/a.sh", "export HCCL_IF_BASE_PORT=2\n");
   root_.Write("/etc/profile.d/c.csh", "export HCCL_IF_BASE_PORT=4\n");
+  const HostFacts facts = Observe();
   std::string values;
   for (const EnvironmentVariable& each :
-       Observe().environment().value().variables()) {
+       facts.environment().value().variables()) {
     values += each.value();
   }
   EXPECT_EQ(values, "123");

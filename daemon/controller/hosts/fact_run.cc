@@ -179,12 +179,12 @@ ClockFact CompareClocks(const HostFacts& facts, absl::Time asked,
   const absl::Time began = absl::FromUnixMillis(facts.observed_at_ms());
   const absl::Time ended = began + absl::Milliseconds(facts.elapsed_ms());
   ClockFact fact;
-  // A millisecond more: what the host sent is rounded.
+  // A millisecond more: what the host sent is rounded. Of a clock that was set
+  // meanwhile the two change places.
   const int64_t least = absl::ToInt64Milliseconds(ended - answered) - 1;
   const int64_t most = absl::ToInt64Milliseconds(began - asked) + 1;
-  if (least > most) return fact;
-  fact.mutable_value()->set_ahead_at_least_ms(least);
-  fact.mutable_value()->set_ahead_at_most_ms(most);
+  fact.mutable_value()->set_ahead_at_least_ms(std::min(least, most));
+  fact.mutable_value()->set_ahead_at_most_ms(std::max(least, most));
   return fact;
 }
 

@@ -56,8 +56,7 @@ struct FactOrder {
 };
 
 // How far a host's clock, at the begin and the end of its observation, is ahead
-// of ours, by which it was asked and had answered. Unset if one of both clocks
-// was set meanwhile.
+// of ours, by which it was asked and had answered.
 ClockFact CompareClocks(const HostFacts& facts, absl::Time asked,
                         absl::Time answered);
 
