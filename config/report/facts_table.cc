@@ -116,6 +116,18 @@ void PrintFactsTable(const HostFacts& facts, const Style& style, absl::Time now,
   AddFact("drop rules", facts.drop_rules(), page, other);
   AddFact("npu processes", facts.npu_processes(), page, other);
   AddFact("drift", facts.drift(), page, other);
+  const std::pair<const char*, const Message*> launch[] = {
+      {"interfaces", facts.has_interfaces() ? &facts.interfaces() : nullptr},
+      {"own name", facts.has_own_name() ? &facts.own_name() : nullptr},
+      {"environment", facts.has_environment() ? &facts.environment() : nullptr},
+      {"docker running",
+       facts.has_docker_running() ? &facts.docker_running() : nullptr},
+      {"in container",
+       facts.has_in_container() ? &facts.in_container() : nullptr},
+      {"clock", facts.has_clock() ? &facts.clock() : nullptr}};
+  for (const auto& [label, fact] : launch) {
+    if (fact != nullptr) AddFact(label, *fact, page, other);
+  }
   for (const DeviceFacts& device : facts.devices()) {
     tables.emplace_back(absl::StrCat("Device ", device.id()),
                         RowsOf(device, page));

@@ -55,6 +55,34 @@ TEST(FactsTableTest, TellsAnEmptyValueFromWhatWasNotAskedFor) {
   EXPECT_THAT(Text(facts), HasSubstr("\n  sockets     none in the HCCL range"));
 }
 
+TEST(FactsTableTest, ShowsWhatALaunchMeets) {
+  HostFacts facts;
+  HostInterface* const interface =
+      facts.mutable_interfaces()->mutable_value()->add_interfaces();
+  interface->set_name("eth0");
+  interface->add_addresses("10.0.0.5");
+  facts.mutable_own_name()->mutable_value();
+  EnvironmentVariable* const variable =
+      facts.mutable_environment()->mutable_value()->add_variables();
+  variable->set_name("HCCL_IF_IP");
+  variable->set_value("10.0.0.5");
+  variable->set_file("/etc/environment");
+  variable->set_line(2);
+  facts.mutable_clock()->mutable_value()->set_ahead_at_most_ms(7);
+  FirewallZone* const zone = facts.mutable_firewalld()
+                                 ->mutable_other_zones()
+                                 ->mutable_value()
+                                 ->add_zones();
+  zone->set_name("docker");
+  zone->add_interfaces("docker0");
+  const std::string text = Text(facts);
+  EXPECT_THAT(text, HasSubstr("eth0 10.0.0.5, link down\n"));
+  EXPECT_THAT(text, HasSubstr("resolves to no address\n"));
+  EXPECT_THAT(text, HasSubstr("HCCL_IF_IP=10.0.0.5 (/etc/environment:2)\n"));
+  EXPECT_THAT(text, HasSubstr("between 0 and 7 ms ahead of the controller's"));
+  EXPECT_THAT(text, HasSubstr("docker: docker0\n"));
+}
+
 TEST(FactsTableTest, EscapesWhatATerminalObeys) {
   HostFacts facts;
   facts.mutable_versions()->mutable_driver()->set_value("1\x1b[2J");

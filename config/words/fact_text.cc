@@ -210,6 +210,45 @@ Lines Describe(const HccsLinks& value) {
                        Part(", lanes ", absl::StrJoin(value.lanes(), " ")))};
 }
 
+Lines Describe(const InterfacesFact::Interfaces& value) {
+  Lines lines;
+  for (const HostInterface& each : value.interfaces()) {
+    lines.push_back(absl::StrCat(each.name(), " ",
+                                 absl::StrJoin(each.addresses(), " "),
+                                 each.up() ? "" : ", link down"));
+  }
+  return OrNone(std::move(lines), "none has an IPv4 address");
+}
+
+Lines Describe(const AddressesFact::Addresses& value) {
+  return OrNone({value.addresses().begin(), value.addresses().end()},
+                "resolves to no address");
+}
+
+Lines Describe(const EnvironmentFact::Variables& value) {
+  Lines lines;
+  for (const EnvironmentVariable& each : value.variables()) {
+    lines.push_back(absl::StrCat(each.name(), "=", each.value(), " (",
+                                 each.file(), ":", each.line(), ")"));
+  }
+  return OrNone(std::move(lines), "no variable of HCCL set for every login");
+}
+
+Lines Describe(const ClockFact::Clock& value) {
+  return {absl::StrCat("between ", value.ahead_at_least_ms(), " and ",
+                       value.ahead_at_most_ms(),
+                       " ms ahead of the controller's")};
+}
+
+Lines Describe(const ZonesFact::Zones& value) {
+  Lines lines;
+  for (const FirewallZone& zone : value.zones()) {
+    lines.push_back(
+        absl::StrCat(zone.name(), ": ", absl::StrJoin(zone.interfaces(), " ")));
+  }
+  return OrNone(std::move(lines), "none with interfaces");
+}
+
 // Tries one type after the other; an unknown one, of a newer .proto, is told in
 // protobuf's own words.
 template <typename... Types>
@@ -223,12 +262,13 @@ Lines DescribeAs(const Message& value) {
 }
 
 Lines DescribeMessage(const Message& value) {
-  return DescribeAs<DeviceAddressFact::Settings, DeviceIdsFact::Ids,
-                    LldpNeighbour, TlsFact::Switch, HccnConf, PersistentValue,
-                    SocketsFact::Sockets, AllowedFact::Allowed,
-                    DriftFact::Drifts, DropRulesFact::Rules,
-                    NpuProcessesFact::Processes, ChipHealth, MemoryErrors,
-                    HccsLinks>(value);
+  return DescribeAs<
+      DeviceAddressFact::Settings, DeviceIdsFact::Ids, LldpNeighbour,
+      TlsFact::Switch, HccnConf, PersistentValue, SocketsFact::Sockets,
+      AllowedFact::Allowed, DriftFact::Drifts, DropRulesFact::Rules,
+      NpuProcessesFact::Processes, ChipHealth, MemoryErrors, HccsLinks,
+      InterfacesFact::Interfaces, AddressesFact::Addresses,
+      EnvironmentFact::Variables, ClockFact::Clock, ZonesFact::Zones>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

@@ -114,6 +114,8 @@ void ReadUfwState(const Program& ufw, FirewallFacts* facts) {
     SetFact(ParseUfwAllowed(*status), facts->mutable_allowed());
     SetMissing(Missing::NOT_SUPPORTED, "ufw stores every rule that it lets run",
                facts->mutable_allowed_permanently());
+    SetMissing(Missing::NOT_SUPPORTED, "ufw has no zones",
+               facts->mutable_other_zones());
   }
 }
 
