@@ -105,6 +105,12 @@ TEST_F(SimulatedHostTest, FilesAreWhereAServerHasThem) {
     EXPECT_TRUE(host.Exists(path)) << path;
   }
   EXPECT_FALSE(host.Exists("dev/davinci8"));
+  // Interfaces and names are those of the server, not of this machine.
+  EXPECT_THAT(
+      host.Read("usr/sbin/ip"),
+      HasSubstr("2: eth0    inet " + TwoServers().servers(0).address()));
+  EXPECT_THAT(host.Read("usr/bin/getent"),
+              HasSubstr(TwoServers().servers(0).address()));
 }
 
 TEST_F(SimulatedHostTest, ServersDifferWhereRealOnesDo) {
