@@ -85,9 +85,11 @@ TEST(CleanFactsTest, NeverLetsHostSpeakForAnotherOrForTheController) {
   HostFacts facts;
   facts.set_host("server1");
   facts.set_conflict("server1 is two machines");
+  facts.mutable_clock()->mutable_value();
   ASSERT_TRUE(CleanFacts("server0", &facts).ok());
   EXPECT_EQ(facts.host(), "server0");
   EXPECT_EQ(facts.conflict(), "");
+  EXPECT_FALSE(facts.has_clock());
 }
 
 TEST(CleanFactsTest, EscapesControlBytesEverywhere) {

@@ -253,7 +253,7 @@ void FactRun::AskAll() {
     observation.host = order_->hosts[i];
     {
       absl::MutexLock lock(&mutex_);
-      asked_[i] = absl::Now();
+      asked_[i] = parts_.scheduler->Now();
     }
     const AttachedHosts::TaskId task = parts_.hosts->Observe(
         observation, [run = shared_from_this(), i](HostFacts facts) {
@@ -279,7 +279,8 @@ void FactRun::OnFacts(size_t index, HostFacts facts) {
     if (closed_ || pending_.erase(index) == 0) return;
     if (facts.has_missing()) ++failed_;
     if (facts.observed_at_ms() != 0) {
-      *facts.mutable_clock() = CompareClocks(facts, asked_[index], absl::Now());
+      *facts.mutable_clock() =
+          CompareClocks(facts, asked_[index], parts_.scheduler->Now());
     }
     facts_[index] = std::move(facts);
     all = pending_.empty();

@@ -131,10 +131,12 @@ class FactRunTest : public testing::Test {
     return {link, *session};
   }
 
-  void Answer(const Host& host, int server) {
+  // `observed_at`: by the host's clock.
+  void Answer(const Host& host, int server, absl::Time observed_at = {}) {
     TaskResult result;
     result.set_task_id(host.link->WaitForTask().task_id());
     *result.mutable_facts() = MakeHealthyHost(*spec_, spec_->servers(server));
+    result.mutable_facts()->set_observed_at_ms(absl::ToUnixMillis(observed_at));
     EXPECT_TRUE(hosts_.OnResult(host.session, std::move(result)).ok());
   }
 
@@ -197,6 +199,21 @@ TEST_F(FactRunTest, ReportsWhenTheLastHostHasAnswered) {
   EXPECT_EQ(report.elapsed_ms(), 3000u);
   EXPECT_EQ(report.clusterd_version(), kClusterdVersion);
   EXPECT_EQ(scheduler_.pending(), 0);
+}
+
+TEST_F(FactRunTest, ComparesTheClockOfEachHostWithTheControllers) {
+  const Host host0 = Attach("server0");
+  const Host host1 = Attach("server1");
+  const auto run = Start();
+  host0.link->WaitForTask();
+  host1.link->WaitForTask();
+  const absl::Time now = scheduler_.Now();
+  Answer(host0, 0, now);
+  Answer(host1, 1, now - absl::Minutes(7));
+  const Report report = WaitForReport();
+  EXPECT_EQ(report.verdict(), WARN) << report.DebugString();
+  EXPECT_EQ(facts_[0].clock().value().ahead_at_most_ms(), 1);
+  EXPECT_EQ(facts_[1].clock().value().ahead_at_most_ms(), -419999);
 }
 
 TEST_F(FactRunTest, TellsTheFactsSoFarWhileHostsAreAwaited) {
