@@ -163,7 +163,8 @@ std::string OpenCommand(bool is_ufw, absl::string_view zone,
 std::string OpenFix(absl::string_view name, absl::string_view zone,
                     const Demand& demand, bool reload) {
   const bool is_ufw = name == "ufw";
-  if (demand.sources.size() > kMaxShownSources) {
+  // A plan opens ports in the default zone alone.
+  if (zone.empty() && demand.sources.size() > kMaxShownSources) {
     return absl::StrCat("clusterctl plan: its steps let in TCP ",
                         demand.ports.ToString(), " from the ",
                         demand.sources.size(),
