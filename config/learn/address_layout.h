@@ -1,0 +1,49 @@
+// Finds the pattern of cluster.yaml that most device addresses follow:
+//   - device: 0-7
+//     subnet: 10.20.0.0/24
+//     host: 1 + 8*(name - 1) + d
+// By majority at every step, so that single devices that do not follow it do
+// not hide it. Servers are counted by the number in their names, by their
+// index, or by group and index in the group; into one subnet, or so many to
+// each of several.
+#ifndef CONFIG_LEARN_ADDRESS_LAYOUT_H_
+#define CONFIG_LEARN_ADDRESS_LAYOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "config/values/address_pattern.h"
+#include "config/values/ipv4.h"
+
+namespace clusterd {
+
+// A server's place in the file, and the addresses of its devices in the order
+// of the ids; unset: not known, or none is set.
+struct PlacedServer {
+  FormulaInputs inputs;
+  std::vector<std::optional<Ipv4Interface>> addresses;
+};
+
+struct AddressLayout {
+  std::string rails;  // Lines of YAML below `devices:`.
+  size_t explained = 0;
+};
+
+// The layouts that explain at least one address, the best first; of equals the
+// one whose addresses stay when a server is taken out, then the simplest.
+// REQUIRES: as many addresses of every server as there are ids.
+std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
+                                       absl::Span<const uint32_t> ids);
+
+// "3 + 8*n + d", without the terms that are zero: a constant, and each factor
+// with what it counts.
+std::string SumText(int64_t constant,
+                    const std::vector<std::pair<int64_t, std::string>>& terms);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_LEARN_ADDRESS_LAYOUT_H_

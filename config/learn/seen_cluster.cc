@@ -1,0 +1,181 @@
+#include "config/learn/seen_cluster.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/values/hostlist.h"
+#include "config/values/number_list.h"
+#include "config/values/status_macros.h"
+#include "config/words/number_text.h"
+
+namespace clusterd {
+namespace {
+
+std::optional<Ipv4Address> AddressOf(const TextFact& fact) {
+  if (!fact.has_value()) return std::nullopt;
+  if (fact.value().empty()) return Ipv4Address();
+  const auto address = Ipv4Address::Parse(fact.value());
+  return address.ok() ? std::make_optional(*address) : std::nullopt;
+}
+
+std::optional<uint64_t> NumberOf(const NumberFact& fact) {
+  return fact.has_value() ? std::make_optional(fact.value()) : std::nullopt;
+}
+
+SeenDevice DeviceOf(const DeviceFacts& facts) {
+  SeenDevice device;
+  device.id = facts.id();
+  const auto& settings = facts.address().value().settings();
+  if (facts.address().has_value() && settings.empty()) {
+    device.address = Ipv4Interface();
+  } else if (facts.address().has_value()) {
+    const auto address =
+        Ipv4Interface::Parse(settings[0].address(), settings[0].netmask());
+    if (address.ok()) device.address = *address;
+  }
+  device.gateway = AddressOf(facts.gateway());
+  device.detect_address = AddressOf(facts.detect_address());
+  device.mtu = NumberOf(facts.mtu());
+  if (facts.tls().has_value()) device.tls = facts.tls().value().enabled();
+  return device;
+}
+
+// Whether the next boot sets what runs now.
+std::optional<bool> IsKept(const NumberFact& now,
+                           const PersistentValueFact& boot) {
+  if (!now.has_value() || !boot.has_value()) return std::nullopt;
+  const auto& assignments = boot.value().assignments();
+  uint64_t value = 0;
+  return !assignments.empty() &&
+         ParseDigits(assignments.rbegin()->value(), &value) &&
+         value >= now.value();
+}
+
+SeenHost HostOf(const HostFacts& facts) {
+  SeenHost host;
+  host.name = facts.host();
+  host.silent = facts.has_missing();
+  for (const DeviceFacts& device : facts.devices()) {
+    host.devices.push_back(DeviceOf(device));
+  }
+  absl::c_sort(host.devices, [](const SeenDevice& a, const SeenDevice& b) {
+    return a.id < b.id;
+  });
+  const KernelFacts& kernel = facts.kernel();
+  host.somaxconn = NumberOf(kernel.somaxconn());
+  host.syn_backlog = NumberOf(kernel.tcp_max_syn_backlog());
+  const auto kept = IsKept(kernel.somaxconn(), kernel.somaxconn_at_boot());
+  const auto syn_kept = IsKept(kernel.tcp_max_syn_backlog(),
+                               kernel.tcp_max_syn_backlog_at_boot());
+  if (kept && syn_kept) host.persistent = *kept && *syn_kept;
+  for (const FirewallFacts* firewall : {&facts.ufw(), &facts.firewalld()}) {
+    if (firewall->active().value()) {
+      host.firewall_runs = true;
+    } else if (firewall->active().has_value() ||
+               firewall->installed().has_value()) {
+      host.firewall_runs = host.firewall_runs.value_or(false);
+    }
+  }
+  return host;
+}
+
+std::string NameOf(const ProductProfile* profile) { return profile->name; }
+
+}  // namespace
+
+std::vector<uint32_t> MajorityIds(absl::Span<const SeenHost> hosts) {
+  std::map<std::vector<uint32_t>, size_t> votes;
+  for (const SeenHost& host : hosts) {
+    std::vector<uint32_t> ids;
+    for (const SeenDevice& device : host.devices) ids.push_back(device.id);
+    if (!ids.empty()) ++votes[ids];
+  }
+  return Majority(votes).value_or(std::vector<uint32_t>());
+}
+
+absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
+    absl::string_view product, absl::Span<const SeenHost> hosts,
+    const std::string& series, bool is_950) {
+  const std::vector<uint32_t> ids = MajorityIds(hosts);
+  std::vector<const ProductProfile*> chosen;
+  if (!product.empty()) {
+    const std::pair<std::string, std::string> words =
+        absl::StrSplit(product, absl::MaxSplits(' ', 1));
+    RETURN_IF_ERROR(FindProductProfile(words.first, words.second).status());
+    for (const ProductProfile& profile : AllProductProfiles()) {
+      const bool is_mode = words.second.empty() || profile.mode == words.second;
+      if (profile.name == words.first && is_mode) chosen.push_back(&profile);
+    }
+    return chosen;
+  }
+  for (const ProductProfile& profile : AllProductProfiles()) {
+    const bool is_series = series.empty() || profile.npu_series.empty() ||
+                           profile.npu_series == series;
+    const bool has_ids =
+        profile.device_ids.empty() || absl::c_includes(profile.device_ids, ids);
+    const bool new_tool = profile.generation == NpuToolFacts::ASCEND_950;
+    if (is_series && has_ids && new_tool == is_950) chosen.push_back(&profile);
+  }
+  const auto is_exact = [&](const ProductProfile* profile) {
+    return profile->device_ids == ids &&
+           (series.empty() || profile->npu_series == series || is_950);
+  };
+  if (absl::c_any_of(chosen, is_exact)) {
+    chosen.erase(absl::c_stable_partition(chosen, is_exact), chosen.end());
+  }
+  std::set<std::string> names;
+  for (const ProductProfile* profile : chosen) names.insert(NameOf(profile));
+  if (names.size() == 1) return chosen;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--product: what is known (series ",
+      series.empty() ? "not known" : series, ", ",
+      ids.empty() ? "no device" : absl::StrCat("devices ", FoldIds(ids)),
+      ") does not tell the product, expected --product with ",
+      names.empty() ? "a known product" : "one of ",
+      absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<SeenCluster> LearnCluster(
+    const std::string& name, absl::string_view product,
+    absl::Span<const HostFacts> facts,
+    const std::map<std::string, Ipv4Address>& addresses) {
+  SeenCluster cluster;
+  cluster.name = name;
+  cluster.source = absl::StrCat("what ", Count(facts.size(), "host"), " had");
+  std::map<std::string, size_t> series;
+  std::map<bool, size_t> is_950;
+  for (const HostFacts& host : facts) {
+    if (!IsHostName(host.host())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a host is called what cluster.yaml cannot name, expected letters, "
+          "digits, \".\", \"-\" and \"_\""));
+    }
+    cluster.hosts.push_back(HostOf(host));
+    const auto address = addresses.find(host.host());
+    if (address != addresses.end()) {
+      cluster.hosts.back().address = address->second;
+    }
+    if (host.has_missing()) continue;
+    // "A2 x 8"; what else the host says is no series.
+    const std::string& text = host.identity().npu_series().value();
+    for (const ProductProfile& profile : AllProductProfiles()) {
+      const std::string& known = profile.npu_series;
+      if (known.empty() || text.substr(0, text.find(' ')) != known) continue;
+      ++series[known];
+      break;
+    }
+    ++is_950[host.hccn_tool().generation() == NpuToolFacts::ASCEND_950];
+  }
+  ASSIGN_OR_RETURN(
+      cluster.profiles,
+      ChooseProduct(product, cluster.hosts, Majority(series).value_or(""),
+                    Majority(is_950).value_or(false)));
+  return cluster;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,88 @@
+// What a cluster has, as its hosts' facts or another tool's file say it: what a
+// cluster.yaml is written from. Values are parsed, and host names are
+// IsHostName, so that a text from outside never gets into the file as it is.
+// Pure: no machine, file or clock.
+#ifndef CONFIG_LEARN_SEEN_CLUSTER_H_
+#define CONFIG_LEARN_SEEN_CLUSTER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "config/spec/product_profile.h"
+#include "config/values/ipv4.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// The value that most have; of equals the lowest. nullopt without any.
+template <typename Value>
+std::optional<Value> Majority(const std::map<Value, size_t>& votes) {
+  std::optional<Value> best;
+  size_t most = 0;
+  for (const auto& [value, count] : votes) {
+    if (count > most) best = value;
+    most = std::max(most, count);
+  }
+  return best;
+}
+
+// Unset: not known. 0.0.0.0: known that none is set.
+struct SeenDevice {
+  uint32_t id = 0;
+  std::optional<Ipv4Interface> address;
+  std::optional<Ipv4Address> gateway;
+  std::optional<Ipv4Address> detect_address;
+  std::optional<uint64_t> mtu;
+  std::optional<bool> tls;
+};
+
+struct SeenHost {
+  std::string name;
+  std::optional<Ipv4Address> address;
+  // It gave no facts, and why.
+  bool silent = false;
+  std::vector<SeenDevice> devices;  // Ascending ids.
+  std::optional<uint64_t> somaxconn;
+  std::optional<uint64_t> syn_backlog;
+  // A reboot keeps both. Unset: not known.
+  std::optional<bool> persistent;
+  std::optional<bool> firewall_runs;
+};
+
+struct SeenCluster {
+  std::string name;
+  std::string source;  // e.g. "what 16 hosts have".
+  std::vector<SeenHost> hosts;
+  // The modes of the one product that fits, the likeliest first.
+  std::vector<const ProductProfile*> profiles;
+};
+
+// Which product, of those that `known` fits: `product` names one, or with its
+// mode as "atlas-training amp"; empty: the facts must settle it.
+// InvalidArgument with the candidates if they do not, or with the known
+// products if there is none of that name.
+absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
+    absl::string_view product, absl::Span<const SeenHost> hosts,
+    const std::string& series = "", bool is_950 = false);
+
+// The hosts of `facts`, with the addresses of `addresses`, by name; what
+// ChooseProduct says.
+absl::StatusOr<SeenCluster> LearnCluster(
+    const std::string& name, absl::string_view product,
+    absl::Span<const HostFacts> facts,
+    const std::map<std::string, Ipv4Address>& addresses);
+
+// The device ids that most hosts have.
+std::vector<uint32_t> MajorityIds(absl::Span<const SeenHost> hosts);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_LEARN_SEEN_CLUSTER_H_

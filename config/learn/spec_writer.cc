@@ -1,0 +1,622 @@
+#include "config/learn/spec_writer.h"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/learn/address_layout.h"
+#include "config/rules/judge.h"
+#include "config/spec/spec_loader.h"
+#include "config/values/hostlist.h"
+#include "config/values/number_list.h"
+#include "config/values/status_macros.h"
+#include "config/words/number_text.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kFile[] = "cluster.yaml";
+constexpr size_t kMaxShown = 200;          // Exceptions, as comments.
+constexpr uint64_t kKernelBacklog = 4096;  // Linux since 5.4; before, 128.
+constexpr size_t kLineNames = 8;
+
+using Field = const std::string& (DeviceSpec::*)() const;
+
+// YAML reads a name "null" as nothing.
+std::string NameText(const std::string& name) {
+  return absl::EqualsIgnoreCase(name, "null") ? absl::StrCat("\"", name, "\"")
+                                              : name;
+}
+
+std::string ListText(const std::vector<std::string>& items) {
+  std::string text = "[";
+  for (size_t i = 0; i < items.size(); ++i) {
+    absl::StrAppend(&text,
+                    i == 0                ? ""
+                    : i % kLineNames == 0 ? ",\n      "
+                                          : ", ",
+                    items[i]);
+  }
+  return text + "]";
+}
+
+// "254", "[254, none]"; empty where all are `none`.
+std::string OneOrList(const std::vector<std::string>& items) {
+  const std::set<std::string> values(items.begin(), items.end());
+  if (values.size() > 1) return ListText(items);
+  return values.empty() || *values.begin() == "none" ? "" : *values.begin();
+}
+
+class Writer {
+ public:
+  explicit Writer(const SeenCluster& seen) : seen_(seen) {}
+
+  absl::StatusOr<WrittenSpec> Write() {
+    RETURN_IF_ERROR(OrderHosts());
+    ChooseIds();
+    std::string servers = Servers();
+    written_.servers = hosts_.size();
+    if (ids_.empty()) return WithoutDevices(servers);
+    std::vector<std::string> patterns;
+    for (const AddressLayout& layout : FindLayouts(placed_, ids_)) {
+      if (2 * layout.explained > known_) patterns.push_back(layout.rails);
+    }
+    if (!Choose(servers, patterns).ok()) {
+      RETURN_IF_ERROR(DropUnlisted());
+      servers = Servers();
+      written_.servers = hosts_.size();
+      RETURN_IF_ERROR(Choose(servers, {ListedAddresses()}));
+      written_.pattern = "no pattern explains most addresses: each is listed";
+    }
+    if (!refused_.empty()) {
+      Note(
+          absl::StrCat("clusterctl config validate refuses what most hosts "
+                       "have: ",
+                       refused_));
+    }
+    AddSources();
+    FindExceptions();
+    Finish();
+    return std::move(written_);
+  }
+
+ private:
+  void Note(const absl::AlphaNum& text) {
+    written_.notes.emplace_back(text.Piece());
+  }
+
+  // As a folded hostlist expands.
+  absl::Status OrderHosts() {
+    std::map<std::string, const SeenHost*> by_name;
+    std::map<uint32_t, std::string> by_address;
+    std::vector<std::string> names;
+    std::vector<std::string> lost;
+    for (const SeenHost& host : seen_.hosts) {
+      if (!by_name.emplace(host.name, &host).second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("host ", host.name, " stands twice"));
+      }
+      if (!host.address.has_value() ||
+          !CheckUsableAddress(*host.address, 32).ok()) {
+        lost.push_back(host.name);
+        continue;
+      }
+      const auto [first, is_new] =
+          by_address.emplace(host.address->bits(), host.name);
+      if (!is_new) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("hosts ", first->second, " and ", host.name,
+                         " have one address, ", host.address->ToString(),
+                         ": give their own ones with --hosts-file"));
+      }
+      names.push_back(host.name);
+    }
+    const std::string who = HostsText(lost, 100);
+    if (names.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "no host has an address that others reach it by",
+          lost.empty()
+              ? ""
+              : absl::StrCat(": ", who, "; give them with --hosts-file")));
+    }
+    if (!lost.empty()) {
+      Note(
+          absl::StrCat("left out, since no address is known that others reach "
+                       "them by (--hosts-file gives it): ",
+                       who));
+    }
+    ASSIGN_OR_RETURN(names, ExpandHostlist(FoldHostlist(names)));
+    for (const std::string& name : names) hosts_.push_back(by_name.at(name));
+    return absl::OkStatus();
+  }
+
+  static const SeenDevice* Find(const SeenHost& host, uint32_t id) {
+    const auto found = absl::c_find_if(
+        host.devices,
+        [id](const SeenDevice& device) { return device.id == id; });
+    return found == host.devices.end() ? nullptr : &*found;
+  }
+  static bool HasAddress(const SeenDevice* device) {
+    return device != nullptr && device->address.has_value() &&
+           !device->address->address().IsUnset();
+  }
+
+  // Devices that have an address on no more than half of their hosts are not
+  // planned.
+  void ChooseIds() {
+    std::vector<uint32_t> unused;
+    for (const uint32_t id : MajorityIds(seen_.hosts)) {
+      size_t known = 0;
+      size_t used = 0;
+      for (const SeenHost* host : hosts_) {
+        const SeenDevice* const device = Find(*host, id);
+        if (device != nullptr && device->address.has_value()) ++known;
+        if (HasAddress(device)) ++used;
+      }
+      (2 * used > known ? ids_ : unused).push_back(id);
+    }
+    if (!unused.empty() && !ids_.empty()) {
+      Note(absl::StrCat("not planned: ", DevicesText(unused),
+                        ", which has no address on most hosts"));
+    }
+  }
+
+  // How far hosts_ from `first` on has addresses that count by one each.
+  size_t RunBy(size_t first, bool by_name) const {
+    const auto number = [&](size_t s) {
+      return by_name ? NumberInName(hosts_[s]->name) : static_cast<int64_t>(s);
+    };
+    const auto base = [&](size_t s) {
+      return int64_t{hosts_[s]->address->bits()} - number(s);
+    };
+    if (number(first) < 0 || base(first) < 0) return first;
+    size_t end = first + 1;
+    while (end < hosts_.size() && number(end) >= 0 &&
+           base(end) == base(first)) {
+      ++end;
+    }
+    return end;
+  }
+
+  // Groups of hosts, each with a pattern of addresses.
+  std::string Servers() {
+    std::string text;
+    for (size_t first = 0; first < hosts_.size();) {
+      const size_t by_index = RunBy(first, /*by_name=*/false);
+      const size_t by_name = RunBy(first, /*by_name=*/true);
+      const bool named = by_name >= by_index && by_name > first + 1;
+      const size_t end = std::max(by_index, by_name);
+      std::vector<std::string> names;
+      for (size_t s = first; s < end; ++s) {
+        names.push_back(hosts_[s]->name);
+        PlacedServer& server = placed_.emplace_back();
+        server.inputs.n = static_cast<int64_t>(s);
+        server.inputs.i = static_cast<int64_t>(s - first);
+        server.inputs.g = groups_;
+        server.inputs.name = NumberInName(names.back());
+      }
+      const Ipv4Address start = *hosts_[first]->address;
+      const std::string address =
+          named ? absl::StrCat(
+                      Ipv4Address(static_cast<uint32_t>(start.bits() -
+                                                        NumberInName(names[0])))
+                          .ToString(),
+                      " + name")
+                : absl::StrCat(start.ToString(), end > first + 1 ? " + i" : "");
+      absl::StrAppend(&text, "  - hosts: ", HostsOf(names),
+                      "\n    address: ", address, "\n");
+      first = end;
+      ++groups_;
+    }
+    for (PlacedServer& server : placed_) {
+      const SeenHost& host = *hosts_[static_cast<size_t>(server.inputs.n)];
+      for (const uint32_t id : ids_) {
+        const SeenDevice* const device = Find(host, id);
+        server.addresses.push_back(HasAddress(device) ? device->address
+                                                      : std::nullopt);
+        if (HasAddress(device)) ++known_;
+      }
+    }
+    return absl::StrCat("servers:\n", text);
+  }
+
+  // Folded where that expands in the same order.
+  static std::string HostsOf(const std::vector<std::string>& names) {
+    const std::string folded = FoldHostlist(names);
+    const auto again = ExpandHostlist(folded);
+    if (again.ok() && *again == names) return NameText(folded);
+    std::vector<std::string> quoted;
+    for (const std::string& name : names) quoted.push_back(NameText(name));
+    return ListText(quoted);
+  }
+
+  std::string Head(const ProductProfile& profile) const {
+    return absl::StrCat(
+        "version: 1\nname: ", NameText(seen_.name), "\nproduct: ", profile.name,
+        "\n",
+        profile.mode.empty() ? "" : absl::StrCat("mode: ", profile.mode, "\n"),
+        "\n");
+  }
+
+  absl::StatusOr<WrittenSpec> WithoutDevices(const std::string& servers) {
+    Note(
+        "no device address is known: fill in `devices`, then clusterctl "
+        "config validate says whether it is right");
+    body_ = absl::StrCat(Head(*seen_.profiles[0]), servers,
+                         "\ndevices:\n"
+                         "  # Fill in, for example:\n"
+                         "  # rails:\n"
+                         "  #   - device: 0-7\n"
+                         "  #     subnet: 10.20.0.0/24\n"
+                         "  #     host: 1 + 8*n + d\n");
+    Finish();
+    return std::move(written_);
+  }
+
+  // Takes the first of `devices` that makes a file which loads, and that the
+  // rules of the product do not refuse; else one that loads. Why none does.
+  absl::Status Choose(const std::string& servers,
+                      const std::vector<std::string>& devices) {
+    absl::Status why;
+    for (const std::string& text : devices) {
+      for (const ProductProfile* profile : seen_.profiles) {
+        const std::string body = absl::StrCat(Head(*profile), servers, "\n",
+                                              DevicesHead(*profile), text);
+        absl::StatusOr<ClusterSpec> spec = LoadSpec(kFile, body);
+        why.Update(spec.status());
+        if (!spec.ok()) continue;
+        const std::string problem = Refusal(*spec);
+        if (!body_.empty() && !problem.empty()) continue;
+        refused_ = problem;
+        body_ = body;
+        spec_ = *std::move(spec);
+        written_.pattern = PatternWords(text);
+        if (problem.empty()) return absl::OkStatus();
+      }
+    }
+    if (!body_.empty()) return absl::OkStatus();
+    return why.ok() ? absl::NotFoundError("no pattern") : why;
+  }
+
+  static std::string Refusal(const ClusterSpec& spec) {
+    for (const Finding& finding : JudgePlannedAddresses(spec)) {
+      if (finding.state() != FAIL) continue;
+      return absl::StrCat(SubjectsText(finding.subjects(), 1, 60), ": ",
+                          finding.observed(), ", expected ", finding.expected(),
+                          " (rule ", finding.rule(), ")");
+    }
+    return "";
+  }
+
+  static std::string PatternWords(absl::string_view rails) {
+    std::vector<std::string> words;
+    for (absl::string_view line : absl::StrSplit(rails, '\n')) {
+      line = absl::StripAsciiWhitespace(line);
+      if (absl::ConsumePrefix(&line, "- device: ")) {
+        words.push_back(absl::StrCat("devices ", line));
+      } else if (absl::ConsumePrefix(&line, "subnet: ")) {
+        absl::StrAppend(&words.back(), " in ", line);
+      } else if (absl::ConsumePrefix(&line, "host: ")) {
+        absl::StrAppend(&words.back(), ", host part ", line);
+      }
+    }
+    return absl::StrJoin(words, "; ");
+  }
+
+  std::string DevicesHead(const ProductProfile& profile) const {
+    return absl::StrCat("devices:\n",
+                        profile.device_ids == ids_
+                            ? ""
+                            : absl::StrCat("  ids: ", FoldIds(ids_), "\n"));
+  }
+
+  // Hosts of which not every address is known, or that have one twice, cannot
+  // be listed.
+  absl::Status DropUnlisted() {
+    std::vector<const SeenHost*> kept;
+    std::vector<std::string> dropped;
+    std::set<uint32_t> taken;
+    for (size_t s = 0; s < hosts_.size(); ++s) {
+      std::set<uint32_t> own;
+      for (const auto& address : placed_[s].addresses) {
+        if (!address.has_value()) continue;
+        const uint32_t bits = address->address().bits();
+        if (taken.count(bits) == 0) own.insert(bits);
+      }
+      const bool whole = own.size() == ids_.size();
+      if (whole) taken.insert(own.begin(), own.end());
+      if (whole) kept.push_back(hosts_[s]);
+      if (!whole) dropped.push_back(hosts_[s]->name);
+    }
+    if (!dropped.empty()) {
+      Note(
+          absl::StrCat("left out, since addresses of their devices are not "
+                       "known, not set or those of another host: ",
+                       HostsText(dropped, 100)));
+    }
+    hosts_ = std::move(kept);
+    placed_.clear();
+    groups_ = 0;
+    if (!hosts_.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("no address pattern, and ", written_.notes.back()));
+  }
+
+  // One by one.
+  std::string ListedAddresses() const {
+    std::map<std::string, size_t> masks;
+    std::string text;
+    for (const PlacedServer& server : placed_) {
+      std::vector<std::string> addresses;
+      for (const auto& address : server.addresses) {
+        if (!address.has_value()) continue;
+        ++masks[address->subnet().netmask().ToString()];
+        addresses.push_back(address->address().ToString());
+      }
+      absl::StrAppend(
+          &text, "    ",
+          NameText(hosts_[static_cast<size_t>(server.inputs.n)]->name), ": ",
+          ListText(addresses), "\n");
+    }
+    return absl::StrCat("  netmask: ", Majority(masks).value_or(""),
+                        "\n  addresses:\n", text);
+  }
+
+  // Gateways, then detect addresses, which may lean on them.
+  void AddSources() {
+    Try("gateway", {HostParts(&SeenDevice::gateway)}, &DeviceSpec::gateway,
+        &SeenDevice::gateway);
+    std::vector<std::string> detects = {"gateway"};
+    if (hosts_.size() == 2) detects.push_back("peer(1 - n, d)");
+    detects.push_back("peer((n+1) % servers, d)");
+    detects.push_back(HostParts(&SeenDevice::detect_address));
+    Try("detect_address", detects, &DeviceSpec::detect_address,
+        &SeenDevice::detect_address);
+  }
+
+  using Source = std::optional<Ipv4Address> SeenDevice::*;
+
+  // Of each device the host part in its own subnet, or the address outside of
+  // it, that most have.
+  std::string HostParts(Source member) const {
+    std::vector<std::string> items;
+    for (const uint32_t id : ids_) {
+      std::map<std::string, size_t> votes;
+      for (const SeenHost* host : hosts_) {
+        const SeenDevice* const device = Find(*host, id);
+        if (!HasAddress(device) || !(device->*member).has_value()) continue;
+        const Ipv4Address value = *(device->*member);
+        const Ipv4Subnet subnet = device->address->subnet();
+        ++votes[value.IsUnset() ? "none"
+                : subnet.Contains(value)
+                    ? absl::StrCat(value.bits() - subnet.network().bits())
+                    : value.ToString()];
+      }
+      items.push_back(Majority(votes).value_or("none"));
+    }
+    return OneOrList(items);
+  }
+
+  // Writes the key with that of the texts which most devices have, if the file
+  // still loads.
+  void Try(absl::string_view key, const std::vector<std::string>& texts,
+           Field planned, Source live) {
+    size_t best = Agreeing(spec_, planned, live);
+    const std::string body = body_;
+    for (const std::string& text : texts) {
+      if (text.empty()) continue;
+      const std::string tried = absl::StrCat(body, "  ", key, ": ", text, "\n");
+      absl::StatusOr<ClusterSpec> spec = LoadSpec(kFile, tried);
+      if (!spec.ok()) continue;
+      const size_t agreeing = Agreeing(*spec, planned, live);
+      if (agreeing <= best) continue;
+      best = agreeing;
+      body_ = tried;
+      spec_ = *std::move(spec);
+    }
+  }
+
+  size_t Agreeing(const ClusterSpec& spec, Field planned, Source live) const {
+    size_t agreeing = 0;
+    for (size_t s = 0; s < hosts_.size(); ++s) {
+      for (const DeviceSpec& device :
+           spec.servers(static_cast<int>(s)).devices()) {
+        const SeenDevice* const seen = Find(*hosts_[s], device.id());
+        if (seen == nullptr || !(seen->*live).has_value()) continue;
+        const Ipv4Address value = *(seen->*live);
+        const std::string text = value.IsUnset() ? "" : value.ToString();
+        agreeing += (device.*planned)() == text;
+      }
+    }
+    return agreeing;
+  }
+
+  // What most have of what `get` tells of a host, or of each of its devices.
+  template <typename Value>
+  std::optional<Value> Most(std::optional<Value> SeenHost::*member) const {
+    std::map<Value, size_t> votes;
+    for (const SeenHost* host : hosts_) {
+      if ((host->*member).has_value()) ++votes[*(host->*member)];
+    }
+    return Majority(votes);
+  }
+  template <typename Value>
+  std::optional<Value> Most(std::optional<Value> SeenDevice::*member) const {
+    std::map<Value, size_t> votes;
+    for (const SeenHost* host : hosts_) {
+      for (const SeenDevice& device : host->devices) {
+        if ((device.*member).has_value()) ++votes[*(device.*member)];
+      }
+    }
+    return Majority(votes);
+  }
+
+  void Except(const SeenHost& host, std::optional<uint32_t> id,
+              const std::string& what) {
+    auto& ids = exceptions_[{host.name, what}];
+    if (id.has_value()) ids.push_back(*id);
+  }
+
+  void FindExceptions() {
+    mtu_ = Most(&SeenDevice::mtu);
+    tls_ = Most(&SeenDevice::tls);
+    for (size_t s = 0; s < hosts_.size(); ++s) {
+      const SeenHost& host = *hosts_[s];
+      if (host.silent) {
+        Except(host, std::nullopt, "gave no facts, planned by the pattern");
+        continue;
+      }
+      for (const DeviceSpec& device :
+           spec_.servers(static_cast<int>(s)).devices()) {
+        const SeenDevice* const seen = Find(host, device.id());
+        if (seen == nullptr) {
+          Except(host, device.id(), "is not there");
+        } else {
+          CompareDevice(host, *seen, device);
+        }
+      }
+    }
+    for (const auto& [key, ids] : exceptions_) {
+      folded_[{DevicesText(ids), key.second}].push_back(key.first);
+    }
+    for (auto& [key, hosts] : folded_) {
+      written_.exceptions.push_back({std::move(hosts), key.first, key.second});
+    }
+  }
+
+  void CompareDevice(const SeenHost& host, const SeenDevice& seen,
+                     const DeviceSpec& planned) {
+    const auto compare = [&](absl::string_view name, const std::string& live,
+                             const std::string& wanted) {
+      if (live == wanted || wanted.empty()) return;
+      Except(host, seen.id,
+             absl::StrCat(live.empty() ? "no " : "", name,
+                          live.empty() ? "" : " ", live, ", planned ", wanted));
+    };
+    const auto text = [](const auto& address) { return address.ToString(); };
+    const auto wanted =
+        Ipv4Interface::Parse(planned.address(), planned.netmask());
+    if (seen.address.has_value() && wanted.ok()) {
+      compare("address", HasAddress(&seen) ? text(*seen.address) : "",
+              text(*wanted));
+    }
+    if (seen.gateway.has_value()) {
+      compare("gateway", seen.gateway->IsUnset() ? "" : text(*seen.gateway),
+              planned.gateway());
+    }
+    if (seen.detect_address.has_value()) {
+      compare("detect address",
+              seen.detect_address->IsUnset() ? "" : text(*seen.detect_address),
+              planned.detect_address());
+    }
+    if (seen.mtu.has_value() && mtu_.has_value()) {
+      compare("mtu", absl::StrCat(*seen.mtu), absl::StrCat(*mtu_));
+    }
+    if (seen.tls.has_value() && tls_.has_value()) {
+      compare("TLS switch", *seen.tls ? "on" : "off", *tls_ ? "on" : "off");
+    }
+  }
+
+  // What most hosts run, where somebody has raised it.
+  void AddKernel() {
+    std::string kernel;
+    const auto add = [&](absl::string_view key, std::optional<uint64_t> value) {
+      if (!value.has_value()) return;
+      if (*value > kKernelBacklog && *value <= 2147483647) {
+        absl::StrAppend(&kernel, "  ", key, ": ", *value, "\n");
+      } else {
+        Note(absl::StrCat("kernel.", key,
+                          " is left at what is advised: most "
+                          "hosts run the kernel's own, ",
+                          *value));
+      }
+    };
+    add("somaxconn", Most(&SeenHost::somaxconn));
+    add("tcp_max_syn_backlog", Most(&SeenHost::syn_backlog));
+    if (Most(&SeenHost::persistent).value_or(false)) {
+      absl::StrAppend(&kernel, "  persistent: true\n");
+    }
+    if (!kernel.empty()) absl::StrAppend(&body_, "kernel:\n", kernel);
+  }
+
+  void AddSettings() {
+    absl::StrAppend(&body_, "\n");
+    AddKernel();
+    const auto firewall = Most(&SeenHost::firewall_runs);
+    if (firewall.has_value()) {
+      absl::StrAppend(
+          &body_, "firewall: ", *firewall ? "open-ports" : "disabled", "\n");
+    }
+    if (tls_.has_value()) {
+      absl::StrAppend(&body_, "tls: ", *tls_ ? "true" : "false", "\n");
+    }
+    if (mtu_.has_value() && *mtu_ >= 68 && *mtu_ <= 65535) {
+      absl::StrAppend(&body_, "mtu: ", *mtu_, "\n");
+    }
+  }
+
+  void Finish() {
+    if (!written_.pattern.empty()) AddSettings();
+    std::string& yaml = written_.yaml;
+    absl::StrAppend(&yaml, "# Written by clusterctl from ", seen_.source,
+                    ". Read it before it is used: what it says\n"
+                    "# is what most have, and an apply brings the others "
+                    "there.\n");
+    for (const std::string& note : written_.notes) {
+      absl::StrAppend(&yaml, "# Note: ", note, "\n");
+    }
+    if (!written_.exceptions.empty()) {
+      absl::StrAppend(&yaml, "# Exceptions, which a check finds:\n");
+    }
+    for (size_t i = 0; i < written_.exceptions.size(); ++i) {
+      if (i == kMaxShown) {
+        absl::StrAppend(&yaml, "#   and ", written_.exceptions.size() - i,
+                        " more\n");
+        break;
+      }
+      absl::StrAppend(&yaml, "#   ", ExceptionText(written_.exceptions[i]),
+                      "\n");
+    }
+    absl::StrAppend(&yaml, body_);
+  }
+
+  const SeenCluster& seen_;
+  std::vector<const SeenHost*> hosts_;  // In the order of the file.
+  std::vector<uint32_t> ids_;
+  std::vector<PlacedServer> placed_;  // As hosts_.
+  int64_t groups_ = 0;
+  size_t known_ = 0;  // Addresses.
+  std::string body_;
+  ClusterSpec spec_;     // Of the body.
+  std::string refused_;  // By the product's rules; empty: it is not.
+  std::optional<uint64_t> mtu_;
+  std::optional<bool> tls_;
+  // Device ids by host and what is different.
+  std::map<std::pair<std::string, std::string>, std::vector<uint32_t>>
+      exceptions_;
+  FirstMet<std::pair<std::string, std::string>, std::vector<std::string>>
+      folded_;
+  WrittenSpec written_;
+};
+
+}  // namespace
+
+std::string ExceptionText(const SpecException& exception) {
+  return absl::StrCat(FoldHostlist(exception.hosts),
+                      exception.devices.empty() ? "" : " ", exception.devices,
+                      ": ", exception.what);
+}
+
+absl::StatusOr<WrittenSpec> WriteSpec(const SeenCluster& seen) {
+  return Writer(seen).Write();
+}
+
+}  // namespace clusterd

@@ -1,0 +1,44 @@
+// Writes the cluster.yaml of a cluster that is there: the address pattern that
+// most devices follow, the settings that most have, and in comments what some
+// hosts have instead, which is what a check against the file finds.
+#ifndef CONFIG_LEARN_SPEC_WRITER_H_
+#define CONFIG_LEARN_SPEC_WRITER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "config/learn/seen_cluster.h"
+
+namespace clusterd {
+
+// Hosts, or the same devices of each, that have something else than planned.
+struct SpecException {
+  std::vector<std::string> hosts;
+  std::string devices;  // "device 3"; empty: it is about the host.
+  std::string what;     // e.g. "mtu 1500, planned 4200".
+};
+
+struct WrittenSpec {
+  std::string yaml;
+  // In words; empty: no device's address is known, and `devices` of the file is
+  // for the user to fill in.
+  std::string pattern;
+  size_t servers = 0;
+  std::vector<SpecException> exceptions;
+  // What is not in the file and why, and what `config validate` will say.
+  std::vector<std::string> notes;
+};
+
+// "node[03,07] device 3: mtu 1500, planned 4200".
+std::string ExceptionText(const SpecException& exception);
+
+// Unless its pattern is empty, LoadSpec takes the file. Hosts without an
+// address of their own are left out, with a note.
+// InvalidArgument, naming them, if two hosts have one name or address, or if no
+// host is left.
+absl::StatusOr<WrittenSpec> WriteSpec(const SeenCluster& seen);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_LEARN_SPEC_WRITER_H_
