@@ -139,7 +139,8 @@ CLI::App* AddApp(Tree& tree, absl::string_view name) {
     CLI::App*& app = tree.groups[group];
     if (app == nullptr) {
       app = tree.root.add_subcommand(group,
-                                     "Look at a cluster.yaml: validate, show");
+                                     "Look at a cluster.yaml, or write one: "
+                                     "validate, show, learn, import");
       app->require_subcommand(1);
     }
     parent = app;
@@ -162,7 +163,7 @@ void BuildTree(Tree& tree) {
   for (const auto add :
        {AddCheckCommand, AddPlanCommand, AddRunCommands, AddCancelCommand,
         AddHistoryCommands, AddHostCommands, AddConfigCommands,
-        AddExplainCommand, AddAnonymiseCommand}) {
+        AddLearnCommands, AddExplainCommand, AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());

@@ -74,6 +74,9 @@ auto AnswerOf(Event& event) -> decltype(event.mutable_report()) {
 inline ClusterPlan* AnswerOf(PlanEvent& event) {
   return event.has_plan() ? event.mutable_plan() : nullptr;
 }
+inline LearnedHosts* AnswerOf(LearnEvent& event) {
+  return event.has_learned() ? event.mutable_learned() : nullptr;
+}
 template <typename Event>
 using AnswerTo =
     std::remove_pointer_t<decltype(AnswerOf(std::declval<Event&>()))>;

@@ -110,6 +110,15 @@ class Loader {
     return std::move(spec_);
   }
 
+  ClusterSpec LoadDefaults() {
+    const YamlMap none(nullptr, "", {}, mistakes_);
+    LoadHccl(none);
+    LoadKernel(none);
+    LoadFirewall(none);
+    LoadDeadlines(none);
+    return std::move(spec_);
+  }
+
  private:
   void LoadName(const YamlMap& map) {
     const std::string name = map.RequireText("name");
@@ -379,6 +388,14 @@ absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
   }
   RETURN_IF_ERROR(mistakes.ToStatus());
   spec.set_digest(Sha256Hex(yaml));
+  return spec;
+}
+
+ClusterSpec DefaultSpec(absl::string_view name) {
+  Mistakes none(name);
+  ClusterSpec spec = Loader(&none, nullptr).LoadDefaults();
+  spec.set_version(kVersion);
+  spec.set_name(std::string(name));
   return spec;
 }
 

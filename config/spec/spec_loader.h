@@ -35,6 +35,11 @@ absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
                                      absl::string_view yaml,
                                      SpecPlaces* places = nullptr);
 
+// A spec of that name that names no server, with the default of every setting
+// that is not about devices: what hosts are asked by before there is a
+// cluster.yaml.
+ClusterSpec DefaultSpec(absl::string_view name);
+
 // The spec as a person reads it: YAML with every host, device and default
 // written out. LoadSpec of the result is the same spec (but for the digest).
 std::string SpecToYaml(const ClusterSpec& spec);

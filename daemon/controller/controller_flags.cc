@@ -22,6 +22,9 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
                  "certificate have it; else as --cert says");
   app.add_option("--spec", flags->spec, "cluster.yaml; SIGHUP reads it again")
       ->capture_default_str();
+  app.add_flag("--learn", flags->learn,
+               "Start also without a cluster.yaml, for hosts to\n"
+               "attach and clusterctl config learn to write one");
   app.add_option("--ca", flags->tls.ca, "PEM certificates that sign others")
       ->capture_default_str();
   app.add_option("--cert", flags->tls.certificate,

@@ -13,6 +13,7 @@ namespace clusterd {
 struct ControllerFlags {
   std::string cluster;  // Empty: as the certificate says.
   std::string spec = "/etc/clusterd/cluster.yaml";
+  bool learn = false;  // Start also where there is no spec yet.
   std::string listen = "0.0.0.0:7443";
   // The history; made, mode 0700, if its parent is there.
   std::string state = "/var/lib/clusterd-controller";

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "daemon/controller/controller_service.h"
 #include "daemon/controller/event_stream.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {
@@ -65,6 +67,32 @@ absl::Status ControllerService::Prepare(
   // have.
   return selection == nullptr ? absl::OkStatus()
                               : ValidateSelection(*selection);
+}
+
+absl::Status ControllerService::Prepare(
+    const grpc::CallbackServerContext& context, const LearnRequest& request,
+    const char* call, const RuleSelection* /*selection*/,
+    FactOrder* order) const {
+  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call));
+  order->run_id = NewRunId();
+  order->actor = user.name;
+  order->spec = parts_.spec->spec();
+  std::set<std::string> wanted(request.hosts().begin(), request.hosts().end());
+  for (const HostEntry& entry : parts_.hosts->Entries(*order->spec)) {
+    const bool named = wanted.erase(entry.host()) > 0;
+    if (named || (request.hosts().empty() && entry.attached())) {
+      order->hosts.push_back(entry.host());
+    }
+  }
+  if (!wanted.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("never attached, and not in a spec: ",
+                     NamesText({wanted.begin(), wanted.end()})));
+  }
+  if (!order->hosts.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "no host is attached: start clusterd on the hosts, clusterctl hosts "
+      "lists them");
 }
 
 template <typename Event, typename Request>
@@ -140,6 +168,24 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
         Keep(record).IgnoreError();
         CheckEvent last;
         *last.mutable_report() = std::move(*record.mutable_report());
+        return last;
+      });
+}
+
+grpc::ServerWriteReactor<LearnEvent>* ControllerService::Learn(
+    grpc::CallbackServerContext* context, const LearnRequest* request) {
+  return AskHosts<LearnEvent>(
+      context, *request, "Learn", nullptr, &learns_,
+      [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
+        LearnEvent last;
+        LearnedHosts* const learned = last.mutable_learned();
+        learned->set_cluster(parts_.spec->cluster());
+        for (const HostFacts& host : facts) {
+          LearnedHosts::Host* const added = learned->add_hosts();
+          *added->mutable_facts() = host;
+          const HostEntry entry = parts_.hosts->Entry(*order.spec, host.host());
+          if (entry.attached()) added->set_peer(entry.peer());
+        }
         return last;
       });
 }

@@ -3,6 +3,7 @@
 // controller_runs.cc.
 #include "daemon/controller/controller_service.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/tls_credentials.h"
@@ -46,6 +47,12 @@ absl::StatusOr<SpiffeId> ControllerService::Admit(
   if (user.ok()) {
     const absl::Status role = RequireRole(*user, needed, call);
     if (!role.ok()) user = role;
+  }
+  static constexpr absl::string_view kNeedNoSpec[] = {"ListHosts", "ForgetHost",
+                                                      "DescribeHost", "Learn"};
+  if (user.ok() && parts_.spec->learns() &&
+      !absl::c_linear_search(kNeedNoSpec, call)) {
+    user = parts_.spec->WhyRefused();
   }
   if (!user.ok()) {
     parts_.log->Warning(absl::StrCat("refused ", call, " to ", context.peer(),

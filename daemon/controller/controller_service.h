@@ -90,6 +90,14 @@ class ControllerService final : public Controller::CallbackService {
                                        const CheckSoFarRequest* request,
                                        Report* response) override;
 
+  // InvalidArgument for hosts that are neither attached nor in the spec;
+  // FailedPrecondition if none is named and none is attached; ResourceExhausted
+  // as above. With ListHosts, ForgetHost and DescribeHost all that is served
+  // while the controller learns: then every other call is FailedPrecondition.
+  grpc::ServerWriteReactor<LearnEvent>* Learn(
+      grpc::CallbackServerContext* context,
+      const LearnRequest* request) override;
+
   // InvalidArgument for hosts that the spec does not name; ResourceExhausted
   // when as many calls wait for their turn as may. A plan that the history
   // could not keep says so in not_kept.
@@ -176,6 +184,9 @@ class ControllerService final : public Controller::CallbackService {
   absl::Status Prepare(const grpc::CallbackServerContext& context,
                        const Request& request, const char* call,
                        const RuleSelection* selection, FactOrder* order) const;
+  absl::Status Prepare(const grpc::CallbackServerContext& context,
+                       const LearnRequest& request, const char* call,
+                       const RuleSelection* selection, FactOrder* order) const;
   // Streams the facts' progress, and then what `conclude` makes of them.
   template <typename Event, typename Request>
   grpc::ServerWriteReactor<Event>* AskHosts(
@@ -208,6 +219,7 @@ class ControllerService final : public Controller::CallbackService {
   ClusterChanges* const changes_;
 
   SharedRuns<CheckEvent> checks_{{kMaxChecks}};
+  SharedRuns<LearnEvent> learns_{{kMaxPlans}};
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
   Slots describes_{kMaxDescribes};
   Slots records_{kMaxRecords};

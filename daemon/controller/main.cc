@@ -101,8 +101,8 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
       ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kController));
   ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(flags.tls));
   ThreadScheduler scheduler;
-  ASSIGN_OR_RETURN(const auto spec,
-                   SpecHolder::Open(flags.spec, self.cluster, &scheduler));
+  ASSIGN_OR_RETURN(const auto spec, SpecHolder::Open(flags.spec, self.cluster,
+                                                     &scheduler, flags.learn));
   RaiseOpenFiles(spec->spec()->servers_size(), log);
   ASSIGN_OR_RETURN(const auto history, OpenHistory(flags.state, log));
   WorkerPool pool(kWorkers, kMaxQueuedWork);
@@ -120,10 +120,13 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
       log->Warning(line);
     }
   });
-  log->Notice(
-      absl::StrCat("clusterd-controller ", kClusterdVersion, ": cluster ",
-                   self.cluster, ", ", spec->spec()->servers_size(),
-                   " hosts in the spec, listening on port ", server->port()));
+  log->Notice(absl::StrCat(
+      "clusterd-controller ", kClusterdVersion, ": cluster ", self.cluster,
+      ", ",
+      spec->learns()
+          ? absl::StrCat("learns: there is no ", flags.spec, " yet")
+          : absl::StrCat(spec->spec()->servers_size(), " hosts in the spec"),
+      ", listening on port ", server->port()));
   const absl::Status ready = NotifySystemd(notify, "READY=1");
   if (!ready.ok()) log->Warning(ready.message());
   LookAfterConnections(&scheduler, log);

@@ -14,10 +14,26 @@ constexpr size_t kMaxSpecBytes = 128 << 20;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SpecHolder>> SpecHolder::Open(
-    const std::string& path, const std::string& cluster, Scheduler* scheduler) {
+    const std::string& path, const std::string& cluster, Scheduler* scheduler,
+    bool may_learn) {
   std::unique_ptr<SpecHolder> holder(new SpecHolder(path, cluster, scheduler));
-  RETURN_IF_ERROR(holder->Reload());
+  const absl::Status loaded = holder->Reload();
+  if (may_learn && absl::IsNotFound(loaded)) {
+    absl::MutexLock lock(&holder->mutex_);
+    holder->spec_ = std::make_shared<const ClusterSpec>(DefaultSpec(cluster));
+    holder->refused_.clear();
+    return holder;
+  }
+  RETURN_IF_ERROR(loaded);
   return holder;
+}
+
+absl::Status SpecHolder::WhyRefused() const {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the controller learns: it has no cluster.yaml yet; write one with "
+      "`clusterctl config learn -o cluster.yaml`, put it on the controller's "
+      "machine as ",
+      path_, " and send clusterd-controller SIGHUP"));
 }
 
 absl::StatusOr<std::shared_ptr<const ClusterSpec>> SpecHolder::Load() const {

@@ -23,10 +23,12 @@ class SpecHolder {
  public:
   // Reads the file for the first time. NotFound or PermissionDenied if it
   // cannot be read; InvalidArgument with every mistake in it, one per line, or
-  // if its name is not `cluster`. `scheduler` must outlive the holder.
+  // if its name is not `cluster`. `scheduler` must outlive the holder. With
+  // `may_learn` a file that is not there is no error: until a reload finds it,
+  // the holder learns.
   static absl::StatusOr<std::unique_ptr<SpecHolder>> Open(
-      const std::string& path, const std::string& cluster,
-      Scheduler* scheduler);
+      const std::string& path, const std::string& cluster, Scheduler* scheduler,
+      bool may_learn = false);
 
   // Reads the file again. On an error, as in Open, the spec stays as it was and
   // Describe() tells of it until a re-read succeeds.
@@ -34,6 +36,10 @@ class SpecHolder {
 
   // Its name, in the spec and in every certificate.
   const std::string& cluster() const { return cluster_; }
+  // There is no cluster.yaml yet, and the spec names no server.
+  bool learns() const { return spec()->servers().empty(); }
+  // Why a call that needs a cluster.yaml is refused while it learns.
+  absl::Status WhyRefused() const;
   // Never null.
   std::shared_ptr<const ClusterSpec> spec() const ABSL_LOCKS_EXCLUDED(mutex_);
 

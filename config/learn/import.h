@@ -1,0 +1,63 @@
+// Reads what other tools' files say of a cluster, so that nobody types 500
+// servers. What a file is shows in it:
+//   inventory_file of the Ascend Deployer   [hccn]
+//     10.10.0.11 ansible_ssh_user="root" deviceip=10.20.0.1,… detectip=…
+//     [hccn:vars]
+//     gateways="10.20.0.254"
+//     netmask="255.255.255.0"
+//   HCCL rank table 1.0 and 1.2             {"version":"1.0",…}
+//   slurm.conf                              NodeName=node[001-500] NodeAddr=…
+//   hosts file                              10.10.0.11 node001 n1
+//   Slurm's list of nodes                   node[001-500],login
+// The form of the inventory is the Deployer's documentation
+// (hiascend.com, mindcluster/730, deployerug/deployer_0025) and what its own
+// writer of that file makes (ascend-deployer, tool that turns a table into
+// inventory_file: `deviceip` from NPU 0 on, `detectip` as many, several
+// `gateways` by commas of which each device has one in its subnet,
+// `set_hostname` of the [worker] and [master] rows); of slurm.conf its manual
+// page. Text in, value or every mistake out.
+#ifndef CONFIG_LEARN_IMPORT_H_
+#define CONFIG_LEARN_IMPORT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "config/learn/seen_cluster.h"
+
+namespace clusterd {
+
+struct ImportedFile {
+  std::string name;  // For messages.
+  std::string text;
+};
+
+struct ImportOptions {
+  std::string cluster;
+  std::string product;  // As ChooseProduct takes it.
+  std::string netmask;  // Of devices, where no file has it.
+};
+
+// What the files say together: hosts files give names and addresses to the
+// servers of the others, and are the servers themselves only where no other
+// file is given. A server that has no name is called by its address.
+// InvalidArgument with every mistake, one per line, as "FILE:LINE:COLUMN: …",
+// or as path into a rank table; if no file names a server; what ChooseProduct
+// says. Passwords of an inventory are never quoted.
+absl::StatusOr<SeenCluster> ImportCluster(absl::Span<const ImportedFile> files,
+                                          const ImportOptions& options);
+
+// The IPv4 addresses of a hosts file by every name of their lines; of a name
+// that stands twice the first, as a resolver takes it. Loopback and other
+// addresses that no server can have, and IPv6, are passed over.
+// InvalidArgument as ImportCluster.
+absl::StatusOr<std::map<std::string, Ipv4Address>> ParseHostsFile(
+    const ImportedFile& file);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_LEARN_IMPORT_H_
