@@ -131,7 +131,13 @@ class Finder {
     absl::c_stable_sort(all, [](const Counting& a, const Counting& b) {
       return a.per_subnet < b.per_subnet;
     });
-    all.push_back({nullptr, "", 0, 0, /*by_group=*/true});
+    // Groups say more than how many servers happen to be in each.
+    const int64_t groups = servers_.rbegin()->inputs.g + 1;
+    if (groups > 1 && groups < static_cast<int64_t>(servers_.size())) {
+      all.insert(absl::c_find_if(
+                     all, [](const Counting& c) { return c.per_subnet > 1; }),
+                 {nullptr, "", 0, 0, /*by_group=*/true});
+    }
     return all;
   }
 
