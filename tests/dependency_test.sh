@@ -36,12 +36,14 @@ grpc='@system//:grpc' daemon='//daemon/(agent|controller|host)' client='//client
 
 forbid rules "rules are pure" "$grpc" "$daemon" "$client" "$tests" //config/identity @system//:yaml_cpp
 forbid spec "the spec knows no machine and no network" "$grpc" "$daemon" "$client" "$tests"
+forbid learn "learning is pure" "$grpc" "$daemon" "$client" "$tests" //config/identity
 forbid host "the machine side speaks to nobody" "$grpc" //daemon/agent //daemon/controller "$client" "$tests"
 forbid agent "a daemon is no controller" //daemon/controller "$client" "$tests"
 forbid controller "the controller touches no machine" //daemon/host //daemon/agent "$client" "$tests"
 forbid client "a client touches no machine" "$daemon" "$tests"
 
 require rules //config/spec
+require learn //config/spec
 require agent //daemon/host
 require agent "$grpc"
 require controller //config/rules

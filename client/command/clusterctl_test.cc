@@ -22,7 +22,8 @@ const std::vector<Arguments>& Commands() {
       {"history"},        {"show"},
       {"hosts"},          {"describe"},
       {"config"},         {"config", "validate"},
-      {"config", "show"}, {"explain"},
+      {"config", "show"}, {"config", "learn"},
+      {"config", "import"}, {"explain"},
       {"anonymise"},      {"version"},
       {"completion"},     {"help"},
   };
@@ -137,7 +138,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongLine{"OptionWithoutValue", {"check", "--report"}, "--report"},
         WrongLine{"ConfigAlone",
                   {"config"},
-                  "clusterctl config: no command, expected validate, show"},
+                  "clusterctl config: no command, expected validate, show, "
+                  "learn, import"},
         WrongLine{"UnknownConfigCommand",
                   {"config", "shwo", "f"},
                   "did you mean \"show\"?"},

@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
     if (is_series && has_ids && new_tool == is_950) chosen.push_back(&profile);
   }
   const auto is_exact = [&](const ProductProfile* profile) {
-    return profile->device_ids == ids &&
+    return !ids.empty() && profile->device_ids == ids &&
            (series.empty() || profile->npu_series == series || is_950);
   };
   if (absl::c_any_of(chosen, is_exact)) {

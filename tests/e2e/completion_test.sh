@@ -79,7 +79,7 @@ expect_fish "clusterctl explain net-h" "net-health"
 expect_fish "clusterctl check --output=sho" "--output=short"
 expect_fish "clusterctl check --only link,net-h" "link,net-health"
 expect_fish "clusterctl config validate some" "some cluster.yaml"
-expect_fish "clusterctl config " "show validate"
+expect_fish "clusterctl config " "import learn show validate"
 expect_fish "clusterctl check nod" ""
 
 [ "$failed" -eq 0 ] && echo "completion: all well"

@@ -1,0 +1,215 @@
+#include "config/learn/import.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "config/learn/spec_writer.h"
+#include "config/spec/spec_loader.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Written after the sample of the Deployer's documentation (deployer_0025),
+// with the quotes that its own writer of the file puts, and set_hostname.
+constexpr char kInventory[] = R"([hccn]
+10.10.0.11 ansible_ssh_user="root" ansible_ssh_pass="hush" deviceip=10.20.0.1,10.20.0.2,10.20.0.3,10.20.0.4,10.20.0.5,10.20.0.6,10.20.0.7,10.20.0.8 detectip=10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254 // one line for each node
+10.10.0.12 ansible_ssh_user="root" deviceip=10.20.0.9,10.20.0.10,10.20.0.11,10.20.0.12,10.20.0.13,10.20.0.14,10.20.0.15,10.20.0.16 detectip=10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254
+
+[hccn:vars]
+gateways="10.20.0.254"
+netmask="255.255.255.0"
+roce_port=4791
+bitmap="0,0,0,1,0,0,0,0"
+dscp_tc="25:3,"
+common_network="0.0.0.0/0"
+
+[master]
+
+[worker]
+localhost ansible_connection='local' ansible_ssh_user='root'
+10.10.0.11 ansible_ssh_user="root" set_hostname="node01" npu_num=8
+10.10.0.12 ansible_ssh_user="root" set_hostname="node02" npu_num=8
+
+[all:vars]
+SCALE="false"
+)";
+
+constexpr char kRankTable[] = R"({"version":"1.0","status":"completed",
+"server_count":"2","server_list":[
+{"server_id":"10.10.0.11","device":[
+{"device_id":"0","device_ip":"10.20.0.1","rank_id":"0"},
+{"device_id":"1","device_ip":"10.20.0.2","rank_id":"1"}]},
+{"server_id":"10.10.0.12","device":[
+{"device_id":"0","device_ip":"10.20.0.3","rank_id":"2"},
+{"device_id":"1","device_ip":"10.20.0.4","rank_id":"3"}]}]})";
+
+constexpr char kHosts[] = R"(127.0.0.1 localhost
+::1 localhost ip6-localhost
+10.10.0.11 node01.dc1.example node01   # rack 1
+10.10.0.12 node02.dc1.example node02
+)";
+
+ImportOptions Options(const std::string& product = "atlas-a2") {
+  ImportOptions options;
+  options.cluster = "demo";
+  options.product = product;
+  return options;
+}
+
+absl::StatusOr<SeenCluster> Import(const std::vector<std::string>& texts,
+                                   const ImportOptions& options = Options()) {
+  std::vector<ImportedFile> files;
+  for (const std::string& text : texts) {
+    files.push_back({absl::StrCat("file", files.size()), text});
+  }
+  return ImportCluster(files, options);
+}
+
+ClusterSpec SpecOf(const absl::StatusOr<SeenCluster>& seen) {
+  EXPECT_TRUE(seen.ok()) << seen.status();
+  if (!seen.ok()) return {};
+  const auto written = WriteSpec(*seen);
+  EXPECT_TRUE(written.ok()) << written.status();
+  if (!written.ok()) return {};
+  const auto spec = LoadSpec("cluster.yaml", written->yaml);
+  EXPECT_TRUE(spec.ok()) << spec.status() << written->yaml;
+  return spec.ok() ? *spec : ClusterSpec();
+}
+
+std::vector<std::string> Names(const SeenCluster& cluster) {
+  std::vector<std::string> names;
+  for (const SeenHost& host : cluster.hosts) {
+    names.push_back(absl::StrCat(
+        host.name, " ", host.address ? host.address->ToString() : "none"));
+  }
+  return names;
+}
+
+TEST(ImportClusterTest, TakesAddressesGatewaysAndNamesOfADeployersInventory) {
+  const ClusterSpec spec = SpecOf(Import({kInventory}));
+  ASSERT_EQ(spec.servers_size(), 2);
+  EXPECT_EQ(spec.servers(1).host(), "node02");
+  EXPECT_EQ(spec.servers(1).address(), "10.10.0.12");
+  EXPECT_EQ(spec.servers(1).devices(7).address(), "10.20.0.16");
+  EXPECT_EQ(spec.servers(1).devices(7).netmask(), "255.255.255.0");
+  EXPECT_EQ(spec.servers(0).devices(3).gateway(), "10.20.0.254");
+  EXPECT_EQ(spec.servers(0).devices(3).detect_address(), "10.20.0.254");
+}
+
+TEST(ImportClusterTest, NamesEveryMistakeOfAnInventoryByLineAndNoPassword) {
+  const absl::Status status =
+      Import({absl::StrReplaceAll(kInventory,
+                                  {{"deviceip=10.20.0.1,", "deviceip=10.20.0,"},
+                                   {"detectip=10.20.0.254,", "detectip="},
+                                   {"255.255.255.0", "255.0.255.0"},
+                                   {"gateways=\"10.20.0.254", "gateways=\"::1"},
+                                   {"\"node02\"", "\"no de\nname: x\""}})})
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  const std::string text(status.message());
+  EXPECT_THAT(text, HasSubstr("file0:2:1: deviceip: "));
+  EXPECT_THAT(text, HasSubstr("file0:3:1: detectip has 7 addresses, expected "
+                              "8, as deviceip"));
+  EXPECT_THAT(text, HasSubstr("file0:6:1: gateways: "));
+  EXPECT_THAT(text, HasSubstr("IPv6 is not planned"));
+  EXPECT_THAT(text, HasSubstr("file0:7:1: netmask: "));
+  EXPECT_THAT(text,
+              HasSubstr("file0:18:1: set_hostname: \"no de\" is no host"));
+  EXPECT_THAT(text, Not(HasSubstr("hush")));
+}
+
+TEST(ImportClusterTest, TakesARankTableAndNamesItsServersByAHostsFile) {
+  ImportOptions options = Options();
+  const absl::Status no_mask = Import({kRankTable, kHosts}, options).status();
+  EXPECT_THAT(std::string(no_mask.message()), HasSubstr("--netmask: "));
+  options.netmask = "255.255.255.0";
+  const ClusterSpec spec = SpecOf(Import({kRankTable, kHosts}, options));
+  ASSERT_EQ(spec.servers_size(), 2);
+  EXPECT_EQ(spec.servers(0).host(), "node01.dc1.example");
+  EXPECT_EQ(spec.servers(0).address(), "10.10.0.11");
+  ASSERT_EQ(spec.servers(1).devices_size(), 2);
+  EXPECT_EQ(spec.servers(1).devices(1).address(), "10.20.0.4");
+  const absl::Status wrong =
+      Import(
+          {absl::StrReplaceAll(kRankTable, {{"\"10.20.0.2\"", "\"x\""},
+                                            {"\"rank_id\":\"3\"", "\"r\":1"}})})
+          .status();
+  EXPECT_THAT(std::string(wrong.message()),
+              HasSubstr("file0: server_list[0].device[1].device_ip"));
+  EXPECT_THAT(std::string(wrong.message()),
+              HasSubstr("file0: server_list[1].device[1].rank_id"));
+}
+
+TEST(ImportClusterTest, TakesNodesOfSlurmWithTheirAddresses) {
+  const auto seen =
+      Import({"ClusterName=demo\n"
+              "NodeName=DEFAULT CPUs=192\n"
+              "nodename=node[01-02] NodeAddr=10.10.0.[11-12] \\\n"
+              "  CPUs=192 State=UNKNOWN\n"
+              "NodeName=node03  # by name\n",
+              "10.10.0.13 node03\n"});
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  EXPECT_THAT(Names(*seen),
+              ElementsAre("node01 10.10.0.11", "node02 10.10.0.12",
+                          "node03 10.10.0.13"));
+  EXPECT_EQ(Import({"NodeName=node[01-02] NodeAddr=10.10.0.11\n"
+                    "NodeName=node[1-\n"})
+                .status()
+                .message(),
+            "file0:1:1: NodeAddr has 1 addresses, expected 2, one per node\n"
+            "file0:2:1: NodeName: hostlist: \"node[1-\" has an open bracket, "
+            "expected \"]\"");
+}
+
+TEST(ImportClusterTest, TakesAListOfNodesAndAHostsFileAndLeavesDevicesOpen) {
+  const auto seen = Import({"node[01-02]\n", kHosts});
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  EXPECT_THAT(Names(*seen),
+              ElementsAre("node01 10.10.0.11", "node02 10.10.0.12"));
+  const auto written = WriteSpec(*seen);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(written->pattern, "");
+  EXPECT_THAT(written->yaml, HasSubstr("  - hosts: node[01-02]\n"
+                                       "    address: 10.10.0.10 + name\n"));
+  EXPECT_THAT(written->notes, ElementsAre(HasSubstr("fill in `devices`")));
+  const auto hosts_alone = Import({kHosts});
+  ASSERT_TRUE(hosts_alone.ok()) << hosts_alone.status();
+  EXPECT_THAT(Names(*hosts_alone),
+              ElementsAre("node01.dc1.example 10.10.0.11",
+                          "node02.dc1.example 10.10.0.12"));
+}
+
+TEST(ImportClusterTest, HostileTextsAreMistakesAndGetIntoNoFile) {
+  for (const std::string text :
+       {"", "\n#\n", "[hccn]\n", "{", "[hccn]\n$(reboot) deviceip=1.2.3.4\n",
+        "10.0.0.1 a\tb;rm\n10.0.0.2 $x\n", "node[1-99999999999]\n",
+        "NodeName=a[1-2] NodeAddr=b[1-3]\n", "\xff\xfe\n", "\"\n"}) {
+    EXPECT_EQ(Import({text}).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << text;
+  }
+  EXPECT_THAT(std::string(Import({"node1\n"}, Options("")).status().message()),
+              HasSubstr("--product: "));
+}
+
+TEST(ParseHostsFileTest, HasEveryNameOfALineAndTheFirstOfTwoLines) {
+  const auto addresses = ParseHostsFile(
+      {"/etc/hosts", absl::StrCat(kHosts, "10.10.0.99 node02\n")});
+  ASSERT_TRUE(addresses.ok()) << addresses.status();
+  EXPECT_EQ(addresses->size(), 4);
+  EXPECT_EQ(addresses->at("node02").ToString(), "10.10.0.12");
+  const absl::Status wrong =
+      ParseHostsFile({"h", "10.10.0 a\n10.10.0.1\n"}).status();
+  EXPECT_THAT(std::string(wrong.message()),
+              HasSubstr("h:1:1: address \"10.10.0\" is not IPv4"));
+  EXPECT_THAT(std::string(wrong.message()),
+              HasSubstr("\nh:2:1: has no name behind the address"));
+}
+
+}  // namespace
+}  // namespace clusterd
