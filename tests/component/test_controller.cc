@@ -24,9 +24,12 @@ TestController::TestController(TestCertificates* certificates, int servers,
       scheduler_(scheduler),
       options_(options),
       spec_path_(certificates->folder() + "/cluster.yaml") {
-  std::ofstream(spec_path_)
-      << SpecToYaml(MakeSpec("atlas-training", "", servers));
-  auto spec = SpecHolder::Open(spec_path_, "test", scheduler);
+  if (servers > 0) {
+    std::ofstream(spec_path_)
+        << SpecToYaml(MakeSpec("atlas-training", "", servers));
+  }
+  auto spec = SpecHolder::Open(spec_path_, "test", scheduler,
+                               /*may_learn=*/servers == 0);
   EXPECT_TRUE(spec.ok()) << spec.status();
   if (spec.ok()) spec_ = *std::move(spec);
   history_ = OpenStore(NewStateFolder(), limits);

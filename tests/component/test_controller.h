@@ -24,7 +24,8 @@ namespace clusterd {
 
 class TestController {
  public:
-  // A spec named "test" with `servers` hosts server0, server1, … `scheduler`
+  // A spec named "test" with `servers` hosts server0, server1, …; without any
+  // it learns. `scheduler`
   // and `certificates` must outlive the controller.
   TestController(TestCertificates* certificates, int servers,
                  Scheduler* scheduler,

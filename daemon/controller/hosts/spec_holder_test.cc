@@ -39,6 +39,25 @@ TEST(SpecHolderTest, HoldsWhatItReadAndWhen) {
   EXPECT_EQ(description.loaded_at_ms(), absl::ToUnixMillis(scheduler.Now()));
 }
 
+TEST(SpecHolderTest, LearnsWhereThereIsNoFileUntilAReloadFindsOne) {
+  ManualScheduler scheduler;
+  const std::string path = testing::TempDir() + "/none.yaml";
+  unlink(path.c_str());
+  EXPECT_TRUE(
+      absl::IsNotFound(SpecHolder::Open(path, "test", &scheduler).status()));
+  const auto holder = SpecHolder::Open(path, "test", &scheduler, true);
+  ASSERT_TRUE(holder.ok()) << holder.status();
+  EXPECT_TRUE((*holder)->learns());
+  EXPECT_EQ((*holder)->spec()->name(), "test");
+  EXPECT_EQ((*holder)->spec()->deadlines().host_ms(), 30000);
+  EXPECT_EQ((*holder)->Describe().refused(), "");
+  std::ofstream(path) << GoodSpec(2);
+  ASSERT_TRUE((*holder)->Reload().ok());
+  EXPECT_FALSE((*holder)->learns());
+  std::ofstream(path) << "nmae: test\n";
+  EXPECT_FALSE(SpecHolder::Open(path, "test", &scheduler, true).ok());
+}
+
 TEST(SpecHolderTest, RefusedReloadChangesNeitherSpecNorItsTime) {
   ManualScheduler scheduler;
   const auto holder =

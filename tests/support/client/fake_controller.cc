@@ -82,6 +82,16 @@ class FakeController::ControllerService final : public Controller::Service {
                 owner_.script_.plan_status, *writer);
   }
 
+  grpc::Status Learn(grpc::ServerContext*, const LearnRequest* request,
+                     grpc::ServerWriter<LearnEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.learn_request_ = *request;
+    }
+    return Play(owner_.script_.learn_events, false, owner_.script_.learn_status,
+                *writer);
+  }
+
   grpc::Status ApplyPlan(grpc::ServerContext*, const ApplyPlanRequest* request,
                          grpc::ServerWriter<ApplyEvent>* writer) override {
     {
@@ -232,6 +242,11 @@ std::optional<RollBackRequest> FakeController::roll_back_request() const {
 std::vector<ListHistoryRequest> FakeController::history_requests() const {
   absl::MutexLock lock(&mutex_);
   return history_requests_;
+}
+
+std::optional<LearnRequest> FakeController::learn_request() const {
+  absl::MutexLock lock(&mutex_);
+  return learn_request_;
 }
 
 std::string FakeController::record_id() const {

@@ -44,6 +44,9 @@ struct ControllerScript {
   grpc::Status plan_status;
   bool plan_hangs = false;
 
+  std::vector<LearnEvent> learn_events;
+  grpc::Status learn_status;
+
   // Of applies and rollbacks alike.
   std::vector<ApplyEvent> apply_events;
   grpc::Status apply_status;
@@ -78,6 +81,7 @@ class FakeController final : public Connector {
   // The last ones seen; none before the first.
   std::optional<CheckRequest> check_request() const;
   std::optional<PlanRequest> plan_request() const;
+  std::optional<LearnRequest> learn_request() const;
   std::optional<ApplyPlanRequest> apply_request() const;
   std::optional<RollBackRequest> roll_back_request() const;
   std::optional<ConnectionSettings> settings() const;
@@ -110,6 +114,7 @@ class FakeController final : public Connector {
   mutable absl::Mutex mutex_;
   std::optional<CheckRequest> check_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<PlanRequest> plan_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<LearnRequest> learn_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<ApplyPlanRequest> apply_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<RollBackRequest> roll_back_request_ ABSL_GUARDED_BY(mutex_);
   std::vector<ListHistoryRequest> history_requests_ ABSL_GUARDED_BY(mutex_);

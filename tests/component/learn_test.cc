@@ -1,0 +1,124 @@
+// A controller without cluster.yaml, from hosts that attach to a file that it
+// takes over.
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/identity/grpc_status.h"
+#include "config/identity/tls_credentials.h"
+#include "config/learn/spec_writer.h"
+#include "config/spec/spec_loader.h"
+#include "daemon/process/scheduler.h"
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "gtest/gtest.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
+#include "tests/sim/facts/healthy_facts.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The controller, and three hosts that are attached to it.
+class LearnTest : public testing::Test {
+ protected:
+  LearnTest() : controller_(&certificates_, 0, &scheduler_) {
+    controller_.Start();
+    for (const ServerSpec& server : spec_.servers()) {
+      observers_.push_back(
+          std::make_unique<MemoryObserver>(MakeHealthyHost(spec_, server)));
+      TestHost::Options options;
+      options.controller = controller_.address();
+      options.name = server.host();
+      options.tls = certificates_.Host(server.host());
+      options.machine_id = server.host();
+      hosts_.push_back(
+          std::make_unique<TestHost>(options, observers_.back().get()));
+      EXPECT_TRUE(hosts_.back()->WaitAttached());
+    }
+  }
+
+  // The status of the call, and its answer.
+  absl::Status Learn(const LearnRequest& request, LearnedHosts* learned) {
+    const auto context = NewContext();
+    const auto client = controller_.Client();
+    const auto stream = client->Learn(context.get(), request);
+    LearnEvent event;
+    while (stream->Read(&event)) {
+      if (event.has_learned()) *learned = event.learned();
+    }
+    return ToAbslStatus(stream->Finish());
+  }
+
+  const ClusterSpec spec_ = MakeSpec("atlas-a2", "", 3);
+  TestCertificates certificates_;
+  ThreadScheduler scheduler_;
+  TestController controller_;
+  std::vector<std::unique_ptr<MemoryObserver>> observers_;
+  std::vector<std::unique_ptr<TestHost>> hosts_;
+};
+
+TEST_F(LearnTest, FactsOfAttachedHostsMakeTheSpecThatTheControllerTakesOver) {
+  LearnedHosts learned;
+  ASSERT_TRUE(Learn({}, &learned).ok());
+  EXPECT_EQ(learned.cluster(), "test");
+  ASSERT_EQ(learned.hosts_size(), 3);
+  EXPECT_THAT(learned.hosts(0).peer(), HasSubstr("127.0.0.1"));
+  std::vector<HostFacts> facts;
+  std::map<std::string, Ipv4Address> addresses;
+  for (const auto& host : learned.hosts()) facts.push_back(host.facts());
+  for (const ServerSpec& server : spec_.servers()) {
+    addresses[server.host()] = *Ipv4Address::Parse(server.address());
+  }
+  const auto seen = LearnCluster(learned.cluster(), "", facts, addresses);
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  const auto written = WriteSpec(*seen);
+  ASSERT_TRUE(written.ok()) << written.status();
+  std::ofstream(controller_.spec_path()) << written->yaml;
+  ASSERT_TRUE(controller_.spec().Reload().ok());
+  Report report;
+  ASSERT_TRUE(controller_.Check({}, &report).ok());
+  EXPECT_EQ(report.rule_counts().fail(), 0) << report.ShortDebugString();
+  EXPECT_EQ(report.hosts_size(), 3);
+}
+
+TEST_F(LearnTest, OtherCallsSayThatItLearnsAndWhatIsNext) {
+  Report report;
+  const absl::Status check = controller_.Check({}, &report);
+  EXPECT_EQ(check.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(check.message()),
+              HasSubstr("the controller learns: it has no cluster.yaml yet"));
+  EXPECT_THAT(std::string(check.message()),
+              HasSubstr("`clusterctl config learn -o cluster.yaml`"));
+  GetSpecResponse spec;
+  EXPECT_EQ(
+      controller_.Client()->GetSpec(NewContext().get(), {}, &spec).error_code(),
+      grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(controller_.ListHosts().hosts_size(), 3);
+  EXPECT_FALSE(controller_.Entry("server1").in_spec());
+}
+
+TEST_F(LearnTest, HostsThatNeverAttachedAreNamedAndThoseThatLeftAreSilent) {
+  LearnRequest request;
+  request.add_hosts("server1");
+  request.add_hosts("nobody");
+  LearnedHosts learned;
+  const absl::Status unknown = Learn(request, &learned);
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("nobody"));
+  hosts_[1].reset();
+  while (controller_.Entry("server1").attached()) {
+  }
+  request.mutable_hosts()->RemoveLast();
+  ASSERT_TRUE(Learn(request, &learned).ok());
+  ASSERT_EQ(learned.hosts_size(), 1);
+  EXPECT_TRUE(learned.hosts(0).facts().has_missing());
+  EXPECT_EQ(learned.hosts(0).peer(), "");
+}
+
+}  // namespace
+}  // namespace clusterd
