@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/learn/address_layout.h"
+#include "config/learn/host_groups.h"
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/hostlist.h"
@@ -26,27 +27,8 @@ namespace {
 constexpr char kFile[] = "cluster.yaml";
 constexpr size_t kMaxShown = 200;          // Exceptions, as comments.
 constexpr uint64_t kKernelBacklog = 4096;  // Linux since 5.4; before, 128.
-constexpr size_t kLineNames = 8;
 
 using Field = const std::string& (DeviceSpec::*)() const;
-
-// YAML reads a name "null" as nothing.
-std::string NameText(const std::string& name) {
-  return absl::EqualsIgnoreCase(name, "null") ? absl::StrCat("\"", name, "\"")
-                                              : name;
-}
-
-std::string ListText(const std::vector<std::string>& items) {
-  std::string text = "[";
-  for (size_t i = 0; i < items.size(); ++i) {
-    absl::StrAppend(&text,
-                    i == 0                ? ""
-                    : i % kLineNames == 0 ? ",\n      "
-                                          : ", ",
-                    items[i]);
-  }
-  return text + "]";
-}
 
 // "254", "[254, none]"; empty where all are `none`.
 std::string OneOrList(const std::vector<std::string>& items) {
@@ -60,7 +42,7 @@ class Writer {
   explicit Writer(const SeenCluster& seen) : seen_(seen) {}
 
   absl::StatusOr<WrittenSpec> Write() {
-    RETURN_IF_ERROR(OrderHosts());
+    ASSIGN_OR_RETURN(hosts_, OrderHosts(seen_.hosts, &written_.notes));
     ChooseIds();
     std::string servers = Servers();
     written_.servers = hosts_.size();
@@ -91,51 +73,6 @@ class Writer {
  private:
   void Note(const absl::AlphaNum& text) {
     written_.notes.emplace_back(text.Piece());
-  }
-
-  // As a folded hostlist expands.
-  absl::Status OrderHosts() {
-    std::map<std::string, const SeenHost*> by_name;
-    std::map<uint32_t, std::string> by_address;
-    std::vector<std::string> names;
-    std::vector<std::string> lost;
-    for (const SeenHost& host : seen_.hosts) {
-      if (!by_name.emplace(host.name, &host).second) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("host ", host.name, " stands twice"));
-      }
-      if (!host.address.has_value() ||
-          !CheckUsableAddress(*host.address, 32).ok()) {
-        lost.push_back(host.name);
-        continue;
-      }
-      const auto [first, is_new] =
-          by_address.emplace(host.address->bits(), host.name);
-      if (!is_new) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("hosts ", first->second, " and ", host.name,
-                         " have one address, ", host.address->ToString(),
-                         ": give their own ones with --hosts-file"));
-      }
-      names.push_back(host.name);
-    }
-    const std::string who = HostsText(lost, 100);
-    if (names.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "no host has an address that others reach it by",
-          lost.empty()
-              ? ""
-              : absl::StrCat(": ", who, "; give them with --hosts-file")));
-    }
-    if (!lost.empty()) {
-      Note(
-          absl::StrCat("left out, since no address is known that others reach "
-                       "them by (--hosts-file gives it): ",
-                       who));
-    }
-    ASSIGN_OR_RETURN(names, ExpandHostlist(FoldHostlist(names)));
-    for (const std::string& name : names) hosts_.push_back(by_name.at(name));
-    return absl::OkStatus();
   }
 
   static const SeenDevice* Find(const SeenHost& host, uint32_t id) {
@@ -169,73 +106,18 @@ class Writer {
     }
   }
 
-  // How far hosts_ from `first` on has addresses that count by one each.
-  size_t RunBy(size_t first, bool by_name) const {
-    const auto number = [&](size_t s) {
-      return by_name ? NumberInName(hosts_[s]->name) : static_cast<int64_t>(s);
-    };
-    const auto base = [&](size_t s) {
-      return int64_t{hosts_[s]->address->bits()} - number(s);
-    };
-    if (number(first) < 0 || base(first) < 0) return first;
-    size_t end = first + 1;
-    while (end < hosts_.size() && number(end) >= 0 &&
-           base(end) == base(first)) {
-      ++end;
-    }
-    return end;
-  }
-
-  // Groups of hosts, each with a pattern of addresses.
   std::string Servers() {
-    std::string text;
-    for (size_t first = 0; first < hosts_.size();) {
-      const size_t by_index = RunBy(first, /*by_name=*/false);
-      const size_t by_name = RunBy(first, /*by_name=*/true);
-      const bool named = by_name >= by_index && by_name > first + 1;
-      const size_t end = std::max(by_index, by_name);
-      std::vector<std::string> names;
-      for (size_t s = first; s < end; ++s) {
-        names.push_back(hosts_[s]->name);
-        PlacedServer& server = placed_.emplace_back();
-        server.inputs.n = static_cast<int64_t>(s);
-        server.inputs.i = static_cast<int64_t>(s - first);
-        server.inputs.g = groups_;
-        server.inputs.name = NumberInName(names.back());
-      }
-      const Ipv4Address start = *hosts_[first]->address;
-      const std::string address =
-          named ? absl::StrCat(
-                      Ipv4Address(static_cast<uint32_t>(start.bits() -
-                                                        NumberInName(names[0])))
-                          .ToString(),
-                      " + name")
-                : absl::StrCat(start.ToString(), end > first + 1 ? " + i" : "");
-      absl::StrAppend(&text, "  - hosts: ", HostsOf(names),
-                      "\n    address: ", address, "\n");
-      first = end;
-      ++groups_;
-    }
-    for (PlacedServer& server : placed_) {
-      const SeenHost& host = *hosts_[static_cast<size_t>(server.inputs.n)];
+    placed_.clear();
+    const std::string text = GroupHosts(hosts_, &placed_);
+    for (size_t s = 0; s < hosts_.size(); ++s) {
       for (const uint32_t id : ids_) {
-        const SeenDevice* const device = Find(host, id);
-        server.addresses.push_back(HasAddress(device) ? device->address
-                                                      : std::nullopt);
+        const SeenDevice* const device = Find(*hosts_[s], id);
+        placed_[s].addresses.push_back(HasAddress(device) ? device->address
+                                                          : std::nullopt);
         if (HasAddress(device)) ++known_;
       }
     }
-    return absl::StrCat("servers:\n", text);
-  }
-
-  // Folded where that expands in the same order.
-  static std::string HostsOf(const std::vector<std::string>& names) {
-    const std::string folded = FoldHostlist(names);
-    const auto again = ExpandHostlist(folded);
-    if (again.ok() && *again == names) return NameText(folded);
-    std::vector<std::string> quoted;
-    for (const std::string& name : names) quoted.push_back(NameText(name));
-    return ListText(quoted);
+    return text;
   }
 
   std::string Head(const ProductProfile& profile) const {
@@ -343,8 +225,6 @@ class Writer {
                        HostsText(dropped, 100)));
     }
     hosts_ = std::move(kept);
-    placed_.clear();
-    groups_ = 0;
     if (!hosts_.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("no address pattern, and ", written_.notes.back()));
@@ -592,8 +472,7 @@ class Writer {
   std::vector<const SeenHost*> hosts_;  // In the order of the file.
   std::vector<uint32_t> ids_;
   std::vector<PlacedServer> placed_;  // As hosts_.
-  int64_t groups_ = 0;
-  size_t known_ = 0;  // Addresses.
+  size_t known_ = 0;                  // Addresses.
   std::string body_;
   ClusterSpec spec_;     // Of the body.
   std::string refused_;  // By the product's rules; empty: it is not.
