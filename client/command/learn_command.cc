@@ -145,7 +145,11 @@ class ConfigLearnCommand final : public SpecWritingCommand {
     ASSIGN_OR_RETURN(
         const SeenCluster seen,
         LearnCluster(learned.cluster(), product_, facts, addresses));
-    return WriteSpec(seen);
+    ASSIGN_OR_RETURN(WrittenSpec written, WriteSpec(seen));
+    if (!written.pattern.empty()) return written;
+    return absl::FailedPreconditionError(
+        "no host tells the address of a device; clusterctl describe HOST says "
+        "what each one told");
   }
 
   HostSelection hosts_;

@@ -98,6 +98,20 @@ TEST(ConfigLearnTest, HostsThatDialFromOneAddressNeedAHostsFile) {
   EXPECT_THAT(named.out, HasSubstr("address: 10.9.0.1 + name"));
 }
 
+TEST(ConfigLearnTest, WritesNothingWhereNoHostTellsADevicesAddress) {
+  ProgramWorld world = LearningWorld(2);
+  LearnedHosts* const learned = world.script.learn_events[1].mutable_learned();
+  for (LearnedHosts::Host& host : *learned->mutable_hosts()) {
+    for (DeviceFacts& device : *host.mutable_facts()->mutable_devices()) {
+      device.mutable_address()->mutable_missing()->set_reason(Missing::BUSY);
+    }
+  }
+  const ProgramOutput output = RunProgram({"config", "learn"}, world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_EQ(output.out, "");
+  EXPECT_THAT(output.err, HasSubstr("no host tells the address of a device"));
+}
+
 TEST(ConfigLearnTest, TellsWhyTheControllerRefuses) {
   ProgramWorld world;
   world.script.learn_status = grpc::Status(
