@@ -1,4 +1,3 @@
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/spec/spec_loader.h"
 #include "gmock/gmock.h"
@@ -10,7 +9,6 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A controller with that many healthy hosts, of which the last has another
