@@ -64,9 +64,13 @@ TEST(ConfigLearnTest, WritesAFileThatValidatesAndTellsWhatIsInIt) {
 
 TEST(ConfigLearnTest, WithoutAFilePrintsItAndAsksForTheHostsThatAreNamed) {
   ProgramWorld world = LearningWorld(3);
+  FakeController controller(world.script);
+  world.controller = &controller;
   const ProgramOutput output =
       RunProgram({"config", "learn", "server[0-2]"}, world);
   EXPECT_EQ(output.status, 0) << output.err;
+  ASSERT_TRUE(controller.learn_request().has_value());
+  EXPECT_EQ(controller.learn_request()->hosts_size(), 3);
   EXPECT_TRUE(LoadSpec("out", output.out).ok()) << output.out;
 }
 
@@ -133,7 +137,7 @@ TEST(ConfigImportTest, WritesWhatFilesSayWithoutAController) {
                   "--product", "atlas-a2"});
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_THAT(output.out, HasSubstr("  - hosts: node[01-02]\n"));
-  EXPECT_THAT(output.out, HasSubstr("host: -1 + 2*name + d\n"));
+  EXPECT_THAT(output.out, HasSubstr("host: 1 + 2*(name - 1) + d\n"));
   EXPECT_TRUE(LoadSpec("out", output.out).ok()) << output.out;
 }
 
