@@ -17,15 +17,24 @@ using Arguments = std::vector<std::string>;
 // Every command, by what is typed.
 const std::vector<Arguments>& Commands() {
   static const auto& commands = *new std::vector<Arguments>{
-      {"check"},          {"plan"},
-      {"apply"},          {"rollback"},
-      {"history"},        {"show"},
-      {"hosts"},          {"describe"},
-      {"config"},         {"config", "validate"},
-      {"config", "show"}, {"config", "learn"},
-      {"config", "import"}, {"explain"},
-      {"anonymise"},      {"version"},
-      {"completion"},     {"help"},
+      {"check"},
+      {"plan"},
+      {"apply"},
+      {"rollback"},
+      {"history"},
+      {"show"},
+      {"hosts"},
+      {"describe"},
+      {"config"},
+      {"config", "validate"},
+      {"config", "show"},
+      {"config", "learn"},
+      {"config", "import"},
+      {"explain"},
+      {"anonymise"},
+      {"version"},
+      {"completion"},
+      {"help"},
   };
   return commands;
 }

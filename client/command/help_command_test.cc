@@ -74,7 +74,8 @@ std::vector<std::string> Offered(Arguments line,
 
 TEST(CompleteTest, OffersCommandsThatAListOfThemHas) {
   EXPECT_THAT(Offered({"co"}), ElementsAre("config", "completion"));
-  EXPECT_THAT(Offered({"config", ""}), ElementsAre("validate", "show", "learn", "import"));
+  EXPECT_THAT(Offered({"config", ""}),
+              ElementsAre("validate", "show", "learn", "import"));
   EXPECT_THAT(Offered({"help", "config", "s"}), ElementsAre("show"));
   EXPECT_THAT(Offered({"help", "check", ""}), IsEmpty());
   EXPECT_THAT(RunProgram({"--help"}).out, Not(HasSubstr("  complete ")));
