@@ -19,18 +19,20 @@ bool IsExplained(const Rule& rule, absl::string_view cause) {
 void Causes::Note(absl::string_view rule, absl::Span<const Place> places,
                   State state) {
   if (state == SKIPPED) return;
-  rules_[rule] = std::max(rules_[rule], state);
+  Worst& worst = rules_[rule];
   for (const Place& place : places) {
-    State& worst = worst_[{rule, place.host_order, place.device}];
-    worst = std::max(worst, state);
+    State& of_place = worst[{place.host_order, place.device}];
+    of_place = std::max(of_place, state);
   }
 }
 
 bool Causes::HasOneOf(absl::string_view rule, absl::Span<const Place> places,
                       State at_least) const {
+  const auto worst = rules_.find(rule);
+  if (worst == rules_.end()) return false;
   return absl::c_any_of(places, [&](const Place& place) {
-    const auto found = worst_.find({rule, place.host_order, place.device});
-    return found != worst_.end() && found->second >= at_least;
+    const auto found = worst->second.find({place.host_order, place.device});
+    return found != worst->second.end() && found->second >= at_least;
   });
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
@@ -44,12 +44,13 @@ class Causes {
                          const Causes* as_planned) const;
 
  private:
-  using Key = std::tuple<absl::string_view, uint32_t, std::optional<uint32_t>>;
+  // By host order and device: each place's worst.
+  using Worst =
+      absl::flat_hash_map<std::pair<uint32_t, std::optional<uint32_t>>, State>;
   bool HasOneOf(absl::string_view rule, absl::Span<const Place> places,
                 State at_least) const;
 
-  absl::flat_hash_map<Key, State> worst_;
-  absl::flat_hash_map<absl::string_view, State> rules_;
+  absl::flat_hash_map<absl::string_view, Worst> rules_;
 };
 
 }  // namespace clusterd

@@ -52,7 +52,7 @@ void RuleReport::JudgedCluster(std::string summary) {
   cluster_summary_ = std::move(summary);
 }
 
-RuleReport::Group* RuleReport::GroupOf(FindingText text) {
+RuleReport::Group* RuleReport::GroupOf(FindingText&& text) {
   if (!groups_.empty() && groups_.back().text == text) return &groups_.back();
   const size_t hash = absl::HashOf(Fields(text));
   const auto found = group_of_.find(hash);
@@ -79,9 +79,9 @@ RuleReport::Group* RuleReport::GroupOf(FindingText text) {
 }
 
 void RuleReport::AddMembers(absl::Span<const Member> members,
-                            FindingText text) {
+                            FindingText&& text) {
   if (found_ != nullptr) {
-    std::vector<Causes::Place> places;
+    absl::InlinedVector<Causes::Place, 4> places;
     for (const Member& member : members) {
       places.push_back({member.order, member.device});
     }
@@ -101,11 +101,13 @@ void RuleReport::Add(FindingText text) {
 }
 
 void RuleReport::Add(const HostView& host, FindingText text) {
-  AddMembers({{host.facts, host.order}}, std::move(text));
+  const Member member = {host.facts, host.order};
+  AddMembers(absl::MakeConstSpan(&member, 1), std::move(text));
 }
 
 void RuleReport::Add(const DeviceView& device, FindingText text) {
-  Add(*device.host, {device.id}, std::move(text));
+  const Member member = {device.host->facts, device.host->order, device.id};
+  AddMembers(absl::MakeConstSpan(&member, 1), std::move(text));
 }
 
 void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,
@@ -180,12 +182,12 @@ void RuleReport::WriteFix(const FindingText& text,
     command.clear();
   }
   finding->set_fix(std::move(fix));
-  finding->set_command(std::move(command));
+  if (!command.empty()) finding->set_command(std::move(command));
   finding->set_mended_by_plan(!rule_.mended_by.empty() && !text.by_hand &&
                               (text.state == FAIL || text.state == WARN));
 }
 
-void RuleReport::WriteFinding(const FindingText& text,
+void RuleReport::WriteFinding(FindingText text,
                               absl::Span<const Member> members,
                               RuleResult* result) const {
   Finding* finding = result->add_findings();
@@ -201,38 +203,41 @@ void RuleReport::WriteFinding(const FindingText& text,
     }
     if (member.device.has_value()) subject->add_devices(*member.device);
   }
-  finding->set_observed(text.observed);
-  const RuleText& texts = rule_.text;
-  finding->set_expected(text.expected.empty() ? std::string(texts.title)
-                                              : text.expected);
-  finding->set_why(text.why.empty() ? std::string(texts.why) : text.why);
   absl::Span<const uint32_t> first_devices;
   if (!finding->subjects().empty()) {
     first_devices = finding->subjects(0).devices();
   }
   WriteFix(text, first_devices, finding);
+  const RuleText& texts = rule_.text;
+  if (text.expected.empty()) text.expected = std::string(texts.title);
+  if (text.why.empty()) text.why = std::string(texts.why);
+  finding->set_observed(std::move(text.observed));
+  finding->set_expected(std::move(text.expected));
+  finding->set_why(std::move(text.why));
   finding->set_source(std::string(texts.source));
-  finding->set_caused_by(text.caused_by);
+  if (!text.caused_by.empty())
+    finding->set_caused_by(std::move(text.caused_by));
 }
 
 void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
-  std::vector<Member>& members = group->members;
+  Members& members = group->members;
   if (!absl::c_is_sorted(members)) absl::c_sort(members);
   members.erase(std::unique(members.begin(), members.end()), members.end());
-  if (group->text.device_command.empty()) {
-    WriteFinding(group->text, members, result);
+  const bool is_of_one_host = members.front().host == members.back().host;
+  if (group->text.device_command.empty() || is_of_one_host) {
+    WriteFinding(std::move(group->text), members, result);
     return;
   }
   // The command names devices, so only hosts with the same ones share it.
   FirstMet<std::string, std::vector<Member>> parts;
-  for (size_t begin = 0; begin < members.size();) {
-    size_t end = begin;
+  for (auto begin = members.begin(); begin != members.end();) {
+    auto end = begin;
     std::string devices;
-    while (end < members.size() && members[end].host == members[begin].host) {
-      absl::StrAppend(&devices, members[end++].device.value_or(0), ",");
+    for (; end != members.end() && end->host == begin->host; ++end) {
+      absl::StrAppend(&devices, end->device.value_or(0), ",");
     }
     std::vector<Member>& part = parts[devices];
-    part.insert(part.end(), members.begin() + begin, members.begin() + end);
+    part.insert(part.end(), begin, end);
     begin = end;
   }
   for (const auto& [devices, part] : parts) {

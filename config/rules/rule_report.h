@@ -5,6 +5,7 @@
 #define CONFIG_RULES_RULE_REPORT_H_
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
@@ -76,8 +78,10 @@ class RuleReport {
   template <typename... Values>
   FindingText Text(absl::string_view name, const Values&... values) const {
     const RuleFinding& row = RowOf(name);
+    // Most texts have no value, and a cluster may have a finding a device.
     const auto with_values = [&](absl::string_view text) {
-      return text.empty() ? "" : absl::Substitute(text, values...);
+      return text.find('$') == text.npos ? std::string(text)
+                                         : absl::Substitute(text, values...);
     };
     FindingText text = {row.state,
                         with_values(row.observed),
@@ -188,20 +192,21 @@ class RuleReport {
     uint32_t order = 0;
     std::optional<uint32_t> device = std::nullopt;
   };
+  using Members = absl::InlinedVector<Member, 1>;
   struct Group {
     FindingText text;
-    std::vector<Member> members;
+    Members members;
   };
 
   const RuleFinding& RowOf(absl::string_view name) const;
-  Group* GroupOf(FindingText text);
+  Group* GroupOf(FindingText&& text);
   // About all of them together.
-  void AddMembers(absl::Span<const Member> members, FindingText text);
+  void AddMembers(absl::Span<const Member> members, FindingText&& text);
   void AddNoDevices(const HostView& host);
   void AddUnknown(const DeviceView& device, absl::string_view what,
                   const Missing* missing, absl::string_view reason);
   void WriteGroup(Group* group, RuleResult* result) const;
-  void WriteFinding(const FindingText& text, absl::Span<const Member> members,
+  void WriteFinding(FindingText text, absl::Span<const Member> members,
                     RuleResult* result) const;
   void WriteFix(const FindingText& text, absl::Span<const uint32_t> devices,
                 Finding* finding) const;
@@ -210,7 +215,7 @@ class RuleReport {
   const Rule& rule_;
   const ClusterView& view_;
   FoundSoFar* const found_;
-  std::vector<Group> groups_;
+  std::deque<Group> groups_;
   // From the hash of a text to the last group that has it.
   absl::flat_hash_map<size_t, size_t> group_of_;
   absl::flat_hash_map<int, size_t> overflow_of_;
