@@ -1,0 +1,124 @@
+// Random clusters in memory that know the truth about themselves: products,
+// address plans, 2 to 1,152 servers, ways of being set up that are as good as
+// ours (healthy variations), and faults. What the judge says is held against
+// that truth: every fault is found with its host and device, nothing is said
+// against what no fault touches, and nothing is unknown that can be known.
+//
+// A cluster is made of its seed and the options alone, the same everywhere.
+// New variations and faults are rows of variations.cc and faults.cc.
+#ifndef TESTS_SIM_RANDOM_RANDOM_CLUSTER_H_
+#define TESTS_SIM_RANDOM_RANDOM_CLUSTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
+#include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+struct FaultKind;
+
+// One fault and where it is. `device` is the place in the facts of the host.
+struct PlacedFault {
+  const FaultKind* kind;
+  int host;
+  int device;  // -1: the host.
+};
+
+struct RandomCluster {
+  uint64_t seed = 0;
+  std::mt19937_64 random;
+  ClusterSpec spec;
+  std::vector<HostFacts> facts;  // In the order of the spec's servers.
+  std::vector<std::string> variations;
+  // Rules that may warn of what a variation leaves open, e.g. until a reboot.
+  std::set<std::string> warnings;
+  std::vector<PlacedFault> faults;
+  // By host and device: those that keep what they have, since a fault touches
+  // them or counts on them.
+  std::set<std::pair<int, int>> taken;
+
+  // From 0 to `count` - 1. REQUIRES: count > 0.
+  size_t Pick(size_t count) { return random() % count; }
+  bool OneIn(size_t count) { return Pick(count) == 0; }
+  const DeviceSpec* Planned(int host, uint32_t device) const;
+};
+
+// A way to set up or use a cluster that is in order.
+struct Variation {
+  const char* name;
+  // In how many of the clusters that can have it: one in so many.
+  size_t one_in;
+  bool (*applies)(const RandomCluster& cluster);
+  void (*make)(RandomCluster& cluster);
+  // Rules that may warn then, "a b"; empty: none.
+  const char* warnings = "";
+};
+
+// Something broken. The names of rules stand with a space between two.
+struct FaultKind {
+  const char* name;
+  // Keys of tests/sim/fault.h that it stands for.
+  const char* simulated;
+  bool of_device;
+  // The rule that must find it, and at least how bad.
+  const char* rule;
+  State state;
+  // Rules that may also say so, as a cause of their own.
+  const char* also;
+  // A fact is missing: then, and only then, may something be unknown.
+  bool hides;
+  std::function<bool(const RandomCluster&, int host, int device)> applies;
+  std::function<void(RandomCluster&, int host, int device)> make;
+  // Of several that disagree most are right: only among three or more hosts.
+  bool by_vote = false;
+  // The host has no other fault: it says nothing about the rest.
+  bool alone = false;
+};
+
+const std::vector<Variation>& Variations();
+const std::vector<FaultKind>& FaultKinds();
+
+struct RandomOptions {
+  int max_servers = 1152;
+  int max_faults = 6;
+  // Names of variations and faults that are left out, of rules that are not
+  // looked at.
+  std::set<std::string> without = {};
+  // Names of those alone; empty: all.
+  std::set<std::string> only = {};
+};
+
+// REQUIRES: 2 <= max_servers <= 1152.
+RandomCluster MakeRandomCluster(uint64_t seed, const RandomOptions& options);
+
+// What the judge says wrongly, or does not say, one a line; empty: it is right.
+std::vector<std::string> Misjudged(const RandomCluster& cluster,
+                                   const RandomOptions& options);
+
+// "seed 7: atlas-a2, 12 servers; tls-absent, dhcp; link at server3 device 2".
+std::string Describe(const RandomCluster& cluster);
+
+// Merges a text of the message's fields into it; a fact that is a value becomes
+// missing where the text says so. REQUIRES: it can be parsed.
+void Patch(absl::string_view text, google::protobuf::Message* message);
+
+// Removes the host's lines of the key for the device from hccn.conf.
+void RemoveFromConf(HostFacts& host, absl::string_view key, uint32_t device);
+// The first such line gets the value, or a new one if there is none.
+void WriteToConf(HostFacts& host, absl::string_view key, uint32_t device,
+                 const std::string& value);
+
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_RANDOM_RANDOM_CLUSTER_H_

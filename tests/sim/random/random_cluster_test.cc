@@ -1,0 +1,129 @@
+#include "tests/sim/random/random_cluster.h"
+
+#include <map>
+#include <set>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/rules/catalogue.h"
+#include "gtest/gtest.h"
+#include "tests/sim/fault.h"
+
+namespace clusterd {
+namespace {
+
+// Faults of a simulated server that no fact of a host shows.
+const std::map<std::string, std::string>& ShownByNoFact() {
+  static const auto* const keys = new std::map<std::string, std::string>{
+      {"lies", "only a change finds out"},
+      {"delay", "a slow answer is an answer"},
+      {"conf_empty", "a moment during a write of the file"},
+      {"hostname", "the certificate names the host"}};
+  return *keys;
+}
+
+std::string WrongAbout(const RandomCluster& cluster,
+                       const RandomOptions& options) {
+  const std::vector<std::string> lines = Misjudged(cluster, options);
+  if (lines.empty()) return "";
+  return Describe(cluster) + "\n  " + absl::StrJoin(lines, "\n  ") +
+         "\nagain: judge_random --count 1 --verbose --max-servers " +
+         std::to_string(options.max_servers) + " --seed " +
+         std::to_string(cluster.seed) + "\n";
+}
+
+// Each of a hundred in a shard of its own.
+class RandomClusterTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(RandomClusterTest, IsJudgedAsItIs) {
+  RandomOptions options;
+  options.max_servers = 24;
+  std::string wrong;
+  for (int i = 0; i < 50 && wrong.size() < 4000; ++i) {
+    wrong +=
+        WrongAbout(MakeRandomCluster(100 * GetParam() + i, options), options);
+  }
+  EXPECT_EQ(wrong, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Hundreds, RandomClusterTest, ::testing::Range(0, 12));
+
+TEST(RandomClusterTest, IsJudgedAsItIsWhenLarge) {
+  RandomOptions options;
+  std::string wrong;
+  int large = 0;
+  for (uint64_t seed = 0; large < 2; ++seed) {
+    const RandomCluster cluster = MakeRandomCluster(seed, options);
+    if (cluster.facts.size() < 500) continue;
+    ++large;
+    wrong += WrongAbout(cluster, options);
+  }
+  EXPECT_EQ(wrong, "");
+}
+
+TEST(RandomClusterTest, IsTheSameForTheSameSeed) {
+  const RandomOptions options = {8, 6};
+  const RandomCluster cluster = MakeRandomCluster(3, options);
+  const RandomCluster again = MakeRandomCluster(3, options);
+  EXPECT_EQ(Describe(cluster), Describe(again));
+  ASSERT_EQ(cluster.facts.size(), again.facts.size());
+  for (size_t i = 0; i < cluster.facts.size(); ++i) {
+    EXPECT_EQ(cluster.facts[i].SerializeAsString(),
+              again.facts[i].SerializeAsString());
+  }
+}
+
+TEST(RandomClusterTest, HasEveryVariationAndFaultSooner) {
+  std::set<std::string> seen;
+  const RandomOptions options = {8, 6};
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const RandomCluster cluster = MakeRandomCluster(seed, options);
+    seen.insert(cluster.variations.begin(), cluster.variations.end());
+    for (const PlacedFault& fault : cluster.faults) {
+      seen.insert(fault.kind->name);
+    }
+  }
+  for (const Variation& variation : Variations()) {
+    EXPECT_TRUE(seen.count(variation.name)) << variation.name;
+  }
+  for (const FaultKind& kind : FaultKinds()) {
+    EXPECT_TRUE(seen.count(kind.name)) << kind.name;
+  }
+}
+
+TEST(FaultKindsTest, StandForEveryFaultThatASimulatedServerKnows) {
+  std::set<std::string> stood_for;
+  for (const FaultKind& kind : FaultKinds()) {
+    const std::vector<std::string> keys =
+        absl::StrSplit(kind.simulated, ' ', absl::SkipEmpty());
+    stood_for.insert(keys.begin(), keys.end());
+  }
+  for (const sim::FaultKey& key : sim::FaultKeys()) {
+    EXPECT_NE(stood_for.count(key.key), ShownByNoFact().count(key.key))
+        << key.key << " is in one of the two lists";
+  }
+}
+
+TEST(MisjudgedTest, TellsAFaultThatNobodyFindsAndAFindingWithoutOne) {
+  RandomOptions options = {8, 0};
+  RandomCluster cluster;
+  do {
+    cluster = MakeRandomCluster(cluster.seed + 1, options);
+  } while (!cluster.variations.empty());
+  ASSERT_EQ(WrongAbout(cluster, {8, 0, {"cluster-size-power"}}), "");
+  // It is said to be broken, and is not.
+  const FaultKind& link = FaultKinds().front();
+  cluster.faults.push_back({&link, 0, 0});
+  EXPECT_NE(WrongAbout(cluster, options).find("not found: link at server0"),
+            std::string::npos);
+  // Another device is broken, and nobody said so.
+  cluster.facts[1].mutable_devices(1)->mutable_link()->set_value(
+      LinkFact::DOWN);
+  EXPECT_NE(WrongAbout(cluster, options)
+                .find("no reason: link is FAIL at "
+                      "server1"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace clusterd
