@@ -120,10 +120,17 @@ void AddProblems(const HostView& host, RuleReport& report) {
   report.Add(host, "more", Count(left_out, "more problem"));
 }
 
-// How `-cfg status` says that the last recovery of each device ended.
-void JudgeRecovery(const HostView& host, RuleReport& report) {
+// How `-cfg status` says that the last recovery of each device ended. Counts
+// devices whose tool does not know that word, which costs no verdict.
+void JudgeRecovery(const HostView& host, size_t* not_supported,
+                   RuleReport& report) {
   if (host.facts->hccn_tool().generation() == NpuToolFacts::ASCEND_950) return;
   for (const DeviceView& device : host.devices) {
+    const Missing* missing = device.recovery.missing;
+    if (missing != nullptr && missing->reason() == Missing::NOT_SUPPORTED) {
+      ++*not_supported;
+      continue;
+    }
     if (!report.Knows(device, "recovery", device.recovery)) continue;
     switch (*device.recovery) {
       case RecoveryFact::FAIL:
@@ -230,6 +237,7 @@ std::string FileText(const DeviceView& device) {
 // foresees shows in how the last recovery ended; of a tool whose word for that
 // is not published nothing is asked.
 void CheckHccnConf(const ClusterView& view, RuleReport& report) {
+  size_t not_supported = 0;
   for (const HostView& host : view.hosts()) {
     const HccnConfFact& fact = host.facts->hccn_conf();
     const Missing::Reason reason = fact.missing().reason();
@@ -240,9 +248,12 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
     } else if (report.Knows(host, "/etc/hccn.conf", fact)) {
       report.Judged(host);
       AddProblems(host, report);
-      JudgeRecovery(host, report);
+      JudgeRecovery(host, &not_supported, report);
     }
   }
+  if (not_supported == 0) return;
+  report.AddNote("the last recovery of ", Count(not_supported, "device"),
+                 " not known: hccn_tool does not support -cfg status there");
 }
 
 // Live addresses against the file. Without the file this is unknown, caused by

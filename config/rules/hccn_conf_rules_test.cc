@@ -167,7 +167,7 @@ TEST(CheckHccnConfTest, PassesARecoveryThatSucceededOrWasNotNeeded) {
 
 TEST(CheckHccnConfTest, IsUnknownWhereTheRecoveryIsNotKnown) {
   TestCluster cluster;
-  SetMissing(Missing::NOT_SUPPORTED, "`hccn_tool -i 3 -cfg status`: unknown",
+  SetMissing(Missing::UNREADABLE, "`hccn_tool -i 3 -cfg status`: unknown",
              cluster.device(0, 3).mutable_recovery());
   EXPECT_EQ(cluster.Check("hccn-conf").state(), UNKNOWN);
   EXPECT_THAT(Lines(cluster.Check("hccn-conf")), HasSubstr("-cfg status"));
@@ -175,6 +175,17 @@ TEST(CheckHccnConfTest, IsUnknownWhereTheRecoveryIsNotKnown) {
   EXPECT_EQ(cluster.Check("hccn-conf").state(), UNKNOWN);
   cluster.device(0, 3).mutable_recovery()->set_value(RecoveryFact::START);
   EXPECT_EQ(cluster.Check("hccn-conf").state(), UNKNOWN);
+}
+
+TEST(CheckHccnConfTest, PassesWhereTheToolDoesNotTellRecoveriesAndSaysSo) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_SUPPORTED, "`hccn_tool -i 3 -cfg status`: unknown",
+             cluster.device(0, 3).mutable_recovery());
+  const RuleResult result = cluster.Check("hccn-conf");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(result.summary(),
+              HasSubstr("the last recovery of 1 device not known: hccn_tool "
+                        "does not support -cfg status there"));
 }
 
 TEST(CheckHccnConfTest, RepairsInPlaceUnderTheToolsLock) {

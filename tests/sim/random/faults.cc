@@ -273,7 +273,7 @@ std::vector<FaultKind> PortFaults() {
              ->Clear();
        }},
       {"gone", "gone", true, "device-count", FAIL, "", true, nullptr,
-       Silenced("TOOL_FAILED", "The device is not exist!")},
+       Silenced("TOOL_FAILED", "The device is not exist!"), false, true},
       {"hang", "hang", true, "hccn-tool", UNKNOWN, "", true, nullptr,
        Silenced("TIMED_OUT", "no answer in 10s (deadlines.command)")},
       {"busy", "busy", true, "hccn-tool", UNKNOWN, "", true, nullptr,

@@ -144,27 +144,28 @@ class Unheard final : public google::protobuf::io::ErrorCollector {
   void AddError(int, int, const std::string&) override {}
 };
 
-// Whether no fault touches the place, nor what the fault would hide.
+// Whether both can be told apart on one host.
+bool Disturb(const PlacedFault& fault, const FaultKind& kind, int device) {
+  if (fault.kind->alone || kind.alone) return true;
+  // A word about the host is one about its devices, too.
+  if ((fault.device == -1) != (device == -1)) return true;
+  return device == -1 && absl::string_view(fault.kind->rule) == kind.rule;
+}
+
+// Whether no fault touches the place, nor what this one would hide.
 bool IsFree(const RandomCluster& cluster, const FaultKind& kind, int host,
             int device) {
-  int same_kind = 0;
+  bool by_vote = kind.by_vote;
   for (const PlacedFault& fault : cluster.faults) {
-    const bool same_host = fault.host == host;
-    if (same_host && (fault.kind->alone || kind.alone)) return false;
-    if (same_host && (fault.device == -1) != (device == -1)) return false;
-    // Two of a host are about different things.
-    if (same_host && device == -1 &&
-        fault.kind->rule == absl::string_view(kind.rule))
-      return false;
-    same_kind += fault.kind->rule == absl::string_view(kind.rule) ? 1 : 0;
+    if (fault.host == host && Disturb(fault, kind, device)) return false;
+    by_vote |= fault.kind->by_vote;
   }
-  const int servers = cluster.spec.servers_size();
-  const bool decided = !kind.by_vote || 2 * (same_kind + 1) < servers;
-  if (!kind.of_device) {
-    for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
-      if (kind.alone && cluster.taken.count({host, d}) > 0) return false;
-    }
+  for (int d = 0; kind.alone && d < cluster.facts[host].devices_size(); ++d) {
+    if (cluster.taken.count({host, d}) > 0) return false;
   }
+  // Most hosts are in order.
+  const bool decided =
+      !by_vote || 2 * (cluster.faults.size() + 1) < cluster.facts.size();
   return decided && cluster.taken.count({host, device}) == 0;
 }
 

@@ -18,6 +18,7 @@ const std::map<std::string, std::string>& ShownByNoFact() {
       {"lies", "only a change finds out"},
       {"delay", "a slow answer is an answer"},
       {"conf_empty", "a moment during a write of the file"},
+      {"process", "a job is no fault: variation job-running"},
       {"hostname", "the certificate names the host"}};
   return *keys;
 }
@@ -62,7 +63,7 @@ TEST(RandomClusterTest, IsJudgedAsItIsWhenLarge) {
 }
 
 TEST(RandomClusterTest, IsTheSameForTheSameSeed) {
-  const RandomOptions options = {8, 6};
+  const RandomOptions options = {8, 6, {}, {}};
   const RandomCluster cluster = MakeRandomCluster(3, options);
   const RandomCluster again = MakeRandomCluster(3, options);
   EXPECT_EQ(Describe(cluster), Describe(again));
@@ -75,7 +76,7 @@ TEST(RandomClusterTest, IsTheSameForTheSameSeed) {
 
 TEST(RandomClusterTest, HasEveryVariationAndFaultSooner) {
   std::set<std::string> seen;
-  const RandomOptions options = {8, 6};
+  const RandomOptions options = {8, 6, {}, {}};
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     const RandomCluster cluster = MakeRandomCluster(seed, options);
     seen.insert(cluster.variations.begin(), cluster.variations.end());

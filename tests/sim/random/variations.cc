@@ -311,13 +311,19 @@ void RunInContainer(RandomCluster& cluster) {
              cluster);
 }
 
-// One device of four keeps the gateway for all of them.
+// One device of four keeps the gateway for all of them, so what happens to it
+// is told of the others, too.
 void ShareGateways(RandomCluster& cluster) {
-  for (HostFacts& host : cluster.facts) {
-    for (DeviceFacts& device : *host.mutable_devices()) {
-      if (device.id() % 4 == 0) continue;
-      device.mutable_gateway()->set_value("");
-      RemoveFromConf(host, "gateway", device.id());
+  for (int s = 0; s < cluster.spec.servers_size(); ++s) {
+    HostFacts& host = cluster.facts[s];
+    for (int d = 0; d < host.devices_size(); ++d) {
+      DeviceFacts* device = host.mutable_devices(d);
+      if (device->id() % 4 == 0) {
+        cluster.taken.insert({s, d});
+        continue;
+      }
+      device->mutable_gateway()->set_value("");
+      RemoveFromConf(host, "gateway", device->id());
     }
   }
 }
