@@ -1,0 +1,259 @@
+// Failures of real jobs, each with what the hosts' facts looked like before it
+// and the rule that must say so. The numbers are those of the list of cases
+// that the rules were written from; each was reported in public.
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+struct Case {
+  int number;
+  const char* name;  // Of the test.
+  const char* product;
+  std::function<void(TestCluster&)> happen;
+  const char* rule;
+  State state;
+  const char* who;  // As Who() has it; several: any finding of the rule.
+};
+
+KernelFacts& Kernel(TestCluster& cluster) {
+  return *cluster.facts[0].mutable_kernel();
+}
+
+void HoldPort(TestCluster& cluster) {
+  BoundSocket* socket =
+      cluster.facts[0].mutable_sockets()->mutable_value()->add_sockets();
+  socket->set_port(60000);
+  socket->set_protocol("tcp");
+  socket->set_address("0.0.0.0");
+  socket->set_state("LISTEN");
+  socket->set_pid(4242);
+  socket->set_command("haproxy");
+}
+
+void SwitchTls(TestCluster& cluster) {
+  cluster.device(1, 3).mutable_tls()->mutable_value()->set_enabled(true);
+}
+
+void CutLink(TestCluster& cluster) {
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.device(0, 3).mutable_lldp()->mutable_value()->Clear();
+}
+
+std::vector<Case> ContainerAndFileCases() {
+  return {
+      {1, "HccnConfIsNotMountedInTheContainer", "atlas-a2",
+       [](TestCluster& c) {
+         SetMissing(Missing::ABSENT, "/etc/hccn.conf",
+                    c.facts[0].mutable_hccn_conf());
+       },
+       "hccn-conf", FAIL, "server0"},
+      {2, "ToolIsNotMountedInTheContainer", "atlas-a2",
+       [](TestCluster& c) {
+         SetMissing(Missing::ABSENT, "hccn_tool",
+                    c.facts[0].mutable_hccn_tool()->mutable_path());
+       },
+       "hccn-tool", UNKNOWN, "server0"},
+      {3, "AFolderWasMountedAsHccnConf", "atlas-a2",
+       [](TestCluster& c) {
+         SetMissing(Missing::UNREADABLE, "a directory",
+                    c.facts[0].mutable_hccn_conf());
+       },
+       "hccn-conf", FAIL, "server0"},
+      {4, "OneDeviceHasAStaleAddressInHccnConf", "atlas-a3",
+       [](TestCluster& c) {
+         for (HccnConf::Entry& entry : *c.facts[1]
+                                            .mutable_hccn_conf()
+                                            ->mutable_value()
+                                            ->mutable_entries()) {
+           if (entry.device() == 7 && entry.key() == "address") {
+             entry.set_value("10.0.0.99");
+           }
+         }
+       },
+       "device-ip-persistent", FAIL, "server1:7"},
+      {7, "AnotherProgramHoldsTheBasePort", "atlas-a2", HoldPort, "ports-free",
+       FAIL, "server0"},
+      {14, "RankTablesAreMadeOfAnAddressThatTheDeviceHasNoMore", "atlas-a2",
+       [](TestCluster& c) { c.SetAddress(0, 3, "10.0.0.77", "255.255.255.0"); },
+       "device-ip-planned", FAIL, "server0:3"},
+      {22, "AnotherProgramHoldsAPortOfTheRange", "atlas-training", HoldPort,
+       "ports-free", FAIL, "server0"},
+      {30, "ASubsetOfDevicesIsComparedByIdsAndNotByNumber", "atlas-training",
+       [](TestCluster& c) {
+         for (ServerSpec& server : *c.spec.mutable_servers()) {
+           server.mutable_devices()->DeleteSubrange(0, 4);
+         }
+         c.facts[0].mutable_device_ids()->mutable_value()->mutable_ids()->Set(
+             5, 9);
+       },
+       "device-count", FAIL, "server0"},
+  };
+}
+
+std::vector<Case> TlsAndKernelCases() {
+  return {
+      {10, "TlsIsOnForOneDeviceAlone", "atlas-a2", SwitchTls, "tls-uniform",
+       FAIL, "server1:3"},
+      {11, "TlsIsOnForOneRankAlone", "atlas-training", SwitchTls, "tls-uniform",
+       FAIL, "server1:3"},
+      {13, "TheRootCannotQueueEveryRank", "atlas-a2",
+       [](TestCluster& c) {
+         Kernel(c).mutable_somaxconn()->set_value(8);
+         Kernel(c).mutable_tcp_max_syn_backlog()->set_value(8);
+       },
+       "listen-backlog", FAIL, "server0"},
+      {13, "TheKernelDropsWhoDialsTheRoot", "atlas-a2",
+       [](TestCluster& c) {
+         Kernel(c).mutable_tcp_max_syn_backlog()->set_value(8);
+       },
+       "syn-backlog", FAIL, "server0"},
+      {15, "TlsDiffersBetweenNodesOfAJob", "atlas-a3", SwitchTls, "tls-uniform",
+       FAIL, "server1:3"},
+      {18, "TheTlsQueryFailsOnAManagedHost", "atlas-a2",
+       [](TestCluster& c) {
+         SetMissing(Missing::TOOL_FAILED, "Command execute failed!",
+                    c.device(0, 0).mutable_tls());
+       },
+       "tls-uniform", UNKNOWN, "server0:0"},
+      {19, "FirewalldIsActiveOnOneNode", "atlas-training",
+       [](TestCluster& c) {
+         c.facts[1].mutable_firewalld()->mutable_active()->set_value(true);
+       },
+       "firewall", FAIL, "server1"},
+  };
+}
+
+std::vector<Case> NetworkCases() {
+  return {
+      {12, "TheAddressChangedAndTheGatewayDidNot", "atlas-a2",
+       [](TestCluster& c) {
+         c.PlanAddress(0, 3, "10.7.0.4", "255.255.255.0");
+         c.SetAddress(0, 3, "10.7.0.4", "255.255.255.0");
+       },
+       "gateway", FAIL, "server0:3"},
+      {16, "NoNeighbourIsHeardSinceTheLinkIsDown", "atlas-a2", CutLink, "link",
+       FAIL, "server0:3"},
+      {17, "NoDetectAddressIsConfigured", "atlas-training",
+       [](TestCluster& c) {
+         c.device(0, 4).mutable_detect_address()->set_value("0.0.0.0");
+         c.device(0, 4).mutable_net_health()->set_value(NET_HEALTH_INIT);
+       },
+       "detect-address", FAIL, "server0:4"},
+      {20, "TheOpticalLinkIsDown", "atlas-a3", CutLink, "link", FAIL,
+       "server0:3"},
+      {24, "NoAddressWasEverSet", "atlas-a2",
+       [](TestCluster& c) {
+         c.device(0, 2).mutable_address()->mutable_value()->clear_settings();
+       },
+       "device-ip-set", FAIL, "server0:2"},
+      {26, "TheDetectAddressLiesInTheReservedRange", "atlas-a3",
+       [](TestCluster& c) {
+         c.device(0, 2).mutable_detect_address()->set_value("192.168.1.9");
+       },
+       "detect-address", FAIL, "server0:2"},
+      {27, "TwoDevicesHaveOneAddress", "atlas-training",
+       [](TestCluster& c) {
+         c.SetAddress(0, 3, c.spec.servers(1).devices(3).address(),
+                      "255.255.255.0");
+       },
+       "ip-unique", FAIL, "server0:3 server1:3"},
+      {27, "APortIsDown", "atlas-training", CutLink, "link", FAIL, "server0:3"},
+      {27, "ServersHaveOtherNumbersOfDevices", "atlas-training",
+       [](TestCluster& c) {
+         c.facts[1]
+             .mutable_device_ids()
+             ->mutable_value()
+             ->mutable_ids()
+             ->RemoveLast();
+         c.facts[1].mutable_devices()->RemoveLast();
+       },
+       "device-count", FAIL, "server1:7"},
+      {28, "DevicesAreNotOnOneNetworkSegment", "atlas-a2",
+       [](TestCluster& c) {
+         c.PlanAddress(1, 3, "10.9.0.4", "255.255.255.0");
+         c.SetAddress(1, 3, "10.9.0.4", "255.255.255.0");
+         c.device(1, 3).mutable_gateway()->set_value("");
+       },
+       "subnet-shared", FAIL, "server1:3"},
+      {36, "AWrongNetmaskMakesAnotherSubnet", "atlas-training",
+       [](TestCluster& c) {
+         c.PlanAddress(0, 3, "192.168.103.1", "255.255.255.128");
+         c.SetAddress(0, 3, "192.168.103.1", "255.255.255.128");
+       },
+       "subnet-pairs", FAIL, "server0:3,7"},
+  };
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const auto& group :
+       {ContainerAndFileCases(), TlsAndKernelCases(), NetworkCases()}) {
+    cases.insert(cases.end(), group.begin(), group.end());
+  }
+  return cases;
+}
+
+// Why no fact of a host shows the others.
+const std::map<int, std::string>& SeenByNoFact() {
+  static const auto* const cases = new std::map<int, std::string>{
+      {5, "which processes use a device is not asked"},
+      {6, "the same as 5, from the peer's side"},
+      {8, "the same as 5, with two jobs"},
+      {9, "what a host's name resolves to is not asked"},
+      {21, "which host interface HCCL would choose is not asked"},
+      {23, "a variable of the job alone, HCCL_LOGIC_SUPERPOD_ID"},
+      {25, "when the roles of a job start, and its timeouts"},
+      {29, "the network of a pod that does not run yet"},
+      {31, "a rank table that a container brings along"},
+      {32, "IPv6 addresses of devices are not asked"},
+      {33, "ids that the super pod's hardware has"},
+      {34, "memory and slow ranks while a job runs"},
+      {35, "a rank that hangs in the user's own code"}};
+  return *cases;
+}
+
+class CaseTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(CaseTest, IsFoundByItsRule) {
+  const Case& a_case = GetParam();
+  TestCluster cluster(a_case.product);
+  EXPECT_EQ(cluster.Check(a_case.rule).state(), PASS) << "before it happens";
+  a_case.happen(cluster);
+  const RuleResult result = cluster.Check(a_case.rule);
+  bool found = false;
+  for (const Finding& finding : result.findings()) {
+    found = found || (finding.state() == a_case.state &&
+                      absl::StartsWith(Who(finding), a_case.who));
+  }
+  EXPECT_TRUE(found) << a_case.who << " is not " << State_Name(a_case.state)
+                     << ":\n"
+                     << Lines(result);
+}
+
+INSTANTIATE_TEST_SUITE_P(Case, CaseTest, ::testing::ValuesIn(Cases()),
+                         [](const auto& info) {
+                           return absl::StrFormat("%02d%s", info.param.number,
+                                                  info.param.name);
+                         });
+
+TEST(CasesTest, EveryCaseIsFoundOrHasAReasonWhyNoFactShowsIt) {
+  constexpr int kCases = 36;
+  std::set<int> found;
+  for (const Case& a_case : Cases()) found.insert(a_case.number);
+  for (int number = 1; number <= kCases; ++number) {
+    EXPECT_NE(found.count(number), SeenByNoFact().count(number)) << number;
+  }
+}
+
+}  // namespace
+}  // namespace clusterd
