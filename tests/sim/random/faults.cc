@@ -1,5 +1,7 @@
 // Everything that can be wrong: of each kind of fault that a simulated server
 // knows the facts that a host then reports, and what the facts alone can show.
+#include <algorithm>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/spec/product_profile.h"
@@ -227,15 +229,7 @@ void EndBootValue(RandomCluster& cluster, int host, int) {
       value);
 }
 
-void MissOneFact(RandomCluster& cluster, int host, int device,
-                 absl::string_view fact) {
-  constexpr const char* kReasons[] = {"UNREADABLE", "NOT_PERMITTED"};
-  Patch(absl::StrCat(fact, " { missing { reason: ", kReasons[cluster.Pick(2)],
-                     " detail: 'a word' } }"),
-        &DeviceOf(cluster, host, device));
-}
-
-// One fact of a device that is not there; `rules` cannot tell then.
+// One fact of a device that is not there, so that `rule` cannot tell.
 FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
                  const char* also) {
   return {name,
@@ -247,7 +241,11 @@ FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
           true,
           nullptr,
           [fact](RandomCluster& cluster, int host, int device) {
-            MissOneFact(cluster, host, device, fact);
+            Patch(
+                absl::StrCat(fact, " { missing { reason: ",
+                             cluster.OneIn(2) ? "UNREADABLE" : "NOT_PERMITTED",
+                             " detail: 'a word' } }"),
+                &DeviceOf(cluster, host, device));
           }};
 }
 
@@ -423,10 +421,6 @@ std::vector<FaultKind> HostFaults() {
        nullptr, ConfProblem("NO_FINAL_NEWLINE")},
       {"conf-crlf", "hccn_conf", false, "hccn-conf", FAIL, "", false, nullptr,
        ConfProblem("CARRIAGE_RETURN")},
-      {"conf-key-twice", "", false, "hccn-conf", FAIL, "", false, nullptr,
-       ConfProblem("DUPLICATE_KEY")},
-      {"conf-route", "", false, "hccn-conf", FAIL, "", false, nullptr,
-       ConfProblem("MALFORMED_ROUTE")},
       {"no-tool", "tool", false, "hccn-tool", UNKNOWN, "", true, nullptr,
        LoseTool, false, true},
       {"silent-tool", "tool", false, "hccn-tool", UNKNOWN, "", true, nullptr,
@@ -466,10 +460,6 @@ std::vector<FaultKind> HostFaults() {
       NoHostFact("no-somaxconn",
                  "kernel { somaxconn { missing { reason: UNREADABLE } } }",
                  "listen-backlog"),
-      NoHostFact("no-syn-backlog",
-                 "kernel { tcp_max_syn_backlog { missing { reason: "
-                 "NOT_PERMITTED } } }",
-                 "syn-backlog"),
       NoHostFact("no-reserved-ports",
                  "kernel { reserved_ports { missing { reason: UNREADABLE } } }",
                  "ports-reserved"),
