@@ -50,9 +50,10 @@ TEST(FactsTableTest, ShowsAnIpv6AddressOnlyWhereItWasAskedFor) {
 
 TEST(FactsTableTest, TellsAnEmptyValueFromWhatWasNotAskedFor) {
   HostFacts facts;
-  EXPECT_THAT(Text(facts), HasSubstr("\n  sockets     not asked for\n"));
+  EXPECT_THAT(Text(facts), HasSubstr("\n  sockets        not asked for\n"));
   facts.mutable_sockets()->mutable_value();
-  EXPECT_THAT(Text(facts), HasSubstr("\n  sockets     none in the HCCL range"));
+  EXPECT_THAT(Text(facts),
+              HasSubstr("\n  sockets        none in the HCCL range"));
 }
 
 TEST(FactsTableTest, ShowsWhatALaunchMeets) {

@@ -210,6 +210,35 @@ Lines Describe(const HccsLinks& value) {
                        Part(", lanes ", absl::StrJoin(value.lanes(), " ")))};
 }
 
+Lines Describe(const VnicFact::Vnic& value) {
+  return {JoinParts(
+      ", ", {value.up() ? "up" : "down", Part("", value.setting().address()),
+             Part("netmask ", value.setting().netmask())})};
+}
+
+Lines Describe(const OpticalFact::Module& value) {
+  if (!value.present()) return {"no module"};
+  Lines lines;
+  for (const OpticalAlarm& alarm : value.alarms()) {
+    lines.push_back(absl::StrCat(alarm.name(), " ", alarm.value(),
+                                 Part(", limits ", alarm.limits())));
+  }
+  return OrNone(std::move(lines), "a module without alarm");
+}
+
+Lines Describe(const LinkHistoryFact::History& value) {
+  Lines lines = {absl::StrCat("up ", Count(value.ups(), "time"))};
+  if (value.has_downs()) {
+    absl::StrAppend(&lines[0], ", down ", Count(value.downs(), "time"));
+  }
+  for (const auto& change : value.changes()) {
+    lines.push_back(absl::StrCat(
+        change.up() ? "up " : "down ",
+        DurationText(absl::Seconds(change.seconds_ago())), " ago"));
+  }
+  return lines;
+}
+
 Lines Describe(const InterfacesFact::Interfaces& value) {
   Lines lines;
   for (const HostInterface& each : value.interfaces()) {
@@ -267,6 +296,7 @@ Lines DescribeMessage(const Message& value) {
       TlsFact::Switch, HccnConf, PersistentValue, SocketsFact::Sockets,
       AllowedFact::Allowed, DriftFact::Drifts, DropRulesFact::Rules,
       NpuProcessesFact::Processes, ChipHealth, MemoryErrors, HccsLinks,
+      VnicFact::Vnic, OpticalFact::Module, LinkHistoryFact::History,
       InterfacesFact::Interfaces, AddressesFact::Addresses,
       EnvironmentFact::Variables, ClockFact::Clock, ZonesFact::Zones>(value);
 }

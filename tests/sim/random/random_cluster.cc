@@ -241,8 +241,6 @@ void Patch(absl::string_view text, google::protobuf::Message* message) {
   Unheard collector;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
-  // A field that facts do not have yet says nothing.
-  parser.AllowUnknownField(true);
   if (!parser.MergeFromString(std::string(text), message)) std::abort();
 }
 
