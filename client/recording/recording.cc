@@ -330,6 +330,7 @@ std::string DeviceStateText(
       {"dscp_tc", device.dscp_to_tc().value()},
       {"prio_tc", device.priority_to_tc().value()},
       {"roce_port", number(is_port, port)},
+      {"opt_serial", device.optical().value().present() ? "removed" : ""},
       // The tool adds one newline to what the device gave it.
       {"lldp", std::string(absl::StripSuffix(lldp_output, "\n"))}};
   std::vector<std::string> state;

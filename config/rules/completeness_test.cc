@@ -168,7 +168,7 @@ std::vector<Fault> Faults() {
       {"hccs", a1,
        [](TestCluster& c) {
          c.device(0, 3).mutable_hccs()->mutable_value()->set_ok(false);
-        }},
+       }},
       {"optics", a1,
        [](TestCluster& c) {
          c.device(0, 3).mutable_optical()->mutable_value()->add_alarms();
@@ -246,7 +246,7 @@ std::vector<Fault> Faults() {
          c.spec.mutable_servers(0)->mutable_devices(3)->set_switch_name(
              "leaf-3");
          lldp->set_system_name("leaf-4");
-        }},
+       }},
       {"lossless", a1,
        [](TestCluster& c) {
          c.device(0, 3).mutable_pfc()->set_value("0,0,0,0,1,0,0,0");

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/substitute.h"
+#include "config/hccl/cann_ports.h"
 #include "config/rules/rule_report.h"
-#include "config/values/cann_ports.h"
 #include "config/values/network_namespace.h"
 #include "config/values/text_form.h"
 

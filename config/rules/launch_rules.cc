@@ -12,8 +12,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/hccl/hccl_variables.h"
 #include "config/rules/rule_report.h"
-#include "config/values/hccl_variables.h"
 #include "config/values/host_interfaces.h"
 
 namespace clusterd {

@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "config/hccl/cann_ports.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/lossless_spec.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/yaml_document.h"
-#include "config/values/cann_ports.h"
 #include "config/values/change_kind.h"
 #include "config/values/hostlist.h"
 #include "config/values/sha256.h"
@@ -77,13 +77,28 @@ class Loader {
       : mistakes_(mistakes), places_(places) {}
 
   ClusterSpec Load(const YamlNode& root) {
-    const YamlMap map(
-        &root, "",
-        {"version", "name", "product", "mode", "servers", "devices", "hccl",
-         "kernel", "firewall", "deadlines", "tls", "mtu", "rendezvous_port",
-         "ssh_port", "enforce", "domain", "roce", "job", "lossless",
-         "clock_skew"},
-        mistakes_);
+    const YamlMap map(&root, "",
+                      {"version",
+                       "name",
+                       "product",
+                       "mode",
+                       "servers",
+                       "devices",
+                       "hccl",
+                       "kernel",
+                       "firewall",
+                       "deadlines",
+                       "tls",
+                       "mtu",
+                       "rendezvous_port",
+                       "ssh_port",
+                       "enforce",
+                       "domain",
+                       "roce",
+                       "job",
+                       "lossless",
+                       "clock_skew"},
+                      mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
     if (root.kind == YamlNode::Kind::kNothing) {

@@ -316,10 +316,12 @@ TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
   }
   EXPECT_THAT(queries,
               ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
-                          "-link", "-lldp", "-mtu", "-cfg", "-speed"));
+                          "-link", "-lldp", "-mtu", "-cfg", "-speed", "-pfc",
+                          "-udp", "-dscp_to_tc", "-prio_tc", "-optical",
+                          "-link_stat"));
 }
 
-TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
+TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
   SimulatedHost host(2);
   PosixCommandRunner posix;
   LoggedCommandRunner runner(&posix);
@@ -337,7 +339,9 @@ TEST(MachineObserverTest, AsksForTlsLastIfTheRequestWantsTheDevicesWord) {
   }
   EXPECT_THAT(queries,
               ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
-                          "-link", "-lldp", "-mtu", "-cfg", "-speed", "-tls"));
+                          "-link", "-lldp", "-mtu", "-cfg", "-speed", "-tls",
+                          "-pfc", "-udp", "-dscp_to_tc", "-prio_tc",
+                          "-optical", "-link_stat"));
 }
 
 // A host that nobody touched. The tool writes to what it finds in the place of

@@ -257,10 +257,10 @@ TEST_F(SimulatedApplyTest, SetsPfcAndRocePortThatTheSpecNamesAndTheOldAgain) {
   ASSERT_EQ(plan.steps_size(), 2 * spec_.servers(0).devices_size());
   EXPECT_EQ(StepText(plan.steps(0)),
             "device 0: PFC 0,0,0,0,0,0,0,0 -> 0,0,0,0,1,0,0,0");
-  EXPECT_EQ(StepText(plan.steps(1)), "device 0: RoCE port auto -> 4791");
-  EXPECT_EQ(StepText(plan.steps(6)),
+  EXPECT_EQ(StepText(plan.steps(8)), "device 0: RoCE port auto -> 4791");
+  EXPECT_EQ(StepText(plan.steps(3)),
             "device 3: PFC 0,0,0,1,0,0,0,0 -> 0,0,0,0,1,0,0,0");
-  EXPECT_EQ(StepText(plan.steps(7)), "device 3: RoCE port 5000 -> 4791");
+  EXPECT_EQ(StepText(plan.steps(11)), "device 3: RoCE port 5000 -> 4791");
 }
 
 TEST_F(SimulatedApplyTest, StoresALiveGatewayThatTheSpecDoesNotName) {

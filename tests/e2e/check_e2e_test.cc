@@ -231,11 +231,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "ports-reserved", FAIL, "60015-60031"},
         // Which CANN runs is not known.
         FaultCase{"SecondSixteen", "server1", -1,
-                  "host:reserved_ports=60000-60015", "ports-reserved", WARN,
+                  "host:reserved_ports=60000-60015", "ports-reserved", FAIL,
                   "60016-60031"},
-        FaultCase{"OtherReserved", "server1", -1,
-                  "host:reserved_ports=8080,60000-60015", "ports-uniform", WARN,
-                  "reserves 60000-60015"},
         FaultCase{"Stale", "server0", -1, "host:persistent=stale",
                   "sysctl-persistent", FAIL, "99-zz-site.conf"},
         // The spec names no base port, so HCCL takes another one.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "config/values/hccl_variables.h"
+#include "config/hccl/hccl_variables.h"
 #include "config/values/ipv4.h"
 #include "daemon/host/files/info_files.h"
 #include "daemon/host/hccn/hccn_conf.h"

@@ -98,7 +98,9 @@ delivered() {
     cd /srv/sim && cp -a etc/hccn.conf etc/ascend_install.info /etc/ && cp -a usr/local/. /usr/local/ &&
     cp -a dev/. /dev/ && mkdir -p /var/lib /var/log && cp -a var/. /var/ 2>/dev/null
     ln -s /usr/local/Ascend/driver/tools/hccn_tool /usr/bin/hccn_tool
-    mount --bind /srv/sim/sys/bus/pci/devices /sys/bus/pci/devices'
+    mount --bind /srv/sim/sys/bus/pci/devices /sys/bus/pci/devices
+    # systemd-nspawn makes it read-only; the parameters of the network are its own.
+    mount -o remount,bind,rw /proc/sys'
 }
 
 # install NUMBER KINDS: clusterd, which may change those kinds.

@@ -363,7 +363,8 @@ TEST_F(MakeHostsPlanTest, NamesTheRulesThatNoStepMends) {
   Device(0, 4).mutable_lldp()->mutable_missing()->set_reason(
       Missing::UNREADABLE);
   EXPECT_TRUE(Plan().hosts(0).steps().empty());
-  EXPECT_THAT(Unmended(0), ElementsAre("link FAIL", "lldp UNKNOWN"));
+  EXPECT_THAT(Unmended(0),
+              ElementsAre("link FAIL", "lldp UNKNOWN", "lldp-rail UNKNOWN"));
   EXPECT_THAT(Unmended(1), ElementsAre());
 }
 

@@ -64,12 +64,15 @@ std::string CopperRows() {
   return text + UnmeasuredRows();
 }
 
-std::string ModuleNames(const char* temperature) {
+// The module says who made it, and which one it is.
+std::string ModuleNames(const ToolContext& context, const char* temperature) {
   std::string text = OpticalRow("temperature", temperature);
   text += OpticalRow("high power enable reg", "not enabled");
   text += OpticalRow("vendor name", "STUBVENDOR");
   text += OpticalRow("vendor part number", "STUBPN-400G");
-  text += OpticalRow("vendor serial number", "STUBSN0001");
+  text += OpticalRow("vendor serial number",
+                     context.driver->Value("opt_serial", context.device)
+                         .value_or("STUBSN0001"));
   text += OpticalRow("vendor org unique id", "0x0 0x0 0x0");
   text += OpticalRow("xsfp identifier", "QSFP_DD");
   text += OpticalRow("xsfp wave length", "850 nm");
@@ -110,7 +113,7 @@ std::string SignalRows(const ToolContext& context) {
 }
 
 std::string ModuleRows(const ToolContext& context) {
-  std::string text = ModuleNames("47 C");
+  std::string text = ModuleNames(context, "47 C");
   text += OpticalRow("Vcc", "3300.00 mV");
   for (int lane = 0; lane < 4; ++lane) {
     text += OpticalRow(absl::StrCat("Tx Power", lane), "1.2000 mW");
@@ -211,7 +214,7 @@ Outcome GetOptical(ToolContext& context, const Arguments&) {
   std::string text = "optical info:\n";
   if (driver.Number("opt_present", context.device).value_or(1) != 1) {
     text += OpticalRow("present", "not present");
-    text += ModuleNames("NA") + UnmeasuredRows();
+    text += ModuleNames(context, "NA") + UnmeasuredRows();
   } else {
     constexpr long kCopper = 1;
     text += OpticalRow("present", "present");

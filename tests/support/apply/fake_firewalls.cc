@@ -200,6 +200,7 @@ FirewallFacts FakeFirewalls::Read(FirewallProgram program) {
     *facts.mutable_allowed()->mutable_value()->add_ports() = ParseRule(rule);
   }
   if (program == UFW) return facts;
+  facts.mutable_other_zones()->mutable_value();
   facts.mutable_allowed_permanently()->mutable_value();
   for (const std::string& rule : StoredRules(program)) {
     *facts.mutable_allowed_permanently()->mutable_value()->add_ports() =

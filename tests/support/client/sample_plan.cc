@@ -59,6 +59,9 @@ void AddDeviceSteps(HostPlan& host) {
   AddStep(host, DeviceStep(3, kMtuSetting, "1500", "9000"));
   AddStep(host, DeviceStep(3, kTlsSetting, "on", "off"));
   AddStep(host, RewriteStep(3, kDetectSetting, "1.2.3.4", "10.20.0.254"));
+  AddStep(host,
+          DeviceStep(3, kPfcSetting, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"));
+  AddStep(host, DeviceStep(3, kRocePortSetting, "auto", "4791"));
 }
 
 void AddFormStep(HostPlan& host) {

@@ -1,4 +1,4 @@
-#include "config/values/hccl_variables.h"
+#include "config/hccl/hccl_variables.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -2,8 +2,8 @@
 // what each may be: one table for those that a host sets for every login and
 // for those of a job. From the environment variable reference of CANN (HCCL,
 // docs/zh/user_guide/hccl_env, 9.x) and HCOMM's externalinput.cc. Pure.
-#ifndef CONFIG_VALUES_HCCL_VARIABLES_H_
-#define CONFIG_VALUES_HCCL_VARIABLES_H_
+#ifndef CONFIG_HCCL_HCCL_VARIABLES_H_
+#define CONFIG_HCCL_HCCL_VARIABLES_H_
 
 #include <map>
 #include <string>
@@ -37,4 +37,4 @@ bool MatchesSocketIfname(absl::string_view value, absl::string_view interface);
 
 }  // namespace clusterd
 
-#endif  // CONFIG_VALUES_HCCL_VARIABLES_H_
+#endif  // CONFIG_HCCL_HCCL_VARIABLES_H_

@@ -3,8 +3,8 @@
 // 32 from 8.2 on (https://www.hiascend.com/document/detail/zh/canncommercial/
 // 82RC1/maintenref/envvar/envref_07_0074.html); what 8.1 takes is not
 // published.
-#ifndef CONFIG_VALUES_CANN_PORTS_H_
-#define CONFIG_VALUES_CANN_PORTS_H_
+#ifndef CONFIG_HCCL_CANN_PORTS_H_
+#define CONFIG_HCCL_CANN_PORTS_H_
 
 #include <cstdint>
 #include <optional>
@@ -24,4 +24,4 @@ std::optional<CannPorts> CannPortsOf(absl::string_view version);
 
 }  // namespace clusterd
 
-#endif  // CONFIG_VALUES_CANN_PORTS_H_
+#endif  // CONFIG_HCCL_CANN_PORTS_H_

@@ -1,4 +1,4 @@
-#include "config/values/cann_ports.h"
+#include "config/hccl/cann_ports.h"
 
 #include <utility>
 
