@@ -163,6 +163,8 @@ void AddNoDetection(const ClusterView& view, const DeviceView& device,
   if (waits_for_gateway) {
     report.Add(device, "waits-for-gateway", broken,
                device.planned_gateway->ToString());
+  } else if (device.detect_address.IsUnset() && !device.planned_detect) {
+    AddWarning(broken, kDetectAddress, device, report);
   } else {
     AddFailure(broken, kDetectAddress, device, fits_plan, report);
   }
@@ -274,6 +276,7 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
 
 // | detect address is                              | state |
 // |------------------------------------------------|-------|
+// | not set, and the spec names none               | warn  |
 // | not set, own, in an unusable range             | fail  |
 // | the subnet's network or broadcast address      | fail  |
 // | outside the subnet, no gateway is set          | fail  |

@@ -311,7 +311,7 @@ TEST(CheckDetectAddressTest, FollowsItsTable) {
       {kRouter, kRouter, "", PASS, ""},
       {"0.0.0.0", kRouter, kRouter, FAIL, "no detect address is set"},
       {"", kRouter, kRouter, FAIL, "no detect address is set"},
-      {"0.0.0.0", "", kRouter, FAIL, "no detect address is set"},
+      {"0.0.0.0", "", kRouter, WARN, "no detect address is set"},
       {"192.168.103.1", kRouter, kRouter, FAIL, "the device's own address"},
       {"192.168.1.199", kRouter, kRouter, FAIL, "lies in 192.168.1.0/24"},
       {"224.0.0.1", kRouter, kRouter, FAIL, "multicast"},

@@ -105,10 +105,13 @@ FindingText HealthFinding(const DeviceView& device, const RuleReport& report) {
   if (health != NET_HEALTH_INIT || device.detect_address.IsSet()) {
     return report.Text(NetHealth_Name(health));
   }
-  return device.detect_address.IsUnset()
-             ? report.Text("init-without-detect-address",
-                           SetPlanned(kDetectAddress, device))
-             : report.Text("init-detect-address-not-known");
+  if (!device.detect_address.IsUnset()) {
+    return report.Text("init-detect-address-not-known");
+  }
+  FindingText text = report.Text("init-without-detect-address",
+                                 SetPlanned(kDetectAddress, device));
+  if (!device.planned_detect) text.state = WARN;
+  return text;
 }
 
 }  // namespace
@@ -160,7 +163,9 @@ void CheckLink(const ClusterView&, RuleReport& report) {
 }
 
 // Success passes; everything else fails with its own explanation, but for
-// "Detect ip set": that is a result still to come, so it is unknown.
+// "Detect ip set", a result still to come, and for Init, which is no broken
+// port where no detect address is set: a warning if the spec names none, and
+// unknown if nobody knows the address.
 void CheckNetHealth(const ClusterView&, RuleReport& report) {
   report.ForEachKnown("net health", &DeviceView::net_health,
                       [&](const DeviceView& device) {
@@ -169,7 +174,7 @@ void CheckNetHealth(const ClusterView&, RuleReport& report) {
                           return;
                         }
                         FindingText text = HealthFinding(device, report);
-                        if (text.state == FAIL) report.Judged(device);
+                        if (text.state != UNKNOWN) report.Judged(device);
                         report.Add(device, std::move(text));
                       });
 }

@@ -404,6 +404,25 @@ TEST(CheckNetHealthTest, CallsInitWithoutDetectAddressNotConfigured) {
             "hccn_tool -i 3 -netdetect -s address 192.168.103.254");
 }
 
+TEST(CheckNetHealthTest, WarnsOfInitWhereNobodyPlansADetectAddress) {
+  TestCluster cluster;
+  DeviceFacts& device = cluster.device(0, 3);
+  device.mutable_net_health()->set_value(NET_HEALTH_INIT);
+  device.mutable_detect_address()->set_value("0.0.0.0");
+  cluster.spec.mutable_servers(0)->mutable_devices(3)->clear_detect_address();
+  const RuleResult result = cluster.Check("net-health");
+  EXPECT_EQ(result.state(), WARN) << Lines(result);
+  EXPECT_EQ(result.findings(0).caused_by(), "detect-address");
+}
+
+TEST(CheckNetHealthTest, IsUnknownForInitWithADetectAddressThatIsNotKnown) {
+  TestCluster cluster;
+  DeviceFacts& device = cluster.device(0, 3);
+  device.mutable_net_health()->set_value(NET_HEALTH_INIT);
+  SetMissing(Missing::TOOL_FAILED, "a word", device.mutable_detect_address());
+  EXPECT_EQ(cluster.Check("net-health").state(), UNKNOWN);
+}
+
 TEST(CheckNetHealthTest, DoesNotClaimThatWhenADetectAddressIsSet) {
   TestCluster cluster;
   cluster.device(0, 3).mutable_net_health()->set_value(NET_HEALTH_INIT);

@@ -274,10 +274,13 @@ void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
   });
   if (all.devices.empty()) return;
   const size_t in_common = all.ballot[MostCommon(all.ballot)].live;
-  const bool are_routed = absl::c_all_of(
+  const size_t routed = absl::c_count_if(
       all.devices,
       [&](const DeviceView* device) { return HasRoute(view, *device); });
-  if (in_common == all.devices.size() || are_routed) return;
+  const size_t devices = all.devices.size();
+  if (in_common == devices || routed == devices) return;
+  // Where gateways route for most, the one without is what is wrong.
+  if (2 * routed > devices) return JudgeRoutes(all, view, report);
   const std::map<uint32_t, Rail> rails = RailsOf(all.devices);
   if (CountInCommon(rails) <= in_common) return JudgeRoutes(all, view, report);
   for (const auto& [id, rail] : rails) JudgeRoutes(rail, view, report);

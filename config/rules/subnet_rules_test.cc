@@ -252,6 +252,11 @@ TEST(CheckSubnetSharedTest, PassesRailsWithGateways) {
     }
   }
   EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
+  // What is wrong then is the one without, and no word of whole rails.
+  cluster.device(1, 3).mutable_gateway()->set_value("");
+  const RuleResult result = cluster.Check("subnet-shared");
+  ASSERT_EQ(result.findings_size(), 1) << Lines(result);
+  EXPECT_EQ(Who(result.findings(0)), "server1:3");
 }
 
 // Each server with a subnet of its own.
