@@ -49,6 +49,54 @@ void CutLink(TestCluster& cluster) {
   cluster.device(0, 3).mutable_lldp()->mutable_value()->Clear();
 }
 
+// A job that hangs, or one of somebody else, has every device of server1.
+void HoldDevices(TestCluster& cluster) {
+  NpuProcess* process = cluster.facts[1]
+                            .mutable_npu_processes()
+                            ->mutable_value()
+                            ->add_processes();
+  process->set_pid(4711);
+  process->set_command("python3");
+  for (uint32_t id = 0; id < 8; ++id) process->add_devices(id);
+}
+
+std::vector<Case> LaunchCases() {
+  return {
+      {5, "AnEarlierJobStillUsesTheDevices", "atlas-a2", HoldDevices,
+       "device-idle", WARN, "server1:0-7"},
+      {6, "AnEarlierJobStillUsesThePeersDevices", "atlas-training", HoldDevices,
+       "device-idle", WARN, "server1:0-7"},
+      {8, "AnotherJobUsesADevice", "atlas-a2",
+       [](TestCluster& c) {
+         HoldDevices(c);
+         HoldDevices(c);
+       },
+       "device-idle", WARN, "server1:0-7"},
+      {9, "TheHostsNameResolvesToAnAddressOfLo", "atlas-a2",
+       [](TestCluster& c) {
+         auto* name = c.facts[1].mutable_own_name()->mutable_value();
+         name->clear_addresses();
+         name->add_addresses("127.0.1.1");
+       },
+       "host-name", WARN, "server1"},
+      {21, "HcclTakesAnotherInterfaceOfTheHost", "atlas-a2",
+       [](TestCluster& c) {
+         HostInterface* other =
+             c.facts[1].mutable_interfaces()->mutable_value()->add_interfaces();
+         other->set_name("bond0");
+         other->set_up(true);
+         other->add_addresses("10.8.0.9");
+       },
+       "host-interface", WARN, "server1"},
+      {32, "ADeviceHasAnIpv6AddressAlone", "atlas-a2",
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_address()->mutable_value()->clear_settings();
+         c.device(0, 3).mutable_ipv6_address()->set_value("fd00::17/64");
+       },
+       "device-ip-set", UNKNOWN, "server0:3"},
+  };
+}
+
 std::vector<Case> ContainerAndFileCases() {
   return {
       {1, "HccnConfIsNotMountedInTheContainer", "atlas-a2",
@@ -196,8 +244,8 @@ std::vector<Case> NetworkCases() {
 
 std::vector<Case> Cases() {
   std::vector<Case> cases;
-  for (const auto& group :
-       {ContainerAndFileCases(), TlsAndKernelCases(), NetworkCases()}) {
+  for (const auto& group : {LaunchCases(), ContainerAndFileCases(),
+                            TlsAndKernelCases(), NetworkCases()}) {
     cases.insert(cases.end(), group.begin(), group.end());
   }
   return cases;
@@ -206,16 +254,10 @@ std::vector<Case> Cases() {
 // Why no fact of a host shows the others.
 const std::map<int, std::string>& SeenByNoFact() {
   static const auto* const cases = new std::map<int, std::string>{
-      {5, "which processes use a device is not asked"},
-      {6, "the same as 5, from the peer's side"},
-      {8, "the same as 5, with two jobs"},
-      {9, "what a host's name resolves to is not asked"},
-      {21, "which host interface HCCL would choose is not asked"},
       {23, "a variable of the job alone, HCCL_LOGIC_SUPERPOD_ID"},
       {25, "when the roles of a job start, and its timeouts"},
       {29, "the network of a pod that does not run yet"},
       {31, "a rank table that a container brings along"},
-      {32, "IPv6 addresses of devices are not asked"},
       {33, "ids that the super pod's hardware has"},
       {34, "memory and slow ranks while a job runs"},
       {35, "a rank that hangs in the user's own code"}};

@@ -219,8 +219,10 @@ void CheckOptics(const ClusterView&, RuleReport& report) {
     if (!Tells(device, "optical module", device.optical, report)) return;
     report.Judged(device);
     const OpticalFact::Module& module = **device.optical;
-    const bool is_up = device.link.has_value() && *device.link == LinkFact::UP;
-    if (!module.present() && !is_up) report.Add(device, "absent");
+    // Whether a port does without a module, only a link that is known tells.
+    if (!module.present() && device.link == LinkFact::DOWN) {
+      report.Add(device, "absent");
+    }
     for (const OpticalAlarm& alarm : module.alarms()) {
       const std::string name = PrintableText(alarm.name());
       const std::string value = PrintableText(alarm.value());

@@ -1,19 +1,14 @@
-// Everything that can be wrong: of each kind of fault that a simulated server
-// knows the facts that a host then reports, and what the facts alone can show.
+// What can be wrong about devices: of each kind of fault that a simulated
+// server knows the facts that a host then reports, and what the facts alone can
+// show.
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
-#include "tests/sim/random/random_cluster.h"
+#include "tests/sim/random/rows.h"
 
 namespace clusterd {
-namespace {
-
-using Make = std::function<void(RandomCluster&, int, int)>;
-using Applies = std::function<bool(const RandomCluster&, int, int)>;
-
 const ProductProfile& ProfileOf(const RandomCluster& cluster) {
   return **FindProductProfile(cluster.spec.product(), cluster.spec.mode());
 }
@@ -59,6 +54,40 @@ Make Silenced(absl::string_view reason, absl::string_view what) {
   };
 }
 
+bool IsClassic(const RandomCluster& cluster, int, int) {
+  return ProfileOf(cluster).generation == NpuToolFacts::CLASSIC;
+}
+
+bool HasLikes(const RandomCluster& cluster, int host, int device) {
+  const uint32_t id = cluster.facts[host].devices(device).id();
+  int likes = 0;
+  for (int s = 0; s < cluster.spec.servers_size(); ++s) {
+    if (s != host && cluster.Planned(s, id) != nullptr) ++likes;
+  }
+  return likes >= 2 && !Has(cluster, "subset-of-devices");
+}
+
+FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
+                 const char* also, const char* simulated) {
+  return {name,
+          simulated,
+          true,
+          rule,
+          UNKNOWN,
+          also,
+          true,
+          nullptr,
+          [fact](RandomCluster& cluster, int host, int device) {
+            Patch(
+                absl::StrCat(fact, " { missing { reason: ",
+                             cluster.OneIn(2) ? "UNREADABLE" : "NOT_PERMITTED",
+                             " detail: 'a word' } }"),
+                &DeviceOf(cluster, host, device));
+          }};
+}
+
+namespace {
+
 // The live address and netmask, and with `stored` those of hccn.conf.
 void SetAddress(RandomCluster& cluster, int host, int device,
                 const std::string& address, const std::string& netmask,
@@ -88,10 +117,6 @@ bool HasPlan(const RandomCluster& cluster, int host, int device) {
 
 bool IsStored(const RandomCluster& cluster, int, int) {
   return !Has(cluster, "dhcp");
-}
-
-bool IsClassic(const RandomCluster& cluster, int, int) {
-  return ProfileOf(cluster).generation == NpuToolFacts::CLASSIC;
 }
 
 bool HasGateway(const RandomCluster& cluster, int host, int device) {
@@ -143,121 +168,20 @@ void FailHealth(RandomCluster& cluster, int host, int device) {
       ->set_value(kResults[cluster.Pick(7)]);
 }
 
-void LoseDevice(RandomCluster& cluster, int host, int) {
-  HostFacts& facts = cluster.facts[host];
-  const uint32_t lost = cluster.spec.servers(host).devices(0).id();
-  auto* ids = facts.mutable_device_ids()->mutable_value()->mutable_ids();
-  ids->erase(std::remove(ids->begin(), ids->end(), lost), ids->end());
-  auto* devices = facts.mutable_devices();
-  for (int i = 0; i < devices->size(); ++i) {
-    if (devices->Get(i).id() != lost) continue;
-    devices->DeleteSubrange(i, 1);
-    break;
-  }
+bool HasVnic(const RandomCluster& cluster, int, int) {
+  return ProfileOf(cluster).in_super_pod && !Has(cluster, "old-tool");
 }
 
-// The tool said nothing that can be read about any device.
-void SilenceTool(RandomCluster& cluster, int host, int) {
-  for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
-    Silenced("UNREADABLE", "status 0 without a word")(cluster, host, d);
-  }
+// Not of a rail on which nobody tells.
+bool TellsRail(const RandomCluster& cluster, int host, int device) {
+  return HasLikes(cluster, host, device) && !Has(cluster, "old-tool");
 }
 
-void LoseTool(RandomCluster& cluster, int host, int) {
-  HostFacts& facts = cluster.facts[host];
-  Patch(
-      "hccn_tool { path { missing { reason: ABSENT "
-      "detail: '/usr/local/Ascend/driver/tools/hccn_tool' } } }",
-      &facts);
-  for (int d = 0; d < facts.devices_size(); ++d) {
-    Silenced("ABSENT", "no such file")(cluster, host, d);
-  }
-}
-
-void Silence(RandomCluster& cluster, int host, int) {
-  const std::string name = cluster.facts[host].host();
-  cluster.facts[host].Clear();
-  cluster.facts[host].set_host(name);
-  Patch("missing { reason: NO_ANSWER detail: 'never attached' }",
-        &cluster.facts[host]);
-}
-
-void LoseConf(RandomCluster& cluster, int host, int) {
-  Patch(cluster.OneIn(2)
-            ? "hccn_conf { missing { reason: ABSENT detail: 'no such file' } }"
-            : "hccn_conf { missing { reason: UNREADABLE detail: 'a directory' "
-              "} }",
-        &cluster.facts[host]);
-}
-
-void EmptyConf(RandomCluster& cluster, int host, int) {
-  cluster.facts[host].mutable_hccn_conf()->mutable_value()->clear_entries();
-}
-
-Make ConfProblem(absl::string_view kind) {
-  return [=](RandomCluster& cluster, int host, int) {
-    Patch(absl::StrCat("hccn_conf { value { problems { kind: ", kind,
-                       " line: 1 text: 'address_0' } } }"),
-          &cluster.facts[host]);
-  };
-}
-
-// A firewall runs where none may, or shuts a needed port.
-void RunFirewall(RandomCluster& cluster, int host, int) {
-  HostFacts& facts = cluster.facts[host];
-  FirewallFacts* firewall =
-      cluster.OneIn(2) ? facts.mutable_ufw() : facts.mutable_firewalld();
-  firewall->Clear();
-  Patch(
-      "installed { value: true } active { value: true } "
-      "enabled_at_boot { value: true } "
-      "allowed { value { ports { first_port: 22 last_port: 22 } } } "
-      "allowed_permanently { value {} } other_zones { value {} }",
-      firewall);
-}
-
-void EndBootValue(RandomCluster& cluster, int host, int) {
-  KernelFacts* kernel = cluster.facts[host].mutable_kernel();
-  auto* value = kernel->mutable_reserved_ports_at_boot()->mutable_value();
-  if (cluster.OneIn(2)) {
-    value->clear_assignments();
-    return;
-  }
-  Patch(
-      "assignments { file: '/etc/sysctl.d/99-zz-site.conf' line: 3 "
-      "value: '8080' }",
-      value);
-}
-
-// One fact of a device that is not there, so that `rule` cannot tell.
-FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
-                 const char* also) {
-  return {name,
-          "answer",
-          true,
-          rule,
-          UNKNOWN,
-          also,
-          true,
-          nullptr,
-          [fact](RandomCluster& cluster, int host, int device) {
-            Patch(
-                absl::StrCat(fact, " { missing { reason: ",
-                             cluster.OneIn(2) ? "UNREADABLE" : "NOT_PERMITTED",
-                             " detail: 'a word' } }"),
-                &DeviceOf(cluster, host, device));
-          }};
-}
-
-// The same of a host.
-FaultKind NoHostFact(const char* name, absl::string_view text, const char* rule,
-                     const char* also = "") {
-  return {name, "", false, rule, UNKNOWN, also, true, nullptr, OnHost(text)};
-}
+}  // namespace
 
 std::vector<FaultKind> PortFaults() {
   return {
-      {"link", "link", true, "link", FAIL, "net-health", false, nullptr,
+      {"link", "link", true, "link", FAIL, "net-health optics", false, nullptr,
        CutLink},
       {"net-health", "net_health", true, "net-health", FAIL, "", false, nullptr,
        FailHealth},
@@ -278,7 +202,7 @@ std::vector<FaultKind> PortFaults() {
        Silenced("BUSY", "busy, 5 times")},
       {"rubbish", "answer", true, "hccn-tool", UNKNOWN, "", true, nullptr,
        Silenced("UNREADABLE", "rubbish")},
-      {"mtu", "mtu", true, "mtu-uniform", WARN, "", false, nullptr,
+      {"mtu", "mtu", true, "mtu-uniform", WARN, "", false, HasLikes,
        OnDevice("mtu { value: 4200 }"), true},
       {"tls", "tls", true, "tls-uniform", FAIL, "", false, nullptr,
        [](RandomCluster& cluster, int host, int device) {
@@ -291,7 +215,7 @@ std::vector<FaultKind> PortFaults() {
        IsClassic, OnDevice("recovery { value: FAIL }")},
       NoFact("no-link-fact", "link", "link", ""),
       NoFact("no-health-fact", "net_health", "net-health", ""),
-      NoFact("no-lldp-fact", "lldp", "lldp", ""),
+      NoFact("no-lldp-fact", "lldp", "lldp", "lldp-rail subnet-shared"),
       NoFact("no-mtu-fact", "mtu", "mtu-uniform", ""),
       NoFact("no-tls-fact", "tls", "tls-uniform", ""),
       NoFact("no-address-fact", "address", "device-ip-set",
@@ -302,12 +226,61 @@ std::vector<FaultKind> PortFaults() {
       NoFact("no-gateway-fact", "gateway", "gateway",
              "gateway-persistent ip-unique subnet-shared"),
       NoFact("no-detect-fact", "detect_address", "detect-address",
-             "detect-address-persistent"),
+             "detect-address-persistent net-health"),
+  };
+}
+
+// Of a tool that says more about a port than its address.
+std::vector<FaultKind> CarrierFaults() {
+  return {
+      {"signal-lost", "state", true, "optics", WARN, "", false, nullptr,
+       OnDevice("optical { value { present: true alarms { name: 'Rx Los Flag' "
+                "value: '0xf' } } }")},
+      {"power-low", "state", true, "optics", WARN, "", false, nullptr,
+       OnDevice("optical { value { present: true alarms { name: 'Rx Power0' "
+                "value: '0.1018 mW' limits: '0.1445 to 3.4673 mW' } } }")},
+      {"link-fell", "state", true, "link-flaps", WARN, "", false, nullptr,
+       OnDevice("link_history { value { ups: 3 downs: 2 "
+                "changes { seconds_ago: 3590 up: true } "
+                "changes { seconds_ago: 3600 } } }")},
+      {"speed", "state", true, "speed-uniform", WARN, "", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return TellsRail(cluster, host, device) &&
+                IsClassic(cluster, host, device);
+       },
+       OnDevice("speed_mbps { value: 100000 }"), true},
+      {"pfc", "state", true, "lossless", WARN, "", false, TellsRail,
+       OnDevice("pfc { value: '0,0,1,0,0,0,0,0' }"), true},
+      {"dscp", "state", true, "lossless", WARN, "", false, TellsRail,
+       OnDevice("dscp_to_tc { value: '33:2' }"), true},
+      {"roce-port", "state", true, "lossless", WARN, "", false, TellsRail,
+       OnDevice("roce_port { value: '5001' }"), true},
+      {"vnic-down", "state", true, "subnet-superpod", FAIL, "", false, HasVnic,
+       OnDevice("vnic { value { up: false } }")},
+      {"vnic-outside", "state", true, "subnet-superpod", FAIL, "", false,
+       HasVnic, OnDevice("vnic { value { setting { address: '10.1.1.1' } } }")},
+      {"other-switch", "lldp", true, "lldp-rail", FAIL, "", false,
+       [](const RandomCluster& cluster, int, int) {
+         return Has(cluster, "switches-planned");
+       },
+       OnDevice("lldp { value { system_name: 'spine-9' "
+                "chassis_id: '6c:b1:58:00:09:09' } }")},
+      NoFact("no-optical-fact", "optical", "optics", ""),
+      NoFact("no-link-history", "link_history", "link-flaps", ""),
+      NoFact("no-pfc-fact", "pfc", "lossless", ""),
+      NoFact("no-roce-port", "roce_port", "lossless", ""),
+      NoFact("no-speed-fact", "speed_mbps", "speed-uniform", ""),
   };
 }
 
 std::vector<FaultKind> AddressFaults() {
   return {
+      {"ipv6-only", "", true, "device-ip-set", UNKNOWN, "", true, nullptr,
+       [](RandomCluster& cluster, int host, int device) {
+         SetAddress(cluster, host, device, "", "", true);
+         Patch("ipv6_address { value: 'fd00::17/64' }",
+               &DeviceOf(cluster, host, device));
+       }},
       {"no-address", "address", true, "device-ip-set", FAIL, "", false, nullptr,
        [](RandomCluster& cluster, int host, int device) {
          SetAddress(cluster, host, device, "", "", true);
@@ -386,107 +359,11 @@ std::vector<FaultKind> AddressFaults() {
   };
 }
 
-std::vector<FaultKind> HostFaults() {
-  return {
-      {"somaxconn", "somaxconn", false, "listen-backlog", FAIL, "", false,
-       nullptr, OnHost("kernel { somaxconn { value: 8 } }")},
-      {"syn-backlog", "syn_backlog", false, "syn-backlog", FAIL, "", false,
-       nullptr, OnHost("kernel { tcp_max_syn_backlog { value: 8 } }")},
-      {"ports-not-reserved", "reserved_ports", false, "ports-reserved", FAIL,
-       "", false, nullptr,
-       [](RandomCluster& cluster, int host, int) {
-         cluster.facts[host]
-             .mutable_kernel()
-             ->mutable_reserved_ports()
-             ->set_value(cluster.OneIn(2) ? "" : "60002-60031,8080");
-       }},
-      {"not-persistent", "persistent", false, "sysctl-persistent", WARN, "",
-       false, nullptr, EndBootValue},
-      {"port-held", "listen", false, "ports-free", WARN, "", false, nullptr,
-       OnHost("sockets { value { sockets { port: 60001 protocol: 'tcp' "
-              "address: '0.0.0.0' state: 'LISTEN' pid: 77 command: 'nginx' "
-              "} } }")},
-      {"firewall", "ufw", false, "firewall", FAIL, "", false, nullptr,
-       RunFirewall},
-      {"conf-lost", "hccn_conf", false, "hccn-conf", FAIL, "", true, nullptr,
-       LoseConf},
-      {"conf-empty", "hccn_conf", false, "device-ip-persistent", FAIL,
-       "gateway-persistent detect-address-persistent", false,
-       [](const RandomCluster& cluster, int host, int device) {
-         return IsStored(cluster, host, device) &&
-                IsClassic(cluster, host, device);
-       },
-       EmptyConf},
-      {"conf-no-newline", "hccn_conf", false, "hccn-conf", FAIL, "", false,
-       nullptr, ConfProblem("NO_FINAL_NEWLINE")},
-      {"conf-crlf", "hccn_conf", false, "hccn-conf", FAIL, "", false, nullptr,
-       ConfProblem("CARRIAGE_RETURN")},
-      {"no-tool", "tool", false, "hccn-tool", UNKNOWN, "", true, nullptr,
-       LoseTool, false, true},
-      {"silent-tool", "tool", false, "hccn-tool", UNKNOWN, "", true, nullptr,
-       SilenceTool, false, true},
-      {"device-lost", "device", false, "device-count", FAIL, "", false,
-       [](const RandomCluster& cluster, int host, int) {
-         return cluster.facts[host].devices_size() > 1;
-       },
-       LoseDevice, false, true},
-      {"two-machines", "machine_id", false, "host-identity", FAIL, "", false,
-       nullptr, OnHost("conflict: 'another machine with machine id 4711'")},
-      {"silent", "", false, "host-identity", UNKNOWN, "", true, nullptr,
-       Silence, false, true},
-      {"driver", "driver", false, "version-uniform", WARN, "driver-compat",
-       false, nullptr, OnHost("versions { driver { value: '22.0.4' } }"), true},
-      {"firmware", "firmware", false, "version-uniform", WARN, "driver-compat",
-       false, nullptr, OnHost("versions { firmware { value: '1.9' } }"), true},
-      {"cann", "", false, "version-uniform", WARN, "driver-compat", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !Has(cluster, "cann-in-containers") &&
-                !Has(cluster, "sixteen-ports");
-       },
-       OnHost("versions { cann { value: '7.0.0' } }"), true},
-      {"other-series", "", false, "version-uniform", FAIL, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !ProfileOf(cluster).npu_series.empty();
-       },
-       OnHost("identity { npu_series { value: 'A9' } }"), true},
-      {"drifted", "", false, "drift", WARN, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !Has(cluster, "no-record-of-applies");
-       },
-       OnHost("drift { value { drifts { apply_id: '3fa2c4d5e6f70812' "
-              "kind: 'sysctl' change: 'net.core.somaxconn: 4096 -> 65535' "
-              "target: 'net.core.somaxconn' to: '65535' "
-              "why: 'net.core.somaxconn is 128' } } }")},
-      NoHostFact("no-somaxconn",
-                 "kernel { somaxconn { missing { reason: UNREADABLE } } }",
-                 "listen-backlog"),
-      NoHostFact("no-reserved-ports",
-                 "kernel { reserved_ports { missing { reason: UNREADABLE } } }",
-                 "ports-reserved"),
-      NoHostFact("no-boot-values",
-                 "kernel { somaxconn_at_boot { missing { reason: "
-                 "NOT_PERMITTED } } }",
-                 "sysctl-persistent"),
-      NoHostFact("no-sockets", "sockets { missing { reason: UNREADABLE } }",
-                 "ports-free"),
-      NoHostFact("no-packet-filter",
-                 "drop_rules { missing { reason: NOT_PERMITTED } }",
-                 "firewall"),
-      NoHostFact("no-driver-version",
-                 "versions { driver { missing { reason: UNREADABLE } } }",
-                 "version-uniform", "driver-compat"),
-      NoHostFact("no-device-ids",
-                 "device_ids { missing { reason: NOT_PERMITTED } }",
-                 "device-count"),
-  };
-}
-
-}  // namespace
-
 const std::vector<FaultKind>& FaultKinds() {
   static const auto* const kinds = [] {
     auto* all = new std::vector<FaultKind>;
-    for (const auto& group : {PortFaults(), AddressFaults(), HostFaults()}) {
+    for (const auto& group : {PortFaults(), CarrierFaults(), AddressFaults(),
+                              ChipFaults(), HostFaults(), LaunchFaults()}) {
       all->insert(all->end(), group.begin(), group.end());
     }
     return all;

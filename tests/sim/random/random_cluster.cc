@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/rules/catalogue.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -179,6 +180,7 @@ void PlaceFault(const FaultKind& kind, RandomCluster& cluster) {
     // What nobody counts on cannot be broken.
     if (cluster.Planned(host, id) == nullptr) return;
   }
+  if (cluster.spec.roce_unused() && FindRule(kind.rule)->needs_roce) return;
   if (!IsFree(cluster, kind, host, device)) return;
   if (kind.applies && !kind.applies(cluster, host, device)) return;
   kind.make(cluster, host, device);

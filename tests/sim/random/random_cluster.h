@@ -5,7 +5,7 @@
 // against what no fault touches, and nothing is unknown that can be known.
 //
 // A cluster is made of its seed and the options alone, the same everywhere.
-// New variations and faults are rows of variations.cc and faults.cc.
+// New variations and faults are rows of *variations.cc and *faults.cc.
 #ifndef TESTS_SIM_RANDOM_RANDOM_CLUSTER_H_
 #define TESTS_SIM_RANDOM_RANDOM_CLUSTER_H_
 

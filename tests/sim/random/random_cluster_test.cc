@@ -17,9 +17,7 @@ const std::map<std::string, std::string>& ShownByNoFact() {
   static const auto* const keys = new std::map<std::string, std::string>{
       {"lies", "only a change finds out"},
       {"delay", "a slow answer is an answer"},
-      {"conf_empty", "a moment during a write of the file"},
-      {"process", "a job is no fault: variation job-running"},
-      {"hostname", "the certificate names the host"}};
+      {"conf_empty", "a moment during a write of the file"}};
   return *keys;
 }
 

@@ -1,33 +1,13 @@
-// Clusters that are in order although nobody set them up as we would.
+// Clusters that are in order although nobody set up their devices as we would.
 #include <algorithm>
 #include <numeric>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "config/spec/product_profile.h"
-#include "tests/sim/random/random_cluster.h"
+#include "tests/sim/random/rows.h"
 
 namespace clusterd {
-namespace {
-
-const ProductProfile& ProfileOf(const RandomCluster& cluster) {
-  return **FindProductProfile(cluster.spec.product(), cluster.spec.mode());
-}
 
 bool Always(const RandomCluster&) { return true; }
-
-bool IsClassic(const RandomCluster& cluster) {
-  return ProfileOf(cluster).generation == NpuToolFacts::CLASSIC;
-}
-
-// Ranks and agents of all servers dial the root.
-size_t Dialling(const RandomCluster& cluster) {
-  size_t dialling = 0;
-  for (const ServerSpec& server : cluster.spec.servers()) {
-    dialling += server.devices_size() + 1;
-  }
-  return dialling;
-}
 
 void PatchHosts(absl::string_view text, RandomCluster& cluster) {
   for (HostFacts& host : cluster.facts) Patch(text, &host);
@@ -37,6 +17,12 @@ void PatchDevices(absl::string_view text, RandomCluster& cluster) {
   for (HostFacts& host : cluster.facts) {
     for (DeviceFacts& device : *host.mutable_devices()) Patch(text, &device);
   }
+}
+
+namespace {
+
+bool IsClassic(const RandomCluster& cluster) {
+  return ProfileOf(cluster).generation == NpuToolFacts::CLASSIC;
 }
 
 void RemoveFromAllConfs(absl::string_view key, RandomCluster& cluster) {
@@ -94,46 +80,6 @@ void PlanSubset(RandomCluster& cluster) {
   }
 }
 
-// On every second server: its devices are in use, and HCCL's ports are held by
-// the ranks.
-void RunJob(RandomCluster& cluster) {
-  for (int s = 0; s < cluster.spec.servers_size(); s += 2) {
-    HostFacts& host = cluster.facts[s];
-    int rank = 0;
-    for (const DeviceSpec& device : cluster.spec.servers(s).devices()) {
-      Patch(absl::StrCat("sockets { value { sockets { port: ", 60000 + rank,
-                         " protocol: 'tcp' address: '0.0.0.0' state: 'LISTEN'"
-                         " pid: ",
-                         4000 + rank, " command: 'python3' } } }",
-                         "npu_processes { value { processes { pid: ",
-                         4000 + rank, " parent: 3999 command: 'python3'",
-                         " devices: ", device.id(), " } } }"),
-            &host);
-      ++rank;
-    }
-  }
-}
-
-// Docker keeps chains and an interface in a zone of its own, the kubelet has
-// reserved its node ports.
-void RunDocker(RandomCluster& cluster) {
-  PatchHosts(R"(docker_running { value: true }
-      drop_rules { value { rules { text: "tcp dport 2375 drop" ports: "2375" } } }
-      interfaces { value { interfaces { name: "docker0" up: true
-                                        addresses: "172.17.0.1" } } })",
-             cluster);
-  for (HostFacts& host : cluster.facts) {
-    KernelFacts* kernel = host.mutable_kernel();
-    const std::string ports =
-        absl::StrCat("30000-32767,", kernel->reserved_ports().value());
-    kernel->mutable_reserved_ports()->set_value(ports);
-    kernel->mutable_reserved_ports_at_boot()
-        ->mutable_value()
-        ->mutable_assignments(0)
-        ->set_value(ports);
-  }
-}
-
 // A DHCP server gives the addresses, whether cluster.yaml names them or not.
 void UseDhcp(RandomCluster& cluster) {
   for (const char* key : {"address", "netmask", "gateway"}) {
@@ -175,114 +121,6 @@ void SetNoDetectAddress(RandomCluster& cluster) {
   }
 }
 
-// Ports let in from the cluster's addresses in two ranges and two blocks, by
-// ufw on some hosts and by firewalld on the others, where docker0 and the
-// management interface have zones of their own.
-void OpenPorts(RandomCluster& cluster) {
-  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
-  constexpr char kPorts[] = R"(
-      ports { first_port: 60000 last_port: 60015 protocol: "tcp"
-              source: "172.16.0.0/16" }
-      ports { first_port: 60016 last_port: 65535 source: "172.16.0.0/12" }
-      ports { first_port: 22 last_port: 22 protocol: "tcp" })";
-  const std::string active = absl::StrCat(
-      "active { value: true } enabled_at_boot { value: true } "
-      "allowed { value {",
-      kPorts, "} }");
-  for (HostFacts& host : cluster.facts) {
-    if (cluster.OneIn(2)) {
-      Patch(active, host.mutable_ufw());
-    } else {
-      Patch(absl::StrCat(active, "allowed_permanently { value {", kPorts, "} }",
-                         "other_zones { value { zones { name: 'docker' "
-                         "interfaces: 'docker0' allowed { value {} } } } }"),
-            host.mutable_firewalld());
-    }
-  }
-}
-
-void HaveNoFirewall(RandomCluster& cluster) {
-  for (HostFacts& host : cluster.facts) {
-    for (FirewallFacts* facts :
-         {host.mutable_ufw(), host.mutable_firewalld()}) {
-      facts->Clear();
-      facts->mutable_installed()->set_value(false);
-    }
-  }
-}
-
-// The kernel's own 4096, which no file sets, where that is more than enough.
-void KeepKernelBacklogs(RandomCluster& cluster) {
-  Patch("kernel { somaxconn_auto: true tcp_max_syn_backlog_auto: true }",
-        &cluster.spec);
-  cluster.spec.mutable_kernel()->set_persistent(false);
-  for (HostFacts& host : cluster.facts) {
-    KernelFacts* kernel = host.mutable_kernel();
-    kernel->mutable_somaxconn()->set_value(4096);
-    kernel->mutable_tcp_max_syn_backlog()->set_value(4096);
-    kernel->mutable_somaxconn_at_boot()->mutable_value()->clear_assignments();
-    kernel->mutable_tcp_max_syn_backlog_at_boot()
-        ->mutable_value()
-        ->clear_assignments();
-  }
-}
-
-// The 16 ports of the documents, where nobody says which CANN runs.
-void ReserveSixteenPorts(RandomCluster& cluster) {
-  Patch("hccl { port_count_auto: true cann: '' }", &cluster.spec);
-  PatchHosts("versions { cann { missing { reason: ABSENT } } }", cluster);
-  for (HostFacts& host : cluster.facts) {
-    KernelFacts* kernel = host.mutable_kernel();
-    kernel->mutable_reserved_ports()->set_value("60000-60015");
-    kernel->mutable_reserved_ports_at_boot()
-        ->mutable_value()
-        ->mutable_assignments(0)
-        ->set_value("60000-60015");
-  }
-}
-
-void SetOnlyRunningValues(RandomCluster& cluster) {
-  cluster.spec.mutable_kernel()->set_persistent(false);
-  for (HostFacts& host : cluster.facts) {
-    KernelFacts* kernel = host.mutable_kernel();
-    for (PersistentValueFact* fact :
-         {kernel->mutable_reserved_ports_at_boot(),
-          kernel->mutable_somaxconn_at_boot(),
-          kernel->mutable_tcp_max_syn_backlog_at_boot()}) {
-      fact->mutable_value()->clear_assignments();
-    }
-  }
-}
-
-void KeepNoRecordOfApplies(RandomCluster& cluster) {
-  for (HostFacts& host : cluster.facts) host.clear_drift();
-}
-
-void KeepCannInContainers(RandomCluster& cluster) {
-  PatchHosts(cluster.OneIn(2)
-                 ? "versions { cann { missing { reason: ABSENT } } }"
-                 : "versions { cann { missing { reason: NOT_QUERIED "
-                   "detail: 'clusterd does not look into containers' } } }",
-             cluster);
-}
-
-void ListenForSsh(RandomCluster& cluster) {
-  cluster.spec.set_ssh_port(22);
-  PatchHosts(R"(sockets { value { sockets { port: 22 protocol: "tcp"
-      address: "0.0.0.0" state: "LISTEN" pid: 812 command: "sshd" } } })",
-             cluster);
-}
-
-// None of these keeps HCCL from listening on the host's address.
-void HoldHarmlessSockets(RandomCluster& cluster) {
-  PatchHosts(R"(sockets { value {
-      sockets { port: 60003 protocol: "udp" address: "0.0.0.0" pid: 900
-                command: "chronyd" }
-      sockets { port: 60004 protocol: "tcp" address: "127.0.0.1"
-                state: "LISTEN" pid: 901 command: "node_exporter" } } })",
-             cluster);
-}
-
 void UseJumboFrames(RandomCluster& cluster) {
   if (cluster.OneIn(2)) cluster.spec.set_mtu(9000);
   WriteToAllConfs("mtu", "9000", cluster);
@@ -294,21 +132,101 @@ void UseJumboFrames(RandomCluster& cluster) {
   }
 }
 
+// It knows none of the queries that came later.
 void HaveOldTool(RandomCluster& cluster) {
-  PatchDevices(R"(recovery { missing { reason: NOT_SUPPORTED
-      detail: "`hccn_tool -i N -cfg status`: not supported" } })",
+  for (const char* fact :
+       {"recovery", "pfc", "dscp_to_tc", "priority_to_tc", "roce_port",
+        "optical", "link_history", "speed_mbps", "vnic"}) {
+    PatchDevices(absl::StrCat(fact,
+                              " { missing { reason: NOT_SUPPORTED detail: "
+                              "'`hccn_tool -i N`: not supported' } }"),
+                 cluster);
+  }
+}
+
+void HaveNoNpuSmi(RandomCluster& cluster) {
+  const char* const reason = cluster.OneIn(2) ? "ABSENT" : "NOT_SUPPORTED";
+  for (const char* fact :
+       {"health", "memory_errors", "compatibility", "hccs"}) {
+    PatchDevices(absl::StrCat(fact, " { missing { reason: ", reason,
+                              " detail: 'npu-smi' } }"),
+                 cluster);
+  }
+}
+
+// Codes that the vendor's table has and that mean no fault.
+void HaveHarmlessCodes(RandomCluster& cluster) {
+  PatchDevices("health { value { error_codes: '80818200' } }", cluster);
+}
+
+// No module to ask: the ports work over copper.
+void UseCopperCables(RandomCluster& cluster) {
+  PatchDevices("optical { value { present: false } }", cluster);
+}
+
+// A port that comes up notes a DOWN in the second of its UP.
+void BootToday(RandomCluster& cluster) {
+  PatchDevices(R"(link_history { value { ups: 2 downs: 1
+      changes { seconds_ago: 3600 up: true } changes { seconds_ago: 3600 } } })",
                cluster);
+}
+
+bool HasSwitches(const RandomCluster& cluster) {
+  return !Has(cluster, "direct-cabling");
+}
+
+// Device i of every server at the switch of rail i.
+void UseSwitchPerRail(RandomCluster& cluster) {
+  for (HostFacts& host : cluster.facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      LldpNeighbour* neighbour = device.mutable_lldp()->mutable_value();
+      if (!neighbour->heard()) continue;
+      neighbour->set_chassis_id(absl::StrCat("6c:b1:58:00:01:", device.id()));
+      neighbour->set_system_name(absl::StrCat("rail-", device.id()));
+    }
+  }
+}
+
+void PlanSwitches(RandomCluster& cluster) {
+  for (int s = 0; s < cluster.spec.servers_size(); ++s) {
+    for (const DeviceFacts& device : cluster.facts[s].devices()) {
+      for (DeviceSpec& planned :
+           *cluster.spec.mutable_servers(s)->mutable_devices()) {
+        if (planned.id() != device.id()) continue;
+        planned.set_switch_name(device.lldp().value().system_name());
+      }
+    }
+  }
+}
+
+// Priority 4 without loss, and the jobs' packets on it.
+void PlanLossless(RandomCluster& cluster) {
+  Patch(
+      R"(lossless { pfc: "0,0,0,0,1,0,0,0" dscp_to_tc: "33:4" roce_port: 4791 }
+           hccl { rdma_tc: 132 rdma_sl: 4 })",
+      &cluster.spec);
+  PatchDevices(R"(pfc { value: "0,0,0,0,1,0,0,0" } dscp_to_tc { value: "33:4" }
+      priority_to_tc { value: "0,1,2,3,4,5,6,7" } roce_port { value: "4791" })",
+               cluster);
+}
+
+// A super pod that goes through HCCS alone.
+void LeaveRoceUnused(RandomCluster& cluster) {
+  cluster.spec.set_roce_unused(true);
+  for (int s = 0; s < cluster.spec.servers_size(); ++s) {
+    for (DeviceSpec& device :
+         *cluster.spec.mutable_servers(s)->mutable_devices()) {
+      const uint32_t id = device.id();
+      device.Clear();
+      device.set_id(id);
+    }
+    HostFacts& host = cluster.facts[s];
+    for (DeviceFacts& device : *host.mutable_devices()) Unplug(host, &device);
+  }
 }
 
 void NeverRecover(RandomCluster& cluster) {
   PatchDevices("recovery { value: NONE }", cluster);
-}
-
-void RunInContainer(RandomCluster& cluster) {
-  PatchHosts(R"(kernel { network_namespace { value: 4026532000 }
-                         proc_sys_writable { value: false } }
-                in_container { value: true })",
-             cluster);
 }
 
 // One device of four keeps the gateway for all of them, so what happens to it
@@ -342,63 +260,58 @@ void WriteMoreKeys(RandomCluster& cluster) {
 
 }  // namespace
 
-const std::vector<Variation>& Variations() {
-  static const auto* const variations = new std::vector<Variation>{
+std::vector<Variation> DeviceVariations() {
+  return {
       {"subset-of-devices", 5,
        [](const RandomCluster& c) {
          return c.spec.servers(0).devices_size() >= 8;
        },
        PlanSubset},
-      {"job-running", 8, Always, RunJob, "device-idle ports-free"},
-      {"docker", 6, Always, RunDocker},
       {"dhcp", 8, IsClassic, UseDhcp},
       {"tls-absent", 4, Always, LeaveTlsOut},
       {"tls-on", 8,
-       [](const RandomCluster& c) {
-         return !absl::c_linear_search(c.variations, "tls-absent");
-       },
-       TurnTlsOn},
+       [](const RandomCluster& c) { return !Has(c, "tls-absent"); }, TurnTlsOn},
       {"no-detect-address", 8, Always, SetNoDetectAddress,
        "detect-address net-health"},
-      {"open-ports", 5, Always, OpenPorts},
-      {"no-firewall-installed", 8,
-       [](const RandomCluster& c) {
-         return c.spec.firewall() == FIREWALL_DISABLED;
-       },
-       HaveNoFirewall},
-      {"kernel-backlogs", 4,
-       [](const RandomCluster& c) { return Dialling(c) <= 2048; },
-       KeepKernelBacklogs, "sysctl-persistent"},
-      {"sixteen-ports", 8,
-       [](const RandomCluster& c) {
-         return !absl::c_linear_search(c.variations, "docker");
-       },
-       ReserveSixteenPorts, "ports-reserved sysctl-persistent"},
-      {"running-values-only", 8, Always, SetOnlyRunningValues,
-       "sysctl-persistent"},
-      {"no-record-of-applies", 8, Always, KeepNoRecordOfApplies},
-      {"cann-in-containers", 8, Always, KeepCannInContainers},
-      {"sshd", 6, Always, ListenForSsh},
-      {"harmless-sockets", 8, Always, HoldHarmlessSockets},
       {"jumbo-frames", 6, Always, UseJumboFrames},
+      {"lossless-planned", 8, IsClassic, PlanLossless},
       {"old-tool", 10, IsClassic, HaveOldTool},
+      {"npu-smi-absent", 6, Always, HaveNoNpuSmi},
+      {"harmless-codes", 10,
+       [](const RandomCluster& c) { return !Has(c, "npu-smi-absent"); },
+       HaveHarmlessCodes},
+      {"copper-cables", 10,
+       [](const RandomCluster& c) { return !Has(c, "old-tool"); },
+       UseCopperCables},
+      {"booted-today", 10,
+       [](const RandomCluster& c) { return !Has(c, "old-tool"); }, BootToday},
+      {"switch-per-rail", 3, HasSwitches, UseSwitchPerRail},
+      {"switches-planned", 6, HasSwitches, PlanSwitches},
+      {"roce-unused", 3,
+       [](const RandomCluster& c) { return ProfileOf(c).in_super_pod; },
+       LeaveRoceUnused},
       {"no-recovery-yet", 10, IsClassic, NeverRecover},
-      {"clusterd-in-container", 10, Always, RunInContainer, "netns"},
       {"shared-gateways", 2,
        [](const RandomCluster& c) {
          return ProfileOf(c).one_gateway_per_four &&
                 !c.spec.servers(0).devices(0).gateway().empty() &&
-                c.spec.servers(0).devices_size() == 8 &&
-                !absl::c_linear_search(c.variations, "dhcp");
+                c.spec.servers(0).devices_size() == 8 && !Has(c, "dhcp");
        },
        ShareGateways},
       {"gateways-not-planned", 8,
-       [](const RandomCluster& c) {
-         return !absl::c_linear_search(c.variations, "shared-gateways");
-       },
+       [](const RandomCluster& c) { return !Has(c, "shared-gateways"); },
        PlanNoGateways},
       {"more-keys-in-hccn-conf", 6, Always, WriteMoreKeys},
   };
+}
+
+const std::vector<Variation>& Variations() {
+  static const auto* const variations = [] {
+    auto* all = new std::vector<Variation>(DeviceVariations());
+    const std::vector<Variation> hosts = HostVariations();
+    all->insert(all->end(), hosts.begin(), hosts.end());
+    return all;
+  }();
   return *variations;
 }
 

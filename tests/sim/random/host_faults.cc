@@ -1,0 +1,410 @@
+// What can be wrong about a host and its chips; faults.cc has the ports.
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "tests/sim/random/rows.h"
+
+namespace clusterd {
+namespace {
+
+void LoseDevice(RandomCluster& cluster, int host, int) {
+  HostFacts& facts = cluster.facts[host];
+  const uint32_t lost = cluster.spec.servers(host).devices(0).id();
+  auto* ids = facts.mutable_device_ids()->mutable_value()->mutable_ids();
+  ids->erase(std::remove(ids->begin(), ids->end(), lost), ids->end());
+  auto* devices = facts.mutable_devices();
+  for (int i = 0; i < devices->size(); ++i) {
+    if (devices->Get(i).id() != lost) continue;
+    devices->DeleteSubrange(i, 1);
+    break;
+  }
+}
+
+// The tool said nothing that can be read about any device.
+void SilenceTool(RandomCluster& cluster, int host, int) {
+  for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
+    Silenced("UNREADABLE", "status 0 without a word")(cluster, host, d);
+  }
+}
+
+void LoseTool(RandomCluster& cluster, int host, int) {
+  HostFacts& facts = cluster.facts[host];
+  Patch(
+      "hccn_tool { path { missing { reason: ABSENT "
+      "detail: '/usr/local/Ascend/driver/tools/hccn_tool' } } }",
+      &facts);
+  for (int d = 0; d < facts.devices_size(); ++d) {
+    Silenced("ABSENT", "no such file")(cluster, host, d);
+  }
+}
+
+void Silence(RandomCluster& cluster, int host, int) {
+  const std::string name = cluster.facts[host].host();
+  cluster.facts[host].Clear();
+  cluster.facts[host].set_host(name);
+  Patch("missing { reason: NO_ANSWER detail: 'never attached' }",
+        &cluster.facts[host]);
+}
+
+void LoseConf(RandomCluster& cluster, int host, int) {
+  Patch(cluster.OneIn(2)
+            ? "hccn_conf { missing { reason: ABSENT detail: 'no such file' } }"
+            : "hccn_conf { missing { reason: UNREADABLE detail: 'a directory' "
+              "} }",
+        &cluster.facts[host]);
+}
+
+void EmptyConf(RandomCluster& cluster, int host, int) {
+  cluster.facts[host].mutable_hccn_conf()->mutable_value()->clear_entries();
+}
+
+Make ConfProblem(absl::string_view kind) {
+  return [=](RandomCluster& cluster, int host, int) {
+    Patch(absl::StrCat("hccn_conf { value { problems { kind: ", kind,
+                       " line: 1 text: 'address_0' } } }"),
+          &cluster.facts[host]);
+  };
+}
+
+// A firewall runs where none may, or shuts a needed port.
+void RunFirewall(RandomCluster& cluster, int host, int) {
+  HostFacts& facts = cluster.facts[host];
+  FirewallFacts* firewall =
+      cluster.OneIn(2) ? facts.mutable_ufw() : facts.mutable_firewalld();
+  firewall->Clear();
+  Patch(
+      "installed { value: true } active { value: true } "
+      "enabled_at_boot { value: true } "
+      "allowed { value { ports { first_port: 22 last_port: 22 } } } "
+      "allowed_permanently { value {} } other_zones { value {} }",
+      firewall);
+}
+
+void EndBootValue(RandomCluster& cluster, int host, int) {
+  KernelFacts* kernel = cluster.facts[host].mutable_kernel();
+  auto* value = kernel->mutable_reserved_ports_at_boot()->mutable_value();
+  if (cluster.OneIn(2)) {
+    value->clear_assignments();
+    return;
+  }
+  Patch(
+      "assignments { file: '/etc/sysctl.d/99-zz-site.conf' line: 3 "
+      "value: '8080' }",
+      value);
+}
+
+// 0: none.
+uint32_t PlannedLine(const RandomCluster& cluster, int host) {
+  for (const HccnConf::Entry& entry :
+       cluster.facts[host].hccn_conf().value().entries()) {
+    if (entry.has_device() && cluster.Planned(host, entry.device())) {
+      return entry.line();
+    }
+  }
+  return 0;
+}
+
+// A line of the file that is a planned device's, so that somebody minds it.
+bool HasPlannedLine(const RandomCluster& cluster, int host, int) {
+  return PlannedLine(cluster, host) != 0;
+}
+
+void RepeatKey(RandomCluster& cluster, int host, int) {
+  Patch(
+      absl::StrCat("hccn_conf { value { problems { kind: DUPLICATE_KEY line: ",
+                   PlannedLine(cluster, host), " text: 'a key' } } }"),
+      &cluster.facts[host]);
+}
+
+// The one with the address of cluster.yaml.
+HostInterface& OwnInterface(RandomCluster& cluster, int host) {
+  auto* all = cluster.facts[host].mutable_interfaces()->mutable_value();
+  return *absl::c_find_if(*all->mutable_interfaces(), [](const auto& each) {
+    return each.name() == "eth0";
+  });
+}
+
+bool ShowsProcesses(const RandomCluster& cluster, int, int) {
+  return !Has(cluster, "job-running") && !Has(cluster, "processes-not-visible");
+}
+
+Make HoldDevice(absl::string_view pid) {
+  return [pid](RandomCluster& cluster, int host, int device) {
+    Patch(absl::StrCat("npu_processes { value { processes { pid: ", pid,
+                       " parent: 1 command: 'python3' devices: ",
+                       DeviceOf(cluster, host, device).id(), " } } }"),
+          &cluster.facts[host]);
+  };
+}
+
+// One fact of a host that is not there, so that `rule` cannot tell.
+FaultKind NoHostFact(const char* name, absl::string_view text, const char* rule,
+                     const char* also = "") {
+  return {name, "", false, rule, UNKNOWN, also, true, nullptr, OnHost(text)};
+}
+
+// Where npu-smi is there.
+FaultKind NoMemoryErrors() {
+  FaultKind kind = NoFact("no-memory-errors", "memory_errors", "device-health",
+                          "", "npu_smi");
+  kind.applies = [](const RandomCluster& cluster, int, int) {
+    return !Has(cluster, "npu-smi-absent");
+  };
+  return kind;
+}
+
+}  // namespace
+
+std::vector<FaultKind> HostFaults() {
+  return {
+      {"somaxconn", "somaxconn", false, "listen-backlog", FAIL,
+       "backlog-uniform", false, nullptr,
+       OnHost("kernel { somaxconn { value: 4 } }"), true},
+      {"syn-backlog", "syn_backlog", false, "syn-backlog", FAIL,
+       "backlog-uniform", false, nullptr,
+       OnHost("kernel { tcp_max_syn_backlog { value: 4 } }"), true},
+      {"ports-not-reserved", "reserved_ports", false, "ports-reserved", FAIL,
+       "ports-uniform", false, nullptr,
+       [](RandomCluster& cluster, int host, int) {
+         cluster.facts[host]
+             .mutable_kernel()
+             ->mutable_reserved_ports()
+             ->set_value(cluster.OneIn(2) ? "" : "60002-60031,8080");
+       },
+       true},
+      {"not-persistent", "persistent", false, "sysctl-persistent", WARN, "",
+       false, nullptr, EndBootValue},
+      {"port-held", "listen", false, "ports-free", WARN, "", false,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "processes-not-visible");
+       },
+       OnHost("sockets { value { sockets { port: 60001 protocol: 'tcp' "
+              "address: '0.0.0.0' state: 'LISTEN' pid: 77 command: 'nginx' "
+              "} } }")},
+      {"firewall", "ufw", false, "firewall", FAIL, "", false, nullptr,
+       RunFirewall},
+      {"conf-lost", "hccn_conf", false, "hccn-conf", FAIL, "container-mounts",
+       true, nullptr, LoseConf},
+      {"conf-empty", "hccn_conf", false, "device-ip-persistent", FAIL,
+       "gateway-persistent detect-address-persistent", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return !Has(cluster, "dhcp") && IsClassic(cluster, host, device);
+       },
+       EmptyConf},
+      {"conf-no-newline", "hccn_conf", false, "hccn-conf", FAIL, "", false,
+       nullptr, ConfProblem("NO_FINAL_NEWLINE")},
+      {"conf-crlf", "hccn_conf", false, "hccn-conf", FAIL, "", false, nullptr,
+       ConfProblem("CARRIAGE_RETURN")},
+      {"conf-key-twice", "hccn_conf", false, "hccn-conf", FAIL, "", false,
+       HasPlannedLine, RepeatKey},
+      {"conf-route", "hccn_conf", false, "hccn-conf", FAIL, "", false, nullptr,
+       ConfProblem("MALFORMED_ROUTE")},
+      {"no-tool", "tool", false, "hccn-tool", UNKNOWN, "container-mounts", true,
+       nullptr, LoseTool, false, true},
+      {"silent-tool", "tool", false, "hccn-tool", UNKNOWN, "", true, nullptr,
+       SilenceTool, false, true},
+      {"device-lost", "device", false, "device-count", FAIL, "container-mounts",
+       false,
+       [](const RandomCluster& cluster, int host, int) {
+         return cluster.facts[host].devices_size() > 1;
+       },
+       LoseDevice, false, true},
+      {"two-machines", "machine_id", false, "host-identity", FAIL, "", false,
+       nullptr, OnHost("conflict: 'another machine with machine id 4711'")},
+      {"silent", "", false, "host-identity", UNKNOWN, "", true, nullptr,
+       Silence, false, true},
+      {"driver", "driver", false, "version-uniform", WARN, "driver-compat",
+       false, nullptr, OnHost("versions { driver { value: '22.0.4' } }"), true},
+      {"firmware", "firmware", false, "version-uniform", WARN, "driver-compat",
+       false, nullptr, OnHost("versions { firmware { value: '1.9' } }"), true},
+      {"cann", "cann", false, "version-uniform", WARN, "driver-compat", false,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "cann-in-containers") &&
+                !Has(cluster, "sixteen-ports");
+       },
+       OnHost("versions { cann { value: '7.0.0' } }"), true},
+      {"other-series", "", false, "version-uniform", FAIL, "", false,
+       [](const RandomCluster& cluster, int, int) {
+         return !ProfileOf(cluster).npu_series.empty();
+       },
+       OnHost("identity { npu_series { value: 'A9' } }"), true},
+      {"drifted", "", false, "drift", WARN, "", false,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "no-record-of-applies");
+       },
+       OnHost("drift { value { drifts { apply_id: '3fa2c4d5e6f70812' "
+              "kind: 'sysctl' change: 'net.core.somaxconn: 4096 -> 65535' "
+              "target: 'net.core.somaxconn' to: '65535' "
+              "why: 'net.core.somaxconn is 128' } } }")},
+      NoHostFact("no-somaxconn",
+                 "kernel { somaxconn { missing { reason: UNREADABLE } } }",
+                 "listen-backlog", "backlog-uniform"),
+      NoHostFact("no-syn-backlog",
+                 "kernel { tcp_max_syn_backlog { missing { reason: "
+                 "NOT_PERMITTED } } }",
+                 "syn-backlog", "backlog-uniform"),
+      NoHostFact("no-reserved-ports",
+                 "kernel { reserved_ports { missing { reason: UNREADABLE } } }",
+                 "ports-reserved", "ports-uniform"),
+      NoHostFact("no-boot-values",
+                 "kernel { somaxconn_at_boot { missing { reason: "
+                 "NOT_PERMITTED } } }",
+                 "sysctl-persistent"),
+      NoHostFact("no-sockets", "sockets { missing { reason: UNREADABLE } }",
+                 "ports-free"),
+      NoHostFact("no-packet-filter",
+                 "drop_rules { missing { reason: NOT_PERMITTED } }",
+                 "firewall"),
+      NoHostFact("no-driver-version",
+                 "versions { driver { missing { reason: UNREADABLE } } }",
+                 "version-uniform", "driver-compat"),
+      NoHostFact("no-device-ids",
+                 "device_ids { missing { reason: NOT_PERMITTED } }",
+                 "device-count"),
+  };
+}
+
+// npu-smi's answers about one device.
+std::vector<FaultKind> ChipFaults() {
+  return {
+      {"health", "health", true, "device-health", FAIL, "", false, nullptr,
+       OnDevice("health { value { health: ALARM } }")},
+      {"chip-not-started", "health", true, "device-health", FAIL, "", false,
+       nullptr, OnDevice("health { value { health: NOT_STARTED } }")},
+      // npu-smi may say OK beside a code.
+      {"fault-code", "health", true, "device-health", FAIL, "", false, nullptr,
+       OnDevice("health { value { health: OK error_codes: '80E18402' } }")},
+      {"ecc", "ecc", true, "device-health", WARN, "", false, nullptr,
+       OnDevice("memory_errors { value { double_bit: 2 isolated_pages: 1 } }")},
+      {"compatibility", "compatibility", true, "driver-compat", FAIL, "", false,
+       nullptr, OnDevice("compatibility { value: 'NOK' }")},
+      {"hccs", "hccs", true, "hccs", FAIL, "", false, nullptr,
+       OnDevice("hccs { value { ok: false } }")},
+      {"hccs-lanes", "hccs", true, "hccs", WARN, "", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return HasLikes(cluster, host, device) &&
+                !Has(cluster, "npu-smi-absent");
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         DeviceOf(cluster, host, device)
+             .mutable_hccs()
+             ->mutable_value()
+             ->set_lanes(2, 1);
+       },
+       true},
+      NoFact("no-chip-health", "health", "device-health", "", "npu_smi"),
+      NoMemoryErrors(),
+      NoFact("no-compatibility", "compatibility", "driver-compat", "",
+             "npu_smi"),
+      NoFact("no-hccs-fact", "hccs", "hccs", "", "npu_smi"),
+  };
+}
+
+// Of every login and of what runs now.
+std::vector<FaultKind> LaunchFaults() {
+  return {
+      {"device-in-use", "process", true, "device-idle", WARN, "", false,
+       ShowsProcesses, HoldDevice("4711")},
+      {"two-on-a-device", "process", true, "device-process-limit", WARN,
+       "device-idle", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return ShowsProcesses(cluster, host, device) &&
+                ProfileOf(cluster).process_limit != ProcessLimit::kNotPublished;
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         HoldDevice("4711")(cluster, host, device);
+         HoldDevice("4712")(cluster, host, device);
+       }},
+      {"address-elsewhere", "", false, "host-interface", FAIL, "firewall", true,
+       nullptr,
+       [](RandomCluster& cluster, int host, int) {
+         OwnInterface(cluster, host).set_addresses(0, "10.8.0.9");
+       }},
+      {"interface-down", "", false, "host-interface", FAIL, "", false, nullptr,
+       [](RandomCluster& cluster, int host, int) {
+         OwnInterface(cluster, host).set_up(false);
+       }},
+      {"another-interface", "", false, "host-interface", WARN, "", false,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "hccl-variables");
+       },
+       OnHost("interfaces { value { interfaces { name: 'bond0' up: true "
+              "addresses: '10.8.0.9' } } }")},
+      {"variable-names-another", "", false, "host-interface", FAIL, "", false,
+       nullptr,
+       OnHost("environment { value { variables { name: 'HCCL_SOCKET_IFNAME' "
+              "value: '=bond7' file: '/etc/profile.d/hccl.sh' line: 2 } } }")},
+      {"hccl-variable", "", false, "hccl-environment", FAIL, "", false, nullptr,
+       OnHost("environment { value { variables { name: 'HCCL_CONNECT_TIMEOUT' "
+              "value: '60' file: '/etc/profile.d/hccl.sh' line: 3 } } }")},
+      {"host-name", "hostname", false, "host-name", WARN, "", false, nullptr,
+       [](RandomCluster& cluster, int host, int) {
+         auto* name = cluster.facts[host].mutable_own_name()->mutable_value();
+         name->clear_addresses();
+         if (cluster.OneIn(2)) name->add_addresses("127.0.1.1");
+       }},
+      {"clock", "", false, "clock-skew", WARN, "", false,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "clocks-not-compared");
+       },
+       [](RandomCluster& cluster, int host, int) {
+         Patch(cluster.OneIn(2) ? "clock { value { ahead_at_least_ms: 19000 "
+                                  "ahead_at_most_ms: 21000 } }"
+                                : "clock { value { ahead_at_least_ms: -21000 "
+                                  "ahead_at_most_ms: -19000 } }",
+               &cluster.facts[host]);
+       },
+       true},
+      {"conf-not-mounted", "hccn_conf", false, "container-mounts", FAIL,
+       "hccn-conf", true, nullptr,
+       OnHost("in_container { value: true } hccn_conf { missing { "
+              "reason: ABSENT detail: 'no such file' } }")},
+      {"backlog-of-another", "somaxconn", false, "backlog-uniform", WARN,
+       "listen-backlog", false,
+       [](const RandomCluster& cluster, int, int) {
+         return Has(cluster, "kernel-backlogs");
+       },
+       OnHost("kernel { somaxconn { value: 4095 } }"), true},
+      {"ports-of-another", "reserved_ports", false, "ports-uniform", WARN,
+       "ports-reserved", false,
+       [](const RandomCluster& cluster, int, int) {
+         return Has(cluster, "ports-not-named");
+       },
+       OnHost("kernel { reserved_ports { value: '60000-60015' } }"), true},
+      {"driver-of-other-firmware", "", false, "driver-compat", FAIL, "", false,
+       nullptr,
+       OnHost("versions { firmware_of_driver { value: '[8.0.0,8.9.9]' } }")},
+      {"cables-exchanged", "lldp", false, "lldp-rail", WARN, "", false,
+       [](const RandomCluster& cluster, int host, int) {
+         return Has(cluster, "switch-per-rail") &&
+                !Has(cluster, "subset-of-devices") &&
+                cluster.facts[host].devices_size() > 2;
+       },
+       [](RandomCluster& cluster, int host, int) {
+         DeviceOf(cluster, host, 0)
+             .mutable_lldp()
+             ->Swap(DeviceOf(cluster, host, 1).mutable_lldp());
+       },
+       true},
+      NoHostFact("no-npu-processes",
+                 "npu_processes { missing { reason: UNREADABLE } }",
+                 "device-idle", "device-process-limit ports-free"),
+      NoHostFact("no-interfaces",
+                 "interfaces { missing { reason: UNREADABLE } }",
+                 "host-interface", "firewall"),
+      NoHostFact("no-environment",
+                 "environment { missing { reason: NOT_PERMITTED } }",
+                 "hccl-environment", "host-interface"),
+      NoHostFact("no-own-name", "own_name { missing { reason: TIMED_OUT } }",
+                 "host-name"),
+      NoHostFact("no-container-fact",
+                 "in_container { missing { reason: UNREADABLE } }",
+                 "container-mounts"),
+      NoHostFact("no-firmware-version",
+                 "versions { firmware { missing { reason: UNREADABLE } } }",
+                 "version-uniform", "driver-compat"),
+  };
+}
+
+}  // namespace clusterd

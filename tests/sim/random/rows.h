@@ -1,0 +1,55 @@
+// What rows of faults and variations are made of: makers that change facts, and
+// the groups that FaultKinds() and Variations() list.
+#ifndef TESTS_SIM_RANDOM_ROWS_H_
+#define TESTS_SIM_RANDOM_ROWS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "config/spec/product_profile.h"
+#include "tests/sim/random/random_cluster.h"
+
+namespace clusterd {
+
+// Of a fault, with the host and the place of the device in its facts.
+using Make = std::function<void(RandomCluster&, int, int)>;
+
+const ProductProfile& ProfileOf(const RandomCluster& cluster);
+// Whether the cluster has the variation.
+bool Has(const RandomCluster& cluster, absl::string_view variation);
+bool IsClassic(const RandomCluster& cluster, int host, int device);
+DeviceFacts& DeviceOf(RandomCluster& cluster, int host, int device);
+
+// Merges the text into the facts of the device, or of the host. It must outlive
+// the process, as a literal does.
+Make OnDevice(absl::string_view text);
+Make OnHost(absl::string_view text);
+// hccn_tool answers no query about the device.
+Make Silenced(absl::string_view reason, absl::string_view what);
+
+// Whether two other hosts or more have that device planned, and so can outvote
+// it.
+bool HasLikes(const RandomCluster& cluster, int host, int device);
+// One fact of a device that is not there, so that `rule` cannot tell.
+FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
+                 const char* also, const char* simulated = "answer");
+
+bool Always(const RandomCluster& cluster);
+// Merge the text into the facts of all hosts, or devices.
+void PatchHosts(absl::string_view text, RandomCluster& cluster);
+void PatchDevices(absl::string_view text, RandomCluster& cluster);
+
+std::vector<Variation> DeviceVariations();
+std::vector<Variation> HostVariations();
+std::vector<FaultKind> PortFaults();
+std::vector<FaultKind> CarrierFaults();
+std::vector<FaultKind> AddressFaults();
+std::vector<FaultKind> ChipFaults();
+std::vector<FaultKind> HostFaults();
+std::vector<FaultKind> LaunchFaults();
+
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_RANDOM_ROWS_H_
