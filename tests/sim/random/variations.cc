@@ -264,8 +264,8 @@ std::vector<Variation> DeviceVariations() {
   return {
       {"subset-of-devices", 5,
        [](const RandomCluster& c) {
-         // With pairs, the plan of 127 servers or more repeats last numbers, which
-         // half of their devices would not have to.
+         // With pairs, the plan of 127 servers or more repeats last numbers,
+         // which half of their devices would not have to.
          return c.spec.servers(0).devices_size() >= 8 &&
                 (ProfileOf(c).subnet_plan != SubnetPlan::kPairs ||
                  c.spec.servers_size() <= 126);
