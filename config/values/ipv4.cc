@@ -1,10 +1,9 @@
 #include "config/values/ipv4.h"
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <system_error>
-
-#include <algorithm>
 #include <utility>
 
 #include "absl/base/macros.h"

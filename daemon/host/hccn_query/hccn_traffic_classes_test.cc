@@ -70,14 +70,14 @@ TEST(ParseHccnPriorityToTcTest, ReadsTheClassOfEachPriority) {
 
 TEST(ParseHccnPriorityToTcTest, RejectsOtherTables) {
   ExpectRejected(ParseHccnPriorityToTc(""), "Priority mapping:");
-  ExpectRejected(ParseHccnPriorityToTc(
-                     "Priority mapping:\npriority   0 1 2 3 4 5 6 7\n"
-                     "TC         0 1 2 4 0 0 0 1\n"),
-                 "eight of 0 to 3");
-  ExpectRejected(ParseHccnPriorityToTc(
-                     "PFC configuration:\npriority   0 1 2 3 4 5 6 7\n"
-                     "enabled    0 0 0 0 1 0 0 0\n"),
-                 "Priority mapping:");
+  ExpectRejected(
+      ParseHccnPriorityToTc("Priority mapping:\npriority   0 1 2 3 4 5 6 7\n"
+                            "TC         0 1 2 4 0 0 0 1\n"),
+      "eight of 0 to 3");
+  ExpectRejected(
+      ParseHccnPriorityToTc("PFC configuration:\npriority   0 1 2 3 4 5 6 7\n"
+                            "enabled    0 0 0 0 1 0 0 0\n"),
+      "Priority mapping:");
 }
 
 TEST(ParseHccnRocePortTest, ReadsAPortOrWhatChoosesOne) {
@@ -86,16 +86,16 @@ TEST(ParseHccnRocePortTest, ReadsAPortOrWhatChoosesOne) {
   const struct {
     const char* said;
     const char* port;
-  } cases[] = {{"udp_port:4791\nstatus:custom\n", "4791"},
-               {"udp_port:4791\nstatus:auto\n", "auto"},
-               {"udp_port:Unknown\nstatus:auto\n", "auto"},
-               {"udp_port:4097,4098\nstatus:multi_qp\nqp_count:2\n",
-                "multi_qp"},
-               {"udp_port:calculated by the NSLB-DP algorithm\n"
-                "status:code(nslb_dp)\nlisten_port:5000\n",
-                "code(nslb_dp)"},
-               // Record udp-get: of a device without a bit for the mode.
-               {"Unknown udp port\n", "auto"}};
+  } cases[] = {
+      {"udp_port:4791\nstatus:custom\n", "4791"},
+      {"udp_port:4791\nstatus:auto\n", "auto"},
+      {"udp_port:Unknown\nstatus:auto\n", "auto"},
+      {"udp_port:4097,4098\nstatus:multi_qp\nqp_count:2\n", "multi_qp"},
+      {"udp_port:calculated by the NSLB-DP algorithm\n"
+       "status:code(nslb_dp)\nlisten_port:5000\n",
+       "code(nslb_dp)"},
+      // Record udp-get: of a device without a bit for the mode.
+      {"Unknown udp port\n", "auto"}};
   for (const auto& [said, port] : cases) {
     const auto read = ParseHccnRocePort(absl::StrCat(said, kPairs));
     ASSERT_TRUE(read.ok()) << read.status();
@@ -108,8 +108,7 @@ TEST(ParseHccnRocePortTest, RejectsWhatNamesNoPort) {
   ExpectRejected(ParseHccnRocePort("udp_port:4791\n"), "its status below");
   ExpectRejected(ParseHccnRocePort("udp_port:unknown\nstatus:custom\n"),
                  "a UDP port that is set");
-  ExpectRejected(ParseHccnRocePort("udp_port:70000\nstatus:custom\n"),
-                 "70000");
+  ExpectRejected(ParseHccnRocePort("udp_port:70000\nstatus:custom\n"), "70000");
   ExpectRejected(ParseHccnRocePort("udp_port:4791\nstatus:new\n"),
                  "status:new");
 }

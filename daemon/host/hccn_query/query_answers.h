@@ -133,10 +133,10 @@ absl::StatusOr<std::array<uint32_t, kHccnPriorities>> ParseHccnPriorityToTc(
     absl::string_view output);
 
 // The UDP port of RoCE, "4791"; where something else chooses ports, the tool's
-// word for it: "auto", "multi_qp", "code(nslb_dp)". "Unknown udp port" is "auto"
-// too: that sets port 0, for which the tool says so where the device has no bit
-// for the mode. Ports of single pairs of addresses, which may follow, are not
-// looked at (tool_roce.c and tool_ext.c of hicann/driver 05354178).
+// word for it: "auto", "multi_qp", "code(nslb_dp)". "Unknown udp port" is
+// "auto" too: that sets port 0, for which the tool says so where the device has
+// no bit for the mode. Ports of single pairs of addresses, which may follow,
+// are not looked at (tool_roce.c and tool_ext.c of hicann/driver 05354178).
 absl::StatusOr<std::string> ParseHccnRocePort(absl::string_view output);
 
 // Names and texts of an optical module are cut after it and then end in "...".

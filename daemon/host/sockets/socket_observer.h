@@ -27,8 +27,8 @@ inline constexpr int kMaxBoundSockets = 4096;
 // port: listening sockets take a port, and so do connections that got it as
 // their own end. Connections of this process are left out: clusterd's way to
 // the controller is no job's. TCP sockets that are bound and neither listen nor
-// are connected are in no table. Owners come from /proc/<pid>/fd; pid 0 where no
-// process can be seen to have it. Tables and owners may differ in age by the
+// are connected are in no table. Owners come from /proc/<pid>/fd; pid 0 where
+// no process can be seen to have it. Tables and owners may differ in age by the
 // time it takes to read them. The fact is missing if a table is, but for IPv6's
 // where the kernel has none.
 SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
