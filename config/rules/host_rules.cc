@@ -381,7 +381,9 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
           key, assignments.empty() ? nullptr : &assignments.rbegin()->value());
       if (state == PASS) continue;
       FindingText text = BootFinding(host, key, report);
-      if (view.spec().kernel().persistent()) text.state = state;
+      // A plan writes files only where the spec asks for that.
+      text.by_hand = !view.spec().kernel().persistent();
+      if (!text.by_hand) text.state = state;
       report.Add(host, std::move(text));
     }
     if (all_known) report.Judged(host);
