@@ -239,17 +239,8 @@ FindingText BootFinding(const HostView& host, const BootKey& key,
       BootFix(key, WantedValue(host, key, winner.value()), &winner), in_file);
 }
 
-uint64_t Dialers(const ClusterSpec& spec) {
-  uint64_t ranks = 0;
-  for (const ServerSpec& server : spec.servers()) {
-    ranks += server.devices_size();
-  }
-  if (ranks == 0) return 0;
-  return std::min(ranks + spec.servers_size(), kAdvisedBacklog);
-}
-
 BacklogNeed NeedOf(const ClusterSpec& spec, uint64_t planned, bool is_auto) {
-  const uint64_t dialers = Dialers(spec);
+  const uint64_t dialers = std::min(RootDialers(spec), kAdvisedBacklog);
   if (!is_auto && planned != 0) {
     const uint64_t least = std::max(planned, dialers);
     return {least, least, least};
@@ -292,6 +283,14 @@ PortSet JobPorts(const ClusterSpec& spec) {
     if (port != 0 && port <= kMaxPort) ports.Add(port, port);
   }
   return ports;
+}
+
+uint64_t RootDialers(const ClusterSpec& spec) {
+  uint64_t ranks = 0;
+  for (const ServerSpec& server : spec.servers()) {
+    ranks += server.devices_size();
+  }
+  return ranks == 0 ? 0 : ranks + spec.servers_size();
 }
 
 BacklogNeed SomaxconnNeed(const ClusterSpec& spec) {

@@ -28,8 +28,11 @@ struct HcclPortNeed {
 };
 HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host);
 
+// Who dials the root of a job over all servers: one rank for each device and
+// one agent for each server. 0: the spec has no devices.
+uint64_t RootDialers(const ClusterSpec& spec);
+
 // What a backlog must be: less than `least` fails, less than `enough` warns.
-// One rank for each device and one agent for each server dial the root.
 // | kernel.* of the spec      | least              | enough     | advised    |
 // |---------------------------|--------------------|------------|------------|
 // | a number                  | it, or who dials   | least      | least      |

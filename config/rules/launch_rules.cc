@@ -13,8 +13,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/hccl_variables.h"
+#include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
+#include "config/words/number_text.h"
 
 namespace clusterd {
 namespace {
@@ -157,6 +159,32 @@ void CheckHostName(const ClusterView& view, RuleReport& report) {
                all.empty() ? "no address" : PrintableText(FirstOf(all, 8)),
                address,
                PrintableText(host.facts->identity().hostname().value()));
+  }
+}
+
+// What a job itself has is not known; what starts it is.
+void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
+  const uint64_t dialers = RootDialers(view.spec());
+  if (dialers == 0) {
+    return report.ExplainSkip("cluster.yaml plans no devices");
+  }
+  for (const HostView& host : view.hosts()) {
+    const OpenFilesFact& fact = host.facts->open_files();
+    if (!report.Knows(host, "limit of open files", fact)) continue;
+    if (fact.value().limits().empty()) {
+      report.Add(host, "none-runs");
+      continue;
+    }
+    report.Judged(host);
+    for (const OpenFilesLimit& each : fact.value().limits()) {
+      // Jobs of slurmd bring their soft limit from where they were submitted.
+      const bool judges_hard = each.program() == "slurmd";
+      const uint64_t limit = judges_hard ? each.hard() : each.soft();
+      if (limit > dialers) continue;
+      report.Add(host, each.hard() > dialers ? "soft" : "hard",
+                 PrintableText(each.program()), LimitText(limit), dialers,
+                 LimitText(each.hard()));
+    }
   }
 }
 

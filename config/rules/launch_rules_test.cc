@@ -126,6 +126,65 @@ TEST(CheckHostNameTest, LookUpThatDidNotEndIsUnknown) {
   EXPECT_EQ(cluster.Check("host-name").state(), UNKNOWN);
 }
 
+void SetLimit(TestCluster& cluster, const char* program, uint64_t soft,
+              uint64_t hard) {
+  OpenFilesLimit& limit =
+      *cluster.facts[0].mutable_open_files()->mutable_value()->mutable_limits(
+          0);
+  limit.set_program(program);
+  limit.set_soft(soft);
+  limit.set_hard(hard);
+}
+
+// Ranks and agents of the test's two servers: 18.
+TEST(CheckOpenFilesTest, LimitUnderWhoDialsTheRootIsAWarning) {
+  TestCluster cluster;
+  SetLimit(cluster, "sshd", 18, 524288);
+  EXPECT_THAT(
+      Lines(cluster.Check("open-files")),
+      HasSubstr("WARN server0 sshd starts jobs that may open 18 files, and "
+                "524288 if they raise it themselves: 18 connections dial the "
+                "root of a job over all servers | more than 18 files"));
+  SetLimit(cluster, "sshd", 8, 16);
+  EXPECT_THAT(Lines(cluster.Check("open-files")),
+              HasSubstr("WARN server0 sshd starts jobs that may open 16 files "
+                        "and cannot raise it themselves"));
+  SetLimit(cluster, "sshd", 19, 19);
+  EXPECT_EQ(cluster.Check("open-files").state(), PASS);
+}
+
+// The usual 1024 of systemd does for 900 ranks and not for more.
+TEST(CheckOpenFilesTest, UsualLimitWarnsOnlyInAClusterThatIsLargeEnough) {
+  TestCluster cluster("atlas-training", "", 120);
+  SetLimit(cluster, "dockerd", 1024, 524288);
+  EXPECT_EQ(cluster.Check("open-files").state(), WARN);
+  TestCluster smaller("atlas-training", "", 100);
+  SetLimit(smaller, "dockerd", 1024, 524288);
+  EXPECT_EQ(smaller.Check("open-files").state(), PASS);
+}
+
+// Its jobs bring their own from where they were submitted.
+TEST(CheckOpenFilesTest, SlurmdIsJudgedByItsHardLimit) {
+  TestCluster cluster;
+  SetLimit(cluster, "slurmd", 8, 524288);
+  EXPECT_EQ(cluster.Check("open-files").state(), PASS);
+  SetLimit(cluster, "slurmd", 8, 18);
+  EXPECT_EQ(cluster.Check("open-files").state(), WARN);
+}
+
+TEST(CheckOpenFilesTest, HostWithoutSuchAProgramIsSkippedWithThatReason) {
+  TestCluster cluster;
+  for (HostFacts& facts : cluster.facts) {
+    facts.mutable_open_files()->mutable_value()->clear_limits();
+  }
+  EXPECT_EQ(cluster.Check("open-files").state(), SKIPPED);
+  EXPECT_THAT(Lines(cluster.Check("open-files")),
+              HasSubstr("none of the programs runs"));
+  SetMissing(Missing::UNREADABLE, "limits: no line",
+             cluster.facts[0].mutable_open_files());
+  EXPECT_EQ(cluster.Check("open-files").state(), UNKNOWN);
+}
+
 TEST(CheckHcclEnvironmentTest, NamesTheVariableAndItsLine) {
   TestCluster cluster;
   SetVariable(cluster, "HCCL_CONNECT_TIMEOUT", "600");

@@ -11,6 +11,7 @@
 #include "config/rules/view/ballot.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/values/text_form.h"
+#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -59,6 +60,21 @@ Falls FallsOfADay(const LinkHistoryFact::History& history) {
       falls.last_ago = absl::Seconds(change.seconds_ago());
   }
   return falls;
+}
+
+void JudgeFalls(const DeviceView& device, RuleReport& report) {
+  const Falls falls = FallsOfADay(**device.link_history);
+  if (falls.times == 0) return;
+  report.Add(device, "fell", Count(falls.times, "time"),
+             absl::FormatDuration(falls.last_ago));
+}
+
+void JudgeRises(const DeviceView& device, RuleReport& report) {
+  const CounterRisesFact::Rises& rises = **device.counter_rises;
+  const std::string span = DurationText(absl::Seconds(rises.seconds()));
+  for (const CounterRise& each : rises.rises()) {
+    report.Add(device, "rose", PrintableText(each.name()), each.rise(), span);
+  }
 }
 
 // One setting that the devices of a rail have in common.
@@ -236,17 +252,26 @@ void CheckOptics(const ClusterView&, RuleReport& report) {
   });
 }
 
-// Warns. The tool keeps the times of the last changes, so nothing has to be
-// remembered from one check to the next.
+// Both warn: of the last falls the tool keeps the times, of error counters the
+// host tells the rise since an earlier look.
 void CheckLinkFlaps(const ClusterView&, RuleReport& report) {
+  size_t not_compared = 0;
   report.ForEachDevice([&](const DeviceView& device) {
-    if (!Tells(device, "link history", device.link_history, report)) return;
+    const bool tells_history =
+        Tells(device, "link history", device.link_history, report);
+    const bool tells_counters =
+        Tells(device, "packet statistics", device.counter_rises, report);
+    if (!tells_history && !tells_counters) return;
     report.Judged(device);
-    const Falls falls = FallsOfADay(**device.link_history);
-    if (falls.times == 0) return;
-    report.Add(device, "fell", Count(falls.times, "time"),
-               absl::FormatDuration(falls.last_ago));
+    if (tells_history) JudgeFalls(device, report);
+    if (!tells_counters) return;
+    if (!(*device.counter_rises)->has_seconds()) ++not_compared;
+    JudgeRises(device, report);
   });
+  if (not_compared > 0) {
+    report.AddNote("error counters of ", Count(not_compared, "device"),
+                   " not compared: no earlier read");
+  }
 }
 
 // Device i of all hosts, the spec, and what the spec says of the jobs.

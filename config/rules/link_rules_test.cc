@@ -260,5 +260,47 @@ TEST(LinkFlapsTest, LinkThatIsDownNowIsTheCause) {
               HasSubstr("WARN server0:3 [link] the link went down"));
 }
 
+TEST(LinkFlapsTest, ErrorCounterThatRoseBetweenTwoReadsIsAWarning) {
+  TestCluster cluster("atlas-a2");
+  CounterRisesFact::Rises& rises =
+      *cluster.device(0, 3).mutable_counter_rises()->mutable_value();
+  CounterRise* const rise = rises.add_rises();
+  rise->set_name("roce_new_pkt_rty_num");
+  rise->set_rise(12);
+  const RuleResult result = cluster.Check("link-flaps");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("WARN server0:3 roce_new_pkt_rty_num rose by 12 in 5 "
+                        "min | no error counter to rise"));
+}
+
+TEST(LinkFlapsTest, CountersWithoutAnEarlierReadAreNoFaultAndTheSummarySaysSo) {
+  TestCluster cluster("atlas-a2");
+  CounterRisesFact::Rises& rises =
+      *cluster.device(0, 3).mutable_counter_rises()->mutable_value();
+  rises.clear_seconds();
+  rises.set_not_compared("clusterd has read them for the first time");
+  const RuleResult result = cluster.Check("link-flaps");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(result.summary(),
+              HasSubstr("error counters of 1 device not compared"));
+}
+
+TEST(LinkFlapsTest, ToolWithOnlyOneOfTheQueriesIsJudgedByThatOne) {
+  TestCluster cluster("atlas-a2");
+  for (HostFacts& facts : cluster.facts) {
+    for (DeviceFacts& device : *facts.mutable_devices()) {
+      SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_counter_rises());
+    }
+  }
+  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
+  for (HostFacts& facts : cluster.facts) {
+    for (DeviceFacts& device : *facts.mutable_devices()) {
+      SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_link_history());
+    }
+  }
+  EXPECT_EQ(cluster.Check("link-flaps").state(), SKIPPED);
+}
+
 }  // namespace
 }  // namespace clusterd

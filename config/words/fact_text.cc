@@ -263,6 +263,30 @@ Lines Describe(const EnvironmentFact::Variables& value) {
   return OrNone(std::move(lines), "no variable of HCCL set for every login");
 }
 
+Lines Describe(const CounterRisesFact::Rises& value) {
+  if (!value.has_seconds()) {
+    return {absl::StrCat("not compared: ", value.not_compared())};
+  }
+  Lines lines;
+  for (const CounterRise& each : value.rises()) {
+    lines.push_back(absl::StrCat(each.name(), " rose by ", each.rise()));
+  }
+  lines = OrNone(std::move(lines), "no error counter rose");
+  absl::StrAppend(&lines[0], " in ",
+                  DurationText(absl::Seconds(value.seconds())));
+  return lines;
+}
+
+Lines Describe(const OpenFilesFact::Limits& value) {
+  Lines lines;
+  for (const OpenFilesLimit& each : value.limits()) {
+    lines.push_back(absl::StrCat(each.program(), " (pid ", each.pid(), ") ",
+                                 LimitText(each.soft()), ", at most ",
+                                 LimitText(each.hard())));
+  }
+  return OrNone(std::move(lines), "no known program that starts jobs runs");
+}
+
 Lines Describe(const ClockFact::Clock& value) {
   return {absl::StrCat("between ", value.ahead_at_least_ms(), " and ",
                        value.ahead_at_most_ms(),
@@ -298,7 +322,8 @@ Lines DescribeMessage(const Message& value) {
       NpuProcessesFact::Processes, ChipHealth, MemoryErrors, HccsLinks,
       VnicFact::Vnic, OpticalFact::Module, LinkHistoryFact::History,
       InterfacesFact::Interfaces, AddressesFact::Addresses,
-      EnvironmentFact::Variables, ClockFact::Clock, ZonesFact::Zones>(value);
+      EnvironmentFact::Variables, ClockFact::Clock, ZonesFact::Zones,
+      OpenFilesFact::Limits, CounterRisesFact::Rises>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

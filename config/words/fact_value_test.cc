@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "config/words/fact_text.h"
 #include "gtest/gtest.h"
 
@@ -35,6 +37,23 @@ TEST(DescribeFactTest, PutsValuesOfEveryKindIntoWords) {
   PersistentValueFact persistent;
   persistent.mutable_value();
   EXPECT_EQ(DescribeFact(persistent).lines.front(), "set by no file");
+  CounterRisesFact rises;
+  rises.mutable_value()->set_not_compared("read for the first time");
+  EXPECT_EQ(DescribeFact(rises).lines.front(),
+            "not compared: read for the first time");
+  rises.mutable_value()->set_seconds(300);
+  EXPECT_EQ(DescribeFact(rises).lines.front(),
+            "no error counter rose in 5 min");
+  rises.mutable_value()->add_rises()->set_name("a");
+  EXPECT_EQ(DescribeFact(rises).lines.front(), "a rose by 0 in 5 min");
+  OpenFilesFact files;
+  OpenFilesLimit* const limit = files.mutable_value()->add_limits();
+  limit->set_program("sshd");
+  limit->set_pid(7);
+  limit->set_soft(1024);
+  limit->set_hard(std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(DescribeFact(files).lines.front(),
+            "sshd (pid 7) 1024, at most unlimited");
 }
 
 TEST(DescribeFactTest, CoversEveryFactOfTheDataModel) {

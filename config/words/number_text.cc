@@ -1,6 +1,7 @@
 #include "config/words/number_text.h"
 
 #include <iterator>
+#include <limits>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -12,6 +13,11 @@ namespace clusterd {
 
 std::string Count(size_t number, absl::string_view singular) {
   return absl::StrCat(number, " ", singular, number == 1 ? "" : "s");
+}
+
+std::string LimitText(uint64_t limit) {
+  return limit == std::numeric_limits<uint64_t>::max() ? "unlimited"
+                                                       : absl::StrCat(limit);
 }
 
 std::string DurationText(absl::Duration duration) {

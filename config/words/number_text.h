@@ -17,6 +17,9 @@ namespace clusterd {
 // "1 device", "16 devices".
 std::string Count(size_t number, absl::string_view singular);
 
+// "1024"; the largest number there is means "unlimited".
+std::string LimitText(uint64_t limit);
+
 // One unit, rounded down; a negative duration (clocks that disagree) is "0 s".
 std::string DurationText(absl::Duration duration);
 

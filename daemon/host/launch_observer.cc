@@ -1,12 +1,15 @@
 #include "daemon/host/launch_observer.h"
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/ipv4.h"
@@ -25,6 +28,19 @@ constexpr absl::string_view kGetent[] = {"/usr/bin/getent", "/bin/getent"};
 constexpr int kGetentNotFound = 2;  // getent(1)
 constexpr int kMaxInterfaces = 1024;
 constexpr size_t kMaxVariables = 256;
+
+// A child has the limits of what started it (getrlimit(2)), so a job has those
+// of these programs unless they say otherwise:
+//   slurmd      the soft limit of the user who submitted, under slurmd's hard
+//               one; with PropagateResourceLimits=NONE its own (slurm.conf(5))
+//   dockerd     its own without --ulimit and default-ulimits (docker run)
+//   containerd  its own, for its shims and their containers, where the
+//               container's process.rlimits is unset (OCI runtime-spec)
+//   sshd        its own for a login, unless pam_limits(8) sets another
+// kubelet starts no container itself; what pbs_mom and sbatchd pass on is not
+// published well enough.
+constexpr absl::string_view kStarters[] = {"slurmd", "dockerd", "containerd",
+                                           "sshd"};
 
 absl::StatusOr<CommandResult> Run(const HostAccess& host,
                                   absl::Span<const absl::string_view> programs,
@@ -119,6 +135,62 @@ absl::StatusOr<EnvironmentFact::Variables> ReadEnvironment(
   return variables;
 }
 
+// Whether a file of pam_limits(8) has a line about open files.
+bool PamLimitsOpenFiles(const FileReader& files) {
+  static const LazyRE2 kLine = {R"((?s)(?:.*\n)?[^#\n]*\snofile\s.*)"};
+  constexpr absl::string_view kFolder = "/etc/security/limits.d";
+  std::vector<std::string> paths = {"/etc/security/limits.conf"};
+  for (const std::string& name :
+       files.List(kFolder).value_or(std::vector<std::string>())) {
+    paths.push_back(absl::StrCat(kFolder, "/", name));
+  }
+  return absl::c_any_of(paths, [&](const std::string& path) {
+    return HasForm(files.ReadTrimmed(path).value_or(""), *kLine);
+  });
+}
+
+// The program's name if root runs it and process 1 started it: a container's
+// sshd, a login's and whoever takes such a name are none.
+std::string StarterOf(absl::string_view status) {
+  static const LazyRE2 kForm = {
+      R"((?s)Name:\t([a-z]+)\n.*\nPPid:\t1\n.*\nUid:\t0\t0\t.*)"};
+  std::string name;
+  if (!HasForm(status, *kForm, &name) ||
+      !absl::c_linear_search(kStarters, name)) {
+    return "";
+  }
+  return name;
+}
+
+absl::StatusOr<OpenFilesFact::Limits> ReadOpenFiles(const HostAccess& host) {
+  const FileReader files = host.files();
+  OpenFilesFact::Limits limits;
+  const auto names = files.List("/proc");
+  if (absl::IsNotFound(names.status())) return limits;
+  RETURN_IF_ERROR(names.status());
+  const bool skips_sshd = PamLimitsOpenFiles(files);
+  for (const std::string& each : *names) {
+    uint32_t pid = 0;
+    if (!absl::SimpleAtoi(each, &pid)) continue;
+    if (host.budget->IsSpent()) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("programs that start jobs: not found within ",
+                       host.budget->HostDeadline()));
+    }
+    const std::string process = absl::StrCat("/proc/", pid);
+    const std::string name =
+        StarterOf(files.ReadTrimmed(process + "/status").value_or(""));
+    if (name.empty() || (name == "sshd" && skips_sshd)) continue;
+    const auto text = files.ReadTrimmed(process + "/limits");
+    if (absl::IsNotFound(text.status())) continue;  // It has ended.
+    RETURN_IF_ERROR(text.status());
+    ASSIGN_OR_RETURN(*limits.add_limits(), ParseOpenFilesLimit(*text));
+    limits.mutable_limits()->rbegin()->set_program(name);
+    limits.mutable_limits()->rbegin()->set_pid(pid);
+  }
+  return limits;
+}
+
 // Docker, Podman (podman-run(1)) and systemd (Container Interface) leave one.
 absl::StatusOr<bool> IsContainer(const FileReader& files) {
   for (const char* file :
@@ -203,6 +275,23 @@ std::vector<EnvironmentVariable> ParseEnvironment(absl::string_view file,
   return variables;
 }
 
+absl::StatusOr<OpenFilesLimit> ParseOpenFilesLimit(absl::string_view limits) {
+  static const LazyRE2 kForm = {
+      R"((?s)(?:.*\n)?Max open files +(?:unlimited|(\d+)) +)"
+      R"((?:unlimited|(\d+)) +files *(?:\n.*)?)"};
+  std::optional<uint64_t> soft;
+  std::optional<uint64_t> hard;
+  if (!HasForm(limits, *kForm, &soft, &hard)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "limits: no line \"Max open files\" in ", QuotedText(limits)));
+  }
+  constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
+  OpenFilesLimit limit;
+  limit.set_soft(soft.value_or(kUnlimited));
+  limit.set_hard(hard.value_or(kUnlimited));
+  return limit;
+}
+
 void ObserveLaunch(const HostAccess& host, HostFacts* facts) {
   const FileReader files = host.files();
   SetFact(ReadInterfaces(host), facts->mutable_interfaces());
@@ -210,6 +299,7 @@ void ObserveLaunch(const HostAccess& host, HostFacts* facts) {
   facts->mutable_docker_running()->set_value(IsDockerRunning(files));
   SetFact(ReadEnvironment(files), facts->mutable_environment());
   SetFact(IsContainer(files), facts->mutable_in_container());
+  SetFact(ReadOpenFiles(host), facts->mutable_open_files());
 }
 
 }  // namespace clusterd

@@ -1,6 +1,7 @@
 // What a job's launch on this machine meets beside its devices: interfaces and
 // their addresses, what the machine's own name resolves to, HCCL's variables
-// that every login gets, Docker, and whether this is a container.
+// that every login gets, Docker, whether this is a container, and how many
+// files what starts jobs may open.
 #ifndef DAEMON_HOST_LAUNCH_OBSERVER_H_
 #define DAEMON_HOST_LAUNCH_OBSERVER_H_
 
@@ -33,11 +34,22 @@ absl::StatusOr<AddressesFact::Addresses> ParseResolved(absl::string_view text);
 std::vector<EnvironmentVariable> ParseEnvironment(absl::string_view file,
                                                   absl::string_view text);
 
-// Fills interfaces, own_name, docker_running, environment and in_container.
+// Soft and hard limit of open files from /proc/PID/limits (Linux,
+// fs/proc/base.c):
+//   Limit                     Soft Limit           Hard Limit           Units
+//   Max open files            1024                 524288               files
+// "unlimited" is the largest number. InvalidArgument for text without that
+// line.
+absl::StatusOr<OpenFilesLimit> ParseOpenFilesLimit(absl::string_view limits);
+
+// Fills interfaces, own_name, docker_running, environment, in_container and
+// open_files.
 // Names are resolved by getent, within the budget: a server that does not
 // answer costs a command's deadline and no more. Docker's daemon is looked up
 // by its pid file; containers by the files that Docker, Podman and systemd
-// leave in theirs.
+// leave in theirs. Programs that start jobs are those of root that process 1
+// started. sshd is left out where a file of pam_limits(8) names open files:
+// what a login gets then depends on its user.
 void ObserveLaunch(const HostAccess& host, HostFacts* facts);
 
 }  // namespace clusterd

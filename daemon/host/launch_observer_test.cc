@@ -1,5 +1,6 @@
 #include "daemon/host/launch_observer.h"
 
+#include <limits>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -168,6 +169,65 @@ TEST_F(LaunchObserverTest, ReadsVariablesInTheOrderOfALogin) {
 TEST_F(LaunchObserverTest, KnowsAContainerByItsFile) {
   root_.Write("/.dockerenv", "");
   EXPECT_TRUE(Observe().in_container().value());
+}
+
+TEST(ParseOpenFilesLimitTest, ReadsBothLimitsOfItsLine) {
+  const auto limit = ParseOpenFilesLimit(
+      "Limit                     Soft Limit           Hard Limit           "
+      "Units     \n"
+      "Max processes             63432                63432                "
+      "processes \n"
+      "Max open files            1024                 unlimited            "
+      "files     \n"
+      "Max locked memory         8388608              8388608              "
+      "bytes     \n");
+  ASSERT_TRUE(limit.ok()) << limit.status();
+  EXPECT_EQ(limit->soft(), 1024u);
+  EXPECT_EQ(limit->hard(), std::numeric_limits<uint64_t>::max());
+  for (const char* text :
+       {"", "Max open files 1 files\n", "Max open files -1 2 files\n",
+        "No Max open files 1 2 files\n"}) {
+    EXPECT_FALSE(ParseOpenFilesLimit(text).ok()) << text;
+  }
+}
+
+TEST_F(LaunchObserverTest, ReadsLimitsOfTheProgramsThatStartJobs) {
+  const auto run = [&](int pid, const std::string& name, int parent, int uid) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    const std::string id = std::to_string(uid);
+    root_.Write(process + "/status",
+                "Name:\t" + name + "\nUmask:\t0022\nPPid:\t" +
+                    std::to_string(parent) + "\nTracerPid:\t0\nUid:\t" + id +
+                    "\t" + id + "\t" + id + "\t" + id + "\nGid:\t0\n");
+    root_.Write(process + "/limits",
+                "Max open files            1024                 524288         "
+                "      files     \n");
+  };
+  run(10, "sshd", 1, 0);
+  run(11, "sshd", 10, 0);      // A login.
+  run(12, "sshd", 77, 0);      // Of a container.
+  run(13, "slurmd", 1, 1000);  // Somebody's own.
+  run(14, "containerd", 1, 0);
+  run(15, "cron", 1, 0);
+  const auto names = [&] {
+    std::vector<std::string> names;
+    const HostFacts facts = Observe();
+    for (const OpenFilesLimit& each : facts.open_files().value().limits()) {
+      names.push_back(each.program() + " " + std::to_string(each.pid()) + " " +
+                      std::to_string(each.soft()));
+    }
+    return names;
+  };
+  EXPECT_THAT(names(), ElementsAre("sshd 10 1024", "containerd 14 1024"));
+  root_.Write("/etc/security/limits.conf", "# * soft nofile 9\n");
+  EXPECT_THAT(names(), ElementsAre("sshd 10 1024", "containerd 14 1024"));
+  root_.Write("/etc/security/limits.d/a.conf", "* - nproc 9\n* - nofile 9\n");
+  EXPECT_THAT(names(), ElementsAre("containerd 14 1024"));
+}
+
+TEST_F(LaunchObserverTest, HostWithoutSuchAProgramHasNoLimits) {
+  EXPECT_TRUE(Observe().open_files().has_value());
+  EXPECT_EQ(Observe().open_files().value().limits_size(), 0);
 }
 
 TEST_F(LaunchObserverTest, SaysThatAProgramIsNotThere) {

@@ -82,6 +82,8 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
       HccnSession session(tool, generation, device->id(), runner_, clock_,
                           &budget, &locks_);
       *device = ObserveDevice(device->id(), facts->hccn_conf(), tls, &session);
+      *device->mutable_counter_rises() =
+          AskCounters(device->id(), &session, clock_, &counters_);
       if (request.ask_vnic()) *device->mutable_vnic() = ObserveVnic(&session);
       if (session.generation() != generation) found = session.generation();
     }

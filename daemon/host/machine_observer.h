@@ -4,7 +4,8 @@
 // Devices are asked in parallel and everything else at the same time, so one
 // observation takes about as long as the slowest device's own chain of
 // commands. Nothing is changed on the machine; the one vendor query that
-// writes (`-tls -g`) does so to a copy that nobody else sees.
+// writes (`-tls -g`) does so to a copy that nobody else sees. Of what it saw,
+// only error counters are kept, for the next observation to compare with.
 #ifndef DAEMON_HOST_MACHINE_OBSERVER_H_
 #define DAEMON_HOST_MACHINE_OBSERVER_H_
 
@@ -16,6 +17,7 @@
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn_query/counter_memory.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/host/namespace/network_namespace.h"
 #include "proto/facts.pb.h"
@@ -62,6 +64,7 @@ class MachineObserver final : public HostObserver {
   Clock* const clock_;
   DeviceLocks locks_;
   DeviceLocks npu_smi_locks_;
+  CounterMemory counters_;
 };
 
 // Of one network namespace of this machine, and of nothing around it:

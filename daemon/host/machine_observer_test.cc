@@ -300,6 +300,37 @@ TEST(MachineObserverTest, RejectsPortsThatAreNoRange) {
   }
 }
 
+TEST(MachineObserverTest, TellsWhatErrorCountersRoseBySinceItLookedBefore) {
+  SimulatedHost host(1, R"sh(#!/bin/sh
+[ "$3" = -stat ] || { echo 'Get invalid major cmd.' >&2; exit 3; }
+echo 'packet statistics:'
+echo "roce_rx_err_pkt_num:$(cat "${0%/usr/local/*}/count")"
+)sh");
+  PosixCommandRunner runner;
+  SystemClock clock;
+  MachineObserver observer(host.root().paths(), &runner, &clock);
+  const auto rises = [&](const std::string& count) {
+    host.root().Write("/count", count);
+    const HostFacts facts = observer.Observe("server0", Request());
+    return facts.devices(0).counter_rises();
+  };
+  const CounterRisesFact first = rises("100");
+  EXPECT_TRUE(first.has_value()) << first.ShortDebugString();
+  EXPECT_FALSE(first.value().has_seconds());
+  const CounterRisesFact second = rises("112");
+  EXPECT_TRUE(second.value().has_seconds());
+  ASSERT_EQ(second.value().rises_size(), 1) << second.ShortDebugString();
+  EXPECT_EQ(second.value().rises(0).name(), "roce_rx_err_pkt_num");
+  EXPECT_EQ(second.value().rises(0).rise(), 12u);
+  // A clusterd that starts anew has nothing to compare with.
+  MachineObserver another(host.root().paths(), &runner, &clock);
+  EXPECT_FALSE(another.Observe("server0", Request())
+                   .devices(0)
+                   .counter_rises()
+                   .value()
+                   .has_seconds());
+}
+
 TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
   SimulatedHost host(1);
   PosixCommandRunner posix;

@@ -92,6 +92,8 @@ void CheckLaunchTexts(const std::string& text) {
       Require(Ipv4Address::Parse(address).ok());
     }
   }
+  const auto files = ParseOpenFilesLimit(text);
+  if (files.ok()) Require(absl::StrContains(text, "Max open files"));
   HcclVariables variables;
   for (const EnvironmentVariable& each : ParseEnvironment("/etc/a.sh", text)) {
     Require(absl::StartsWith(each.name(), "HCCL_") && each.line() > 0);

@@ -96,6 +96,14 @@ std::vector<Fault> Faults() {
        [](TestCluster& c) {
          c.facts[0].mutable_own_name()->mutable_value()->clear_addresses();
        }},
+      {"open-files", a1,
+       [](TestCluster& c) {
+         c.facts[0]
+             .mutable_open_files()
+             ->mutable_value()
+             ->mutable_limits(0)
+             ->set_hard(16);
+       }},
       {"hccl-environment", a1,
        [](TestCluster& c) {
          EnvironmentVariable* const variable =
@@ -347,6 +355,7 @@ std::vector<Reader> Readers() {
       {"devices.roce_port", {"lossless"}},
       {"devices.optical", {"optics"}},
       {"devices.link_history", {"link-flaps"}},
+      {"devices.counter_rises", {"link-flaps"}},
       {"hccn_conf",
        {"hccn-conf", "device-ip-persistent", "gateway-persistent",
         "detect-address-persistent"}},
@@ -385,6 +394,7 @@ std::vector<Reader> Readers() {
       {"own_name", {"host-name"}},
       {"environment", {"host-interface", "hccl-environment"}},
       {"in_container", {"container-mounts"}},
+      {"open_files", {"open-files"}},
       {"clock", {"clock-skew"}},
       {"identity.npu_series", {"version-uniform"}},
       {"versions.driver", {"version-uniform"}},

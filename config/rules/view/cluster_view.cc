@@ -166,6 +166,7 @@ Queries ReadDevice(DeviceView* device) {
   Read(facts.roce_port(), device, &unproven, &device->roce_port);
   Read(facts.optical(), device, &unproven, &device->optical);
   Read(facts.link_history(), device, &unproven, &device->link_history);
+  Read(facts.counter_rises(), device, &unproven, &device->counter_rises);
   JudgeSilence(queries, device);
   if (device->spec != nullptr) ReadPlan(*device->spec, device);
   return queries;

@@ -75,6 +75,7 @@ struct DeviceView {
   Reading<absl::string_view> roce_port;
   Reading<const OpticalFact::Module*> optical;
   Reading<const LinkHistoryFact::History*> link_history;
+  Reading<const CounterRisesFact::Rises*> counter_rises;
 
   // Of the spec; unset where it names none.
   std::optional<Ipv4Interface> planned;

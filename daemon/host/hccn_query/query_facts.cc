@@ -95,25 +95,6 @@ absl::StatusOr<std::string> DscpText(absl::string_view output) {
   return absl::StrJoin(classes, ",", absl::PairFormatter(":"));
 }
 
-// Which queries a tool knows depends on its release.
-HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
-  HccnAnswer answer;
-  if (session->generation() == NpuToolFacts::ASCEND_950) {
-    answer.missing =
-        MakeMissing(Missing::NOT_SUPPORTED,
-                    absl::StrCat("the words of ", query,
-                                 " are not known for the Ascend 950 tool"));
-    return answer;
-  }
-  answer = session->Ask(query);
-  if (answer.failure == HccnFailure::kWrongCommandLine &&
-      answer.missing.has_value() &&
-      session->generation() == NpuToolFacts::CLASSIC) {
-    answer.missing->set_reason(Missing::NOT_SUPPORTED);
-  }
-  return answer;
-}
-
 }  // namespace
 
 OpticalFact::Module MakeOpticalModule(const HccnOptical& optical) {
@@ -144,6 +125,24 @@ LinkHistoryFact::History MakeLinkHistory(const HccnLinkStat& stat) {
     change->set_up(each.up);
   }
   return history;
+}
+
+HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
+  HccnAnswer answer;
+  if (session->generation() == NpuToolFacts::ASCEND_950) {
+    answer.missing =
+        MakeMissing(Missing::NOT_SUPPORTED,
+                    absl::StrCat("the words of ", query,
+                                 " are not known for the Ascend 950 tool"));
+    return answer;
+  }
+  answer = session->Ask(query);
+  if (answer.failure == HccnFailure::kWrongCommandLine &&
+      answer.missing.has_value() &&
+      session->generation() == NpuToolFacts::CLASSIC) {
+    answer.missing->set_reason(Missing::NOT_SUPPORTED);
+  }
+  return answer;
 }
 
 void AskLosslessSettings(HccnSession* session, DeviceFacts* facts) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "absl/strings/string_view.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/hccn_query/query_answers.h"
 #include "proto/facts.pb.h"
@@ -21,9 +22,11 @@ LinkHistoryFact::History MakeLinkHistory(const HccnLinkStat& stat);
 // PFC and UDP port of RoCE: what a change can set.
 void AskLosslessSettings(HccnSession* session, DeviceFacts* facts);
 
-// DSCP and priorities to traffic classes, module, history. A query that this
-// tool does not know is NOT_SUPPORTED, as is every one, those above too, for
+// A query that this tool does not know is NOT_SUPPORTED, as is every one for
 // the tool of the Ascend 950, whose words for them are not known.
+HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query);
+
+// DSCP and priorities to traffic classes, module, history.
 void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts);
 
 }  // namespace clusterd

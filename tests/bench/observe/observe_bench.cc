@@ -26,7 +26,7 @@ constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
 constexpr const char* kChain[] = {
     "-ip",      "-gateway", "-netdetect", "-net_health", "-link",
     "-lldp",    "-mtu",     "-pfc",       "-udp",        "-dscp_to_tc",
-    "-prio_tc", "-optical", "-link_stat"};
+    "-prio_tc", "-optical", "-link_stat", "-stat"};
 
 bool MakeHost(const std::string& tool, ScratchRoot* root) {
   for (int id = 0; id < kDevices; ++id) {

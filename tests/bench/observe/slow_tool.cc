@@ -31,6 +31,7 @@ constexpr Answer kAnswers[] = {
      "TC         0 0 0 0 1 0 0 0\n"},
     {"-optical", "optical info:\npresent              : present\n"},
     {"-link_stat", "link change records : NA\n"},
+    {"-stat", "packet statistics:\nroce_new_pkt_rty_num:0\n"},
 };
 
 }  // namespace

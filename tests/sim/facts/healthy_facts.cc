@@ -139,6 +139,7 @@ void FillDevice(const ClusterSpec& spec, const DeviceSpec& planned,
       device->mutable_link_history()->mutable_value();
   history->set_ups(1);
   history->set_downs(0);
+  device->mutable_counter_rises()->mutable_value()->set_seconds(300);
   device->mutable_mtu()->set_value(spec.has_mtu() ? spec.mtu() : kMtu);
   FillPort(spec, device);
   TlsFact::Switch* tls = device->mutable_tls()->mutable_value();
@@ -206,6 +207,12 @@ void FillNetwork(const ServerSpec& server, HostFacts* facts) {
   facts->mutable_docker_running()->set_value(true);
   facts->mutable_environment()->mutable_value();
   facts->mutable_in_container()->set_value(false);
+  OpenFilesLimit* const limit =
+      facts->mutable_open_files()->mutable_value()->add_limits();
+  limit->set_program("slurmd");
+  limit->set_pid(1032);
+  limit->set_soft(131072);  // LimitNOFILE of the unit that Slurm ships.
+  limit->set_hard(131072);
   facts->mutable_clock()->mutable_value()->set_ahead_at_least_ms(-3);
   facts->mutable_clock()->mutable_value()->set_ahead_at_most_ms(4);
 }

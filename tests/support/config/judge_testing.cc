@@ -64,6 +64,7 @@ void TestCluster::Mute(int host, int index, Missing::Reason reason,
   mute("-udp", facts_of.mutable_roce_port());
   mute("-optical", facts_of.mutable_optical());
   mute("-link_stat", facts_of.mutable_link_history());
+  mute("-stat", facts_of.mutable_counter_rises());
 }
 
 RuleResult TestCluster::Check(absl::string_view rule) const {
