@@ -345,11 +345,11 @@ TEST(MachineObserverTest, AsksEveryDeviceForEveryFactInOrder) {
     EXPECT_EQ(recorded.command.argv[4],
               queries.back() == "-cfg" ? "status" : "-g");
   }
-  EXPECT_THAT(
-      queries,
-      ElementsAre("-ip", "-gateway", "-netdetect", "-net_health", "-link",
-                  "-lldp", "-mtu", "-cfg", "-speed", "-pfc", "-udp",
-                  "-dscp_to_tc", "-prio_tc", "-optical", "-link_stat"));
+  EXPECT_THAT(queries,
+              ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
+                          "-link", "-lldp", "-mtu", "-cfg", "-speed", "-pfc",
+                          "-udp", "-dscp_to_tc", "-prio_tc", "-optical",
+                          "-link_stat", "-stat"));
 }
 
 TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
@@ -368,11 +368,11 @@ TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
     if (recorded.command.argv[2] != "0") continue;
     queries.push_back(recorded.command.argv[3]);
   }
-  EXPECT_THAT(
-      queries,
-      ElementsAre("-ip", "-gateway", "-netdetect", "-net_health", "-link",
-                  "-lldp", "-mtu", "-cfg", "-speed", "-tls", "-pfc", "-udp",
-                  "-dscp_to_tc", "-prio_tc", "-optical", "-link_stat"));
+  EXPECT_THAT(queries,
+              ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
+                          "-link", "-lldp", "-mtu", "-cfg", "-speed", "-tls",
+                          "-pfc", "-udp", "-dscp_to_tc", "-prio_tc", "-optical",
+                          "-link_stat", "-stat"));
 }
 
 // A host that nobody touched. The tool writes to what it finds in the place of
