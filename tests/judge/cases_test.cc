@@ -226,6 +226,15 @@ std::vector<Case> NetworkCases() {
          c.facts[1].mutable_devices()->RemoveLast();
        },
        "device-count", FAIL, "server1:7"},
+      {27, "TheRootMayOpenTooFewFiles", "atlas-training",
+       [](TestCluster& c) {
+         c.facts[0]
+             .mutable_open_files()
+             ->mutable_value()
+             ->mutable_limits(0)
+             ->set_hard(18);
+       },
+       "open-files", WARN, "server0"},
       {28, "DevicesAreNotOnOneNetworkSegment", "atlas-a2",
        [](TestCluster& c) {
          c.PlanAddress(1, 3, "10.9.0.4", "255.255.255.0");
