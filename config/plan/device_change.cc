@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
-#include "config/plan/settings.h"
 #include "config/spec/product_profile.h"
 #include "config/words/fact_text.h"
 
@@ -40,6 +39,16 @@ std::string WhyNoSetCommands(const HostFacts& facts) {
     return absl::StrCat("/etc/hccn.conf: ", WhyUnknown(facts.hccn_conf()));
   }
   return WhyConfStops(facts.hccn_conf().value());
+}
+
+std::string WhyNoMap(const DeviceSetting& setting, uint32_t device,
+                     const HostPlanBuilder& plan) {
+  const std::string key = HccnConfKey(setting.conf_keys, device);
+  const std::string text = plan.ConfValue(key);
+  return !setting.is_map || setting.is_legal(StoredPart(setting, text))
+             ? ""
+             : absl::StrCat("/etc/hccn.conf has ", key, "=", text,
+                            ", which is no such map, and hccn_tool adds to it");
 }
 
 TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
@@ -20,6 +21,11 @@ namespace clusterd {
 // What a person does where a fact is missing.
 inline constexpr char kAskTheTool[] =
     "let hccn_tool answer on this host, then plan again";
+
+// Where a line of hccn.conf stands in the way of the tool.
+inline constexpr char kCorrectTheLine[] =
+    "correct that line or take it out, in place and under flock, then plan "
+    "again";
 
 // What is wanted of one device, and what it has. Pointers into spec and facts.
 struct DeviceChange {
@@ -37,6 +43,11 @@ std::string WhyNobodys(const ClusterSpec& spec, Ipv4Address address);
 
 // Why hccn_tool cannot be used for changes on this host; "": it can.
 std::string WhyNoSetCommands(const HostFacts& facts);
+
+// Why no command puts right what hccn.conf has of a map; "": one does, or it is
+// no map.
+std::string WhyNoMap(const DeviceSetting& setting, uint32_t device,
+                     const HostPlanBuilder& plan);
 
 // A line that hccn_tool deletes with what the device of it has.
 struct TakenGateway {

@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
+#include "config/values/dscp_classes.h"
 #include "config/values/ipv4.h"
 #include "config/values/text_form.h"
 
@@ -72,6 +74,18 @@ bool IsRocePort(absl::string_view value) {
   return value == kAutoPort ||
          (absl::SimpleAtoi(value, &port) && port >= kMin && port <= kMax &&
           absl::StrCat(port) == value);
+}
+
+// The fact has no text for a map of class 0 alone.
+Reading LiveClasses(const DeviceFacts& facts) {
+  const std::string& value = facts.dscp_to_tc().value();
+  return ReadingOf(facts.dscp_to_tc(),
+                   value.empty() ? DscpClassesText({}) : value);
+}
+
+bool IsDscpMap(absl::string_view value) {
+  const auto classes = ParseDscpClasses(value);
+  return classes.ok() && DscpClassesText(*classes) == value;
 }
 
 constexpr DeviceSetting kDeviceSettings[] = {
@@ -150,6 +164,12 @@ constexpr DeviceSetting kDeviceSettings[] = {
      },
      IsRocePort, true, false, kAutoPort,
      "udp_port_mode/multi_qp_count/multi_qp_udp_ports/nslb_dp_listen_port"},
+    {kDscpSetting, "DSCP to TC", CHANGE_DEVICE_ADDRESS, LiveClasses, "dscp_tc",
+     "-dscp_to_tc", "dscp/tc", nullptr,
+     [](const ClusterSpec& spec, const DeviceSpec&) {
+       return WantedText(spec.lossless().dscp_to_tc());
+     },
+     IsDscpMap, true, false, nullptr, "", /*is_map=*/true},
 };
 static_assert(HasRowForEach(kDeviceSettingNames, kDeviceSettings),
               "a setting without its row");
@@ -179,6 +199,14 @@ std::vector<ConfLine> ConfLinesOf(const DeviceSetting& setting, uint32_t device,
                                        : setting.conf_spelling(part)});
   }
   return lines;
+}
+
+std::string StoredPart(const DeviceSetting& setting, absl::string_view text) {
+  if (!setting.is_map) return std::string(text);
+  const auto classes = text.empty()
+                           ? DscpClasses()
+                           : ParseDscpClasses(absl::StripSuffix(text, ","));
+  return classes.ok() ? DscpClassesText(*classes) : std::string(text);
 }
 
 std::string ConfSpelling(const DeviceSetting& setting,
@@ -224,7 +252,7 @@ absl::Status Check(const PlanStep& step) {
     return NotOneToSet(setting.words, step.to());
   }
   const bool plain = absl::c_all_of(step.from(), [](unsigned char c) {
-    return absl::ascii_isalnum(c) || absl::StrContains("./,_()", c);
+    return absl::ascii_isalnum(c) || absl::StrContains("./,:_()", c);
   });
   if (!IsRewrite(step) && !plain) {
     return NotOneToSet(absl::StrCat("earlier ", setting.words), step.from());

@@ -286,9 +286,7 @@ class DevicePlanner {
     const std::string line =
         absl::StrCat(HccnConfKey("gateway", other), "=", taken.value);
     plan_.Block(setting.kind, {id}, WhatText(setting, asked),
-                absl::StrCat(line, ": ", why),
-                absl::StrCat("correct that line or take it out, in place and "
-                             "under flock, then plan again"));
+                absl::StrCat(line, ": ", why), kCorrectTheLine);
     return false;
   }
 
@@ -356,6 +354,11 @@ class DevicePlanner {
         change.facts->tls().value().no_certificate()) {
       return PlanNoCertificate(setting, change, wanted);
     }
+    const std::string no_map = WhyNoMap(setting, id, plan_);
+    if (!no_map.empty()) {
+      return plan_.Block(setting.kind, {id}, WhatText(setting, wanted), no_map,
+                         kCorrectTheLine);
+    }
     const std::string why = WhyNot(setting, change, wanted);
     const TakenGateway taken = Is(setting, kGatewaySetting)
                                    ? TakenBy(profile_, plan_.facts(), id)
@@ -417,11 +420,11 @@ class DevicePlanner {
   void PlanRewrite(const DeviceSetting& setting, uint32_t device,
                    const std::string& live,
                    std::vector<std::string> rests_on = {}) {
-    std::string from =
-        absl::StrJoin(ConfLinesOf(setting, device, live), "/",
-                      [this](std::string* out, const ConfLine& line) {
-                        absl::StrAppend(out, plan_.ConfValue(line.key));
-                      });
+    std::string from = absl::StrJoin(
+        ConfLinesOf(setting, device, live), "/",
+        [&](std::string* out, const ConfLine& line) {
+          absl::StrAppend(out, StoredPart(setting, plan_.ConfValue(line.key)));
+        });
     if (from.empty() || from[0] == '/') from = kNoneFact;
     if (from == ConfSpelling(setting, live)) return;
     PlanStep* step = AddStep(setting, device, from, live, std::move(rests_on));

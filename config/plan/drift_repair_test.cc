@@ -51,6 +51,8 @@ TEST(JudgeStepTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
   SetConf(&facts, "bitmap_0", "0,0,0,0,1,0,0,0");
   DeviceOf(&facts, 0)->mutable_roce_port()->set_value("auto");
   SetConf(&facts, "roce_port_0", "-1");
+  DeviceOf(&facts, 0)->mutable_dscp_to_tc()->set_value("33:1,46:2");
+  SetConf(&facts, "dscp_tc_0", "46:2,3:0,33:1,");
   for (const DeviceSetting& setting : DeviceSettings()) {
     const std::string live = setting.live(*DeviceOf(&facts, 0)).value;
     const PlanStep step = DeviceStep(0, setting.name, "none", live);
@@ -59,9 +61,26 @@ TEST(JudgeStepTest, JudgesEverySettingOfADeviceByItsFactAndItsKey) {
     HostFacts stale = facts;
     SetConf(&stale, key, "");
     EXPECT_EQ(VerdictOn(step, stale).state, StepVerdict::kMoved);
-    EXPECT_EQ(WhyNotSo(step, stale).find("hccn.conf: " + key + " is none"), 0u)
+    const std::string gone = setting.is_map ? " is 0:0" : " is none";
+    EXPECT_EQ(WhyNotSo(step, stale).find("hccn.conf: " + key + gone), 0u)
         << WhyNotSo(step, stale);
   }
+}
+
+TEST(JudgeStepTest, TakesAMapOfClassNoughtForOneThatIsNotThere) {
+  HostFacts facts = GoodFacts("node-01");
+  TextFact* const live = DeviceOf(&facts, 0)->mutable_dscp_to_tc();
+  live->set_value("");
+  const PlanStep step = DeviceStep(0, kDscpSetting, "33:1", "0:0");
+  EXPECT_EQ(WhyNotSo(step, facts), "");
+  SetConf(&facts, "dscp_tc_0", "33:0,46:0,");
+  EXPECT_EQ(WhyNotSo(step, facts), "");
+  SetConf(&facts, "dscp_tc_0", "33:0,46:2,");
+  EXPECT_EQ(WhyNotSo(step, facts),
+            "hccn.conf: dscp_tc_0 is 46:2, applied was 0:0");
+  live->set_value("46:2");
+  EXPECT_EQ(WhyNotSo(step, facts),
+            "device 0: dscp to tc is 46:2, applied was 0:0");
 }
 
 TEST(JudgeStepTest, ReadsARewriteAsItsSetting) {

@@ -1,7 +1,7 @@
 #include "config/plan/named_facts.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -100,16 +100,9 @@ std::string FormText(const HccnConf& conf) {
 
 // Every key that a setting of a device is stored in, and the routes.
 void NameHccnConf(const HostFacts& facts, uint32_t device, NamedFacts* named) {
-  const std::string unset =
-      IsKnown(facts.hccn_conf()) ? kNoneFact : kUnknownFact;
-  for (const DeviceSetting& setting : DeviceSettings()) {
-    for (const ConfLine& line : ConfLinesOf(setting, device, "")) {
-      (*named)[absl::StrCat("hccn.conf: ", line.key)] = unset;
-    }
-  }
-  std::string& routes = (*named)[HccnConfFactName("routes", device)];
-  routes = unset;
-  std::set<std::string> seen;  // The tool obeys the first of a repeated key.
+  const bool is_known = IsKnown(facts.hccn_conf());
+  // The tool obeys the first of a repeated key.
+  std::map<std::string, absl::string_view> stored;
   std::vector<std::string> route_texts;
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
     if (!entry.has_device() || entry.device() != device) continue;
@@ -117,11 +110,18 @@ void NameHccnConf(const HostFacts& facts, uint32_t device, NamedFacts* named) {
       route_texts.push_back(absl::StrCat(entry.key(), "=", entry.value()));
       continue;
     }
-    if (!seen.insert(entry.key()).second) continue;
-    const auto found = named->find(HccnConfFactName(entry.key(), device));
-    if (found != named->end()) found->second = TextOrNone(entry.value());
+    stored.emplace(HccnConfKey(entry.key(), device), entry.value());
   }
-  if (!route_texts.empty()) routes = absl::StrJoin(route_texts, ", ");
+  const auto name = [&](const std::string& fact, const std::string& text) {
+    (*named)[fact] = is_known ? TextOrNone(text) : kUnknownFact;
+  };
+  name(HccnConfFactName("routes", device), absl::StrJoin(route_texts, ", "));
+  for (const DeviceSetting& setting : DeviceSettings()) {
+    for (const ConfLine& line : ConfLinesOf(setting, device, "")) {
+      name(absl::StrCat("hccn.conf: ", line.key),
+           StoredPart(setting, stored[line.key]));
+    }
+  }
 }
 
 }  // namespace

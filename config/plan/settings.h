@@ -12,6 +12,7 @@
 //   tls             a device            tls             …
 //   pfc             a device            device-address  …
 //   roce port       a device            device-address  …
+//   dscp to tc      a device            device-address  …
 //   running         a kernel parameter  sysctl          net.core.somaxconn
 //   at boot         a kernel parameter  sysctl          … at boot
 //   active          a firewall          firewall        ufw: active
@@ -50,6 +51,7 @@ inline constexpr char kMtuSetting[] = "mtu";
 inline constexpr char kTlsSetting[] = "tls";
 inline constexpr char kPfcSetting[] = "pfc";
 inline constexpr char kRocePortSetting[] = "roce port";
+inline constexpr char kDscpSetting[] = "dscp to tc";
 inline constexpr char kRunningSetting[] = "running";
 inline constexpr char kAtBootSetting[] = "at boot";
 inline constexpr char kActiveSetting[] = "active";
@@ -58,8 +60,8 @@ inline constexpr char kLetsInSetting[] = "lets in";
 // Which settings are of devices, and which are of something else; each half of
 // the table has its rows in this order.
 inline constexpr const char* kDeviceSettingNames[] = {
-    kAddressSetting, kGatewaySetting, kDetectSetting,  kMtuSetting,
-    kTlsSetting,     kPfcSetting,     kRocePortSetting};
+    kAddressSetting, kGatewaySetting, kDetectSetting,   kMtuSetting,
+    kTlsSetting,     kPfcSetting,     kRocePortSetting, kDscpSetting};
 inline constexpr const char* kHostSettingNames[] = {
     kFormSetting, kRunningSetting, kAtBootSetting, kActiveSetting,
     kLetsInSetting};
@@ -114,6 +116,9 @@ struct DeviceSetting {
   const char* word_alone = nullptr;
   // Keys of hccn.conf that the tool drops with it, separated as conf_keys are.
   const char* dropped_keys = "";
+  // The value is DscpClasses: the tool is told each pair that differs by a
+  // command of its own, and hccn.conf may also have pairs of class 0.
+  bool is_map = false;
 };
 
 absl::Span<const DeviceSetting> DeviceSettings();
@@ -209,7 +214,8 @@ inline bool IsRewrite(const PlanStep& step) {
   return IsOfDevice(step) && step.kind() == CHANGE_HCCN_CONF;
 }
 
-// A key of hccn.conf with its device, and what the file has for it.
+// A key of hccn.conf with its device, and what the file has for it, as
+// StoredPart gives it.
 struct ConfLine {
   std::string key;  // e.g. "netmask_3"
   std::string value;
@@ -218,6 +224,10 @@ struct ConfLine {
 // The lines that hccn.conf has when the value is stored.
 std::vector<ConfLine> ConfLinesOf(const DeviceSetting& setting, uint32_t device,
                                   absl::string_view value);
+
+// What the text of a line stands for, to be compared with a ConfLine; "" for a
+// line that is not there. Only of a map not always the text itself.
+std::string StoredPart(const DeviceSetting& setting, absl::string_view text);
 
 }  // namespace clusterd
 

@@ -92,6 +92,24 @@ TEST(ConfLinesOfTest, GivesEachPartOfAValueToItsKey) {
   EXPECT_EQ(tls[0].value, "1");
 }
 
+TEST(StoredPartTest, ReadsTheListOfAMapAndLeavesOtherTextsAsTheyAre) {
+  const DeviceSetting& map = *FindSetting(kDscpSetting)->device;
+  const struct {
+    const char* text;
+    const char* part;
+  } kCases[] = {{"", "0:0"},
+                {"33:0,", "0:0"},
+                {"46:2,3:0,33:1,", "33:1,46:2"},
+                {"33:1", "33:1"},
+                {"33:1,33:2,", "33:1,33:2,"},
+                {"33:9,", "33:9,"},
+                {"none", "none"}};
+  for (const auto& [text, part] : kCases) {
+    EXPECT_EQ(StoredPart(map, text), part) << text;
+    EXPECT_EQ(StoredPart(*FindSetting(kMtuSetting)->device, text), text);
+  }
+}
+
 TEST(StepTextTest, SaysEachSettingInOneLine) {
   const struct {
     PlanStep step;
@@ -114,6 +132,10 @@ TEST(StepTextTest, SaysEachSettingInOneLine) {
        "device 3: RoCE port auto -> 4791"},
       {RewriteStep(3, kRocePortSetting, "-1", "4791"),
        "device 3: hccn.conf roce_port -1 -> 4791"},
+      {DeviceStep(3, kDscpSetting, "0:0", "33:1,46:2"),
+       "device 3: DSCP to TC 0:0 -> 33:1,46:2"},
+      {RewriteStep(3, kDscpSetting, "3:2", "33:1"),
+       "device 3: hccn.conf dscp_tc 3:2 -> 33:1"},
       {RewriteStep(3, kAddressSetting, "none", "10.0.0.1/255.255.255.0"),
        "device 3: hccn.conf address none -> 10.0.0.1/255.255.255.0"},
       {RewriteStep(3, kDetectSetting, "1.2.3.4", "10.0.0.254"),
@@ -182,6 +204,8 @@ TEST(CheckHostPlanTest, AcceptsAnEmptyPlanAndGoodSteps) {
       DeviceStep(0, kPfcSetting, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"),
       DeviceStep(0, kRocePortSetting, "code(nslb_dp)", "4791"),
       DeviceStep(0, kRocePortSetting, "4791", "auto"),
+      DeviceStep(0, kDscpSetting, "33:1,46:2", "0:0"),
+      DeviceStep(0, kDscpSetting, "0:0", "0:3,63:1"),
       RewriteStep(0, kTlsSetting, "2 ?", "off"),
       RunningStep(kSomaxconnKey, "128", "65535"),
       AtBootStep(kReservedPortsKey, "none", "60000-60015"),
@@ -246,6 +270,10 @@ TEST(CheckHostPlanTest, RefusesValuesThatNoPlanSets) {
   for (const char* const pfc : {"", "0,0,0,0,1,0,0", "0,0,0,0,2,0,0,0", "-s"}) {
     EXPECT_FALSE(IsGood(DeviceStep(3, kPfcSetting, "0,0,0,0,0,0,0,0", pfc)))
         << pfc;
+  }
+  for (const char* const map : {"", "none", "33:0", "46:2,33:1", "33:4", "64:1",
+                                "33:1,", "33:1 -x", "33:1,33:1"}) {
+    EXPECT_FALSE(IsGood(DeviceStep(3, kDscpSetting, "0:0", map))) << map;
   }
   EXPECT_FALSE(IsGood(DeviceStep(3, kTlsSetting, "on", "1")));
   EXPECT_FALSE(IsGood(DeviceStep(3, kGatewaySetting, "\x1b[2J", "10.0.0.1")));

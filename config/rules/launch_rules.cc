@@ -25,17 +25,6 @@ namespace {
 // of hosts can still be laid side by side.
 constexpr int64_t kDefaultClockSkewMs = 5000;
 
-// The one that a login ends up with; nullptr: none.
-const EnvironmentVariable* FindVariable(const HostView& host,
-                                        absl::string_view name) {
-  const EnvironmentVariable* last = nullptr;
-  for (const EnvironmentVariable& each :
-       host.facts->environment().value().variables()) {
-    if (each.name() == name) last = &each;
-  }
-  return last == nullptr || last->value().empty() ? nullptr : last;
-}
-
 std::string VariableText(const EnvironmentVariable& variable) {
   return absl::StrCat(
       PrintableText(variable.name()), "=", PrintableText(variable.value()),

@@ -1,6 +1,7 @@
 // What carries a job's packets: the optical module, the link's history, and
 // the settings that keep RoCE from losing packets.
 #include <map>
+#include <optional>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -139,11 +140,8 @@ void JudgeAgainstSpec(const LosslessKind& kind, const ClusterView& view,
   for (const DeviceView& device : view.devices()) {
     const auto& live = device.*kind.live;
     if (!live.has_value() || *live == wanted) continue;
-    FindingText text = report.Text("unlike-spec", kind.name, Shown(*live),
-                                   Shown(wanted), kind.command(wanted));
-    // No step of a plan sets a map.
-    if (kind.live == &DeviceView::dscp_to_tc) text.by_hand = true;
-    report.Add(device, std::move(text));
+    report.Add(device, "unlike-spec", kind.name, Shown(*live), Shown(wanted),
+               kind.command(wanted));
   }
 }
 
@@ -207,23 +205,66 @@ bool HasPfc(const DeviceView& device, char traffic_class) {
   return false;
 }
 
+// A variable of the jobs.
+struct JobValue {
+  uint32_t number = 0;
+  const EnvironmentVariable* set = nullptr;  // nullptr: the spec names it.
+
+  std::string Text() const {
+    return set == nullptr
+               ? absl::StrCat(number)
+               : absl::StrCat(number, " (", PrintableText(set->file()), ":",
+                              set->line(), ")");
+  }
+};
+
+struct JobValues {
+  std::optional<JobValue> traffic_class;
+  std::optional<JobValue> service_level;
+};
+
+// Of every login on the host. What HCCL refuses, and files that could not be
+// read, are the matter of rule hccl-environment.
+std::optional<JobValue> ValueOfLogins(const HostView& host,
+                                      absl::string_view name, uint32_t last,
+                                      uint32_t step) {
+  JobValue value;
+  value.set = FindVariable(host, name);
+  const bool is_legal = value.set != nullptr &&
+                        absl::SimpleAtoi(value.set->value(), &value.number) &&
+                        value.number <= last && value.number % step == 0;
+  return is_legal ? std::make_optional(value) : std::nullopt;
+}
+
 // HCCL_RDMA_TC is the byte of the IP header in which DSCP is the upper six
 // bits, HCCL_RDMA_SL the priority with PFC (HCCL environment variable
 // reference).
-void JudgeJobs(const HcclSpec& jobs, const DeviceView& device,
+JobValues ValuesOfJobs(const HcclSpec& spec, const HostView& host) {
+  JobValues jobs;
+  jobs.traffic_class = spec.has_rdma_tc()
+                           ? JobValue{spec.rdma_tc()}
+                           : ValueOfLogins(host, "HCCL_RDMA_TC", 255, 4);
+  jobs.service_level = spec.has_rdma_sl()
+                           ? JobValue{spec.rdma_sl()}
+                           : ValueOfLogins(host, "HCCL_RDMA_SL", 7, 1);
+  return jobs;
+}
+
+void JudgeJobs(const JobValues& jobs, const DeviceView& device,
                RuleReport& report) {
   if (!device.pfc.has_value()) return;
-  if (jobs.has_rdma_sl() && DigitOf(*device.pfc, jobs.rdma_sl()) != '1') {
-    report.Add(device, "level-without-pfc", jobs.rdma_sl());
+  const auto& level = jobs.service_level;
+  if (level && DigitOf(*device.pfc, level->number) != '1') {
+    report.Add(device, "level-without-pfc", level->Text(), level->number);
   }
-  if (!jobs.has_rdma_tc() || !device.dscp_to_tc.has_value() ||
+  if (!jobs.traffic_class || !device.dscp_to_tc.has_value() ||
       !device.priority_to_tc.has_value()) {
     return;
   }
-  const uint32_t dscp = jobs.rdma_tc() / 4;
+  const uint32_t dscp = jobs.traffic_class->number / 4;
   const char traffic_class = ClassOf(*device.dscp_to_tc, dscp);
   if (HasPfc(device, traffic_class)) return;
-  report.Add(device, "class-without-pfc", jobs.rdma_tc(), dscp,
+  report.Add(device, "class-without-pfc", jobs.traffic_class->Text(), dscp,
              PrintableText(absl::string_view(&traffic_class, 1)));
 }
 
@@ -274,8 +315,11 @@ void CheckLinkFlaps(const ClusterView&, RuleReport& report) {
   }
 }
 
-// Device i of all hosts, the spec, and what the spec says of the jobs.
+// Device i of all hosts, the spec, and what the spec, or else the host, says of
+// the jobs.
 void CheckLossless(const ClusterView& view, RuleReport& report) {
+  const HostView* host = nullptr;
+  JobValues jobs;
   report.ForEachDevice([&](const DeviceView& device) {
     bool any = false;
     for (const LosslessKind& kind : kLosslessKinds) {
@@ -283,7 +327,11 @@ void CheckLossless(const ClusterView& view, RuleReport& report) {
     }
     if (!any) return;
     report.Judged(device);
-    JudgeJobs(view.spec().hccl(), device, report);
+    if (device.host != host) {
+      host = device.host;
+      jobs = ValuesOfJobs(view.spec().hccl(), *host);
+    }
+    JudgeJobs(jobs, device, report);
   });
   for (const LosslessKind& kind : kLosslessKinds) {
     std::string wanted = kind.wanted(view.spec().lossless());

@@ -83,7 +83,7 @@ TEST(LosslessTest, DeviceUnlikeTheSpecFailsAndAPlanMendsWhatItSets) {
   EXPECT_EQ(result.findings(0).expected(),
             "PFC 0,0,0,1,0,0,0,0, as the spec says");
   EXPECT_TRUE(result.findings(0).mended_by_plan());
-  EXPECT_FALSE(result.findings(1).mended_by_plan());
+  EXPECT_TRUE(result.findings(1).mended_by_plan());
   EXPECT_EQ(result.findings(2).observed(), "RoCE port is 4791");
   EXPECT_TRUE(result.findings(2).mended_by_plan());
 }
@@ -119,6 +119,56 @@ TEST(LosslessTest, ServiceLevelOfTheJobsNeedsPfc) {
 
 TEST(LosslessTest, JobsAreNotJudgedWhereTheSpecDoesNotNameTheirValues) {
   TestCluster cluster("atlas-a2");  // No PFC anywhere.
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+}
+
+void AddVariable(TestCluster* cluster, int host, const std::string& name,
+                 const std::string& value) {
+  EnvironmentVariable* variable = cluster->facts[host]
+                                      .mutable_environment()
+                                      ->mutable_value()
+                                      ->add_variables();
+  variable->set_name(name);
+  variable->set_value(value);
+  variable->set_file("/etc/environment");
+  variable->set_line(3);
+}
+
+TEST(LosslessTest, WhatAHostSetsForEveryLoginIsJudgedOnThatHost) {
+  TestCluster cluster = LosslessCluster();
+  AddVariable(&cluster, 1, "HCCL_RDMA_TC", "132");
+  AddVariable(&cluster, 1, "HCCL_RDMA_SL", "4");
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+  AddVariable(&cluster, 1, "HCCL_RDMA_TC", "12");
+  AddVariable(&cluster, 1, "HCCL_RDMA_SL", "3");
+  const RuleResult result = cluster.Check("lossless");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_EQ(result.findings_size(), 2);
+  const std::string lines = Lines(result);
+  EXPECT_THAT(lines,
+              HasSubstr("WARN server1:0-7 HCCL_RDMA_TC 12 (/etc/environment:3) "
+                        "is DSCP 3 and goes to traffic class 2"));
+  EXPECT_THAT(
+      lines, HasSubstr("WARN server1:0-7 HCCL_RDMA_SL 3 (/etc/environment:3) "
+                       "is a priority without PFC | PFC is on for priority 3"));
+}
+
+TEST(LosslessTest, SpecHasTheWordBeforeTheHost) {
+  TestCluster cluster = LosslessCluster();
+  cluster.spec.mutable_hccl()->set_rdma_tc(132);
+  cluster.spec.mutable_hccl()->set_rdma_sl(4);
+  AddVariable(&cluster, 1, "HCCL_RDMA_TC", "12");
+  AddVariable(&cluster, 1, "HCCL_RDMA_SL", "3");
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+}
+
+TEST(LosslessTest, VariableThatIsNoneOfHcclsIsLeftToHcclEnvironment) {
+  TestCluster cluster("atlas-a2");  // No PFC anywhere.
+  for (const char* const value : {"", "133", "256", "-4", "$TC", "1e2"}) {
+    AddVariable(&cluster, 1, "HCCL_RDMA_TC", value);
+    EXPECT_EQ(cluster.Check("lossless").state(), PASS) << value;
+  }
+  SetMissing(Missing::TIMED_OUT, "", cluster.facts[1].mutable_environment());
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
 }
 

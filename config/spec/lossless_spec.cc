@@ -1,16 +1,14 @@
 #include "config/spec/lossless_spec.h"
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "config/values/dscp_classes.h"
+#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {
@@ -33,28 +31,9 @@ absl::StatusOr<std::string> PfcOf(const std::string& text) {
                    "priorities, such as 0,0,0,0,1,0,0,0"));
 }
 
-// Sorted, and without class 0, which every other DSCP has.
 absl::StatusOr<std::string> ClassesOf(const std::string& text) {
-  static const LazyRE2 kPair = {R"((0|[1-9]\d?):([0-3]))"};
-  constexpr uint32_t kMaxDscp = 63;
-  std::map<uint32_t, uint32_t> classes;
-  for (const absl::string_view pair : absl::StrSplit(text, ',')) {
-    uint32_t dscp = 0;
-    uint32_t traffic_class = 0;
-    if (!HasForm(pair, *kPair, &dscp, &traffic_class) || dscp > kMaxDscp ||
-        !classes.emplace(dscp, traffic_class).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", pair,
-                       "\" is no DSCP from 0 to 63 with its traffic class from "
-                       "0 to 3, each once, such as 33:1,46:2"));
-    }
-  }
-  for (auto each = classes.begin(); each != classes.end();) {
-    each = each->second == 0 ? classes.erase(each) : std::next(each);
-  }
-  return classes.empty()
-             ? "0:0"
-             : absl::StrJoin(classes, ",", absl::PairFormatter(":"));
+  ASSIGN_OR_RETURN(const DscpClasses classes, ParseDscpClasses(text));
+  return DscpClassesText(classes);
 }
 
 }  // namespace

@@ -42,8 +42,9 @@ DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
 VnicFact ObserveVnic(HccnSession* session);
 
 // Only what a change of this host can set: address, gateway, detect address,
-// MTU, TLS switch, PFC and RoCE port, all as the tool says now. REQUIRES:
-// tls.live, and the session speaks the classic command line.
+// MTU, TLS switch, PFC, RoCE port and DSCP to traffic class, all as the tool
+// says now. REQUIRES: tls.live, and the session speaks the classic command
+// line.
 DeviceFacts ObserveDeviceSettings(uint32_t id, const HccnConfFact& conf,
                                   const TlsAsking& tls, HccnSession* session);
 

@@ -263,6 +263,28 @@ TEST_F(SimulatedApplyTest, SetsPfcAndRocePortThatTheSpecNamesAndTheOldAgain) {
   EXPECT_EQ(StepText(plan.steps(11)), "device 3: RoCE port 5000 -> 4791");
 }
 
+TEST_F(SimulatedApplyTest, SetsTheMapOfDscpThatTheSpecNamesAndTheOldAgain) {
+  Make({"3:state=dscp_tc=3:2,46:2,", "4:state=dscp_tc=33:1,46:2,"});
+  std::ofstream(root_ + "/etc/hccn.conf", std::ios::app)
+      << "dscp_tc_3=3:2,46:2,\n";
+  spec_.mutable_lossless()->set_dscp_to_tc("33:1,46:2");
+  const HostPlan plan = ApplyAndRollBack();
+  ASSERT_EQ(plan.steps_size(), spec_.servers(0).devices_size());
+  EXPECT_EQ(StepText(plan.steps(0)), "device 0: DSCP to TC 0:0 -> 33:1,46:2");
+  EXPECT_EQ(StepText(plan.steps(3)),
+            "device 3: DSCP to TC 3:2,46:2 -> 33:1,46:2");
+  EXPECT_EQ(StepText(plan.steps(4)),
+            "device 4: hccn.conf dscp_tc 0:0 -> 33:1,46:2");
+}
+
+TEST_F(SimulatedApplyTest, TakesEveryClassAwayWhereTheSpecWantsNone) {
+  Make({"3:state=dscp_tc=3:2,46:2,"});
+  spec_.mutable_lossless()->set_dscp_to_tc("0:0");
+  const HostPlan plan = ApplyAndRollBack();
+  ASSERT_EQ(plan.steps_size(), 1) << plan.ShortDebugString();
+  EXPECT_EQ(StepText(plan.steps(0)), "device 3: DSCP to TC 3:2,46:2 -> 0:0");
+}
+
 TEST_F(SimulatedApplyTest, StoresALiveGatewayThatTheSpecDoesNotName) {
   Make({"3:live_gateway=192.168.103.254"});
   spec_.mutable_servers(0)->mutable_devices(3)->clear_gateway();

@@ -10,6 +10,7 @@
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
+#include "config/values/dscp_classes.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 #include "daemon/agent/apply/setting_actions.h"
@@ -21,14 +22,15 @@ constexpr char kNoClear[] =
     ": no command of hccn_tool is known to clear it; the device has it until "
     "it restarts, hccn.conf does not name it any more";
 
-std::vector<std::string> CommandFor(const DeviceSetting& setting,
-                                    uint32_t device, const std::string& value) {
+using Words = std::vector<std::string>;
+
+Words CommandFor(const DeviceSetting& setting, uint32_t device,
+                 const std::string& value) {
   if (setting.word_alone != nullptr && value == setting.word_alone) {
     return {setting.tool_option, "-s", value};
   }
-  const std::vector<std::string> words =
-      absl::StrSplit(setting.tool_words, '/');
-  std::vector<std::string> argv = {setting.tool_option, "-s"};
+  const Words words = absl::StrSplit(setting.tool_words, '/');
+  Words argv = {setting.tool_option, "-s"};
   for (const ConfLine& line : ConfLinesOf(setting, device, value)) {
     argv.push_back(words[argv.size() / 2 - 1]);
     argv.push_back(line.value);
@@ -36,10 +38,55 @@ std::vector<std::string> CommandFor(const DeviceSetting& setting,
   return argv;
 }
 
+// Of a map: a command for each pair that `now`, or what is `stored`, has
+// otherwise. Nobody knows what a text that is no map has.
+std::vector<Words> CommandsForMap(const DeviceSetting& setting,
+                                  const std::string& value,
+                                  const std::string& now,
+                                  const std::string& stored) {
+  const auto wanted = ParseDscpClasses(value);
+  if (!wanted.ok()) return {};
+  const auto on_device = ParseDscpClasses(now);
+  const auto in_file = ParseDscpClasses(stored);
+  const Words words = absl::StrSplit(setting.tool_words, '/');
+  std::vector<Words> commands;
+  for (size_t dscp = 0; dscp < kDscps; ++dscp) {
+    const uint32_t traffic_class = (*wanted)[dscp];
+    const bool is_so = on_device.ok() && (*on_device)[dscp] == traffic_class &&
+                       in_file.ok() && (*in_file)[dscp] == traffic_class;
+    if (is_so) continue;
+    commands.push_back({setting.tool_option, "-s", words[0], absl::StrCat(dscp),
+                        words[1], absl::StrCat(traffic_class)});
+  }
+  return commands;
+}
+
+std::string LiveValue(Machine* machine, const DeviceSetting& setting,
+                      uint32_t device) {
+  return setting.live(machine->reader->ReadDevice(device)).value;
+}
+
 std::string LiveValue(Machine* machine, const PlanStep& step) {
-  return SettingOf(step)
-      ->device->live(machine->reader->ReadDevice(step.target().device()))
-      .value;
+  return LiveValue(machine, *SettingOf(step)->device, step.target().device());
+}
+
+// Tells the tool the value. `stored`: what hccn.conf has of it. What the last
+// command said; of a map none is run after one that has changed nothing.
+std::string Tell(const MutationToken& token, Machine* machine,
+                 const DeviceSetting& setting, uint32_t device,
+                 const std::string& value, const std::string& stored) {
+  if (!setting.is_map) {
+    return machine->tool.Set(token, device, CommandFor(setting, device, value));
+  }
+  std::string said = "nothing";
+  const std::string before = LiveValue(machine, setting, device);
+  for (const Words& words : CommandsForMap(setting, value, before, stored)) {
+    said = machine->tool.Set(token, device, words);
+    const std::string now = LiveValue(machine, setting, device);
+    const auto left = CommandsForMap(setting, value, now, value);
+    if (absl::c_linear_search(left, words)) break;
+  }
+  return said;
 }
 
 std::string Name(const PlanStep& step) {
@@ -57,10 +104,12 @@ std::string WhyNotSet(Machine* machine, const PlanStep& step,
   if (!conf.ok()) return std::string(conf.status().message());
   for (const ConfLine& line : ConfLinesOf(*SettingOf(step)->device,
                                           step.target().device(), step.to())) {
-    const std::string now = HccnConfValue(*conf, line.key).value_or(kNoneFact);
+    const std::string now = StoredPart(
+        *SettingOf(step)->device, HccnConfValue(*conf, line.key).value_or(""));
     if (now == line.value) continue;
-    return absl::StrCat(machine->conf.path(), ": ", line.key, " is ", now,
-                        ", expected ", line.value);
+    return absl::StrCat(machine->conf.path(), ": ", line.key, " is ",
+                        now.empty() ? kNoneFact : now, ", expected ",
+                        line.value);
   }
   return "";
 }
@@ -205,8 +254,12 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
                          std::string* repaired) {
   const uint32_t device = step.target().device();
   ASSIGN_OR_RETURN(const std::string before, machine->conf.Read());
-  const std::string said = machine->tool.Set(
-      token, device, CommandFor(*SettingOf(step)->device, device, step.to()));
+  const DeviceSetting& setting = *SettingOf(step)->device;
+  const std::string stored =
+      HccnConfValue(before, ConfLinesOf(setting, device, "").front().key)
+          .value_or("");
+  const std::string said = Tell(token, machine, setting, device, step.to(),
+                                StoredPart(setting, stored));
   const absl::Status edited =
       machine->conf.Edit(token, [&](absl::string_view after) {
         std::string whole =
@@ -239,9 +292,10 @@ NamedFacts RestoreDevice(const MutationToken& token, Machine* machine,
     const Setting* const setting = FindSetting(value.setting());
     if (setting != nullptr && value.value() != kNoneFact &&
         NamedFactText(*now, value.setting()) != value.value()) {
-      said[value.setting()] = machine->tool.Set(
-          token, saved.device(),
-          CommandFor(*setting->device, saved.device(), value.value()));
+      // The file comes back by itself.
+      said[value.setting()] =
+          Tell(token, machine, *setting->device, saved.device(), value.value(),
+               value.value());
       // The address may have taken others along. After any other, what was read
       // before is still good enough to go on with.
       auto again = ReadSettings(machine, saved.device(), "");

@@ -85,6 +85,7 @@ TEST(SetOnDeviceTest, SpeaksTheClassicCommandLine) {
       {kPfcSetting, "0,0,0,0,1,0,0,0", "-pfc -s bitmap 0,0,0,0,1,0,0,0"},
       {kRocePortSetting, "4791", "-udp -s port 4791"},
       {kRocePortSetting, "auto", "-udp -s auto"},
+      {kDscpSetting, "33:1", "-dscp_to_tc -s dscp 33 tc 1"},
   };
   std::set<std::string> settings;
   for (const auto& [setting, to, command] : cases) {
@@ -111,6 +112,7 @@ TEST(SetOnDeviceTest, SetsEachSettingOnTheDeviceAndInTheFile) {
       {kTlsSetting, "off", "tls_enable_1=0\n"},
       {kPfcSetting, "0,0,0,0,1,0,0,0", "bitmap_1=0,0,0,0,1,0,0,0\n"},
       {kRocePortSetting, "4791", "roce_port_1=4791\n"},
+      {kDscpSetting, "33:1,46:2", "dscp_tc_1=33:1,46:2,\n"},
   };
   for (const auto& [setting, to, line] : cases) {
     Runner test;
@@ -127,6 +129,69 @@ TEST(SetOnDeviceTest, SetsEachSettingOnTheDeviceAndInTheFile) {
     EXPECT_NE(test.Conf().find(line), std::string::npos) << test.Conf();
     EXPECT_TRUE(*test.actions.IsAlreadySo(step)) << setting;
   }
+}
+
+// The commands of a map, without the tool and what they have in common.
+std::vector<std::string> MapCommands(const Runner& test) {
+  std::vector<std::string> pairs;
+  for (const std::string& command : test.scenario->machine.commands()) {
+    const size_t at = command.find("-dscp_to_tc -s dscp ");
+    if (at != std::string::npos) pairs.push_back(command.substr(at + 20));
+  }
+  return pairs;
+}
+
+TEST(SetOnDeviceTest, TellsOfAMapWhatDiffersAndWhatGoesBackToNought) {
+  Runner test;
+  test.device(1).dscp = "3:2,46:2";
+  test.scenario->machine.files().Put("/etc/hccn.conf",
+                                     test.Conf() + "\ndscp_tc_1=3:2,46:2,\n");
+  const PlanStep step = DeviceStep(1, kDscpSetting, "3:2,46:2", "33:1,46:2");
+  const auto done = test.Run(step);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(MapCommands(test), (std::vector<std::string>{"3 tc 0", "33 tc 1"}));
+  EXPECT_EQ(test.device(1).dscp, "33:1,46:2");
+  // The tool keeps what went back to 0.
+  EXPECT_NE(test.Conf().find("dscp_tc_1=3:0,33:1,46:2,\n"), std::string::npos);
+  EXPECT_TRUE(*test.actions.IsAlreadySo(step));
+}
+
+TEST(SetOnDeviceTest, StoresOfAMapWhatTheFileAloneHasOtherwise) {
+  Runner test;
+  test.device(1).dscp = "33:1";
+  test.scenario->machine.files().Put("/etc/hccn.conf",
+                                     test.Conf() + "\ndscp_tc_1=8:0,46:2,\n");
+  const PlanStep step = RewriteStep(1, kDscpSetting, "46:2", "33:1");
+  EXPECT_FALSE(*test.actions.IsAlreadySo(step));
+  const auto done = test.Run(step);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(MapCommands(test),
+            (std::vector<std::string>{"33 tc 1", "46 tc 0"}));
+  EXPECT_NE(test.Conf().find("dscp_tc_1=8:0,33:1,46:0,\n"), std::string::npos);
+}
+
+TEST(SetOnDeviceTest, StopsInAMapAtTheCommandThatChangesNothing) {
+  Runner test;
+  const PlanStep step = DeviceStep(1, kDscpSetting, "0:0", "3:1,33:1,46:2");
+  const auto saved = test.actions.Save(step);
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  const auto before = test.scenario->machine.State("/var/lib/clusterd");
+  int runs = 0;
+  test.commands.after = [&] {
+    if (++runs == 1) {
+      test.device(1).fault = FakeMachine::Fault::kSuccessChangesNothing;
+    }
+  };
+  const auto done = test.Run(step);
+  EXPECT_EQ(MapCommands(test), (std::vector<std::string>{"3 tc 1", "33 tc 1"}));
+  EXPECT_EQ(done.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(done.status().message().find(
+                "DSCP to TC is 3:1, expected 3:1,33:1,46:2; the tool said"),
+            absl::string_view::npos)
+      << done.status();
+  test.device(1).fault = FakeMachine::Fault::kNone;
+  EXPECT_TRUE(test.actions.Restore(test.issuer.token(), *saved).empty());
+  EXPECT_EQ(test.scenario->machine.State("/var/lib/clusterd"), before);
 }
 
 TEST(SetOnDeviceTest, PutsBackLinesThatTheToolLost) {

@@ -56,11 +56,12 @@ TEST_F(HostReaderTest, AsksOneDeviceOnlyWhatAChangeCanSet) {
   EXPECT_EQ(facts.address().value().settings(0).address(), "10.20.0.17");
   EXPECT_EQ(facts.gateway().value(), "10.20.0.1");
   EXPECT_EQ(facts.detect_address().value(), "10.20.0.1");
-  EXPECT_THAT(runner_.commands(),
-              ElementsAre("hccn_tool -i 3 -ip -g", "hccn_tool -i 3 -gateway -g",
-                          "hccn_tool -i 3 -netdetect -g",
-                          "hccn_tool -i 3 -mtu -g", "hccn_tool -i 3 -tls -g",
-                          "hccn_tool -i 3 -pfc -g", "hccn_tool -i 3 -udp -g"));
+  EXPECT_THAT(
+      runner_.commands(),
+      ElementsAre("hccn_tool -i 3 -ip -g", "hccn_tool -i 3 -gateway -g",
+                  "hccn_tool -i 3 -netdetect -g", "hccn_tool -i 3 -mtu -g",
+                  "hccn_tool -i 3 -tls -g", "hccn_tool -i 3 -pfc -g",
+                  "hccn_tool -i 3 -udp -g", "hccn_tool -i 3 -dscp_to_tc -g"));
 }
 
 TEST_F(HostReaderTest, BelievesTheDeviceAndNotTheFileAboutTls) {

@@ -149,11 +149,11 @@ void AskLosslessSettings(HccnSession* session, DeviceFacts* facts) {
   FillHccnFact(AskIfKnown(session, "-pfc"), PfcText, facts->mutable_pfc());
   FillHccnFact(AskIfKnown(session, "-udp"), ParseHccnRocePort,
                facts->mutable_roce_port());
+  FillHccnFact(AskIfKnown(session, "-dscp_to_tc"), DscpText,
+               facts->mutable_dscp_to_tc());
 }
 
 void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts) {
-  FillHccnFact(AskIfKnown(session, "-dscp_to_tc"), DscpText,
-               facts->mutable_dscp_to_tc());
   FillHccnFact(AskIfKnown(session, "-prio_tc"), PriorityText,
                facts->mutable_priority_to_tc());
   const auto module =

@@ -150,10 +150,12 @@ std::unique_ptr<Scenario> OpenUfwScenario() {
 std::unique_ptr<Scenario> OpenFirewalldScenario() {
   auto scenario = std::make_unique<Scenario>();
   FakeMachine& machine = scenario->machine;
-  machine.AddDevice(5, Device("10.0.0.6", "10.0.0.254"));
+  FakeMachine::Device mapped = Device("10.0.0.6", "10.0.0.254");
+  mapped.dscp = "3:2,46:2";
+  machine.AddDevice(5, mapped);
   machine.files().Put(kConf,
                       "address_5=10.9.9.9\nnetmask_5=255.255.255.0\n"
-                      "tls_enable_5=1\nmtu_5=1500\n",
+                      "tls_enable_5=1\nmtu_5=1500\ndscp_tc_5=3:2,46:2,8:0,\n",
                       0644, 0, 0);
   machine.files().Put(kSysctlFile,
                       "# ours, and a line of the administrator's\n"
@@ -167,6 +169,8 @@ std::unique_ptr<Scenario> OpenFirewalldScenario() {
   spec.set_mtu(9000);
   spec.mutable_lossless()->set_pfc("0,0,0,0,1,0,0,0");
   spec.mutable_lossless()->set_roce_port(4791);
+  // One is set, one put back to 0, one stays.
+  spec.mutable_lossless()->set_dscp_to_tc("33:1,46:2");
   AddDevice(&spec, 5, "10.0.0.6", "10.0.0.254", "10.0.0.254");
   return scenario;
 }
@@ -194,11 +198,12 @@ std::unique_ptr<Scenario> BrokenConfScenario() {
   routed.routes = {"172.16.0.0 10.0.0.253 255.255.0.0"};
   routed.detect = "10.0.0.254";
   routed.roce_port = "4791";
-  machine.AddDevice(0, routed);
   FakeMachine::Device unlike = Device("10.0.0.2", "10.0.0.254");
   unlike.detect = "10.0.0.254";
   unlike.tls = false;
   unlike.roce_port = "4791";
+  routed.dscp = unlike.dscp = "33:1,46:2";
+  machine.AddDevice(0, routed);
   machine.AddDevice(1, unlike);
   machine.files().Put(
       kConf,
@@ -208,7 +213,8 @@ std::unique_ptr<Scenario> BrokenConfScenario() {
       "route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253\r\n"
       "address_1=10.0.0.2\r\nnetmask_1=255.255.255.0\r\n"
       "gateway_1=10.0.0.250\r\nnetdetect_1=10.0.0.9\r\n"
-      "tls_enable_1=1\r\naddress_1=10.9.9.9\r\nmtu_1=1500",
+      "tls_enable_1=1\r\naddress_1=10.9.9.9\r\ndscp_tc_1=46:2,3:1,\r\n"
+      "mtu_1=1500",
       0640, 0, 12);
 
   ClusterSpec& spec = scenario->spec;
@@ -217,6 +223,7 @@ std::unique_ptr<Scenario> BrokenConfScenario() {
   spec.set_mtu(1500);
   spec.mutable_lossless()->set_pfc("0,0,0,0,0,0,0,0");
   spec.mutable_lossless()->set_roce_port(4791);
+  spec.mutable_lossless()->set_dscp_to_tc("33:1,46:2");
   AddDevice(&spec, 0, "10.0.0.11", "10.0.0.254", "10.0.0.254");
   AddDevice(&spec, 1, "10.0.0.2", "10.0.0.254", "10.0.0.254");
   return scenario;

@@ -9,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
+#include "config/values/dscp_classes.h"
 #include "tests/sim/tool/run_tool.h"
 #include "tests/sim/tool/tool_server.h"
 
@@ -168,6 +170,7 @@ DeviceState FakeDevices::Now() const {
     put("mtu", device.mtu);
     put("bitmap", device.pfc);
     put("roce_port", device.roce_port);
+    put("dscp_tc", device.dscp);
     put("tls", device.tls ? "1" : "0");
     put("routes", absl::StrJoin(device.routes, ","));
   }
@@ -187,6 +190,10 @@ void FakeDevices::Take(const DeviceState& state) {
     device.mtu = get("mtu");
     device.pfc = get("bitmap");
     device.roce_port = get("roce_port");
+    // The tool's list is of what was ever set; what the device has is a map.
+    const std::string list = get("dscp_tc");
+    device.dscp =
+        DscpClassesText(*ParseDscpClasses(absl::StripSuffix(list, ",")));
     device.tls = get("tls") == "1";
     device.routes = absl::StrSplit(get("routes"), ',', absl::SkipEmpty());
   }

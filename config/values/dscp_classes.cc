@@ -1,0 +1,41 @@
+#include "config/values/dscp_classes.h"
+
+#include <bitset>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/values/text_form.h"
+
+namespace clusterd {
+
+absl::StatusOr<DscpClasses> ParseDscpClasses(absl::string_view text) {
+  static const LazyRE2 kPair = {R"((0|[1-9]\d?):([0-3]))"};
+  DscpClasses classes = {};
+  std::bitset<kDscps> named;
+  for (const absl::string_view pair : absl::StrSplit(text, ',')) {
+    uint32_t dscp = 0;
+    uint32_t traffic_class = 0;
+    if (!HasForm(pair, *kPair, &dscp, &traffic_class) || dscp >= kDscps ||
+        named[dscp]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", pair,
+                       "\" is no DSCP from 0 to 63 with its traffic class from "
+                       "0 to 3, each once, such as 33:1,46:2"));
+    }
+    named.set(dscp);
+    classes[dscp] = traffic_class;
+  }
+  return classes;
+}
+
+std::string DscpClassesText(const DscpClasses& classes) {
+  std::string text;
+  for (size_t dscp = 0; dscp < kDscps; ++dscp) {
+    if (classes[dscp] == 0) continue;
+    absl::StrAppend(&text, text.empty() ? "" : ",", dscp, ":", classes[dscp]);
+  }
+  return text.empty() ? "0:0" : text;
+}
+
+}  // namespace clusterd
