@@ -1,0 +1,79 @@
+// Steps for a map, of which the tool is told pair by pair.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "config/plan/make_plan.h"
+#include "config/plan/settings.h"
+#include "config/plan/step_planners.h"
+#include "tests/support/config/good_cluster.h"
+
+namespace clusterd {
+namespace {
+
+// One device, which has this map; and what hccn.conf has.
+HostPlan PlanOfMap(const std::string& wanted, const std::string& live,
+                   const std::string& stored) {
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_lossless()->set_dscp_to_tc(wanted);
+  spec.mutable_servers(0)->mutable_devices()->RemoveLast();
+  HostFacts facts = GoodFacts("node-01");
+  DeviceOf(&facts, 0)->mutable_dscp_to_tc()->set_value(live);
+  SetConf(&facts, "dscp_tc_0", stored);
+  HostPlanBuilder builder(facts);
+  PlanDeviceSteps(spec, spec.servers(0), &builder);
+  return builder.Finish();
+}
+
+TEST(PlanDscpTest, PlansNothingWhereDeviceAndFileHaveTheMap) {
+  for (const char* const stored :
+       {"33:1,46:2,", "46:2,3:0,33:1,", "46:2,33:1"}) {
+    const HostPlan plan = PlanOfMap("33:1,46:2", "33:1,46:2", stored);
+    EXPECT_TRUE(plan.steps().empty()) << stored;
+    EXPECT_TRUE(plan.blocked().empty()) << stored;
+  }
+  for (const char* const stored : {"", "33:0,"}) {
+    EXPECT_TRUE(PlanOfMap("0:0", "", stored).steps().empty()) << stored;
+    EXPECT_TRUE(PlanOfMap("", "", stored).steps().empty()) << stored;
+  }
+}
+
+TEST(PlanDscpTest, SetsTheWholeMapAndRestsOnDeviceAndFile) {
+  const HostPlan plan = PlanOfMap("33:1,46:2", "3:2", "3:2,");
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(StepText(plan.steps(0)), "device 0: DSCP to TC 3:2 -> 33:1,46:2");
+  EXPECT_EQ(plan.steps(0).kind(), CHANGE_DEVICE_ADDRESS);
+  EXPECT_EQ(plan.steps(0).undo(), "set 3:2 again; hccn.conf byte for byte");
+  ASSERT_EQ(plan.facts_size(), 2);
+  EXPECT_EQ(plan.facts(0).name(), "device 0: dscp to tc");
+  EXPECT_EQ(plan.facts(1).name(), "hccn.conf: dscp_tc_0");
+  EXPECT_EQ(plan.facts(1).value(), "3:2");
+}
+
+TEST(PlanDscpTest, PutsEveryDscpBackToNoughtWhereTheSpecWantsNone) {
+  const HostPlan plan = PlanOfMap("0:0", "3:2", "3:2,");
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(StepText(plan.steps(0)), "device 0: DSCP to TC 3:2 -> 0:0");
+}
+
+TEST(PlanDscpTest, WritesTheLineThatTheFileLacks) {
+  const HostPlan plan = PlanOfMap("33:1", "33:1", "");
+  ASSERT_EQ(plan.steps_size(), 1);
+  EXPECT_EQ(StepText(plan.steps(0)), "device 0: hccn.conf dscp_tc 0:0 -> 33:1");
+  EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
+}
+
+TEST(PlanDscpTest, BlocksWhereTheFileHasWhatIsNoMap) {
+  const HostPlan plan = PlanOfMap("33:1", "", "33:7,");
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_EQ(BlockedText(plan.blocked(0)),
+            "device 0: DSCP to TC 33:1 cannot be planned: /etc/hccn.conf has "
+            "dscp_tc_0=33:7,, which is no such map, and hccn_tool adds to it; "
+            "correct that line or take it out, in place and under flock, then "
+            "plan again");
+}
+
+}  // namespace
+}  // namespace clusterd
