@@ -380,7 +380,7 @@ TEST_F(DeviceObserverTest, AsksForSettingsAlone) {
     return ObserveDeviceSettings(3, conf_, OverCopy(true), &session);
   };
   EXPECT_TRUE(settings().tls().value().enabled());
-  EXPECT_EQ(runner_.commands().size(), 7u);
+  EXPECT_EQ(runner_.commands().size(), 8u);
   EXPECT_EQ(runner_.copies().size(), 1u);
   SetConf("tls_enable", "0");
   const DeviceFacts facts = settings();
@@ -388,7 +388,7 @@ TEST_F(DeviceObserverTest, AsksForSettingsAlone) {
   EXPECT_EQ(facts.gateway().value(), "10.20.0.1");
   EXPECT_EQ(facts.detect_address().value(), "10.20.0.1");
   EXPECT_TRUE(facts.tls().value().enabled());
-  EXPECT_EQ(runner_.commands().size(), 14u);
+  EXPECT_EQ(runner_.commands().size(), 16u);
   EXPECT_EQ(runner_.copies().size(), 1u);
 }
 
