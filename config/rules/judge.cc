@@ -77,11 +77,10 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
 
 // What the rules still find that a device's address may explain, once every
 // device has the planned one. Their findings there are of no other use.
-Causes FoundAsPlanned(const ClusterSpec& spec,
-                      absl::Span<const HostFacts* const> hosts,
-                      const JudgeOptions& options) {
-  const ClusterView view(spec, hosts, ClusterView::Addresses::kPlanned);
+Causes FoundAsPlanned(const ClusterView& live, const JudgeOptions& options) {
+  const ClusterView view(live, ClusterView::Addresses::kPlanned);
   FoundSoFar found;
+  found.causes_only = true;
   for (const Rule& rule : RuleCatalogue()) {
     if (!IsExplained(rule, kPlannedAddressRule)) continue;
     RunRule(rule, view, options, &found);
@@ -90,8 +89,7 @@ Causes FoundAsPlanned(const ClusterSpec& spec,
 }
 
 // In catalogue order. Those that explain others run first.
-void RunRules(const ClusterSpec& spec, absl::Span<const HostFacts* const> hosts,
-              const ClusterView& view, const JudgeOptions& options,
+void RunRules(const ClusterView& view, const JudgeOptions& options,
               Report* report) {
   FoundSoFar found;
   for (const Rule& rule : RuleCatalogue()) {
@@ -100,7 +98,7 @@ void RunRules(const ClusterSpec& spec, absl::Span<const HostFacts* const> hosts,
     *result = RunRule(rule, view, options, &found);
   }
   if (found.as_is.Has(kPlannedAddressRule)) {
-    found.as_planned = FoundAsPlanned(spec, hosts, options);
+    found.as_planned = FoundAsPlanned(view, options);
   }
   for (size_t i = 0; i < RuleCatalogue().size(); ++i) {
     const Rule& rule = RuleCatalogue()[i];
@@ -229,7 +227,7 @@ Report BuildReport(const ClusterSpec& spec,
   report.set_network_namespace(options.network_namespace);
   const NamespaceFacts asked(options.network_namespace, hosts);
   const ClusterView view(spec, asked.hosts());
-  RunRules(spec, asked.hosts(), view, options, &report);
+  RunRules(view, options, &report);
   *report.mutable_rule_counts() = CountRules(report);
   AddHosts(view, &report);
   AddNotes(view, &report);

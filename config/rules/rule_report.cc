@@ -85,12 +85,13 @@ void RuleReport::AddMembers(absl::Span<const Member> members,
     for (const Member& member : members) {
       places.push_back({member.order, member.device});
     }
-    if (text.caused_by.empty()) {
+    if (text.caused_by.empty() && !found_->causes_only) {
       text.caused_by =
           found_->as_is.Explaining(rule_.name, text.explained_by, places,
                                    text.state, &found_->as_planned);
     }
     found_->as_is.Note(rule_.name, places, text.state);
+    if (found_->causes_only) return;
   }
   Group* group = GroupOf(std::move(text));
   group->members.insert(group->members.end(), members.begin(), members.end());
@@ -269,6 +270,7 @@ RuleResult RuleReport::Skip(std::string reason) const {
 RuleResult RuleReport::Finish() && {
   RuleResult result = Skip("");
   result.set_summary(Summary());
+  result.mutable_findings()->Reserve(static_cast<int>(groups_.size()));
   for (Group& group : groups_) WriteGroup(&group, &result);
   State worst = STATE_UNSPECIFIED;
   for (const Finding& finding : result.findings()) {

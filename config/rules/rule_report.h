@@ -53,6 +53,8 @@ struct FindingText {
 struct FoundSoFar {
   Causes as_is;
   Causes as_planned;
+  // Only what is noted in `as_is` is asked for: nothing is put into words.
+  bool causes_only = false;
 };
 
 // Not safe for concurrent use; all that it is given must outlive it. Notes what
@@ -78,6 +80,7 @@ class RuleReport {
   template <typename... Values>
   FindingText Text(absl::string_view name, const Values&... values) const {
     const RuleFinding& row = RowOf(name);
+    if (IsWordless()) return {row.state};
     // Most texts have no value, and a cluster may have a finding a device.
     const auto with_values = [&](absl::string_view text) {
       return text.find('$') == text.npos ? std::string(text)
@@ -129,7 +132,7 @@ class RuleReport {
   bool Knows(const DeviceView& device, absl::string_view what,
              const Reading<Value>& reading) {
     if (reading.has_value()) return true;
-    AddUnknown(device, what, reading.missing, reading.why.message());
+    AddUnknown(device, what, reading.missing, reading.Why());
     return false;
   }
   // Calls visit(device) for every device; a host without one gets its unknown.
@@ -198,6 +201,7 @@ class RuleReport {
     Members members;
   };
 
+  bool IsWordless() const { return found_ != nullptr && found_->causes_only; }
   const RuleFinding& RowOf(absl::string_view name) const;
   Group* GroupOf(FindingText&& text);
   // About all of them together.

@@ -306,11 +306,11 @@ void CheckSubnetSuperpod(const ClusterView& view, RuleReport& report) {
     }
     if (!report.Knows(device, "virtual NIC", device.vnic)) return;
     report.Judged(device);
-    const Ipv4Setting& setting = device.vnic->setting();
+    const Ipv4Setting& setting = (*device.vnic)->setting();
     const auto address = Ipv4Address::Parse(setting.address());
     if (!address.ok() || !pod.Contains(*address)) {
       report.Add(device, "outside", PrintableText(setting.address()));
-    } else if (!device.vnic->up()) {
+    } else if (!(*device.vnic)->up()) {
       report.Add(device, "down");
     }
     owners[{device.host, setting.address()}].push_back(&device);

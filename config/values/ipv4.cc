@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 #include "absl/base/macros.h"
 #include "absl/numeric/bits.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -32,11 +32,12 @@ absl::StatusOr<Ipv4Address> Ipv4Address::Parse(absl::string_view text) {
   for (int octets = 0; good && octets < 4; ++octets) {
     if (octets > 0) good = at != end && *at++ == '.';
     const char* const first = at;
-    uint8_t octet = 0;
-    const std::from_chars_result read = std::from_chars(at, end, octet);
-    at = read.ptr;
+    uint32_t octet = 0;
+    while (at != end && at - first < 3 && absl::ascii_isdigit(*at)) {
+      octet = octet * 10 + (*at++ - '0');
+    }
     const bool leads_with_zero = at - first > 1 && *first == '0';
-    good = good && read.ec == std::errc() && !leads_with_zero;
+    good = good && at != first && octet <= 255 && !leads_with_zero;
     bits = bits << 8 | octet;
   }
   if (good && at == end) return Ipv4Address(bits);

@@ -67,7 +67,6 @@ absl::StatusOr<NetHealth> ValueOf(const NetHealthFact& fact) {
 bool ValueOf(const LldpFact& fact) { return fact.value().heard(); }
 bool ValueOf(const TlsFact& fact) { return fact.value().enabled(); }
 uint64_t ValueOf(const NumberFact& fact) { return fact.value(); }
-VnicFact::Vnic ValueOf(const VnicFact& fact) { return fact.value(); }
 
 // What a fact tells that is not taken apart.
 template <typename Value, typename Fact>
@@ -94,13 +93,12 @@ void Read(const Fact& fact, DeviceView* device, Queries* queries,
   if (IsKnown(fact)) {
     queries->any_answered = true;
     absl::StatusOr<Value> value = ValueAs<Value>(fact);
-    reading->why = value.status();
+    reading->misread = value.status();
     if (value.ok()) reading->emplace(*std::move(value));
     return;
   }
   const Missing* missing = MissingOf(fact);
   reading->missing = missing;
-  reading->why = absl::UnknownError(WhyMissing(missing));
   if (queries->first_missing == nullptr) queries->first_missing = missing;
   if (missing == nullptr || missing->reason() != Missing::TOOL_FAILED) {
     queries->all_failed = false;
@@ -307,8 +305,7 @@ const DeviceView* HostView::Find(uint32_t id) const {
 }
 
 ClusterView::ClusterView(const ClusterSpec& spec,
-                         absl::Span<const HostFacts* const> hosts,
-                         Addresses addresses)
+                         absl::Span<const HostFacts* const> hosts)
     : spec_(spec) {
   profile_.title = "a product that the spec does not name";
   const absl::StatusOr<const ProductProfile*> profile =
@@ -323,6 +320,29 @@ ClusterView::ClusterView(const ClusterSpec& spec,
   devices_.reserve(most_devices);
   hosts_.reserve(ordered.size());
   for (const HostView& host : ordered) AddHost(host);
+}
+
+ClusterView::ClusterView(const ClusterView& live, Addresses addresses)
+    : spec_(live.spec_),
+      profile_(live.profile_),
+      product_known_(live.product_known_),
+      devices_(live.devices_),
+      unplanned_(live.unplanned_),
+      hosts_(live.hosts_),
+      silent_(live.silent_),
+      expected_devices_(live.expected_devices_) {
+  // Every host points to its devices, one behind the other, and they to it.
+  DeviceView* next = devices_.data();
+  auto unplanned = unplanned_.begin();
+  for (HostView& host : hosts_) {
+    const absl::Span<DeviceView> devices(next, host.devices.size());
+    next += devices.size();
+    host.devices = devices;
+    for (DeviceView& device : devices) device.host = &host;
+    if (host.unplanned.empty()) continue;
+    host.unplanned = *unplanned;
+    for (DeviceView& device : *unplanned++) device.host = &host;
+  }
   if (addresses == Addresses::kLive) return;
   for (DeviceView& device : devices_) {
     if (!device.HasAddress() || !device.planned.has_value()) continue;
@@ -349,10 +369,12 @@ void ClusterView::AddHost(HostView host) {
     const auto unplanned = std::stable_partition(
         devices_.begin() + begin, devices_.end(),
         [](const DeviceView& device) { return device.spec != nullptr; });
-    unplanned_.emplace_back(std::make_move_iterator(unplanned),
-                            std::make_move_iterator(devices_.end()));
-    devices_.erase(unplanned, devices_.end());
-    host.unplanned = unplanned_.back();
+    if (unplanned != devices_.end()) {
+      unplanned_.emplace_back(std::make_move_iterator(unplanned),
+                              std::make_move_iterator(devices_.end()));
+      devices_.erase(unplanned, devices_.end());
+      host.unplanned = unplanned_.back();
+    }
   }
   const absl::Span<DeviceView> devices =
       absl::MakeSpan(devices_).subspan(begin);

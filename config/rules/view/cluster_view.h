@@ -34,9 +34,14 @@ template <typename Value>
 struct Reading : std::optional<Value> {
   // Null also where the fact was not asked for, or is there and not understood.
   const Missing* missing = nullptr;
-  // Why there is no value, in words; what should be an address and is none is
-  // quoted.
-  absl::Status why;
+  // Of a fact that is there and not understood: why, in words; what should be
+  // an address and is none is quoted.
+  absl::Status misread;
+
+  // Why there is no value, in words.
+  std::string Why() const {
+    return misread.ok() ? WhyMissing(missing) : std::string(misread.message());
+  }
 };
 
 // 0.0.0.0: the device says that none is set.
@@ -66,7 +71,7 @@ struct DeviceView {
   Reading<bool> tls_enabled;
   Reading<uint64_t> mtu;
   Reading<uint64_t> speed;  // Mb/s.
-  Reading<VnicFact::Vnic> vnic;
+  Reading<const VnicFact::Vnic*> vnic;
   Reading<RecoveryFact::Recovery> recovery;
   // As DeviceFacts has them; they point into the facts.
   Reading<absl::string_view> pfc;
@@ -157,8 +162,10 @@ class ClusterView {
   enum class Addresses { kLive, kPlanned };
 
   // REQUIRES: at most one entry of `hosts` per name.
-  ClusterView(const ClusterSpec& spec, absl::Span<const HostFacts* const> hosts,
-              Addresses addresses = Addresses::kLive);
+  ClusterView(const ClusterSpec& spec,
+              absl::Span<const HostFacts* const> hosts);
+  // The same hosts as `live` has, without reading their facts again.
+  ClusterView(const ClusterView& live, Addresses addresses);
   ClusterView(const ClusterView&) = delete;
   ClusterView& operator=(const ClusterView&) = delete;
 

@@ -126,9 +126,9 @@ TEST_F(ClusterViewTest, TellsUnsetFromNotKnown) {
   const DeviceView& unknown = view.hosts()[0].devices[1];
   EXPECT_FALSE(unknown.gateway.has_value());
   EXPECT_FALSE(unknown.gateway.IsUnset() || unknown.gateway.IsSet());
-  EXPECT_EQ(unknown.gateway.why.message(), "not understood: \"router\"");
+  EXPECT_EQ(unknown.gateway.Why(), "not understood: \"router\"");
   EXPECT_FALSE(unknown.detect_address.has_value());
-  EXPECT_EQ(unknown.detect_address.why.message(), "not asked for");
+  EXPECT_EQ(unknown.detect_address.Why(), "not asked for");
 }
 
 TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
@@ -137,7 +137,7 @@ TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
       "255.0.255.0");
   const ClusterView view = View();
   EXPECT_FALSE(view.hosts()[0].devices[0].addresses.has_value());
-  EXPECT_THAT(std::string(view.hosts()[0].devices[0].addresses.why.message()),
+  EXPECT_THAT(view.hosts()[0].devices[0].addresses.Why(),
               HasSubstr("255.0.255.0"));
 }
 
@@ -175,6 +175,30 @@ TEST_F(ClusterViewTest, CallsAToolOfAnotherGenerationNotUsable) {
   EXPECT_FALSE(view.hosts()[0].tool_usable);
   EXPECT_FALSE(view.hosts()[1].tool_usable);
   EXPECT_TRUE(view.hosts()[2].tool_usable);
+}
+
+TEST_F(ClusterViewTest, AsPlannedHasTheSameDevicesWithPlannedAddresses) {
+  spec_.mutable_servers(1)->mutable_devices()->RemoveLast();
+  DeviceFacts* device = facts_[2].mutable_devices(1);
+  device->mutable_address()->mutable_value()->mutable_settings(0)->set_address(
+      "10.9.9.9");
+  const ClusterView live = View();
+  const ClusterView planned(live, ClusterView::Addresses::kPlanned);
+  const DeviceView& moved = planned.hosts()[2].devices[1];
+  EXPECT_EQ(live.hosts()[2].devices[1].Address().address().ToString(),
+            "10.9.9.9");
+  EXPECT_TRUE(moved.HasPlannedAddress());
+  for (size_t i = 0; i < live.hosts().size(); ++i) {
+    const HostView& host = planned.hosts()[i];
+    ASSERT_EQ(host.devices.size(), live.hosts()[i].devices.size());
+    ASSERT_EQ(host.unplanned.size(), i == 1 ? 1u : 0u);
+    for (const auto& devices : {host.devices, host.unplanned}) {
+      for (const DeviceView& of_host : devices) {
+        EXPECT_EQ(of_host.host, &host);
+        EXPECT_EQ(of_host.facts->id(), of_host.id);
+      }
+    }
+  }
 }
 
 TEST_F(ClusterViewTest, DemandsNothingOfAProductThatIsNotKnown) {
