@@ -21,7 +21,7 @@ void Causes::Note(absl::string_view rule, absl::Span<const Place> places,
   if (state == SKIPPED) return;
   Worst& worst = rules_[rule];
   for (const Place& place : places) {
-    State& of_place = worst[{place.host_order, place.device}];
+    State& of_place = worst[KeyOf(place)];
     of_place = std::max(of_place, state);
   }
 }
@@ -31,7 +31,7 @@ bool Causes::HasOneOf(absl::string_view rule, absl::Span<const Place> places,
   const auto worst = rules_.find(rule);
   if (worst == rules_.end()) return false;
   return absl::c_any_of(places, [&](const Place& place) {
-    const auto found = worst->second.find({place.host_order, place.device});
+    const auto found = worst->second.find(KeyOf(place));
     return found != worst->second.end() && found->second >= at_least;
   });
 }

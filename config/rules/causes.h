@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
@@ -44,9 +43,15 @@ class Causes {
                          const Causes* as_planned) const;
 
  private:
-  // By host order and device: each place's worst.
-  using Worst =
-      absl::flat_hash_map<std::pair<uint32_t, std::optional<uint32_t>>, State>;
+  // Each place's worst; one number each, as they are looked up for every
+  // finding.
+  using Worst = absl::flat_hash_map<uint64_t, State>;
+  static uint64_t KeyOf(const Place& place) {
+    // A host may claim any 32 bits as the id of a device.
+    const uint64_t device =
+        place.device.has_value() ? uint64_t{1} + *place.device : 0;
+    return uint64_t{place.host_order} << 33 | device;
+  }
   bool HasOneOf(absl::string_view rule, absl::Span<const Place> places,
                 State at_least) const;
 

@@ -159,8 +159,13 @@ std::optional<bool> IsInside(absl::string_view version,
 // A later one counts for more.
 enum class Answer { kNotTold, kNotKnown, kTold };
 
+// Of firmware and intervals: nearly all hosts have the same.
+using Compared = std::map<std::pair<absl::string_view, absl::string_view>,
+                          std::optional<bool>>;
+
 // What the driver's own file says.
-Answer JudgeFirmware(const HostView& host, RuleReport& report) {
+Answer JudgeFirmware(const HostView& host, Compared* compared,
+                     RuleReport& report) {
   const VersionFacts& versions = host.facts->versions();
   for (const auto& [what, fact] :
        {std::pair("firmware", &versions.firmware()),
@@ -170,7 +175,9 @@ Answer JudgeFirmware(const HostView& host, RuleReport& report) {
   }
   const std::string& firmware = versions.firmware().value();
   const std::string& intervals = versions.firmware_of_driver().value();
-  const std::optional<bool> inside = IsInside(firmware, intervals);
+  const auto [found, is_new] = compared->try_emplace({firmware, intervals});
+  if (is_new) found->second = IsInside(firmware, intervals);
+  const std::optional<bool>& inside = found->second;
   if (!inside.has_value()) return Answer::kNotTold;
   if (!*inside) {
     report.Add(host, "outside", PrintableText(firmware),
@@ -254,9 +261,10 @@ void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
       "neither version.info of the driver nor npu-smi tells which firmware the "
       "driver goes with";
   size_t untold = 0;
+  Compared compared;
   for (const HostView& host : view.hosts()) {
-    const Answer answer =
-        std::max(JudgeFirmware(host, report), JudgeCompatibility(host, report));
+    const Answer answer = std::max(JudgeFirmware(host, &compared, report),
+                                   JudgeCompatibility(host, report));
     if (answer == Answer::kTold) report.Judged(host);
     if (answer == Answer::kNotTold) ++untold;
   }

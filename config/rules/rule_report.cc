@@ -74,8 +74,9 @@ RuleReport::Group* RuleReport::GroupOf(FindingText&& text) {
   } else {
     group_of_[hash] = groups_.size();
   }
-  groups_.push_back({std::move(text), {}});
-  return &groups_.back();
+  Group& group = groups_.emplace_back();
+  group.text = std::move(text);
+  return &group;
 }
 
 void RuleReport::AddMembers(absl::Span<const Member> members,

@@ -61,27 +61,7 @@ struct DeviceView {
   // Null: the spec does not plan this device.
   const DeviceSpec* spec = nullptr;
 
-  // Empty: none is set. Several on boards with several ports a device.
-  Reading<absl::InlinedVector<Ipv4Interface, 2>> addresses;
-  AddressReading gateway;
-  AddressReading detect_address;
-  Reading<LinkFact::Link> link;
-  Reading<NetHealth> net_health;
-  Reading<bool> neighbour_heard;
-  Reading<bool> tls_enabled;
-  Reading<uint64_t> mtu;
-  Reading<uint64_t> speed;  // Mb/s.
-  Reading<const VnicFact::Vnic*> vnic;
-  Reading<RecoveryFact::Recovery> recovery;
-  // As DeviceFacts has them; they point into the facts.
-  Reading<absl::string_view> pfc;
-  Reading<absl::string_view> dscp_to_tc;
-  Reading<absl::string_view> priority_to_tc;
-  Reading<absl::string_view> roce_port;
-  Reading<const OpticalFact::Module*> optical;
-  Reading<const LinkHistoryFact::History*> link_history;
-  Reading<const CounterRisesFact::Rises*> counter_rises;
-
+  // What most rules read stands first and together, for the processor's cache.
   // Of the spec; unset where it names none.
   std::optional<Ipv4Interface> planned;
   std::optional<Ipv4Address> planned_gateway;
@@ -102,6 +82,27 @@ struct DeviceView {
   // A mute one: the tool was asked and failed each time, and not about another
   // device of the host.
   bool dead = false;
+
+  // Empty: none is set. Several on boards with several ports a device.
+  Reading<absl::InlinedVector<Ipv4Interface, 2>> addresses;
+  AddressReading gateway;
+  AddressReading detect_address;
+  Reading<LinkFact::Link> link;
+  Reading<NetHealth> net_health;
+  Reading<bool> neighbour_heard;
+  Reading<bool> tls_enabled;
+  Reading<uint64_t> mtu;
+  Reading<uint64_t> speed;  // Mb/s.
+  Reading<const VnicFact::Vnic*> vnic;
+  Reading<RecoveryFact::Recovery> recovery;
+  // As DeviceFacts has them; they point into the facts.
+  Reading<absl::string_view> pfc;
+  Reading<absl::string_view> dscp_to_tc;
+  Reading<absl::string_view> priority_to_tc;
+  Reading<absl::string_view> roce_port;
+  Reading<const OpticalFact::Module*> optical;
+  Reading<const LinkHistoryFact::History*> link_history;
+  Reading<const CounterRisesFact::Rises*> counter_rises;
 
   // Of `addresses`; empty also where they are not known.
   absl::Span<const Ipv4Interface> interfaces() const;
