@@ -62,6 +62,7 @@ struct DeviceView {
   const DeviceSpec* spec = nullptr;
 
   // What most rules read stands first and together, for the processor's cache.
+
   // Of the spec; unset where it names none.
   std::optional<Ipv4Interface> planned;
   std::optional<Ipv4Address> planned_gateway;
