@@ -13,10 +13,10 @@ namespace clusterd {
 namespace {
 
 // Packets that were damaged, refused or sent again. A rise of
-// roce_new_pkt_rty_num means loss and retransmission (MindStudio's document
-// "Switch Traffic Congestion, Backpressure, or Packet Loss and
-// Retransmission"); the others say it in their names. Which of the rest a job
-// that ends raises too is not published.
+// roce_new_pkt_rty_num means loss and retransmission (performance cases of
+// Atlas A2 training products, "Switch Traffic Congestion, Backpressure, or
+// Packet Loss and Retransmission"); the others say it in their names. Which of
+// the rest a job that ends raises too is not published.
 constexpr absl::string_view kErrors[] = {
     "mac_tx_bad_pkt_num",  "mac_rx_bad_pkt_num",  "mac_rx_fcs_err_pkt_num",
     "roce_rx_err_pkt_num", "roce_tx_err_pkt_num", "roce_new_pkt_rty_num"};
