@@ -365,8 +365,9 @@ class Writer {
     for (const auto& [key, ids] : exceptions_) {
       folded_[{DevicesText(ids), key.second}].push_back(key.first);
     }
-    for (auto& [key, hosts] : folded_) {
-      written_.exceptions.push_back({std::move(hosts), key.first, key.second});
+    for (auto& each : folded_) {
+      written_.exceptions.push_back(
+          {std::move(each.second), each.first.first, each.first.second});
     }
   }
 

@@ -79,7 +79,7 @@ devices:
   detect_address: 192.168.[100-103,100-103].1
 kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
-deadlines: {command: 2s, host: 10s, run: 20s}
+deadlines: {command: 2s, host: 30s, run: 60s}
 )");
 }
 
