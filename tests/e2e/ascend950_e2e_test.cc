@@ -32,7 +32,7 @@ kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
 tls: false
 mtu: 4200
-deadlines: {command: 2s, host: 10s, run: 20s}
+deadlines: {command: 2s, host: 30s, run: 60s}
 )";
 
 const std::vector<std::string> kTwoHosts = {"server0", "server1"};

@@ -138,7 +138,7 @@ ApplyResult ChangeOutcome::Host(const std::string& host) const {
 std::string ChangeSpec(int servers, const std::string& command) {
   return absl::StrReplaceAll(
       DemoSpec(servers),
-      {{"command: 2s, host: 10s, run: 20s",
+      {{"command: 2s, host: 30s, run: 60s",
         absl::StrCat("command: ", command, ", host: 40s, run: 60s")}});
 }
 
