@@ -310,6 +310,7 @@ TEST(OneCauseOneHeadlineTest, ALinkThatIsDownIsTheCauseOfItsHealth) {
   EXPECT_EQ(outcome.process.exit_status, 1);
   for (const RuleResult& rule : outcome.report.rules()) {
     for (const Finding& finding : rule.findings()) {
+      if (finding.state() == SKIPPED) continue;
       EXPECT_EQ(finding.caused_by(), rule.rule() == "link" ? "" : "link")
           << finding.ShortDebugString();
     }
@@ -331,6 +332,7 @@ TEST(OneCauseTest, IsNamedForASilentToolADeadDeviceAndATimeOut) {
     const bool is_cause =
         rule.rule() == "hccn-tool" || rule.rule() == "device-count";
     for (const Finding& finding : rule.findings()) {
+      if (finding.state() == SKIPPED) continue;
       EXPECT_EQ(finding.caused_by().empty(), is_cause)
           << finding.ShortDebugString();
     }

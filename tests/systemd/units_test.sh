@@ -31,8 +31,9 @@ trap '"$machine" down "$dir"' EXIT
 "$machine" up "$dir"
 in_machine() { "$machine" exec "$dir" "$@"; }
 push() { "$machine" push "$dir" "$1" "$2"; }
-in_machine /usr/sbin/ip link add eth0 type dummy
+in_machine /usr/sbin/ip link add eth0 type veth peer name wire
 in_machine /usr/sbin/ip address add 10.99.0.1/24 dev eth0
+in_machine /usr/sbin/ip link set wire up
 in_machine /usr/sbin/ip link set eth0 up
 
 cat >"$spec" <<'EOT'

@@ -115,7 +115,7 @@ struct StoredValue {
 constexpr StoredValue kBeforeModules[] = {
     {"mac_addr", "mac", kMacAddressChars, IsMacAddress},
     {"mtu", "mtu", 4, IsMtu},
-    {"dscp_tc", nullptr, kMaxLineChars, IsDscpMap},
+    {"dscp_tc", "dscp_tc", kMaxLineChars, IsDscpMap},
     {"static_speed", nullptr, 6, IsSpeed},
     {"bw_limit", "bw_limit", 6, IsBandwidth},
     {"roce_port", "roce_port", 5, IsRocePort},

@@ -62,6 +62,7 @@ void AddDeviceSteps(HostPlan& host) {
   AddStep(host,
           DeviceStep(3, kPfcSetting, "0,0,0,0,0,0,0,0", "0,0,0,0,1,0,0,0"));
   AddStep(host, DeviceStep(3, kRocePortSetting, "auto", "4791"));
+  AddStep(host, DeviceStep(3, kDscpSetting, "0:0", "33:1,46:2"));
 }
 
 void AddFormStep(HostPlan& host) {
