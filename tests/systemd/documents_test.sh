@@ -82,6 +82,8 @@ delivered() {
   local number=$1 name=server$1 folder
   shift
   "$machine" up "$TEST_TMPDIR/$name"
+  # The kernel takes the network of an ended server apart at its leisure.
+  in_network controller ip link delete "s$number" 2>/dev/null || true
   in_network controller ip link add "s$number" type veth peer name eth0 netns "$TEST_TMPDIR/$name/net"
   in_network controller ip link set "s$number" master bridge up
   in_network "$name" ip address add "192.168.7.$((22 + number))/24" dev eth0
