@@ -35,6 +35,8 @@ in_machine /usr/sbin/ip link add eth0 type veth peer name wire
 in_machine /usr/sbin/ip address add 10.99.0.1/24 dev eth0
 in_machine /usr/sbin/ip link set wire up
 in_machine /usr/sbin/ip link set eth0 up
+in_machine /usr/bin/hostname server0
+in_machine /bin/sh -c 'echo "10.99.0.1 server0" >>/etc/hosts'
 
 cat >"$spec" <<'EOT'
 version: 1
