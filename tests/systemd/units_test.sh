@@ -112,7 +112,7 @@ attached() { clusterctl hosts -o json | grep -q '"attached": *true'; }
 await() {
   local what=$1
   shift
-  for _ in $(seq 300); do
+  for _ in $(seq 900); do
     if "$@"; then return 0; fi
     sleep 0.1
   done
@@ -210,7 +210,7 @@ status_of clusterctl plan --out /tmp/plan2.json
 expect "status of the third plan" 0 "$status"
 # Slow devices, so that the middle lasts.
 "$machine" push "$dir" tests/sim/simhost /usr/local/bin/simhost
-for device in 3 5; do in_machine /usr/local/bin/simhost set --root / "$device:delay=1500"; done
+for device in 3 5; do in_machine /usr/local/bin/simhost set --root / "$device:delay=400"; done
 clusterctl_as bob apply /tmp/plan2.json --yes --confirm units --force >"$TEST_TMPDIR/killed" 2>&1 &
 apply=$!
 changed() { [ "$(in_machine /usr/bin/sha256sum /etc/hccn.conf | cut -c1-64)" != "$conf_before" ]; }
