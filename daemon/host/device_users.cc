@@ -15,12 +15,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
-#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
+#include "daemon/host/sockets/socket_observer.h"
 
 namespace clusterd {
 namespace {
@@ -100,7 +100,7 @@ class UserSearch {
       if (device.has_value()) devices.insert(*device);
     }
     if (devices.empty()) return absl::OkStatus();
-    const uint32_t parent = ParentOf(process);
+    const uint32_t parent = ReadParent(files_, pid);
     if (parent == self_) return absl::OkStatus();
     const std::string command = PrintableText(
         files_.ReadTrimmed(process + "/comm").value_or("?"), kMaxCommandBytes);
@@ -130,17 +130,6 @@ class UserSearch {
     // servers all stand for /dev/null.
     return !is_simulated_ && S_ISCHR(node.st_mode) && S_ISCHR(open.st_mode) &&
            node.st_rdev == open.st_rdev;
-  }
-
-  // 0 if it cannot be told.
-  uint32_t ParentOf(const std::string& process) const {
-    // "4711 (a name) S 17 …"; the name may hold anything.
-    static const LazyRE2 kStat = {R"((?s).*\) +[^ )]+ +(\d+)(?: [^)]*)?)",
-                                  RE2::Latin1};
-    uint32_t parent = 0;
-    HasForm(files_.ReadTrimmed(process + "/stat").value_or(""), *kStat,
-            &parent);
-    return parent;
   }
 
   const FileReader files_{"/"};

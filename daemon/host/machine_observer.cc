@@ -133,10 +133,10 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
   const HostAccess host{paths_, runner_, &budget};
   Running running;
   running.push_back(std::async([&host, ufw] { *ufw = ReadUfw(host); }));
-  running.push_back(
-      std::async([&host, drop_rules] { *drop_rules = ReadDropRules(host); }));
-  running.push_back(
-      std::async([&host, &launch] { ObserveLaunch(host, &launch); }));
+  running.push_back(std::async([&host, &launch, drop_rules] {
+    ObserveLaunch(host, &launch);
+    *drop_rules = ReadDropRules(host, launch.interfaces());
+  }));
   running.push_back(
       std::async([&host, firewalld] { *firewalld = ReadFirewalld(host); }));
   running.push_back(std::async([this, &budget, processes] {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "daemon/host/firewall/firewalld_output.h"
+#include "daemon/host/firewall/packet_filter.h"
 #include "daemon/host/firewall/ufw_output.h"
 #include "tests/fuzz/require.h"
 
@@ -19,7 +20,8 @@ void CheckAllowed(const absl::StatusOr<AllowedFact::Allowed>& allowed) {
 }
 
 void CheckFirewalld(const std::string& text) {
-  ParseFirewalldService(text).status().IgnoreError();
+  std::vector<std::string> included;
+  ParseFirewalldService(text, &included).status().IgnoreError();
   const absl::StatusOr<std::vector<FirewalldZone>> zones =
       ParseFirewalldZones(text);
   if (!zones.ok()) return;
@@ -38,6 +40,17 @@ void CheckUfw(const std::string& text) {
   Require(!allowed.ok() || allowed->ports().empty() || may_allow);
 }
 
+void CheckDrops(const absl::StatusOr<std::vector<DropRule>>& drops) {
+  if (!drops.ok()) return;
+  for (const DropRule& drop : *drops) Require(!drop.text().empty());
+}
+
+void CheckPacketFilter(const std::string& text) {
+  const OwnAddresses own = {Ipv4Address(0xC0A80716)};
+  CheckDrops(FindIptablesDrops(text, own));
+  CheckDrops(FindNftDrops(text, FindSavedTables(text).whole, own));
+}
+
 }  // namespace
 }  // namespace clusterd
 
@@ -45,5 +58,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   clusterd::CheckFirewalld(text);
   clusterd::CheckUfw(text);
+  clusterd::CheckPacketFilter(text);
   return 0;
 }

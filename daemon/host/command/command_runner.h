@@ -20,6 +20,8 @@ struct PrivateFile {
   uint32_t mode = 0600;  // Permission bits.
 };
 
+inline constexpr size_t kMaxStreamBytes = 1 << 20;
+
 struct Command {
   // argv[0] is an absolute path; no shell is involved.
   std::vector<std::string> argv;
@@ -29,6 +31,8 @@ struct Command {
   // for the machine's, whose folder is read-only there. It is in no file system
   // that anybody else sees, and goes with the program.
   std::optional<PrivateFile> instead = {};
+  // Each stream is cut there.
+  size_t max_stream_bytes = kMaxStreamBytes;
 };
 
 struct CommandResult {
@@ -44,12 +48,10 @@ struct CommandResult {
   int pid = 0;
   std::string standard_output;
   std::string standard_error;
-  // A stream was longer than kMaxStreamBytes and has been cut there.
+  // A stream was longer than max_stream_bytes and has been cut there.
   bool output_cut = false;
   absl::Duration elapsed;
 };
-
-inline constexpr size_t kMaxStreamBytes = 1 << 20;
 
 // Safe for concurrent use.
 class CommandRunner {

@@ -92,6 +92,7 @@ struct Stream {
   FileDescriptor fd;
   std::string* text;
   bool* cut;
+  size_t most;  // Of its bytes that are kept.
 };
 
 // Reads what is there, at most `limit` bytes; closes the stream at its end.
@@ -107,7 +108,7 @@ void ReadAvailable(Stream& stream, size_t limit) {
       return;
     }
     total += got;
-    const size_t room = kMaxStreamBytes - stream.text->size();
+    const size_t room = stream.most - stream.text->size();
     const size_t kept = std::min<size_t>(got, room);
     stream.text->append(buffer, kept);
     if (kept < static_cast<size_t>(got)) *stream.cut = true;
@@ -404,8 +405,9 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
     return result;
   }
   const SteadyClock::time_point begin = SteadyClock::now();
-  Stream out = {{}, &result.standard_output, &result.output_cut};
-  Stream err = {{}, &result.standard_error, &result.output_cut};
+  const size_t most = command.max_stream_bytes;
+  Stream out = {{}, &result.standard_output, &result.output_cut, most};
+  Stream err = {{}, &result.standard_error, &result.output_cut, most};
   std::vector<std::string> environment = environment_;
   const std::string word = NewCommandWord();
   if (!word.empty()) environment.push_back(word);

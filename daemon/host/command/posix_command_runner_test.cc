@@ -168,6 +168,17 @@ TEST(PosixCommandRunnerTest, CutsLongOutputAndStillWaitsForTheEnd) {
   EXPECT_EQ(result.exit_status, 7);
 }
 
+TEST(PosixCommandRunnerTest, KeepsAsMuchAsTheCommandAsksFor) {
+  PosixCommandRunner runner;
+  Command command{{"/bin/sh", "-c", "head -c 3000000 /dev/zero"},
+                  absl::Minutes(1)};
+  command.max_stream_bytes = 4 << 20;
+  const absl::StatusOr<CommandResult> result = runner.Run(command);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_FALSE(result->output_cut);
+  EXPECT_EQ(result->standard_output.size(), 3000000u);
+}
+
 TEST(PosixCommandRunnerTest, EndsEndlessOutputAtTheDeadline) {
   const CommandResult result = MustRunShell("yes", kShort);
   EXPECT_TRUE(result.timed_out);

@@ -125,9 +125,10 @@ absl::StatusOr<std::string> FindProgram(
 absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,
                                         CommandRunner* runner,
                                         absl::string_view name,
-                                        std::vector<std::string> argv) {
+                                        std::vector<std::string> argv,
+                                        size_t max_bytes) {
   absl::StatusOr<CommandResult> result =
-      runner->Run({std::move(argv), budget.ForCommand()});
+      runner->Run({std::move(argv), budget.ForCommand(), {}, max_bytes});
   if (!result.ok()) {
     return absl::Status(result.status().code(),
                         absl::StrCat(name, ": ", result.status().message()));

@@ -27,12 +27,13 @@ absl::StatusOr<std::string> FindProgram(
     const std::string& root, absl::Span<const absl::string_view> candidates);
 
 // What `argv` answers within `budget`, whatever its status. DeadlineExceeded:
-// no answer in time; FailedPrecondition: endless output; the codes of `runner`.
-// Errors begin with `name`, as people know the command.
+// no answer in time; FailedPrecondition: more than `max_bytes` of output; the
+// codes of `runner`. Errors begin with `name`, as people know the command.
 absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,
                                         CommandRunner* runner,
                                         absl::string_view name,
-                                        std::vector<std::string> argv);
+                                        std::vector<std::string> argv,
+                                        size_t max_bytes = kMaxStreamBytes);
 
 }  // namespace clusterd
 

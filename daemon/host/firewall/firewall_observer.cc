@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "config/values/ipv4.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
@@ -37,20 +38,27 @@ constexpr absl::string_view kIptablesSaves[] = {
 constexpr absl::string_view kNft[] = {"/usr/sbin/nft", "/sbin/nft"};
 // Each takes a command of about 0.2 s to look up.
 constexpr size_t kMaxServices = 16;
+// Of services within services.
+constexpr int kMaxIncludes = 2;
 constexpr int kMaxZones = 16;
 constexpr int kMaxDropRules = 64;
+// Of iptables-save and nft: kube-proxy has five rules of some 200 bytes for
+// each service, and a set of nft may hold an address list.
+constexpr size_t kMaxRulesBytes = 16 << 20;
 
 // A firewall's program.
 class Program {
  public:
-  Program(std::string path, const HostAccess& host)
-      : path_(std::move(path)), host_(host) {}
+  Program(std::string path, const HostAccess& host,
+          size_t max_bytes = kMaxStreamBytes)
+      : path_(std::move(path)), host_(host), max_bytes_(max_bytes) {}
 
   // The codes of RunWithin.
   absl::StatusOr<CommandResult> Run(std::vector<std::string> arguments) const {
     const std::string name = Name(arguments);
     arguments.insert(arguments.begin(), path_);
-    return RunWithin(*host_.budget, host_.runner, name, std::move(arguments));
+    return RunWithin(*host_.budget, host_.runner, name, std::move(arguments),
+                     max_bytes_);
   }
 
   // Standard output of a run with status 0. PermissionDenied or Unavailable,
@@ -82,6 +90,7 @@ class Program {
 
   const std::string path_;
   const HostAccess& host_;
+  const size_t max_bytes_;
 };
 
 // `installed`, and for a firewall that is: whether it starts at boot, and by
@@ -192,9 +201,7 @@ class FirewalldRules {
     }
     for (const std::string& service : services) {
       if (services_.count(service) > 0) continue;
-      ASSIGN_OR_RETURN(const std::string text,
-                       Read(absl::StrCat("--info-service=", service)));
-      ASSIGN_OR_RETURN(services_[service], ParseFirewalldService(text));
+      ASSIGN_OR_RETURN(services_[service], ReadService(service, 0));
     }
     return FirewalldAllowed(*zones_, *base, services_);
   }
@@ -208,6 +215,25 @@ class FirewalldRules {
   absl::StatusOr<std::vector<FirewalldZone>> ReadZones() const {
     ASSIGN_OR_RETURN(const std::string list, Read("--list-all-zones"));
     return ParseFirewalldZones(list);
+  }
+
+  // With what it includes, as samba-client does netbios-ns.
+  absl::StatusOr<std::vector<AllowedPort>> ReadService(const std::string& name,
+                                                       int depth) const {
+    ASSIGN_OR_RETURN(const std::string text,
+                     Read(absl::StrCat("--info-service=", name)));
+    std::vector<std::string> included;
+    ASSIGN_OR_RETURN(std::vector<AllowedPort> ports,
+                     ParseFirewalldService(text, &included));
+    if (included.size() > kMaxServices || depth == kMaxIncludes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "firewalld: service ", QuotedText(name), " includes too many"));
+    }
+    for (const std::string& each : included) {
+      ASSIGN_OR_RETURN(const auto more, ReadService(each, depth + 1));
+      ports.insert(ports.end(), more.begin(), more.end());
+    }
+    return ports;
   }
 
   const Program& program_;
@@ -281,27 +307,55 @@ DropRule SumOf(const std::vector<DropRule>& rules) {
   return sum;
 }
 
+// Whether that iptables-save, which has said `text`, tells of nftables.
+bool IsOfNft(const HostAccess& host, absl::string_view save,
+             absl::string_view text) {
+  return absl::StrContains(save, "-nft-") ||
+         absl::StrContains(text, " (nf_tables) on ") ||
+         absl::StrContains(host.files().ReadLink(save).value_or(""), "-nft-");
+}
+
+OwnAddresses OwnAddressesOf(const InterfacesFact& interfaces) {
+  OwnAddresses own;
+  for (const HostInterface& each : interfaces.value().interfaces()) {
+    for (const std::string& text : each.addresses()) {
+      const auto address = Ipv4Address::Parse(text);
+      if (address.ok() && !absl::StartsWith(text, "127.")) {
+        own.push_back(*address);
+      }
+    }
+  }
+  return own;
+}
+
 // Every rule once: two backends may be one.
-absl::StatusOr<DropRulesFact::Rules> FindDropRules(const HostAccess& host) {
+absl::StatusOr<DropRulesFact::Rules> FindDropRules(const HostAccess& host,
+                                                   const OwnAddresses& own) {
   std::vector<DropRule> found;
-  bool any_iptables = false;
+  SavedTables saved;
   for (const absl::string_view save : kIptablesSaves) {
     const auto path = FindProgram(host.paths.root, {save});
     if (absl::IsNotFound(path.status())) continue;
     RETURN_IF_ERROR(path.status());
-    any_iptables = true;
-    ASSIGN_OR_RETURN(const std::string text, Program(*path, host).Read({}));
-    ASSIGN_OR_RETURN(const auto drops, FindIptablesDrops(text));
+    ASSIGN_OR_RETURN(const std::string text,
+                     Program(*path, host, kMaxRulesBytes).Read({}));
+    ASSIGN_OR_RETURN(const auto drops, FindIptablesDrops(text, own));
+    if (IsOfNft(host, save, text)) saved = FindSavedTables(text);
     found.insert(found.end(), drops.begin(), drops.end());
   }
   const auto nft = FindProgram(host.paths.root, kNft);
   if (nft.ok()) {
-    ASSIGN_OR_RETURN(const std::string text,
-                     Program(*nft, host).Read({"-n", "list", "ruleset"}));
-    ASSIGN_OR_RETURN(const auto drops, FindNftDrops(text, any_iptables));
+    ASSIGN_OR_RETURN(
+        const std::string text,
+        Program(*nft, host, kMaxRulesBytes).Read({"-n", "list", "ruleset"}));
+    ASSIGN_OR_RETURN(const auto drops, FindNftDrops(text, saved.whole, own));
     found.insert(found.end(), drops.begin(), drops.end());
   } else if (!absl::IsNotFound(nft.status())) {
     return nft.status();
+  } else if (!saved.in_part.empty()) {
+    return absl::UnavailableError(
+        absl::StrCat("iptables-save: table ", *saved.in_part.begin(),
+                     " takes the program nft to list, which is not installed"));
   }
   DropRulesFact::Rules rules;
   std::vector<DropRule> rest;
@@ -329,9 +383,10 @@ FirewallFacts ReadFirewalld(const HostAccess& host) {
                        ReadFirewalldState);
 }
 
-DropRulesFact ReadDropRules(const HostAccess& host) {
+DropRulesFact ReadDropRules(const HostAccess& host,
+                            const InterfacesFact& interfaces) {
   DropRulesFact fact;
-  SetFact(FindDropRules(host), &fact);
+  SetFact(FindDropRules(host, OwnAddressesOf(interfaces)), &fact);
   return fact;
 }
 

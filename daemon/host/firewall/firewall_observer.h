@@ -20,8 +20,10 @@ FirewallFacts ReadFirewalld(const HostAccess& host);
 
 // What may drop packets beside both: from iptables-save of every backend that
 // is installed, and `nft list ruleset`. Without any of them nothing: they are
-// what rules are made with. Reading them loads no table.
-DropRulesFact ReadDropRules(const HostAccess& host);
+// what rules are made with. Reading them loads no table. Rules for addresses
+// that no interface has are left out.
+DropRulesFact ReadDropRules(const HostAccess& host,
+                            const InterfacesFact& interfaces);
 
 }  // namespace clusterd
 

@@ -126,8 +126,7 @@ absl::Status AddBaseZone(const FirewalldZone& zone,
 }
 
 // Packets from its sources meet this zone and not the base zone.
-absl::Status AddSourceZone(const FirewalldZone& zone,
-                           AllowedFact::Allowed* allowed) {
+void AddSourceZone(const FirewalldZone& zone, AllowedFact::Allowed* allowed) {
   for (const std::string& source : zone.List("sources")) {
     if (IsIpv6(source)) continue;
     const absl::StatusOr<std::string> address = ParseAllowedSource(source);
@@ -135,11 +134,12 @@ absl::Status AddSourceZone(const FirewalldZone& zone,
         zone.List("target") != std::vector<std::string>{"ACCEPT"} ||
         !zone.List("rich rules").empty() ||
         !zone.List("forward-ports").empty()) {
-      return CannotSay(zone, absl::StrCat("sources: ", source));
+      allowed->add_other_sources(
+          PrintableText(address.value_or(source), kMaxNameBytes));
+    } else {
+      *allowed->add_ports() = AllAllowedPorts("", *address);
     }
-    *allowed->add_ports() = AllAllowedPorts("", *address);
   }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -198,9 +198,13 @@ absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
 }
 
 absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
-    absl::string_view text) {
+    absl::string_view text, std::vector<std::string>* included) {
   constexpr absl::string_view kIgnored[] = {"summary", "description", "modules",
                                             "helpers"};
+  // Such as "ipv6:fe80::/64" of dhcpv6-client, and "ipv4:224.0.0.251
+  // ipv6:ff02::fb" of mdns. IPv4's multicast is 224.0.0.0/4.
+  static const LazyRE2 kNoHost = {
+      R"((?:(?:ipv6:[^ ]+|ipv4:2(?:2[4-9]|3\d)\.[0-9.]+) ?)+)"};
   std::optional<Ports> ports;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     absl::string_view name;
@@ -215,9 +219,9 @@ absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
         ASSIGN_OR_RETURN(const Ports parsed, ParsePorts(word));
         ports->insert(ports->end(), parsed.begin(), parsed.end());
       }
-    } else if (name == "destination" && !value.empty() &&
-               !absl::StrContains(value, "ipv4:")) {
-      // Such as "ipv6:fe80::/64" of dhcpv6-client: no IPv4 packet is meant.
+    } else if (name == "includes") {
+      *included = Words(value);
+    } else if (name == "destination" && HasForm(value, *kNoHost)) {
       return Ports();
     } else if (!absl::c_linear_search(kIgnored, name) && !value.empty()) {
       return Unexpected(line);
@@ -243,7 +247,7 @@ absl::StatusOr<AllowedFact::Allowed> FirewalldAllowed(
   RETURN_IF_ERROR(AddBaseZone(base, services, &allowed));
   for (const FirewalldZone& zone : zones) {
     if (zone.name == base.name) continue;
-    RETURN_IF_ERROR(AddSourceZone(zone, &allowed));
+    AddSourceZone(zone, &allowed);
   }
   return allowed;
 }

@@ -45,9 +45,11 @@ absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
     absl::string_view text);
 
 // The ports of one service, from `firewall-cmd --info-service=NAME`.
-// InvalidArgument if the service is more than ports or includes another.
+// `included`: services that belong to it. None for a service whose destination
+// is no address of a host: IPv6 alone, or multicast. InvalidArgument if the
+// service is more.
 absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
-    absl::string_view text);
+    absl::string_view text, std::vector<std::string>* included);
 
 // InvalidArgument if there is none of that name.
 absl::StatusOr<const FirewalldZone*> FindFirewalldZone(
@@ -55,10 +57,11 @@ absl::StatusOr<const FirewalldZone*> FindFirewalldZone(
 
 // What is let in over IPv4 by an interface of the zone `base`: its ports,
 // services, protocols and rich rules that accept, and everything from the
-// sources of other zones whose target is ACCEPT. `services` has every service
-// of the base. InvalidArgument, quoting it, for what an AllowedPort cannot say:
-// a rule that drops, a forwarded or source port, an ipset, a source zone that
-// does not accept everything.
+// sources of other zones whose target is ACCEPT. Of sources of zones that do
+// not let in everything, and of ipsets, it only tells that they are not judged
+// here. `services` has every service of the base. InvalidArgument, quoting it,
+// for what an AllowedPort cannot say: a rule that drops, a forwarded or source
+// port.
 absl::StatusOr<AllowedFact::Allowed> FirewalldAllowed(
     const std::vector<FirewalldZone>& zones, const FirewalldZone& base,
     const std::map<std::string, std::vector<AllowedPort>>& services);

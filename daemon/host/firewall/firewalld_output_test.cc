@@ -158,14 +158,18 @@ TEST(FirewalldAllowedTest, RejectsAServiceThatNobodyLookedUp) {
               ElementsAre(HasSubstr("service hccl")));
 }
 
-TEST(FirewalldAllowedTest, RejectsSourcesThatDoNotGetEverything) {
-  EXPECT_THAT(Allowed(Zone("public", "") +
-                      "drop (active)\n  target: DROP\n  sources: 10.0.0.0/8\n"),
-              ElementsAre(HasSubstr("10.0.0.0/8")));
-  EXPECT_THAT(
-      Allowed(Zone("public", "") + "trusted (active)\n  target: ACCEPT\n"
-                                   "  sources: ipset:peers\n"),
-      ElementsAre(HasSubstr("ipset:peers")));
+// They made what the host's own zone lets in unknown.
+TEST(FirewalldAllowedTest, TellsOfSourcesThatDoNotGetEverything) {
+  const auto zones = ParseFirewalldZones(
+      Zone("public", "  ports: 7/tcp\n") +
+      "drop (active)\n  target: DROP\n  sources: 203.0.113.0/24 fd00::/8\n"
+      "trusted (active)\n  target: ACCEPT\n  sources: ipset:peers\n");
+  ASSERT_TRUE(zones.ok()) << zones.status();
+  const auto allowed = FirewalldAllowed(*zones, (*zones)[0], Services());
+  ASSERT_TRUE(allowed.ok()) << allowed.status();
+  EXPECT_EQ(allowed->ports_size(), 1);
+  EXPECT_THAT(allowed->other_sources(),
+              ElementsAre("203.0.113.0/24", "ipset:peers"));
 }
 
 // docker0 in a zone of its own made what is allowed unknown.
@@ -190,26 +194,41 @@ TEST(ParseFirewalldZonesTest, RejectsAZoneWithoutTarget) {
 }
 
 TEST(ParseFirewalldServiceTest, ReadsPorts) {
+  std::vector<std::string> included;
   const absl::StatusOr<std::vector<AllowedPort>> ports =
-      ParseFirewalldService(ReadTestData("service.txt"));
+      ParseFirewalldService(ReadTestData("service.txt"), &included);
   ASSERT_TRUE(ports.ok()) << ports.status();
   ASSERT_EQ(ports->size(), 1u);
   EXPECT_EQ((*ports)[0].first_port(), 22u);
   EXPECT_EQ((*ports)[0].protocol(), "tcp");
 }
 
-TEST(ParseFirewalldServiceTest, AllowsNothingForAServiceOfIpv6) {
-  const absl::StatusOr<std::vector<AllowedPort>> ports = ParseFirewalldService(
-      "dhcpv6-client\n  ports: 546/udp\n  destination: ipv6:fe80::/64\n");
-  ASSERT_TRUE(ports.ok()) << ports.status();
-  EXPECT_THAT(*ports, IsEmpty());
+TEST(ParseFirewalldServiceTest, AllowsNothingByADestinationThatIsNoHost) {
+  std::vector<std::string> included;
+  for (const char* destination :
+       {"ipv6:fe80::/64", "ipv4:224.0.0.251 ipv6:ff02::fb",
+        "ipv6:ff02::fb ipv4:239.255.255.250"}) {
+    const absl::StatusOr<std::vector<AllowedPort>> ports =
+        ParseFirewalldService(
+            absl::StrCat(
+                "mdns\n  ports: 5353/udp\n  destination: ", destination, "\n"),
+            &included);
+    ASSERT_TRUE(ports.ok()) << ports.status();
+    EXPECT_THAT(*ports, IsEmpty());
+  }
+  EXPECT_FALSE(
+      ParseFirewalldService("x\n  ports: 7/tcp\n  destination: ipv4:10.0.0.1\n",
+                            &included)
+          .ok());
 }
 
 TEST(ParseFirewalldServiceTest, RejectsMoreThanPorts) {
-  EXPECT_FALSE(ParseFirewalldService("x\n  ports: \n  includes: ssh\n").ok());
+  std::vector<std::string> included;
   EXPECT_FALSE(
-      ParseFirewalldService("x\n  ports: \n  source-ports: 1/tcp\n").ok());
-  EXPECT_FALSE(ParseFirewalldService("Error: INVALID_SERVICE: x\n").ok());
+      ParseFirewalldService("x\n  ports: \n  source-ports: 1/tcp\n", &included)
+          .ok());
+  EXPECT_FALSE(
+      ParseFirewalldService("Error: INVALID_SERVICE: x\n", &included).ok());
 }
 
 }  // namespace

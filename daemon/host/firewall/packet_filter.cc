@@ -39,6 +39,8 @@ struct FilterRule {
 
 struct Chain {
   bool hooked = false;
+  // All that comes in meets it, by whatever device.
+  bool takes_all = false;
   std::vector<FilterRule> rules;
   // What is left to it after the rules.
   std::optional<FilterRule> policy;
@@ -77,6 +79,7 @@ void AddDrops(const Chains& chains, const std::string& name,
     const std::optional<PortSet>& own =
         rule.ports.has_value() ? rule.ports : ports;
     if (rule.verdict == Verdict::kJump) {
+      if (absl::StartsWith(rule.jump, "ufw-")) continue;
       const std::string ports_text = own.has_value() ? own->ToString() : "any";
       if (seen->insert(absl::StrCat(rule.jump, " ", ports_text)).second) {
         AddDrops(chains, rule.jump, own, seen, drops);
@@ -85,18 +88,11 @@ void AddDrops(const Chains& chains, const std::string& name,
       DropRule drop;
       drop.set_text(rule.text);
       if (own.has_value()) drop.set_ports(own->ToString());
-      if (found->second.hooked && rule.drops_all) {
+      if (found->second.takes_all && rule.drops_all) {
         drop.set_surely_ports(PortsOf(rule).Minus(passed).ToString());
       }
       drops->push_back(std::move(drop));
     }
-  }
-}
-
-void AddHookedDrops(const Chains& chains, std::vector<DropRule>* drops) {
-  std::set<std::string> seen;
-  for (const auto& [name, chain] : chains) {
-    if (chain.hooked) AddDrops(chains, name, std::nullopt, &seen, drops);
   }
 }
 
@@ -136,19 +132,37 @@ bool GoesOn(absl::string_view target) {
   return LetsPass(target) && target != "ACCEPT" && target != "RETURN";
 }
 
+// Whether none of `own` is in the listed addresses and subnets. Not of a range,
+// nor where it is not known what is the host's own.
+bool IsElsewhere(absl::string_view destinations, const OwnAddresses& own) {
+  for (const absl::string_view text : absl::StrSplit(destinations, ", ")) {
+    const auto subnet = Ipv4Subnet::Parse(
+        absl::StrContains(text, '/') ? text : absl::StrCat(text, "/32"));
+    if (!subnet.ok()) return false;
+    for (const Ipv4Address address : own) {
+      if (subnet->Contains(address)) return false;
+    }
+  }
+  return !own.empty();
+}
+
 // Whether the rule is for other packets than TCP from other hosts: another
-// protocol, the loopback, or what no connection begins with. The kubelet's
-// chain drops what kube-proxy has marked to be dropped (kubernetes,
-// pkg/kubelet/kubelet_network_linux.go).
-bool IsForOthers(const std::vector<std::string>& words) {
+// protocol, the loopback, a container's address, or what no connection begins
+// with. The kubelet's chain drops what kube-proxy has marked to be dropped
+// (kubernetes, pkg/kubelet/kubelet_network_linux.go).
+bool IsForOthers(const std::vector<std::string>& words,
+                 absl::string_view states, const OwnAddresses& own) {
   const std::string protocol = After(words, "-p").value_or("tcp");
+  const std::optional<std::string> destination = After(words, "-d");
   return (protocol != "tcp" && protocol != "all" && protocol != "6") ||
-         After(words, "-i") == "lo" || After(words, "-d") == "127.0.0.0/8" ||
-         After(words, "--ctstate") == "INVALID" ||
+         After(words, "-i") == "lo" || states == "INVALID" ||
+         destination == "127.0.0.0/8" ||
+         (destination.has_value() && IsElsewhere(*destination, own)) ||
          (words[1] == "KUBE-FIREWALL" && After(words, "--mark").has_value());
 }
 
-FilterRule IptablesRule(const std::string& line, const Chains& chains) {
+FilterRule IptablesRule(const std::string& line, const Chains& chains,
+                        const OwnAddresses& own) {
   // A comment may hold any words.
   static const LazyRE2 kComment = {R"(--comment (?:"(?:[^"\\]|\\.)*"|[^ ]+))"};
   std::string bare = line;
@@ -159,15 +173,15 @@ FilterRule IptablesRule(const std::string& line, const Chains& chains) {
   rule.text = line;
   std::optional<std::string> target = After(words, "-j");
   if (!target.has_value()) target = After(words, "-g");
-  if (IsForOthers(words)) return rule;
+  std::optional<std::string> states = After(words, "--ctstate");
+  if (!states.has_value()) states = After(words, "--state");
+  if (IsForOthers(words, states.value_or(""), own)) return rule;
   // Packets of connections that are open already.
   static const LazyRE2 kOpen = {"(?:RELATED|ESTABLISHED|,)+"};
   static const LazyRE2 kDropsAll = {
       R"(-A [^ ]+(?: -p (?:tcp|all)| -m (?:tcp|multiport|state|conntrack)|)"
       R"( -m comment| --(?:ct)?state NEW| --dports? [0-9:,]+)* -j )"
       R"((?:DROP|REJECT)(?: --reject-with [^ ]+)?)"};
-  std::optional<std::string> states = After(words, "--ctstate");
-  if (!states.has_value()) states = After(words, "--state");
   rule.ports = IptablesPorts(words);
   rule.drops_all = HasForm(absl::StrJoin(words, " "), *kDropsAll);
   rule.may_pass = !rule.drops_all && !GoesOn(target.value_or("")) &&
@@ -175,7 +189,6 @@ FilterRule IptablesRule(const std::string& line, const Chains& chains) {
   if (LetsPass(target.value_or(""))) return rule;
   rule.verdict = chains.count(*target) > 0 ? Verdict::kJump : Verdict::kMayDrop;
   rule.jump = *target;
-  if (absl::StartsWith(rule.jump, "ufw-")) rule.verdict = Verdict::kHarmless;
   return rule;
 }
 
@@ -191,7 +204,7 @@ bool BelongsToFirewall(const Chain& chain) {
   return false;
 }
 
-void AddIptablesTable(Chains* chains, std::vector<DropRule>* drops) {
+void AddTable(Chains* chains, std::vector<DropRule>* drops) {
   for (auto& [name, chain] : *chains) {
     if (!chain.hooked || !BelongsToFirewall(chain)) continue;
     std::vector<FilterRule> others;
@@ -203,17 +216,18 @@ void AddIptablesTable(Chains* chains, std::vector<DropRule>* drops) {
     chain.rules = std::move(others);
     chain.policy.reset();
   }
-  AddHookedDrops(*chains, drops);
+  std::set<std::string> seen;
+  for (const auto& [name, chain] : *chains) {
+    if (chain.hooked) AddDrops(*chains, name, std::nullopt, &seen, drops);
+  }
   chains->clear();
 }
 
 bool SkipsTable(absl::string_view family, absl::string_view name,
-                bool without_iptables) {
+                const std::set<std::string>& saved) {
   if (family != "ip" && family != "inet" && family != "netdev") return true;
   if (absl::StartsWith(name, "firewalld")) return true;
-  return without_iptables && family == "ip" &&
-         (name == "filter" || name == "mangle" || name == "raw" ||
-          name == "security" || name == "nat");
+  return family == "ip" && saved.count(std::string(name)) > 0;
 }
 
 std::optional<PortSet> NftPorts(absl::string_view line) {
@@ -227,7 +241,7 @@ std::optional<PortSet> NftPorts(absl::string_view line) {
   return ports.ok() ? std::optional<PortSet>(*ports) : std::nullopt;
 }
 
-FilterRule NftRule(absl::string_view full) {
+FilterRule NftRule(absl::string_view full, const OwnAddresses& own) {
   const absl::string_view line = full.substr(0, full.find(" comment \""));
   static const LazyRE2 kOthers = {
       R"((?:.* )?(?:udp |icmp|icmpv6 |ip6 |ip protocol (?:udp|icmp|17|1) )"
@@ -238,7 +252,15 @@ FilterRule NftRule(absl::string_view full) {
       R"((?:.*[ :])?(?:drop|reject|queue|vmap|tproxy|synproxy)(?:[ ,].*)?)"};
   FilterRule rule;
   rule.text = std::string(full);
-  if (HasForm(line, *kOthers)) return rule;
+  static const LazyRE2 kDestination = {
+      R"((?:.* )?ip daddr (?:\{ ([0-9./, ]+) \}|([0-9./]+)) .*)"};
+  std::string many;
+  std::string one;
+  if (HasForm(line, *kOthers) ||
+      (HasForm(line, *kDestination, &many, &one) &&
+       IsElsewhere(many.empty() ? one : many, own))) {
+    return rule;
+  }
   // What may end the chain for a packet that opens a connection. States 0x1,
   // 0x2 and 0x4 are invalid, established and related, which none such has
   // (linux/netfilter/nf_conntrack_common.h), and no healthy one is invalid.
@@ -266,30 +288,30 @@ FilterRule NftRule(absl::string_view full) {
   return rule;
 }
 
-FilterRule DropPolicy(absl::string_view text, bool drops_all) {
+FilterRule DropPolicy(absl::string_view text) {
   FilterRule policy;
   policy.verdict = Verdict::kMayDrop;
-  policy.drops_all = drops_all;
+  policy.drops_all = true;
   policy.text = std::string(text);
   return policy;
 }
 
-// The line of a chain that says where it is hooked in. What comes in by one
-// device alone (ingress) need not be a job's.
+// The line of a chain that says where it is hooked in.
 void ReadHook(absl::string_view line, Chain* chain) {
   static const LazyRE2 kInward = {
       R"(type filter hook (?:input|prerouting|ingress) .*)"};
   chain->hooked = HasForm(line, *kInward);
+  chain->takes_all =
+      chain->hooked && !absl::StrContains(line, " hook ingress ");
   if (chain->hooked && absl::StrContains(line, "policy drop")) {
-    chain->policy =
-        DropPolicy(line, !absl::StrContains(line, " hook ingress "));
+    chain->policy = DropPolicy(line);
   }
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<DropRule>> FindIptablesDrops(
-    absl::string_view text) {
+    absl::string_view text, const OwnAddresses& own) {
   static const LazyRE2 kChain = {R"(:([^ ]+) ([A-Z-]+)(?: .*)?)"};
   std::vector<DropRule> drops;
   Chains chains;
@@ -305,14 +327,16 @@ absl::StatusOr<std::vector<DropRule>> FindIptablesDrops(
     } else if (HasForm(line, *kChain, &name, &policy)) {
       Chain& chain = chains[name];
       chain.hooked = name == "INPUT" || name == "PREROUTING";
+      chain.takes_all = chain.hooked;
       if (policy == "DROP") {
-        chain.policy = DropPolicy(absl::StrCat("-P ", name, " DROP"), true);
+        chain.policy = DropPolicy(absl::StrCat("-P ", name, " DROP"));
       }
     } else if (words.size() > 2 && words[0] == "-A" &&
                chains.count(words[1]) > 0) {
-      chains[words[1]].rules.push_back(IptablesRule(std::string(rule), chains));
+      chains[words[1]].rules.push_back(
+          IptablesRule(std::string(rule), chains, own));
     } else if (line == "COMMIT") {
-      AddIptablesTable(&chains, &drops);
+      AddTable(&chains, &drops);
     } else {
       return Malformed("iptables-save", line);
     }
@@ -321,8 +345,24 @@ absl::StatusOr<std::vector<DropRule>> FindIptablesDrops(
   return drops;
 }
 
-absl::StatusOr<std::vector<DropRule>> FindNftDrops(absl::string_view text,
-                                                   bool without_iptables) {
+SavedTables FindSavedTables(absl::string_view text) {
+  static const LazyRE2 kLeftOut = {"# Table `([a-z]+)' .*, use 'nft' tool.*"};
+  SavedTables tables;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    std::string name;
+    if (HasForm(line, *kLeftOut, &name)) {
+      tables.in_part.insert(name);
+    } else if (absl::StartsWith(line, "*")) {
+      tables.whole.emplace(line.substr(1));
+    }
+  }
+  for (const std::string& name : tables.in_part) tables.whole.erase(name);
+  return tables;
+}
+
+absl::StatusOr<std::vector<DropRule>> FindNftDrops(
+    absl::string_view text, const std::set<std::string>& saved,
+    const OwnAddresses& own) {
   static const LazyRE2 kTable = {R"(table ([a-z0-9]+) ([^ ]+) \{.*)"};
   static const LazyRE2 kChain = {R"(chain ([^ ]+) \{.*)"};
   std::vector<DropRule> drops;
@@ -339,19 +379,19 @@ absl::StatusOr<std::vector<DropRule>> FindNftDrops(absl::string_view text,
       if (!HasForm(line, *kTable, &family, &name)) {
         return Malformed("nft", line);
       }
-      skip = SkipsTable(family, name, without_iptables);
+      skip = SkipsTable(family, name, saved);
       open.emplace_back();
     } else if (line == "}") {
       open.pop_back();
       if (!open.empty()) continue;
-      if (!skip) AddHookedDrops(chains, &drops);
+      if (!skip) AddTable(&chains, &drops);
       chains.clear();
     } else if (absl::EndsWith(line, "{")) {
       open.push_back(HasForm(line, *kChain, &name) ? name : "");
     } else if (!open.back().empty() && absl::StartsWith(line, "type ")) {
       ReadHook(line, &chains[open.back()]);
     } else if (!open.back().empty()) {
-      chains[open.back()].rules.push_back(NftRule(line));
+      chains[open.back()].rules.push_back(NftRule(line, own));
     }
   }
   if (!open.empty()) return Malformed("nft", "(a block does not end)");

@@ -102,8 +102,10 @@ void TakeSocketsOf(uint32_t pid, const FileReader& files, Ownerless* wanted) {
     if (owned == wanted->end()) continue;
     const std::string command =
         files.ReadTrimmed(process + "/comm").value_or("");
+    const uint32_t parent = ReadParent(files, pid);
     for (BoundSocket* socket : owned->second) {
       socket->set_pid(pid);
+      socket->set_parent(parent);
       socket->set_command(PrintableText(command, kMaxCommandBytes));
     }
     wanted->erase(owned);
@@ -157,6 +159,16 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(
 }
 
 }  // namespace
+
+uint32_t ReadParent(const FileReader& files, uint32_t pid) {
+  // "4711 (a name) S 17 …"; the name may hold anything.
+  static const LazyRE2 kStat = {R"((?s).*\) +[^ )]+ +(\d+)(?: [^)]*)?)",
+                                RE2::Latin1};
+  uint32_t parent = 0;
+  HasForm(files.ReadTrimmed(absl::StrCat("/proc/", pid, "/stat")).value_or(""),
+          *kStat, &parent);
+  return parent;
+}
 
 SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
                         const TimeBudget& budget) {

@@ -40,6 +40,9 @@ SocketsFact ReadSocketsIn(const OpenNetworkNamespace& opened,
                           const FileReader& files, const PortSet& ports,
                           const TimeBudget& budget);
 
+// The process that started it; 0 if it cannot be told.
+uint32_t ReadParent(const FileReader& files, uint32_t pid);
+
 struct SocketLine {
   // Without its process. The address is "127.0.0.1" or "::1"; the state
   // "LISTEN", "ESTABLISHED", …, "state 7f" for one not known here, "" for UDP.
