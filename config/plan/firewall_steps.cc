@@ -276,6 +276,15 @@ std::string WhyNotInDefaultZone(const ClusterSpec& spec,
       ", and steps open ports in the default zone alone");
 }
 
+// The same as rules, so that they can be asked for an address.
+AllowedFact::Allowed OtherSources(const AllowedFact::Allowed& allowed) {
+  AllowedFact::Allowed others;
+  for (const std::string& source : allowed.other_sources()) {
+    others.add_ports()->set_source(source);
+  }
+  return others;
+}
+
 void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
               const FirewallFacts& facts, HostPlanBuilder* plan) {
   const std::string what =
@@ -313,6 +322,18 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
   }
   const auto needed = NeededBy(spec);
   if (!needed.ok()) return block(needed.status().message(), "correct the spec");
+  for (const bool permanently : {false, true}) {
+    const AllowedPorts elsewhere(
+        OtherSources(LetIn(program, facts, permanently).value()));
+    for (const Ipv4Address host : needed->hosts) {
+      if (elsewhere.For(host).empty()) continue;
+      return block(absl::StrCat("what comes from ", host.ToString(),
+                                " meets another of firewalld's zones, and "
+                                "steps open ports in the default zone alone"),
+                   "take its addresses out of that zone's sources, or open "
+                   "the ports there by hand");
+    }
+  }
   std::vector<ShutRange> shut;
   size_t rules = 0;
   for (const PortSet::Range& range : needed->ranges) {

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -169,6 +170,23 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   LetIn(1, 65535, firewalld->mutable_allowed_permanently());
   EXPECT_EQ(FindMovedFacts(plan, facts).size(), 1u);
   EXPECT_TRUE(Plan(OpenPorts(), facts).steps().empty());
+}
+
+TEST(PlanFirewallStepsTest, BlocksOpeningForPeersThatMeetAnotherZone) {
+  HostFacts facts = GoodFacts("node-01");
+  FirewallFacts* firewalld = facts.mutable_firewalld();
+  *firewalld = Firewall(true, true);
+  auto* const stored =
+      firewalld->mutable_allowed_permanently()->mutable_value();
+  stored->add_other_sources("ipset:blacklist");
+  stored->add_other_sources("203.0.113.0/24");
+  EXPECT_EQ(Plan(OpenPorts(), facts).steps_size(), 3);
+  stored->add_other_sources("192.168.7.0/24");
+  const HostPlan plan = Plan(OpenPorts(), facts);
+  EXPECT_TRUE(plan.steps().empty());
+  ASSERT_EQ(plan.blocked_size(), 1);
+  EXPECT_THAT(plan.blocked(0).reason(),
+              ::testing::HasSubstr("another of firewalld's zones"));
 }
 
 TEST(PlanFirewallStepsTest, OpensNowInFirewalldWhatIsStoredAlone) {

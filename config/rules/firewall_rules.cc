@@ -19,9 +19,14 @@ namespace {
 constexpr size_t kMaxShownCommands = 8;
 constexpr size_t kMaxShownSources = 64;
 
-// Who must get in, and through which ports; the same for every host.
+// Ports that not every CANN takes are a warning alone.
+constexpr absl::string_view kOfNewerCann =
+    ", which a job takes only with CANN 8.2 and later; which one runs here is "
+    "not known";
+
+// Who must get in, the same for every host, and through which of its ports.
 struct Demand {
-  PortSet ports;
+  HcclPortNeed need;
   // Host addresses of the cluster, ascending.
   std::vector<Ipv4Address> peers;
   // Every server of the spec has an address.
@@ -32,7 +37,6 @@ struct Demand {
 
 Demand MakeDemand(const ClusterSpec& spec) {
   Demand demand;
-  demand.ports = JobPorts(spec);
   for (const ServerSpec& server : spec.servers()) {
     const absl::StatusOr<Ipv4Address> address =
         Ipv4Address::Parse(server.address());
@@ -109,6 +113,7 @@ struct Shut {
   std::string text;  // "TCP 60000-60031 from 192.168.7.23"; "" if nothing.
   // A rule that might open it names its source in words not understood here.
   std::string unread_source;
+  bool certain = false;  // A job surely needs some of it.
 };
 
 Shut FindShut(const HostView& host, const Demand& demand,
@@ -116,7 +121,7 @@ Shut FindShut(const HostView& host, const Demand& demand,
   Shut shut;
   PortSet ports;
   std::optional<Ipv4Address> peer;
-  for (const PortSet::Range& piece : Pieces(demand.ports, allowed)) {
+  for (const PortSet::Range& piece : Pieces(demand.need.possible, allowed)) {
     std::vector<Ipv4Subnet> covered;
     for (const AllowedPort& rule : allowed.ports()) {
       if (rule.first_port() > piece.first || rule.last_port() < piece.second ||
@@ -136,8 +141,9 @@ Shut FindShut(const HostView& host, const Demand& demand,
     if (!peer.has_value()) peer = uncovered;
   }
   if (ports.empty()) return {};
-  shut.text =
-      absl::StrCat("TCP ", ports.ToString(), " from ", peer->ToString());
+  shut.certain = demand.need.certain.Minus(ports) != demand.need.certain;
+  shut.text = absl::StrCat("TCP ", ports.ToString(), " from ", peer->ToString(),
+                           shut.certain ? "" : kOfNewerCann);
   return shut;
 }
 
@@ -166,7 +172,7 @@ std::string OpenFix(absl::string_view name, absl::string_view zone,
   // A plan opens ports in the default zone alone.
   if (zone.empty() && demand.sources.size() > kMaxShownSources) {
     return absl::StrCat("clusterctl plan: its steps let in TCP ",
-                        demand.ports.ToString(), " from the ",
+                        demand.need.possible.ToString(), " from the ",
                         demand.sources.size(),
                         " blocks of addresses that hold "
                         "the cluster's hosts and nobody else");
@@ -176,7 +182,7 @@ std::string OpenFix(absl::string_view name, absl::string_view zone,
   for (const std::string& source :
        loop ? std::vector<std::string>{is_ufw ? "$s" : "'$s'"}
             : demand.sources) {
-    for (const PortSet::Range& range : demand.ports.ranges()) {
+    for (const PortSet::Range& range : demand.need.possible.ranges()) {
       commands.push_back(OpenCommand(is_ufw, zone, source, range));
     }
   }
@@ -264,6 +270,7 @@ struct FirewallCheck {
       report.Add(host, "server-without-address", StateText(active));
       return false;
     }
+    if (!MeetAllowed(active, allowed.value())) return false;
     const Shut shut = FindShut(host, *demand, allowed.value());
     if (shut.text.empty()) return !active || StaysOpen(stored, zone_name);
     const std::string fix = OpenFix(name, zone_name, *demand, true);
@@ -275,8 +282,8 @@ struct FirewallCheck {
         FindShut(host, *demand, stored.value()).text.empty();
     FindingText text = report.Text(reload_opens ? "open-after-reload" : "shut",
                                    StateText(active), shut.text,
-                                   demand->ports.ToString(), fix);
-    if (!active) text.state = WARN;
+                                   demand->need.possible.ToString(), fix);
+    if (!active || !shut.certain) text.state = WARN;
     report.Add(host, std::move(text));
     return true;
   }
@@ -292,8 +299,35 @@ struct FirewallCheck {
                     OpenFix(name, zone_name, *demand, true));
     }
     report.Add(host, "open-until-reload", name, shut.text,
-               demand->ports.ToString(),
+               demand->need.possible.ToString(),
                OpenFix(name, zone_name, *demand, false));
+    return true;
+  }
+
+  // Whether what the peers send meets what `allowed` tells of, and no zone for
+  // their addresses. Who is in an ipset is not known; most are of strangers.
+  bool MeetAllowed(bool active, const AllowedFact::Allowed& allowed) const {
+    const std::string ports =
+        absl::StrCat("TCP ", demand->need.possible.ToString());
+    for (const std::string& source : allowed.other_sources()) {
+      const std::optional<Ipv4Subnet> subnet = ReadSource(source);
+      if (!subnet.has_value()) {
+        FindingText text = report.Text(
+            "source-not-understood", StateText(active), QuotedText(source),
+            ports, "firewall-cmd --list-all-zones; firewall-cmd --info-ipset");
+        text.state = WARN;
+        report.Add(host, std::move(text));
+        continue;
+      }
+      const auto meets = [&](Ipv4Address peer) {
+        return subnet->Contains(peer) && host.address != peer;
+      };
+      const auto peer = absl::c_find_if(demand->peers, meets);
+      if (peer == demand->peers.end()) continue;
+      return Unread(StateText(active),
+                    {absl::StrCat(ports, " from ", peer->ToString()), source},
+                    "firewall-cmd --list-all-zones");
+    }
     return true;
   }
 
@@ -308,8 +342,9 @@ struct FirewallCheck {
 // Rules beside the two firewalls that drop what a job needs, or may: which
 // other rule, set or mark lets it pass is not followed. Returns whether they
 // could be read.
-bool CheckDropRules(const HostView& host, const PortSet& needed,
+bool CheckDropRules(const HostView& host, const HcclPortNeed& need,
                     RuleReport& report) {
+  const PortSet& needed = need.possible;
   const DropRulesFact& fact = host.facts->drop_rules();
   if (!report.Knows(host, "packet filter", fact)) return false;
   for (const DropRule& rule : fact.value().rules()) {
@@ -319,10 +354,18 @@ bool CheckDropRules(const HostView& host, const PortSet& needed,
     if (elsewhere) continue;
     const PortSet left =
         needed.Minus(PortSet::Parse(rule.surely_ports()).value_or(PortSet()));
-    const bool drops = left != needed;
-    report.Add(host, drops ? "rule-drops" : "rule-not-understood",
-               QuotedText(rule.text()), needed.ToString(),
-               needed.Minus(left).ToString());
+    if (left == needed) {
+      report.Add(host, "rule-not-understood", QuotedText(rule.text()),
+                 needed.ToString());
+      continue;
+    }
+    const bool certain = !left.Contains(need.certain);
+    FindingText text =
+        report.Text("rule-drops", QuotedText(rule.text()), needed.ToString(),
+                    absl::StrCat(needed.Minus(left).ToString(),
+                                 certain ? "" : kOfNewerCann));
+    if (!certain) text.state = WARN;
+    report.Add(host, std::move(text));
   }
   return true;
 }
@@ -360,13 +403,15 @@ void CheckFirewall(const ClusterView& view, RuleReport& report) {
   if (policy == FIREWALL_OPEN_PORTS) demand = MakeDemand(view.spec());
   for (const HostView& host : view.hosts()) {
     const HostFacts& facts = *host.facts;
+    const HcclPortNeed need = JobPortsOn(view.spec(), facts);
+    if (demand.has_value()) demand->need = need;
     // Both always run: a host can have both.
     const bool ufw =
         FirewallCheck{host, "ufw", facts.ufw(), demand, report}.Run();
     const bool firewalld =
         FirewallCheck{host, "firewalld", facts.firewalld(), demand, report}
             .Run();
-    const bool others = CheckDropRules(host, JobPorts(view.spec()), report);
+    const bool others = CheckDropRules(host, need, report);
     if (ufw && firewalld && others) report.Judged(host);
   }
 }

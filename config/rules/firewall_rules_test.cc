@@ -107,6 +107,44 @@ TEST(CheckFirewallTest, PolicyThatSurelyDropsNeededPortsFails) {
   EXPECT_EQ(cluster.Check("firewall").state(), WARN);
 }
 
+// Row 6, where nobody knows which CANN runs.
+TestCluster ClusterOfUnknownCann() {
+  TestCluster cluster;
+  cluster.spec.mutable_hccl()->set_port_count_auto(true);
+  for (HostFacts& host : cluster.facts) {
+    SetMissing(Missing::ABSENT, "no CANN",
+               host.mutable_versions()->mutable_cann());
+  }
+  return cluster;
+}
+
+// iptables-services with the documents' 16 ports accepted before its REJECT.
+TEST(CheckFirewallTest, PortsOfNewerCannThatARuleDropsAreAWarning) {
+  TestCluster cluster = ClusterOfUnknownCann();
+  AddDropRule("", &cluster.facts[1]);
+  DropRule* const rule =
+      cluster.facts[1].mutable_drop_rules()->mutable_value()->mutable_rules(0);
+  rule->set_surely_ports("0-21,23-59999,60016-65535");
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("it drops new connections to TCP 60016-60031, which a "
+                        "job takes only with CANN 8.2 and later"));
+  rule->set_surely_ports("0-21,23-60000,60016-65535");
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+  // The rendezvous port is sure, whatever CANN it is.
+  rule->set_surely_ports("29500,60016-65535");
+  cluster.spec.set_rendezvous_port(29500);
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+  cluster.spec.clear_rendezvous_port();
+  cluster.spec.mutable_hccl()->set_cann("8.2.RC1");
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+  cluster.spec.mutable_hccl()->set_cann("8.0.0");
+  rule->set_surely_ports("60016-65535");
+  rule->set_ports("60016-65535");
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+}
+
 TEST(CheckFirewallTest, RuleForOtherPortsIsNoneOfAJobs) {
   TestCluster cluster;
   AddDropRule("7,9000-9100", &cluster.facts[1]);
@@ -198,6 +236,26 @@ TEST(CheckFirewallOpenPortsTest, NamesThePartOfTheRangeThatIsShut) {
   Allow(60016, 60031, "", ufw, "udp");
   EXPECT_THAT(Lines(cluster.Check("firewall")),
               HasSubstr("does not let in TCP 60016-60031 from 172.16.0.2"));
+}
+
+// ufw lets in 60000:60015, as the documents have it.
+TEST(CheckFirewallOpenPortsTest, PortsOfNewerCannThatAreShutAreAWarning) {
+  TestCluster cluster = ClusterOfUnknownCann();
+  cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+  FirewallFacts* ufw = cluster.facts[0].mutable_ufw();
+  ufw->mutable_active()->set_value(true);
+  Allow(60000, 60015, "", ufw);
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("ufw is active and does not let in TCP 60016-60031 from "
+                "172.16.0.2, which a job takes only with CANN 8.2"));
+  cluster.spec.set_ssh_port(2222);
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+  cluster.spec.clear_ssh_port();
+  cluster.facts[0].mutable_versions()->mutable_cann()->set_value("8.2.RC1");
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
 }
 
 TEST(CheckFirewallOpenPortsTest, NamesTheHostBetweenTwoAllowedOnes) {
@@ -315,6 +373,30 @@ TEST(CheckFirewallOpenPortsTest, DoesNotGuessWhatASourceInWordsMeans) {
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), UNKNOWN);
   EXPECT_THAT(Lines(result), HasSubstr("\"ipset:cluster\""));
+}
+
+TEST(CheckFirewalldZonesTest, SourcesOfOtherZonesCountByThePeersInThem) {
+  const auto check = [](const char* source) {
+    TestCluster cluster;
+    cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
+    FirewallFacts* const firewalld = cluster.facts[0].mutable_firewalld();
+    firewalld->mutable_active()->set_value(true);
+    LetIn(firewalld->mutable_allowed());
+    LetIn(firewalld->mutable_allowed_permanently());
+    firewalld->mutable_allowed()->mutable_value()->add_other_sources(source);
+    return cluster.Check("firewall");
+  };
+  EXPECT_EQ(check("203.0.113.0/24").state(), PASS);
+  // The host's own address is no peer.
+  EXPECT_EQ(check("172.16.0.1").state(), PASS);
+  EXPECT_EQ(check("172.16.0.0/24").state(), UNKNOWN);
+  EXPECT_THAT(Lines(check("172.16.0.2")),
+              HasSubstr("whether source \"172.16.0.2\" lets in TCP 60000-60031 "
+                        "from 172.16.0.2 cannot be told"));
+  EXPECT_EQ(check("ipset:blacklist").state(), WARN);
+  EXPECT_THAT(Lines(check("ipset:blacklist")),
+              HasSubstr("whether source \"ipset:blacklist\" lets in TCP "
+                        "60000-60031 cannot be told"));
 }
 
 TEST(CheckFirewallOpenPortsTest, DoesNotTakeIpv6RulesForIpv4) {

@@ -257,6 +257,14 @@ PortSet PortsFrom(const HcclSpec& hccl, uint64_t count) {
   return ports;
 }
 
+PortSet LaunchPorts(const ClusterSpec& spec) {
+  PortSet ports;
+  for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
+    if (port != 0 && port <= kMaxPort) ports.Add(port, port);
+  }
+  return ports;
+}
+
 }  // namespace
 
 PortSet HcclPorts(const ClusterSpec& spec) {
@@ -277,11 +285,17 @@ HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host) {
   return {PortsFrom(hccl, ports.certain), PortsFrom(hccl, ports.possible)};
 }
 
+HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host) {
+  HcclPortNeed need = HcclPortsOn(spec, host);
+  for (PortSet* ports : {&need.certain, &need.possible}) {
+    ports->Add(LaunchPorts(spec));
+  }
+  return need;
+}
+
 PortSet JobPorts(const ClusterSpec& spec) {
   PortSet ports = HcclPorts(spec);
-  for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
-    if (port != 0 && port <= kMaxPort) ports.Add(port, port);
-  }
+  ports.Add(LaunchPorts(spec));
   return ports;
 }
 

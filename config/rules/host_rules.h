@@ -27,6 +27,8 @@ struct HcclPortNeed {
   PortSet possible;
 };
 HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host);
+// With the rendezvous and the ssh port.
+HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host);
 
 // Who dials the root of a job over all servers: one rank for each device and
 // one agent for each server. 0: the spec has no devices.

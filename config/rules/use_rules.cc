@@ -109,7 +109,8 @@ std::map<Owner, Held> HeldPorts(const ClusterView& view, const HostView& host,
     const uint32_t port = socket.port();
     if (!ports.all.Contains(port) ||
         !IsInTheWay(host, socket, hccl.Contains(port)) ||
-        (port == view.spec().ssh_port() && IsSshd(socket))) {
+        (port == view.spec().ssh_port() &&
+         (IsSshd(socket) || IsClosing(socket)))) {
       continue;
     }
     Held& held = all[{socket.pid(), IsClosing(socket), socket.command()}];
@@ -153,7 +154,10 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
   size_t owners = 0;
   bool more_fail = false;
   for (const auto& [owner, held] : HeldPorts(view, host, ports)) {
-    const bool is_job = !owner.closing && job.count(owner.pid) > 0;
+    // Also what the same launcher has started, such as msrun's scheduler.
+    const uint32_t parent = held.sockets.front()->parent();
+    const bool is_job =
+        !owner.closing && (job.count(owner.pid) > 0 || job.count(parent) > 0);
     std::vector<std::string> texts;
     PortSet taken;
     for (const BoundSocket* socket : held.sockets) {

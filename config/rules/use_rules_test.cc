@@ -61,6 +61,16 @@ TEST(CheckPortsFreeTest, PassesAnSshdThatListensOnTheSshPort) {
               HasSubstr("FAIL server1 tcp 0.0.0.0 port 2222"));
 }
 
+// A minute's worth of logins that have ended.
+TEST(CheckPortsFreeTest, PassesLoginsThatHaveEndedOnTheSshPort) {
+  TestCluster cluster;
+  cluster.spec.set_ssh_port(2222);
+  for (const char* state : {"TIME_WAIT", "FIN_WAIT2", "LAST_ACK"}) {
+    AddSocket(2222, 0, "", state, &cluster.facts[0]);
+  }
+  EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
+}
+
 TEST(CheckPortsFreeTest, FailsOverAnSshdInTheHcclRange) {
   TestCluster cluster;
   AddSocket(60003, 900, "sshd", "LISTEN", &cluster.facts[0]);
@@ -185,6 +195,32 @@ TEST(CheckPortsFreeTest, LeavesWhatARunningJobHoldsToDeviceIdle) {
                         "job: tcp 0.0.0.0 port 29500 LISTEN by pid 4700 "
                         "(torchrun), tcp 0.0.0.0 port 60000 LISTEN by pid "
                         "4711 (python3), "));
+}
+
+// MindSpore's scheduler listens on the master port, opens no NPU, and msrun
+// started it as it did the workers.
+TEST(CheckPortsFreeTest, CountsTheSchedulerOfARunningJobToIt) {
+  TestCluster cluster;
+  cluster.spec.set_rendezvous_port(8118);
+  HostFacts* const host = &cluster.facts[0];
+  for (uint32_t id = 0; id < 8; ++id)
+    AddNpuProcess(4711 + id, 4700, {id}, host);
+  AddSocket(8118, 4710, "python3", "LISTEN", host);
+  LastSocket(host)->set_parent(4700);
+  EXPECT_THAT(Lines(cluster.Check("ports-free")),
+              HasSubstr("SKIPPED server0 [device-idle] in use by a running "
+                        "job: tcp 0.0.0.0 port 8118 LISTEN by pid 4710"));
+  LastSocket(host)->set_parent(4699);
+  EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
+}
+
+// Process 1 takes orphans of anybody.
+TEST(CheckPortsFreeTest, CountsNoOrphanToAJobOfOrphans) {
+  TestCluster cluster;
+  AddNpuProcess(4711, 1, {0}, &cluster.facts[0]);
+  AddSocket(60003, 4710, "python3", "LISTEN", &cluster.facts[0]);
+  LastSocket(&cluster.facts[0])->set_parent(1);
+  EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
 }
 
 // However many ranks the job has.

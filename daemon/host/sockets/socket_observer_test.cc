@@ -62,11 +62,13 @@ TEST_F(SocketObserverTest, NamesSocketsInThePortsAndTheirOwners) {
   root_.Link("/proc/4711/fd/0", "/dev/null");
   root_.Link("/proc/4711/fd/3", "socket:[111]");
   root_.Write("/proc/4711/comm", "python3\n");
+  root_.Write("/proc/4711/stat", "4711 (a) R 9 (b) S 4700 4711 4700 0\n");
   root_.Write("/proc/uptime", "1\n");
   const SocketsFact fact = Read();
   ASSERT_EQ(fact.value().sockets_size(), 1);
   const BoundSocket& socket = fact.value().sockets(0);
   EXPECT_EQ(socket.port(), 60000u);
+  EXPECT_EQ(socket.parent(), 4700u);
   EXPECT_EQ(socket.protocol(), "tcp");
   EXPECT_EQ(socket.address(), "0.0.0.0");
   EXPECT_EQ(socket.state(), "LISTEN");
