@@ -136,11 +136,12 @@ begin() {
   on controller /usr/bin/systemctl restart clusterd-controller
 }
 
-# done_by_hand [KINDS]: the check of what was set up so far. Each rule that warns
-# must be among the words of $warnings, and each of these must warn.
+# The check of what was set up so far. Each rule that warns must be among the
+# words of $warnings, each of these must warn, and one must say each of "${says[@]}".
 warnings=""
+says=()
 check() {
-  local status=0 warned expected
+  local status=0 warned expected sentence
   clusterctl check >"$out" 2>&1 || status=$?
   cat "$out"
   [ "$status" -eq 0 ] || fail "status of the check: expected 0, found $status"
@@ -149,6 +150,9 @@ check() {
     sed -nE 's/.*"rule":"([a-z-]+)","state":"(WARN|FAIL|UNKNOWN)"/\1/p' | sort -u | tr '\n' ' ')
   expected=$(tr ' ' '\n' <<<"$warnings" | sort -u | sed '/^$/d' | tr '\n' ' ')
   [ "$warned" = "$expected" ] || fail "warnings: expected \"$expected\", found \"$warned\""
+  for sentence in "${says[@]}"; do
+    grep -qF -- "$sentence" "$out.json" || fail "no warning says: $sentence"
+  done
 }
 
 # --- Two Atlas training servers, fibre from port to port. ---------------------
@@ -190,6 +194,19 @@ await "attaching" both_attached
 # The firewall starts again at boot, the ports are gone then; of CANN nobody knows
 # whether it takes 32; and nothing watches over the network.
 warnings="firewall ports-reserved sysctl-persistent net-health detect-address host-name"
+says=("firewalld is stopped but starts at boot" "60000-60015 reserved, lacks 60016-60031"
+  "no file sets net.ipv4.ip_local_reserved_ports at boot" "Init (code 6): no detect address is configured"
+  "no detect address is set" "resolves to")
+check
+
+# The same servers over a switch: what their devices see at the other end.
+for number in 0 1; do
+  folder=$TEST_TMPDIR/switch-server$number
+  tests/sim/simhost create --root "$folder" --spec "$TEST_TMPDIR/cluster.yaml" --host "server$number" \
+    --tool "$here/tests/sim/hccn_tool"
+  grep '^lldp\.' "$folder/var/lib/hccn_sim/state" |
+    on "server$number" /bin/sh -c 'cd /var/lib/hccn_sim && sed -i "/^lldp\./d" state && cat >>state'
+done
 check
 
 # --- The same by clusterctl, on servers on which nobody did anything. ---------
@@ -204,6 +221,8 @@ clusterctl plan --out /tmp/plan.json || fail "no plan"
 # These machines have a pid namespace, so nobody can tell who uses a device.
 clusterctl apply /tmp/plan.json --yes --confirm documents --force || fail "the apply did not end well"
 warnings="sysctl-persistent net-health detect-address host-name"
+says=("no file sets net.ipv4.ip_local_reserved_ports at boot" "Init (code 6): no detect address is configured"
+  "no detect address is set" "resolves to")
 check
 clusterctl plan | tee "$out"
 grep -q "^PLAN: no step, " "$out" || fail "the second plan still has something to do"
@@ -245,7 +264,9 @@ for number in 0 1; do
   install "$number" observe
 done
 await "attaching" both_attached
+# The file has the documents' ports, not those that a newer CANN takes.
 warnings="ports-reserved sysctl-persistent host-name"
+says=("60000-60015 reserved, lacks 60016-60031" "sysctl.conf:" "resolves to")
 check
 ! on server0 /bin/grep -q tls_enable /etc/hccn.conf || fail "the check wrote the TLS switch"
 
@@ -255,6 +276,6 @@ for number in 0 1; do
   install "$number" observe
 done
 await "attaching" both_attached
-warnings="ports-reserved host-name"
+warnings="ports-reserved sysctl-persistent host-name"
 check
 echo "documents: all well"
