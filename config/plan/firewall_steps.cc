@@ -276,13 +276,20 @@ std::string WhyNotInDefaultZone(const ClusterSpec& spec,
       ", and steps open ports in the default zone alone");
 }
 
-// The same as rules, so that they can be asked for an address.
-AllowedFact::Allowed OtherSources(const AllowedFact::Allowed& allowed) {
+// Why what it lets in is not known for every server; "": it is.
+std::string WhyLetInUnknown(const ClusterSpec& spec, const AllowedFact& fact) {
+  if (!IsKnown(fact)) return WhyUnknown(fact);
   AllowedFact::Allowed others;
-  for (const std::string& source : allowed.other_sources()) {
+  for (const std::string& source : fact.value().other_sources()) {
     others.add_ports()->set_source(source);
   }
-  return others;
+  const AllowedPorts ports(others);
+  for (const ServerSpec& server : spec.servers()) {
+    const auto address = Ipv4Address::Parse(server.address());
+    if (!address.ok() || ports.For(*address).empty()) continue;
+    return absl::StrCat(server.address(), " meets another zone of firewalld");
+  }
+  return "";
 }
 
 void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
@@ -311,29 +318,18 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
   std::vector<AllowedPorts> lets_in;  // Now and permanently.
   for (const bool permanently : {false, true}) {
     const AllowedFact& fact = LetIn(program, facts, permanently);
-    if (!IsKnown(fact)) {
+    const std::string why = WhyLetInUnknown(spec, fact);
+    if (!why.empty()) {
       return block(
           absl::StrCat("what it ",
                        permanently ? kLetsInPermanentlyFact : kLetsInSetting,
-                       " is not known: ", WhyUnknown(fact)),
+                       " is not known: ", why),
           "let clusterd ask it, then plan again");
     }
     lets_in.emplace_back(fact.value());
   }
   const auto needed = NeededBy(spec);
   if (!needed.ok()) return block(needed.status().message(), "correct the spec");
-  for (const bool permanently : {false, true}) {
-    const AllowedPorts elsewhere(
-        OtherSources(LetIn(program, facts, permanently).value()));
-    for (const Ipv4Address host : needed->hosts) {
-      if (elsewhere.For(host).empty()) continue;
-      return block(absl::StrCat("what comes from ", host.ToString(),
-                                " meets another of firewalld's zones, and "
-                                "steps open ports in the default zone alone"),
-                   "take its addresses out of that zone's sources, or open "
-                   "the ports there by hand");
-    }
-  }
   std::vector<ShutRange> shut;
   size_t rules = 0;
   for (const PortSet::Range& range : needed->ranges) {

@@ -307,28 +307,22 @@ struct FirewallCheck {
   // Whether what the peers send meets what `allowed` tells of, and no zone for
   // their addresses. Who is in an ipset is not known; most are of strangers.
   bool MeetAllowed(bool active, const AllowedFact::Allowed& allowed) const {
-    const std::string ports =
-        absl::StrCat("TCP ", demand->need.possible.ToString());
+    bool known = true;
     for (const std::string& source : allowed.other_sources()) {
       const std::optional<Ipv4Subnet> subnet = ReadSource(source);
-      if (!subnet.has_value()) {
-        FindingText text = report.Text(
-            "source-not-understood", StateText(active), QuotedText(source),
-            ports, "firewall-cmd --list-all-zones; firewall-cmd --info-ipset");
-        text.state = WARN;
-        report.Add(host, std::move(text));
-        continue;
-      }
-      const auto meets = [&](Ipv4Address peer) {
-        return subnet->Contains(peer) && host.address != peer;
-      };
-      const auto peer = absl::c_find_if(demand->peers, meets);
-      if (peer == demand->peers.end()) continue;
-      return Unread(StateText(active),
-                    {absl::StrCat(ports, " from ", peer->ToString()), source},
-                    "firewall-cmd --list-all-zones");
+      const bool meets = absl::c_any_of(demand->peers, [&](Ipv4Address peer) {
+        return peer != host.address && subnet && subnet->Contains(peer);
+      });
+      if (subnet.has_value() && !meets) continue;
+      FindingText text = report.Text(
+          "source-not-understood", StateText(active), QuotedText(source),
+          absl::StrCat("TCP ", demand->need.possible.ToString()),
+          "firewall-cmd --list-all-zones; firewall-cmd --info-ipset=NAME");
+      if (!meets) text.state = WARN;
+      report.Add(host, std::move(text));
+      known &= !meets;
     }
-    return true;
+    return known;
   }
 
   bool Unread(absl::string_view state, const Shut& shut,

@@ -257,14 +257,6 @@ PortSet PortsFrom(const HcclSpec& hccl, uint64_t count) {
   return ports;
 }
 
-PortSet LaunchPorts(const ClusterSpec& spec) {
-  PortSet ports;
-  for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
-    if (port != 0 && port <= kMaxPort) ports.Add(port, port);
-  }
-  return ports;
-}
-
 }  // namespace
 
 PortSet HcclPorts(const ClusterSpec& spec) {
@@ -287,15 +279,17 @@ HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host) {
 
 HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host) {
   HcclPortNeed need = HcclPortsOn(spec, host);
-  for (PortSet* ports : {&need.certain, &need.possible}) {
-    ports->Add(LaunchPorts(spec));
-  }
+  const PortSet others = JobPorts(spec).Minus(HcclPorts(spec));
+  need.certain.Add(others);
+  need.possible.Add(others);
   return need;
 }
 
 PortSet JobPorts(const ClusterSpec& spec) {
   PortSet ports = HcclPorts(spec);
-  ports.Add(LaunchPorts(spec));
+  for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
+    if (port != 0 && port <= kMaxPort) ports.Add(port, port);
+  }
   return ports;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
@@ -38,8 +39,6 @@ constexpr absl::string_view kIptablesSaves[] = {
 constexpr absl::string_view kNft[] = {"/usr/sbin/nft", "/sbin/nft"};
 // Each takes a command of about 0.2 s to look up.
 constexpr size_t kMaxServices = 16;
-// Of services within services.
-constexpr int kMaxIncludes = 2;
 constexpr int kMaxZones = 16;
 constexpr int kMaxDropRules = 64;
 // Of iptables-save and nft: kube-proxy has five rules of some 200 bytes for
@@ -192,18 +191,31 @@ class FirewalldRules {
 
   absl::StatusOr<AllowedFact::Allowed> AllowedIn(const std::string& name) {
     RETURN_IF_ERROR(zones_.status());
-    ASSIGN_OR_RETURN(const FirewalldZone* const base,
+    ASSIGN_OR_RETURN(const FirewalldZone* const found,
                      FindFirewalldZone(*zones_, name));
-    const std::vector<std::string>& services = base->List("services");
-    if (services.size() > kMaxServices) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("firewalld: more than ", kMaxServices, " services"));
+    FirewalldZone base = *found;
+    std::map<std::string, std::vector<AllowedPort>> ports;
+    // Grows: one may include others, as samba-client does netbios-ns.
+    std::vector<std::string>& services = base.lists["services"];
+    for (size_t i = 0; i < services.size(); ++i) {
+      if (services.size() > kMaxServices) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("firewalld: more than ", kMaxServices, " services"));
+      }
+      const std::string service = services[i];
+      std::string& text = services_[service];
+      if (text.empty()) {
+        ASSIGN_OR_RETURN(text, Read(absl::StrCat("--info-service=", service)));
+      }
+      std::vector<std::string> included;
+      ASSIGN_OR_RETURN(ports[service], ParseFirewalldService(text, &included));
+      for (std::string& each : included) {
+        if (!absl::c_linear_search(services, each)) {
+          services.push_back(std::move(each));
+        }
+      }
     }
-    for (const std::string& service : services) {
-      if (services_.count(service) > 0) continue;
-      ASSIGN_OR_RETURN(services_[service], ReadService(service, 0));
-    }
-    return FirewalldAllowed(*zones_, *base, services_);
+    return FirewalldAllowed(*zones_, base, ports);
   }
 
  private:
@@ -217,30 +229,11 @@ class FirewalldRules {
     return ParseFirewalldZones(list);
   }
 
-  // With what it includes, as samba-client does netbios-ns.
-  absl::StatusOr<std::vector<AllowedPort>> ReadService(const std::string& name,
-                                                       int depth) const {
-    ASSIGN_OR_RETURN(const std::string text,
-                     Read(absl::StrCat("--info-service=", name)));
-    std::vector<std::string> included;
-    ASSIGN_OR_RETURN(std::vector<AllowedPort> ports,
-                     ParseFirewalldService(text, &included));
-    if (included.size() > kMaxServices || depth == kMaxIncludes) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "firewalld: service ", QuotedText(name), " includes too many"));
-    }
-    for (const std::string& each : included) {
-      ASSIGN_OR_RETURN(const auto more, ReadService(each, depth + 1));
-      ports.insert(ports.end(), more.begin(), more.end());
-    }
-    return ports;
-  }
-
   const Program& program_;
   const bool permanently_;
   const absl::StatusOr<std::vector<FirewalldZone>> zones_;
-  // Those that were asked for.
-  std::map<std::string, std::vector<AllowedPort>> services_;
+  // What was said about those that were asked for.
+  std::map<std::string, std::string> services_;
 };
 
 // The zones beside the default one that have interfaces now, such as Docker's.
