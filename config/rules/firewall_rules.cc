@@ -270,7 +270,7 @@ struct FirewallCheck {
       report.Add(host, "server-without-address", StateText(active));
       return false;
     }
-    if (!MeetAllowed(active, allowed.value())) return false;
+    if (!MeetAllowed(active, allowed.value(), stored.value())) return false;
     const Shut shut = FindShut(host, *demand, allowed.value());
     if (shut.text.empty()) return !active || StaysOpen(stored, zone_name);
     const std::string fix = OpenFix(name, zone_name, *demand, true);
@@ -304,11 +304,16 @@ struct FirewallCheck {
     return true;
   }
 
-  // Whether what the peers send meets what `allowed` tells of, and no zone for
-  // their addresses. Who is in an ipset is not known; most are of strangers.
-  bool MeetAllowed(bool active, const AllowedFact::Allowed& allowed) const {
+  // Whether what the peers send meets what both tell of, and no zone for their
+  // addresses. Who is in an ipset is not known; most are of strangers.
+  bool MeetAllowed(bool active, const AllowedFact::Allowed& allowed,
+                   const AllowedFact::Allowed& stored) const {
+    std::set<std::string> sources(allowed.other_sources().begin(),
+                                  allowed.other_sources().end());
+    sources.insert(stored.other_sources().begin(),
+                   stored.other_sources().end());
     bool known = true;
-    for (const std::string& source : allowed.other_sources()) {
+    for (const std::string& source : sources) {
       const std::optional<Ipv4Subnet> subnet = ReadSource(source);
       const bool meets = absl::c_any_of(demand->peers, [&](Ipv4Address peer) {
         return peer != host.address && subnet && subnet->Contains(peer);

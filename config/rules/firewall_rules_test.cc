@@ -376,20 +376,23 @@ TEST(CheckFirewallOpenPortsTest, DoesNotGuessWhatASourceInWordsMeans) {
 }
 
 TEST(CheckFirewalldZonesTest, SourcesOfOtherZonesCountByThePeersInThem) {
-  const auto check = [](const char* source) {
+  const auto check = [](const char* source, bool stored = false) {
     TestCluster cluster;
     cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
     FirewallFacts* const firewalld = cluster.facts[0].mutable_firewalld();
     firewalld->mutable_active()->set_value(true);
     LetIn(firewalld->mutable_allowed());
     LetIn(firewalld->mutable_allowed_permanently());
-    firewalld->mutable_allowed()->mutable_value()->add_other_sources(source);
+    AllowedFact* const fact = stored ? firewalld->mutable_allowed_permanently()
+                                     : firewalld->mutable_allowed();
+    fact->mutable_value()->add_other_sources(source);
     return cluster.Check("firewall");
   };
   EXPECT_EQ(check("203.0.113.0/24").state(), PASS);
   // The host's own address is no peer.
   EXPECT_EQ(check("172.16.0.1").state(), PASS);
   EXPECT_EQ(check("172.16.0.0/24").state(), UNKNOWN);
+  EXPECT_EQ(check("172.16.0.0/24", true).state(), UNKNOWN);
   EXPECT_THAT(Lines(check("172.16.0.2")),
               HasSubstr("whether source \"172.16.0.2\" lets in TCP 60000-60031 "
                         "cannot be told"));
