@@ -37,18 +37,21 @@ std::string InterfaceText(const HostInterface& interface) {
                       ")");
 }
 
-// As HCCL goes through them: docker's and lo after all others, each kind by
-// name.
-std::vector<const HostInterface*> InHcclOrder(const HostView& host) {
+// As HCCL goes through them (hcomm, FindLocalHostIPByIfname and -Default):
+// where a variable names some, as the kernel lists them; else docker's and lo's
+// after all others, each kind by name.
+std::vector<const HostInterface*> InHcclOrder(const HostView& host,
+                                              bool by_name) {
   const auto rank = [](const HostInterface& interface) {
-    if (interface.name() == "lo") return 2;
+    if (absl::StartsWith(interface.name(), "lo")) return 2;
     return absl::StartsWith(interface.name(), "docker") ? 1 : 0;
   };
   std::vector<const HostInterface*> order;
   for (const HostInterface& each :
        host.facts->interfaces().value().interfaces()) {
-    order.push_back(&each);
+    if (!each.addresses().empty()) order.push_back(&each);
   }
+  if (!by_name) return order;
   absl::c_stable_sort(order, [&](const auto* a, const auto* b) {
     return std::make_pair(rank(*a), a->name()) <
            std::make_pair(rank(*b), b->name());
@@ -56,7 +59,8 @@ std::vector<const HostInterface*> InHcclOrder(const HostView& host) {
   return order;
 }
 
-// By the variables that every login gets, else by the default order.
+// By the variables that every login gets, else by the default order. Of the
+// interface HCCL takes the first address.
 void JudgeChoice(const HostView& host, const HostInterface& own,
                  RuleReport& report) {
   const std::string address = host.address->ToString();
@@ -74,15 +78,21 @@ void JudgeChoice(const HostView& host, const HostInterface& own,
     report.Add(host, "variable-names-another", VariableText(*names), address);
     return;
   }
-  for (const HostInterface* const each : InHcclOrder(host)) {
+  for (const HostInterface* const each : InHcclOrder(host, names == nullptr)) {
     if (names != nullptr &&
         !MatchesSocketIfname(names->value(), each->name())) {
       continue;
     }
-    if (!absl::c_linear_search(each->addresses(), address)) {
-      report.Add(host, "another-first", InterfaceText(*each), address,
-                 PrintableText(own.name()),
-                 ShellQuoted(absl::StrCat("=", own.name())));
+    if (each->addresses(0) != address) {
+      const bool name_will_do = own.addresses(0) == address;
+      report.Add(host, "another-first",
+                 absl::StrCat(PrintableText(each->addresses(0)), " of ",
+                              PrintableText(each->name())),
+                 address, PrintableText(own.name()),
+                 name_will_do
+                     ? absl::StrCat("HCCL_SOCKET_IFNAME=",
+                                    ShellQuoted(absl::StrCat("=", own.name())))
+                     : absl::StrCat("HCCL_IF_IP=", address));
     }
     return;
   }
@@ -118,7 +128,7 @@ void CheckHostInterface(const ClusterView& view, RuleReport& report) {
     const HostInterface* const own = FindInterface(*host.facts, address);
     if (own == nullptr) {
       std::vector<std::string> all;
-      for (const HostInterface* each : InHcclOrder(host)) {
+      for (const HostInterface* each : InHcclOrder(host, true)) {
         all.push_back(InterfaceText(*each));
       }
       report.Add(host, "not-there", address,

@@ -69,8 +69,9 @@ TEST(CheckHostInterfaceTest, DefaultOrderThatTakesAnotherIsAWarning) {
   const RuleResult result = cluster.Check("host-interface");
   EXPECT_EQ(result.state(), WARN);
   EXPECT_THAT(Lines(result),
-              HasSubstr("HCCL takes cni0 (10.244.0.1) unless a job says "
-                        "otherwise, not eth1"));
+              HasSubstr("HCCL takes 10.244.0.1 of cni0 unless a job says "
+                        "otherwise, not the host's address 172.16.0.1 of "
+                        "eth1"));
   EXPECT_THAT(result.findings(0).fix(),
               HasSubstr("HCCL_SOCKET_IFNAME='=eth1'"));
   SetVariable(cluster, "HCCL_SOCKET_IFNAME", "=eth1");
@@ -93,6 +94,55 @@ TEST(CheckHostInterfaceTest, VariablesOfEveryLoginDecide) {
   EXPECT_EQ(state("HCCL_SOCKET_IFNAME", "^=ib0"), FAIL);
   // Both match, and eth0 comes first.
   EXPECT_EQ(state("HCCL_SOCKET_IFNAME", "ib,eth"), WARN);
+}
+
+// A second address of the right interface, as a job with its own subnet or a
+// virtual address of keepalived has it.
+TEST(CheckHostInterfaceTest, HcclTakesTheFirstAddressOfAnInterfaceAlone) {
+  TestCluster cluster;
+  SetInterfaces(cluster, {{"eth0", "10.9.9.9"}, {"lo", "127.0.0.1"}});
+  HostInterface* const eth0 = cluster.facts[0]
+                                  .mutable_interfaces()
+                                  ->mutable_value()
+                                  ->mutable_interfaces(0);
+  eth0->add_addresses("172.16.0.1");
+  for (const bool names_it : {false, true}) {
+    if (names_it) SetVariable(cluster, "HCCL_SOCKET_IFNAME", "=eth0");
+    const RuleResult result = cluster.Check("host-interface");
+    EXPECT_EQ(result.state(), WARN);
+    EXPECT_THAT(Lines(result), HasSubstr("HCCL takes 10.9.9.9 of eth0"));
+    EXPECT_THAT(result.findings(0).fix(),
+                HasSubstr("export HCCL_IF_IP=172.16.0.1 in"));
+  }
+  eth0->set_addresses(0, "172.16.0.1");
+  eth0->set_addresses(1, "10.9.9.9");
+  EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
+}
+
+// Where a variable names several, the kernel's list decides and not the names.
+TEST(CheckHostInterfaceTest, NamedInterfacesComeAsTheKernelListsThem) {
+  const auto state = [](const std::string& ifname) {
+    TestCluster cluster;
+    SetInterfaces(cluster, {{"lo", "127.0.0.1"},
+                            {"enp189s0f0", "172.16.0.1"},
+                            {"docker0", "172.17.0.1"},
+                            {"enp125s0f0", "10.9.9.9"}});
+    if (!ifname.empty()) SetVariable(cluster, "HCCL_SOCKET_IFNAME", ifname);
+    return cluster.Check("host-interface").state();
+  };
+  EXPECT_EQ(state(""), WARN);
+  EXPECT_EQ(state("enp"), PASS);
+  EXPECT_EQ(state("enp125,enp189"), PASS);
+  EXPECT_EQ(state("^lo"), PASS);
+  // lo is none of docker's, and comes first.
+  EXPECT_EQ(state("^docker"), WARN);
+  EXPECT_EQ(state("^lo,enp189"), FAIL);
+}
+
+TEST(CheckHostInterfaceTest, WhateverBeginsLikeLoComesLastByDefault) {
+  TestCluster cluster;
+  SetInterfaces(cluster, {{"local0", "10.9.9.9"}, {"mgmt0", "172.16.0.1"}});
+  EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
 }
 
 TEST(CheckHostInterfaceTest, HcclIfIpComesBeforeTheName) {
