@@ -31,6 +31,16 @@ std::string VariableText(const EnvironmentVariable& variable) {
       " (", PrintableText(variable.file()), ":", variable.line(), ")");
 }
 
+// Whether a file says the value; if not, adds that nothing is judged.
+bool KnowsValue(const HostView& host, const EnvironmentVariable& variable,
+                RuleReport& report) {
+  if (!variable.computed()) return true;
+  report.Add(
+      host, "computed", PrintableText(variable.name()),
+      absl::StrCat(PrintableText(variable.file()), ":", variable.line()));
+  return false;
+}
+
 std::string InterfaceText(const HostInterface& interface) {
   return absl::StrCat(PrintableText(interface.name()), " (",
                       PrintableText(absl::StrJoin(interface.addresses(), " ")),
@@ -65,6 +75,7 @@ void JudgeChoice(const HostView& host, const HostInterface& own,
                  RuleReport& report) {
   const std::string address = host.address->ToString();
   if (const EnvironmentVariable* ip = FindVariable(host, "HCCL_IF_IP")) {
+    if (!KnowsValue(host, *ip, report)) return;
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(ip->value(), absl::MaxSplits('%', 1));
     if (parts.first != address) {
@@ -74,6 +85,7 @@ void JudgeChoice(const HostView& host, const HostInterface& own,
   }
   const EnvironmentVariable* const names =
       FindVariable(host, "HCCL_SOCKET_IFNAME");
+  if (names != nullptr && !KnowsValue(host, *names, report)) return;
   if (names != nullptr && !MatchesSocketIfname(names->value(), own.name())) {
     report.Add(host, "variable-names-another", VariableText(*names), address);
     return;
@@ -194,7 +206,13 @@ void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
     report.Judged(host);
     HcclVariables variables;
     for (const EnvironmentVariable& each : fact.value().variables()) {
-      variables[each.name()] = each.value();
+      // Whatever a shell makes of a path, it is one.
+      const bool is_path = each.name() == "HCCL_WHITELIST_FILE";
+      variables[each.name()] =
+          each.computed() && is_path ? "computed" : each.value();
+      if (each.computed() && &each == FindVariable(host, each.name())) {
+        KnowsValue(host, each, report);
+      }
     }
     for (const HcclMistake& mistake : FindHcclMistakes(variables)) {
       const EnvironmentVariable& set = *FindVariable(host, mistake.name);

@@ -153,6 +153,45 @@ TEST(CheckHostInterfaceTest, HcclIfIpComesBeforeTheName) {
   EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
 }
 
+void Compute(TestCluster& cluster, const std::string& name) {
+  SetVariable(cluster, name, "");
+  cluster.facts[0]
+      .mutable_environment()
+      ->mutable_value()
+      ->mutable_variables()
+      ->rbegin()
+      ->set_computed(true);
+}
+
+// "export HCCL_IF_IP=$(hostname -I | cut -d ' ' -f 1)" after an older line.
+TEST(CheckHostInterfaceTest, NoOlderLineIsJudgedWhereAShellWorksAVariableOut) {
+  for (const char* name : {"HCCL_SOCKET_IFNAME", "HCCL_IF_IP"}) {
+    TestCluster cluster;
+    SetVariable(cluster, name, "10.9.9.9");
+    EXPECT_EQ(cluster.Check("host-interface").state(), FAIL);
+    Compute(cluster, name);
+    const RuleResult result = cluster.Check("host-interface");
+    EXPECT_EQ(result.state(), PASS);
+    EXPECT_THAT(
+        Lines(result),
+        HasSubstr(std::string("SKIPPED server0 ") + name +
+                  " is worked out at login (/etc/profile.d/hccl.sh:3)"));
+    SetVariable(cluster, name, "10.9.9.9");
+    EXPECT_EQ(cluster.Check("host-interface").state(), FAIL);
+  }
+}
+
+TEST(CheckHcclEnvironmentTest, ComputedVariableIsNotJudgedByAnOlderLine) {
+  TestCluster cluster;
+  SetVariable(cluster, "HCCL_CONNECT_TIMEOUT", "60");
+  Compute(cluster, "HCCL_CONNECT_TIMEOUT");
+  SetVariable(cluster, "HCCL_WHITELIST_DISABLE", "0");
+  Compute(cluster, "HCCL_WHITELIST_FILE");
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_EQ(result.state(), PASS) << Lines(result);
+  EXPECT_THAT(Lines(result), HasSubstr("HCCL_CONNECT_TIMEOUT is worked out"));
+}
+
 // Debian's installer writes it.
 TEST(CheckHostNameTest, NameThatResolvesToALoopbackAddressIsAWarning) {
   TestCluster cluster;

@@ -1,5 +1,6 @@
 #include "daemon/host/launch_observer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -253,6 +254,9 @@ std::vector<EnvironmentVariable> ParseEnvironment(absl::string_view file,
   static const LazyRE2 kForm = {
       R"re((?:export +)?(HCCL_[A-Z0-9_]+)=)re"
       R"re((?:"([^"$`\\]*)"|'([^']*)'|([^\s"'$`\\;&|#]*))\s*(?:#.*)?)re"};
+  static const LazyRE2 kUnset = {R"(\bunset\b)"};
+  static const LazyRE2 kName = {R"(\b(HCCL_[A-Z0-9_]+))"};
+  static const LazyRE2 kAssigned = {R"(\b(HCCL_[A-Z0-9_]+)[+:]?=)"};
   std::vector<EnvironmentVariable> variables;
   uint32_t number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -261,16 +265,23 @@ std::vector<EnvironmentVariable> ParseEnvironment(absl::string_view file,
     std::string quoted;
     std::string literal;
     std::string bare;
-    // What is set back by white space is under a condition.
-    if (variables.size() == kMaxVariables ||
-        !HasForm(line, *kForm, variable.mutable_name(), &quoted, &literal,
-                 &bare)) {
-      continue;
-    }
-    variable.set_value(PrintableText(absl::StrCat(quoted, literal, bare)));
     variable.set_file(std::string(file));
     variable.set_line(number);
-    variables.push_back(std::move(variable));
+    if (variables.size() == kMaxVariables) break;
+    // What is set back by white space is under a condition.
+    if (HasForm(line, *kForm, variable.mutable_name(), &quoted, &literal,
+                &bare)) {
+      variable.set_value(PrintableText(absl::StrCat(quoted, literal, bare)));
+      variables.push_back(std::move(variable));
+      continue;
+    }
+    re2::StringPiece rest(line.data(), std::min(line.find('#'), line.size()));
+    const RE2& form = RE2::PartialMatch(rest, *kUnset) ? *kName : *kAssigned;
+    variable.set_computed(true);
+    while (variables.size() < kMaxVariables &&
+           RE2::FindAndConsume(&rest, form, variable.mutable_name())) {
+      variables.push_back(variable);
+    }
   }
   return variables;
 }

@@ -446,7 +446,8 @@ const EnvironmentVariable* FindVariable(const HostView& host,
        host.facts->environment().value().variables()) {
     if (each.name() == name) last = &each;
   }
-  return last == nullptr || last->value().empty() ? nullptr : last;
+  if (last == nullptr || last->computed()) return last;
+  return last->value().empty() ? nullptr : last;
 }
 
 }  // namespace clusterd

@@ -213,7 +213,7 @@ absl::string_view RepairedValue(const HostView& host,
                                 const HccnConf::Entry& entry);
 
 // The variable that a login on the host ends up with, of those that its own
-// files set; nullptr: none.
+// files set; nullptr: none. A computed one has no value that could be judged.
 const EnvironmentVariable* FindVariable(const HostView& host,
                                         absl::string_view name);
 
