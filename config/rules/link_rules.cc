@@ -19,14 +19,15 @@ namespace clusterd {
 namespace {
 
 // Whether the reading has a value; else adds why not. Nobody misses what the
-// host's release of the tool has no query for.
+// host's release of the tool has no query for, unless it is `demanded`.
 template <typename Value>
 bool Tells(const DeviceView& device, absl::string_view what,
-           const Reading<Value>& reading, RuleReport& report) {
+           const Reading<Value>& reading, RuleReport& report,
+           bool demanded = false) {
   const Missing::Reason why = reading.missing == nullptr
                                   ? Missing::REASON_UNSPECIFIED
                                   : reading.missing->reason();
-  if (why == Missing::NOT_SUPPORTED) {
+  if (why == Missing::NOT_SUPPORTED && !demanded) {
     report.Add(device, "tool-cannot-tell", what);
     return false;
   }
@@ -323,7 +324,10 @@ void CheckLossless(const ClusterView& view, RuleReport& report) {
   report.ForEachDevice([&](const DeviceView& device) {
     bool any = false;
     for (const LosslessKind& kind : kLosslessKinds) {
-      if (Tells(device, kind.name, device.*kind.live, report)) any = true;
+      const bool demanded = !kind.wanted(view.spec().lossless()).empty();
+      if (Tells(device, kind.name, device.*kind.live, report, demanded)) {
+        any = true;
+      }
     }
     if (!any) return;
     report.Judged(device);

@@ -187,6 +187,20 @@ TEST(LosslessTest, OlderToolWithoutTheQueriesIsSkippedWithTheReason) {
   EXPECT_EQ(result.skip_reason(), "PFC: the host's hccn_tool does not tell it");
 }
 
+TEST(LosslessTest, ValueThatTheSpecDemandsAndTheToolDoesNotTellIsUnknown) {
+  TestCluster cluster = LosslessCluster();
+  SetMissing(Missing::NOT_SUPPORTED, "Get invalid major cmd.",
+             cluster.device(0, 3).mutable_pfc());
+  cluster.spec.mutable_lossless()->set_roce_port(4791);
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+  cluster.spec.mutable_lossless()->set_pfc(kPfc4);
+  const RuleResult result = cluster.Check("lossless");
+  EXPECT_EQ(result.state(), UNKNOWN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("UNKNOWN server0:3 PFC not known: not supported: "
+                        "Get invalid major cmd."));
+}
+
 TEST(LosslessTest, OneQueryThatAToolLacksCostsNoVerdictAboutTheOthers) {
   TestCluster cluster = LosslessCluster();
   cluster.spec.mutable_hccl()->set_rdma_tc(132);

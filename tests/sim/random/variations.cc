@@ -279,7 +279,12 @@ std::vector<Variation> DeviceVariations() {
        "detect-address net-health"},
       {"jumbo-frames", 6, Always, UseJumboFrames},
       {"lossless-planned", 8, IsClassic, PlanLossless},
-      {"old-tool", 10, IsClassic, HaveOldTool},
+      // Nobody can tell what the spec demands then.
+      {"old-tool", 10,
+       [](const RandomCluster& c) {
+         return IsClassic(c) && !Has(c, "lossless-planned");
+       },
+       HaveOldTool},
       {"npu-smi-absent", 6, Always, HaveNoNpuSmi},
       {"harmless-codes", 10,
        [](const RandomCluster& c) { return !Has(c, "npu-smi-absent"); },
