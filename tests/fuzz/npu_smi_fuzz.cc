@@ -51,9 +51,9 @@ void CheckChip(const std::string& text) {
 
 // Ids are of two digits at most.
 void CheckMapping(const std::string& text) {
-  const auto chips = ParseNpuSmiMapping(text);
-  if (!chips.ok()) return;
-  for (const auto& [id, place] : *chips) Require(id <= 99);
+  const auto map = ParseNpuSmiMapping(text);
+  if (!map.ok()) return;
+  for (const auto& [id, place] : map->chips) Require(id <= 99);
 }
 
 }  // namespace

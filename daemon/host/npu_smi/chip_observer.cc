@@ -120,19 +120,26 @@ void SetAllMissing(const Missing& missing, DeviceFacts* facts) {
   SetMissing(missing, facts->mutable_hccs());
 }
 
-// Where each id is. Without physical ids the tool's logic ids are the machine's
-// only if they are the same ones: one device more or less shifts all.
+// Where each id is; one that is not listed may lack there. Logic ids are the
+// machine's only if they are the same ones: one device more or less shifts all.
+// Physical ids are, but not where each side has some of its own. Unavailable:
+// the tool lists too few. Unimplemented: it numbers them otherwise.
 absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
                                 const HostAccess& host,
                                 const DeviceIdsFact::Ids& ids) {
-  ASSIGN_OR_RETURN(const auto chips, ReadNpuSmiMapping(npu_smi, host));
-  const bool all_known =
-      chips.size() == static_cast<size_t>(ids.ids_size()) &&
-      absl::c_all_of(ids.ids(), [&](uint32_t id) { return chips.count(id); });
-  if (all_known) return chips;
-  return absl::UnimplementedError(absl::StrCat(
-      "`npu-smi info -m` lists ", chips.size(), " devices with other ids than ",
-      ids.source(), ", so that it cannot be told which is which"));
+  ASSIGN_OR_RETURN(ChipMap map, ReadNpuSmiMapping(npu_smi, host));
+  const size_t listed = map.chips.size();
+  const size_t expected = ids.ids_size();
+  const size_t known = absl::c_count_if(
+      ids.ids(), [&](uint32_t id) { return map.chips.count(id) > 0; });
+  const bool all_known = known == expected && listed == expected;
+  const bool one_side_only = known == expected || known == listed;
+  if (map.physical ? one_side_only : all_known) return std::move(map.chips);
+  const std::string why = absl::StrCat(
+      "`npu-smi info -m` lists ", listed, " devices, with other ids than the ",
+      expected, " of ", ids.source(), ": it cannot be told which is which");
+  return listed < expected && !map.physical ? absl::UnavailableError(why)
+                                            : absl::UnimplementedError(why);
 }
 
 }  // namespace
@@ -161,6 +168,10 @@ std::vector<DeviceFacts> ReadChips(const HostAccess& host,
     of->set_id(id);
     if (missing.has_value()) {
       SetAllMissing(*missing, of);
+    } else if (chips->count(id) == 0) {
+      SetAllMissing(MakeMissing(Missing::TOOL_FAILED,
+                                "`npu-smi info -m` does not list the device"),
+                    of);
     } else {
       running.push_back(std::async([&, id, of] {
         AskChip(ChipSession(*npu_smi, id, chips->at(id), host, locks), of);

@@ -19,6 +19,8 @@ namespace clusterd {
 //   ABSENT         npu-smi is not installed
 //   NOT_SUPPORTED  it does not know the question, or numbers devices otherwise
 //                  than the machine's ids, as it does in some containers
+//   TOOL_FAILED    it does not list the chip; of all where it lists too few by
+//                  logic ids, which do not tell the one that is gone
 //   NOT_QUERIED    of an Ascend 950, whose npu-smi has another command line
 std::vector<DeviceFacts> ReadChips(const HostAccess& host,
                                    NpuToolFacts::Generation generation,

@@ -119,6 +119,34 @@ TEST_F(ChipObserverTest, TakesNoChipForAnotherOne) {
   ExpectAll(Read()[0], Missing::NOT_SUPPORTED, "which is which");
 }
 
+// Which of the three is gone, logic ids do not tell.
+TEST_F(ChipObserverTest, HidesNoChipThatLogicIdsLeaveOut) {
+  ids_.add_ids(2);
+  for (const DeviceFacts& facts : Read()) {
+    ExpectAll(facts, Missing::TOOL_FAILED, "lists 2 devices");
+  }
+}
+
+TEST_F(ChipObserverTest, AsksTheChipsThatAreListedByPhysicalIds) {
+  runner_.Forget("npu-smi info -m");
+  runner_.Answers("npu-smi info -m",
+                  "\tNPU ID   Chip ID   Chip Logic ID   Chip Phy-ID   Chip "
+                  "Name\n\t1   0   0   0   Ascend910\n"
+                  "\t4   0   1   2   Ascend910\n");
+  ids_.add_ids(2);
+  const std::vector<DeviceFacts> facts = Read();
+  EXPECT_EQ(facts[0].health().value().health(), ChipHealth::OK);
+  ExpectAll(facts[1], Missing::TOOL_FAILED, "does not list");
+  EXPECT_EQ(facts[2].health().value().health(), ChipHealth::OK);
+  // A container with some of the devices may be shown all.
+  ids_.clear_ids();
+  ids_.add_ids(2);
+  EXPECT_EQ(Read()[0].health().value().health(), ChipHealth::OK);
+  // Each side has one of its own: then the tool counts otherwise.
+  ids_.add_ids(1);
+  ExpectAll(Read()[0], Missing::NOT_SUPPORTED, "which is which");
+}
+
 TEST_F(ChipObserverTest, AsksForXlinkWhereHccsIsNotKnown) {
   runner_.Forget(Query("hccs", "1"));
   runner_.Fails(Query("hccs", "1"), 1, "", "Error parameter of -t\n");

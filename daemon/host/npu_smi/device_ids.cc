@@ -48,9 +48,9 @@ absl::StatusOr<std::set<uint32_t>> IdsFromNodes(const FileReader& files) {
 
 absl::StatusOr<std::set<uint32_t>> IdsFromNpuSmi(const std::string& npu_smi,
                                                  const HostAccess& host) {
-  ASSIGN_OR_RETURN(const auto chips, ReadNpuSmiMapping(npu_smi, host));
+  ASSIGN_OR_RETURN(const ChipMap map, ReadNpuSmiMapping(npu_smi, host));
   std::set<uint32_t> ids;
-  for (const auto& [id, place] : chips) ids.insert(id);
+  for (const auto& [id, place] : map.chips) ids.insert(id);
   return ids;
 }
 
@@ -84,9 +84,8 @@ std::optional<uint32_t> DeviceIdOfNode(absl::string_view name) {
   return ParseId(name);
 }
 
-absl::StatusOr<std::map<uint32_t, ChipPlace>> ParseNpuSmiMapping(
-    absl::string_view output) {
-  std::map<uint32_t, ChipPlace> chips;
+absl::StatusOr<ChipMap> ParseNpuSmiMapping(absl::string_view output) {
+  ChipMap map;
   size_t column = 0;
   for (const absl::string_view line : NpuSmiDataLines(output)) {
     if (column == 0) {
@@ -94,8 +93,8 @@ absl::StatusOr<std::map<uint32_t, ChipPlace>> ParseNpuSmiMapping(
           !absl::StrContains(line, "Chip Logic ID")) {
         return UnexpectedMapping(line);
       }
-      column = absl::StrContains(line, "Chip Phy-ID") ? kPhysicalIdColumn
-                                                      : kLogicIdColumn;
+      map.physical = absl::StrContains(line, "Chip Phy-ID");
+      column = map.physical ? kPhysicalIdColumn : kLogicIdColumn;
       continue;
     }
     std::vector<absl::string_view> words =
@@ -109,14 +108,14 @@ absl::StatusOr<std::map<uint32_t, ChipPlace>> ParseNpuSmiMapping(
         !ParseDigits(words[1], &place.chip)) {
       return UnexpectedMapping(line);
     }
-    chips.emplace(*id, place);
+    map.chips.emplace(*id, place);
   }
   if (column == 0) return UnexpectedMapping(output);
-  return chips;
+  return map;
 }
 
-absl::StatusOr<std::map<uint32_t, ChipPlace>> ReadNpuSmiMapping(
-    const std::string& npu_smi, const HostAccess& host) {
+absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
+                                          const HostAccess& host) {
   constexpr absl::string_view kCommand = "`npu-smi info -m`";
   ASSIGN_OR_RETURN(
       const CommandResult result,
@@ -131,10 +130,10 @@ absl::StatusOr<std::map<uint32_t, ChipPlace>> ReadNpuSmiMapping(
                      QuotedText(absl::StrCat(result.standard_error,
                                              result.standard_output))));
   }
-  auto chips = ParseNpuSmiMapping(result.standard_output);
-  if (chips.ok()) return chips;
+  absl::StatusOr<ChipMap> map = ParseNpuSmiMapping(result.standard_output);
+  if (map.ok()) return map;
   return absl::InvalidArgumentError(
-      absl::StrCat(kCommand, ": ", chips.status().message()));
+      absl::StrCat(kCommand, ": ", map.status().message()));
 }
 
 absl::StatusOr<std::string> LocateNpuSmi(const HostPaths& paths) {

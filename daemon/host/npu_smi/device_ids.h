@@ -31,22 +31,28 @@ struct ChipPlace {
   uint32_t chip = 0;
 };
 
-// Devices by their ids, from what `npu-smi info -m` prints (columns shortened):
+// By the ids of their devices.
+struct ChipMap {
+  std::map<uint32_t, ChipPlace> chips;
+  // Whether the tool names physical ids, which are the machine's own.
+  bool physical = false;
+};
+
+// From what `npu-smi info -m` prints (columns shortened):
 //   	NPU ID     Chip ID    Chip Logic ID    Chip Name
 //   	0          0          0                Ascend 910A
 //   	0          1          -                Mcu
 // A3 has a column Chip Phy-ID before the name, and hccn_tool wants that one
-// (npu-smi source, hicann/driver ef377e95). Ascending, possibly empty. Rows of
-// on-board controllers, with "-" for a logic id, are left out.
+// (npu-smi source, hicann/driver ef377e95). Possibly empty. Rows of on-board
+// controllers, with "-" for a logic id, are left out.
 // InvalidArgument, quoting the line, without the header or for a row that does
 // not fit it.
-absl::StatusOr<std::map<uint32_t, ChipPlace>> ParseNpuSmiMapping(
-    absl::string_view output);
+absl::StatusOr<ChipMap> ParseNpuSmiMapping(absl::string_view output);
 
 // The same, of what this npu-smi prints; the codes of RunWithin and
 // Unavailable, quoting what it says, for a run that failed.
-absl::StatusOr<std::map<uint32_t, ChipPlace>> ReadNpuSmiMapping(
-    const std::string& npu_smi, const HostAccess& host);
+absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
+                                          const HostAccess& host);
 
 }  // namespace clusterd
 

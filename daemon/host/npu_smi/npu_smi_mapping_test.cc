@@ -25,20 +25,24 @@ constexpr char kHeader[] =
     "\tNPU ID      Chip ID      Chip Logic ID     Chip Name\n";
 
 TEST(ParseNpuSmiMappingTest, TakesLogicIdsWhereThereIsNoOther) {
-  EXPECT_THAT(*ParseNpuSmiMapping(ReadTestData("a2.txt")),
+  const auto map = ParseNpuSmiMapping(ReadTestData("a2.txt"));
+  EXPECT_THAT(map->chips,
               ElementsAre(Pair(0, FieldsAre(1, 0)), Pair(1, FieldsAre(4, 0))));
+  EXPECT_FALSE(map->physical);
 }
 
 TEST(ParseNpuSmiMappingTest, TakesPhysicalIdsOfA3) {
-  EXPECT_THAT(*ParseNpuSmiMapping(
-                  "\tNPU ID   Chip ID   Chip Logic ID   Chip Phy-ID   Chip "
-                  "Name\n\t3   0   0   6   Ascend910\n"
-                  "\t3   1   1   7   Ascend910\n"),
+  const auto map = ParseNpuSmiMapping(
+      "\tNPU ID   Chip ID   Chip Logic ID   Chip Phy-ID   Chip "
+      "Name\n\t3   0   0   6   Ascend910\n"
+      "\t3   1   1   7   Ascend910\n");
+  EXPECT_TRUE(map->physical);
+  EXPECT_THAT(map->chips,
               ElementsAre(Pair(6, FieldsAre(3, 0)), Pair(7, FieldsAre(3, 1))));
 }
 
 TEST(ParseNpuSmiMappingTest, ReadsAHeaderAloneAsNoDevice) {
-  EXPECT_THAT(*ParseNpuSmiMapping(kHeader), IsEmpty());
+  EXPECT_THAT(ParseNpuSmiMapping(kHeader)->chips, IsEmpty());
 }
 
 TEST(ParseNpuSmiMappingTest, SkipsAWarningBeforeTheHeader) {
