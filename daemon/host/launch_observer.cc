@@ -192,10 +192,13 @@ absl::StatusOr<OpenFilesFact::Limits> ReadOpenFiles(const HostAccess& host) {
   return limits;
 }
 
-// Docker, Podman (podman-run(1)) and systemd (Container Interface) leave one.
+// Docker, Podman (podman-run(1)) and systemd (Container Interface) leave one,
+// and Kubernetes the account's folder, whatever runs the pod's containers
+// (kubernetes.io/docs/tasks/run-application/access-api-from-pod).
 absl::StatusOr<bool> IsContainer(const FileReader& files) {
   for (const char* file :
-       {"/.dockerenv", "/run/.containerenv", "/run/host/container-manager"}) {
+       {"/.dockerenv", "/run/.containerenv", "/run/host/container-manager",
+        "/run/secrets/kubernetes.io", "/var/run/secrets/kubernetes.io"}) {
     const absl::Status exists = files.CheckExists(file);
     if (exists.ok()) return true;
     if (!absl::IsNotFound(exists)) return exists;

@@ -179,6 +179,18 @@ TEST_F(LaunchObserverTest, KnowsAContainerByItsFile) {
   EXPECT_TRUE(Observe().in_container().value());
 }
 
+// containerd leaves no file of its own.
+TEST_F(LaunchObserverTest, KnowsAPodByItsServiceAccount) {
+  for (const char* folder : {"/run/secrets", "/var/run/secrets"}) {
+    ScratchRoot pod;
+    pod.Write(std::string(folder) + "/kubernetes.io/serviceaccount/token", "x");
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    HostFacts facts;
+    ObserveLaunch({pod.paths(), &runner_, &budget}, &facts);
+    EXPECT_TRUE(facts.in_container().value()) << folder;
+  }
+}
+
 TEST(ParseOpenFilesLimitTest, ReadsBothLimitsOfItsLine) {
   const auto limit = ParseOpenFilesLimit(
       "Limit                     Soft Limit           Hard Limit           "
