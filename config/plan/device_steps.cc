@@ -56,6 +56,11 @@ std::string WhatText(const DeviceSetting& setting, absl::string_view wanted) {
                       Is(setting, kTlsSetting) ? " switch " : " ", wanted);
 }
 
+// Only the TLS switch is of use to a device whose RoCE port is not used.
+bool IsUnused(const ClusterSpec& spec, const DeviceSetting& setting) {
+  return spec.roce_unused() && !Is(setting, kTlsSetting);
+}
+
 class DevicePlanner {
  public:
   DevicePlanner(const ClusterSpec& spec, HostPlanBuilder* plan)
@@ -78,7 +83,7 @@ class DevicePlanner {
       }
     }
     for (const DeviceSetting& setting : DeviceSettings()) {
-      if (setting.always_saved) continue;
+      if (setting.always_saved || IsUnused(spec_, setting)) continue;
       for (const DeviceSpec& device : server.devices()) {
         PlanSetting(setting, {&device, plan_.FindDevice(device.id())});
       }
@@ -469,6 +474,7 @@ void BlockAll(const ClusterSpec& spec, const ServerSpec& server,
   // What is asked for, by its kind: settings of one kind are one change.
   std::map<ChangeKind, std::pair<std::string, std::set<uint32_t>>> asked;
   for (const DeviceSetting& setting : DeviceSettings()) {
+    if (IsUnused(spec, setting)) continue;
     for (const DeviceSpec& device : server.devices()) {
       const auto wanted = setting.wanted(spec, device);
       if (!wanted) continue;

@@ -386,9 +386,22 @@ TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
     device.mutable_gateway()->set_value("");
     SetConf(&facts, HccnConfKey("netdetect", device.id()), "");
   }
-  const HostPlan plan = Plan(spec, facts);
-  EXPECT_TRUE(plan.steps().empty()) << plan.ShortDebugString();
-  EXPECT_TRUE(plan.blocked().empty()) << plan.ShortDebugString();
+  // Of these nothing is set either, with and without hccn.conf.
+  spec.set_mtu(9000);
+  spec.mutable_lossless()->set_pfc("0,0,0,0,1,0,0,0");
+  spec.mutable_lossless()->set_dscp_to_tc("33:4");
+  spec.mutable_lossless()->set_roce_port(4791);
+  spec.clear_tls();
+  for (const bool has_file : {true, false}) {
+    if (!has_file) {
+      MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "hccn.conf");
+    }
+    const HostPlan plan = Plan(spec, facts);
+    EXPECT_TRUE(plan.steps().empty()) << plan.ShortDebugString();
+    EXPECT_TRUE(plan.blocked().empty()) << plan.ShortDebugString();
+  }
+  spec.set_roce_unused(false);
+  EXPECT_FALSE(Plan(spec, facts).blocked().empty());
 }
 
 TEST(PlanTlsStepsTest, PlansNothingWhenTheSpecIsSilentOrMet) {

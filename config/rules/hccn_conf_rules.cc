@@ -232,23 +232,26 @@ std::string FileText(const DeviceView& device) {
 
 }  // namespace
 
-// A file that is not there or is no text file fails; one that may not be read
-// is unknown. A line that the tool would ignore is a warning. What no rule
-// foresees shows in how the last recovery ended; of a tool whose word for that
-// is not published nothing is asked.
+// A file that is not there fails where RoCE is used, and one that is no text
+// file; one that may not be read is unknown. A line that the tool would ignore
+// is a warning. What no rule foresees shows in how the last recovery ended; of
+// a tool whose word for that is not published nothing is asked.
 void CheckHccnConf(const ClusterView& view, RuleReport& report) {
   size_t not_supported = 0;
   for (const HostView& host : view.hosts()) {
     const HccnConfFact& fact = host.facts->hccn_conf();
     const Missing::Reason reason = fact.missing().reason();
-    if (reason == Missing::ABSENT || reason == Missing::UNREADABLE) {
+    const bool roce_unused = view.spec().roce_unused();
+    if (reason == Missing::ABSENT && roce_unused) {
+      report.Add(host, "file-not-needed");
+    } else if (reason == Missing::ABSENT || reason == Missing::UNREADABLE) {
       report.Judged(host);
       report.Add(host, reason == Missing::ABSENT ? "absent" : "unreadable",
                  WhyMissing(fact.missing()));
     } else if (report.Knows(host, "/etc/hccn.conf", fact)) {
       report.Judged(host);
       AddProblems(host, report);
-      JudgeRecovery(host, &not_supported, report);
+      if (!roce_unused) JudgeRecovery(host, &not_supported, report);
     }
   }
   if (not_supported == 0) return;

@@ -340,6 +340,36 @@ TEST(BuildReportTest, SkipsRulesAboutRocePortsThatTheSpecSaysAreUnused) {
   EXPECT_TRUE(JudgePlannedAddresses(cluster.spec).empty());
 }
 
+// Nobody ever set a device of these hosts, and recovery finds nothing to set.
+TEST(BuildReportTest, HostsWithoutHccnConfPassWhereRoceIsUnused) {
+  TestCluster cluster("atlas-a3-superpod");
+  const auto state = [&](const std::string& rule) {
+    return cluster.Check(rule).state();
+  };
+  for (DeviceFacts& device : *cluster.facts[1].mutable_devices()) {
+    device.mutable_recovery()->set_value(RecoveryFact::FAIL);
+  }
+  EXPECT_EQ(state("hccn-conf"), FAIL);
+  cluster.spec.set_roce_unused(true);
+  EXPECT_EQ(state("hccn-conf"), PASS);
+  for (HostFacts& host : cluster.facts) {
+    SetMissing(Missing::ABSENT, "/etc/hccn.conf", host.mutable_hccn_conf());
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      SetMissing(Missing::NOT_QUERIED, "not known", device.mutable_tls());
+    }
+  }
+  for (const char* rule : {"hccn-conf", "tls-uniform"}) {
+    const RuleResult result = cluster.Check(rule);
+    EXPECT_EQ(result.state(), SKIPPED) << rule;
+    EXPECT_THAT(result.skip_reason(), HasSubstr("RoCE ports are unused"));
+  }
+  // What the spec demands and nobody read is unknown all the same.
+  cluster.spec.set_tls(true);
+  EXPECT_EQ(state("tls-uniform"), UNKNOWN);
+  cluster.spec.set_roce_unused(false);
+  EXPECT_EQ(state("hccn-conf"), FAIL);
+}
+
 TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
   ClusterSpec spec = MakeSpec("atlas-training", "", 1);
   spec.set_rendezvous_port(29500);

@@ -236,7 +236,8 @@ void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
     report.Judged(host);
     if (!facts.in_container().value()) continue;
     std::vector<std::string> lacking;
-    if (facts.hccn_conf().missing().reason() == Missing::ABSENT) {
+    if (!view.spec().roce_unused() &&
+        facts.hccn_conf().missing().reason() == Missing::ABSENT) {
       lacking.push_back("/etc/hccn.conf");
     }
     if (facts.hccn_tool().path().missing().reason() == Missing::ABSENT) {

@@ -310,6 +310,15 @@ TEST(CheckContainerMountsTest, ContainerWithItsPlannedDevicesPasses) {
   EXPECT_EQ(cluster.Check("container-mounts").state(), PASS);
 }
 
+TEST(CheckContainerMountsTest, ContainerNeedsNoHccnConfWhereRoceIsUnused) {
+  TestCluster cluster("atlas-a3-superpod");
+  cluster.facts[0].mutable_in_container()->set_value(true);
+  SetMissing(Missing::ABSENT, "", cluster.facts[0].mutable_hccn_conf());
+  EXPECT_EQ(cluster.Check("container-mounts").state(), FAIL);
+  cluster.spec.set_roce_unused(true);
+  EXPECT_EQ(cluster.Check("container-mounts").state(), PASS);
+}
+
 void SetClock(TestCluster& cluster, int host, int64_t least, int64_t most) {
   ClockFact::Clock* const clock =
       cluster.facts[host].mutable_clock()->mutable_value();

@@ -72,6 +72,12 @@ bool RepairedFileTellsTls(const DeviceView& device) {
 bool KnowsTls(const ClusterView& view, const DeviceView& device,
               RuleReport& report) {
   const Missing& missing = device.facts->tls().missing();
+  const bool no_file =
+      device.host->facts->hccn_conf().missing().reason() == Missing::ABSENT;
+  if (no_file && view.spec().roce_unused() && !view.spec().has_tls()) {
+    report.Add(device, "file-not-needed");
+    return false;
+  }
   const bool asked = view.spec().has_tls() || device.conf_tls == nullptr;
   if (missing.reason() == Missing::UNREADABLE && !(asked && device.mute)) {
     report.Add(device, "unreadable", WhyMissing(missing),
