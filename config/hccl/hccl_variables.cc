@@ -124,7 +124,8 @@ bool MatchesSocketIfname(absl::string_view value, absl::string_view interface) {
   bool named = false;
   for (const absl::string_view name : absl::StrSplit(value, ',')) {
     if (name.empty()) continue;
-    named |= exact ? interface == name : absl::StartsWith(interface, name);
+    named |= exact ? absl::StartsWith(name, interface)
+                   : absl::StartsWith(interface, name);
   }
   return named != other_ones;
 }

@@ -30,7 +30,8 @@ std::vector<HcclMistake> FindHcclMistakes(const HcclVariables& variables);
 
 // What HCCL_SOCKET_IFNAME says of an interface:
 //   eth,enp     names that begin with one of these
-//   =eth0       that name
+//   =bond0.7    that name, and names that it begins with, such as bond0: HCOMM
+//               compares as far as the interface's own goes (FindLocalHostIP)
 //   ^docker     names that do not begin with it; ^=eth0 not that name
 // The signs in front are of the whole list.
 bool MatchesSocketIfname(absl::string_view value, absl::string_view interface);

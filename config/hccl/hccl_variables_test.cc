@@ -71,6 +71,7 @@ TEST(MatchesSocketIfnameTest, TakesTheFourForms) {
   EXPECT_FALSE(MatchesSocketIfname("ib", "eth0"));
   EXPECT_TRUE(MatchesSocketIfname("=eth0", "eth0"));
   EXPECT_FALSE(MatchesSocketIfname("=eth", "eth0"));
+  EXPECT_TRUE(MatchesSocketIfname("=eth0.7", "eth0"));
   EXPECT_FALSE(MatchesSocketIfname("^eth", "eth0"));
   EXPECT_TRUE(MatchesSocketIfname("^=eth", "eth0"));
 }

@@ -69,8 +69,18 @@ std::vector<const HostInterface*> InHcclOrder(const HostView& host,
   return order;
 }
 
-// By the variables that every login gets, else by the default order. Of the
-// interface HCCL takes the first address.
+// The interface whose first address HCCL takes: of those that
+// HCCL_SOCKET_IFNAME means, or of all where that is empty. nullptr: none.
+const HostInterface* TakenBy(const HostView& host, absl::string_view ifname) {
+  for (const HostInterface* each : InHcclOrder(host, ifname.empty())) {
+    if (ifname.empty() || MatchesSocketIfname(ifname, each->name())) {
+      return each;
+    }
+  }
+  return nullptr;
+}
+
+// By the variables that every login gets, else by the default order.
 void JudgeChoice(const HostView& host, const HostInterface& own,
                  RuleReport& report) {
   const std::string address = host.address->ToString();
@@ -90,24 +100,20 @@ void JudgeChoice(const HostView& host, const HostInterface& own,
     report.Add(host, "variable-names-another", VariableText(*names), address);
     return;
   }
-  for (const HostInterface* const each : InHcclOrder(host, names == nullptr)) {
-    if (names != nullptr &&
-        !MatchesSocketIfname(names->value(), each->name())) {
-      continue;
-    }
-    if (each->addresses(0) != address) {
-      const bool name_will_do = own.addresses(0) == address;
-      report.Add(host, "another-first",
-                 absl::StrCat(PrintableText(each->addresses(0)), " of ",
-                              PrintableText(each->name())),
-                 address, PrintableText(own.name()),
-                 name_will_do
-                     ? absl::StrCat("HCCL_SOCKET_IFNAME=",
-                                    ShellQuoted(absl::StrCat("=", own.name())))
-                     : absl::StrCat("HCCL_IF_IP=", address));
-    }
-    return;
-  }
+  const HostInterface* const taken =
+      TakenBy(host, names == nullptr ? "" : names->value());
+  if (taken == nullptr || taken->addresses(0) == address) return;
+  const std::string name = absl::StrCat("=", own.name());
+  const HostInterface* const by_name = TakenBy(host, name);
+  const bool name_will_do =
+      by_name != nullptr && by_name->addresses(0) == address;
+  report.Add(host, "another-first",
+             absl::StrCat(PrintableText(taken->addresses(0)), " of ",
+                          PrintableText(taken->name())),
+             address, PrintableText(own.name()),
+             name_will_do
+                 ? absl::StrCat("HCCL_SOCKET_IFNAME=", ShellQuoted(name))
+                 : absl::StrCat("HCCL_IF_IP=", address));
 }
 
 // Values in milliseconds as "1.250s".
@@ -206,13 +212,12 @@ void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
     report.Judged(host);
     HcclVariables variables;
     for (const EnvironmentVariable& each : fact.value().variables()) {
-      // Whatever a shell makes of a path, it is one.
-      const bool is_path = each.name() == "HCCL_WHITELIST_FILE";
-      variables[each.name()] =
-          each.computed() && is_path ? "computed" : each.value();
-      if (each.computed() && &each == FindVariable(host, each.name())) {
-        KnowsValue(host, each, report);
-      }
+      variables[each.name()] = each.computed() ? "" : each.value();
+      if (!each.computed()) continue;
+      if (&each != FindVariable(host, each.name())) continue;
+      KnowsValue(host, each, report);
+      // Whatever a shell makes of it, it is a path.
+      if (each.name() == "HCCL_WHITELIST_FILE") variables[each.name()] = "path";
     }
     for (const HcclMistake& mistake : FindHcclMistakes(variables)) {
       const EnvironmentVariable& set = *FindVariable(host, mistake.name);

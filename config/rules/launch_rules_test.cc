@@ -139,6 +139,28 @@ TEST(CheckHostInterfaceTest, NamedInterfacesComeAsTheKernelListsThem) {
   EXPECT_EQ(state("^lo,enp189"), FAIL);
 }
 
+// HCCL compares "=bond0.7" with bond0 as far as that goes.
+TEST(CheckHostInterfaceTest, VlanNeedsItsAddressNamedWhereItsPortHasOne) {
+  TestCluster cluster;
+  SetInterfaces(cluster, {{"bond0", "10.9.9.9"}, {"bond0.7", "172.16.0.1"}});
+  SetVariable(cluster, "HCCL_SOCKET_IFNAME", "=bond0.7");
+  const RuleResult result = cluster.Check("host-interface");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result), HasSubstr("HCCL takes 10.9.9.9 of bond0 unless"));
+  EXPECT_THAT(result.findings(0).fix(), HasSubstr("HCCL_IF_IP=172.16.0.1"));
+}
+
+// What a host sends as a name may be anything.
+TEST(CheckHostInterfaceTest, NameThatNoVariableCanMeanGetsItsAddressAdvised) {
+  for (const char* name : {"x,y", ""}) {
+    TestCluster cluster;
+    SetInterfaces(cluster, {{"a", "10.9.9.9"}, {name, "172.16.0.1"}});
+    SetVariable(cluster, "HCCL_SOCKET_IFNAME", "^lo");
+    EXPECT_THAT(cluster.Check("host-interface").findings(0).fix(),
+                HasSubstr("HCCL_IF_IP=172.16.0.1"));
+  }
+}
+
 TEST(CheckHostInterfaceTest, WhateverBeginsLikeLoComesLastByDefault) {
   TestCluster cluster;
   SetInterfaces(cluster, {{"local0", "10.9.9.9"}, {"mgmt0", "172.16.0.1"}});

@@ -72,9 +72,8 @@ bool RepairedFileTellsTls(const DeviceView& device) {
 bool KnowsTls(const ClusterView& view, const DeviceView& device,
               RuleReport& report) {
   const Missing& missing = device.facts->tls().missing();
-  const bool no_file =
-      device.host->facts->hccn_conf().missing().reason() == Missing::ABSENT;
-  if (no_file && view.spec().roce_unused() && !view.spec().has_tls()) {
+  if (view.spec().roce_unused() && !view.spec().has_tls() &&
+      device.host->facts->hccn_conf().missing().reason() == Missing::ABSENT) {
     report.Add(device, "file-not-needed");
     return false;
   }

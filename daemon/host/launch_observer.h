@@ -29,9 +29,9 @@ absl::StatusOr<AddressesFact::Addresses> ParseResolved(absl::string_view text);
 
 // HCCL's variables that a file sets: `NAME=value`, or with "export " in front,
 // as /etc/environment (pam_env(8)) and /etc/profile.d have them. Values with
-// quotes around them lose these. A variable is computed where a shell would have
-// to work the line out, which unsets it, too, or is set back by white space, and
-// so under an "if".
+// quotes around them lose these. A variable is computed where a shell would
+// have to work the line out, which unsets it, too, or is set back by white
+// space, and so under an "if".
 std::vector<EnvironmentVariable> ParseEnvironment(absl::string_view file,
                                                   absl::string_view text);
 
