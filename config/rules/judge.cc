@@ -306,8 +306,7 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());
   request.set_ask_vnic(profile.ok() && (*profile)->in_super_pod);
-  request.set_generation(profile.ok() ? (*profile)->generation
-                                      : NpuToolFacts::CLASSIC);
+  if (profile.ok()) request.set_generation((*profile)->generation);
   if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {
     *request.mutable_network_namespace() = network_namespace;
   }

@@ -412,6 +412,11 @@ TEST(MakeObserveRequestTest, AsksForVirtualNicsInASuperPodAlone) {
 TEST(MakeObserveRequestTest, SpeaksTheProductsCommandLine) {
   EXPECT_EQ(MakeObserveRequest(MakeSpec("ascend-950", "", 1)).generation(),
             NpuToolFacts::ASCEND_950);
+  EXPECT_EQ(MakeObserveRequest(MakeSpec("atlas-a2", "", 1)).generation(),
+            NpuToolFacts::CLASSIC);
+  // As while the controller learns: the tool itself tells.
+  EXPECT_EQ(MakeObserveRequest(ClusterSpec()).generation(),
+            NpuToolFacts::GENERATION_UNSPECIFIED);
 }
 
 Report NamespaceReport(const TestCluster& cluster) {

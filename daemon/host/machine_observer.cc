@@ -176,6 +176,13 @@ HostFacts MachineObserver::Observe(const std::string& host,
   HostFacts facts = request.has_network_namespace()
                         ? ObserveNamespace(request, budget)
                         : ObserveHost(request, budget);
+  // Nobody knows the product yet, and the tool has named the other one.
+  if (request.generation() == NpuToolFacts::GENERATION_UNSPECIFIED &&
+      facts.hccn_tool().generation() == NpuToolFacts::ASCEND_950) {
+    ObserveRequest again = request;
+    again.set_generation(NpuToolFacts::ASCEND_950);
+    facts = ObserveHost(again, budget);
+  }
   facts.set_host(host);
   facts.set_observed_at_ms(absl::ToUnixMillis(began));
   facts.set_simulation(ReadSimulation(files_));

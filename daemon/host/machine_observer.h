@@ -36,7 +36,8 @@ class MachineObserver final : public HostObserver {
 
   // hccn_tool.generation is the one that the request names, unless the tool
   // refused its command line as the other generation's does; then it is that
-  // one, and the devices' facts are missing for that reason.
+  // one, and the devices' facts are missing for that reason. Where the request
+  // names none, the tool is asked in the command line that it has.
   // With a network namespace in `request`, only what ReadOpenNamespace
   // reads of it, and which processes use NPUs; `missing` if it cannot be found
   // or entered.

@@ -256,7 +256,9 @@ TEST(MachineObserverTest, NoticesAnAscend950ToolWhereAClassicIsExpected) {
   SimulatedHost host(2,
                      "#!/bin/sh\necho 'Please specify a valid mode.' >&2\n"
                      "exit 2\n");
-  const HostFacts facts = ObserveForReal(host);
+  ObserveRequest request = Request();
+  request.set_generation(NpuToolFacts::CLASSIC);
+  const HostFacts facts = ObserveForReal(host, request);
   EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::ASCEND_950);
   for (const DeviceFacts& device : facts.devices()) {
     EXPECT_THAT(device.link().missing().detail(),

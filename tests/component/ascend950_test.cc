@@ -97,6 +97,19 @@ TEST_F(Ascend950HostTest, TellsWhatIsPublishedOfEveryDevice) {
   }
 }
 
+// As config learn does, while no cluster.yaml names the product.
+TEST_F(Ascend950HostTest, IsReadInItsOwnCommandLineWhereNobodyNamesTheProduct) {
+  Make({});
+  const HostFacts facts = Observe(NpuToolFacts::GENERATION_UNSPECIFIED);
+  EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::ASCEND_950);
+  ASSERT_EQ(facts.devices_size(), 8);
+  for (const DeviceFacts& device : facts.devices()) {
+    ASSERT_EQ(device.address().value().settings_size(), 1)
+        << device.ShortDebugString();
+    EXPECT_EQ(device.mtu().value(), 4200u);
+  }
+}
+
 TEST_F(Ascend950HostTest, ShowsEachFaultOnItsDeviceAlone) {
   Make({"0:address=none", "1:link=DOWN", "2:net_health=ReceiveTimeout",
         "3:lldp=none", "4:mtu=1500", "5:live_gateway=none"});

@@ -23,13 +23,8 @@ class ObserverHostReader final : public HostReader {
         absl::ToInt64Milliseconds(parts_.command_deadline)));
     request.set_host_ms(
         static_cast<uint32_t>(absl::ToInt64Milliseconds(parts_.host_deadline)));
-    request.set_generation(NpuToolFacts::CLASSIC);
     // A plan that sets the TLS switches rests on those of the devices.
     request.set_ask_tls(true);
-    HostFacts facts = parts_.observer->Observe("", request);
-    const NpuToolFacts::Generation found = facts.hccn_tool().generation();
-    if (found != NpuToolFacts::ASCEND_950) return facts;
-    request.set_generation(found);
     return parts_.observer->Observe("", request);
   }
 
