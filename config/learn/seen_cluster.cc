@@ -12,6 +12,7 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -27,12 +28,17 @@ std::optional<uint64_t> NumberOf(const NumberFact& fact) {
   return fact.has_value() ? std::make_optional(fact.value()) : std::nullopt;
 }
 
+bool HasIpv6(const DeviceFacts& facts) {
+  return !facts.ipv6_address().value().empty();
+}
+
 SeenDevice DeviceOf(const DeviceFacts& facts) {
   SeenDevice device;
   device.id = facts.id();
   const auto& settings = facts.address().value().settings();
   if (facts.address().has_value() && settings.empty()) {
-    device.address = Ipv4Interface();
+    // What has an IPv6 address alone is in use.
+    if (!HasIpv6(facts)) device.address = Ipv4Interface();
   } else if (facts.address().has_value()) {
     const auto address =
         Ipv4Interface::Parse(settings[0].address(), settings[0].netmask());
@@ -59,6 +65,7 @@ std::optional<bool> IsKept(const NumberFact& now,
 SeenHost HostOf(const HostFacts& facts) {
   SeenHost host;
   host.name = facts.host();
+  host.facts = &facts;
   host.silent = facts.has_missing();
   for (const DeviceFacts& device : facts.devices()) {
     host.devices.push_back(DeviceOf(device));
@@ -86,7 +93,45 @@ SeenHost HostOf(const HostFacts& facts) {
 
 std::string NameOf(const ProductProfile* profile) { return profile->name; }
 
+// What an apply would make of addresses that the file cannot tell as they are.
+std::vector<std::string> AddressNotes(absl::Span<const HostFacts> facts) {
+  google::protobuf::RepeatedPtrField<Subject> leased;
+  google::protobuf::RepeatedPtrField<Subject> ipv6;
+  for (const HostFacts& host : facts) {
+    Subject by_dhcp;
+    by_dhcp.set_host(host.host());
+    Subject by_ipv6 = by_dhcp;
+    for (const HccnConf::Entry& entry : host.hccn_conf().value().entries()) {
+      if (entry.key() == "udhcpc_enable" && entry.has_device() &&
+          entry.value() != "0") {
+        by_dhcp.add_devices(entry.device());
+      }
+    }
+    for (const DeviceFacts& device : host.devices()) {
+      if (HasIpv6(device)) by_ipv6.add_devices(device.id());
+    }
+    if (by_dhcp.devices_size() > 0) *leased.Add() = by_dhcp;
+    if (by_ipv6.devices_size() > 0) *ipv6.Add() = by_ipv6;
+  }
+  std::vector<std::string> notes;
+  const auto add = [&notes](const auto& subjects, absl::string_view what) {
+    if (subjects.empty()) return;
+    notes.push_back(absl::StrCat(SubjectsText(subjects, 8, 60), ": ", what));
+  };
+  add(leased,
+      "the addresses are leases, since hccn.conf has udhcpc_enable; planned as "
+      "they are now");
+  add(ipv6, "IPv6 addresses alone, which cluster.yaml cannot say");
+  return notes;
+}
+
 }  // namespace
+
+const SeenDevice* FindDevice(const SeenHost& host, uint32_t id) {
+  const auto found = absl::c_find_if(
+      host.devices, [id](const SeenDevice& device) { return device.id == id; });
+  return found == host.devices.end() ? nullptr : &*found;
+}
 
 std::vector<uint32_t> MajorityIds(absl::Span<const SeenHost> hosts) {
   std::map<std::vector<uint32_t>, size_t> votes;
@@ -147,6 +192,7 @@ absl::StatusOr<SeenCluster> LearnCluster(
   SeenCluster cluster;
   cluster.name = name;
   cluster.source = absl::StrCat("what ", Count(facts.size(), "host"), " had");
+  cluster.notes = AddressNotes(facts);
   std::map<std::string, size_t> series;
   std::map<bool, size_t> is_950;
   for (const HostFacts& host : facts) {

@@ -19,6 +19,7 @@
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
 #include "proto/facts.pb.h"
+#include "proto/spec.pb.h"
 
 namespace clusterd {
 
@@ -55,12 +56,20 @@ struct SeenHost {
   // A reboot keeps both. Unset: not known.
   std::optional<bool> persistent;
   std::optional<bool> firewall_runs;
+  // Those of LearnCluster, which must outlive it; null: of no attached host.
+  const HostFacts* facts = nullptr;
 };
+
+// nullptr: there is none.
+const SeenDevice* FindDevice(const SeenHost& host, uint32_t id);
 
 struct SeenCluster {
   std::string name;
   std::string source;  // e.g. "what 16 hosts have".
   std::vector<SeenHost> hosts;
+  LosslessSpec lossless;
+  // What cluster.yaml cannot say of it, or what was passed over.
+  std::vector<std::string> notes;
   // The modes of the one product that fits, the likeliest first.
   std::vector<const ProductProfile*> profiles;
 };
@@ -73,8 +82,8 @@ absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
     absl::string_view product, absl::Span<const SeenHost> hosts,
     const std::string& series = "", bool is_950 = false);
 
-// The hosts of `facts`, with the addresses of `addresses`, by name; what
-// ChooseProduct says.
+// The hosts of `facts`, which must outlive it, with the addresses of
+// `addresses`, by name; what ChooseProduct says.
 absl::StatusOr<SeenCluster> LearnCluster(
     const std::string& name, absl::string_view product,
     absl::Span<const HostFacts> facts,

@@ -13,6 +13,7 @@
 #include "config/learn/address_layout.h"
 #include "config/learn/host_groups.h"
 #include "config/rules/judge.h"
+#include "config/spec/lossless_spec.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
@@ -40,11 +41,12 @@ class Writer {
   explicit Writer(const SeenCluster& seen) : seen_(seen) {}
 
   absl::StatusOr<WrittenSpec> Write() {
+    written_.notes = seen_.notes;
     ASSIGN_OR_RETURN(hosts_, OrderHosts(seen_.hosts, &written_.notes));
     ChooseIds();
     std::string servers = Servers();
     written_.servers = hosts_.size();
-    if (ids_.empty()) return WithoutDevices(servers);
+    if (ids_.empty()) return WithoutAddresses(servers);
     std::vector<std::string> patterns;
     for (const AddressLayout& layout : FindLayouts(placed_, ids_)) {
       if (2 * layout.explained > known_) patterns.push_back(layout.rails);
@@ -63,9 +65,7 @@ class Writer {
                        refused_));
     }
     AddSources();
-    FindExceptions();
-    Finish();
-    return std::move(written_);
+    return Settle();
   }
 
  private:
@@ -73,31 +73,28 @@ class Writer {
     written_.notes.emplace_back(text.Piece());
   }
 
-  static const SeenDevice* Find(const SeenHost& host, uint32_t id) {
-    const auto found = absl::c_find_if(
-        host.devices,
-        [id](const SeenDevice& device) { return device.id == id; });
-    return found == host.devices.end() ? nullptr : &*found;
-  }
   static bool HasAddress(const SeenDevice* device) {
     return device != nullptr && device->address.has_value() &&
            !device->address->address().IsUnset();
   }
 
   // Devices that have an address on no more than half of their hosts are not
-  // planned.
+  // planned, unless all are so: two hosts of which one is not set up.
   void ChooseIds() {
+    std::vector<uint32_t> some;
     std::vector<uint32_t> unused;
     for (const uint32_t id : MajorityIds(seen_.hosts)) {
       size_t known = 0;
       size_t used = 0;
       for (const SeenHost* host : hosts_) {
-        const SeenDevice* const device = Find(*host, id);
+        const SeenDevice* const device = FindDevice(*host, id);
         if (device != nullptr && device->address.has_value()) ++known;
         if (HasAddress(device)) ++used;
       }
-      (2 * used > known ? ids_ : unused).push_back(id);
+      (2 * used > known ? ids_ : used > 0 ? some : unused).push_back(id);
     }
+    if (ids_.empty()) ids_.swap(some);
+    unused.insert(unused.end(), some.begin(), some.end());
     if (!unused.empty() && !ids_.empty()) {
       Note(absl::StrCat("not planned: ", DevicesText(unused),
                         ", which has no address on most hosts"));
@@ -109,7 +106,7 @@ class Writer {
     const std::string text = GroupHosts(hosts_, &placed_);
     for (size_t s = 0; s < hosts_.size(); ++s) {
       for (const uint32_t id : ids_) {
-        const SeenDevice* const device = Find(*hosts_[s], id);
+        const SeenDevice* const device = FindDevice(*hosts_[s], id);
         placed_[s].addresses.push_back(HasAddress(device) ? device->address
                                                           : std::nullopt);
         if (HasAddress(device)) ++known_;
@@ -126,11 +123,30 @@ class Writer {
         "\n");
   }
 
-  absl::StatusOr<WrittenSpec> WithoutDevices(const std::string& servers) {
+  // Whether every device told that it has no address.
+  bool AllAreUnset() const {
+    size_t devices = 0;
+    for (const SeenHost* host : hosts_) {
+      devices += host->devices.size();
+      for (const SeenDevice& device : host->devices) {
+        if (!device.address.has_value()) return false;
+      }
+    }
+    return devices > 0;
+  }
+
+  // Only of a product whose jobs need none it is known what the file says.
+  absl::StatusOr<WrittenSpec> WithoutAddresses(const std::string& servers) {
+    const ProductProfile& profile = *seen_.profiles[0];
+    if (profile.roce_optional && AllAreUnset()) {
+      written_.pattern = "no device has an address: roce is unused";
+      body_ = absl::StrCat(Head(profile), servers, "\nroce: unused\n");
+      return Settle();
+    }
     Note(
         "no device address is known: fill in `devices`, then clusterctl "
         "config validate says whether it is right");
-    body_ = absl::StrCat(Head(*seen_.profiles[0]), servers,
+    body_ = absl::StrCat(Head(profile), servers,
                          "\ndevices:\n"
                          "  # Fill in, for example:\n"
                          "  # rails:\n"
@@ -269,7 +285,7 @@ class Writer {
     for (const uint32_t id : ids_) {
       std::map<std::string, size_t> votes;
       for (const SeenHost* host : hosts_) {
-        const SeenDevice* const device = Find(*host, id);
+        const SeenDevice* const device = FindDevice(*host, id);
         if (!HasAddress(device) || !(device->*member).has_value()) continue;
         const Ipv4Address value = *(device->*member);
         const Ipv4Subnet subnet = device->address->subnet();
@@ -307,7 +323,7 @@ class Writer {
     for (size_t s = 0; s < hosts_.size(); ++s) {
       for (const DeviceSpec& device :
            spec.servers(static_cast<int>(s)).devices()) {
-        const SeenDevice* const seen = Find(*hosts_[s], device.id());
+        const SeenDevice* const seen = FindDevice(*hosts_[s], device.id());
         if (seen == nullptr || !(seen->*live).has_value()) continue;
         const Ipv4Address value = *(seen->*live);
         const std::string text = value.IsUnset() ? "" : value.ToString();
@@ -330,78 +346,14 @@ class Writer {
   std::optional<Value> Most(std::optional<Value> SeenDevice::*member) const {
     std::map<Value, size_t> votes;
     for (const SeenHost* host : hosts_) {
-      for (const SeenDevice& device : host->devices) {
-        if ((device.*member).has_value()) ++votes[*(device.*member)];
-      }
-    }
-    return Majority(votes);
-  }
-
-  void Except(const SeenHost& host, std::optional<uint32_t> id,
-              const std::string& what) {
-    auto& ids = exceptions_[{host.name, what}];
-    if (id.has_value()) ids.push_back(*id);
-  }
-
-  void FindExceptions() {
-    mtu_ = Most(&SeenDevice::mtu);
-    tls_ = Most(&SeenDevice::tls);
-    for (size_t s = 0; s < hosts_.size(); ++s) {
-      const SeenHost& host = *hosts_[s];
-      if (host.silent) {
-        Except(host, std::nullopt, "gave no facts, planned by the pattern");
-        continue;
-      }
-      for (const DeviceSpec& device :
-           spec_.servers(static_cast<int>(s)).devices()) {
-        const SeenDevice* const seen = Find(host, device.id());
-        if (seen == nullptr) {
-          Except(host, device.id(), "is not there");
-        } else {
-          CompareDevice(host, *seen, device);
+      for (const uint32_t id : ids_) {
+        const SeenDevice* const device = FindDevice(*host, id);
+        if (device != nullptr && (device->*member).has_value()) {
+          ++votes[*(device->*member)];
         }
       }
     }
-    for (const auto& [key, ids] : exceptions_) {
-      folded_[{DevicesText(ids), key.second}].push_back(key.first);
-    }
-    for (auto& each : folded_) {
-      written_.exceptions.push_back(
-          {std::move(each.second), each.first.first, each.first.second});
-    }
-  }
-
-  void CompareDevice(const SeenHost& host, const SeenDevice& seen,
-                     const DeviceSpec& planned) {
-    const auto compare = [&](absl::string_view name, const std::string& live,
-                             const std::string& wanted) {
-      if (live == wanted || wanted.empty()) return;
-      Except(host, seen.id,
-             absl::StrCat(live.empty() ? "no " : "", name,
-                          live.empty() ? "" : " ", live, ", planned ", wanted));
-    };
-    const auto text = [](const auto& address) { return address.ToString(); };
-    const auto wanted =
-        Ipv4Interface::Parse(planned.address(), planned.netmask());
-    if (seen.address.has_value() && wanted.ok()) {
-      compare("address", HasAddress(&seen) ? text(*seen.address) : "",
-              text(*wanted));
-    }
-    if (seen.gateway.has_value()) {
-      compare("gateway", seen.gateway->IsUnset() ? "" : text(*seen.gateway),
-              planned.gateway());
-    }
-    if (seen.detect_address.has_value()) {
-      compare("detect address",
-              seen.detect_address->IsUnset() ? "" : text(*seen.detect_address),
-              planned.detect_address());
-    }
-    if (seen.mtu.has_value() && mtu_.has_value()) {
-      compare("mtu", absl::StrCat(*seen.mtu), absl::StrCat(*mtu_));
-    }
-    if (seen.tls.has_value() && tls_.has_value()) {
-      compare("TLS switch", *seen.tls ? "on" : "off", *tls_ ? "on" : "off");
-    }
+    return Majority(votes);
   }
 
   // What most hosts run, where somebody has raised it.
@@ -434,16 +386,27 @@ class Writer {
       absl::StrAppend(
           &body_, "firewall: ", *firewall ? "open-ports" : "disabled", "\n");
     }
-    if (tls_.has_value()) {
-      absl::StrAppend(&body_, "tls: ", *tls_ ? "true" : "false", "\n");
+    const auto tls = Most(&SeenDevice::tls);
+    if (tls.has_value()) {
+      absl::StrAppend(&body_, "tls: ", *tls ? "true" : "false", "\n");
     }
-    if (mtu_.has_value() && *mtu_ >= 68 && *mtu_ <= 65535) {
-      absl::StrAppend(&body_, "mtu: ", *mtu_, "\n");
+    const auto mtu = Most(&SeenDevice::mtu);
+    if (mtu.has_value() && *mtu >= 68 && *mtu <= 65535) {
+      absl::StrAppend(&body_, "mtu: ", *mtu, "\n");
     }
+    absl::StrAppend(&body_, LosslessText(seen_.lossless));
+  }
+
+  // The rest of a file whose devices are planned.
+  absl::StatusOr<WrittenSpec> Settle() {
+    AddSettings();
+    ASSIGN_OR_RETURN(const ClusterSpec spec, LoadSpec(kFile, body_));
+    written_.exceptions = FindExceptions(spec, hosts_);
+    Finish();
+    return std::move(written_);
   }
 
   void Finish() {
-    if (!written_.pattern.empty()) AddSettings();
     std::string& yaml = written_.yaml;
     absl::StrAppend(&yaml, "# Written by clusterctl from ", seen_.source,
                     ". Read it before it is used: what it says\n"
@@ -475,13 +438,6 @@ class Writer {
   std::string body_;
   ClusterSpec spec_;     // Of the body.
   std::string refused_;  // By the product's rules; empty: it is not.
-  std::optional<uint64_t> mtu_;
-  std::optional<bool> tls_;
-  // Device ids by host and what is different.
-  std::map<std::pair<std::string, std::string>, std::vector<uint32_t>>
-      exceptions_;
-  FirstMet<std::pair<std::string, std::string>, std::vector<std::string>>
-      folded_;
   WrittenSpec written_;
 };
 

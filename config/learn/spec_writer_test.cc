@@ -13,6 +13,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -146,6 +147,16 @@ TEST(WriteSpecTest, ACheckAgainstItFindsExactlyTheExceptions) {
     learned.SetAddress(2, 1, wrong);
     learned.Device(4, 0)->mutable_mtu()->set_value(4200);
     learned.Device(5, 1)->mutable_detect_address()->set_value("0.0.0.0");
+    KernelFacts* const kernel = learned.facts[0].mutable_kernel();
+    kernel->mutable_somaxconn()->set_value(128);
+    learned.facts[1].mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(
+        1024);
+    learned.facts[3].mutable_ufw()->mutable_active()->set_value(true);
+    learned.facts[6]
+        .mutable_kernel()
+        ->mutable_somaxconn_at_boot()
+        ->mutable_value()
+        ->clear_assignments();
     const auto written = learned.Write(profile.name + " " + profile.mode);
     ASSERT_TRUE(written.ok()) << written.status();
     const ClusterSpec spec = Load(*written);
@@ -160,7 +171,14 @@ TEST(WriteSpecTest, ACheckAgainstItFindsExactlyTheExceptions) {
       found.insert(subjects.begin(), subjects.end());
     }
     EXPECT_TRUE(absl::c_includes(found, excepted)) << written->yaml;
-    EXPECT_EQ(written->exceptions.size(), 3) << written->yaml;
+    EXPECT_EQ(written->exceptions.size(), 7) << written->yaml;
+    const std::vector<std::string> texts = Exceptions(*written);
+    for (const char* text :
+         {"server0: net.core.somaxconn", "server1: net.ipv4.tcp_max_syn_back",
+          "server3: ufw is active",
+          "server6: no file sets net.core.somaxconn"}) {
+      EXPECT_THAT(texts, Contains(HasSubstr(text)));
+    }
     EXPECT_EQ(spec.servers(2).devices(1).address(),
               learned.spec.servers(2).devices(1).address());
     EXPECT_THAT(written->yaml,
@@ -168,6 +186,127 @@ TEST(WriteSpecTest, ACheckAgainstItFindsExactlyTheExceptions) {
                                        learned.Device(2, 1)->id(), ": address ",
                                        wrong)));
   }
+}
+
+TEST(WriteSpecTest, AClusterThatNobodySetUpIsExceptedAsAWhole) {
+  Learned learned("atlas-a2");
+  for (HostFacts& host : learned.facts) {
+    host.mutable_kernel()->mutable_somaxconn()->set_value(16);
+    host.mutable_firewalld()->mutable_active()->set_value(true);
+  }
+  const auto written = learned.Write();
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(Load(*written).firewall(), FIREWALL_OPEN_PORTS);
+  EXPECT_THAT(Exceptions(*written),
+              Contains(HasSubstr("server[0-4]: net.core.somaxconn")));
+  EXPECT_THAT(Exceptions(*written),
+              Contains(HasSubstr("server[1-4]: firewalld is active")));
+}
+
+TEST(WriteSpecTest, DevicesThatNobodyPlansHaveNoVote) {
+  Learned learned("atlas-a2", "", 3);
+  for (int s = 0; s < 3; ++s) {
+    for (int d = 0; d < 8; ++d) {
+      learned.Device(s, d)->mutable_mtu()->set_value(d < 2 ? 4200 : 1500);
+      learned.Device(s, d)->mutable_tls()->mutable_value()->set_enabled(d < 2);
+      if (d < 2) continue;
+      learned.Device(s, d)->mutable_address()->mutable_value()->Clear();
+    }
+  }
+  const auto written = learned.Write("atlas-a2");
+  ASSERT_TRUE(written.ok()) << written.status();
+  const ClusterSpec spec = Load(*written);
+  EXPECT_EQ(spec.servers(0).devices_size(), 2);
+  EXPECT_EQ(spec.mtu(), 4200);
+  EXPECT_TRUE(spec.tls());
+  EXPECT_THAT(Exceptions(*written), IsEmpty());
+}
+
+TEST(WriteSpecTest, OtherProductsAndUnreadFactsAreExceptions) {
+  Learned learned("atlas-a2", "", 6);
+  learned.facts[1].mutable_identity()->mutable_npu_series()->set_value(
+      "A3 x 8");
+  learned.facts[2].mutable_hccn_tool()->set_generation(
+      NpuToolFacts::ASCEND_950);
+  learned.facts[3].mutable_device_ids()->mutable_missing()->set_reason(
+      Missing::UNREADABLE);
+  learned.facts[3].clear_devices();
+  learned.Device(4, 5)->mutable_address()->mutable_missing()->set_reason(
+      Missing::BUSY);
+  const auto written = learned.Write();
+  ASSERT_TRUE(written.ok()) << written.status();
+  const std::vector<std::string> texts = Exceptions(*written);
+  EXPECT_THAT(texts, Contains(HasSubstr("server1: NPU series \"A3 x 8\"")));
+  EXPECT_THAT(texts, Contains("server2: has the hccn_tool of another product"));
+  EXPECT_THAT(
+      texts, Contains("server3: device ids not known, planned by the pattern"));
+  EXPECT_THAT(texts, Contains("server4 device 5: address not known, planned by "
+                              "the pattern"));
+  // The series also as that of the fewest.
+  EXPECT_EQ(texts.size(), 5) << written->yaml;
+  EXPECT_EQ(Load(*written).servers(4).devices(5).address(),
+            learned.spec.servers(4).devices(5).address());
+}
+
+TEST(WriteSpecTest, OneOfTwoServersThatIsNotSetUpHidesNoDevice) {
+  Learned learned("atlas-a2", "", 2);
+  for (int d = 0; d < 8; ++d) {
+    learned.Device(1, d)->mutable_address()->mutable_value()->Clear();
+  }
+  const auto one = learned.Write();
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(Load(*one).servers(0).devices_size(), 8) << one->yaml;
+  EXPECT_EQ(Load(*one).servers(0).DebugString(),
+            learned.spec.servers(0).DebugString());
+  Learned halves("atlas-a2", "", 2);
+  for (int d = 0; d < 4; ++d) {
+    halves.Device(0, 4 + d)->mutable_address()->mutable_value()->Clear();
+    halves.Device(1, d)->mutable_address()->mutable_value()->Clear();
+  }
+  EXPECT_THAT(std::string(halves.Write().status().message()),
+              HasSubstr("addresses of their devices are not known, not set or "
+                        "those of another host: server[0-1]"));
+}
+
+TEST(WriteSpecTest, LeasesAndIpv6AddressesAreSaid) {
+  Learned learned("atlas-a2", "", 3);
+  HccnConf* const conf = learned.facts[0].mutable_hccn_conf()->mutable_value();
+  for (const int d : {0, 1, 2}) {
+    HccnConf::Entry* const entry = conf->add_entries();
+    entry->set_key("udhcpc_enable");
+    entry->set_device(d);
+    entry->set_value(d == 2 ? "0" : "1");
+  }
+  learned.Device(2, 7)->mutable_address()->mutable_value()->Clear();
+  learned.Device(2, 7)->mutable_ipv6_address()->set_value("fd00::17/64");
+  const auto written = learned.Write();
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_THAT(
+      written->notes,
+      ElementsAre(HasSubstr("server0 devices 0-1: the addresses are leases"),
+                  HasSubstr("server2 device 7: IPv6 addresses alone")));
+  EXPECT_THAT(written->yaml, HasSubstr("# Note: server0 devices 0-1: "));
+  EXPECT_THAT(Exceptions(*written),
+              ElementsAre("server2 device 7: address not known, planned by the "
+                          "pattern"));
+}
+
+TEST(WriteSpecTest, ASuperPodWithoutAddressesDoesWithoutRoce) {
+  Learned learned("atlas-a3-superpod", "", 2);
+  for (int s = 0; s < 2; ++s) {
+    for (DeviceFacts& device : *learned.facts[s].mutable_devices()) {
+      device.mutable_address()->mutable_value()->Clear();
+    }
+  }
+  const auto written = learned.Write("atlas-a3-superpod");
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_TRUE(Load(*written).roce_unused()) << written->yaml;
+  EXPECT_THAT(written->pattern, HasSubstr("roce is unused"));
+  EXPECT_THAT(Exceptions(*written), IsEmpty());
+  // One that did not answer may have an address.
+  learned.Device(1, 3)->mutable_address()->mutable_missing()->set_reason(
+      Missing::BUSY);
+  EXPECT_EQ(learned.Write("atlas-a3-superpod")->pattern, "");
 }
 
 TEST(WriteSpecTest, GapsInNamesCountByNameSoThatNoAddressMoves) {
