@@ -91,7 +91,9 @@ TEST(ConfigLearnTest, HostsThatDialFromOneAddressNeedAHostsFile) {
   }
   const ProgramOutput output = RunProgram({"config", "learn"}, world);
   EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("give them with --hosts-file"));
+  EXPECT_THAT(
+      output.err,
+      HasSubstr("a hosts file gives them: --hosts-file of config learn"));
   const std::string hosts = TestFile(
       "hosts", "10.9.0.1 server0\n10.9.0.2 server1\n10.9.0.3 server2\n");
   const ProgramOutput named =

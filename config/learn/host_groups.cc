@@ -14,6 +14,9 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kLineNames = 8;
+constexpr char kHostsFile[] =
+    "; a hosts file gives them: --hosts-file of config learn, one more FILE of "
+    "config import";
 
 // How far hosts from `first` on has addresses that count by one each.
 size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
@@ -82,23 +85,21 @@ absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
     if (!is_new) {
       return absl::InvalidArgumentError(absl::StrCat(
           "hosts ", first->second, " and ", host.name, " have one address, ",
-          host.address->ToString(), ": give their own ones with --hosts-file"));
+          host.address->ToString(), ": expected their own ones", kHostsFile));
     }
     names.push_back(host.name);
   }
   const std::string who = HostsText(lost, 100);
   if (names.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "no host has an address that others reach it by",
-        lost.empty()
-            ? ""
-            : absl::StrCat(": ", who, "; give them with --hosts-file")));
+    return absl::InvalidArgumentError(
+        absl::StrCat("no host has an address that others reach it by",
+                     lost.empty() ? "" : absl::StrCat(": ", who, kHostsFile)));
   }
   if (!lost.empty()) {
     notes->push_back(
         absl::StrCat("left out, since no address is known that others reach "
-                     "them by (--hosts-file gives it): ",
-                     who));
+                     "them by: ",
+                     who, kHostsFile));
   }
   ASSIGN_OR_RETURN(names, ExpandHostlist(FoldHostlist(names)));
   std::vector<const SeenHost*> ordered;

@@ -1,6 +1,7 @@
 #include "config/learn/import.h"
 
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -11,82 +12,18 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/launch/rank_table.h"
+#include "config/learn/import_line.h"
+#include "config/spec/lossless_spec.h"
 #include "config/spec/mistakes.h"
 #include "config/values/address_pattern.h"
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
 constexpr size_t kMaxDevices = 16;  // NPU0 to NPU15 of the Deployer's table.
-
-// The words of a line, without its comment. Quotes hold a word together and
-// are taken off.
-struct Line {
-  TextPosition position;
-  std::vector<std::string> words;
-
-  // The value of `key=value`, keys in any case as in slurm.conf; nullopt: there
-  // is none.
-  std::optional<std::string> Find(absl::string_view key) const {
-    for (const std::string& word : words) {
-      const size_t equals = word.find('=');
-      if (equals != std::string::npos &&
-          absl::EqualsIgnoreCase(word.substr(0, equals), key)) {
-        return word.substr(equals + 1);
-      }
-    }
-    return std::nullopt;
-  }
-};
-
-Line SplitLine(absl::string_view text, int number) {
-  Line line;
-  line.position.line = number;
-  char quote = 0;
-  bool inside = false;
-  for (const char c : text) {
-    const bool blank = quote == 0 && absl::ascii_isspace(c);
-    if (!inside && (c == '#' || c == ';')) break;
-    if (blank) {
-      inside = false;
-      continue;
-    }
-    if (!inside) line.words.emplace_back();
-    inside = true;
-    if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
-      quote = c == quote ? 0 : c;
-    } else {
-      line.words.back() += c;
-    }
-  }
-  // What the Deployer's documentation puts behind a line to explain it.
-  const auto comment = absl::c_find_if(line.words, [](const auto& word) {
-    return absl::StartsWith(word, "//");
-  });
-  line.words.erase(comment, line.words.end());
-  return line;
-}
-
-std::vector<Line> SplitLines(absl::string_view text) {
-  std::vector<Line> lines;
-  int number = 0;
-  std::string joined;
-  for (absl::string_view part : absl::StrSplit(text, '\n')) {
-    ++number;
-    part = absl::StripTrailingAsciiWhitespace(part);
-    // slurm.conf goes on behind a backslash.
-    if (absl::ConsumeSuffix(&part, "\\")) {
-      absl::StrAppend(&joined, part, " ");
-      continue;
-    }
-    Line line = SplitLine(absl::StrCat(joined, part), number);
-    joined.clear();
-    if (!line.words.empty()) lines.push_back(std::move(line));
-  }
-  return lines;
-}
 
 bool IsServerAddress(const absl::StatusOr<Ipv4Address>& address) {
   return address.ok() && CheckUsableAddress(*address, 32).ok();
@@ -101,19 +38,18 @@ class Importer {
   void Read(const ImportedFile& file) {
     Mistakes mistakes(file.name);
     mistakes_ = &mistakes;
-    const std::vector<Line> lines = SplitLines(file.text);
-    const auto has = [&lines](absl::string_view first, bool prefix) {
-      return absl::c_any_of(lines, [&](const Line& line) {
-        return prefix ? absl::StartsWithIgnoreCase(line.words[0], first)
-                      : line.words[0] == first;
-      });
+    const std::vector<ImportLine> lines = SplitLines(file.text);
+    const auto is_slurm = [](const ImportLine& line) {
+      return absl::StartsWithIgnoreCase(line.words[0], "NodeName=");
     };
-    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(file.text), "{")) {
+    if (absl::StartsWith(
+            absl::StripLeadingAsciiWhitespace(WithoutByteOrderMark(file.text)),
+            "{")) {
       ReadRankTable(file);
-    } else if (has("[hccn]", false)) {
-      ReadInventory(lines);
-    } else if (has("NodeName=", true)) {
-      for (const Line& line : lines) ReadNodeLine(line);
+    } else if (absl::c_any_of(lines, IsOfInventory)) {
+      ReadInventory(file, lines);
+    } else if (absl::c_any_of(lines, is_slurm)) {
+      for (const ImportLine& line : lines) ReadNodeLine(line);
     } else if (!lines.empty() &&
                lines[0].words[0].find_first_of(".:") != std::string::npos &&
                lines[0].words.size() > 1) {
@@ -157,12 +93,17 @@ class Importer {
   }
 
   template <typename... Parts>
-  void Wrong(const Line& line, const Parts&... parts) {
+  void Note(const Parts&... parts) {
+    cluster_.notes.push_back(absl::StrCat(parts...));
+  }
+  template <typename... Parts>
+  void Wrong(const ImportLine& line, const Parts&... parts) {
     mistakes_->Add(line.position, parts...);
   }
 
   void ReadRankTable(const ImportedFile& file) {
-    const absl::StatusOr<RankTable> table = ParseRankTable(file.text);
+    const absl::StatusOr<RankTable> table =
+        ParseRankTable(WithoutByteOrderMark(file.text));
     if (!table.ok()) {
       for (absl::string_view mistake :
            absl::StrSplit(table.status().message(), '\n')) {
@@ -203,23 +144,45 @@ class Importer {
     }
   }
 
-  void ReadInventory(const std::vector<Line>& lines) {
+  void ReadInventory(const ImportedFile& file,
+                     const std::vector<ImportLine>& lines) {
     std::string section;
-    for (const Line& line : lines) {
-      if (absl::StartsWith(line.words[0], "[")) {
-        section = line.words[0];
+    bool has_hccn = false;
+    std::set<std::string> others;
+    for (const ImportLine& line : lines) {
+      const std::string& first = line.words[0];
+      if (IsSection(first)) {
+        section = first;
+        has_hccn |= section == "[hccn]";
+        if (section == "[hccn:children]") {
+          Note(QuoteValue(file.name), ": groups of ", section,
+               " are not followed");
+        }
       } else if (section == "[hccn]") {
         ReadHccnHost(line);
       } else if (section == "[hccn:vars]") {
         ReadHccnVariable(line);
-      } else if (section == "[worker]" || section == "[master]") {
+      } else if (!absl::StrContains(section, ':')) {
         ReadHostname(line);
+        if (IsHostName(first) && first != "localhost") others.insert(first);
       }
     }
+    if (!has_hccn) {
+      problems_.push_back(absl::StrCat(
+          file.name,
+          ": is an inventory without [hccn], expected that section "
+          "with a row for each server"));
+    }
+    for (const SeenHost& host : cluster_.hosts) others.erase(host.name);
+    if (others.empty()) return;
+    Note(
+        QuoteValue(file.name), ": not taken, since [hccn] does not have them: ",
+        HostsText(std::vector<std::string>(others.begin(), others.end()), 100));
   }
 
   // Addresses by commas; nothing, and a mistake, if one is none.
-  std::vector<Ipv4Address> Addresses(const Line& line, absl::string_view key,
+  std::vector<Ipv4Address> Addresses(const ImportLine& line,
+                                     absl::string_view key,
                                      absl::string_view text) {
     std::vector<Ipv4Address> addresses;
     for (absl::string_view item :
@@ -236,12 +199,12 @@ class Importer {
     return addresses;
   }
 
-  void ReadHccnHost(const Line& line) {
+  void ReadHccnHost(const ImportLine& line) {
     SeenHost host;
     host.name = line.words[0];
     const auto address = Ipv4Address::Parse(host.name);
     if (!IsHostName(host.name)) {
-      return Wrong(line, "host ", QuoteValue(host.name),
+      return Wrong(line, "host ", Shown(host.name),
                    " is no address and no host name");
     }
     if (IsServerAddress(address)) host.address = *address;
@@ -270,21 +233,38 @@ class Importer {
     cluster_.hosts.push_back(std::move(host));
   }
 
-  void ReadHccnVariable(const Line& line) {
-    if (const auto mask = line.Find("netmask")) {
-      const auto length = ParseNetmask(*mask);
-      if (length.ok()) {
-        prefix_length_ = *length;
+  // `key = "value"`, with or without the blanks.
+  void ReadHccnVariable(ImportLine line) {
+    line.words = {absl::StrJoin(line.words, "")};
+    const auto take = [&](absl::string_view key, const auto& parse,
+                          auto* value) {
+      const std::string text = line.Find(key).value_or("");
+      if (text.empty()) return;
+      const auto parsed = parse(text);
+      if (parsed.ok()) {
+        *value = *parsed;
       } else {
-        Wrong(line, "netmask: ", length.status().message());
+        Wrong(line, key, ": ", parsed.status().message());
       }
-    }
+    };
+    take("netmask", ParseNetmask, &prefix_length_);
+    take("bitmap", ParsePfc, cluster_.lossless.mutable_pfc());
+    take("roce_port", ParseRocePort, &roce_port_);
+    // hccn.conf ends the list with a comma.
+    take(
+        "dscp_tc",
+        [](absl::string_view text) {
+          absl::ConsumeSuffix(&text, ",");
+          return ParseDscpToTc(std::string(text));
+        },
+        cluster_.lossless.mutable_dscp_to_tc());
+    cluster_.lossless.set_roce_port(roce_port_);
     if (const auto gateways = line.Find("gateways")) {
       gateways_ = Addresses(line, "gateways", *gateways);
     }
   }
 
-  void ReadHostname(const Line& line) {
+  void ReadHostname(const ImportLine& line) {
     const auto name = line.Find("set_hostname");
     const auto address = Ipv4Address::Parse(line.words[0]);
     if (!name || !address.ok()) return;
@@ -295,7 +275,7 @@ class Importer {
     names_.emplace(address->bits(), *name);
   }
 
-  void ReadNodeLine(const Line& line) {
+  void ReadNodeLine(const ImportLine& line) {
     const auto nodes = line.Find("NodeName");
     if (!nodes || absl::EqualsIgnoreCase(*nodes, "DEFAULT")) return;
     const auto where = line.Find("NodeAddr");
@@ -319,11 +299,24 @@ class Importer {
       if (addresses.empty()) continue;
       const auto address = Ipv4Address::Parse(addresses[k]);
       if (IsServerAddress(address)) host.address = *address;
+      if (!address.ok()) dns_names_.emplace(host.name, addresses[k]);
     }
   }
 
-  void ReadNodeLists(const std::vector<Line>& lines) {
-    for (const Line& line : lines) {
+  // Of a file that has no settings: a password of another kind of file.
+  bool HasSetting(const ImportLine& line) {
+    const auto word = absl::c_find_if(line.words, [](const auto& word) {
+      return absl::StrContains(word, '=');
+    });
+    if (word == line.words.end()) return false;
+    Wrong(line, Shown(*word),
+          " is set here, expected names and addresses alone");
+    return true;
+  }
+
+  void ReadNodeLists(const std::vector<ImportLine>& lines) {
+    for (const ImportLine& line : lines) {
+      if (HasSetting(line)) continue;
       for (const std::string& word : line.words) {
         const auto names = ExpandHostlist(word);
         if (!names.ok()) {
@@ -337,10 +330,10 @@ class Importer {
     }
   }
 
-  void ReadHosts(const std::vector<Line>& lines) {
-    for (const Line& line : lines) {
+  void ReadHosts(const std::vector<ImportLine>& lines) {
+    for (const ImportLine& line : lines) {
       const std::string& text = line.words[0];
-      if (absl::StrContains(text, ':')) continue;
+      if (HasSetting(line) || absl::StrContains(text, ':')) continue;
       const auto address = Ipv4Address::Parse(text);
       if (!address.ok()) {
         Wrong(line, address.status().message());
@@ -354,9 +347,9 @@ class Importer {
           Wrong(line, QuoteValue(name), " is no host name");
           continue;
         }
-        addresses_.emplace(name, *address);
+        const bool is_first = addresses_.emplace(name, *address).second;
         const bool is_new = names_.emplace(address->bits(), name).second;
-        if (k > 1 || !is_new) continue;
+        if (k > 1 || !is_new || !is_first) continue;
         named_.emplace_back().name = name;
         named_.back().address = *address;
       }
@@ -365,8 +358,17 @@ class Importer {
 
   // By its name where only its address is known, and the other way round.
   void NameHost(SeenHost* host) const {
-    const auto address = addresses_.find(host->name);
-    if (address != addresses_.end()) host->address = address->second;
+    const auto dns_name = dns_names_.find(host->name);
+    auto address = addresses_.find(host->name);
+    if (address == addresses_.end() && dns_name != dns_names_.end()) {
+      address = addresses_.find(dns_name->second);
+    }
+    const auto own = Ipv4Address::Parse(host->name);
+    if (address != addresses_.end()) {
+      host->address = address->second;
+    } else if (!host->address.has_value() && IsServerAddress(own)) {
+      host->address = *own;
+    }
     if (!host->address.has_value()) return;
     const auto name = names_.find(host->address->bits());
     const bool nameless = host->name == host->address->ToString();
@@ -389,16 +391,23 @@ class Importer {
           "--netmask: no file has the netmask of the devices, expected e.g. "
           "--netmask 255.255.255.0");
     }
+    std::set<uint32_t> near;  // Gateways.
     for (SeenHost& host : cluster_.hosts) {
       for (SeenDevice& device : host.devices) {
         if (!device.address.has_value()) continue;
         device.address =
             Ipv4Interface(device.address->address(), prefix_length_);
         for (const Ipv4Address gateway : gateways_) {
-          const bool inside = device.address->subnet().Contains(gateway);
-          if (inside && !device.gateway) device.gateway = gateway;
+          if (!device.address->subnet().Contains(gateway)) continue;
+          near.insert(gateway.bits());
+          if (!device.gateway) device.gateway = gateway;
         }
       }
+    }
+    for (const Ipv4Address gateway : gateways_) {
+      if (near.count(gateway.bits()) > 0) continue;
+      Note("gateway ", gateway.ToString(),
+           " is in no device's subnet, not taken");
     }
     return absl::OkStatus();
   }
@@ -410,7 +419,9 @@ class Importer {
   std::vector<SeenHost> named_;  // Of hosts files.
   std::map<std::string, Ipv4Address> addresses_;
   std::map<uint32_t, std::string> names_;
+  std::map<std::string, std::string> dns_names_;  // NodeAddr by NodeName.
   std::vector<Ipv4Address> gateways_;
+  uint32_t roce_port_ = 0;
   int prefix_length_ = 0;
 };
 

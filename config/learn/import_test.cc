@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 // Written after the sample of the Deployer's documentation (deployer_0025),
@@ -99,6 +100,65 @@ TEST(ImportClusterTest, TakesAddressesGatewaysAndNamesOfADeployersInventory) {
   EXPECT_EQ(spec.servers(1).devices(7).netmask(), "255.255.255.0");
   EXPECT_EQ(spec.servers(0).devices(3).gateway(), "10.20.0.254");
   EXPECT_EQ(spec.servers(0).devices(3).detect_address(), "10.20.0.254");
+  EXPECT_EQ(spec.lossless().pfc(), "0,0,0,1,0,0,0,0");
+  EXPECT_EQ(spec.lossless().dscp_to_tc(), "25:3");
+  EXPECT_EQ(spec.lossless().roce_port(), 4791);
+}
+
+TEST(ImportClusterTest, TakesVariablesWithBlanksAroundTheirSign) {
+  const ClusterSpec spec = SpecOf(Import({absl::StrReplaceAll(
+      kInventory, {{"gateways=", "gateways = "},
+                   {"netmask=", "netmask\t= "},
+                   {"roce_port=4791", "roce_port = 4792"}})}));
+  ASSERT_EQ(spec.servers_size(), 2);
+  EXPECT_EQ(spec.servers(0).devices(0).netmask(), "255.255.255.0");
+  EXPECT_EQ(spec.servers(0).devices(3).gateway(), "10.20.0.254");
+  EXPECT_EQ(spec.lossless().roce_port(), 4792);
+}
+
+TEST(ImportClusterTest, SaysWhatOfAnInventoryIsNotTaken) {
+  const auto seen = Import({absl::StrReplaceAll(
+      kInventory,
+      {{"[master]", "[hccn:children]\nextra\n[extra]\n10.10.0.13 a=b\n"},
+       {"gateways=\"10.20.0.254\"", "gateways=\"10.20.0.254,10.9.0.254\""}})});
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  EXPECT_EQ(seen->hosts.size(), 2);
+  EXPECT_THAT(
+      seen->notes,
+      ElementsAre(
+          "\"file0\": groups of [hccn:children] are not followed",
+          "\"file0\": not taken, since [hccn] does not have them: 10.10.0.13",
+          "gateway 10.9.0.254 is in no device's subnet, not taken"));
+  EXPECT_THAT(WriteSpec(*seen)->yaml, HasSubstr("# Note: gateway 10.9.0.254"));
+  EXPECT_THAT(Import({kInventory})->notes, IsEmpty());
+}
+
+TEST(ImportClusterTest, AnInventoryWithoutHccnIsAMistakeAndShowsNoPassword) {
+  const std::string rows =
+      "10.10.0.11 ansible_ssh_user=root ansible_ssh_pass=hush\n"
+      "ansible_ssh_pass=hush\nansible_ssh_pass = \"hush\"\n";
+  for (const std::string& text :
+       {"[worker]\n" + rows, "[hccn:children]\nworker\n[worker]\n" + rows,
+        "\xEF\xBB\xBF[worker]\n" + rows, rows,
+        std::string("all:\n  ansible_ssh_pass: hush\n")}) {
+    const absl::Status status = Import({text}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("file0: is an inventory without [hccn]"));
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("hush")));
+  }
+  for (const std::string text :
+       {"10.10.0.11 node01 pass=hush\n", "node01\npass=hush\n",
+        "[hccn]\npass=hush deviceip=10.20.0.1\n", "pass=hush\n"}) {
+    const absl::Status status = Import({text}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("\"pass\""));
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("hush")));
+  }
+  EXPECT_TRUE(Import({absl::StrCat("\xEF\xBB\xBF", kInventory)}).ok());
+  ImportOptions options = Options();
+  options.netmask = "255.255.255.0";
+  EXPECT_TRUE(Import({absl::StrCat("\xEF\xBB\xBF", kRankTable)}, options).ok());
 }
 
 TEST(ImportClusterTest, NamesEveryMistakeOfAnInventoryByLineAndNoPassword) {
@@ -107,6 +167,9 @@ TEST(ImportClusterTest, NamesEveryMistakeOfAnInventoryByLineAndNoPassword) {
                                   {{"deviceip=10.20.0.1,", "deviceip=10.20.0,"},
                                    {"detectip=10.20.0.254,", "detectip="},
                                    {"255.255.255.0", "255.0.255.0"},
+                                   {"=4791", "=80"},
+                                   {"0,0,0,1", "0,0,0,2"},
+                                   {"25:3,", "25:9,"},
                                    {"gateways=\"10.20.0.254", "gateways=\"::1"},
                                    {"\"node02\"", "\"no de\nname: x\""}})})
           .status();
@@ -118,6 +181,9 @@ TEST(ImportClusterTest, NamesEveryMistakeOfAnInventoryByLineAndNoPassword) {
   EXPECT_THAT(text, HasSubstr("file0:6:1: gateways: "));
   EXPECT_THAT(text, HasSubstr("IPv6 is not planned"));
   EXPECT_THAT(text, HasSubstr("file0:7:1: netmask: "));
+  EXPECT_THAT(text, HasSubstr("file0:8:1: roce_port: is \"80\", expected "));
+  EXPECT_THAT(text, HasSubstr("file0:9:1: bitmap: is \"0,0,0,2,"));
+  EXPECT_THAT(text, HasSubstr("file0:10:1: dscp_tc: \"25:9\" is no DSCP"));
   EXPECT_THAT(text,
               HasSubstr("file0:18:1: set_hostname: \"no de\" is no host"));
   EXPECT_THAT(text, Not(HasSubstr("hush")));
@@ -143,6 +209,76 @@ TEST(ImportClusterTest, TakesARankTableAndNamesItsServersByAHostsFile) {
               HasSubstr("file0: server_list[0].device[1].device_ip"));
   EXPECT_THAT(std::string(wrong.message()),
               HasSubstr("file0: server_list[1].device[1].rank_id"));
+}
+
+TEST(ImportClusterTest, TakesARankTableOfASuperPod) {
+  ImportOptions options = Options("atlas-a3-superpod");
+  options.netmask = "255.255.255.0";
+  const std::string table = absl::StrReplaceAll(
+      kRankTable,
+      {{"\"1.0\"", "\"1.2\""},
+       {"\"rank_id\":\"0\"", "\"super_device_id\":\"0\",\"rank_id\":\"0\""},
+       {"\"rank_id\":\"1\"", "\"super_device_id\":\"1\",\"rank_id\":\"1\""},
+       {"\"rank_id\":\"2\"", "\"super_device_id\":\"2\",\"rank_id\":\"2\""},
+       {"\"rank_id\":\"3\"", "\"super_device_id\":\"3\",\"rank_id\":\"3\""},
+       {"]}]}",
+        "]}],\"super_pod_list\":[{\"super_pod_id\":\"0\","
+        "\"server_list\":[{\"server_id\":\"10.10.0.11\"},"
+        "{\"server_id\":\"10.10.0.12\"}]}]}"}});
+  const ClusterSpec spec = SpecOf(Import({table, kHosts}, options));
+  ASSERT_EQ(spec.servers_size(), 2);
+  EXPECT_EQ(spec.servers(1).host(), "node02.dc1.example");
+  ASSERT_EQ(spec.servers(1).devices_size(), 2);
+  EXPECT_EQ(spec.servers(1).devices(1).address(), "10.20.0.4");
+}
+
+TEST(ImportClusterTest, TakesLinesThatEndAsOnWindows) {
+  const std::string inventory =
+      absl::StrReplaceAll(kInventory, {{"\n", "\r\n"}});
+  EXPECT_EQ(SpecOf(Import({inventory})).DebugString(),
+            SpecOf(Import({kInventory})).DebugString());
+  const auto hosts = Import({absl::StrReplaceAll(kHosts, {{"\n", "\r\n"}})});
+  ASSERT_TRUE(hosts.ok()) << hosts.status();
+  EXPECT_THAT(Names(*hosts), ElementsAre("node01.dc1.example 10.10.0.11",
+                                         "node02.dc1.example 10.10.0.12"));
+}
+
+TEST(ImportClusterTest, HostsWithIpv6AddressesAloneAreLeftOutAndNamed) {
+  const auto seen = Import({"node[01-02]\n",
+                            "fd00::11 node01\nfd00::12 node02\n"
+                            "10.10.0.12 node02\n"});
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  EXPECT_THAT(Names(*seen), ElementsAre("node01 none", "node02 10.10.0.12"));
+  const auto written = WriteSpec(*seen);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_THAT(written->notes[0],
+              HasSubstr("no address is known that others reach them by: "
+                        "node01; a hosts file gives them"));
+}
+
+TEST(ImportClusterTest, OfANameWithTwoAddressesTheFirstIsTaken) {
+  const auto seen = Import({absl::StrCat(kHosts,
+                                         "10.20.0.11 node01.dc1.example"
+                                         "\n")});
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  EXPECT_THAT(Names(*seen), ElementsAre("node01.dc1.example 10.10.0.11",
+                                        "node02.dc1.example 10.10.0.12"));
+  EXPECT_TRUE(WriteSpec(*seen).ok());
+}
+
+TEST(ImportClusterTest, TakesAListOfAddressesAndNodesByTheirDnsNames) {
+  const auto plain = Import({"10.10.0.11\n10.10.0.12\n"});
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_THAT(Names(*plain),
+              ElementsAre("10.10.0.11 10.10.0.11", "10.10.0.12 10.10.0.12"));
+  EXPECT_TRUE(WriteSpec(*plain).ok());
+  const auto nodes =
+      Import({"NodeName=a[1-2] NodeAddr=node[01-02].dc1.example\n"
+              "NodeName=a3 NodeAddr=other\n",
+              kHosts});
+  ASSERT_TRUE(nodes.ok()) << nodes.status();
+  EXPECT_THAT(Names(*nodes),
+              ElementsAre("a1 10.10.0.11", "a2 10.10.0.12", "a3 none"));
 }
 
 TEST(ImportClusterTest, TakesNodesOfSlurmWithTheirAddresses) {

@@ -5,9 +5,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/dscp_classes.h"
+#include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 
@@ -22,7 +22,9 @@ constexpr uint32_t kMaxRocePort = 65535;
 constexpr uint32_t kMaxTrafficClass = 255;
 constexpr uint32_t kMaxServiceLevel = 7;
 
-absl::StatusOr<std::string> PfcOf(const std::string& text) {
+}  // namespace
+
+absl::StatusOr<std::string> ParsePfc(const std::string& text) {
   static const LazyRE2 kForm = {"[01](?:,[01]){7}"};
   if (HasForm(text, *kForm)) return text;
   return absl::InvalidArgumentError(
@@ -31,20 +33,29 @@ absl::StatusOr<std::string> PfcOf(const std::string& text) {
                    "priorities, such as 0,0,0,0,1,0,0,0"));
 }
 
-absl::StatusOr<std::string> ClassesOf(const std::string& text) {
+absl::StatusOr<std::string> ParseDscpToTc(const std::string& text) {
   ASSIGN_OR_RETURN(const DscpClasses classes, ParseDscpClasses(text));
   return DscpClassesText(classes);
 }
 
-}  // namespace
+absl::StatusOr<uint32_t> ParseRocePort(const std::string& text) {
+  uint32_t port = 0;
+  if (ParseDigits(text, &port) && port >= kMinRocePort &&
+      port <= kMaxRocePort) {
+    return port;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "is \"", text, "\", expected ", kMinRocePort, " to ", kMaxRocePort));
+}
 
 void LoadLossless(const YamlValue& value, ClusterSpec* spec) {
   if (value.node() == nullptr) return;
   const YamlMap map(value.node(), "lossless",
                     {"pfc", "dscp_to_tc", "roce_port"}, value.mistakes());
   LosslessSpec* const lossless = spec->mutable_lossless();
-  lossless->set_pfc(map["pfc"].Parsed(PfcOf).value_or(""));
-  lossless->set_dscp_to_tc(map["dscp_to_tc"].Parsed(ClassesOf).value_or(""));
+  lossless->set_pfc(map["pfc"].Parsed(ParsePfc).value_or(""));
+  lossless->set_dscp_to_tc(
+      map["dscp_to_tc"].Parsed(ParseDscpToTc).value_or(""));
   lossless->set_roce_port(
       map["roce_port"].Number(kMinRocePort, kMaxRocePort).value_or(0));
 }

@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "config/spec/yaml_document.h"
 #include "proto/spec.pb.h"
 
@@ -19,6 +20,12 @@ namespace clusterd {
 // Both record the mistakes of what they read.
 void LoadLossless(const YamlValue& value, ClusterSpec* spec);
 void LoadRdma(const YamlMap& map, HcclSpec* hccl);
+
+// What `-pfc -s bitmap`, `-dscp_to_tc` and `-udp -s port` of hccn_tool take, in
+// the form of cluster.yaml. InvalidArgument, quoting it.
+absl::StatusOr<std::string> ParsePfc(const std::string& text);
+absl::StatusOr<std::string> ParseDscpToTc(const std::string& text);
+absl::StatusOr<uint32_t> ParseRocePort(const std::string& text);
 
 // The keys again, indented as they stand; empty if none was given.
 std::string LosslessText(const LosslessSpec& lossless);
