@@ -129,7 +129,7 @@ class ConfigLearnCommand final : public SpecWritingCommand {
     return Deliver(Write(*learned));
   }
 
-  absl::StatusOr<WrittenSpec> Write(const LearnedHosts& learned) const {
+  absl::StatusOr<WrittenSpec> Write(const LearnedHosts& learned) {
     std::map<std::string, Ipv4Address> addresses;
     std::vector<HostFacts> facts;
     for (const LearnedHosts::Host& host : learned.hosts()) {
@@ -147,9 +147,10 @@ class ConfigLearnCommand final : public SpecWritingCommand {
         LearnCluster(learned.cluster(), product_, facts, addresses));
     ASSIGN_OR_RETURN(WrittenSpec written, WriteSpec(seen));
     if (!written.pattern.empty()) return written;
+    for (const std::string& note : seen.notes) Tell("note: ", note);
     return absl::FailedPreconditionError(
-        "no host tells the address of a device; clusterctl describe HOST says "
-        "what each one told");
+        "no host tells the IPv4 address of a device; clusterctl describe HOST "
+        "says what each one told");
   }
 
   HostSelection hosts_;

@@ -1,0 +1,85 @@
+// From servers that are there to the cluster.yaml that they are checked
+// against, with the real programs.
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/e2e/demo_cluster.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kHosts = {"server0", "server1", "server2"};
+
+// Learns from the servers of `spec`, of which server2 has a smaller backlog,
+// and checks them against what it wrote.
+void LearnAndCheck(const std::string& spec, const std::string& tool,
+                   const std::string& product) {
+  DemoCluster cluster(spec, kHosts, tool);
+  cluster.SetFault("server2", "host:somaxconn=128");
+  const std::string path = cluster.folder() + "/cluster.yaml";
+  std::filesystem::remove(path);
+  cluster.StartController({"--learn"});
+  for (const std::string& host : kHosts) cluster.StartHost(host);
+  // All of them dial from 127.0.0.1.
+  const std::string hosts = cluster.folder() + "/hosts.txt";
+  std::ofstream(hosts) << "192.168.7.22 server0\n192.168.7.23 server1\n"
+                          "192.168.7.24 server2\n";
+  const ProcessResult learned = cluster.RunClusterctl(
+      {"config", "learn", "--hosts-file", hosts, "-o", path});
+  ASSERT_EQ(learned.exit_status, 0) << learned.standard_error;
+  EXPECT_THAT(learned.standard_error, HasSubstr("3 servers; devices 0-"));
+  EXPECT_THAT(learned.standard_error,
+              HasSubstr("exception: server2: net.core.somaxconn is 128, "
+                        "expected at least 65535\n"));
+  EXPECT_THAT(learned.standard_error, HasSubstr("; 1 exception\n"));
+  std::ifstream file(path);
+  const std::string yaml((std::istreambuf_iterator<char>(file)),
+                         std::istreambuf_iterator<char>());
+  EXPECT_THAT(yaml, HasSubstr("product: " + product + "\n"));
+  cluster.controller().Signal(SIGHUP);
+  const absl::Status taken = cluster.controller().WaitForError("read again");
+  ASSERT_TRUE(taken.ok()) << taken;
+  const CheckOutcome outcome = cluster.Check();
+  EXPECT_EQ(outcome.report.hosts_size(), 3);
+  for (const RuleResult& rule : outcome.report.rules()) {
+    const bool is_exception = rule.rule() == "listen-backlog";
+    EXPECT_EQ(rule.state() == FAIL || rule.state() == UNKNOWN, is_exception)
+        << rule.ShortDebugString() << yaml;
+  }
+}
+
+TEST(LearnClusterTest, ServersOfAClassicToolAreLearnedAndChecked) {
+  LearnAndCheck(DemoSpec(3), "tests/sim/hccn_tool", "atlas-training");
+}
+
+// Nobody has named the product whose command line the tool takes.
+TEST(LearnClusterTest, ServersOfAnAscend950AreLearnedAndChecked) {
+  LearnAndCheck(R"(version: 1
+name: demo
+product: ascend-950
+servers:
+  - hosts: server[0-2]
+    address: 192.168.7.[22-24]
+devices:
+  rails:
+    - {device: 0-7, subnet: 10.51.0.0/24, host: 1 + 8*n + d}
+  gateway: 254
+  detect_address: gateway
+kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
+firewall: disabled
+tls: false
+mtu: 4200
+)",
+                "tests/sim/ascend950/hccn_tool_950", "ascend-950");
+}
+
+}  // namespace
+}  // namespace clusterd
