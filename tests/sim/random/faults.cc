@@ -86,6 +86,12 @@ FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
           }};
 }
 
+FaultKind FailsWhere(bool (*fails)(const RandomCluster& cluster),
+                     FaultKind kind) {
+  kind.fails = fails;
+  return kind;
+}
+
 namespace {
 
 // The live address and netmask, and with `stored` those of hccn.conf.
@@ -172,6 +178,12 @@ bool HasVnic(const RandomCluster& cluster, int, int) {
   return ProfileOf(cluster).in_super_pod && !Has(cluster, "old-tool");
 }
 
+bool PlansMtu(const RandomCluster& cluster) { return cluster.spec.has_mtu(); }
+
+bool PlansLossless(const RandomCluster& cluster) {
+  return cluster.spec.has_lossless();
+}
+
 // Not of a rail on which nobody tells.
 bool TellsRail(const RandomCluster& cluster, int host, int device) {
   return HasLikes(cluster, host, device) && !Has(cluster, "old-tool");
@@ -202,8 +214,8 @@ std::vector<FaultKind> PortFaults() {
        Silenced("BUSY", "busy, 5 times")},
       {"rubbish", "answer", true, "hccn-tool", UNKNOWN, "", true, nullptr,
        Silenced("UNREADABLE", "rubbish")},
-      {"mtu", "mtu", true, "mtu-uniform", WARN, "", false, HasLikes,
-       OnDevice("mtu { value: 4200 }"), true},
+      FailsWhere(PlansMtu, {"mtu", "mtu", true, "mtu-uniform", WARN, "", false,
+                            HasLikes, OnDevice("mtu { value: 4200 }"), true}),
       {"tls", "tls", true, "tls-uniform", FAIL, "", false, nullptr,
        [](RandomCluster& cluster, int host, int device) {
          TlsFact::Switch* tls =
@@ -249,12 +261,17 @@ std::vector<FaultKind> CarrierFaults() {
                 IsClassic(cluster, host, device);
        },
        OnDevice("speed_mbps { value: 100000 }"), true},
-      {"pfc", "state", true, "lossless", WARN, "", false, TellsRail,
-       OnDevice("pfc { value: '0,0,1,0,0,0,0,0' }"), true},
-      {"dscp", "state", true, "lossless", WARN, "", false, TellsRail,
-       OnDevice("dscp_to_tc { value: '33:2' }"), true},
-      {"roce-port", "state", true, "lossless", WARN, "", false, TellsRail,
-       OnDevice("roce_port { value: '5001' }"), true},
+      FailsWhere(
+          PlansLossless,
+          {"pfc", "state", true, "lossless", WARN, "lossless", false, TellsRail,
+           OnDevice("pfc { value: '0,0,1,0,0,0,0,0' }"), true}),
+      FailsWhere(PlansLossless,
+                 {"dscp", "state", true, "lossless", WARN, "lossless", false,
+                  TellsRail, OnDevice("dscp_to_tc { value: '33:2' }"), true}),
+      FailsWhere(
+          PlansLossless,
+          {"roce-port", "state", true, "lossless", WARN, "lossless", false,
+           TellsRail, OnDevice("roce_port { value: '5001' }"), true}),
       {"vnic-down", "state", true, "subnet-superpod", FAIL, "", false, HasVnic,
        OnDevice("vnic { value { up: false } }")},
       {"vnic-outside", "state", true, "subnet-superpod", FAIL, "", false,

@@ -173,15 +173,21 @@ std::vector<FaultKind> HostFaults() {
              ->set_value(cluster.OneIn(2) ? "" : "60002-60031,8080");
        },
        true},
-      {"not-persistent", "persistent", false, "sysctl-persistent", WARN, "",
-       false, nullptr, EndBootValue},
-      {"port-held", "listen", false, "ports-free", WARN, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !Has(cluster, "processes-not-visible");
-       },
-       OnHost("sockets { value { sockets { port: 60001 protocol: 'tcp' "
-              "address: '0.0.0.0' state: 'LISTEN' pid: 77 command: 'nginx' "
-              "} } }")},
+      FailsWhere(
+          [](const RandomCluster& c) { return c.spec.kernel().persistent(); },
+          {"not-persistent", "persistent", false, "sysctl-persistent", WARN, "",
+           false, nullptr, EndBootValue}),
+      FailsWhere(
+          [](const RandomCluster& c) {
+            return !c.spec.hccl().base_port_auto();
+          },
+          {"port-held", "listen", false, "ports-free", WARN, "", false,
+           [](const RandomCluster& cluster, int, int) {
+             return !Has(cluster, "processes-not-visible");
+           },
+           OnHost("sockets { value { sockets { port: 60001 protocol: 'tcp' "
+                  "address: '0.0.0.0' state: 'LISTEN' pid: 77 command: 'nginx' "
+                  "} } }")}),
       {"firewall", "ufw", false, "firewall", FAIL, "", false, nullptr,
        RunFirewall},
       {"conf-lost", "hccn_conf", false, "hccn-conf", FAIL, "container-mounts",
@@ -200,8 +206,8 @@ std::vector<FaultKind> HostFaults() {
        HasPlannedLine, RepeatKey},
       {"conf-route", "hccn_conf", false, "hccn-conf", FAIL, "", false, nullptr,
        ConfProblem("MALFORMED_ROUTE")},
-      {"no-tool", "tool", false, "hccn-tool", UNKNOWN, "container-mounts", true,
-       nullptr, LoseTool, false, true},
+      {"no-tool", "tool", false, "hccn-tool", UNKNOWN, "container-mounts=FAIL",
+       true, nullptr, LoseTool, false, true},
       {"silent-tool", "tool", false, "hccn-tool", UNKNOWN, "", true, nullptr,
        SilenceTool, false, true},
       {"device-lost", "device", false, "device-count", FAIL, "container-mounts",
@@ -367,7 +373,7 @@ std::vector<FaultKind> LaunchFaults() {
        },
        OnHost("kernel { somaxconn { value: 4095 } }"), true},
       {"ports-of-another", "reserved_ports", false, "ports-uniform", WARN,
-       "ports-reserved", false,
+       "ports-reserved=FAIL", false,
        [](const RandomCluster& cluster, int, int) {
          return Has(cluster, "ports-not-named");
        },
@@ -375,18 +381,20 @@ std::vector<FaultKind> LaunchFaults() {
       {"driver-of-other-firmware", "", false, "driver-compat", FAIL, "", false,
        nullptr,
        OnHost("versions { firmware_of_driver { value: '[8.0.0,8.9.9]' } }")},
-      {"cables-exchanged", "lldp", false, "lldp-rail", WARN, "", false,
-       [](const RandomCluster& cluster, int host, int) {
-         return Has(cluster, "switch-per-rail") &&
-                !Has(cluster, "subset-of-devices") &&
-                cluster.facts[host].devices_size() > 2;
-       },
-       [](RandomCluster& cluster, int host, int) {
-         DeviceOf(cluster, host, 0)
-             .mutable_lldp()
-             ->Swap(DeviceOf(cluster, host, 1).mutable_lldp());
-       },
-       true},
+      FailsWhere(
+          [](const RandomCluster& c) { return Has(c, "switches-planned"); },
+          {"cables-exchanged", "lldp", false, "lldp-rail", WARN, "", false,
+           [](const RandomCluster& cluster, int host, int) {
+             return Has(cluster, "switch-per-rail") &&
+                    !Has(cluster, "subset-of-devices") &&
+                    cluster.facts[host].devices_size() > 2;
+           },
+           [](RandomCluster& cluster, int host, int) {
+             DeviceOf(cluster, host, 0)
+                 .mutable_lldp()
+                 ->Swap(DeviceOf(cluster, host, 1).mutable_lldp());
+           },
+           true}),
       NoHostFact("no-npu-processes",
                  "npu_processes { missing { reason: UNREADABLE } }",
                  "device-idle", "device-process-limit ports-free"),

@@ -209,7 +209,8 @@ void RunInContainer(RandomCluster& cluster) {
 
 std::vector<Variation> HostVariations() {
   return {
-      {"job-running", 8, Always, RunJob, "device-idle ports-free"},
+      {"job-running", 8, Always, RunJob, "device-idle ports-free",
+       [](int host) { return host % 2 == 0; }},
       {"docker", 6, Always, RunDocker},
       {"open-ports", 5, Always, OpenPorts},
       {"no-firewall-installed", 8,
@@ -240,11 +241,10 @@ std::vector<Variation> HostVariations() {
       {"hccl-variables", 8, Always, SetVariables},
       {"one-job", 8,
        [](const RandomCluster& c) {
-         return c.spec.servers_size() <= 512 &&
-                absl::string_view(c.spec.product()) != "atlas-300t";
+         const int servers = c.spec.servers_size();
+         return servers <= 512 && (servers & (servers - 1)) == 0;
        },
-       [](RandomCluster& c) { c.spec.set_one_job(true); },
-       "cluster-size-power"},
+       [](RandomCluster& c) { c.spec.set_one_job(true); }},
       {"clusterd-in-container", 10, Always, RunInContainer, "netns"},
   };
 }

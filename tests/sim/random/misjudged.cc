@@ -17,10 +17,17 @@ namespace {
 constexpr absl::string_view kAboutSeveral[] = {
     "ip-unique", "ip-host-part", "subnet-pairs", "subnet-distinct"};
 
-// A host, or a device of it; the device -1 stands for the host itself.
+// A host, or a device of it; the device -1 stands for the host itself, and the
+// host "" for the cluster.
 using Place = std::pair<std::string, int64_t>;
 
+const Place& TheCluster() {
+  static const auto* const place = new Place("", -1);
+  return *place;
+}
+
 std::vector<Place> PlacesOf(const Finding& finding) {
+  if (finding.subjects().empty()) return {TheCluster()};
   std::vector<Place> places;
   for (const Subject& subject : finding.subjects()) {
     if (subject.devices().empty()) places.push_back({subject.host(), -1});
@@ -37,9 +44,27 @@ bool AreOnePlace(const Place& a, const Place& b) {
          (a.second == b.second || a.second == -1 || b.second == -1);
 }
 
-bool Names(absl::string_view rules, absl::string_view rule) {
-  const std::vector<absl::string_view> names = absl::StrSplit(rules, ' ');
-  return absl::c_linear_search(names, rule);
+// How bad things a fault may bring about by the way: no worse than itself, or
+// "=FAIL" behind the name of the rule says otherwise.
+State WorstOf(const FaultKind& kind, State own, absl::string_view rule) {
+  for (const absl::string_view name : absl::StrSplit(kind.also, ' ')) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(name, absl::MaxSplits('=', 1));
+    if (parts.first != rule) continue;
+    return parts.second == "FAIL" ? FAIL : own;
+  }
+  return STATE_UNSPECIFIED;
+}
+
+// Whether the fault is one that such a finding is about.
+bool Explains(const FaultKind& kind, State own, const Finding& finding) {
+  const State worst = WorstOf(kind, own, finding.rule());
+  if (finding.state() == UNKNOWN) {
+    return kind.hides &&
+           (finding.rule() == kind.rule || worst != STATE_UNSPECIFIED);
+  }
+  if (finding.rule() == kind.rule && finding.state() == own) return true;
+  return finding.state() <= worst;
 }
 
 class Comparison {
@@ -47,18 +72,18 @@ class Comparison {
   Comparison(const RandomCluster& cluster, const RandomOptions& options)
       : cluster_(cluster), options_(options) {
     report_ = BuildReport(cluster.spec, Pointers(cluster.facts), {});
+    for (size_t h = 0; h < cluster.facts.size(); ++h) {
+      numbers_[cluster.facts[h].host()] = static_cast<int>(h);
+    }
     for (const PlacedFault& fault : cluster.faults) {
-      const HostFacts& host = cluster.facts[fault.host];
-      Place place = {host.host(), -1};
-      if (fault.device >= 0) place.second = host.devices(fault.device).id();
-      faults_[host.host()].push_back({fault.kind, place});
+      const Place place = PlaceOf(fault);
+      faults_[place.first].push_back({fault.kind, place});
     }
     for (const RuleResult& result : report_.rules()) {
       for (const Finding& finding : result.findings()) {
         if (finding.state() == SKIPPED) continue;
         for (const Place& place : PlacesOf(finding)) {
-          found_[{finding.rule(), place.first}].push_back(
-              {place, finding.state(), finding.caused_by()});
+          found_[{finding.rule(), place.first}].push_back({place, &finding});
         }
       }
     }
@@ -80,15 +105,23 @@ class Comparison {
  private:
   struct Found {
     Place place;
-    State state;
-    std::string caused_by;
+    const Finding* finding;
   };
+
+  Place PlaceOf(const PlacedFault& fault) const {
+    if (fault.host < 0) return TheCluster();
+    const HostFacts& host = cluster_.facts[fault.host];
+    if (fault.device < 0) return {host.host(), -1};
+    return {host.host(), host.devices(fault.device).id()};
+  }
 
   void LookFor(const FaultKind& kind, const Place& place) {
     if (options_.without.count(kind.rule) > 0) return;
     for (const Found& found : found_[{kind.rule, place.first}]) {
-      if (AreOnePlace(found.place, place) && found.state >= kind.state &&
-          (found.caused_by.empty() || IsFoundAt(found.caused_by, place))) {
+      if (AreOnePlace(found.place, place) &&
+          found.finding->state() == kind.StateIn(cluster_) &&
+          (found.finding->caused_by().empty() ||
+           IsCaused(*found.finding, place))) {
         return;
       }
     }
@@ -96,27 +129,44 @@ class Comparison {
                                   " ", place.second, " by ", kind.rule));
   }
 
-  bool IsFoundAt(const std::string& rule, const Place& place) {
-    return absl::c_any_of(found_[{rule, place.first}], [&](const Found& found) {
-      return AreOnePlace(found.place, place);
+  // Whether the cause that the finding names is found there, with a reason of
+  // its own.
+  bool IsCaused(const Finding& finding, const Place& place) {
+    const auto causes = found_.find({finding.caused_by(), place.first});
+    if (causes == found_.end()) return false;
+    return absl::c_any_of(causes->second, [&](const Found& found) {
+      return found.finding->rule() != finding.rule() &&
+             AreOnePlace(found.place, place) &&
+             HasReason(*found.finding, found.place);
     });
   }
 
-  // Whether a fault there brings such a finding about.
+  // Whether a variation leaves open there what is warned of.
+  bool IsLeftOpen(const Finding& finding, const Place& place) const {
+    if (finding.state() != WARN) return false;
+    const auto rule = cluster_.warnings.find(finding.rule());
+    if (rule == cluster_.warnings.end()) return false;
+    if (place == TheCluster()) return rule->second.count(-1) > 0;
+    const auto host = numbers_.find(place.first);
+    return host != numbers_.end() && rule->second.count(host->second) > 0;
+  }
+
+  // Whether a variation or a fault there brings such a finding about, or what
+  // it names as its cause has such a reason. Nothing is unknown there unless a
+  // fault hides something.
   bool HasReason(const Finding& finding, const Place& place) {
-    if (finding.state() == WARN &&
-        cluster_.warnings.count(finding.rule()) > 0) {
-      return true;
-    }
-    const bool caused = !finding.caused_by().empty();
-    if (caused && !IsFoundAt(finding.caused_by(), place)) return false;
-    return absl::c_any_of(faults_[place.first], [&](const auto& fault) {
-      const FaultKind& kind = *fault.first;
-      if (!AreOnePlace(fault.second, place)) return false;
-      if (finding.state() == UNKNOWN && !kind.hides) return false;
-      return caused || finding.rule() == kind.rule ||
-             Names(kind.also, finding.rule());
-    });
+    if (IsLeftOpen(finding, place)) return true;
+    const bool caused =
+        !finding.caused_by().empty() && IsCaused(finding, place);
+    return absl::c_any_of(
+               faults_[place.first],
+               [&](const auto& fault) {
+                 return AreOnePlace(fault.second, place) &&
+                        (Explains(*fault.first, fault.first->StateIn(cluster_),
+                                  finding) ||
+                         (caused && fault.first->hides));
+               }) ||
+           (caused && finding.state() != UNKNOWN);
   }
 
   void Explain(const Finding& finding) {
@@ -132,9 +182,10 @@ class Comparison {
     wrong_.push_back(absl::StrCat(
         "no reason: ", finding.rule(), " is ", State_Name(finding.state()),
         " at ",
-        without.empty() ? "the cluster"
-                        : absl::StrCat(without[0].first, " ", without[0].second,
-                                       " (", without.size(), ")"),
+        without[0] == TheCluster()
+            ? "the cluster"
+            : absl::StrCat(without[0].first, " ", without[0].second, " (",
+                           without.size(), ")"),
         finding.caused_by().empty() ? "" : " caused by ", finding.caused_by(),
         ": ", finding.observed(), " | ", finding.expected()));
   }
@@ -144,6 +195,7 @@ class Comparison {
   Report report_;
   std::map<std::string, std::vector<std::pair<const FaultKind*, Place>>>
       faults_;
+  std::map<std::string, int> numbers_;  // Of hosts, by name.
   // By rule and host.
   std::map<std::pair<std::string, std::string>, std::vector<Found>> found_;
   std::vector<std::string> wrong_;

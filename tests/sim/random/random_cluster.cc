@@ -81,11 +81,16 @@ void PlanWithoutGateways(ClusterSpec* spec) {
 }
 
 void Note(const std::string& name, const std::string& warnings,
-          RandomCluster& cluster) {
+          bool (*warns_of)(int host), RandomCluster& cluster) {
   cluster.variations.push_back(name);
-  const std::vector<std::string> rules =
-      absl::StrSplit(warnings, ' ', absl::SkipEmpty());
-  cluster.warnings.insert(rules.begin(), rules.end());
+  for (const absl::string_view rule :
+       absl::StrSplit(warnings, ' ', absl::SkipEmpty())) {
+    std::set<int>& hosts = cluster.warnings[std::string(rule)];
+    if (warns_of == nullptr) hosts.insert(-1);
+    for (int h = 0; h < cluster.spec.servers_size(); ++h) {
+      if (warns_of == nullptr || warns_of(h)) hosts.insert(h);
+    }
+  }
 }
 
 bool IsAllowed(const RandomOptions& options, const std::string& name) {
@@ -117,7 +122,7 @@ void PlanAndMakeFacts(const RandomOptions& options, RandomCluster& cluster) {
   const auto take = [&](const char* name, bool applies,
                         const char* warnings = "") {
     const bool taken = applies && cluster.OneIn(3) && IsAllowed(options, name);
-    if (taken) Note(name, warnings, cluster);
+    if (taken) Note(name, warnings, nullptr, cluster);
     return taken;
   };
   if (take("direct-cabling", two && IsRouted(profile))) {
@@ -161,7 +166,8 @@ bool IsFree(const RandomCluster& cluster, const FaultKind& kind, int host,
     if (fault.host == host && Disturb(fault, kind, device)) return false;
     by_vote |= fault.kind->by_vote;
   }
-  for (int d = 0; kind.alone && d < cluster.facts[host].devices_size(); ++d) {
+  const int devices = kind.alone ? cluster.facts[host].devices_size() : 0;
+  for (int d = 0; d < devices; ++d) {
     if (cluster.taken.count({host, d}) > 0) return false;
   }
   // Most hosts are in order.
@@ -171,7 +177,9 @@ bool IsFree(const RandomCluster& cluster, const FaultKind& kind, int host,
 }
 
 void PlaceFault(const FaultKind& kind, RandomCluster& cluster) {
-  const int host = static_cast<int>(cluster.Pick(cluster.facts.size()));
+  const int host = kind.of_cluster
+                       ? -1
+                       : static_cast<int>(cluster.Pick(cluster.facts.size()));
   int device = -1;
   if (kind.of_device) {
     if (cluster.facts[host].devices().empty()) return;
@@ -212,7 +220,7 @@ RandomCluster MakeRandomCluster(uint64_t seed, const RandomOptions& options) {
       continue;
     }
     variation.make(cluster);
-    Note(variation.name, variation.warnings, cluster);
+    Note(variation.name, variation.warnings, variation.warns_of, cluster);
   }
   // A third of the clusters is healthy.
   const bool healthy = cluster.OneIn(3);
@@ -226,9 +234,13 @@ RandomCluster MakeRandomCluster(uint64_t seed, const RandomOptions& options) {
 std::string Describe(const RandomCluster& cluster) {
   std::vector<std::string> faults;
   for (const PlacedFault& fault : cluster.faults) {
+    if (fault.host < 0) {
+      faults.push_back(fault.kind->name);
+      continue;
+    }
     const HostFacts& host = cluster.facts[fault.host];
     faults.push_back(absl::StrCat(
-        fault.kind->name, " at ", cluster.spec.servers(fault.host).host(),
+        fault.kind->name, " at ", host.host(),
         fault.device < 0
             ? ""
             : absl::StrCat(" device ", host.devices(fault.device).id())));

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -31,7 +32,7 @@ struct FaultKind;
 // One fault and where it is. `device` is the place in the facts of the host.
 struct PlacedFault {
   const FaultKind* kind;
-  int host;
+  int host;    // -1: the cluster.
   int device;  // -1: the host.
 };
 
@@ -41,8 +42,9 @@ struct RandomCluster {
   ClusterSpec spec;
   std::vector<HostFacts> facts;  // In the order of the spec's servers.
   std::vector<std::string> variations;
-  // Rules that may warn of what a variation leaves open, e.g. until a reboot.
-  std::set<std::string> warnings;
+  // Rules that may warn of what a variation leaves open, e.g. until a reboot,
+  // and about which hosts; -1: about the cluster.
+  std::map<std::string, std::set<int>> warnings;
   std::vector<PlacedFault> faults;
   // By host and device: those that keep what they have, since a fault touches
   // them or counts on them.
@@ -63,6 +65,8 @@ struct Variation {
   void (*make)(RandomCluster& cluster);
   // Rules that may warn then, "a b"; empty: none.
   const char* warnings = "";
+  // Of the hosts that it says so, alone; nullptr: of all, and of the cluster.
+  bool (*warns_of)(int host) = nullptr;
 };
 
 // Something broken. The names of rules stand with a space between two.
@@ -71,10 +75,11 @@ struct FaultKind {
   // Keys of tests/sim/fault.h that it stands for.
   const char* simulated;
   bool of_device;
-  // The rule that must find it, and at least how bad.
+  // The rule that must find it, and how bad.
   const char* rule;
   State state;
-  // Rules that may also say so, as a cause of their own.
+  // Rules that may also say so, as a cause of their own, and as bad a thing at
+  // most; "gateway=FAIL": a worse one.
   const char* also;
   // A fact is missing: then, and only then, may something be unknown.
   bool hides;
@@ -84,6 +89,14 @@ struct FaultKind {
   bool by_vote = false;
   // The host has no other fault: it says nothing about the rest.
   bool alone = false;
+  // Of no host: its `host` is -1.
+  bool of_cluster = false;
+  // Where it fails, being `state` elsewhere.
+  bool (*fails)(const RandomCluster& cluster) = nullptr;
+
+  State StateIn(const RandomCluster& cluster) const {
+    return fails != nullptr && fails(cluster) ? FAIL : state;
+  }
 };
 
 const std::vector<Variation>& Variations();

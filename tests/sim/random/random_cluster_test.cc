@@ -105,7 +105,7 @@ TEST(MisjudgedTest, TellsAFaultThatNobodyFindsAndAFindingWithoutOne) {
   // No variation is called so.
   const RandomOptions options = {8, 0, {}, {"none"}};
   RandomCluster cluster = MakeRandomCluster(1, options);
-  ASSERT_EQ(WrongAbout(cluster, {8, 0, {"cluster-size-power"}}), "");
+  ASSERT_EQ(WrongAbout(cluster, options), "");
   // It is said to be broken, and is not.
   const FaultKind& link = FaultKinds().front();
   cluster.faults.push_back({&link, 0, 0});
@@ -118,6 +118,69 @@ TEST(MisjudgedTest, TellsAFaultThatNobodyFindsAndAFindingWithoutOne) {
                 .find("no reason: link is FAIL at "
                       "server1"),
             std::string::npos);
+}
+
+TEST(MisjudgedTest, TellsAFindingAboutTheClusterThatNoFaultExplains) {
+  const RandomOptions options = {8, 0, {}, {"none"}};
+  RandomCluster cluster = MakeRandomCluster(1, options);
+  cluster.spec.set_product("atlas-a2");
+  cluster.spec.set_mode("");
+  cluster.spec.set_one_job(true);
+  for (int s = cluster.spec.servers_size(); s < 1153; ++s) {
+    cluster.spec.add_servers()->set_host("more" + std::to_string(s));
+  }
+  // A warning of the same rule would be allowed, and no failure is.
+  cluster.warnings["cluster-size"] = {-1};
+  const RandomOptions others = {8, 0, {"cluster-size-power"}, {"none"}};
+  EXPECT_NE(WrongAbout(cluster, others)
+                .find("no reason: cluster-size is FAIL at the cluster"),
+            std::string::npos);
+}
+
+TEST(MisjudgedTest, TellsAWarningOnAHostThatNoVariationTouched) {
+  const RandomOptions options = {8, 0, {}, {"none"}};
+  RandomCluster cluster = MakeRandomCluster(1, options);
+  for (HostFacts& host : cluster.facts) {
+    host.mutable_own_name()->mutable_value()->clear_addresses();
+  }
+  cluster.warnings["host-name"] = {1};
+  const std::string wrong = WrongAbout(cluster, options);
+  EXPECT_NE(wrong.find("no reason: host-name is WARN at server0"),
+            std::string::npos);
+  for (size_t h = 0; h < cluster.facts.size(); ++h) {
+    cluster.warnings["host-name"].insert(static_cast<int>(h));
+  }
+  EXPECT_EQ(WrongAbout(cluster, options), "");
+}
+
+TEST(MisjudgedTest, TellsAConsequenceWhoseCauseHasNoReason) {
+  const RandomOptions options = {8, 0, {}, {"none"}};
+  RandomCluster cluster = MakeRandomCluster(1, options);
+  Patch("link { value: DOWN } net_health { value: NET_HEALTH_UNREACHABLE }",
+        cluster.facts[0].mutable_devices(0));
+  // Something else is broken there.
+  for (const FaultKind& kind : FaultKinds()) {
+    if (kind.name == std::string("ecc"))
+      cluster.faults.push_back({&kind, 0, 0});
+  }
+  EXPECT_NE(WrongAbout(cluster, options)
+                .find("no reason: net-health is FAIL at server0 0 (1) caused "
+                      "by link"),
+            std::string::npos);
+}
+
+TEST(MisjudgedTest, TellsAFaultOfAWarningThatFails) {
+  const RandomOptions options = {8, 0, {}, {"none"}};
+  RandomCluster cluster = MakeRandomCluster(1, options);
+  FaultKind kind = FaultKinds().front();
+  ASSERT_EQ(kind.rule, std::string("link"));
+  kind.state = WARN;
+  cluster.faults.push_back({&kind, 0, 0});
+  kind.make(cluster, 0, 0);
+  EXPECT_NE(WrongAbout(cluster, options).find("not found: link at server0"),
+            std::string::npos);
+  kind.state = FAIL;
+  EXPECT_EQ(WrongAbout(cluster, options), "");
 }
 
 }  // namespace

@@ -36,6 +36,10 @@ bool HasLikes(const RandomCluster& cluster, int host, int device);
 FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
                  const char* also, const char* simulated = "answer");
 
+// The kind, which fails where the spec asks for what it breaks.
+FaultKind FailsWhere(bool (*fails)(const RandomCluster& cluster),
+                     FaultKind kind);
+
 bool Always(const RandomCluster& cluster);
 // Merge the text into the facts of all hosts, or devices.
 void PatchHosts(absl::string_view text, RandomCluster& cluster);
