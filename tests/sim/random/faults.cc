@@ -5,7 +5,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "config/values/ipv4.h"
 #include "tests/sim/random/rows.h"
 
 namespace clusterd {
@@ -94,62 +93,6 @@ FaultKind FailsWhere(bool (*fails)(const RandomCluster& cluster),
 
 namespace {
 
-// The live address and netmask, and with `stored` those of hccn.conf.
-void SetAddress(RandomCluster& cluster, int host, int device,
-                const std::string& address, const std::string& netmask,
-                bool stored) {
-  DeviceFacts& facts = DeviceOf(cluster, host, device);
-  auto* value = facts.mutable_address()->mutable_value();
-  value->clear_settings();
-  if (!address.empty()) {
-    Ipv4Setting* setting = value->add_settings();
-    setting->set_address(address);
-    setting->set_netmask(netmask);
-  }
-  if (!stored || Has(cluster, "dhcp")) return;
-  HostFacts& facts_of = cluster.facts[host];
-  WriteToConf(facts_of, "address", facts.id(), address);
-  WriteToConf(facts_of, "netmask", facts.id(), netmask);
-}
-
-const Ipv4Setting& Live(const RandomCluster& cluster, int host, int device) {
-  return cluster.facts[host].devices(device).address().value().settings(0);
-}
-
-bool HasPlan(const RandomCluster& cluster, int host, int device) {
-  const HostFacts& facts = cluster.facts[host];
-  return !cluster.Planned(host, facts.devices(device).id())->address().empty();
-}
-
-bool IsStored(const RandomCluster& cluster, int, int) {
-  return !Has(cluster, "dhcp");
-}
-
-bool HasGateway(const RandomCluster& cluster, int host, int device) {
-  return !cluster.facts[host].devices(device).gateway().value().empty();
-}
-
-// The address of the other device, which then has to keep it.
-void TakeAddressOfAnother(RandomCluster& cluster, int host, int device) {
-  const int other = (host + 1) % cluster.spec.servers_size();
-  const Ipv4Setting setting = Live(cluster, other, device);
-  SetAddress(cluster, host, device, setting.address(), setting.netmask(), true);
-  cluster.taken.insert({other, device});
-}
-
-bool AnotherIsFree(const RandomCluster& cluster, int host, int device) {
-  const int other = (host + 1) % cluster.spec.servers_size();
-  return HasPlan(cluster, host, device) &&
-         cluster.taken.count({other, -1}) == 0 &&
-         cluster.taken.count({other, device}) == 0 &&
-         device < cluster.facts[other].devices_size() &&
-         cluster.facts[other]
-                 .devices(device)
-                 .address()
-                 .value()
-                 .settings_size() > 0;
-}
-
 // The link is down, and the port's own probe ends in one of the ways that
 // brings about.
 void CutLink(RandomCluster& cluster, int host, int device) {
@@ -193,38 +136,48 @@ bool TellsRail(const RandomCluster& cluster, int host, int device) {
 
 std::vector<FaultKind> PortFaults() {
   return {
-      {"link", "link", true, "link", FAIL, "net-health optics", false, nullptr,
-       CutLink},
-      {"net-health", "net_health", true, "net-health", FAIL, "", false, nullptr,
-       FailHealth},
-      {"detect-ip-set", "net_health", true, "net-health", UNKNOWN, "", true,
-       nullptr, OnDevice("net_health { value: NET_HEALTH_DETECT_IP_SET }")},
-      {"no-neighbour", "lldp", true, "lldp", FAIL, "", false, nullptr,
+      {"link", "link=DOWN", true, "link", FAIL, "net-health optics", false,
+       nullptr, CutLink},
+      {"net-health",
+       "net_health=SocketFail net_health=ReceiveTimeout net_health=Unreachable "
+       "net_health=TimeExceeded net_health=Fault net_health=ThreadError "
+       "net_health=Unknown",
+       true, "net-health", FAIL, "", false, nullptr, FailHealth},
+      {"not-probed-yet", "net_health=Init", true, "net-health", FAIL, "", false,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "no-detect-address");
+       },
+       OnDevice("net_health { value: NET_HEALTH_INIT }")},
+      {"detect-ip-set", "net_health=DetectIpSet", true, "net-health", UNKNOWN,
+       "", true, nullptr,
+       OnDevice("net_health { value: NET_HEALTH_DETECT_IP_SET }")},
+      {"no-neighbour", "lldp=none", true, "lldp", FAIL, "", false, nullptr,
        [](RandomCluster& cluster, int host, int device) {
          DeviceOf(cluster, host, device)
              .mutable_lldp()
              ->mutable_value()
              ->Clear();
        }},
-      {"gone", "gone", true, "device-count", FAIL, "", true, nullptr,
+      {"gone", "gone=1", true, "device-count", FAIL, "", true, nullptr,
        Silenced("TOOL_FAILED", "The device is not exist!"), false, true},
-      {"hang", "hang", true, "hccn-tool", UNKNOWN, "", true, nullptr,
+      {"hang", "hang=1", true, "hccn-tool", UNKNOWN, "", true, nullptr,
        Silenced("TIMED_OUT", "no answer in 10s (deadlines.command)")},
-      {"busy", "busy", true, "hccn-tool", UNKNOWN, "", true, nullptr,
+      {"busy", "busy=always", true, "hccn-tool", UNKNOWN, "", true, nullptr,
        Silenced("BUSY", "busy, 5 times")},
-      {"rubbish", "answer", true, "hccn-tool", UNKNOWN, "", true, nullptr,
+      {"rubbish", "answer=TEXT", true, "hccn-tool", UNKNOWN, "", true, nullptr,
        Silenced("UNREADABLE", "rubbish")},
-      FailsWhere(PlansMtu, {"mtu", "mtu", true, "mtu-uniform", WARN, "", false,
-                            HasLikes, OnDevice("mtu { value: 4200 }"), true}),
-      {"tls", "tls", true, "tls-uniform", FAIL, "", false, nullptr,
+      FailsWhere(PlansMtu,
+                 {"mtu", "mtu=BYTES", true, "mtu-uniform", WARN, "", false,
+                  HasLikes, OnDevice("mtu { value: 4200 }"), true}),
+      {"tls", "tls=0 tls=1", true, "tls-uniform", FAIL, "", false, nullptr,
        [](RandomCluster& cluster, int host, int device) {
          TlsFact::Switch* tls =
              DeviceOf(cluster, host, device).mutable_tls()->mutable_value();
          tls->set_enabled(!tls->enabled());
        },
        true},
-      {"recovery-failed", "state", true, "hccn-conf", FAIL, "", false,
-       IsClassic, OnDevice("recovery { value: FAIL }")},
+      {"recovery-failed", "state=NAME=VALUE", true, "hccn-conf", FAIL, "",
+       false, IsClassic, OnDevice("recovery { value: FAIL }")},
       NoFact("no-link-fact", "link", "link", ""),
       NoFact("no-health-fact", "net_health", "net-health", ""),
       NoFact("no-lldp-fact", "lldp", "lldp", "lldp-rail subnet-shared"),
@@ -245,17 +198,20 @@ std::vector<FaultKind> PortFaults() {
 // Of a tool that says more about a port than its address.
 std::vector<FaultKind> CarrierFaults() {
   return {
-      {"signal-lost", "state", true, "optics", WARN, "", false, nullptr,
+      {"signal-lost", "state=NAME=VALUE", true, "optics", WARN, "", false,
+       nullptr,
        OnDevice("optical { value { present: true alarms { name: 'Rx Los Flag' "
                 "value: '0xf' } } }")},
-      {"power-low", "state", true, "optics", WARN, "", false, nullptr,
+      {"power-low", "state=NAME=VALUE", true, "optics", WARN, "", false,
+       nullptr,
        OnDevice("optical { value { present: true alarms { name: 'Rx Power0' "
                 "value: '0.1018 mW' limits: '0.1445 to 3.4673 mW' } } }")},
-      {"link-fell", "state", true, "link-flaps", WARN, "", false, nullptr,
+      {"link-fell", "state=NAME=VALUE", true, "link-flaps", WARN, "", false,
+       nullptr,
        OnDevice("link_history { value { ups: 3 downs: 2 "
                 "changes { seconds_ago: 3590 up: true } "
                 "changes { seconds_ago: 3600 } } }")},
-      {"speed", "state", true, "speed-uniform", WARN, "", false,
+      {"speed", "state=NAME=VALUE", true, "speed-uniform", WARN, "", false,
        [](const RandomCluster& cluster, int host, int device) {
          return TellsRail(cluster, host, device) &&
                 IsClassic(cluster, host, device);
@@ -263,25 +219,33 @@ std::vector<FaultKind> CarrierFaults() {
        OnDevice("speed_mbps { value: 100000 }"), true},
       FailsWhere(
           PlansLossless,
-          {"pfc", "state", true, "lossless", WARN, "lossless", false, TellsRail,
-           OnDevice("pfc { value: '0,0,1,0,0,0,0,0' }"), true}),
-      FailsWhere(PlansLossless,
-                 {"dscp", "state", true, "lossless", WARN, "lossless", false,
-                  TellsRail, OnDevice("dscp_to_tc { value: '33:2' }"), true}),
+          {"pfc", "state=NAME=VALUE", true, "lossless", WARN, "lossless", false,
+           TellsRail, OnDevice("pfc { value: '0,0,1,0,0,0,0,0' }"), true}),
       FailsWhere(
           PlansLossless,
-          {"roce-port", "state", true, "lossless", WARN, "lossless", false,
-           TellsRail, OnDevice("roce_port { value: '5001' }"), true}),
-      {"vnic-down", "state", true, "subnet-superpod", FAIL, "", false, HasVnic,
-       OnDevice("vnic { value { up: false } }")},
-      {"vnic-outside", "state", true, "subnet-superpod", FAIL, "", false,
-       HasVnic, OnDevice("vnic { value { setting { address: '10.1.1.1' } } }")},
-      {"other-switch", "lldp", true, "lldp-rail", FAIL, "", false,
+          {"dscp", "state=NAME=VALUE", true, "lossless", WARN, "lossless",
+           false, TellsRail, OnDevice("dscp_to_tc { value: '33:2' }"), true}),
+      FailsWhere(
+          PlansLossless,
+          {"roce-port", "state=NAME=VALUE", true, "lossless", WARN, "lossless",
+           false, TellsRail, OnDevice("roce_port { value: '5001' }"), true}),
+      {"vnic-down", "state=NAME=VALUE", true, "subnet-superpod", FAIL, "",
+       false, HasVnic, OnDevice("vnic { value { up: false } }")},
+      {"vnic-outside", "state=NAME=VALUE", true, "subnet-superpod", FAIL, "",
+       false, HasVnic,
+       OnDevice("vnic { value { setting { address: '10.1.1.1' } } }")},
+      {"other-switch", "lldp=SWITCH", true, "lldp-rail", FAIL, "", false,
        [](const RandomCluster& cluster, int, int) {
          return Has(cluster, "switches-planned");
        },
        OnDevice("lldp { value { system_name: 'spine-9' "
                 "chassis_id: '6c:b1:58:00:09:09' } }")},
+      {"npu-for-switch", "lldp=npu", true, "lldp-rail", FAIL, "", false,
+       [](const RandomCluster& cluster, int, int) {
+         return Has(cluster, "switches-planned");
+       },
+       OnDevice("lldp { value { peer: NPU system_name: '' "
+                "chassis_id: '00:00:00:00:09:09' port_id: 'eth9' } }")},
       NoFact("no-optical-fact", "optical", "optics", ""),
       NoFact("no-link-history", "link_history", "link-flaps", ""),
       NoFact("no-pfc-fact", "pfc", "lossless", ""),
@@ -290,97 +254,12 @@ std::vector<FaultKind> CarrierFaults() {
   };
 }
 
-std::vector<FaultKind> AddressFaults() {
-  return {
-      {"ipv6-only", "", true, "device-ip-set", UNKNOWN, "", true, nullptr,
-       [](RandomCluster& cluster, int host, int device) {
-         SetAddress(cluster, host, device, "", "", true);
-         Patch("ipv6_address { value: 'fd00::17/64' }",
-               &DeviceOf(cluster, host, device));
-       }},
-      {"no-address", "address", true, "device-ip-set", FAIL, "", false, nullptr,
-       [](RandomCluster& cluster, int host, int device) {
-         SetAddress(cluster, host, device, "", "", true);
-       }},
-      {"other-subnet", "address live_address", true, "device-ip-planned", FAIL,
-       "gateway detect-address", false, HasPlan,
-       [](RandomCluster& cluster, int host, int device) {
-         SetAddress(cluster, host, device, "10.250.9.9", "255.255.255.0",
-                    cluster.OneIn(2));
-       }},
-      {"other-netmask", "netmask live_netmask", true, "device-ip-planned", FAIL,
-       "gateway detect-address", false, HasPlan,
-       [](RandomCluster& cluster, int host, int device) {
-         const std::string address = Live(cluster, host, device).address();
-         SetAddress(cluster, host, device, address,
-                    cluster.OneIn(2) ? "255.255.254.0" : "255.255.255.128",
-                    cluster.OneIn(2));
-       }},
-      {"address-twice", "address", true, "device-ip-planned", FAIL,
-       "gateway detect-address", false, AnotherIsFree, TakeAddressOfAnother},
-      {"loopback", "address", true, "device-ip-planned", FAIL,
-       "gateway detect-address", false, HasPlan,
-       [](RandomCluster& cluster, int host, int device) {
-         SetAddress(cluster, host, device, "127.0.0.9", "255.255.255.0", true);
-       }},
-      {"not-stored", "stored_address", true, "device-ip-persistent", FAIL, "",
-       false, IsStored,
-       [](RandomCluster& cluster, int host, int device) {
-         RemoveFromConf(cluster.facts[host], "address",
-                        DeviceOf(cluster, host, device).id());
-       }},
-      {"another-stored", "stored_address", true, "device-ip-persistent", FAIL,
-       "", false, IsStored,
-       [](RandomCluster& cluster, int host, int device) {
-         WriteToConf(cluster.facts[host], "address",
-                     DeviceOf(cluster, host, device).id(), "10.251.9.9");
-       }},
-      {"other-netmask-stored", "stored_netmask", true, "device-ip-persistent",
-       FAIL, "", false, IsStored,
-       [](RandomCluster& cluster, int host, int device) {
-         WriteToConf(cluster.facts[host], "netmask",
-                     DeviceOf(cluster, host, device).id(), "255.0.0.0");
-       }},
-      {"gateway-outside", "gateway live_gateway", true, "gateway", FAIL,
-       "gateway-persistent subnet-shared detect-address", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !ProfileOf(cluster).one_gateway_per_four;
-       },
-       [](RandomCluster& cluster, int host, int device) {
-         DeviceFacts& facts = DeviceOf(cluster, host, device);
-         facts.mutable_gateway()->set_value("10.252.9.9");
-         if (Has(cluster, "dhcp")) return;
-         WriteToConf(cluster.facts[host], "gateway", facts.id(), "10.252.9.9");
-       }},
-      {"other-gateway-stored", "stored_gateway", true, "gateway-persistent",
-       WARN, "", false,
-       [](const RandomCluster& cluster, int host, int device) {
-         return IsStored(cluster, host, device) &&
-                IsClassic(cluster, host, device) &&
-                HasGateway(cluster, host, device);
-       },
-       [](RandomCluster& cluster, int host, int device) {
-         WriteToConf(cluster.facts[host], "gateway",
-                     DeviceOf(cluster, host, device).id(), "10.253.9.9");
-       }},
-      {"detect-itself", "detect", true, "detect-address", FAIL, "", false,
-       [](const RandomCluster& cluster, int, int) {
-         return !Has(cluster, "no-detect-address");
-       },
-       [](RandomCluster& cluster, int host, int device) {
-         DeviceFacts& facts = DeviceOf(cluster, host, device);
-         const std::string own = Live(cluster, host, device).address();
-         facts.mutable_detect_address()->set_value(own);
-         WriteToConf(cluster.facts[host], "netdetect", facts.id(), own);
-       }},
-  };
-}
-
 const std::vector<FaultKind>& FaultKinds() {
   static const auto* const kinds = [] {
     auto* all = new std::vector<FaultKind>;
-    for (const auto& group : {PortFaults(), CarrierFaults(), AddressFaults(),
-                              ChipFaults(), HostFaults(), LaunchFaults()}) {
+    for (const auto& group :
+         {PortFaults(), CarrierFaults(), AddressFaults(), PlanFaults(),
+          ChipFaults(), HostFaults(), LaunchFaults()}) {
       all->insert(all->end(), group.begin(), group.end());
     }
     return all;

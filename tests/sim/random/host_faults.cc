@@ -28,6 +28,26 @@ void SilenceTool(RandomCluster& cluster, int host, int) {
   }
 }
 
+// The kernel takes it for no program.
+void BreakTool(RandomCluster& cluster, int host, int) {
+  for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
+    Silenced("NOT_PERMITTED", "Exec format error")(cluster, host, d);
+  }
+}
+
+// npu-smi does not end, or ends without a word.
+void SilenceNpuSmi(RandomCluster& cluster, int host, int) {
+  const char* const reason = cluster.OneIn(2) ? "TIMED_OUT" : "UNREADABLE";
+  for (DeviceFacts& device : *cluster.facts[host].mutable_devices()) {
+    for (const char* fact :
+         {"health", "memory_errors", "compatibility", "hccs"}) {
+      Patch(absl::StrCat(fact, " { missing { reason: ", reason,
+                         " detail: 'npu-smi' } }"),
+            &device);
+    }
+  }
+}
+
 void LoseTool(RandomCluster& cluster, int host, int) {
   HostFacts& facts = cluster.facts[host];
   Patch(
@@ -146,8 +166,8 @@ FaultKind NoHostFact(const char* name, absl::string_view text, const char* rule,
 
 // Where npu-smi is there.
 FaultKind NoMemoryErrors() {
-  FaultKind kind = NoFact("no-memory-errors", "memory_errors", "device-health",
-                          "", "npu_smi");
+  FaultKind kind =
+      NoFact("no-memory-errors", "memory_errors", "device-health", "");
   kind.applies = [](const RandomCluster& cluster, int, int) {
     return !Has(cluster, "npu-smi-absent");
   };
@@ -158,14 +178,14 @@ FaultKind NoMemoryErrors() {
 
 std::vector<FaultKind> HostFaults() {
   return {
-      {"somaxconn", "somaxconn", false, "listen-backlog", FAIL,
+      {"somaxconn", "somaxconn=N", false, "listen-backlog", FAIL,
        "backlog-uniform", false, nullptr,
        OnHost("kernel { somaxconn { value: 4 } }"), true},
-      {"syn-backlog", "syn_backlog", false, "syn-backlog", FAIL,
+      {"syn-backlog", "syn_backlog=N", false, "syn-backlog", FAIL,
        "backlog-uniform", false, nullptr,
        OnHost("kernel { tcp_max_syn_backlog { value: 4 } }"), true},
-      {"ports-not-reserved", "reserved_ports", false, "ports-reserved", FAIL,
-       "ports-uniform", false, nullptr,
+      {"ports-not-reserved", "reserved_ports=PORTS reserved_ports=none", false,
+       "ports-reserved", FAIL, "ports-uniform", false, nullptr,
        [](RandomCluster& cluster, int host, int) {
          cluster.facts[host]
              .mutable_kernel()
@@ -175,56 +195,62 @@ std::vector<FaultKind> HostFaults() {
        true},
       FailsWhere(
           [](const RandomCluster& c) { return c.spec.kernel().persistent(); },
-          {"not-persistent", "persistent", false, "sysctl-persistent", WARN, "",
-           false, nullptr, EndBootValue}),
+          {"not-persistent", "persistent=none persistent=stale", false,
+           "sysctl-persistent", WARN, "", false, nullptr, EndBootValue}),
       FailsWhere(
           [](const RandomCluster& c) {
             return !c.spec.hccl().base_port_auto();
           },
-          {"port-held", "listen", false, "ports-free", WARN, "", false,
+          {"port-held", "listen=PORT", false, "ports-free", WARN, "", false,
            [](const RandomCluster& cluster, int, int) {
              return !Has(cluster, "processes-not-visible");
            },
            OnHost("sockets { value { sockets { port: 60001 protocol: 'tcp' "
                   "address: '0.0.0.0' state: 'LISTEN' pid: 77 command: 'nginx' "
                   "} } }")}),
-      {"firewall", "ufw", false, "firewall", FAIL, "", false, nullptr,
+      {"firewall", "ufw=active", false, "firewall", FAIL, "", false, nullptr,
        RunFirewall},
-      {"conf-lost", "hccn_conf", false, "hccn-conf", FAIL, "container-mounts",
-       true, nullptr, LoseConf},
-      {"conf-empty", "hccn_conf", false, "device-ip-persistent", FAIL,
+      {"conf-lost", "hccn_conf=absent hccn_conf=directory", false, "hccn-conf",
+       FAIL, "container-mounts", true, nullptr, LoseConf},
+      {"conf-empty", "hccn_conf=empty", false, "device-ip-persistent", FAIL,
        "gateway-persistent detect-address-persistent", false,
        [](const RandomCluster& cluster, int host, int device) {
          return !Has(cluster, "dhcp") && IsClassic(cluster, host, device);
        },
        EmptyConf},
-      {"conf-no-newline", "hccn_conf", false, "hccn-conf", FAIL, "", false,
-       nullptr, ConfProblem("NO_FINAL_NEWLINE")},
-      {"conf-crlf", "hccn_conf", false, "hccn-conf", FAIL, "", false, nullptr,
-       ConfProblem("CARRIAGE_RETURN")},
-      {"conf-key-twice", "hccn_conf", false, "hccn-conf", FAIL, "", false,
+      {"conf-no-newline", "hccn_conf=no-newline", false, "hccn-conf", FAIL, "",
+       false, nullptr, ConfProblem("NO_FINAL_NEWLINE")},
+      {"conf-crlf", "hccn_conf=crlf", false, "hccn-conf", FAIL, "", false,
+       nullptr, ConfProblem("CARRIAGE_RETURN")},
+      {"conf-key-twice", "", false, "hccn-conf", FAIL, "", false,
        HasPlannedLine, RepeatKey},
-      {"conf-route", "hccn_conf", false, "hccn-conf", FAIL, "", false, nullptr,
+      {"conf-route", "", false, "hccn-conf", FAIL, "", false, nullptr,
        ConfProblem("MALFORMED_ROUTE")},
-      {"no-tool", "tool", false, "hccn-tool", UNKNOWN, "container-mounts=FAIL",
-       true, nullptr, LoseTool, false, true},
-      {"silent-tool", "tool", false, "hccn-tool", UNKNOWN, "", true, nullptr,
-       SilenceTool, false, true},
-      {"device-lost", "device", false, "device-count", FAIL, "container-mounts",
-       false,
+      {"no-tool", "tool=absent", false, "hccn-tool", UNKNOWN,
+       "container-mounts=FAIL", true, nullptr, LoseTool, false, true},
+      {"silent-tool", "tool=silent", false, "hccn-tool", UNKNOWN, "", true,
+       nullptr, SilenceTool, false, true},
+      {"broken-tool", "tool=broken", false, "hccn-tool", UNKNOWN, "", true,
+       nullptr, BreakTool, false, true},
+      {"device-lost", "device=absent-ID", false, "device-count", FAIL,
+       "container-mounts", false,
        [](const RandomCluster& cluster, int host, int) {
          return cluster.facts[host].devices_size() > 1;
        },
        LoseDevice, false, true},
-      {"two-machines", "machine_id", false, "host-identity", FAIL, "", false,
-       nullptr, OnHost("conflict: 'another machine with machine id 4711'")},
+      {"two-machines", "machine_id=HEX", false, "host-identity", FAIL, "",
+       false, nullptr,
+       OnHost("conflict: 'another machine with machine id 4711'")},
       {"silent", "", false, "host-identity", UNKNOWN, "", true, nullptr,
        Silence, false, true},
-      {"driver", "driver", false, "version-uniform", WARN, "driver-compat",
-       false, nullptr, OnHost("versions { driver { value: '22.0.4' } }"), true},
-      {"firmware", "firmware", false, "version-uniform", WARN, "driver-compat",
-       false, nullptr, OnHost("versions { firmware { value: '1.9' } }"), true},
-      {"cann", "cann", false, "version-uniform", WARN, "driver-compat", false,
+      {"driver", "driver=VERSION", false, "version-uniform", WARN,
+       "driver-compat", false, nullptr,
+       OnHost("versions { driver { value: '22.0.4' } }"), true},
+      {"firmware", "firmware=VERSION", false, "version-uniform", WARN,
+       "driver-compat", false, nullptr,
+       OnHost("versions { firmware { value: '1.9' } }"), true},
+      {"cann", "cann=VERSION", false, "version-uniform", WARN, "driver-compat",
+       false,
        [](const RandomCluster& cluster, int, int) {
          return !Has(cluster, "cann-in-containers") &&
                 !Has(cluster, "sixteen-ports");
@@ -274,20 +300,28 @@ std::vector<FaultKind> HostFaults() {
 // npu-smi's answers about one device.
 std::vector<FaultKind> ChipFaults() {
   return {
-      {"health", "health", true, "device-health", FAIL, "", false, nullptr,
-       OnDevice("health { value { health: ALARM } }")},
-      {"chip-not-started", "health", true, "device-health", FAIL, "", false,
-       nullptr, OnDevice("health { value { health: NOT_STARTED } }")},
+      {"health", "health=Alarm health=Critical", true, "device-health", FAIL,
+       "", false, nullptr,
+       [](RandomCluster& cluster, int host, int device) {
+         Patch(cluster.OneIn(2) ? "health { value { health: ALARM } }"
+                                : "health { value { health: CRITICAL } }",
+               &DeviceOf(cluster, host, device));
+       }},
+      {"health-warning", "health=Warning", true, "device-health", WARN, "",
+       false, nullptr, OnDevice("health { value { health: WARNING } }")},
+      {"chip-not-started", "health=UNKNOWN", true, "device-health", FAIL, "",
+       false, nullptr, OnDevice("health { value { health: NOT_STARTED } }")},
       // npu-smi may say OK beside a code.
-      {"fault-code", "health", true, "device-health", FAIL, "", false, nullptr,
+      {"fault-code", "health=/CODE…", true, "device-health", FAIL, "", false,
+       nullptr,
        OnDevice("health { value { health: OK error_codes: '80E18402' } }")},
-      {"ecc", "ecc", true, "device-health", WARN, "", false, nullptr,
+      {"ecc", "ecc=N", true, "device-health", WARN, "", false, nullptr,
        OnDevice("memory_errors { value { double_bit: 2 isolated_pages: 1 } }")},
-      {"compatibility", "compatibility", true, "driver-compat", FAIL, "", false,
-       nullptr, OnDevice("compatibility { value: 'NOK' }")},
-      {"hccs", "hccs", true, "hccs", FAIL, "", false, nullptr,
+      {"compatibility", "compatibility=NOK", true, "driver-compat", FAIL, "",
+       false, nullptr, OnDevice("compatibility { value: 'NOK' }")},
+      {"hccs", "hccs=NOK", true, "hccs", FAIL, "", false, nullptr,
        OnDevice("hccs { value { ok: false } }")},
-      {"hccs-lanes", "hccs", true, "hccs", WARN, "", false,
+      {"hccs-lanes", "hccs=/LANES", true, "hccs", WARN, "", false,
        [](const RandomCluster& cluster, int host, int device) {
          return HasLikes(cluster, host, device) &&
                 !Has(cluster, "npu-smi-absent");
@@ -299,21 +333,23 @@ std::vector<FaultKind> ChipFaults() {
              ->set_lanes(2, 1);
        },
        true},
-      NoFact("no-chip-health", "health", "device-health", "", "npu_smi"),
+      NoFact("no-chip-health", "health", "device-health", ""),
+      {"npu-smi-silent", "npu_smi=silent npu_smi=hangs", false, "device-health",
+       UNKNOWN, "driver-compat hccs", true, nullptr, SilenceNpuSmi, false,
+       true},
       NoMemoryErrors(),
-      NoFact("no-compatibility", "compatibility", "driver-compat", "",
-             "npu_smi"),
-      NoFact("no-hccs-fact", "hccs", "hccs", "", "npu_smi"),
+      NoFact("no-compatibility", "compatibility", "driver-compat", ""),
+      NoFact("no-hccs-fact", "hccs", "hccs", ""),
   };
 }
 
 // Of every login and of what runs now.
 std::vector<FaultKind> LaunchFaults() {
   return {
-      {"device-in-use", "process", true, "device-idle", WARN, "", false,
+      {"device-in-use", "process=1", true, "device-idle", WARN, "", false,
        ShowsProcesses, HoldDevice("4711")},
-      {"two-on-a-device", "process", true, "device-process-limit", WARN,
-       "device-idle", false,
+      {"two-on-a-device", "", true, "device-process-limit", WARN, "device-idle",
+       false,
        [](const RandomCluster& cluster, int host, int device) {
          return ShowsProcesses(cluster, host, device) &&
                 ProfileOf(cluster).process_limit != ProcessLimit::kNotPublished;
@@ -344,7 +380,8 @@ std::vector<FaultKind> LaunchFaults() {
       {"hccl-variable", "", false, "hccl-environment", FAIL, "", false, nullptr,
        OnHost("environment { value { variables { name: 'HCCL_CONNECT_TIMEOUT' "
               "value: '60' file: '/etc/profile.d/hccl.sh' line: 3 } } }")},
-      {"host-name", "hostname", false, "host-name", WARN, "", false, nullptr,
+      {"host-name", "hostname=NAME", false, "host-name", WARN, "", false,
+       nullptr,
        [](RandomCluster& cluster, int host, int) {
          auto* name = cluster.facts[host].mutable_own_name()->mutable_value();
          name->clear_addresses();
@@ -362,17 +399,17 @@ std::vector<FaultKind> LaunchFaults() {
                &cluster.facts[host]);
        },
        true},
-      {"conf-not-mounted", "hccn_conf", false, "container-mounts", FAIL,
+      {"conf-not-mounted", "hccn_conf=absent", false, "container-mounts", FAIL,
        "hccn-conf", true, nullptr,
        OnHost("in_container { value: true } hccn_conf { missing { "
               "reason: ABSENT detail: 'no such file' } }")},
-      {"backlog-of-another", "somaxconn", false, "backlog-uniform", WARN,
+      {"backlog-of-another", "somaxconn=N", false, "backlog-uniform", WARN,
        "listen-backlog", false,
        [](const RandomCluster& cluster, int, int) {
          return Has(cluster, "kernel-backlogs");
        },
        OnHost("kernel { somaxconn { value: 4095 } }"), true},
-      {"ports-of-another", "reserved_ports", false, "ports-uniform", WARN,
+      {"ports-of-another", "reserved_ports=PORTS", false, "ports-uniform", WARN,
        "ports-reserved=FAIL", false,
        [](const RandomCluster& cluster, int, int) {
          return Has(cluster, "ports-not-named");
@@ -383,7 +420,8 @@ std::vector<FaultKind> LaunchFaults() {
        OnHost("versions { firmware_of_driver { value: '[8.0.0,8.9.9]' } }")},
       FailsWhere(
           [](const RandomCluster& c) { return Has(c, "switches-planned"); },
-          {"cables-exchanged", "lldp", false, "lldp-rail", WARN, "", false,
+          {"cables-exchanged", "lldp=SWITCH", false, "lldp-rail", WARN, "",
+           false,
            [](const RandomCluster& cluster, int host, int) {
              return Has(cluster, "switch-per-rail") &&
                     !Has(cluster, "subset-of-devices") &&
@@ -404,6 +442,17 @@ std::vector<FaultKind> LaunchFaults() {
       NoHostFact("no-environment",
                  "environment { missing { reason: NOT_PERMITTED } }",
                  "hccl-environment", "host-interface"),
+      {"too-few-open-files", "", false, "open-files", WARN, "", false, nullptr,
+       [](RandomCluster& cluster, int host, int) {
+         OpenFilesLimit* limit = cluster.facts[host]
+                                     .mutable_open_files()
+                                     ->mutable_value()
+                                     ->mutable_limits(0);
+         limit->set_soft(4);
+         limit->set_hard(4);
+       }},
+      NoHostFact("no-open-files",
+                 "open_files { missing { reason: UNREADABLE } }", "open-files"),
       NoHostFact("no-own-name", "own_name { missing { reason: TIMED_OUT } }",
                  "host-name"),
       NoHostFact("no-container-fact",

@@ -66,6 +66,47 @@ void PlanRails(bool gateway, ClusterSpec* spec) {
   }
 }
 
+// A subnet with a gateway for every rack of four servers, 10.0.0.0/18 on.
+void PlanRacks(ClusterSpec* spec) {
+  constexpr int kRackServers = 4;
+  for (int s = 0; s < spec->servers_size(); ++s) {
+    const uint32_t rack =
+        kTen + (static_cast<uint32_t>(s / kRackServers) << 14);
+    ServerSpec* server = spec->mutable_servers(s);
+    for (int d = 0; d < server->devices_size(); ++d) {
+      DeviceSpec* device = server->mutable_devices(d);
+      device->set_address(AddressText(
+          rack + 1 + s % kRackServers * server->devices_size() + d));
+      device->set_netmask("255.255.192.0");
+      device->set_gateway(AddressText(rack + 0x3ffe));
+      device->set_detect_address(device->gateway());
+    }
+  }
+}
+
+// The pairs of the product in 10.RAIL.0.0/16, where the last 8 bits of the
+// addresses can be alike.
+void PlanWideSubnets(ClusterSpec* spec) {
+  for (int s = 0; s < spec->servers_size(); ++s) {
+    for (DeviceSpec& device : *spec->mutable_servers(s)->mutable_devices()) {
+      const uint32_t rail = kTen + (device.id() % 4 << 16);
+      device.set_address(AddressText(rail + 1 + 2 * s + device.id() / 4));
+      device.set_netmask("255.255.0.0");
+      device.set_gateway(AddressText(rail + 0xfffe));
+      device.set_detect_address(device.gateway());
+    }
+  }
+}
+
+// Some machines of the row are not of the cluster.
+void LeaveGapsInNames(RandomCluster& cluster) {
+  int number = 0;
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    number += 1 + static_cast<int>(cluster.Pick(3));
+    server.set_host(absl::StrCat("node-", number));
+  }
+}
+
 // The product's own plan without a router: a device probes one of another
 // server, as the vendor's two-server document has it.
 void PlanWithoutGateways(ClusterSpec* spec) {
@@ -136,12 +177,18 @@ void PlanAndMakeFacts(const RandomOptions& options, RandomCluster& cluster) {
     PlanRails(false, spec);
   } else if (take("rails-with-gateways", IsRouted(profile))) {
     PlanRails(true, spec);
+  } else if (take("rack-subnets", IsRouted(profile))) {
+    PlanRacks(spec);
+  } else if (take("wide-subnets", profile.subnet_plan == SubnetPlan::kPairs &&
+                                      spec->servers_size() <= 120)) {
+    PlanWideSubnets(spec);
   } else if (take("one-subnet", IsRouted(profile))) {
     PlanOneSubnet(cluster.OneIn(2), spec);
   } else if (take("without-gateways",
                   profile.subnet_plan == SubnetPlan::kPairs)) {
     PlanWithoutGateways(spec);
   }
+  if (take("gaps-in-names", true)) LeaveGapsInNames(cluster);
   cluster.facts = MakeHealthyFacts(cluster.spec);
   if (direct) CableDirectly(cluster);
 }

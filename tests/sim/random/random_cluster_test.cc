@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/catalogue.h"
@@ -13,13 +14,47 @@
 namespace clusterd {
 namespace {
 
-// Faults of a simulated server that no fact of a host shows.
-const std::map<std::string, std::string>& ShownByNoFact() {
-  static const auto* const keys = new std::map<std::string, std::string>{
-      {"lies", "only a change finds out"},
-      {"delay", "a slow answer is an answer"},
-      {"conf_empty", "a moment during a write of the file"}};
-  return *keys;
+// Values of faults of a simulated server that no kind of fault stands for.
+const std::map<std::string, std::string>& NoFaultOfFacts() {
+  static const auto* const values = new std::map<std::string, std::string>{
+      {"lies=0", "in order"},
+      {"lies=1", "only a change finds out"},
+      {"delay=MS", "a slow answer is an answer"},
+      {"conf_empty=MS", "a moment during a write of the file"},
+      {"busy=N", "asked again until it answers"},
+      {"net_health=0-9", "the numbers of the words"},
+      {"net_health=Success", "in order"},
+      {"link=UP", "in order"},
+      {"hang=0", "in order"},
+      {"process=0", "in order"},
+      {"ufw=inactive", "in order"},
+      {"health=OK", "in order"},
+      {"compatibility=OK", "in order"},
+      {"hccs=OK", "in order"},
+      {"tls=absent", "the variation tls-absent"},
+      {"lldp=/PORT", "at that port of the switch"},
+      {"lldp=long", "the variation neighbours-cut"},
+      {"compatibility=UNKNOWN", "the variation compatibility-untold"},
+      {"compatibility=NOT SUPPORT", "the variation compatibility-untold"},
+      {"npu_smi=absent", "the variation npu-smi-absent"},
+      {"driver=absent", "the kind no-driver-version, for another reason"},
+      {"firmware=absent", "the kind no-firmware-version, for another reason"},
+      {"cann=absent", "the variation cann-in-containers"}};
+  return *values;
+}
+
+// "none|SWITCH[/PORT]" of the key lldp as "lldp=none", "lldp=SWITCH",
+// "lldp=/PORT".
+std::vector<std::string> ValuesOf(const sim::FaultKey& key) {
+  std::vector<std::string> values;
+  for (const absl::string_view value : absl::StrSplit(key.values, '|')) {
+    const std::vector<absl::string_view> parts =
+        absl::StrSplit(value, absl::ByAnyChar("[]"), absl::SkipEmpty());
+    for (const absl::string_view part : parts) {
+      values.push_back(absl::StrCat(key.key, "=", part));
+    }
+  }
+  return values;
 }
 
 std::string WrongAbout(const RandomCluster& cluster,
@@ -88,16 +123,38 @@ TEST(RandomClusterTest, MeetsEveryVariationAndFault) {
   EXPECT_THAT(missed, testing::IsEmpty());
 }
 
-TEST(FaultKindsTest, StandForEveryFaultThatASimulatedServerKnows) {
+TEST(FaultKindsTest, StandForEveryValueOfAFaultThatASimulatedServerKnows) {
   std::set<std::string> stood_for;
   for (const FaultKind& kind : FaultKinds()) {
-    const std::vector<std::string> keys =
+    const std::vector<std::string> values =
         absl::StrSplit(kind.simulated, ' ', absl::SkipEmpty());
-    stood_for.insert(keys.begin(), keys.end());
+    stood_for.insert(values.begin(), values.end());
   }
+  std::set<std::string> known;
   for (const sim::FaultKey& key : sim::FaultKeys()) {
-    EXPECT_NE(stood_for.count(key.key), ShownByNoFact().count(key.key))
-        << key.key << " is in one of the two lists";
+    for (const std::string& value : ValuesOf(key)) {
+      known.insert(value);
+      EXPECT_NE(stood_for.count(value), NoFaultOfFacts().count(value))
+          << value << " is in one of the two lists";
+    }
+  }
+  for (const std::string& value : stood_for) {
+    EXPECT_EQ(known.count(value), 1) << value << " is a value of no fault";
+  }
+  for (const auto& [value, why] : NoFaultOfFacts()) {
+    EXPECT_EQ(known.count(value), 1) << value << " is a value of no fault";
+  }
+}
+
+TEST(FaultKindsTest, HaveEveryRuleOfTheCatalogueToFindOne) {
+  // What it warns of is nothing that is broken, and a variation brings it
+  // about.
+  const std::set<std::string> by_variation = {"netns"};
+  std::set<std::string> finders;
+  for (const FaultKind& kind : FaultKinds()) finders.insert(kind.rule);
+  for (const Rule& rule : RuleCatalogue()) {
+    const std::string name(rule.name);
+    EXPECT_NE(finders.count(name), by_variation.count(name)) << name;
   }
 }
 

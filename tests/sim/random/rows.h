@@ -34,7 +34,7 @@ Make Silenced(absl::string_view reason, absl::string_view what);
 bool HasLikes(const RandomCluster& cluster, int host, int device);
 // One fact of a device that is not there, so that `rule` cannot tell.
 FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
-                 const char* also, const char* simulated = "answer");
+                 const char* also, const char* simulated = "answer=TEXT");
 
 // The kind, which fails where the spec asks for what it breaks.
 FaultKind FailsWhere(bool (*fails)(const RandomCluster& cluster),
@@ -50,6 +50,7 @@ std::vector<Variation> HostVariations();
 std::vector<FaultKind> PortFaults();
 std::vector<FaultKind> CarrierFaults();
 std::vector<FaultKind> AddressFaults();
+std::vector<FaultKind> PlanFaults();
 std::vector<FaultKind> ChipFaults();
 std::vector<FaultKind> HostFaults();
 std::vector<FaultKind> LaunchFaults();

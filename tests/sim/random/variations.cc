@@ -80,21 +80,12 @@ void PlanSubset(RandomCluster& cluster) {
   }
 }
 
-// A DHCP server gives the addresses, whether cluster.yaml names them or not.
+// A DHCP server gives the addresses that cluster.yaml names.
 void UseDhcp(RandomCluster& cluster) {
   for (const char* key : {"address", "netmask", "gateway"}) {
     RemoveFromAllConfs(key, cluster);
   }
   WriteToAllConfs("udhcpc_enable", "1", cluster);
-  if (cluster.OneIn(2)) return;
-  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
-    for (DeviceSpec& device : *server.mutable_devices()) {
-      device.clear_address();
-      device.clear_netmask();
-      device.clear_gateway();
-      device.clear_detect_address();
-    }
-  }
 }
 
 void LeaveTlsOut(RandomCluster& cluster) {
@@ -151,6 +142,23 @@ void HaveNoNpuSmi(RandomCluster& cluster) {
     PatchDevices(absl::StrCat(fact, " { missing { reason: ", reason,
                               " detail: 'npu-smi' } }"),
                  cluster);
+  }
+}
+
+// npu-smi has no word for it, or does not know.
+void TellNoCompatibility(RandomCluster& cluster) {
+  PatchDevices(cluster.OneIn(2) ? "compatibility { value: 'UNKNOWN' }"
+                                : "compatibility { value: 'NOT SUPPORT' }",
+               cluster);
+}
+
+// Switches that say more than the tool passes on.
+void CutNeighbours(RandomCluster& cluster) {
+  for (HostFacts& host : cluster.facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      if (!device.lldp().value().heard()) continue;
+      device.mutable_lldp()->mutable_value()->set_truncated(true);
+    }
   }
 }
 
@@ -289,6 +297,10 @@ std::vector<Variation> DeviceVariations() {
       {"harmless-codes", 10,
        [](const RandomCluster& c) { return !Has(c, "npu-smi-absent"); },
        HaveHarmlessCodes},
+      {"compatibility-untold", 10,
+       [](const RandomCluster& c) { return !Has(c, "npu-smi-absent"); },
+       TellNoCompatibility},
+      {"neighbours-cut", 10, HasSwitches, CutNeighbours},
       {"copper-cables", 10,
        [](const RandomCluster& c) { return !Has(c, "old-tool"); },
        UseCopperCables},

@@ -1,0 +1,426 @@
+// What can be wrong about addresses: on the device, in hccn.conf, and in the
+// plan itself.
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "config/values/ipv4.h"
+#include "tests/sim/random/rows.h"
+
+namespace clusterd {
+namespace {
+
+// The live address and netmask, and with `stored` those of hccn.conf.
+void SetAddress(RandomCluster& cluster, int host, int device,
+                const std::string& address, const std::string& netmask,
+                bool stored) {
+  DeviceFacts& facts = DeviceOf(cluster, host, device);
+  auto* value = facts.mutable_address()->mutable_value();
+  value->clear_settings();
+  if (!address.empty()) {
+    Ipv4Setting* setting = value->add_settings();
+    setting->set_address(address);
+    setting->set_netmask(netmask);
+  }
+  if (!stored || Has(cluster, "dhcp")) return;
+  HostFacts& facts_of = cluster.facts[host];
+  WriteToConf(facts_of, "address", facts.id(), address);
+  WriteToConf(facts_of, "netmask", facts.id(), netmask);
+}
+
+const Ipv4Setting& Live(const RandomCluster& cluster, int host, int device) {
+  return cluster.facts[host].devices(device).address().value().settings(0);
+}
+
+bool HasPlan(const RandomCluster& cluster, int host, int device) {
+  const HostFacts& facts = cluster.facts[host];
+  return !cluster.Planned(host, facts.devices(device).id())->address().empty();
+}
+
+const DeviceSpec& PlannedOf(const RandomCluster& cluster, int host,
+                            int device) {
+  return *cluster.Planned(host, cluster.facts[host].devices(device).id());
+}
+
+bool PlansDetection(const RandomCluster& cluster, int host, int device) {
+  return !PlannedOf(cluster, host, device).detect_address().empty();
+}
+
+DeviceSpec* MutablePlanned(RandomCluster& cluster, int host, int device) {
+  return const_cast<DeviceSpec*>(&PlannedOf(cluster, host, device));
+}
+
+// Of a change that hccn.conf may lack: where nothing is known of what the next
+// boot makes of it, it has it.
+bool WritesConf(RandomCluster& cluster, int host, int device) {
+  return !IsClassic(cluster, host, device) || cluster.OneIn(2);
+}
+
+// The live gateway or detect address, and with `stored` that of hccn.conf.
+void SetOther(absl::string_view key, const std::string& value, bool stored,
+              RandomCluster& cluster, int host, int device) {
+  DeviceFacts& facts = DeviceOf(cluster, host, device);
+  const bool is_gateway = key == "gateway";
+  (is_gateway ? facts.mutable_gateway() : facts.mutable_detect_address())
+      ->set_value(value);
+  if (!stored || (is_gateway && Has(cluster, "dhcp"))) return;
+  if (value.empty()) {
+    RemoveFromConf(cluster.facts[host], key, facts.id());
+  } else {
+    WriteToConf(cluster.facts[host], key, facts.id(), value);
+  }
+}
+
+bool IsStored(const RandomCluster& cluster, int, int) {
+  return !Has(cluster, "dhcp");
+}
+
+bool HasGateway(const RandomCluster& cluster, int host, int device) {
+  return !cluster.facts[host].devices(device).gateway().value().empty();
+}
+
+// The address of the other device, which then has to keep it.
+void TakeAddressOfAnother(RandomCluster& cluster, int host, int device) {
+  const int other = (host + 1) % static_cast<int>(cluster.facts.size());
+  const Ipv4Setting setting = Live(cluster, other, device);
+  SetAddress(cluster, host, device, setting.address(), setting.netmask(), true);
+  cluster.taken.insert({other, device});
+}
+
+bool AnotherIsFree(const RandomCluster& cluster, int host, int device) {
+  const int other = (host + 1) % static_cast<int>(cluster.facts.size());
+  return HasPlan(cluster, host, device) &&
+         cluster.taken.count({other, -1}) == 0 &&
+         cluster.taken.count({other, device}) == 0 &&
+         device < cluster.facts[other].devices_size() &&
+         cluster.facts[other]
+                 .devices(device)
+                 .address()
+                 .value()
+                 .settings_size() > 0;
+}
+
+// Where the plan itself is wrong, and the device and hccn.conf agree with it.
+
+// The address, and of its subnet the router as gateway, if it has one and is to
+// keep one, and as detect address.
+void Replan(const Ipv4Interface& to, bool keeps_gateway, RandomCluster& cluster,
+            int host, int device) {
+  const std::string address = to.address().ToString();
+  const std::string netmask = to.subnet().netmask().ToString();
+  const std::string router =
+      Ipv4Address(to.subnet().broadcast().bits() - 1).ToString();
+  SetAddress(cluster, host, device, address, netmask, true);
+  DeviceSpec* planned = MutablePlanned(cluster, host, device);
+  planned->set_address(address);
+  planned->set_netmask(netmask);
+  if (HasGateway(cluster, host, device)) {
+    const std::string gateway = keeps_gateway ? router : "";
+    SetOther("gateway", gateway, true, cluster, host, device);
+    if (!planned->gateway().empty()) planned->set_gateway(gateway);
+  }
+  if (planned->detect_address().empty()) return;
+  SetOther("netdetect", router, true, cluster, host, device);
+  planned->set_detect_address(router);
+}
+
+// In a subnet of its own, another one for every fault.
+Ipv4Interface Elsewhere(const RandomCluster& cluster, uint32_t last) {
+  const auto fault = static_cast<uint32_t>(cluster.faults.size());
+  return Ipv4Interface(Ipv4Address(0x0af00000 + (fault << 8) + last), 24);
+}
+
+bool HasPairs(const RandomCluster& cluster, int host, int device) {
+  return ProfileOf(cluster).subnet_plan == SubnetPlan::kPairs &&
+         HasLikes(cluster, host, std::max(device, 0));
+}
+
+Ipv4Interface OwnInterface(const RandomCluster& cluster, int host, int device) {
+  const Ipv4Setting& live = Live(cluster, host, device);
+  return *Ipv4Interface::Parse(live.address(), live.netmask());
+}
+
+// The last address below the router of a subnet with room for it.
+bool HasRoomBesideNeighbour(const RandomCluster& cluster, int host,
+                            int device) {
+  return HasPairs(cluster, host, device) && cluster.facts.size() < 120 &&
+         cluster.taken.count({host, device ^ 1}) == 0;
+}
+
+void MoveToNeighbour(RandomCluster& cluster, int host, int device) {
+  const Ipv4Subnet subnet = OwnInterface(cluster, host, device ^ 1).subnet();
+  const auto fault = static_cast<uint32_t>(cluster.faults.size());
+  Replan(Ipv4Interface(Ipv4Address(subnet.broadcast().bits() - 2 - fault),
+                       subnet.prefix_length()),
+         true, cluster, host, device);
+  cluster.taken.insert({host, device ^ 1});
+}
+
+bool CanMovePair(const RandomCluster& cluster, int host, int) {
+  return HasPairs(cluster, host, 0) && cluster.taken.count({host, 1}) == 0 &&
+         cluster.taken.count({host, 5}) == 0;
+}
+
+void MovePair(RandomCluster& cluster, int host, int) {
+  Replan(Elsewhere(cluster, 9), true, cluster, host, 1);
+  Replan(Elsewhere(cluster, 10), true, cluster, host, 5);
+}
+
+// One bit less: the subnet of the others lies in its own.
+void WidenNetmask(RandomCluster& cluster, int host, int device) {
+  const Ipv4Interface own = OwnInterface(cluster, host, device);
+  const std::string netmask =
+      Ipv4Subnet(own.address(), own.prefix_length() - 1).netmask().ToString();
+  SetAddress(cluster, host, device, own.address().ToString(), netmask, true);
+  MutablePlanned(cluster, host, device)->set_netmask(netmask);
+}
+
+// As another's, 256 higher.
+void EndAlike(RandomCluster& cluster, int host, int device) {
+  const int other = (host + 1) % static_cast<int>(cluster.facts.size());
+  const Ipv4Interface like = OwnInterface(cluster, other, device);
+  Replan(Ipv4Interface(Ipv4Address(like.address().bits() + 256),
+                       like.prefix_length()),
+         true, cluster, host, device);
+  cluster.taken.insert({other, device});
+}
+
+// More servers than the cluster's hosts are in cluster.yaml alone; nobody asks
+// them.
+void AddServers(int servers, RandomCluster& cluster) {
+  cluster.spec.set_one_job(true);
+  for (int s = cluster.spec.servers_size(); s < servers; ++s) {
+    ServerSpec* server = cluster.spec.add_servers();
+    server->set_host(absl::StrCat("another", s));
+    server->set_address(Ipv4Address(0xac108001 + s).ToString());
+  }
+}
+
+FaultKind OfCluster(
+    const char* name, const char* rule, State state, const char* also,
+    std::function<bool(const RandomCluster&, int host, int device)> applies,
+    Make make) {
+  FaultKind kind = {name,           "",   false, rule,
+                    state,          also, false, std::move(applies),
+                    std::move(make)};
+  kind.of_cluster = true;
+  return kind;
+}
+
+}  // namespace
+
+std::vector<FaultKind> AddressFaults() {
+  return {
+      {"ipv6-only", "", true, "device-ip-set", UNKNOWN, "", true, nullptr,
+       [](RandomCluster& cluster, int host, int device) {
+         SetAddress(cluster, host, device, "", "", true);
+         Patch("ipv6_address { value: 'fd00::17/64' }",
+               &DeviceOf(cluster, host, device));
+       }},
+      {"no-address", "address=none", true, "device-ip-set", FAIL, "", false,
+       nullptr,
+       [](RandomCluster& cluster, int host, int device) {
+         SetAddress(cluster, host, device, "", "", true);
+       }},
+      {"other-subnet", "address=IPV4 live_address=IPV4", true,
+       "device-ip-planned", FAIL, "gateway detect-address", false, HasPlan,
+       [](RandomCluster& cluster, int host, int device) {
+         SetAddress(cluster, host, device, "10.250.9.9", "255.255.255.0",
+                    cluster.OneIn(2));
+       }},
+      {"other-netmask", "netmask=IPV4 live_netmask=IPV4", true,
+       "device-ip-planned", FAIL, "gateway detect-address", false, HasPlan,
+       [](RandomCluster& cluster, int host, int device) {
+         const std::string address = Live(cluster, host, device).address();
+         SetAddress(cluster, host, device, address,
+                    cluster.OneIn(2) ? "255.255.254.0" : "255.255.255.128",
+                    cluster.OneIn(2));
+       }},
+      {"address-twice", "address=IPV4", true, "ip-unique", FAIL,
+       "device-ip-planned gateway detect-address", false, AnotherIsFree,
+       TakeAddressOfAnother},
+      {"loopback", "address=IPV4", true, "device-ip-allowed", FAIL,
+       "device-ip-planned gateway detect-address", false, HasPlan,
+       [](RandomCluster& cluster, int host, int device) {
+         SetAddress(cluster, host, device, "127.0.0.9", "255.255.255.0", true);
+       }},
+      {"not-stored", "stored_address=none", true, "device-ip-persistent", FAIL,
+       "", false, IsStored,
+       [](RandomCluster& cluster, int host, int device) {
+         RemoveFromConf(cluster.facts[host], "address",
+                        DeviceOf(cluster, host, device).id());
+       }},
+      {"another-stored", "stored_address=IPV4", true, "device-ip-persistent",
+       FAIL, "", false, IsStored,
+       [](RandomCluster& cluster, int host, int device) {
+         WriteToConf(cluster.facts[host], "address",
+                     DeviceOf(cluster, host, device).id(), "10.251.9.9");
+       }},
+      {"other-netmask-stored", "stored_netmask=IPV4", true,
+       "device-ip-persistent", FAIL, "", false, IsStored,
+       [](RandomCluster& cluster, int host, int device) {
+         WriteToConf(cluster.facts[host], "netmask",
+                     DeviceOf(cluster, host, device).id(), "255.0.0.0");
+       }},
+      {"gateway-outside", "gateway=IPV4 live_gateway=IPV4", true, "gateway",
+       FAIL, "gateway-persistent subnet-shared detect-address", false,
+       [](const RandomCluster& cluster, int, int) {
+         return !ProfileOf(cluster).one_gateway_per_four;
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         DeviceFacts& facts = DeviceOf(cluster, host, device);
+         facts.mutable_gateway()->set_value("10.252.9.9");
+         if (Has(cluster, "dhcp")) return;
+         WriteToConf(cluster.facts[host], "gateway", facts.id(), "10.252.9.9");
+       }},
+      {"other-gateway-stored", "stored_gateway=TEXT", true,
+       "gateway-persistent", WARN, "", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return IsStored(cluster, host, device) &&
+                IsClassic(cluster, host, device) &&
+                HasGateway(cluster, host, device);
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         WriteToConf(cluster.facts[host], "gateway",
+                     DeviceOf(cluster, host, device).id(), "10.253.9.9");
+       }},
+      {"detect-itself", "detect=IPV4", true, "detect-address", FAIL, "", false,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "no-detect-address");
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         DeviceFacts& facts = DeviceOf(cluster, host, device);
+         const std::string own = Live(cluster, host, device).address();
+         facts.mutable_detect_address()->set_value(own);
+         WriteToConf(cluster.facts[host], "netdetect", facts.id(), own);
+       }},
+      {"no-address-stored", "stored_address=none stored_netmask=none", true,
+       "device-ip-persistent", FAIL, "", false, IsStored,
+       [](RandomCluster& cluster, int host, int device) {
+         const uint32_t id = DeviceOf(cluster, host, device).id();
+         RemoveFromConf(cluster.facts[host], "address", id);
+         RemoveFromConf(cluster.facts[host], "netmask", id);
+       }},
+      {"no-gateway-stored", "stored_gateway=none", true, "gateway-persistent",
+       WARN, "", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return IsStored(cluster, host, device) &&
+                IsClassic(cluster, host, device) &&
+                HasGateway(cluster, host, device) &&
+                !ProfileOf(cluster).one_gateway_per_four;
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         RemoveFromConf(cluster.facts[host], "gateway",
+                        DeviceOf(cluster, host, device).id());
+       }},
+      {"no-gateway", "gateway=none live_gateway=none", true, "gateway", WARN,
+       "gateway-persistent subnet-shared=FAIL detect-address=FAIL", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return !ProfileOf(cluster).one_gateway_per_four &&
+                HasGateway(cluster, host, device) &&
+                !PlannedOf(cluster, host, device).gateway().empty() &&
+                HasLikes(cluster, host, device);
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         SetOther("gateway", "", WritesConf(cluster, host, device), cluster,
+                  host, device);
+       },
+       true},
+      {"detect-not-set", "detect=none", true, "detect-address", FAIL,
+       "detect-address-persistent net-health", false, PlansDetection,
+       [](RandomCluster& cluster, int host, int device) {
+         SetOther("netdetect", "0.0.0.0", WritesConf(cluster, host, device),
+                  cluster, host, device);
+         DeviceOf(cluster, host, device)
+             .mutable_net_health()
+             ->set_value(NET_HEALTH_INIT);
+       }},
+      {"detect-outside", "detect=IPV4", true, "detect-address", FAIL, "", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return PlansDetection(cluster, host, device) &&
+                !HasGateway(cluster, host, device) &&
+                !Has(cluster, "shared-gateways");
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         SetOther("netdetect", "10.252.9.8", true, cluster, host, device);
+       }},
+      {"detect-behind-gateway", "detect=IPV4", true, "detect-address", WARN, "",
+       false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return PlansDetection(cluster, host, device) &&
+                HasGateway(cluster, host, device);
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         SetOther("netdetect", "10.252.9.8", true, cluster, host, device);
+       }},
+      {"other-detect-stored", "", true, "detect-address-persistent", WARN, "",
+       false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return PlansDetection(cluster, host, device) &&
+                IsClassic(cluster, host, device);
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         WriteToConf(cluster.facts[host], "netdetect",
+                     DeviceOf(cluster, host, device).id(), "10.253.9.9");
+       }},
+  };
+}
+
+std::vector<FaultKind> PlanFaults() {
+  return {
+      {"planned-apart", "", true, "subnet-pairs", FAIL, "subnet-across-hosts",
+       false, HasPairs,
+       [](RandomCluster& cluster, int host, int device) {
+         Replan(Elsewhere(cluster, 9), true, cluster, host, device);
+       },
+       true},
+      {"planned-together", "", true, "subnet-distinct", FAIL,
+       "subnet-pairs subnet-across-hosts", false, HasRoomBesideNeighbour,
+       MoveToNeighbour, true},
+      {"pair-planned-elsewhere", "", false, "subnet-across-hosts", FAIL, "",
+       false, CanMovePair, MovePair, true},
+      {"planned-without-route", "", true, "subnet-shared", FAIL, "", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         const SubnetPlan plan = ProfileOf(cluster).subnet_plan;
+         return plan != SubnetPlan::kPairs && plan != SubnetPlan::kFree &&
+                !ProfileOf(cluster).one_gateway_per_four &&
+                HasLikes(cluster, host, device);
+       },
+       [](RandomCluster& cluster, int host, int device) {
+         Replan(Elsewhere(cluster, 9), false, cluster, host, device);
+       },
+       true},
+      {"another-netmask-planned", "netmask=IPV4", true, "netmask-uniform", FAIL,
+       "subnet-pairs subnet-distinct subnet-across-hosts subnet-shared", false,
+       HasLikes, WidenNetmask, true},
+      {"ends-alike", "", true, "ip-host-part", FAIL, "", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return Has(cluster, "wide-subnets") &&
+                AnotherIsFree(cluster, host, device);
+       },
+       EndAlike},
+      OfCluster(
+          "too-many-servers", "cluster-size", FAIL, "cluster-size-power",
+          [](const RandomCluster& cluster, int, int) {
+            return ProfileOf(cluster).max_servers > 0 &&
+                   !Has(cluster, "kernel-backlogs");
+          },
+          [](RandomCluster& cluster, int, int) {
+            AddServers(static_cast<int>(ProfileOf(cluster).max_servers) + 1,
+                       cluster);
+          }),
+      OfCluster(
+          "no-power-of-two", "cluster-size-power", WARN, "",
+          [](const RandomCluster& cluster, int, int) {
+            return !Has(cluster, "kernel-backlogs") &&
+                   cluster.facts.size() < 500;
+          },
+          [](RandomCluster& cluster, int, int) {
+            const int servers = cluster.spec.servers_size();
+            const bool is_power = (servers & (servers - 1)) == 0;
+            AddServers(servers + (is_power ? 1 : 0), cluster);
+          }),
+  };
+}
+
+}  // namespace clusterd
