@@ -273,7 +273,8 @@ void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
     Vote(device, &all.ballot);
   });
   if (all.devices.empty()) return;
-  const size_t in_common = all.ballot[MostCommon(all.ballot)].live;
+  const Ipv4Subnet common = MostCommon(all.ballot);
+  const size_t in_common = all.ballot[common].live;
   const size_t routed = absl::c_count_if(
       all.devices,
       [&](const DeviceView* device) { return HasRoute(view, *device); });
@@ -282,7 +283,15 @@ void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
   // Where gateways route for most, the one without is what is wrong.
   if (2 * routed > devices) return JudgeRoutes(all, view, report);
   const std::map<uint32_t, Rail> rails = RailsOf(all.devices);
-  if (CountInCommon(rails) <= in_common) return JudgeRoutes(all, view, report);
+  // Rails that share their subnet are none, unless all of them are whole.
+  const size_t on_rails = CountInCommon(rails);
+  const size_t alike = absl::c_count_if(rails, [&](const auto& rail) {
+    return MostCommon(rail.second.ballot) == common;
+  });
+  if (on_rails <= in_common ||
+      (on_rails < devices && 2 * alike > rails.size())) {
+    return JudgeRoutes(all, view, report);
+  }
   for (const auto& [id, rail] : rails) JudgeRoutes(rail, view, report);
   JudgeRails(all, report);
 }

@@ -243,6 +243,25 @@ TEST(CheckSubnetSharedTest, NamesTheOneDeviceThatIsOffItsRail) {
   EXPECT_THAT(result.findings(0).expected(), HasSubstr("10.2.2.0/24"));
 }
 
+TEST(CheckSubnetSharedTest, TakesOneSubnetWithTwoFaultsForNoRails) {
+  TestCluster cluster("atlas-a2");
+  for (HostFacts& host : cluster.facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      device.mutable_gateway()->set_value("");
+    }
+  }
+  cluster.SetAddress(0, 5, "10.9.9.9", kMask);
+  cluster.SetAddress(1, 1, "10.9.8.9", kMask);
+  cluster.Mute(0, 1, Missing::UNREADABLE, "rubbish");
+  const RuleResult result = cluster.Check("subnet-shared");
+  for (const Finding& finding : result.findings()) {
+    EXPECT_NE(Who(finding), "cluster") << Lines(result);
+  }
+  EXPECT_EQ(result.state(), FAIL) << Lines(result);
+  EXPECT_THAT(Lines(result), HasSubstr("server0:5"));
+  EXPECT_THAT(Lines(result), HasSubstr("server1:1"));
+}
+
 TEST(CheckSubnetSharedTest, PassesRailsWithGateways) {
   TestCluster cluster = Rails(LldpNeighbour::SWITCH);
   for (int host = 0; host < 2; ++host) {

@@ -88,6 +88,21 @@ std::vector<Case> LaunchCases() {
          other->add_addresses("10.8.0.9");
        },
        "host-interface", WARN, "server1"},
+      {27, "TheNicThatHcclIsToldIsNotThere", "atlas-training",
+       [](TestCluster& c) {
+         EnvironmentVariable* set =
+             c.facts[1].mutable_environment()->mutable_value()->add_variables();
+         set->set_name("HCCL_SOCKET_IFNAME");
+         set->set_value("=enp189s0f0");
+         set->set_file("/etc/profile.d/hccl.sh");
+         set->set_line(1);
+       },
+       "host-interface", FAIL, "server1"},
+      {27, "NothingMapsTheHostsNameToAnAddress", "atlas-training",
+       [](TestCluster& c) {
+         c.facts[1].mutable_own_name()->mutable_value()->clear_addresses();
+       },
+       "host-name", WARN, "server1"},
       {32, "ADeviceHasAnIpv6AddressAlone", "atlas-a2",
        [](TestCluster& c) {
          c.device(0, 3).mutable_address()->mutable_value()->clear_settings();
@@ -178,6 +193,13 @@ std::vector<Case> TlsAndKernelCases() {
          c.facts[1].mutable_firewalld()->mutable_active()->set_value(true);
        },
        "firewall", FAIL, "server1"},
+      {19, "HccsIsOffOnOneNode", "atlas-a2",
+       [](TestCluster& c) {
+         for (int i = 0; i < 8; ++i) {
+           c.device(1, i).mutable_hccs()->mutable_value()->set_ok(false);
+         }
+       },
+       "hccs", FAIL, "server1:0-7"},
   };
 }
 
@@ -197,6 +219,30 @@ std::vector<Case> NetworkCases() {
          c.device(0, 4).mutable_net_health()->set_value(NET_HEALTH_INIT);
        },
        "detect-address", FAIL, "server0:4"},
+      {17, "ADirectlyCabledDeviceProbesThePeerOfAnotherIndex", "atlas-training",
+       [](TestCluster& c) {
+         for (int i = 0; i < 8; ++i) {
+           c.spec.mutable_servers(0)->mutable_devices(i)->clear_gateway();
+           c.device(0, i).mutable_gateway()->set_value("");
+         }
+         const std::string& peer = c.spec.servers(1).devices(5).address();
+         c.device(0, 4).mutable_detect_address()->set_value(peer);
+         c.device(0, 4).mutable_net_health()->set_value(NET_HEALTH_UNREACHABLE);
+       },
+       "detect-address", FAIL, "server0:4"},
+      {18, "ADeviceIsUnderAnotherLeafSwitchThanPlanned", "atlas-a2",
+       [](TestCluster& c) {
+         for (int i = 0; i < 8; ++i) {
+           for (ServerSpec& server : *c.spec.mutable_servers()) {
+             server.mutable_devices(i)->set_switch_name(
+                 c.device(0, i).lldp().value().system_name());
+           }
+         }
+         LldpNeighbour* leaf = c.device(1, 3).mutable_lldp()->mutable_value();
+         leaf->set_system_name("leaf-17");
+         leaf->set_chassis_id("6c:b1:58:00:00:17");
+       },
+       "lldp-rail", FAIL, "server1:3"},
       {20, "TheOpticalLinkIsDown", "atlas-a3", CutLink, "link", FAIL,
        "server0:3"},
       {24, "NoAddressWasEverSet", "atlas-a2",
