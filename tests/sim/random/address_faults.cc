@@ -114,30 +114,34 @@ void Replan(const Ipv4Interface& to, bool keeps_gateway, RandomCluster& cluster,
   DeviceSpec* planned = MutablePlanned(cluster, host, device);
   planned->set_address(address);
   planned->set_netmask(netmask);
+  const std::string gateway = keeps_gateway ? router : "";
   if (HasGateway(cluster, host, device)) {
-    const std::string gateway = keeps_gateway ? router : "";
     SetOther("gateway", gateway, true, cluster, host, device);
-    if (!planned->gateway().empty()) planned->set_gateway(gateway);
   }
+  if (!planned->gateway().empty()) planned->set_gateway(gateway);
   if (planned->detect_address().empty()) return;
   SetOther("netdetect", router, true, cluster, host, device);
   planned->set_detect_address(router);
 }
 
-// In a subnet of its own, another one for every fault.
-Ipv4Interface Elsewhere(const RandomCluster& cluster, uint32_t last) {
+Ipv4Interface OwnInterface(const RandomCluster& cluster, int host, int device) {
+  const Ipv4Setting& live = Live(cluster, host, device);
+  return *Ipv4Interface::Parse(live.address(), live.netmask());
+}
+
+// In a subnet as wide as its own, another one for every fault: a file has one
+// netmask for the devices of an id.
+Ipv4Interface Elsewhere(const RandomCluster& cluster, int host, int device,
+                        uint32_t last) {
+  const int prefix = OwnInterface(cluster, host, device).prefix_length();
   const auto fault = static_cast<uint32_t>(cluster.faults.size());
-  return Ipv4Interface(Ipv4Address(0x0af00000 + (fault << 8) + last), 24);
+  return Ipv4Interface(
+      Ipv4Address(0x0b000000 + (fault << (32 - prefix)) + last), prefix);
 }
 
 bool HasPairs(const RandomCluster& cluster, int host, int device) {
   return ProfileOf(cluster).subnet_plan == SubnetPlan::kPairs &&
          HasLikes(cluster, host, std::max(device, 0));
-}
-
-Ipv4Interface OwnInterface(const RandomCluster& cluster, int host, int device) {
-  const Ipv4Setting& live = Live(cluster, host, device);
-  return *Ipv4Interface::Parse(live.address(), live.netmask());
 }
 
 // The last address below the router of a subnet with room for it.
@@ -162,8 +166,8 @@ bool CanMovePair(const RandomCluster& cluster, int host, int) {
 }
 
 void MovePair(RandomCluster& cluster, int host, int) {
-  Replan(Elsewhere(cluster, 9), true, cluster, host, 1);
-  Replan(Elsewhere(cluster, 10), true, cluster, host, 5);
+  Replan(Elsewhere(cluster, host, 1, 9), true, cluster, host, 1);
+  Replan(Elsewhere(cluster, host, 5, 10), true, cluster, host, 5);
 }
 
 // One bit less: the subnet of the others lies in its own.
@@ -172,7 +176,6 @@ void WidenNetmask(RandomCluster& cluster, int host, int device) {
   const std::string netmask =
       Ipv4Subnet(own.address(), own.prefix_length() - 1).netmask().ToString();
   SetAddress(cluster, host, device, own.address().ToString(), netmask, true);
-  MutablePlanned(cluster, host, device)->set_netmask(netmask);
 }
 
 // As another's, 256 higher.
@@ -193,6 +196,14 @@ void AddServers(int servers, RandomCluster& cluster) {
     ServerSpec* server = cluster.spec.add_servers();
     server->set_host(absl::StrCat("another", s));
     server->set_address(Ipv4Address(0xac108001 + s).ToString());
+    for (const DeviceSpec& like : cluster.spec.servers(0).devices()) {
+      DeviceSpec* device = server->add_devices();
+      device->set_id(like.id());
+      if (like.address().empty()) continue;
+      device->set_address(
+          Ipv4Address(0x0c000000 + (s << 8) + like.id() + 1).ToString());
+      device->set_netmask(like.netmask());
+    }
   }
 }
 
@@ -217,10 +228,10 @@ std::vector<FaultKind> AddressFaults() {
          Patch("ipv6_address { value: 'fd00::17/64' }",
                &DeviceOf(cluster, host, device));
        }},
-      {"no-address", "address=none", true, "device-ip-set", FAIL, "", false,
-       nullptr,
+      {"no-address", "address=none live_address=none", true, "device-ip-set",
+       FAIL, "", false, nullptr,
        [](RandomCluster& cluster, int host, int device) {
-         SetAddress(cluster, host, device, "", "", true);
+         SetAddress(cluster, host, device, "", "", cluster.OneIn(2));
        }},
       {"other-subnet", "address=IPV4 live_address=IPV4", true,
        "device-ip-planned", FAIL, "gateway detect-address", false, HasPlan,
@@ -371,7 +382,8 @@ std::vector<FaultKind> PlanFaults() {
       {"planned-apart", "", true, "subnet-pairs", FAIL, "subnet-across-hosts",
        false, HasPairs,
        [](RandomCluster& cluster, int host, int device) {
-         Replan(Elsewhere(cluster, 9), true, cluster, host, device);
+         Replan(Elsewhere(cluster, host, device, 9), true, cluster, host,
+                device);
        },
        true},
       {"planned-together", "", true, "subnet-distinct", FAIL,
@@ -387,12 +399,14 @@ std::vector<FaultKind> PlanFaults() {
                 HasLikes(cluster, host, device);
        },
        [](RandomCluster& cluster, int host, int device) {
-         Replan(Elsewhere(cluster, 9), false, cluster, host, device);
+         Replan(Elsewhere(cluster, host, device, 9), false, cluster, host,
+                device);
        },
        true},
-      {"another-netmask-planned", "netmask=IPV4", true, "netmask-uniform", FAIL,
-       "subnet-pairs subnet-distinct subnet-across-hosts subnet-shared", false,
-       HasLikes, WidenNetmask, true},
+      {"wider-netmask", "netmask=IPV4", true, "netmask-uniform", FAIL,
+       "device-ip-planned subnet-pairs subnet-distinct subnet-across-hosts "
+       "subnet-shared gateway detect-address",
+       false, HasLikes, WidenNetmask, true},
       {"ends-alike", "", true, "ip-host-part", FAIL, "", false,
        [](const RandomCluster& cluster, int host, int device) {
          return Has(cluster, "wide-subnets") &&

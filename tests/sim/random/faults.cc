@@ -60,7 +60,7 @@ bool IsClassic(const RandomCluster& cluster, int, int) {
 bool HasLikes(const RandomCluster& cluster, int host, int device) {
   const uint32_t id = cluster.facts[host].devices(device).id();
   int likes = 0;
-  for (int s = 0; s < cluster.spec.servers_size(); ++s) {
+  for (int s = 0; s < static_cast<int>(cluster.facts.size()); ++s) {
     if (s != host && cluster.Planned(s, id) != nullptr) ++likes;
   }
   return likes >= 2 && !Has(cluster, "subset-of-devices");

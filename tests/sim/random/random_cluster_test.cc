@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/catalogue.h"
+#include "config/spec/spec_loader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/fault.h"
@@ -105,6 +106,18 @@ TEST(RandomClusterTest, IsTheSameForTheSameSeed) {
   for (size_t i = 0; i < cluster.facts.size(); ++i) {
     EXPECT_EQ(cluster.facts[i].SerializeAsString(),
               again.facts[i].SerializeAsString());
+  }
+}
+
+// What no file can say is no cluster.
+TEST(RandomClusterTest, HasASpecThatAFileCanSay) {
+  const RandomOptions options = {24, 6, {}, {}};
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    const RandomCluster cluster = MakeRandomCluster(seed, options);
+    const std::string yaml = SpecToYaml(cluster.spec);
+    const absl::StatusOr<ClusterSpec> loaded = LoadSpec("cluster.yaml", yaml);
+    ASSERT_TRUE(loaded.ok()) << Describe(cluster) << "\n" << loaded.status();
+    EXPECT_EQ(SpecToYaml(*loaded), yaml) << Describe(cluster);
   }
 }
 

@@ -210,11 +210,11 @@ void PlanSwitches(RandomCluster& cluster) {
 // Priority 4 without loss, and the jobs' packets on it.
 void PlanLossless(RandomCluster& cluster) {
   Patch(
-      R"(lossless { pfc: "0,0,0,0,1,0,0,0" dscp_to_tc: "33:4" roce_port: 4791 }
+      R"(lossless { pfc: "0,0,0,0,1,0,0,0" dscp_to_tc: "33:3" roce_port: 4791 }
            hccl { rdma_tc: 132 rdma_sl: 4 })",
       &cluster.spec);
-  PatchDevices(R"(pfc { value: "0,0,0,0,1,0,0,0" } dscp_to_tc { value: "33:4" }
-      priority_to_tc { value: "0,1,2,3,4,5,6,7" } roce_port { value: "4791" })",
+  PatchDevices(R"(pfc { value: "0,0,0,0,1,0,0,0" } dscp_to_tc { value: "33:3" }
+      priority_to_tc { value: "0,0,1,1,3,2,2,2" } roce_port { value: "4791" })",
                cluster);
 }
 
