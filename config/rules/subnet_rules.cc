@@ -122,9 +122,15 @@ std::map<uint32_t, Rail> RailsOf(
   return rails;
 }
 
+bool IsMisplaced(const DeviceView& device) {
+  return device.planned.has_value() && !device.HasPlannedAddress();
+}
+
 size_t CountInCommon(const std::map<uint32_t, Rail>& rails) {
   size_t sum = 0;
   for (const auto& [id, rail] : rails) {
+    // Not where it is planned, a device alone is no rail.
+    if (rail.devices.size() == 1 && IsMisplaced(*rail.devices[0])) continue;
     sum += rail.ballot.at(MostCommon(rail.ballot)).live;
   }
   return sum;
@@ -171,12 +177,10 @@ void AddUnrouted(const std::vector<const DeviceView*>& devices,
                       device->gateway)) {
       continue;
     }
-    const bool is_misplaced =
-        device->planned.has_value() && !device->HasPlannedAddress();
-    report.Add(
-        *device, inside ? "inside" : "outside", device->Address().ToString(),
-        own.ToString(), common.ToString(),
-        is_misplaced ? SetPlanned(*device) : SetPlanned(kGateway, *device));
+    report.Add(*device, inside ? "inside" : "outside",
+               device->Address().ToString(), own.ToString(), common.ToString(),
+               IsMisplaced(*device) ? SetPlanned(*device)
+                                    : SetPlanned(kGateway, *device));
   }
 }
 

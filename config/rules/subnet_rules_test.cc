@@ -262,6 +262,21 @@ TEST(CheckSubnetSharedTest, TakesOneSubnetWithTwoFaultsForNoRails) {
   EXPECT_THAT(Lines(result), HasSubstr("server1:1"));
 }
 
+TEST(CheckSubnetSharedTest, TakesADeviceThatIsNotAsPlannedForNoRail) {
+  TestCluster cluster("atlas-300t");
+  for (HostFacts& host : cluster.facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      device.mutable_gateway()->set_value("");
+    }
+  }
+  cluster.SetAddress(1, 1, "10.9.8.9", kMask);
+  cluster.Silence(0);
+  const RuleResult result = cluster.Check("subnet-shared");
+  ASSERT_EQ(result.findings_size(), 1) << Lines(result);
+  EXPECT_EQ(Who(result.findings(0)), "server1:4");
+  EXPECT_EQ(result.state(), FAIL);
+}
+
 TEST(CheckSubnetSharedTest, PassesRailsWithGateways) {
   TestCluster cluster = Rails(LldpNeighbour::SWITCH);
   for (int host = 0; host < 2; ++host) {
