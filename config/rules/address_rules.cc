@@ -179,10 +179,10 @@ void JudgeDetectAddress(const ClusterView& view, const DeviceView& device,
   const std::string broken =
       WhyNoDetection(view, detect, own, by_other || !device.gateway.IsUnset());
   if (!broken.empty()) return AddNoDetection(view, device, broken, report);
+  const bool is_inside = own.subnet().Contains(detect);
+  if (is_inside && planned.value_or(detect) == detect) return;
   std::string observed = absl::StrCat("detect address is ", detect.ToString());
-  if (own.subnet().Contains(detect)) {
-    if (planned.value_or(detect) == detect) return;
-  } else {
+  if (!is_inside) {
     const bool wanted =
         planned == detect && (by_other || device.gateway.IsSet());
     if (wanted ||

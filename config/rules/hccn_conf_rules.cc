@@ -275,9 +275,12 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
     if (has_both && HasAddressOf(device, address->value(), netmask->value())) {
       return;
     }
+    const bool has_problems =
+        !device.host->facts->hccn_conf().value().problems().empty();
     const bool repair_ends_it =
-        has_both && HasAddressOf(device, RepairedValue(*device.host, *address),
-                                 RepairedValue(*device.host, *netmask));
+        has_both && has_problems &&
+        HasAddressOf(device, RepairedValue(*device.host, *address),
+                     RepairedValue(*device.host, *netmask));
     const Ipv4Interface live = device.Address();
     // The live address is kept where no other is planned.
     const Ipv4Interface wanted = device.planned.value_or(live);

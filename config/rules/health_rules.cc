@@ -198,8 +198,9 @@ Answer JudgeCompatibility(const HostView& host, RuleReport& report) {
                  HowToLearn(missing));
       answer = std::max(answer, Answer::kNotKnown);
     }
-    if (fact.value() == "NOK") report.Add(device, "nok");
-    if (fact.value() == "NOK" || fact.value() == "OK") answer = Answer::kTold;
+    const absl::string_view word = fact.value();
+    if (word == "NOK") report.Add(device, "nok");
+    if (word == "NOK" || word == "OK") answer = Answer::kTold;
   }
   return answer;
 }
@@ -284,7 +285,7 @@ void CheckHccs(const ClusterView& view, RuleReport& report) {
     report.Judged(device);
     if (!fact.value().ok()) report.Add(device, "nok");
     const HccsLinks* const first =
-        first_of.emplace(device.id, &fact.value()).first->second;
+        first_of.try_emplace(device.id, &fact.value()).first->second;
     if (!absl::c_equal(first->lanes(), fact.value().lanes())) differ = true;
   });
   question.Finish();

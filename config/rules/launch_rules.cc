@@ -210,6 +210,7 @@ void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
     const EnvironmentFact& fact = host.facts->environment();
     if (!report.Knows(host, "HCCL's variables", fact)) continue;
     report.Judged(host);
+    if (fact.value().variables().empty()) continue;
     HcclVariables variables;
     for (const EnvironmentVariable& each : fact.value().variables()) {
       variables[each.name()] = each.computed() ? "" : each.value();

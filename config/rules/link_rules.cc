@@ -73,6 +73,7 @@ void JudgeFalls(const DeviceView& device, RuleReport& report) {
 
 void JudgeRises(const DeviceView& device, RuleReport& report) {
   const CounterRisesFact::Rises& rises = **device.counter_rises;
+  if (rises.rises().empty()) return;
   const std::string span = DurationText(absl::Seconds(rises.seconds()));
   for (const CounterRise& each : rises.rises()) {
     report.Add(device, "rose", PrintableText(each.name()), each.rise(), span);

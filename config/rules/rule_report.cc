@@ -163,19 +163,19 @@ void RuleReport::AddSkipped(const DeviceView& device,
   Add(device, "told-elsewhere", observed, caused_by);
 }
 
-void RuleReport::WriteFix(const FindingText& text,
-                          absl::Span<const uint32_t> devices,
+void RuleReport::WriteFix(FindingText* text, absl::Span<const uint32_t> devices,
                           Finding* finding) const {
   std::string command;
-  if (!text.device_command.empty()) {
+  if (!text->device_command.empty()) {
     command = devices.size() == 1
-                  ? ToolCommand(devices[0], text.device_command)
+                  ? ToolCommand(devices[0], text->device_command)
                   : absl::StrCat("for i in ", absl::StrJoin(devices, " "),
-                                 "; do hccn_tool -i $i ", text.device_command,
+                                 "; do hccn_tool -i $i ", text->device_command,
                                  "; done");
   }
-  std::string fix = absl::StrCat(
-      text.fix, text.fix.empty() || command.empty() ? "" : ": ", command);
+  std::string fix = std::move(text->fix);
+  if (!fix.empty() && !command.empty()) fix += ": ";
+  fix += command;
   if (view_.profile().generation == NpuToolFacts::ASCEND_950 &&
       fix.find("hccn_tool -i ") != std::string::npos) {
     // Nothing public gives every command of that generation's spelling.
@@ -185,11 +185,11 @@ void RuleReport::WriteFix(const FindingText& text,
   }
   finding->set_fix(std::move(fix));
   if (!command.empty()) finding->set_command(std::move(command));
-  finding->set_mended_by_plan(!rule_.mended_by.empty() && !text.by_hand &&
-                              (text.state == FAIL || text.state == WARN));
+  finding->set_mended_by_plan(!rule_.mended_by.empty() && !text->by_hand &&
+                              (text->state == FAIL || text->state == WARN));
 }
 
-void RuleReport::WriteFinding(FindingText text,
+void RuleReport::WriteFinding(FindingText&& text,
                               absl::Span<const Member> members,
                               RuleResult* result) const {
   Finding* finding = result->add_findings();
@@ -209,7 +209,7 @@ void RuleReport::WriteFinding(FindingText text,
   if (!finding->subjects().empty()) {
     first_devices = finding->subjects(0).devices();
   }
-  WriteFix(text, first_devices, finding);
+  WriteFix(&text, first_devices, finding);
   const RuleText& texts = rule_.text;
   if (text.expected.empty()) text.expected = std::string(texts.title);
   if (text.why.empty()) text.why = std::string(texts.why);
@@ -243,7 +243,7 @@ void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
     begin = end;
   }
   for (const auto& [devices, part] : parts) {
-    WriteFinding(group->text, part, result);
+    WriteFinding(FindingText(group->text), part, result);
   }
 }
 

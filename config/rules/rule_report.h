@@ -210,9 +210,9 @@ class RuleReport {
   void AddUnknown(const DeviceView& device, absl::string_view what,
                   const Missing* missing, absl::string_view reason);
   void WriteGroup(Group* group, RuleResult* result) const;
-  void WriteFinding(FindingText text, absl::Span<const Member> members,
+  void WriteFinding(FindingText&& text, absl::Span<const Member> members,
                     RuleResult* result) const;
-  void WriteFix(const FindingText& text, absl::Span<const uint32_t> devices,
+  void WriteFix(FindingText* text, absl::Span<const uint32_t> devices,
                 Finding* finding) const;
   std::string Summary() const;
 

@@ -89,10 +89,13 @@ std::vector<const DeviceView*> Sharing(
 using SubnetBallot = Ballot<Ipv4Subnet>;
 
 void Vote(const DeviceView& device, SubnetBallot* ballot) {
-  ++(*ballot)[device.Address().subnet()].live;
+  const Ipv4Subnet own = device.Address().subnet();
+  Votes& votes = (*ballot)[own];
+  ++votes.live;
   // A plan counts only for subnets that are in use.
   if (!device.planned.has_value()) return;
-  ++(*ballot)[device.planned->subnet()].planned;
+  const Ipv4Subnet planned = device.planned->subnet();
+  ++(planned == own ? votes : (*ballot)[planned]).planned;
 }
 
 // A gateway inside its subnet, also one that another device keeps for it.
@@ -171,10 +174,11 @@ void AddUnrouted(const std::vector<const DeviceView*>& devices,
   for (const DeviceView* device : devices) {
     const Ipv4Subnet own = device->Address().subnet();
     if ((own == common) != inside || HasRoute(view, *device)) continue;
-    if (!report.Knows(*device,
-                      absl::StrCat("gateway from ", own.ToString(),
-                                   " to the other subnets"),
-                      device->gateway)) {
+    if (!device->gateway.has_value()) {
+      report.Knows(*device,
+                   absl::StrCat("gateway from ", own.ToString(),
+                                " to the other subnets"),
+                   device->gateway);
       continue;
     }
     report.Add(*device, inside ? "inside" : "outside",

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -22,17 +21,16 @@ constexpr int kLastOctet = 24;
 
 // One use of an address: by a device, as its gateway, or by a host.
 struct Use {
-  uint32_t address;
-  bool is_gateway;
-  uint32_t order;            // Among all uses.
+  // Address, whether it is a gateway, order among all uses. Gateways of an
+  // address last: their text is long and the same for many.
+  uint64_t key;
   const DeviceView* device;  // Null for a host address.
   const ServerSpec* server;  // Of a host address; else null.
 
-  // Gateways of an address last: their text is long and the same for many.
-  bool operator<(const Use& other) const {
-    return std::tie(address, is_gateway, order) <
-           std::tie(other.address, other.is_gateway, other.order);
-  }
+  uint32_t address() const { return static_cast<uint32_t>(key >> 32); }
+  bool is_gateway() const { return (key >> 31 & 1) != 0; }
+  uint32_t order() const { return key & 0x7fffffff; }
+  bool operator<(const Use& other) const { return key < other.key; }
 };
 
 std::vector<Use> AllUses(const ClusterView& view) {
@@ -40,8 +38,8 @@ std::vector<Use> AllUses(const ClusterView& view) {
   uses.reserve(2 * view.devices().size() + view.spec().servers_size());
   const auto add = [&uses](Ipv4Address address, bool is_gateway,
                            const DeviceView* device, const ServerSpec* server) {
-    const auto order = static_cast<uint32_t>(uses.size());
-    uses.push_back({address.bits(), is_gateway, order, device, server});
+    const uint64_t turn = uint64_t{is_gateway} << 31 | uses.size();
+    uses.push_back({uint64_t{address.bits()} << 32 | turn, device, server});
   };
   const auto add_device = [&add](const DeviceView& device) {
     for (const Ipv4Interface& interface : device.interfaces()) {
@@ -69,7 +67,7 @@ bool IsUnplanned(const Use& use) {
 
 std::string UseText(const Use& use) {
   if (use.server != nullptr) return absl::StrCat(use.server->host(), " itself");
-  return absl::StrCat(use.is_gateway ? "gateway of " : "",
+  return absl::StrCat(use.is_gateway() ? "gateway of " : "",
                       PrintableText(use.device->host->name), " device ",
                       use.device->id,
                       IsUnplanned(use) ? ", which is not planned" : "");
@@ -80,9 +78,9 @@ std::string UniqueFix(absl::Span<const Use> uses) {
   std::string fix;
   size_t commands = 0;
   for (const Use& use : uses) {
-    if (use.is_gateway || use.device == nullptr ||
+    if (use.is_gateway() || use.device == nullptr ||
         !use.device->planned.has_value() ||
-        use.device->planned->address().bits() == use.address) {
+        use.device->planned->address().bits() == use.address()) {
       continue;
     }
     if (++commands > kMaxNamed) break;
@@ -101,7 +99,7 @@ void AddConflict(absl::Span<const Use> uses, RuleReport& report) {
     owners.push_back(UseText(use));
     if (use.device != nullptr && !IsUnplanned(use)) where.push_back(use.device);
   }
-  report.Add(where, "shared", Ipv4Address(uses.front().address).ToString(),
+  report.Add(where, "shared", Ipv4Address(uses.front().address()).ToString(),
              FirstOf(owners, kMaxNamed), UniqueFix(uses));
 }
 
@@ -155,13 +153,13 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   absl::c_sort(uses);
   std::map<uint32_t, absl::Span<const Use>> conflicts;  // By their first use.
   for (size_t begin = 0, end = 0; begin < uses.size(); begin = end) {
-    uint32_t first = uses[begin].order;
-    for (; end < uses.size() && uses[end].address == uses[begin].address;
+    uint32_t first = uses[begin].order();
+    for (; end < uses.size() && uses[end].address() == uses[begin].address();
          ++end) {
-      first = std::min(first, uses[end].order);
+      first = std::min(first, uses[end].order());
     }
     // Where a gateway comes first, nobody owns the address.
-    if (end - begin == 1 || uses[begin].is_gateway) continue;
+    if (end - begin == 1 || uses[begin].is_gateway()) continue;
     const auto owners = absl::MakeConstSpan(uses).subspan(begin, end - begin);
     if (!absl::c_all_of(owners, IsUnplanned)) conflicts[first] = owners;
   }

@@ -1,14 +1,11 @@
 #include "config/values/ipv4.h"
 
 #include <algorithm>
-#include <charconv>
-#include <iterator>
 #include <utility>
 
 #include "absl/base/macros.h"
 #include "absl/numeric/bits.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -20,6 +17,22 @@ uint32_t MaskOf(int prefix_length) {
   return prefix_length == 0 ? 0 : ~uint32_t{0} << (32 - prefix_length);
 }
 
+// Moves `at` behind an octet; false: there is none, or the text is wrong.
+inline bool TakeOctet(const char** at, const char* end, uint32_t* bits) {
+  uint32_t octet = 0;
+  const char* const first = *at;
+  for (; *at != end; ++*at) {
+    const uint32_t digit = static_cast<uint8_t>(**at) - uint32_t{'0'};
+    if (digit > 9) break;
+    // A zero leads, or it is too large.
+    if (octet == 0 && *at != first) return false;
+    octet = octet * 10 + digit;
+    if (octet > 255) return false;
+  }
+  *bits = *bits << 8 | octet;
+  return *at != first;
+}
+
 }  // namespace
 
 // As strict as inet_pton, and faster: a report of a large cluster reads and
@@ -28,17 +41,9 @@ absl::StatusOr<Ipv4Address> Ipv4Address::Parse(absl::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();
   uint32_t bits = 0;
-  bool good = true;
-  for (int octets = 0; good && octets < 4; ++octets) {
-    if (octets > 0) good = at != end && *at++ == '.';
-    const char* const first = at;
-    uint32_t octet = 0;
-    while (at != end && at - first < 3 && absl::ascii_isdigit(*at)) {
-      octet = octet * 10 + (*at++ - '0');
-    }
-    const bool leads_with_zero = at - first > 1 && *first == '0';
-    good = good && at != first && octet <= 255 && !leads_with_zero;
-    bits = bits << 8 | octet;
+  bool good = TakeOctet(&at, end, &bits);
+  for (int octets = 1; good && octets < 4; ++octets) {
+    good = at != end && *at++ == '.' && TakeOctet(&at, end, &bits);
   }
   if (good && at == end) return Ipv4Address(bits);
   return absl::InvalidArgumentError(absl::StrCat(
@@ -49,7 +54,10 @@ std::string Ipv4Address::ToString() const {
   char text[sizeof("255.255.255.255")];
   char* end = text;
   for (int shift = 24; shift >= 0; shift -= 8) {
-    end = std::to_chars(end, std::end(text), bits_ >> shift & 255).ptr;
+    const uint32_t octet = bits_ >> shift & 255;
+    if (octet >= 100) *end++ = static_cast<char>('0' + octet / 100);
+    if (octet >= 10) *end++ = static_cast<char>('0' + octet / 10 % 10);
+    *end++ = static_cast<char>('0' + octet % 10);
     if (shift > 0) *end++ = '.';
   }
   return std::string(text, end);

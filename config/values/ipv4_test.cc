@@ -1,5 +1,6 @@
 #include "config/values/ipv4.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -20,10 +21,21 @@ TEST(Ipv4AddressTest, RefusesEverythingElseAndQuotesIt) {
   for (const char* text :
        {"", "10.20.0", "10.20.0.", "10.20.0.300", "10.20.0.1.2", "10.20.0.01",
         " 10.20.0.1", "10.20.0.1 ", "a.b.c.d", "10..0.1", "-1.0.0.1",
-        "10.20.0.1/24", "1000.0.0.1", "0x0a.0.0.1"}) {
+        "10.20.0.1/24", "1000.0.0.1", "0x0a.0.0.1", "4294967306.20.0.1",
+        "00.0.0.1", "10.20.0.256", "10,20,0,1", "\xb1.0.0.1"}) {
     const auto parsed = Ipv4Address::Parse(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_THAT(std::string(parsed.status().message()), HasSubstr(text));
+  }
+}
+
+TEST(Ipv4AddressTest, WritesEveryOctetAsItReadIt) {
+  for (uint32_t octet = 0; octet < 256; ++octet) {
+    const std::string text = absl::StrCat(octet, ".7.", 255 - octet, ".10");
+    const auto parsed = Ipv4Address::Parse(text);
+    ASSERT_TRUE(parsed.ok()) << text;
+    EXPECT_EQ(parsed->bits(), octet << 24 | 7 << 16 | (255 - octet) << 8 | 10);
+    EXPECT_EQ(parsed->ToString(), text);
   }
 }
 

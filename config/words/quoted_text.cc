@@ -96,8 +96,13 @@ std::string AsciiForm(uint32_t code) {
 }  // namespace
 
 std::string PrintableText(absl::string_view text, size_t max_bytes) {
+  const absl::string_view head = text.substr(0, max_bytes);
+  // Nearly every text is, and then it is one copy.
+  if (head.size() == text.size() && absl::c_all_of(text, absl::ascii_isprint)) {
+    return std::string(text);
+  }
   std::string shown;
-  for (const char c : text.substr(0, max_bytes)) {
+  for (const char c : head) {
     const uint8_t byte = static_cast<uint8_t>(c);
     if (absl::ascii_isprint(byte)) {
       shown += c;

@@ -110,14 +110,30 @@ void Read(const Fact& fact, DeviceView* device, Queries* queries,
   }
 }
 
+// Nearly every device has what is planned, and that is parsed already.
+std::optional<Ipv4Address> PlannedAddress(const std::string& planned,
+                                          const TextFact& fact,
+                                          const AddressReading& live) {
+  if (live.IsSet() && planned == fact.value()) return *live;
+  return AddressOf(planned);
+}
+
+// REQUIRES: what the device has is read.
 void ReadPlan(const DeviceSpec& spec, DeviceView* device) {
-  if (!spec.address().empty()) {
+  const DeviceFacts& facts = *device->facts;
+  const auto& settings = facts.address().value().settings();
+  if (device->HasAddress() && settings[0].address() == spec.address() &&
+      settings[0].netmask() == spec.netmask()) {
+    device->planned = device->interfaces().front();
+  } else if (!spec.address().empty()) {
     const absl::StatusOr<Ipv4Interface> planned =
         Ipv4Interface::Parse(spec.address(), spec.netmask());
     if (planned.ok()) device->planned = *planned;
   }
-  device->planned_gateway = AddressOf(spec.gateway());
-  device->planned_detect = AddressOf(spec.detect_address());
+  device->planned_gateway =
+      PlannedAddress(spec.gateway(), facts.gateway(), device->gateway);
+  device->planned_detect = PlannedAddress(
+      spec.detect_address(), facts.detect_address(), device->detect_address);
 }
 
 // Tells a mute device, and of those one about which the tool always failed.
