@@ -226,7 +226,8 @@ struct FirewallCheck {
 
   template <typename Fact>
   bool Knows(absl::string_view what, const Fact& fact) const {
-    return report.Knows(host, absl::StrCat(name, ": ", what), fact);
+    return IsKnown(fact) ||
+           report.Knows(host, absl::StrCat(name, ": ", what), fact);
   }
 
   std::string StateText(bool active) const {

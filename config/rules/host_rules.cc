@@ -379,7 +379,8 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
          kLeastStandard}};
     bool all_known = true;
     for (const BootKey& key : keys) {
-      if (!report.Knows(host, absl::StrCat(key.name, " at boot"), *key.fact)) {
+      if (!IsKnown(*key.fact)) {
+        report.Knows(host, absl::StrCat(key.name, " at boot"), *key.fact);
         all_known = false;
         continue;
       }
