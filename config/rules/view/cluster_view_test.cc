@@ -62,6 +62,23 @@ TEST_F(ClusterViewTest, ReadsADevicesAddresses) {
   EXPECT_TRUE(device->HasPlannedAddress());
 }
 
+TEST_F(ClusterViewTest, ReadsThePlanWhetherTheDeviceHasItOrNot) {
+  DeviceFacts* device = facts_[0].mutable_devices(3);
+  device->mutable_gateway()->set_value("10.9.9.9");
+  device->mutable_address()->mutable_value()->mutable_settings(0)->set_netmask(
+      "255.255.0.0");
+  const ClusterView view = View();
+  const DeviceView& other = *view.hosts()[0].Find(3);
+  EXPECT_EQ(other.Address().ToString(), "192.168.103.1/16");
+  EXPECT_EQ(other.planned->ToString(), "192.168.103.1/24");
+  EXPECT_EQ(other.gateway->ToString(), "10.9.9.9");
+  EXPECT_EQ(other.planned_gateway->ToString(), "192.168.103.254");
+  EXPECT_EQ(other.planned_detect->ToString(), "192.168.103.254");
+  const DeviceView& same = *view.hosts()[0].Find(2);
+  EXPECT_EQ(same.planned->ToString(), "192.168.102.1/24");
+  EXPECT_EQ(same.planned_gateway->ToString(), "192.168.102.254");
+}
+
 TEST_F(ClusterViewTest, FindsIdsWithGaps) {
   spec_.mutable_servers(0)->clear_devices();
   DeviceIdsFact::Ids* ids = facts_[0].mutable_device_ids()->mutable_value();
