@@ -19,13 +19,13 @@ constexpr const char* kHostRules[] = {
 
 class ExceptionFinder {
  public:
-  explicit ExceptionFinder(const ClusterSpec& spec) : spec_(spec) {}
+  explicit ExceptionFinder(const ClusterSpec& spec)
+      : spec_(spec), generation_(MakeObserveRequest(spec).generation()) {}
 
   void CompareHost(const SeenHost& host, const ServerSpec& server) {
     if (host.silent) return Add(host, "gave no facts, planned by the pattern");
     if (host.facts != nullptr) {
-      const auto generation = MakeObserveRequest(spec_).generation();
-      if (host.facts->hccn_tool().generation() != generation) {
+      if (host.facts->hccn_tool().generation() != generation_) {
         Add(host, "has the hccn_tool of another product");
       }
       if (host.facts->device_ids().has_missing()) {
@@ -123,6 +123,7 @@ class ExceptionFinder {
   }
 
   const ClusterSpec& spec_;
+  const NpuToolFacts::Generation generation_;
   // Device ids by host and what is different.
   std::map<std::pair<std::string, std::string>, std::vector<uint32_t>> found_;
 };

@@ -236,9 +236,16 @@ class Importer {
   // `key = "value"`, with or without the blanks.
   void ReadHccnVariable(ImportLine line) {
     line.words = {absl::StrJoin(line.words, "")};
+    const auto value_of = [&](absl::string_view key) {
+      const std::string text = line.Find(key).value_or("");
+      if (!absl::StrContains(text, '=')) return text;
+      // Which may be a password.
+      Wrong(line, key, ": another setting stands in its line");
+      return std::string();
+    };
     const auto take = [&](absl::string_view key, const auto& parse,
                           auto* value) {
-      const std::string text = line.Find(key).value_or("");
+      const std::string text = value_of(key);
       if (text.empty()) return;
       const auto parsed = parse(text);
       if (parsed.ok()) {
@@ -259,9 +266,8 @@ class Importer {
         },
         cluster_.lossless.mutable_dscp_to_tc());
     cluster_.lossless.set_roce_port(roce_port_);
-    if (const auto gateways = line.Find("gateways")) {
-      gateways_ = Addresses(line, "gateways", *gateways);
-    }
+    const std::string gateways = value_of("gateways");
+    if (!gateways.empty()) gateways_ = Addresses(line, "gateways", gateways);
   }
 
   void ReadHostname(const ImportLine& line) {
