@@ -156,6 +156,14 @@ TEST(ImportClusterTest, AnInventoryWithoutHccnIsAMistakeAndShowsNoPassword) {
     EXPECT_THAT(std::string(status.message()), Not(HasSubstr("hush")));
   }
   EXPECT_TRUE(Import({absl::StrCat("\xEF\xBB\xBF", kInventory)}).ok());
+  for (const std::string line : {"netmask=x ansible_ssh_pass=hush\n",
+                                 "gateways=x ansible_ssh_pass=hush\n"}) {
+    const absl::Status status =
+        Import({"[hccn]\na deviceip=10.20.0.1\n[hccn:vars]\n" + line}).status();
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(": another setting stands in its line"));
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("hush")));
+  }
   ImportOptions options = Options();
   options.netmask = "255.255.255.0";
   EXPECT_TRUE(Import({absl::StrCat("\xEF\xBB\xBF", kRankTable)}, options).ok());
