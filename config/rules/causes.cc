@@ -16,10 +16,24 @@ bool IsExplained(const Rule& rule, absl::string_view cause) {
   });
 }
 
+int CausesBefore(const Rule& rule) {
+  int before = 0;
+  for (const Rule& other : RuleCatalogue()) {
+    if (IsExplained(rule, other.name)) {
+      before = std::max(before, 1 + CausesBefore(other));
+    }
+  }
+  return before;
+}
+
+Causes::Causes() {
+  for (const Rule& rule : RuleCatalogue()) rules_[rule.name];
+}
+
 void Causes::Note(absl::string_view rule, absl::Span<const Place> places,
                   State state) {
   if (state == SKIPPED) return;
-  Worst& worst = rules_[rule];
+  Worst& worst = rules_.at(rule);
   for (const Place& place : places) {
     State& of_place = worst[KeyOf(place)];
     of_place = std::max(of_place, state);
@@ -28,11 +42,10 @@ void Causes::Note(absl::string_view rule, absl::Span<const Place> places,
 
 bool Causes::HasOneOf(absl::string_view rule, absl::Span<const Place> places,
                       State at_least) const {
-  const auto worst = rules_.find(rule);
-  if (worst == rules_.end()) return false;
+  const Worst& worst = rules_.at(rule);
   return absl::c_any_of(places, [&](const Place& place) {
-    const auto found = worst->second.find(KeyOf(place));
-    return found != worst->second.end() && found->second >= at_least;
+    const auto found = worst.find(KeyOf(place));
+    return found != worst.end() && found->second >= at_least;
   });
 }
 

@@ -22,10 +22,17 @@ inline constexpr absl::string_view kPlannedAddressRule = "device-ip-planned";
 // Whether a finding of the rule can be explained by that cause; empty: by any.
 bool IsExplained(const Rule& rule, absl::string_view cause = "");
 
-// What rules found about devices. Rules that explain others come first. Not
-// safe for concurrent use.
+// How many rules, each explained by the one before, come before this one: 0 if
+// no other explains it.
+int CausesBefore(const Rule& rule);
+
+// What the rules of the catalogue found about devices. One thread may note what
+// a rule found while others note for other rules, and ask about rules for which
+// nobody notes any more.
 class Causes {
  public:
+  Causes();
+
   struct Place {
     uint32_t host_order = 0;
     std::optional<uint32_t> device = std::nullopt;  // Unset: the host itself.
@@ -33,7 +40,7 @@ class Causes {
 
   void Note(absl::string_view rule, absl::Span<const Place> places,
             State state);
-  bool Has(absl::string_view rule) const { return rules_.contains(rule); }
+  bool Has(absl::string_view rule) const { return !rules_.at(rule).empty(); }
 
   // The first rule of "link/detect-address" that found as bad a thing, or a
   // worse one, about one of the places; empty: none. What `as_planned` still
@@ -55,6 +62,7 @@ class Causes {
   bool HasOneOf(absl::string_view rule, absl::Span<const Place> places,
                 State at_least) const;
 
+  // Of every rule of the catalogue, from the beginning.
   absl::flat_hash_map<absl::string_view, Worst> rules_;
 };
 

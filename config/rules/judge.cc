@@ -1,12 +1,16 @@
 #include "config/rules/judge.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <map>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/rules/catalogue.h"
@@ -75,36 +79,75 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
   return result;
 }
 
+// Clusters with fewer hosts are judged sooner than threads are started.
+constexpr size_t kHostsForThreads = 128;
+constexpr size_t kMaxThreads = 4;
+
+// Calls run(i) for every i below count, several at a time in a large cluster.
+void RunEach(const ClusterView& view, size_t count,
+             absl::FunctionRef<void(size_t)> run) {
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < count; i = next++) run(i);
+  };
+  std::vector<std::thread> others;
+  const size_t threads =
+      view.host_count() < kHostsForThreads
+          ? 1
+          : std::min<size_t>(std::thread::hardware_concurrency(), kMaxThreads);
+  try {
+    while (others.size() + 1 < threads) others.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The system gives no more of them: it takes longer.
+  }
+  work();
+  for (std::thread& other : others) other.join();
+}
+
 // What the rules still find that a device's address may explain, once every
 // device has the planned one. Their findings there are of no other use.
 Causes FoundAsPlanned(const ClusterView& live, const JudgeOptions& options) {
   const ClusterView view(live, ClusterView::Addresses::kPlanned);
   FoundSoFar found;
   found.causes_only = true;
-  for (const Rule& rule : RuleCatalogue()) {
-    if (!IsExplained(rule, kPlannedAddressRule)) continue;
+  RunEach(view, RuleCatalogue().size(), [&](size_t i) {
+    const Rule& rule = RuleCatalogue()[i];
+    if (!IsExplained(rule, kPlannedAddressRule)) return;
     RunRule(rule, view, options, &found);
-  }
+  });
   return std::move(found.as_is);
+}
+
+// The places in the catalogue of rules that explain none of each other; those
+// of each element may be explained by those of the elements before.
+const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
+  static const auto* const rules = [] {
+    auto* made = new std::vector<std::vector<size_t>>;
+    for (size_t i = 0; i < RuleCatalogue().size(); ++i) {
+      const auto before = static_cast<size_t>(CausesBefore(RuleCatalogue()[i]));
+      if (before >= made->size()) made->resize(before + 1);
+      (*made)[before].push_back(i);
+    }
+    return made;
+  }();
+  return *rules;
 }
 
 // In catalogue order. Those that explain others run first.
 void RunRules(const ClusterView& view, const JudgeOptions& options,
               Report* report) {
   FoundSoFar found;
-  for (const Rule& rule : RuleCatalogue()) {
-    RuleResult* const result = report->add_rules();
-    if (IsExplained(rule)) continue;
-    *result = RunRule(rule, view, options, &found);
-  }
-  if (found.as_is.Has(kPlannedAddressRule)) {
-    found.as_planned = FoundAsPlanned(view, options);
-  }
-  for (size_t i = 0; i < RuleCatalogue().size(); ++i) {
-    const Rule& rule = RuleCatalogue()[i];
-    if (!IsExplained(rule)) continue;
-    *report->mutable_rules(static_cast<int>(i)) =
-        RunRule(rule, view, options, &found);
+  bool is_first = true;
+  for (size_t i = 0; i < RuleCatalogue().size(); ++i) report->add_rules();
+  for (const std::vector<size_t>& rules : RulesByCausesBefore()) {
+    RunEach(view, rules.size(), [&](size_t i) {
+      *report->mutable_rules(static_cast<int>(rules[i])) =
+          RunRule(RuleCatalogue()[rules[i]], view, options, &found);
+    });
+    if (is_first && found.as_is.Has(kPlannedAddressRule)) {
+      found.as_planned = FoundAsPlanned(view, options);
+    }
+    is_first = false;
   }
 }
 

@@ -1,5 +1,6 @@
 // Facts to findings: every rule of the catalogue over one cluster. Pure: no
-// machine, clock, file or thread. The controller judges all hosts with it; the
+// machine, clock or file; in a large cluster several rules run at a time, which
+// nobody sees in the report. The controller judges all hosts with it; the
 // daemon judges its own host with the rules that need no other.
 #ifndef CONFIG_RULES_JUDGE_H_
 #define CONFIG_RULES_JUDGE_H_

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "config/rules/judge.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -518,6 +519,37 @@ TEST(DescribeTest, ShowsFactsOfOneHostNow) {
   EXPECT_EQ(
       client->DescribeHost(NewContext().get(), request, &response).error_code(),
       grpc::StatusCode::NOT_FOUND);
+}
+
+// Of a large cluster several rules are judged at a time.
+TEST(LargeClusterTest, IsJudgedAlikeEveryTime) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 128);
+  std::vector<HostFacts> facts = MakeHealthyFacts(spec);
+  for (HostFacts& host : facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      device.mutable_address()
+          ->mutable_value()
+          ->mutable_settings(0)
+          ->set_netmask("255.255.255.128");
+      device.mutable_link()->set_value(LinkFact::DOWN);
+    }
+  }
+  const Report first = BuildReport(spec, Pointers(facts), {});
+  EXPECT_EQ(first.verdict(), FAIL);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(BuildReport(spec, Pointers(facts), {}).SerializeAsString(),
+              first.SerializeAsString());
+  }
+  size_t of_links = 0;
+  for (const RuleResult& rule : first.rules()) {
+    EXPECT_FALSE(rule.rule().empty());
+    for (const Finding& finding : rule.findings()) {
+      // Nothing that a rule found is lost on the way to the rule it explains.
+      if (rule.rule() == "net-health") EXPECT_EQ(finding.caused_by(), "link");
+      if (finding.caused_by() == "link") ++of_links;
+    }
+  }
+  EXPECT_GT(of_links, 0u);
 }
 
 }  // namespace

@@ -177,7 +177,12 @@ std::vector<FaultKind> PortFaults() {
        },
        true},
       {"recovery-failed", "state=NAME=VALUE", true, "hccn-conf", FAIL, "",
-       false, IsClassic, OnDevice("recovery { value: FAIL }")},
+       false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return IsClassic(cluster, host, device) &&
+                !Has(cluster, "roce-unused");
+       },
+       OnDevice("recovery { value: FAIL }")},
       NoFact("no-link-fact", "link", "link", ""),
       NoFact("no-health-fact", "net_health", "net-health", ""),
       NoFact("no-lldp-fact", "lldp", "lldp", "lldp-rail subnet-shared"),

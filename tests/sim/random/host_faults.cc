@@ -400,7 +400,10 @@ std::vector<FaultKind> LaunchFaults() {
        },
        true},
       {"conf-not-mounted", "hccn_conf=absent", false, "container-mounts", FAIL,
-       "hccn-conf", true, nullptr,
+       "hccn-conf", true,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "roce-unused");
+       },
        OnHost("in_container { value: true } hccn_conf { missing { "
               "reason: ABSENT detail: 'no such file' } }")},
       {"backlog-of-another", "somaxconn=N", false, "backlog-uniform", WARN,
