@@ -532,6 +532,7 @@ TEST(LargeClusterTest, IsJudgedAlikeEveryTime) {
           ->mutable_settings(0)
           ->set_netmask("255.255.255.128");
       device.mutable_link()->set_value(LinkFact::DOWN);
+      device.mutable_net_health()->set_value(NET_HEALTH_RECEIVE_TIMEOUT);
     }
   }
   const Report first = BuildReport(spec, Pointers(facts), {});
