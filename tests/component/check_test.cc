@@ -546,7 +546,9 @@ TEST(LargeClusterTest, IsJudgedAlikeEveryTime) {
     EXPECT_FALSE(rule.rule().empty());
     for (const Finding& finding : rule.findings()) {
       // Nothing that a rule found is lost on the way to the rule it explains.
-      if (rule.rule() == "net-health") EXPECT_EQ(finding.caused_by(), "link");
+      if (rule.rule() == "net-health") {
+        EXPECT_EQ(finding.caused_by(), "link");
+      }
       if (finding.caused_by() == "link") ++of_links;
     }
   }
