@@ -11,9 +11,9 @@
 #include "absl/time/time.h"
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_error.h"
-#include "daemon/host/hccn/hccn_ping.h"
 #include "daemon/host/hccn_query/query_answers.h"
 #include "tests/fuzz/require.h"
+#include "tests/readers/hccn_ping.h"
 
 namespace clusterd {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "daemon/host/npu_smi/chip_answers.h"
 #include "daemon/host/npu_smi/device_ids.h"
-#include "daemon/host/npu_smi/npu_smi_output.h"
 #include "tests/fuzz/require.h"
+#include "tests/readers/npu_smi_table.h"
 
 namespace clusterd {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "daemon/host/hccn/hccn_ping.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/readers/hccn_ping.h"
 #include "tests/readers/recorded_runs.h"
 #include "tests/sim/capture_record.h"
 

@@ -10,9 +10,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/host/hccn/hccn_ping.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/readers/hccn_ping.h"
 #include "tests/readers/read_answer.h"
 #include "tests/readers/read_unasked.h"
 #include "tests/readers/recorded_runs.h"

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "daemon/host/hccn/hccn_ping.h"
 #include "daemon/host/hccn_query/query_answers.h"
+#include "tests/readers/hccn_ping.h"
 
 namespace clusterd {
 namespace {

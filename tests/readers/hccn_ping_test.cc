@@ -1,4 +1,4 @@
-#include "daemon/host/hccn/hccn_ping.h"
+#include "tests/readers/hccn_ping.h"
 
 #include <string>
 

@@ -1,10 +1,11 @@
+#include "tests/readers/npu_smi_table.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "absl/strings/str_replace.h"
-#include "daemon/host/npu_smi/npu_smi_output.h"
 
 namespace clusterd {
 namespace {

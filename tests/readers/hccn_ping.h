@@ -1,4 +1,5 @@
-// Reads the answers of hccn_tool's two pings. -ping -g address A:
+// Reads the answers of hccn_tool's two pings, which the daemon does not ask:
+// -ping -g address A:
 //   device 3 PING 29.1.137.205
 //   recv seq=0,time=1.418000ms
 //   recv seq=1,time=0.034000ms
@@ -16,8 +17,8 @@
 // the hccn_tool source (hicann/driver ef377e95); its numbers are invented.
 // The exit status says nothing about loss: either ping may lose every packet
 // and exit 0. Only this text tells. Text in, value out: runs nothing.
-#ifndef DAEMON_HOST_HCCN_HCCN_PING_H_
-#define DAEMON_HOST_HCCN_HCCN_PING_H_
+#ifndef TESTS_READERS_HCCN_PING_H_
+#define TESTS_READERS_HCCN_PING_H_
 
 #include <cstdint>
 #include <string>
@@ -50,4 +51,4 @@ absl::StatusOr<HccnPing> ParseHccnPing(absl::string_view output);
 
 }  // namespace clusterd
 
-#endif  // DAEMON_HOST_HCCN_HCCN_PING_H_
+#endif  // TESTS_READERS_HCCN_PING_H_
