@@ -48,7 +48,6 @@ struct Counting {
 // The address of device k at subnet q and place r:
 // subnets[k] + step*q, host part hosts[k] + stride*r.
 struct Fit {
-  int prefix_length = 0;
   int64_t step = 0;
   int64_t stride = 0;
   std::vector<int64_t> subnets;  // Counted in whole subnets from 0.0.0.0.
@@ -74,12 +73,23 @@ class Finder {
   Finder(absl::Span<const PlacedServer> servers, absl::Span<const uint32_t> ids)
       : servers_(servers), ids_(ids) {
     std::map<int, size_t> lengths;
-    ForEach([&](size_t, size_t, const Ipv4Interface& address) {
-      if (address.prefix_length() >= 1 && address.prefix_length() <= 30) {
-        ++lengths[address.prefix_length()];
+    for (const PlacedServer& server : servers) {
+      for (const auto& address : server.addresses) {
+        const int length = address ? address->prefix_length() : 0;
+        if (length >= 1 && length <= 30) ++lengths[length];
       }
-    });
+    }
     prefix_length_ = Majority(lengths).value_or(0);
+    const int host_bits = 32 - prefix_length_;
+    for (size_t k = 0; k < ids.size(); ++k) {
+      for (const PlacedServer& server : servers) {
+        const auto& address = server.addresses[k];
+        if (!address || address->prefix_length() != prefix_length_) continue;
+        const int64_t bits = address->address().bits();
+        seen_.push_back({k, &server.inputs, bits >> host_bits,
+                         bits & ((int64_t{1} << host_bits) - 1)});
+      }
+    }
   }
 
   std::vector<AddressLayout> Find() const {
@@ -97,37 +107,22 @@ class Finder {
   }
 
  private:
-  template <typename Visit>
-  void ForEach(Visit visit) const {
-    for (size_t s = 0; s < servers_.size(); ++s) {
-      for (size_t k = 0; k < ids_.size(); ++k) {
-        const auto& address = servers_[s].addresses[k];
-        if (address.has_value()) visit(s, k, *address);
-      }
-    }
-  }
-
-  int64_t SubnetOf(const Ipv4Interface& address) const {
-    return address.address().bits() >> (32 - prefix_length_);
-  }
-  int64_t HostOf(const Ipv4Interface& address) const {
-    return address.address().bits() &
-           ((int64_t{1} << (32 - prefix_length_)) - 1);
-  }
-  bool IsUsual(const Ipv4Interface& address) const {
-    return address.prefix_length() == prefix_length_;
-  }
+  // An address of device `k`, whose prefix is as long as most.
+  struct Seen {
+    size_t k;
+    const FormulaInputs* inputs;
+    int64_t subnet;  // Counted in whole subnets from 0.0.0.0.
+    int64_t host;
+  };
 
   // The simplest first.
   std::vector<Counting> Countings() const {
-    std::vector<Counting> bases;
+    std::vector<Counting> all;
     const bool named = absl::c_none_of(servers_, [](const auto& server) {
       return server.inputs.name == FormulaInputs::kNoNumber;
     });
-    if (named) bases.push_back({&FormulaInputs::name, "name"});
-    bases.push_back({&FormulaInputs::n, "n"});
-    std::vector<Counting> all;
-    for (const Counting& base : bases) AddCountings(base, &all);
+    if (named) AddCountings({&FormulaInputs::name, "name"}, &all);
+    AddCountings({&FormulaInputs::n, "n"}, &all);
     absl::c_stable_sort(all, [](const Counting& a, const Counting& b) {
       return a.per_subnet < b.per_subnet;
     });
@@ -147,49 +142,34 @@ class Finder {
     for (const PlacedServer& server : servers_) {
       counting.first = std::min(counting.first, server.inputs.*x);
     }
-    std::set<int64_t> sizes = {0, 1};
-    std::map<std::pair<size_t, int64_t>, std::pair<int64_t, int64_t>> spans;
-    ForEach([&](size_t s, size_t k, const Ipv4Interface& address) {
-      const int64_t value = servers_[s].inputs.*x;
-      const auto [span, is_new] =
-          spans.try_emplace({k, SubnetOf(address)}, value, value);
-      span->second.first = std::min(span->second.first, value);
-      span->second.second = std::max(span->second.second, value);
-    });
-    Votes widths;
-    for (const auto& [subnet, span] : spans) {
-      ++widths[span.second - span.first + 1];
+    // The numbers of the servers that a device's subnet has.
+    std::map<std::pair<size_t, int64_t>, std::set<int64_t>> numbers;
+    for (const Seen& seen : seen_) {
+      numbers[{seen.k, seen.subnet}].insert(seen.inputs->*x);
     }
-    sizes.insert(Majority(widths).value_or(1));
-    if (!widths.empty()) sizes.insert(widths.rbegin()->first);
-    for (const int64_t size : sizes) {
+    Votes widths;
+    for (const auto& [subnet, values] : numbers) {
+      ++widths[*values.rbegin() - *values.begin() + 1];
+    }
+    for (const int64_t size :
+         std::set<int64_t>{0, 1, *Majority(widths), widths.rbegin()->first}) {
       counting.per_subnet = size;
       all->push_back(counting);
     }
   }
 
   Fit FitTo(const Counting& counting) const {
-    Fit fit;
-    fit.prefix_length = prefix_length_;
     Votes steps;
     Votes strides;
-    for (size_t k = 0; k < ids_.size(); ++k) {
-      const PlacedServer* before = nullptr;
-      for (const PlacedServer& server : servers_) {
-        if (!server.addresses[k] || !IsUsual(*server.addresses[k])) continue;
-        if (before != nullptr) {
-          const auto [q, r] = counting.Of(server.inputs);
-          const auto [old_q, old_r] = counting.Of(before->inputs);
-          Vote(SubnetOf(*server.addresses[k]) - SubnetOf(*before->addresses[k]),
-               q - old_q, &steps);
-          if (q == old_q) {
-            Vote(HostOf(*server.addresses[k]) - HostOf(*before->addresses[k]),
-                 r - old_r, &strides);
-          }
-        }
-        before = &server;
-      }
+    for (size_t i = 1; i < seen_.size(); ++i) {
+      const Seen& before = seen_[i - 1];
+      if (before.k != seen_[i].k) continue;
+      const auto [q, r] = counting.Of(*seen_[i].inputs);
+      const auto [old_q, old_r] = counting.Of(*before.inputs);
+      Vote(seen_[i].subnet - before.subnet, q - old_q, &steps);
+      if (q == old_q) Vote(seen_[i].host - before.host, r - old_r, &strides);
     }
+    Fit fit;
     fit.step = Majority(steps).value_or(0);
     fit.stride = Majority(strides).value_or(0);
     ElectBases(counting, &fit);
@@ -203,38 +183,31 @@ class Finder {
   }
 
   void ElectBases(const Counting& counting, Fit* fit) const {
+    std::vector<Votes> subnets(ids_.size());
+    std::vector<Votes> hosts(ids_.size());
+    for (const Seen& seen : seen_) {
+      const auto [q, r] = counting.Of(*seen.inputs);
+      ++subnets[seen.k][seen.subnet - fit->step * q];
+      ++hosts[seen.k][seen.host - fit->stride * r];
+    }
     for (size_t k = 0; k < ids_.size(); ++k) {
-      Votes subnets;
-      Votes hosts;
-      for (const PlacedServer& server : servers_) {
-        if (!server.addresses[k] || !IsUsual(*server.addresses[k])) continue;
-        const auto [q, r] = counting.Of(server.inputs);
-        ++subnets[SubnetOf(*server.addresses[k]) - fit->step * q];
-        ++hosts[HostOf(*server.addresses[k]) - fit->stride * r];
-      }
-      const bool first = k == 0;
-      const auto last_subnet =
-          first ? std::nullopt : std::make_optional(fit->subnets.back());
-      const auto last_host =
-          first ? std::nullopt : std::make_optional(fit->hosts.back());
+      std::optional<int64_t> subnet;
+      std::optional<int64_t> host;
+      if (k > 0) subnet = fit->subnets.back();
+      if (k > 0) host = fit->hosts.back();
       // A device of which nothing is known goes on from the one before.
-      fit->subnets.push_back(subnets.empty() && !first
-                                 ? *last_subnet
-                                 : Elect(subnets, last_subnet));
-      fit->hosts.push_back(hosts.empty() && !first ? *last_host + 1
-                                                   : Elect(hosts, last_host));
+      const bool follows = k > 0 && subnets[k].empty();
+      fit->subnets.push_back(follows ? *subnet : Elect(subnets[k], subnet));
+      fit->hosts.push_back(follows ? *host + 1 : Elect(hosts[k], host));
     }
   }
 
   size_t Explained(const Counting& counting, const Fit& fit) const {
-    size_t explained = 0;
-    ForEach([&](size_t s, size_t k, const Ipv4Interface& address) {
-      const auto [q, r] = counting.Of(servers_[s].inputs);
-      explained += IsUsual(address) &&
-                   SubnetOf(address) == fit.subnets[k] + fit.step * q &&
-                   HostOf(address) == fit.hosts[k] + fit.stride * r;
-    });
-    return explained;
+    return static_cast<size_t>(absl::c_count_if(seen_, [&](const Seen& seen) {
+      const auto [q, r] = counting.Of(*seen.inputs);
+      return seen.subnet == fit.subnets[seen.k] + fit.step * q &&
+             seen.host == fit.hosts[seen.k] + fit.stride * r;
+    }));
   }
 
   std::string Rails(const Counting& counting, const Fit& fit) const {
@@ -272,43 +245,37 @@ class Finder {
       if (difference % ids != 0) return false;
       *slope = difference / ids;
     }
+    const auto is_list = [](const std::string& octet) {
+      return octet[0] == '[';
+    };
     return difference == *slope * ids &&
-           VaryingOctets(fit, first, k + 1).size() <= 1;
+           absl::c_count_if(Octets(fit, first, k + 1), is_list) <= 1;
   }
 
-  uint32_t Bits(const Fit& fit, size_t k) const {
-    return static_cast<uint32_t>(fit.subnets[k] << (32 - fit.prefix_length));
-  }
-
-  std::set<int> VaryingOctets(const Fit& fit, size_t k, size_t end) const {
-    std::set<int> varying;
-    for (size_t other = k + 1; other < end; ++other) {
-      for (int shift = 24; shift >= 0; shift -= 8) {
-        const uint32_t differs = Bits(fit, k) ^ Bits(fit, other);
-        if ((differs >> shift & 0xff) != 0) varying.insert(shift);
-      }
-    }
-    return varying;
-  }
-
-  std::string SubnetText(const Counting& counting, const Fit& fit, size_t k,
-                         size_t end) const {
-    const std::set<int> varying = VaryingOctets(fit, k, end);
+  // Of the subnets of devices from `k` to before `end`: "10", "[20-27]".
+  std::vector<std::string> Octets(const Fit& fit, size_t k, size_t end) const {
     std::vector<std::string> octets;
     for (int shift = 24; shift >= 0; shift -= 8) {
       std::vector<uint32_t> values;
       for (size_t each = k; each < end; ++each) {
-        values.push_back(Bits(fit, each) >> shift & 0xff);
+        const int64_t bits = fit.subnets[each] << (32 - prefix_length_);
+        values.push_back(static_cast<uint32_t>(bits >> shift & 0xff));
       }
+      const std::set<uint32_t> distinct(values.begin(), values.end());
       const bool rises =
-          std::is_sorted(values.begin(), values.end(), std::less_equal<>());
+          distinct.size() == values.size() && absl::c_is_sorted(values);
       octets.push_back(
-          varying.count(shift) == 0 ? absl::StrCat(values[0])
-          : rises                   ? absl::StrCat("[", FoldIds(values), "]")
+          distinct.size() == 1 ? absl::StrCat(values[0])
+          : rises              ? absl::StrCat("[", FoldIds(values), "]")
                   : absl::StrCat("[", absl::StrJoin(values, ","), "]"));
     }
-    const std::string subnets =
-        absl::StrCat(absl::StrJoin(octets, "."), "/", fit.prefix_length);
+    return octets;
+  }
+
+  std::string SubnetText(const Counting& counting, const Fit& fit, size_t k,
+                         size_t end) const {
+    const std::string subnets = absl::StrCat(
+        absl::StrJoin(Octets(fit, k, end), "."), "/", prefix_length_);
     const std::string text = counting.SubnetText();
     if (fit.step == 0 || text == "0") return subnets;
     // A pattern is split at its first plus.
@@ -320,6 +287,7 @@ class Finder {
   absl::Span<const PlacedServer> servers_;
   absl::Span<const uint32_t> ids_;
   int prefix_length_ = 0;
+  std::vector<Seen> seen_;  // By device, then in the order of the servers.
 };
 
 }  // namespace
