@@ -1,15 +1,13 @@
 #include "config/learn/spec_writer.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_replace.h"
 #include "config/learn/address_layout.h"
 #include "config/learn/host_groups.h"
 #include "config/rules/judge.h"
@@ -29,11 +27,15 @@ constexpr uint64_t kKernelBacklog = 4096;  // Linux since 5.4; before, 128.
 
 using Field = const std::string& (DeviceSpec::*)() const;
 
-// "254", "[254, none]"; empty where all are `none`.
-std::string OneOrList(const std::vector<std::string>& items) {
-  const std::set<std::string> values(items.begin(), items.end());
-  if (values.size() > 1) return ListText(items);
-  return values.empty() || *values.begin() == "none" ? "" : *values.begin();
+// One that knows nothing where the host has no such device.
+const SeenDevice& DeviceOf(const SeenHost& host, uint32_t id) {
+  static const auto* const nothing = new SeenDevice();
+  const SeenDevice* const device = FindDevice(host, id);
+  return device == nullptr ? *nothing : *device;
+}
+
+bool HasAddress(const SeenDevice& device) {
+  return device.address.has_value() && !device.address->address().IsUnset();
 }
 
 class Writer {
@@ -45,7 +47,6 @@ class Writer {
     ASSIGN_OR_RETURN(hosts_, OrderHosts(seen_.hosts, &written_.notes));
     ChooseIds();
     std::string servers = Servers();
-    written_.servers = hosts_.size();
     if (ids_.empty()) return WithoutAddresses(servers);
     std::vector<std::string> patterns;
     for (const AddressLayout& layout : FindLayouts(placed_, ids_)) {
@@ -54,7 +55,6 @@ class Writer {
     if (!Choose(servers, patterns).ok()) {
       RETURN_IF_ERROR(DropUnlisted());
       servers = Servers();
-      written_.servers = hosts_.size();
       RETURN_IF_ERROR(Choose(servers, {ListedAddresses()}));
       written_.pattern = "no pattern explains most addresses: each is listed";
     }
@@ -73,11 +73,6 @@ class Writer {
     written_.notes.emplace_back(text.Piece());
   }
 
-  static bool HasAddress(const SeenDevice* device) {
-    return device != nullptr && device->address.has_value() &&
-           !device->address->address().IsUnset();
-  }
-
   // Devices that have an address on no more than half of their hosts are not
   // planned, unless all are so: two hosts of which one is not set up.
   void ChooseIds() {
@@ -87,9 +82,9 @@ class Writer {
       size_t known = 0;
       size_t used = 0;
       for (const SeenHost* host : hosts_) {
-        const SeenDevice* const device = FindDevice(*host, id);
-        if (device != nullptr && device->address.has_value()) ++known;
-        if (HasAddress(device)) ++used;
+        const SeenDevice& device = DeviceOf(*host, id);
+        known += device.address.has_value();
+        used += HasAddress(device);
       }
       (2 * used > known ? ids_ : used > 0 ? some : unused).push_back(id);
     }
@@ -106,10 +101,10 @@ class Writer {
     const std::string text = GroupHosts(hosts_, &placed_);
     for (size_t s = 0; s < hosts_.size(); ++s) {
       for (const uint32_t id : ids_) {
-        const SeenDevice* const device = FindDevice(*hosts_[s], id);
-        placed_[s].addresses.push_back(HasAddress(device) ? device->address
+        const SeenDevice& device = DeviceOf(*hosts_[s], id);
+        placed_[s].addresses.push_back(HasAddress(device) ? device.address
                                                           : std::nullopt);
-        if (HasAddress(device)) ++known_;
+        known_ += HasAddress(device);
       }
     }
     return text;
@@ -192,19 +187,15 @@ class Writer {
     return "";
   }
 
+  // "devices 0-7 in 10.20.0.0/24, host part 1 + n; devices 8 in …".
   static std::string PatternWords(absl::string_view rails) {
-    std::vector<std::string> words;
-    for (absl::string_view line : absl::StrSplit(rails, '\n')) {
-      line = absl::StripAsciiWhitespace(line);
-      if (absl::ConsumePrefix(&line, "- device: ")) {
-        words.push_back(absl::StrCat("devices ", line));
-      } else if (absl::ConsumePrefix(&line, "subnet: ")) {
-        absl::StrAppend(&words.back(), " in ", line);
-      } else if (absl::ConsumePrefix(&line, "host: ")) {
-        absl::StrAppend(&words.back(), ", host part ", line);
-      }
-    }
-    return absl::StrJoin(words, "; ");
+    const std::string words =
+        absl::StrReplaceAll(rails, {{"  rails:\n", ""},
+                                    {"    - device: ", "; devices "},
+                                    {"\n      subnet: ", " in "},
+                                    {"\n      host: ", ", host part "},
+                                    {"\n", ""}});
+    return words.substr(std::min<size_t>(words.size(), 2));
   }
 
   std::string DevicesHead(const ProductProfile& profile) const {
@@ -227,10 +218,12 @@ class Writer {
         const uint32_t bits = address->address().bits();
         if (taken.count(bits) == 0) own.insert(bits);
       }
-      const bool whole = own.size() == ids_.size();
-      if (whole) taken.insert(own.begin(), own.end());
-      if (whole) kept.push_back(hosts_[s]);
-      if (!whole) dropped.push_back(hosts_[s]->name);
+      if (own.size() == ids_.size()) {
+        taken.insert(own.begin(), own.end());
+        kept.push_back(hosts_[s]);
+      } else {
+        dropped.push_back(hosts_[s]->name);
+      }
     }
     if (!dropped.empty()) {
       Note(
@@ -279,16 +272,16 @@ class Writer {
   using Source = std::optional<Ipv4Address> SeenDevice::*;
 
   // Of each device the host part in its own subnet, or the address outside of
-  // it, that most have.
+  // it, that most have: "254", "[254, none]"; empty where all are `none`.
   std::string HostParts(Source member) const {
     std::vector<std::string> items;
     for (const uint32_t id : ids_) {
       std::map<std::string, size_t> votes;
       for (const SeenHost* host : hosts_) {
-        const SeenDevice* const device = FindDevice(*host, id);
-        if (!HasAddress(device) || !(device->*member).has_value()) continue;
-        const Ipv4Address value = *(device->*member);
-        const Ipv4Subnet subnet = device->address->subnet();
+        const SeenDevice& device = DeviceOf(*host, id);
+        if (!HasAddress(device) || !(device.*member).has_value()) continue;
+        const Ipv4Address value = *(device.*member);
+        const Ipv4Subnet subnet = device.address->subnet();
         ++votes[value.IsUnset() ? "none"
                 : subnet.Contains(value)
                     ? absl::StrCat(value.bits() - subnet.network().bits())
@@ -296,7 +289,10 @@ class Writer {
       }
       items.push_back(Majority(votes).value_or("none"));
     }
-    return OneOrList(items);
+    if (absl::c_count(items, items[0]) < static_cast<int64_t>(items.size())) {
+      return ListText(items);
+    }
+    return items[0] == "none" ? "" : items[0];
   }
 
   // Writes the key with that of the texts which most devices have, if the file
@@ -323,10 +319,9 @@ class Writer {
     for (size_t s = 0; s < hosts_.size(); ++s) {
       for (const DeviceSpec& device :
            spec.servers(static_cast<int>(s)).devices()) {
-        const SeenDevice* const seen = FindDevice(*hosts_[s], device.id());
-        if (seen == nullptr || !(seen->*live).has_value()) continue;
-        const Ipv4Address value = *(seen->*live);
-        const std::string text = value.IsUnset() ? "" : value.ToString();
+        const auto& seen = DeviceOf(*hosts_[s], device.id()).*live;
+        if (!seen.has_value()) continue;
+        const std::string text = seen->IsUnset() ? "" : seen->ToString();
         agreeing += (device.*planned)() == text;
       }
     }
@@ -338,7 +333,8 @@ class Writer {
   std::optional<Value> Most(std::optional<Value> SeenHost::*member) const {
     std::map<Value, size_t> votes;
     for (const SeenHost* host : hosts_) {
-      if ((host->*member).has_value()) ++votes[*(host->*member)];
+      const auto& value = host->*member;
+      if (value.has_value()) ++votes[*value];
     }
     return Majority(votes);
   }
@@ -347,10 +343,8 @@ class Writer {
     std::map<Value, size_t> votes;
     for (const SeenHost* host : hosts_) {
       for (const uint32_t id : ids_) {
-        const SeenDevice* const device = FindDevice(*host, id);
-        if (device != nullptr && (device->*member).has_value()) {
-          ++votes[*(device->*member)];
-        }
+        const auto& value = DeviceOf(*host, id).*member;
+        if (value.has_value()) ++votes[*value];
       }
     }
     return Majority(votes);
@@ -407,6 +401,7 @@ class Writer {
   }
 
   void Finish() {
+    written_.servers = hosts_.size();
     std::string& yaml = written_.yaml;
     absl::StrAppend(&yaml, "# Written by clusterctl from ", seen_.source,
                     ". Read it before it is used: what it says\n"
@@ -415,17 +410,16 @@ class Writer {
     for (const std::string& note : written_.notes) {
       absl::StrAppend(&yaml, "# Note: ", note, "\n");
     }
-    if (!written_.exceptions.empty()) {
+    const std::vector<SpecException>& all = written_.exceptions;
+    if (!all.empty()) {
       absl::StrAppend(&yaml, "# Exceptions, which a check finds:\n");
     }
-    for (size_t i = 0; i < written_.exceptions.size(); ++i) {
-      if (i == kMaxShown) {
-        absl::StrAppend(&yaml, "#   and ", written_.exceptions.size() - i,
-                        " more\n");
-        break;
-      }
-      absl::StrAppend(&yaml, "#   ", ExceptionText(written_.exceptions[i]),
-                      "\n");
+    const size_t shown = std::min(all.size(), kMaxShown);
+    for (size_t i = 0; i < shown; ++i) {
+      absl::StrAppend(&yaml, "#   ", ExceptionText(all[i]), "\n");
+    }
+    if (shown < all.size()) {
+      absl::StrAppend(&yaml, "#   and ", all.size() - shown, " more\n");
     }
     absl::StrAppend(&yaml, body_);
   }
