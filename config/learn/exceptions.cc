@@ -53,7 +53,12 @@ class ExceptionFinder {
     const Report report = BuildReport(spec_, facts, options);
     for (const RuleResult& rule : report.rules()) {
       for (const Finding& finding : rule.findings()) {
-        if (finding.state() == FAIL || finding.state() == WARN) Add(finding);
+        if (finding.state() != FAIL && finding.state() != WARN) continue;
+        const std::string what = PrintableText(absl::StrCat(
+            finding.observed(), ", expected ", finding.expected()));
+        for (const Subject& subject : finding.subjects()) {
+          if (!subject.host().empty()) found_[{subject.host(), what}];
+        }
       }
     }
   }
@@ -76,13 +81,6 @@ class ExceptionFinder {
            std::optional<uint32_t> id = std::nullopt) {
     auto& ids = found_[{host.name, what}];
     if (id.has_value()) ids.push_back(*id);
-  }
-  void Add(const Finding& finding) {
-    const std::string what = PrintableText(
-        absl::StrCat(finding.observed(), ", expected ", finding.expected()));
-    for (const Subject& subject : finding.subjects()) {
-      if (!subject.host().empty()) found_[{subject.host(), what}];
-    }
   }
 
   void CompareDevice(const SeenHost& host, const SeenDevice& seen,

@@ -25,8 +25,10 @@ namespace {
 
 constexpr size_t kMaxDevices = 16;  // NPU0 to NPU15 of the Deployer's table.
 
-bool IsServerAddress(const absl::StatusOr<Ipv4Address>& address) {
-  return address.ok() && CheckUsableAddress(*address, 32).ok();
+std::optional<Ipv4Address> ServerAddress(absl::string_view text) {
+  const auto address = Ipv4Address::Parse(text);
+  if (!address.ok() || !CheckUsableAddress(*address, 32).ok()) return {};
+  return *address;
 }
 
 class Importer {
@@ -35,16 +37,19 @@ class Importer {
     cluster_.name = options.cluster;
   }
 
-  void Read(const ImportedFile& file) {
+  // What it is shows in it, unless it is known to be a hosts file.
+  void Read(const ImportedFile& file, bool is_hosts = false) {
     Mistakes mistakes(file.name);
     mistakes_ = &mistakes;
     const std::vector<ImportLine> lines = SplitLines(file.text);
     const auto is_slurm = [](const ImportLine& line) {
       return absl::StartsWithIgnoreCase(line.words[0], "NodeName=");
     };
-    if (absl::StartsWith(
-            absl::StripLeadingAsciiWhitespace(WithoutByteOrderMark(file.text)),
-            "{")) {
+    if (is_hosts) {
+      ReadHosts(lines);
+    } else if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(
+                                    WithoutByteOrderMark(file.text)),
+                                "{")) {
       ReadRankTable(file);
     } else if (absl::c_any_of(lines, IsOfInventory)) {
       ReadInventory(file, lines);
@@ -57,13 +62,18 @@ class Importer {
     } else {
       ReadNodeLists(lines);
     }
-    Keep(mistakes.ToStatus());
+    if (mistakes.empty()) return;
+    problems_.emplace_back(mistakes.ToStatus().message());
+  }
+
+  absl::Status Problems() const {
+    return problems_.empty()
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));
   }
 
   absl::StatusOr<SeenCluster> Finish() {
-    if (!problems_.empty()) {
-      return absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));
-    }
+    RETURN_IF_ERROR(Problems());
     if (cluster_.hosts.empty()) cluster_.hosts = std::move(named_);
     if (cluster_.hosts.empty()) {
       return absl::InvalidArgumentError("no file names a server");
@@ -78,20 +88,8 @@ class Importer {
   const std::map<std::string, Ipv4Address>& addresses() const {
     return addresses_;
   }
-  const std::vector<std::string>& problems() const { return problems_; }
-
-  void ReadHostsOf(const ImportedFile& file) {
-    Mistakes mistakes(file.name);
-    mistakes_ = &mistakes;
-    ReadHosts(SplitLines(file.text));
-    Keep(mistakes.ToStatus());
-  }
 
  private:
-  void Keep(const absl::Status& status) {
-    if (!status.ok()) problems_.emplace_back(status.message());
-  }
-
   template <typename... Parts>
   void Note(const Parts&... parts) {
     cluster_.notes.push_back(absl::StrCat(parts...));
@@ -121,8 +119,7 @@ class Importer {
         continue;
       }
       for (const std::string& text : {server.host_ip, server.server_id}) {
-        const auto address = Ipv4Address::Parse(text);
-        if (!host.address && IsServerAddress(address)) host.address = *address;
+        if (!host.address) host.address = ServerAddress(text);
       }
       for (const RankTableDevice& device : server.devices) {
         SeenDevice& seen = host.devices.emplace_back();
@@ -202,12 +199,11 @@ class Importer {
   void ReadHccnHost(const ImportLine& line) {
     SeenHost host;
     host.name = line.words[0];
-    const auto address = Ipv4Address::Parse(host.name);
     if (!IsHostName(host.name)) {
       return Wrong(line, "host ", Shown(host.name),
                    " is no address and no host name");
     }
-    if (IsServerAddress(address)) host.address = *address;
+    host.address = ServerAddress(host.name);
     const auto devices = line.Find("deviceip");
     if (!devices) {
       return Wrong(line,
@@ -284,40 +280,36 @@ class Importer {
   void ReadNodeLine(const ImportLine& line) {
     const auto nodes = line.Find("NodeName");
     if (!nodes || absl::EqualsIgnoreCase(*nodes, "DEFAULT")) return;
-    const auto where = line.Find("NodeAddr");
     const auto names = ExpandHostlist(*nodes);
     if (!names.ok()) return Wrong(line, "NodeName: ", names.status().message());
-    std::vector<std::string> addresses;
-    if (where.has_value()) {
-      const auto expanded = ExpandHostlist(*where);
-      if (!expanded.ok()) {
-        return Wrong(line, "NodeAddr: ", expanded.status().message());
-      }
-      addresses = *expanded;
-      if (addresses.size() != names->size()) {
-        return Wrong(line, "NodeAddr has ", addresses.size(),
-                     " addresses, expected ", names->size(), ", one per node");
-      }
+    // Without it the name is the address, as Slurm has it.
+    const auto addresses =
+        ExpandHostlist(line.Find("NodeAddr").value_or(*nodes));
+    if (!addresses.ok()) {
+      return Wrong(line, "NodeAddr: ", addresses.status().message());
+    }
+    if (addresses->size() != names->size()) {
+      return Wrong(line, "NodeAddr has ", addresses->size(),
+                   " addresses, expected ", names->size(), ", one per node");
     }
     for (size_t k = 0; k < names->size(); ++k) {
       SeenHost& host = cluster_.hosts.emplace_back();
       host.name = (*names)[k];
-      if (addresses.empty()) continue;
-      const auto address = Ipv4Address::Parse(addresses[k]);
-      if (IsServerAddress(address)) host.address = *address;
-      if (!address.ok()) dns_names_.emplace(host.name, addresses[k]);
+      const std::string& address = (*addresses)[k];
+      host.address = ServerAddress(address);
+      if (!host.address) dns_names_.emplace(host.name, address);
     }
   }
 
   // Of a file that has no settings: a password of another kind of file.
   bool HasSetting(const ImportLine& line) {
-    const auto word = absl::c_find_if(line.words, [](const auto& word) {
-      return absl::StrContains(word, '=');
-    });
-    if (word == line.words.end()) return false;
-    Wrong(line, Shown(*word),
-          " is set here, expected names and addresses alone");
-    return true;
+    for (const std::string& word : line.words) {
+      if (!absl::StrContains(word, '=')) continue;
+      Wrong(line, Shown(word),
+            " is set here, expected names and addresses alone");
+      return true;
+    }
+    return false;
   }
 
   void ReadNodeLists(const std::vector<ImportLine>& lines) {
@@ -346,7 +338,7 @@ class Importer {
         continue;
       }
       if (line.words.size() < 2) Wrong(line, "has no name behind the address");
-      if (!IsServerAddress(address)) continue;
+      if (!ServerAddress(text)) continue;
       for (size_t k = 1; k < line.words.size(); ++k) {
         const std::string& name = line.words[k];
         if (!IsHostName(name)) {
@@ -369,11 +361,10 @@ class Importer {
     if (address == addresses_.end() && dns_name != dns_names_.end()) {
       address = addresses_.find(dns_name->second);
     }
-    const auto own = Ipv4Address::Parse(host->name);
     if (address != addresses_.end()) {
       host->address = address->second;
-    } else if (!host->address.has_value() && IsServerAddress(own)) {
-      host->address = *own;
+    } else if (!host->address.has_value()) {
+      host->address = ServerAddress(host->name);
     }
     if (!host->address.has_value()) return;
     const auto name = names_.find(host->address->bits());
@@ -383,12 +374,13 @@ class Importer {
 
   // Masks and gateways of the devices, which stand apart from them.
   absl::Status SetMasks() {
-    const bool any = absl::c_any_of(cluster_.hosts, [](const SeenHost& host) {
-      return absl::c_any_of(host.devices, [](const SeenDevice& device) {
-        return device.address.has_value();
-      });
-    });
-    if (!any) return absl::OkStatus();
+    std::vector<SeenDevice*> devices;
+    for (SeenHost& host : cluster_.hosts) {
+      for (SeenDevice& device : host.devices) {
+        if (device.address.has_value()) devices.push_back(&device);
+      }
+    }
+    if (devices.empty()) return absl::OkStatus();
     if (!options_.netmask.empty()) {
       ASSIGN_OR_RETURN(prefix_length_, ParseNetmask(options_.netmask));
     }
@@ -397,21 +389,18 @@ class Importer {
           "--netmask: no file has the netmask of the devices, expected e.g. "
           "--netmask 255.255.255.0");
     }
-    std::set<uint32_t> near;  // Gateways.
-    for (SeenHost& host : cluster_.hosts) {
-      for (SeenDevice& device : host.devices) {
-        if (!device.address.has_value()) continue;
-        device.address =
-            Ipv4Interface(device.address->address(), prefix_length_);
-        for (const Ipv4Address gateway : gateways_) {
-          if (!device.address->subnet().Contains(gateway)) continue;
-          near.insert(gateway.bits());
-          if (!device.gateway) device.gateway = gateway;
-        }
-      }
+    for (SeenDevice* device : devices) {
+      device->address =
+          Ipv4Interface(device->address->address(), prefix_length_);
     }
     for (const Ipv4Address gateway : gateways_) {
-      if (near.count(gateway.bits()) > 0) continue;
+      bool is_near = false;
+      for (SeenDevice* device : devices) {
+        if (!device->address->subnet().Contains(gateway)) continue;
+        is_near = true;
+        if (!device->gateway) device->gateway = gateway;
+      }
+      if (is_near) continue;
       Note("gateway ", gateway.ToString(),
            " is in no device's subnet, not taken");
     }
@@ -450,9 +439,9 @@ absl::StatusOr<std::map<std::string, Ipv4Address>> ParseHostsFile(
     const ImportedFile& file) {
   const ImportOptions options;
   Importer importer(options);
-  importer.ReadHostsOf(file);
-  if (importer.problems().empty()) return importer.addresses();
-  return absl::InvalidArgumentError(absl::StrJoin(importer.problems(), "\n"));
+  importer.Read(file, /*is_hosts=*/true);
+  RETURN_IF_ERROR(importer.Problems());
+  return importer.addresses();
 }
 
 }  // namespace clusterd

@@ -91,8 +91,6 @@ SeenHost HostOf(const HostFacts& facts) {
   return host;
 }
 
-std::string NameOf(const ProductProfile* profile) { return profile->name; }
-
 // What an apply would make of addresses that the file cannot tell as they are.
 std::vector<std::string> AddressNotes(absl::Span<const HostFacts> facts) {
   google::protobuf::RepeatedPtrField<Subject> leased;
@@ -174,7 +172,7 @@ absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
     chosen.erase(absl::c_stable_partition(chosen, is_exact), chosen.end());
   }
   std::set<std::string> names;
-  for (const ProductProfile* profile : chosen) names.insert(NameOf(profile));
+  for (const ProductProfile* profile : chosen) names.insert(profile->name);
   if (names.size() == 1) return chosen;
   return absl::InvalidArgumentError(absl::StrCat(
       "--product: what is known (series ",
