@@ -55,11 +55,8 @@ std::string NameText(const std::string& name) {
 std::string ListText(const std::vector<std::string>& items) {
   std::string text = "[";
   for (size_t i = 0; i < items.size(); ++i) {
-    absl::StrAppend(&text,
-                    i == 0                ? ""
-                    : i % kLineNames == 0 ? ",\n      "
-                                          : ", ",
-                    items[i]);
+    if (i > 0) text += i % kLineNames == 0 ? ",\n      " : ", ";
+    text += items[i];
   }
   return text + "]";
 }

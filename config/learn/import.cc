@@ -134,9 +134,6 @@ class Importer {
               address.status().message(), "; IPv6 is not planned"));
         }
       }
-      absl::c_sort(host.devices, [](const SeenDevice& a, const SeenDevice& b) {
-        return a.id < b.id;
-      });
       cluster_.hosts.push_back(std::move(host));
     }
   }

@@ -70,9 +70,6 @@ SeenHost HostOf(const HostFacts& facts) {
   for (const DeviceFacts& device : facts.devices()) {
     host.devices.push_back(DeviceOf(device));
   }
-  absl::c_sort(host.devices, [](const SeenDevice& a, const SeenDevice& b) {
-    return a.id < b.id;
-  });
   const KernelFacts& kernel = facts.kernel();
   host.somaxconn = NumberOf(kernel.somaxconn());
   host.syn_backlog = NumberOf(kernel.tcp_max_syn_backlog());
@@ -81,11 +78,9 @@ SeenHost HostOf(const HostFacts& facts) {
                                kernel.tcp_max_syn_backlog_at_boot());
   if (kept && syn_kept) host.persistent = *kept && *syn_kept;
   for (const FirewallFacts* firewall : {&facts.ufw(), &facts.firewalld()}) {
-    if (firewall->active().value()) {
-      host.firewall_runs = true;
-    } else if (firewall->active().has_value() ||
-               firewall->installed().has_value()) {
-      host.firewall_runs = host.firewall_runs.value_or(false);
+    if (firewall->active().has_value() || firewall->installed().has_value()) {
+      host.firewall_runs =
+          host.firewall_runs.value_or(false) || firewall->active().value();
     }
   }
   return host;
@@ -136,6 +131,7 @@ std::vector<uint32_t> MajorityIds(absl::Span<const SeenHost> hosts) {
   for (const SeenHost& host : hosts) {
     std::vector<uint32_t> ids;
     for (const SeenDevice& device : host.devices) ids.push_back(device.id);
+    absl::c_sort(ids);
     if (!ids.empty()) ++votes[ids];
   }
   return Majority(votes).value_or(std::vector<uint32_t>());
@@ -195,9 +191,9 @@ absl::StatusOr<SeenCluster> LearnCluster(
   std::map<bool, size_t> is_950;
   for (const HostFacts& host : facts) {
     if (!IsHostName(host.host())) {
-      return absl::InvalidArgumentError(absl::StrCat(
+      return absl::InvalidArgumentError(
           "a host is called what cluster.yaml cannot name, expected letters, "
-          "digits, \".\", \"-\" and \"_\""));
+          "digits, \".\", \"-\" and \"_\"");
     }
     cluster.hosts.push_back(HostOf(host));
     const auto address = addresses.find(host.host());
@@ -207,12 +203,12 @@ absl::StatusOr<SeenCluster> LearnCluster(
     if (host.has_missing()) continue;
     // "A2 x 8"; what else the host says is no series.
     const std::string& text = host.identity().npu_series().value();
-    for (const ProductProfile& profile : AllProductProfiles()) {
-      const std::string& known = profile.npu_series;
-      if (known.empty() || text.substr(0, text.find(' ')) != known) continue;
-      ++series[known];
-      break;
-    }
+    const std::string first = text.substr(0, text.find(' '));
+    const bool is_known = absl::c_any_of(
+        AllProductProfiles(), [&first](const ProductProfile& profile) {
+          return profile.npu_series == first;
+        });
+    if (is_known && !first.empty()) ++series[first];
     ++is_950[host.hccn_tool().generation() == NpuToolFacts::ASCEND_950];
   }
   ASSIGN_OR_RETURN(

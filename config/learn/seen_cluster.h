@@ -50,7 +50,7 @@ struct SeenHost {
   std::optional<Ipv4Address> address;
   // It gave no facts, and why.
   bool silent = false;
-  std::vector<SeenDevice> devices;  // Ascending ids.
+  std::vector<SeenDevice> devices;
   std::optional<uint64_t> somaxconn;
   std::optional<uint64_t> syn_backlog;
   // A reboot keeps both. Unset: not known.
@@ -89,7 +89,7 @@ absl::StatusOr<SeenCluster> LearnCluster(
     absl::Span<const HostFacts> facts,
     const std::map<std::string, Ipv4Address>& addresses);
 
-// The device ids that most hosts have.
+// The device ids that most hosts have, ascending.
 std::vector<uint32_t> MajorityIds(absl::Span<const SeenHost> hosts);
 
 }  // namespace clusterd

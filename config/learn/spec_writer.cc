@@ -120,14 +120,14 @@ class Writer {
 
   // Whether every device told that it has no address.
   bool AllAreUnset() const {
-    size_t devices = 0;
+    bool any = false;
     for (const SeenHost* host : hosts_) {
-      devices += host->devices.size();
       for (const SeenDevice& device : host->devices) {
         if (!device.address.has_value()) return false;
+        any = true;
       }
     }
-    return devices > 0;
+    return any;
   }
 
   // Only of a product whose jobs need none it is known what the file says.
