@@ -218,6 +218,25 @@ void JudgeSeries(const ClusterView& view, RuleReport& report) {
   }
 }
 
+// Device i of all hosts: what most of them have is right.
+void JudgeRails(const ClusterView& view, Reading<uint64_t> DeviceView::*reading,
+                RuleReport& report) {
+  std::map<uint32_t, Ballot<uint64_t>> rails;
+  for (const DeviceView& device : view.devices()) {
+    const Reading<uint64_t>& live = device.*reading;
+    if (live.has_value()) VoteInTurn(*live, &rails[device.id]);
+  }
+  for (const DeviceView& device : view.devices()) {
+    const Reading<uint64_t>& live = device.*reading;
+    if (!live.has_value()) continue;
+    const Ballot<uint64_t>& rail = rails[device.id];
+    const uint64_t right = MostCommon(rail);
+    if (*live == right) continue;
+    report.Add(device, "other", *live, right, device.id,
+               Count(rail.at(right).live, "other host"));
+  }
+}
+
 }  // namespace
 
 // Devices whose subnets overlap are of one subnet and must agree.
@@ -281,24 +300,13 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
 
 // Device i of all hosts; spec.mtu decides where it is set. Warns.
 void CheckMtuUniform(const ClusterView& view, RuleReport& report) {
-  std::map<uint32_t, Ballot<uint64_t>> rails;
-  report.ForEachKnown("MTU", &DeviceView::mtu, [&](const DeviceView& device) {
-    report.Judged(device);
-    VoteInTurn(*device.mtu, &rails[device.id]);
-  });
-  const bool planned = view.spec().has_mtu();
+  report.ForEachKnown("MTU", &DeviceView::mtu,
+                      [&](const DeviceView& device) { report.Judged(device); });
+  if (!view.spec().has_mtu()) return JudgeRails(view, &DeviceView::mtu, report);
+  const uint64_t right = view.spec().mtu();
   for (const DeviceView& device : view.devices()) {
-    if (!device.mtu.has_value()) continue;
-    const Ballot<uint64_t>& rail = rails[device.id];
-    if (!planned && rail.size() == 1) continue;
-    const uint64_t right = planned ? view.spec().mtu() : MostCommon(rail);
-    if (*device.mtu == right) continue;
-    if (planned) {
-      report.Add(device, "unlike-spec", *device.mtu, right);
-    } else {
-      report.Add(device, "other", *device.mtu, right, device.id,
-                 Count(rail.at(right).live, "other host"));
-    }
+    if (device.mtu.value_or(right) == right) continue;
+    report.Add(device, "unlike-spec", *device.mtu, right);
   }
 }
 
@@ -355,7 +363,6 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
 // Device i of all hosts, where the tool tells a speed. A port without a link
 // has none.
 void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
-  std::map<uint32_t, Ballot<uint64_t>> rails;
   size_t untold = 0;
   std::string why;
   report.ForEachDevice([&](const DeviceView& device) {
@@ -366,17 +373,9 @@ void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
       report.AddSkipped(device, "the link is DOWN", "link");
     } else if (report.Knows(device, "speed", device.speed)) {
       report.Judged(device);
-      VoteInTurn(*device.speed, &rails[device.id]);
     }
   });
-  for (const DeviceView& device : view.devices()) {
-    if (!device.speed.has_value()) continue;
-    const Ballot<uint64_t>& rail = rails[device.id];
-    const uint64_t right = MostCommon(rail);
-    if (*device.speed == right) continue;
-    report.Add(device, "other", *device.speed, right, device.id,
-               Count(rail.at(right).live, "other host"));
-  }
+  JudgeRails(view, &DeviceView::speed, report);
   if (untold == 0) return;
   report.AddNote("no speed from ", Count(untold, "device"), ", ", why);
   report.ExplainSkip(why);
