@@ -59,18 +59,17 @@ class Writer {
       written_.pattern = "no pattern explains most addresses: each is listed";
     }
     if (!refused_.empty()) {
-      Note(
-          absl::StrCat("clusterctl config validate refuses what most hosts "
-                       "have: ",
-                       refused_));
+      Note("clusterctl config validate refuses what most hosts have: ",
+           refused_);
     }
     AddSources();
     return Settle();
   }
 
  private:
-  void Note(const absl::AlphaNum& text) {
-    written_.notes.emplace_back(text.Piece());
+  template <typename... Parts>
+  void Note(const Parts&... parts) {
+    written_.notes.push_back(absl::StrCat(parts...));
   }
 
   // Devices that have an address on no more than half of their hosts are not
@@ -91,8 +90,8 @@ class Writer {
     if (ids_.empty()) ids_.swap(some);
     unused.insert(unused.end(), some.begin(), some.end());
     if (!unused.empty() && !ids_.empty()) {
-      Note(absl::StrCat("not planned: ", DevicesText(unused),
-                        ", which has no address on most hosts"));
+      Note("not planned: ", DevicesText(unused),
+           ", which has no address on most hosts");
     }
   }
 
@@ -227,9 +226,9 @@ class Writer {
     }
     if (!dropped.empty()) {
       Note(
-          absl::StrCat("left out, since addresses of their devices are not "
-                       "known, not set or those of another host: ",
-                       HostsText(dropped, 100)));
+          "left out, since addresses of their devices are not known, not set "
+          "or those of another host: ",
+          HostsText(dropped, 100));
     }
     hosts_ = std::move(kept);
     if (!hosts_.empty()) return absl::OkStatus();
@@ -358,10 +357,10 @@ class Writer {
       if (*value > kKernelBacklog && *value <= 2147483647) {
         absl::StrAppend(&kernel, "  ", key, ": ", *value, "\n");
       } else {
-        Note(absl::StrCat("kernel.", key,
-                          " is left at what is advised: most "
-                          "hosts run the kernel's own, ",
-                          *value));
+        Note("kernel.", key,
+             " is left at what is advised: most hosts run the "
+             "kernel's own, ",
+             *value);
       }
     };
     add("somaxconn", Most(&SeenHost::somaxconn));
