@@ -18,14 +18,11 @@ ImportLine SplitLine(absl::string_view text, int number) {
   char quote = 0;
   bool inside = false;
   for (const char c : text) {
-    const bool blank = quote == 0 && absl::ascii_isspace(c);
     if (!inside && (c == '#' || c == ';')) break;
-    if (blank) {
-      inside = false;
-      continue;
-    }
-    if (!inside) line.words.emplace_back();
-    inside = true;
+    const bool begins = !inside;
+    inside = quote != 0 || !absl::ascii_isspace(c);
+    if (!inside) continue;
+    if (begins) line.words.emplace_back();
     if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
       quote = c == quote ? 0 : c;
     } else {
