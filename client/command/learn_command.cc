@@ -176,16 +176,12 @@ class ConfigImportCommand final : public SpecWritingCommand {
 
  private:
   int Work() override {
-    const auto of_flag = connection().find("cluster");
-    const auto of_environment = session().environment.find("CLUSTERD_CLUSTER");
-    if (options_.cluster.empty() && of_flag != connection().end()) {
-      options_.cluster = of_flag->second;
+    std::string& cluster = options_.cluster;
+    if (cluster.empty()) cluster = ValueOf(connection(), "cluster");
+    if (cluster.empty()) {
+      cluster = ValueOf(session().environment, "CLUSTERD_CLUSTER");
     }
-    if (options_.cluster.empty() &&
-        of_environment != session().environment.end()) {
-      options_.cluster = of_environment->second;
-    }
-    if (options_.cluster.empty()) {
+    if (cluster.empty()) {
       AddMistake("--cluster: is missing, expected the cluster's name");
     }
     std::vector<ImportedFile> files;
