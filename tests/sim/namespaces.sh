@@ -71,6 +71,8 @@ enter_server() {
     mount -t overlay overlay \
       -o "lowerdir=$root/$layer:/$layer,upperdir=$own/up/$layer,workdir=$own/work/$layer" "/$layer"
   done
+  # As an administrator sets servers up: each knows all by name.
+  cp "${own%/*}/hosts" /etc/hosts
   mkdir -p /etc/clusterd
   echo "simulated devices, in network, mount and UTS namespaces of its own" >/etc/clusterd/simulation
 
@@ -203,6 +205,8 @@ up() {
   mount -t tmpfs -o mode=755 simulated-servers "$dir"
   mount --make-private "$dir"
   up_wire "$dir"
+  echo "127.0.0.1 localhost" >"$dir/hosts"
+  for i in "${!names[@]}"; do echo "${addresses[i]%/*} ${names[i]}" >>"$dir/hosts"; done
   for i in "${!names[@]}"; do
     if [ "${roots[i]}" != - ]; then roots[i]=$(realpath "${roots[i]}"); fi
     up_one "$dir" "$i" "${names[i]}" "${addresses[i]}" "${roots[i]}"

@@ -59,6 +59,8 @@ for i in 0 1; do
   expect "boot id" "$(cat "$TEST_TMPDIR/server$i/proc/sys/kernel/random/boot_id")" \
     "$(in_server $i /bin/cat /proc/sys/kernel/random/boot_id)"
   in_server $i /bin/grep -q namespaces /etc/clusterd/simulation
+  expect "address of server1's name" 192.168.7.23 \
+    "$(in_server $i /usr/bin/getent ahostsv4 server1 | sed -n '1s/ .*//p')"
 done
 
 # What one server does stays its own.
