@@ -9,6 +9,7 @@
 // A judgement comes once, over facts that have just arrived: small clusters are
 // therefore judged in turn from as many copies as make the largest one, so that
 // none is still in the processor's cache.
+#include <malloc.h>
 #include <time.h>
 
 #include <algorithm>
@@ -126,4 +127,9 @@ BENCHMARK_CAPTURE(BM_JudgeGrowth, broken, true)
 }  // namespace
 }  // namespace clusterd
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  mallopt(M_MXFAST, 0);  // As clusterd-controller does.
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
