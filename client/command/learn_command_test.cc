@@ -113,7 +113,8 @@ TEST(ConfigLearnTest, WritesNothingWhereNoHostTellsADevicesAddress) {
   const ProgramOutput output = RunProgram({"config", "learn"}, world);
   EXPECT_EQ(output.status, 3);
   EXPECT_EQ(output.out, "");
-  EXPECT_THAT(output.err, HasSubstr("no host tells the IPv4 address of a device"));
+  EXPECT_THAT(output.err,
+              HasSubstr("no host tells the IPv4 address of a device"));
 }
 
 TEST(ConfigLearnTest, TellsWhyTheControllerRefuses) {

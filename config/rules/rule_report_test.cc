@@ -179,7 +179,8 @@ TEST_F(RuleReportTest, GivesTheReasonWhereTheToolAnswered) {
   missing.set_reason(Missing::UNREADABLE);
   Reading<LinkFact::Link> link;
   link.missing = &missing;
-  link.misread = absl::UnknownError("not understood: \"link status: SIDEWAYS\"");
+  link.misread =
+      absl::UnknownError("not understood: \"link status: SIDEWAYS\"");
   EXPECT_FALSE(report_.Knows(host(0).devices[0], "link", link));
   const RuleResult result = Finish();
   EXPECT_EQ(result.findings(0).caused_by(), "");

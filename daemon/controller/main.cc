@@ -94,9 +94,9 @@ void Reload(SpecHolder* spec, Log* log) {
 
 absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
                  Log* log) {
-  // A report has hundreds of thousands of small strings. Freed into malloc's fast
-  // bins they are merged when the next report asks for memory, which then takes
-  // longer than judging (tests/bench/judge).
+  // A report has hundreds of thousands of small strings. Freed into malloc's
+  // fast bins they are merged when the next report asks for memory, which then
+  // takes longer than judging (tests/bench/judge).
   mallopt(M_MXFAST, 0);
   const std::string notify =
       std::getenv("NOTIFY_SOCKET") ? std::getenv("NOTIFY_SOCKET") : "";
