@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "config/identity/connect_failure.h"
 #include "config/identity/grpc_status.h"
@@ -63,6 +65,13 @@ std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
                         absl::ToChronoMilliseconds(timeout));
   interrupt.Watch(context);
   return context;
+}
+
+void KeepToTheEnd(std::shared_ptr<void> kept) {
+  static auto* const mutex = new absl::Mutex;
+  static auto* const all = new std::vector<std::shared_ptr<void>>;
+  absl::MutexLock lock(mutex);
+  all->push_back(std::move(kept));
 }
 
 absl::Status ExplainCall(const grpc::Status& status, const std::string& peer,

@@ -96,6 +96,11 @@ std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
 absl::Status ExplainCall(const grpc::Status& status, const std::string& peer,
                          absl::Duration timeout, const Interrupt& interrupt);
 
+// Until the process ends. On a thread of gRPC's the last reference to a channel
+// must not go: its queue would wait for that very thread, in vain, and be freed
+// under it.
+void KeepToTheEnd(std::shared_ptr<void> kept);
+
 // All errors are those of ExplainCall. One call at a time.
 template <typename Service>
 class RpcClient {
@@ -147,6 +152,8 @@ class RpcClient {
     (stub_->async()->*call)(
         &made->context, &made->request, &made->answer,
         [made, stub = stub_, done = std::move(done)](const grpc::Status& end) {
+          KeepToTheEnd(made);
+          KeepToTheEnd(stub);
           done(end, std::move(made->answer));
         });
   }
