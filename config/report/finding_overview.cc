@@ -100,7 +100,7 @@ FindingOverview ArrangeFindings(const Report& report, bool whole) {
           group.rules.push_back(rule.rule());
         }
       } else if (IsTrouble(state)) {
-        blocks.insert({state, {rule.rule(), state, {}}})
+        blocks.insert({state, {rule.rule(), state, rule.why(), {}}})
             .first->second.findings.push_back(&finding);
       }
     }

@@ -40,8 +40,14 @@ class FindingRoots {
 
 // The findings of one rule that have one state.
 struct FindingBlock {
+  // Of a finding of the block.
+  absl::string_view WhyOf(const Finding& finding) const {
+    return finding.why().empty() ? why : finding.why();
+  }
+
   std::string rule;
   State state;
+  std::string why;  // What the rule says of those that do not say it.
   std::vector<const Finding*> findings;
 };
 

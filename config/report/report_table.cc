@@ -198,7 +198,8 @@ class ReportPrinter {
     page_.Wrapped(absl::StrCat("    ", Padded(key, kKeyColumns)), text);
   }
 
-  void PrintFinding(const Finding& finding, const Finding* previous) {
+  // `why`: empty where it has just been said.
+  void PrintFinding(const Finding& finding, absl::string_view why) {
     const std::string subjects = page_.Safe(Who(finding.subjects()));
     for (const std::string& line :
          WrapText(subjects, page_.style().width - 2)) {
@@ -209,9 +210,7 @@ class ReportPrinter {
     PrintField("found", page_.Safe(finding.observed()));
     PrintField("expected", page_.Safe(finding.expected()));
     PrintField("cause", page_.Safe(finding.caused_by()));
-    if (previous == nullptr || previous->why() != finding.why()) {
-      PrintField("why", page_.SafeLines(finding.why()));
-    }
+    PrintField("why", page_.SafeLines(why));
     PrintFix(finding);
   }
 
@@ -240,9 +239,11 @@ class ReportPrinter {
                 << StateLabel(block.state, page_.style()) << "  "
                 << page_.Strong(block.rule)
                 << (downgraded ? " (downgraded from fail)\n" : "\n");
+    absl::string_view said;
     for (size_t i = 0; i < shown; ++i) {
-      PrintFinding(*block.findings[i],
-                   i == 0 ? nullptr : block.findings[i - 1]);
+      const absl::string_view why = block.WhyOf(*block.findings[i]);
+      PrintFinding(*block.findings[i], why == said ? "" : why);
+      said = why;
     }
     Subjects rest;
     for (size_t i = shown; i < block.findings.size(); ++i) {

@@ -210,13 +210,10 @@ void RuleReport::WriteFinding(FindingText&& text,
     first_devices = finding->subjects(0).devices();
   }
   WriteFix(&text, first_devices, finding);
-  const RuleText& texts = rule_.text;
-  if (text.expected.empty()) text.expected = std::string(texts.title);
-  if (text.why.empty()) text.why = std::string(texts.why);
+  if (text.expected.empty()) text.expected = std::string(rule_.text.title);
   finding->set_observed(std::move(text.observed));
   finding->set_expected(std::move(text.expected));
-  finding->set_why(std::move(text.why));
-  finding->set_source(std::string(texts.source));
+  if (!text.why.empty()) finding->set_why(std::move(text.why));
   if (!text.caused_by.empty())
     finding->set_caused_by(std::move(text.caused_by));
 }
@@ -273,6 +270,10 @@ RuleResult RuleReport::Finish() && {
   result.set_summary(Summary());
   result.mutable_findings()->Reserve(static_cast<int>(groups_.size()));
   for (Group& group : groups_) WriteGroup(&group, &result);
+  if (!groups_.empty()) {
+    result.set_why(std::string(rule_.text.why));
+    result.set_source(std::string(rule_.text.source));
+  }
   State worst = STATE_UNSPECIFIED;
   for (const Finding& finding : result.findings()) {
     if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
