@@ -351,7 +351,7 @@ TEST(CheckLinkTest, FailsForTheDevicesThatAreDown) {
   ASSERT_EQ(result.findings_size(), 1);
   EXPECT_EQ(Who(result.findings(0)), "server0:3 server1:3");
   EXPECT_THAT(result.findings(0).fix(), HasSubstr("hccn_tool -i 3 -link_stat"));
-  EXPECT_THAT(result.findings(0).why(), HasSubstr("EI0009"));
+  EXPECT_THAT(result.why(), HasSubstr("EI0009"));
 }
 
 TEST(CheckLinkTest, IsUnknownWithoutAnAnswer) {
