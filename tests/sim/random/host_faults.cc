@@ -211,7 +211,12 @@ std::vector<FaultKind> HostFaults() {
       {"firewall", "ufw=active", false, "firewall", FAIL, "", false, nullptr,
        RunFirewall},
       {"conf-lost", "hccn_conf=absent hccn_conf=directory", false, "hccn-conf",
-       FAIL, "container-mounts", true, nullptr, LoseConf},
+       FAIL, "container-mounts", true,
+       // There it has nothing to bring back.
+       [](const RandomCluster& cluster, int, int) {
+         return !cluster.spec.roce_unused();
+       },
+       LoseConf},
       {"conf-empty", "hccn_conf=empty", false, "device-ip-persistent", FAIL,
        "gateway-persistent detect-address-persistent", false,
        [](const RandomCluster& cluster, int host, int device) {
