@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "proto/facts.pb.h"
 #include "proto/finding.pb.h"
+#include "proto/job.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -24,6 +25,9 @@ struct JudgeOptions {
   // the rules about one run. Facts of another are those of a host of which
   // nothing is known. Empty: the hosts' own.
   std::string network_namespace = {};
+  // Judge this job: the spec is then NarrowToJob's of it. Null: no job, and the
+  // rules about one are skipped. Must outlive the call.
+  const JobSpec* job = nullptr;
 };
 
 // NotFound, with the nearest name for every one that is not a rule, all in one

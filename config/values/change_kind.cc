@@ -16,7 +16,9 @@ constexpr std::pair<ChangeKind, absl::string_view> kKinds[] = {
     {CHANGE_DEVICE_ADDRESS, "device-address"},
     {CHANGE_FIREWALL, "firewall"},
     {CHANGE_TLS, "tls"},
-    {CHANGE_HCCN_CONF, "hccn-conf"}};
+    {CHANGE_HCCN_CONF, "hccn-conf"},
+    {CHANGE_SSH_LOGIN, "ssh-login"},
+    {CHANGE_LOGS, "logs"}};
 
 std::string KindsText(const std::set<ChangeKind>& kinds) {
   std::vector<absl::string_view> names;

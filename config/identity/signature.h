@@ -1,0 +1,30 @@
+// Texts that a controller signs with the key of its certificate, so that who
+// keeps them can prove later that nobody else wrote them.
+#ifndef CONFIG_IDENTITY_SIGNATURE_H_
+#define CONFIG_IDENTITY_SIGNATURE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace clusterd {
+
+// With SHA-256. InvalidArgument if the key cannot be read or cannot sign.
+absl::StatusOr<std::string> SignText(absl::string_view key_pem,
+                                     absl::string_view text);
+
+// OK if `certificate_pem`, with what follows it in the chain, was issued by
+// `ca_pem`, is valid at `now` and names the controller of `cluster`, and its
+// key made the signature over `text`; PermissionDenied otherwise, and why.
+absl::Status VerifySignature(absl::string_view text,
+                             absl::string_view signature,
+                             absl::string_view certificate_pem,
+                             absl::string_view ca_pem,
+                             absl::string_view cluster, absl::Time now);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_IDENTITY_SIGNATURE_H_

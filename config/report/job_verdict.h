@@ -1,0 +1,31 @@
+// A report about a job in the few lines that its hosts and a scheduler need.
+#ifndef CONFIG_REPORT_JOB_VERDICT_H_
+#define CONFIG_REPORT_JOB_VERDICT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "proto/finding.pb.h"
+#include "proto/job.pb.h"
+
+namespace clusterd {
+
+// What our drain reasons and refusals begin with: "clusterd: ".
+inline constexpr absl::string_view kReasonPrefix = "clusterd: ";
+
+// Reasons of a report about one host, and (host "") about none; worst first,
+// causes before what they explain; no PASS or SKIPPED among them.
+std::vector<JobReason> ReasonsAbout(const Report& report,
+                                    absl::string_view host);
+
+// What a report concluded about the job. `report` is of that job.
+JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job);
+
+// One printable line of at most 200 bytes without a line break, e.g.
+// "clusterd: link: device 3: DOWN".
+std::string ReasonLine(const JobReason& reason);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_REPORT_JOB_VERDICT_H_
