@@ -2,7 +2,6 @@
 
 #include <ctime>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "config/identity/pem_objects.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "openssl/bio.h"
@@ -21,44 +21,6 @@
 
 namespace clusterd {
 namespace {
-
-struct Free {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
-};
-template <typename T>
-using Owned = std::unique_ptr<T, Free>;
-
-// OpenSSL asks on the terminal unless it is given somebody who never answers.
-int NoPassword(char*, int, int, void*) { return -1; }
-
-// The first that `read` finds in the text; null if there is none.
-template <typename T>
-Owned<T> FirstOf(absl::string_view pem,
-                 T* (*read)(BIO*, T**, pem_password_cb*, void*)) {
-  if (pem.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
-    return nullptr;
-  }
-  const Owned<BIO> text(
-      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  Owned<T> first;
-  if (text) first.reset(read(text.get(), nullptr, NoPassword, nullptr));
-  ERR_clear_error();
-  return first;
-}
-
-std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
-  std::vector<Owned<X509>> all;
-  constexpr absl::string_view kBegin = "-----BEGIN CERTIFICATE";
-  for (size_t at = pem.find(kBegin); at != absl::string_view::npos;
-       at = pem.find(kBegin, at + 1)) {
-    Owned<X509> next = FirstOf(pem.substr(at), PEM_read_bio_X509);
-    if (next) all.push_back(std::move(next));
-  }
-  return all;
-}
 
 // "CN=clusterd CA of demo".
 std::string NameText(const X509_NAME* name) {

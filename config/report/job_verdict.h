@@ -15,11 +15,17 @@ namespace clusterd {
 inline constexpr absl::string_view kReasonPrefix = "clusterd: ";
 
 // Reasons of a report about one host, and (host "") about none; worst first,
-// causes before what they explain; no PASS or SKIPPED among them.
+// causes before what they explain; no PASS or SKIPPED among them. Texts are
+// printable ASCII on one line, at most 120 characters; a longer repair, which
+// must not be cut, is "clusterctl explain RULE".
 std::vector<JobReason> ReasonsAbout(const Report& report,
                                     absl::string_view host);
 
-// What a report concluded about the job. `report` is of that job.
+// What a report concluded about the job, but for job_digest. `report` is of
+// that job. Every host of the job has its state. Of the reasons at most 8 a
+// host and 16 of the cluster are there, and never so many that the whole takes
+// much more than 400 kB: the worst of every host comes before the second of
+// any.
 JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job);
 
 // One printable line of at most 200 bytes without a line break, e.g.

@@ -40,6 +40,15 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
       ->capture_default_str();
   app.add_option("--port-file", flags->port_file,
                  "Write the port that is listened on to this file");
+  app.add_option("--drain-share", flags->drain.share_percent,
+                 "How many hosts, in percent of the spec's and at\n"
+                 "least 2, hooks may fail in one window; 0: none")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  int window = static_cast<int>(absl::ToInt64Minutes(flags->drain.window));
+  app.add_option("--drain-window", window, "The window, in minutes")
+      ->check(CLI::Range(1, 24 * 60))
+      ->capture_default_str();
   app.footer(kFooter);
   app.set_version_flag("--version",
                        absl::StrCat("clusterd-controller ", kClusterdVersion));
@@ -48,6 +57,7 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 3;
   }
+  flags->drain.window = absl::Minutes(window);
   return std::nullopt;
 }
 

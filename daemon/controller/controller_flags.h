@@ -7,6 +7,7 @@
 #include <string>
 
 #include "config/identity/tls_credentials.h"
+#include "daemon/controller/jobs/drain_brake.h"
 
 namespace clusterd {
 
@@ -20,6 +21,7 @@ struct ControllerFlags {
   std::string port_file;  // Empty: none.
   TlsFiles tls = {"/etc/clusterd/ca.crt", "/etc/clusterd/controller.crt",
                   "/etc/clusterd/controller.key"};
+  DrainLimits drain;
 };
 
 // Nothing when the program should go on; else the status that it should exit

@@ -1,7 +1,7 @@
 // The calls of ControllerService that stream events: checks and plans, which
 // ask hosts for their facts all at once, and what changes hosts.
 #include <cstdint>
-#include <iterator>
+#include <memory>
 #include <optional>
 #include <set>
 #include <type_traits>
@@ -95,6 +95,17 @@ absl::Status ControllerService::Prepare(
       "lists them");
 }
 
+absl::Status ControllerService::Prepare(
+    const grpc::CallbackServerContext& context, const LaunchRequest& request,
+    const char* call, const RuleSelection* selection, FactOrder* order) const {
+  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call));
+  order->run_id = NewRunId();
+  order->actor = user.name;
+  order->spec = parts_.spec->spec();
+  RETURN_IF_ERROR(ValidateSelection(*selection));
+  return NarrowOrder(request.job(), order);
+}
+
 template <typename Event, typename Request>
 grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     grpc::CallbackServerContext* context, const Request& request,
@@ -126,7 +137,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     };
     const auto run =
         std::make_shared<FactRun>(order, parts_, std::move(callbacks));
-    if (selection.has_value()) NoteCheck({order, *selection, run});
+    if (selection.has_value()) running_->Note({order, *selection, run});
     return run;
   };
   // Equal: the same question about the same spec, which the order keeps alive.
@@ -134,14 +145,6 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
                           request.SerializeAsString()),
              order->hosts.size(), stream, std::move(begin));
   return stream.get();
-}
-
-void ControllerService::NoteCheck(RunningCheck check) {
-  absl::MutexLock lock(&mutex_);
-  for (auto old = checking_.begin(); old != checking_.end();) {
-    old = old->second.run.expired() ? checking_.erase(old) : std::next(old);
-  }
-  checking_[check.order->run_id] = std::move(check);
 }
 
 absl::Status ControllerService::Keep(const HistoryRecord& record) const {
@@ -158,6 +161,7 @@ absl::Status ControllerService::Keep(const HistoryRecord& record) const {
 // hosts are large.
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
     grpc::CallbackServerContext* context, const CheckRequest* request) {
+  if (request->has_job()) return CheckJob(context, *request);
   return AskHosts<CheckEvent>(
       context, *request, "Check", &request->selection(), &checks_,
       [this, selection = request->selection()](
@@ -168,6 +172,68 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
         Keep(record).IgnoreError();
         CheckEvent last;
         *last.mutable_report() = std::move(*record.mutable_report());
+        return last;
+      });
+}
+
+grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
+    grpc::CallbackServerContext* context, const CheckRequest& request) {
+  const auto stream =
+      EventStream<CheckEvent>::Create(context, parts_.scheduler);
+  const absl::StatusOr<SpiffeId> user = Admit(*context, "Check");
+  absl::Status refused = user.status();
+  if (refused.ok() && !request.hosts().empty()) {
+    refused = absl::InvalidArgumentError(
+        "check: hosts and a job are named, expected one of the two");
+  }
+  if (!refused.ok()) {
+    stream->End(refused);
+    return stream.get();
+  }
+  JobAsk ask;
+  ask.job = request.job();
+  ask.selection = request.selection();
+  ask.network_namespace = request.network_namespace();
+  ask.max_age = absl::Milliseconds(request.max_age_ms());
+  ask.actor = user->name;
+  const JobDesk::CallId call = jobs_->NewCall();
+  EventStreamOptions options;
+  options.on_end = [this, call] { jobs_->Leave(call); };
+  stream->Begin(std::move(options));
+  stream->Show([this, call](CheckEvent* event) {
+    *event->mutable_progress() = jobs_->ProgressOf(call);
+  });
+  const std::weak_ptr<EventStream<CheckEvent>> weak = stream;
+  JobDesk::Caller caller;
+  caller.on_progress = [weak] {
+    if (const auto to = weak.lock()) to->NoteProgress();
+  };
+  caller.on_end = [weak](const absl::StatusOr<JobDesk::Result>& result) {
+    const auto to = weak.lock();
+    if (to == nullptr) return;
+    if (!result.ok()) return to->End(result.status());
+    // All who ask share the one report.
+    to->End(std::shared_ptr<const CheckEvent>(*result, &(*result)->event));
+  };
+  jobs_->Ask(call, std::move(ask), std::move(caller));
+  return stream.get();
+}
+
+grpc::ServerWriteReactor<LaunchEvent>* ControllerService::PrepareLaunch(
+    grpc::CallbackServerContext* context, const LaunchRequest* request) {
+  return AskHosts<LaunchEvent>(
+      context, *request, "PrepareLaunch", &request->selection(), &launches_,
+      [this, selection = request->selection()](
+          const FactOrder& order, const std::vector<HostFacts>& facts) {
+        HistoryRecord record = RecordOfCheck(
+            MakeCheckReport(order, selection, facts, parts_.scheduler->Now()),
+            order.actor);
+        Keep(record).IgnoreError();
+        LaunchEvent last;
+        LaunchFacts* const told = last.mutable_facts();
+        *told->mutable_report() = std::move(*record.mutable_report());
+        *told->mutable_spec() = *order.spec;
+        told->mutable_facts()->Add(facts.begin(), facts.end());
         return last;
       });
 }

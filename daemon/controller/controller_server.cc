@@ -14,6 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/identity/signature.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "grpcpp/resource_quota.h"
@@ -95,9 +97,21 @@ std::string ListenTrouble(const std::string& listen) {
       listen.substr(colon + 1), "'` names it");
 }
 
+absl::StatusOr<SignedVerdict> Sign(const JobVerdict& verdict,
+                                   const TlsFiles& tls) {
+  SignedVerdict signed_one;
+  signed_one.set_verdict(verdict.SerializeAsString());
+  ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(tls));
+  ASSIGN_OR_RETURN(*signed_one.mutable_signature(),
+                   SignText(pem.key, signed_one.verdict()));
+  signed_one.set_certificate(pem.certificate);
+  return signed_one;
+}
+
 }  // namespace
 
-ControllerServer::ControllerServer(const ControllerParts& parts)
+ControllerServer::ControllerServer(const ControllerServerOptions& options,
+                                   const ControllerParts& parts)
     // No host attaches before all members are there.
     : hosts_(parts.scheduler, parts.log, {},
              {/*drift=*/[this](const std::string& host,
@@ -112,8 +126,23 @@ ControllerServer::ControllerServer(const ControllerParts& parts)
              parts.pool, parts.log,     &hosts_},
       changes_(parts_),
       enforcer_(EnforcerParts()),
-      hub_(parts_),
-      controller_(parts_, &changes_) {}
+      jobs_(parts_, &running_,
+            [tls = options.tls](const JobVerdict& verdict) {
+              return Sign(verdict, tls);
+            }),
+      brake_(parts_, options.drain),
+      hub_(parts_, Questions()),
+      controller_(parts_, &changes_, &running_, &jobs_) {}
+
+HostQuestions ControllerServer::Questions() {
+  return {[this](const std::string& host, JobQuestion question,
+                 std::function<void(JobAnswer)> reply) {
+            jobs_.AskAs(host, std::move(question), std::move(reply));
+          },
+          [this](const std::string& host, const DrainQuestion& question) {
+            return brake_.Ask(host, question);
+          }};
+}
 
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   return {[this] { return parts_.spec->spec(); },
@@ -140,7 +169,8 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     const ControllerServerOptions& options,
     std::shared_ptr<grpc::ServerCredentials> credentials,
     const ControllerParts& parts) {
-  std::unique_ptr<ControllerServer> server(new ControllerServer(parts));
+  std::unique_ptr<ControllerServer> server(
+      new ControllerServer(options, parts));
   server->changes_.Recover();
   grpc::ServerBuilder builder;
   SetArguments(options, &builder);
@@ -162,6 +192,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
 ControllerServer::~ControllerServer() {
   enforcer_.Stop();
   changes_.Stop();
+  jobs_.Stop();
   if (server_ == nullptr) return;
   hosts_.CloseAll(absl::UnavailableError("the controller is stopping"));
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);

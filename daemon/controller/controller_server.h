@@ -10,12 +10,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "config/identity/tls_credentials.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/change/drift_enforcer.h"
 #include "daemon/controller/controller_service.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/hosts/running_checks.h"
+#include "daemon/controller/jobs/drain_brake.h"
+#include "daemon/controller/jobs/job_desk.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 
@@ -32,6 +36,10 @@ struct ControllerServerOptions {
   // What gRPC may hold for all connections and the messages that come in: for
   // 10,000 hosts and 6,000 further connections, of which it counts 32 kB each.
   size_t wire_memory_bytes = size_t{512} << 20;
+  // Whose key signs verdicts of jobs: the files of the credentials, which are
+  // read again for each. What cannot be read costs hosts their answers.
+  TlsFiles tls;
+  DrainLimits drain;
 };
 
 class ControllerServer {
@@ -50,13 +58,18 @@ class ControllerServer {
   int port() const { return port_; }
 
  private:
-  explicit ControllerServer(const ControllerParts& parts);
+  ControllerServer(const ControllerServerOptions& options,
+                   const ControllerParts& parts);
   DriftEnforcer::Parts EnforcerParts();
+  HostQuestions Questions();
 
   AttachedHosts hosts_;
   const ControllerParts parts_;
   ClusterChanges changes_;
   DriftEnforcer enforcer_;
+  RunningChecks running_;
+  JobDesk jobs_;
+  DrainBrake brake_;
   AgentHubService hub_;
   ControllerService controller_;
   std::unique_ptr<grpc::Server> server_;  // Ends before what it calls.

@@ -190,12 +190,7 @@ grpc::ServerUnaryReactor* ControllerService::CheckSoFar(
 
 absl::StatusOr<Report> ControllerService::ReportSoFar(
     const std::string& run_id) const {
-  RunningCheck check;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = checking_.find(run_id);
-    if (found != checking_.end()) check = found->second;
-  }
+  const RunningCheck check = running_->Find(run_id);
   const std::shared_ptr<const FactRun> run = check.run.lock();
   if (run == nullptr) {
     return absl::NotFoundError(

@@ -5,50 +5,27 @@
 #define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "config/identity/certificate.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/hosts/running_checks.h"
+#include "daemon/controller/jobs/job_desk.h"
 #include "daemon/controller/shared_runs.h"
+#include "daemon/controller/slots.h"
 #include "daemon/process/worker_pool.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/controller.grpc.pb.h"
 
 namespace clusterd {
-
-// How many of something may be under way at once. Safe for concurrent use.
-class Slots {
- public:
-  explicit Slots(int count) : free_(count) {}
-
-  // False if none is free.
-  bool TryTake() ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    if (free_ == 0) return false;
-    --free_;
-    return true;
-  }
-  // REQUIRES: one was taken.
-  void Give() ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    ++free_;
-  }
-
- private:
-  absl::Mutex mutex_;
-  int free_ ABSL_GUARDED_BY(mutex_);
-};
 
 // Fills in the response from a thread of the pool, for what waits for the disk.
 // `done` is called once, when the response is as it is sent; with
@@ -73,13 +50,15 @@ void AnswerOnPool(WorkerPool* pool, Response* response,
 // this cluster in the role that the call needs.
 class ControllerService final : public Controller::CallbackService {
  public:
-  // All parts, and `changes`, must outlive it and its server.
-  ControllerService(const ControllerParts& parts, ClusterChanges* changes)
-      : parts_(parts), changes_(changes) {}
+  // All must outlive it and its server.
+  ControllerService(const ControllerParts& parts, ClusterChanges* changes,
+                    RunningChecks* running, JobDesk* jobs)
+      : parts_(parts), changes_(changes), running_(running), jobs_(jobs) {}
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
   // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when as
-  // many calls wait for their turn as may.
+  // many calls wait for their turn as may. Of a job the errors are JobDesk's;
+  // InvalidArgument if the request also names hosts.
   grpc::ServerWriteReactor<CheckEvent>* Check(
       grpc::CallbackServerContext* context,
       const CheckRequest* request) override;
@@ -97,6 +76,11 @@ class ControllerService final : public Controller::CallbackService {
   grpc::ServerWriteReactor<LearnEvent>* Learn(
       grpc::CallbackServerContext* context,
       const LearnRequest* request) override;
+
+  // Errors as Check of a job. A run of its own, since it tells facts.
+  grpc::ServerWriteReactor<LaunchEvent>* PrepareLaunch(
+      grpc::CallbackServerContext* context,
+      const LaunchRequest* request) override;
 
   // InvalidArgument for hosts that the spec does not name; ResourceExhausted
   // when as many calls wait for their turn as may. A plan that the history
@@ -162,12 +146,6 @@ class ControllerService final : public Controller::CallbackService {
   // Each copies and judges the facts of a whole cluster.
   static constexpr int kMaxSoFar = 2;
 
-  // A check that is under way.
-  struct RunningCheck {
-    std::shared_ptr<const FactOrder> order;
-    RuleSelection selection;
-    std::weak_ptr<const FactRun> run;
-  };
   template <typename Event>
   using Conclusion = std::function<Event(const FactOrder& order,
                                          const std::vector<HostFacts>& facts)>;
@@ -187,16 +165,18 @@ class ControllerService final : public Controller::CallbackService {
   absl::Status Prepare(const grpc::CallbackServerContext& context,
                        const LearnRequest& request, const char* call,
                        const RuleSelection* selection, FactOrder* order) const;
+  absl::Status Prepare(const grpc::CallbackServerContext& context,
+                       const LaunchRequest& request, const char* call,
+                       const RuleSelection* selection, FactOrder* order) const;
   // Streams the facts' progress, and then what `conclude` makes of them.
   template <typename Event, typename Request>
   grpc::ServerWriteReactor<Event>* AskHosts(
       grpc::CallbackServerContext* context, const Request& request,
       const char* call, const RuleSelection* selection, SharedRuns<Event>* runs,
       Conclusion<Event> conclude);
-  // For ReportSoFar, as long as the run lives.
-  void NoteCheck(RunningCheck check) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<Report> ReportSoFar(const std::string& run_id) const
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  grpc::ServerWriteReactor<CheckEvent>* CheckJob(
+      grpc::CallbackServerContext* context, const CheckRequest& request);
+  absl::StatusOr<Report> ReportSoFar(const std::string& run_id) const;
   // Answers from a thread of the pool, in a slot that is held until the client
   // has the answer or has gone; `all_taken` is said when none is free.
   template <typename Response>
@@ -217,17 +197,16 @@ class ControllerService final : public Controller::CallbackService {
 
   const ControllerParts parts_;
   ClusterChanges* const changes_;
+  RunningChecks* const running_;
+  JobDesk* const jobs_;
 
   SharedRuns<CheckEvent> checks_{{kMaxChecks}};
   SharedRuns<LearnEvent> learns_{{kMaxPlans}};
+  SharedRuns<LaunchEvent> launches_{{kMaxPlans}};
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
   Slots describes_{kMaxDescribes};
   Slots records_{kMaxRecords};
   Slots so_far_{kMaxSoFar};
-
-  mutable absl::Mutex mutex_;
-  // By the id of the run.
-  std::map<std::string, RunningCheck> checking_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

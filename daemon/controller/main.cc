@@ -112,6 +112,8 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   WorkerPool pool(kWorkers, kMaxQueuedWork);
   ControllerServerOptions options;
   options.listen = flags.listen;
+  options.tls = flags.tls;
+  options.drain = flags.drain;
   const ControllerParts parts{spec.get(), history.get(), &scheduler, &pool,
                               log};
   ASSIGN_OR_RETURN(const auto server,

@@ -41,6 +41,7 @@ void TestController::Start() { StartAs(certificates_->Controller()); }
 
 void TestController::StartAs(const TlsFiles& files, unsigned refresh_seconds) {
   options_.listen = absl::StrCat("127.0.0.1:", port_);
+  options_.tls = files;
   const auto credentials = MakeServerCredentials(files, refresh_seconds);
   ASSERT_TRUE(credentials.ok()) << credentials.status();
   auto server = ControllerServer::Start(

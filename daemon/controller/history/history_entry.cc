@@ -14,6 +14,7 @@
 #include "config/report/verdict.h"
 #include "config/values/network_namespace.h"
 #include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 
 namespace clusterd {
@@ -21,6 +22,7 @@ namespace {
 
 // A run that could not begin may say why in many lines.
 constexpr size_t kMaxSummaryBytes = 200;
+constexpr size_t kMaxIdBytes = 64;
 
 // On one line, cut between characters.
 std::string Shorten(std::string text) {
@@ -33,7 +35,9 @@ std::string Shorten(std::string text) {
 
 std::string SummaryOf(const Report& report) {
   if (!report.error().empty()) return Shorten(report.error());
-  return absl::StrCat(Count(report.hosts_size(), "host"), "; ",
+  return absl::StrCat(Part("job ", PrintableText(report.job_id(), kMaxIdBytes)),
+                      report.job_id().empty() ? "" : ": ",
+                      Count(report.hosts_size(), "host"), "; ",
                       CountsText(report.rule_counts()), " of ",
                       Count(report.rules_size(), "rule"));
 }

@@ -56,11 +56,14 @@ class HostStream final
       public HostLink,
       public std::enable_shared_from_this<HostStream> {
  public:
-  // `host` is the certificate's. `context` is the call's; the parts must
-  // outlive the call.
+  // `host` is the certificate's. `context` is the call's; the parts and
+  // `questions` must outlive the call.
   HostStream(std::string host, grpc::CallbackServerContext* context,
-             const ControllerParts& parts)
-      : host_(std::move(host)), context_(context), parts_(parts) {}
+             const ControllerParts& parts, const HostQuestions& questions)
+      : host_(std::move(host)),
+        context_(context),
+        parts_(parts),
+        questions_(questions) {}
 
   // Once, right after it was made; from then on gRPC holds it.
   void Begin() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -131,6 +134,7 @@ class HostStream final
     {
       absl::MutexLock lock(&mutex_);
       writing_ = false;
+      write_ = HubMessage();  // A verdict is long, and there are many streams.
     }
     if (!ok) Close(absl::UnavailableError("the connection broke"));
     Advance();
@@ -176,6 +180,11 @@ class HostStream final
       case AgentMessage::kPastApplies:
         return parts_.hosts->OnPastApplies(
             *session, std::move(*read_.mutable_past_applies()));
+      case AgentMessage::kJobQuestion:
+        return OnJobQuestion(std::move(*read_.mutable_job_question()));
+      case AgentMessage::kDrainQuestion:
+        OnDrainQuestion(read_.drain_question());
+        return absl::OkStatus();
       default:
         return absl::InvalidArgumentError(
             "a second hello, or a message of an unknown kind");
@@ -207,6 +216,70 @@ class HostStream final
     }
     Advance();
     return absl::OkStatus();
+  }
+
+  // OK, or why the stream has to be closed.
+  absl::Status OnJobQuestion(JobQuestion question) ABSL_LOCKS_EXCLUDED(mutex_) {
+    bool too_many;
+    {
+      absl::MutexLock lock(&mutex_);
+      too_many = open_questions_ >= kMaxOpenQuestions;
+      ++open_questions_;
+    }
+    const uint64_t id = question.question_id();
+    if (too_many || questions_.job == nullptr) {
+      JobAnswer answer;
+      answer.set_question_id(id);
+      const absl::Status why =
+          too_many ? absl::ResourceExhaustedError(absl::StrCat(
+                         kMaxOpenQuestions, " questions of this host wait"))
+                   : absl::UnimplementedError("no questions are answered here");
+      answer.mutable_error()->set_code(why.raw_code());
+      answer.mutable_error()->set_message(std::string(why.message()));
+      AnswerJob(std::move(answer));
+    } else {
+      questions_.job(host_, std::move(question),
+                     [weak = weak_from_this()](JobAnswer answer) {
+                       const auto stream = weak.lock();
+                       if (stream) stream->AnswerJob(std::move(answer));
+                     });
+    }
+    return CheckRefused();
+  }
+
+  void AnswerJob(JobAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      --open_questions_;
+      // Only what the host could know better.
+      const auto code = static_cast<absl::StatusCode>(answer.error().code());
+      const bool its_own = code == absl::StatusCode::kInvalidArgument ||
+                           code == absl::StatusCode::kPermissionDenied;
+      refused_questions_ = its_own ? refused_questions_ + 1 : 0;
+    }
+    HubMessage message;
+    *message.mutable_job_answer() = std::move(answer);
+    Send(std::move(message));
+  }
+
+  void OnDrainQuestion(const DrainQuestion& question)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    HubMessage message;
+    DrainAnswer* const answer = message.mutable_drain_answer();
+    if (questions_.drain != nullptr) {
+      *answer = questions_.drain(host_, question);
+    } else {
+      answer->set_question_id(question.question_id());
+      answer->set_why_not("nobody counts here");
+    }
+    Send(std::move(message));
+  }
+
+  absl::Status CheckRefused() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    if (refused_questions_ <= kMaxRefusedQuestions) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        refused_questions_, " questions in a row that had to be refused"));
   }
 
   // Starts what is due next: a write, or the end. Calls gRPC unlocked.
@@ -259,6 +332,7 @@ class HostStream final
   const std::string host_;
   grpc::CallbackServerContext* const context_;
   const ControllerParts& parts_;
+  const HostQuestions& questions_;
 
   AgentMessage read_;  // Only touched between OnReadDone and StartRead.
   HubMessage write_;   // Only touched by who set writing_.
@@ -273,6 +347,8 @@ class HostStream final
   // From the hello to the end; writes begin with it.
   std::optional<AttachedHosts::SessionId> session_ ABSL_GUARDED_BY(mutex_);
   bool cancelling_ ABSL_GUARDED_BY(mutex_) = false;
+  int open_questions_ ABSL_GUARDED_BY(mutex_) = 0;
+  int refused_questions_ ABSL_GUARDED_BY(mutex_) = 0;  // In a row.
   // Waits for the hello, or for the last write.
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 };
@@ -288,7 +364,8 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
                                      ": ", peer.status().message()));
     return new RefusedStream(peer.status());
   }
-  const auto stream = std::make_shared<HostStream>(peer->name, context, parts_);
+  const auto stream =
+      std::make_shared<HostStream>(peer->name, context, parts_, questions_);
   stream->Begin();
   return stream.get();
 }

@@ -193,7 +193,9 @@ Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
   JudgeOptions options;
   options.selection = selection;
   options.network_namespace = NetworkNamespaceText(order.network_namespace);
+  options.job = order.job.get();
   Report report = BuildReport(*order.spec, PointersTo(facts), options);
+  if (order.job != nullptr) report.set_job_id(order.job->id());
   report.set_run_id(order.run_id);
   report.set_started_at_ms(absl::ToUnixMillis(order.started_at));
   report.set_elapsed_ms(

@@ -24,6 +24,7 @@
 #include "proto/controller.pb.h"
 #include "proto/facts.pb.h"
 #include "proto/finding.pb.h"
+#include "proto/job.pb.h"
 #include "proto/plan.pb.h"
 #include "proto/spec.pb.h"
 
@@ -53,6 +54,9 @@ struct FactOrder {
   std::vector<std::string> hosts;  // From SelectHosts.
   NetworkNamespace network_namespace;
   absl::Time started_at;
+  // The job that is checked; the spec and the hosts are narrowed to it. Null:
+  // none is.
+  std::shared_ptr<const JobSpec> job = nullptr;
 };
 
 // How far a host's clock, at the begin and the end of its observation, is ahead

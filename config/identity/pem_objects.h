@@ -1,0 +1,69 @@
+// OpenSSL's objects out of PEM texts, freed by who holds them. For the files of
+// this folder.
+#ifndef CONFIG_IDENTITY_PEM_OBJECTS_H_
+#define CONFIG_IDENTITY_PEM_OBJECTS_H_
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "openssl/bio.h"
+#include "openssl/err.h"
+#include "openssl/evp.h"
+#include "openssl/pem.h"
+#include "openssl/x509.h"
+#include "openssl/x509_vfy.h"
+#include "openssl/x509v3.h"
+
+namespace clusterd {
+
+struct FreeOpenssl {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(EVP_MD_CTX* digest) const { EVP_MD_CTX_free(digest); }
+  void operator()(X509_STORE* store) const { X509_STORE_free(store); }
+  void operator()(X509_STORE_CTX* check) const { X509_STORE_CTX_free(check); }
+  // Not what is in it.
+  void operator()(STACK_OF(X509) * list) const { sk_X509_free(list); }
+  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, FreeOpenssl>;
+
+// OpenSSL asks on the terminal unless it is given somebody who never answers.
+inline int NoPassword(char*, int, int, void*) { return -1; }
+
+// The first that `read` finds in the text; null if there is none.
+template <typename T>
+Owned<T> FirstOf(absl::string_view pem,
+                 T* (*read)(BIO*, T**, pem_password_cb*, void*)) {
+  if (pem.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
+    return nullptr;
+  }
+  const Owned<BIO> text(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  Owned<T> first;
+  if (text) first.reset(read(text.get(), nullptr, NoPassword, nullptr));
+  ERR_clear_error();
+  return first;
+}
+
+// Every certificate in the text that can be read.
+inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
+  std::vector<Owned<X509>> all;
+  constexpr absl::string_view kBegin = "-----BEGIN CERTIFICATE";
+  for (size_t at = pem.find(kBegin); at != absl::string_view::npos;
+       at = pem.find(kBegin, at + 1)) {
+    Owned<X509> next = FirstOf(pem.substr(at), PEM_read_bio_X509);
+    if (next) all.push_back(std::move(next));
+  }
+  return all;
+}
+
+}  // namespace clusterd
+
+#endif  // CONFIG_IDENTITY_PEM_OBJECTS_H_

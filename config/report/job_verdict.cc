@@ -1,0 +1,204 @@
+#include "config/report/job_verdict.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "config/report/finding_overview.h"
+#include "config/report/verdict.h"
+#include "config/words/quoted_text.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
+#include "config/words/terminal.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxReasonsOfHost = 8;
+constexpr size_t kMaxReasonsOfCluster = 16;
+// A verdict goes to every host of the job.
+constexpr size_t kMaxReasonsBytes = 384 << 10;
+constexpr int kTextColumns = 120;
+constexpr int kRuleColumns = 40;
+constexpr int kLineColumns = 200;
+
+std::string OneLine(absl::string_view text, int columns) {
+  return CutText(SafeText(absl::StrReplaceAll(text, {{"\n", "; "}}), false),
+                 columns, false);
+}
+
+// A finding about one host, or about none.
+struct Told {
+  const Finding* finding;
+  std::set<uint32_t> devices;
+  const Finding* root;  // Itself where nothing explains it.
+  size_t place;         // In the report.
+};
+using ToldByHost = std::map<absl::string_view, std::vector<Told>>;
+
+// Of one host, or of all and of none.
+ToldByHost FindingsByHost(const Report& report, const std::string* only) {
+  const FindingRoots roots(report);
+  ToldByHost told;
+  size_t place = 0;
+  const auto add = [&](const Finding& finding, const Subject& subject) {
+    if (only != nullptr && subject.host() != *only) return;
+    std::vector<Told>& of_host = told[subject.host()];
+    if (of_host.empty() || of_host.back().finding != &finding) {
+      of_host.push_back({&finding, {}, &roots.Of(finding, subject), place});
+    }
+    of_host.back().devices.insert(subject.devices().begin(),
+                                  subject.devices().end());
+  };
+  for (const RuleResult& rule : report.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      if (!IsTrouble(finding.state())) continue;
+      ++place;
+      for (const Subject& subject : finding.subjects()) add(finding, subject);
+      if (finding.subjects().empty()) {
+        add(finding, Subject::default_instance());
+      }
+    }
+  }
+  return told;
+}
+
+// What one cause explains stands together, behind it; the group with the worst
+// finding is the first.
+void Sort(std::vector<Told>* told) {
+  std::map<const Finding*, std::pair<State, size_t>> groups;  // Worst, first.
+  for (const Told& each : *told) {
+    auto& group = groups.emplace(each.root, std::make_pair(WARN, each.place))
+                      .first->second;
+    group.first = WorseState(group.first, KnownState(each.finding->state()));
+  }
+  const auto key = [&groups](const Told& each) {
+    const auto& [worst, first] = groups.at(each.root);
+    return std::make_tuple(-worst, first, each.root != each.finding,
+                           -KnownState(each.finding->state()), each.place);
+  };
+  absl::c_sort(
+      *told, [&key](const Told& a, const Told& b) { return key(a) < key(b); });
+}
+
+JobReason ReasonOf(const Told& told) {
+  const Finding& finding = *told.finding;
+  JobReason reason;
+  reason.set_rule(OneLine(finding.rule(), kRuleColumns));
+  reason.set_state(KnownState(finding.state()));
+  reason.mutable_devices()->Add(told.devices.begin(), told.devices.end());
+  reason.set_text(OneLine(
+      finding.observed().empty() ? finding.expected() : finding.observed(),
+      kTextColumns));
+  std::string fix = OneLine(finding.fix(), kTextColumns + 1);
+  if (fix.size() > static_cast<size_t>(kTextColumns)) {
+    fix = absl::StrCat("clusterctl explain ", reason.rule());
+  }
+  reason.set_fix(fix);
+  return reason;
+}
+
+std::vector<JobReason> ReasonsOf(std::vector<Told> told, size_t most) {
+  Sort(&told);
+  if (told.size() > most) told.erase(told.begin() + most, told.end());
+  std::vector<JobReason> reasons;
+  for (const Told& each : told) reasons.push_back(ReasonOf(each));
+  return reasons;
+}
+
+// The first of each host, then the second of each, until there is no room.
+void AddReasons(const ToldByHost& told, JobVerdict* verdict) {
+  std::vector<std::vector<JobReason>> reasons;
+  for (JobVerdict::Host& host : *verdict->mutable_hosts()) {
+    const auto of_host = told.find(host.host());
+    reasons.push_back(of_host == told.end()
+                          ? std::vector<JobReason>()
+                          : ReasonsOf(of_host->second, kMaxReasonsOfHost));
+    if (of_host == told.end()) continue;
+    for (const Told& each : of_host->second) {
+      host.set_state(
+          WorseState(host.state(), KnownState(each.finding->state())));
+    }
+  }
+  size_t bytes = 0;
+  for (size_t depth = 0; depth < kMaxReasonsOfHost; ++depth) {
+    for (size_t i = 0; i < reasons.size(); ++i) {
+      if (depth >= reasons[i].size()) continue;
+      bytes += reasons[i][depth].ByteSizeLong();
+      if (bytes > kMaxReasonsBytes) return;
+      *verdict->mutable_hosts(static_cast<int>(i))->add_reasons() =
+          std::move(reasons[i][depth]);
+    }
+  }
+}
+
+void AddHosts(const Report& report, const JobSpec& job, JobVerdict* verdict) {
+  std::set<absl::string_view> known;
+  for (const HostStatus& status : report.hosts()) {
+    JobVerdict::Host* const host = verdict->add_hosts();
+    host->set_host(status.host());
+    const State state = KnownState(status.state());
+    host->set_state(!IsTrouble(state) ? PASS : state);
+    if (!status.no_facts_reason().empty()) {
+      host->set_state(WorseState(host->state(), UNKNOWN));
+    }
+    known.insert(status.host());
+  }
+  if (report.hosts_size() >= job.servers_size()) return;
+  for (const JobServer& server : job.servers()) {
+    if (!known.insert(server.host()).second) continue;
+    JobVerdict::Host* const host = verdict->add_hosts();
+    host->set_host(server.host());
+    host->set_state(UNKNOWN);
+  }
+}
+
+}  // namespace
+
+std::vector<JobReason> ReasonsAbout(const Report& report,
+                                    absl::string_view host) {
+  const std::string only(host);
+  ToldByHost told = FindingsByHost(report, &only);
+  return told.empty() ? std::vector<JobReason>()
+                      : ReasonsOf(std::move(told.begin()->second),
+                                  std::numeric_limits<size_t>::max());
+}
+
+JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
+  JobVerdict verdict;
+  verdict.set_cluster(report.cluster());
+  verdict.set_job_id(job.id());
+  verdict.set_judged_at_ms(report.started_at_ms() +
+                           static_cast<int64_t>(report.elapsed_ms()));
+  verdict.set_run_id(report.run_id());
+  verdict.set_verdict(SupportedVerdict(report));
+  AddHosts(report, job, &verdict);
+  ToldByHost told = FindingsByHost(report, nullptr);
+  AddReasons(told, &verdict);
+  for (const JobVerdict::Host& host : verdict.hosts()) {
+    verdict.set_verdict(WorseState(verdict.verdict(), host.state()));
+  }
+  for (JobReason& reason :
+       ReasonsOf(std::move(told[""]), kMaxReasonsOfCluster)) {
+    *verdict.add_reasons() = std::move(reason);
+  }
+  return verdict;
+}
+
+std::string ReasonLine(const JobReason& reason) {
+  const std::string devices =
+      DevicesText({reason.devices().begin(), reason.devices().end()});
+  return OneLine(absl::StrCat(kReasonPrefix, reason.rule(), ": ", devices,
+                              devices.empty() ? "" : ": ", reason.text()),
+                 kLineColumns);
+}
+
+}  // namespace clusterd

@@ -1,0 +1,171 @@
+#include "config/report/job_verdict.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/client/golden.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+std::vector<std::string> Rules(const std::vector<JobReason>& reasons) {
+  std::vector<std::string> rules;
+  for (const JobReason& reason : reasons) rules.push_back(reason.rule());
+  return rules;
+}
+
+Finding& AddFinding(const std::string& rule, State state,
+                    const std::string& host, Report* report) {
+  RuleResult* const result = report->add_rules();
+  result->set_rule(rule);
+  result->set_state(state);
+  Finding* const finding = result->add_findings();
+  finding->set_rule(rule);
+  finding->set_state(state);
+  finding->set_observed(absl::StrCat(rule, " is wrong"));
+  finding->add_subjects()->set_host(host);
+  return *finding;
+}
+
+class JobVerdictGoldenTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(JobVerdictGoldenTest, ReadsAsInTheFile) {
+  const std::string name = absl::StrCat("reports/", GetParam());
+  JobSpec job;
+  job.set_id("slurm:1234.0");
+  for (const char* host : {"server0", "server1", "server2"}) {
+    job.add_servers()->set_host(host);
+  }
+  const auto report = GoldenMessage<Report>(name);
+  const JobVerdict verdict = MakeJobVerdict(report, job);
+  std::string lines;
+  for (const auto& host : verdict.hosts()) {
+    absl::StrAppend(&lines, host.host(), " ", State_Name(host.state()), "\n");
+    for (const JobReason& reason : host.reasons()) {
+      absl::StrAppend(&lines, "  ", ReasonLine(reason), "\n    ", reason.fix(),
+                      "\n");
+    }
+  }
+  for (const JobReason& reason : verdict.reasons()) {
+    absl::StrAppend(&lines, ReasonLine(reason), "\n    ", reason.fix(), "\n");
+  }
+  ExpectGolden(absl::StrCat(name, ".job"),
+               absl::StrCat(State_Name(verdict.verdict()), "\n", lines));
+}
+
+INSTANTIATE_TEST_SUITE_P(Reports, JobVerdictGoldenTest,
+                         testing::Values("pass", "fail", "hostile"),
+                         [](const auto& info) {
+                           return std::string(info.param);
+                         });
+
+TEST(ReasonsAboutTest, PutsTheWorstFirstAndACauseBeforeWhatItExplains) {
+  Report report;
+  AddFinding("warned", WARN, "a", &report);
+  AddFinding("follows", FAIL, "a", &report).set_caused_by("cause");
+  AddFinding("unknown", UNKNOWN, "a", &report);
+  AddFinding("cause", FAIL, "a", &report);
+  AddFinding("elsewhere", FAIL, "b", &report);
+  AddFinding("skipped", SKIPPED, "a", &report);
+  EXPECT_THAT(Rules(ReasonsAbout(report, "a")),
+              ElementsAre("cause", "follows", "unknown", "warned"));
+  EXPECT_THAT(Rules(ReasonsAbout(report, "b")), ElementsAre("elsewhere"));
+  EXPECT_THAT(ReasonsAbout(report, "c"), SizeIs(0));
+  EXPECT_THAT(ReasonsAbout(report, ""), SizeIs(0));
+}
+
+TEST(ReasonsAboutTest, JoinsTheDevicesOfOneFinding) {
+  Report report;
+  Finding& finding = AddFinding("link", FAIL, "a", &report);
+  finding.set_observed("DOWN");
+  finding.mutable_subjects(0)->add_devices(3);
+  Subject* const second = finding.add_subjects();
+  second->set_host("a");
+  second->add_devices(1);
+  const std::vector<JobReason> reasons = ReasonsAbout(report, "a");
+  ASSERT_THAT(reasons, SizeIs(1));
+  EXPECT_THAT(reasons[0].devices(), ElementsAre(1, 3));
+  EXPECT_EQ(ReasonLine(reasons[0]), "clusterd: link: devices 1,3: DOWN");
+}
+
+TEST(ReasonsAboutTest, CutsNoRepair) {
+  Report report;
+  AddFinding("link", FAIL, "a", &report).set_fix(std::string(300, 'x'));
+  EXPECT_EQ(ReasonsAbout(report, "a")[0].fix(), "clusterctl explain link");
+}
+
+TEST(ReasonLineTest, StaysOnePrintableLineOfTwoHundredBytes) {
+  JobReason reason;
+  reason.set_rule("li\nnk\033[2J");
+  reason.set_text(absl::StrCat("\xe2\x80\xae\r", std::string(500, 'y')));
+  for (uint32_t i = 0; i < 400; i += 2) reason.add_devices(i);
+  const std::string line = ReasonLine(reason);
+  EXPECT_THAT(line, SizeIs(200));
+  for (const char c : line) EXPECT_TRUE(c >= ' ' && c <= '~') << line;
+}
+
+TEST(MakeJobVerdictTest, ServerThatTheReportLacksIsUnknown) {
+  Report report;
+  report.add_hosts()->set_host("a");
+  report.mutable_hosts(0)->set_state(PASS);
+  JobSpec job;
+  job.add_servers()->set_host("a");
+  job.add_servers()->set_host("b");
+  const JobVerdict verdict = MakeJobVerdict(report, job);
+  ASSERT_EQ(verdict.hosts_size(), 2);
+  EXPECT_EQ(verdict.hosts(0).state(), PASS);
+  EXPECT_EQ(verdict.hosts(1).host(), "b");
+  EXPECT_EQ(verdict.hosts(1).state(), UNKNOWN);
+  // Nothing was judged.
+  EXPECT_EQ(verdict.verdict(), UNKNOWN);
+}
+
+TEST(MakeJobVerdictTest, HostIsNeverBetterThanItsReasons) {
+  Report report;
+  report.add_hosts()->set_host("a");
+  report.mutable_hosts(0)->set_state(PASS);
+  AddFinding("link", FAIL, "a", &report);
+  EXPECT_EQ(MakeJobVerdict(report, JobSpec()).hosts(0).state(), FAIL);
+  report.mutable_hosts(0)->set_no_facts_reason("no answer");
+  report.clear_rules();
+  EXPECT_EQ(MakeJobVerdict(report, JobSpec()).hosts(0).state(), UNKNOWN);
+}
+
+TEST(MakeJobVerdictTest, HoldsTheWorstOfEveryHostWithinItsBounds) {
+  Report report;
+  JobSpec job;
+  for (int i = 0; i < 1152; ++i) {
+    const std::string host = absl::StrCat("server", i);
+    job.add_servers()->set_host(host);
+    report.add_hosts()->set_host(host);
+  }
+  for (int rule = 0; rule < 20; ++rule) {
+    Finding& finding =
+        AddFinding(absl::StrCat("rule-", rule), FAIL, "", &report);
+    finding.set_observed(std::string(500, 'o'));
+    finding.set_fix(std::string(119, 'f'));
+    for (const JobServer& server : job.servers()) {
+      finding.add_subjects()->set_host(server.host());
+    }
+  }
+  const JobVerdict verdict = MakeJobVerdict(report, job);
+  EXPECT_LT(verdict.ByteSizeLong(), 450u << 10);
+  for (const auto& host : verdict.hosts()) {
+    ASSERT_GE(host.reasons_size(), 1);
+    EXPECT_EQ(host.state(), FAIL);
+  }
+  EXPECT_EQ(verdict.hosts(0).reasons(0).rule(), "rule-0");
+  EXPECT_EQ(verdict.reasons_size(), 16);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,101 @@
+#include "daemon/controller/jobs/drain_brake.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/applied_drift.h"
+#include "config/values/version.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+#include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/hosts/spec_holder.h"
+
+namespace clusterd {
+namespace {
+
+// A cluster of a few hosts must be able to lose one.
+constexpr size_t kAtLeast = 2;
+
+}  // namespace
+
+void DrainBrake::Sweep(absl::Time now, LastTimes* times) const {
+  for (auto it = times->begin(); it != times->end();) {
+    it->second = std::min(it->second, now);
+    it = now - it->second < limits_.window ? std::next(it) : times->erase(it);
+  }
+}
+
+size_t DrainBrake::Most() const {
+  if (limits_.share_percent <= 0) return 0;
+  const auto hosts = static_cast<size_t>(parts_.spec->spec()->servers_size());
+  const auto share = static_cast<size_t>(limits_.share_percent);
+  return std::max(kAtLeast, hosts * share / 100);
+}
+
+DrainAnswer DrainBrake::Ask(const std::string& host,
+                            const DrainQuestion& question) {
+  const absl::Time now = parts_.scheduler->Now();
+  const size_t most = Most();
+  DrainAnswer answer;
+  answer.set_question_id(question.question_id());
+  bool first, first_of_host, counted;
+  size_t failed;
+  {
+    absl::MutexLock lock(&mutex_);
+    Sweep(now, &failed_);
+    Sweep(now, &refused_);
+    counted = failed_.count(host) > 0;
+    answer.set_may(most > 0 && (counted || failed_.size() < most));
+    if (answer.may()) failed_[host] = now;
+    failed = failed_.size();
+    first = refused_.empty();
+    first_of_host = !answer.may() && refused_.emplace(host, now).second;
+  }
+  const std::string reason = PrintableText(question.reason());
+  if (answer.may() && counted) return answer;
+  if (answer.may()) {
+    parts_.log->Warning(absl::StrCat(
+        "host ", host, ": may be failed (", failed, " of at most ", most,
+        " in ", DurationText(limits_.window), "): ", reason));
+    return answer;
+  }
+  answer.set_why_not(absl::StrCat(
+      "brake: ", Count(failed, "host"), " failed in the last ",
+      DurationText(limits_.window), ", at most ", most,
+      " may be (--drain-share of clusterd-controller): a person must look"));
+  if (first_of_host) {
+    parts_.log->Error(absl::StrCat("host ", host, ": ", answer.why_not(),
+                                   "; it was to be failed for: ", reason));
+  }
+  if (first && first_of_host) {
+    KeepSoon(absl::StrCat(answer.why_not(), "; the first that was refused is ",
+                          host, ": ", reason));
+  }
+  return answer;
+}
+
+void DrainBrake::KeepSoon(const std::string& why) {
+  Report report;
+  report.set_schema_version(kReportSchemaVersion);
+  report.set_cluster(parts_.spec->cluster());
+  report.set_run_id(NewRunId());
+  report.set_started_at_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
+  report.set_verdict(UNKNOWN);
+  report.set_error(why);
+  report.set_clusterd_version(kClusterdVersion);
+  // The history waits for its disk. A pool that is full costs the entry; the
+  // log has the same words.
+  parts_.pool->TryRun([parts = parts_, report = std::move(report)]() mutable {
+    const absl::Status kept =
+        parts.history->Add(RecordOfCheck(std::move(report), kControllerActor));
+    if (kept.ok()) return;
+    parts.log->Warning(
+        absl::StrCat("history: the brake is not kept: ", kept.message()));
+  });
+}
+
+}  // namespace clusterd

@@ -1,0 +1,63 @@
+// The brake on hooks that fail their hosts: what makes many hosts fail at once
+// is more often one mistake of a person, or ours, than many broken hosts.
+//   hosts failed in the window, this one too   | may
+//   up to 2, or the share of the spec's hosts  | yes
+//   more                                       | no: a person must look
+// A share of 0 lets no host be failed at all.
+#ifndef DAEMON_CONTROLLER_JOBS_DRAIN_BRAKE_H_
+#define DAEMON_CONTROLLER_JOBS_DRAIN_BRAKE_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/controller/hosts/controller_parts.h"
+#include "proto/agent_hub.pb.h"
+
+namespace clusterd {
+
+struct DrainLimits {
+  // Of the hosts of the spec, in percent.
+  int share_percent = 10;
+  absl::Duration window = absl::Minutes(10);
+};
+
+// Counts in memory alone: it starts anew with the controller. Safe for
+// concurrent use.
+class DrainBrake {
+ public:
+  // All parts must outlive it.
+  DrainBrake(const ControllerParts& parts, const DrainLimits& limits)
+      : parts_(parts), limits_(limits) {}
+
+  // The answer to a host that is about to be failed; a yes counts it, once in a
+  // window however often it asks. A no is logged, once for each host in a
+  // window, and the first one is kept in the history, as a check without a
+  // verdict. Does not block.
+  DrainAnswer Ask(const std::string& host, const DrainQuestion& question)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  using LastTimes = std::map<std::string, absl::Time>;
+
+  // Drops what has left the window. Of a clock that was set back what lies
+  // ahead counts from now.
+  void Sweep(absl::Time now, LastTimes* times) const;
+  // The hosts that may be failed in one window.
+  size_t Most() const;
+  void KeepSoon(const std::string& why);
+
+  const ControllerParts parts_;
+  const DrainLimits limits_;
+
+  absl::Mutex mutex_;
+  LastTimes failed_ ABSL_GUARDED_BY(mutex_);
+  LastTimes refused_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_JOBS_DRAIN_BRAKE_H_

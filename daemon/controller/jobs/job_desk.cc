@@ -1,0 +1,471 @@
+#include "daemon/controller/jobs/job_desk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "config/launch/job_spec.h"
+#include "config/report/job_verdict.h"
+#include "config/rules/judge.h"
+#include "config/values/network_namespace.h"
+#include "config/values/sha256.h"
+#include "config/values/status_macros.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+#include "config/words/state_word.h"
+#include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/spec_holder.h"
+
+namespace clusterd {
+namespace {
+
+// Ids of jobs and names of users are written into logs and histories.
+constexpr size_t kMaxNameBytes = 256;
+
+// A digest: the question of a job of 1,152 servers is long, and comes from all
+// of them. Narrowing and checking it is left for once.
+std::string KeyOf(const JobAsk& ask) {
+  const std::string selection = ask.selection.SerializeAsString();
+  const std::string target = ask.network_namespace.SerializeAsString();
+  return Sha256(absl::StrCat(selection.size(), " ", target.size(), " ",
+                             selection, target, ask.job.SerializeAsString()));
+}
+
+absl::Status CheckName(absl::string_view subject, const std::string& name) {
+  if (PrintableText(name, kMaxNameBytes) == name) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(subject, ": ", QuotedText(name), ", expected at most ",
+                   kMaxNameBytes, " printable characters"));
+}
+
+bool IsWhole(const JobAsk& ask) {
+  return ask.selection.ByteSizeLong() == 0 &&
+         ask.network_namespace.ByteSizeLong() == 0;
+}
+
+// A host that takes no part is told so, and nothing else.
+absl::StatusOr<JobDesk::Result> For(
+    const std::string& host, const absl::StatusOr<JobDesk::Result>& result) {
+  if (host.empty() || !result.ok() || (*result)->hosts.contains(host)) {
+    return result;
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("host \"", host, "\" takes no part in this job"));
+}
+
+}  // namespace
+
+absl::Status NarrowOrder(const JobSpec& job, FactOrder* order) {
+  RETURN_IF_ERROR(CheckName("job id", job.id()));
+  RETURN_IF_ERROR(CheckName("user", job.user()));
+  RETURN_IF_ERROR(CheckName("ssh: user", job.ssh().user()));
+  ASSIGN_OR_RETURN(ClusterSpec narrowed, NarrowToJob(*order->spec, job));
+  for (const ServerSpec& server : narrowed.servers()) {
+    order->hosts.push_back(server.host());
+  }
+  order->spec = std::make_shared<const ClusterSpec>(std::move(narrowed));
+  order->job = std::make_shared<const JobSpec>(job);
+  return absl::OkStatus();
+}
+
+JobDesk::CallId JobDesk::NewCall() {
+  absl::MutexLock lock(&mutex_);
+  return ++last_call_;
+}
+
+void JobDesk::Ask(CallId call, JobAsk ask, Caller caller) {
+  const std::string key = KeyOf(ask);
+  const std::string host = ask.host;
+  Result kept;
+  absl::StatusOr<RunPtr> run = nullptr;
+  bool is_new = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    kept = FindKeptLocked(key, ask);
+    if (kept == nullptr) run = JoinLocked(key, &ask, &is_new);
+    if (kept == nullptr && run.ok()) {
+      (*run)->calls[call] = {caller, host};
+      calls_[call] = *run;
+    }
+  }
+  if (kept != nullptr) {
+    caller.on_end(For(host, kept));
+  } else if (!run.ok()) {
+    caller.on_end(run.status());
+  } else if (is_new) {
+    OnPrepared(*run, Prepare(**run));
+  } else {
+    caller.on_progress();
+  }
+}
+
+absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
+                                                    JobAsk* ask, bool* is_new) {
+  if (stopping_) return absl::UnavailableError("the controller is stopping");
+  if (calls_.size() >= limits_.callers) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        limits_.callers, " ask about jobs already, try again later"));
+  }
+  const auto base = parts_.spec->spec();
+  const bool joins_begun = !ask->host.empty() || !ask->job.id().empty();
+  size_t waiting = 0;
+  size_t of_host = 0;
+  for (const RunPtr& run : runs_) {
+    if (run->key == key && run->base == base &&
+        (run->stage < Run::kAsking || joins_begun)) {
+      return run;
+    }
+    if (run->stage < Run::kAsking) ++waiting;
+    if (!ask->host.empty() && run->ask.host == ask->host) ++of_host;
+  }
+  if (waiting >= limits_.waiting || of_host >= limits_.begun_by_host) {
+    return absl::ResourceExhaustedError(
+        "as many checks of jobs wait for their turn as may, try again later");
+  }
+  const auto run = std::make_shared<Run>();
+  run->key = key;
+  run->ask = std::move(*ask);
+  run->base = base;
+  run->came_at = parts_.scheduler->Now();
+  runs_.push_back(run);
+  *is_new = true;
+  return run;
+}
+
+absl::StatusOr<JobDesk::Prepared> JobDesk::Prepare(const Run& run) const {
+  if (parts_.spec->learns()) return parts_.spec->WhyRefused();
+  Prepared prepared;
+  prepared.order = std::make_shared<FactOrder>();
+  prepared.order->run_id = NewRunId();
+  prepared.order->actor = run.ask.actor;
+  prepared.order->spec = run.base;
+  prepared.order->network_namespace = run.ask.network_namespace;
+  RETURN_IF_ERROR(CheckNetworkNamespace(run.ask.network_namespace));
+  RETURN_IF_ERROR(ValidateSelection(run.ask.selection));
+  RETURN_IF_ERROR(NarrowOrder(run.ask.job, prepared.order.get()));
+  prepared.hosts.insert(prepared.order->hosts.begin(),
+                        prepared.order->hosts.end());
+  prepared.digest = JobDigest(run.ask.job);
+  return prepared;
+}
+
+void JobDesk::OnPrepared(const RunPtr& run, absl::StatusOr<Prepared> prepared) {
+  if (!prepared.ok()) return End(run, prepared.status());
+  // Whoever takes no part must not be why a run begins.
+  Calls strangers;
+  bool wanted;
+  {
+    absl::MutexLock lock(&mutex_);
+    run->prepared = *std::move(prepared);
+    for (auto call = run->calls.begin(); call != run->calls.end();) {
+      const std::string& host = call->second.host;
+      if (host.empty() || run->prepared.hosts.contains(host)) {
+        ++call;
+        continue;
+      }
+      calls_.erase(call->first);
+      strangers.insert(run->calls.extract(call++));
+    }
+    wanted = !run->calls.empty();
+    if (wanted && run->stage == Run::kPreparing) run->stage = Run::kWaiting;
+    if (!wanted) TakeOffLocked(run.get());
+  }
+  const auto nothing = std::make_shared<const JudgedJob>();
+  Tell(strangers, Result(nothing));
+  if (wanted) NoteProgress(*run);
+  BeginNext();
+}
+
+JobDesk::Result JobDesk::FindKeptLocked(const std::string& key,
+                                        const JobAsk& ask) {
+  const absl::Time now = parts_.scheduler->Now();
+  const auto base = parts_.spec->spec();
+  while (!kept_order_.empty()) {
+    const Kept& oldest = kept_.at(kept_order_.front());
+    if (oldest.base.lock() == base &&
+        now - oldest.result->began <= limits_.kept_for) {
+      break;
+    }
+    DropOldestLocked();
+  }
+  const auto found = kept_.find(key);
+  if (found == kept_.end() || found->second.base.lock() != base) return nullptr;
+  // Negative when the clock was set back.
+  const absl::Duration age = now - found->second.result->began;
+  const bool young = age >= absl::ZeroDuration() && age <= ask.max_age;
+  return young ? found->second.result : nullptr;
+}
+
+void JobDesk::KeepLocked(const Run& run, const Result& result) {
+  const auto old = kept_.find(run.key);
+  if (old != kept_.end()) {
+    kept_bytes_ -= old->second.bytes;
+    kept_order_.remove(run.key);
+  }
+  const size_t bytes =
+      result->event.ByteSizeLong() +
+      (result->verdict.ok() ? result->verdict->ByteSizeLong() : 0);
+  kept_[run.key] = {run.base, result, bytes};
+  kept_order_.push_back(run.key);
+  kept_bytes_ += bytes;
+  while (kept_.size() > limits_.kept || kept_bytes_ > limits_.kept_bytes) {
+    DropOldestLocked();
+  }
+}
+
+void JobDesk::DropOldestLocked() {
+  const auto oldest = kept_.find(kept_order_.front());
+  kept_bytes_ -= oldest->second.bytes;
+  kept_.erase(oldest);
+  kept_order_.pop_front();
+}
+
+void JobDesk::BeginNext() {
+  while (true) {
+    RunPtr next;
+    bool late;
+    {
+      absl::MutexLock lock(&mutex_);
+      next = TakeNextLocked();
+      if (next == nullptr) return;
+      late = next->stage == Run::kOver;
+    }
+    if (!late) {
+      Begin(next);
+      continue;
+    }
+    End(next, absl::DeadlineExceededError(
+                  absl::StrCat("the check of this job had no turn in ",
+                               DurationText(limits_.longest_wait))));
+  }
+}
+
+JobDesk::RunPtr JobDesk::TakeNextLocked() {
+  const absl::Time now = parts_.scheduler->Now();
+  size_t begun = absl::c_count_if(
+      runs_, [](const RunPtr& run) { return run->stage == Run::kAsking; });
+  absl::flat_hash_map<absl::string_view, size_t> asked;
+  for (const RunPtr& run : runs_) {
+    if (run->stage == Run::kPreparing || run->stage == Run::kOver) continue;
+    // Of who waits only hosts have given up: a user sees the place in the
+    // queue.
+    if (run->stage == Run::kWaiting &&
+        now - run->came_at > limits_.longest_wait &&
+        absl::c_all_of(run->calls, [](const auto& call) {
+          return !call.second.host.empty();
+        })) {
+      run->stage = Run::kOver;
+      return run;
+    }
+    if (begun >= limits_.at_once) continue;
+    // Also what waits counts: nobody overtakes on the same host.
+    bool free = true;
+    for (const std::string& host : run->prepared.hosts) {
+      free &= ++asked[host] <= limits_.of_host;
+    }
+    if (run->stage != Run::kWaiting || !free) continue;
+    run->stage = Run::kAsking;
+    return run;
+  }
+  return nullptr;
+}
+
+void JobDesk::Begin(const RunPtr& run) {
+  const std::shared_ptr<FactOrder>& order = run->prepared.order;
+  order->started_at = parts_.scheduler->Now();
+  // The facts drop both when they are handed over or cancelled.
+  FactRun::Callbacks callbacks;
+  callbacks.on_progress = [this, run] { NoteProgress(*run); };
+  callbacks.on_facts = [this, run](const std::vector<HostFacts>& facts) {
+    Conclude(run, facts);
+  };
+  const auto facts =
+      std::make_shared<FactRun>(order, parts_, std::move(callbacks));
+  {
+    absl::MutexLock lock(&mutex_);
+    // Everybody has left, or the desk stops.
+    if (run->stage != Run::kAsking) return facts->Cancel();
+    run->facts = facts;
+  }
+  running_->Note({order, run->ask.selection, facts});
+  const absl::Status started = facts->Start();
+  if (started.ok()) return NoteProgress(*run);
+  facts->Cancel();
+  End(run, started);
+}
+
+void JobDesk::Conclude(const RunPtr& run, const std::vector<HostFacts>& facts) {
+  const Result result = Judge(*run, facts);
+  {
+    absl::MutexLock lock(&mutex_);
+    // By another cluster.yaml the same facts may mean something else.
+    if (!stopping_ && parts_.spec->spec() == run->base) {
+      KeepLocked(*run, result);
+    }
+  }
+  End(run, result);
+}
+
+JobDesk::Result JobDesk::Judge(const Run& run,
+                               const std::vector<HostFacts>& facts) const {
+  const auto judged = std::make_shared<JudgedJob>();
+  judged->hosts = run.prepared.hosts;
+  judged->began = run.prepared.order->started_at;
+  HistoryRecord record =
+      RecordOfCheck(MakeCheckReport(*run.prepared.order, run.ask.selection,
+                                    facts, parts_.scheduler->Now()),
+                    run.prepared.order->actor);
+  const absl::Status kept = parts_.history->Add(record);
+  const std::string job =
+      run.ask.job.id().empty() ? "without an id" : run.ask.job.id();
+  if (!kept.ok()) {
+    parts_.log->Warning(absl::StrCat("history: check ",
+                                     run.prepared.order->run_id,
+                                     " is not kept: ", kept.message()));
+  }
+  Report& report = *judged->event.mutable_report();
+  report = std::move(*record.mutable_report());
+  if (IsWhole(run.ask)) {
+    JobVerdict verdict = MakeJobVerdict(report, run.ask.job);
+    verdict.set_job_digest(run.prepared.digest);
+    judged->verdict = sign_(verdict);
+    if (!judged->verdict.ok()) {
+      parts_.log->Error(absl::StrCat("job ", job,
+                                     ": the verdict cannot be signed: ",
+                                     judged->verdict.status().message()));
+    }
+  }
+  parts_.log->Info(absl::StrCat("job ", job, ": ",
+                                StateWord(KnownState(report.verdict())),
+                                ", check ", run.prepared.order->run_id, " of ",
+                                Count(run.prepared.hosts.size(), "host"),
+                                " for ", run.prepared.order->actor));
+  return judged;
+}
+
+void JobDesk::End(const RunPtr& run, const absl::StatusOr<Result>& result) {
+  Calls calls;
+  {
+    absl::MutexLock lock(&mutex_);
+    calls = TakeOffLocked(run.get());
+  }
+  Tell(calls, result);
+  BeginNext();
+}
+
+JobDesk::Calls JobDesk::TakeOffLocked(Run* run) {
+  run->stage = Run::kOver;
+  runs_.remove_if([run](const RunPtr& each) { return each.get() == run; });
+  for (const auto& [id, call] : run->calls) {
+    if (!call.host.empty()) calls_.erase(id);
+  }
+  Calls calls;
+  calls.swap(run->calls);
+  return calls;
+}
+
+void JobDesk::Tell(const Calls& calls, const absl::StatusOr<Result>& result) {
+  for (const auto& [id, call] : calls) {
+    call.caller.on_end(For(call.host, result));
+  }
+}
+
+void JobDesk::NoteProgress(const Run& run) const {
+  std::vector<std::function<void()>> told;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, call] : run.calls) {
+      // Hosts are told the end alone.
+      if (call.host.empty()) told.push_back(call.caller.on_progress);
+    }
+  }
+  for (const auto& tell : told) tell();
+}
+
+void JobDesk::Leave(CallId call) {
+  std::shared_ptr<FactRun> unwanted;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = calls_.find(call);
+    if (found == calls_.end()) return;
+    const RunPtr run = found->second;
+    calls_.erase(found);
+    run->calls.erase(call);
+    if (!run->calls.empty() || run->stage == Run::kPreparing ||
+        run->stage == Run::kOver) {
+      return;
+    }
+    unwanted = run->facts;
+    TakeOffLocked(run.get());
+  }
+  if (unwanted != nullptr) unwanted->Cancel();
+  BeginNext();
+}
+
+CheckProgress JobDesk::ProgressOf(CallId call) const {
+  CheckProgress progress;
+  std::shared_ptr<FactRun> facts;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = calls_.find(call);
+    if (found == calls_.end()) return progress;
+    const Run& run = *found->second;
+    facts = run.facts;
+    progress.set_pending(static_cast<uint32_t>(run.prepared.hosts.size()));
+    uint32_t place = run.stage == Run::kAsking ? 0 : 1;
+    for (const RunPtr& other : runs_) {
+      if (other.get() == &run) break;
+      if (place > 0 && other->stage < Run::kAsking) ++place;
+    }
+    progress.set_place(run.stage == Run::kOver ? 0 : place);
+  }
+  return facts == nullptr ? progress : facts->progress();
+}
+
+void JobDesk::AskAs(const std::string& host, JobQuestion question,
+                    std::function<void(JobAnswer answer)> reply) {
+  JobAsk ask;
+  ask.job = std::move(*question.mutable_job());
+  ask.max_age = absl::Milliseconds(question.max_age_ms());
+  ask.actor = absl::StrCat("host ", host);
+  ask.host = host;
+  Caller caller;
+  caller.on_end = [id = question.question_id(), reply = std::move(reply)](
+                      const absl::StatusOr<Result>& result) {
+    const absl::Status status =
+        result.ok() ? (*result)->verdict.status() : result.status();
+    JobAnswer answer;
+    answer.set_question_id(id);
+    if (status.ok()) {
+      *answer.mutable_verdict() = *(*result)->verdict;
+    } else {
+      answer.mutable_error()->set_code(status.raw_code());
+      answer.mutable_error()->set_message(std::string(status.message()));
+    }
+    reply(std::move(answer));
+  };
+  Ask(NewCall(), std::move(ask), std::move(caller));
+}
+
+void JobDesk::Stop() {
+  std::vector<RunPtr> runs;
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+    runs.assign(runs_.begin(), runs_.end());
+  }
+  for (const RunPtr& run : runs) {
+    std::shared_ptr<FactRun> facts;
+    {
+      absl::MutexLock lock(&mutex_);
+      facts = run->facts;
+    }
+    if (facts != nullptr) facts->Cancel();
+    End(run, absl::UnavailableError("the controller is stopping"));
+  }
+}
+
+}  // namespace clusterd

@@ -1,0 +1,205 @@
+// Checks of jobs, one each however many ask: when a job starts, the hooks on
+// all of its hosts ask within a second or two, and whoever started it may, too.
+//
+//   while the run of the job      | who asks
+//   waits for its turn            | shares it
+//   asks hosts                    | shares it, unless it is a plain question
+//                                 | without a job id, whose asker may just have
+//                                 | mended something
+//   is over, and is young enough  | gets what it concluded
+//   is over                       | begins another one
+//
+// A job is the same if all of its JobSpec is, its id too: a job that is started
+// again has another one. What was concluded by another cluster.yaml is dropped.
+// Runs over different jobs go side by side, in the order in which they came,
+// but no host is in more than a few of them at a time.
+#ifndef DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
+#define DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/hosts/running_checks.h"
+#include "proto/agent_hub.pb.h"
+#include "proto/controller.pb.h"
+#include "proto/job.pb.h"
+
+namespace clusterd {
+
+struct JobDeskLimits {
+  size_t at_once = 32;        // Runs.
+  size_t of_host = 8;         // Runs that ask one host.
+  size_t waiting = 1'024;     // Runs that have not begun.
+  size_t callers = 20'000;    // Over all runs.
+  size_t begun_by_host = 64;  // Runs that one host's questions may be behind.
+  // Hooks have given up long before.
+  absl::Duration longest_wait = absl::Minutes(1);
+  size_t kept = 512;
+  size_t kept_bytes = size_t{64} << 20;
+  absl::Duration kept_for = absl::Minutes(30);
+};
+
+// What somebody wants to know.
+struct JobAsk {
+  JobSpec job;
+  RuleSelection selection;
+  NetworkNamespace network_namespace;
+  absl::Duration max_age;  // 0: nothing that is concluded already.
+  std::string actor;       // The user's name, or the host's.
+  std::string host;        // That asks; empty: a user does.
+};
+
+// What came of a run.
+struct JudgedJob {
+  CheckEvent event;  // The report.
+  // For its hosts, if all rules were judged. Else why there is none.
+  absl::StatusOr<SignedVerdict> verdict = absl::UnknownError("");
+  absl::flat_hash_set<std::string> hosts;
+  absl::Time began;  // All facts are from then on.
+};
+
+// Narrows the order's spec and hosts to the job, and fills in its hosts.
+// InvalidArgument with every mistake, one per line.
+absl::Status NarrowOrder(const JobSpec& job, FactOrder* order);
+
+// Safe for concurrent use; calls nothing under its lock.
+class JobDesk {
+ public:
+  using Signer =
+      std::function<absl::StatusOr<SignedVerdict>(const JobVerdict& verdict)>;
+  using CallId = uint64_t;
+  using Result = std::shared_ptr<const JudgedJob>;
+  // From any thread, possibly before Ask returns; neither blocks.
+  struct Caller {
+    std::function<void()> on_progress = [] {};
+    // Once, unless the caller leaves before.
+    //   InvalidArgument, NotFound  the question, as NarrowToJob and
+    //                              ValidateSelection
+    //   PermissionDenied           a host that takes no part in the job
+    //   ResourceExhausted          as many ask or wait as may
+    //   DeadlineExceeded           it had no turn in time
+    //   Unavailable                the controller stops
+    std::function<void(absl::StatusOr<Result> result)> on_end;
+  };
+
+  // All parts and `running` must outlive it.
+  JobDesk(const ControllerParts& parts, RunningChecks* running, Signer sign,
+          const JobDeskLimits& limits = {})
+      : parts_(parts),
+        running_(running),
+        sign_(std::move(sign)),
+        limits_(limits) {}
+  // REQUIRES: Stop was called, and the pool is drained.
+  ~JobDesk() = default;
+
+  // For Ask, so that progress can be told from its first moment.
+  CallId NewCall() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Ask(CallId call, JobAsk ask, Caller caller) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of a user's call, once, also after its end: it is called no more, but for
+  // what is under way. A run that nobody waits for any more ends.
+  void Leave(CallId call) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of a user's call, until it leaves.
+  CheckProgress ProgressOf(CallId call) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // A host's question, answered once: the verdict, or the errors above;
+  // FailedPrecondition if it cannot be signed.
+  void AskAs(const std::string& host, JobQuestion question,
+             std::function<void(JobAnswer answer)> reply);
+
+  // Ends all runs, and all calls.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // What is worked out of a question.
+  struct Prepared {
+    std::string digest;
+    std::shared_ptr<FactOrder> order;
+    absl::flat_hash_set<std::string> hosts;
+  };
+  // All members are guarded by the mutex of the desk, which the analysis cannot
+  // be told; but the first ones are constant, and so is `prepared` once the run
+  // waits for its turn.
+  struct Run {
+    std::string key;
+    JobAsk ask;
+    std::shared_ptr<const ClusterSpec> base;  // What it narrows.
+    absl::Time came_at;
+    Prepared prepared;
+    enum { kPreparing, kWaiting, kAsking, kOver } stage = kPreparing;
+    std::shared_ptr<FactRun> facts;  // Null: has not begun.
+    struct Call {
+      Caller caller;
+      std::string host;
+    };
+    std::map<CallId, Call> calls;
+  };
+  using RunPtr = std::shared_ptr<Run>;
+  struct Kept {
+    std::weak_ptr<const ClusterSpec> base;
+    Result result;
+    size_t bytes;
+  };
+  // What is to be told once the lock is released.
+  using Calls = std::map<CallId, Run::Call>;
+
+  // The run that the question joins, or a new one, which is to be prepared.
+  absl::StatusOr<RunPtr> JoinLocked(const std::string& key, JobAsk* ask,
+                                    bool* is_new)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Prepared> Prepare(const Run& run) const;
+  void OnPrepared(const RunPtr& run, absl::StatusOr<Prepared> prepared)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  Result FindKeptLocked(const std::string& key, const JobAsk& ask)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void KeepLocked(const Run& run, const Result& result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DropOldestLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  void BeginNext() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The first that may begin, or that has waited too long; or null.
+  RunPtr TakeNextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Begin(const RunPtr& run) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Conclude(const RunPtr& run, const std::vector<HostFacts>& facts)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  Result Judge(const Run& run, const std::vector<HostFacts>& facts) const;
+  // Takes the run off and tells its callers.
+  void End(const RunPtr& run, const absl::StatusOr<Result>& result)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  Calls TakeOffLocked(Run* run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Tell(const Calls& calls, const absl::StatusOr<Result>& result);
+  void NoteProgress(const Run& run) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const ControllerParts parts_;
+  RunningChecks* const running_;
+  const Signer sign_;
+  const JobDeskLimits limits_;
+
+  mutable absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  CallId last_call_ ABSL_GUARDED_BY(mutex_) = 0;
+  // In the order in which they came.
+  std::list<RunPtr> runs_ ABSL_GUARDED_BY(mutex_);
+  // Users' until they leave, hosts' until they are answered.
+  std::map<CallId, RunPtr> calls_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Kept> kept_ ABSL_GUARDED_BY(mutex_);
+  std::list<std::string> kept_order_ ABSL_GUARDED_BY(mutex_);  // Oldest first.
+  size_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
