@@ -269,7 +269,7 @@ Report BuildReport(const ClusterSpec& spec,
   report.set_spec_digest(spec.digest());
   report.set_network_namespace(options.network_namespace);
   const NamespaceFacts asked(options.network_namespace, hosts);
-  const ClusterView view(spec, asked.hosts());
+  const ClusterView view(spec, asked.hosts(), options.job);
   RunRules(view, options, &report);
   *report.mutable_rule_counts() = CountRules(report);
   AddHosts(view, &report);
@@ -335,7 +335,8 @@ std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec) {
 }
 
 ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
-                                  const NetworkNamespace& network_namespace) {
+                                  const NetworkNamespace& network_namespace,
+                                  const JobSpec* job) {
   ObserveRequest request;
   const PortSet ports = JobPorts(spec);
   for (const PortSet::Range& range : ports.ranges()) {
@@ -352,6 +353,8 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
   if (profile.ok()) request.set_generation((*profile)->generation);
   if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {
     *request.mutable_network_namespace() = network_namespace;
+  } else if (job != nullptr && job->has_ssh()) {
+    *request.mutable_ssh() = MakeSshQuestion(spec, job->ssh());
   }
   return request;
 }
