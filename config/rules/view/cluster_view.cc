@@ -321,9 +321,8 @@ const DeviceView* HostView::Find(uint32_t id) const {
 }
 
 ClusterView::ClusterView(const ClusterSpec& spec,
-                         absl::Span<const HostFacts* const> hosts,
-                         const JobSpec* job)
-    : spec_(spec), job_(job) {
+                         absl::Span<const HostFacts* const> hosts)
+    : spec_(spec) {
   profile_.title = "a product that the spec does not name";
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());
@@ -341,7 +340,6 @@ ClusterView::ClusterView(const ClusterSpec& spec,
 
 ClusterView::ClusterView(const ClusterView& live, Addresses addresses)
     : spec_(live.spec_),
-      job_(live.job_),
       profile_(live.profile_),
       product_known_(live.product_known_),
       devices_(live.devices_),

@@ -18,7 +18,6 @@
 #include "config/values/ipv4.h"
 #include "config/words/fact_text.h"
 #include "proto/facts.pb.h"
-#include "proto/job.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -165,16 +164,14 @@ class ClusterView {
   enum class Addresses { kLive, kPlanned };
 
   // REQUIRES: at most one entry of `hosts` per name.
-  ClusterView(const ClusterSpec& spec, absl::Span<const HostFacts* const> hosts,
-              const JobSpec* job = nullptr);
+  ClusterView(const ClusterSpec& spec,
+              absl::Span<const HostFacts* const> hosts);
   // The same hosts as `live` has, without reading their facts again.
   ClusterView(const ClusterView& live, Addresses addresses);
   ClusterView(const ClusterView&) = delete;
   ClusterView& operator=(const ClusterView&) = delete;
 
   const ClusterSpec& spec() const { return spec_; }
-  // Null: none is judged.
-  const JobSpec* job() const { return job_; }
   // A profile that demands nothing if the spec names no known product.
   const ProductProfile& profile() const { return profile_; }
   bool product_known() const { return product_known_; }
@@ -193,7 +190,6 @@ class ClusterView {
   void AddHost(HostView host);
 
   const ClusterSpec& spec_;
-  const JobSpec* const job_;
   ProductProfile profile_;
   bool product_known_ = false;
   // Of all hosts one after the other: one allocation for a whole cluster.
