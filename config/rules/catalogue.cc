@@ -10,7 +10,8 @@ namespace clusterd {
 
 bool Rule::JudgesOneHost() const {
   return scope == RuleScope::kNamespace || scope == RuleScope::kHost ||
-         scope == RuleScope::kDevice;
+         scope == RuleScope::kDevice ||
+         (scope == RuleScope::kSpec && needs_job);
 }
 
 bool Rule::JudgesNamespaces() const {

@@ -47,7 +47,7 @@ struct RuleFinding {
 
 struct Rule {
   absl::string_view name;      // A contract with users: never renamed.
-  absl::string_view category;  // "host", "device", "address" or "cluster".
+  absl::string_view category;  // "host", "device", …, "cluster" or "job".
   RuleScope scope;
   State level;  // The worst that it says about what it could judge.
   void (*check)(const ClusterView& view, RuleReport& report);
@@ -60,6 +60,8 @@ struct Rule {
   absl::string_view perhaps_by;
   // About the devices' RoCE ports.
   bool needs_roce;
+  // About the job that is judged.
+  bool needs_job;
 
   // English where the catalogue lacks the language.
   const RuleText& TextIn(Language language) const {
@@ -70,7 +72,7 @@ struct Rule {
   bool JudgesOneHost() const;
   // Whether a network namespace other than the host's own can be.
   bool JudgesNamespaces() const;
-  // Whether it says anything about hosts; else about the spec alone.
+  // Whether it says anything about hosts; else about spec or job alone.
   bool JudgesHosts() const { return scope != RuleScope::kSpec; }
 };
 

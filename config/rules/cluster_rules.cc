@@ -41,6 +41,10 @@ FindingText SilentText(const HostFacts& facts, const RuleReport& report) {
 
 // The servers of a spec are an inventory, from which jobs take some.
 bool IsOneJob(const ClusterView& view, RuleReport& report) {
+  if (view.job() != nullptr) {
+    report.ExplainSkip("job-size judges the servers of the job");
+    return false;
+  }
   if (!view.spec().one_job()) {
     report.ExplainSkip(
         "the spec does not say that one job takes all servers (job)");

@@ -239,8 +239,8 @@ FindingText BootFinding(const HostView& host, const BootKey& key,
       BootFix(key, WantedValue(host, key, winner.value()), &winner), in_file);
 }
 
-BacklogNeed NeedOf(const ClusterSpec& spec, uint64_t planned, bool is_auto) {
-  const uint64_t dialers = std::min(RootDialers(spec), kAdvisedBacklog);
+BacklogNeed NeedOf(uint64_t planned, bool is_auto, uint64_t all_dialers) {
+  const uint64_t dialers = std::min(all_dialers, kAdvisedBacklog);
   if (!is_auto && planned != 0) {
     const uint64_t least = std::max(planned, dialers);
     return {least, least, least};
@@ -293,22 +293,24 @@ PortSet JobPorts(const ClusterSpec& spec) {
   return ports;
 }
 
-uint64_t RootDialers(const ClusterSpec& spec) {
+uint64_t RootDialers(const ClusterSpec& spec, const JobSpec* job) {
   uint64_t ranks = 0;
   for (const ServerSpec& server : spec.servers()) {
     ranks += server.devices_size();
   }
+  if (job != nullptr) ranks *= std::max(1u, job->processes_per_device());
   return ranks == 0 ? 0 : ranks + spec.servers_size();
 }
 
-BacklogNeed SomaxconnNeed(const ClusterSpec& spec) {
-  return NeedOf(spec, spec.kernel().somaxconn(),
-                spec.kernel().somaxconn_auto());
+BacklogNeed SomaxconnNeed(const ClusterSpec& spec, const JobSpec* job) {
+  return NeedOf(spec.kernel().somaxconn(), spec.kernel().somaxconn_auto(),
+                RootDialers(spec, job));
 }
 
-BacklogNeed SynBacklogNeed(const ClusterSpec& spec) {
-  return NeedOf(spec, spec.kernel().tcp_max_syn_backlog(),
-                spec.kernel().tcp_max_syn_backlog_auto());
+BacklogNeed SynBacklogNeed(const ClusterSpec& spec, const JobSpec* job) {
+  return NeedOf(spec.kernel().tcp_max_syn_backlog(),
+                spec.kernel().tcp_max_syn_backlog_auto(),
+                RootDialers(spec, job));
 }
 
 std::string SetParameterFix(const HostView& host, absl::string_view key,
@@ -355,19 +357,19 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
 }
 
 void CheckListenBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(view, kSomaxconn, SomaxconnNeed(view.spec()),
+  CheckBacklog(view, kSomaxconn, SomaxconnNeed(view.spec(), view.job()),
                &KernelFacts::somaxconn, "; then restart what listens already",
                report);
 }
 
 void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(view, kSynBacklog, SynBacklogNeed(view.spec()),
+  CheckBacklog(view, kSynBacklog, SynBacklogNeed(view.spec(), view.job()),
                &KernelFacts::tcp_max_syn_backlog, "", report);
 }
 
 void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
-  const BacklogNeed somaxconn = SomaxconnNeed(view.spec());
-  const BacklogNeed syn = SynBacklogNeed(view.spec());
+  const BacklogNeed somaxconn = SomaxconnNeed(view.spec(), view.job());
+  const BacklogNeed syn = SynBacklogNeed(view.spec(), view.job());
   for (const HostView& host : view.hosts()) {
     const KernelFacts& kernel = host.facts->kernel();
     const HcclPortNeed ports = HcclPortsOn(view.spec(), *host.facts);

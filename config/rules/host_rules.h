@@ -37,8 +37,9 @@ HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host);
 SshQuestion MakeSshQuestion(const ClusterSpec& spec, const JobSsh& ssh);
 
 // Who dials the root of a job over all servers: one rank for each device and
-// one agent for each server. 0: the spec has no devices.
-uint64_t RootDialers(const ClusterSpec& spec);
+// one agent for each server; of a job as many ranks for each device as it says.
+// 0: the spec has no devices.
+uint64_t RootDialers(const ClusterSpec& spec, const JobSpec* job = nullptr);
 
 // What a backlog must be: less than `least` fails, less than `enough` warns.
 // | kernel.* of the spec      | least              | enough     | advised    |
@@ -52,8 +53,15 @@ struct BacklogNeed {
   uint64_t enough = 0;
   uint64_t advised = 0;
 };
-BacklogNeed SomaxconnNeed(const ClusterSpec& spec);
-BacklogNeed SynBacklogNeed(const ClusterSpec& spec);
+BacklogNeed SomaxconnNeed(const ClusterSpec& spec,
+                          const JobSpec* job = nullptr);
+BacklogNeed SynBacklogNeed(const ClusterSpec& spec,
+                           const JobSpec* job = nullptr);
+
+// Who has a socket that would stop a listen on the port of the host, with the
+// socket: "tcp 0.0.0.0 port 29500 LISTEN, held by pid 7 (sshd)". What the
+// kernel is closing stops none. Empty: nobody. REQUIRES: sockets are known.
+std::string HolderOfPort(const HostView& host, uint32_t port);
 
 // How to set a running parameter where the values come from, ready to paste:
 // | values of       | /proc/sys | fix                                        |

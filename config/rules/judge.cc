@@ -52,6 +52,7 @@ void Downgrade(RuleResult* result) {
 std::string WhySkipped(const Rule& rule, const JudgeOptions& options) {
   if (IsIn(options.selection.skip(), rule.name)) return "asked to be skipped";
   if (!IsSelected(options.selection, rule.name)) return "not asked for";
+  if (rule.needs_job && options.job == nullptr) return "no job was named";
   if (options.one_host && !rule.JudgesOneHost()) {
     return "needs all hosts: only the controller can tell";
   }
@@ -78,6 +79,8 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
   if (IsIn(options.selection.downgrade(), rule.name)) Downgrade(&result);
   return result;
 }
+
+constexpr size_t kMaxJobIdBytes = 256;
 
 // Clusters with fewer hosts are judged sooner than threads are started.
 constexpr size_t kHostsForThreads = 128;
@@ -233,6 +236,28 @@ State Verdict(const ClusterView& view, const Report& report) {
   return complete ? worst : std::max(worst, UNKNOWN);
 }
 
+// REQUIRES: there is one.
+void DescribeJob(const ClusterView& view, Report* report) {
+  const JobSpec& job = *view.job();
+  report->set_job_id(PrintableText(job.id(), kMaxJobIdBytes));
+  report->set_job_servers(job.servers_size());
+  uint32_t devices = 0;
+  for (const ServerSpec& server : view.spec().servers()) {
+    devices += server.devices_size();
+  }
+  if (!view.HasWholeJob()) {
+    // What it says itself of servers that are not known here.
+    devices = 0;
+    for (const JobServer& server : job.servers()) {
+      devices +=
+          server.devices().empty()
+              ? std::min<uint32_t>(server.device_count(), kMaxDevicesOfHost)
+              : server.devices_size();
+    }
+  }
+  report->set_job_devices(devices);
+}
+
 }  // namespace
 
 absl::Status ValidateSelection(const RuleSelection& selection) {
@@ -270,6 +295,7 @@ Report BuildReport(const ClusterSpec& spec,
   report.set_network_namespace(options.network_namespace);
   const NamespaceFacts asked(options.network_namespace, hosts);
   const ClusterView view(spec, asked.hosts(), options.job);
+  if (options.job != nullptr) DescribeJob(view, &report);
   RunRules(view, options, &report);
   *report.mutable_rule_counts() = CountRules(report);
   AddHosts(view, &report);

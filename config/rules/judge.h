@@ -26,7 +26,9 @@ struct JudgeOptions {
   // nothing is known. Empty: the hosts' own.
   std::string network_namespace = {};
   // Judge this job: the spec is then NarrowToJob's of it. Null: no job, and the
-  // rules about one are skipped. Must outlive the call.
+  // rules about one are skipped. Must outlive the call. With one_host the spec
+  // may be narrowed to that host alone; the job is the whole one all the same,
+  // and what needs the other servers is not judged.
   const JobSpec* job = nullptr;
 };
 
@@ -36,14 +38,14 @@ absl::Status ValidateSelection(const RuleSelection& selection);
 
 // One result per rule of the catalogue that ran or was skipped, in catalogue
 // order; per-host states, counts, verdict, cluster, product, digest, schema,
-// network namespace and notes (simulation, containers that share the host's
-// network); the caller fills in run id and times.
-// `hosts` are the hosts to judge, at most one entry each; an entry with
-// `missing` set is a host of which nothing is known: it costs one `unknown`
-// (host-identity) and counts in no other rule. Findings that read the same are
-// folded into one with many subjects; subjects are in spec order.
-// The verdict of a report that judged no host is UNKNOWN, never PASS.
-// REQUIRES: ValidateSelection(options.selection).ok().
+// network namespace, id and size of the job, and notes (simulation, containers
+// that share the host's network); the caller fills in run id and times. `hosts`
+// are the hosts to judge, at most one entry each; an entry with `missing` set
+// is a host of which nothing is known: it costs one `unknown` (host-identity)
+// and counts in no other rule. Findings that read the same are folded into one
+// with many subjects; subjects are in spec order. The verdict of a report that
+// judged no host is UNKNOWN, never PASS. REQUIRES:
+// ValidateSelection(options.selection).ok().
 Report BuildReport(const ClusterSpec& spec,
                    absl::Span<const HostFacts* const> hosts,
                    const JudgeOptions& options);

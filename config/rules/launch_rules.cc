@@ -181,7 +181,7 @@ void CheckHostName(const ClusterView& view, RuleReport& report) {
 
 // What a job itself has is not known; what starts it is.
 void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
-  const uint64_t dialers = RootDialers(view.spec());
+  const uint64_t dialers = RootDialers(view.spec(), view.job());
   if (dialers == 0) {
     return report.ExplainSkip("cluster.yaml plans no devices");
   }

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/network_namespace.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -19,6 +21,7 @@ constexpr size_t kMaxShownSockets = 8;
 constexpr size_t kMaxShownOwners = 16;
 // Processes of one finding.
 constexpr size_t kMaxShownProcesses = 4;
+constexpr int kMaxHostsColumns = 200;
 // The first driver with which several processes may share a device is 25.0.RC1
 // (HCCL user guide, constraints.md).
 constexpr uint32_t kDriverForSeveral = 25;
@@ -48,15 +51,29 @@ struct HostPorts {
   PortSet must_be_free;  // Of the others HCCL takes another one.
 };
 
+// Whether a job has its rendezvous on the host, on a port that no other rule
+// judges.
+bool IsRoot(const ClusterView& view, const HostView& host) {
+  const JobSpec* const job = view.job();
+  if (job == nullptr || view.HasWholeJob()) {
+    const bool is_named =
+        job != nullptr && absl::c_any_of(job->servers(), [](const auto& each) {
+          return each.master_port() != 0;
+        });
+    return !is_named && host.spec != nullptr &&
+           host.spec == &view.spec().servers(0);
+  }
+  return !job->servers().empty() && host.name == job->servers(0).host();
+}
+
 HostPorts PortsOn(const ClusterView& view, const HostView& host) {
   const ClusterSpec& spec = view.spec();
   const HcclPortNeed hccl = HcclPortsOn(spec, *host.facts);
   HostPorts ports;
   ports.all = hccl.possible;
   if (!spec.hccl().base_port_auto()) ports.must_be_free = hccl.certain;
-  const bool is_first = host.spec != nullptr && host.spec == &spec.servers(0);
   for (const uint32_t port :
-       {is_first ? spec.rendezvous_port() : 0, spec.ssh_port()}) {
+       {IsRoot(view, host) ? spec.rendezvous_port() : 0, spec.ssh_port()}) {
     if (port == 0 || port > 65535) continue;
     ports.all.Add(port, port);
     ports.must_be_free.Add(port, port);
@@ -257,8 +274,20 @@ void CheckPortsFree(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// A warning, as the row says for every check: a cluster on which a job runs is
-// healthy. Only what is about to start a job could call it a failure, here.
+std::string HolderOfPort(const HostView& host, uint32_t port) {
+  for (const BoundSocket& socket : host.facts->sockets().value().sockets()) {
+    if (socket.port() != port || IsClosing(socket) ||
+        !IsInTheWay(host, socket, false)) {
+      continue;
+    }
+    return absl::StrCat(SocketText(socket), ", held by ",
+                        OwnerText({socket.pid(), false, socket.command()}));
+  }
+  return "";
+}
+
+// A cluster on which a job runs is healthy; a job that is about to start there
+// is not.
 void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     if (!KnowsProcesses(host, report)) continue;
@@ -277,17 +306,44 @@ void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
     }
     if (used.empty()) continue;
     report.Add(host, std::vector<uint32_t>(used.begin(), used.end()),
-               report.Text("in-use", FirstOf(texts, kMaxShownProcesses)));
+               report.Text(view.job() == nullptr ? "in-use" : "in-the-way",
+                           FirstOf(texts, kMaxShownProcesses)));
   }
 }
 
-// What runs now, since a job's plan is not known here.
+namespace {
+
+// What the job plans, where that is more than one process for each device.
+void JudgePlan(const ClusterView& view, RuleReport& report) {
+  const uint32_t processes = view.job()->processes_per_device();
+  const std::string planned = absl::StrCat(processes, " processes a device");
+  if (view.profile().process_limit == ProcessLimit::kOne) {
+    report.Add(report.Text("planned", planned, view.profile().title));
+    return;
+  }
+  FirstMet<std::string, std::vector<std::string>> hosts;  // By driver.
+  for (const HostView& host : view.hosts()) {
+    if (TakesSeveral(view.profile(), host, report).value_or(true)) continue;
+    hosts[host.facts->versions().driver().value()].emplace_back(host.name);
+  }
+  for (const auto& [driver, names] : hosts) {
+    report.Add(report.Text("planned-for-driver", planned, QuotedText(driver),
+                           HostsText(names, kMaxHostsColumns)));
+  }
+}
+
+}  // namespace
+
+// What runs now, and what the job plans.
 void CheckDeviceProcessLimit(const ClusterView& view, RuleReport& report) {
   if (view.profile().process_limit == ProcessLimit::kNotPublished) {
     report.ExplainSkip(
         "how many processes may share a device of this product "
         "is not published");
     return;
+  }
+  if (view.job() != nullptr && view.job()->processes_per_device() > 1) {
+    JudgePlan(view, report);
   }
   for (const HostView& host : view.hosts()) {
     if (!KnowsProcesses(host, report)) continue;

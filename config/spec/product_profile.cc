@@ -37,6 +37,13 @@ std::vector<uint32_t> FirstIds(size_t count) {
   return ids;
 }
 
+// 1, 2, … as many as a server has.
+std::vector<uint32_t> UpTo(uint32_t count) {
+  std::vector<uint32_t> counts = FirstIds(count);
+  for (uint32_t& each : counts) ++each;
+  return counts;
+}
+
 ReservedSubnet Reserved(uint32_t network, int prefix_length, std::string why) {
   return {Ipv4Subnet(Ipv4Address(network), prefix_length), std::move(why)};
 }
@@ -67,6 +74,10 @@ ProductProfile TrainingSmp() {
   profile.host_part_must_differ = true;
   profile.one_gateway_per_four = true;
   profile.process_limit = ProcessLimit::kOne;
+  profile.job_device_counts = {1, 2, 4, 8};
+  profile.job_in_one_four = true;
+  profile.job_equal_counts = true;
+  profile.job_dtypes = {"int8", "int32", "fp16", "fp32"};
   return profile;
 }
 
@@ -92,6 +103,8 @@ ProductProfile A2() {
   profile.subnet_plan = SubnetPlan::kShared;
   profile.max_servers = 1152;
   profile.process_limit = ProcessLimit::kSeveral;
+  profile.job_device_counts = UpTo(8);
+  profile.job_dtypes = {"int8", "int32", "fp16", "fp32", "bfp16"};
   profile.reserved = {HostVnic(), DeviceVnic(0xc0a80200)};
   return profile;
 }
@@ -102,6 +115,8 @@ ProductProfile A2Box16() {
   profile.name = "atlas-a2-box16";
   profile.title = "Atlas 200T A2 Box16";
   profile.device_ids = FirstIds(16);
+  // Above one ring of eight, jobs are split evenly over both (box16).
+  profile.job_device_counts = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
   return profile;
 }
 
@@ -115,6 +130,9 @@ ProductProfile A3() {
   profile.subnet_plan = SubnetPlan::kShared;
   profile.max_servers = 1152;
   profile.process_limit = ProcessLimit::kSeveral;
+  // The documents count NPUs, 1 to 8; each has two devices.
+  profile.job_device_counts = UpTo(16);
+  profile.job_dtypes = {"int8", "int32", "fp16", "fp32", "bfp16"};
   profile.reserved = {
       Reserved(0xc0a80000, 21, "virtual NICs of Atlas A3 servers use it")};
   return profile;

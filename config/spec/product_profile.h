@@ -66,6 +66,15 @@ struct ProductProfile {
   // takes a stored one of the same four, and what that device has.
   bool one_gateway_per_four = false;
   ProcessLimit process_limit = ProcessLimit::kNotPublished;
+  // How many devices of a server a job may take; empty: not known.
+  std::vector<uint32_t> job_device_counts;
+  // A job of 2 or 4 devices on one server takes all of 0-3, or all of 4-7.
+  bool job_in_one_four = false;
+  // Servers of a job must have as many devices each; else it is advised.
+  bool job_equal_counts = false;
+  // Data types of allreduce and reduce_scatter, as HCCL names them; empty: not
+  // known.
+  std::vector<absl::string_view> job_dtypes;
   // A job can do without the devices' RoCE ports.
   bool roce_optional = false;
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;

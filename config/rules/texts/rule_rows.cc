@@ -184,7 +184,8 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
                       ",\n     ", row.finding().empty() ? "{}" : rows,
                       ",\n     \"", absl::StrJoin(row.mended_by(), "/"),
                       "\", \"", absl::StrJoin(row.perhaps_by(), "/"), "\", ",
-                      row.needs_roce() ? "true" : "false", "},\n");
+                      row.needs_roce() ? "true" : "false", ", ",
+                      row.needs_job() ? "true" : "false", "},\n");
       if (row.finding().empty()) continue;
       absl::StrAppend(&findings, FindingTable(rows, row.finding()));
     }

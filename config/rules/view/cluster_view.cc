@@ -321,8 +321,9 @@ const DeviceView* HostView::Find(uint32_t id) const {
 }
 
 ClusterView::ClusterView(const ClusterSpec& spec,
-                         absl::Span<const HostFacts* const> hosts)
-    : spec_(spec) {
+                         absl::Span<const HostFacts* const> hosts,
+                         const JobSpec* job)
+    : spec_(spec), job_(job) {
   profile_.title = "a product that the spec does not name";
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());
@@ -346,7 +347,8 @@ ClusterView::ClusterView(const ClusterView& live, Addresses addresses)
       unplanned_(live.unplanned_),
       hosts_(live.hosts_),
       silent_(live.silent_),
-      expected_devices_(live.expected_devices_) {
+      expected_devices_(live.expected_devices_),
+      job_(live.job_) {
   // Every host points to its devices, one behind the other, and they to it.
   DeviceView* next = devices_.data();
   auto unplanned = unplanned_.begin();

@@ -18,6 +18,7 @@
 #include "config/values/ipv4.h"
 #include "config/words/fact_text.h"
 #include "proto/facts.pb.h"
+#include "proto/job.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -163,15 +164,22 @@ class ClusterView {
   // in its place, if there is one.
   enum class Addresses { kLive, kPlanned };
 
-  // REQUIRES: at most one entry of `hosts` per name.
-  ClusterView(const ClusterSpec& spec,
-              absl::Span<const HostFacts* const> hosts);
+  // `job` may be null. REQUIRES: at most one entry of `hosts` per name.
+  ClusterView(const ClusterSpec& spec, absl::Span<const HostFacts* const> hosts,
+              const JobSpec* job = nullptr);
   // The same hosts as `live` has, without reading their facts again.
   ClusterView(const ClusterView& live, Addresses addresses);
   ClusterView(const ClusterView&) = delete;
   ClusterView& operator=(const ClusterView&) = delete;
 
   const ClusterSpec& spec() const { return spec_; }
+  // The job that is judged, to which the spec is narrowed; null: none.
+  const JobSpec* job() const { return job_; }
+  // Whether its servers are those of the spec, one for one in their order; else
+  // the spec has the one host alone that judges itself.
+  bool HasWholeJob() const {
+    return job_ != nullptr && job_->servers_size() == spec_.servers_size();
+  }
   // A profile that demands nothing if the spec names no known product.
   const ProductProfile& profile() const { return profile_; }
   bool product_known() const { return product_known_; }
@@ -198,6 +206,7 @@ class ClusterView {
   std::vector<HostView> hosts_;
   std::vector<HostView> silent_;
   size_t expected_devices_ = 0;
+  const JobSpec* job_ = nullptr;
 };
 
 // Another device of the host with which this one has its gateway together, as

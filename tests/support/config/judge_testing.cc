@@ -67,6 +67,14 @@ void TestCluster::Mute(int host, int index, Missing::Reason reason,
   mute("-stat", facts_of.mutable_counter_rises());
 }
 
+JobSpec& TestCluster::StartJob() {
+  job.emplace();
+  for (const ServerSpec& server : spec.servers()) {
+    job->add_servers()->set_host(server.host());
+  }
+  return *job;
+}
+
 RuleResult TestCluster::Check(absl::string_view rule) const {
   const Report report = MakeReport();
   for (const RuleResult& result : report.rules()) {
@@ -77,7 +85,9 @@ RuleResult TestCluster::Check(absl::string_view rule) const {
 }
 
 Report TestCluster::MakeReport(const JudgeOptions& options) const {
-  return BuildReport(spec, Pointers(facts), options);
+  JudgeOptions with_job = options;
+  if (job.has_value() && options.job == nullptr) with_job.job = &*job;
+  return BuildReport(spec, Pointers(facts), with_job);
 }
 
 std::string Who(const Finding& finding) {

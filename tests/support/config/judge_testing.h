@@ -3,6 +3,7 @@
 #ifndef TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_
 #define TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,17 @@ struct TestCluster {
   void Mute(int host, int index, Missing::Reason reason,
             absl::string_view what);
 
+  // A job of all servers of the spec with all their devices is judged from now
+  // on; the test may change it.
+  JobSpec& StartJob();
+
   // What the rule says when all rules run.
   RuleResult Check(absl::string_view rule) const;
   Report MakeReport(const JudgeOptions& options = {}) const;
 
   ClusterSpec spec;
   std::vector<HostFacts> facts;
+  std::optional<JobSpec> job;
 };
 
 // "server0:3 server1:0-7", "server0" without devices, "cluster".

@@ -1,0 +1,387 @@
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The job takes `counts` devices of the servers, from the lowest.
+TestCluster JobOf(const char* product, std::vector<int> counts) {
+  TestCluster cluster(product, "", static_cast<int>(counts.size()));
+  for (size_t i = 0; i < counts.size(); ++i) {
+    auto* devices = cluster.spec.mutable_servers(i)->mutable_devices();
+    devices->DeleteSubrange(counts[i], devices->size() - counts[i]);
+  }
+  cluster.StartJob();
+  return cluster;
+}
+
+// A job on one server that takes those devices.
+TestCluster JobOnOne(const char* product, std::vector<uint32_t> ids) {
+  TestCluster cluster(product, "", 1);
+  ServerSpec* server = cluster.spec.mutable_servers(0);
+  server->clear_devices();
+  for (const uint32_t id : ids) server->add_devices()->set_id(id);
+  cluster.StartJob();
+  return cluster;
+}
+
+// Of which only the number of servers matters.
+TestCluster Sized(const char* product, int servers) {
+  TestCluster cluster(product, "", 1);
+  for (int i = 1; i < servers; ++i) cluster.spec.add_servers();
+  cluster.StartJob();
+  return cluster;
+}
+
+constexpr const char* kJobRules[] = {"job-device-count", "job-device-group",
+                                     "job-uniform",      "job-size",
+                                     "rendezvous",       "ranks",
+                                     "rank-table",       "job-dtype"};
+
+TEST(JobRulesTest, AreSkippedWithoutAJob) {
+  for (const char* rule : kJobRules) {
+    const RuleResult result = TestCluster().Check(rule);
+    EXPECT_EQ(result.state(), SKIPPED) << rule;
+    EXPECT_TRUE(result.not_run()) << rule;
+    EXPECT_EQ(result.skip_reason(), "no job was named") << rule;
+  }
+}
+
+TEST(JobRulesTest, PassForAJobOnAHealthyCluster) {
+  for (const char* product :
+       {"atlas-training", "atlas-a2", "atlas-a2-box16", "atlas-a3"}) {
+    TestCluster cluster(product);
+    JobSpec& job = cluster.StartJob();
+    job.add_dtypes("fp16");
+    const int devices = cluster.spec.servers(0).devices_size();
+    for (int i = 0; i < 2; ++i) {
+      JobServer* server = job.mutable_servers(i);
+      server->set_node_rank(i);
+      server->set_world_size(2 * devices);
+      server->set_master_addr(cluster.spec.servers(0).address());
+      server->set_master_port(29500);
+    }
+    for (const char* rule :
+         {"job-device-count", "job-uniform", "job-size", "rendezvous", "ranks",
+          "job-dtype", "device-idle", "device-process-limit"}) {
+      EXPECT_EQ(cluster.Check(rule).state(), PASS)
+          << product << "\n"
+          << Lines(cluster.Check(rule));
+    }
+    EXPECT_EQ(cluster.MakeReport().verdict(), PASS) << product;
+  }
+}
+
+TEST(CheckJobDeviceCountTest, TakesTheNumbersOfTheProduct) {
+  const std::vector<std::pair<const char*, std::vector<int>>> legal = {
+      {"atlas-training", {1, 2, 4, 8}},
+      {"atlas-a2", {1, 2, 3, 4, 5, 6, 7, 8}},
+      {"atlas-a2-box16", {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16}},
+      {"atlas-a3", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}};
+  for (const auto& [product, counts] : legal) {
+    const int most = TestCluster(product).spec.servers(0).devices_size();
+    for (int count = 1; count <= most; ++count) {
+      const State state =
+          JobOf(product, {count}).Check("job-device-count").state();
+      const bool is_legal =
+          std::find(counts.begin(), counts.end(), count) != counts.end();
+      EXPECT_EQ(state, is_legal ? PASS : FAIL) << product << " " << count;
+    }
+  }
+  EXPECT_EQ(JobOf("atlas-300t", {2}).Check("job-device-count").state(),
+            SKIPPED);
+}
+
+TEST(CheckJobDeviceCountTest, NamesTheServersAndTheChoice) {
+  EXPECT_EQ(Lines(JobOf("atlas-training", {3, 8, 3}).Check("job-device-count")),
+            "FAIL cluster 3 devices on server[0,2] | 1, 2, 4 or 8 devices on "
+            "each server of Atlas training series (SMP) | ask for 1, 2, 4 or 8 "
+            "devices on each server\n");
+  EXPECT_THAT(Lines(JobOf("atlas-a2-box16", {9}).Check("job-device-count")),
+              HasSubstr("1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14 or 16 devices"));
+}
+
+TEST(CheckJobDeviceGroupTest, KeepsTwoAndFourDevicesOfOneServerTogether) {
+  const auto check = [](std::vector<uint32_t> ids) {
+    return JobOnOne("atlas-training", ids).Check("job-device-group").state();
+  };
+  EXPECT_EQ(check({2, 3}), PASS);
+  EXPECT_EQ(check({4, 5, 6, 7}), PASS);
+  EXPECT_EQ(check({5}), PASS);
+  EXPECT_EQ(check({0, 1, 2, 3, 4, 5, 6, 7}), PASS);
+  EXPECT_EQ(check({3, 4}), FAIL);
+  EXPECT_EQ(check({0, 1, 2, 4}), FAIL);
+  EXPECT_EQ(Lines(JobOnOne("atlas-training", {0, 4}).Check("job-device-group")),
+            "FAIL cluster devices 0,4, of both groups | all of 0-3, or all of "
+            "4-7 | give the job as many devices of 0-3, or of 4-7\n");
+}
+
+TEST(CheckJobDeviceGroupTest, IsForOneServerOfTheAtlasTrainingSeries) {
+  EXPECT_EQ(JobOnOne("atlas-a2", {3, 4}).Check("job-device-group").state(),
+            SKIPPED);
+  TestCluster two("atlas-training");
+  for (ServerSpec& server : *two.spec.mutable_servers()) {
+    server.mutable_devices()->DeleteSubrange(5, 3);
+    server.mutable_devices()->DeleteSubrange(0, 3);
+  }
+  two.StartJob();
+  EXPECT_EQ(two.Check("job-device-group").state(), SKIPPED);
+}
+
+TEST(CheckJobUniformTest, IsDemandedOrAdvised) {
+  EXPECT_EQ(Lines(JobOf("atlas-training", {8, 4, 8}).Check("job-uniform")),
+            "FAIL cluster 8 devices on server[0,2], 4 devices on server1 | the "
+            "same number on every server of Atlas training series (SMP) | give "
+            "the job the same number of devices on every server\n");
+  for (const char* product : {"atlas-a2", "atlas-a3"}) {
+    EXPECT_EQ(JobOf(product, {8, 7}).Check("job-uniform").state(), WARN);
+    EXPECT_EQ(JobOf(product, {7, 7}).Check("job-uniform").state(), PASS);
+  }
+  EXPECT_EQ(JobOf("ascend-950", {8, 7}).Check("job-uniform").state(), SKIPPED);
+}
+
+TEST(CheckJobSizeTest, FailsAboveTheProductsBoundAndAdvisesAPowerOfTwo) {
+  EXPECT_EQ(Sized("atlas-training", 512).Check("job-size").state(), PASS);
+  EXPECT_EQ(Sized("atlas-a2", 1024).Check("job-size").state(), PASS);
+  EXPECT_EQ(
+      Lines(Sized("atlas-a2", 1152).Check("job-size")),
+      "WARN cluster 1152 servers | a power of two | use 1024 or 2048 servers "
+      "if you can choose\n");
+  EXPECT_EQ(Sized("atlas-training", 513).Check("job-size").state(), FAIL);
+  EXPECT_EQ(Sized("atlas-a3", 1153).Check("job-size").state(), FAIL);
+  EXPECT_EQ(Sized("atlas-300t", 3).Check("job-size").state(), SKIPPED);
+}
+
+TEST(CheckJobSizeTest, SpeaksInsteadOfTheRulesAboutTheCluster) {
+  TestCluster cluster = Sized("atlas-a2", 3);
+  for (const char* rule : {"cluster-size", "cluster-size-power"}) {
+    EXPECT_EQ(cluster.Check(rule).skip_reason(),
+              "job-size judges the servers of the job");
+  }
+}
+
+TEST(CheckJobDtypeTest, TakesWhatTheDocumentsListForTheProduct) {
+  const auto check = [](const char* product, const char* type) {
+    TestCluster cluster(product);
+    cluster.StartJob().add_dtypes(type);
+    return cluster.Check("job-dtype").state();
+  };
+  for (const char* type : {"int8", "int32", "fp16", "fp32", "float16"}) {
+    EXPECT_EQ(check("atlas-training", type), PASS) << type;
+    EXPECT_EQ(check("atlas-a2", type), PASS) << type;
+  }
+  for (const char* type : {"bfp16", "bf16"}) {
+    EXPECT_EQ(check("atlas-training", type), FAIL) << type;
+    EXPECT_EQ(check("atlas-a2", type), PASS) << type;
+    EXPECT_EQ(check("atlas-a3-superpod", type), PASS) << type;
+  }
+  for (const char* type : {"int16", "int64", "uint8", "fp64"}) {
+    EXPECT_EQ(check("atlas-training", type), FAIL) << type;
+    EXPECT_EQ(check("atlas-a3", type), FAIL) << type;
+  }
+  EXPECT_EQ(check("ascend-950", "bfp16"), SKIPPED);
+  TestCluster cluster;
+  cluster.StartJob().add_dtypes("bf16\x1b[31m");
+  EXPECT_THAT(Lines(cluster.Check("job-dtype")),
+              HasSubstr("FAIL cluster bf16\\x1b[31m | of Atlas training"));
+}
+
+// With what every server is given.
+TestCluster Meeting(const std::string& address, uint32_t port) {
+  TestCluster cluster("atlas-a2");
+  for (JobServer& server : *cluster.StartJob().mutable_servers()) {
+    server.set_master_addr(address);
+    server.set_master_port(port);
+  }
+  return cluster;
+}
+
+TEST(CheckRendezvousTest, IsOnTheFirstServersHostAddress) {
+  EXPECT_EQ(Meeting("172.16.0.1", 0).Check("rendezvous").state(), PASS);
+  EXPECT_EQ(Meeting("server0", 0).Check("rendezvous").state(), PASS);
+  EXPECT_EQ(Meeting("server0.example.com", 0).Check("rendezvous").state(),
+            PASS);
+  EXPECT_EQ(
+      Lines(Meeting("172.16.0.2", 0).Check("rendezvous")),
+      "FAIL cluster MASTER_ADDR 172.16.0.2 | 172.16.0.1 of server0, the first "
+      "server | start every server with MASTER_ADDR=172.16.0.1, or name the "
+      "server that has 172.16.0.2 first\n");
+  for (const char* other : {"server1", "127.0.0.1", "localhost"}) {
+    EXPECT_EQ(Meeting(other, 0).Check("rendezvous").state(), FAIL) << other;
+  }
+  EXPECT_EQ(Meeting("head", 0).Check("rendezvous").state(), UNKNOWN);
+}
+
+TEST(CheckRendezvousTest, MayBeLocalhostOnOneServer) {
+  TestCluster cluster("atlas-a2", "", 1);
+  cluster.StartJob().mutable_servers(0)->set_master_addr("localhost");
+  EXPECT_EQ(cluster.Check("rendezvous").state(), PASS);
+}
+
+TEST(CheckRendezvousTest, IsTheSameEverywhere) {
+  TestCluster cluster = Meeting("172.16.0.1", 29500);
+  cluster.job->mutable_servers(1)->set_master_addr("172.16.0.2");
+  cluster.job->mutable_servers(1)->set_master_port(29501);
+  EXPECT_EQ(
+      Lines(cluster.Check("rendezvous")),
+      "FAIL cluster MASTER_ADDR 172.16.0.1 on server0, 172.16.0.2 on server1 "
+      "| 172.16.0.1 of server0, the first server, everywhere | start every "
+      "server with MASTER_ADDR=172.16.0.1\n"
+      "FAIL cluster MASTER_PORT 29500 on server0, 29501 on server1 | the same "
+      "everywhere | start every server with the same MASTER_PORT\n");
+}
+
+TEST(CheckRendezvousTest, StaysClearOfThePortsOfHccl) {
+  EXPECT_THAT(Lines(Meeting("", 60007).Check("rendezvous")),
+              HasSubstr("FAIL cluster MASTER_PORT 60007 | a port outside of "
+                        "HCCL's 60000-60031"));
+}
+
+void Listen(uint32_t port, const char* address, HostFacts* host) {
+  BoundSocket* socket = host->mutable_sockets()->mutable_value()->add_sockets();
+  socket->set_port(port);
+  socket->set_protocol("tcp");
+  socket->set_address(address);
+  socket->set_state("LISTEN");
+  socket->set_pid(7);
+  socket->set_command("exporter\n");
+}
+
+TEST(CheckRendezvousTest, NeedsAFreePortOnTheFirstServer) {
+  TestCluster cluster = Meeting("172.16.0.1", 29500);
+  Listen(29500, "0.0.0.0", &cluster.facts[1]);
+  EXPECT_EQ(cluster.Check("rendezvous").state(), PASS);
+  cluster.spec.set_rendezvous_port(29500);
+  Listen(29500, "0.0.0.0", &cluster.facts[0]);
+  EXPECT_EQ(
+      Lines(cluster.Check("rendezvous")),
+      "FAIL cluster MASTER_PORT 29500 on server0: tcp 0.0.0.0 port 29500 "
+      "LISTEN, held by pid 7 (exporter\\n) | nothing bound there | start the "
+      "job with another MASTER_PORT, or stop what holds it if it may end\n");
+  // It is said once.
+  EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
+  cluster.facts[0]
+      .mutable_sockets()
+      ->mutable_value()
+      ->mutable_sockets(0)
+      ->set_state("TIME_WAIT");
+  EXPECT_EQ(cluster.Check("rendezvous").state(), PASS);
+}
+
+TEST(CheckRendezvousTest, DoesNotKnowThePortWithoutTheSockets) {
+  TestCluster cluster = Meeting("", 29500);
+  SetMissing(Missing::UNREADABLE, "no", cluster.facts[0].mutable_sockets());
+  EXPECT_EQ(cluster.Check("rendezvous").state(), UNKNOWN);
+}
+
+TEST(PortsFreeTest, JudgesTheSpecsRendezvousPortWhereTheJobNamesNone) {
+  TestCluster cluster = Meeting("172.16.0.1", 0);
+  cluster.spec.set_rendezvous_port(29500);
+  Listen(29500, "0.0.0.0", &cluster.facts[0]);
+  EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
+}
+
+TEST(CheckRanksTest, CountsRanksOfAllServers) {
+  TestCluster cluster("atlas-a2");
+  cluster.StartJob().mutable_servers(1)->set_world_size(16);
+  EXPECT_EQ(cluster.Check("ranks").state(), PASS);
+  cluster.job->mutable_servers(0)->set_world_size(8);
+  EXPECT_EQ(Lines(cluster.Check("ranks")),
+            "FAIL cluster WORLD_SIZE 8 on server0, 16 on server1 | 16: 8 "
+            "devices on server[0-1]; processes for each device: 1 | start "
+            "every server with WORLD_SIZE=16\n");
+  cluster.job->mutable_servers(0)->set_world_size(32);
+  cluster.job->mutable_servers(1)->set_world_size(32);
+  EXPECT_EQ(cluster.Check("ranks").state(), FAIL);
+  cluster.job->set_processes_per_device(2);
+  EXPECT_EQ(cluster.Check("ranks").state(), PASS);
+}
+
+TEST(CheckRanksTest, WantsNodeRanksFromZeroEachOnce) {
+  const auto wrong = [](std::vector<int> ranks) {
+    TestCluster cluster("atlas-a2", "", static_cast<int>(ranks.size()));
+    cluster.StartJob();
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      if (ranks[i] >= 0) {
+        cluster.job->mutable_servers(i)->set_node_rank(ranks[i]);
+      }
+    }
+    const RuleResult result = cluster.Check("ranks");
+    return result.findings().empty() ? State_Name(result.state())
+                                     : result.findings(0).observed();
+  };
+  EXPECT_EQ(wrong({0, 1, 2}), "PASS");
+  EXPECT_EQ(wrong({0, 2, 1}), "PASS");
+  EXPECT_EQ(wrong({-1, -1}), "SKIPPED");
+  EXPECT_EQ(wrong({0, 2}), "node rank 2 on server1");
+  EXPECT_EQ(wrong({1, 1}), "node rank 1 on server1 and another");
+  EXPECT_EQ(wrong({0, -1, 1}), "no node rank on 1 server");
+  EXPECT_EQ(wrong({1, 0}), "node rank 1 on server0, the first");
+}
+
+void Use(uint32_t device, HostFacts* host) {
+  NpuProcess* process =
+      host->mutable_npu_processes()->mutable_value()->add_processes();
+  process->set_pid(4711);
+  process->set_command("python");
+  process->add_devices(device);
+}
+
+TEST(CheckDeviceIdleTest, FailsForADeviceOfTheJobAlone) {
+  TestCluster cluster = JobOf("atlas-a2", {4, 4});
+  Use(5, &cluster.facts[0]);
+  EXPECT_EQ(cluster.Check("device-idle").state(), PASS);
+  Use(3, &cluster.facts[1]);
+  const std::string lines = Lines(cluster.Check("device-idle"));
+  EXPECT_EQ(lines,
+            "FAIL server1:3 in use by pid 4711 (python) | no process uses a "
+            "device that the job takes | wait until it ends, give the job "
+            "other devices, or ask its owner: ps -o pid,user,lstart,args -p "
+            "PID\n");
+  EXPECT_THAT(lines, ::testing::Not(HasSubstr("kill")));
+  cluster.job.reset();
+  EXPECT_EQ(cluster.Check("device-idle").state(), WARN);
+}
+
+TEST(CheckDeviceProcessLimitTest, JudgesThePlanOfTheJob) {
+  TestCluster a1("atlas-training");
+  a1.StartJob().set_processes_per_device(2);
+  EXPECT_EQ(Lines(a1.Check("device-process-limit")),
+            "FAIL cluster the job plans 2 processes a device | one process for "
+            "each device of Atlas training series (SMP) | start one process "
+            "for each device: processes_per_device 1 of the job\n");
+  a1.job->set_processes_per_device(1);
+  EXPECT_EQ(a1.Check("device-process-limit").state(), PASS);
+  TestCluster a2("atlas-a2");
+  a2.StartJob().set_processes_per_device(2);
+  for (HostFacts& host : a2.facts) {
+    host.mutable_versions()->mutable_driver()->set_value("25.0.rc1");
+  }
+  EXPECT_EQ(a2.Check("device-process-limit").state(), PASS);
+  a2.facts[1].mutable_versions()->mutable_driver()->set_value("24.1.0");
+  EXPECT_EQ(Lines(a2.Check("device-process-limit")),
+            "FAIL cluster the job plans 2 processes a device, with driver "
+            "\"24.1.0\" on server1 | one process for each device, or driver "
+            "25.0.RC1 or later | start one process for each device, or install "
+            "driver 25.0.RC1 or later on those servers\n");
+  SetMissing(Missing::UNREADABLE, "no",
+             a2.facts[1].mutable_versions()->mutable_driver());
+  EXPECT_EQ(a2.Check("device-process-limit").state(), UNKNOWN);
+}
+
+TEST(ListenBacklogTest, CountsTheRanksOfTheJob) {
+  TestCluster cluster = JobOf("atlas-a2", {8, 8});
+  cluster.spec.mutable_kernel()->set_somaxconn_auto(true);
+  cluster.facts[0].mutable_kernel()->mutable_somaxconn()->set_value(100);
+  EXPECT_EQ(cluster.Check("listen-backlog").state(), PASS);
+  cluster.job->set_processes_per_device(8);
+  EXPECT_EQ(cluster.Check("listen-backlog").state(), FAIL);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,329 @@
+// The rank table of a job: whether HCCL takes it, and whether it says what is
+// there.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/launch/rank_table.h"
+#include "config/rules/rule_report.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+// Mistakes of the file that get a finding each.
+constexpr size_t kMaxMistakes = 20;
+constexpr size_t kMaxMistakeBytes = 300;
+// Servers or devices that one finding lists.
+constexpr size_t kMaxListed = 8;
+constexpr int kNobody = -1;
+
+void AddMistakes(const absl::Status& status, RuleReport& report) {
+  if (status.code() == absl::StatusCode::kUnimplemented) {
+    report.Add(report.Text("not-read",
+                           PrintableText(status.message(), kMaxMistakeBytes)));
+    return;
+  }
+  const std::vector<absl::string_view> lines =
+      absl::StrSplit(status.message(), '\n');
+  for (size_t i = 0; i < lines.size() && i < kMaxMistakes; ++i) {
+    report.Add(
+        report.Text("mistake", PrintableText(lines[i], kMaxMistakeBytes)));
+  }
+  if (lines.size() <= kMaxMistakes) return;
+  report.Add(report.Text(
+      "mistake", absl::StrCat(lines.size() - kMaxMistakes, " more mistakes")));
+}
+
+std::set<uint32_t> IdsOf(const RankTableServer& entry) {
+  std::set<uint32_t> ids;
+  for (const RankTableDevice& device : entry.devices) {
+    ids.insert(device.device_id);
+  }
+  return ids;
+}
+
+std::set<uint32_t> IdsOf(const ServerSpec& server) {
+  std::set<uint32_t> ids;
+  for (const DeviceSpec& device : server.devices()) ids.insert(device.id());
+  return ids;
+}
+
+std::string IdsText(const std::set<uint32_t>& ids) {
+  return DevicesText({ids.begin(), ids.end()});
+}
+
+// A good table against the job and what its devices have.
+class TableJudge {
+ public:
+  TableJudge(const ClusterView& view, const RankTable& table,
+             RuleReport& report)
+      : view_(view), table_(table), report_(report) {}
+
+  void Judge() {
+    Match();
+    JudgeServers();
+    JudgeRanks();
+    for (size_t i = 0; i < table_.servers.size(); ++i) {
+      if (server_of_[i] == kNobody) continue;
+      JudgeIds(i);
+      if (!view_.spec().roce_unused()) JudgeAddresses(i);
+    }
+    Add("other-devices", other_devices_);
+    Add("other-address", other_addresses_);
+    Add("ipv6", ipv6_);
+  }
+
+ private:
+  // One finding for all of them.
+  void Add(absl::string_view name, const std::vector<std::string>& texts) {
+    if (!texts.empty()) {
+      report_.Add(report_.Text(name, FirstOf(texts, kMaxListed)));
+    }
+  }
+
+  std::string NameOf(size_t entry) const {
+    return absl::StrCat("server_list[", entry, "] ",
+                        QuotedText(table_.servers[entry].server_id));
+  }
+
+  // Everything that one server alone is known by.
+  void LearnNames() {
+    for (int i = 0; i < view_.spec().servers_size(); ++i) {
+      const ServerSpec& server = view_.spec().servers(i);
+      known_.emplace(server.host(), i);
+      if (!server.address().empty()) known_.emplace(server.address(), i);
+      number_of_.emplace(server.host(), i);
+    }
+    for (const HostView& host : view_.hosts()) {
+      hosts_.emplace(host.name, &host);
+      const auto number = number_of_.find(host.name);
+      if (number == number_of_.end()) continue;
+      for (const DeviceView& device : host.devices) {
+        for (const Ipv4Interface& interface : device.interfaces()) {
+          known_.emplace(interface.address().ToString(), number->second);
+        }
+      }
+    }
+  }
+
+  // Which server of the job an entry means: by its host_ip or server_id, where
+  // one of them is a host's address or name, else by its devices' addresses.
+  int Meant(const RankTableServer& entry) const {
+    for (const std::string* name : {&entry.host_ip, &entry.server_id}) {
+      const auto found = known_.find(*name);
+      if (found != known_.end()) return found->second;
+    }
+    if (!entry.host_ip.empty() || Ipv4Address::Parse(entry.server_id).ok()) {
+      return kNobody;
+    }
+    for (const RankTableDevice& device : entry.devices) {
+      for (const std::string& ip : device.device_ips) {
+        const auto found = known_.find(ip);
+        if (found != known_.end()) return found->second;
+      }
+    }
+    return kNobody;
+  }
+
+  void Match() {
+    LearnNames();
+    std::set<int> taken;
+    for (const RankTableServer& entry : table_.servers) {
+      const int meant = Meant(entry);
+      server_of_.push_back(taken.insert(meant).second ? meant : kNobody);
+    }
+    taken.erase(kNobody);
+    // An id of its own and no address that anybody has: by its place, if the
+    // job's server there is nobody else's.
+    for (size_t i = 0; i < server_of_.size(); ++i) {
+      const RankTableServer& entry = table_.servers[i];
+      const int place = static_cast<int>(i);
+      if (server_of_[i] != kNobody || !entry.host_ip.empty() ||
+          Ipv4Address::Parse(entry.server_id).ok() ||
+          place >= view_.spec().servers_size()) {
+        continue;
+      }
+      if (taken.insert(place).second) server_of_[i] = place;
+    }
+    for (int i = 0; i < view_.spec().servers_size(); ++i) {
+      if (taken.count(i) == 0) {
+        lacking_.push_back(view_.spec().servers(i).host());
+      }
+    }
+  }
+
+  void JudgeServers() {
+    std::vector<std::string> strangers;
+    for (size_t i = 0; i < server_of_.size(); ++i) {
+      if (server_of_[i] == kNobody) strangers.push_back(NameOf(i));
+    }
+    Add("strangers", strangers);
+    if (!lacking_.empty()) {
+      report_.Add(report_.Text("lacks-servers", HostsText(lacking_, 200)));
+    }
+  }
+
+  // The first rank of each of the job's servers, by their order as the launch
+  // has it.
+  std::vector<uint32_t> FirstRanks() const {
+    const auto& servers = view_.job()->servers();
+    std::vector<int> order(servers.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    const bool is_said = absl::c_all_of(
+        servers, [](const JobServer& each) { return each.has_node_rank(); });
+    if (is_said) {
+      absl::c_stable_sort(order, [&](int a, int b) {
+        return servers[a].node_rank() < servers[b].node_rank();
+      });
+    }
+    std::vector<uint32_t> first(order.size());
+    uint32_t next = 0;
+    for (const int i : order) {
+      first[i] = next;
+      next += view_.spec().servers(i).devices_size();
+    }
+    return first;
+  }
+
+  void JudgeRanks() {
+    const std::vector<uint32_t> expected = FirstRanks();
+    std::vector<std::string> elsewhere;
+    bool ascends = true;
+    uint32_t next = 0;
+    for (size_t i = 0; i < table_.servers.size(); ++i) {
+      uint32_t lowest = UINT32_MAX;
+      for (const RankTableDevice& device : table_.servers[i].devices) {
+        lowest = std::min(lowest, device.rank_id);
+        ascends = ascends && device.rank_id == next++;
+      }
+      const int server = server_of_[i];
+      // Who has too many or too few devices moves all behind it.
+      if (server == kNobody || lowest == expected[server] || !AllHaveTheirs()) {
+        continue;
+      }
+      elsewhere.push_back(absl::StrCat(NameOf(i), ": first rank ", lowest, ", ",
+                                       expected[server], " of ",
+                                       view_.spec().servers(server).host()));
+    }
+    Add("other-ranks", elsewhere);
+    if (!ascends && elsewhere.empty()) report_.Add(report_.Text("order"));
+  }
+
+  // Whether every entry is a server of the job with as many devices.
+  bool AllHaveTheirs() {
+    if (all_have_theirs_.has_value()) return *all_have_theirs_;
+    all_have_theirs_ = lacking_.empty();
+    for (size_t i = 0; i < server_of_.size(); ++i) {
+      all_have_theirs_ = *all_have_theirs_ && server_of_[i] != kNobody &&
+                         static_cast<int>(table_.servers[i].devices.size()) ==
+                             view_.spec().servers(server_of_[i]).devices_size();
+    }
+    return *all_have_theirs_;
+  }
+
+  void JudgeIds(size_t entry) {
+    const ServerSpec& server = view_.spec().servers(server_of_[entry]);
+    const std::set<uint32_t> listed = IdsOf(table_.servers[entry]);
+    const std::set<uint32_t> wanted = IdsOf(server);
+    if (listed == wanted) return;
+    other_devices_.push_back(
+        absl::StrCat(NameOf(entry), " has ", IdsText(listed), ", the job ",
+                     IdsText(wanted), " of ", server.host()));
+  }
+
+  void JudgeAddresses(size_t entry) {
+    const std::string& name = view_.spec().servers(server_of_[entry]).host();
+    const auto host = hosts_.find(name);
+    // Of a silent one host-identity tells.
+    if (host == hosts_.end()) return;
+    const auto& devices = table_.servers[entry].devices;
+    for (size_t d = 0; d < devices.size(); ++d) {
+      if (devices[d].device_ips.empty()) continue;
+      const DeviceView* const device = host->second->Find(devices[d].device_id);
+      if (device == nullptr) {
+        AddLackingDevice(*host->second, devices[d].device_id);
+      } else if (report_.Knows(*device, "address", device->addresses)) {
+        JudgeAddress(
+            absl::StrCat(NameOf(entry), " device ", devices[d].device_id),
+            devices[d], *device);
+      }
+    }
+  }
+
+  // One of another job, or one that is not there.
+  void AddLackingDevice(const HostView& host, uint32_t id) {
+    if (host.spec == nullptr || IdsOf(*host.spec).count(id) == 0) return;
+    report_.Add(host, {id}, report_.Text("no-device"));
+  }
+
+  void JudgeAddress(const std::string& where, const RankTableDevice& listed,
+                    const DeviceView& device) {
+    for (const std::string& ip : listed.device_ips) {
+      const auto address = Ipv4Address::Parse(ip);
+      if (!address.ok()) {
+        ipv6_.push_back(absl::StrCat(where, ": ", PrintableText(ip)));
+        continue;
+      }
+      const bool has = absl::c_any_of(device.interfaces(),
+                                      [&](const Ipv4Interface& interface) {
+                                        return interface.address() == *address;
+                                      });
+      if (has) continue;
+      other_addresses_.push_back(absl::StrCat(
+          where, ": device_ip ", ip, ", the device of ", device.host->name,
+          device.HasAddress()
+              ? absl::StrCat(" has ", device.Address().address().ToString())
+              : " has none"));
+    }
+  }
+
+  const ClusterView& view_;
+  const RankTable& table_;
+  RuleReport& report_;
+  absl::flat_hash_map<std::string, int> known_;  // By name or address.
+  absl::flat_hash_map<absl::string_view, int> number_of_;
+  absl::flat_hash_map<absl::string_view, const HostView*> hosts_;
+  std::vector<int> server_of_;  // By entry of the table.
+  std::vector<std::string> lacking_;
+  std::optional<bool> all_have_theirs_;
+  std::vector<std::string> other_devices_;
+  std::vector<std::string> other_addresses_;
+  std::vector<std::string> ipv6_;
+};
+
+}  // namespace
+
+void CheckRankTable(const ClusterView& view, RuleReport& report) {
+  const std::string& text = view.job()->rank_table();
+  if (text.empty()) return report.ExplainSkip("the job has no rank table");
+  if (!view.HasWholeJob()) {
+    return report.ExplainSkip("the job's other servers are not known here");
+  }
+  const absl::StatusOr<RankTable> table = ParseRankTable(text);
+  if (!table.ok()) {
+    report.JudgedCluster("not taken by HCCL");
+    return AddMistakes(table.status(), report);
+  }
+  size_t ranks = 0;
+  for (const RankTableServer& entry : table->servers) {
+    ranks += entry.devices.size();
+  }
+  report.JudgedCluster(absl::StrCat("version ", table->version, ", ",
+                                    Count(table->servers.size(), "server"),
+                                    ", ", Count(ranks, "rank")));
+  if (view.profile().generation == NpuToolFacts::ASCEND_950) {
+    report.Add(report.Text("generation", table->version));
+  }
+  if (!table->completed) report.Add(report.Text("not-completed"));
+  TableJudge(view, *table, report).Judge();
+}
+
+}  // namespace clusterd
