@@ -8,6 +8,8 @@
 #include "absl/strings/string_view.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/values/port_set.h"
+#include "proto/facts.pb.h"
+#include "proto/job.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -29,6 +31,10 @@ struct HcclPortNeed {
 HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host);
 // With the rendezvous and the ssh port.
 HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host);
+
+// What a host is asked so that rule ssh-ready can judge it; the servers of the
+// spec that have an address are those of the job.
+SshQuestion MakeSshQuestion(const ClusterSpec& spec, const JobSsh& ssh);
 
 // Who dials the root of a job over all servers: one rank for each device and
 // one agent for each server; of a job as many ranks for each device as it says.

@@ -361,7 +361,8 @@ std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec) {
 }
 
 ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
-                                  const NetworkNamespace& network_namespace) {
+                                  const NetworkNamespace& network_namespace,
+                                  const JobSpec* job) {
   ObserveRequest request;
   const PortSet ports = JobPorts(spec);
   for (const PortSet::Range& range : ports.ranges()) {
@@ -378,6 +379,8 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
   if (profile.ok()) request.set_generation((*profile)->generation);
   if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {
     *request.mutable_network_namespace() = network_namespace;
+  } else if (job != nullptr && job->has_ssh()) {
+    *request.mutable_ssh() = MakeSshQuestion(spec, job->ssh());
   }
   return request;
 }

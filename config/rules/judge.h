@@ -57,10 +57,12 @@ Report BuildReport(const ClusterSpec& spec,
 std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec);
 
 // What a host must be asked so that every rule of the spec can be judged; with
-// a target in `network_namespace`, so that the rules about one can be.
+// a target in `network_namespace`, so that the rules about one can be; with a
+// job, so that the rules about jobs can be, the spec being NarrowToJob's of it.
 ObserveRequest MakeObserveRequest(
     const ClusterSpec& spec,
-    const NetworkNamespace& network_namespace = NetworkNamespace());
+    const NetworkNamespace& network_namespace = NetworkNamespace(),
+    const JobSpec* job = nullptr);
 
 }  // namespace clusterd
 

@@ -302,6 +302,35 @@ Lines Describe(const ZonesFact::Zones& value) {
   return OrNone(std::move(lines), "none with interfaces");
 }
 
+Lines Describe(const SshFact::Ssh& value) {
+  Lines lines;
+  for (const SshServer& server : value.servers()) {
+    const std::string listens =
+        server.command().empty()
+            ? "nobody listens"
+            : absl::StrCat(server.command(), " (pid ", server.pid(),
+                           ") listens", server.answers() ? " and answers" : "");
+    lines.push_back(absl::StrCat("port ", server.port(), ": ", listens));
+  }
+  int working = 0;
+  for (const SshLogin& login : value.logins()) {
+    if (login.works()) {
+      ++working;
+      continue;
+    }
+    lines.push_back(absl::StrCat("to ", login.host(), " port ", login.port(),
+                                 ": ", login.error()));
+  }
+  lines.push_back(absl::StrCat(working, " of ",
+                               Count(value.logins_size(), "login"), " as ",
+                               value.user(), " work"));
+  if (value.not_exported_size() > 0) {
+    lines.push_back(absl::StrCat("not exported: ",
+                                 absl::StrJoin(value.not_exported(), " ")));
+  }
+  return lines;
+}
+
 // Tries one type after the other; an unknown one, of a newer .proto, is told in
 // protobuf's own words.
 template <typename... Types>
@@ -323,7 +352,7 @@ Lines DescribeMessage(const Message& value) {
       VnicFact::Vnic, OpticalFact::Module, LinkHistoryFact::History,
       InterfacesFact::Interfaces, AddressesFact::Addresses,
       EnvironmentFact::Variables, ClockFact::Clock, ZonesFact::Zones,
-      OpenFilesFact::Limits, CounterRisesFact::Rises>(value);
+      OpenFilesFact::Limits, CounterRisesFact::Rises, SshFact::Ssh>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

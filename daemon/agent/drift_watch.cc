@@ -1,5 +1,10 @@
 #include "daemon/agent/drift_watch.h"
 
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "config/values/change_kind.h"
+
 namespace clusterd {
 namespace {
 
@@ -67,8 +72,20 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
 HostFacts AgentObserver::Observe(const std::string& host,
                                  const ObserveRequest& request) {
   const uint64_t count = record_->change_count();
-  HostFacts facts = observer_->Observe(host, request);
-  if (!facts.has_missing()) *facts.mutable_allows() = read_allows_();
+  const HostAllows allows = read_allows_();
+  const bool may_log_in = AllowedKinds(allows).count(CHANGE_SSH_LOGIN) > 0;
+  ObserveRequest allowed = request;
+  if (!may_log_in) allowed.clear_ssh();
+  HostFacts facts = observer_->Observe(host, allowed);
+  if (!facts.has_missing()) *facts.mutable_allows() = allows;
+  if (request.has_ssh() && !may_log_in) {
+    std::set<ChangeKind> wanted = AllowedKinds(allows);
+    wanted.insert(CHANGE_SSH_LOGIN);
+    Missing* const missing = facts.mutable_ssh()->mutable_missing();
+    missing->set_reason(Missing::NOT_PERMITTED);
+    missing->set_detail(absl::StrCat("this host does not allow ssh-login: ",
+                                     HowToAllow(allows, wanted)));
+  }
   if (request.has_network_namespace()) return facts;
   *facts.mutable_drift() = record_->DriftOf(facts, count);
   return facts;

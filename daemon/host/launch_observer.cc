@@ -192,6 +192,8 @@ absl::StatusOr<OpenFilesFact::Limits> ReadOpenFiles(const HostAccess& host) {
   return limits;
 }
 
+}  // namespace
+
 // Docker, Podman (podman-run(1)) and systemd (Container Interface) leave one,
 // and Kubernetes the account's folder, whatever runs the pod's containers
 // (kubernetes.io/docs/tasks/run-application/access-api-from-pod).
@@ -205,8 +207,6 @@ absl::StatusOr<bool> IsContainer(const FileReader& files) {
   }
   return false;
 }
-
-}  // namespace
 
 absl::StatusOr<InterfacesFact::Interfaces> ParseInterfaces(
     absl::string_view text) {

@@ -43,6 +43,11 @@ std::vector<EnvironmentVariable> ParseEnvironment(absl::string_view file,
 // line.
 absl::StatusOr<OpenFilesLimit> ParseOpenFilesLimit(absl::string_view limits);
 
+// Whether this machine is a container, by the files that Docker, Podman,
+// systemd and Kubernetes leave in theirs. The codes of FileReader::CheckExists
+// but NotFound.
+absl::StatusOr<bool> IsContainer(const FileReader& files);
+
 // Fills interfaces, own_name, docker_running, environment, in_container and
 // open_files.
 // Names are resolved by getent, within the budget: a server that does not

@@ -20,6 +20,7 @@
 #include "daemon/host/npu_smi/chip_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "daemon/host/sockets/socket_observer.h"
+#include "daemon/host/ssh/ssh_observer.h"
 
 namespace clusterd {
 namespace {
@@ -116,7 +117,8 @@ HostFacts MachineObserver::ObserveNamespace(const ObserveRequest& request,
   return facts;
 }
 
-HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
+HostFacts MachineObserver::ObserveHost(const std::string& name,
+                                       const ObserveRequest& request,
                                        const TimeBudget& budget) {
   HostFacts facts;
   // Every thread writes to a message of its own, made here.
@@ -153,6 +155,14 @@ HostFacts MachineObserver::ObserveHost(const ObserveRequest& request,
       *sockets = ReadSockets(files_, *ports, budget);
     }
   }));
+  if (request.has_ssh()) {
+    running.push_back(std::async([&, ssh = facts.mutable_ssh()] {
+      const SshPlace here = {
+          name, IsContainer(files_).value_or(false),
+          static_cast<uint64_t>(absl::ToUnixSeconds(clock_->Now()) / 60)};
+      *ssh = ReadSsh(host, request.ssh(), here);
+    }));
+  }
   *facts.mutable_device_ids() = ReadDeviceIds(host);
   // What npu-smi tells comes meanwhile, into messages of its own.
   const DeviceIdsFact::Ids ids = facts.device_ids().value();
@@ -175,13 +185,13 @@ HostFacts MachineObserver::Observe(const std::string& host,
   const absl::Time began = clock_->Now();
   HostFacts facts = request.has_network_namespace()
                         ? ObserveNamespace(request, budget)
-                        : ObserveHost(request, budget);
+                        : ObserveHost(host, request, budget);
   // Nobody knows the product yet, and the tool has named the other one.
   if (request.generation() == NpuToolFacts::GENERATION_UNSPECIFIED &&
       facts.hccn_tool().generation() == NpuToolFacts::ASCEND_950) {
     ObserveRequest again = request;
     again.set_generation(NpuToolFacts::ASCEND_950);
-    facts = ObserveHost(again, budget);
+    facts = ObserveHost(host, again, budget);
   }
   facts.set_host(host);
   facts.set_observed_at_ms(absl::ToUnixMillis(began));

@@ -41,6 +41,7 @@ class MachineObserver final : public HostObserver {
   // With a network namespace in `request`, only what ReadOpenNamespace
   // reads of it, and which processes use NPUs; `missing` if it cannot be found
   // or entered.
+  // With a question about ssh, it logs in to the servers that it names.
   // Absent deadlines in `request` are 10 s a command and 30 s a host. With a
   // root folder that holds etc/clusterd/simulation, that file's first line goes
   // to HostFacts.simulation.
@@ -52,7 +53,7 @@ class MachineObserver final : public HostObserver {
   DeviceLocks* locks() { return &locks_; }
 
  private:
-  HostFacts ObserveHost(const ObserveRequest& request,
+  HostFacts ObserveHost(const std::string& name, const ObserveRequest& request,
                         const TimeBudget& budget);
   HostFacts ObserveNamespace(const ObserveRequest& request,
                              const TimeBudget& budget) const;

@@ -1,0 +1,191 @@
+#include "daemon/host/ssh/ssh_login.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/ssh/ssh_output.h"
+
+namespace clusterd {
+namespace {
+
+// What a login shell prints before anything else is ours to bear.
+constexpr size_t kMaxAnswerBytes = 256 << 10;
+constexpr int kSshFailed = 255;  // ssh(1), EXIT STATUS.
+
+// ssh_config(5). The user's own file holds beside these. Nothing is asked of
+// anybody, nothing written (UpdateHostKeys), forwarded, run on this side
+// (PermitLocalCommand) or left behind (ControlMaster, ControlPath); ERROR
+// leaves banners out.
+constexpr const char* kOptions[] = {"-n", "-T",
+                                    "-a", "-x",
+                                    "-o", "BatchMode=yes",
+                                    "-o", "UpdateHostKeys=no",
+                                    "-o", "ClearAllForwardings=yes",
+                                    "-o", "PermitLocalCommand=no",
+                                    "-o", "ControlMaster=no",
+                                    "-o", "ControlPath=none",
+                                    "-o", "LogLevel=ERROR"};
+
+void Append(std::initializer_list<std::string> words,
+            std::vector<std::string>* all) {
+  all->insert(all->end(), words.begin(), words.end());
+}
+
+std::string LastWords(const CommandResult& result) {
+  std::string words = ParseLoginFailure(result.standard_error).error;
+  if (words.empty()) words = ParseLoginFailure(result.standard_output).error;
+  if (!words.empty()) return words;
+  return result.signal != 0 ? absl::StrCat("signal ", result.signal)
+                            : absl::StrCat("status ", result.exit_status);
+}
+
+}  // namespace
+
+SshLogins::SshLogins(const HostAccess& host, std::string ssh, RunAs user)
+    : host_(host), ssh_(std::move(ssh)), user_(std::move(user)) {}
+
+absl::StatusOr<CommandResult> SshLogins::Run(
+    std::vector<std::string> words) const {
+  Command command = {std::move(words), host_.budget->ForCommand()};
+  command.max_stream_bytes = kMaxAnswerBytes;
+  command.as = user_;
+  return host_.runner->Run(command);
+}
+
+// The first of two values for an option is the one that holds.
+absl::StatusOr<CommandResult> SshLogins::LogIn(
+    const LoginTarget& target, HostKey key, const std::string& command) const {
+  std::vector<std::string> words = {ssh_};
+  words.insert(words.end(), std::begin(kOptions), std::end(kOptions));
+  // So that ssh says itself what keeps it waiting.
+  const int64_t wait_s = std::max<int64_t>(
+      1, absl::ToInt64Seconds(host_.budget->ForCommand() * 0.6));
+  Append({"-o", absl::StrCat("ConnectTimeout=", wait_s)}, &words);
+  if (key == HostKey::kAny) {
+    Append(
+        {"-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+         "-o", "GlobalKnownHostsFile=/dev/null"},
+        &words);
+  } else {
+    Append({"-o", "StrictHostKeyChecking=yes"}, &words);
+  }
+  Append({"-p", absl::StrCat(target.port), "-l", user_.name, "--",
+          target.address.ToString(), command},
+         &words);
+  return Run(std::move(words));
+}
+
+absl::StatusOr<CommandResult> SshLogins::LogInAsConfigured(
+    const LoginTarget& target, const std::string& command,
+    std::string* stale_entry) const {
+  ASSIGN_OR_RETURN(CommandResult result,
+                   LogIn(target, HostKey::kAsKnown, command));
+  const LoginFailure failure = ParseLoginFailure(result.standard_error);
+  const bool is_stale = !failure.stale_entry.empty();
+  if (result.exit_status != kSshFailed || (!failure.key_unknown && !is_stale)) {
+    return result;
+  }
+  *stale_entry = failure.stale_entry;
+  ASSIGN_OR_RETURN(const CommandResult options,
+                   Run({ssh_, "-G", "-p", absl::StrCat(target.port), "-l",
+                        user_.name, "--", target.address.ToString()}));
+  const HostKeyPolicy policy = ParseHostKeyPolicy(options.standard_output);
+  if (is_stale ? !policy.takes_changed : !policy.takes_unknown) return result;
+  return LogIn(target, HostKey::kAny, command);
+}
+
+absl::StatusOr<SshLogins::Attempt> SshLogins::TryOnce(
+    const LoginTarget& target) const {
+  Attempt attempt;
+  SshLogin& login = attempt.login;
+  login.set_host(target.host);
+  login.set_address(target.address.ToString());
+  login.set_port(target.port);
+  ASSIGN_OR_RETURN(
+      const CommandResult result,
+      LogInAsConfigured(target, "true", login.mutable_stale_entry()));
+  if (result.timed_out) {
+    // Cut short by the time of the host, it says nothing about the server.
+    attempt.out_of_time = host_.budget->IsSpent();
+    login.set_error(
+        absl::StrCat("no answer in ", host_.budget->CutBy(result.elapsed)));
+    return attempt;
+  }
+  login.set_works(result.exit_status == 0 && result.signal == 0);
+  if (login.works()) return attempt;
+  login.set_error(LastWords(result));
+  attempt.was_dropped = result.exit_status == kSshFailed &&
+                        ParseLoginFailure(result.standard_error).was_dropped;
+  return attempt;
+}
+
+// Those that have no attempt yet, or one that was turned away.
+absl::Status SshLogins::TryAll(
+    absl::Span<const LoginTarget> targets,
+    std::vector<std::optional<Attempt>>* attempts) const {
+  absl::Mutex mutex;
+  absl::Status first;
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < targets.size();) {
+      std::optional<Attempt>& attempt = (*attempts)[i];
+      if (attempt && !attempt->was_dropped) continue;
+      if (host_.budget->IsSpent()) return;
+      absl::StatusOr<Attempt> tried = TryOnce(targets[i]);
+      if (!tried.ok()) {
+        absl::MutexLock lock(&mutex);
+        first.Update(tried.status());
+        return;
+      }
+      if (!tried->out_of_time) attempt = *std::move(tried);
+    }
+  };
+  std::vector<std::future<void>> running;
+  while (running.size() < std::min(kMaxParallelLogins, targets.size())) {
+    running.push_back(std::async(work));
+  }
+  for (std::future<void>& each : running) each.get();
+  return first;
+}
+
+absl::StatusOr<std::vector<SshLogin>> SshLogins::Try(
+    absl::Span<const LoginTarget> targets) const {
+  std::vector<std::optional<Attempt>> attempts(targets.size());
+  // The second time those alone that were turned away.
+  for (int round = 0; round < 2; ++round) {
+    RETURN_IF_ERROR(TryAll(targets, &attempts));
+  }
+  std::vector<SshLogin> logins;
+  for (std::optional<Attempt>& attempt : attempts) {
+    if (attempt) logins.push_back(std::move(attempt->login));
+  }
+  return logins;
+}
+
+absl::StatusOr<std::string> SshLogins::ReadEnvironment(
+    const LoginTarget& target) const {
+  std::string stale_entry;
+  ASSIGN_OR_RETURN(CommandResult result,
+                   LogInAsConfigured(target, "env", &stale_entry));
+  if (result.timed_out) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("`env` on this host: no answer in ",
+                     host_.budget->CutBy(result.elapsed)));
+  }
+  if (result.exit_status == 0 && result.signal == 0) {
+    return std::move(result.standard_output);
+  }
+  // ssh's words alone: what `env` printed may hold secrets.
+  return absl::UnavailableError(
+      absl::StrCat("`env` on this host: status ", result.exit_status, " ",
+                   ParseLoginFailure(result.standard_error).error));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,81 @@
+// Logs in to servers with keys alone, as the user who would launch a job there,
+// and runs nothing but `true` or `env`. Reads the user's own configuration,
+// keys and known_hosts by running `ssh` as the user; writes none of them,
+// leaves no connection open, and forwards nothing.
+#ifndef DAEMON_HOST_SSH_SSH_LOGIN_H_
+#define DAEMON_HOST_SSH_SSH_LOGIN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "config/values/ipv4.h"
+#include "daemon/host/command/user_identity.h"
+#include "daemon/host/files/file_reader.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// Below the 10 unauthenticated connections from which on an sshd turns some
+// away (sshd_config(5), MaxStartups 10:30:100), since all servers of a job do
+// this at once and begin each with itself.
+inline constexpr size_t kMaxParallelLogins = 8;
+
+struct LoginTarget {
+  std::string host;
+  Ipv4Address address;
+  uint32_t port = 22;
+};
+
+// Safe for concurrent use.
+class SshLogins {
+ public:
+  // `ssh`: where FindProgram found it. What `host` points to must outlive this
+  // object.
+  SshLogins(const HostAccess& host, std::string ssh, RunAs user);
+
+  // One entry for every target that was tried, in their order: those for which
+  // the host's time did not suffice are left out. A server that turned the
+  // connection away is asked once more. The status with which the first `ssh`
+  // could not be run at all, if one could not.
+  // A login works if its command ends with 0. Where the server's key is not the
+  // known one, or is not known at all, and the user's configuration logs in
+  // nevertheless, that is what happens, without known_hosts being written.
+  absl::StatusOr<std::vector<SshLogin>> Try(
+      absl::Span<const LoginTarget> targets) const;
+
+  // What `env` prints there; not to be kept or shown: it may hold secrets.
+  // Unavailable, with ssh's last words, if the login does not work.
+  absl::StatusOr<std::string> ReadEnvironment(const LoginTarget& target) const;
+
+ private:
+  struct Attempt {
+    SshLogin login;
+    bool was_dropped = false;
+    bool out_of_time = false;
+  };
+  enum class HostKey { kAsKnown, kAny };
+
+  absl::StatusOr<CommandResult> Run(std::vector<std::string> words) const;
+  absl::StatusOr<CommandResult> LogIn(const LoginTarget& target, HostKey key,
+                                      const std::string& command) const;
+  // As the user's configuration would; `stale_entry` as in SshLogin.
+  absl::StatusOr<CommandResult> LogInAsConfigured(
+      const LoginTarget& target, const std::string& command,
+      std::string* stale_entry) const;
+  absl::StatusOr<Attempt> TryOnce(const LoginTarget& target) const;
+  absl::Status TryAll(absl::Span<const LoginTarget> targets,
+                      std::vector<std::optional<Attempt>>* attempts) const;
+
+  const HostAccess host_;
+  const std::string ssh_;
+  const RunAs user_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_SSH_SSH_LOGIN_H_
