@@ -20,6 +20,18 @@ struct PrivateFile {
   uint32_t mode = 0600;  // Permission bits.
 };
 
+// Who a program runs as, in place of this process's user. It then leads a
+// session of its own without a terminal, begins in "/", can never gain rights
+// (PR_SET_NO_NEW_PRIVS), and its environment is PATH, LC_ALL=C, HOME, USER and
+// LOGNAME alone. For what reads files that the user can make links of.
+struct RunAs {
+  std::string name;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<uint32_t> groups;  // All of them, as `id -G` has them.
+  std::string home;
+};
+
 inline constexpr size_t kMaxStreamBytes = 1 << 20;
 
 struct Command {
@@ -33,6 +45,8 @@ struct Command {
   std::optional<PrivateFile> instead = {};
   // Each stream is cut there.
   size_t max_stream_bytes = kMaxStreamBytes;
+  // Unset: this process's own user.
+  std::optional<RunAs> as = {};
 };
 
 struct CommandResult {
@@ -62,7 +76,8 @@ class CommandRunner {
   // PATH, LC_ALL=C and what the implementation was made with. A non-zero exit,
   // a signal and a timeout are results. NotFound: no such program;
   // PermissionDenied: not executable; Unavailable: no process or memory to be
-  // had; FailedPrecondition: `instead` cannot be had, and nothing was run.
+  // had; FailedPrecondition: `instead` or `as` cannot be had, and nothing was
+  // run.
   virtual absl::StatusOr<CommandResult> Run(const Command& command) = 0;
 };
 

@@ -21,6 +21,7 @@
 #include "config/values/status_macros.h"
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/private_view.h"
+#include "daemon/host/command/user_identity.h"
 
 namespace clusterd {
 namespace {
@@ -118,15 +119,15 @@ void ReadAvailable(Stream& stream, size_t limit) {
 // Why a child has not become its program.
 struct StartFailure {
   int error = 0;
-  // What its private view lacked, a literal; null: it was the program.
-  const char* view = nullptr;
+  // What could not be had for it, a literal; null: it was the program.
+  const char* lacked = nullptr;
 };
 
 absl::Status StartStatus(const std::string& program,
                          const StartFailure& failure) {
-  if (failure.view != nullptr) {
+  if (failure.lacked != nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat(failure.view, ": ", strerror(failure.error)));
+        absl::StrCat(failure.lacked, ": ", strerror(failure.error)));
   }
   const std::string message =
       absl::StrCat(program, ": ", strerror(failure.error));
@@ -168,7 +169,8 @@ struct Launch {
   pid_t parent;
   char* const* argv;
   char* const* environment;
-  const PrivateView* view;  // Null: the program sees what we see.
+  const PrivateView* view;   // Null: the program sees what we see.
+  const UserIdentity* user;  // Null: our own.
 };
 
 // False with errno.
@@ -189,7 +191,7 @@ bool TakeDescriptors(const Launch& launch, int failure) {
 
 // In the child of a process with threads: nothing here takes a lock.
 [[noreturn]] void BecomeProgram(const Launch& launch) {
-  setpgid(0, 0);
+  if (launch.user == nullptr) setpgid(0, 0);
   // What would take a change back is gone with the daemon: its tool must not
   // go on changing the machine behind the back of the next start.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -207,8 +209,11 @@ bool TakeDescriptors(const Launch& launch, int failure) {
   StartFailure why;
   if (TakeDescriptors(launch, kFailure)) {
     failure = kFailure;
-    if (launch.view != nullptr) why.view = EnterPrivateView(*launch.view);
-    if (why.view == nullptr) {
+    if (launch.view != nullptr) why.lacked = EnterPrivateView(*launch.view);
+    if (why.lacked == nullptr && launch.user != nullptr) {
+      why.lacked = BecomeUser(*launch.user, launch.parent);
+    }
+    if (why.lacked == nullptr) {
       execve(launch.argv[0], launch.argv, launch.environment);
     }
   }
@@ -316,9 +321,7 @@ class Child {
 };
 
 std::vector<std::string> MakeEnvironment(const std::string& library_path) {
-  std::vector<std::string> environment = {
-      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-      "LC_ALL=C"};
+  std::vector<std::string> environment = {kSearchPath, "LC_ALL=C"};
   if (!library_path.empty()) {
     environment.push_back(absl::StrCat("LD_LIBRARY_PATH=", library_path));
   }
@@ -362,6 +365,8 @@ absl::StatusOr<pid_t> Start(const Command& command,
   if (command.instead.has_value()) {
     ASSIGN_OR_RETURN(view, MakePrivateView(*command.instead));
   }
+  std::optional<UserIdentity> user;
+  if (command.as.has_value()) user = MakeUserIdentity(*command.as);
   const std::vector<char*> argv = Pointers(command.argv);
   const std::vector<char*> variables = Pointers(environment);
   const Launch launch = {null.get(),
@@ -371,7 +376,8 @@ absl::StatusOr<pid_t> Start(const Command& command,
                          getpid(),
                          argv.data(),
                          variables.data(),
-                         view.has_value() ? &*view : nullptr};
+                         view.has_value() ? &*view : nullptr,
+                         user.has_value() ? &*user : nullptr};
   // In the child nothing of StartChild comes after this: it never returns.
   const pid_t pid = StartChild([&launch] {
     const pid_t forked = ForkQuietly();
@@ -408,7 +414,8 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   const size_t most = command.max_stream_bytes;
   Stream out = {{}, &result.standard_output, &result.output_cut, most};
   Stream err = {{}, &result.standard_error, &result.output_cut, most};
-  std::vector<std::string> environment = environment_;
+  std::vector<std::string> environment =
+      command.as.has_value() ? UserEnvironment(*command.as) : environment_;
   const std::string word = NewCommandWord();
   if (!word.empty()) environment.push_back(word);
   const absl::StatusOr<pid_t> pid = Start(command, environment, out, err);

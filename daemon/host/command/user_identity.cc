@@ -1,0 +1,120 @@
+#include "daemon/host/command/user_identity.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/command/program_path.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kGetent[] = {"/usr/bin/getent", "/bin/getent"};
+constexpr absl::string_view kId[] = {"/usr/bin/id", "/bin/id"};
+constexpr int kGetentNotFound = 2;  // getent(1)
+constexpr size_t kMaxAnswerBytes = 64 << 10;
+// NGROUPS_MAX is 65536; nobody is in so many.
+constexpr size_t kMaxGroups = 1024;
+
+absl::StatusOr<RunAs> ParsePasswd(absl::string_view name,
+                                  absl::string_view text) {
+  static const LazyRE2 kLine = {
+      R"(([^:\n]*):[^:\n]*:(\d+):(\d+):[^:\n]*:(/[^:\n]*):[^:\n]*\n)"};
+  RunAs as;
+  if (!HasForm(text, *kLine, &as.name, &as.uid, &as.gid, &as.home) ||
+      as.name != name) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "`getent passwd ", name, "`: ", QuotedText(text), " not understood"));
+  }
+  return as;
+}
+
+absl::Status ParseGroups(absl::string_view text, RunAs* as) {
+  for (const absl::string_view word :
+       absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
+    uint32_t group = 0;
+    if (!absl::SimpleAtoi(word, &group) || as->groups.size() == kMaxGroups) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "`id -G ", as->name, "`: ", QuotedText(text), " not understood"));
+    }
+    as->groups.push_back(group);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckUserName(absl::string_view name) {
+  static const LazyRE2 kName = {R"([A-Za-z_][A-Za-z0-9_.-]{0,31})"};
+  if (HasForm(name, *kName)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "user: ", QuotedText(name),
+      ", expected at most 32 letters, digits, \"_\", \"-\" and \".\", first a "
+      "letter or \"_\""));
+}
+
+absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
+                               const TimeBudget& budget,
+                               absl::string_view name) {
+  RETURN_IF_ERROR(CheckUserName(name));
+  ASSIGN_OR_RETURN(const std::string getent, FindProgram(root, kGetent));
+  ASSIGN_OR_RETURN(const std::string id, FindProgram(root, kId));
+  ASSIGN_OR_RETURN(
+      const CommandResult entry,
+      RunWithin(budget, runner, absl::StrCat("`getent passwd ", name, "`"),
+                {getent, "passwd", std::string(name)}, kMaxAnswerBytes));
+  if (entry.exit_status == kGetentNotFound) {
+    return absl::NotFoundError(absl::StrCat("user ", name, ": no such user"));
+  }
+  ASSIGN_OR_RETURN(RunAs as, ParsePasswd(name, entry.standard_output));
+  if (as.uid == 0 && name != "root") {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "user ", name, ": another name for root, which a job has to name"));
+  }
+  ASSIGN_OR_RETURN(const CommandResult groups,
+                   RunWithin(budget, runner, absl::StrCat("`id -G ", name, "`"),
+                             {id, "-G", std::string(name)}, kMaxAnswerBytes));
+  RETURN_IF_ERROR(ParseGroups(groups.standard_output, &as));
+  if (groups.exit_status == 0 && !as.groups.empty()) return as;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "`id -G ", name, "`: ", PrintableText(groups.standard_error)));
+}
+
+std::vector<std::string> UserEnvironment(const RunAs& as) {
+  return {kSearchPath, "LC_ALL=C", absl::StrCat("HOME=", as.home),
+          absl::StrCat("USER=", as.name), absl::StrCat("LOGNAME=", as.name)};
+}
+
+UserIdentity MakeUserIdentity(const RunAs& as) {
+  return {as.uid, as.gid, {as.groups.begin(), as.groups.end()}};
+}
+
+const char* BecomeUser(const UserIdentity& user, pid_t parent) {
+  if (setsid() < 0) return "no session of its own";
+  if (geteuid() == 0) {
+    if (setgroups(user.groups.size(), user.groups.data()) != 0) {
+      return "not the groups of the user";
+    }
+    if (setresgid(user.gid, user.gid, user.gid) != 0) {
+      return "not the group of the user";
+    }
+  }
+  // For who is not root this is only allowed to himself.
+  if (setresuid(user.uid, user.uid, user.uid) != 0) return "not the user";
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no bound on rights";
+  if (chdir("/") != 0) return "not the folder /";
+  // The kernel forgets it with the user (prctl(2)).
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return "no end with its parent";
+  errno = ESRCH;
+  return getppid() == parent ? nullptr : "no parent";
+}
+
+}  // namespace clusterd

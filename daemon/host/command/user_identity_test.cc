@@ -1,0 +1,177 @@
+#include "daemon/host/command/user_identity.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "daemon/host/command/posix_command_runner.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+constexpr char kGetent[] = "getent passwd ann";
+constexpr char kId[] = "id -G ann";
+
+class FindUserTest : public ::testing::Test {
+ protected:
+  FindUserTest() {
+    root_.WriteProgram("/usr/bin/getent", "#!/bin/sh\n");
+    root_.WriteProgram("/usr/bin/id", "#!/bin/sh\n");
+    runner_.Answers(kId, "1000 27 998\n");
+  }
+  absl::StatusOr<RunAs> Find(absl::string_view name = "ann") {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    return FindUser(root_.path(), &runner_, budget, name);
+  }
+
+  ScratchRoot root_;
+  FakeClock clock_;
+  FakeCommandRunner runner_{&clock_};
+};
+
+TEST_F(FindUserTest, ReadsNumbersGroupsAndHome) {
+  runner_.Answers(kGetent, "ann:x:1000:1001:Ann,,,:/home/ann:/bin/bash\n");
+  const auto found = Find();
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->name, "ann");
+  EXPECT_EQ(found->uid, 1000u);
+  EXPECT_EQ(found->gid, 1001u);
+  EXPECT_EQ(found->home, "/home/ann");
+  EXPECT_THAT(found->groups, ElementsAre(1000, 27, 998));
+}
+
+TEST_F(FindUserTest, SaysThatThereIsNoSuchUser) {
+  runner_.Fails(kGetent, 2, "");
+  EXPECT_TRUE(absl::IsNotFound(Find().status())) << Find().status();
+}
+
+TEST_F(FindUserTest, IsRootOnlyUnderThatName) {
+  runner_.Answers(kGetent, "ann:x:0:0::/root:/bin/sh\n");
+  EXPECT_TRUE(absl::IsPermissionDenied(Find().status())) << Find().status();
+}
+
+TEST_F(FindUserTest, AnswersAboutSomebodyElseAreRefused) {
+  for (const char* const answer :
+       {"bob:x:1000:1000::/home/bob:/bin/sh\n", "ann:x:-1:0::/h:/bin/sh\n",
+        "ann:x:1000:99999999999::/h:/bin/sh\n", "ann:x:1:1::home:/bin/sh\n",
+        "ann:x:1:1::/h:/bin/sh\nann:x:0:0::/h:/bin/sh\n", ""}) {
+    runner_.Forget(kGetent);
+    runner_.Answers(kGetent, answer);
+    EXPECT_TRUE(absl::IsFailedPrecondition(Find().status())) << answer;
+  }
+}
+
+TEST_F(FindUserTest, WithoutGroupsThereIsNoUser) {
+  runner_.Answers(kGetent, "ann:x:1000:1000::/home/ann:/bin/bash\n");
+  runner_.Forget(kId);
+  runner_.Fails(kId, 1, "id: cannot find name for user ID\x1b");
+  const absl::Status status = Find().status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("\\x1b"));
+}
+
+TEST_F(FindUserTest, NamesThatAreOptionsNumbersOrPathsNeverReachAProgram) {
+  for (const char* const name : {"", "-i", "0", "+0", "../etc", "a b", "a;b",
+                                 "a\nb", "ann@corp", "a%h"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(Find(name).status())) << name;
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(Find(std::string(33, 'a')).status()));
+  EXPECT_THAT(runner_.commands(), testing::IsEmpty());
+}
+
+// With this machine's own users: as root, which can become them.
+class BecomeUserTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  }
+  CommandResult Run(const std::string& script) {
+    PosixCommandRunner runner("/opt/lib");
+    Command command = {{"/bin/sh", "-c", script}, absl::Minutes(1)};
+    command.as = RunAs{"nobody", 65534, 65534, {65534, 12345}, "/nonexistent"};
+    const auto result = runner.Run(command);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? *result : CommandResult();
+  }
+};
+
+TEST_F(BecomeUserTest, TheProgramIsTheUserInEveryWay) {
+  const std::string status =
+      Run("grep -E '^(Uid|Gid|CapEff|CapPrm|NoNewPrivs):' /proc/self/status")
+          .standard_output;
+  EXPECT_THAT(status, HasSubstr("Uid:\t65534\t65534\t65534\t65534\n"));
+  EXPECT_THAT(status, HasSubstr("Gid:\t65534\t65534\t65534\t65534\n"));
+  EXPECT_THAT(status, HasSubstr("CapPrm:\t0000000000000000\n"));
+  EXPECT_THAT(status, HasSubstr("CapEff:\t0000000000000000\n"));
+  EXPECT_THAT(status, HasSubstr("NoNewPrivs:\t1\n"));
+  EXPECT_EQ(Run("id -G").standard_output, "65534 12345\n");
+}
+
+TEST_F(BecomeUserTest, WhatOnlyRootMayReadStaysUnread) {
+  ScratchRoot root;
+  root.Write("/secret", "of root");
+  const CommandResult result = Run("cat " + root.path() + "/secret");
+  EXPECT_NE(result.exit_status, 0);
+  EXPECT_EQ(result.standard_output, "");
+}
+
+TEST_F(BecomeUserTest, TheEnvironmentIsTheUsersAlone) {
+  EXPECT_THAT(
+      absl::StrSplit(Run("exec env").standard_output, '\n', absl::SkipEmpty()),
+      UnorderedElementsAre(kSearchPath, "LC_ALL=C", "HOME=/nonexistent",
+                           "USER=nobody", "LOGNAME=nobody", "PWD=/"));
+}
+
+TEST_F(BecomeUserTest, ItHasASessionOfItsOwnAndNoTerminal) {
+  const CommandResult result =
+      Run("cut -d' ' -f1,5,6,7 /proc/$$/stat; pwd; : </dev/tty");
+  const std::vector<std::string> lines =
+      absl::StrSplit(result.standard_output, '\n');
+  const std::vector<std::string> numbers = absl::StrSplit(lines[0], ' ');
+  ASSERT_EQ(numbers.size(), 4u);  // Process, group, session, terminal.
+  EXPECT_EQ(numbers[0], numbers[1]);
+  EXPECT_EQ(numbers[0], numbers[2]);
+  EXPECT_EQ(numbers[3], "0");
+  EXPECT_EQ(lines[1], "/");
+  EXPECT_NE(result.exit_status, 0);
+}
+
+TEST_F(BecomeUserTest, TheDeadlineEndsItAsAnyOther) {
+  PosixCommandRunner runner;
+  Command command = {{"/bin/sleep", "600"}, absl::Milliseconds(100)};
+  command.as = RunAs{"nobody", 65534, 65534, {65534}, "/nonexistent"};
+  const auto result = runner.Run(command);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->timed_out);
+  EXPECT_FALSE(result->left_running);
+}
+
+TEST_F(BecomeUserTest, WhoIsNotRootBecomesNobodyElse) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    if (setresuid(65534, 65534, 65534) != 0) _exit(3);
+    Command command = {{"/bin/true"}, absl::Minutes(1)};
+    command.as = RunAs{"daemon", 1, 1, {1}, "/"};
+    _exit(absl::IsFailedPrecondition(PosixCommandRunner().Run(command).status())
+              ? 0
+              : 4);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace clusterd
