@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
@@ -198,12 +199,10 @@ class LogReading {
 
   void ReadFile(const FoundFile& file) {
     LogFile& told = *logs_.add_files();
-    told.set_path(
-        BoundedUtf8(absl::string_view(file.path).substr(
-                        absl::StartsWith(file.path, file.folder->process_root)
-                            ? file.folder->process_root.size()
-                            : 0),
-                    kMaxPathBytes));
+    absl::string_view path = file.path;
+    absl::ConsumePrefix(&path,
+                        host_.files().Resolve(file.folder->process_root));
+    told.set_path(BoundedUtf8(path, kMaxPathBytes));
     told.set_size_bytes(file.size);
     told.set_changed_at_ms(static_cast<int64_t>(file.changed_at_s * 1000));
     told.set_user(file.folder->user.name);
