@@ -1,10 +1,9 @@
 // clusterctl explain: the catalogue of rules, without any controller.
-#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/command.h"
 #include "config/rules/catalogue.h"
+#include "config/rules/error_codes.h"
 #include "config/values/text_form.h"
 #include "config/words/terminal.h"
 
@@ -52,31 +51,27 @@ void ExplainRule(const Rule& rule, Page& page) {
   }
 }
 
-// Whether a text of the rule, or of one of its findings, names it.
-bool NamesCode(const Rule& rule, const std::string& code) {
-  const auto names_it = [&code](absl::string_view text) {
-    return absl::StrContains(text, code);
-  };
-  const RuleText& words = rule.text;
-  return names_it(words.title) || names_it(words.fails_when) ||
-         names_it(words.why) || names_it(words.fix) ||
-         absl::c_any_of(rule.findings, [&](const RuleFinding& finding) {
-           return names_it(finding.why) || names_it(finding.fix);
-         });
-}
-
-// The rules whose texts name the code, since their failing leads to it. False:
-// there is none.
+// The code, and the rules whose failing leads to it. False: neither is known.
 bool ExplainErrorCode(const std::string& code, Page& page) {
   std::vector<Row> rows;
-  for (const Rule& rule : RuleCatalogue()) {
-    if (NamesCode(rule, code)) rows.push_back(RowOf(rule, page));
+  for (const Rule* rule : RulesOfErrorCode(code)) {
+    rows.push_back(RowOf(*rule, page));
   }
-  if (rows.empty()) return false;
+  const absl::string_view meaning = ErrorCodeMeaning(code);
+  if (rows.empty() && meaning.empty()) return false;
   page.out() << page.Strong(code) << "\n";
+  const std::string what =
+      meaning.empty() ? "" : absl::StrCat(" that says: ", meaning);
+  if (rows.empty()) {
+    page.Wrapped("what        ",
+                 absl::StrCat("An error of HCCL that a job ends with", what,
+                              ". No rule names it."));
+    return true;
+  }
   page.Wrapped("what        ",
-               "An error of HCCL that a job ends with. Where one of these "
-               "rules fails, that is a known cause:");
+               absl::StrCat("An error of HCCL that a job ends with", what,
+                            ". Where one of these rules fails, that is a known "
+                            "cause:"));
   page.PrintTable(rows, {/*indent=*/12});
   page.Wrapped("fix         ",
                "clusterctl check says which of them fails, and where; "

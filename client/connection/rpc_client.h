@@ -174,6 +174,36 @@ class RpcClient {
       const Request& request, absl::Duration timeout, const char* what,
       const OnEvent& on_event, const OnInterrupt& on_interrupt = nullptr) {
     using Answer = AnswerTo<Event>;
+    Answer answer;
+    int answers = 0;
+    const absl::Status status = ReadAll(
+        call, request, timeout,
+        [&](Event& event) {
+          if (Answer* last = AnswerOf(event)) {
+            ++answers;
+            answer = std::move(*last);
+          } else {
+            on_event(event);
+          }
+        },
+        on_interrupt);
+    if (!status.ok()) return status;
+    if (answers != 1) {
+      return absl::InternalError(absl::StrCat(
+          peer_, ": ended the ", what, " with ", answers,
+          std::is_same_v<Answer, ClusterPlan> ? " plans" : " reports",
+          ", expected one"));
+    }
+    return answer;
+  }
+
+  // The same for a stream of events alone; each is the caller's to take from.
+  template <typename Request, typename Event, typename OnEvent>
+  absl::Status ReadAll(std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
+                           grpc::ClientContext*, const Request&),
+                       const Request& request, absl::Duration timeout,
+                       const OnEvent& on_event,
+                       const OnInterrupt& on_interrupt = nullptr) {
     const auto context = NewCallContext(timeout, interrupt_);
     if (on_interrupt) {
       interrupt_.Watch([&on_interrupt, weak = std::weak_ptr(context)] {
@@ -184,26 +214,11 @@ class RpcClient {
     }
     const absl::Cleanup unwatch = [this] { interrupt_.Watch([] {}); };
     const auto stream = (stub_.get()->*call)(context.get(), request);
-    Answer answer;
-    int answers = 0;
     Event event;
-    while (stream->Read(&event)) {
-      if (Answer* last = AnswerOf(event)) {
-        ++answers;
-        answer = std::move(*last);
-      } else {
-        on_event(event);
-      }
-    }
+    while (stream->Read(&event)) on_event(event);
     const grpc::Status status = stream->Finish();
     if (!status.ok()) return ExplainCall(status, peer_, timeout, interrupt_);
-    if (answers != 1) {
-      return absl::InternalError(absl::StrCat(
-          peer_, ": ended the ", what, " with ", answers,
-          std::is_same_v<Answer, ClusterPlan> ? " plans" : " reports",
-          ", expected one"));
-    }
-    return answer;
+    return absl::OkStatus();
   }
 
  private:

@@ -24,7 +24,8 @@ AgentStream::AgentStream(AgentStreamOptions options,
       parts_(parts),
       backoff_(options_.backoff, parts.random),
       tasks_(std::make_shared<TaskRunner>(options_.host, parts.observer,
-                                          parts.pool, parts.scheduler)) {
+                                          parts.pool, parts.scheduler,
+                                          parts.others)) {
   status_.set_host(options_.host);
   status_.set_clusterd_version(kClusterdVersion);
   status_.set_controller(options_.dial.controller);
@@ -56,6 +57,8 @@ AgentMessage AgentStream::MakeHello() const {
   hello->set_protocol_version(kProtocolVersion);
   hello->set_clusterd_version(kClusterdVersion);
   hello->add_tasks("observe");
+  if (parts_.others.read_logs) hello->add_tasks("logs");
+  if (parts_.others.record) hello->add_tasks("record");
   if (parts_.applies != nullptr) {
     hello->add_tasks("apply");
     hello->add_tasks("rollback");

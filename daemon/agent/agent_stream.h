@@ -57,6 +57,8 @@ struct AgentStreamParts {
   std::function<double()> random;
   // nullptr: this daemon observes only.
   ApplyTasks* applies = nullptr;
+  // What else it does when asked; work in `pool` calls it.
+  OtherTasks others = {};
 };
 
 // Held by a shared_ptr. The first five members are safe for concurrent use; all

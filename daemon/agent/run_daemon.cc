@@ -17,6 +17,7 @@
 #include "daemon/agent/drift_watch.h"
 #include "daemon/agent/local_server.h"
 #include "daemon/agent/self_check.h"
+#include "daemon/agent/ticket_tasks.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/process/scheduler.h"
@@ -75,6 +76,18 @@ Applier MakeApplier(const AgentFlags& flags, const std::string& host,
       parts.device_users);
 }
 
+// `tickets` must outlive them.
+OtherTasks TasksFor(const std::string& host, TicketTasks* tickets) {
+  OtherTasks tasks;
+  tasks.read_logs = [tickets](const LogsQuery& query, absl::Duration deadline) {
+    return tickets->ReadLogs(query, deadline);
+  };
+  tasks.record = [host, tickets](absl::Duration deadline) {
+    return tickets->Record(host, deadline);
+  };
+  return tasks;
+}
+
 // Draws from [0, 1); not safe for concurrent use.
 std::function<double()> MakeRandom() {
   return [generator = std::mt19937_64(std::random_device{}())]() mutable {
@@ -110,6 +123,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
                          [&flags] { return ReadHostAllows(flags.config); });
   ApplyTasks applies(self.name, &applier, parts.log, &record);
   applies.Recover();
+  TicketTasks tickets({flags.root, parts.access.runner, parts.access.clock,
+                       parts.access.locks,
+                       [&flags] { return ReadHostAllows(flags.config); }});
   ThreadScheduler scheduler;
   WorkerPool pool(kWorkers, kMaxQueuedWork);
   std::optional<DriftWatch> watch;  // It and the stream tell each other.
@@ -125,7 +141,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   const auto stream = std::make_shared<AgentStream>(
       options, credentials,
       AgentStreamParts{&observer, &loop, &scheduler, &pool, parts.log,
-                       MakeRandom(), &applies});
+                       MakeRandom(), &applies, TasksFor(self.name, &tickets)});
   if (parts.look) {
     watch.emplace(flags.drift_interval.value_or(kDefaultDriftInterval),
                   DriftWatch::Parts{parts.look, &record,

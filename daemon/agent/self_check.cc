@@ -23,9 +23,7 @@
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
-#include "daemon/host/files/file_reader.h"
-#include "daemon/host/hccn/hccn_tool_recorder.h"
-#include "daemon/host/machine_observer.h"
+#include "daemon/agent/ticket_tasks.h"
 #include "google/protobuf/text_format.h"
 #include "proto/host_recording.pb.h"
 
@@ -178,19 +176,8 @@ int RecordHost(int descriptor, const std::string& root, CommandRunner* runner,
             "| clusterctl anonymise FILE`\n";
     return kNotWritten;
   }
-  const FileReader files(root);
-  HccnToolRecorder recorder(runner, [&files]() -> std::optional<std::string> {
-    absl::StatusOr<FileText> conf = files.Read("/etc/hccn.conf");
-    if (!conf.ok()) return std::nullopt;
-    return std::move(conf->text);
-  });
-  MachineObserver observer({root}, &recorder, clock);
-  HostRecording recording;
-  *recording.mutable_facts() = observer.Observe("recorded", ObserveRequest());
-  for (HostRecording::Run& run : recorder.runs()) {
-    *recording.add_runs() = std::move(run);
-  }
-  recording.set_complete(true);
+  const HostRecording recording =
+      MakeRecording("recorded", root, runner, clock, nullptr, ObserveRequest());
   if (recording.SerializeToFileDescriptor(descriptor)) return 0;
   *err << "--record: the recording cannot be written\n";
   return kNotWritten;

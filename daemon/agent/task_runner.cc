@@ -1,8 +1,10 @@
 #include "daemon/agent/task_runner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -20,12 +22,24 @@ uint32_t BoundMs(uint32_t asked_ms, absl::Duration fallback,
       absl::ToInt64Milliseconds(std::min(wanted, deadline)));
 }
 
+void SetError(const absl::Status& status, TaskResult* result) {
+  result->mutable_error()->set_code(status.raw_code());
+  result->mutable_error()->set_message(std::string(status.message()));
+}
+
 TaskResult ErrorResult(uint64_t task_id, const absl::Status& status) {
   TaskResult result;
   result.set_task_id(task_id);
-  result.mutable_error()->set_code(status.raw_code());
-  result.mutable_error()->set_message(std::string(status.message()));
+  SetError(status, &result);
   return result;
+}
+
+// The value, or the error, as the result's outcome.
+template <typename Value>
+void SetOutcome(absl::StatusOr<Value> value, Value* (TaskResult::*outcome)(),
+                TaskResult* result) {
+  if (!value.ok()) return SetError(value.status(), result);
+  *(result->*outcome)() = *std::move(value);
 }
 
 }  // namespace
@@ -53,7 +67,10 @@ absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
 
 void TaskRunner::Run(const Task& task, const Done& done) {
   const uint64_t id = task.task_id();
-  if (task.kind_case() != Task::kObserve) {
+  const absl::Duration deadline =
+      std::min(absl::Milliseconds(task.deadline_ms()), kMaxDeadline);
+  absl::StatusOr<Work> work = WorkOf(task, deadline);
+  if (work.ok() && *work == nullptr) {
     TaskResult result;
     result.set_task_id(id);
     result.set_unsupported(
@@ -61,19 +78,41 @@ void TaskRunner::Run(const Task& task, const Done& done) {
     done(std::move(result));
     return;
   }
-  const absl::Duration deadline =
-      std::min(absl::Milliseconds(task.deadline_ms()), kMaxDeadline);
-  const absl::StatusOr<ObserveRequest> request =
-      deadline > absl::ZeroDuration()
-          ? NormalizeObserveRequest(task.observe(), deadline)
-          : absl::InvalidArgumentError("task: no deadline");
-  absl::Status started = request.status();
-  if (started.ok()) started = Start(id, *request, deadline, done);
+  if (work.ok() && deadline <= absl::ZeroDuration()) {
+    work = absl::InvalidArgumentError("task: no deadline");
+  }
+  absl::Status started = work.status();
+  if (started.ok()) started = Start(id, *std::move(work), deadline, done);
   if (!started.ok()) done(ErrorResult(id, started));
 }
 
-absl::Status TaskRunner::Start(uint64_t id, const ObserveRequest& request,
-                               absl::Duration deadline, const Done& done) {
+absl::StatusOr<TaskRunner::Work> TaskRunner::WorkOf(const Task& task,
+                                                    absl::Duration deadline) {
+  if (task.has_observe()) {
+    ASSIGN_OR_RETURN(const ObserveRequest request,
+                     NormalizeObserveRequest(task.observe(), deadline));
+    return Work([this, request](TaskResult* result) {
+      *result->mutable_facts() = observer_->Observe(host_, request);
+    });
+  }
+  if (task.has_logs() && others_.read_logs) {
+    return Work(
+        [this, query = task.logs().query(), deadline](TaskResult* result) {
+          SetOutcome(others_.read_logs(query, deadline),
+                     &TaskResult::mutable_logs, result);
+        });
+  }
+  if (task.has_record() && others_.record) {
+    return Work([this, deadline](TaskResult* result) {
+      SetOutcome(others_.record(deadline), &TaskResult::mutable_recording,
+                 result);
+    });
+  }
+  return Work(nullptr);
+}
+
+absl::Status TaskRunner::Start(uint64_t id, Work work, absl::Duration deadline,
+                               const Done& done) {
   absl::MutexLock lock(&mutex_);
   if (busy_ >= kMaxRunningTasks) {
     return absl::ResourceExhaustedError(
@@ -82,14 +121,14 @@ absl::Status TaskRunner::Start(uint64_t id, const ObserveRequest& request,
   if (tasks_.count(id) > 0) {
     return absl::AlreadyExistsError("task: its id is in use");
   }
-  const bool queued = pool_->TryRun([runner = shared_from_this(), id, request] {
-    TaskResult result;
-    result.set_task_id(id);
-    *result.mutable_facts() =
-        runner->observer_->Observe(runner->host_, request);
-    runner->WorkEnded();
-    runner->Finish(std::move(result));
-  });
+  const bool queued =
+      pool_->TryRun([runner = shared_from_this(), id, work = std::move(work)] {
+        TaskResult result;
+        result.set_task_id(id);
+        work(&result);
+        runner->WorkEnded();
+        runner->Finish(std::move(result));
+      });
   if (!queued) {
     return absl::ResourceExhaustedError("too many tasks wait on this host");
   }
@@ -97,7 +136,7 @@ absl::Status TaskRunner::Start(uint64_t id, const ObserveRequest& request,
   const Scheduler::TimerId timer = scheduler_->RunAfter(
       deadline, [runner = shared_from_this(), id, deadline] {
         runner->Finish(ErrorResult(id, absl::DeadlineExceededError(absl::StrCat(
-                                           "the observation did not end in ",
+                                           "the task did not end in ",
                                            absl::FormatDuration(deadline)))));
       });
   tasks_.emplace(id, Running{done, timer});

@@ -34,6 +34,14 @@ inline constexpr int kMaxRunningTasks = 16;
 absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
     const ObserveRequest& request, absl::Duration deadline);
 
+// What else than observing is done, on a thread of the pool; what is unset is
+// unsupported. The deadline is the task's. Errors are the task's answer.
+struct OtherTasks {
+  std::function<absl::StatusOr<HostLogs>(const LogsQuery&, absl::Duration)>
+      read_logs = nullptr;
+  std::function<absl::StatusOr<HostRecording>(absl::Duration)> record = nullptr;
+};
+
 // Held by a shared_ptr, which work in the pool shares: it may end later than
 // whoever asked for it. Safe for concurrent use.
 class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
@@ -43,11 +51,12 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
 
   // All pointers must outlive this object and whatever runs in `pool`.
   TaskRunner(std::string host, HostObserver* observer, WorkerPool* pool,
-             Scheduler* scheduler)
+             Scheduler* scheduler, OtherTasks others = {})
       : host_(std::move(host)),
         observer_(observer),
         pool_(pool),
-        scheduler_(scheduler) {}
+        scheduler_(scheduler),
+        others_(std::move(others)) {}
 
   // Errors are results too: ResourceExhausted when too much runs already,
   // AlreadyExists for a repeated id, InvalidArgument, DeadlineExceeded.
@@ -62,9 +71,13 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
     Scheduler::TimerId timer = 0;
   };
 
-  absl::Status Start(uint64_t id, const ObserveRequest& request,
-                     absl::Duration deadline, const Done& done)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Fills in the outcome of a task.
+  using Work = std::function<void(TaskResult* result)>;
+
+  // Null: this daemon does not know the task.
+  absl::StatusOr<Work> WorkOf(const Task& task, absl::Duration deadline);
+  absl::Status Start(uint64_t id, Work work, absl::Duration deadline,
+                     const Done& done) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a task off. Empty if it was answered or cancelled before.
   Done Take(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
   void Finish(TaskResult result);
@@ -74,6 +87,7 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   HostObserver* const observer_;
   WorkerPool* const pool_;
   Scheduler* const scheduler_;
+  const OtherTasks others_;
   absl::Mutex mutex_;
   // Not yet answered.
   std::map<uint64_t, Running> tasks_ ABSL_GUARDED_BY(mutex_);

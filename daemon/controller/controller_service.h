@@ -19,6 +19,7 @@
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/running_checks.h"
 #include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/logs_run.h"
 #include "daemon/controller/shared_runs.h"
 #include "daemon/controller/slots.h"
 #include "daemon/process/worker_pool.h"
@@ -135,6 +136,12 @@ class ControllerService final : public Controller::CallbackService {
                                        const GetHistoryRequest* request,
                                        HistoryRecord* response) override;
 
+  // Operators. InvalidArgument for hosts that the spec does not name;
+  // ResourceExhausted when as many calls read logs as may.
+  grpc::ServerWriteReactor<LogsEvent>* ReadLogs(
+      grpc::CallbackServerContext* context,
+      const LogsRequest* request) override;
+
  private:
   // Runs, and descriptions of one host, that may be under way at once.
   static constexpr size_t kMaxChecks = 8;
@@ -143,6 +150,7 @@ class ControllerService final : public Controller::CallbackService {
   // Entries of the history on their way to clients; each may be as long as the
   // plan of a whole cluster, and a client may take it as slowly as it likes.
   static constexpr int kMaxRecords = 4;
+  static constexpr int kMaxLogs = 2;
   // Each copies and judges the facts of a whole cluster.
   static constexpr int kMaxSoFar = 2;
 
@@ -168,6 +176,9 @@ class ControllerService final : public Controller::CallbackService {
   absl::Status Prepare(const grpc::CallbackServerContext& context,
                        const LaunchRequest& request, const char* call,
                        const RuleSelection* selection, FactOrder* order) const;
+  absl::StatusOr<LogsOrder> PrepareLogs(
+      const grpc::CallbackServerContext& context,
+      const LogsRequest& request) const;
   // Streams the facts' progress, and then what `conclude` makes of them.
   template <typename Event, typename Request>
   grpc::ServerWriteReactor<Event>* AskHosts(
@@ -207,6 +218,7 @@ class ControllerService final : public Controller::CallbackService {
   Slots describes_{kMaxDescribes};
   Slots records_{kMaxRecords};
   Slots so_far_{kMaxSoFar};
+  Slots logs_{kMaxLogs};
 };
 
 }  // namespace clusterd

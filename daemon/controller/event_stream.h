@@ -33,6 +33,8 @@ namespace clusterd {
 struct EventStreamOptions {
   // The client has gone before the end; at most once.
   std::function<void()> on_leave = [] {};
+  // The client has taken an event; from gRPC's thread, must not block.
+  std::function<void()> on_written = [] {};
   // The call is over; the last that is called.
   std::function<void()> on_end = [] {};
   // Single events that may wait for the client; further ones are dropped.
@@ -95,6 +97,12 @@ class EventStream final
     Advance();
   }
 
+  // Single events that wait for the client.
+  size_t queued() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return queue_.size();
+  }
+
   // The last event, after what is queued and the last progress.
   void End(Event last) { End(std::make_shared<const Event>(std::move(last))); }
   void End(std::shared_ptr<const Event> last) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -127,6 +135,7 @@ class EventStream final
       writing_ = false;
     }
     if (!ok) Leave();
+    options_.on_written();
     Advance();
   }
 
@@ -229,7 +238,7 @@ class EventStream final
   EventStreamOptions options_;  // Constant once the handler returns.
   Event write_;                 // Only touched by who set writing_.
 
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::shared_ptr<EventStream> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
   std::function<void(Event*)> show_ ABSL_GUARDED_BY(mutex_);
   std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);

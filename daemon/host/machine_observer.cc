@@ -52,11 +52,12 @@ absl::StatusOr<PortSet> AskedPorts(const ObserveRequest& request) {
 }  // namespace
 
 MachineObserver::MachineObserver(HostPaths paths, CommandRunner* runner,
-                                 Clock* clock)
+                                 Clock* clock, DeviceLocks* locks)
     : paths_(std::move(paths)),
       files_(paths_.root),
       runner_(runner),
-      clock_(clock) {}
+      clock_(clock),
+      locks_(locks == nullptr ? &own_locks_ : locks) {}
 
 // Fills the tool's facts and, in parallel, those of every device in
 // facts->device_ids().
@@ -81,7 +82,7 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
     for (int i; (i = next.fetch_add(1)) < facts->devices_size();) {
       DeviceFacts* device = facts->mutable_devices(i);
       HccnSession session(tool, generation, device->id(), runner_, clock_,
-                          &budget, &locks_);
+                          &budget, locks_);
       *device = ObserveDevice(device->id(), facts->hccn_conf(), tls, &session);
       *device->mutable_counter_rises() =
           AskCounters(device->id(), &session, clock_, &counters_);

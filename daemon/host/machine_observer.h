@@ -32,7 +32,9 @@ class MachineObserver final : public HostObserver {
   //   PosixCommandRunner runner;
   //   SystemClock clock;
   //   MachineObserver observer(HostPaths{}, &runner, &clock);
-  MachineObserver(HostPaths paths, CommandRunner* runner, Clock* clock);
+  // `locks`: of who else runs hccn_tool on this machine; null: its own.
+  MachineObserver(HostPaths paths, CommandRunner* runner, Clock* clock,
+                  DeviceLocks* locks = nullptr);
 
   // hccn_tool.generation is the one that the request names, unless the tool
   // refused its command line as the other generation's does; then it is that
@@ -50,7 +52,7 @@ class MachineObserver final : public HostObserver {
 
   // What it waits for at each device, for what else runs hccn_tool on this
   // machine. Lives as long as this object.
-  DeviceLocks* locks() { return &locks_; }
+  DeviceLocks* locks() { return locks_; }
 
  private:
   HostFacts ObserveHost(const std::string& name, const ObserveRequest& request,
@@ -64,7 +66,8 @@ class MachineObserver final : public HostObserver {
   const FileReader files_;
   CommandRunner* const runner_;
   Clock* const clock_;
-  DeviceLocks locks_;
+  DeviceLocks own_locks_;
+  DeviceLocks* const locks_;
   DeviceLocks npu_smi_locks_;
   CounterMemory counters_;
 };

@@ -57,6 +57,8 @@ Missing::Reason ReasonOf(absl::StatusCode code) {
 const char* NameOf(const Task& task) {
   if (task.has_apply()) return "apply";
   if (task.has_rollback()) return "rollback";
+  if (task.has_logs()) return "logs";
+  if (task.has_record()) return "record";
   return nullptr;
 }
 
@@ -72,6 +74,10 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
   if (result.outcome_case() == TaskResult::OUTCOME_NOT_SET) {
     return absl::InvalidArgumentError(
         "clusterd sent an answer without an outcome");
+  }
+  if (result.has_recording()) {
+    RETURN_IF_ERROR(
+        CleanFacts(sender.host, result.mutable_recording()->mutable_facts()));
   }
   RETURN_IF_ERROR(result.has_facts()
                       ? CleanFacts(sender.host, result.mutable_facts())

@@ -55,7 +55,10 @@ absl::Status CleanField(const FieldDescriptor* field, int index,
                      ? reflection->MutableRepeatedMessage(message, field, index)
                      : reflection->MutableMessage(message, field));
   }
-  if (field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
+  // Bytes are what a tool or a log has said: as they came, bounded by the
+  // message they are in, and no text for anybody's screen.
+  if (field->type() == FieldDescriptor::TYPE_BYTES ||
+      field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
     return absl::OkStatus();
   }
   std::string scratch;

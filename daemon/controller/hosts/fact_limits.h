@@ -31,7 +31,8 @@ inline constexpr int kMaxKeptDrifts = 256;
 inline constexpr size_t kMaxDriftTextBytes = 512;
 
 // Makes any message of a host fit to be judged, kept and shown: escapes control
-// bytes but newline and tab in every text of it. InvalidArgument, naming field
+// bytes but newline and tab in every text of it; fields of bytes stay as they
+// are. InvalidArgument, naming field
 // and limit, if a list or text is too long; the message is of no use then.
 absl::Status CleanMessage(google::protobuf::Message* message);
 

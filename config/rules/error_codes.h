@@ -1,0 +1,23 @@
+// The codes that HCCL ends a job with, and the rules that are about them.
+#ifndef CONFIG_RULES_ERROR_CODES_H_
+#define CONFIG_RULES_ERROR_CODES_H_
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "config/rules/catalogue.h"
+
+namespace clusterd {
+
+// What HCCL says with the code, "EI0006", in one sentence; empty: not known.
+// Codes and titles of CANN 9 (hcomm, error_code.cc; commit 8958adb); releases
+// have renumbered some.
+absl::string_view ErrorCodeMeaning(absl::string_view code);
+
+// The rules whose texts, or those of one of their findings, name the code,
+// since their failing leads to it; in the catalogue's order.
+std::vector<const Rule*> RulesOfErrorCode(absl::string_view code);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_RULES_ERROR_CODES_H_

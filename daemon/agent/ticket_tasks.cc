@@ -1,0 +1,122 @@
+#include "daemon/agent/ticket_tasks.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "config/values/change_kind.h"
+#include "config/values/status_macros.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/hccn/hccn_tool_recorder.h"
+#include "daemon/host/logs/read_logs.h"
+#include "daemon/host/machine_observer.h"
+
+namespace clusterd {
+namespace {
+
+// A controller takes no message over 1 MiB.
+constexpr size_t kMaxRecordingBytes = 960 << 10;
+// For one run of `find` or `tail`: a file server that is away costs no more.
+constexpr absl::Duration kLogCommand = absl::Seconds(10);
+
+// Of the time that the answer is waited for: what there is by then is sent.
+constexpr double kShare = 0.8;
+
+absl::Status AnotherReads() {
+  return absl::ResourceExhaustedError(
+      "this host's logs are being read already, try again later");
+}
+
+}  // namespace
+
+HostRecording MakeRecording(const std::string& host, const std::string& root,
+                            CommandRunner* runner, Clock* clock,
+                            DeviceLocks* locks, const ObserveRequest& request) {
+  const FileReader files(root);
+  HccnToolRecorder recorder(runner, [&files]() -> std::optional<std::string> {
+    absl::StatusOr<FileText> conf = files.Read("/etc/hccn.conf");
+    if (!conf.ok()) return std::nullopt;
+    return std::move(conf->text);
+  });
+  MachineObserver observer({root}, &recorder, clock, locks);
+  HostRecording recording;
+  *recording.mutable_facts() = observer.Observe(host, request);
+  for (HostRecording::Run& run : recorder.runs()) {
+    *recording.add_runs() = std::move(run);
+  }
+  recording.set_complete(true);
+  return recording;
+}
+
+void BoundRecording(size_t max_bytes, HostRecording* recording) {
+  std::optional<std::string> conf;
+  size_t used = recording->facts().ByteSizeLong();
+  for (HostRecording::Run& run : *recording->mutable_runs()) {
+    if (run.has_hccn_conf_after() &&
+        run.hccn_conf_after() == run.hccn_conf_before()) {
+      run.clear_hccn_conf_after();
+    }
+    if (run.has_hccn_conf_before() && conf == run.hccn_conf_before()) {
+      run.clear_hccn_conf_before();
+    } else if (run.has_hccn_conf_before()) {
+      conf = run.hccn_conf_before();
+    }
+    if (run.has_hccn_conf_after()) conf = run.hccn_conf_after();
+    used += run.ByteSizeLong() + 8;
+    if (used <= max_bytes) continue;
+    used -= run.standard_output().size() + run.standard_error().size();
+    run.clear_standard_output();
+    run.clear_standard_error();
+    run.set_output_cut(true);
+    recording->set_complete(false);
+  }
+}
+
+absl::Status TicketTasks::CheckAllowed() const {
+  const HostAllows allows = parts_.allows();
+  std::set<ChangeKind> kinds = AllowedKinds(allows);
+  if (!kinds.insert(CHANGE_LOGS).second) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("this host does not allow ", ChangeKindName(CHANGE_LOGS),
+                   "; ", WhatIsAllowed(allows), "; ", HowToAllow(allows, kinds),
+                   ", then ask again"));
+}
+
+absl::StatusOr<HostLogs> TicketTasks::ReadLogs(const LogsQuery& query,
+                                               absl::Duration deadline) {
+  const absl::Status allowed = CheckAllowed();
+  if (!allowed.ok()) {
+    HostLogs none;
+    *none.mutable_missing() = MissingFor(allowed);
+    return none;
+  }
+  if (!mutex_.TryLock()) return AnotherReads();
+  const absl::Cleanup unlock = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    mutex_.Unlock();
+  };
+  const TimeBudget budget(parts_.clock, kLogCommand, deadline * kShare);
+  return ReadHostLogs({{parts_.root}, parts_.runner, &budget}, query);
+}
+
+absl::StatusOr<HostRecording> TicketTasks::Record(const std::string& host,
+                                                  absl::Duration deadline) {
+  RETURN_IF_ERROR(CheckAllowed());
+  if (!mutex_.TryLock()) return AnotherReads();
+  const absl::Cleanup unlock = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    mutex_.Unlock();
+  };
+  ObserveRequest request;
+  request.set_host_ms(
+      static_cast<uint32_t>(absl::ToInt64Milliseconds(deadline * kShare)));
+  HostRecording recording = MakeRecording(host, parts_.root, parts_.runner,
+                                          parts_.clock, parts_.locks, request);
+  BoundRecording(kMaxRecordingBytes, &recording);
+  return recording;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,178 @@
+#include "daemon/controller/logs_run.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace clusterd {
+namespace {
+
+// Adds why something could not be had.
+void AddError(absl::string_view what, const absl::StatusOr<TaskResult>& result,
+              LogsOfHost* answer) {
+  absl::StrAppend(
+      answer->mutable_error(), answer->error().empty() ? "" : "; ", what, ": ",
+      !result.ok() ? std::string(result.status().message())
+      : result->has_error()
+          ? absl::StrCat("clusterd answered: ", result->error().message())
+          : "clusterd answered another question");
+}
+
+}  // namespace
+
+bool LogsRun::TakeNext(size_t* index, bool* is_over) {
+  const std::shared_ptr<Stream> stream = stream_.lock();
+  absl::MutexLock lock(&mutex_);
+  const bool has_room = stream != nullptr && !over_ &&
+                        asked_.size() + stream->queued() < kLogsAtOnce;
+  if (has_room && next_ < order_.hosts.size()) {
+    *index = next_++;
+    asked_[*index].answer.set_host(order_.hosts[*index]);
+    return true;
+  }
+  if (again_) {
+    // Room may have been made since it was looked for.
+    again_ = false;
+    *index = order_.hosts.size();
+    return true;
+  }
+  advancing_ = false;
+  *is_over = !over_ && next_ == order_.hosts.size() && asked_.empty();
+  over_ |= *is_over;
+  return false;
+}
+
+void LogsRun::Advance() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (advancing_) {
+      again_ = true;
+      return;
+    }
+    advancing_ = true;
+  }
+  size_t index = 0;
+  bool is_over = false;
+  while (TakeNext(&index, &is_over)) {
+    if (index == order_.hosts.size()) continue;
+    Task task;
+    *task.mutable_logs()->mutable_query() = order_.query;
+    Ask(index, task, &LogsRun::OnLogs);
+  }
+  if (!is_over) return;
+  const std::shared_ptr<Stream> stream = stream_.lock();
+  if (stream == nullptr) return;
+  LogsEvent last;
+  *last.mutable_progress() = progress();
+  stream->End(std::move(last));
+}
+
+void LogsRun::Ask(size_t index, const Task& task,
+                  void (LogsRun::*then)(size_t, absl::StatusOr<TaskResult>)) {
+  uint64_t number;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = asked_.find(index);
+    if (found == asked_.end()) return;
+    number = ++found->second.tasks;
+  }
+  HostTask asked;
+  asked.host = order_.hosts[index];
+  asked.task = task;
+  asked.deadline = order_.host_deadline;
+  const AttachedHosts::TaskId id = hosts_->RunTask(
+      std::move(asked), [self = shared_from_this(), index,
+                         then](absl::StatusOr<TaskResult> result) {
+        (*self.*then)(index, std::move(result));
+      });
+  bool unwanted;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = asked_.find(index);
+    // It may have answered, and have been asked the next, before this.
+    if (found != asked_.end() && found->second.tasks == number) {
+      found->second.task = id;
+    }
+    unwanted = over_;
+  }
+  if (unwanted) hosts_->Cancel(id);
+}
+
+void LogsRun::OnLogs(size_t index, absl::StatusOr<TaskResult> result) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = asked_.find(index);
+    if (found == asked_.end()) return;
+    if (result.ok() && result->has_logs()) {
+      *found->second.answer.mutable_logs() = std::move(*result->mutable_logs());
+    } else {
+      AddError("logs", result, &found->second.answer);
+    }
+  }
+  if (!order_.record) return Deliver(index);
+  Task task;
+  task.mutable_record();
+  Ask(index, task, &LogsRun::OnRecording);
+}
+
+void LogsRun::OnRecording(size_t index, absl::StatusOr<TaskResult> result) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = asked_.find(index);
+    if (found == asked_.end()) return;
+    if (result.ok() && result->has_recording()) {
+      *found->second.answer.mutable_recording() =
+          std::move(*result->mutable_recording());
+    } else {
+      AddError("recording", result, &found->second.answer);
+    }
+  }
+  Deliver(index);
+}
+
+void LogsRun::Deliver(size_t index) {
+  LogsEvent event;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = asked_.find(index);
+    if (found == asked_.end()) return;
+    *event.mutable_host() = std::move(found->second.answer);
+    const bool failed =
+        !event.host().error().empty() || event.host().logs().has_missing();
+    failed_ += failed ? 1 : 0;
+    asked_.erase(found);
+  }
+  if (const auto stream = stream_.lock()) {
+    stream->Add(std::move(event));
+    stream->NoteProgress();
+  }
+  Advance();
+}
+
+void LogsRun::Cancel() {
+  std::map<size_t, Asked> dropped;
+  {
+    absl::MutexLock lock(&mutex_);
+    over_ = true;
+    dropped.swap(asked_);
+  }
+  for (const auto& [index, asked] : dropped) {
+    if (asked.task != 0) hosts_->Cancel(asked.task);
+  }
+}
+
+CheckProgress LogsRun::progress() const {
+  constexpr int kMaxAwaited = 8;
+  CheckProgress progress;
+  absl::MutexLock lock(&mutex_);
+  const size_t pending = order_.hosts.size() - next_ + asked_.size();
+  progress.set_pending(static_cast<uint32_t>(pending));
+  progress.set_failed(failed_);
+  progress.set_answered(static_cast<uint32_t>(order_.hosts.size() - pending) -
+                        failed_);
+  for (const auto& [index, asked] : asked_) {
+    if (progress.awaited_size() == kMaxAwaited) break;
+    progress.add_awaited(order_.hosts[index]);
+  }
+  return progress;
+}
+
+}  // namespace clusterd

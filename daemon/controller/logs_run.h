@@ -1,0 +1,88 @@
+// Reads the logs of hosts for one client, a few hosts at once, and hands each
+// on as soon as it is there. A host begins only while there is room: what is
+// asked for and what the client has not yet taken are together at most
+// kLogsAtOnce hosts, at 2 MiB each, however many hosts there are and however
+// slowly the client reads.
+#ifndef DAEMON_CONTROLLER_LOGS_RUN_H_
+#define DAEMON_CONTROLLER_LOGS_RUN_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/controller/event_stream.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "proto/controller.pb.h"
+
+namespace clusterd {
+
+inline constexpr size_t kLogsAtOnce = 8;
+
+struct LogsOrder {
+  std::vector<std::string> hosts;  // From SelectHosts.
+  LogsQuery query;
+  bool record = false;
+  absl::Duration host_deadline;  // Of each task.
+};
+
+// Safe for concurrent use.
+class LogsRun : public std::enable_shared_from_this<LogsRun> {
+ public:
+  using Stream = EventStream<LogsEvent>;
+
+  // `hosts` must outlive it, and `stream` is held by gRPC.
+  LogsRun(LogsOrder order, AttachedHosts* hosts,
+          const std::shared_ptr<Stream>& stream)
+      : order_(std::move(order)), hosts_(hosts), stream_(stream) {}
+
+  // Asks as many hosts as there is room for, and ends the stream after the
+  // last. To be called again whenever the client has taken something.
+  void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Nobody waits any more: tells the hosts.
+  void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  CheckProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // What is next; false: nothing is for now.
+  bool TakeNext(size_t* index, bool* is_over) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Ask(size_t index, const Task& task,
+           void (LogsRun::*then)(size_t, absl::StatusOr<TaskResult>))
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnLogs(size_t index, absl::StatusOr<TaskResult> result)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnRecording(size_t index, absl::StatusOr<TaskResult> result)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Deliver(size_t index) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  struct Asked {
+    LogsOfHost answer;  // As far as it is there.
+    AttachedHosts::TaskId task = 0;
+    uint64_t tasks = 0;  // How many it has been asked.
+  };
+
+  const LogsOrder order_;
+  AttachedHosts* const hosts_;
+  const std::weak_ptr<Stream> stream_;
+
+  mutable absl::Mutex mutex_;
+  // Who has not answered yet, by index.
+  std::map<size_t, Asked> asked_ ABSL_GUARDED_BY(mutex_);
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
+  // A thread is in Advance, which is not entered twice: a host that is away
+  // answers at once, and ten thousand of them would be as many frames.
+  bool advancing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool again_ ABSL_GUARDED_BY(mutex_) = false;
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_LOGS_RUN_H_

@@ -1,0 +1,301 @@
+#include "daemon/host/logs/log_folders.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/command/program_path.h"
+#include "daemon/host/command/user_identity.h"
+#include "daemon/host/device_users.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxUsers = 64;
+constexpr size_t kMaxFolders = 64;
+constexpr size_t kMaxPathBytes = 1024;
+
+// sbatch(1), qsub(1B) and bsub(1) set them for every process of a job; the
+// second is Slurm's older name.
+constexpr absl::string_view kJobVariables[] = {"SLURM_JOB_ID", "SLURM_JOBID",
+                                               "PBS_JOBID", "LSB_JOBID"};
+
+struct Process {
+  uint32_t pid = 0;
+  uint32_t uid = 0;
+  std::map<std::string, std::string> variables;  // Those that matter here.
+};
+
+class FolderSearch {
+ public:
+  FolderSearch(const HostAccess& host, const LogsQuery& query)
+      : host_(host), files_(host.files()), query_(query) {}
+
+  absl::StatusOr<LogFolders> Run() {
+    RETURN_IF_ERROR(CheckJob());
+    if (!query_.user().empty()) {
+      ASSIGN_OR_RETURN(asked_, FindUser(host_.paths.root, host_.runner,
+                                        *host_.budget, query_.user()));
+      by_uid_[asked_->uid] = asked_;
+    }
+    const bool found = AddProcesses();
+    if (!query_.job_id().empty() && !found) {
+      const std::string none =
+          absl::StrCat("no process of job ", query_.job_id(), " runs here");
+      if (!asked_.has_value()) {
+        return absl::NotFoundError(absl::StrCat(
+            none,
+            ": the folder of an ended job is found by its user (--user) "
+            "and time (--since)"));
+      }
+      Note(absl::StrCat(none, ": all logs of ", asked_->name, " were read"));
+    }
+    if (asked_.has_value() && (query_.job_id().empty() || !found)) {
+      AddOwnFolder(*asked_);
+    }
+    if (!asked_.has_value() && query_.job_id().empty()) AddHomes();
+    return std::move(result_);
+  }
+
+ private:
+  absl::Status CheckJob() const {
+    // Slurm's "4711_3", PBS's "4711.head", LSF's "4711[3]".
+    static const LazyRE2 kForm = {R"([0-9A-Za-z_.\[\]-]{0,64})"};
+    if (HasForm(query_.job_id(), *kForm)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("job ", QuotedText(query_.job_id()),
+                     ", expected a job id of at most 64 letters and digits"));
+  }
+
+  void Note(std::string text) { result_.notes.push_back(std::move(text)); }
+
+  // Whether there is one.
+  bool AddProcesses() {
+    bool found = false;
+    for (const uint32_t pid : Candidates()) {
+      if (host_.budget->IsSpent()) {
+        Note(absl::StrCat("processes: not all were looked at within ",
+                          host_.budget->HostDeadline()));
+        break;
+      }
+      const std::optional<Process> process = ReadProcess(pid);
+      if (!process.has_value() || !IsOfJob(*process)) continue;
+      if (asked_.has_value() && process->uid != asked_->uid) continue;
+      found = true;
+      AddProcess(*process);
+    }
+    return found;
+  }
+
+  std::vector<uint32_t> Candidates() {
+    std::vector<uint32_t> pids;
+    if (query_.job_id().empty()) {
+      const NpuProcessesFact fact =
+          ReadNpuProcesses(host_.paths, *host_.budget);
+      if (fact.has_missing()) {
+        Note(
+            absl::StrCat("processes that use NPUs: ", fact.missing().detail()));
+      }
+      for (const NpuProcess& process : fact.value().processes()) {
+        pids.push_back(process.pid());
+      }
+      return pids;
+    }
+    const auto names = files_.List("/proc");
+    if (!names.ok()) Note(std::string(names.status().message()));
+    for (const std::string& name : names.value_or(std::vector<std::string>())) {
+      uint32_t pid = 0;
+      if (absl::SimpleAtoi(name, &pid)) pids.push_back(pid);
+    }
+    return pids;
+  }
+
+  // Nothing of one that has ended, or whose environment is too long.
+  std::optional<Process> ReadProcess(uint32_t pid) const {
+    static const LazyRE2 kUid = {R"((?s).*\nUid:\t(\d+)\t.*)"};
+    static constexpr absl::string_view kKept[] = {"ASCEND_PROCESS_LOG_PATH",
+                                                  "ASCEND_WORK_PATH", "HOME"};
+    const std::string folder = absl::StrCat("/proc/", pid);
+    const auto environment = files_.Read(folder + "/environ");
+    if (!environment.ok()) return std::nullopt;
+    Process process;
+    process.pid = pid;
+    if (!HasForm(files_.ReadTrimmed(folder + "/status").value_or(""), *kUid,
+                 &process.uid)) {
+      return std::nullopt;
+    }
+    for (const absl::string_view entry :
+         absl::StrSplit(environment->text, '\0')) {
+      const std::pair<absl::string_view, absl::string_view> parts =
+          absl::StrSplit(entry, absl::MaxSplits('=', 1));
+      if (absl::c_linear_search(kKept, parts.first) ||
+          absl::c_linear_search(kJobVariables, parts.first)) {
+        process.variables.emplace(parts.first, parts.second);
+      }
+    }
+    return process;
+  }
+
+  bool IsOfJob(const Process& process) const {
+    return query_.job_id().empty() ||
+           absl::c_any_of(kJobVariables, [&](absl::string_view variable) {
+             const auto found = process.variables.find(std::string(variable));
+             return found != process.variables.end() &&
+                    found->second == query_.job_id();
+           });
+  }
+
+  void AddProcess(const Process& process) {
+    const std::optional<RunAs> user = UserOf(process.uid);
+    if (!user.has_value()) return;
+    if (user->uid == 0) {
+      // A folder that a process of root names may lie where others make links.
+      return NoteOnce(asked_.has_value()
+                          ? "of root only the own folder is read, not those "
+                            "that processes of root name"
+                          : "processes of root are left out; their logs are "
+                            "read with --user root");
+    }
+    LogFolder folder;
+    folder.user = *user;
+    std::string variable;
+    folder.path = FolderOf(process, *user, &variable);
+    folder.from = absl::StrCat("process ", process.pid, ", ", variable);
+    if (!absl::StartsWith(folder.path, "/") ||
+        folder.path.size() > kMaxPathBytes) {
+      return Note(absl::StrCat(folder.from, ": ", QuotedText(folder.path),
+                               " is no absolute path, and not read"));
+    }
+    const std::string proc = absl::StrCat("/proc/", process.pid);
+    const auto theirs = files_.ReadLink(proc + "/ns/mnt");
+    const auto ours = files_.ReadLink("/proc/self/ns/mnt");
+    if (theirs.ok() && ours.ok() && *theirs != *ours) {
+      folder.process_root = proc + "/root";
+    }
+    Add(std::move(folder));
+  }
+
+  static std::string FolderOf(const Process& process, const RunAs& user,
+                              std::string* variable) {
+    static constexpr struct {
+      absl::string_view name;
+      absl::string_view below;
+    } kPlaces[] = {{"ASCEND_PROCESS_LOG_PATH", ""},
+                   {"ASCEND_WORK_PATH", "/log"},
+                   {"HOME", "/ascend/log"}};
+    for (const auto& place : kPlaces) {
+      const auto found = process.variables.find(std::string(place.name));
+      if (found == process.variables.end() || found->second.empty()) continue;
+      *variable = std::string(place.name);
+      return absl::StrCat(absl::StripSuffix(found->second, "/"), place.below);
+    }
+    *variable = "no variable";
+    return user.home + "/ascend/log";
+  }
+
+  // As whom a user's process is read; empty, and noted, if nobody is known.
+  std::optional<RunAs> UserOf(uint32_t uid) {
+    const auto known = by_uid_.find(uid);
+    if (known != by_uid_.end()) return known->second;
+    std::optional<RunAs>& user = by_uid_[uid];
+    const absl::StatusOr<RunAs> found = FindByUid(uid);
+    if (found.ok()) {
+      user = *found;
+    } else {
+      Note(std::string(found.status().message()));
+    }
+    return user;
+  }
+
+  absl::StatusOr<RunAs> FindByUid(uint32_t uid) const {
+    static constexpr absl::string_view kGetent[] = {"/usr/bin/getent"};
+    ASSIGN_OR_RETURN(const std::string getent,
+                     FindProgram(host_.paths.root, kGetent));
+    ASSIGN_OR_RETURN(const CommandResult entry,
+                     RunWithin(*host_.budget, host_.runner, "`getent passwd`",
+                               {getent, "passwd", absl::StrCat(uid)}));
+    const std::string name(
+        absl::StrSplit(entry.standard_output, absl::MaxSplits(':', 1))
+            .begin()
+            ->substr(0, 64));
+    if (name.empty()) {
+      return absl::NotFoundError(
+          absl::StrCat("user id ", uid, ": no such user, nothing of it read"));
+    }
+    ASSIGN_OR_RETURN(RunAs user, FindUser(host_.paths.root, host_.runner,
+                                          *host_.budget, name));
+    if (user.uid == uid) return user;
+    return absl::FailedPreconditionError(
+        absl::StrCat("user id ", uid, ": ", name, " has another one"));
+  }
+
+  void AddOwnFolder(const RunAs& user) {
+    LogFolder folder;
+    folder.user = user;
+    folder.path = user.home + "/ascend/log";
+    folder.from = absl::StrCat("home of ", user.name);
+    Add(std::move(folder));
+  }
+
+  // Only names are taken from /home: what lies below is for its user to read.
+  void AddHomes() {
+    const auto names = files_.List("/home");
+    size_t users = 0;
+    for (const std::string& name : names.value_or(std::vector<std::string>())) {
+      if (!CheckUserName(name).ok() || name == "root") continue;
+      if (++users > kMaxUsers || host_.budget->IsSpent()) {
+        return Note(
+            absl::StrCat("not all of ", names->size(),
+                         " homes were looked at; name a user (--user)"));
+      }
+      const absl::StatusOr<RunAs> user =
+          FindUser(host_.paths.root, host_.runner, *host_.budget, name);
+      if (user.ok() && user->uid != 0) AddOwnFolder(*user);
+    }
+  }
+
+  void Add(LogFolder folder) {
+    const bool known =
+        absl::c_any_of(result_.folders, [&folder](const LogFolder& other) {
+          return other.user.uid == folder.user.uid &&
+                 other.path == folder.path &&
+                 (folder.process_root.empty() || !other.process_root.empty());
+        });
+    if (known) return;
+    if (result_.folders.size() == kMaxFolders) {
+      return NoteOnce(
+          absl::StrCat("folders beyond ", kMaxFolders, " were left out"));
+    }
+    result_.folders.push_back(std::move(folder));
+  }
+
+  void NoteOnce(const std::string& text) {
+    if (!absl::c_linear_search(result_.notes, text)) Note(text);
+  }
+
+  const HostAccess& host_;
+  const FileReader files_;
+  const LogsQuery& query_;
+  std::optional<RunAs> asked_;
+  std::map<uint32_t, std::optional<RunAs>> by_uid_;
+  LogFolders result_;
+};
+
+}  // namespace
+
+absl::StatusOr<LogFolders> FindLogFolders(const HostAccess& host,
+                                          const LogsQuery& query) {
+  return FolderSearch(host, query).Run();
+}
+
+}  // namespace clusterd

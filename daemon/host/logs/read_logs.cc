@@ -1,0 +1,273 @@
+#include "daemon/host/logs/read_logs.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/command/program_path.h"
+#include "daemon/host/files/missing.h"
+#include "daemon/host/logs/log_folders.h"
+#include "daemon/host/logs/log_scan.h"
+
+namespace clusterd {
+namespace {
+
+// debug, run and security, below each plog and device-N, and the files.
+constexpr char kMaxDepth[] = "5";
+constexpr size_t kMaxPathBytes = 512;
+constexpr size_t kMaxNotes = 50;
+constexpr absl::string_view kFind[] = {"/usr/bin/find", "/bin/find"};
+constexpr absl::string_view kTail[] = {"/usr/bin/tail", "/bin/tail"};
+
+struct FoundFile {
+  const LogFolder* folder;
+  std::string path;  // Of whoever reads it.
+  uint64_t size = 0;
+  double changed_at_s = 0;
+};
+
+// OK if nobody but root can change what `path` leads to.
+absl::Status CheckRootsAlone(const HostAccess& host, const std::string& path) {
+  std::string part;
+  for (const absl::string_view name :
+       absl::StrSplit(path, '/', absl::SkipEmpty())) {
+    absl::StrAppend(&part, "/", name);
+    struct stat info;
+    if (lstat(host.files().Resolve(part).c_str(), &info) != 0) {
+      return absl::NotFoundError(absl::StrCat(part, ": is not there"));
+    }
+    if (!S_ISDIR(info.st_mode) || info.st_uid != 0 ||
+        (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+      return absl::PermissionDeniedError(absl::StrCat(
+          part, ": others than root can change it, so root does not read it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+class LogReading {
+ public:
+  LogReading(const HostAccess& host, const LogsQuery& query)
+      : host_(host),
+        query_(query),
+        left_to_read_(
+            query.max_read_bytes() == 0
+                ? kMaxLogBytesRead
+                : std::min<uint64_t>(query.max_read_bytes(), kMaxLogBytesRead)),
+        left_to_send_(
+            std::min<uint64_t>(query.max_sent_bytes(), kMaxLogBytesSent)),
+        // One file alone must not take what all others would be sent with.
+        sent_per_file_(left_to_send_ / 4) {}
+
+  HostLogs Run() {
+    const absl::Status done = ReadAll();
+    if (!done.ok()) *logs_.mutable_missing() = MissingFor(done);
+    return std::move(logs_);
+  }
+
+ private:
+  absl::Status ReadAll() {
+    ASSIGN_OR_RETURN(find_, FindProgram(host_.paths.root, kFind));
+    ASSIGN_OR_RETURN(tail_, FindProgram(host_.paths.root, kTail));
+    ASSIGN_OR_RETURN(const LogFolders found, FindLogFolders(host_, query_));
+    for (const std::string& note : found.notes) Note(note);
+    for (const LogFolder& folder : found.folders) {
+      logs_.add_folders(
+          BoundedUtf8(absl::StrCat(folder.path, " (", folder.user.name, "; ",
+                                   folder.from, ")"),
+                      kMaxPathBytes));
+      ListFiles(folder);
+    }
+    if (found.folders.empty()) {
+      return absl::NotFoundError(
+          "no process with an NPU and no user tells where logs lie; name a "
+          "user (--user)");
+    }
+    absl::c_stable_sort(files_, [](const FoundFile& a, const FoundFile& b) {
+      return a.changed_at_s > b.changed_at_s;
+    });
+    if (files_.size() > kMaxLogFiles) {
+      Note(absl::StrCat("of ", Count(files_.size(), "file"), " the newest ",
+                        kMaxLogFiles, " were read; --since leaves out others"));
+      files_.resize(kMaxLogFiles);
+    }
+    for (const FoundFile& file : files_) ReadFile(file);
+    return absl::OkStatus();
+  }
+
+  void Note(absl::string_view text) {
+    if (static_cast<size_t>(logs_.notes_size()) < kMaxNotes) {
+      logs_.add_notes(BoundedUtf8(text, kMaxPathBytes));
+    }
+  }
+
+  absl::StatusOr<CommandResult> RunAsUser(const RunAs& user,
+                                          std::vector<std::string> argv,
+                                          size_t max_bytes) {
+    if (host_.budget->IsSpent()) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("no time left of ", host_.budget->HostDeadline()));
+    }
+    Command command;
+    command.argv = std::move(argv);
+    command.deadline = host_.budget->ForCommand();
+    command.max_stream_bytes = max_bytes;
+    command.as = user;
+    return host_.runner->Run(command);
+  }
+
+  void ListFiles(const LogFolder& folder) {
+    const absl::Status safe = folder.user.uid == 0
+                                  ? CheckRootsAlone(host_, folder.path)
+                                  : absl::OkStatus();
+    if (!safe.ok()) return Note(safe.message());
+    bool listed = false;
+    if (!folder.process_root.empty()) {
+      listed = ListBelow(folder, folder.process_root + folder.path, false);
+    }
+    if (!listed) ListBelow(folder, folder.path, true);
+  }
+
+  // Whether anything was told; if not, why is noted where `is_last`.
+  bool ListBelow(const LogFolder& folder, const std::string& path,
+                 bool is_last) {
+    const bool is_root = folder.user.uid == 0;
+    // A folder that is a link itself is the user's own affair.
+    std::vector<std::string> argv = {
+        find_,   is_root ? "-P" : "-H", host_.files().Resolve(path),
+        "-xdev", "-maxdepth",           kMaxDepth};
+    if (is_root) {
+      argv.insert(argv.end(), {"(", "!", "-uid", "0", "-o", "-perm", "/022",
+                               ")", "-prune", "-o"});
+    }
+    argv.insert(argv.end(), {"-type", "f", "-name", "*.log"});
+    if (query_.since_ms() > 0) {
+      argv.insert(argv.end(),
+                  {"-newermt", absl::StrCat("@", query_.since_ms() / 1000)});
+    }
+    argv.insert(argv.end(), {"-printf", R"(%T@ %s %p\0)"});
+    const auto run = RunAsUser(folder.user, std::move(argv), kMaxStreamBytes);
+    if (!run.ok()) {
+      Note(absl::StrCat(folder.path, ": ", run.status().message()));
+      return true;
+    }
+    const bool told = !run->standard_output.empty() || run->exit_status == 0;
+    if (told || is_last) NoteTrouble(folder, *run);
+    TakeFiles(folder, run->standard_output);
+    return told;
+  }
+
+  void NoteTrouble(const LogFolder& folder, const CommandResult& run) {
+    if (run.timed_out || run.output_cut) {
+      Note(absl::StrCat(
+          folder.path, ": not all files were found, ",
+          run.timed_out ? "for lack of time" : "there are too many"));
+    } else if (!run.standard_error.empty()) {
+      Note(PrintableText(
+          run.standard_error.substr(0, run.standard_error.find('\n'))));
+    }
+  }
+
+  // Each "1767225600.0000000000 1234 /home/ann/…" with a NUL behind it; a cut
+  // one has none.
+  void TakeFiles(const LogFolder& folder, absl::string_view output) {
+    static const LazyRE2 kForm = {R"((?s)(\d{1,12}\.\d+) (\d+) (/.*))"};
+    for (size_t end = output.find('\0'); end != absl::string_view::npos;
+         end = output.find('\0')) {
+      FoundFile file = {&folder, "", 0, 0};
+      if (HasForm(output.substr(0, end), *kForm, &file.changed_at_s, &file.size,
+                  &file.path)) {
+        files_.push_back(std::move(file));
+      }
+      output.remove_prefix(end + 1);
+    }
+  }
+
+  void ReadFile(const FoundFile& file) {
+    LogFile& told = *logs_.add_files();
+    absl::string_view path = file.path;
+    absl::ConsumePrefix(&path,
+                        host_.files().Resolve(file.folder->process_root));
+    told.set_path(BoundedUtf8(path, kMaxPathBytes));
+    told.set_size_bytes(file.size);
+    told.set_changed_at_ms(static_cast<int64_t>(file.changed_at_s * 1000));
+    told.set_user(file.folder->user.name);
+    const uint64_t most =
+        std::min({file.size, kMaxLogBytesPerFile, left_to_read_});
+    if (most == 0) {
+      if (file.size > 0) told.set_cut("not read: enough was (--bytes)");
+      return;
+    }
+    const auto run =
+        RunAsUser(file.folder->user,
+                  {tail_, "-c", absl::StrCat(most), "--", file.path}, most);
+    if (!run.ok() || run->timed_out || run->exit_status != 0) {
+      told.set_cut(
+          BoundedUtf8(absl::StrCat("not read: ", WhyNot(run)), kMaxPathBytes));
+      return;
+    }
+    Take(run->standard_output, most < file.size, &told);
+  }
+
+  static std::string WhyNot(const absl::StatusOr<CommandResult>& run) {
+    if (!run.ok()) return std::string(run.status().message());
+    if (run->timed_out) return "no answer in time";
+    return PrintableText(run->standard_error);
+  }
+
+  void Take(absl::string_view text, bool is_end, LogFile* told) {
+    left_to_read_ -= std::min<uint64_t>(left_to_read_, text.size());
+    logs_.set_read_bytes(logs_.read_bytes() + text.size());
+    if (is_end) {
+      told->set_cut(absl::StrCat("its last ", text.size(), " bytes were read"));
+    }
+    bool left_out = false;
+    for (LogHit& hit : ScanLog(text, is_end ? 0 : 1, &left_out)) {
+      if (static_cast<size_t>(logs_.hits_size()) == kMaxLogHits) {
+        if (!hits_left_out_) Note("further codes were left out");
+        hits_left_out_ = true;
+        break;
+      }
+      hit.set_file(told->path());
+      *logs_.add_hits() = std::move(hit);
+    }
+    if (left_out) Note(absl::StrCat(told->path(), ": has further codes"));
+    const size_t sent =
+        std::min<uint64_t>({left_to_send_, sent_per_file_, text.size()});
+    told->set_content(std::string(text.substr(text.size() - sent)));
+    left_to_send_ -= sent;
+  }
+
+  const HostAccess& host_;
+  const LogsQuery& query_;
+  uint64_t left_to_read_;
+  uint64_t left_to_send_;
+  const uint64_t sent_per_file_;
+  bool hits_left_out_ = false;
+  std::string find_;
+  std::string tail_;
+  std::vector<FoundFile> files_;
+  HostLogs logs_;
+};
+
+}  // namespace
+
+HostLogs ReadHostLogs(const HostAccess& host, const LogsQuery& query) {
+  return LogReading(host, query).Run();
+}
+
+}  // namespace clusterd
