@@ -74,8 +74,11 @@ class HookDesk {
   };
 
   explicit HookDesk(Parts parts) : parts_(std::move(parts)) {}
-  // Nothing of it may be under way.
-  ~HookDesk() { Stop(); }
+  // No answer may be under way; waits for the drainer, which calls back.
+  ~HookDesk() {
+    Stop();
+    parts_.drainer->Settle();
+  }
 
   // Blocks at most about as long as the hook can wait. `gone`: whether who
   // asked is there no more; nobody is drained for a hook that was killed.
