@@ -82,8 +82,8 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
   app->add_option(
       "--config", flags->config,
       absl::StrCat("YAML file with controller, cluster, ca, cert, key,\n"
-                   "socket, state, drift_interval, and allow: what\n"
-                   "this host lets be changed (without: nothing)\n[",
+                   "socket, state, drift_interval, hooks, and allow:\n"
+                   "what this host lets be changed (without: nothing)\n[",
                    kDefaultConfig, ", if it is there]"));
   for (const TextSetting& setting : kTextSettings) {
     app->add_option(
@@ -196,7 +196,7 @@ VetoRead ReadVeto(const std::string& config) {
 AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
   std::vector<absl::string_view> keys;
   for (const TextSetting& setting : kTextSettings) keys.push_back(setting.key);
-  keys.insert(keys.end(), {"drift_interval", "allow"});
+  keys.insert(keys.end(), {"drift_interval", "allow", "hooks"});
   const YamlMap map(&tree, "", keys, mistakes);
   AgentConfig config;
   for (const TextSetting& setting : kTextSettings) {
@@ -209,6 +209,7 @@ AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
   }
   config.drift_interval = ReadDriftInterval(map["drift_interval"]);
   config.allows = ReadAllows(map, mistakes);
+  config.hooks = ReadHookSettings(map["hooks"]);
   return config;
 }
 
@@ -265,6 +266,17 @@ HostAllows ReadHostVeto(const std::string& config, Log* log) {
   VetoRead read = ReadVeto(config);
   if (!read.why_none.empty()) log->Warning(read.why_none);
   return std::move(read.allows);
+}
+
+HookSettings ReadHooks(const std::string& config, Log* log) {
+  absl::StatusOr<AgentConfig> file =
+      config.empty() ? AgentConfig() : ReadAgentConfig(config);
+  if (file.ok()) return std::move(file->hooks);
+  log->Warning(
+      absl::StrCat("hooks are answered by the defaults until the file "
+                   "has no mistake: ",
+                   file.status().message()));
+  return HookSettings();
 }
 
 HostAllows ReadHostAllows(const std::string& config) {

@@ -10,8 +10,10 @@
 //   socket: /run/clusterd/agent.sock
 //   state: /var/lib/clusterd
 //   drift_interval: 10m
+// and what a scheduler's hooks are answered by: `hooks`, hooks/hook_settings.h.
 // `cluster: demo` binds it to a cluster; without, the certificate says which.
-// The command line has every key but `allow` and `drift_interval`, and wins.
+// The command line has every key but `allow`, `hooks` and `drift_interval`, and
+// wins.
 #ifndef DAEMON_AGENT_AGENT_FLAGS_H_
 #define DAEMON_AGENT_AGENT_FLAGS_H_
 
@@ -23,6 +25,7 @@
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/agent/apply/veto.h"
+#include "daemon/agent/hooks/hook_settings.h"
 #include "daemon/process/log.h"
 #include "proto/facts.pb.h"
 
@@ -45,6 +48,7 @@ struct AgentSettings {
 struct AgentConfig : AgentSettings {
   // Without the key: observing alone.
   HostAllows allows = AllowsOnly({CHANGE_OBSERVE});
+  HookSettings hooks;
 };
 
 struct AgentFlags : AgentSettings {
@@ -85,6 +89,10 @@ HostAllows ReadHostVeto(const std::string& config, Log* log);
 // The same to tell with the host's facts, so that a plan asks for nothing else;
 // the veto is read again when an apply comes.
 HostAllows ReadHostAllows(const std::string& config);
+
+// Also read anew for every hook. The defaults, with the reason in the log, if
+// the file cannot be read or has any mistake.
+HookSettings ReadHooks(const std::string& config, Log* log);
 
 }  // namespace clusterd
 

@@ -25,7 +25,8 @@ AgentStream::AgentStream(AgentStreamOptions options,
       backoff_(options_.backoff, parts.random),
       tasks_(std::make_shared<TaskRunner>(options_.host, parts.observer,
                                           parts.pool, parts.scheduler,
-                                          parts.others)) {
+                                          parts.others)),
+      questions_(std::make_shared<HubQuestions>(parts.scheduler)) {
   status_.set_host(options_.host);
   status_.set_clusterd_version(kClusterdVersion);
   status_.set_controller(options_.dial.controller);
@@ -113,6 +114,12 @@ void AgentStream::OnMessage(const HubMessage& message) {
       return;
     case HubMessage::kCancel:
       tasks_->Cancel(message.cancel().task_id());
+      return;
+    case HubMessage::kJobAnswer:
+      questions_->Answer(message.job_answer().question_id(), message);
+      return;
+    case HubMessage::kDrainAnswer:
+      questions_->Answer(message.drain_answer().question_id(), message);
       return;
     case HubMessage::KIND_NOT_SET:
       // A newer controller's message; what needs an answer is a task.
@@ -210,6 +217,30 @@ void AgentStream::SendDrift(DriftReport report) {
       });
 }
 
+void AgentStream::Ask(AgentMessage question, absl::Duration wait,
+                      HubQuestions::Answered answered) {
+  parts_.loop->Post([self = shared_from_this(), question = std::move(question),
+                     wait, answered = std::move(answered)]() mutable {
+    self->SendQuestion(std::move(question), wait, std::move(answered));
+  });
+}
+
+void AgentStream::SendQuestion(AgentMessage question, absl::Duration wait,
+                               HubQuestions::Answered answered) {
+  if (connection_ == nullptr || !attached_ || stopping_) {
+    answered(absl::UnavailableError("the controller is away"));
+    return;
+  }
+  const uint64_t id = questions_->Open(wait, std::move(answered));
+  if (id == 0) return;
+  if (question.has_job_question()) {
+    question.mutable_job_question()->set_question_id(id);
+  } else {
+    question.mutable_drain_question()->set_question_id(id);
+  }
+  connection_->Send(std::move(question));
+}
+
 absl::Status AgentStream::Explained(const absl::Status& why) const {
   if (!absl::IsUnavailable(why) || options_.tls.ca.empty()) return why;
   const std::string reason = UnavailableReason(why.message(), options_.tls);
@@ -221,6 +252,7 @@ absl::Status AgentStream::Explained(const absl::Status& why) const {
 void AgentStream::OnEnd(const absl::Status& why) {
   parts_.scheduler->Cancel(timer_);
   tasks_->CancelAll();
+  questions_->EndAll(absl::UnavailableError("the controller went away"));
   connection_ = nullptr;
   attached_ = false;
   if (stopping_) {

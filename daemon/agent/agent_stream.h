@@ -18,6 +18,7 @@
 #include "config/identity/tls_credentials.h"
 #include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/hub_connection.h"
+#include "daemon/agent/hub_questions.h"
 #include "daemon/agent/task_runner.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/log.h"
@@ -61,7 +62,7 @@ struct AgentStreamParts {
   OtherTasks others = {};
 };
 
-// Held by a shared_ptr. The first five members are safe for concurrent use; all
+// Held by a shared_ptr. The first six members are safe for concurrent use; all
 // else happens on the loop's thread.
 class AgentStream : public std::enable_shared_from_this<AgentStream> {
  public:
@@ -79,6 +80,13 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   // Tells the controller; dropped while there is none.
   void SendDrift(DriftReport report);
 
+  // Asks the controller; the question's id is filled in. `answered` is called
+  // once, from any thread, with a message that answers this kind of question;
+  // Unavailable without a stream, or when it ends; DeadlineExceeded after
+  // `wait`.
+  void Ask(AgentMessage question, absl::Duration wait,
+           HubQuestions::Answered answered);
+
   AgentStatus Status() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -86,6 +94,8 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void OnMessage(const HubMessage& message);
   void OnWelcome(const Welcome& welcome);
   void OnTask(const Task& task);
+  void SendQuestion(AgentMessage question, absl::Duration wait,
+                    HubQuestions::Answered answered);
   void OnChange(const Task& task,
                 const std::function<void(AgentMessage message)>& send);
   // Sends what is to be said to who asked on that connection.
@@ -108,6 +118,7 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   const AgentStreamParts parts_;
   Backoff backoff_;
   const std::shared_ptr<TaskRunner> tasks_;
+  const std::shared_ptr<HubQuestions> questions_;
   std::shared_ptr<HubConnection> connection_;
   bool attached_ = false;
   bool stopping_ = false;

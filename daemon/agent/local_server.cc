@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "config/identity/grpc_status.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
 #include "grpcpp/resource_quota.h"
@@ -21,9 +22,13 @@
 namespace clusterd {
 namespace {
 
-// Two for gRPC itself and six callers at once.
-constexpr int kMaxThreads = 8;
-constexpr int kMaxReceivedBytes = 1 << 16;
+// Two for gRPC itself, and callers at once: a host with 192 cores starts that
+// many jobs of an array, and beside them people ask. A caller waits in a thread
+// of its own, which ends with the call; who comes beyond them is told
+// RESOURCE_EXHAUSTED.
+constexpr int kMaxThreads = 2 + 254;
+// A job of 1,152 servers with its rank table.
+constexpr int kMaxReceivedBytes = 4 << 20;
 constexpr std::chrono::milliseconds kShutdownGrace(500);
 
 absl::Status CheckPath(const std::string& path) {
@@ -122,6 +127,20 @@ grpc::Status LocalServer::CheckSelf(grpc::ServerContext*,
                                     const CheckSelfRequest*,
                                     CheckSelfResponse* response) {
   *response = answers_.check_self();
+  return grpc::Status::OK;
+}
+
+grpc::Status LocalServer::RunHook(grpc::ServerContext* context,
+                                  const HookRequest* request,
+                                  HookAnswer* response) {
+  if (!answers_.run_hook) {
+    return grpc::Status(grpc::StatusCode::UNIMPLEMENTED,
+                        "this clusterd answers no hooks");
+  }
+  absl::StatusOr<HookAnswer> answer =
+      answers_.run_hook(*request, [context] { return context->IsCancelled(); });
+  if (!answer.ok()) return ToGrpcStatus(answer.status());
+  *response = *std::move(answer);
   return grpc::Status::OK;
 }
 

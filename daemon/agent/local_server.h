@@ -1,6 +1,7 @@
 // Where this host's daemon can be asked by those on the host: a unix socket
 // that root and its group may connect to, held by one daemon at a time. It
-// answers with its status, and with a check of itself.
+// answers with its status, with a check of itself, and a scheduler's hooks: 64
+// prologs of a job array at once, and as many of the next one.
 #ifndef DAEMON_AGENT_LOCAL_SERVER_H_
 #define DAEMON_AGENT_LOCAL_SERVER_H_
 
@@ -19,10 +20,14 @@ namespace clusterd {
 // Holds the path from Start to destruction.
 class LocalServer final : public LocalAgent::Service {
  public:
-  // Both are called from several threads at once and may block.
+  // All are called from several threads at once and may block. `gone`: whether
+  // who asked has hung up, or was killed.
   struct Answers {
     std::function<AgentStatus()> status;
     std::function<CheckSelfResponse()> check_self;
+    std::function<absl::StatusOr<HookAnswer>(const HookRequest& request,
+                                             const std::function<bool()>& gone)>
+        run_hook = nullptr;  // UNIMPLEMENTED then.
   };
 
   // Takes the lock PATH.lock, and replaces the socket that a daemon which did
@@ -47,6 +52,8 @@ class LocalServer final : public LocalAgent::Service {
   grpc::Status CheckSelf(grpc::ServerContext* context,
                          const CheckSelfRequest* request,
                          CheckSelfResponse* response) override;
+  grpc::Status RunHook(grpc::ServerContext* context, const HookRequest* request,
+                       HookAnswer* response) override;
 
  private:
   LocalServer(std::string path, int lock_fd, Answers answers)

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "config/identity/regular_file.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -15,8 +16,10 @@
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/drift_watch.h"
+#include "daemon/agent/hooks/hook_desk.h"
 #include "daemon/agent/local_server.h"
 #include "daemon/agent/self_check.h"
+#include "daemon/agent/stream_line.h"
 #include "daemon/agent/ticket_tasks.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/identity_observer.h"
@@ -28,6 +31,7 @@ namespace {
 
 constexpr int kWorkers = 4;
 constexpr size_t kMaxQueuedWork = 16;
+constexpr size_t kMaxPemBytes = 1 << 20;
 
 // Both are one short line; what is longer is something else.
 std::string ReadId(const std::string& path) {
@@ -151,12 +155,30 @@ absl::Status RunDaemon(const AgentFlags& flags,
                                     MakeRandom(), &scheduler, &pool});
     record.Listen([&watch] { watch->OnChanged(); });
   }
+  StreamLine line(stream);
+  VerdictStore verdicts(
+      {absl::StrCat(flags.state, "/verdicts"), self.cluster,
+       [&flags] { return ReadRegularFile(flags.tls.ca, kMaxPemBytes); }},
+      parts.access.files, parts.access.clock);
+  Drainer drainer(parts.access.runner, parts.log);
+  HookDesk hooks(
+      {self.name,
+       [&observer, self](absl::Duration deadline) {
+         return ObserveSelf(&observer, self.name, deadline);
+       },
+       JudgeSelf,
+       [&flags, log = parts.log] { return ReadHooks(flags.config, log); },
+       &line, &verdicts, &drainer, parts.access.clock, parts.log});
   ASSIGN_OR_RETURN(
       const auto local,
       LocalServer::Start(
           flags.socket,
           {[&stream] { return stream->Status(); },
-           [&observer, self] { return CheckSelf(&observer, self.name, {}); }}));
+           [&observer, self] { return CheckSelf(&observer, self.name, {}); },
+           [&hooks](const HookRequest& request,
+                    const std::function<bool()>& gone) {
+             return hooks.Answer(request, gone);
+           }}));
   RunEvery(&scheduler, absl::Hours(24), [&flags, log = parts.log] {
     for (const std::string& line : EndingCertificates(flags.tls, absl::Now())) {
       log->Warning(line);
@@ -169,6 +191,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   if (!ready.ok()) parts.log->Warning(ready.message());
   while (parts.signals->Wait() != DaemonSignal::kStop) continue;
   parts.log->Notice("stopping");
+  hooks.Stop();
   // First, so that the controller still hears how an apply under way ends.
   applies.Stop();
   record.Listen(nullptr);

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/fact_text.h"
 #include "daemon/agent/ticket_tasks.h"
 #include "google/protobuf/text_format.h"
 #include "proto/host_recording.pb.h"
@@ -114,6 +116,30 @@ ClusterSpec AssumedSpec(const HostFacts& facts) {
   }
   spec.add_servers()->set_host(facts.host());
   return spec;
+}
+
+HostFacts ObserveSelf(HostObserver* observer, const std::string& host,
+                      absl::Duration deadline) {
+  HostFacts nothing_yet;
+  nothing_yet.set_host(host);
+  ObserveRequest request = MakeObserveRequest(AssumedSpec(nothing_yet));
+  const uint32_t most =
+      static_cast<uint32_t>(absl::ToInt64Milliseconds(deadline));
+  request.set_host_ms(std::min(request.host_ms(), std::max(most, 1u)));
+  request.set_command_ms(std::min(request.command_ms(), request.host_ms()));
+  return observer->Observe(host, request);
+}
+
+Report JudgeSelf(const HostFacts& facts, const JobSpec* job) {
+  ClusterSpec spec = AssumedSpec(facts);
+  spec.set_roce_unused(absl::c_none_of(
+      facts.devices(),
+      [](const DeviceFacts& device) { return IsKnown(device.address()); }));
+  JudgeOptions options;
+  options.one_host = true;
+  options.job = job;
+  const std::vector<const HostFacts*> hosts = {&facts};
+  return BuildReport(spec, hosts, options);
 }
 
 CheckSelfResponse CheckSelf(HostObserver* observer, const std::string& host,

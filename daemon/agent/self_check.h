@@ -9,11 +9,13 @@
 #include <ostream>
 #include <string>
 
+#include "absl/time/time.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/host_observer.h"
 #include "proto/agent_hub.pb.h"
+#include "proto/job.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -22,6 +24,15 @@ namespace clusterd {
 // that does not tell), the kernel values and HCCL ports that HCCL's own
 // defaults need, and no planned addresses.
 ClusterSpec AssumedSpec(const HostFacts& facts);
+
+// The rules that need one host only, over this host's facts by AssumedSpec, for
+// a hook. `job`: narrowed to this host; nullptr: no job. Where no device has an
+// address, nothing is set up that uses their ports.
+Report JudgeSelf(const HostFacts& facts, const JobSpec* job);
+
+// Observes now, for at most `deadline`, what those rules need.
+HostFacts ObserveSelf(HostObserver* observer, const std::string& host,
+                      absl::Duration deadline);
 
 // Observes now, then judges by `spec`, or by AssumedSpec without one. The
 // report's notes say which. Its run id is empty; times are the observation's.

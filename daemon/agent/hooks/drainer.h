@@ -1,0 +1,78 @@
+// Tells Slurm why this host must not be used, and takes that back. A prolog
+// must not call Slurm's commands (prolog_epilog.html, "should not"), so the
+// daemon runs them, on a thread of its own, one at a time and with a deadline:
+//   scontrol show node N -o
+//   scontrol update NodeName=N State=DRAIN "Reason=clusterd: link: device 3: …"
+//   scontrol update NodeName=N State=UNDRAIN
+// UNDRAIN and not RESUME: a node that is DOWN for another cause stays so
+// (scontrol(1)). What a person has set is never replaced nor taken back: the
+// node is read before each change, and again after a drain. scontrol is only
+// run when there is something to drain, when this daemon has drained, and once
+// after its start, since the one before it may have.
+#ifndef DAEMON_AGENT_HOOKS_DRAINER_H_
+#define DAEMON_AGENT_HOOKS_DRAINER_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "daemon/agent/hooks/hook_settings.h"
+#include "daemon/agent/hooks/shared_work.h"
+#include "daemon/agent/hooks/slurm_node.h"
+#include "daemon/host/command/command_runner.h"
+#include "daemon/process/log.h"
+#include "daemon/process/worker_pool.h"
+
+namespace clusterd {
+
+// Safe for concurrent use.
+class Drainer {
+ public:
+  // Both must outlive it.
+  Drainer(CommandRunner* runner, Log* log) : runner_(runner), log_(log) {}
+
+  // Sets the reason; equal calls share one. Returns when that is done, or after
+  // `wait`, and it goes on. What comes of it is logged. InvalidArgument, and
+  // nothing is run, if `node` is no node's name.
+  absl::Status Drain(const HookSettings& settings, const std::string& node,
+                     const std::string& reason, absl::Duration wait);
+
+  // This host is fit again: takes our own drain back if `holds` says that the
+  // rule in its reason does now. `holds` is called on the drainer's thread, if
+  // there is such a drain. Does not block.
+  absl::Status Recheck(const HookSettings& settings, const std::string& node,
+                       std::function<bool(const std::string& rule)> holds);
+
+  // Blocks until nothing runs.
+  void Settle() { pool_.Drain(); }
+
+ private:
+  absl::StatusOr<SlurmNode> Show(const HookSettings& settings,
+                                 const std::string& node);
+  absl::Status Update(const HookSettings& settings, const std::string& node,
+                      const std::vector<std::string>& changes);
+  absl::StatusOr<std::string> Scontrol(
+      const HookSettings& settings, const std::vector<std::string>& arguments);
+  absl::Status DrainNow(const HookSettings& settings, const std::string& node,
+                        const std::string& reason);
+  absl::Status RecheckNow(const HookSettings& settings, const std::string& node,
+                          const std::function<bool(const std::string&)>& holds);
+
+  CommandRunner* const runner_;
+  Log* const log_;
+  // This host may be drained by us: worth a look when it is fit.
+  std::atomic<bool> may_be_drained_{true};
+  absl::Status logged_;  // Of the last recheck; the pool's thread alone.
+  SharedWork<bool> drains_;
+  WorkerPool pool_{1, 8};  // Last: its thread uses the rest.
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AGENT_HOOKS_DRAINER_H_

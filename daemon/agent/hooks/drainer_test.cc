@@ -1,0 +1,231 @@
+#include "daemon/agent/hooks/drainer.h"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/process/captured_log.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+// scontrol with one node, n1: what it is told is what it shows.
+class FakeSlurm final : public CommandRunner {
+ public:
+  absl::StatusOr<CommandResult> Run(const Command& command) override {
+    absl::MutexLock lock(&mutex_);
+    commands_.push_back(absl::StrJoin(command.argv, " "));
+    if (!cannot_start_.ok()) return cannot_start_;
+    CommandResult result;
+    result.exit_status = status_;
+    const std::vector<std::string>& argv = command.argv;
+    if (absl::c_linear_search(argv, "show")) {
+      result.standard_output =
+          absl::StrCat("NodeName=n1 Arch=x86_64 State=", state_, " Weight=1");
+      if (!reason_.empty()) {
+        absl::StrAppend(&result.standard_output, " Reason=", reason_,
+                        " [root@2026-11-23T22:43:49]");
+      }
+    } else if (absl::c_linear_search(argv, "State=UNDRAIN")) {
+      state_ = "IDLE";
+      reason_ = "";
+    } else if (!ignores_ && absl::c_linear_search(argv, "State=DRAIN")) {
+      state_ = "IDLE+DRAIN";
+      reason_ = std::string(absl::StripPrefix(argv.back(), "Reason="));
+    }
+    return result;
+  }
+
+  void Set(const std::string& state, const std::string& reason) {
+    absl::MutexLock lock(&mutex_);
+    state_ = state;
+    reason_ = reason;
+  }
+  void Fail(int status) { status_ = status; }
+  void CannotStart(absl::Status why) { cannot_start_ = std::move(why); }
+  void IgnoreDrains() { ignores_ = true; }
+  std::string state() {
+    absl::MutexLock lock(&mutex_);
+    return state_;
+  }
+  std::string reason() {
+    absl::MutexLock lock(&mutex_);
+    return reason_;
+  }
+  std::vector<std::string> commands() {
+    absl::MutexLock lock(&mutex_);
+    return commands_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::string state_ = "IDLE";
+  std::string reason_;
+  int status_ = 0;
+  bool ignores_ = false;
+  absl::Status cannot_start_;
+  std::vector<std::string> commands_;
+};
+
+class DrainerTest : public testing::Test {
+ protected:
+  void Drain(const std::string& reason) {
+    EXPECT_TRUE(
+        drainer_.Drain(settings_, "n1", reason, absl::Seconds(30)).ok());
+    drainer_.Settle();
+  }
+  void Recheck(bool holds) {
+    EXPECT_TRUE(drainer_
+                    .Recheck(settings_, "n1",
+                             [this, holds](const std::string& rule) {
+                               asked_.push_back(rule);
+                               return holds;
+                             })
+                    .ok());
+    drainer_.Settle();
+  }
+
+  HookSettings settings_;
+  FakeSlurm slurm_;
+  CapturedLog log_;
+  std::vector<std::string> asked_;
+  Drainer drainer_{&slurm_, &log_};
+};
+
+constexpr char kReason[] = "clusterd: link: device 3: DOWN";
+
+TEST_F(DrainerTest, SetsOurReasonAndReadsItBack) {
+  Drain(kReason);
+  EXPECT_EQ(slurm_.state(), "IDLE+DRAIN");
+  EXPECT_EQ(slurm_.reason(), kReason);
+  EXPECT_THAT(slurm_.commands(),
+              ElementsAre("/usr/bin/scontrol show node n1 -o",
+                          absl::StrCat("/usr/bin/scontrol update NodeName=n1 "
+                                       "State=DRAIN Reason=",
+                                       kReason),
+                          "/usr/bin/scontrol show node n1 -o"));
+  EXPECT_THAT(log_.Lines(), HasSubstr("node n1 drained: clusterd: link: "));
+}
+
+TEST_F(DrainerTest, NamesSlurmsConfigurationWhereItIsElsewhere) {
+  settings_.slurm_conf = "/opt/slurm/slurm.conf";
+  settings_.scontrol = "/opt/slurm/bin/scontrol";
+  Drain(kReason);
+  EXPECT_THAT(slurm_.commands(),
+              Each(StartsWith("/usr/bin/env SLURM_CONF=/opt/slurm/slurm.conf "
+                              "/opt/slurm/bin/scontrol ")));
+}
+
+TEST_F(DrainerTest, LeavesWhatAPersonHasSet) {
+  slurm_.Set("IDLE+DRAIN", "broken fan");
+  Drain(kReason);
+  EXPECT_EQ(slurm_.reason(), "broken fan");
+  EXPECT_THAT(log_.Lines(), HasSubstr("left as it is"));
+  Recheck(true);
+  EXPECT_EQ(slurm_.state(), "IDLE+DRAIN");
+  EXPECT_THAT(asked_, IsEmpty());
+}
+
+TEST_F(DrainerTest, ReplacesWhatSlurmWroteAboutOurRefusal) {
+  slurm_.Set("IDLE+DRAIN", "Prolog error");
+  Drain(kReason);
+  EXPECT_EQ(slurm_.reason(), kReason);
+}
+
+TEST_F(DrainerTest, DrainsOnceForOneRule) {
+  Drain(kReason);
+  Drain("clusterd: link: devices 3-4: DOWN");
+  EXPECT_EQ(slurm_.reason(), kReason);
+  Drain("clusterd: device-health: device 3: ALARM");
+  EXPECT_EQ(slurm_.reason(), "clusterd: device-health: device 3: ALARM");
+}
+
+TEST_F(DrainerTest, ClearsItsOwnDrainOnceTheRuleHolds) {
+  Drain(kReason);
+  Recheck(false);
+  EXPECT_EQ(slurm_.state(), "IDLE+DRAIN");
+  EXPECT_THAT(asked_, ElementsAre("link"));
+  Recheck(true);
+  EXPECT_EQ(slurm_.state(), "IDLE");
+  EXPECT_THAT(log_.Lines(), HasSubstr("node n1 is used again"));
+}
+
+TEST_F(DrainerTest, ClearsADrainOfTheDaemonBeforeIt) {
+  slurm_.Set("DOWN+DRAIN+NOT_RESPONDING", kReason);
+  Recheck(true);
+  EXPECT_THAT(slurm_.commands().back(), HasSubstr("State=UNDRAIN"));
+}
+
+TEST_F(DrainerTest, LooksOnceAtAHealthyNodeAndThenLeavesSlurmAlone) {
+  for (int i = 0; i < 5; ++i) Recheck(true);
+  EXPECT_THAT(slurm_.commands(), SizeIs(1));
+}
+
+TEST_F(DrainerTest, LeavesAReasonOfOursThatNamesNoRule) {
+  slurm_.Set("IDLE+DRAIN", "clusterd: because");
+  Recheck(true);
+  EXPECT_EQ(slurm_.state(), "IDLE+DRAIN");
+}
+
+TEST_F(DrainerTest, PutsNothingButANameOnTheCommandLine) {
+  EXPECT_EQ(
+      drainer_.Drain(settings_, "n1 State=RESUME", kReason, absl::Seconds(1))
+          .code(),
+      absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      drainer_.Recheck(settings_, "n[1-9]", [](const auto&) { return true; })
+          .code(),
+      absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(slurm_.commands(), IsEmpty());
+}
+
+TEST_F(DrainerTest, SaysWhatWentWrongAndSaysItOnce) {
+  slurm_.CannotStart(absl::NotFoundError("/usr/bin/scontrol: is not there"));
+  for (int i = 0; i < 3; ++i) Recheck(true);
+  const std::string lines = log_.Lines();
+  EXPECT_THAT(lines, HasSubstr("/usr/bin/scontrol: is not there"));
+  EXPECT_EQ(lines.find("is not there"), lines.rfind("is not there"));
+}
+
+TEST_F(DrainerTest, BelievesNoStatusButTheNode) {
+  slurm_.IgnoreDrains();
+  Drain(kReason);
+  EXPECT_THAT(log_.Lines(), AllOf(HasSubstr("is not drained"),
+                                  HasSubstr("expected DRAIN and our reason")));
+}
+
+TEST_F(DrainerTest, ToldByManyPrologsAtOnceItSetsOneReason) {
+  std::vector<std::thread> prologs;
+  for (int i = 0; i < 64; ++i) {
+    prologs.emplace_back([this] {
+      EXPECT_TRUE(
+          drainer_.Drain(settings_, "n1", kReason, absl::Seconds(30)).ok());
+    });
+  }
+  for (std::thread& prolog : prologs) prolog.join();
+  drainer_.Settle();
+  EXPECT_EQ(slurm_.reason(), kReason);
+  int updates = 0;
+  for (const std::string& command : slurm_.commands()) {
+    updates += absl::StrContains(command, "update") ? 1 : 0;
+  }
+  EXPECT_EQ(updates, 1);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,220 @@
+#include "daemon/agent/hooks/hook_decision.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "config/report/job_verdict.h"
+#include "config/report/verdict.h"
+#include "config/values/ipv4.h"
+#include "config/words/quoted_text.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxTold = 16;
+constexpr char kNoRule[] = "verdict";
+
+enum class Source { kVerdict, kItself };
+
+bool Closes(const JobReason& reason, Source source,
+            const HookSettings& settings) {
+  const State state = KnownState(reason.state());
+  if (state == UNKNOWN) {
+    return settings.fail_closed_unknown.count(reason.rule()) > 0;
+  }
+  if (state != FAIL || settings.fail_open.count(reason.rule()) > 0) {
+    return false;
+  }
+  return source == Source::kVerdict || HookRuleOf(reason.rule()).holds_alone ||
+         settings.fail_closed.count(reason.rule()) > 0;
+}
+
+// Gathers the answer, the worst decision first.
+class Deciding {
+ public:
+  explicit Deciding(const HookSettings& settings) : settings_(settings) {}
+
+  void Take(const JobReason& reason, Source source,
+            HookAnswer::Decision if_closed) {
+    if (Told(reason)) return;
+    const bool closes = Closes(reason, source, settings_);
+    if (closes && if_closed > answer_.decision()) {
+      answer_.set_decision(if_closed);
+      answer_.set_reason(ReasonLine(reason));
+    }
+    const State state = KnownState(reason.state());
+    if (!closes && (state == FAIL || state == UNKNOWN)) LetThrough(reason);
+    if (answer_.reasons_size() < static_cast<int>(kMaxTold)) {
+      *answer_.add_reasons() = reason;
+    }
+  }
+
+  HookAnswer::Decision IfHere(const JobReason& reason) const {
+    const bool drains = settings_.drain && reason.state() == FAIL &&
+                        !HookRuleOf(reason.rule()).is_of_job;
+    return drains ? HookAnswer::REFUSE_AND_DRAIN : HookAnswer::REFUSE;
+  }
+
+  HookAnswer Done() {
+    if (answer_.decision() == HookAnswer::DECISION_UNSPECIFIED) {
+      answer_.set_decision(HookAnswer::ALLOW);
+    }
+    std::stable_sort(answer_.mutable_reasons()->begin(),
+                     answer_.mutable_reasons()->end(),
+                     [](const JobReason& a, const JobReason& b) {
+                       return a.state() > b.state();  // FAIL is the highest.
+                     });
+    return std::move(answer_);
+  }
+
+ private:
+  // The verdict and the host itself often say the same.
+  bool Told(const JobReason& reason) const {
+    return std::any_of(answer_.reasons().begin(), answer_.reasons().end(),
+                       [&reason](const JobReason& told) {
+                         return told.SerializeAsString() ==
+                                reason.SerializeAsString();
+                       });
+  }
+  void LetThrough(const JobReason& reason) {
+    if (answer_.let_through_size() >= static_cast<int>(kMaxTold)) return;
+    answer_.add_let_through(
+        absl::StrCat(StateWord(reason.state()), ": ", ReasonLine(reason)));
+  }
+
+  const HookSettings& settings_;
+  HookAnswer answer_;
+};
+
+// The line of a reason about another host names it and its devices.
+JobReason OfOther(const std::string& host, const JobReason& reason) {
+  JobReason named = reason;
+  named.clear_devices();
+  const std::string devices =
+      DevicesText({reason.devices().begin(), reason.devices().end()});
+  named.set_text(absl::StrCat(host, devices.empty() ? "" : " ", devices, ": ",
+                              reason.text()));
+  return named;
+}
+
+JobReason Unexplained(State state) {
+  JobReason reason;
+  reason.set_rule(kNoRule);
+  reason.set_state(KnownState(state));
+  reason.set_text("the controller's verdict gives no reason");
+  return reason;
+}
+
+bool Explains(const google::protobuf::RepeatedPtrField<JobReason>& reasons,
+              State state) {
+  return std::any_of(reasons.begin(), reasons.end(),
+                     [state](const JobReason& reason) {
+                       return KnownState(reason.state()) == KnownState(state);
+                     });
+}
+
+bool NeedsReason(State state) {
+  return KnownState(state) == FAIL || KnownState(state) == UNKNOWN;
+}
+
+void AddHost(const JobVerdict::Host& host, bool is_own, JudgedHost* judged) {
+  std::vector<JobReason> reasons(host.reasons().begin(), host.reasons().end());
+  if (NeedsReason(host.state()) && !Explains(host.reasons(), host.state())) {
+    reasons.push_back(Unexplained(host.state()));
+  }
+  for (JobReason& reason : reasons) {
+    if (is_own) {
+      judged->by_verdict.push_back(std::move(reason));
+    } else {
+      judged->others.emplace_back(host.host(), std::move(reason));
+    }
+  }
+}
+
+bool IsAddress(const std::string& text) {
+  return Ipv4Address::Parse(text).ok();
+}
+
+}  // namespace
+
+void AddVerdict(const JobVerdict& verdict, absl::string_view host,
+                JudgedHost* judged) {
+  bool is_there = false;
+  bool explained = Explains(verdict.reasons(), verdict.verdict());
+  for (const JobVerdict::Host& entry : verdict.hosts()) {
+    const bool is_own = entry.host() == host;
+    is_there = is_there || is_own;
+    explained =
+        explained || KnownState(entry.state()) == KnownState(verdict.verdict());
+    AddHost(entry, is_own, judged);
+  }
+  for (const JobReason& reason : verdict.reasons()) {
+    judged->whole.push_back(reason);
+  }
+  if (NeedsReason(verdict.verdict()) && !explained) {
+    judged->whole.push_back(Unexplained(verdict.verdict()));
+  }
+  if (!is_there) {
+    judged->trouble.push_back(
+        absl::StrCat("the controller's verdict does not name ", host));
+  }
+}
+
+HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings) {
+  Deciding deciding(settings);
+  for (const JobReason& reason : judged.by_verdict) {
+    deciding.Take(reason, Source::kVerdict, deciding.IfHere(reason));
+  }
+  for (const JobReason& reason : judged.by_itself) {
+    deciding.Take(reason, Source::kItself, deciding.IfHere(reason));
+  }
+  for (const auto& [host, reason] : judged.others) {
+    deciding.Take(OfOther(host, reason), Source::kVerdict, HookAnswer::REFUSE);
+  }
+  for (const JobReason& reason : judged.whole) {
+    deciding.Take(reason, Source::kVerdict, HookAnswer::REFUSE);
+  }
+  HookAnswer answer = deciding.Done();
+  for (const std::string& trouble : judged.trouble) {
+    answer.add_let_through(PrintableText(trouble, kMaxPrintableBytes * 2));
+  }
+  answer.set_basis(judged.basis);
+  answer.set_schema_version(kHookSchemaVersion);
+  return answer;
+}
+
+std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
+                                        const JobSpec& job,
+                                        absl::string_view host) {
+  // 0 would need a HCCL_WHITELIST_FILE that nobody has made; CANN's list of
+  // environment variables.
+  std::vector<std::string> lines = {"HCCL_WHITELIST_DISABLE=1"};
+  if (verdict == nullptr) return lines;
+  for (const JobVerdict::Host& entry : verdict->hosts()) {
+    if (!IsAddress(entry.address())) continue;
+    if (entry.host() == host) {
+      lines.push_back(absl::StrCat("HCCL_IF_IP=", entry.address()));
+    }
+    if (job.servers_size() > 0 && entry.host() == job.servers(0).host()) {
+      lines.push_back(absl::StrCat("MASTER_ADDR=", entry.address()));
+    }
+  }
+  if (verdict->master_port() > 0) {
+    lines.push_back(absl::StrCat("MASTER_PORT=", verdict->master_port()));
+  }
+  if (verdict->hccl_base_port() > 0) {
+    lines.push_back(
+        absl::StrCat("HCCL_IF_BASE_PORT=", verdict->hccl_base_port()));
+  }
+  for (int rank = 0; rank < job.servers_size(); ++rank) {
+    if (job.servers(rank).host() != host) continue;
+    lines.push_back(absl::StrCat("NNODES=", job.servers_size()));
+    lines.push_back(absl::StrCat("NODE_RANK=", rank));
+    break;
+  }
+  return lines;
+}
+
+}  // namespace clusterd

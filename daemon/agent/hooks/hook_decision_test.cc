@@ -1,0 +1,230 @@
+#include "daemon/agent/hooks/hook_decision.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+JobReason Reason(const std::string& rule, State state,
+                 const std::string& text = "is wrong") {
+  JobReason reason;
+  reason.set_rule(rule);
+  reason.set_state(state);
+  reason.set_text(text);
+  return reason;
+}
+
+JudgedHost ByVerdict(const JobReason& reason) {
+  JudgedHost judged;
+  judged.by_verdict.push_back(reason);
+  return judged;
+}
+
+JudgedHost ByItself(const JobReason& reason) {
+  JudgedHost judged;
+  judged.by_itself.push_back(reason);
+  return judged;
+}
+
+TEST(DecideTest, AllowsWhereNothingIsWrong) {
+  JudgedHost judged;
+  judged.basis = "verdict of run ab12, 3 s old";
+  const HookAnswer answer = Decide(judged, {});
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(answer.reason(), "");
+  EXPECT_EQ(answer.basis(), "verdict of run ab12, 3 s old");
+  EXPECT_EQ(answer.schema_version(), 1u);
+}
+
+TEST(DecideTest, DrainsForAFailureAboutThisHost) {
+  JobReason reason = Reason("link", FAIL, "DOWN");
+  reason.add_devices(3);
+  for (const JudgedHost& judged : {ByVerdict(reason), ByItself(reason)}) {
+    const HookAnswer answer = Decide(judged, {});
+    EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
+    EXPECT_THAT(answer.reason(),
+                AllOf(HasSubstr("clusterd: link: "), HasSubstr("device 3")));
+    EXPECT_EQ(answer.reasons_size(), 1);
+  }
+}
+
+TEST(DecideTest, RefusesAndDrainsNobodyForAnotherHost) {
+  JudgedHost judged;
+  JobReason reason = Reason("link", FAIL, "DOWN");
+  reason.add_devices(3);
+  judged.others.emplace_back("node07", reason);
+  const HookAnswer answer = Decide(judged, {});
+  EXPECT_EQ(answer.decision(), HookAnswer::REFUSE);
+  EXPECT_EQ(answer.reason(), "clusterd: link: node07 device 3: DOWN");
+}
+
+TEST(DecideTest, RefusesForTheJobAsAWhole) {
+  JudgedHost judged;
+  judged.whole.push_back(Reason("subnet-shared", FAIL));
+  EXPECT_EQ(Decide(judged, {}).decision(), HookAnswer::REFUSE);
+}
+
+TEST(DecideTest, DrainsNoHostForWhatTheJobAsked) {
+  EXPECT_EQ(Decide(ByVerdict(Reason("job-device-count", FAIL)), {}).decision(),
+            HookAnswer::REFUSE);
+}
+
+TEST(DecideTest, DrainWinsOverARefusalForAnother) {
+  JudgedHost judged = ByVerdict(Reason("net-health", FAIL));
+  judged.others.emplace_back("node07", Reason("link", FAIL));
+  judged.whole.push_back(Reason("subnet-shared", FAIL));
+  const HookAnswer answer = Decide(judged, {});
+  EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_THAT(answer.reason(), HasSubstr("net-health"));
+}
+
+TEST(DecideTest, LetsThroughWhatIsUnknownAndSaysSo) {
+  JudgedHost judged = ByVerdict(Reason("lldp", UNKNOWN, "timed out"));
+  judged.trouble.push_back("the controller is away\n\x1b[2J");
+  const HookAnswer answer = Decide(judged, {});
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  ASSERT_EQ(answer.let_through_size(), 2);
+  EXPECT_THAT(answer.let_through(0),
+              AllOf(HasSubstr("unknown"), HasSubstr("lldp")));
+  EXPECT_THAT(answer.let_through(1),
+              AllOf(HasSubstr("away"), Not(HasSubstr("\x1b"))));
+}
+
+TEST(DecideTest, TreatsAStateOfANewerControllerAsUnknown) {
+  const HookAnswer answer =
+      Decide(ByVerdict(Reason("link", static_cast<State>(77))), {});
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(answer.let_through_size(), 1);
+}
+
+TEST(DecideTest, NeverDrainsForWhatIsUnknown) {
+  HookSettings settings;
+  settings.fail_closed_unknown = {"link"};
+  EXPECT_EQ(Decide(ByVerdict(Reason("link", UNKNOWN)), settings).decision(),
+            HookAnswer::REFUSE);
+}
+
+TEST(DecideTest, WarningStopsNoJob) {
+  const HookAnswer answer = Decide(ByVerdict(Reason("optics", WARN)), {});
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_THAT(answer.let_through(), IsEmpty());
+  EXPECT_EQ(answer.reasons_size(), 1);
+}
+
+TEST(DecideTest, FailsOpenWhereAgentYamlSaysSo) {
+  HookSettings settings;
+  settings.fail_open = {"link"};
+  const HookAnswer answer = Decide(ByVerdict(Reason("link", FAIL)), settings);
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(answer.let_through_size(), 1);
+}
+
+TEST(DecideTest, WhatNeedsTheSpecDoesNotHoldByThisHostAlone) {
+  const JobReason reason = Reason("firewall", FAIL);
+  EXPECT_EQ(Decide(ByItself(reason), {}).decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(Decide(ByVerdict(reason), {}).decision(),
+            HookAnswer::REFUSE_AND_DRAIN);
+  HookSettings settings;
+  settings.fail_closed = {"firewall"};
+  EXPECT_EQ(Decide(ByItself(reason), settings).decision(),
+            HookAnswer::REFUSE_AND_DRAIN);
+}
+
+TEST(DecideTest, DrainsNobodyWhereItMustNot) {
+  HookSettings settings;
+  settings.drain = false;
+  EXPECT_EQ(Decide(ByVerdict(Reason("link", FAIL)), settings).decision(),
+            HookAnswer::REFUSE);
+}
+
+TEST(DecideTest, TellsTheSameReasonOnceAndTheWorstFirst) {
+  JudgedHost judged = ByVerdict(Reason("optics", WARN));
+  judged.by_verdict.push_back(Reason("link", FAIL));
+  judged.by_itself.push_back(Reason("link", FAIL));
+  const HookAnswer answer = Decide(judged, {});
+  ASSERT_EQ(answer.reasons_size(), 2);
+  EXPECT_EQ(answer.reasons(0).rule(), "link");
+}
+
+JobVerdict::Host* AddHost(const std::string& name, State state,
+                          JobVerdict* verdict) {
+  JobVerdict::Host* const host = verdict->add_hosts();
+  host->set_host(name);
+  host->set_state(state);
+  return host;
+}
+
+TEST(AddVerdictTest, SplitsReasonsByWhoTheyAreAbout) {
+  JobVerdict verdict;
+  verdict.set_verdict(FAIL);
+  *AddHost("node1", WARN, &verdict)->add_reasons() = Reason("optics", WARN);
+  *AddHost("node2", FAIL, &verdict)->add_reasons() = Reason("link", FAIL);
+  *verdict.add_reasons() = Reason("subnet-shared", FAIL);
+  JudgedHost judged;
+  AddVerdict(verdict, "node1", &judged);
+  ASSERT_EQ(judged.by_verdict.size(), 1u);
+  EXPECT_EQ(judged.by_verdict[0].rule(), "optics");
+  ASSERT_EQ(judged.others.size(), 1u);
+  EXPECT_EQ(judged.others[0].first, "node2");
+  EXPECT_EQ(judged.whole.size(), 1u);
+  EXPECT_THAT(judged.trouble, IsEmpty());
+}
+
+TEST(AddVerdictTest, BelievesAFailureThatNoReasonExplains) {
+  JobVerdict verdict;
+  verdict.set_verdict(FAIL);
+  *AddHost("node1", FAIL, &verdict)->add_reasons() = Reason("optics", WARN);
+  JudgedHost judged;
+  AddVerdict(verdict, "node1", &judged);
+  EXPECT_EQ(Decide(judged, {}).decision(), HookAnswer::REFUSE_AND_DRAIN);
+  verdict.clear_hosts();
+  AddHost("node1", PASS, &verdict);
+  judged = JudgedHost();
+  AddVerdict(verdict, "node1", &judged);
+  EXPECT_EQ(Decide(judged, {}).decision(), HookAnswer::REFUSE);
+}
+
+TEST(AddVerdictTest, NeverTakesAVerdictWithoutThisHostForAPass) {
+  JobVerdict verdict;
+  verdict.set_verdict(PASS);
+  JudgedHost judged;
+  AddVerdict(verdict, "node1", &judged);
+  EXPECT_EQ(Decide(judged, {}).let_through_size(), 1);
+}
+
+TEST(JobEnvironmentTest, TellsWhatTheVerdictKnows) {
+  JobVerdict verdict;
+  AddHost("node1", PASS, &verdict)->set_address("10.0.0.1");
+  AddHost("node2", PASS, &verdict)->set_address("10.0.0.2");
+  verdict.set_master_port(29500);
+  verdict.set_hccl_base_port(50000);
+  JobSpec job;
+  job.add_servers()->set_host("node1");
+  job.add_servers()->set_host("node2");
+  EXPECT_THAT(
+      JobEnvironment(&verdict, job, "node2"),
+      ElementsAre("HCCL_WHITELIST_DISABLE=1", "MASTER_ADDR=10.0.0.1",
+                  "HCCL_IF_IP=10.0.0.2", "MASTER_PORT=29500",
+                  "HCCL_IF_BASE_PORT=50000", "NNODES=2", "NODE_RANK=1"));
+}
+
+TEST(JobEnvironmentTest, InventsNothing) {
+  EXPECT_THAT(JobEnvironment(nullptr, JobSpec(), "node2"),
+              ElementsAre("HCCL_WHITELIST_DISABLE=1"));
+  JobVerdict verdict;
+  AddHost("node2", PASS, &verdict)->set_address("10.0.0.2\nLD_PRELOAD=/tmp/x");
+  EXPECT_THAT(JobEnvironment(&verdict, JobSpec(), "node2"),
+              ElementsAre("HCCL_WHITELIST_DISABLE=1"));
+}
+
+}  // namespace
+}  // namespace clusterd

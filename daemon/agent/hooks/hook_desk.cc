@@ -1,0 +1,464 @@
+#include "daemon/agent/hooks/hook_desk.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/launch/job_spec.h"
+#include "config/report/job_verdict.h"
+#include "config/rules/catalogue.h"
+#include "config/values/hostlist.h"
+#include "config/words/fact_text.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+#include "config/words/state_word.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int kMaxServers = 16384;
+constexpr int kMaxServerDevices = 1024;
+constexpr size_t kMaxIdBytes = 256;
+// Of a hook's time, for the controller; the rest is for this host alone.
+constexpr double kShareOfController = 0.6;
+constexpr absl::Duration kDrainWait = absl::Seconds(2);
+constexpr absl::Duration kRecheckWait = absl::Seconds(20);
+constexpr absl::Duration kIdlePoll = absl::Seconds(1);
+constexpr char kIdleRule[] = "device-idle";
+
+enum class Judges { kJob, kHost, kAfterJob, kNothing };
+
+struct KindRow {
+  HookKind kind;
+  absl::string_view name;
+  Judges judges;
+  bool is_slurm;  // A failed exit drains by itself; we may drain by name.
+  // In seconds. Well under BatchStartTimeout and MessageTimeout, 10 s each by
+  // default, and the 60 s after which a HealthCheckProgram is killed
+  // (slurm.conf(5)); LSF's and PBS's own limits are minutes or none.
+  int default_wait_s;
+};
+constexpr KindRow kKinds[] = {
+    {HOOK_SLURM_PROLOG, "slurm-prolog", Judges::kJob, true, 8},
+    {HOOK_SLURM_HEALTH, "slurm-health", Judges::kHost, true, 20},
+    {HOOK_SLURM_TASK_PROLOG, "slurm-task-prolog", Judges::kNothing, true, 3},
+    {HOOK_SLURM_EPILOG, "slurm-epilog", Judges::kAfterJob, true, 30},
+    {HOOK_PBS, "pbs", Judges::kJob, false, 20},
+    {HOOK_LSF, "lsf", Judges::kJob, false, 20},
+    {HOOK_PLAIN, "plain", Judges::kJob, false, 20},
+};
+
+const KindRow* FindKind(HookKind kind) {
+  const auto row = absl::c_find_if(
+      kKinds, [kind](const KindRow& each) { return each.kind == kind; });
+  return row == std::end(kKinds) ? nullptr : row;
+}
+
+absl::string_view DecisionWord(HookAnswer::Decision decision) {
+  switch (decision) {
+    case HookAnswer::REFUSE:
+      return "refuse";
+    case HookAnswer::REFUSE_AND_DRAIN:
+      return "refuse and drain";
+    default:
+      return "allow";
+  }
+}
+
+absl::Status CheckRequest(const HookRequest& request) {
+  std::vector<std::string> mistakes;
+  const JobSpec& job = request.job();
+  if (FindKind(request.kind()) == nullptr) {
+    mistakes.push_back(
+        absl::StrCat("hook: kind ", request.kind(), " is not known here"));
+  }
+  if (job.id().size() > kMaxIdBytes) {
+    mistakes.push_back(absl::StrCat("hook: job id of ", job.id().size(),
+                                    " bytes, expected at most ", kMaxIdBytes));
+  }
+  if (job.servers_size() > kMaxServers) {
+    mistakes.push_back(absl::StrCat("hook: ", job.servers_size(),
+                                    " servers, expected at most ",
+                                    kMaxServers));
+  }
+  for (const JobServer& server : job.servers()) {
+    if (mistakes.size() > 8) break;
+    if (!IsHostName(server.host())) {
+      mistakes.push_back(absl::StrCat(
+          "hook: server ", QuotedText(server.host()), " is no host name"));
+    }
+    if (server.devices_size() > kMaxServerDevices) {
+      mistakes.push_back(absl::StrCat("hook: server ", server.host(), " has ",
+                                      server.devices_size(), " devices"));
+    }
+  }
+  if (!request.node_name().empty() && !IsSlurmNodeName(request.node_name())) {
+    mistakes.push_back(absl::StrCat("hook: node name ",
+                                    QuotedText(request.node_name()),
+                                    " is none of Slurm's"));
+  }
+  if (mistakes.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
+}
+
+const JobServer* ServerOf(const JobSpec& job, absl::string_view host) {
+  for (const JobServer& server : job.servers()) {
+    if (server.host() == host) return &server;
+  }
+  return nullptr;
+}
+
+// The job as far as this host alone can be asked about it.
+JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
+  JobSpec narrowed = job;
+  const bool is_first = job.servers(0).host() == own.host();
+  const JobServer server = own;
+  narrowed.clear_servers();
+  *narrowed.add_servers() = server;
+  if (!is_first) narrowed.mutable_servers(0)->clear_master_port();
+  narrowed.clear_rank_table();
+  narrowed.clear_ssh();
+  return narrowed;
+}
+
+// Ids that the job has here; empty: all that there are.
+std::vector<uint32_t> DevicesOf(const JobServer& server,
+                                const HostFacts& facts) {
+  if (server.devices_size() > 0) {
+    return {server.devices().begin(), server.devices().end()};
+  }
+  const auto& ids = facts.device_ids().value().ids();
+  const int count =
+      std::min<int>(ids.size(), static_cast<int>(server.device_count()));
+  return {ids.begin(), ids.begin() + count};
+}
+
+bool HasAddress(const HostFacts& facts, uint32_t id) {
+  return absl::c_any_of(facts.devices(), [id](const DeviceFacts& device) {
+    return device.id() == id && IsKnown(device.address());
+  });
+}
+
+// What is left of a reason for the job's devices. Without a spec nobody knows
+// whether a port without an address is meant to be used: what is wrong with its
+// network is then no reason.
+bool Concerns(const HostFacts& facts, const std::vector<uint32_t>& of_job,
+              JobReason* reason) {
+  if (reason->devices().empty()) return true;
+  const Rule* const rule = FindRule(reason->rule());
+  std::vector<uint32_t> left;
+  for (const uint32_t id : reason->devices()) {
+    if (!of_job.empty() && !absl::c_linear_search(of_job, id)) continue;
+    if (rule != nullptr && rule->needs_roce && !HasAddress(facts, id)) continue;
+    left.push_back(id);
+  }
+  reason->mutable_devices()->Assign(left.begin(), left.end());
+  return !left.empty();
+}
+
+std::string VerdictBasis(const JobVerdict& verdict, absl::Time now) {
+  return absl::StrCat(
+      "verdict of run ", PrintableText(verdict.run_id()), ", ",
+      DurationText(now - absl::FromUnixMillis(verdict.judged_at_ms())), " old");
+}
+
+State StateOf(const Report& report, absl::string_view rule) {
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() == rule) return result.state();
+  }
+  return STATE_UNSPECIFIED;
+}
+
+}  // namespace
+
+struct HookDesk::Call {
+  const HookRequest& request;
+  const KindRow& kind;
+  const std::function<bool()>& gone;
+  Clock* clock;
+  const absl::Duration begin;
+  const absl::Duration wait;
+  const HookSettings settings;
+  const JobServer* const own;  // nullptr: the job does not name this host.
+  // Of this host alone, where it was judged so.
+  mutable Report report = {};
+
+  absl::Duration Passed() const { return clock->Monotonic() - begin; }
+  absl::Duration Left() const {
+    return std::max(wait - Passed(), absl::ZeroDuration());
+  }
+};
+
+absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
+                                            const std::function<bool()>& gone) {
+  const absl::Status checked = CheckRequest(request);
+  if (!checked.ok()) return checked;
+  const KindRow& kind = *FindKind(request.kind());
+  const absl::Duration wait = request.wait_ms() > 0
+                                  ? absl::Milliseconds(request.wait_ms())
+                                  : absl::Seconds(kind.default_wait_s);
+  const Call call{request,
+                  kind,
+                  gone,
+                  parts_.clock,
+                  parts_.clock->Monotonic(),
+                  std::min(wait, kMaxHookWait),
+                  parts_.settings(),
+                  ServerOf(request.job(), parts_.host)};
+  HookAnswer answer = Decided(call);
+  Act(call, &answer);
+  LogAnswer(call, answer);
+  return answer;
+}
+
+HookAnswer HookDesk::Decided(const Call& call) {
+  if (call.kind.judges == Judges::kNothing) return TaskEnvironment(call);
+  if (call.kind.judges == Judges::kJob && !call.request.opt_out().empty()) {
+    JudgedHost judged;
+    judged.basis =
+        absl::StrCat("opted out by ", QuotedText(call.request.opt_out()));
+    return Decide(judged, call.settings);
+  }
+  JobVerdict verdict;
+  JudgedHost judged;
+  switch (call.kind.judges) {
+    case Judges::kJob:
+      judged = JudgeJob(call, &verdict);
+      break;
+    case Judges::kAfterJob:
+      judged = JudgeAfterJob(call);
+      break;
+    default:
+      JudgeAlone(call, nullptr, &judged);
+  }
+  HookAnswer answer = Decide(judged, call.settings);
+  if (call.kind.judges == Judges::kJob &&
+      answer.decision() == HookAnswer::ALLOW) {
+    for (std::string& line :
+         JobEnvironment(&verdict, call.request.job(), parts_.host)) {
+      answer.add_environment(std::move(line));
+    }
+  }
+  return answer;
+}
+
+JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
+  JudgedHost judged;
+  const JobSpec& job = call.request.job();
+  if (call.own == nullptr) {
+    judged.trouble.push_back(
+        absl::StrCat("the job ",
+                     job.servers_size() == 0 ? "names no servers"
+                                             : "does not name this host",
+                     ", expected ", parts_.host, " among them"));
+    JudgeAlone(call, nullptr, &judged);
+    return judged;
+  }
+  const std::string digest = JobDigest(job);
+  const absl::Duration max_age = absl::Milliseconds(call.request.max_age_ms());
+  absl::StatusOr<JobVerdict> found =
+      max_age > absl::ZeroDuration() ? parts_.verdicts->Find(digest, max_age)
+                                     : absl::NotFoundError("");
+  if (!found.ok()) {
+    JobQuestion question;
+    *question.mutable_job() = job;
+    question.set_max_age_ms(call.request.max_age_ms());
+    found = AskController(question, call.Left() * kShareOfController);
+  }
+  if (found.ok()) {
+    *verdict = *std::move(found);
+    AddVerdict(*verdict, parts_.host, &judged);
+    judged.basis = VerdictBasis(*verdict, call.clock->Now());
+    return judged;
+  }
+  judged.trouble.push_back(
+      absl::StrCat("the controller has not judged the job: ",
+                   PrintableText(found.status().message())));
+  const absl::StatusOr<JobVerdict> kept =
+      parts_.verdicts->Find(digest, call.settings.max_age);
+  if (kept.ok()) *verdict = *kept;
+  JudgeAlone(call, kept.ok() ? verdict : nullptr, &judged);
+  return judged;
+}
+
+void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
+                          JudgedHost* judged) {
+  const HostFacts facts = Look(call.Left());
+  const bool has_job = call.own != nullptr && call.kind.judges != Judges::kHost;
+  const JobSpec job =
+      has_job ? OnThisHost(call.request.job(), *call.own) : JobSpec();
+  call.report = parts_.judge(facts, has_job ? &job : nullptr);
+  const std::vector<uint32_t> devices =
+      has_job ? DevicesOf(*call.own, facts) : std::vector<uint32_t>();
+  for (JobReason& reason : ReasonsAbout(call.report, parts_.host)) {
+    if (!Concerns(facts, devices, &reason)) continue;
+    judged->by_itself.push_back(std::move(reason));
+  }
+  for (JobReason& reason : ReasonsAbout(call.report, "")) {
+    judged->by_itself.push_back(std::move(reason));
+  }
+  judged->basis = "this host alone";
+  if (kept == nullptr) return;
+  AddVerdict(*kept, parts_.host, judged);
+  absl::StrAppend(&judged->basis, " and the kept ",
+                  VerdictBasis(*kept, call.clock->Now()));
+}
+
+JudgedHost HookDesk::JudgeAfterJob(const Call& call) {
+  const auto judge = [this, &call] {
+    JudgedHost judged;
+    JudgeAlone(call, nullptr, &judged);
+    return judged;
+  };
+  const auto is_busy = [](const JudgedHost& judged) {
+    return absl::c_any_of(judged.by_itself, [](const JobReason& reason) {
+      return reason.rule() == kIdleRule && reason.state() == FAIL;
+    });
+  };
+  JudgedHost judged = judge();
+  // The last processes of a job may need a moment to end.
+  while (is_busy(judged) && !stopping_ && !call.gone() &&
+         call.Passed() < call.settings.grace && call.Left() > kIdlePoll) {
+    call.clock->SleepFor(kIdlePoll);
+    judged = judge();
+  }
+  return judged;
+}
+
+HookAnswer HookDesk::TaskEnvironment(const Call& call) {
+  const JobSpec& job = call.request.job();
+  // The verdict that the job began with, however long ago: its addresses are
+  // those that it runs with.
+  const absl::StatusOr<JobVerdict> kept =
+      parts_.verdicts->Find(JobDigest(job), kMaxKeptAge);
+  JudgedHost judged;
+  judged.basis = kept.ok() ? VerdictBasis(*kept, call.clock->Now())
+                           : std::string(kept.status().message());
+  HookAnswer answer = Decide(judged, call.settings);
+  for (std::string& line :
+       JobEnvironment(kept.ok() ? &*kept : nullptr, job, parts_.host)) {
+    answer.add_environment(std::move(line));
+  }
+  return answer;
+}
+
+absl::StatusOr<JobVerdict> HookDesk::AskController(const JobQuestion& question,
+                                                   absl::Duration wait) {
+  const std::string digest = JobDigest(question.job());
+  const std::string key = absl::StrCat(digest, " ", question.max_age_ms());
+  const auto ask = [&]() -> absl::StatusOr<JobVerdict> {
+    const absl::StatusOr<SignedVerdict> answer =
+        parts_.controller->AskJob(question, wait);
+    if (!answer.ok()) return answer.status();
+    absl::StatusOr<JobVerdict> proved = parts_.verdicts->Prove(
+        *answer,
+        absl::Milliseconds(question.max_age_ms()) + wait + kMaxClockLead);
+    if (!proved.ok()) return proved;
+    if (proved->job_digest() != digest) {
+      return absl::PermissionDeniedError(
+          "its verdict is of another job than it was asked about");
+    }
+    const absl::Status kept = parts_.verdicts->Keep(*answer, *proved);
+    if (!kept.ok()) {
+      parts_.log->Warning(
+          absl::StrCat("verdict is not kept: ", kept.message()));
+    }
+    return proved;
+  };
+  return questions_.Do(key, wait, ask)
+      .value_or(absl::DeadlineExceededError(
+          absl::StrCat("no answer in ", absl::FormatDuration(wait))));
+}
+
+HostFacts HookDesk::Look(absl::Duration wait) {
+  std::optional<HostFacts> facts =
+      looks_.Do("", wait, [&] { return parts_.observe(wait); });
+  if (facts) return *std::move(facts);
+  HostFacts nothing;
+  nothing.set_host(parts_.host);
+  nothing.mutable_missing()->set_reason(Missing::TIMED_OUT);
+  nothing.mutable_missing()->set_detail(absl::StrCat(
+      "the look at this host did not end in ", absl::FormatDuration(wait)));
+  return nothing;
+}
+
+void HookDesk::Act(const Call& call, HookAnswer* answer) {
+  const bool by_name = call.kind.is_slurm && !call.request.node_name().empty();
+  absl::Status status;
+  if (answer->decision() == HookAnswer::REFUSE_AND_DRAIN) {
+    if (call.gone() || BrakeIsOn(call, answer) || !by_name) return;
+    status = parts_.drainer->Drain(call.settings, call.request.node_name(),
+                                   answer->reason(),
+                                   std::min(kDrainWait, call.Left()));
+  } else if (by_name && answer->decision() == HookAnswer::ALLOW &&
+             (call.kind.judges == Judges::kHost ||
+              call.kind.judges == Judges::kAfterJob)) {
+    status = parts_.drainer->Recheck(
+        call.settings, call.request.node_name(),
+        [this, report = call.report](const std::string& rule) {
+          return RuleHolds(rule, report);
+        });
+  }
+  if (!status.ok()) parts_.log->Warning(status.message());
+}
+
+bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
+  DrainQuestion question;
+  question.set_job_id(call.request.job().id());
+  question.set_reason(answer->reason());
+  const absl::StatusOr<DrainAnswer> may =
+      parts_.controller->AskDrain(question, std::min(kDrainWait, call.Left()));
+  if (!may.ok() || may->may()) return false;
+  const std::string why = absl::StrCat(
+      "not drained, a person has to look: ", PrintableText(may->why_not()),
+      ": ", answer->reason());
+  parts_.log->Warning(why);
+  answer->add_let_through(why);
+  answer->set_decision(call.kind.is_slurm ? HookAnswer::ALLOW
+                                          : HookAnswer::REFUSE);
+  return true;
+}
+
+bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
+  const bool holds_alone = HookRuleOf(rule).holds_alone;
+  const State alone = StateOf(report, rule);
+  if (holds_alone && alone != SKIPPED) return alone == PASS;
+  // This host cannot tell without the spec; where others are needed to tell,
+  // only a person can.
+  const Rule* const row = FindRule(rule);
+  if (row == nullptr || !row->JudgesOneHost()) return false;
+  JobQuestion question;
+  question.mutable_job()->add_servers()->set_host(parts_.host);
+  const absl::StatusOr<JobVerdict> verdict =
+      AskController(question, kRecheckWait);
+  if (!verdict.ok() || verdict->hosts_size() != 1) return false;
+  const JobVerdict::Host& host = verdict->hosts(0);
+  return host.host() == parts_.host &&
+         (host.state() == PASS || host.state() == WARN);
+}
+
+void HookDesk::LogAnswer(const Call& call, const HookAnswer& answer) {
+  const JobSpec& job = call.request.job();
+  const std::vector<std::string> through(answer.let_through().begin(),
+                                         answer.let_through().end());
+  const std::string let_through =
+      through.empty() ? ""
+                      : absl::StrCat("let through: ", FirstOf(through, 2));
+  const std::string line = absl::StrCat(
+      "hook ", call.kind.name, ", ",
+      job.id().empty() ? "no job" : absl::StrCat("job ", QuotedText(job.id())),
+      job.user().empty() ? "" : absl::StrCat(" of ", QuotedText(job.user())),
+      ": ", DecisionWord(answer.decision()), "; ",
+      JoinParts("; ", {answer.reason(), answer.basis(), let_through,
+                       call.gone() ? "the hook is gone" : ""}),
+      "; ", absl::ToInt64Milliseconds(call.Passed()), " ms");
+  const bool is_plain = answer.decision() == HookAnswer::ALLOW &&
+                        answer.let_through().empty() &&
+                        call.request.opt_out().empty();
+  parts_.log->Write(is_plain ? LogLevel::kInfo : LogLevel::kNotice, line);
+}
+
+}  // namespace clusterd

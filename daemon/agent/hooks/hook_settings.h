@@ -1,0 +1,67 @@
+// What a site may say in agent.yaml about the hooks of its scheduler, and what
+// holds where it says nothing:
+//   hooks:
+//     drain: true                # false: nobody is drained, only told
+//     max_age: 10m               # of a verdict, when the controller is away
+//     grace: 10s                 # for a job's last processes, in an epilog
+//     fail_open: [lldp]          # a failure of these lets a job through
+//     fail_closed: [firewall]    # also where this host alone is judged
+//     fail_closed_unknown: [link]  # not to be known is refused, too
+//     scontrol: /usr/bin/scontrol
+//     slurm_conf: /etc/slurm/slurm.conf   # else where Slurm finds it
+//
+// Which failures refuse:
+//   in a verdict of the controller   all, but for `fail_open`
+//   by this host alone               those of kHookRules that need no spec (a
+//                                    host has none), and `fail_closed`
+// What is unknown lets through, but for `fail_closed_unknown`: our own trouble
+// is no reason to stop a job, and is told in the answer.
+#ifndef DAEMON_AGENT_HOOKS_HOOK_SETTINGS_H_
+#define DAEMON_AGENT_HOOKS_HOOK_SETTINGS_H_
+
+#include <set>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "config/spec/mistakes.h"
+#include "config/spec/yaml_document.h"
+
+namespace clusterd {
+
+struct HookRule {
+  absl::string_view name;
+  // It fails for sure without any cluster.yaml: a device that is broken is so
+  // whatever was planned.
+  bool holds_alone = false;
+  // What fails is how the job was asked for, or what it brings: no host is the
+  // worse for it, and none is drained.
+  bool is_of_job = false;
+};
+
+// Rules that are not named here refuse in a controller's verdict and drain the
+// host that they are about.
+absl::Span<const HookRule> HookRules();
+// A row of default values for a rule that has none.
+HookRule HookRuleOf(absl::string_view name);
+
+struct HookSettings {
+  bool drain = true;
+  absl::Duration max_age = absl::Minutes(10);
+  absl::Duration grace = absl::Seconds(10);
+  std::set<std::string> fail_open;
+  std::set<std::string> fail_closed;
+  std::set<std::string> fail_closed_unknown;
+  std::string scontrol = "/usr/bin/scontrol";
+  std::string slurm_conf;  // Empty: scontrol's own default.
+};
+
+// The key `hooks` of agent.yaml, absent or not. Records every mistake: unknown
+// keys and rules with the nearest known one, a rule that is to fail open and
+// closed, paths that are not absolute.
+HookSettings ReadHookSettings(const YamlValue& hooks);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AGENT_HOOKS_HOOK_SETTINGS_H_

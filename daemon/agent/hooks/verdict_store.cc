@@ -1,0 +1,168 @@
+#include "daemon/agent/hooks/verdict_store.h"
+
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "config/identity/signature.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+
+namespace clusterd {
+namespace {
+
+// A rename puts the file in its place; one writer at a time.
+constexpr char kNewFile[] = "verdict.new";
+
+struct FileName {
+  int64_t judged_at_ms = 0;
+  std::string digest;
+};
+
+std::string NameOf(const JobVerdict& verdict) {
+  return absl::StrFormat("%016d-%s.verdict", verdict.judged_at_ms(),
+                         verdict.job_digest());
+}
+
+// False for what this class has not named.
+bool ParseName(absl::string_view name, FileName* parsed) {
+  static const LazyRE2 kName = {R"((\d{16})-([0-9a-f]{64})\.verdict)"};
+  return HasForm(name, *kName, &parsed->judged_at_ms, &parsed->digest);
+}
+
+absl::Status CheckAge(const JobVerdict& verdict, absl::Time now,
+                      absl::Duration max_age) {
+  const absl::Duration age = now - absl::FromUnixMillis(verdict.judged_at_ms());
+  if (age > max_age) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "verdict: is ", DurationText(age),
+        " old by this host's clock, expected at most ", DurationText(max_age)));
+  }
+  if (age < -kMaxClockLead) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("verdict: is of ", DurationText(-age),
+                     " after now by this host's clock, expected at most ",
+                     DurationText(kMaxClockLead)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<JobVerdict> VerdictStore::Prove(const SignedVerdict& verdict,
+                                               absl::Duration max_age) const {
+  if (verdict.verdict().size() > kMaxVerdictBytes) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("verdict: has ", verdict.verdict().size(),
+                     " bytes, expected at most ", kMaxVerdictBytes));
+  }
+  ASSIGN_OR_RETURN(const std::string ca, options_.read_ca());
+  const absl::Time now = clock_->Now();
+  RETURN_IF_ERROR(VerifySignature(verdict.verdict(), verdict.signature(),
+                                  verdict.certificate(), ca, options_.cluster,
+                                  now));
+  JobVerdict proved;
+  if (!proved.ParseFromString(verdict.verdict())) {
+    return absl::PermissionDeniedError("verdict: is signed and no JobVerdict");
+  }
+  if (proved.cluster() != options_.cluster) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("verdict: is of cluster ", QuotedText(proved.cluster()),
+                     ", expected \"", options_.cluster, "\""));
+  }
+  RETURN_IF_ERROR(CheckAge(proved, now, max_age));
+  return proved;
+}
+
+absl::Status VerdictStore::Keep(const SignedVerdict& verdict,
+                                const JobVerdict& proved) {
+  const std::string name = NameOf(proved);
+  FileName parsed;
+  if (!ParseName(name, &parsed)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("verdict: digest ", QuotedText(proved.job_digest()),
+                     " is no SHA-256 in hex"));
+  }
+  absl::MutexLock lock(&mutex_);
+  const absl::Status made = files_->MakeDirectory(options_.folder, 0700);
+  if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+  RETURN_IF_ERROR(Write(name, verdict.SerializeAsString()));
+  DropOld(name);
+  return absl::OkStatus();
+}
+
+absl::Status VerdictStore::Write(const std::string& name,
+                                 const std::string& bytes) {
+  const std::string draft = PathOf(kNewFile);
+  // Of a daemon that was killed while it wrote.
+  const absl::Status removed = files_->Remove(draft);
+  if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+  {
+    ASSIGN_OR_RETURN(const auto file, files_->Open(draft, OpenMode::kCreate));
+    RETURN_IF_ERROR(WriteFully(file.get(), 0, bytes));
+    RETURN_IF_ERROR(file->Sync());
+  }
+  RETURN_IF_ERROR(files_->Rename(draft, PathOf(name)));
+  return files_->SyncDirectory(options_.folder);
+}
+
+void VerdictStore::DropOld(const std::string& kept) {
+  const auto names = files_->List(options_.folder);
+  if (!names.ok()) return;
+  FileName own;
+  ParseName(kept, &own);
+  const int64_t oldest = absl::ToUnixMillis(clock_->Now() - kMaxKeptAge);
+  size_t left = names->size();
+  for (const std::string& name : *names) {  // The oldest first.
+    FileName parsed;
+    if (name == kept || !ParseName(name, &parsed)) continue;
+    if (left <= kMaxKeptVerdicts && parsed.judged_at_ms >= oldest &&
+        parsed.digest != own.digest) {
+      continue;
+    }
+    // What stays is dropped the next time.
+    if (files_->Remove(PathOf(name)).ok()) --left;
+  }
+}
+
+absl::StatusOr<std::string> VerdictStore::NewestFile(
+    absl::string_view digest) const {
+  const auto names = files_->List(options_.folder);
+  if (!names.ok() && !absl::IsNotFound(names.status())) return names.status();
+  std::string newest;
+  FileName parsed;
+  if (names.ok()) {
+    for (const std::string& name : *names) {
+      if (ParseName(name, &parsed) && parsed.digest == digest) newest = name;
+    }
+  }
+  if (newest.empty()) {
+    return absl::NotFoundError("no verdict of this job is kept here");
+  }
+  // The certificate and the signature stand beside the verdict.
+  return ReadWholeFile(files_, PathOf(newest), kMaxVerdictBytes + (64 << 10));
+}
+
+absl::StatusOr<JobVerdict> VerdictStore::Find(absl::string_view digest,
+                                              absl::Duration max_age) const {
+  std::string bytes;
+  {
+    absl::MutexLock lock(&mutex_);
+    ASSIGN_OR_RETURN(bytes, NewestFile(digest));
+  }
+  SignedVerdict kept;
+  if (!kept.ParseFromString(bytes)) {
+    return absl::PermissionDeniedError("the kept verdict is damaged");
+  }
+  ASSIGN_OR_RETURN(JobVerdict proved, Prove(kept, max_age));
+  if (proved.job_digest() != digest) {
+    return absl::PermissionDeniedError(
+        "the kept verdict is of another job than its file says");
+  }
+  return proved;
+}
+
+}  // namespace clusterd
