@@ -1,0 +1,503 @@
+#include "config/launch/launch.h"
+
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "config/launch/launch_methods.h"
+#include "config/values/host_interfaces.h"
+#include "config/values/ipv4.h"
+#include "config/values/nearest_word.h"
+#include "config/values/text_form.h"
+#include "config/words/fact_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr uint32_t kSshPort = 22;
+// CM_WORKER_SIZE's bound (HCCL's page of the variable).
+constexpr size_t kMostCmWorkers = 32768;
+// Without tiers every worker and every server's agent keeps a connection to the
+// one agent on the master. The guide of torch_npu_run advises tiers for "large
+// clusters" and names no number. This one: as many connections as the usual
+// soft limit of open files lets a process have.
+constexpr size_t kTieredFrom = 1024;
+// Files that a shell reads before a job starts.
+constexpr size_t kMostWords = 1000;
+constexpr size_t kMostBytes = 4096;
+
+using Values = std::map<std::string, std::string>;
+using Replacements = std::vector<std::pair<std::string, std::string>>;
+
+// What may stand in a file that a person or a shell reads line by line.
+bool IsOneLine(absl::string_view text) {
+  return text.size() <= kMostBytes && SafeText(text, /*utf8=*/true) == text;
+}
+
+class Maker {
+ public:
+  Maker(const ClusterSpec& job, absl::Span<const HostFacts* const> facts,
+        const LaunchOptions& options)
+      : job_(job), facts_(facts), options_(options) {}
+
+  absl::StatusOr<Launch> Make() {
+    method_ = FindMethod();
+    if (method_ != nullptr) {
+      CheckOptions();
+      CheckServers();
+    }
+    ReadNodes();
+    if (mistakes_.empty()) ChoosePort();
+    if (mistakes_.empty()) ChooseTiers();
+    Launch launch;
+    launch.method = options_.method;
+    for (int s = 0; mistakes_.empty() && s < job_.servers_size(); ++s) {
+      launch.nodes.push_back(Node(s));
+    }
+    if (!mistakes_.empty()) {
+      return absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
+    }
+    launch.notes = std::move(notes_);
+    return launch;
+  }
+
+ private:
+  template <typename... Parts>
+  void Wrong(const Parts&... parts) {
+    mistakes_.push_back(absl::StrCat(parts...));
+  }
+
+  const LaunchMethod* FindMethod() {
+    for (const LaunchMethod& method : AllLaunchMethods()) {
+      if (method.name == options_.method) return &method;
+    }
+    const std::vector<absl::string_view> names = LaunchMethods();
+    Wrong("--method: ", QuotedText(options_.method), " is not known, expected ",
+          absl::StrJoin(names, ", "), DidYouMean(options_.method, names));
+    return nullptr;
+  }
+
+  void CheckWord(absl::string_view option, const std::string& word) {
+    if (!word.empty() && IsOneLine(word)) return;
+    Wrong(option, ": ", QuotedText(word),
+          ", expected text on one line of at "
+          "most ",
+          kMostBytes, " bytes without signs that cannot be seen");
+  }
+
+  void CheckOptions() {
+    static const LazyRE2 kId = {"[A-Za-z0-9_.:+@-]*"};
+    CheckWord("--python", options_.python);
+    CheckWord("--script", options_.script);
+    if (options_.arguments.size() > kMostWords) {
+      Wrong("arguments of the script: ", options_.arguments.size(),
+            ", expected at most ", kMostWords);
+    }
+    for (const std::string& argument : options_.arguments) {
+      if (!argument.empty()) CheckWord("argument of the script", argument);
+    }
+    for (const std::string& file :
+         options_.sources.value_or(std::vector<std::string>())) {
+      CheckWord("--source", file);
+    }
+    if (!HasForm(options_.job_id, *kId)) {
+      Wrong("job id: ", QuotedText(options_.job_id),
+            ", expected letters, digits and _.:+@-");
+    }
+    // 0 to 3 (torch_npu's page of NPU_ASD_ENABLE).
+    if (options_.asd > 3) {
+      Wrong("--asd: ", options_.asd, ", expected 0 to 3");
+    }
+    CheckRankTablePath();
+    CheckMpi();
+    if (options_.tiered.has_value() && method_->name != "torch-npu-run") {
+      Wrong("--tiered: ", options_.method,
+            " has no tiers, expected --method torch-npu-run");
+    }
+  }
+
+  // HCCL refuses a table under another name (facts of topoinfo_ranktableParser:
+  // EI0004).
+  void CheckRankTablePath() {
+    const std::string& path = options_.rank_table;
+    if (path.empty()) return;
+    CheckWord("--rank-table", path);
+    if (!absl::StartsWith(path, "/") || !absl::EndsWith(path, ".json")) {
+      Wrong("--rank-table: ", QuotedText(path),
+            ", expected a path from / on whose name ends in .json: HCCL reads "
+            "no other");
+    }
+  }
+
+  void CheckMpi() {
+    if (!method_->from_master &&
+        (!options_.mpi_args.empty() || options_.ssh_port != 0)) {
+      Wrong("--mpi-args, --ssh-port: ", options_.method,
+            " uses neither, expected --method horovodrun");
+    }
+    if (options_.mpi_args.empty()) return;
+    CheckWord("--mpi-args", options_.mpi_args);
+    // The Rec SDK's guide has it taken out: it leaves MPI all other interfaces,
+    // and contradicts the one that is named.
+    if (absl::StrContains(options_.mpi_args, "btl_tcp_if_exclude")) {
+      Wrong("--mpi-args: ", QuotedText(options_.mpi_args),
+            ", expected no btl_tcp_if_exclude: the interface of each host's "
+            "address is named instead");
+    }
+  }
+
+  void CheckServers() {
+    if (job_.servers().empty() ||
+        facts_.size() != static_cast<size_t>(job_.servers_size())) {
+      return Wrong("facts: of ", Count(facts_.size(), "host"),
+                   ", expected those of the ",
+                   Count(job_.servers_size(), "server"), " of the job");
+    }
+    const ServerSpec& first = job_.servers(0);
+    for (const ServerSpec& server : job_.servers()) {
+      world_size_ += server.devices_size();
+      if (!Ipv4Address::Parse(server.address()).ok()) {
+        Wrong(server.host(),
+              ": cluster.yaml gives it no address, expected one "
+              "for MASTER_ADDR and HCCL_IF_IP");
+      }
+      if (server.devices_size() == first.devices_size()) continue;
+      uniform_ = false;
+      if (method_->from_master) continue;
+      Wrong(server.host(), ": ", Count(server.devices_size(), "device"),
+            " and ", first.host(), " ", first.devices_size(),
+            ", expected as many on all: ranks are NODE_RANK x NPUS_PER_NODE, "
+            "only horovodrun counts them by server");
+    }
+    if (method_->from_master && options_.rank_table.empty() &&
+        world_size_ > kMostCmWorkers) {
+      Wrong("CM_WORKER_SIZE: ", world_size_, " devices, expected at most ",
+            kMostCmWorkers, ", or a rank table");
+    }
+  }
+
+  void ReadNodes() {
+    static const LazyRE2 kNodes = {R"((\d{1,6})(?::(\d{1,6}))?)"};
+    const uint32_t servers = job_.servers_size();
+    nnodes_ = absl::StrCat(servers);
+    if (options_.nnodes.empty()) return;
+    uint32_t least = 0;
+    std::optional<uint32_t> most;
+    if (!HasForm(options_.nnodes, *kNodes, &least, &most) || least == 0 ||
+        most.value_or(least) != servers || least > servers) {
+      return Wrong("--nnodes: ", QuotedText(options_.nnodes), ", expected ",
+                   servers, " or MIN:", servers,
+                   " for a job of that many servers");
+    }
+    if (!most.has_value() || *most == least) return;
+    if (method_ != nullptr && !method_->takes_range) {
+      return Wrong("--nnodes: ", QuotedText(options_.nnodes), ", ",
+                   options_.method, " takes no range, expected ", servers);
+    }
+    nnodes_ = options_.nnodes;
+    range_ = true;
+    notes_.push_back(
+        "NNODES is a range: WORLD_SIZE is not set, the launcher works it out "
+        "from the nodes that come");
+  }
+
+  void ChoosePort() {
+    absl::StatusOr<MasterPort> chosen =
+        ChooseMasterPort(job_, *facts_[0], options_.master_port);
+    if (!chosen.ok()) return Wrong(chosen.status().message());
+    port_ = chosen->port;
+    if (method_->from_master && !options_.rank_table.empty()) return;
+    absl::c_move(chosen->notes, std::back_inserter(notes_));
+  }
+
+  void ChooseTiers() {
+    if (method_->name != "torch-npu-run") return;
+    const size_t connections = world_size_ + job_.servers_size();
+    tiered_ = options_.tiered.value_or(connections >= kTieredFrom);
+    if (options_.tiered.has_value()) return;
+    notes_.push_back(absl::StrCat(
+        "tiers are ", tiered_ ? "on" : "off", ": without them ", connections,
+        " agents and workers connect to the master; the guide advises tiers "
+        "for large clusters and names no number, here they begin at ",
+        kTieredFrom, ", the usual limit of a process's open files (--tiered)"));
+  }
+
+  Values ValuesOf(int index) {
+    const ServerSpec& server = job_.servers(index);
+    const std::string& master = job_.servers(0).address();
+    Values values = {
+        {"MASTER_ADDR", master},
+        {"MASTER_IP_ADDR", master},
+        {"MASTER_PORT", absl::StrCat(port_)},
+        {"NODE_RANK", absl::StrCat(index)},
+        {"NNODES", nnodes_},
+        {"NPUS_PER_NODE", absl::StrCat(server.devices_size())},
+        {"PYTHON", options_.python},
+        {"JOB_ID", options_.job_id.empty() ? "clusterd" : options_.job_id},
+    };
+    if (!range_) values["WORLD_SIZE"] = absl::StrCat(world_size_);
+    if (method_->from_master) AddMpiValues(values);
+    return values;
+  }
+
+  void AddMpiValues(Values& values) {
+    values["num_server"] = nnodes_;
+    if (uniform_) {
+      values["local_rank_size"] = absl::StrCat(job_.servers(0).devices_size());
+    }
+    values["num_process"] = absl::StrCat(world_size_);
+    values["interface"] = interfaces_;
+    if (!options_.mpi_args.empty()) values["mpi_args"] = options_.mpi_args;
+    values["SSH_PORT"] = absl::StrCat(options_.ssh_port);
+    std::vector<std::string> hosts;
+    for (const ServerSpec& server : job_.servers()) {
+      hosts.push_back(
+          absl::StrCat(server.address(), ":", server.devices_size()));
+    }
+    values["HOSTS"] = absl::StrJoin(hosts, ",");
+  }
+
+  // MPI and Horovod take the names that any of the hosts has.
+  void FindInterfaces() {
+    std::set<std::string> names;
+    for (int s = 0; s < job_.servers_size(); ++s) {
+      const HostInterface* const found =
+          FindInterface(*facts_[s], job_.servers(s).address());
+      if (found == nullptr || !IsOneLine(found->name())) {
+        Wrong(job_.servers(s).host(), ": the interface of ",
+              job_.servers(s).address(), " is not known: ",
+              IsKnown(facts_[s]->interfaces())
+                  ? "none has the address"
+                  : WhyMissing(MissingOf(facts_[s]->interfaces())));
+        continue;
+      }
+      names.insert(found->name());
+    }
+    interfaces_ = absl::StrJoin(names, ",");
+    if (names.size() > 1) {
+      notes_.push_back(absl::StrCat(
+          "hosts have their addresses on interfaces of different names, ",
+          PrintableText(interfaces_), ": horovodrun is given all of them"));
+    }
+  }
+
+  NodeLaunch Node(int index) {
+    if (method_->from_master && index == 0) FindInterfaces();
+    const Values values = ValuesOf(index);
+    NodeLaunch node;
+    node.host = job_.servers(index).host();
+    node.node_rank = index;
+    const bool starts = !method_->from_master || index == 0;
+    if (starts) AddVariables(values, node);
+    for (const absl::string_view file : method_->sources) {
+      if (!options_.sources) node.sources.emplace_back(file);
+    }
+    if (options_.sources) node.sources = *options_.sources;
+    for (const MethodFolder& folder : method_->folders) {
+      node.folders.push_back(
+          {std::string(folder.name), std::string(folder.folder)});
+    }
+    AddHcclVariables(index, values, node);
+    if (starts) {
+      AddCommand(values, node);
+    } else {
+      AddRemarks(node);
+    }
+    return node;
+  }
+
+  void AddVariables(const Values& values, NodeLaunch& node) {
+    for (const absl::string_view name : method_->variables) {
+      const auto value = values.find(std::string(name));
+      if (value == values.end()) continue;
+      LaunchVariable variable = {value->first, value->second, method_->exports};
+      if (name == "WORLD_SIZE")
+        variable.formula = "$(($NPUS_PER_NODE*$NNODES))";
+      if (name == "num_process" && uniform_) {
+        variable.formula = "$((${num_server}*${local_rank_size}))";
+      }
+      node.variables.push_back(std::move(variable));
+    }
+    // Feature value detection, of torch_npu (the migration guide's example).
+    if (method_->of_torch) {
+      node.variables.push_back({"NPU_ASD_ENABLE", absl::StrCat(options_.asd)});
+    }
+  }
+
+  // horovodrun hands the master's environment on to all servers (horovod,
+  // runner/mpi_run.py: "-x" for each name): there what is true of one host
+  // alone would be wrong on the others.
+  void AddHcclVariables(int index, const Values& values, NodeLaunch& node) {
+    const ServerSpec& server = job_.servers(index);
+    auto& variables = node.hccl_variables;
+    variables.push_back({"HCCL_WHITELIST_DISABLE", "1"});
+    if (!method_->from_master) {
+      variables.push_back({"HCCL_IF_IP", server.address()});
+    }
+    if (job_.hccl().base_port() != 0 && !job_.hccl().base_port_auto()) {
+      variables.push_back(
+          {"HCCL_IF_BASE_PORT", absl::StrCat(job_.hccl().base_port())});
+    }
+    AddVisibleDevices(server, variables);
+    if (!options_.rank_table.empty()) {
+      variables.push_back({"RANK_TABLE_FILE", options_.rank_table});
+    } else if (method_->from_master) {
+      // Instead of a rank table (ascend-facts 5.2: HCCL's pages of CM_*).
+      variables.push_back({"CM_CHIEF_IP", values.at("MASTER_ADDR")});
+      variables.push_back({"CM_CHIEF_PORT", values.at("MASTER_PORT")});
+      variables.push_back(
+          {"CM_CHIEF_DEVICE", absl::StrCat(job_.servers(0).devices(0).id())});
+      variables.push_back({"CM_WORKER_SIZE", values.at("WORLD_SIZE")});
+      variables.push_back({"CM_WORKER_IP", server.address()});
+    }
+  }
+
+  // Scripts take the device of their local rank. Where the job's devices are
+  // not the first ones, CANN is told which count (ASCEND_RT_VISIBLE_DEVICES of
+  // its environment variable reference: ids ascending, index 0 is the first).
+  void AddVisibleDevices(const ServerSpec& server,
+                         std::vector<LaunchVariable>& variables) {
+    std::vector<uint32_t> ids;
+    for (const DeviceSpec& device : server.devices())
+      ids.push_back(device.id());
+    const auto same = [&](const ServerSpec& other) {
+      return absl::c_equal(other.devices(), server.devices(),
+                           [](const DeviceSpec& a, const DeviceSpec& b) {
+                             return a.id() == b.id();
+                           });
+    };
+    if (method_->from_master && !absl::c_all_of(job_.servers(), same) &&
+        server.host() == job_.servers(0).host()) {
+      Wrong(
+          "devices: horovodrun hands one environment on to all servers, "
+          "expected the same device ids on all");
+    }
+    if (ids.empty() || ids.back() + 1 == ids.size()) return;
+    variables.push_back({"ASCEND_RT_VISIBLE_DEVICES", absl::StrJoin(ids, ",")});
+  }
+
+  bool Applies(WordWhen when) const {
+    switch (when) {
+      case WordWhen::kAlways:
+        return true;
+      case WordWhen::kSeveralNodes:
+        return job_.servers_size() > 1;
+      case WordWhen::kFixedNodes:
+        return !range_;
+      case WordWhen::kNodeRange:
+        return range_;
+      case WordWhen::kTiered:
+        return tiered_;
+      case WordWhen::kMpiArgs:
+        return !options_.mpi_args.empty();
+      case WordWhen::kSshPort:
+        return options_.ssh_port != 0 && options_.ssh_port != kSshPort;
+    }
+    return false;
+  }
+
+  void AddCommand(const Values& values, NodeLaunch& node) {
+    Replacements all;
+    Replacements braces;
+    for (const auto& [name, value] : values) {
+      const std::string brace = absl::StrCat("{", name, "}");
+      const std::string shell = absl::StrCat("$", brace);
+      all.insert(all.end(), {{absl::StrCat("\"", shell, "\""), value},
+                             {shell, value},
+                             {brace, value},
+                             {absl::StrCat("$", name), value}});
+      braces.insert(braces.end(), {{shell, shell}, {brace, value}});
+    }
+    for (const MethodWord& row : method_->words) {
+      if (!Applies(row.when)) continue;
+      for (const absl::string_view text : absl::StrSplit(row.text, ' ')) {
+        LaunchWord word = {absl::StrReplaceAll(text, all), ""};
+        if (absl::StrContains(text, '$')) {
+          word.shell = absl::StrReplaceAll(text, braces);
+        }
+        node.command.push_back(std::move(word));
+      }
+    }
+    node.gathered_name = std::string(method_->gathered_name);
+    if (!node.gathered_name.empty()) node.gathered = node.command.size() - 1;
+    if (method_->per_device) {
+      node.processes = job_.servers(node.node_rank).devices_size();
+    }
+    node.command.push_back({options_.script, ""});
+    AddArguments(values, node);
+  }
+
+  void AddArguments(const Values& values, NodeLaunch& node) {
+    Replacements of_user;
+    for (const char* name : {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK",
+                             "NNODES", "NPUS_PER_NODE", "WORLD_SIZE"}) {
+      const auto value = values.find(name);
+      if (value == values.end()) continue;
+      of_user.push_back({absl::StrCat("{", name, "}"), value->second});
+    }
+    for (const std::string& argument : options_.arguments) {
+      LaunchWord word = {absl::StrReplaceAll(argument, of_user), ""};
+      for (const absl::string_view name : method_->variables) {
+        if (argument == absl::StrCat("{", name, "}")) {
+          word.shell = absl::StrCat("$", name);
+        }
+      }
+      node.command.push_back(std::move(word));
+    }
+  }
+
+  // In the words of the Rec SDK's guide.
+  void AddRemarks(NodeLaunch& node) {
+    node.remarks.push_back(absl::StrCat(
+        "Nothing is started here: horovodrun of ", job_.servers(0).host(),
+        " logs in. What it needs of this host's own belongs into ~/.bashrc."));
+    if (!options_.rank_table.empty()) return;
+    const std::string& address = job_.servers(node.node_rank).address();
+    node.remarks.insert(
+        node.remarks.end(),
+        {absl::StrCat("horovodrun brings the master's CM_WORKER_IP along: at "
+                      "the top of ",
+                      options_.script, ", behind \"import os\", add"),
+         "if not os.getenv(\"RANK_TABLE_FILE\", \"\"):",
+         absl::StrCat("    os.environ['CM_WORKER_IP'] = \"", address, "\"")});
+  }
+
+  const ClusterSpec& job_;
+  const absl::Span<const HostFacts* const> facts_;
+  const LaunchOptions& options_;
+  const LaunchMethod* method_ = nullptr;
+  std::string nnodes_;
+  bool range_ = false;
+  bool uniform_ = true;  // All servers bring as many devices.
+  bool tiered_ = false;
+  size_t world_size_ = 0;
+  uint32_t port_ = 0;
+  std::string interfaces_;
+  std::vector<std::string> mistakes_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::vector<absl::string_view> LaunchMethods() {
+  std::vector<absl::string_view> names;
+  for (const LaunchMethod& method : AllLaunchMethods()) {
+    names.push_back(method.name);
+  }
+  return names;
+}
+
+absl::StatusOr<Launch> MakeLaunch(const ClusterSpec& job,
+                                  absl::Span<const HostFacts* const> facts,
+                                  const LaunchOptions& options) {
+  return Maker(job, facts, options).Make();
+}
+
+}  // namespace clusterd

@@ -1,0 +1,125 @@
+// How each server of a job is started: variables and command line, with this
+// cluster's values, as the vendor's documents write them for six ways to launch
+// (the pages are named beside the rows in launch_methods.cc). Pure: facts and
+// options in, words out; launch_text.h puts them into the forms that are run.
+#ifndef CONFIG_LAUNCH_LAUNCH_H_
+#define CONFIG_LAUNCH_LAUNCH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "proto/facts.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// "torchrun", "torch-npu-run", …; the first is the default.
+std::vector<absl::string_view> LaunchMethods();
+
+struct LaunchOptions {
+  std::string method = "torchrun";
+  uint32_t master_port = 0;  // 0: chosen.
+  // "2" or "min:max"; empty: all servers of the job.
+  std::string nnodes;
+  std::string python = "python3";
+  std::string script = "train.py";
+  // Of the script. {MASTER_ADDR}, {MASTER_PORT}, {NODE_RANK}, {NNODES},
+  // {NPUS_PER_NODE} and {WORLD_SIZE} stand for the node's values.
+  std::vector<std::string> arguments;
+  // Where the hosts have it; empty: there is none.
+  std::string rank_table;
+  // Of torch-npu-run; unset: by size.
+  std::optional<bool> tiered;
+  uint32_t asd = 1;  // NPU_ASD_ENABLE.
+  // Files to source where a host has them; unset: those of the method.
+  std::optional<std::vector<std::string>> sources;
+  std::string job_id;  // Names an elastic job; may be empty.
+  // Of horovodrun.
+  std::string mpi_args;
+  uint32_t ssh_port = 0;  // Where the containers' sshd answers; 0: 22.
+};
+
+struct LaunchVariable {
+  std::string name;
+  std::string value;
+  bool exported = true;
+  // What a shell works the value out of, e.g. "$(($NPUS_PER_NODE*$NNODES))";
+  // empty: the value.
+  std::string formula;
+};
+
+// A word of a command line.
+struct LaunchWord {
+  std::string value;
+  // As a shell is told it, with names of variables in place of their values;
+  // empty: the value, quoted.
+  std::string shell;
+};
+
+// In front of a variable that is a list of folders, where there is such one.
+struct SearchFolder {
+  std::string name;  // "PATH"
+  std::string folder;
+};
+
+struct NodeLaunch {
+  std::string host;
+  uint32_t node_rank = 0;
+  // Before the files are sourced, and behind them.
+  std::vector<LaunchVariable> variables;
+  std::vector<std::string> sources;
+  std::vector<SearchFolder> folders;
+  std::vector<LaunchVariable> hccl_variables;
+  // Empty: nothing is started on this server.
+  std::vector<LaunchWord> command;
+  // Words of the command, from the second on, that a variable of the shell
+  // gathers; empty name: none.
+  std::string gathered_name;
+  size_t gathered = 0;
+  // Not 0: the command is started so often, each time with the next LOCAL_RANK
+  // and RANK.
+  uint32_t processes = 0;
+  // What a person has to do here, a line each.
+  std::vector<std::string> remarks;
+};
+
+struct Launch {
+  std::string method;
+  std::vector<NodeLaunch> nodes;  // The master first.
+  // Why a value was chosen, and what is not known to be right, a line each.
+  std::vector<std::string> notes;
+};
+
+// `job` is the cluster narrowed to it (job_spec.h), whose first server is the
+// master; `facts` are of its servers, in its order. InvalidArgument with every
+// mistake, one per line: options that the method does not have or that cannot
+// be, a port that is taken or HCCL's, servers with different numbers of devices
+// where ranks are counted by them, a host without an address, a network
+// interface that is not known.
+absl::StatusOr<Launch> MakeLaunch(const ClusterSpec& job,
+                                  absl::Span<const HostFacts* const> facts,
+                                  const LaunchOptions& options);
+
+// The port of the rendezvous on the master.
+struct MasterPort {
+  uint32_t port = 0;
+  std::vector<std::string> notes;
+};
+
+// `asked`, else the one of cluster.yaml, else the first from 29501 on (the
+// vendor's example has that one) that is not HCCL's, ssh's or seen in use:
+// below the ports that Linux hands out by itself, 32768-60999, so that no
+// outgoing connection takes it before the job does. InvalidArgument if the
+// asked one, or that of cluster.yaml, is HCCL's or taken.
+absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
+                                            const HostFacts& master,
+                                            uint32_t asked);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_LAUNCH_LAUNCH_H_

@@ -1,0 +1,38 @@
+// A launch in the forms in which it is run: for a shell, as a file of
+// variables, as JSON, or as what a Slurm task prolog prints. Same launch, same
+// bytes.
+#ifndef CONFIG_LAUNCH_LAUNCH_TEXT_H_
+#define CONFIG_LAUNCH_LAUNCH_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "config/launch/launch.h"
+#include "google/protobuf/struct.pb.h"
+
+namespace clusterd {
+
+enum class LaunchForm {
+  kShell,            // For bash.
+  kDotenv,           // NAME=value, for docker --env-file and its like.
+  kJson,             // All of the launch.
+  kSlurmTaskProlog,  // export NAME=value: the rest of the line is the value.
+};
+std::vector<absl::string_view> LaunchForms();  // In the order of LaunchForm.
+
+// What is run on one node. A file is sourced only where it is there. A shell
+// gets every text of a person or host as one quoted word. The forms of
+// variables hold no command. REQUIRES: not kJson.
+std::string NodeText(const Launch& launch, const NodeLaunch& node,
+                     LaunchForm form);
+
+// To be printed as JSON:
+//   {"schema_version": 1, "method": "torchrun", "notes": [], "nodes": [
+//     {"host": "node0", "node_rank": 0, "source": [], "environment": {},
+//      "command": [], "processes": 1, "remarks": []}]}
+google::protobuf::Struct LaunchDocument(const Launch& launch);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_LAUNCH_LAUNCH_TEXT_H_

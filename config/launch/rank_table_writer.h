@@ -1,0 +1,52 @@
+// Writes an HCCL rank table from live facts, in the layout of the vendor's
+// sample (hccl_json_16p_2_host.json of the Rec SDK's multi-server guide):
+//   {
+//       "server_count":"2",
+//       "server_list":[
+//           {
+//               "device":[
+//                   { "device_id":"0", "device_ip":"10.0.0.1", "rank_id":"0" },
+// Pure: the same cluster and facts give the same bytes, so that a table made
+// for any host of a job is that of all others. Versions 1.0 and 1.2; the Ascend
+// 950 wants 2.0, which is not written.
+#ifndef CONFIG_LAUNCH_RANK_TABLE_WRITER_H_
+#define CONFIG_LAUNCH_RANK_TABLE_WRITER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "proto/facts.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// Where a server stands in its super pod: `npu-smi info -t spod-info` calls it
+// "Super Pod ID", and "SDID" of each device.
+struct SuperPodPlace {
+  std::string super_pod_id;
+  std::vector<std::string> super_device_ids;  // As the devices of the spec.
+};
+
+// The version that the product's HCCL reads: "1.2" in a super pod, else "1.0".
+// Unimplemented for the Ascend 950.
+absl::StatusOr<std::string> RankTableVersionOf(const ClusterSpec& job);
+
+// The table of a job: `job` is the cluster narrowed to it (job_spec.h), whose
+// first server is the master; `facts` and, for 1.2, `places` are of its
+// servers, in its order. Ranks ascend by server, then by device; server_id is
+// the host's address; device_ip is the live address. Ends with a newline.
+//
+// FailedPrecondition with every reason, one per line: no facts of a host, no
+// address of host or device, one that is not known, not the planned one, or
+// there twice; places that are not known; and whatever else ParseRankTable
+// would refuse. InvalidArgument for another version.
+absl::StatusOr<std::string> WriteRankTable(
+    const ClusterSpec& job, absl::Span<const HostFacts* const> facts,
+    absl::string_view version, absl::Span<const SuperPodPlace> places = {});
+
+}  // namespace clusterd
+
+#endif  // CONFIG_LAUNCH_RANK_TABLE_WRITER_H_
