@@ -129,7 +129,7 @@ void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
 }
 
 // The commands that others stand below.
-const std::map<std::string, std::string> kGroups = {
+constexpr std::pair<absl::string_view, const char*> kGroups[] = {
     {"config",
      "Look at a cluster.yaml, or write one: validate, show, learn, import"},
     {"generate", "Write what a job is started with: ranktable, launch"},
@@ -145,7 +145,10 @@ CLI::App* AddApp(Tree& tree, absl::string_view name) {
   if (!below.empty()) {
     CLI::App*& app = tree.groups[group];
     if (app == nullptr) {
-      app = tree.root.add_subcommand(group, kGroups.at(group));
+      const auto* const row = absl::c_find_if(
+          kGroups, [&](const auto& each) { return each.first == group; });
+      assert(row != std::end(kGroups));
+      app = tree.root.add_subcommand(group, row->second);
       app->require_subcommand(1);
     }
     parent = app;

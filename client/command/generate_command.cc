@@ -27,6 +27,7 @@
 #include "config/rules/judge.h"
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
+#include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
