@@ -260,6 +260,15 @@ TEST(LaunchDocumentTest, MpSpawnAndShellGetWhatTheMigrationGuideAsksFor) {
   ExpectLaunchFile("shell_node1.sh", job.Text(1));
 }
 
+// tests/launch runs it.
+TEST(LaunchTextTest, AUsersWordsAreWordsAndNothingElse) {
+  Job job(1);
+  job.options.script = "it's $(touch made).py";
+  job.options.arguments = {
+      "`touch made`", "\"; touch made; #", "*", "~", "a b", ""};
+  ExpectLaunchFile("hostile_words.sh", job.Text(0));
+}
+
 TEST(LaunchTextTest, OtherFormsHoldValuesAndNoNames) {
   Job job;
   job.options.rank_table = "/job/a table.json";

@@ -11,7 +11,7 @@ export NPU_ASD_ENABLE=1
 [ -f ./test/env_npu.sh ] && . ./test/env_npu.sh
 export HCCL_WHITELIST_DISABLE=1
 export HCCL_IF_IP=192.168.10.23
-processes= failed=0
+processes='' failed=0
 for LOCAL_RANK in 0 1 2 3 4 5 6 7; do
   export LOCAL_RANK RANK=$(($NODE_RANK*$NPUS_PER_NODE+$LOCAL_RANK))
   python3 train.py &
