@@ -12,30 +12,52 @@
 
 namespace clusterd {
 
+// What JobSpec.method may be.
+inline constexpr absl::string_view kLaunchMethods[] = {
+    "torchrun", "torch-npu-run", "torch-distributed-launch",
+    "mp-spawn", "shell",         "horovodrun"};
+
 // Reads a job file, YAML or JSON:
 //   id: slurm:1234.0
 //   nodes: node[01-16]       # the first is the master
-//   devices: 8               # a number, or ids "0-3,6"
+//   devices: 8               # a number, or ids "0-3,6"; one id: [3]
 //   product: atlas-a2
-//   dtypes: [fp16, bfp16]
+//   dtypes: [fp16, bfp16]    # also as PyTorch calls them: float16, bf16
 //   method: torchrun
+//   processes_per_device: 1
+//   user: ann
+//   rank_table: hccl.json
+//   master_addr: 10.0.0.1    # what the launch gives every server
+//   master_port: 29500
+//   world_size: 128
+//   ssh: {user: ann, port: 22, container_port: 12345, before: true}
 //   servers:                 # in place of nodes, where they differ
 //     - {host: node01, devices: 0-3, node_rank: 0, master_addr: 10.0.0.1}
+//     - {host: "node[02-16]", devices: 8}
 // InvalidArgument with every mistake, one per line with line and column, value,
 // expectation and nearest key.
+// `rank_table_path`, if one is given, gets the path behind rank_table, which is
+// for the caller to read into the job; else the key is a mistake.
 absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
-                                    absl::string_view text);
+                                    absl::string_view text,
+                                    std::string* rank_table_path = nullptr);
 
 // Fills in the job's devices from "8" or "0-3,6" for every server that has none
 // of its own. InvalidArgument for a text that is neither.
 absl::Status SetJobDevices(absl::string_view text, JobSpec* job);
 
 // The cluster as the job sees it: its servers in its order and its devices
-// alone, one_job set. InvalidArgument with every mistake, one per line: servers
-// that the spec does not name, with the nearest name, or names twice; devices
-// that it does not plan; another product; none at all.
+// alone, one_job set; MASTER_PORT and the containers' ssh port in place of the
+// spec's where the job names them. A server may be named by its address or
+// with the spec's domain behind it. InvalidArgument with every mistake, at most
+// 100, one per line: servers that the spec does not name, with the nearest
+// name, or names twice; devices that it does not plan; another product; what
+// LoadJobSpec would refuse of ports, data types and methods; no server at all.
+// `only_host`: that server alone, for a host that judges itself and need know
+// no other. NotFound if it is none of the job's.
 absl::StatusOr<ClusterSpec> NarrowToJob(const ClusterSpec& spec,
-                                        const JobSpec& job);
+                                        const JobSpec& job,
+                                        absl::string_view only_host = "");
 
 // SHA-256 in hex of all that a verdict depends on: the job without its id.
 std::string JobDigest(const JobSpec& job);

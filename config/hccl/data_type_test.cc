@@ -1,0 +1,30 @@
+#include "config/hccl/data_type.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(HcclDataTypeTest, KnowsWhatPeopleCallThem) {
+  EXPECT_EQ(HcclDataType("bfp16"), "bfp16");
+  EXPECT_EQ(HcclDataType("bf16"), "bfp16");
+  EXPECT_EQ(HcclDataType("BFloat16"), "bfp16");
+  EXPECT_EQ(HcclDataType("float16"), "fp16");
+  EXPECT_EQ(HcclDataType("float"), "fp32");
+}
+
+TEST(HcclDataTypeTest, HasNoOthers) {
+  for (const char* name : {"", "fp8", "int", "int4", "bf16 "}) {
+    EXPECT_EQ(HcclDataType(name), "") << name;
+  }
+}
+
+TEST(HcclDataTypesTest, AreTheirOwnNames) {
+  for (const absl::string_view type : HcclDataTypes()) {
+    EXPECT_EQ(HcclDataType(type), type);
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

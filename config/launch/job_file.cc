@@ -1,0 +1,307 @@
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/hccl/data_type.h"
+#include "config/launch/job_spec.h"
+#include "config/spec/device_plan.h"
+#include "config/spec/mistakes.h"
+#include "config/spec/product_profile.h"
+#include "config/spec/yaml_document.h"
+#include "config/values/hostlist.h"
+#include "config/values/nearest_word.h"
+#include "config/values/number_list.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+
+namespace clusterd {
+namespace {
+
+// Every server of the largest cluster with a line of its own fits.
+constexpr YamlLimits kLimits = {size_t{32} << 20, size_t{4} << 20};
+
+constexpr uint32_t kMaxPort = 65535;
+constexpr uint32_t kMaxRanks = 1 << 24;
+// Far above what any product takes: the rules say what does.
+constexpr uint32_t kMaxProcesses = 1024;
+
+// A number of devices, or their ids.
+struct Devices {
+  std::vector<uint32_t> ids;
+  uint32_t count = 0;
+
+  void Fill(JobServer* server) const {
+    server->mutable_devices()->Assign(ids.begin(), ids.end());
+    server->set_device_count(count);
+  }
+};
+
+absl::StatusOr<Devices> ParseDevices(absl::string_view text) {
+  Devices devices;
+  if (ParseDigits(text, &devices.count) && !text.empty()) {
+    if (devices.count > 0 && devices.count <= kMaxDeviceId + 1) return devices;
+    return absl::InvalidArgumentError(
+        absl::StrCat(QuoteValue(text), ", expected a number of devices from 1 ",
+                     "to ", kMaxDeviceId + 1, ", or ids such as 0-3"));
+  }
+  ASSIGN_OR_RETURN(devices.ids, ParseIdList(text, kMaxDeviceId));
+  return devices;
+}
+
+class Loader {
+ public:
+  Loader(std::string* rank_table_path, Mistakes* mistakes)
+      : rank_table_path_(rank_table_path), mistakes_(mistakes) {}
+
+  JobSpec Load(const YamlNode& root) {
+    std::vector<absl::string_view> keys = {
+        "id",          "nodes",       "devices",
+        "servers",     "product",     "dtypes",
+        "method",      "user",        "processes_per_device",
+        "master_addr", "master_port", "world_size",
+        "ssh"};
+    if (rank_table_path_ != nullptr) keys.push_back("rank_table");
+    const YamlMap map(&root, "", keys, mistakes_);
+    if (root.kind == YamlNode::Kind::kNothing) {
+      mistakes_->Add(root.position, "is empty");
+    }
+    if (root.kind != YamlNode::Kind::kMap) return {};
+    job_.set_id(Formed(map["id"], 256, R"([!-~]+)",
+                       "printable characters without blanks"));
+    job_.set_user(User(map["user"]));
+    LoadProduct(map["product"]);
+    LoadTypes(map["dtypes"]);
+    job_.set_method(map["method"].Word(kLaunchMethods).value_or(""));
+    job_.set_processes_per_device(
+        map["processes_per_device"].Number(1, kMaxProcesses).value_or(0));
+    LoadSsh(map["ssh"]);
+    if (rank_table_path_ != nullptr) {
+      *rank_table_path_ = map["rank_table"].Text().value_or("");
+    }
+    LoadServers(map);
+    return std::move(job_);
+  }
+
+ private:
+  // Empty if absent or wrong.
+  static std::string Formed(const YamlValue& value, size_t most,
+                            const char* form, absl::string_view expected) {
+    const std::string text = value.Text().value_or("");
+    if (text.empty() || (text.size() <= most && RE2::FullMatch(text, form))) {
+      return text;
+    }
+    value.Wrong(" is ", QuoteValue(text), ", expected ", expected, ", at most ",
+                most);
+    return "";
+  }
+
+  // It goes on the command line of ssh.
+  static std::string User(const YamlValue& value) {
+    return Formed(value, 64, R"([A-Za-z_][A-Za-z0-9_.@-]*\$?)",
+                  "the name of an account");
+  }
+
+  void LoadProduct(const YamlValue& value) {
+    const std::string product = value.Text().value_or("");
+    if (product.empty()) return;
+    const auto profile = FindProductProfile(product, "");
+    if (!profile.ok()) {
+      mistakes_->Add(value.position(), profile.status().message());
+    }
+    job_.set_product(product);
+  }
+
+  void LoadTypes(const YamlValue& value) {
+    if (value.node() == nullptr) return;
+    for (const YamlValue& item : value.Items()) {
+      const std::string name = item.Text().value_or("");
+      if (name.empty()) continue;
+      const absl::string_view type = HcclDataType(name);
+      if (type.empty()) {
+        item.Wrong(" has ", QuoteValue(name), ", expected ",
+                   absl::StrJoin(HcclDataTypes(), ", "),
+                   DidYouMean(name, HcclDataTypes()));
+      }
+      job_.add_dtypes(std::string(type));
+    }
+  }
+
+  void LoadSsh(const YamlValue& value) {
+    if (value.node() == nullptr) return;
+    const YamlMap map(value.node(), "ssh",
+                      {"user", "port", "container_port", "before"}, mistakes_);
+    JobSsh* ssh = job_.mutable_ssh();
+    ssh->set_user(User(map["user"]));
+    ssh->set_port(map["port"].Number(1, kMaxPort).value_or(0));
+    ssh->set_container_port(
+        map["container_port"].Number(1, kMaxPort).value_or(0));
+    ssh->set_before(map["before"].Bool().value_or(false));
+  }
+
+  // What the launch gives the servers of one mapping.
+  static void LoadLaunch(const YamlMap& map, JobServer* server) {
+    const std::string address = map["master_addr"].Text().value_or("");
+    if (!address.empty()) {
+      if (!IsHostName(address)) {
+        map["master_addr"].Wrong(" is ", QuoteValue(address),
+                                 ", expected an IPv4 address or a host name");
+      }
+      server->set_master_addr(address);
+    }
+    if (const auto port = map["master_port"].Number(1, kMaxPort)) {
+      server->set_master_port(*port);
+    }
+    if (const auto size = map["world_size"].Number(1, kMaxRanks)) {
+      server->set_world_size(*size);
+    }
+  }
+
+  static Devices LoadDevices(const YamlValue& value) {
+    if (!value.Is(YamlNode::Kind::kList)) {
+      return value.Parsed(ParseDevices).value_or(Devices());
+    }
+    std::vector<std::string> ids;
+    for (const YamlValue& item : value.Items()) {
+      ids.push_back(item.Text().value_or(""));
+    }
+    Devices devices;
+    const auto parsed = ParseIdList(absl::StrJoin(ids, ","), kMaxDeviceId);
+    if (parsed.ok()) {
+      devices.ids = *parsed;
+    } else {
+      value.Wrong(": ", parsed.status().message());
+    }
+    return devices;
+  }
+
+  void LoadServers(const YamlMap& map) {
+    const YamlValue nodes = map["nodes"];
+    const YamlValue servers = map["servers"];
+    JobServer common;
+    LoadLaunch(map, &common);
+    LoadDevices(map["devices"]).Fill(&common);
+    if (nodes.node() != nullptr && servers.node() != nullptr) {
+      servers.Wrong(" stands beside nodes at ", ToString(nodes.position()),
+                    ", expected one of the two");
+    } else if (nodes.node() == nullptr && servers.node() == nullptr) {
+      mistakes_->Add(map.position(), "nodes is missing, expected nodes, such ",
+                     "as node[01-16], or a list of servers");
+    }
+    AddHosts(nodes, common);
+    if (servers.node() == nullptr) return;
+    if (!servers.Is(YamlNode::Kind::kList)) {
+      servers.WrongKind("a list of servers, such as {host: node01}");
+      return;
+    }
+    for (size_t i = 0; i < servers.node()->items.size(); ++i) {
+      LoadServer(servers.node()->items[i], absl::StrCat("servers[", i, "]"),
+                 common);
+    }
+  }
+
+  void LoadServer(const YamlNode& node, const std::string& path,
+                  JobServer server) {
+    const YamlMap map(&node, path,
+                      {"host", "devices", "node_rank", "master_addr",
+                       "master_port", "world_size"},
+                      mistakes_);
+    LoadLaunch(map, &server);
+    if (map["devices"].node() != nullptr) {
+      LoadDevices(map["devices"]).Fill(&server);
+    }
+    if (const auto rank = map["node_rank"].Number(0, kMaxRanks)) {
+      server.set_node_rank(*rank);
+    }
+    const size_t hosts = AddHosts(map.Require("host"), server);
+    if (hosts > 1 && server.has_node_rank()) {
+      map["node_rank"].Wrong(" is given to ", hosts,
+                             " hosts, expected one server for each rank");
+    }
+  }
+
+  // Of a hostlist or a list of them; how many.
+  size_t AddHosts(const YamlValue& value, const JobServer& like) {
+    size_t added = 0;
+    if (value.node() == nullptr) return added;
+    for (const YamlValue& item : value.Items()) {
+      const auto names = item.Parsed([](const std::string& list) {
+        return ExpandHostlist(list, kMaxServers);
+      });
+      if (!names.has_value()) continue;
+      for (const std::string& name : *names) {
+        ++added;
+        AddHost(name, item.position(), like);
+      }
+    }
+    return added;
+  }
+
+  void AddHost(const std::string& name, TextPosition position,
+               const JobServer& like) {
+    const auto [first, is_new] = seen_.try_emplace(name, position);
+    if (!is_new) {
+      mistakes_->Add(position, "host ", QuoteValue(name),
+                     " stands twice, first at ", ToString(first->second));
+      return;
+    }
+    if (static_cast<size_t>(job_.servers_size()) == kMaxServers) {
+      mistakes_->AddOnce(position, "too many", "more than ", kMaxServers,
+                         " servers, expected fewer");
+      return;
+    }
+    JobServer* server = job_.add_servers();
+    *server = like;
+    server->set_host(name);
+  }
+
+  std::string* const rank_table_path_;  // Null: nobody reads it.
+  Mistakes* const mistakes_;
+  absl::flat_hash_map<std::string, TextPosition> seen_;
+  JobSpec job_;
+};
+
+}  // namespace
+
+absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
+                                    absl::string_view text,
+                                    std::string* rank_table_path) {
+  Mistakes mistakes(file_name);
+  std::optional<YamlNode> root = ParseYaml(text, kLimits, &mistakes);
+  JobSpec job;
+  bool is_first = true;
+  if (root.has_value()) {
+    ReadWithRepeats(
+        *std::move(root),
+        [&](const YamlNode& tree, Mistakes* found) {
+          std::string other;
+          std::string* const path = rank_table_path == nullptr ? nullptr
+                                    : is_first                 ? rank_table_path
+                                                               : &other;
+          JobSpec read = Loader(path, found).Load(tree);
+          if (is_first) job = std::move(read);
+          is_first = false;
+        },
+        &mistakes);
+  }
+  RETURN_IF_ERROR(mistakes.ToStatus());
+  return job;
+}
+
+absl::Status SetJobDevices(absl::string_view text, JobSpec* job) {
+  const absl::StatusOr<Devices> devices = ParseDevices(text);
+  if (!devices.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("devices: ", devices.status().message()));
+  }
+  for (JobServer& server : *job->mutable_servers()) {
+    if (server.devices().empty() && server.device_count() == 0) {
+      devices->Fill(&server);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace clusterd

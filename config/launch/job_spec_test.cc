@@ -1,0 +1,277 @@
+#include "config/launch/job_spec.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+JobSpec Load(absl::string_view text, std::string* path = nullptr) {
+  const absl::StatusOr<JobSpec> job = LoadJobSpec("job.yaml", text, path);
+  EXPECT_TRUE(job.ok()) << job.status();
+  return job.ok() ? *job : JobSpec();
+}
+
+std::string Mistakes(absl::string_view text) {
+  const absl::StatusOr<JobSpec> job = LoadJobSpec("job.yaml", text);
+  EXPECT_EQ(job.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(job.status().message());
+}
+
+// "server0:0,1 server1:0".
+std::string Devices(const ClusterSpec& spec) {
+  std::vector<std::string> servers;
+  for (const ServerSpec& server : spec.servers()) {
+    std::vector<uint32_t> ids;
+    for (const DeviceSpec& device : server.devices())
+      ids.push_back(device.id());
+    servers.push_back(
+        absl::StrCat(server.host(), ":", absl::StrJoin(ids, ",")));
+  }
+  return absl::StrJoin(servers, " ");
+}
+
+std::string NotNarrowed(const ClusterSpec& spec, const JobSpec& job) {
+  const absl::StatusOr<ClusterSpec> narrowed = NarrowToJob(spec, job);
+  EXPECT_EQ(narrowed.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(narrowed.status().message());
+}
+
+JobSpec JobOf(std::vector<std::string> hosts) {
+  JobSpec job;
+  for (const std::string& host : hosts) job.add_servers()->set_host(host);
+  return job;
+}
+
+TEST(LoadJobSpecTest, ReadsNodesAndWhatHoldsForAllOfThem) {
+  std::string path;
+  const JobSpec job = Load(R"(id: slurm:1234.0
+nodes: node[01-03]
+devices: 8
+product: atlas-a2
+dtypes: [float16, bf16]
+method: torchrun
+user: ann
+processes_per_device: 2
+rank_table: hccl.json
+master_addr: 10.0.0.1
+master_port: 29500
+world_size: 24
+ssh: {user: ann, port: 2222, container_port: 12345, before: true}
+)",
+                           &path);
+  EXPECT_EQ(job.id(), "slurm:1234.0");
+  ASSERT_EQ(job.servers_size(), 3);
+  EXPECT_EQ(job.servers(2).host(), "node03");
+  EXPECT_EQ(job.servers(2).device_count(), 8);
+  EXPECT_EQ(job.servers(2).master_addr(), "10.0.0.1");
+  EXPECT_EQ(job.servers(2).master_port(), 29500);
+  EXPECT_EQ(job.servers(2).world_size(), 24);
+  EXPECT_FALSE(job.servers(2).has_node_rank());
+  EXPECT_EQ(absl::StrJoin(job.dtypes(), " "), "fp16 bfp16");
+  EXPECT_EQ(job.processes_per_device(), 2);
+  EXPECT_EQ(job.ssh().container_port(), 12345);
+  EXPECT_TRUE(job.ssh().before());
+  EXPECT_EQ(path, "hccl.json");
+  EXPECT_EQ(job.rank_table(), "");
+}
+
+TEST(LoadJobSpecTest, ReadsServersThatDiffer) {
+  const JobSpec job = Load(R"(servers:
+  - {host: node02, devices: "0-1,6", node_rank: 0, master_addr: node02}
+  - {host: "node[04-05]", devices: [3]}
+  - {host: node06}
+devices: 4
+)");
+  ASSERT_EQ(job.servers_size(), 4);
+  EXPECT_EQ(absl::StrJoin(job.servers(0).devices(), ","), "0,1,6");
+  EXPECT_EQ(job.servers(0).device_count(), 0);
+  EXPECT_TRUE(job.servers(0).has_node_rank());
+  EXPECT_EQ(job.servers(2).host(), "node05");
+  EXPECT_EQ(absl::StrJoin(job.servers(2).devices(), ","), "3");
+  EXPECT_EQ(job.servers(3).device_count(), 4);
+}
+
+TEST(LoadJobSpecTest, ReadsJson) {
+  const JobSpec job = Load(R"({"nodes": ["a1", "b[1-2]"], "devices": 2})");
+  ASSERT_EQ(job.servers_size(), 3);
+  EXPECT_EQ(job.servers(0).host(), "a1");
+}
+
+TEST(LoadJobSpecTest, SaysEveryMistakeWithItsPlace) {
+  EXPECT_EQ(
+      Mistakes(R"(nodess: node1
+devices: 0
+product: atlas-a4
+dtypes: [fp8]
+method: torchrn
+user: "-oProxyCommand=x"
+servers:
+  - {hosts: node1, node_rank: -1}
+  - {host: "node[1-2]", node_rank: 1, master_port: 70000}
+  - {host: node2, devices: 3-1}
+ssh: yes
+)"),
+      R"(job.yaml:1:1: unknown key "nodess", expected id, nodes, devices, servers, product, dtypes, method, user, processes_per_device, master_addr, master_port, world_size, ssh, did you mean "nodes"?
+job.yaml:2:10: devices: "0", expected a number of devices from 1 to 100, or ids such as 0-3
+job.yaml:3:10: product "atlas-a4" is not known, expected one of atlas-training, atlas-a2, atlas-a2-box16, atlas-a3, atlas-a3-superpod, atlas-300t, ascend-950, did you mean "atlas-a2"?
+job.yaml:4:10: dtypes has "fp8", expected int8, int16, int32, fp16, fp32, int64, uint64, uint8, uint16, uint32, fp64, bfp16, int128, hif8, fp8e4m3, fp8e5m2, fp8e8m0
+job.yaml:5:9: method is "torchrn", expected torchrun, torch-npu-run, torch-distributed-launch, mp-spawn, shell, horovodrun, did you mean "torchrun"?
+job.yaml:6:7: user is "-oProxyCommand=x", expected the name of an account, at most 64
+job.yaml:8:5: servers[0].host is missing
+job.yaml:8:6: unknown key "hosts" in servers[0], expected host, devices, node_rank, master_addr, master_port, world_size, did you mean "host"?
+job.yaml:8:31: servers[0].node_rank is "-1", expected a number from 0 to 16777216
+job.yaml:9:36: servers[1].node_rank is given to 2 hosts, expected one server for each rank
+job.yaml:9:52: servers[1].master_port is "70000", expected a number from 1 to 65535
+job.yaml:10:12: host "node2" stands twice, first at 9:12
+job.yaml:10:28: servers[2].devices: "3-1" runs backwards, expected 1-3
+job.yaml:11:6: ssh is "yes", expected a mapping with user, port, container_port, before)");
+}
+
+TEST(LoadJobSpecTest, TakesNodesOrServersAndOneOfThem) {
+  EXPECT_THAT(Mistakes("devices: 8\n"),
+              HasSubstr("job.yaml:1:1: nodes is missing"));
+  EXPECT_THAT(Mistakes("nodes: a1\nservers: [{host: a2}]\n"),
+              HasSubstr("servers stands beside nodes at 1:8"));
+  EXPECT_THAT(Mistakes("nodes: a[1-2],a1\nservers: a\n"),
+              HasSubstr("expected a list of servers"));
+}
+
+TEST(LoadJobSpecTest, RefusesAHostThatStandsTwice) {
+  EXPECT_THAT(Mistakes("nodes: [a1, 'a[1-2]']\n"),
+              HasSubstr("host \"a1\" stands twice, first at 1:9"));
+}
+
+TEST(LoadJobSpecTest, ReadsNoRankTableWhereNobodyTakesItsPath) {
+  EXPECT_THAT(Mistakes("nodes: a1\nrank_table: x.json\n"),
+              HasSubstr("unknown key \"rank_table\""));
+}
+
+TEST(SetJobDevicesTest, FillsServersThatHaveNoneOfTheirOwn) {
+  JobSpec job = JobOf({"a", "b"});
+  job.mutable_servers(0)->add_devices(3);
+  ASSERT_TRUE(SetJobDevices("8", &job).ok());
+  EXPECT_EQ(job.servers(0).device_count(), 0);
+  EXPECT_EQ(job.servers(1).device_count(), 8);
+  job = JobOf({"a"});
+  ASSERT_TRUE(SetJobDevices("0-3,6", &job).ok());
+  EXPECT_EQ(absl::StrJoin(job.servers(0).devices(), ","), "0,1,2,3,6");
+  for (const char* text : {"", "0", "101", "eight", "0-", "2,2"}) {
+    EXPECT_EQ(SetJobDevices(text, &job).code(),
+              absl::StatusCode::kInvalidArgument)
+        << text;
+  }
+}
+
+TEST(NarrowToJobTest, KeepsTheJobsServersInItsOrderWithItsDevicesAlone) {
+  ClusterSpec spec = MakeSpec("atlas-a2", "", 4);
+  spec.set_rendezvous_port(6000);
+  spec.set_mtu(4200);
+  JobSpec job = JobOf({"server3", "server1"});
+  job.mutable_servers(0)->set_device_count(2);
+  job.mutable_servers(1)->add_devices(7);
+  job.mutable_servers(1)->add_devices(5);
+  const absl::StatusOr<ClusterSpec> narrowed = NarrowToJob(spec, job);
+  ASSERT_TRUE(narrowed.ok()) << narrowed.status();
+  EXPECT_EQ(Devices(*narrowed), "server3:0,1 server1:5,7");
+  EXPECT_EQ(narrowed->servers(0).address(), spec.servers(3).address());
+  EXPECT_EQ(narrowed->servers(0).devices(1).address(),
+            spec.servers(3).devices(1).address());
+  EXPECT_TRUE(narrowed->one_job());
+  EXPECT_EQ(narrowed->rendezvous_port(), 6000);
+  EXPECT_EQ(narrowed->mtu(), 4200);
+}
+
+TEST(NarrowToJobTest, TakesAllDevicesWhereTheJobNamesNone) {
+  const auto narrowed =
+      NarrowToJob(MakeSpec("atlas-300t", "", 2), JobOf({"server1"}));
+  ASSERT_TRUE(narrowed.ok());
+  EXPECT_EQ(Devices(*narrowed), "server1:1,4");
+}
+
+TEST(NarrowToJobTest, TakesThePortsThatTheJobNames) {
+  JobSpec job = JobOf({"server0", "server1"});
+  job.mutable_servers(1)->set_master_port(29500);
+  job.mutable_ssh()->set_container_port(12345);
+  const auto narrowed = NarrowToJob(MakeSpec("atlas-a2", "", 2), job);
+  ASSERT_TRUE(narrowed.ok());
+  EXPECT_EQ(narrowed->rendezvous_port(), 29500);
+  EXPECT_EQ(narrowed->ssh_port(), 12345);
+}
+
+TEST(NarrowToJobTest, KnowsHostsByAddressAndDomain) {
+  ClusterSpec spec = MakeSpec("atlas-a2", "", 2);
+  spec.set_domain("dc1.example.com");
+  const auto narrowed = NarrowToJob(
+      spec, JobOf({spec.servers(1).address(), "server0.dc1.example.com"}));
+  ASSERT_TRUE(narrowed.ok()) << narrowed.status();
+  EXPECT_EQ(narrowed->servers(0).host(), "server1");
+  EXPECT_EQ(narrowed->servers(1).host(), "server0");
+  EXPECT_THAT(NotNarrowed(spec, JobOf({"server1", spec.servers(1).address()})),
+              HasSubstr("stands twice"));
+}
+
+TEST(NarrowToJobTest, SaysEveryMistake) {
+  JobSpec job = JobOf({"server0", "servr1", "server0", "server1", "\x1b[31m"});
+  job.set_product("atlas-a3");
+  job.set_method("rsh");
+  job.add_dtypes("bf17");
+  job.mutable_servers(0)->add_devices(8);
+  job.mutable_servers(0)->set_master_port(70000);
+  job.mutable_servers(3)->set_device_count(9);
+  EXPECT_EQ(
+      NotNarrowed(MakeSpec("atlas-a2", "", 2), job),
+      "product: \"atlas-a3\", expected atlas-a2 as the cluster has\n"
+      "dtypes: \"bf17\", expected int8, int16, int32, fp16, fp32, int64, "
+      "uint64, uint8, uint16, uint32, fp64, bfp16, int128, hif8, fp8e4m3, "
+      "fp8e5m2, fp8e8m0\n"
+      "method: \"rsh\", expected torchrun, torch-npu-run, "
+      "torch-distributed-launch, mp-spawn, shell, horovodrun\n"
+      "host \"server0\": master_port: 70000, expected a port up to 65535\n"
+      "host server0: no device 8, expected ids of 0-7\n"
+      "host \"servr1\" is no server of the cluster, expected a host of "
+      "cluster.yaml, did you mean \"server1\"?\n"
+      "host \"server0\" stands twice, expected every server once\n"
+      "host server1: 9 devices, expected at most the 8 of cluster.yaml (0-7)\n"
+      "host \"\\033[31m\" is no server of the cluster, expected a host of "
+      "cluster.yaml");
+  EXPECT_EQ(NotNarrowed(ClusterSpec(), JobSpec()),
+            "job: has no server, expected at least one");
+}
+
+TEST(NarrowToJobTest, ShowsAHundredMistakesAndCountsTheRest) {
+  JobSpec job;
+  for (int i = 0; i < 250; ++i) {
+    job.add_servers()->set_host(absl::StrCat("other", i));
+  }
+  EXPECT_THAT(NotNarrowed(MakeSpec("atlas-a2", "", 2), job),
+              ::testing::EndsWith("\njob: 150 more mistakes"));
+}
+
+TEST(NarrowToJobTest, TakesOneHostForAHostThatKnowsNoOther) {
+  const ClusterSpec own = MakeSpec("atlas-a2", "", 1);
+  const JobSpec job = JobOf({"elsewhere", "server0"});
+  const auto narrowed = NarrowToJob(own, job, "server0");
+  ASSERT_TRUE(narrowed.ok()) << narrowed.status();
+  EXPECT_EQ(Devices(*narrowed), "server0:0,1,2,3,4,5,6,7");
+  EXPECT_EQ(NarrowToJob(own, JobOf({"elsewhere"}), "server0").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(JobDigestTest, IsOfAllButTheId) {
+  JobSpec job = JobOf({"a", "b"});
+  const std::string digest = JobDigest(job);
+  EXPECT_EQ(digest.size(), 64);
+  job.set_id("slurm:1.0");
+  EXPECT_EQ(JobDigest(job), digest);
+  job.mutable_servers(1)->add_devices(1);
+  EXPECT_NE(JobDigest(job), digest);
+}
+
+}  // namespace
+}  // namespace clusterd
