@@ -14,10 +14,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "client/command/job_options.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
 #include "client/print/progress_line.h"
-#include "config/launch/job_spec.h"
 #include "config/launch/launch.h"
 #include "config/launch/launch_text.h"
 #include "config/launch/rank_table.h"
@@ -47,14 +47,7 @@ class GenerateCommand : public Command {
 
  protected:
   void AddJobOptions(CLI::App& app) {
-    AddOption(app, "--nodes", "HOSTS", nodes_,
-              "The job's servers, the master first: node[01-16]; inside a "
-              "Slurm job, the job's own");
-    AddOption(app, "--devices", "N|IDS", devices_,
-              "Devices that it takes on each: a number or ids such as 0-3,6; "
-              "none: all");
-    AddOption(app, "--job-id", "TEXT", *job_.mutable_id(),
-              "The job's id, e.g. slurm:1234.0");
+    named_.AddTo(app);
     AddOption(app, "--skip", "RULE,..", skip_, "Do not let these rules stop it")
         ->delimiter(',')
         ->allow_extra_args(false);
@@ -64,19 +57,14 @@ class GenerateCommand : public Command {
 
   // Fills the job in; adds mistakes.
   void ReadJob() {
-    HostSelection selection;
-    if (!nodes_.empty()) selection.hosts = {nodes_};
-    ExpandHosts(session().environment, selection, mistakes_);
-    if (selection.hosts.empty() && mistakes_.empty()) {
-      AddMistake("--nodes: is missing, expected the job's servers");
+    const bool is_named = !named_.given().empty();
+    if (!is_named && ValueOf(session().environment, "SLURM_JOB_ID").empty()) {
+      AddMistake("no job is named, expected --job or --nodes");
+    } else {
+      named_.Read(session().environment, mistakes_);
+      job_ = named_.job();
+      if (!is_named) Tell("for ", job_.id(), ", the job that this runs in");
     }
-    if (!selection.slurm_job.empty() && job_.id().empty()) {
-      job_.set_id(absl::StrCat("slurm:", selection.slurm_job));
-    }
-    for (const std::string& host : selection.hosts) {
-      job_.add_servers()->set_host(host);
-    }
-    if (!devices_.empty()) AddMistakes(SetJobDevices(devices_, &job_));
     selection_.mutable_skip()->Assign(skip_.begin(), skip_.end());
     AddMistakes(ValidateSelection(selection_));
     if (!timeout_text_.empty() &&
@@ -168,8 +156,7 @@ class GenerateCommand : public Command {
   LaunchFacts facts_;
 
  private:
-  std::string nodes_;
-  std::string devices_;
+  JobOptions named_;
   std::vector<std::string> skip_;
   std::string timeout_text_;
   absl::Duration timeout_ = kLaunchTimeout;
@@ -229,9 +216,6 @@ class GenerateLaunchCommand final : public GenerateCommand {
 
   void AddOptions(CLI::App& app) override {
     AddJobOptions(app);
-    AddOption(app, "--method", "METHOD", options_.method,
-              absl::StrCat("How it is started: ",
-                           absl::StrJoin(LaunchMethods(), ", ")));
     AddOption(
         app, "--form", "FORM", form_text_,
         absl::StrCat("What is printed: ", absl::StrJoin(LaunchForms(), ", ")));
@@ -287,8 +271,8 @@ class GenerateLaunchCommand final : public GenerateCommand {
   void ReadOptions() {
     form_ = static_cast<LaunchForm>(
         ReadChoice("--form", form_text_, LaunchForms()));
-    ReadChoice("--method", options_.method, LaunchMethods());
     ReadJob();
+    if (!job_.method().empty()) options_.method = job_.method();
     ReadNumber("--master-port", master_port_, 1, 65535, options_.master_port);
     ReadNumber("--ssh-port", ssh_port_, 1, 65535, options_.ssh_port);
     ReadNumber("--asd", asd_, 0, 3, options_.asd);
@@ -296,7 +280,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
         ReadChoice("--tiered", tiered_, {"auto", "on", "off"});
     if (tiered != 0) options_.tiered = tiered == 1;
     if (!sources_.empty()) options_.sources = sources_;
-    if (!options_.rank_table.empty()) ReadRankTable();
+    ReadRankTable();
     const bool one = node_ != kAllNodes ||
                      absl::StrContains(out_, kHostInPath) ||
                      job_.servers_size() == 1;
@@ -325,6 +309,12 @@ class GenerateLaunchCommand final : public GenerateCommand {
   // The hosts read the file; where it can be read here too, the check judges
   // it.
   void ReadRankTable() {
+    if (options_.rank_table.empty()) {
+      if (job_.rank_table().empty()) return;
+      return AddMistake(
+          "--rank-table: is missing, expected where the hosts "
+          "have the rank table that --job names");
+    }
     std::error_code unknown;
     const auto path = std::filesystem::absolute(options_.rank_table, unknown);
     if (!unknown) options_.rank_table = path.string();

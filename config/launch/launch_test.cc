@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/launch/job_spec.h"
 #include "config/launch/launch_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,6 +19,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -304,6 +306,10 @@ TEST(LaunchTextTest, TheDocumentHasEveryNodeWithItsWords) {
                          "--master_addr=192.168.10.22", "--master_port=29501",
                          "--nnodes=2", "--node_rank", "1", "--nproc_per_node=8",
                          "train.py"));
+}
+
+TEST(LaunchMethodsTest, AreThoseThatAJobMayName) {
+  EXPECT_THAT(LaunchMethods(), ElementsAreArray(kLaunchMethods));
 }
 
 TEST(MakeLaunchTest, ARangeOfNodesMeetsAtARendezvous) {
