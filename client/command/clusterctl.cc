@@ -128,6 +128,13 @@ void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
   }
 }
 
+// The commands that others stand below.
+constexpr std::pair<absl::string_view, const char*> kGroups[] = {
+    {"config",
+     "Look at a cluster.yaml, or write one: validate, show, learn, import"},
+    {"generate", "Write what a job is started with: ranktable, launch"},
+};
+
 // "show" of "config show" stands below "config".
 CLI::App* AddApp(Tree& tree, absl::string_view name) {
   const std::pair<std::string, std::string> words =
@@ -138,9 +145,10 @@ CLI::App* AddApp(Tree& tree, absl::string_view name) {
   if (!below.empty()) {
     CLI::App*& app = tree.groups[group];
     if (app == nullptr) {
-      app = tree.root.add_subcommand(group,
-                                     "Look at a cluster.yaml, or write one: "
-                                     "validate, show, learn, import");
+      const auto* const row = absl::c_find_if(
+          kGroups, [&](const auto& each) { return each.first == group; });
+      assert(row != std::end(kGroups));
+      app = tree.root.add_subcommand(group, row->second);
       app->require_subcommand(1);
     }
     parent = app;
@@ -163,7 +171,8 @@ void BuildTree(Tree& tree) {
   for (const auto add :
        {AddCheckCommand, AddPlanCommand, AddRunCommands, AddCancelCommand,
         AddHistoryCommands, AddHostCommands, AddConfigCommands,
-        AddLearnCommands, AddExplainCommand, AddAnonymiseCommand}) {
+        AddLearnCommands, AddGenerateCommands, AddExplainCommand,
+        AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());
@@ -183,9 +192,12 @@ void BuildTree(Tree& tree) {
 // in two: CLI11 would take the argument behind it for the value.
 std::vector<std::string> ForParser(const std::vector<std::string>& arguments) {
   std::vector<std::string> result;
+  // Behind "--" stand another program's words.
+  const auto end = absl::c_find(arguments, "--");
   for (auto it = arguments.rbegin(); it != arguments.rend(); ++it) {
     absl::string_view word = *it;
-    if (absl::StartsWith(word, "--") && absl::ConsumeSuffix(&word, "=")) {
+    if (it.base() <= end && absl::StartsWith(word, "--") &&
+        absl::ConsumeSuffix(&word, "=")) {
       result.emplace_back();
     }
     result.emplace_back(word);

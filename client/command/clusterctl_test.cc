@@ -30,6 +30,9 @@ const std::vector<Arguments>& Commands() {
       {"config", "show"},
       {"config", "learn"},
       {"config", "import"},
+      {"generate"},
+      {"generate", "ranktable"},
+      {"generate", "launch"},
       {"explain"},
       {"anonymise"},
       {"version"},
@@ -49,7 +52,7 @@ TEST(HelpTest, IsThereForEveryCommandWithUsageAndExitStatuses) {
     EXPECT_TRUE(
         absl::StrContains(output.out, absl::StrCat("clusterctl ", name)))
         << output.out;
-    if (name != "config") {
+    if (name != "config" && name != "generate") {
       EXPECT_TRUE(absl::StrContains(output.out, "Exit status:")) << output.out;
     }
   }
@@ -60,8 +63,9 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   EXPECT_EQ(output.status, 0);
   for (const char* text :
        {"check", "plan", "apply", "rollback", "history", "show", "hosts",
-        "describe", "config", "explain", "anonymise", "version", "completion",
-        "help", "--controller", "CLUSTERD_CONTROLLER", "client.yaml"}) {
+        "describe", "config", "generate", "explain", "anonymise", "version",
+        "completion", "help", "--controller", "CLUSTERD_CONTROLLER",
+        "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
   }
@@ -133,7 +137,8 @@ INSTANTIATE_TEST_SUITE_P(
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
             "plan, apply, rollback, cancel, history, show, hosts, describe, "
-            "config, explain, anonymise, version, completion, help, did you "
+            "config, generate, explain, anonymise, version, completion, help, "
+            "did you "
             "mean "
             "\"check\"?"},
         WrongLine{

@@ -157,6 +157,7 @@ void AddHistoryCommands(CommandList& commands);
 void AddHostCommands(CommandList& commands);
 void AddConfigCommands(CommandList& commands);
 void AddLearnCommands(CommandList& commands);
+void AddGenerateCommands(CommandList& commands);
 void AddExplainCommand(CommandList& commands);
 void AddAnonymiseCommand(CommandList& commands);
 // clusterctl help and completion; `root` of the tree outlives them.

@@ -77,6 +77,9 @@ inline ClusterPlan* AnswerOf(PlanEvent& event) {
 inline LearnedHosts* AnswerOf(LearnEvent& event) {
   return event.has_learned() ? event.mutable_learned() : nullptr;
 }
+inline LaunchFacts* AnswerOf(LaunchEvent& event) {
+  return event.has_facts() ? event.mutable_facts() : nullptr;
+}
 template <typename Event>
 using AnswerTo =
     std::remove_pointer_t<decltype(AnswerOf(std::declval<Event&>()))>;

@@ -59,7 +59,7 @@ std::string Loop(const NodeLaunch& node) {
   std::string ranks;
   for (uint32_t i = 0; i < node.processes; ++i) absl::StrAppend(&ranks, " ", i);
   return absl::StrCat(
-      "processes= failed=0\nfor LOCAL_RANK in", ranks,
+      "processes='' failed=0\nfor LOCAL_RANK in", ranks,
       "; do\n  export LOCAL_RANK "
       "RANK=$(($NODE_RANK*$NPUS_PER_NODE+$LOCAL_RANK))\n  ",
       CommandLine(node),

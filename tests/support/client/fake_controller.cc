@@ -92,6 +92,16 @@ class FakeController::ControllerService final : public Controller::Service {
                 *writer);
   }
 
+  grpc::Status PrepareLaunch(grpc::ServerContext*, const LaunchRequest* request,
+                             grpc::ServerWriter<LaunchEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.launch_request_ = *request;
+    }
+    return Play(owner_.script_.launch_events, false,
+                owner_.script_.launch_status, *writer);
+  }
+
   grpc::Status ApplyPlan(grpc::ServerContext*, const ApplyPlanRequest* request,
                          grpc::ServerWriter<ApplyEvent>* writer) override {
     {
@@ -247,6 +257,11 @@ std::vector<ListHistoryRequest> FakeController::history_requests() const {
 std::optional<LearnRequest> FakeController::learn_request() const {
   absl::MutexLock lock(&mutex_);
   return learn_request_;
+}
+
+std::optional<LaunchRequest> FakeController::launch_request() const {
+  absl::MutexLock lock(&mutex_);
+  return launch_request_;
 }
 
 std::string FakeController::record_id() const {

@@ -1,0 +1,385 @@
+// clusterctl generate: what a job is started with, made from facts that a check
+// of the job has just found to be right: its rank table, and the variables and
+// command line of each server.
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "client/command/job_options.h"
+#include "client/command/request.h"
+#include "client/files/user_files.h"
+#include "client/print/progress_line.h"
+#include "config/launch/launch.h"
+#include "config/launch/launch_text.h"
+#include "config/launch/rank_table.h"
+#include "config/launch/rank_table_writer.h"
+#include "config/report/message_json.h"
+#include "config/report/report_table.h"
+#include "config/rules/judge.h"
+#include "config/values/nearest_word.h"
+#include "config/values/status_macros.h"
+#include "config/values/version.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+
+namespace clusterd {
+namespace {
+
+// Twice what a check may take where the spec says nothing else, and a little.
+constexpr absl::Duration kLaunchTimeout = absl::Seconds(140);
+constexpr mode_t kProgram = 0777;  // As far as umask lets.
+constexpr mode_t kData = 0666;
+constexpr char kHostInPath[] = "%h";
+constexpr char kAllNodes[] = "all";
+
+class GenerateCommand : public Command {
+ public:
+  using Command::Command;
+
+ protected:
+  void AddJobOptions(CLI::App& app) {
+    named_.AddTo(app);
+    AddOption(app, "--skip", "RULE,..", skip_, "Do not let these rules stop it")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    AddOption(app, "--timeout", "DURATION", timeout_text_,
+              "Give up after this long, e.g. 90s or 2m (default: 140s)");
+  }
+
+  // Fills the job in; adds mistakes.
+  void ReadJob() {
+    const bool is_named = !named_.given().empty();
+    if (!is_named && ValueOf(session().environment, "SLURM_JOB_ID").empty()) {
+      AddMistake("no job is named, expected --job or --nodes");
+    } else {
+      named_.Read(session().environment, mistakes_);
+      job_ = named_.job();
+      if (!is_named) Tell("for ", job_.id(), ", the job that this runs in");
+    }
+    selection_.mutable_skip()->Assign(skip_.begin(), skip_.end());
+    AddMistakes(ValidateSelection(selection_));
+    if (!timeout_text_.empty() &&
+        (!absl::ParseDuration(timeout_text_, &timeout_) ||
+         timeout_ < absl::Milliseconds(1) || timeout_ > absl::Hours(24))) {
+      AddMistake("--timeout: \"", timeout_text_, "\", expected 1ms to 24h");
+    }
+  }
+
+  void AddMistakes(const absl::Status& status) {
+    for (const absl::string_view line :
+         absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
+      AddMistake(line);
+    }
+  }
+
+  // kExitPass once `facts_` are those of a job that no rule stops; else the
+  // exit status, and everything was told.
+  int Prepare() {
+    const auto client = Connect();
+    if (!mistakes_.empty()) return Refuse(RejectUsage(), "wrong usage");
+    LaunchRequest request;
+    *request.mutable_job() = job_;
+    *request.mutable_selection() = selection_;
+    absl::StatusOr<LaunchFacts> facts = client->Follow(
+        &Controller::Stub::PrepareLaunch, request, timeout_, "check of the job",
+        [this](const LaunchEvent& event) {
+          ShowProgress(ProgressText(event.progress(), ErrStyle().utf8));
+        });
+    ClearProgress();
+    if (!facts.ok()) {
+      return Refuse(ReportFailure(facts.status()), facts.status().message());
+    }
+    facts_ = *std::move(facts);
+    Report& report = *facts_.mutable_report();
+    NoteForeignSchema(kReportSchemaVersion, report);
+    report.set_verdict(SupportedVerdict(report));
+    const int status = ExitStatusOf(report.verdict(), FailOn::kFail);
+    if (status == kExitPass) return status;
+    PrintReportTable(report, ErrStyle(), /*verbose=*/false, session().err);
+    const char* const why =
+        "the check of the job is not passed, so nothing was written; mend what "
+        "it names, or leave a rule out with --skip RULE";
+    Tell(why);
+    return Refuse(status, why);
+  }
+
+  // Where stdout is to have a document, it has one of an error too.
+  virtual int Refuse(int status, absl::string_view /*why*/) { return status; }
+
+  std::vector<const HostFacts*> Facts() const {
+    return {facts_.facts().pointer_begin(), facts_.facts().pointer_end()};
+  }
+
+  // The exit status. An empty path is stdout. A file that says the same is left
+  // alone, one that says something else as well unless `overwrite`.
+  int Write(const std::string& path, const std::string& text, bool overwrite,
+            mode_t mode) {
+    if (path.empty()) {
+      session().out << text;
+      return kExitPass;
+    }
+    std::error_code unknown;
+    if (std::filesystem::is_regular_file(path, unknown)) {
+      const auto there = ReadTextFile(path, kMaxRankTableBytes);
+      if (there.ok() && *there == text) {
+        Tell(path, ": is so already");
+        return kExitPass;
+      }
+      if (!overwrite) {
+        const std::string why = absl::StrCat(
+            path,
+            ": is there and says something else, expected a new file or "
+            "--overwrite; it was left alone");
+        Tell(why);
+        return kExitUsage;
+      }
+    }
+    const absl::Status written = WriteTextFile(path, text, mode);
+    if (!written.ok()) {
+      ReportFailure(written);
+      return kExitNoVerdict;
+    }
+    Tell("wrote ", path);
+    return kExitPass;
+  }
+
+  JobSpec job_;
+  LaunchFacts facts_;
+
+ private:
+  JobOptions named_;
+  std::vector<std::string> skip_;
+  std::string timeout_text_;
+  absl::Duration timeout_ = kLaunchTimeout;
+  RuleSelection selection_;
+};
+
+class GenerateRankTableCommand final : public GenerateCommand {
+ public:
+  GenerateRankTableCommand() : GenerateCommand("generate ranktable") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddJobOptions(app);
+    AddOption(
+        app, "--version", "VERSION", version_,
+        "1.0 or 1.2 (super pods); default: what the product's HCCL reads");
+    AddOption(app, "-o,--out", "FILE", out_,
+              "Write to this file, whole or not at all; else to stdout");
+    app.add_flag("--overwrite", overwrite_,
+                 "Also over a file that says something else");
+  }
+
+ private:
+  int Work() override {
+    ReadJob();
+    if (!version_.empty()) ReadChoice("--version", version_, {"1.0", "1.2"});
+    if (!out_.empty() && !absl::EndsWith(out_, ".json") &&
+        !absl::StartsWith(out_, "/dev/")) {
+      AddMistake("--out: ", out_,
+                 ", expected a name that ends in .json: HCCL "
+                 "reads no other (EI0004)");
+    }
+    if (const int status = Prepare(); status != kExitPass) return status;
+    const absl::StatusOr<std::string> table = Make();
+    if (!table.ok()) {
+      ReportFailure(table.status());
+      return kExitFail;
+    }
+    return Write(out_, *table, overwrite_, kData);
+  }
+
+  absl::StatusOr<std::string> Make() const {
+    std::string version = version_;
+    if (version.empty()) {
+      ASSIGN_OR_RETURN(version, RankTableVersionOf(facts_.spec()));
+    }
+    return WriteRankTable(facts_.spec(), Facts(), version);
+  }
+
+  std::string version_;
+  std::string out_;
+  bool overwrite_ = false;
+};
+
+class GenerateLaunchCommand final : public GenerateCommand {
+ public:
+  GenerateLaunchCommand() : GenerateCommand("generate launch") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddJobOptions(app);
+    AddOption(
+        app, "--form", "FORM", form_text_,
+        absl::StrCat("What is printed: ", absl::StrJoin(LaunchForms(), ", ")));
+    AddOption(app, "--node", "HOST", node_,
+              "Of this server alone, or of all (default)");
+    AddOption(app, "-o,--out", "FILE", out_,
+              "Write to this file, %h in its name being the host; else to "
+              "stdout");
+    app.add_flag("--overwrite", overwrite_,
+                 "Also over a file that says something else");
+    AddOption(app, "--rank-table", "FILE", options_.rank_table,
+              "Start with this rank table, a path that the hosts have");
+    AddOption(app, "--master-port", "PORT", master_port_,
+              "MASTER_PORT; default: rendezvous_port of cluster.yaml, or one "
+              "that is chosen");
+    AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes,
+              "NNODES, where fewer servers will do");
+    AddOption(app, "--script", "FILE", options_.script,
+              "The training script; default train.py");
+    AddOption(app, "ARGUMENTS", "", options_.arguments,
+              "Its arguments, behind --; {NODE_RANK} and other names of "
+              "variables in braces stand for their values");
+    AddOption(app, "--python", "FILE", options_.python,
+              "The interpreter; default python3");
+    AddOption(app, "--source", "FILE", sources_,
+              "Source this file where a host has it, in place of the method's "
+              "own; may be given again")
+        ->allow_extra_args(false);
+    AddOption(app, "--tiered", "WHEN", tiered_,
+              "Tiers of torch-npu-run: auto (default; by size), on, off");
+    AddOption(app, "--asd", "LEVEL", asd_, "NPU_ASD_ENABLE: 0 to 3, default 1");
+    AddOption(app, "--mpi-args", "TEXT", options_.mpi_args,
+              "What horovodrun hands to mpirun");
+    AddOption(app, "--ssh-port", "PORT", ssh_port_,
+              "Where sshd of the containers answers, for horovodrun");
+  }
+
+ private:
+  int Work() override {
+    ReadOptions();
+    if (const int status = Prepare(); status != kExitPass) return status;
+    options_.job_id = facts_.report().job_id();
+    const absl::StatusOr<Launch> launch =
+        MakeLaunch(facts_.spec(), Facts(), options_);
+    if (!launch.ok()) {
+      AddMistakes(launch.status());
+      return Refuse(RejectUsage(), launch.status().message());
+    }
+    for (const std::string& note : launch->notes) Tell("note: ", note);
+    return Deliver(*launch);
+  }
+
+  void ReadOptions() {
+    form_ = static_cast<LaunchForm>(
+        ReadChoice("--form", form_text_, LaunchForms()));
+    ReadJob();
+    if (!job_.method().empty()) options_.method = job_.method();
+    ReadNumber("--master-port", master_port_, 1, 65535, options_.master_port);
+    ReadNumber("--ssh-port", ssh_port_, 1, 65535, options_.ssh_port);
+    ReadNumber("--asd", asd_, 0, 3, options_.asd);
+    const size_t tiered =
+        ReadChoice("--tiered", tiered_, {"auto", "on", "off"});
+    if (tiered != 0) options_.tiered = tiered == 1;
+    if (!sources_.empty()) options_.sources = sources_;
+    ReadRankTable();
+    const bool one = node_ != kAllNodes ||
+                     absl::StrContains(out_, kHostInPath) ||
+                     job_.servers_size() == 1;
+    if (!one && form_ != LaunchForm::kJson &&
+        (form_ != LaunchForm::kShell || !out_.empty())) {
+      AddMistake("--node: is missing, expected a host, or --out with ",
+                 kHostInPath, ": servers differ in what they are given");
+    }
+    job_.set_method(options_.method);
+    for (JobServer& server : *job_.mutable_servers()) {
+      server.set_master_port(options_.master_port);
+    }
+  }
+
+  void ReadNumber(absl::string_view option, const std::string& text,
+                  uint32_t least, uint32_t most, uint32_t& number) {
+    if (text.empty()) return;
+    uint32_t read = 0;
+    if (absl::SimpleAtoi(text, &read) && read >= least && read <= most) {
+      number = read;
+      return;
+    }
+    AddMistake(option, ": \"", text, "\", expected ", least, " to ", most);
+  }
+
+  // The hosts read the file; where it can be read here too, the check judges
+  // it.
+  void ReadRankTable() {
+    if (options_.rank_table.empty()) {
+      if (job_.rank_table().empty()) return;
+      return AddMistake(
+          "--rank-table: is missing, expected where the hosts "
+          "have the rank table that --job names");
+    }
+    std::error_code unknown;
+    const auto path = std::filesystem::absolute(options_.rank_table, unknown);
+    if (!unknown) options_.rank_table = path.string();
+    const auto text = ReadTextFile(options_.rank_table, kMaxRankTableBytes);
+    if (text.ok()) {
+      job_.set_rank_table(*text);
+    } else {
+      Tell("note: the rank table is not judged, it cannot be read here: ",
+           text.status().message());
+    }
+  }
+
+  int Deliver(const Launch& launch) {
+    if (form_ == LaunchForm::kJson) {
+      return Write(out_, MessageJson(LaunchDocument(launch)), overwrite_,
+                   kData);
+    }
+    std::vector<absl::string_view> hosts;
+    int status = kExitPass;
+    bool found = false;
+    for (const NodeLaunch& node : launch.nodes) {
+      hosts.push_back(node.host);
+      if (node_ != kAllNodes && node_ != node.host) continue;
+      if (found && out_.empty()) session().out << "\n";
+      found = true;
+      const int written =
+          Write(absl::StrReplaceAll(out_, {{kHostInPath, node.host}}),
+                NodeText(launch, node, form_), overwrite_,
+                form_ == LaunchForm::kShell ? kProgram : kData);
+      status = std::max(status, written);
+    }
+    if (found) return status;
+    AddMistake("--node: \"", node_, "\" is no server of the job",
+               DidYouMean(node_, hosts));
+    return RejectUsage();
+  }
+
+  int Refuse(int status, absl::string_view why) override {
+    if (form_ == LaunchForm::kJson) {
+      PrintErrorJson(
+          name(),
+          mistakes_.empty() ? std::string(why) : absl::StrJoin(mistakes_, "\n"),
+          status, session().out);
+    }
+    return status;
+  }
+
+  LaunchOptions options_;
+  std::string form_text_ = "shell";
+  LaunchForm form_ = LaunchForm::kShell;
+  std::string node_ = kAllNodes;
+  std::string out_;
+  bool overwrite_ = false;
+  std::string master_port_;
+  std::string ssh_port_;
+  std::string asd_;
+  std::string tiered_ = "auto";
+  std::vector<std::string> sources_;
+};
+
+}  // namespace
+
+void AddGenerateCommands(CommandList& commands) {
+  commands.push_back(std::make_unique<GenerateRankTableCommand>());
+  commands.push_back(std::make_unique<GenerateLaunchCommand>());
+}
+
+}  // namespace clusterd

@@ -1,0 +1,288 @@
+#include <sys/stat.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "config/launch/rank_table.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/util/json_util.h"
+#include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Arguments = std::vector<std::string>;
+
+// A controller that finds two healthy servers of eight devices in order.
+ProgramWorld LaunchWorld() {
+  const ClusterSpec spec = MakeSpec("atlas-a2", "", 2);
+  LaunchEvent event;
+  LaunchFacts& facts = *event.mutable_facts();
+  *facts.mutable_report() = PassingReport({"server0", "server1"});
+  *facts.mutable_spec() = spec;
+  for (const ServerSpec& server : spec.servers()) {
+    *facts.add_facts() = MakeHealthyHost(spec, server);
+  }
+  LaunchEvent progress;
+  progress.mutable_progress()->set_pending(2);
+  ProgramWorld world;
+  world.script.launch_events = {progress, event};
+  return world;
+}
+
+LaunchFacts& FactsOf(ProgramWorld& world) {
+  return *world.script.launch_events[1].mutable_facts();
+}
+
+Arguments Generate(const char* what, const Arguments& more = {}) {
+  Arguments all = {"generate",    what,        "--nodes",
+                   "server[0-1]", "--devices", "8"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::string NoFile(const std::string& name) {
+  const std::string path = TestFile(name, "");
+  std::remove(path.c_str());
+  return path;
+}
+
+TEST(GenerateRankTableTest, PrintsATableThatHcclReads) {
+  ProgramWorld world = LaunchWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output =
+      RunProgram(Generate("ranktable", {"--skip", "link"}), world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  const auto table = ParseRankTable(output.out);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->servers.size(), 2u);
+  const LaunchRequest request = *controller.launch_request();
+  ASSERT_EQ(request.job().servers_size(), 2);
+  EXPECT_EQ(request.job().servers(0).host(), "server0");
+  EXPECT_EQ(request.job().servers(1).device_count(), 8u);
+  EXPECT_EQ(request.selection().skip(0), "link");
+}
+
+TEST(GenerateRankTableTest, LeavesAnotherFileAloneAndTakesTheSameForDone) {
+  const std::string path = NoFile("table.json");
+  const ProgramWorld world = LaunchWorld();
+  EXPECT_EQ(RunProgram(Generate("ranktable", {"-o", path}), world).status, 0);
+  const std::string written = FileContent(path);
+  EXPECT_TRUE(ParseRankTable(written).ok());
+  const ProgramOutput again =
+      RunProgram(Generate("ranktable", {"-o", path}), world);
+  EXPECT_EQ(again.status, 0);
+  EXPECT_THAT(again.err, HasSubstr("is so already"));
+
+  TestFile("table.json", "{}");
+  const ProgramOutput refused =
+      RunProgram(Generate("ranktable", {"-o", path}), world);
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("says something else"));
+  EXPECT_EQ(FileContent(path), "{}");
+  EXPECT_EQ(
+      RunProgram(Generate("ranktable", {"-o", path, "--overwrite"}), world)
+          .status,
+      0);
+  EXPECT_EQ(FileContent(path), written);
+}
+
+TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
+  const std::string path = NoFile("failed.json");
+  for (const State state : {FAIL, UNKNOWN}) {
+    ProgramWorld world = LaunchWorld();
+    Report& report = *FactsOf(world).mutable_report();
+    report.set_verdict(state);
+    report.mutable_rules(0)->set_state(state);
+    Finding& finding = *report.mutable_rules(0)->add_findings();
+    finding.set_rule("link");
+    finding.set_state(state);
+    finding.add_subjects()->set_host("server1");
+    finding.set_observed("link is DOWN");
+    const ProgramOutput output =
+        RunProgram(Generate("ranktable", {"-o", path}), world);
+    EXPECT_EQ(output.status, state == FAIL ? 1 : 2);
+    EXPECT_EQ(output.out, "");
+    EXPECT_THAT(output.err, HasSubstr("link is DOWN"));
+    EXPECT_THAT(output.err, HasSubstr("--skip RULE"));
+    EXPECT_NE(access(path.c_str(), F_OK), 0);
+  }
+}
+
+TEST(GenerateRankTableTest, NamesEveryReasonWhyAnAddressCannotBeWritten) {
+  ProgramWorld world = LaunchWorld();
+  FactsOf(world).mutable_facts(0)->mutable_devices(2)->clear_address();
+  FactsOf(world).mutable_facts(1)->mutable_devices(7)->clear_address();
+  const ProgramOutput output = RunProgram(Generate("ranktable"), world);
+  EXPECT_EQ(output.status, 1);
+  EXPECT_EQ(output.out, "");
+  EXPECT_THAT(output.err, HasSubstr("server0 device 2: its address is not"));
+  EXPECT_THAT(output.err, HasSubstr("server1 device 7: its address is not"));
+}
+
+TEST(GenerateRankTableTest, NamesEveryMistakeOfTheLineAtOnce) {
+  const ProgramOutput output = RunProgram(
+      {"generate", "ranktable", "--nodes", "server[0-", "--devices", "x",
+       "--version", "2.0", "--skip", "lnk", "--timeout", "3", "-o", "a.txt"});
+  EXPECT_EQ(output.status, 3);
+  for (const char* mistake : {"server[0-", "\"x\"", "--version: \"2.0\"",
+                              "\"lnk\"", "--timeout: \"3\"", "--out: a.txt"}) {
+    EXPECT_THAT(output.err, HasSubstr(mistake));
+  }
+}
+
+TEST(GenerateRankTableTest, InsideASlurmJobTakesItsNodes) {
+  ProgramWorld world = LaunchWorld();
+  world.environment["SLURM_JOB_ID"] = "77";
+  world.environment["SLURM_JOB_NODELIST"] = "server[0-1]";
+  FakeController controller(world.script);
+  world.controller = &controller;
+  EXPECT_EQ(RunProgram({"generate", "ranktable"}, world).status, 0);
+  EXPECT_EQ(controller.launch_request()->job().servers_size(), 2);
+  EXPECT_THAT(controller.launch_request()->job().id(), HasSubstr("slurm:77"));
+}
+
+TEST(GenerateRankTableTest, WithoutServersSaysSo) {
+  const ProgramOutput output = RunProgram({"generate", "ranktable"});
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("no job is named"));
+}
+
+TEST(GenerateRankTableTest, TellsWhyTheControllerRefuses) {
+  ProgramWorld world;
+  world.script.launch_status =
+      grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
+                   "server \"server9\" is not in the spec");
+  const ProgramOutput output = RunProgram(Generate("ranktable"), world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("server9"));
+}
+
+TEST(GenerateLaunchTest, PrintsAllServersOrOne) {
+  const ProgramWorld world = LaunchWorld();
+  const ProgramOutput all = RunProgram(Generate("launch"), world);
+  EXPECT_EQ(all.status, 0) << all.err;
+  EXPECT_THAT(all.out, HasSubstr("# torchrun, node 0: server0\n"));
+  EXPECT_THAT(all.out, HasSubstr("# torchrun, node 1: server1\n"));
+  EXPECT_THAT(all.err, HasSubstr("note: MASTER_PORT"));
+  const ProgramOutput one =
+      RunProgram(Generate("launch", {"--node", "server1"}), world);
+  EXPECT_EQ(one.status, 0);
+  EXPECT_THAT(one.out, Not(HasSubstr("server0")));
+  const ProgramOutput none =
+      RunProgram(Generate("launch", {"--node", "server2"}), world);
+  EXPECT_EQ(none.status, 3);
+  EXPECT_THAT(none.err, HasSubstr("is no server of the job, did you mean"));
+}
+
+TEST(GenerateLaunchTest, WritesAFileForEachServerThatCanBeRun) {
+  const std::string path = NoFile("launch-%h.sh");
+  const std::string of_second =
+      std::string(path).replace(path.find("%h"), 2, "server1");
+  std::remove(of_second.c_str());
+  const ProgramOutput output =
+      RunProgram(Generate("launch", {"-o", path}), LaunchWorld());
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(FileContent(of_second), HasSubstr("NODE_RANK=1\n"));
+  struct stat info = {};
+  ASSERT_EQ(stat(of_second.c_str(), &info), 0);
+  EXPECT_TRUE((info.st_mode & S_IXUSR) != 0);
+}
+
+TEST(GenerateLaunchTest, HandsTheScriptWhatStandsBehindTheDashes) {
+  const ProgramOutput output = RunProgram(
+      Generate("launch",
+               {"--node", "server1", "--script", "my train.py", "--",
+                "--node_rank={NODE_RANK}", "--name=", "it's $HOME", "--skip"}),
+      LaunchWorld());
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out,
+              HasSubstr("torchrun $DISTRIBUTED_ARGS 'my train.py' "
+                        "--node_rank=1 --name= 'it'\\''s $HOME' --skip\n"));
+}
+
+TEST(GenerateLaunchTest, HasTheOtherForms) {
+  const ProgramWorld world = LaunchWorld();
+  const ProgramOutput prolog = RunProgram(
+      Generate("launch", {"--form", "slurm-task-prolog", "--node", "server0"}),
+      world);
+  EXPECT_EQ(prolog.status, 0);
+  EXPECT_TRUE(absl::StartsWith(prolog.out, "export MASTER_ADDR="));
+  const ProgramOutput json =
+      RunProgram(Generate("launch", {"--form", "json"}), world);
+  google::protobuf::Struct document;
+  EXPECT_TRUE(
+      google::protobuf::util::JsonStringToMessage(json.out, &document).ok());
+  EXPECT_EQ(document.fields().at("nodes").list_value().values_size(), 2);
+  const ProgramOutput which =
+      RunProgram(Generate("launch", {"--form", "dotenv"}), world);
+  EXPECT_EQ(which.status, 3);
+  EXPECT_THAT(which.err, HasSubstr("--node: is missing"));
+}
+
+TEST(GenerateLaunchTest, AnErrorIsADocumentToo) {
+  ProgramWorld world = LaunchWorld();
+  FactsOf(world).mutable_report()->set_verdict(FAIL);
+  for (const Arguments& more :
+       {Arguments{"--form", "json"},
+        Arguments{"--form", "json", "--master-port", "0"},
+        Arguments{"--form", "json", "--skip", "nothing"}}) {
+    const ProgramOutput output = RunProgram(Generate("launch", more), world);
+    EXPECT_NE(output.status, 0);
+    EXPECT_THAT(output.out, HasSubstr("\"command\": \"generate launch\""));
+    EXPECT_THAT(output.out, HasSubstr("\"schema_version\": 1"));
+  }
+}
+
+TEST(GenerateLaunchTest, HasThePortTheMethodAndTheRankTableChecked) {
+  ProgramWorld world = LaunchWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const std::string table = TestFile("given.json", "{\"version\":\"1.0\"}");
+  const ProgramOutput output =
+      RunProgram(Generate("launch", {"--master-port", "29700", "--method",
+                                     "mp-spawn", "--rank-table", table}),
+                 world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  const JobSpec& job = controller.launch_request()->job();
+  EXPECT_EQ(job.method(), "mp-spawn");
+  EXPECT_EQ(job.rank_table(), "{\"version\":\"1.0\"}");
+  EXPECT_EQ(job.servers(1).master_port(), 29700u);
+  EXPECT_THAT(output.out,
+              HasSubstr(absl::StrCat("export RANK_TABLE_FILE=", table, "\n")));
+}
+
+TEST(GenerateLaunchTest, NamesEveryMistakeOfTheLineAtOnce) {
+  const ProgramOutput output =
+      RunProgram({"generate", "launch", "--nodes", "n[", "--method", "torchrn",
+                  "--form", "yaml", "--asd", "9", "--tiered", "maybe",
+                  "--master-port", "port", "--ssh-port", "0"});
+  EXPECT_EQ(output.status, 3);
+  for (const char* mistake :
+       {"did you mean \"torchrun\"?", "--form: \"yaml\"", "--asd: \"9\"",
+        "--tiered: \"maybe\"", "--master-port: \"port\"", "--ssh-port: \"0\"",
+        "--nodes: "}) {
+    EXPECT_THAT(output.err, HasSubstr(mistake));
+  }
+}
+
+TEST(GenerateLaunchTest, SaysWhatTheMethodCannotDo) {
+  const ProgramOutput output = RunProgram(
+      Generate("launch",
+               {"--method", "mp-spawn", "--nnodes", "1:2", "--mpi-args", "x"}),
+      LaunchWorld());
+  EXPECT_EQ(output.status, 3);
+  EXPECT_EQ(output.out, "");
+  EXPECT_THAT(output.err, HasSubstr("takes no range"));
+  EXPECT_THAT(output.err, HasSubstr("expected --method horovodrun"));
+}
+
+}  // namespace
+}  // namespace clusterd

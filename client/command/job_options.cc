@@ -1,0 +1,270 @@
+#include "client/command/job_options.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/command/request.h"
+#include "client/command/scheduler_job.h"
+#include "client/files/user_files.h"
+#include "config/hccl/data_type.h"
+#include "config/launch/job_spec.h"
+#include "config/launch/rank_table.h"
+#include "config/spec/host_names.h"
+#include "config/values/hostlist.h"
+#include "config/values/nearest_word.h"
+#include "config/words/quoted_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxJobFileBytes = 4 << 20;
+constexpr size_t kMaxIdBytes = 128;
+
+void AddLines(absl::string_view head, const absl::Status& status,
+              MistakeList& mistakes) {
+  for (const absl::string_view line : absl::StrSplit(status.message(), '\n')) {
+    mistakes.push_back(absl::StrCat(head, line));
+  }
+}
+
+// As client.yaml does: beside the file that names it.
+std::string PathBeside(const std::string& file, const std::string& path) {
+  const size_t slash = file.rfind('/');
+  if (absl::StartsWith(path, "/") || slash == std::string::npos) return path;
+  return absl::StrCat(file.substr(0, slash + 1), path);
+}
+
+uint32_t LowestRank(const RankTableServer& server) {
+  uint32_t lowest = UINT32_MAX;
+  for (const RankTableDevice& device : server.devices) {
+    lowest = std::min(lowest, device.rank_id);
+  }
+  return lowest;
+}
+
+JobServer ServerOfTable(const RankTableServer& server, std::string host) {
+  JobServer result;
+  result.set_host(std::move(host));
+  std::vector<uint32_t> ids;
+  for (const RankTableDevice& device : server.devices) {
+    ids.push_back(device.device_id);
+  }
+  std::sort(ids.begin(), ids.end());
+  result.mutable_devices()->Assign(ids.begin(), ids.end());
+  return result;
+}
+
+}  // namespace
+
+void JobOptions::AddTo(CLI::App& app) {
+  const auto add = [&app](const char* name, const char* placeholder,
+                          std::string& value, const char* what) {
+    AddOption(app, name, placeholder, value, what)->group("Job");
+  };
+  add("--job", "FILE", file_, "The job, as YAML or JSON");
+  add("--nodes", "HOSTS", nodes_,
+      "Servers of the job; the first is the master");
+  add("--devices", "N|LIST", devices_,
+      "Devices on each: a number, or ids such as 0-3,6; default: all");
+  add("--product", "NAME", product_, "Product that the job is made for");
+  AddOption(app, "--dtype", "TYPE,..", dtypes_,
+            "Data types of its allreduce and reduce_scatter")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group("Job");
+  add("--method", "METHOD", method_,
+      "How it is launched: torchrun, torch-npu-run, torch-distributed-launch, "
+      "mp-spawn, shell, horovodrun");
+  add("--job-id", "ID", id_, "Its id, e.g. slurm:1234.0");
+}
+
+void JobOptions::AddRankTable(CLI::App& app) {
+  AddOption(app, "--rank-table", "FILE", table_file_,
+            "Its rank table; alone, the job is what the table says")
+      ->group("Job");
+}
+
+absl::string_view JobOptions::given() const {
+  const std::pair<absl::string_view, bool> options[] = {
+      {"--job", !file_.empty()},        {"--nodes", !nodes_.empty()},
+      {"--devices", !devices_.empty()}, {"--product", !product_.empty()},
+      {"--dtype", !dtypes_.empty()},    {"--method", !method_.empty()},
+      {"--job-id", !id_.empty()},       {"--rank-table", !table_file_.empty()},
+  };
+  for (const auto& [name, is_given] : options) {
+    if (is_given) return name;
+  }
+  return "";
+}
+
+void JobOptions::CheckConflicts(MistakeList& mistakes) const {
+  if (!file_.empty() && !nodes_.empty()) {
+    mistakes.push_back("--job: --nodes is given too, expected one of them");
+  }
+  if (!file_.empty() && !devices_.empty()) {
+    mistakes.push_back(
+        "--job: --devices is given too, expected the devices in the file");
+  }
+  const bool from_table =
+      !table_file_.empty() && file_.empty() && nodes_.empty();
+  if (from_table && !devices_.empty()) {
+    mistakes.push_back(
+        "--rank-table: --devices is given too, expected also --nodes, or the "
+        "devices of the table alone");
+  }
+}
+
+void JobOptions::ReadFile(MistakeList& mistakes) {
+  const auto text = ReadTextFile(file_, kMaxJobFileBytes);
+  if (!text.ok()) return AddLines("--job ", text.status(), mistakes);
+  std::string table;
+  auto job = LoadJobSpec(file_, *text, &table);
+  if (!job.ok()) return AddLines("", job.status(), mistakes);
+  job_ = *std::move(job);
+  servers_known_ = true;
+  if (table_file_.empty() && !table.empty()) {
+    table_file_ = PathBeside(file_, table);
+  }
+}
+
+void JobOptions::ReadNodes(const Environment& environment,
+                           MistakeList& mistakes) {
+  if (!nodes_.empty()) {
+    const auto hosts = ExpandHostlist(nodes_);
+    if (!hosts.ok()) return AddLines("--nodes: ", hosts.status(), mistakes);
+    for (const std::string& host : *hosts) job_.add_servers()->set_host(host);
+    servers_known_ = true;
+    return;
+  }
+  auto job = SlurmJob(environment);
+  if (absl::IsNotFound(job.status())) {
+    mistakes.push_back(absl::StrCat(
+        given(), ": no job is named, expected --job, --nodes or --rank-table"));
+    return;
+  }
+  if (!job.ok()) return AddLines("", job.status(), mistakes);
+  job_ = *std::move(job);
+  is_own_job_ = servers_known_ = true;
+}
+
+void JobOptions::ReadDevices(MistakeList& mistakes) {
+  if (devices_.empty() || !file_.empty()) return;
+  for (JobServer& server : *job_.mutable_servers()) server.clear_devices();
+  // Without servers its text is read all the same, for the mistake in it.
+  JobSpec probe;
+  probe.add_servers();
+  JobSpec* const job = servers_known_ ? &job_ : &probe;
+  const absl::Status read = SetJobDevices(devices_, job);
+  if (!read.ok()) AddLines("--devices: ", read, mistakes);
+}
+
+void JobOptions::ReadTable(MistakeList& mistakes) {
+  if (table_file_.empty()) return;
+  auto text = ReadTextFile(table_file_, kMaxRankTableBytes);
+  if (!text.ok()) return AddLines("--rank-table ", text.status(), mistakes);
+  job_.set_rank_table(*std::move(text));
+}
+
+void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
+  job_.Clear();
+  is_own_job_ = servers_known_ = false;
+  CheckConflicts(mistakes);
+  const bool from_table =
+      !table_file_.empty() && file_.empty() && nodes_.empty();
+  if (!file_.empty()) {
+    ReadFile(mistakes);
+  } else if (!from_table) {
+    ReadNodes(environment, mistakes);
+  }
+  ReadTable(mistakes);
+  if (!from_table) ReadDevices(mistakes);
+  if (!product_.empty()) job_.set_product(product_);
+  if (!method_.empty()) job_.set_method(method_);
+  if (!method_.empty() &&
+      std::find(std::begin(kLaunchMethods), std::end(kLaunchMethods),
+                method_) == std::end(kLaunchMethods)) {
+    mistakes.push_back(absl::StrCat("--method: ", QuotedText(method_),
+                                    ", expected ",
+                                    absl::StrJoin(kLaunchMethods, ", "),
+                                    DidYouMean(method_, kLaunchMethods)));
+  }
+  if (id_.size() > kMaxIdBytes) {
+    mistakes.push_back(absl::StrCat("--job-id: ", id_.size(),
+                                    " bytes, expected at most ", kMaxIdBytes));
+  } else if (!id_.empty()) {
+    job_.set_id(id_);
+  }
+  if (!dtypes_.empty()) job_.clear_dtypes();
+  for (const std::string& type : dtypes_) {
+    const absl::string_view name = HcclDataType(type);
+    if (name.empty()) {
+      mistakes.push_back(absl::StrCat("--dtype: ", QuotedText(type),
+                                      ", expected ",
+                                      absl::StrJoin(HcclDataTypes(), ", "),
+                                      DidYouMean(type, HcclDataTypes())));
+    }
+    job_.add_dtypes(std::string(name));
+  }
+}
+
+void JobOptions::TakeServersOfTable(const ClusterSpec& spec,
+                                    MistakeList& mistakes) {
+  auto table = ParseRankTable(job_.rank_table());
+  if (!table.ok()) {
+    return AddLines(absl::StrCat(table_file_, ": "), table.status(), mistakes);
+  }
+  std::stable_sort(table->servers.begin(), table->servers.end(),
+                   [](const RankTableServer& a, const RankTableServer& b) {
+                     return LowestRank(a) < LowestRank(b);
+                   });
+  const std::map<std::string, std::string> by_name = HostsByAnyName(spec);
+  std::vector<absl::string_view> known;
+  for (const ServerSpec& server : spec.servers()) {
+    known.push_back(server.host());
+  }
+  job_.clear_servers();
+  absl::flat_hash_set<std::string> seen;
+  for (const RankTableServer& server : table->servers) {
+    auto host = by_name.find(server.server_id);
+    if (host == by_name.end()) host = by_name.find(server.host_ip);
+    if (host == by_name.end()) {
+      mistakes.push_back(absl::StrCat(
+          table_file_, ": server_id ", QuotedText(server.server_id),
+          server.host_ip.empty()
+              ? ""
+              : absl::StrCat(", host_ip ", QuotedText(server.host_ip)),
+          ", expected a host of the spec or its address; --nodes says whose "
+          "table it is",
+          DidYouMean(server.server_id, known)));
+    } else if (!seen.insert(host->second).second) {
+      mistakes.push_back(absl::StrCat(
+          table_file_, ": server_id ", QuotedText(server.server_id), " is ",
+          host->second, " again, expected every host once"));
+    } else {
+      *job_.add_servers() = ServerOfTable(server, host->second);
+    }
+  }
+}
+
+std::vector<std::string> JobOptions::Resolve(const ClusterSpec& spec,
+                                             MistakeList& mistakes) {
+  const size_t before = mistakes.size();
+  if (!servers_known_ && !job_.rank_table().empty() && file_.empty() &&
+      nodes_.empty()) {
+    TakeServersOfTable(spec, mistakes);
+  }
+  if (mistakes.size() > before || job_.servers().empty()) return {};
+  HostSelection selection;
+  for (const JobServer& server : job_.servers()) {
+    selection.hosts.push_back(server.host());
+  }
+  return ResolveHosts(std::move(selection), spec, mistakes);
+}
+
+}  // namespace clusterd
