@@ -160,10 +160,10 @@ void BuildTree(Tree& tree) {
       "--version", [] { return std::string(kClusterdVersion); },
       "Print versions");
   // In the order of the help text.
-  for (const auto add :
-       {AddCheckCommand, AddPlanCommand, AddRunCommands, AddCancelCommand,
-        AddHistoryCommands, AddHostCommands, AddConfigCommands,
-        AddLearnCommands, AddExplainCommand, AddAnonymiseCommand}) {
+  for (const auto add : {AddCheckCommand, AddHookCommand, AddPlanCommand,
+                         AddRunCommands, AddCancelCommand, AddHistoryCommands,
+                         AddHostCommands, AddConfigCommands, AddLearnCommands,
+                         AddExplainCommand, AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());

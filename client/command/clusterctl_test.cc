@@ -18,6 +18,7 @@ using Arguments = std::vector<std::string>;
 const std::vector<Arguments>& Commands() {
   static const auto& commands = *new std::vector<Arguments>{
       {"check"},
+      {"hook"},
       {"plan"},
       {"apply"},
       {"rollback"},
@@ -59,9 +60,10 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   const ProgramOutput output = RunProgram({"--help"});
   EXPECT_EQ(output.status, 0);
   for (const char* text :
-       {"check", "plan", "apply", "rollback", "history", "show", "hosts",
-        "describe", "config", "explain", "anonymise", "version", "completion",
-        "help", "--controller", "CLUSTERD_CONTROLLER", "client.yaml"}) {
+       {"check", "hook", "plan", "apply", "rollback", "history", "show",
+        "hosts", "describe", "config", "explain", "anonymise", "version",
+        "completion", "help", "--controller", "CLUSTERD_CONTROLLER",
+        "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
   }
@@ -132,7 +134,8 @@ INSTANTIATE_TEST_SUITE_P(
             "UnknownCommand",
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
-            "plan, apply, rollback, cancel, history, show, hosts, describe, "
+            "hook, plan, apply, rollback, cancel, history, show, hosts, "
+            "describe, "
             "config, explain, anonymise, version, completion, help, did you "
             "mean "
             "\"check\"?"},
