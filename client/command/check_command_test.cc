@@ -166,15 +166,16 @@ TEST(CheckTest, SendsSelectedHostsAndRules) {
 }
 
 TEST(CheckTest, ChecksTheNodesOfItsSlurmJobAndSaysSo) {
-  ProgramWorld world = WorldWith(PassingReport({"server1"}));
+  Report report = PassingReport({"server1"});
+  report.set_job_servers(1);
+  ProgramWorld world = WorldWith(report);
   world.environment["SLURM_JOB_ID"] = "17";
   world.environment["SLURM_JOB_NODELIST"] = "server1";
   const ProgramOutput output = RunProgram({"check"}, world);
   EXPECT_EQ(output.status, 0);
   EXPECT_EQ(output.err,
-            "clusterctl check: the hosts of Slurm job 17, server1 (--all "
-            "checks every "
-            "host)\n");
+            "clusterctl check: judges slurm:17.0 on server1, the job that this "
+            "runs in (--all checks every host)\n");
 }
 
 TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {

@@ -72,11 +72,14 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
 TEST(HelpTest, NamesEveryOptionOfCheck) {
   const ProgramOutput output = RunProgram({"check", "--help"});
   for (const char* option :
-       {"HOSTS",        "-x,--exclude", "--hostfile", "--all",   "--only",
-        "--skip",       "--downgrade",  "--fail-on",  "--netns", "-o,--output",
-        "--color",      "--report",     "--timeout",  "--local", "--socket",
-        "--controller", "--cluster",    "--ca",       "--cert",  "--key",
-        "--verbose"}) {
+       {"HOSTS",        "-x,--exclude", "--hostfile",  "--all",
+        "--only",       "--skip",       "--downgrade", "--fail-on",
+        "--netns",      "-o,--output",  "--color",     "--report",
+        "--timeout",    "--local",      "--socket",    "--controller",
+        "--cluster",    "--ca",         "--cert",      "--key",
+        "--verbose",    "--job",        "--nodes",     "--devices",
+        "--product",    "--dtype",      "--method",    "--job-id",
+        "--rank-table", "--max-age"}) {
     EXPECT_TRUE(absl::StrContains(output.out, option)) << option << "\n"
                                                        << output.out;
   }
