@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
+#include "client/command/job_options.h"
 #include "client/command/request.h"
 #include "client/print/progress_line.h"
 #include "config/report/report_table.h"
@@ -32,6 +33,7 @@ constexpr absl::Duration kLocalTimeout = absl::Seconds(70);
 // Between two looks of --wait, at most; a tenth of a shorter one.
 constexpr absl::Duration kLongestPause = absl::Seconds(5);
 constexpr int kAwaitedColumns = 400;
+constexpr int kOwnJobColumns = 100;
 
 // What a check had found when Ctrl-C was pressed. Outlives the command where
 // the controller's answer comes later.
@@ -71,6 +73,11 @@ class CheckCommand final : public ClusterRequest {
                   "Count failures of these rules as warnings", downgrade_);
     AddOption(app, "--fail-on", "STATE", fail_on_text_,
               "Lowest state that exits with 1: warn, unknown, fail (default)");
+    job_options_.AddTo(app);
+    job_options_.AddRankTable(app);
+    AddOption(app, "--max-age", "DURATION", max_age_text_,
+              "A report of this job that is no older will do")
+        ->group("Job");
     AddNamespace(app,
                  "Judge only the kernel parameters and ports of this network "
                  "namespace of the hosts");
@@ -116,16 +123,50 @@ class CheckCommand final : public ClusterRequest {
          absl::StrSplit(selection.message(), '\n', absl::SkipEmpty())) {
       AddMistake(line);
     }
+    max_age_ = ReadDuration("--max-age", max_age_text_, absl::Milliseconds(1),
+                            absl::ZeroDuration());
     if (local_) {
       CheckLocalOptions();
+    } else if (IsAboutJob()) {
+      CheckJobOptions();
+      job_options_.Read(session().environment, mistakes_);
+      judges_job_ = true;
     } else {
       ClusterRequest::ReadOptions();
+    }
+    if (!max_age_text_.empty() && !judges_job_) {
+      AddMistake("--max-age: is for a job, expected --job, --nodes or ",
+                 "--rank-table");
+    }
+  }
+
+  bool NamesHosts() const {
+    return !hosts_.hosts.empty() || !hosts_.exclude.empty() ||
+           !hosts_.hostfile.empty() || hosts_.all;
+  }
+
+  // Inside a Slurm job without any word about hosts: its own.
+  bool IsAboutJob() const {
+    if (!job_options_.given().empty()) return true;
+    return !NamesHosts() && namespace_text_.empty() &&
+           !ValueOf(session().environment, "SLURM_JOB_ID").empty() &&
+           !ValueOf(session().environment, "SLURM_JOB_NODELIST").empty();
+  }
+
+  void CheckJobOptions() {
+    if (NamesHosts()) {
+      AddMistake(job_options_.given(),
+                 ": HOSTS, --exclude, --hostfile or --all are given too, ",
+                 "expected one of them");
+    }
+    if (!namespace_text_.empty()) {
+      AddMistake(job_options_.given(), ": --netns is given too, expected one ",
+                 "of them");
     }
   }
 
   void CheckLocalOptions() {
-    if (!hosts_.hosts.empty() || !hosts_.exclude.empty() ||
-        !hosts_.hostfile.empty() || hosts_.all) {
+    if (NamesHosts()) {
       AddMistake("--local: checks this host only, expected no HOSTS, ",
                  "--exclude, --hostfile or --all");
     }
@@ -137,12 +178,33 @@ class CheckCommand final : public ClusterRequest {
       AddMistake("--local: the host's daemon runs all its rules, expected no ",
                  "--only, --skip or --downgrade");
     }
+    if (!job_options_.given().empty()) {
+      AddMistake("--local: knows no job, expected no ", job_options_.given());
+    }
+  }
+
+  absl::Status Prepare(ControllerClient& client) override {
+    RETURN_IF_ERROR(ClusterRequest::Prepare(client));
+    if (!judges_job_) return absl::OkStatus();
+    const bool first = job_hosts_.empty();
+    job_hosts_ = job_options_.Resolve(spec_.spec(), mistakes_);
+    if (first && mistakes_.empty() && job_options_.is_own_job()) {
+      Tell("judges ", job_options_.job().id(), " on ",
+           HostsText(job_hosts_, kOwnJobColumns),
+           ", the job that this runs in (--all checks every host)");
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Ask(ControllerClient* client) override {
     if (client == nullptr) return AskLocalDaemon();
     CheckRequest request;
     *request.mutable_selection() = selection_;
+    if (judges_job_) {
+      *request.mutable_job() = job_options_.job();
+      request.set_max_age_ms(
+          static_cast<uint32_t>(absl::ToInt64Milliseconds(max_age_)));
+    }
     const auto so_far = so_far_ = std::make_shared<SoFar>();
     absl::StatusOr<Report> report =
         Follow(*client, &Controller::Stub::Check, request, "check",
@@ -232,8 +294,15 @@ class CheckCommand final : public ClusterRequest {
     }
     // A controller that leaves out a host it was asked about has not checked
     // it.
-    const std::vector<std::string> left = LeftOut(named_, report_.hosts());
+    const std::vector<std::string> left =
+        LeftOut(judges_job_ ? job_hosts_ : named_, report_.hosts());
     if (!left.empty()) Doubt(absl::StrCat("the report ", LeftOutText(left)));
+    // A controller that knows no jobs judges whole hosts.
+    if (judges_job_ && report_.job_servers() == 0) {
+      Doubt(
+          "the report is about whole hosts and not the job; use the "
+          "controller's version");
+    }
     // A controller that knows no namespaces judges the hosts' own.
     const std::string asked = NetworkNamespaceText(network_namespace_);
     const std::string& judged = report_.network_namespace();
@@ -300,6 +369,10 @@ class CheckCommand final : public ClusterRequest {
     report_.set_elapsed_ms(ElapsedMs(started_));
     report_.set_cluster(cluster_);
     report_.set_product(spec_.spec().product());
+    if (judges_job_) {
+      report_.set_job_id(SafeText(job_options_.job().id(), /*utf8=*/true));
+      report_.set_job_servers(job_options_.job().servers_size());
+    }
     report_.set_error(SafeText(error.message(), /*utf8=*/true));
     report_.set_verdict(UNKNOWN);
     if (local_ && !session().host_name.empty()) {
@@ -353,6 +426,12 @@ class CheckCommand final : public ClusterRequest {
   absl::Time wait_until_;
   std::optional<int> last_status_;  // Of the look before, of --watch.
   std::shared_ptr<SoFar> so_far_;   // Of the look under way.
+
+  JobOptions job_options_;
+  std::string max_age_text_;
+  absl::Duration max_age_;  // Zero: looks now.
+  bool judges_job_ = false;
+  std::vector<std::string> job_hosts_;  // By their names, in the spec's order.
 
   RuleSelection selection_;
   FailOn fail_on_ = FailOn::kFail;

@@ -169,10 +169,10 @@ void BuildTree(Tree& tree) {
       "Print versions");
   // In the order of the help text.
   for (const auto add :
-       {AddCheckCommand, AddPlanCommand, AddRunCommands, AddCancelCommand,
-        AddHistoryCommands, AddHostCommands, AddConfigCommands,
-        AddLearnCommands, AddGenerateCommands, AddExplainCommand,
-        AddAnonymiseCommand}) {
+       {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
+        AddCancelCommand, AddHistoryCommands, AddHostCommands,
+        AddConfigCommands, AddLearnCommands, AddGenerateCommands,
+        AddExplainCommand, AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());

@@ -18,6 +18,7 @@ using Arguments = std::vector<std::string>;
 const std::vector<Arguments>& Commands() {
   static const auto& commands = *new std::vector<Arguments>{
       {"check"},
+      {"hook"},
       {"plan"},
       {"apply"},
       {"rollback"},
@@ -62,9 +63,9 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   const ProgramOutput output = RunProgram({"--help"});
   EXPECT_EQ(output.status, 0);
   for (const char* text :
-       {"check", "plan", "apply", "rollback", "history", "show", "hosts",
-        "describe", "config", "generate", "explain", "anonymise", "version",
-        "completion", "help", "--controller", "CLUSTERD_CONTROLLER",
+       {"check", "hook", "plan", "apply", "rollback", "history", "show",
+        "hosts", "describe", "config", "generate", "explain", "anonymise",
+        "version", "completion", "help", "--controller", "CLUSTERD_CONTROLLER",
         "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
@@ -74,11 +75,14 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
 TEST(HelpTest, NamesEveryOptionOfCheck) {
   const ProgramOutput output = RunProgram({"check", "--help"});
   for (const char* option :
-       {"HOSTS",        "-x,--exclude", "--hostfile", "--all",   "--only",
-        "--skip",       "--downgrade",  "--fail-on",  "--netns", "-o,--output",
-        "--color",      "--report",     "--timeout",  "--local", "--socket",
-        "--controller", "--cluster",    "--ca",       "--cert",  "--key",
-        "--verbose"}) {
+       {"HOSTS",        "-x,--exclude", "--hostfile",  "--all",
+        "--only",       "--skip",       "--downgrade", "--fail-on",
+        "--netns",      "-o,--output",  "--color",     "--report",
+        "--timeout",    "--local",      "--socket",    "--controller",
+        "--cluster",    "--ca",         "--cert",      "--key",
+        "--verbose",    "--job",        "--nodes",     "--devices",
+        "--product",    "--dtype",      "--method",    "--job-id",
+        "--rank-table", "--max-age"}) {
     EXPECT_TRUE(absl::StrContains(output.out, option)) << option << "\n"
                                                        << output.out;
   }
@@ -136,7 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
             "UnknownCommand",
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
-            "plan, apply, rollback, cancel, history, show, hosts, describe, "
+            "hook, plan, apply, rollback, cancel, history, show, hosts, "
+            "describe, "
             "config, generate, explain, anonymise, version, completion, help, "
             "did you "
             "mean "

@@ -150,6 +150,7 @@ class Command {
 // Add the commands of one file, in the order of the help text.
 using CommandList = std::vector<std::unique_ptr<Command>>;
 void AddCheckCommand(CommandList& commands);
+void AddHookCommand(CommandList& commands);
 void AddPlanCommand(CommandList& commands);
 void AddRunCommands(CommandList& commands);
 void AddCancelCommand(CommandList& commands);

@@ -81,7 +81,7 @@ void JobOptions::AddTo(CLI::App& app) {
   add("--method", "METHOD", method_,
       "How it is launched: torchrun, torch-npu-run, torch-distributed-launch, "
       "mp-spawn, shell, horovodrun");
-  add("--job-id", "ID", id_, "Its id, e.g. slurm:1234.0");
+  add("--job-id", "JOB", id_, "Its id, e.g. slurm:1234.0");
 }
 
 void JobOptions::AddRankTable(CLI::App& app) {

@@ -129,4 +129,19 @@ std::string VerdictWord(const Report& report) {
       report.partial() ? " (partial)" : "");
 }
 
+std::string JobName(const Report& report) {
+  if (report.job_id().empty() && report.job_servers() == 0) return "";
+  return absl::StrCat("job", Part(" ", report.job_id()));
+}
+
+std::string JobText(const Report& report) {
+  const std::string name = JobName(report);
+  if (name.empty()) return "";
+  const std::string size = JoinParts(
+      ", ",
+      {report.job_servers() > 0 ? Count(report.job_servers(), "server") : "",
+       report.job_devices() > 0 ? Count(report.job_devices(), "device") : ""});
+  return absl::StrCat(name, Part(": ", size));
+}
+
 }  // namespace clusterd

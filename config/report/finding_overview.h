@@ -74,6 +74,12 @@ FindingOverview ArrangeFindings(const Report& report, bool whole = false);
 // "FAIL", "FAIL (partial)", "NO VERDICT".
 std::string VerdictWord(const Report& report);
 
+// "job slurm:1234.0"; empty for a report that is about none.
+std::string JobName(const Report& report);
+
+// "job slurm:1234.0: 16 servers, 128 devices". Not safe for a terminal.
+std::string JobText(const Report& report);
+
 // "4 rules because of net-health on server1"; for the bounds see SubjectsText.
 std::string CauseText(const std::string& cause, const CauseGroup& group,
                       int groups, int columns);

@@ -24,7 +24,7 @@ TEST_P(MessageJsonGoldenTest, PrintsAsInTheFileAndParsesBackToTheSameMessage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Reports, MessageJsonGoldenTest,
-                         testing::Values("pass", "fail", "hostile",
+                         testing::Values("pass", "fail", "hostile", "job",
                                          "no_verdict"),
                          [](const auto& info) {
                            return std::string(info.param);

@@ -96,9 +96,10 @@ std::string ReportShort(const Report& report, bool utf8) {
   const auto safe = [&](absl::string_view text, int columns) {
     return CutText(SafeText(text, utf8), columns, utf8);
   };
-  const std::string name =
-      absl::StrCat(safe(NameOf(report), 40),
-                   Part(" in ", safe(report.network_namespace(), 60)));
+  const std::string name = JoinParts(
+      ", ", {absl::StrCat(safe(NameOf(report), 40),
+                          Part(" in ", safe(report.network_namespace(), 60))),
+             safe(JobName(report), 60)});
   const std::string head = name.empty() ? "" : absl::StrCat(name, ": ");
   if (!report.error().empty()) {
     // Every mistake has a line of its own, and this is one line.

@@ -17,7 +17,7 @@ TEST_P(ReportShortGoldenTest, PrintsAsInTheFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Reports, ReportShortGoldenTest,
-                         testing::Values("pass", "fail", "hostile",
+                         testing::Values("pass", "fail", "hostile", "job",
                                          "no_verdict"),
                          [](const auto& info) {
                            return std::string(info.param);

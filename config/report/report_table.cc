@@ -94,6 +94,8 @@ class ReportPrinter {
                        : absl::StrCat(Count(names.size(), "host"), ": ",
                                       page_.Safe(HostsText(names, columns_)))});
     if (!head.empty()) page_.out() << head << "\n";
+    const std::string job = JobText(report_);
+    if (!job.empty()) page_.Whole("", page_.Safe(job));
     if (!report_.network_namespace().empty()) {
       page_.Whole("network namespace ",
                   page_.Safe(report_.network_namespace()));

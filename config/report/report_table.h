@@ -1,6 +1,7 @@
 // The report as people read it in a terminal:
 //
 //   Cluster demo, atlas-training, 2 hosts: server[0-1]
+//   job slurm:1234.0: 2 servers, 16 devices
 //
 //   Device
 //     √ pass     net-health  16 devices on 2 hosts

@@ -38,7 +38,7 @@ TEST_P(ReportTableGoldenTest, PrintsAsInTheFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Reports, ReportTableGoldenTest,
-                         testing::Values("pass", "fail", "hostile",
+                         testing::Values("pass", "fail", "hostile", "job",
                                          "no_verdict"),
                          [](const auto& info) {
                            return std::string(info.param);

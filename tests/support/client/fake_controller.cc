@@ -193,6 +193,14 @@ class FakeController::LocalService final : public LocalAgent::Service {
     return owner_.script_.self_status;
   }
 
+  grpc::Status RunHook(grpc::ServerContext*, const HookRequest* request,
+                       HookAnswer* answer) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.hook_request_ = *request;
+    *answer = owner_.script_.hook;
+    return owner_.script_.hook_status;
+  }
+
  private:
   FakeController& owner_;
 };
@@ -232,6 +240,11 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> FakeController::ToLocalDaemon(
 std::optional<CheckRequest> FakeController::check_request() const {
   absl::MutexLock lock(&mutex_);
   return check_request_;
+}
+
+std::optional<HookRequest> FakeController::hook_request() const {
+  absl::MutexLock lock(&mutex_);
+  return hook_request_;
 }
 
 std::optional<PlanRequest> FakeController::plan_request() const {

@@ -68,6 +68,8 @@ struct ControllerScript {
 
   CheckSelfResponse self;
   grpc::Status self_status;
+  HookAnswer hook;
+  grpc::Status hook_status;
 };
 
 // Safe for concurrent use.
@@ -83,6 +85,7 @@ class FakeController final : public Connector {
 
   // The last ones seen; none before the first.
   std::optional<CheckRequest> check_request() const;
+  std::optional<HookRequest> hook_request() const;
   std::optional<PlanRequest> plan_request() const;
   std::optional<LearnRequest> learn_request() const;
   std::optional<LaunchRequest> launch_request() const;
@@ -117,6 +120,7 @@ class FakeController final : public Connector {
 
   mutable absl::Mutex mutex_;
   std::optional<CheckRequest> check_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<HookRequest> hook_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<PlanRequest> plan_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<LearnRequest> learn_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<LaunchRequest> launch_request_ ABSL_GUARDED_BY(mutex_);

@@ -1,0 +1,367 @@
+// clusterctl hook: what a scheduler calls before and after a job. Asks this
+// host's own clusterd, which knows or learns the verdict, and turns the answer
+// into an exit status and the lines that this scheduler understands. Keeps
+// nothing, so that one that is killed leaves nothing.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/command/command.h"
+#include "client/command/job_options.h"
+#include "client/command/scheduler_job.h"
+#include "config/report/message_json.h"
+#include "config/values/hostlist.h"
+#include "config/values/nearest_word.h"
+#include "config/values/text_form.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kDefaultSocket[] = "/run/clusterd/agent.sock";
+// What every refusal begins with, as drain reasons do.
+constexpr char kPrefix[] = "clusterd: ";
+// The daemon's answer on its way back, and our own start and end.
+constexpr absl::Duration kMargin = absl::Milliseconds(500);
+constexpr absl::Duration kLongestWait = absl::Minutes(10);
+constexpr int kReasonColumns = 200;
+constexpr size_t kThroughLines = 5;
+constexpr size_t kMaxVariableBytes = 4096;
+
+using JobSource = absl::StatusOr<JobSpec> (*)(const Environment&);
+
+// How one scheduler's hook behaves. Slurm drains the node by itself where
+// Prolog or Epilog does not exit with 0 (slurm.conf(5)): it is told only of
+// what this node is the cause of; what is wrong with a job as a whole
+// PrologSlurmctld refuses, which drains nobody. Its own bounds are
+// BatchStartTimeout and MessageTimeout, 10 s each unless set, and 60 s for a
+// HealthCheckProgram; what that exits with means nothing to it. A TaskProlog
+// that fails ends the task.
+struct HookRow {
+  absl::string_view name;
+  HookKind kind;  // UNSPECIFIED: the controller is asked.
+  JobSource job;  // nullptr: the options name it, if any.
+  bool is_slurm;
+  bool needs_job;
+  int refused;  // The exit status for REFUSE,
+  int drained;  // and for REFUSE_AND_DRAIN.
+  int wait_s;
+};
+constexpr HookRow kHooks[] = {
+    {"slurm-prolog", HOOK_SLURM_PROLOG, SlurmJob, true, true, 0, 1, 8},
+    {"slurm-controller-prolog", HOOK_KIND_UNSPECIFIED, SlurmJob, true, true, 1,
+     1, 30},
+    {"slurm-health", HOOK_SLURM_HEALTH, nullptr, true, false, 0, 0, 20},
+    {"slurm-task-prolog", HOOK_SLURM_TASK_PROLOG, SlurmJob, true, true, 0, 0,
+     3},
+    {"slurm-epilog", HOOK_SLURM_EPILOG, SlurmJob, true, true, 0, 1, 30},
+    {"pbs", HOOK_PBS, PbsJob, false, true, 1, 1, 20},
+    {"lsf", HOOK_LSF, LsfJob, false, true, 1, 1, 20},
+    {"plain", HOOK_PLAIN, nullptr, false, false, 1, 1, 20},
+};
+
+// Where a finding fails the job and no host is to blame: of a rule about jobs,
+// or without any host.
+std::string ClusterWideReason(const Report& report) {
+  for (const RuleResult& rule : report.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      const bool names_host = absl::c_any_of(
+          finding.subjects(),
+          [](const Subject& subject) { return !subject.host().empty(); });
+      if (finding.state() != FAIL || (rule.category() != "job" && names_host)) {
+        continue;
+      }
+      return absl::StrCat(
+          kPrefix, rule.rule(), ": ",
+          names_host
+              ? absl::StrCat(SubjectsText(finding.subjects(), 2, 60), ": ")
+              : "",
+          finding.observed());
+    }
+  }
+  return "";
+}
+
+class HookCommand final : public Command {
+ public:
+  HookCommand() : Command("hook") {}
+
+  void AddOptions(CLI::App& app) override {
+    std::vector<absl::string_view> names;
+    for (const HookRow& row : kHooks) names.push_back(row.name);
+    AddOption(app, "HOOK", "", hook_,
+              absl::StrCat("Who calls: ", absl::StrJoin(names, ", ")))
+        ->required();
+    job_options_.AddTo(app);
+    AddOption(app, "--node-name", "NAME", node_name_,
+              "How Slurm calls this host [SLURMD_NODENAME]");
+    AddOption(app, "--max-age", "DURATION", max_age_text_,
+              "A verdict about the job that is no older will do");
+    AddOption(app, "--timeout", "DURATION", timeout_text_,
+              "Wait no longer for an answer (default: by HOOK, see above)");
+    app.add_flag("--fail-closed", fail_closed_,
+                 "Refuse also where nobody can be asked");
+    AddOption(app, "-o,--output", "FORMAT", format_,
+              "text (default), json: the daemon's whole answer");
+    AddOption(app, "--socket", "PATH", socket_,
+              absl::StrCat("Unix socket of this host's clusterd; default ",
+                           kDefaultSocket));
+  }
+
+ private:
+  int Work() override {
+    ReadOptions();
+    if (!mistakes_.empty()) return RejectUsage();
+    opt_out_ = OptOut(session().environment);
+    ReadJob();
+    if (!mistakes_.empty()) return RejectUsage();
+    return row_->kind == HOOK_KIND_UNSPECIFIED ? AskController()
+                                               : AskOwnDaemon();
+  }
+
+  void ReadOptions() {
+    std::vector<absl::string_view> names;
+    for (const HookRow& row : kHooks) names.push_back(row.name);
+    row_ = &kHooks[ReadChoice("HOOK", hook_, names)];
+    prints_json_ = ReadChoice("--output", format_, {"text", "json"}) == 1;
+    if (prints_json_ && (row_->kind == HOOK_SLURM_TASK_PROLOG ||
+                         row_->kind == HOOK_KIND_UNSPECIFIED)) {
+      AddMistake("--output: json is not for ", hook_, ", expected text");
+    }
+    max_age_ = ReadShort("--max-age", max_age_text_, absl::ZeroDuration());
+    wait_ = ReadShort("--timeout", timeout_text_, absl::Seconds(row_->wait_s));
+    if (!job_options_.given().empty() && row_->job != nullptr) {
+      AddMistake(job_options_.given(), ": ", hook_,
+                 " takes the job from its environment, expected no option ",
+                 "about it");
+    }
+    if (node_name_.empty() && row_->is_slurm) {
+      node_name_ = ValueOf(session().environment, "SLURMD_NODENAME");
+    }
+    if (node_name_.empty() || IsHostName(node_name_)) return;
+    // A scheduler's own word is no mistake of the command line.
+    AddTrouble("node name ", QuotedText(node_name_), " is no host's name");
+    node_name_.clear();
+  }
+
+  absl::Duration ReadShort(absl::string_view option, const std::string& text,
+                           absl::Duration absent) {
+    absl::Duration value = absent;
+    if (text.empty() ||
+        (absl::ParseDuration(text, &value) && value >= absl::Milliseconds(1) &&
+         value <= kLongestWait)) {
+      return value;
+    }
+    AddMistake(option, ": ", QuotedText(text), ", expected 1ms to ",
+               absl::FormatDuration(kLongestWait), ", such as 5s");
+    return absent;
+  }
+
+  // What is wrong with the scheduler's words leaves the job unknown; this host
+  // alone is judged then.
+  void ReadJob() {
+    if (row_->job == nullptr) {
+      if (!job_options_.given().empty()) {
+        job_options_.Read(session().environment, mistakes_);
+        job_ = job_options_.job();
+      }
+      return;
+    }
+    absl::StatusOr<JobSpec> job = row_->job(session().environment);
+    if (job.ok()) {
+      job_ = *std::move(job);
+    } else if (row_->needs_job) {
+      AddTrouble("the job is not known: ", job.status().message());
+    }
+  }
+
+  template <typename... Parts>
+  void AddTrouble(const Parts&... parts) {
+    trouble_.push_back(absl::StrCat(parts...));
+  }
+
+  std::string Safe(absl::string_view text) const {
+    return CutText(SafeText(text, ErrStyle().utf8), kReasonColumns,
+                   ErrStyle().utf8);
+  }
+
+  // A task prolog's stderr is the user's own, once for every task.
+  bool MayTalk() const {
+    if (row_->kind != HOOK_SLURM_TASK_PROLOG) return true;
+    return ValueOf(session().environment, "SLURM_PROCID") == "0";
+  }
+
+  void TellTrouble() {
+    if (!MayTalk()) return;
+    for (const std::string& line : trouble_) Tell(hook_, ": ", Safe(line));
+  }
+
+  // Nobody could be asked: our own trouble, which stops no job unless it is
+  // told to.
+  int WithoutAnswer(const absl::Status& why) {
+    AddTrouble(why.message());
+    TellTrouble();
+    const bool refuses = fail_closed_ && row_->drained != 0;
+    if (MayTalk()) {
+      Tell(hook_, refuses ? ": refused, because nobody could be asked "
+                            "(--fail-closed)"
+                          : ": let through unchecked");
+    }
+    return refuses ? row_->drained : kExitPass;
+  }
+
+  int AskOwnDaemon() {
+    const std::string socket = socket_.empty() ? kDefaultSocket : socket_;
+    const auto channel = session().connector.ToLocalDaemon(socket);
+    if (!channel.ok()) return WithoutAnswer(channel.status());
+    HookRequest request;
+    request.set_kind(row_->kind);
+    *request.mutable_job() = job_;
+    request.set_wait_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(wait_)));
+    request.set_max_age_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(max_age_)));
+    request.set_opt_out(opt_out_);
+    request.set_node_name(node_name_);
+    LocalClient client(*channel,
+                       absl::StrCat("clusterd of this host, ", socket),
+                       session().interrupt);
+    const absl::StatusOr<HookAnswer> answer =
+        client.Ask(&LocalAgent::Stub::RunHook, request, wait_ + kMargin);
+    if (!answer.ok()) return WithoutAnswer(answer.status());
+    return Obey(*answer);
+  }
+
+  int Obey(const HookAnswer& answer) {
+    for (const std::string& line : answer.let_through()) {
+      if (trouble_.size() == kThroughLines) break;
+      AddTrouble("let through: ", line);
+    }
+    TellTrouble();
+    if (prints_json_) session().out << MessageJson(answer);
+    if (row_->kind == HOOK_SLURM_TASK_PROLOG) PrintEnvironment(answer);
+    const std::string reason =
+        Safe(answer.reason().empty() ? "clusterd: refused without a reason"
+                                     : answer.reason());
+    switch (answer.decision()) {
+      case HookAnswer::ALLOW:
+        return kExitPass;
+      case HookAnswer::REFUSE:
+        return Refuse(row_->refused, reason);
+      case HookAnswer::REFUSE_AND_DRAIN:
+        return Refuse(row_->drained, reason);
+      default:
+        return WithoutAnswer(absl::InternalError(
+            "clusterd of this host: its decision is not known here; use its "
+            "version of clusterctl"));
+    }
+  }
+
+  // The one line that is all that many people will ever see.
+  int Refuse(int status, const std::string& reason) {
+    if (!MayTalk()) return status;
+    ClearProgress();
+    session().err << reason << std::endl;
+    if (status == kExitPass && row_->kind == HOOK_SLURM_PROLOG) {
+      Tell(hook_, ": let through: this host is not the cause, and Slurm would ",
+           "drain it; slurm-controller-prolog and the host in question refuse");
+    }
+    return status;
+  }
+
+  // "export NAME=value", which slurmstepd reads (srun(1), --task-prolog). What
+  // the user has set stays.
+  void PrintEnvironment(const HookAnswer& answer) {
+    static const LazyRE2 kVariable = {
+        "[A-Z][A-Z0-9_]*=[A-Za-z0-9_.,:;%/@+=^ -]*"};
+    for (const std::string& line : answer.environment()) {
+      if (line.size() > kMaxVariableBytes || !HasForm(line, *kVariable)) {
+        if (MayTalk()) {
+          Tell(hook_, ": passed over ", QuotedText(line),
+               ", expected NAME=value");
+        }
+        continue;
+      }
+      const std::pair<std::string, std::string> variable =
+          absl::StrSplit(line, absl::MaxSplits('=', 1));
+      const std::string own =
+          ValueOf(session().environment, variable.first.c_str());
+      if (own.empty()) {
+        session().out << "export " << line << "\n";
+      } else if (own != variable.second && MayTalk()) {
+        session().out << "print clusterd: " << variable.first << " is "
+                      << PrintableText(own) << " in the job, and "
+                      << variable.second << " was checked\n";
+      }
+    }
+  }
+
+  // Where slurmctld runs: refuses what is wrong with the job or the cluster as
+  // a whole. What one host is the cause of, that host's own prolog refuses and
+  // drains: a job that is requeued from here would come back to it.
+  int AskController() {
+    if (!opt_out_.empty()) {
+      Tell(hook_, ": ", job_.id(), " is not checked: ", opt_out_);
+      return kExitPass;
+    }
+    if (job_.servers().empty()) {
+      return WithoutAnswer(absl::InvalidArgumentError("no job to ask about"));
+    }
+    const auto client = Connect();
+    if (client == nullptr) {
+      const std::string why = absl::StrJoin(mistakes_, "; ");
+      return WithoutAnswer(absl::InvalidArgumentError(why));
+    }
+    CheckRequest request;
+    *request.mutable_job() = job_;
+    request.set_max_age_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(max_age_)));
+    const absl::StatusOr<Report> report =
+        client->Follow(&Controller::Stub::Check, request, wait_, "check",
+                       [](const CheckEvent&) {});
+    if (!report.ok()) return WithoutAnswer(report.status());
+    if (report->job_servers() == 0 || !report->error().empty()) {
+      return WithoutAnswer(absl::UnknownError(
+          report->error().empty() ? "the controller knows no jobs; use a newer "
+                                    "one"
+                                  : report->error()));
+    }
+    TellTrouble();
+    const std::string reason = ClusterWideReason(*report);
+    if (reason.empty()) return kExitPass;
+    return Refuse(row_->refused, Safe(reason));
+  }
+
+  std::string hook_;
+  std::string node_name_;
+  std::string max_age_text_;
+  std::string timeout_text_;
+  std::string format_ = "text";
+  std::string socket_;
+  bool fail_closed_ = false;
+  JobOptions job_options_;
+
+  const HookRow* row_ = nullptr;
+  bool prints_json_ = false;
+  absl::Duration max_age_;
+  absl::Duration wait_;
+  std::string opt_out_;
+  JobSpec job_;
+  MistakeList trouble_;  // Ours, or let through; a line each.
+};
+
+}  // namespace
+
+void AddHookCommand(CommandList& commands) {
+  commands.push_back(std::make_unique<HookCommand>());
+}
+
+}  // namespace clusterd

@@ -1,0 +1,323 @@
+// clusterctl hook from a scheduler's environment to an exit status and lines,
+// over real gRPC against a daemon and a controller with scripted answers.
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// As slurmd starts a prolog: nothing but Slurm's own words.
+Environment Prolog() {
+  return {{"SLURM_JOB_ID", "1234"},
+          {"SLURM_NODELIST", "node[01-02]"},
+          {"SLURM_JOB_RESTART_COUNT", "1"},
+          {"SLURMD_NODENAME", "node02"}};
+}
+
+ProgramWorld WorldWith(HookAnswer::Decision decision,
+                       const Environment& environment = Prolog()) {
+  ProgramWorld world;
+  world.environment = environment;
+  world.script.hook.set_decision(decision);
+  if (decision != HookAnswer::ALLOW) {
+    world.script.hook.set_reason("clusterd: link: device 3: DOWN");
+  }
+  return world;
+}
+
+// What reached the daemon.
+HookRequest Asked(const std::vector<std::string>& arguments,
+                  ProgramWorld world) {
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output = RunProgram(arguments, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_TRUE(controller.hook_request().has_value());
+  return controller.hook_request().value_or(HookRequest());
+}
+
+struct StatusCase {
+  const char* hook;
+  int refused;
+  int drained;
+};
+
+class HookStatusTest : public testing::TestWithParam<StatusCase> {};
+
+TEST_P(HookStatusTest, IsWhatTheSchedulerUnderstands) {
+  const StatusCase& hook = GetParam();
+  const std::pair<HookAnswer::Decision, int> decisions[] = {
+      {HookAnswer::ALLOW, 0},
+      {HookAnswer::REFUSE, hook.refused},
+      {HookAnswer::REFUSE_AND_DRAIN, hook.drained}};
+  for (const auto& [decision, status] : decisions) {
+    const ProgramOutput output =
+        RunProgram({"hook", hook.hook}, WorldWith(decision));
+    EXPECT_EQ(output.status, status) << output.err;
+    EXPECT_THAT(output.out, IsEmpty());
+  }
+}
+
+TEST_P(HookStatusTest, LetsThroughWithALineWhereNobodyAnswers) {
+  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  world.script.hook_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "no such socket");
+  world.environment["SLURM_PROCID"] = "0";
+  const ProgramOutput output = RunProgram({"hook", GetParam().hook}, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_THAT(output.err, HasSubstr("let through unchecked"));
+  const ProgramOutput closed =
+      RunProgram({"hook", GetParam().hook, "--fail-closed"}, world);
+  EXPECT_EQ(closed.status, GetParam().drained);
+}
+
+INSTANTIATE_TEST_SUITE_P(Hooks, HookStatusTest,
+                         testing::Values(StatusCase{"slurm-prolog", 0, 1},
+                                         StatusCase{"slurm-health", 0, 0},
+                                         StatusCase{"slurm-task-prolog", 0, 0},
+                                         StatusCase{"slurm-epilog", 0, 1},
+                                         StatusCase{"pbs", 1, 1},
+                                         StatusCase{"lsf", 1, 1},
+                                         StatusCase{"plain", 1, 1}));
+
+TEST(HookTest, GivesTheReasonInOneLineThatNobodyCanForge) {
+  ProgramWorld world = WorldWith(HookAnswer::REFUSE_AND_DRAIN);
+  world.script.hook.set_reason("clusterd: link: \x1b[2J\nall is well");
+  const ProgramOutput output = RunProgram({"hook", "slurm-prolog"}, world);
+  EXPECT_EQ(output.status, 1);
+  EXPECT_EQ(output.err, "clusterd: link: \\x1b[2J\\nall is well\n");
+}
+
+TEST(HookTest, AsksAboutTheJobOfAPrologsEnvironment) {
+  const HookRequest request =
+      Asked({"hook", "slurm-prolog"}, WorldWith(HookAnswer::ALLOW));
+  EXPECT_EQ(request.kind(), HOOK_SLURM_PROLOG);
+  EXPECT_EQ(request.job().id(), "slurm:1234.1");
+  ASSERT_EQ(request.job().servers_size(), 2);
+  EXPECT_EQ(request.job().servers(1).host(), "node02");
+  EXPECT_EQ(request.node_name(), "node02");
+  EXPECT_EQ(request.wait_ms(), 8000u);
+  EXPECT_EQ(request.opt_out(), "");
+}
+
+TEST(HookTest, TellsTheSameJobInTheTaskAsInTheProlog) {
+  const HookRequest before =
+      Asked({"hook", "slurm-prolog"}, WorldWith(HookAnswer::ALLOW));
+  const HookRequest task =
+      Asked({"hook", "slurm-task-prolog"},
+            WorldWith(HookAnswer::ALLOW, {{"SLURM_JOB_ID", "1234"},
+                                          {"SLURM_JOB_NODELIST", "node[01-02]"},
+                                          {"SLURM_NODELIST", "node01"},
+                                          {"SLURM_JOB_GPUS", "0-3"},
+                                          {"SLURM_RESTART_COUNT", "1"}}));
+  EXPECT_EQ(before.job().SerializeAsString(), task.job().SerializeAsString());
+}
+
+TEST(HookTest, TakesTheDevicesOfAJobOnOneHost) {
+  Environment environment = Prolog();
+  environment["SLURM_NODELIST"] = "node02";
+  environment["SLURM_JOB_GPUS"] = "2,0-1";
+  const HookRequest request = Asked({"hook", "slurm-prolog"},
+                                    WorldWith(HookAnswer::ALLOW, environment));
+  EXPECT_EQ(request.job().servers(0).devices_size(), 3);
+}
+
+TEST(HookTest, JudgesThisHostAloneWhereTheJobCannotBeRead) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"SLURM_JOB_ID", "12\n34"},
+      {"SLURM_NODELIST", "node[01"},
+      {"SLURM_NODELIST", ""},
+      {"SLURMD_NODENAME", "-all"}};
+  for (const auto& [name, value] : wrong) {
+    Environment environment = Prolog();
+    environment[name] = value;
+    const ProgramWorld world = WorldWith(HookAnswer::ALLOW, environment);
+    const HookRequest request = Asked({"hook", "slurm-prolog"}, world);
+    const bool is_node = absl::string_view(name) == "SLURMD_NODENAME";
+    EXPECT_EQ(request.job().servers().empty(), !is_node) << name;
+    EXPECT_EQ(request.node_name().empty(), is_node) << name;
+    EXPECT_THAT(RunProgram({"hook", "slurm-prolog"}, world).err,
+                HasSubstr(is_node ? "is no host's name" : "job is not known"));
+  }
+}
+
+TEST(HookTest, TellsWhereAJobOptsOut) {
+  const std::pair<std::pair<const char*, const char*>, const char*> words[] = {
+      {{"CLUSTERD_CHECK", "off"}, "CLUSTERD_CHECK=off"},
+      {{"SLURM_JOB_COMMENT", "night run, clusterd=off"},
+       "clusterd=off in SLURM_JOB_COMMENT"},
+      {{"SLURM_JOB_COMMENT", "not-clusterd=off"}, ""},
+      {{"CLUSTERD_CHECK", "offline"}, ""}};
+  for (const auto& [variable, expected] : words) {
+    Environment environment = Prolog();
+    environment.insert(variable);
+    EXPECT_EQ(Asked({"hook", "slurm-prolog"},
+                    WorldWith(HookAnswer::ALLOW, environment))
+                  .opt_out(),
+              expected);
+  }
+}
+
+TEST(HookTest, ReadsTheJobsOfPbsAndLsf) {
+  const std::string file = TestFile("nodes", "node01\nnode01\nnode02\n");
+  HookRequest request = Asked(
+      {"hook", "pbs"}, WorldWith(HookAnswer::ALLOW, {{"PBS_JOBID", "7[3].head"},
+                                                     {"PBS_NODEFILE", file}}));
+  EXPECT_EQ(request.job().id(), "pbs:7[3].head");
+  EXPECT_EQ(request.job().servers_size(), 2);
+  request = Asked({"hook", "lsf"},
+                  WorldWith(HookAnswer::ALLOW,
+                            {{"LSB_JOBID", "8"},
+                             {"LSB_JOBINDEX", "2"},
+                             {"LSB_MCPU_HOSTS", "node01 64 node02 64"}}));
+  EXPECT_EQ(request.job().id(), "lsf:8[2]");
+  ASSERT_EQ(request.job().servers_size(), 2);
+  EXPECT_EQ(request.job().servers(1).host(), "node02");
+}
+
+TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
+  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  world.environment["MASTER_PORT"] = "1234";
+  world.environment["SLURM_PROCID"] = "0";
+  for (const char* const line : {"MASTER_ADDR=10.0.0.1", "MASTER_PORT=29500",
+                                 "BAD=a\nprint b", "lower=1", "X=$(id)"}) {
+    world.script.hook.add_environment(line);
+  }
+  const ProgramOutput output = RunProgram({"hook", "slurm-task-prolog"}, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_EQ(output.out,
+            "export MASTER_ADDR=10.0.0.1\n"
+            "print clusterd: MASTER_PORT is 1234 in the job, and 29500 was "
+            "checked\n");
+  EXPECT_THAT(output.err, HasSubstr("passed over \"BAD=a\\nprint b\""));
+}
+
+TEST(HookTest, IsSilentInTheTasksBehindTheFirst) {
+  ProgramWorld world = WorldWith(HookAnswer::REFUSE);
+  world.environment["SLURM_PROCID"] = "1";
+  const ProgramOutput output = RunProgram({"hook", "slurm-task-prolog"}, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_EQ(output.out + output.err, "");
+}
+
+TEST(HookTest, TakesAJobFromOptionsWhereNoSchedulerHasOne) {
+  const HookRequest request =
+      Asked({"hook", "plain", "--nodes", "node[01-02]", "--devices", "4",
+             "--timeout", "5s", "--max-age", "1m"},
+            WorldWith(HookAnswer::ALLOW, {}));
+  EXPECT_EQ(request.job().servers(0).device_count(), 4u);
+  EXPECT_EQ(request.wait_ms(), 5000u);
+  EXPECT_EQ(request.max_age_ms(), 60'000u);
+  EXPECT_EQ(Asked({"hook", "plain"}, WorldWith(HookAnswer::ALLOW, {}))
+                .job()
+                .servers_size(),
+            0);
+}
+
+TEST(HookTest, PrintsTheWholeAnswerAsJson) {
+  ProgramWorld world = WorldWith(HookAnswer::REFUSE, {});
+  world.script.hook.set_schema_version(1);
+  const ProgramOutput output =
+      RunProgram({"hook", "plain", "-o", "json"}, world);
+  EXPECT_EQ(output.status, 1);
+  EXPECT_THAT(output.out, HasSubstr("\"schema_version\""));
+}
+
+TEST(HookTest, NamesEveryMistakeAtOnce) {
+  const ProgramOutput output =
+      RunProgram({"hook", "slurm-prolog", "--nodes", "a", "--timeout", "1h",
+                  "--max-age", "x", "--output", "yaml"},
+                 WorldWith(HookAnswer::ALLOW));
+  EXPECT_EQ(output.status, 3);
+  for (const char* const text :
+       {"--nodes: slurm-prolog takes", "--timeout: \"1h\"", "--max-age: \"x\"",
+        "--output: \"yaml\""}) {
+    EXPECT_THAT(output.err, HasSubstr(text));
+  }
+  EXPECT_THAT(RunProgram({"hook", "slurm-prologue"}).err,
+              HasSubstr("did you mean \"slurm-prolog\""));
+}
+
+// slurm-controller-prolog.
+
+RuleResult FailingRule(const std::string& category, const std::string& host) {
+  RuleResult rule;
+  rule.set_rule("some-rule");
+  rule.set_category(category);
+  rule.set_state(FAIL);
+  Finding& finding = *rule.add_findings();
+  finding.set_state(FAIL);
+  finding.set_observed("three servers");
+  if (!host.empty()) finding.add_subjects()->set_host(host);
+  return rule;
+}
+
+ProgramOutput ControllerProlog(const RuleResult& rule,
+                               std::optional<CheckRequest>* asked = nullptr,
+                               const Environment& more = {}) {
+  Report report = PassingReport({"node01", "node02"});
+  report.set_job_servers(2);
+  report.set_verdict(FAIL);
+  *report.add_rules() = rule;
+  ProgramWorld world;
+  world.environment.insert({"SLURM_JOB_ID", "1234"});
+  world.environment.insert({"SLURM_JOB_NODELIST", "node[01-02]"});
+  world.environment.insert(more.begin(), more.end());
+  world.script.check_events = {EventOf(report)};
+  FakeController controller(world.script);
+  world.controller = &controller;
+  ProgramOutput output = RunProgram({"hook", "slurm-controller-prolog"}, world);
+  if (asked != nullptr) *asked = controller.check_request();
+  return output;
+}
+
+TEST(ControllerPrologTest, RefusesWhatIsWrongWithTheJobOrTheCluster) {
+  std::optional<CheckRequest> asked;
+  const ProgramOutput output = ControllerProlog(FailingRule("job", ""), &asked);
+  EXPECT_EQ(output.status, 1);
+  EXPECT_EQ(output.err, "clusterd: some-rule: three servers\n");
+  ASSERT_TRUE(asked.has_value());
+  EXPECT_EQ(asked->job().id(), "slurm:1234.0");
+  EXPECT_EQ(ControllerProlog(FailingRule("cluster", "")).status, 1);
+  EXPECT_EQ(ControllerProlog(FailingRule("job", "node01")).err,
+            "clusterd: some-rule: node01: three servers\n");
+}
+
+TEST(ControllerPrologTest, LeavesABadHostToThatHostsOwnProlog) {
+  EXPECT_EQ(ControllerProlog(FailingRule("device", "node01")).status, 0);
+}
+
+TEST(ControllerPrologTest, AsksNobodyAboutAJobThatOptsOut) {
+  std::optional<CheckRequest> asked;
+  const ProgramOutput output = ControllerProlog(
+      FailingRule("job", ""), &asked, {{"SLURM_JOB_COMMENT", "clusterd=off"}});
+  EXPECT_EQ(output.status, 0);
+  EXPECT_FALSE(asked.has_value());
+  EXPECT_THAT(output.err, HasSubstr("is not checked"));
+}
+
+TEST(ControllerPrologTest, LetsThroughWithoutCertificatesOrAController) {
+  ProgramWorld world;
+  world.environment = {{"SLURM_JOB_ID", "1"}, {"SLURM_JOB_NODELIST", "a"}};
+  const ProgramOutput output =
+      RunProgram({"hook", "slurm-controller-prolog"}, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_THAT(output.err, HasSubstr("let through unchecked"));
+  EXPECT_EQ(
+      RunProgram({"hook", "slurm-controller-prolog", "--fail-closed"}, world)
+          .status,
+      1);
+}
+
+}  // namespace
+}  // namespace clusterd
