@@ -190,8 +190,19 @@ void EndAlike(RandomCluster& cluster, int host, int device) {
   cluster.taken.insert({other, device});
 }
 
-// More servers than the cluster's hosts are in cluster.yaml alone; nobody asks
-// them.
+FaultKind OfCluster(
+    const char* name, const char* rule, State state, const char* also,
+    std::function<bool(const RandomCluster&, int host, int device)> applies,
+    Make make) {
+  FaultKind kind = {name,           "",   false, rule,
+                    state,          also, false, std::move(applies),
+                    std::move(make)};
+  kind.of_cluster = true;
+  return kind;
+}
+
+}  // namespace
+
 void AddServers(int servers, RandomCluster& cluster) {
   cluster.spec.set_one_job(true);
   for (int s = cluster.spec.servers_size(); s < servers; ++s) {
@@ -208,19 +219,6 @@ void AddServers(int servers, RandomCluster& cluster) {
     }
   }
 }
-
-FaultKind OfCluster(
-    const char* name, const char* rule, State state, const char* also,
-    std::function<bool(const RandomCluster&, int host, int device)> applies,
-    Make make) {
-  FaultKind kind = {name,           "",   false, rule,
-                    state,          also, false, std::move(applies),
-                    std::move(make)};
-  kind.of_cluster = true;
-  return kind;
-}
-
-}  // namespace
 
 std::vector<FaultKind> AddressFaults() {
   return {

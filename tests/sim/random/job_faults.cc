@@ -109,28 +109,16 @@ Make Give(void (*give)(const RandomCluster& cluster, JobServer* server)) {
   };
 }
 
-// More servers than hosts are asked, in job and spec.
-void AddServers(size_t servers, RandomCluster& cluster) {
-  for (size_t s = cluster.spec.servers_size(); s < servers; ++s) {
-    ServerSpec* server = cluster.spec.add_servers();
-    *server = cluster.spec.servers(0);
-    server->set_host(absl::StrCat("another", s));
-    server->set_address(
-        Ipv4Address(0xac108001 + static_cast<uint32_t>(s)).ToString());
-    // Their addresses are nobody's, as no host has them.
-    for (DeviceSpec& device : *server->mutable_devices()) {
-      device.clear_address();
-      device.clear_netmask();
-      device.clear_gateway();
-      device.clear_detect_address();
-    }
+// The job takes more servers than there are hosts.
+void AddJobServers(size_t servers, RandomCluster& cluster) {
+  AddServers(static_cast<int>(servers), cluster);
+  for (size_t s = cluster.job->servers_size(); s < servers; ++s) {
     JobServer* added = cluster.job->add_servers();
     *added = cluster.job->servers(0);
-    added->set_host(server->host());
+    added->set_host(cluster.spec.servers(static_cast<int>(s)).host());
     if (added->has_node_rank()) added->set_node_rank(static_cast<uint32_t>(s));
   }
-  const bool says_size = cluster.job->servers(0).world_size() > 0;
-  if (says_size) SayWorldSize(cluster);
+  if (cluster.job->servers(0).world_size() > 0) SayWorldSize(cluster);
 }
 
 FaultKind OfJob(const char* name, const char* rule, State state,
@@ -232,7 +220,7 @@ std::vector<FaultKind> JobFaults() {
                    !Has(c, "kernel-backlogs");
           },
           [](RandomCluster& c, int, int) {
-            AddServers(ProfileOf(c).max_servers + 1, c);
+            AddJobServers(ProfileOf(c).max_servers + 1, c);
           }),
       OfJob(
           "job-without-power-of-two", "job-size", WARN, "",
@@ -241,7 +229,7 @@ std::vector<FaultKind> JobFaults() {
                    !Has(c, "kernel-backlogs") && c.facts.size() < 500;
           },
           [](RandomCluster& c, int, int) {
-            AddServers(c.facts.size() + 1, c);
+            AddJobServers(c.facts.size() + 1, c);
           }),
       OfJob(
           "job-of-no-such-type", "job-dtype", FAIL, "",
