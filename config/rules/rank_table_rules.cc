@@ -57,6 +57,7 @@ std::set<uint32_t> IdsOf(const ServerSpec& server) {
 }
 
 std::string IdsText(const std::set<uint32_t>& ids) {
+  if (ids.size() > kMaxDevicesOfHost) return Count(ids.size(), "device");
   return DevicesText({ids.begin(), ids.end()});
 }
 

@@ -140,7 +140,9 @@ Ipv4Interface Elsewhere(const RandomCluster& cluster, int host, int device,
 }
 
 bool HasPairs(const RandomCluster& cluster, int host, int device) {
-  return ProfileOf(cluster).subnet_plan == SubnetPlan::kPairs &&
+  return cluster.spec.servers(host).devices_size() ==
+             cluster.facts[host].devices_size() &&
+         ProfileOf(cluster).subnet_plan == SubnetPlan::kPairs &&
          HasLikes(cluster, host, std::max(device, 0));
 }
 
@@ -188,8 +190,19 @@ void EndAlike(RandomCluster& cluster, int host, int device) {
   cluster.taken.insert({other, device});
 }
 
-// More servers than the cluster's hosts are in cluster.yaml alone; nobody asks
-// them.
+FaultKind OfCluster(
+    const char* name, const char* rule, State state, const char* also,
+    std::function<bool(const RandomCluster&, int host, int device)> applies,
+    Make make) {
+  FaultKind kind = {name,           "",   false, rule,
+                    state,          also, false, std::move(applies),
+                    std::move(make)};
+  kind.of_cluster = true;
+  return kind;
+}
+
+}  // namespace
+
 void AddServers(int servers, RandomCluster& cluster) {
   cluster.spec.set_one_job(true);
   for (int s = cluster.spec.servers_size(); s < servers; ++s) {
@@ -206,19 +219,6 @@ void AddServers(int servers, RandomCluster& cluster) {
     }
   }
 }
-
-FaultKind OfCluster(
-    const char* name, const char* rule, State state, const char* also,
-    std::function<bool(const RandomCluster&, int host, int device)> applies,
-    Make make) {
-  FaultKind kind = {name,           "",   false, rule,
-                    state,          also, false, std::move(applies),
-                    std::move(make)};
-  kind.of_cluster = true;
-  return kind;
-}
-
-}  // namespace
 
 std::vector<FaultKind> AddressFaults() {
   return {
@@ -417,7 +417,7 @@ std::vector<FaultKind> PlanFaults() {
           "too-many-servers", "cluster-size", FAIL, "cluster-size-power",
           [](const RandomCluster& cluster, int, int) {
             return ProfileOf(cluster).max_servers > 0 &&
-                   !Has(cluster, "kernel-backlogs");
+                   !cluster.job.has_value() && !Has(cluster, "kernel-backlogs");
           },
           [](RandomCluster& cluster, int, int) {
             AddServers(static_cast<int>(ProfileOf(cluster).max_servers) + 1,
@@ -427,7 +427,7 @@ std::vector<FaultKind> PlanFaults() {
           "no-power-of-two", "cluster-size-power", WARN, "",
           [](const RandomCluster& cluster, int, int) {
             return !Has(cluster, "kernel-backlogs") &&
-                   cluster.facts.size() < 500;
+                   !cluster.job.has_value() && cluster.facts.size() < 500;
           },
           [](RandomCluster& cluster, int, int) {
             const int servers = cluster.spec.servers_size();

@@ -54,6 +54,15 @@ std::vector<FaultKind> PlanFaults();
 std::vector<FaultKind> ChipFaults();
 std::vector<FaultKind> HostFaults();
 std::vector<FaultKind> LaunchFaults();
+std::vector<FaultKind> JobFaults();
+
+// More servers than the cluster's hosts, so that there are `servers`: in
+// cluster.yaml alone; nobody asks them.
+void AddServers(int servers, RandomCluster& cluster);
+
+// Some of the servers, some of their devices, and a legal job that takes them:
+// nothing else is judged any more. REQUIRES: healthy, two servers or more.
+void NarrowToRandomJob(RandomCluster& cluster);
 
 }  // namespace clusterd
 
