@@ -1,0 +1,438 @@
+// Checks of jobs: hosts that ask over their streams what became of the job that
+// is to start on them, all at once, late, wrongly; users who ask the same; and
+// the brake.
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "config/identity/grpc_status.h"
+#include "config/identity/signature.h"
+#include "config/launch/job_spec.h"
+#include "config/spec/spec_loader.h"
+#include "daemon/process/scheduler.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
+#include "tests/sim/facts/healthy_facts.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// A host that is healthy, and asks what a hook on it would.
+class JobHost {
+ public:
+  JobHost(TestCertificates* certificates, TestController* controller,
+          int server)
+      : facts_(MakeHealthyHost(*controller->spec().spec(),
+                               controller->spec().spec()->servers(server))),
+        host_(controller->address(), certificates->Host(facts_.host())) {
+    EXPECT_TRUE(host_.Attach());
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~JobHost() {
+    host_.Kill();
+    thread_.join();
+  }
+
+  const std::string& name() const { return facts_.host(); }
+
+  // Facts are held back until Release.
+  void Hold() {
+    absl::MutexLock lock(&mutex_);
+    holding_ = true;
+  }
+  void Release() {
+    std::vector<uint64_t> held;
+    {
+      absl::MutexLock lock(&mutex_);
+      holding_ = false;
+      held.swap(held_);
+    }
+    for (const uint64_t task : held) AnswerTask(task);
+  }
+  // How often it was asked for facts.
+  int observed() {
+    absl::MutexLock lock(&mutex_);
+    return observed_;
+  }
+  void WaitObserved(int count) {
+    Wait([this, count]()
+             ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return observed_ >= count; });
+  }
+
+  uint64_t Ask(const JobSpec& job, uint32_t max_age_ms = 0) {
+    AgentMessage message;
+    JobQuestion* const question = message.mutable_job_question();
+    question->set_question_id(++last_id_);
+    *question->mutable_job() = job;
+    question->set_max_age_ms(max_age_ms);
+    Send(message);
+    return last_id_;
+  }
+  JobAnswer Answer(uint64_t id) {
+    Wait([this, id]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return answers_.count(id) > 0;
+    });
+    absl::MutexLock lock(&mutex_);
+    return answers_[id];
+  }
+  JobAnswer AskAndWait(const JobSpec& job, uint32_t max_age_ms = 0) {
+    return Answer(Ask(job, max_age_ms));
+  }
+
+  DrainAnswer MayFail(const std::string& reason) {
+    AgentMessage message;
+    DrainQuestion* const question = message.mutable_drain_question();
+    const uint64_t id = ++last_id_;
+    question->set_question_id(id);
+    question->set_reason(reason);
+    Send(message);
+    Wait([this, id]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return drains_.count(id) > 0;
+    });
+    absl::MutexLock lock(&mutex_);
+    return drains_[id];
+  }
+
+ private:
+  template <typename Reached>
+  void Wait(const Reached& reached) {
+    absl::MutexLock lock(&mutex_);
+    EXPECT_TRUE(
+        mutex_.AwaitWithTimeout(absl::Condition(&reached), absl::Seconds(30)));
+  }
+
+  void Send(const AgentMessage& message) {
+    absl::MutexLock lock(&send_mutex_);
+    host_.Send(message);
+  }
+
+  void AnswerTask(uint64_t task) {
+    AgentMessage message;
+    message.mutable_result()->set_task_id(task);
+    *message.mutable_result()->mutable_facts() = facts_;
+    Send(message);
+  }
+
+  void Run() {
+    HubMessage message;
+    while (host_.Receive(&message)) {
+      bool answers = false;
+      {
+        absl::MutexLock lock(&mutex_);
+        if (message.has_task()) {
+          ++observed_;
+          answers = !holding_;
+          if (holding_) held_.push_back(message.task().task_id());
+        }
+        if (message.has_job_answer()) {
+          answers_[message.job_answer().question_id()] = message.job_answer();
+        }
+        if (message.has_drain_answer()) {
+          drains_[message.drain_answer().question_id()] =
+              message.drain_answer();
+        }
+      }
+      if (answers) AnswerTask(message.task().task_id());
+      message.Clear();
+    }
+  }
+
+  const HostFacts facts_;
+  RawHost host_;
+  uint64_t last_id_ = 0;
+  absl::Mutex send_mutex_;
+  absl::Mutex mutex_;
+  bool holding_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<uint64_t> held_ ABSL_GUARDED_BY(mutex_);
+  int observed_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, JobAnswer> answers_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, DrainAnswer> drains_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;  // Last: uses everything above.
+};
+
+class JobTest : public testing::Test {
+ protected:
+  void Start(int hosts) {
+    controller_ =
+        std::make_unique<TestController>(&certificates_, hosts, &scheduler_);
+    controller_->Start();
+    for (int i = 0; i < hosts; ++i) {
+      hosts_.push_back(
+          std::make_unique<JobHost>(&certificates_, controller_.get(), i));
+    }
+  }
+
+  // Of the hosts from `first` up to `end`.
+  JobSpec Job(const std::string& id, size_t first, size_t end) {
+    JobSpec job;
+    job.set_id(id);
+    for (size_t i = first; i < end; ++i) {
+      job.add_servers()->set_host(hosts_[i]->name());
+    }
+    return job;
+  }
+
+  // What the answer holds, if its signature is the controller's.
+  JobVerdict Verdict(const JobAnswer& answer) {
+    EXPECT_TRUE(answer.has_verdict()) << answer.ShortDebugString();
+    const SignedVerdict& given = answer.verdict();
+    const absl::Status genuine = VerifySignature(
+        given.verdict(), given.signature(), given.certificate(),
+        certificates_.authority().certificate_pem(), "test", absl::Now());
+    EXPECT_TRUE(genuine.ok()) << genuine;
+    JobVerdict verdict;
+    EXPECT_TRUE(verdict.ParseFromString(given.verdict()));
+    return verdict;
+  }
+
+  ListHistoryResponse History() {
+    const auto list = controller_->history().List({});
+    EXPECT_TRUE(list.ok()) << list.status();
+    return *list;
+  }
+
+  absl::Status Check(const JobSpec& job, Report* report,
+                     uint32_t max_age_ms = 0) {
+    CheckRequest request;
+    *request.mutable_job() = job;
+    request.set_max_age_ms(max_age_ms);
+    return controller_->Check(request, report);
+  }
+
+  TestCertificates certificates_;
+  ThreadScheduler scheduler_;
+  std::unique_ptr<TestController> controller_;
+  std::vector<std::unique_ptr<JobHost>> hosts_;
+};
+
+constexpr uint32_t kMinuteMs = 60'000;
+
+TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
+  Start(64);
+  const JobSpec job = Job("slurm:1.0", 0, 64);
+  std::vector<uint64_t> questions;
+  for (const auto& host : hosts_)
+    questions.push_back(host->Ask(job, kMinuteMs));
+  std::set<std::string> seen;
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    const JobAnswer answer = hosts_[i]->Answer(questions[i]);
+    seen.insert(answer.verdict().SerializeAsString());
+    EXPECT_EQ(hosts_[i]->observed(), 1);
+    if (i > 0) continue;
+    const JobVerdict verdict = Verdict(answer);
+    EXPECT_EQ(verdict.cluster(), "test");
+    EXPECT_EQ(verdict.job_id(), "slurm:1.0");
+    EXPECT_EQ(verdict.job_digest(), JobDigest(job));
+    EXPECT_GT(verdict.judged_at_ms(), 0);
+    ASSERT_EQ(verdict.hosts_size(), 64);
+    EXPECT_EQ(verdict.hosts(63).host(), hosts_[63]->name());
+  }
+  EXPECT_THAT(seen, SizeIs(1)) << "signed once";
+  const ListHistoryResponse list = History();
+  ASSERT_EQ(list.entries_size(), 1);
+  EXPECT_THAT(list.entries(0).summary(),
+              HasSubstr("job slurm:1.0: 64 hosts; "));
+  EXPECT_THAT(list.entries(0).actor(), HasSubstr("host server"));
+}
+
+TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
+  Start(3);
+  const JobSpec job = Job("slurm:1.0", 0, 2);
+  hosts_[0]->Hold();
+  const uint64_t first = hosts_[0]->Ask(job);
+  hosts_[0]->WaitObserved(1);
+  const uint64_t second = hosts_[1]->Ask(job);
+  // Messages of one stream are read in turn: this one is behind the question.
+  EXPECT_TRUE(hosts_[1]->MayFail("link").may());
+  hosts_[0]->Release();
+  const std::string run = Verdict(hosts_[0]->Answer(first)).run_id();
+  EXPECT_EQ(Verdict(hosts_[1]->Answer(second)).run_id(), run);
+  // What is young enough will do; else it is made anew, also when it starts
+  // again.
+  EXPECT_EQ(Verdict(hosts_[1]->AskAndWait(job, kMinuteMs)).run_id(), run);
+  EXPECT_EQ(hosts_[1]->observed(), 1);
+  EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job)).run_id(), run);
+  const JobSpec again = Job("slurm:1.1", 0, 2);
+  EXPECT_NE(Verdict(hosts_[1]->AskAndWait(again, kMinuteMs)).run_id(), run);
+  EXPECT_EQ(hosts_[1]->observed(), 3);
+  EXPECT_EQ(hosts_[2]->observed(), 0);
+}
+
+TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
+  Start(2);
+  const JobSpec job = Job("slurm:7.0", 0, 2);
+  hosts_[0]->Hold();
+  const uint64_t question = hosts_[0]->Ask(job);
+  hosts_[0]->WaitObserved(1);
+  Report report;
+  absl::Status status;
+  // Comes while the run asks, or just after it.
+  std::thread user([&] { status = Check(job, &report, kMinuteMs); });
+  hosts_[0]->Release();
+  user.join();
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(report.job_id(), "slurm:7.0");
+  EXPECT_EQ(report.hosts_size(), 2);
+  EXPECT_EQ(Verdict(hosts_[0]->Answer(question)).run_id(), report.run_id());
+  Report kept;
+  ASSERT_TRUE(Check(job, &kept, kMinuteMs).ok());
+  EXPECT_EQ(kept.run_id(), report.run_id());
+  // With other rules it is another question, of which no host learns.
+  CheckRequest request;
+  *request.mutable_job() = job;
+  request.set_max_age_ms(kMinuteMs);
+  request.mutable_selection()->add_skip("link");
+  Report other;
+  ASSERT_TRUE(controller_->Check(request, &other).ok());
+  EXPECT_NE(other.run_id(), report.run_id());
+  EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job, kMinuteMs)).run_id(),
+            other.run_id());
+}
+
+TEST_F(JobTest, EveryMistakeIsToldToTheUser) {
+  Start(1);
+  JobSpec job = Job("slurm:1.0", 0, 1);
+  job.add_servers()->set_host("servr0");
+  job.set_product("toaster");
+  Report report;
+  const absl::Status status = Check(job, &report);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("servr0"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("toaster"));
+  CheckRequest both;
+  *both.mutable_job() = Job("slurm:1.0", 0, 1);
+  both.add_hosts("server0");
+  EXPECT_EQ(controller_->Check(both, &report).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(hosts_[0]->observed(), 0);
+}
+
+TEST_F(JobTest, HostLearnsNothingOfAJobThatItTakesNoPartIn) {
+  Start(3);
+  const JobSpec job = Job("slurm:1.0", 0, 2);
+  const JobAnswer refused = hosts_[2]->AskAndWait(job);
+  EXPECT_EQ(refused.error().code(),
+            static_cast<int>(absl::StatusCode::kPermissionDenied));
+  EXPECT_EQ(hosts_[0]->observed(), 0) << "nor does it begin a run";
+  EXPECT_TRUE(hosts_[0]->AskAndWait(job).has_verdict());
+  EXPECT_FALSE(hosts_[2]->AskAndWait(job, kMinuteMs).has_verdict());
+}
+
+TEST_F(JobTest, QuestionsThatMakeNoSenseAreAnsweredAndAtLastCutOff) {
+  Start(2);
+  JobSpec garbage;
+  garbage.set_id("slurm:1\n\x1b[2J");
+  const JobAnswer answer = hosts_[0]->AskAndWait(garbage);
+  EXPECT_EQ(answer.error().code(),
+            static_cast<int>(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(answer.error().message(), HasSubstr("job id: "));
+  EXPECT_FALSE(hosts_[0]->AskAndWait(JobSpec()).has_verdict());
+  const JobSpec job = Job("slurm:1.0", 0, 2);
+  EXPECT_TRUE(hosts_[0]->AskAndWait(job).has_verdict());
+  for (int i = 0; i <= 129; ++i) hosts_[0]->Ask(garbage);
+  ASSERT_TRUE(controller_->log().WaitFor("questions in a row"));
+  EXPECT_TRUE(hosts_[1]->AskAndWait(Job("a", 1, 2)).has_verdict());
+}
+
+TEST_F(JobTest, ManyJobsAtOnceAreAllServed) {
+  Start(16);
+  struct Open {
+    JobHost* host;
+    uint64_t question;
+    std::string id;
+  };
+  std::vector<Open> open;
+  for (size_t i = 0; i < 64; ++i) {
+    const size_t first = i % 15;
+    const std::string id = absl::StrCat("slurm:", i, ".0");
+    const JobSpec job = Job(id, first, first + 2);
+    open.push_back({hosts_[first].get(), hosts_[first]->Ask(job), id});
+  }
+  // A job array: a server each.
+  for (size_t i = 0; i < 200; ++i) {
+    const size_t server = i % 16;
+    const std::string id = absl::StrCat("slurm:99_", i, ".0");
+    const JobSpec job = Job(id, server, server + 1);
+    open.push_back({hosts_[server].get(), hosts_[server]->Ask(job), id});
+  }
+  for (const Open& each : open) {
+    EXPECT_EQ(Verdict(each.host->Answer(each.question)).job_id(), each.id);
+  }
+}
+
+TEST_F(JobTest, AnotherSpecDropsWhatIsKept) {
+  Start(2);
+  const JobSpec job = Job("slurm:1.0", 0, 2);
+  const std::string run =
+      Verdict(hosts_[0]->AskAndWait(job, kMinuteMs)).run_id();
+  ASSERT_TRUE(controller_->spec().Reload().ok());
+  EXPECT_NE(Verdict(hosts_[0]->AskAndWait(job, kMinuteMs)).run_id(), run);
+}
+
+TEST_F(JobTest, VerdictThatCannotBeSignedIsNotGivenAway) {
+  Start(1);
+  const TlsFiles files = certificates_.Controller();
+  ASSERT_EQ(std::remove(files.key.c_str()), 0);
+  const JobSpec job = Job("slurm:1.0", 0, 1);
+  const JobAnswer answer = hosts_[0]->AskAndWait(job);
+  EXPECT_FALSE(answer.has_verdict());
+  EXPECT_NE(answer.error().code(), 0);
+  ASSERT_TRUE(controller_->log().WaitFor("the verdict cannot be signed"));
+}
+
+TEST_F(JobTest, LaunchGetsReportSpecAndFactsInTheOrderOfTheJob) {
+  Start(3);
+  LaunchRequest request;
+  *request.mutable_job() = Job("", 2, 3);
+  request.mutable_job()->add_servers()->set_host(hosts_[0]->name());
+  request.mutable_job()->mutable_servers(0)->add_devices(3);
+  const auto context = NewContext();
+  const auto client = controller_->Client();
+  const auto stream = client->PrepareLaunch(context.get(), request);
+  LaunchEvent event;
+  LaunchFacts facts;
+  while (stream->Read(&event)) {
+    if (event.has_facts()) facts = event.facts();
+  }
+  const absl::Status status = ToAbslStatus(stream->Finish());
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(facts.spec().servers_size(), 2);
+  EXPECT_EQ(facts.spec().servers(0).host(), "server2");
+  EXPECT_EQ(facts.spec().servers(0).devices_size(), 1);
+  ASSERT_EQ(facts.facts_size(), 2);
+  EXPECT_EQ(facts.facts(0).host(), "server2");
+  EXPECT_EQ(facts.facts(1).host(), "server0");
+  EXPECT_EQ(facts.report().hosts_size(), 2);
+  EXPECT_EQ(History().entries(0).id(), facts.report().run_id());
+}
+
+TEST_F(JobTest, BrakeLetsAFewHostsBeFailedAndThenAsksForAPerson) {
+  Start(4);
+  EXPECT_TRUE(hosts_[0]->MayFail("link: device 3: DOWN").may());
+  EXPECT_TRUE(hosts_[0]->MayFail("link: device 4: DOWN").may());
+  EXPECT_TRUE(hosts_[1]->MayFail("link").may());
+  const DrainAnswer answer = hosts_[2]->MayFail("syn-backlog\n\x1b[2J");
+  EXPECT_FALSE(answer.may());
+  EXPECT_THAT(answer.why_not(), HasSubstr("2 hosts failed in the last 10 min"));
+  EXPECT_THAT(answer.why_not(), HasSubstr("a person must look"));
+  ASSERT_TRUE(
+      controller_->log().WaitFor("it was to be failed for: syn-backlog"));
+  while (History().entries_size() == 0) {
+  }
+  EXPECT_THAT(History().entries(0).summary(), HasSubstr("brake: 2 hosts"));
+}
+
+}  // namespace
+}  // namespace clusterd
