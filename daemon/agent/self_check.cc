@@ -24,7 +24,6 @@
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
-#include "config/words/fact_text.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_tool_recorder.h"
 #include "daemon/host/machine_observer.h"
@@ -134,9 +133,10 @@ HostFacts ObserveSelf(HostObserver* observer, const std::string& host,
 
 Report JudgeSelf(const HostFacts& facts, const JobSpec* job) {
   ClusterSpec spec = AssumedSpec(facts);
-  spec.set_roce_unused(absl::c_none_of(
-      facts.devices(),
-      [](const DeviceFacts& device) { return IsKnown(device.address()); }));
+  spec.set_roce_unused(
+      absl::c_none_of(facts.devices(), [](const DeviceFacts& device) {
+        return device.address().value().settings_size() > 0;
+      }));
   JudgeOptions options;
   options.one_host = true;
   options.job = job;

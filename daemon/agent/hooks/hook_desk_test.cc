@@ -101,7 +101,7 @@ class HookDeskTest : public testing::Test {
       facts_.mutable_device_ids()->mutable_value()->add_ids(id);
       DeviceFacts* const device = facts_.add_devices();
       device->set_id(id);
-      device->mutable_address()->mutable_value();
+      device->mutable_address()->mutable_value()->add_settings();
     }
   }
 
