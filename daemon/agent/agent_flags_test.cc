@@ -378,5 +378,19 @@ TEST_F(HostVetoTest, TellsTheMistakeOfAFileThatIsNotObeyed) {
               HasSubstr("/nowhere/agent.yaml"));
 }
 
+TEST(ReadHooksTest, AnswersByTheDefaultsUntilTheFileHasNoMistake) {
+  const std::string root = RootWith(
+      {{"agent.yaml", "controller: c:1\nhooks: {fail_open: [lldp]}\n"},
+       {"bad.yaml", "controller: c:1\nhooks: {fail_open: [lldpp]}\n"}});
+  CapturedLog log;
+  EXPECT_THAT(ReadHooks(root + "/etc/clusterd/agent.yaml", &log).fail_open,
+              ElementsAre("lldp"));
+  EXPECT_EQ(log.Lines(), "");
+  EXPECT_THAT(ReadHooks(root + "/etc/clusterd/bad.yaml", &log).fail_open,
+              IsEmpty());
+  EXPECT_THAT(log.Lines(), AllOf(HasSubstr("\"lldpp\""), HasSubstr("2:21")));
+  EXPECT_TRUE(ReadHooks("", &log).drain);
+}
+
 }  // namespace
 }  // namespace clusterd

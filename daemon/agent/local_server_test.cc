@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +14,11 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
@@ -156,6 +161,91 @@ TEST_F(LocalServerTest, RefusesPathsThatCannotWork) {
   EXPECT_EQ(code("/tmp/" + std::string(200, 'a')),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code("/nowhere/agent.sock"), absl::StatusCode::kNotFound);
+}
+
+HookRequest Prolog() {
+  HookRequest request;
+  request.set_kind(HOOK_SLURM_PROLOG);
+  return request;
+}
+
+TEST_F(LocalServerTest, AnswersSixtyFourPrologsAtOnce) {
+  absl::Mutex mutex;
+  int inside = 0;
+  LocalServer::Answers answers = Answers();
+  answers.run_hook = [&](const HookRequest& request,
+                         const std::function<bool()>&) {
+    // Nobody is answered before all are there.
+    const auto all = [&inside] { return inside == 64; };
+    absl::MutexLock lock(&mutex);
+    ++inside;
+    EXPECT_TRUE(
+        mutex.AwaitWithTimeout(absl::Condition(&all), absl::Seconds(30)));
+    HookAnswer answer;
+    answer.set_reason(HookKind_Name(request.kind()));
+    return answer;
+  };
+  const auto server = LocalServer::Start(path(), std::move(answers));
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::vector<std::thread> prologs;
+  std::atomic<int> answered{0};
+  for (int i = 0; i < 64; ++i) {
+    prologs.emplace_back([this, &answered] {
+      grpc::ClientContext context;
+      SetDeadline(&context);
+      HookAnswer answer;
+      const grpc::Status status =
+          Client()->RunHook(&context, Prolog(), &answer);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      if (answer.reason() == "HOOK_SLURM_PROLOG") ++answered;
+    });
+  }
+  for (std::thread& prolog : prologs) prolog.join();
+  EXPECT_EQ(answered, 64);
+}
+
+TEST_F(LocalServerTest, NoticesThatAHookIsGone) {
+  absl::Notification begun;
+  absl::Notification noticed;
+  LocalServer::Answers answers = Answers();
+  answers.run_hook =
+      [&](const HookRequest&,
+          const std::function<bool()>& gone) -> absl::StatusOr<HookAnswer> {
+    begun.Notify();
+    while (!gone()) std::this_thread::yield();
+    noticed.Notify();
+    return absl::CancelledError("nobody asks any more");
+  };
+  const auto server = LocalServer::Start(path(), std::move(answers));
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto client = Client();
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  std::thread killer([&] {
+    begun.WaitForNotification();
+    context.TryCancel();
+  });
+  HookAnswer answer;
+  EXPECT_FALSE(client->RunHook(&context, Prolog(), &answer).ok());
+  EXPECT_TRUE(noticed.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  killer.join();
+}
+
+TEST_F(LocalServerTest, TellsWhatIsWrongWithAHooksRequest) {
+  LocalServer::Answers answers = Answers();
+  answers.run_hook =
+      [](const HookRequest&,
+         const std::function<bool()>&) -> absl::StatusOr<HookAnswer> {
+    return absl::InvalidArgumentError("hook: kind 99 is not known here");
+  };
+  const auto server = LocalServer::Start(path(), std::move(answers));
+  ASSERT_TRUE(server.ok()) << server.status();
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  HookAnswer answer;
+  const grpc::Status status = Client()->RunHook(&context, Prolog(), &answer);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "hook: kind 99 is not known here");
 }
 
 }  // namespace

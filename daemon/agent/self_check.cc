@@ -132,9 +132,10 @@ HostFacts ObserveSelf(HostObserver* observer, const std::string& host,
 
 Report JudgeSelf(const HostFacts& facts, const JobSpec* job) {
   ClusterSpec spec = AssumedSpec(facts);
-  spec.set_roce_unused(absl::c_none_of(
-      facts.devices(),
-      [](const DeviceFacts& device) { return IsKnown(device.address()); }));
+  spec.set_roce_unused(
+      absl::c_none_of(facts.devices(), [](const DeviceFacts& device) {
+        return device.address().value().settings_size() > 0;
+      }));
   JudgeOptions options;
   options.one_host = true;
   options.job = job;

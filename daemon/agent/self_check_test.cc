@@ -106,5 +106,34 @@ TEST(AssumedSpecTest, ReservesThePortsOfEveryCannVersion) {
   EXPECT_EQ(AssumedSpec(HostFacts()).hccl().port_count(), 32u);
 }
 
+TEST(ObserveSelfTest, EndsWithinTheHooksTime) {
+  FixedObserver observer{HostFacts()};
+  ObserveSelf(&observer, "server0", absl::Seconds(3));
+  EXPECT_EQ(observer.asked.host_ms(), 3000u);
+  EXPECT_EQ(observer.asked.command_ms(), 3000u);
+  ObserveSelf(&observer, "server0", absl::Hours(1));
+  EXPECT_EQ(observer.asked.host_ms(), 30000u);
+  ObserveSelf(&observer, "server0", absl::ZeroDuration());
+  EXPECT_EQ(observer.asked.host_ms(), 1u);
+}
+
+TEST(JudgeSelfTest, FailsABrokenLinkWithoutAnySpec) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), PASS);
+  facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), FAIL);
+}
+
+TEST(JudgeSelfTest, AsksNothingOfPortsThatNobodyHasSetUp) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  for (DeviceFacts& device : *facts.mutable_devices()) {
+    device.mutable_link()->set_value(LinkFact::DOWN);
+    device.mutable_address()->mutable_value()->clear_settings();
+  }
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), SKIPPED);
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -11,7 +11,6 @@
 #include "config/report/job_verdict.h"
 #include "config/rules/catalogue.h"
 #include "config/values/hostlist.h"
-#include "config/words/fact_text.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
@@ -138,7 +137,7 @@ std::vector<uint32_t> DevicesOf(const JobServer& server,
 
 bool HasAddress(const HostFacts& facts, uint32_t id) {
   return absl::c_any_of(facts.devices(), [id](const DeviceFacts& device) {
-    return device.id() == id && IsKnown(device.address());
+    return device.id() == id && device.address().value().settings_size() > 0;
   });
 }
 
@@ -445,8 +444,7 @@ void HookDesk::LogAnswer(const Call& call, const HookAnswer& answer) {
   const std::vector<std::string> through(answer.let_through().begin(),
                                          answer.let_through().end());
   const std::string let_through =
-      through.empty() ? ""
-                      : absl::StrCat("let through: ", FirstOf(through, 2));
+      through.empty() ? "" : absl::StrCat("let through: ", FirstOf(through, 2));
   const std::string line = absl::StrCat(
       "hook ", call.kind.name, ", ",
       job.id().empty() ? "no job" : absl::StrCat("job ", QuotedText(job.id())),

@@ -1,0 +1,456 @@
+#include "daemon/agent/hooks/hook_desk.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "config/identity/signature.h"
+#include "config/launch/job_spec.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/test_authority.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/fake_file_system.h"
+#include "tests/support/process/captured_log.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// A controller with one answer for every job, or that is away.
+class FakeController final : public ControllerLine {
+ public:
+  FakeController(const TlsPem& identity, Clock* clock)
+      : identity_(identity), clock_(clock) {}
+
+  absl::StatusOr<SignedVerdict> AskJob(JobQuestion question,
+                                       absl::Duration wait) override {
+    ++asked;
+    if (hold != nullptr) hold->WaitForNotification();
+    if (!away.ok()) {
+      clock_->SleepFor(absl::IsDeadlineExceeded(away) ? wait
+                                                      : absl::ZeroDuration());
+      return away;
+    }
+    JobVerdict made = verdict;
+    made.set_cluster("test");
+    made.set_run_id("ab12");
+    made.set_judged_at_ms(absl::ToUnixMillis(clock_->Now()));
+    made.set_job_digest(digest.empty() ? JobDigest(question.job()) : digest);
+    SignedVerdict answer;
+    answer.set_verdict(made.SerializeAsString());
+    answer.set_signature(
+        SignText(identity_.key, answer.verdict()).value_or(""));
+    answer.set_certificate(identity_.certificate);
+    return answer;
+  }
+  absl::StatusOr<DrainAnswer> AskDrain(DrainQuestion question,
+                                       absl::Duration) override {
+    drains.push_back(question);
+    if (!away.ok()) return away;
+    DrainAnswer answer;
+    answer.set_may(may_drain);
+    if (!may_drain) answer.set_why_not("12 of 100 hosts failed in 10 min");
+    return answer;
+  }
+
+  JobVerdict verdict;
+  std::string digest;
+  absl::Status away;
+  bool may_drain = true;
+  absl::Notification* hold = nullptr;
+  std::atomic<int> asked{0};
+  std::vector<DrainQuestion> drains;
+
+ private:
+  const TlsPem identity_;
+  Clock* const clock_;
+};
+
+constexpr char kShow[] = "scontrol show node n1 -o";
+constexpr char kIdle[] = "NodeName=n1 Arch=x86_64 State=IDLE Weight=1\n";
+constexpr char kDrained[] =
+    "NodeName=n1 Arch=x86_64 State=IDLE+DRAIN Weight=1 "
+    "Reason=clusterd: $0: x [root@2026-11-23T22:43:49]\n";
+
+class HookDeskTest : public testing::Test {
+ protected:
+  HookDeskTest() {
+    files_.PutFolder("/state");
+    JobVerdict::Host* const host = controller_.verdict.add_hosts();
+    host->set_host("node1");
+    host->set_state(PASS);
+    host->set_address("10.0.0.1");
+    controller_.verdict.set_verdict(PASS);
+    runner_.Answers(kShow, kIdle);
+    facts_.set_host("node1");
+    for (uint32_t id = 0; id < 8; ++id) {
+      facts_.mutable_device_ids()->mutable_value()->add_ids(id);
+      DeviceFacts* const device = facts_.add_devices();
+      device->set_id(id);
+      device->mutable_address()->mutable_value()->add_settings();
+    }
+  }
+
+  static HookRequest Request(HookKind kind) {
+    HookRequest request;
+    request.set_kind(kind);
+    request.set_node_name("n1");
+    request.mutable_job()->set_id("slurm:7.0");
+    request.mutable_job()->add_servers()->set_host("node1");
+    return request;
+  }
+  HookAnswer Answer(const HookRequest& request) {
+    const auto answer = desk_.Answer(request, [this] { return gone_; });
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    drainer_.Settle();
+    return answer.value_or(HookAnswer());
+  }
+  // Of this host alone.
+  void Finds(const std::string& rule, State state,
+             std::vector<uint32_t> devices) {
+    RuleResult* const result = report_.add_rules();
+    result->set_rule(rule);
+    result->set_state(state);
+    if (state == PASS) return;
+    Finding* const finding = result->add_findings();
+    finding->set_rule(rule);
+    finding->set_state(state);
+    finding->set_observed("is wrong");
+    Subject* const subject = finding->add_subjects();
+    subject->set_host("node1");
+    subject->mutable_devices()->Add(devices.begin(), devices.end());
+  }
+  void VerdictFails(const std::string& rule) {
+    JobVerdict::Host* const host = controller_.verdict.mutable_hosts(0);
+    host->set_state(FAIL);
+    JobReason* const reason = host->add_reasons();
+    reason->set_rule(rule);
+    reason->set_state(FAIL);
+    reason->set_text("DOWN");
+    controller_.verdict.set_verdict(FAIL);
+  }
+
+  FakeClock clock_{absl::Now()};
+  const std::unique_ptr<TestAuthority> authority_ = TestAuthority::Create();
+  const TlsPem identity_ = authority_->Issue({"spiffe://test/controller"});
+  FakeController controller_{identity_, &clock_};
+  FakeFileSystem files_;
+  FakeCommandRunner runner_{&clock_};
+  CapturedLog log_;
+  VerdictStore verdicts_{{"/state/verdicts", "test",
+                          [this]() -> absl::StatusOr<std::string> {
+                            return authority_->certificate_pem();
+                          }},
+                         &files_,
+                         &clock_};
+  Drainer drainer_{&runner_, &log_};
+  HookSettings settings_;
+  HostFacts facts_;
+  Report report_;
+  std::function<void()> on_look_ = [] {};
+  std::atomic<int> looks_{0};
+  JobSpec judged_job_;
+  bool judged_with_job_ = false;
+  bool gone_ = false;
+  HookDesk desk_{{"node1",
+                  [this](absl::Duration) {
+                    ++looks_;
+                    on_look_();
+                    return facts_;
+                  },
+                  [this](const HostFacts&, const JobSpec* job) {
+                    judged_with_job_ = job != nullptr;
+                    if (job != nullptr) judged_job_ = *job;
+                    return report_;
+                  },
+                  [this] { return settings_; }, &controller_, &verdicts_,
+                  &drainer_, &clock_, &log_}};
+};
+
+TEST_F(HookDeskTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
+  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(answer.basis(), "verdict of run ab12, 0 s old");
+  EXPECT_THAT(answer.let_through(), IsEmpty());
+  EXPECT_THAT(answer.environment(), Contains("HCCL_IF_IP=10.0.0.1"));
+  EXPECT_EQ(looks_, 0);
+  EXPECT_THAT(log_.Lines(), HasSubstr("hook slurm-prolog, job \"slurm:7.0\": "
+                                      "allow; verdict of run ab12"));
+}
+
+TEST_F(HookDeskTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
+  VerdictFails("link");
+  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_EQ(answer.reason(), "clusterd: link: DOWN");
+  EXPECT_THAT(answer.environment(), IsEmpty());
+  EXPECT_THAT(runner_.commands(),
+              Contains("scontrol update NodeName=n1 State=DRAIN "
+                       "Reason=clusterd: link: DOWN"));
+  ASSERT_EQ(controller_.drains.size(), 1u);
+  EXPECT_EQ(controller_.drains[0].reason(), "clusterd: link: DOWN");
+}
+
+TEST_F(HookDeskTest, RunsNoSchedulersCommandForOtherSchedulers) {
+  VerdictFails("link");
+  for (const HookKind kind : {HOOK_PBS, HOOK_LSF, HOOK_PLAIN}) {
+    EXPECT_EQ(Answer(Request(kind)).decision(), HookAnswer::REFUSE_AND_DRAIN);
+  }
+  HookRequest request = Request(HOOK_SLURM_PROLOG);
+  request.clear_node_name();
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_THAT(runner_.commands(), IsEmpty());
+}
+
+TEST_F(HookDeskTest, DrainsNobodyForAHookThatWasKilled) {
+  VerdictFails("link");
+  gone_ = true;
+  Answer(Request(HOOK_SLURM_PROLOG));
+  EXPECT_THAT(runner_.commands(), IsEmpty());
+  EXPECT_THAT(log_.Lines(), HasSubstr("the hook is gone"));
+}
+
+TEST_F(HookDeskTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
+  VerdictFails("link");
+  controller_.may_drain = false;
+  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_THAT(answer.let_through(),
+              Contains(AllOf(HasSubstr("a person has to look"),
+                             HasSubstr("12 of 100 hosts"),
+                             HasSubstr("clusterd: link: DOWN"))));
+  EXPECT_THAT(runner_.commands(), IsEmpty());
+  EXPECT_EQ(Answer(Request(HOOK_PLAIN)).decision(), HookAnswer::REFUSE);
+}
+
+TEST_F(HookDeskTest, WorksByItsOwnFactsWhileTheControllerIsAway) {
+  controller_.away = absl::UnavailableError("the controller is away");
+  Finds("firewall", FAIL, {});
+  HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(answer.basis(), "this host alone");
+  EXPECT_THAT(answer.let_through(),
+              AllOf(Contains(HasSubstr("the controller is away")),
+                    Contains(HasSubstr("clusterd: firewall"))));
+  Finds("link", FAIL, {3});
+  answer = Answer(Request(HOOK_SLURM_PROLOG));
+  EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_THAT(answer.reason(), HasSubstr("clusterd: link: device 3"));
+}
+
+TEST_F(HookDeskTest, AddsTheKeptVerdictWhileTheControllerIsAway) {
+  VerdictFails("device-ip-planned");
+  const HookRequest request = Request(HOOK_SLURM_PROLOG);
+  Answer(request);
+  controller_.away = absl::DeadlineExceededError("no answer");
+  HookAnswer answer = Answer(request);
+  EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_THAT(answer.basis(), AllOf(HasSubstr("this host alone and the kept "
+                                              "verdict of run ab12")));
+  clock_.Advance(settings_.max_age);
+  answer = Answer(request);
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(answer.basis(), "this host alone");
+}
+
+TEST_F(HookDeskTest, ReusesAVerdictAsOldAsTheHookAllows) {
+  HookRequest request = Request(HOOK_PLAIN);
+  Answer(request);
+  request.set_max_age_ms(60000);
+  clock_.Advance(absl::Seconds(30));
+  EXPECT_EQ(Answer(request).basis(), "verdict of run ab12, 30 s old");
+  EXPECT_EQ(controller_.asked, 1);
+  clock_.Advance(absl::Seconds(31));
+  EXPECT_EQ(Answer(request).basis(), "verdict of run ab12, 0 s old");
+  EXPECT_EQ(controller_.asked, 2);
+}
+
+TEST_F(HookDeskTest, BelievesNoVerdictAboutAnotherJob) {
+  controller_.digest = std::string(64, 'a');
+  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  EXPECT_EQ(answer.basis(), "this host alone");
+  EXPECT_THAT(answer.let_through(), Contains(HasSubstr("of another job")));
+  EXPECT_EQ(looks_, 1);
+}
+
+TEST_F(HookDeskTest, SparesAJobThatOptsOutAndSaysWho) {
+  VerdictFails("link");
+  HookRequest request = Request(HOOK_SLURM_PROLOG);
+  request.set_opt_out("comment \"clusterd=off\"\x1b[2J");
+  request.mutable_job()->set_user("ann");
+  const HookAnswer answer = Answer(request);
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(controller_.asked, 0);
+  EXPECT_THAT(log_.Lines(),
+              AllOf(HasSubstr("<5>"), HasSubstr("opted out by"),
+                    HasSubstr("of \"ann\""), Not(HasSubstr("\x1b"))));
+}
+
+TEST_F(HookDeskTest, JudgesOnlyTheJobsDevicesByItself) {
+  controller_.away = absl::UnavailableError("away");
+  Finds("link", FAIL, {6});
+  HookRequest request = Request(HOOK_PLAIN);
+  request.mutable_job()->mutable_servers(0)->set_device_count(4);
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
+  request.mutable_job()->mutable_servers(0)->add_devices(6);
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::REFUSE_AND_DRAIN);
+  // Nobody knows here that a port without an address is meant to be used.
+  facts_.mutable_devices(6)->clear_address();
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
+}
+
+TEST_F(HookDeskTest, NarrowsTheJobToThisHost) {
+  controller_.away = absl::UnavailableError("away");
+  HookRequest request = Request(HOOK_PLAIN);
+  request.mutable_job()->mutable_servers(0)->set_host("node0");
+  request.mutable_job()->add_servers()->set_host("node1");
+  request.mutable_job()->mutable_servers(1)->set_master_port(29500);
+  Answer(request);
+  ASSERT_EQ(judged_job_.servers_size(), 1);
+  EXPECT_EQ(judged_job_.servers(0).host(), "node1");
+  EXPECT_EQ(judged_job_.servers(0).master_port(), 0u);
+}
+
+TEST_F(HookDeskTest, TellsThatTheJobDoesNotNameThisHost) {
+  HookRequest request = Request(HOOK_PLAIN);
+  request.mutable_job()->mutable_servers(0)->set_host("node9");
+  const HookAnswer answer = Answer(request);
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_THAT(answer.let_through(), Contains(HasSubstr("expected node1")));
+  EXPECT_EQ(controller_.asked, 0);
+}
+
+TEST_F(HookDeskTest, HealthAsksNoControllerAndKnowsNoJob) {
+  Finds("device-idle", WARN, {0});
+  const HookAnswer answer = Answer(Request(HOOK_SLURM_HEALTH));
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(controller_.asked, 0);
+  EXPECT_FALSE(judged_with_job_);
+}
+
+TEST_F(HookDeskTest, HealthDrainsABrokenHost) {
+  Finds("net-health", FAIL, {2});
+  EXPECT_EQ(Answer(Request(HOOK_SLURM_HEALTH)).decision(),
+            HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_THAT(runner_.commands(), Contains(HasSubstr("State=DRAIN")));
+}
+
+TEST_F(HookDeskTest, HealthClearsOurDrainOnceTheRulePasses) {
+  runner_.Forget(kShow);
+  runner_.Answers(kShow, absl::Substitute(kDrained, "link"));
+  runner_.Answers("scontrol update NodeName=n1 State=UNDRAIN", "");
+  Finds("link", UNKNOWN, {3});
+  Answer(Request(HOOK_SLURM_HEALTH));
+  EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("UNDRAIN"))));
+  report_.clear_rules();
+  Finds("link", PASS, {});
+  Answer(Request(HOOK_SLURM_HEALTH));
+  EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
+}
+
+TEST_F(HookDeskTest, AsksTheControllerWhetherARuleHoldsThatNeedsTheSpec) {
+  runner_.Forget(kShow);
+  runner_.Answers(kShow, absl::Substitute(kDrained, "device-ip-planned"));
+  runner_.Answers("scontrol update NodeName=n1 State=UNDRAIN", "");
+  Finds("device-ip-planned", PASS, {});
+  VerdictFails("device-ip-planned");
+  Answer(Request(HOOK_SLURM_HEALTH));
+  EXPECT_EQ(controller_.asked, 1);
+  EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("UNDRAIN"))));
+  controller_.verdict.mutable_hosts(0)->set_state(PASS);
+  controller_.verdict.mutable_hosts(0)->clear_reasons();
+  controller_.verdict.set_verdict(PASS);
+  Answer(Request(HOOK_SLURM_HEALTH));
+  EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
+}
+
+TEST_F(HookDeskTest, LeavesADrainToAPersonWhichOneHostCannotJudge) {
+  runner_.Forget(kShow);
+  runner_.Answers(kShow, absl::Substitute(kDrained, "ip-unique"));
+  Answer(Request(HOOK_SLURM_HEALTH));
+  EXPECT_EQ(controller_.asked, 0);
+  EXPECT_THAT(runner_.commands(), ElementsAre(kShow));
+}
+
+TEST_F(HookDeskTest, EpilogGivesTheLastProcessesAMoment) {
+  Finds("device-idle", FAIL, {0});
+  on_look_ = [this] {
+    if (looks_ == 3) report_.clear_rules();
+  };
+  EXPECT_EQ(Answer(Request(HOOK_SLURM_EPILOG)).decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(looks_, 3);
+}
+
+TEST_F(HookDeskTest, EpilogDrainsWhereDevicesStayBusy) {
+  Finds("device-idle", FAIL, {0});
+  const absl::Time begin = clock_.Now();
+  const HookAnswer answer = Answer(Request(HOOK_SLURM_EPILOG));
+  EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_THAT(answer.reason(), HasSubstr("device-idle"));
+  EXPECT_EQ(clock_.Now() - begin, settings_.grace);
+}
+
+TEST_F(HookDeskTest, TaskPrologTellsTheVariablesOfTheKeptVerdict) {
+  Answer(Request(HOOK_SLURM_PROLOG));
+  clock_.Advance(absl::Hours(30));
+  const HookAnswer answer = Answer(Request(HOOK_SLURM_TASK_PROLOG));
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_THAT(answer.environment(),
+              ElementsAre("HCCL_WHITELIST_DISABLE=1", "HCCL_IF_IP=10.0.0.1",
+                          "MASTER_ADDR=10.0.0.1", "NNODES=1", "NODE_RANK=0"));
+  EXPECT_EQ(controller_.asked, 1);
+  EXPECT_EQ(looks_, 0);
+}
+
+TEST_F(HookDeskTest, SixtyFourPrologsAtOnceAskOnce) {
+  absl::Notification go_on;
+  controller_.hold = &go_on;
+  std::vector<std::thread> prologs;
+  std::atomic<int> allowed{0};
+  std::atomic<int> begun{0};
+  for (int i = 0; i < 64; ++i) {
+    prologs.emplace_back([this, i, &allowed, &begun] {
+      HookRequest request = Request(HOOK_SLURM_PROLOG);
+      request.mutable_job()->set_id(absl::StrCat("slurm:9_", i, ".0"));
+      ++begun;
+      const auto answer = desk_.Answer(request, [] { return false; });
+      if (answer.ok() && answer->decision() == HookAnswer::ALLOW) ++allowed;
+    });
+  }
+  while (begun < 64 || controller_.asked < 1) std::this_thread::yield();
+  go_on.Notify();
+  for (std::thread& prolog : prologs) prolog.join();
+  EXPECT_EQ(allowed, 64);
+  // One that begins only after the answer asks anew.
+  EXPECT_LT(controller_.asked, 64);
+}
+
+TEST_F(HookDeskTest, RefusesARequestThatIsNoneWithEveryMistake) {
+  HookRequest request = Request(static_cast<HookKind>(99));
+  request.set_node_name("n[1-9]");
+  request.mutable_job()->set_id(std::string(9999, 'x'));
+  request.mutable_job()->mutable_servers(0)->set_host("../etc");
+  const absl::Status status =
+      desk_.Answer(request, [] { return false; }).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("kind 99"), HasSubstr("job id of 9999 bytes"),
+                    HasSubstr("\"../etc\""), HasSubstr("\"n[1-9]\"")));
+}
+
+}  // namespace
+}  // namespace clusterd
