@@ -83,6 +83,9 @@ TEST(RuleTest, NeedsWhatItsScopeSays) {
   const Rule& unique = *FindRule("ip-unique");
   EXPECT_TRUE(!unique.JudgesOneHost() && unique.JudgesHosts());
   EXPECT_FALSE(FindRule("cluster-size")->JudgesHosts());
+  EXPECT_FALSE(FindRule("cluster-size")->JudgesOneHost());
+  const Rule& dtype = *FindRule("job-dtype");
+  EXPECT_TRUE(dtype.JudgesOneHost() && !dtype.JudgesHosts());
   const Rule& identity = *FindRule("host-identity");
   EXPECT_TRUE(!identity.JudgesOneHost() && identity.JudgesNamespaces());
 }
@@ -132,7 +135,7 @@ TEST(RuleCatalogueTest, KeepsTheRulesOfACategoryTogether) {
     }
   }
   EXPECT_THAT(categories, testing::ElementsAre("host", "device", "health",
-                                               "address", "cluster"));
+                                               "address", "cluster", "job"));
 }
 
 TEST(FindRuleTest, FindsByWholeNameOnly) {

@@ -1,5 +1,8 @@
 #include "config/rules/judge.h"
 
+#include <map>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/catalogue.h"
 #include "gmock/gmock.h"
@@ -92,8 +95,10 @@ TEST(JudgeTest, SkipsWhatOneHostCannotTell) {
   for (const RuleResult& result : report.rules()) {
     // It is for another product.
     if (result.rule() == "subnet-superpod") continue;
-    const bool one_host = FindRule(result.rule())->JudgesOneHost();
-    EXPECT_EQ(result.state() == SKIPPED, !one_host) << result.rule();
+    const Rule& rule = *FindRule(result.rule());
+    EXPECT_EQ(result.state() == SKIPPED,
+              rule.needs_job || !rule.JudgesOneHost())
+        << result.rule();
   }
   EXPECT_THAT(ResultOf(report, "ip-unique").skip_reason(),
               HasSubstr("only the controller can tell"));
@@ -254,9 +259,11 @@ TEST(BuildReportTest, CountsRulesByState) {
   EXPECT_EQ(counts.fail(), 1u);
   EXPECT_EQ(counts.unknown(), 1u);
   // Of another product subnet-shared and subnet-superpod, and what the spec
-  // says: backlog-uniform, ports-uniform.
-  EXPECT_EQ(counts.skipped(), 4u);
-  EXPECT_EQ(counts.pass() + 6, RuleCatalogue().size());
+  // says: backlog-uniform, ports-uniform; and what needs a job.
+  const auto of_jobs = static_cast<size_t>(absl::c_count_if(
+      RuleCatalogue(), [](const Rule& rule) { return rule.needs_job; }));
+  EXPECT_EQ(counts.skipped(), 4 + of_jobs);
+  EXPECT_EQ(counts.pass() + 6 + of_jobs, RuleCatalogue().size());
 }
 
 TEST(BuildReportTest, PutsAFailureBeforeAnUnknown) {
@@ -450,7 +457,7 @@ TEST(JudgeInNamespaceTest, RunsOnlyWhatANamespaceCanBeJudgedBy) {
   for (const RuleResult& result : report.rules()) {
     if (result.state() != SKIPPED) {
       ran.push_back(result.rule());
-    } else {
+    } else if (!FindRule(result.rule())->needs_job) {
       EXPECT_EQ(result.skip_reason(), "does not apply to a network namespace");
     }
   }
@@ -601,6 +608,67 @@ TEST(CheckOnlyTest, TellsRulesThatDidNotRunFromThoseWithNothingToJudge) {
     EXPECT_EQ(result.skip_reason(), "not asked for");
   }
   EXPECT_EQ(not_run, report.rules_size() - 1);
+}
+
+TEST(JudgeJobTest, SaysWhichJobIsJudgedAndHowLargeItIs) {
+  TestCluster cluster("atlas-a2", "", 4);
+  EXPECT_EQ(cluster.MakeReport().job_servers(), 0);
+  cluster.StartJob().set_id("slurm:7.0\n");
+  const Report report = cluster.MakeReport();
+  EXPECT_EQ(report.job_id(), "slurm:7.0\\n");
+  EXPECT_EQ(report.job_servers(), 4);
+  EXPECT_EQ(report.job_devices(), 32);
+  EXPECT_EQ(report.verdict(), PASS);
+}
+
+// What only speaks of the job says nothing about hosts.
+TEST(JudgeJobTest, IsNotKnownWithoutTheHosts) {
+  TestCluster cluster("atlas-a2");
+  cluster.StartJob().add_dtypes("fp16");
+  for (int host : {0, 1}) cluster.Silence(host);
+  EXPECT_EQ(cluster.MakeReport().verdict(), UNKNOWN);
+  TestCluster answers("atlas-a2");
+  answers.StartJob().add_dtypes("fp16");
+  EXPECT_EQ(answers.MakeReport({Only({"job-dtype"})}).verdict(), UNKNOWN);
+}
+
+// As a daemon does while the controller is away.
+TEST(JudgeJobTest, JudgesAHostAloneByWhatItKnows) {
+  TestCluster cluster("atlas-training");
+  JobSpec& job = cluster.StartJob();
+  job.add_dtypes("bfp16");
+  job.set_rank_table("none");
+  for (JobServer& server : *job.mutable_servers()) {
+    server.set_master_port(29500);
+    server.set_world_size(16);
+    server.set_device_count(2);
+    server.set_node_rank(0);
+  }
+  // The second server has devices of both groups, and two servers may.
+  cluster.spec.mutable_servers()->DeleteSubrange(0, 1);
+  cluster.facts.erase(cluster.facts.begin());
+  ServerSpec* own = cluster.spec.mutable_servers(0);
+  own->mutable_devices()->DeleteSubrange(5, 3);
+  own->mutable_devices()->DeleteSubrange(0, 3);
+  JudgeOptions options;
+  options.one_host = true;
+  const Report report = cluster.MakeReport(options);
+  EXPECT_EQ(report.job_servers(), 2);
+  EXPECT_EQ(report.job_devices(), 4);
+  for (const auto& [rule, state] :
+       std::map<std::string, State>{{"job-device-count", PASS},
+                                    {"job-size", PASS},
+                                    {"job-device-group", SKIPPED},
+                                    {"job-uniform", SKIPPED},
+                                    {"rendezvous", SKIPPED},
+                                    {"rank-table", SKIPPED},
+                                    {"ranks", FAIL},
+                                    {"job-dtype", FAIL},
+                                    {"device-idle", PASS},
+                                    {"ports-free", PASS}}) {
+    EXPECT_EQ(ResultOf(report, rule).state(), state) << rule;
+  }
+  EXPECT_EQ(ResultOf(report, "ranks").findings_size(), 1);
 }
 
 TEST(JudgePlannedAddressesTest, FindsWhatACheckOfSuchHostsWouldFind) {

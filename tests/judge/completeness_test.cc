@@ -63,6 +63,14 @@ std::vector<Fault> Faults() {
     return [=](TestCluster& c) { c.SetAddress(0, 3, address, netmask); };
   };
   const char* const a1 = "atlas-training";
+  const auto start_job = [](TestCluster& c) { c.StartJob(); };
+  const auto keep_devices = [](TestCluster& c, int server,
+                               std::vector<uint32_t> ids) {
+    c.spec.mutable_servers(server)->clear_devices();
+    for (const uint32_t id : ids) {
+      c.spec.mutable_servers(server)->add_devices()->set_id(id);
+    }
+  };
   return {
       {"ssh-ready", a1,
        [](TestCluster& c) {
@@ -73,6 +81,49 @@ std::vector<Fault> Faults() {
              ->set_works(false);
        },
        LaunchBySsh},
+      {"job-device-count", a1,
+       [=](TestCluster& c) {
+         for (int s : {0, 1}) keep_devices(c, s, {0, 1, 2});
+       },
+       start_job},
+      {"job-device-group", a1,
+       [=](TestCluster& c) {
+         keep_devices(c, 0, {3, 4});
+       },
+       [](TestCluster& c) {
+         c = TestCluster("atlas-training", "", 1);
+         c.StartJob();
+       }},
+      {"job-uniform", a1,
+       [=](TestCluster& c) {
+         keep_devices(c, 1, {0, 1, 2, 3});
+       },
+       start_job},
+      {"job-size", a1,
+       [](TestCluster& c) {
+         c.job->add_servers();
+         c.spec.add_servers();
+       },
+       start_job},
+      {"rendezvous", a1,
+       [](TestCluster& c) {
+         c.job->mutable_servers(0)->set_master_port(60000);
+       },
+       [](TestCluster& c) {
+         c.StartJob().mutable_servers(0)->set_master_port(29500);
+       }},
+      {"ranks", a1,
+       [](TestCluster& c) { c.job->mutable_servers(0)->set_world_size(8); },
+       [](TestCluster& c) {
+         c.StartJob().mutable_servers(0)->set_world_size(16);
+       }},
+      {"rank-table", a1,
+       [](TestCluster& c) { c.SetAddress(0, 3, "10.9.9.9", "255.255.255.0"); },
+       [](TestCluster& c) {
+         c.StartJob().set_rank_table(MakeRankTable(c.spec));
+       }},
+      {"job-dtype", a1, [](TestCluster& c) { c.job->add_dtypes("bfp16"); },
+       [](TestCluster& c) { c.StartJob().add_dtypes("fp16"); }},
       {"ports-reserved", a1,
        [](TestCluster& c) {
          c.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value("");
@@ -395,6 +446,18 @@ std::vector<Reader> Readers() {
       {"kernel.somaxconn_at_boot", {"sysctl-persistent"}},
       {"kernel.tcp_max_syn_backlog_at_boot", {"sysctl-persistent"}},
       {"sockets", {"ports-free"}},
+      {"sockets",
+       {"rendezvous"},
+       a1,
+       [](TestCluster& c) {
+         c.StartJob().mutable_servers(0)->set_master_port(29500);
+       }},
+      {"devices.address",
+       {"rank-table"},
+       a1,
+       [](TestCluster& c) {
+         c.StartJob().set_rank_table(MakeRankTable(c.spec));
+       }},
       {"npu_processes", {"device-idle", "device-process-limit"}},
       {"ufw.installed", {"firewall"}},
       {"ufw.active", {"firewall"}},

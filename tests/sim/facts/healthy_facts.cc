@@ -1,6 +1,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
 
@@ -324,6 +325,42 @@ std::vector<const HostFacts*> Pointers(const std::vector<HostFacts>& facts) {
   pointers.reserve(facts.size());
   for (const HostFacts& host : facts) pointers.push_back(&host);
   return pointers;
+}
+
+std::string MakeRankTable(const ClusterSpec& spec, bool by_address,
+                          absl::string_view version) {
+  std::vector<std::string> servers;
+  std::vector<std::string> ids;
+  int rank = 0;
+  for (const ServerSpec& server : spec.servers()) {
+    std::vector<std::string> devices;
+    for (const DeviceSpec& device : server.devices()) {
+      devices.push_back(absl::StrCat(R"({"device_id":")", device.id(),
+                                     R"(","device_ip":")", device.address(),
+                                     R"(","super_device_id":")", rank,
+                                     R"(","rank_id":")", rank, R"("})"));
+      ++rank;
+    }
+    ids.push_back(by_address ? server.address()
+                             : absl::StrCat("node_", ids.size()));
+    servers.push_back(absl::StrCat(R"({"server_id":")", ids.back(),
+                                   R"(","device":[)",
+                                   absl::StrJoin(devices, ","), "]}"));
+  }
+  std::string pods;
+  if (version == "1.2") {
+    for (const std::string& id : ids) {
+      absl::StrAppend(&pods, pods.empty() ? "" : ",", R"({"server_id":")", id,
+                      R"("})");
+    }
+    pods =
+        absl::StrCat(R"("super_pod_list":[{"super_pod_id":"0","server_list":[)",
+                     pods, "]}],");
+  }
+  return absl::StrCat(R"({"version":")", version, R"(",)", pods,
+                      R"("status":"completed","server_count":")",
+                      servers.size(), R"(","server_list":[)",
+                      absl::StrJoin(servers, ","), "]}");
 }
 
 }  // namespace clusterd

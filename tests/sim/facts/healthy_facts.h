@@ -39,6 +39,12 @@ HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server);
 // The same for every server of the spec, in its order.
 std::vector<HostFacts> MakeHealthyFacts(const ClusterSpec& spec);
 
+// The rank table of a job that takes what the spec plans, super pods in one for
+// version 1.2. Its entries are called by the hosts' addresses, or "node_0" and
+// on.
+std::string MakeRankTable(const ClusterSpec& spec, bool by_address = true,
+                          absl::string_view version = "1.0");
+
 // What stands for a host of which nothing is known.
 HostFacts MakeSilentHost(absl::string_view host, Missing::Reason reason,
                          absl::string_view detail);

@@ -140,7 +140,9 @@ Ipv4Interface Elsewhere(const RandomCluster& cluster, int host, int device,
 }
 
 bool HasPairs(const RandomCluster& cluster, int host, int device) {
-  return ProfileOf(cluster).subnet_plan == SubnetPlan::kPairs &&
+  return cluster.spec.servers(host).devices_size() ==
+             cluster.facts[host].devices_size() &&
+         ProfileOf(cluster).subnet_plan == SubnetPlan::kPairs &&
          HasLikes(cluster, host, std::max(device, 0));
 }
 
@@ -417,7 +419,7 @@ std::vector<FaultKind> PlanFaults() {
           "too-many-servers", "cluster-size", FAIL, "cluster-size-power",
           [](const RandomCluster& cluster, int, int) {
             return ProfileOf(cluster).max_servers > 0 &&
-                   !Has(cluster, "kernel-backlogs");
+                   !cluster.job.has_value() && !Has(cluster, "kernel-backlogs");
           },
           [](RandomCluster& cluster, int, int) {
             AddServers(static_cast<int>(ProfileOf(cluster).max_servers) + 1,
@@ -427,7 +429,7 @@ std::vector<FaultKind> PlanFaults() {
           "no-power-of-two", "cluster-size-power", WARN, "",
           [](const RandomCluster& cluster, int, int) {
             return !Has(cluster, "kernel-backlogs") &&
-                   cluster.facts.size() < 500;
+                   !cluster.job.has_value() && cluster.facts.size() < 500;
           },
           [](RandomCluster& cluster, int, int) {
             const int servers = cluster.spec.servers_size();

@@ -264,7 +264,7 @@ const std::vector<FaultKind>& FaultKinds() {
     auto* all = new std::vector<FaultKind>;
     for (const auto& group :
          {PortFaults(), CarrierFaults(), AddressFaults(), PlanFaults(),
-          ChipFaults(), HostFaults(), LaunchFaults()}) {
+          ChipFaults(), HostFaults(), LaunchFaults(), JobFaults()}) {
       all->insert(all->end(), group.begin(), group.end());
     }
     return all;

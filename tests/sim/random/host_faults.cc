@@ -240,7 +240,7 @@ std::vector<FaultKind> HostFaults() {
       {"device-lost", "device=absent-ID", false, "device-count", FAIL,
        "container-mounts", false,
        [](const RandomCluster& cluster, int host, int) {
-         return cluster.facts[host].devices_size() > 1;
+         return cluster.spec.servers(host).devices_size() > 1;
        },
        LoseDevice, false, true},
       {"two-machines", "machine_id=HEX", false, "host-identity", FAIL, "",
@@ -289,7 +289,7 @@ std::vector<FaultKind> HostFaults() {
                  "NOT_PERMITTED } } }",
                  "sysctl-persistent"),
       NoHostFact("no-sockets", "sockets { missing { reason: UNREADABLE } }",
-                 "ports-free"),
+                 "ports-free", "rendezvous"),
       NoHostFact("no-packet-filter",
                  "drop_rules { missing { reason: NOT_PERMITTED } }",
                  "firewall"),
@@ -351,10 +351,12 @@ std::vector<FaultKind> ChipFaults() {
 // Of every login and of what runs now.
 std::vector<FaultKind> LaunchFaults() {
   return {
-      {"device-in-use", "process=1", true, "device-idle", WARN, "", false,
-       ShowsProcesses, HoldDevice("4711")},
-      {"two-on-a-device", "", true, "device-process-limit", WARN, "device-idle",
-       false,
+      FailsWhere(
+          [](const RandomCluster& cluster) { return cluster.job.has_value(); },
+          {"device-in-use", "process=1", true, "device-idle", WARN, "", false,
+           ShowsProcesses, HoldDevice("4711")}),
+      {"two-on-a-device", "", true, "device-process-limit", WARN,
+       "device-idle=FAIL", false,
        [](const RandomCluster& cluster, int host, int device) {
          return ShowsProcesses(cluster, host, device) &&
                 ProfileOf(cluster).process_limit != ProcessLimit::kNotPublished;
@@ -432,8 +434,10 @@ std::vector<FaultKind> LaunchFaults() {
            false,
            [](const RandomCluster& cluster, int host, int) {
              return Has(cluster, "switch-per-rail") &&
-                    !Has(cluster, "subset-of-devices") &&
-                    cluster.facts[host].devices_size() > 2;
+                    cluster.spec.servers(host).devices_size() > 2 &&
+                    cluster.Planned(host,
+                                    cluster.facts[host].devices(0).id()) &&
+                    cluster.Planned(host, cluster.facts[host].devices(1).id());
            },
            [](RandomCluster& cluster, int host, int) {
              DeviceOf(cluster, host, 0)

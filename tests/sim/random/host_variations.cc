@@ -63,7 +63,8 @@ void OpenPorts(RandomCluster& cluster) {
       ports { first_port: 60000 last_port: 60015 protocol: "tcp"
               source: "172.16.0.0/16" }
       ports { first_port: 60016 last_port: 65535 source: "172.16.0.0/12" }
-      ports { first_port: 22 last_port: 22 protocol: "tcp" })";
+      ports { first_port: 22 last_port: 22 protocol: "tcp" }
+      ports { first_port: 29500 last_port: 29500 source: "172.16.0.0/16" })";
   const std::string active = absl::StrCat(
       "active { value: true } enabled_at_boot { value: true } "
       "allowed { value {",
@@ -209,8 +210,9 @@ void RunInContainer(RandomCluster& cluster) {
 
 std::vector<Variation> HostVariations() {
   return {
-      {"job-running", 8, Always, RunJob, "device-idle ports-free",
-       [](int host) { return host % 2 == 0; }},
+      {"job-running", 8,
+       [](const RandomCluster& c) { return !c.job.has_value(); }, RunJob,
+       "device-idle ports-free", [](int host) { return host % 2 == 0; }},
       {"docker", 6, Always, RunDocker},
       {"open-ports", 5, Always, OpenPorts},
       {"no-firewall-installed", 8,

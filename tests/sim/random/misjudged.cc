@@ -71,7 +71,9 @@ class Comparison {
  public:
   Comparison(const RandomCluster& cluster, const RandomOptions& options)
       : cluster_(cluster), options_(options) {
-    report_ = BuildReport(cluster.spec, Pointers(cluster.facts), {});
+    JudgeOptions judge;
+    if (cluster.job.has_value()) judge.job = &*cluster.job;
+    report_ = BuildReport(cluster.spec, Pointers(cluster.facts), judge);
     for (size_t h = 0; h < cluster.facts.size(); ++h) {
       numbers_[cluster.facts[h].host()] = static_cast<int>(h);
     }

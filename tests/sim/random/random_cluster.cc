@@ -16,6 +16,7 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/sim/random/rows.h"
 
 namespace clusterd {
 namespace {
@@ -243,6 +244,20 @@ void PlaceFault(const FaultKind& kind, RandomCluster& cluster) {
   cluster.faults.push_back({&kind, host, device});
 }
 
+// Those of jobs, most of which touch a whole cluster and so come first.
+const std::vector<const FaultKind*>& OfJobs() {
+  static const auto* const kinds = [] {
+    auto* found = new std::vector<const FaultKind*>;
+    for (const FaultKind& kind : FaultKinds()) {
+      if (kind.of_cluster && FindRule(kind.rule)->needs_job) {
+        found->push_back(&kind);
+      }
+    }
+    return found;
+  }();
+  return *kinds;
+}
+
 }  // namespace
 
 const DeviceSpec* RandomCluster::Planned(int host, uint32_t device) const {
@@ -261,6 +276,10 @@ RandomCluster MakeRandomCluster(uint64_t seed, const RandomOptions& options) {
   cluster.spec =
       MakeSpec(profile.name, profile.mode, PickServers(options, cluster));
   PlanAndMakeFacts(options, cluster);
+  if (cluster.OneIn(3) && IsAllowed(options, "job")) {
+    NarrowToRandomJob(cluster);
+    Note("job", "", nullptr, cluster);
+  }
   for (const Variation& variation : Variations()) {
     if (!cluster.OneIn(variation.one_in) || !variation.applies(cluster) ||
         !IsAllowed(options, variation.name)) {
@@ -271,6 +290,10 @@ RandomCluster MakeRandomCluster(uint64_t seed, const RandomOptions& options) {
   }
   // A third of the clusters is healthy.
   const bool healthy = cluster.OneIn(3);
+  if (!healthy && cluster.job.has_value() && cluster.OneIn(3)) {
+    const FaultKind& kind = *OfJobs()[cluster.Pick(OfJobs().size())];
+    if (IsAllowed(options, kind.name)) PlaceFault(kind, cluster);
+  }
   for (int i = 0; !healthy && i < options.max_faults; ++i) {
     const FaultKind& kind = FaultKinds()[cluster.Pick(FaultKinds().size())];
     if (IsAllowed(options, kind.name)) PlaceFault(kind, cluster);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -23,6 +24,7 @@
 #include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
 #include "proto/finding.pb.h"
+#include "proto/job.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -41,6 +43,8 @@ struct RandomCluster {
   std::mt19937_64 random;
   ClusterSpec spec;
   std::vector<HostFacts> facts;  // In the order of the spec's servers.
+  // The job that is judged, to which spec and facts are narrowed; unset: none.
+  std::optional<JobSpec> job;
   std::vector<std::string> variations;
   // Rules that may warn of what a variation leaves open, e.g. until a reboot,
   // and about which hosts; -1: about the cluster.

@@ -54,6 +54,11 @@ std::vector<FaultKind> PlanFaults();
 std::vector<FaultKind> ChipFaults();
 std::vector<FaultKind> HostFaults();
 std::vector<FaultKind> LaunchFaults();
+std::vector<FaultKind> JobFaults();
+
+// Some of the servers, some of their devices, and a legal job that takes them:
+// nothing else is judged any more. REQUIRES: healthy, two servers or more.
+void NarrowToRandomJob(RandomCluster& cluster);
 
 }  // namespace clusterd
 

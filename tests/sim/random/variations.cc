@@ -274,7 +274,7 @@ std::vector<Variation> DeviceVariations() {
        [](const RandomCluster& c) {
          // With pairs, the plan of 127 servers or more repeats last numbers,
          // which half of their devices would not have to.
-         return c.spec.servers(0).devices_size() >= 8 &&
+         return !c.job.has_value() && c.spec.servers(0).devices_size() >= 8 &&
                 (ProfileOf(c).subnet_plan != SubnetPlan::kPairs ||
                  c.spec.servers_size() <= 126);
        },

@@ -1,0 +1,181 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using Replacements = std::vector<std::pair<std::string, std::string>>;
+
+// Two servers with devices 0 and 1 each.
+TestCluster Small(const char* product = "atlas-a2") {
+  TestCluster cluster(product);
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    server.mutable_devices()->DeleteSubrange(2, server.devices_size() - 2);
+  }
+  cluster.StartJob().set_rank_table(MakeRankTable(cluster.spec));
+  return cluster;
+}
+
+// What is said of the small job with another table.
+std::string Said(const Replacements& replacements) {
+  TestCluster cluster = Small();
+  cluster.job->set_rank_table(
+      absl::StrReplaceAll(cluster.job->rank_table(), replacements));
+  return Lines(cluster.Check("rank-table"));
+}
+
+TEST(CheckRankTableTest, PassesWhereItSaysWhatIsThere) {
+  TestCluster cluster = Small();
+  const RuleResult result = cluster.Check("rank-table");
+  EXPECT_EQ(result.state(), PASS) << Lines(result);
+  EXPECT_EQ(result.summary(), "version 1.0, 2 servers, 4 ranks");
+  cluster.job->set_rank_table(MakeRankTable(cluster.spec, false));
+  EXPECT_EQ(cluster.Check("rank-table").state(), PASS)
+      << Lines(cluster.Check("rank-table"));
+}
+
+TEST(CheckRankTableTest, TakesTablesOfSuperPods) {
+  TestCluster cluster("atlas-a3-superpod");
+  cluster.StartJob().set_rank_table(MakeRankTable(cluster.spec, false, "1.2"));
+  EXPECT_EQ(cluster.Check("rank-table").state(), PASS)
+      << Lines(cluster.Check("rank-table"));
+}
+
+TEST(CheckRankTableTest, IsSkippedWithoutATable) {
+  TestCluster cluster = Small();
+  cluster.job->clear_rank_table();
+  EXPECT_EQ(cluster.Check("rank-table").skip_reason(),
+            "the job has no rank table");
+}
+
+TEST(CheckRankTableTest, SaysEveryMistakeThatHcclWouldRefuse) {
+  const std::string said = Said({{R"("rank_id":"1")", R"("rank_id":1)"},
+                                 {R"("rank_id":"3")", R"("rank_id":"x")"}});
+  EXPECT_THAT(said, HasSubstr("FAIL cluster server_list[0].device[1].rank_id: "
+                              "number 1, expected a JSON string (EI0017) | a "
+                              "rank table that HCCL takes | clusterctl "
+                              "generate ranktable\n"));
+  EXPECT_THAT(said, HasSubstr("server_list[1].device[1].rank_id: \"x\""));
+}
+
+TEST(CheckRankTableTest, BoundsWhatItSaysOfABadFile) {
+  TestCluster cluster("atlas-a2", "", 8);
+  cluster.StartJob().set_rank_table(absl::StrReplaceAll(
+      MakeRankTable(cluster.spec), {{R"("rank_id":")", R"("rank":")"}}));
+  const RuleResult result = cluster.Check("rank-table");
+  ASSERT_EQ(result.findings_size(), 21);
+  EXPECT_EQ(result.findings(20).observed(), "44 more mistakes");
+  cluster.job->set_rank_table("\x1b[31m{");
+  EXPECT_EQ(cluster.Check("rank-table").state(), FAIL);
+  EXPECT_THAT(Lines(cluster.Check("rank-table")),
+              ::testing::Not(HasSubstr("\x1b")));
+}
+
+TEST(CheckRankTableTest, DoesNotKnowOtherVersions) {
+  EXPECT_THAT(Said({{"\"1.0\"", "\"1.1\""}}), HasSubstr("UNKNOWN cluster"));
+  EXPECT_THAT(Said({{R"("version":"1.0",)", ""}}),
+              HasSubstr("UNKNOWN cluster"));
+}
+
+TEST(CheckRankTableTest, FailsForAnotherGeneration) {
+  TestCluster cluster = Small("ascend-950");
+  EXPECT_THAT(Lines(cluster.Check("rank-table")),
+              HasSubstr("FAIL cluster version 1.0 | version 2.0"));
+}
+
+TEST(CheckRankTableTest, WarnsOfATableThatIsNotCompleted) {
+  EXPECT_THAT(Said({{"\"completed\"", "\"initializing\""}}),
+              HasSubstr("WARN cluster status is not \"completed\""));
+}
+
+TEST(CheckRankTableTest, FailsForAnAddressThatTheDeviceDoesNotHave) {
+  TestCluster cluster = Small();
+  cluster.SetAddress(1, 1, "10.9.9.9", "255.255.255.0");
+  EXPECT_EQ(
+      Lines(cluster.Check("rank-table")),
+      absl::StrCat("FAIL cluster server_list[1] \"172.16.0.2\" device 1: "
+                   "device_ip ",
+                   cluster.spec.servers(1).devices(1).address(),
+                   ", the device of server1 has 10.9.9.9 | device_ip as "
+                   "hccn_tool -i N -ip -g tells it | clusterctl generate "
+                   "ranktable; if the device lost its planned address, repair "
+                   "that first\n"));
+  // Entries with names of their own are known by their place then.
+  cluster.job->set_rank_table(MakeRankTable(cluster.spec, false));
+  for (int d : {0, 1}) {
+    cluster.SetAddress(1, d, absl::StrCat("10.9.9.", d + 1), "255.255.255.0");
+  }
+  EXPECT_THAT(Lines(cluster.Check("rank-table")),
+              HasSubstr("the device of server1 has 10.9.9.1, server_list[1] "
+                        "\"node_1\" device 1: device_ip"));
+}
+
+TEST(CheckRankTableTest, DoesNotKnowWithoutTheLiveAddress) {
+  TestCluster cluster = Small();
+  SetMissing(Missing::TIMED_OUT, "10s", cluster.device(0, 1).mutable_address());
+  EXPECT_THAT(Lines(cluster.Check("rank-table")),
+              HasSubstr("UNKNOWN server0:1"));
+  cluster = Small();
+  const std::string address =
+      absl::StrCat("\"", cluster.spec.servers(0).devices(0).address(), "\"");
+  EXPECT_THAT(Said({{address, "\"fd00::1\""}}),
+              HasSubstr("UNKNOWN cluster server_list[0] \"172.16.0.1\" device "
+                        "0: fd00::1: an IPv6 address, which is not compared"));
+}
+
+TEST(CheckRankTableTest, FailsForOtherServersThanTheJobTakes) {
+  const std::string said = Said({{"172.16.0.2", "172.16.0.9"}});
+  EXPECT_THAT(said, HasSubstr("FAIL cluster server_list[1] \"172.16.0.9\": no "
+                              "server of the job"));
+  EXPECT_THAT(said, HasSubstr("FAIL cluster server1 is in the job and not in "
+                              "the table"));
+}
+
+TEST(CheckRankTableTest, FailsForOtherDevicesThanTheJobTakes) {
+  EXPECT_THAT(Said({{R"("device_id":"1")", R"("device_id":"5")"}}),
+              HasSubstr("server_list[0] \"172.16.0.1\" has devices 0,5, the "
+                        "job devices 0-1 of server0"));
+}
+
+TEST(CheckRankTableTest, FailsWhereTheFirstServerHasOtherRanks) {
+  const std::string said = Said({{"\"172.16.0.1\"", "\"172.16.0.2\""},
+                                 {"\"172.16.0.2\"", "\"172.16.0.1\""},
+                                 {"device_ip", "other"}});
+  EXPECT_THAT(said, HasSubstr("device_ip: is not set"));
+  TestCluster cluster = Small();
+  cluster.spec.mutable_servers()->SwapElements(0, 1);
+  cluster.job->mutable_servers()->SwapElements(0, 1);
+  EXPECT_EQ(
+      Lines(cluster.Check("rank-table")),
+      "FAIL cluster server_list[0] \"172.16.0.1\": first rank 0, 2 of server0, "
+      "server_list[1] \"172.16.0.2\": first rank 2, 0 of server1 | rank 0 on "
+      "the first server, and the ranks of each other behind those before it | "
+      "clusterctl generate ranktable, or name the servers in the table's "
+      "order\n");
+  cluster.job->mutable_servers(0)->set_node_rank(1);
+  cluster.job->mutable_servers(1)->set_node_rank(0);
+  EXPECT_EQ(cluster.Check("rank-table").state(), PASS);
+}
+
+TEST(CheckRankTableTest, WarnsOfRanksThatDoNotAscend) {
+  EXPECT_THAT(Said({{R"("rank_id":"2")", R"("rank_id":"3")"},
+                    {R"("rank_id":"3")", R"("rank_id":"2")"}}),
+              HasSubstr("WARN cluster rank ids do not ascend"));
+}
+
+TEST(CheckRankTableTest, LeavesSilentHostsToHostIdentity) {
+  TestCluster cluster = Small();
+  cluster.Silence(1);
+  EXPECT_EQ(cluster.Check("rank-table").state(), PASS);
+  EXPECT_EQ(cluster.MakeReport().verdict(), UNKNOWN);
+}
+
+}  // namespace
+}  // namespace clusterd
