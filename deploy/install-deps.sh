@@ -11,9 +11,9 @@ build=(
   libsqlite3-dev libgtest-dev libgmock-dev libbenchmark-dev openssl git
   ca-certificates iproute2 procps util-linux
 )
-# What tests use besides: shells that complete words; real firewalls and a real
-# systemd, run inside namespaces and machines of their own.
-test=(ufw iptables nftables systemd-container debootstrap bsdutils zsh fish)
+# What tests use besides: shells that complete words; real firewalls, a real sshd
+# and a real systemd, run inside namespaces and machines of their own.
+test=(ufw iptables nftables systemd-container debootstrap bsdutils zsh fish openssh-server openssh-client)
 lint=(universal-ctags clang clang-format clang-tidy libclang-rt-14-dev shellcheck npm)
 
 usage() {

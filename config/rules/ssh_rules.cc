@@ -349,11 +349,12 @@ SshQuestion MakeSshQuestion(const ClusterSpec& spec, const JobSsh& ssh) {
 
 void CheckSshReady(const ClusterView& view, RuleReport& report) {
   if (view.job() == nullptr || !view.job()->has_ssh()) {
-    return report.ExplainSkip("no job that logs in by ssh was given");
+    return report.ExplainSkip("the job does not log in by ssh");
   }
   SshJudge judge(view, report);
   for (const HostView& host : view.hosts()) judge.Judge(host);
   judge.AddNotes();
+  if (!view.HasWholeJob()) report.AddNote("of logins those to itself alone");
 }
 
 }  // namespace clusterd

@@ -84,9 +84,11 @@ using ::testing::ElementsAre;
 
 class FakeObserver final : public HostObserver {
  public:
-  HostFacts Observe(const std::string& host, const ObserveRequest&) override {
+  HostFacts Observe(const std::string& host,
+                    const ObserveRequest& request) override {
     if (meanwhile) meanwhile();
     HostFacts facts = GoodFacts(host);
+    if (request.has_ssh()) facts.mutable_ssh()->mutable_value();
     if (gone) facts.mutable_missing()->set_reason(Missing::ABSENT);
     return facts;
   }
@@ -120,6 +122,20 @@ TEST_F(AgentObserverTest, AddsWhatTheFileSaysAtEachObservation) {
 TEST_F(AgentObserverTest, AddsNoAllowsToWhatIsNotKnown) {
   inner_.gone = true;
   EXPECT_FALSE(observer_.Observe("node-01", {}).has_allows());
+}
+
+TEST_F(AgentObserverTest, LogsInNowhereUnlessTheFileAllowsIt) {
+  ObserveRequest request;
+  request.mutable_ssh()->set_user("ann");
+  for (const char* const kind : {"observe", "sysctl"}) {
+    says_.add_kinds(kind);
+    const SshFact fact = observer_.Observe("node-01", request).ssh();
+    EXPECT_EQ(fact.missing().reason(), Missing::NOT_PERMITTED);
+    EXPECT_NE(fact.missing().detail().find("ssh-login"), std::string::npos);
+  }
+  says_.add_kinds("ssh-login");
+  EXPECT_TRUE(observer_.Observe("node-01", request).ssh().has_value());
+  EXPECT_FALSE(observer_.Observe("node-01", {}).has_ssh());
 }
 
 TEST_F(AgentObserverTest, AddsDriftToTheFactsOfTheHost) {

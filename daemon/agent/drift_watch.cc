@@ -78,7 +78,7 @@ HostFacts AgentObserver::Observe(const std::string& host,
   if (!may_log_in) allowed.clear_ssh();
   HostFacts facts = observer_->Observe(host, allowed);
   if (!facts.has_missing()) *facts.mutable_allows() = allows;
-  if (request.has_ssh() && !may_log_in) {
+  if (request.has_ssh() && !may_log_in && !facts.has_missing()) {
     std::set<ChangeKind> wanted = AllowedKinds(allows);
     wanted.insert(CHANGE_SSH_LOGIN);
     Missing* const missing = facts.mutable_ssh()->mutable_missing();

@@ -100,8 +100,10 @@ class AgentObserver final : public HostObserver {
         read_allows_(std::move(read_allows)) {}
 
   // HostFacts.allows is as the file is now, also for another network namespace;
-  // unset where nothing is known about that. HostFacts.drift stays unset in
-  // another network namespace: applies there are not told of.
+  // unset where nothing is known about that. A question about ssh is only asked
+  // where the file says ssh-login; else HostFacts.ssh is NOT_PERMITTED, with
+  // the line to write. HostFacts.drift stays unset in another network
+  // namespace: applies there are not told of.
   HostFacts Observe(const std::string& host,
                     const ObserveRequest& request) override;
 

@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/catalogue.h"
+#include "config/rules/host_rules.h"
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_ssh.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
@@ -40,6 +42,15 @@ void NameNoNumbers(TestCluster& c) {
   c.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
 }
 
+// A job that logs in, and what its hosts tell of that.
+void LaunchBySsh(TestCluster& c) {
+  c.StartJob().mutable_ssh()->set_user("ann");
+  const SshQuestion question = MakeSshQuestion(c.spec, c.job->ssh());
+  for (HostFacts& host : c.facts) {
+    *host.mutable_ssh() = MakeHealthySsh(host.host(), question);
+  }
+}
+
 void AddNpuProcess(uint32_t pid, HostFacts* host) {
   NpuProcess* process =
       host->mutable_npu_processes()->mutable_value()->add_processes();
@@ -61,6 +72,15 @@ std::vector<Fault> Faults() {
     }
   };
   return {
+      {"ssh-ready", a1,
+       [](TestCluster& c) {
+         c.facts[0]
+             .mutable_ssh()
+             ->mutable_value()
+             ->mutable_logins(1)
+             ->set_works(false);
+       },
+       LaunchBySsh},
       {"job-device-count", a1,
        [=](TestCluster& c) {
          for (int s : {0, 1}) keep_devices(c, s, {0, 1, 2});
@@ -464,6 +484,7 @@ std::vector<Reader> Readers() {
       {"versions.firmware", {"version-uniform", "driver-compat"}},
       {"versions.firmware_of_driver", {"driver-compat"}},
       {"versions.cann", {"version-uniform"}},
+      {"ssh", {"ssh-ready"}, "atlas-training", LaunchBySsh},
       {"drift", {"drift"}, "atlas-training", [](TestCluster&) {}, SKIPPED},
   };
 }

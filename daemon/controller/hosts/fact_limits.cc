@@ -179,6 +179,14 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
   facts->set_host(host);
   facts->clear_conflict();
   facts->clear_clock();
+  if (const int logins = facts->ssh().value().logins_size();
+      logins > kMaxSshLogins) {
+    Missing* const missing = facts->mutable_ssh()->mutable_missing();
+    missing->set_reason(Missing::UNREADABLE);
+    missing->set_detail(absl::StrCat("more than the controller takes: ", logins,
+                                     " logins, expected at most ",
+                                     kMaxSshLogins));
+  }
   return Clean(LongFact::kGoesMissing, facts);
 }
 

@@ -24,6 +24,8 @@ inline constexpr int kMaxRepeated = 8192;
 inline constexpr size_t kMaxTextBytes = 16384;
 inline constexpr size_t kMaxHelloTextBytes = 256;
 inline constexpr int kMaxPastApplies = 16;
+// Logins of a host in one check, to 64 servers on two ports.
+inline constexpr int kMaxSshLogins = 128;
 // A host keeps some 600 journals.
 inline constexpr int kMaxJournalIds = 1024;
 // Of a host's drift that is kept, drifted and untold together.
@@ -37,7 +39,8 @@ inline constexpr size_t kMaxDriftTextBytes = 512;
 absl::Status CleanMessage(google::protobuf::Message* message);
 
 // The same for facts, which may also not have a device twice; but one fact that
-// is too long goes missing, UNREADABLE, and the rest of the host stays. They
+// is too long, or tells of more logins than a host tries, goes missing,
+// UNREADABLE, and the rest of the host stays. They
 // are under the name `host` then, whatever they call themselves, and without
 // what only the controller may say.
 absl::Status CleanFacts(const std::string& host, HostFacts* facts);

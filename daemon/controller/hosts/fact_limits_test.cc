@@ -71,6 +71,18 @@ TEST(CleanFactsTest, LosesAFactThatIsTooLongAndKeepsTheHost) {
   EXPECT_THAT(facts.sockets().missing().detail(), HasSubstr("sockets: 8193"));
 }
 
+TEST(CleanFactsTest, NoHostTellsOfMoreLoginsThanItTries) {
+  HostFacts facts;
+  for (int i = 0; i < kMaxSshLogins; ++i) {
+    facts.mutable_ssh()->mutable_value()->add_logins();
+  }
+  EXPECT_TRUE(CleanFacts("server0", &facts).ok());
+  EXPECT_TRUE(facts.ssh().has_value());
+  facts.mutable_ssh()->mutable_value()->add_logins();
+  EXPECT_TRUE(CleanFacts("server0", &facts).ok());
+  EXPECT_THAT(facts.ssh().missing().detail(), HasSubstr("129 logins"));
+}
+
 TEST(CleanFactsTest, RefusesLongTextThatIsNoFact) {
   HostFacts facts;
   facts.mutable_missing()->set_detail(std::string(kMaxTextBytes + 1, 'a'));

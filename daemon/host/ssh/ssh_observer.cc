@@ -31,6 +31,7 @@ namespace {
 
 constexpr absl::string_view kSsh[] = {"/usr/bin/ssh", "/bin/ssh"};
 constexpr absl::string_view kSshd[] = {"/usr/sbin/sshd", "/sbin/sshd"};
+constexpr absl::string_view kTest[] = {"/usr/bin/test", "/bin/test"};
 constexpr uint32_t kDefaultPort = 22;
 constexpr size_t kMaxHostNameBytes = 255;
 constexpr int kMaxVariables = 64;
@@ -90,6 +91,20 @@ absl::StatusOr<SshdConfig> ReadSshdConfig(const HostAccess& host) {
   return absl::FailedPreconditionError(absl::StrCat(
       "`sshd -T`: ",
       PrintableText(ParseLoginFailure(result.standard_error).error)));
+}
+
+// Without the user's home no key is found, and every login would fail for a
+// reason that is ours: a service may hide it (systemd.exec(5), ProtectHome).
+absl::Status CheckHome(const HostAccess& host, const RunAs& user) {
+  ASSIGN_OR_RETURN(const std::string test, FindProgram(host.paths.root, kTest));
+  Command command = {{test, "-x", user.home}, host.budget->ForCommand()};
+  command.as = user;
+  ASSIGN_OR_RETURN(const CommandResult result, host.runner->Run(command));
+  if (result.exit_status == 0 && !result.timed_out) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("home of ", user.name, ", ", PrintableText(user.home),
+                   ": not there, or hidden from clusterd (ProtectHome of its "
+                   "service)"));
 }
 
 // Files of keys that are there.
@@ -248,6 +263,7 @@ absl::StatusOr<SshFact::Ssh> Answer::Make() {
                                               *host_.budget, question_.user()));
   ASSIGN_OR_RETURN(const std::string program,
                    FindProgram(host_.paths.root, kSsh));
+  RETURN_IF_ERROR(CheckHome(host_, user));
   RETURN_IF_ERROR(AddServers(&ssh));
   const SshLogins logins(host_, program, user);
   ASSIGN_OR_RETURN(std::vector<SshLogin> tried, logins.Try(Targets()));

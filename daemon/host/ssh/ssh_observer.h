@@ -46,10 +46,11 @@ struct SshPlace {
 };
 
 // Missing as a whole: the question is refused, there is no such user or no ssh,
-// or sockets cannot be read. A server's config_missing is NOT_QUERIED where its
-// file is that of a container; its listen_addresses are those that are open,
-// and sshd_config's where there are none and the job has begun. Logins for
-// which the time of the host did not suffice are left out.
+// the user's home is hidden from us, or sockets cannot be read. A server's
+// config_missing is NOT_QUERIED where its file is that of a container; its
+// listen_addresses are those that are open, and sshd_config's where there are
+// none and the job has begun. Logins for which the time of the host did not
+// suffice are left out.
 SshFact ReadSsh(const HostAccess& host, const SshQuestion& question,
                 const SshPlace& place);
 

@@ -199,7 +199,8 @@ class ReadSshTest : public ::testing::Test {
  protected:
   ReadSshTest() {
     for (const char* const program :
-         {"/usr/bin/getent", "/usr/bin/id", "/usr/bin/ssh", "/usr/sbin/sshd"}) {
+         {"/usr/bin/getent", "/usr/bin/id", "/usr/bin/ssh", "/usr/bin/test",
+          "/usr/sbin/sshd"}) {
       root_.WriteProgram(program, "#!/bin/sh\n");
     }
     for (const char* const table : {"tcp", "tcp6", "udp", "udp6"}) {
@@ -209,6 +210,7 @@ class ReadSshTest : public ::testing::Test {
     programs_.Answer("getent passwd ann",
                      "ann:x:1000:1000::/home/ann:/bin/bash\n");
     programs_.Answer("id -G ann", "1000\n");
+    programs_.Answer("test -x /home/ann", "");
     programs_.Answer("sshd -T",
                      "port 22\nlistenaddress 0.0.0.0:22\n"
                      "hostkey /etc/ssh/ssh_host_ed25519_key\n"
@@ -252,9 +254,10 @@ TEST_F(ReadSshTest, TellsOfServersLoginsAndShell) {
 TEST_F(ReadSshTest, EveryProgramThatMeetsTheUsersFilesIsTheUser) {
   Read();
   for (const Command& each : programs_.ran) {
-    const bool is_ssh = absl::EndsWith(each.argv[0], "/ssh");
-    EXPECT_EQ(each.as.has_value(), is_ssh) << each.argv[0];
-    if (is_ssh) {
+    const bool is_users = absl::EndsWith(each.argv[0], "/ssh") ||
+                          absl::EndsWith(each.argv[0], "/test");
+    EXPECT_EQ(each.as.has_value(), is_users) << each.argv[0];
+    if (is_users) {
       EXPECT_EQ(each.as->uid, 1000u);
     }
   }
@@ -338,6 +341,14 @@ TEST_F(ReadSshTest, WithoutUserProgramOrOwnAddressNothingIsTried) {
                    "ann:x:1000:1000::/home/ann:/bin/bash\n");
   root_.Remove("/usr/bin/ssh");
   EXPECT_EQ(Read().missing().reason(), Missing::ABSENT);
+  EXPECT_THAT(Lines(), Not(Contains(HasSubstr("/usr/bin/ssh "))));
+}
+
+TEST_F(ReadSshTest, AHomeThatIsHiddenIsNoRefusedKey) {
+  programs_.Answer("test -x /home/ann", "", "", 1);
+  const SshFact fact = Read();
+  EXPECT_EQ(fact.missing().reason(), Missing::NOT_PERMITTED);
+  EXPECT_THAT(fact.missing().detail(), HasSubstr("ProtectHome"));
   EXPECT_THAT(Lines(), Not(Contains(HasSubstr("/usr/bin/ssh "))));
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/tls_credentials.h"
+#include "tests/sim/facts/healthy_ssh.h"
 
 namespace clusterd {
 namespace {
@@ -22,10 +23,16 @@ FleetObserver::FleetObserver(const std::vector<HostFacts>& facts) {
 }
 
 HostFacts FleetObserver::Observe(const std::string& host,
-                                 const ObserveRequest&) {
+                                 const ObserveRequest& request) {
   const auto found = facts_.find(host);
-  if (found != facts_.end()) return found->second;
   HostFacts facts;
+  if (found != facts_.end()) {
+    facts = found->second;
+    if (request.has_ssh() && !facts.has_ssh()) {
+      *facts.mutable_ssh() = MakeHealthySsh(host, request.ssh());
+    }
+    return facts;
+  }
   facts.set_host(host);
   facts.mutable_missing()->set_reason(Missing::ABSENT);
   facts.mutable_missing()->set_detail("the fleet has no such host");

@@ -1,0 +1,45 @@
+// Readers of what OpenSSH prints and sends: never a crash, and nothing but what
+// the text has, printable and bounded.
+#include <cstdint>
+#include <string>
+
+#include "config/words/quoted_text.h"
+#include "daemon/host/ssh/ssh_output.h"
+#include "tests/fuzz/require.h"
+
+namespace clusterd {
+namespace {
+
+void CheckConfig(const std::string& text) {
+  const SshdConfig config = ParseSshdConfig(text);
+  for (const uint32_t port : config.ports) {
+    RequireIn(text, std::to_string(port));
+  }
+  for (const auto* list : {&config.listen_addresses, &config.host_keys}) {
+    Require(list->size() <= 64);
+    for (const std::string& each : *list) {
+      RequirePrintable(each, kMaxPrintableBytes);
+    }
+  }
+}
+
+void CheckLogin(const std::string& text) {
+  const LoginFailure failure = ParseLoginFailure(text);
+  RequirePrintable(failure.error, kMaxPrintableBytes);
+  RequirePrintable(failure.stale_entry, 512);
+  if (!failure.stale_entry.empty()) RequireIn(text, "Offending ");
+  const HostKeyPolicy policy = ParseHostKeyPolicy(text);
+  Require(policy.takes_unknown || !policy.takes_changed);
+  if (IsGreeting(text)) RequireIn(text, "SSH-");
+  if (NotExported({"PATH"}, text).empty()) RequireIn(text, "PATH=");
+}
+
+}  // namespace
+}  // namespace clusterd
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  clusterd::CheckConfig(text);
+  clusterd::CheckLogin(text);
+  return 0;
+}
