@@ -162,7 +162,7 @@ void BuildTree(Tree& tree) {
   // In the order of the help text.
   for (const auto add :
        {AddCheckCommand, AddPlanCommand, AddRunCommands, AddCancelCommand,
-        AddHistoryCommands, AddHostCommands, AddConfigCommands,
+        AddHistoryCommands, AddHostCommands, AddLogsCommands, AddConfigCommands,
         AddLearnCommands, AddExplainCommand, AddAnonymiseCommand}) {
     add(tree.commands);
   }

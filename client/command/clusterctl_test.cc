@@ -25,6 +25,8 @@ const std::vector<Arguments>& Commands() {
       {"show"},
       {"hosts"},
       {"describe"},
+      {"logs"},
+      {"bundle"},
       {"config"},
       {"config", "validate"},
       {"config", "show"},
@@ -60,8 +62,9 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   EXPECT_EQ(output.status, 0);
   for (const char* text :
        {"check", "plan", "apply", "rollback", "history", "show", "hosts",
-        "describe", "config", "explain", "anonymise", "version", "completion",
-        "help", "--controller", "CLUSTERD_CONTROLLER", "client.yaml"}) {
+        "describe", "logs", "bundle", "config", "explain", "anonymise",
+        "version", "completion", "help", "--controller", "CLUSTERD_CONTROLLER",
+        "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
   }
@@ -133,9 +136,8 @@ INSTANTIATE_TEST_SUITE_P(
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
             "plan, apply, rollback, cancel, history, show, hosts, describe, "
-            "config, explain, anonymise, version, completion, help, did you "
-            "mean "
-            "\"check\"?"},
+            "logs, bundle, config, explain, anonymise, version, completion, "
+            "help, did you mean \"check\"?"},
         WrongLine{
             "UnknownOption",
             {"check", "--onyl", "link"},

@@ -155,6 +155,7 @@ void AddRunCommands(CommandList& commands);
 void AddCancelCommand(CommandList& commands);
 void AddHistoryCommands(CommandList& commands);
 void AddHostCommands(CommandList& commands);
+void AddLogsCommands(CommandList& commands);
 void AddConfigCommands(CommandList& commands);
 void AddLearnCommands(CommandList& commands);
 void AddExplainCommand(CommandList& commands);

@@ -33,7 +33,7 @@ namespace clusterd {
 struct EventStreamOptions {
   // The client has gone before the end; at most once.
   std::function<void()> on_leave = [] {};
-  // The client has taken an event; from gRPC's thread, must not block.
+  // The client has taken an event. Must not block.
   std::function<void()> on_written = [] {};
   // The call is over; the last that is called.
   std::function<void()> on_end = [] {};
@@ -99,8 +99,7 @@ class EventStream final
 
   // Single events that wait for the client.
   size_t queued() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    return queue_.size();
+    return absl::MutexLock(&mutex_), queue_.size();
   }
 
   // The last event, after what is queued and the last progress.
