@@ -92,6 +92,16 @@ class FakeController::ControllerService final : public Controller::Service {
                 *writer);
   }
 
+  grpc::Status ReadLogs(grpc::ServerContext*, const LogsRequest* request,
+                        grpc::ServerWriter<LogsEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.logs_request_ = *request;
+    }
+    return Play(owner_.script_.logs_events, false, owner_.script_.logs_status,
+                *writer);
+  }
+
   grpc::Status ApplyPlan(grpc::ServerContext*, const ApplyPlanRequest* request,
                          grpc::ServerWriter<ApplyEvent>* writer) override {
     {
@@ -247,6 +257,11 @@ std::vector<ListHistoryRequest> FakeController::history_requests() const {
 std::optional<LearnRequest> FakeController::learn_request() const {
   absl::MutexLock lock(&mutex_);
   return learn_request_;
+}
+
+std::optional<LogsRequest> FakeController::logs_request() const {
+  absl::MutexLock lock(&mutex_);
+  return logs_request_;
 }
 
 std::string FakeController::record_id() const {
