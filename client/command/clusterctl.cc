@@ -170,7 +170,7 @@ void BuildTree(Tree& tree) {
   // In the order of the help text.
   for (const auto add :
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
-        AddCancelCommand, AddHistoryCommands, AddHostCommands,
+        AddCancelCommand, AddHistoryCommands, AddHostCommands, AddLogsCommands,
         AddConfigCommands, AddLearnCommands, AddGenerateCommands,
         AddExplainCommand, AddAnonymiseCommand}) {
     add(tree.commands);

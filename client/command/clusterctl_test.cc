@@ -26,6 +26,8 @@ const std::vector<Arguments>& Commands() {
       {"show"},
       {"hosts"},
       {"describe"},
+      {"logs"},
+      {"bundle"},
       {"config"},
       {"config", "validate"},
       {"config", "show"},
@@ -63,9 +65,11 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   const ProgramOutput output = RunProgram({"--help"});
   EXPECT_EQ(output.status, 0);
   for (const char* text :
-       {"check", "hook", "plan", "apply", "rollback", "history", "show",
-        "hosts", "describe", "config", "generate", "explain", "anonymise",
-        "version", "completion", "help", "--controller", "CLUSTERD_CONTROLLER",
+       {"check",      "hook",    "plan",         "apply",
+        "rollback",   "history", "show",         "hosts",
+        "describe",   "logs",    "bundle",       "config",
+        "generate",   "explain", "anonymise",    "version",
+        "completion", "help",    "--controller", "CLUSTERD_CONTROLLER",
         "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
@@ -141,11 +145,8 @@ INSTANTIATE_TEST_SUITE_P(
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
             "hook, plan, apply, rollback, cancel, history, show, hosts, "
-            "describe, "
-            "config, generate, explain, anonymise, version, completion, help, "
-            "did you "
-            "mean "
-            "\"check\"?"},
+            "describe, logs, bundle, config, generate, explain, anonymise, "
+            "version, completion, help, did you mean \"check\"?"},
         WrongLine{
             "UnknownOption",
             {"check", "--onyl", "link"},

@@ -156,6 +156,7 @@ void AddRunCommands(CommandList& commands);
 void AddCancelCommand(CommandList& commands);
 void AddHistoryCommands(CommandList& commands);
 void AddHostCommands(CommandList& commands);
+void AddLogsCommands(CommandList& commands);
 void AddConfigCommands(CommandList& commands);
 void AddLearnCommands(CommandList& commands);
 void AddGenerateCommands(CommandList& commands);

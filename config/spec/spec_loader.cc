@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "config/hccl/cann_ports.h"
@@ -319,8 +320,12 @@ class Loader {
 
   void LoadEnforce(const YamlMap& map) {
     std::vector<std::string> names;
+    // What a host only lets be read is nothing to put back.
+    static constexpr ChangeKind kReads[] = {CHANGE_OBSERVE, CHANGE_SSH_LOGIN,
+                                            CHANGE_LOGS};
     for (const ChangeKind kind : AllChangeKinds()) {
-      if (kind != CHANGE_OBSERVE) names.push_back(ChangeKindName(kind));
+      if (absl::c_linear_search(kReads, kind)) continue;
+      names.push_back(ChangeKindName(kind));
     }
     const YamlMap enforce(
         map["enforce"].node(), "enforce",

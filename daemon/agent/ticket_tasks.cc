@@ -75,6 +75,11 @@ void BoundRecording(size_t max_bytes, HostRecording* recording) {
     run.set_output_cut(true);
     recording->set_complete(false);
   }
+  // What is left of runs whose outputs were taken out.
+  while (recording->ByteSizeLong() > max_bytes && recording->runs_size() > 0) {
+    recording->mutable_runs()->RemoveLast();
+    recording->set_complete(false);
+  }
 }
 
 absl::Status TicketTasks::CheckAllowed() const {

@@ -30,7 +30,8 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
 
 // Makes a recording one that a controller takes: a file that a run did not
 // change stands once, before the first run that saw it, and outputs from the
-// first one that is too much are cut. Then it is not `complete`.
+// first one that is too much are taken out, and of runs that are still too many
+// the last. Then it is not `complete`.
 void BoundRecording(size_t max_bytes, HostRecording* recording);
 
 // Safe for concurrent use.

@@ -3,12 +3,6 @@
 // last event or a status. Whoever works never waits for the client: one that
 // reads too slowly misses single events, one that does not take the last event
 // within a minute is cut off.
-//
-//   const auto stream = EventStream<CheckEvent>::Create(context, scheduler);
-//   stream->Begin({.on_leave = ..., .on_end = ...});
-//   stream->Show(progress);        // And NoteProgress from any thread, often.
-//   stream->End(std::move(last));  // Or End(status).
-//   return stream.get();           // From the handler, to gRPC.
 #ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
 #define DAEMON_CONTROLLER_EVENT_STREAM_H_
 
@@ -33,11 +27,11 @@ namespace clusterd {
 struct EventStreamOptions {
   // The client has gone before the end; at most once.
   std::function<void()> on_leave = [] {};
-  // The client has taken an event; from gRPC's thread, must not block.
+  // The client has taken an event. Must not block.
   std::function<void()> on_written = [] {};
   // The call is over; the last that is called.
   std::function<void()> on_end = [] {};
-  // Single events that may wait for the client; further ones are dropped.
+  // Single events that may wait (queued); further ones are dropped.
   size_t max_queued = 1024;
 };
 
@@ -97,7 +91,6 @@ class EventStream final
     Advance();
   }
 
-  // Single events that wait for the client.
   size_t queued() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return queue_.size();
@@ -177,7 +170,6 @@ class EventStream final
     Advance();
   }
 
-  // Cancels a call whose client does not read to the end.
   void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
@@ -193,7 +185,6 @@ class EventStream final
     Advance();
   }
 
-  // Starts what is due next: a write, or the end.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::function<void(Event*)> progress;
     std::optional<absl::Status> finish;

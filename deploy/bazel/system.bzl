@@ -31,6 +31,7 @@ _LIBRARIES = {
     "re2": ["re2"],
     "sqlite3": ["sqlite3"],
     "yaml_cpp": ["yaml-cpp"],
+    "zlib": ["zlib"],
 }
 
 def _flags(repository_ctx, modules, static):

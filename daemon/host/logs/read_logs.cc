@@ -30,6 +30,7 @@ namespace {
 constexpr char kMaxDepth[] = "5";
 constexpr size_t kMaxPathBytes = 512;
 constexpr size_t kMaxNotes = 50;
+constexpr uint64_t kMaxMessageBytes = 4096;  // Of a program's own words.
 constexpr absl::string_view kFind[] = {"/usr/bin/find", "/bin/find"};
 constexpr absl::string_view kTail[] = {"/usr/bin/tail", "/bin/tail"};
 
@@ -212,21 +213,27 @@ class LogReading {
       if (file.size > 0) told.set_cut("not read: enough was (--bytes)");
       return;
     }
-    const auto run =
-        RunAsUser(file.folder->user,
-                  {tail_, "-c", absl::StrCat(most), "--", file.path}, most);
+    const auto run = RunAsUser(
+        file.folder->user, {tail_, "-c", absl::StrCat(most), "--", file.path},
+        std::max<uint64_t>(most, kMaxMessageBytes));
     if (!run.ok() || run->timed_out || run->exit_status != 0) {
       told.set_cut(
           BoundedUtf8(absl::StrCat("not read: ", WhyNot(run)), kMaxPathBytes));
       return;
     }
-    Take(run->standard_output, most < file.size, &told);
+    // A file may have grown meanwhile.
+    Take(absl::string_view(run->standard_output).substr(0, most),
+         most < file.size, &told);
   }
 
   static std::string WhyNot(const absl::StatusOr<CommandResult>& run) {
     if (!run.ok()) return std::string(run.status().message());
     if (run->timed_out) return "no answer in time";
-    return PrintableText(run->standard_error);
+    // "tail: cannot open '…' for reading: Permission denied"
+    const absl::string_view said = absl::StripSuffix(run->standard_error, "\n");
+    const size_t colon = said.rfind(": ");
+    return PrintableText(
+        colon == absl::string_view::npos ? said : said.substr(colon + 2));
   }
 
   void Take(absl::string_view text, bool is_end, LogFile* told) {

@@ -102,6 +102,16 @@ class FakeController::ControllerService final : public Controller::Service {
                 owner_.script_.launch_status, *writer);
   }
 
+  grpc::Status ReadLogs(grpc::ServerContext*, const LogsRequest* request,
+                        grpc::ServerWriter<LogsEvent>* writer) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.logs_request_ = *request;
+    }
+    return Play(owner_.script_.logs_events, false, owner_.script_.logs_status,
+                *writer);
+  }
+
   grpc::Status ApplyPlan(grpc::ServerContext*, const ApplyPlanRequest* request,
                          grpc::ServerWriter<ApplyEvent>* writer) override {
     {
@@ -275,6 +285,11 @@ std::optional<LearnRequest> FakeController::learn_request() const {
 std::optional<LaunchRequest> FakeController::launch_request() const {
   absl::MutexLock lock(&mutex_);
   return launch_request_;
+}
+
+std::optional<LogsRequest> FakeController::logs_request() const {
+  absl::MutexLock lock(&mutex_);
+  return logs_request_;
 }
 
 std::string FakeController::record_id() const {

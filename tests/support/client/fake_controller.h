@@ -50,6 +50,9 @@ struct ControllerScript {
   std::vector<LaunchEvent> launch_events;
   grpc::Status launch_status;
 
+  std::vector<LogsEvent> logs_events;
+  grpc::Status logs_status;
+
   // Of applies and rollbacks alike.
   std::vector<ApplyEvent> apply_events;
   grpc::Status apply_status;
@@ -89,6 +92,7 @@ class FakeController final : public Connector {
   std::optional<PlanRequest> plan_request() const;
   std::optional<LearnRequest> learn_request() const;
   std::optional<LaunchRequest> launch_request() const;
+  std::optional<LogsRequest> logs_request() const;
   std::optional<ApplyPlanRequest> apply_request() const;
   std::optional<RollBackRequest> roll_back_request() const;
   std::optional<ConnectionSettings> settings() const;
@@ -124,6 +128,7 @@ class FakeController final : public Connector {
   std::optional<PlanRequest> plan_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<LearnRequest> learn_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<LaunchRequest> launch_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<LogsRequest> logs_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<ApplyPlanRequest> apply_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<RollBackRequest> roll_back_request_ ABSL_GUARDED_BY(mutex_);
   std::vector<ListHistoryRequest> history_requests_ ABSL_GUARDED_BY(mutex_);

@@ -1,0 +1,272 @@
+// clusterctl logs and clusterctl bundle: a job's logs on hosts, searched for
+// what HCCL calls an error; and all that a vendor's ticket needs in one file.
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/command/request.h"
+#include "client/files/user_files.h"
+#include "client/print/logs_table.h"
+#include "client/ticket/bundle.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/values/version.h"
+#include "config/words/number_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::Duration kMargin = absl::Seconds(20);
+// The controller asks eight hosts at once, each for two minutes at most, twice.
+constexpr absl::Duration kRoundTimeout = absl::Minutes(4);
+constexpr size_t kHostsInRound = 8;
+
+// "64M" as bytes; nothing for what is none.
+std::optional<uint64_t> ParseBytes(absl::string_view text) {
+  static const LazyRE2 kForm = {R"((\d{1,12})([KMG]?)(?:i?B)?)"};
+  uint64_t number = 0;
+  std::string unit;
+  if (!HasForm(text, *kForm, &number, &unit) || number == 0) {
+    return std::nullopt;
+  }
+  return number << (unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0);
+}
+
+// "2h", "2026-03-01 10:11", "2026-03-01" as a moment.
+std::optional<absl::Time> ParseSince(absl::string_view text, absl::Time now,
+                                     absl::TimeZone zone) {
+  absl::Duration ago;
+  if (absl::ParseDuration(text, &ago)) {
+    return ago > absl::ZeroDuration() ? std::make_optional(now - ago)
+                                      : std::nullopt;
+  }
+  absl::Time time;
+  std::string unused;
+  for (const char* format :
+       {absl::RFC3339_full, "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M",
+        "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"}) {
+    if (absl::ParseTime(format, text, zone, &time, &unused)) return time;
+  }
+  return std::nullopt;
+}
+
+// What both commands ask of hosts.
+class LogsRequestCommand : public ClusterRequest {
+ public:
+  explicit LogsRequestCommand(const char* name)
+      : ClusterRequest(name, kMargin) {}
+
+ protected:
+  void AddQuery(CLI::App& app, const char* bytes_of) {
+    AddOption(app, "--job", "ID", job_,
+              "Only of this job of the scheduler, while its processes run");
+    AddOption(app, "--user", "USER", user_,
+              "Only of this user; root is read only if it is named here");
+    AddOption(app, "--since", "T", since_text_,
+              "Only files changed since then: 2h, 2026-03-01 10:11");
+    AddOption(app, "--bytes", "N", bytes_text_, bytes_of);
+  }
+
+  void ReadOptions() override {
+    ClusterRequest::ReadOptions();
+    query_.set_user(user_);
+    query_.set_job_id(job_);
+    if (!since_text_.empty()) {
+      const auto since =
+          ParseSince(since_text_, session().now(), session().zone);
+      if (since.has_value()) {
+        query_.set_since_ms(absl::ToUnixMillis(*since));
+      } else {
+        AddMistake("--since: \"", since_text_,
+                   "\", expected a time ago as 2h, or a moment as "
+                   "2026-03-01 10:11");
+      }
+    }
+    if (!bytes_text_.empty()) {
+      bytes_ = ParseBytes(bytes_text_);
+      if (!bytes_.has_value()) {
+        AddMistake("--bytes: \"", bytes_text_,
+                   "\", expected a number of bytes as 65536 or 64M");
+      }
+    }
+  }
+
+  absl::Status AskHosts(ControllerClient& client, LogsRequest request,
+                        const std::function<void(LogsOfHost&)>& on_host) {
+    *request.mutable_query() = query_;
+    for (const std::string& host : named_) request.add_hosts(host);
+    const absl::Duration rounds =
+        kRoundTimeout * static_cast<int64_t>(1 + asked_.size() / kHostsInRound);
+    RETURN_IF_ERROR(client.ReadAll(
+        &Controller::Stub::ReadLogs, request,
+        TimeoutOr(std::min(rounds, absl::Hours(12))), [&](LogsEvent& event) {
+          if (event.has_progress()) {
+            ShowProgress(ProgressText(event.progress(), ErrStyle().utf8));
+          } else if (event.has_host()) {
+            on_host(*event.mutable_host());
+          }
+        }));
+    ClearProgress();
+    return absl::OkStatus();
+  }
+
+  LogsQuery query_;
+  std::optional<uint64_t> bytes_;
+
+ private:
+  std::string job_;
+  std::string user_;
+  std::string since_text_;
+  std::string bytes_text_;
+};
+
+class LogsCommand final : public LogsRequestCommand {
+ public:
+  LogsCommand() : LogsRequestCommand("logs") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddHosts(app, "read logs on", "--all reads on every host");
+    AddQuery(app, "Read at most so much of one host [64M]");
+    AddOutput(app);
+    AddTimeout(app, absl::ZeroDuration(), "4m for every 8 hosts");
+  }
+
+ private:
+  absl::Status Ask(ControllerClient* client) override {
+    query_.set_max_read_bytes(bytes_.value_or(0));
+    RETURN_IF_ERROR(AskHosts(*client, {}, [this](LogsOfHost& host) {
+      *answer_.add_hosts() = std::move(host);
+    }));
+    answer_.set_schema_version(kReportSchemaVersion);
+    // They answer in any order.
+    std::sort(answer_.mutable_hosts()->pointer_begin(),
+              answer_.mutable_hosts()->pointer_end(),
+              [](const LogsOfHost* a, const LogsOfHost* b) {
+                return a->host() < b->host();
+              });
+    AddCodes(&answer_);
+    return absl::OkStatus();
+  }
+
+  int Finish() override {
+    const std::vector<std::string> left = LeftOut(asked_, answer_.hosts());
+    const bool complete = CountUnread(answer_) == 0 && left.empty();
+    const int status = Deliver(complete ? kExitPass : kExitNoVerdict);
+    if (!left.empty()) Tell("the answer ", LeftOutText(left));
+    return status;
+  }
+  const google::protobuf::Message& Answer() const override { return answer_; }
+  void PrintTable(const Style& style, std::ostream& out) override {
+    PrintLogsTable(answer_, style, out);
+  }
+  std::string Short(bool utf8) const override {
+    return LogsShort(answer_, utf8);
+  }
+
+  LogsAnswer answer_;
+};
+
+class BundleCommand final : public LogsRequestCommand {
+ public:
+  BundleCommand() : LogsRequestCommand("bundle") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddHosts(app, "bundle", "--all bundles every host");
+    AddOption(app, "--out", "FILE.tar.gz", out_, "New file, for this user only")
+        ->required();
+    AddQuery(app, "At most so much of the logs of one host, their ends [512K]");
+    AddTimeout(app, absl::ZeroDuration(), "4m for every 8 hosts");
+  }
+
+ private:
+  void ReadOptions() override {
+    LogsRequestCommand::ReadOptions();
+    std::error_code unknown;
+    if (std::filesystem::exists(out_, unknown)) {
+      AddMistake("--out: ", out_,
+                 " is there already, expected a new file; nothing was "
+                 "overwritten");
+    } else if (const absl::Status target = CheckFileTarget(out_);
+               !target.ok()) {
+      AddMistake("--out: ", target.message());
+    }
+  }
+
+  absl::Status Ask(ControllerClient* client) override {
+    bundle_.emplace(cluster_, session().now());
+    const absl::StatusOr<Report> report =
+        Follow(*client, &Controller::Stub::Check, CheckRequest(), "check");
+    ClearProgress();
+    if (report.ok()) {
+      bundle_->AddReport(*report);
+    } else if (absl::IsCancelled(report.status())) {
+      return report.status();
+    } else {
+      AddGap(absl::StrCat("check: ", report.status().message()));
+    }
+    query_.set_max_sent_bytes(bytes_.value_or(kSentBytes));
+    LogsRequest request;
+    request.set_record(true);
+    std::set<std::string> without_facts(asked_.begin(), asked_.end());
+    RETURN_IF_ERROR(
+        AskHosts(*client, std::move(request), [&](LogsOfHost& host) {
+          complete_ &= host.error().empty() && !host.logs().has_missing();
+          if (host.has_recording()) without_facts.erase(host.host());
+          bundle_->AddHost(host);
+        }));
+    for (const std::string& host : without_facts) AddFacts(*client, host);
+    ASSIGN_OR_RETURN(const std::string archive, bundle_->Finish());
+    return WriteTextFile(out_, archive, kOwnerOnly);
+  }
+
+  // Of a host that may not be looked into so far, or is an older one.
+  void AddFacts(ControllerClient& client, const std::string& host) {
+    DescribeHostRequest request;
+    request.set_host(host);
+    const absl::StatusOr<DescribeHostResponse> described =
+        client.Ask(&Controller::Stub::DescribeHost, request, absl::Seconds(75));
+    if (described.ok()) return bundle_->AddFacts(described->facts());
+    AddGap(absl::StrCat(host, ": facts: ", described.status().message()));
+  }
+
+  void AddGap(std::string text) {
+    complete_ = false;
+    bundle_->AddGap(std::move(text));
+  }
+
+  int Finish() override {
+    size_t removed = 0;
+    for (const auto& [kind, count] : bundle_->removed()) removed += count;
+    session().out << out_ << ": " << Count(bundle_->files(), "file") << ", "
+                  << Count(removed, "secret")
+                  << " taken out; INDEX.txt lists all. Read them before you "
+                     "send it.\n";
+    if (!complete_) {
+      Tell("not all could be had; the end of INDEX.txt says what is missing");
+    }
+    return complete_ ? kExitPass : kExitNoVerdict;
+  }
+  const google::protobuf::Message& Answer() const override { return query_; }
+  void PrintTable(const Style& /*style*/, std::ostream& /*out*/) override {}
+
+  // What a host sends at most.
+  static constexpr uint64_t kSentBytes = 512 << 10;
+
+  std::string out_;
+  std::optional<Bundle> bundle_;
+  bool complete_ = true;
+};
+
+}  // namespace
+
+void AddLogsCommands(CommandList& commands) {
+  commands.push_back(std::make_unique<LogsCommand>());
+  commands.push_back(std::make_unique<BundleCommand>());
+}
+
+}  // namespace clusterd

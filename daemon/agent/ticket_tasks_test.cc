@@ -1,0 +1,139 @@
+#include "daemon/agent/ticket_tasks.h"
+
+#include <string>
+
+#include "absl/synchronization/notification.h"
+#include "daemon/agent/apply/veto.h"
+#include "daemon/agent/task_runner.h"
+#include "daemon/process/worker_pool.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/scratch_root.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class TicketTasksTest : public testing::Test {
+ protected:
+  TicketTasks Tasks(const std::set<ChangeKind>& allowed) {
+    return TicketTasks({root_.path(), &runner_, &clock_, nullptr,
+                        [allowed] { return AllowsOnly(allowed); }});
+  }
+
+  ScratchRoot root_;
+  FakeClock clock_;
+  FakeCommandRunner runner_{&clock_};
+};
+
+TEST_F(TicketTasksTest, NamesTheWordThatAgentYamlLacksAndRunsNothing) {
+  TicketTasks tasks = Tasks({CHANGE_OBSERVE, CHANGE_SYSCTL});
+  const auto logs = tasks.ReadLogs({}, absl::Seconds(10));
+  ASSERT_TRUE(logs.ok());
+  EXPECT_EQ(logs->missing().reason(), Missing::NOT_PERMITTED);
+  EXPECT_THAT(logs->missing().detail(),
+              AllOf(HasSubstr("does not allow logs"),
+                    HasSubstr("allow: [observe, sysctl, logs]")));
+  const auto recording = tasks.Record("node07", absl::Seconds(10));
+  EXPECT_EQ(recording.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(recording.status().message()),
+              HasSubstr("does not allow logs"));
+  EXPECT_TRUE(runner_.commands().empty());
+}
+
+TEST_F(TicketTasksTest, RecordsWhatTheHostTells) {
+  TicketTasks tasks = Tasks({CHANGE_OBSERVE, CHANGE_LOGS});
+  const auto recording = tasks.Record("node07", absl::Seconds(10));
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  EXPECT_EQ(recording->facts().host(), "node07");
+  EXPECT_TRUE(recording->complete());
+}
+
+HostRecording::Run RunOver(const std::string& before, const std::string& after,
+                           const std::string& output) {
+  HostRecording::Run run;
+  run.add_argv("hccn_tool");
+  run.set_hccn_conf_before(before);
+  run.set_hccn_conf_after(after);
+  run.set_standard_output(output);
+  return run;
+}
+
+TEST(BoundRecordingTest, KeepsAFileOnceUntilARunChangesIt) {
+  HostRecording recording;
+  *recording.add_runs() = RunOver("a", "a", "1");
+  *recording.add_runs() = RunOver("a", "a", "2");
+  *recording.add_runs() = RunOver("a", "b", "3");
+  *recording.add_runs() = RunOver("b", "b", "4");
+  recording.set_complete(true);
+  BoundRecording(1 << 20, &recording);
+  EXPECT_EQ(recording.runs(0).hccn_conf_before(), "a");
+  EXPECT_FALSE(recording.runs(0).has_hccn_conf_after());
+  EXPECT_FALSE(recording.runs(1).has_hccn_conf_before());
+  EXPECT_EQ(recording.runs(2).hccn_conf_after(), "b");
+  EXPECT_FALSE(recording.runs(3).has_hccn_conf_before());
+  EXPECT_TRUE(recording.complete());
+}
+
+TEST(BoundRecordingTest, CutsOutputsThatAreTooMuchAndSaysSo) {
+  HostRecording recording;
+  for (int i = 0; i < 100; ++i) {
+    *recording.add_runs() = RunOver("a", "a", std::string(1000, 'x'));
+  }
+  recording.set_complete(true);
+  BoundRecording(20'000, &recording);
+  EXPECT_LE(recording.ByteSizeLong(), 20'000u);
+  EXPECT_FALSE(recording.complete());
+  EXPECT_FALSE(recording.runs(0).output_cut());
+  const HostRecording::Run& last = *recording.runs().rbegin();
+  EXPECT_TRUE(last.output_cut());
+  EXPECT_EQ(last.argv(0), "hccn_tool");
+}
+
+// Observes nothing.
+class NoObserver final : public HostObserver {
+ public:
+  HostFacts Observe(const std::string&, const ObserveRequest&) override {
+    return {};
+  }
+};
+
+TEST(TaskRunnerLogsTest, AnswersLogsAndErrorsAndWhatItCannotDo) {
+  NoObserver observer;
+  ManualScheduler scheduler;
+  OtherTasks others;
+  others.read_logs = [](const LogsQuery& query, absl::Duration deadline) {
+    HostLogs logs;
+    logs.add_notes(query.user() + " " + absl::FormatDuration(deadline));
+    return absl::StatusOr<HostLogs>(logs);
+  };
+  std::vector<TaskResult> results;
+  {
+    WorkerPool pool(1, 4);
+    const auto runner = std::make_shared<TaskRunner>("server0", &observer,
+                                                     &pool, &scheduler, others);
+    absl::Notification answered;
+    const auto done = [&](TaskResult result) {
+      results.push_back(std::move(result));
+      if (results.size() == 2) answered.Notify();
+    };
+    Task task;
+    task.set_deadline_ms(5000);
+    task.mutable_record();
+    runner->Run(task, done);
+    task.mutable_logs()->mutable_query()->set_user("ann");
+    runner->Run(task, done);
+    answered.WaitForNotification();
+  }
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_THAT(results[0].unsupported(), HasSubstr("no such task"));
+  EXPECT_EQ(results[1].logs().notes(0), "ann 5s");
+}
+
+}  // namespace
+}  // namespace clusterd

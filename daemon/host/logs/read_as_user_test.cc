@@ -1,0 +1,187 @@
+// Real `find` and `tail` as another user, which needs root outside of a user
+// namespace; as the test's own user where that cannot be had.
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/posix_command_runner.h"
+#include "daemon/host/logs/read_logs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr char kLogs[] = "/home/ann/ascend/log";
+constexpr char kPlog[] = "/home/ann/ascend/log/debug/plog";
+
+// A machine with one user, ann, whose folder holds what the test puts there.
+class ReadAsUserTest : public testing::Test {
+ protected:
+  ReadAsUserTest() {
+    const uid_t self = geteuid();
+    user_ = self == 0 ? 65534 : self;
+    group_ = self == 0 ? 65534 : getegid();
+    // A user namespace may refuse to set groups: then there is nobody to be.
+    if (self == 0) {
+      std::vector<gid_t> own(64);
+      const int count = getgroups(64, own.data());
+      can_become_ =
+          count >= 0 && setgroups(static_cast<size_t>(count), own.data()) == 0;
+    }
+    chmod(root_.path().c_str(), 0755);
+    root_.WriteProgram("/usr/bin/getent",
+                       absl::StrCat("#!/bin/sh\necho 'ann:x:", user_, ":",
+                                    group_, ":Ann:/home/ann:/bin/sh'\n"));
+    root_.WriteProgram("/usr/bin/id",
+                       absl::StrCat("#!/bin/sh\necho ", group_, "\n"));
+    // Paths of the machine are those below the root here.
+    root_.WriteProgram("/usr/bin/find",
+                       "#!/bin/sh\nexec /usr/bin/find \"$@\"\n");
+    root_.WriteProgram("/usr/bin/tail",
+                       "#!/bin/sh\nexec /usr/bin/tail \"$@\"\n");
+    root_.MakeFolder(kPlog);
+    root_.MakeFolder("/proc");
+    query_.set_user("ann");
+  }
+
+  void SetUp() override {
+    if (!can_become_) GTEST_SKIP() << "may not become another user here";
+  }
+
+  std::string Full(absl::string_view path) const {
+    return absl::StrCat(root_.path(), path);
+  }
+  void Own(absl::string_view path) {
+    ASSERT_EQ(lchown(Full(path).c_str(), user_, group_), 0);
+  }
+  void Write(const std::string& name, absl::string_view text) {
+    root_.Write(absl::StrCat(kPlog, "/", name), text, 0600);
+    Own(absl::StrCat(kPlog, "/", name));
+  }
+  HostLogs Read() {
+    for (const char* folder : {"/home/ann", "/home/ann/ascend", kLogs,
+                               "/home/ann/ascend/log/debug", kPlog}) {
+      Own(folder);
+    }
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    return ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+  }
+
+  ScratchRoot root_;
+  uid_t user_ = 0;
+  gid_t group_ = 0;
+  bool can_become_ = true;
+  SystemClock clock_;
+  PosixCommandRunner runner_;
+  LogsQuery query_;
+};
+
+TEST_F(ReadAsUserTest, FindsCodesWithFileAndLine) {
+  Write("plog-1.log", "fine\n[ERROR] HCCL EI0006: Getting socket times out\n");
+  Write("plog-2.txt", "EI0009\n");
+  const HostLogs logs = Read();
+  EXPECT_FALSE(logs.has_missing()) << logs.DebugString();
+  ASSERT_THAT(logs.hits(), SizeIs(1)) << logs.DebugString();
+  EXPECT_EQ(logs.hits(0).code(), "EI0006");
+  EXPECT_EQ(logs.hits(0).line(), 2);
+  EXPECT_EQ(logs.hits(0).file(), absl::StrCat(kPlog, "/plog-1.log"));
+  EXPECT_THAT(logs.folders(), ElementsAre(HasSubstr("(ann; home of ann)")));
+  EXPECT_EQ(logs.files(0).user(), "ann");
+  EXPECT_THAT(logs.files(0).content(), IsEmpty());
+}
+
+TEST_F(ReadAsUserTest, ReadsNeitherLinksNorPipesNorWhatTheUserMayNot) {
+  root_.Write("/secret.log", "EI0001 the secret\n", 0600);
+  root_.Link(absl::StrCat(kPlog, "/link.log"), Full("/secret.log"));
+  root_.Link(absl::StrCat(kPlog, "/folder.log"), Full("/"));
+  ASSERT_EQ(mkfifo(Full(absl::StrCat(kPlog, "/pipe.log")).c_str(), 0666), 0);
+  root_.Write(absl::StrCat(kPlog, "/root.log"), "EI0002 the secret\n", 0600);
+  query_.set_max_sent_bytes(1 << 20);
+  const HostLogs logs = Read();
+  if (geteuid() == 0) {
+    EXPECT_THAT(logs.DebugString(), Not(HasSubstr("the secret")));
+    ASSERT_THAT(logs.files(), SizeIs(1));
+    EXPECT_THAT(logs.files(0).cut(), HasSubstr("Permission denied"));
+  }
+  EXPECT_THAT(logs.DebugString(), Not(HasSubstr("EI0001")));
+}
+
+TEST_F(ReadAsUserTest, AFolderThatIsALinkShowsOnlyWhatTheUserMayRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "everything here is the user's own";
+  root_.MakeFolder("/root-only", 0700);
+  root_.Write("/root-only/a.log", "EI0001 the secret\n", 0644);
+  root_.Remove(absl::StrCat(kPlog));
+  root_.Remove("/home/ann/ascend/log/debug");
+  root_.Link("/home/ann/ascend/log/debug", Full("/root-only"));
+  root_.Remove("/home/ann/ascend/log/debug");
+  root_.Remove(kLogs);
+  root_.Link(kLogs, Full("/root-only"));
+  const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+  const HostLogs logs =
+      ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+  EXPECT_THAT(logs.DebugString(), Not(HasSubstr("the secret")));
+  EXPECT_THAT(logs.notes(), Contains(HasSubstr("Permission denied")));
+}
+
+TEST_F(ReadAsUserTest, ReadsOnlyTheEndOfAHugeSparseFile) {
+  Write("plog-1.log", "");
+  const std::string path = Full(absl::StrCat(kPlog, "/plog-1.log"));
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const off_t size = off_t{10} << 30;
+  ASSERT_EQ(pwrite(fd, "EI0006\n", 7, size - 7), 7);
+  close(fd);
+  const HostLogs logs = Read();
+  ASSERT_THAT(logs.hits(), SizeIs(1)) << logs.notes_size();
+  EXPECT_EQ(logs.hits(0).line(), 0);
+  EXPECT_LE(logs.read_bytes(), kMaxLogBytesPerFile);
+  EXPECT_THAT(logs.files(0).cut(), HasSubstr("its last 8388608 bytes"));
+}
+
+TEST_F(ReadAsUserTest, TellsNamesWithNewlinesAndEscapesAsOneFileEach) {
+  const std::string name = "a\n1.0 2 /etc/shadow\x1b[2J.log";
+  Write(name, "EI0006\n");
+  const HostLogs logs = Read();
+  ASSERT_THAT(logs.files(), SizeIs(1));
+  EXPECT_EQ(logs.files(0).path(), absl::StrCat(kPlog, "/", name));
+  EXPECT_THAT(logs.hits(), SizeIs(1));
+}
+
+TEST_F(ReadAsUserTest, StopsAtTheBytesAskedForAndSendsEnds) {
+  Write("plog-1.log", std::string(1000, 'a') + "\nEI0006\n");
+  Write("plog-2.log", std::string(1000, 'b') + "\nEI0009\n");
+  query_.set_max_read_bytes(1500);
+  query_.set_max_sent_bytes(400);
+  const HostLogs logs = Read();
+  EXPECT_EQ(logs.read_bytes(), 1500u);
+  ASSERT_THAT(logs.files(), SizeIs(2));
+  EXPECT_THAT(logs.files(1).cut(), HasSubstr("492 bytes"));
+  EXPECT_THAT(logs.files(0).content(), SizeIs(100));
+  EXPECT_TRUE(absl::EndsWith(logs.files(0).content(), "\n"));
+}
+
+TEST_F(ReadAsUserTest, LeavesOutFilesThatAreOlder) {
+  Write("plog-1.log", "EI0006\n");
+  query_.set_since_ms(absl::ToUnixMillis(absl::Now() + absl::Hours(1)));
+  const HostLogs logs = Read();
+  EXPECT_FALSE(logs.has_missing());
+  EXPECT_THAT(logs.files(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace clusterd
