@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "config/launch/launch_methods.h"
 #include "config/values/host_interfaces.h"
+#include "config/values/hostlist.h"
 #include "config/values/ipv4.h"
 #include "config/values/nearest_word.h"
 #include "config/values/text_form.h"
@@ -29,17 +30,8 @@ constexpr size_t kMostCmWorkers = 32768;
 // clusters" and names no number. This one: as many connections as the usual
 // soft limit of open files lets a process have.
 constexpr size_t kTieredFrom = 1024;
-// Files that a shell reads before a job starts.
-constexpr size_t kMostWords = 1000;
-constexpr size_t kMostBytes = 4096;
-
 using Values = std::map<std::string, std::string>;
 using Replacements = std::vector<std::pair<std::string, std::string>>;
-
-// What may stand in a file that a person or a shell reads line by line.
-bool IsOneLine(absl::string_view text) {
-  return text.size() <= kMostBytes && SafeText(text, /*utf8=*/true) == text;
-}
 
 class Maker {
  public:
@@ -50,7 +42,7 @@ class Maker {
   absl::StatusOr<Launch> Make() {
     method_ = FindMethod();
     if (method_ != nullptr) {
-      CheckOptions();
+      mistakes_ = FindOptionMistakes(*method_, options_);
       CheckServers();
     }
     ReadNodes();
@@ -84,75 +76,6 @@ class Maker {
     return nullptr;
   }
 
-  void CheckWord(absl::string_view option, const std::string& word) {
-    if (!word.empty() && IsOneLine(word)) return;
-    Wrong(option, ": ", QuotedText(word),
-          ", expected text on one line of at "
-          "most ",
-          kMostBytes, " bytes without signs that cannot be seen");
-  }
-
-  void CheckOptions() {
-    static const LazyRE2 kId = {"[A-Za-z0-9_.:+@-]*"};
-    CheckWord("--python", options_.python);
-    CheckWord("--script", options_.script);
-    if (options_.arguments.size() > kMostWords) {
-      Wrong("arguments of the script: ", options_.arguments.size(),
-            ", expected at most ", kMostWords);
-    }
-    for (const std::string& argument : options_.arguments) {
-      if (!argument.empty()) CheckWord("argument of the script", argument);
-    }
-    for (const std::string& file :
-         options_.sources.value_or(std::vector<std::string>())) {
-      CheckWord("--source", file);
-    }
-    if (!HasForm(options_.job_id, *kId)) {
-      Wrong("job id: ", QuotedText(options_.job_id),
-            ", expected letters, digits and _.:+@-");
-    }
-    // 0 to 3 (torch_npu's page of NPU_ASD_ENABLE).
-    if (options_.asd > 3) {
-      Wrong("--asd: ", options_.asd, ", expected 0 to 3");
-    }
-    CheckRankTablePath();
-    CheckMpi();
-    if (options_.tiered.has_value() && method_->name != "torch-npu-run") {
-      Wrong("--tiered: ", options_.method,
-            " has no tiers, expected --method torch-npu-run");
-    }
-  }
-
-  // HCCL refuses a table under another name (facts of topoinfo_ranktableParser:
-  // EI0004).
-  void CheckRankTablePath() {
-    const std::string& path = options_.rank_table;
-    if (path.empty()) return;
-    CheckWord("--rank-table", path);
-    if (!absl::StartsWith(path, "/") || !absl::EndsWith(path, ".json")) {
-      Wrong("--rank-table: ", QuotedText(path),
-            ", expected a path from / on whose name ends in .json: HCCL reads "
-            "no other");
-    }
-  }
-
-  void CheckMpi() {
-    if (!method_->from_master &&
-        (!options_.mpi_args.empty() || options_.ssh_port != 0)) {
-      Wrong("--mpi-args, --ssh-port: ", options_.method,
-            " uses neither, expected --method horovodrun");
-    }
-    if (options_.mpi_args.empty()) return;
-    CheckWord("--mpi-args", options_.mpi_args);
-    // The Rec SDK's guide has it taken out: it leaves MPI all other interfaces,
-    // and contradicts the one that is named.
-    if (absl::StrContains(options_.mpi_args, "btl_tcp_if_exclude")) {
-      Wrong("--mpi-args: ", QuotedText(options_.mpi_args),
-            ", expected no btl_tcp_if_exclude: the interface of each host's "
-            "address is named instead");
-    }
-  }
-
   void CheckServers() {
     if (job_.servers().empty() ||
         facts_.size() != static_cast<size_t>(job_.servers_size())) {
@@ -163,6 +86,9 @@ class Maker {
     const ServerSpec& first = job_.servers(0);
     for (const ServerSpec& server : job_.servers()) {
       world_size_ += server.devices_size();
+      if (!IsHostName(server.host())) {
+        Wrong("host: ", QuotedText(server.host()), ", expected a host's name");
+      }
       if (!Ipv4Address::Parse(server.address()).ok()) {
         Wrong(server.host(),
               ": cluster.yaml gives it no address, expected one "
@@ -200,6 +126,11 @@ class Maker {
     if (method_ != nullptr && !method_->takes_range) {
       return Wrong("--nnodes: ", QuotedText(options_.nnodes), ", ",
                    options_.method, " takes no range, expected ", servers);
+    }
+    static const LazyRE2 kId = {"[A-Za-z0-9_.:+@-]*"};
+    if (!HasForm(options_.job_id, *kId)) {
+      Wrong("job id: ", QuotedText(options_.job_id),
+            ", expected letters, digits and _.:+@-");
     }
     nnodes_ = options_.nnodes;
     range_ = true;
@@ -264,18 +195,25 @@ class Maker {
     values["HOSTS"] = absl::StrJoin(hosts, ",");
   }
 
-  // MPI and Horovod take the names that any of the hosts has.
+  // MPI and Horovod take the names that any of the hosts has. horovodrun puts
+  // them into a line for /bin/sh as they are (horovod, runner/mpi_run.py).
   void FindInterfaces() {
+    static const LazyRE2 kPlain = {"[A-Za-z0-9_.:@-]+"};
     std::set<std::string> names;
     for (int s = 0; s < job_.servers_size(); ++s) {
       const HostInterface* const found =
           FindInterface(*facts_[s], job_.servers(s).address());
-      if (found == nullptr || !IsOneLine(found->name())) {
+      if (found == nullptr) {
         Wrong(job_.servers(s).host(), ": the interface of ",
               job_.servers(s).address(), " is not known: ",
               IsKnown(facts_[s]->interfaces())
                   ? "none has the address"
                   : WhyMissing(MissingOf(facts_[s]->interfaces())));
+        continue;
+      }
+      if (!HasForm(found->name(), *kPlain)) {
+        Wrong(job_.servers(s).host(), ": interface ", QuotedText(found->name()),
+              ", expected a name of letters, digits and _.:@-");
         continue;
       }
       names.insert(found->name());

@@ -3,10 +3,12 @@
 #ifndef CONFIG_LAUNCH_LAUNCH_METHODS_H_
 #define CONFIG_LAUNCH_LAUNCH_METHODS_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "config/launch/launch.h"
 
 namespace clusterd {
 
@@ -48,6 +50,10 @@ struct LaunchMethod {
 };
 
 absl::Span<const LaunchMethod> AllLaunchMethods();
+
+// What of the options cannot be, whatever the job is.
+std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
+                                            const LaunchOptions& options);
 
 }  // namespace clusterd
 

@@ -322,6 +322,8 @@ TEST(MakeLaunchTest, ARangeOfNodesMeetsAtARendezvous) {
   EXPECT_THAT(text, HasSubstr("--rdzv_endpoint $MASTER_ADDR:$MASTER_PORT"));
   EXPECT_THAT(text, Not(HasSubstr("--node_rank")));
   EXPECT_THAT(text, Not(HasSubstr("WORLD_SIZE")));
+  job.options.job_id = "$(id)";
+  EXPECT_THAT(job.Refusal(), HasSubstr("job id: \"$(id)\", expected letters"));
   job.options.method = "mp-spawn";
   EXPECT_THAT(job.Refusal(), HasSubstr("mp-spawn takes no range, expected 4"));
 }
@@ -381,7 +383,6 @@ TEST(MakeLaunchTest, NamesEveryMistakeAtOnce) {
   job.options.nnodes = "3";
   job.options.rank_table = "table.txt";
   job.options.mpi_args = "-mca btl_tcp_if_exclude docker0";
-  job.options.job_id = "$(id)";
   job.spec.mutable_servers(1)->clear_address();
   const std::string refusal = job.Refusal();
   for (const char* mistake :
@@ -389,11 +390,17 @@ TEST(MakeLaunchTest, NamesEveryMistakeAtOnce) {
         "argument of the script: \"\\x1b[31m\"", "--asd: 4, expected 0 to 3",
         "--nnodes: \"3\", expected 2 or MIN:2", "--rank-table: \"table.txt\"",
         "expected --method horovodrun", "expected no btl_tcp_if_exclude",
-        "job id: \"$(id)\"", "server1: cluster.yaml gives it no address"}) {
+        "server1: cluster.yaml gives it no address"}) {
     EXPECT_THAT(refusal, HasSubstr(mistake));
   }
   job.options.method = "torchrn";
   EXPECT_THAT(job.Refusal(), HasSubstr("did you mean \"torchrun\"?"));
+}
+
+TEST(MakeLaunchTest, AHostsNameThatIsNoneGetsIntoNoScript) {
+  Job job;
+  job.spec.mutable_servers(1)->set_host("a\nreboot");
+  EXPECT_THAT(job.Refusal(), HasSubstr("host: \"a\\nreboot\", expected"));
 }
 
 TEST(MakeLaunchTest, AnInterfaceThatIsNotKnownIsNoneToName) {
@@ -408,7 +415,13 @@ TEST(MakeLaunchTest, AnInterfaceThatIsNotKnownIsNoneToName) {
       ->mutable_value()
       ->mutable_interfaces(0)
       ->set_name("$(reboot)");
-  EXPECT_THAT(job.Text(0), HasSubstr("\ninterface='$(reboot),eth0'\n"));
+  EXPECT_THAT(job.Refusal(), HasSubstr("server1: interface \"$(reboot)\""));
+  job.facts[1]
+      .mutable_interfaces()
+      ->mutable_value()
+      ->mutable_interfaces(0)
+      ->set_name("bond0.7");
+  EXPECT_THAT(job.Text(0), HasSubstr("\ninterface=bond0.7,eth0\n"));
   EXPECT_THAT(job.Notes(), HasSubstr("different names"));
 }
 
