@@ -91,7 +91,8 @@ tell() {
   squeue >&2
   for log in "$slurm_dir"/hooks.log "$slurm_dir"/slurmctld.log "$slurm_dir"/slurmd.*.log "$slurm_dir"/*.log; do
     echo "--- ${log##*/}" >&2
-    tail -n 15 "$log" >&2
+    # Slurm says at every turn which libraries and CPUs it does without.
+    grep -v -e pmix -e 'MPI: ' -e 'CPU frequency' -e 'differs from hardware' -e select/cons -e ' usec=' "$log" | tail -n 15 >&2
   done
 }
 

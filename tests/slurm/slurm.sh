@@ -191,12 +191,10 @@ slurm_health_every() {
 # Pids of what belongs to slurm_dir by its environment or its command line: job
 # steps and their programs are no children of this shell.
 slurm_processes() {
-  local file pid
-  grep -lsaF -- "$slurm_dir/" /proc/[0-9]*/environ /proc/[0-9]*/cmdline | while read -r file; do
-    pid=${file#/proc/}
-    pid=${pid%%/*}
-    if [ "$pid" != $$ ] && [ "$pid" != "$BASHPID" ]; then echo "$pid"; fi
-  done | sort -un
+  (
+    unset SLURM_CONF # grep must not find itself: so no pattern among its words, either.
+    grep -lsaF -f <(echo "$slurm_dir/") /proc/[0-9]*/environ /proc/[0-9]*/cmdline | cut -d/ -f3 | sort -un
+  )
 }
 
 slurm_end() {
@@ -221,6 +219,7 @@ slurm_down() {
   await 8 "the end of Slurm" slurm_gone 2>/dev/null || slurm_end KILL
   await 10 "the end of Slurm's last processes" slurm_gone
   local status=$?
+  [ $status -eq 0 ] || ps -o pid,ppid,stat,args -p "$(slurm_processes | paste -sd,)" >&2
   for pid in "${slurm_pids[@]}"; do wait "$pid" 2>/dev/null; done
   slurm_pids=()
   return $status
