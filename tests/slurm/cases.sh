@@ -10,6 +10,7 @@ set -uo pipefail
 . tests/slurm/slurm.sh
 . tests/slurm/servers.sh
 
+await() { slurm_await "$@"; }
 nodes=(server0 server1 server2 server3)
 
 fail() {

@@ -6,7 +6,7 @@
 #   slurm_hooks SCRIPTS CLUSTERCTL copies of deploy/slurm's scripts for slurm_dir
 #   slurm_up NODE...               starts it below slurm_dir, waits until all idle
 #   slurm_down                     ends all of it by pid, jobs included
-#   await LIMIT WHAT COMMAND...    until the command succeeds, at most LIMIT s
+#   slurm_await LIMIT WHAT COMMAND...  until it succeeds, at most LIMIT s
 # The caller sets slurm_dir, a new folder under a short path that all may enter,
 # and before slurm_up may set slurm_cpus, CPUs of a node.
 #
@@ -14,7 +14,7 @@
 # more: the scripts' /usr/bin/clusterctl becomes slurm_dir/bin/clusterctl, which
 # finds slurm_dir/NODE.sock by SLURMD_NODENAME, notes the call in
 # slurm_dir/hooks.log, and becomes clusterctl. Nothing else of them is changed.
-# shellcheck disable=SC2317  # functions that only `await` calls
+# shellcheck disable=SC2317  # functions that only `slurm_await` calls
 
 slurm_pids=()
 slurm_cpus=16
@@ -35,7 +35,7 @@ slurm_obstacle() {
   done
 }
 
-await() {
+slurm_await() {
   local limit=$1 what=$2 until
   shift 2
   until=$((SECONDS + limit))
@@ -57,10 +57,9 @@ slurm_hooks() {
 #!/bin/sh
 echo "\$2 \${SLURMD_NODENAME:--} \${SLURM_JOB_ID:--}" >>"$slurm_dir/hooks.log"
 if [ -n "\${SLURMD_NODENAME:-}" ]; then
-  export CLUSTERD_SOCKET="$slurm_dir/\$SLURMD_NODENAME.sock"
-else
-  . "$slurm_dir/controller.env"
+  exec "$clusterctl" "\$@" --socket "$slurm_dir/\$SLURMD_NODENAME.sock"
 fi
+. "$slurm_dir/controller.env"
 exec "$clusterctl" "\$@"
 EOT
   for name in prolog prolog-slurmctld health-check task-prolog epilog; do
@@ -170,13 +169,13 @@ slurm_up() {
   slurm_write_conf "$base" "$@" >"$slurm_dir/slurm.conf"
   echo "Name=npu Count=8" >"$slurm_dir/gres.conf"
   export SLURM_CONF=$slurm_dir/slurm.conf
-  await 20 "the start of munged" test -S "$munge/socket" || return 1
+  slurm_await 20 "the start of munged" test -S "$munge/socket" || return 1
   slurm_start slurmctld /usr/sbin/slurmctld -D -c -f "$SLURM_CONF"
   for node in "$@"; do
     mkdir -p "$slurm_dir/spool.$node"
     slurm_start "slurmd.$node" /usr/sbin/slurmd -D -N "$node" -f "$SLURM_CONF"
   done
-  if ! await 60 "idle nodes" slurm_idle "$@"; then
+  if ! slurm_await 60 "idle nodes" slurm_idle "$@"; then
     tail -n 5 "$slurm_dir"/slurm*.out "$slurm_dir"/slurm*.log >&2
     return 1
   fi
@@ -216,8 +215,8 @@ slurm_down() {
   # Also a process that somebody has stopped.
   slurm_end CONT
   slurm_end TERM
-  await 8 "the end of Slurm" slurm_gone 2>/dev/null || slurm_end KILL
-  await 10 "the end of Slurm's last processes" slurm_gone
+  slurm_await 8 "the end of Slurm" slurm_gone 2>/dev/null || slurm_end KILL
+  slurm_await 10 "the end of Slurm's last processes" slurm_gone
   local status=$?
   [ $status -eq 0 ] || ps -o pid,ppid,stat,args -p "$(slurm_processes | paste -sd,)" >&2
   for pid in "${slurm_pids[@]}"; do wait "$pid" 2>/dev/null; done
