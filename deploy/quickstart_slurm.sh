@@ -57,17 +57,20 @@ slurm_demonstrate() {
   shell srun -N2 -l sh -c "$slurm_task"
   [ "$status" -eq 0 ] || return 0
 
+  # Its epilogs look at the servers, too.
+  slurm_await 30 "idle nodes" slurm_idle "${names[@]}" || { status=1; return 0; }
+
   say "Device 3 of $broken loses its link. The next job wants $broken, too."
   "$bin/simhost" set --root "$work/hosts/$broken" 3:link=DOWN
   printf '#!/bin/sh\nsrun -l sh -c '\''%s'\''\n' "$slurm_task" >"$work/train.sh"
   shell sbatch --requeue -N2 "--output=$work/job-%j.out" "$work/train.sh"
   [ "$status" -eq 0 ] || return 0
-  job=$(squeue -h -o %i | head -n 1)
+  job=$(squeue -h -o %i)
   status=1
   slurm_await 30 "the drain of $broken" node_drained "$broken" || return 0
   shell sinfo -R -o '%.50E %9u %N'
   status=1
-  slurm_await 30 "the requeue" job_says "${job:-0}" "JobState=PENDING .*Restarts=1 " || return 0
+  slurm_await 30 "the requeue" job_says "$job" "JobState=PENDING .*Restarts=1 " || return 0
   say "Slurm has put the job back, and lets it wait two minutes (here 20 s). Nobody has to."
   shell scontrol update "JobId=$job" StartTime=now
   status=1

@@ -27,11 +27,9 @@ a_broken_device_refuses_while_the_controller_is_away() {
 
 # hook_of NODE: pid of the prolog's clusterctl there.
 hook_of() {
-  local file pid
-  for file in $(grep -lsaF "SLURMD_NODENAME=$1" /proc/[0-9]*/environ); do
-    pid=${file#/proc/}
-    pid=${pid%/environ}
-    if grep -qsaF slurm-prolog "/proc/$pid/cmdline"; then
+  local pid
+  for pid in $(slurm_processes); do
+    if grep -qsaF "SLURMD_NODENAME=$1" "/proc/$pid/environ" && grep -qsaF slurm-prolog "/proc/$pid/cmdline"; then
       echo "$pid"
       return
     fi

@@ -9,7 +9,7 @@
 #   server_end NAME          "controller" or a node: ends it by pid
 #   fault NODE FAULT         as simhost takes it, e.g. 3:link=DOWN
 #   as_admin ARGUMENTS...    clusterctl with an admin's certificate
-# shellcheck disable=SC2317  # functions that only `await` calls
+# shellcheck disable=SC2317,SC2154  # functions that only `await` calls; slurm_dir
 
 servers_bin=$PWD
 declare -A server_pid=()

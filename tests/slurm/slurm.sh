@@ -190,10 +190,8 @@ slurm_health_every() {
 # Pids of what belongs to slurm_dir by its environment or its command line: job
 # steps and their programs are no children of this shell.
 slurm_processes() {
-  (
-    unset SLURM_CONF # grep must not find itself: so no pattern among its words, either.
-    grep -lsaF -f <(echo "$slurm_dir/") /proc/[0-9]*/environ /proc/[0-9]*/cmdline | cut -d/ -f3 | sort -un
-  )
+  # What searches must not find itself: no word and no variable names the folder.
+  env -i "PATH=$PATH" bash -c 'grep -lsaF -f - /proc/[0-9]*/environ /proc/[0-9]*/cmdline | cut -d/ -f3 | sort -un' <<<"$slurm_dir/"
 }
 
 slurm_end() {
