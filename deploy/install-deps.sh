@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a group of work needs, if any is missing.
-#   deploy/install-deps.sh build|test|lint ...
+#   deploy/install-deps.sh build|test|slurm|lint ...
 # Touches nothing and needs neither root nor a network when all are there.
 set -euo pipefail
 
@@ -14,10 +14,12 @@ build=(
 # What tests use besides: shells that complete words; real firewalls, a real sshd
 # and a real systemd, run inside namespaces and machines of their own.
 test=(ufw iptables nftables systemd-container debootstrap bsdutils zsh fish openssh-server openssh-client)
+# A whole Slurm on one machine, for tests and for `deploy/quickstart.sh --slurm`.
+slurm=(slurmctld slurmd slurm-client munge util-linux)
 lint=(universal-ctags clang clang-format clang-tidy libclang-rt-14-dev shellcheck npm)
 
 usage() {
-  echo "usage: deploy/install-deps.sh build|test|lint ..." >&2
+  echo "usage: deploy/install-deps.sh build|test|slurm|lint ..." >&2
   exit 3
 }
 
@@ -26,7 +28,8 @@ wanted=()
 for group in "$@"; do
   case $group in
     build) wanted+=("${build[@]}") ;;
-    test) wanted+=("${test[@]}") ;;
+    test) wanted+=("${test[@]}" "${slurm[@]}") ;;
+    slurm) wanted+=("${slurm[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     *) usage ;;
   esac

@@ -9,6 +9,7 @@ cd "$repo"
 usage() {
   cat <<'EOT'
 usage: deploy/quickstart.sh [--servers N] [--product P] [--fault FAULT]... [--fix] [--keep]
+       deploy/quickstart.sh --slurm [--servers N] [--product P] [--keep]
 
 Installs what is missing, builds, starts a controller and N simulated servers,
 runs `clusterctl check` and exits with its status: 0 pass or warnings, 1 a
@@ -19,12 +20,19 @@ of them), and after the check come plan, apply, check, rollback and check. It
 then exits with 0 if the servers passed in between and are in the end what they
 were at first, else 1.
 
-  --servers N     simulated servers, 1 to 64 (default 2)
+With --slurm a real Slurm runs jobs on the servers: one that starts, one whose
+node breaks and is drained while the job runs elsewhere, and the node's return
+after its repair. It exits with 0 if all of that happened, else 1. Needs root.
+
+  --servers N     simulated servers, 1 to 64 (default 2; with --slurm 3 to 16,
+                  default 3)
   --product P     atlas-training (default), atlas-a2, atlas-a3 or ascend-950
   --fault FAULT   SERVER:DEVICE:KEY=VALUE or SERVER:host:KEY=VALUE, repeatable,
                   e.g. --fault server1:3:link=DOWN --fault server0:host:somaxconn=128
                   (--list-faults prints every key)
   --fix           configure the servers, and take it back
+  --slurm         jobs under Slurm; installs Debian's packages if they are missing,
+                  and touches neither their services nor /etc/slurm
   --list-faults   prints the keys of --fault
   --side-by-side  no namespaces, also where they are to be had
   --keep          leaves it running and prints how to talk to it and how to end it
@@ -38,11 +46,12 @@ wrong() {
   exit 3
 }
 
-servers=2
+servers=
 product=atlas-training
 faults=()
 keep=false
 fix=false
+slurm=false
 list_faults=false
 side_by_side=false
 while [ $# -gt 0 ]; do
@@ -60,6 +69,7 @@ while [ $# -gt 0 ]; do
     --side-by-side) side_by_side=true ;;
     --keep) keep=true ;;
     --fix) fix=true ;;
+    --slurm) slurm=true ;;
     --help | -h)
       usage
       exit 0
@@ -69,6 +79,10 @@ while [ $# -gt 0 ]; do
   shift
 done
 
+if [ -z "$servers" ]; then
+  servers=2
+  ! $slurm || servers=3
+fi
 if ! [[ $servers =~ ^[0-9]{1,3}$ ]] || [ "$((10#$servers))" -lt 1 ] || [ "$((10#$servers))" -gt 64 ]; then
   wrong "--servers \"$servers\", expected 1 to 64 (tests/sim/fleet attaches thousands, without a process each)"
 fi
@@ -83,6 +97,13 @@ for fault in "${faults[@]}"; do
     wrong "--fault \"$fault\", expected SERVER:DEVICE:KEY=VALUE with server0 to server$((servers - 1))"
   fi
 done
+
+if $slurm; then
+  # Slurm's daemons share this machine with every server.
+  side_by_side=true
+  . deploy/quickstart_slurm.sh
+  slurm_check
+fi
 
 if $fix && [ $((${#faults[@]})) -eq 0 ]; then
   if [ "$product" = ascend-950 ]; then
@@ -152,6 +173,7 @@ namespaces=false
 
 stop_all() {
   local pid
+  if $slurm; then slurm_down || true; fi
   for pid in "${pids[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
   for pid in "${pids[@]}"; do
     timeout 5 tail --pid="$pid" -s 0.05 -f /dev/null || kill -KILL "$pid" 2>/dev/null || true
@@ -302,7 +324,9 @@ for name in "${names[@]}"; do
     socket=/run/clusterd.sock
   fi
   mkdir "$work/$name.state"
-  echo "{allow: [$allow], state: $work/$name.state}" >"$work/$name.yaml"
+  echo "allow: [$allow]" >"$work/$name.yaml"
+  echo "state: $work/$name.state" >>"$work/$name.yaml"
+  ! $slurm || echo "hooks: {scontrol: $(command -v scontrol), slurm_conf: $work/slurm.conf}" >>"$work/$name.yaml"
   start "$work/$name.log" "${in_host[@]}" "$bin/clusterd" --config "$work/$name.yaml" \
     --root "$root" --socket "$socket" \
     --controller "$controller" --cluster $cluster \
@@ -377,6 +401,17 @@ fix_and_take_back() {
 status=0
 if $fix; then
   fix_and_take_back
+elif $slurm; then
+  slurm_begin || exit 2
+  slurm_demonstrate || true
+  echo
+  if [ "$status" -eq 0 ]; then
+    echo "The broken server ran no job, and took part again when it was repaired."
+  else
+    echo "Not everything went as it should; the log of clusterd on server1 says:" >&2
+    tail -n 5 "$work/server1.log" >&2
+    status=1
+  fi
 else
   "${clusterctl[@]}" check || status=$?
 fi
@@ -391,6 +426,7 @@ It is still running. In another shell:
   ${clusterctl[*]} describe server0
   ${clusterctl[*]} history
 EOT
+  ! $slurm || echo "  export SLURM_CONF=$SLURM_CONF     # then srun, sbatch, sinfo -R"
   if $namespaces; then
     echo "  tests/sim/namespaces.sh exec $work/net server0 $bin/simhost set --root / 3:link=DOWN"
   else

@@ -1,0 +1,223 @@
+#!/usr/bin/env bash
+# A real Slurm on this machine alone: munged with a key of its own, slurmctld and
+# a slurmd per node on loopback, with clusterd's hooks in every place that Slurm
+# has for them. To be sourced; nothing here ends the shell.
+#   slurm_obstacle                 prints why it cannot be; nothing if it can
+#   slurm_hooks SCRIPTS CLUSTERCTL copies of deploy/slurm's scripts for slurm_dir
+#   slurm_up NODE...               starts it below slurm_dir, waits until all idle
+#   slurm_down                     ends all of it by pid, jobs included
+#   slurm_await LIMIT WHAT COMMAND...  until it succeeds, at most LIMIT s
+# The caller sets slurm_dir, a new folder under a short path that all may enter,
+# and before slurm_up may set slurm_cpus, CPUs of a node.
+#
+# Every slurmd shares this machine, so "the host's own clusterd" needs a word
+# more: the scripts' /usr/bin/clusterctl becomes slurm_dir/bin/clusterctl, which
+# finds slurm_dir/NODE.sock by SLURMD_NODENAME, notes the call in
+# slurm_dir/hooks.log, and becomes clusterctl. Nothing else of them is changed.
+# shellcheck disable=SC2317  # functions that only `slurm_await` calls
+
+slurm_pids=()
+slurm_cpus=16
+# Slurm's commands of this shell; unset them from whatever job it may run in.
+for slurm_name in ${!SLURM_*} ${!SLURMD_*}; do unset "$slurm_name"; done
+
+slurm_obstacle() {
+  local program
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "needs root, this is uid $(id -u)"
+    return
+  fi
+  for program in munged slurmctld slurmd srun setpriv; do
+    if ! PATH=$PATH:/usr/sbin command -v "$program" >/dev/null; then
+      echo "$program is not installed (packages slurmctld, slurmd, slurm-client, munge, util-linux)"
+      return
+    fi
+  done
+}
+
+slurm_await() {
+  local limit=$1 what=$2 until
+  shift 2
+  until=$((SECONDS + limit))
+  while ! "$@"; do
+    if [ "$SECONDS" -ge "$until" ]; then
+      echo "$what: not within $limit s" >&2
+      return 1
+    fi
+    sleep 0.1
+  done
+}
+
+slurm_hooks() {
+  local scripts=$1 clusterctl=$2 name
+  mkdir -p "$slurm_dir/hooks" "$slurm_dir/bin"
+  : >"$slurm_dir/hooks.log"
+  chmod 0666 "$slurm_dir/hooks.log" # A task prolog runs as the job's user.
+  cat >"$slurm_dir/bin/clusterctl" <<EOT
+#!/bin/sh
+echo "\$2 \${SLURMD_NODENAME:--} \${SLURM_JOB_ID:--}" >>"$slurm_dir/hooks.log"
+if [ -n "\${SLURMD_NODENAME:-}" ]; then
+  exec "$clusterctl" "\$@" --socket "$slurm_dir/\$SLURMD_NODENAME.sock"
+fi
+. "$slurm_dir/controller.env"
+exec "$clusterctl" "\$@"
+EOT
+  for name in prolog prolog-slurmctld health-check task-prolog epilog; do
+    sed "s,/usr/bin/clusterctl,$slurm_dir/bin/clusterctl,g" "$scripts/$name" >"$slurm_dir/hooks/$name" || return 1
+    grep -q "$slurm_dir/bin/clusterctl" "$slurm_dir/hooks/$name" ||
+      { echo "$scripts/$name does not name /usr/bin/clusterctl" >&2; return 1; }
+  done
+  chmod 0755 "$slurm_dir/bin/clusterctl" "$slurm_dir/hooks"/*
+}
+
+# The first of COUNT free ports in a row, below those that the kernel gives out.
+slurm_free_ports() {
+  local count=$1 base used port free
+  used=" $(ss -Htan | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u | tr '\n' ' ') "
+  for ((base = 20000 + ($$ * count) % 12000; base < 32700; base += count)); do
+    free=true
+    for ((port = base; port < base + count; port++)); do
+      case $used in *" $port "*) free=false ;; esac
+    done
+    if $free; then
+      echo "$base"
+      return
+    fi
+  done
+  echo "no $count free ports in a row" >&2
+  return 1
+}
+
+# slurm.conf(5) has every word. What is not as a site would have it: ports,
+# paths, CPUs that are not there, and cred_expire, which "also controls how long
+# a requeued job must wait before starting again", 120 s by default.
+slurm_write_conf() {
+  local base=$1 node port=$1
+  shift
+  cat <<EOT
+ClusterName=demo
+SlurmctldHost=$(hostname -s)(127.0.0.1)
+SlurmctldPort=$base
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$slurm_dir/munge/socket,cred_expire=20
+CredType=cred/munge
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=nohold_on_prolog_fail,batch_sched_delay=0,sched_interval=2,default_queue_depth=1000,bf_interval=3
+ReturnToService=2
+MessageTimeout=60
+BatchStartTimeout=60
+StateSaveLocation=$slurm_dir/slurmctld.state
+SlurmctldPidFile=$slurm_dir/slurmctld.pid
+SlurmctldLogFile=$slurm_dir/slurmctld.log
+SlurmdPidFile=$slurm_dir/slurmd.%n.pid
+SlurmdLogFile=$slurm_dir/slurmd.%n.log
+SlurmdSpoolDir=$slurm_dir/spool.%n
+SlurmdParameters=config_overrides
+JobRequeue=1
+Prolog=$slurm_dir/hooks/prolog
+PrologSlurmctld=$slurm_dir/hooks/prolog-slurmctld
+TaskProlog=$slurm_dir/hooks/task-prolog
+Epilog=$slurm_dir/hooks/epilog
+PrologFlags=Alloc
+PrologEpilogTimeout=60
+HealthCheckProgram=$slurm_dir/hooks/health-check
+HealthCheckNodeState=ANY
+HealthCheckInterval=0
+GresTypes=npu
+EOT
+  for node in "$@"; do
+    port=$((port + 1))
+    echo "NodeName=$node NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$port CPUs=$slurm_cpus RealMemory=100 Gres=npu:8 State=UNKNOWN"
+  done
+  echo "PartitionName=npu Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
+}
+
+# slurm_start NAME PROGRAM...: its log is slurm_dir/NAME.out.
+slurm_start() {
+  local name=$1
+  shift
+  "$@" </dev/null >"$slurm_dir/$name.out" 2>&1 &
+  slurm_pids+=($!)
+}
+
+slurm_state() { sinfo -h -N -n "$1" -o %T | head -n 1; }
+slurm_reason() { scontrol show node "$1" -o | sed -n 's/.* Reason=\(.*\) \[[^]]*\].*/\1/p'; }
+slurm_idle() {
+  local node
+  for node in "$@"; do
+    # A star behind the state: it does not answer.
+    [ "$(slurm_state "$node")" = idle ] || return 1
+  done
+}
+
+slurm_up() {
+  local base node munge=$slurm_dir/munge
+  mkdir -p "$slurm_dir/slurmctld.state" "$munge"
+  chmod 0755 "$munge"
+  (umask 077 && head -c 1024 /dev/urandom >"$munge/key")
+  slurm_start munged /usr/sbin/munged --foreground --key-file="$munge/key" --socket="$munge/socket" \
+    --pid-file="$munge/pid" --seed-file="$munge/seed" --log-file="$munge/log"
+  base=$(slurm_free_ports $(($# + 1))) || return 1
+  slurm_write_conf "$base" "$@" >"$slurm_dir/slurm.conf"
+  echo "Name=npu Count=8" >"$slurm_dir/gres.conf"
+  export SLURM_CONF=$slurm_dir/slurm.conf
+  slurm_await 20 "the start of munged" test -S "$munge/socket" || return 1
+  slurm_start slurmctld /usr/sbin/slurmctld -D -c -f "$SLURM_CONF"
+  for node in "$@"; do
+    mkdir -p "$slurm_dir/spool.$node"
+    slurm_start "slurmd.$node" /usr/sbin/slurmd -D -N "$node" -f "$SLURM_CONF"
+  done
+  if ! slurm_await 60 "idle nodes" slurm_idle "$@"; then
+    tail -n 5 "$slurm_dir"/slurm*.out "$slurm_dir"/slurm*.log >&2
+    return 1
+  fi
+}
+
+# slurm_health_every SECONDS: 0 is never.
+slurm_health_every() {
+  sed -i "s/^HealthCheckInterval=.*/HealthCheckInterval=$1/" "$SLURM_CONF"
+  scontrol reconfigure
+}
+
+# Pids of what belongs to slurm_dir by its environment or its command line: job
+# steps and their programs are no children of this shell.
+slurm_processes() {
+  # What searches must not find itself: no word and no variable names the folder.
+  env -i "PATH=$PATH" bash -c 'grep -lsaF -f - /proc/[0-9]*/environ /proc/[0-9]*/cmdline | cut -d/ -f3 | sort -un' <<<"$slurm_dir/"
+}
+
+slurm_end() {
+  local signal=$1 pid
+  for pid in $(slurm_processes); do kill "-$signal" "$pid" 2>/dev/null; done
+}
+slurm_gone() { [ -z "$(slurm_processes)" ]; }
+
+# Ends everything that belongs to slurm_dir, a clusterd there included. Fails if
+# something stays.
+slurm_down() {
+  local pid
+  [ -n "${slurm_dir:-}" ] || return 0
+  if [ -n "${SLURM_CONF:-}" ]; then
+    # Otherwise a step outlives its slurmd, as it should.
+    timeout 10 scancel --user="$(id -un)" >/dev/null 2>&1
+    timeout 10 scancel --user=daemon >/dev/null 2>&1
+  fi
+  # Also a process that somebody has stopped.
+  slurm_end CONT
+  slurm_end TERM
+  slurm_await 8 "the end of Slurm" slurm_gone 2>/dev/null || slurm_end KILL
+  slurm_await 10 "the end of Slurm's last processes" slurm_gone
+  local status=$?
+  [ $status -eq 0 ] || ps -o pid,ppid,stat,args -p "$(slurm_processes | paste -sd,)" >&2
+  for pid in "${slurm_pids[@]}"; do wait "$pid" 2>/dev/null; done
+  slurm_pids=()
+  return $status
+}
