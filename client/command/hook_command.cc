@@ -110,7 +110,7 @@ class HookCommand final : public Command {
     app.add_flag("--fail-closed", fail_closed_,
                  "Refuse also where nobody can be asked");
     AddOption(app, "-o,--output", "FORMAT", format_,
-              "text (default), json: the daemon's whole answer");
+              "On stdout: text (default), json");
     AddOption(app, "--socket", "PATH", socket_,
               absl::StrCat("Unix socket of this host's clusterd; default ",
                            kDefaultSocket));
