@@ -96,6 +96,11 @@ TEST(CompleteTest, OffersTheWordsThatHelpNames) {
   EXPECT_THAT(Offered({"history", "--kind", "apply,ch"}),
               ElementsAre("apply,check"));
   EXPECT_THAT(Offered({"check", "--timeout", ""}), IsEmpty());
+  EXPECT_THAT(Offered({"check", "--method", "torchr"}),
+              ElementsAre("torchrun"));
+  EXPECT_THAT(Offered({"hook", "slurm-ta"}), ElementsAre("slurm-task-prolog"));
+  EXPECT_THAT(Offered({"hook", "plain", "-o", ""}),
+              ElementsAre("text", "json"));
 }
 
 // What is offered is what the command takes.

@@ -43,8 +43,10 @@ using JobSource = absl::StatusOr<JobSpec> (*)(const Environment&);
 // what this node is the cause of; what is wrong with a job as a whole
 // PrologSlurmctld refuses, which drains nobody. Its own bounds are
 // BatchStartTimeout and MessageTimeout, 10 s each unless set, and 60 s for a
-// HealthCheckProgram; what that exits with means nothing to it. A TaskProlog
-// that fails ends the task.
+// HealthCheckProgram. A HealthCheckProgram that does not exit with 0 drains
+// nobody, but a slurmd that starts runs it until it does and does not register
+// before (slurm.conf(5) of later versions): whether a broken node is there is
+// for its drain to say. A TaskProlog that fails ends the task.
 struct HookRow {
   absl::string_view name;
   HookKind kind;  // UNSPECIFIED: the controller is asked.
@@ -110,7 +112,7 @@ class HookCommand final : public Command {
     app.add_flag("--fail-closed", fail_closed_,
                  "Refuse also where nobody can be asked");
     AddOption(app, "-o,--output", "FORMAT", format_,
-              "text (default), json: the daemon's whole answer");
+              "On stdout: text (default), json");
     AddOption(app, "--socket", "PATH", socket_,
               absl::StrCat("Unix socket of this host's clusterd; default ",
                            kDefaultSocket));
