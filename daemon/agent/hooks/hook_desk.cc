@@ -251,11 +251,10 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
   JudgedHost judged;
   const JobSpec& job = call.request.job();
   if (call.own == nullptr) {
-    judged.trouble.push_back(
-        absl::StrCat("the job ",
-                     job.servers_size() == 0 ? "names no servers"
-                                             : "does not name this host",
-                     ", expected ", parts_.host, " among them"));
+    if (job.servers_size() > 0) {
+      judged.trouble.push_back(absl::StrCat(
+          "the job does not name this host, expected ", parts_.host));
+    }
     JudgeAlone(call, nullptr, &judged);
     return judged;
   }

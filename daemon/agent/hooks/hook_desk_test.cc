@@ -345,6 +345,15 @@ TEST_F(HookDeskTest, TellsThatTheJobDoesNotNameThisHost) {
   EXPECT_EQ(controller_.asked, 0);
 }
 
+TEST_F(HookDeskTest, JudgesTheHostAloneWhereNoJobIsNamed) {
+  HookRequest request = Request(HOOK_PLAIN);
+  request.clear_job();
+  const HookAnswer answer = Answer(request);
+  EXPECT_EQ(answer.basis(), "this host alone");
+  EXPECT_THAT(answer.let_through(), IsEmpty());
+  EXPECT_FALSE(judged_with_job_);
+}
+
 TEST_F(HookDeskTest, HealthAsksNoControllerAndKnowsNoJob) {
   Finds("device-idle", WARN, {0});
   const HookAnswer answer = Answer(Request(HOOK_SLURM_HEALTH));
