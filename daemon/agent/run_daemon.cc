@@ -1,6 +1,7 @@
 #include "daemon/agent/run_daemon.h"
 
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <random>
 
@@ -92,6 +93,31 @@ OtherTasks TasksFor(const std::string& host, TicketTasks* tickets) {
   return tasks;
 }
 
+// What answers a scheduler's hooks. All that is handed to it must outlive it.
+struct Hooks {
+  Hooks(const AgentFlags& flags, const SpiffeId& self, const DaemonParts& parts,
+        HostObserver* observer, const std::shared_ptr<AgentStream>& stream)
+      : line(stream),
+        verdicts(
+            {absl::StrCat(flags.state, "/verdicts"), self.cluster,
+             [&flags] { return ReadRegularFile(flags.tls.ca, kMaxPemBytes); }},
+            parts.access.files, parts.access.clock),
+        drainer(parts.access.runner, parts.log),
+        desk(
+            {self.name,
+             [observer, host = self.name](absl::Duration deadline) {
+               return ObserveSelf(observer, host, deadline);
+             },
+             JudgeSelf,
+             [&flags, log = parts.log] { return ReadHooks(flags.config, log); },
+             &line, &verdicts, &drainer, parts.access.clock, parts.log}) {}
+
+  StreamLine line;
+  VerdictStore verdicts;
+  Drainer drainer;
+  HookDesk desk;
+};
+
 // Draws from [0, 1); not safe for concurrent use.
 std::function<double()> MakeRandom() {
   return [generator = std::mt19937_64(std::random_device{}())]() mutable {
@@ -155,20 +181,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
                                     MakeRandom(), &scheduler, &pool});
     record.Listen([&watch] { watch->OnChanged(); });
   }
-  StreamLine line(stream);
-  VerdictStore verdicts(
-      {absl::StrCat(flags.state, "/verdicts"), self.cluster,
-       [&flags] { return ReadRegularFile(flags.tls.ca, kMaxPemBytes); }},
-      parts.access.files, parts.access.clock);
-  Drainer drainer(parts.access.runner, parts.log);
-  HookDesk hooks(
-      {self.name,
-       [&observer, self](absl::Duration deadline) {
-         return ObserveSelf(&observer, self.name, deadline);
-       },
-       JudgeSelf,
-       [&flags, log = parts.log] { return ReadHooks(flags.config, log); },
-       &line, &verdicts, &drainer, parts.access.clock, parts.log});
+  Hooks hooks(flags, self, parts, &observer, stream);
   ASSIGN_OR_RETURN(
       const auto local,
       LocalServer::Start(
@@ -177,7 +190,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
            [&observer, self] { return CheckSelf(&observer, self.name, {}); },
            [&hooks](const HookRequest& request,
                     const std::function<bool()>& gone) {
-             return hooks.Answer(request, gone);
+             return hooks.desk.Answer(request, gone);
            }}));
   RunEvery(&scheduler, absl::Hours(24), [&flags, log = parts.log] {
     for (const std::string& line : EndingCertificates(flags.tls, absl::Now())) {
@@ -191,7 +204,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   if (!ready.ok()) parts.log->Warning(ready.message());
   while (parts.signals->Wait() != DaemonSignal::kStop) continue;
   parts.log->Notice("stopping");
-  hooks.Stop();
+  hooks.desk.Stop();
   // First, so that the controller still hears how an apply under way ends.
   applies.Stop();
   record.Listen(nullptr);

@@ -23,7 +23,10 @@ constexpr int kMaxServerDevices = 1024;
 constexpr size_t kMaxIdBytes = 256;
 // Of a hook's time, for the controller; the rest is for this host alone.
 constexpr double kShareOfController = 0.6;
+// Of what is left then, for the look; the rest is for the brake and the drain.
+constexpr double kShareOfLook = 0.7;
 constexpr absl::Duration kDrainWait = absl::Seconds(2);
+constexpr absl::Duration kLeastBrakeWait = absl::Seconds(1);
 constexpr absl::Duration kRecheckWait = absl::Seconds(20);
 constexpr absl::Duration kIdlePoll = absl::Seconds(1);
 constexpr char kIdleRule[] = "device-idle";
@@ -248,11 +251,10 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
   JudgedHost judged;
   const JobSpec& job = call.request.job();
   if (call.own == nullptr) {
-    judged.trouble.push_back(
-        absl::StrCat("the job ",
-                     job.servers_size() == 0 ? "names no servers"
-                                             : "does not name this host",
-                     ", expected ", parts_.host, " among them"));
+    if (job.servers_size() > 0) {
+      judged.trouble.push_back(absl::StrCat(
+          "the job does not name this host, expected ", parts_.host));
+    }
     JudgeAlone(call, nullptr, &judged);
     return judged;
   }
@@ -285,7 +287,7 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
 
 void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
                           JudgedHost* judged) {
-  const HostFacts facts = Look(call.Left());
+  const HostFacts facts = Look(call.Left() * kShareOfLook);
   const bool has_job = call.own != nullptr && call.kind.judges != Judges::kHost;
   const JobSpec job =
       has_job ? OnThisHost(call.request.job(), *call.own) : JobSpec();
@@ -408,12 +410,13 @@ bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
   DrainQuestion question;
   question.set_job_id(call.request.job().id());
   question.set_reason(answer->reason());
-  const absl::StatusOr<DrainAnswer> may =
-      parts_.controller->AskDrain(question, std::min(kDrainWait, call.Left()));
-  if (!may.ok() || may->may()) return false;
+  const absl::StatusOr<DrainAnswer> may = parts_.controller->AskDrain(
+      question, std::clamp(call.Left(), kLeastBrakeWait, kDrainWait));
+  if (may.ok() ? may->may() : absl::IsUnavailable(may.status())) return false;
   const std::string why = absl::StrCat(
-      "not drained, a person has to look: ", PrintableText(may->why_not()),
-      ": ", answer->reason());
+      "not drained, a person has to look: ",
+      PrintableText(may.ok() ? may->why_not() : may.status().message()), ": ",
+      answer->reason());
   parts_.log->Warning(why);
   answer->add_let_through(why);
   answer->set_decision(call.kind.is_slurm ? HookAnswer::ALLOW

@@ -24,8 +24,9 @@
 //          cluster loses all. What refuses such jobs without draining anybody
 //          is PrologSlurmctld.
 //   others REFUSE: nothing of theirs is drained by an exit status.
-// A controller that is away or silent is no brake: this host cannot know of
-// others, and what it fails by itself is broken for sure.
+// The same while the controller is there and does not say: it may be busy with
+// very many that fail. Only one that is away is no brake: this host cannot know
+// of others then, and drains for what is broken for sure by its own facts.
 #ifndef DAEMON_AGENT_HOOKS_HOOK_DESK_H_
 #define DAEMON_AGENT_HOOKS_HOOK_DESK_H_
 

@@ -60,7 +60,8 @@ class FakeController final : public ControllerLine {
   absl::StatusOr<DrainAnswer> AskDrain(DrainQuestion question,
                                        absl::Duration) override {
     drains.push_back(question);
-    if (!away.ok()) return away;
+    if (!silent.ok()) return silent;
+    if (!away.ok()) return absl::UnavailableError("away");
     DrainAnswer answer;
     answer.set_may(may_drain);
     if (!may_drain) answer.set_why_not("12 of 100 hosts failed in 10 min");
@@ -70,6 +71,7 @@ class FakeController final : public ControllerLine {
   JobVerdict verdict;
   std::string digest;
   absl::Status away;
+  absl::Status silent;  // About drains.
   bool may_drain = true;
   absl::Notification* hold = nullptr;
   std::atomic<int> asked{0};
@@ -237,6 +239,15 @@ TEST_F(HookDeskTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
   EXPECT_EQ(Answer(Request(HOOK_PLAIN)).decision(), HookAnswer::REFUSE);
 }
 
+TEST_F(HookDeskTest, DrainsNobodyWhileTheControllerDoesNotSayWhetherItMay) {
+  VerdictFails("link");
+  controller_.silent = absl::DeadlineExceededError("no answer in 2s");
+  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_THAT(answer.let_through(), Contains(HasSubstr("no answer in 2s")));
+  EXPECT_THAT(runner_.commands(), IsEmpty());
+}
+
 TEST_F(HookDeskTest, WorksByItsOwnFactsWhileTheControllerIsAway) {
   controller_.away = absl::UnavailableError("the controller is away");
   Finds("firewall", FAIL, {});
@@ -332,6 +343,15 @@ TEST_F(HookDeskTest, TellsThatTheJobDoesNotNameThisHost) {
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(answer.let_through(), Contains(HasSubstr("expected node1")));
   EXPECT_EQ(controller_.asked, 0);
+}
+
+TEST_F(HookDeskTest, JudgesTheHostAloneWhereNoJobIsNamed) {
+  HookRequest request = Request(HOOK_PLAIN);
+  request.clear_job();
+  const HookAnswer answer = Answer(request);
+  EXPECT_EQ(answer.basis(), "this host alone");
+  EXPECT_THAT(answer.let_through(), IsEmpty());
+  EXPECT_FALSE(judged_with_job_);
 }
 
 TEST_F(HookDeskTest, HealthAsksNoControllerAndKnowsNoJob) {

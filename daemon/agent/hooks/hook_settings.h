@@ -1,7 +1,8 @@
 // What a site may say in agent.yaml about the hooks of its scheduler, and what
 // holds where it says nothing:
 //   hooks:
-//     drain: true                # false: nobody is drained, only told
+//     drain: true                # false: nobody is drained; a Slurm prolog
+//                                # then only tells, since to fail is to drain
 //     max_age: 10m               # of a verdict, when the controller is away
 //     grace: 10s                 # for a job's last processes, in an epilog
 //     fail_open: [lldp]          # a failure of these lets a job through

@@ -1,0 +1,182 @@
+// A hook of a scheduler on its host: the daemon's socket, its stream, and a
+// controller that a test plays.
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "config/identity/signature.h"
+#include "config/identity/tls_credentials.h"
+#include "config/launch/job_spec.h"
+#include "daemon/process/signals.h"
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/server_builder.h"
+#include "gtest/gtest.h"
+#include "proto/agent_hub.grpc.pb.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_daemon.h"
+#include "tests/support/apply/apply_scenarios.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Before any thread of the process, as in daemon_test.cc.
+BlockedSignals process_signals;
+
+// Answers every question about a job, and none about a drain.
+class JudgingHub final : public AgentHub::Service {
+ public:
+  explicit JudgingHub(const TlsFiles& identity)
+      : key_(TestCertificates::Text(identity.key)),
+        certificate_(TestCertificates::Text(identity.certificate)) {}
+
+  grpc::Status Attach(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<HubMessage, AgentMessage>* stream) override {
+    HubMessage welcome;
+    welcome.mutable_welcome()->set_cluster("test");
+    AgentMessage message;
+    stream->Read(&message);
+    stream->Write(welcome);
+    while (stream->Read(&message)) {
+      if (!message.has_job_question()) continue;
+      if (hangs_up) return grpc::Status::OK;
+      stream->Write(AnswerTo(message.job_question()));
+    }
+    return grpc::Status::OK;
+  }
+
+  std::atomic<bool> hangs_up{false};
+  std::atomic<int> asked{0};
+
+ private:
+  HubMessage AnswerTo(const JobQuestion& question) {
+    ++asked;
+    JobVerdict verdict;
+    verdict.set_cluster("test");
+    verdict.set_run_id("ab12");
+    verdict.set_job_digest(JobDigest(question.job()));
+    verdict.set_judged_at_ms(absl::ToUnixMillis(absl::Now()));
+    verdict.set_verdict(PASS);
+    JobVerdict::Host* const host = verdict.add_hosts();
+    host->set_host("server0");
+    host->set_state(PASS);
+    host->set_address("10.0.0.1");
+    HubMessage message;
+    JobAnswer& answer = *message.mutable_job_answer();
+    answer.set_question_id(question.question_id());
+    SignedVerdict& made = *answer.mutable_verdict();
+    made.set_verdict(verdict.SerializeAsString());
+    made.set_signature(SignText(key_, made.verdict()).value_or(""));
+    made.set_certificate(certificate_);
+    return message;
+  }
+
+  const std::string key_;
+  const std::string certificate_;
+};
+
+HookRequest Prolog(const std::string& job) {
+  HookRequest request;
+  request.set_kind(HOOK_SLURM_PROLOG);
+  request.mutable_job()->set_id(job);
+  request.mutable_job()->add_servers()->set_host("server0");
+  return request;
+}
+
+HookAnswer Ask(const std::string& socket, const HookRequest& request) {
+  const auto client = LocalAgent::NewStub(grpc::CreateChannel(
+      "unix:" + socket, grpc::experimental::LocalCredentials(UDS)));
+  HookAnswer answer;
+  const grpc::Status status =
+      client->RunHook(NewContext().get(), request, &answer);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return answer;
+}
+
+class HookTest : public testing::Test {
+ protected:
+  HookTest() {
+    const auto credentials = MakeServerCredentials(certificates_.Controller());
+    EXPECT_TRUE(credentials.ok()) << credentials.status();
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", *credentials, &port);
+    builder.RegisterService(&hub_);
+    server_ = builder.BuildAndStart();
+    flags_ =
+        FlagsFor(&certificates_, "server0", absl::StrCat("127.0.0.1:", port));
+    // The certificates are of now.
+    machine_->clock.Advance(absl::Now() - machine_->clock.Now());
+    daemon_ =
+        std::make_unique<TestDaemon>(flags_, machine_.get(), &process_signals);
+    EXPECT_TRUE(daemon_->log().WaitFor("attached to"))
+        << daemon_->log().Lines();
+  }
+  void TearDown() override {
+    EXPECT_TRUE(daemon_->Terminate().ok());
+    server_->Shutdown();
+  }
+
+  TestCertificates certificates_;
+  JudgingHub hub_{certificates_.Controller()};
+  std::unique_ptr<grpc::Server> server_;
+  AgentFlags flags_;
+  const std::unique_ptr<Scenario> machine_ = OpenUfwScenario();
+  std::unique_ptr<TestDaemon> daemon_;
+};
+
+TEST_F(HookTest, IsAnsweredByTheControllersSignedVerdict) {
+  const HookAnswer answer = Ask(flags_.socket, Prolog("slurm:1.0"));
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_THAT(answer.basis(), StartsWith("verdict of run ab12"));
+  EXPECT_THAT(answer.environment(), Contains("HCCL_IF_IP=10.0.0.1"));
+  EXPECT_EQ(hub_.asked, 1);
+  EXPECT_TRUE(daemon_->log().WaitFor("hook slurm-prolog, job \"slurm:1.0\""));
+}
+
+TEST_F(HookTest, SixtyFourPrologsAtOnceAreAllAnswered) {
+  std::vector<std::thread> prologs;
+  std::atomic<int> allowed{0};
+  for (int i = 0; i < 64; ++i) {
+    prologs.emplace_back([this, i, &allowed] {
+      const HookAnswer answer =
+          Ask(flags_.socket, Prolog(absl::StrCat("slurm:9_", i, ".0")));
+      if (answer.basis().find("verdict of run ab12") == 0) ++allowed;
+    });
+  }
+  for (std::thread& prolog : prologs) prolog.join();
+  EXPECT_EQ(allowed, 64);
+}
+
+TEST_F(HookTest, FailsOpenWhenTheControllerGoesAwayInTheMiddle) {
+  hub_.hangs_up = true;
+  HookRequest request = Prolog("slurm:1.0");
+  request.mutable_job()->set_product("atlas-a2");
+  const HookAnswer answer = Ask(flags_.socket, request);
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(answer.basis(), "this host alone");
+  EXPECT_THAT(answer.let_through(),
+              Contains(HasSubstr("the controller went away")));
+}
+
+TEST_F(HookTest, KnowsTheLastVerdictWhileTheControllerIsAway) {
+  Ask(flags_.socket, Prolog("slurm:1.0"));
+  hub_.hangs_up = true;
+  const HookAnswer answer = Ask(flags_.socket, Prolog("slurm:1.0"));
+  EXPECT_EQ(hub_.asked, 1);
+  EXPECT_THAT(answer.basis(),
+              StartsWith("this host alone and the kept verdict of run ab12"));
+}
+
+}  // namespace
+}  // namespace clusterd
