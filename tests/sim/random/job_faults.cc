@@ -109,7 +109,8 @@ Make Give(void (*give)(const RandomCluster& cluster, JobServer* server)) {
   };
 }
 
-// More servers than hosts are asked, in job and spec.
+// More servers than hosts are asked, in job and spec; not where they log in to
+// each other.
 void AddServers(size_t servers, RandomCluster& cluster) {
   for (size_t s = cluster.spec.servers_size(); s < servers; ++s) {
     ServerSpec* server = cluster.spec.add_servers();
@@ -229,7 +230,7 @@ std::vector<FaultKind> JobFaults() {
           "job-of-too-many-servers", "job-size", FAIL, "job-size",
           [](const RandomCluster& c) {
             return HasJob(c) && ProfileOf(c).max_servers > 0 &&
-                   !Has(c, "kernel-backlogs");
+                   !Has(c, "kernel-backlogs") && !c.job->has_ssh();
           },
           [](RandomCluster& c, int, int) {
             AddServers(ProfileOf(c).max_servers + 1, c);
@@ -238,7 +239,8 @@ std::vector<FaultKind> JobFaults() {
           "job-without-power-of-two", "job-size", WARN, "",
           [](const RandomCluster& c) {
             return HasJob(c) && ProfileOf(c).max_servers > 0 &&
-                   !Has(c, "kernel-backlogs") && c.facts.size() < 500;
+                   !Has(c, "kernel-backlogs") && c.facts.size() < 500 &&
+                   !c.job->has_ssh();
           },
           [](RandomCluster& c, int, int) {
             AddServers(c.facts.size() + 1, c);

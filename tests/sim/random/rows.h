@@ -55,10 +55,13 @@ std::vector<FaultKind> ChipFaults();
 std::vector<FaultKind> HostFaults();
 std::vector<FaultKind> LaunchFaults();
 std::vector<FaultKind> JobFaults();
+std::vector<FaultKind> SshFaults();
 
 // Some of the servers, some of their devices, and a legal job that takes them:
 // nothing else is judged any more. REQUIRES: healthy, two servers or more.
 void NarrowToRandomJob(RandomCluster& cluster);
+// The job is one that logs in, and every login works. REQUIRES: it has a job.
+void LaunchBySsh(RandomCluster& cluster);
 
 }  // namespace clusterd
 
