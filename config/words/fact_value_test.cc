@@ -1,4 +1,6 @@
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "config/words/fact_text.h"
 #include "gtest/gtest.h"
@@ -54,6 +56,23 @@ TEST(DescribeFactTest, PutsValuesOfEveryKindIntoWords) {
   limit->set_hard(std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(DescribeFact(files).lines.front(),
             "sshd (pid 7) 1024, at most unlimited");
+}
+
+TEST(DescribeFactTest, TellsOfSshWhoListensAndWhatDoesNotWork) {
+  SshFact fact;
+  SshFact::Ssh* const ssh = fact.mutable_value();
+  ssh->set_user("ann");
+  ssh->add_servers()->set_port(22);
+  SshLogin* const login = ssh->add_logins();
+  login->set_host("node02");
+  login->set_port(22);
+  login->set_error("Connection refused");
+  ssh->add_logins()->set_works(true);
+  ssh->add_not_exported("LD_LIBRARY_PATH");
+  const std::vector<std::string> expected = {
+      "port 22: nobody listens", "to node02 port 22: Connection refused",
+      "1 of 2 logins as ann work", "not exported: LD_LIBRARY_PATH"};
+  EXPECT_EQ(DescribeFact(fact).lines, expected);
 }
 
 TEST(DescribeFactTest, CoversEveryFactOfTheDataModel) {

@@ -262,9 +262,9 @@ std::vector<FaultKind> CarrierFaults() {
 const std::vector<FaultKind>& FaultKinds() {
   static const auto* const kinds = [] {
     auto* all = new std::vector<FaultKind>;
-    for (const auto& group :
-         {PortFaults(), CarrierFaults(), AddressFaults(), PlanFaults(),
-          ChipFaults(), HostFaults(), LaunchFaults(), JobFaults()}) {
+    for (const auto& group : {PortFaults(), CarrierFaults(), AddressFaults(),
+                              PlanFaults(), ChipFaults(), HostFaults(),
+                              LaunchFaults(), JobFaults(), SshFaults()}) {
       all->insert(all->end(), group.begin(), group.end());
     }
     return all;

@@ -247,6 +247,8 @@ std::vector<Variation> HostVariations() {
          return servers <= 512 && (servers & (servers - 1)) == 0;
        },
        [](RandomCluster& c) { c.spec.set_one_job(true); }},
+      {"launched-by-ssh", 2,
+       [](const RandomCluster& c) { return c.job.has_value(); }, LaunchBySsh},
       {"clusterd-in-container", 10, Always, RunInContainer, "netns"},
   };
 }

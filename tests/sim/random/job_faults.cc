@@ -109,7 +109,8 @@ Make Give(void (*give)(const RandomCluster& cluster, JobServer* server)) {
   };
 }
 
-// The job takes more servers than there are hosts.
+// The job takes more servers than there are hosts; not where they log in to
+// each other.
 void AddJobServers(size_t servers, RandomCluster& cluster) {
   AddServers(static_cast<int>(servers), cluster);
   for (size_t s = cluster.job->servers_size(); s < servers; ++s) {
@@ -217,7 +218,7 @@ std::vector<FaultKind> JobFaults() {
           "job-of-too-many-servers", "job-size", FAIL, "job-size",
           [](const RandomCluster& c) {
             return HasJob(c) && ProfileOf(c).max_servers > 0 &&
-                   !Has(c, "kernel-backlogs");
+                   !Has(c, "kernel-backlogs") && !c.job->has_ssh();
           },
           [](RandomCluster& c, int, int) {
             AddJobServers(ProfileOf(c).max_servers + 1, c);
@@ -226,7 +227,8 @@ std::vector<FaultKind> JobFaults() {
           "job-without-power-of-two", "job-size", WARN, "",
           [](const RandomCluster& c) {
             return HasJob(c) && ProfileOf(c).max_servers > 0 &&
-                   !Has(c, "kernel-backlogs") && c.facts.size() < 500;
+                   !Has(c, "kernel-backlogs") && c.facts.size() < 500 &&
+                   !c.job->has_ssh();
           },
           [](RandomCluster& c, int, int) {
             AddJobServers(c.facts.size() + 1, c);

@@ -55,6 +55,7 @@ std::vector<FaultKind> ChipFaults();
 std::vector<FaultKind> HostFaults();
 std::vector<FaultKind> LaunchFaults();
 std::vector<FaultKind> JobFaults();
+std::vector<FaultKind> SshFaults();
 
 // More servers than the cluster's hosts, so that there are `servers`: in
 // cluster.yaml alone; nobody asks them.
@@ -63,6 +64,8 @@ void AddServers(int servers, RandomCluster& cluster);
 // Some of the servers, some of their devices, and a legal job that takes them:
 // nothing else is judged any more. REQUIRES: healthy, two servers or more.
 void NarrowToRandomJob(RandomCluster& cluster);
+// The job is one that logs in, and every login works. REQUIRES: it has a job.
+void LaunchBySsh(RandomCluster& cluster);
 
 }  // namespace clusterd
 
