@@ -131,7 +131,7 @@ class LogsCommand final : public LogsRequestCommand {
 
   void AddOptions(CLI::App& app) override {
     AddHosts(app, "read logs on", "--all reads on every host");
-    AddQuery(app, "Read at most so much of one host [64M]");
+    AddQuery(app, "Read at most so much of one host, up to 64M [64M]");
     AddOutput(app);
     AddTimeout(app, absl::ZeroDuration(), "4m for every 8 hosts");
   }
@@ -179,7 +179,9 @@ class BundleCommand final : public LogsRequestCommand {
     AddHosts(app, "bundle", "--all bundles every host");
     AddOption(app, "--out", "FILE.tar.gz", out_, "New file, for this user only")
         ->required();
-    AddQuery(app, "At most so much of the logs of one host, their ends [512K]");
+    AddQuery(app,
+             "At most so much of the logs of one host, up to 512K, their ends "
+             "[512K]");
     AddTimeout(app, absl::ZeroDuration(), "4m for every 8 hosts");
   }
 
