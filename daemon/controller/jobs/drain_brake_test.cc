@@ -24,6 +24,9 @@ using ::testing::Not;
 
 class DrainBrakeTest : public testing::Test {
  protected:
+  // What is left there uses the history.
+  ~DrainBrakeTest() override { pool_.Drain(); }
+
   void Start(int hosts, const DrainLimits& limits = {}) {
     const std::string folder = NewStateFolder();
     history_ = OpenStore(folder, {});
