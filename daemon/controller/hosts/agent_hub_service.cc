@@ -223,7 +223,7 @@ class HostStream final
     bool too_many;
     {
       absl::MutexLock lock(&mutex_);
-      too_many = open_questions_ >= kMaxOpenQuestions;
+      too_many = open_questions_ >= kMaxQuestionsOfHost;
       ++open_questions_;
     }
     const uint64_t id = question.question_id();
@@ -232,7 +232,7 @@ class HostStream final
       answer.set_question_id(id);
       const absl::Status why =
           too_many ? absl::ResourceExhaustedError(absl::StrCat(
-                         kMaxOpenQuestions, " questions of this host wait"))
+                         kMaxQuestionsOfHost, " questions of this host wait"))
                    : absl::UnimplementedError("no questions are answered here");
       answer.mutable_error()->set_code(why.raw_code());
       answer.mutable_error()->set_message(std::string(why.message()));
@@ -277,7 +277,7 @@ class HostStream final
 
   absl::Status CheckRefused() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    if (refused_questions_ <= kMaxRefusedQuestions) return absl::OkStatus();
+    if (refused_questions_ <= kMaxRefusedOfHost) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         refused_questions_, " questions in a row that had to be refused"));
   }
