@@ -238,6 +238,8 @@ TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
     EXPECT_GT(verdict.judged_at_ms(), 0);
     ASSERT_EQ(verdict.hosts_size(), 64);
     EXPECT_EQ(verdict.hosts(63).host(), hosts_[63]->name());
+    EXPECT_EQ(verdict.hosts(63).address(),
+              controller_->spec().spec()->servers(63).address());
   }
   EXPECT_THAT(seen, SizeIs(1)) << "signed once";
   const ListHistoryResponse list = History();

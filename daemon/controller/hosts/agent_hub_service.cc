@@ -277,7 +277,7 @@ class HostStream final
 
   absl::Status CheckRefused() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    if (refused_questions_ <= kMaxRefusedQuestions) return absl::OkStatus();
+    if (refused_questions_ <= kMaxRefusedOfHost) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         refused_questions_, " questions in a row that had to be refused"));
   }

@@ -28,8 +28,8 @@ struct HostQuestions {
 
 // Of one host, whose prologs may be many where jobs share it. More at once are
 // ResourceExhausted; whoever asks nonsense over and over is cut off.
-inline constexpr int kMaxQuestionsOfHost = 64;
-inline constexpr int kMaxRefusedQuestions = 128;  // In a row.
+inline constexpr int kMaxQuestionsOfHost = 512;
+inline constexpr int kMaxRefusedOfHost = 128;  // In a row.
 
 class AgentHubService final : public AgentHub::CallbackService {
  public:

@@ -158,7 +158,7 @@ std::string NewRunId() {
 // The host answers before we give up, and its observation ends before it must
 // answer, so that the part that is known gets here.
 HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
-                       const NetworkNamespace& target) {
+                       const NetworkNamespace& target, const JobSpec* job) {
   const uint64_t total_ms = spec.deadlines().host_ms();
   const auto percent = [total_ms](uint64_t part) {
     return static_cast<uint32_t>(std::max<uint64_t>(1, total_ms * part / 100));
@@ -167,7 +167,7 @@ HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
   task.host = host;
   task.deadline = absl::Milliseconds(total_ms);
   task.task.set_deadline_ms(percent(95));
-  *task.task.mutable_observe() = MakeObserveRequest(spec, target);
+  *task.task.mutable_observe() = MakeObserveRequest(spec, target, job);
   task.task.mutable_observe()->set_host_ms(percent(90));
   return task;
 }
@@ -249,8 +249,8 @@ void FactRun::AskAll() {
           }
         });
   }
-  HostTask observation =
-      ObservationOf(*order_->spec, "", order_->network_namespace);
+  HostTask observation = ObservationOf(
+      *order_->spec, "", order_->network_namespace, order_->job.get());
   for (size_t i = 0; i < order_->hosts.size(); ++i) {
     observation.host = order_->hosts[i];
     {

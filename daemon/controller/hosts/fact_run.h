@@ -43,9 +43,11 @@ std::string NamesText(const std::vector<std::string>& names);
 // Ids of checks, plans, applies and rollbacks: 16 random hex digits.
 std::string NewRunId();
 
-// What every host of the spec is asked, with the spec's deadline for one host.
+// What every host of the spec is asked, with the spec's deadline for one host;
+// with a job, what that needs, too.
 HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
-                       const NetworkNamespace& target = {});
+                       const NetworkNamespace& target = {},
+                       const JobSpec* job = nullptr);
 
 struct FactOrder {
   std::string run_id;

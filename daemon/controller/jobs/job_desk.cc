@@ -46,6 +46,22 @@ bool IsWhole(const JobAsk& ask) {
          ask.network_namespace.ByteSizeLong() == 0;
 }
 
+// What a launch on the hosts is given.
+void AddAddresses(const ClusterSpec& narrowed, JobVerdict* verdict) {
+  for (int i = 0; i < verdict->hosts_size(); ++i) {
+    // Both are in the order of the job.
+    if (i >= narrowed.servers_size() ||
+        narrowed.servers(i).host() != verdict->hosts(i).host()) {
+      continue;
+    }
+    verdict->mutable_hosts(i)->set_address(narrowed.servers(i).address());
+  }
+  verdict->set_master_port(narrowed.rendezvous_port());
+  if (!narrowed.hccl().base_port_auto()) {
+    verdict->set_hccl_base_port(narrowed.hccl().base_port());
+  }
+}
+
 // A host that takes no part is told so, and nothing else.
 absl::StatusOr<JobDesk::Result> For(
     const std::string& host, const absl::StatusOr<JobDesk::Result>& result) {
@@ -331,6 +347,7 @@ JobDesk::Result JobDesk::Judge(const Run& run,
   if (IsWhole(run.ask)) {
     JobVerdict verdict = MakeJobVerdict(report, run.ask.job);
     verdict.set_job_digest(run.prepared.digest);
+    AddAddresses(*run.prepared.order->spec, &verdict);
     judged->verdict = sign_(verdict);
     if (!judged->verdict.ok()) {
       parts_.log->Error(absl::StrCat("job ", job,

@@ -41,11 +41,11 @@
 namespace clusterd {
 
 struct JobDeskLimits {
-  size_t at_once = 32;        // Runs.
-  size_t of_host = 8;         // Runs that ask one host.
-  size_t waiting = 1'024;     // Runs that have not begun.
-  size_t callers = 20'000;    // Over all runs.
-  size_t begun_by_host = 64;  // Runs that one host's questions may be behind.
+  size_t at_once = 32;         // Runs.
+  size_t of_host = 8;          // Runs that ask one host.
+  size_t waiting = 1'024;      // Runs that have not begun.
+  size_t callers = 20'000;     // Over all runs.
+  size_t begun_by_host = 256;  // Runs that one host's questions may be behind.
   // Hooks have given up long before.
   absl::Duration longest_wait = absl::Minutes(1);
   size_t kept = 512;

@@ -1,0 +1,186 @@
+#include "daemon/controller/jobs/job_desk.h"
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "config/spec/spec_loader.h"
+#include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/process/worker_pool.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/history_testing.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// No host is attached: every run is over as soon as its turn comes.
+class JobDeskTest : public testing::Test {
+ protected:
+  void Start(const JobDeskLimits& limits = {}) {
+    history_ = OpenStore(NewStateFolder(), {});
+    const std::string path = absl::StrCat(testing::TempDir(), "/desk.yaml");
+    std::ofstream(path) << SpecToYaml(MakeSpec("atlas-training", "", 4));
+    auto spec = SpecHolder::Open(path, "test", &scheduler_);
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    spec_ = *std::move(spec);
+    const ControllerParts parts{spec_.get(), history_.get(), &scheduler_,
+                                &pool_,      &log_,          &hosts_};
+    desk_ = std::make_unique<JobDesk>(
+        parts, &running_,
+        [this](const JobVerdict& verdict) {
+          ++signed_;
+          SignedVerdict made;
+          made.set_verdict(verdict.SerializeAsString());
+          return made;
+        },
+        limits);
+  }
+  ~JobDeskTest() override {
+    if (desk_ != nullptr) desk_->Stop();
+    pool_.Drain();
+  }
+
+  static JobQuestion Question(const std::string& id, uint32_t max_age_ms = 0) {
+    JobQuestion question;
+    question.mutable_job()->set_id(id);
+    question.mutable_job()->add_servers()->set_host("server0");
+    question.set_max_age_ms(max_age_ms);
+    return question;
+  }
+  // The answers go to `answers`, in the order in which they come.
+  void Ask(const JobQuestion& question, const std::string& host = "server0") {
+    desk_->AskAs(host, question,
+                 [this](JobAnswer answer) { answers_.push_back(answer); });
+  }
+  int CodeOf(size_t answer) { return answers_.at(answer).error().code(); }
+
+  ManualScheduler scheduler_;
+  CapturedLog log_;
+  WorkerPool pool_{1, 64};
+  AttachedHosts hosts_{&scheduler_, &log_};
+  RunningChecks running_;
+  std::unique_ptr<HistoryStore> history_;
+  std::unique_ptr<SpecHolder> spec_;
+  int signed_ = 0;
+  std::vector<JobAnswer> answers_;
+  std::unique_ptr<JobDesk> desk_;
+};
+
+TEST_F(JobDeskTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
+  Start();
+  Ask(Question("a"));
+  pool_.Drain();
+  scheduler_.Advance(absl::Seconds(60));
+  Ask(Question("a", 60'000));
+  ASSERT_THAT(answers_, SizeIs(2)) << "at once";
+  EXPECT_EQ(signed_, 1);
+  EXPECT_EQ(answers_[0].verdict().verdict(), answers_[1].verdict().verdict());
+  Ask(Question("a", 59'999));
+  pool_.Drain();
+  EXPECT_EQ(signed_, 2);
+  // Another devices, another job.
+  JobQuestion other = Question("a", 60'000);
+  other.mutable_job()->mutable_servers(0)->add_devices(1);
+  Ask(other);
+  pool_.Drain();
+  EXPECT_EQ(signed_, 3);
+}
+
+TEST_F(JobDeskTest, KeepsNoMoreThanItMay) {
+  JobDeskLimits limits;
+  limits.kept = 2;
+  Start(limits);
+  for (const char* id : {"a", "b", "c"}) {
+    Ask(Question(id));
+    pool_.Drain();
+  }
+  Ask(Question("c", 60'000));
+  EXPECT_EQ(signed_, 3);
+  Ask(Question("a", 60'000));
+  pool_.Drain();
+  EXPECT_EQ(signed_, 4);
+  // Nor longer, whatever somebody wants.
+  scheduler_.Advance(limits.kept_for + absl::Seconds(1));
+  Ask(Question("a", 4'000'000'000u));
+  pool_.Drain();
+  EXPECT_EQ(signed_, 5);
+}
+
+TEST_F(JobDeskTest, HostThatWaitsTooLongForATurnIsTold) {
+  JobDeskLimits limits;
+  limits.at_once = 0;
+  Start(limits);
+  Ask(Question("a"));
+  scheduler_.Advance(limits.longest_wait + absl::Seconds(1));
+  EXPECT_THAT(answers_, SizeIs(0));
+  Ask(Question("b"));
+  ASSERT_THAT(answers_, SizeIs(1));
+  EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+  desk_->Stop();
+  ASSERT_THAT(answers_, SizeIs(2));
+  EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kUnavailable));
+  Ask(Question("c"));
+  ASSERT_THAT(answers_, SizeIs(3));
+  EXPECT_EQ(CodeOf(2), static_cast<int>(absl::StatusCode::kUnavailable));
+}
+
+TEST_F(JobDeskTest, RefusesWhatItHasNoRoomFor) {
+  JobDeskLimits limits;
+  limits.at_once = 0;
+  limits.waiting = 2;
+  limits.callers = 3;
+  Start(limits);
+  for (const char* id : {"a", "b", "c", "a", "a"}) Ask(Question(id));
+  // "c" has no room in the queue, the last "a" is one caller too many.
+  ASSERT_THAT(answers_, SizeIs(2));
+  EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kResourceExhausted));
+}
+
+TEST_F(JobDeskTest, RunOfAUserWhoLeavesEnds) {
+  JobDeskLimits limits;
+  limits.at_once = 0;
+  Start(limits);
+  const JobDesk::CallId call = desk_->NewCall();
+  JobAsk ask;
+  ask.job = Question("a").job();
+  ask.actor = "ann";
+  bool ended = false;
+  JobDesk::Caller caller;
+  caller.on_end = [&ended](const auto&) { ended = true; };
+  desk_->Ask(call, ask, caller);
+  EXPECT_EQ(desk_->ProgressOf(call).place(), 1u);
+  EXPECT_EQ(desk_->ProgressOf(call).pending(), 1u);
+  desk_->Leave(call);
+  EXPECT_EQ(desk_->ProgressOf(call).place(), 0u);
+  desk_->Stop();
+  EXPECT_FALSE(ended);
+}
+
+TEST_F(JobDeskTest, TellsEveryMistakeAndTakesNoNamesThatForgeLogs) {
+  Start();
+  JobQuestion question = Question("a\nb");
+  Ask(question);
+  question = Question("a");
+  question.mutable_job()->add_servers()->set_host("nobody");
+  question.mutable_job()->set_product("toaster");
+  Ask(question);
+  ASSERT_THAT(answers_, SizeIs(2));
+  EXPECT_THAT(answers_[0].error().message(), HasSubstr("job id: \"a\\nb\""));
+  EXPECT_THAT(answers_[1].error().message(), HasSubstr("nobody"));
+  EXPECT_THAT(answers_[1].error().message(), HasSubstr("toaster"));
+}
+
+}  // namespace
+}  // namespace clusterd
