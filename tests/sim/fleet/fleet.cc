@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "config/identity/tls_credentials.h"
 #include "tests/sim/facts/healthy_ssh.h"
 
@@ -24,6 +25,10 @@ FleetObserver::FleetObserver(const std::vector<HostFacts>& facts) {
 
 HostFacts FleetObserver::Observe(const std::string& host,
                                  const ObserveRequest& request) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (asked_++ == 0) first_asked_ = absl::Now();
+  }
   const auto found = facts_.find(host);
   HostFacts facts;
   if (found != facts_.end()) {
@@ -37,6 +42,22 @@ HostFacts FleetObserver::Observe(const std::string& host,
   facts.mutable_missing()->set_reason(Missing::ABSENT);
   facts.mutable_missing()->set_detail("the fleet has no such host");
   return facts;
+}
+
+void FleetObserver::Forget() {
+  absl::MutexLock lock(&mutex_);
+  asked_ = 0;
+  first_asked_ = absl::InfiniteFuture();
+}
+
+int FleetObserver::asked() {
+  absl::MutexLock lock(&mutex_);
+  return asked_;
+}
+
+absl::Time FleetObserver::first_asked() {
+  absl::MutexLock lock(&mutex_);
+  return first_asked_;
 }
 
 Fleet::Fleet(const std::string& controller, const std::string& cluster,

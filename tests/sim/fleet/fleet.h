@@ -33,10 +33,20 @@ class FleetObserver final : public HostObserver {
 
   // A host that is not among the facts has a reason instead.
   HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override;
+                    const ObserveRequest& request) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // How often a host was asked for facts since Forget, and when for the first
+  // time; InfiniteFuture: never.
+  void Forget() ABSL_LOCKS_EXCLUDED(mutex_);
+  int asked() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Time first_asked() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   std::map<std::string, HostFacts> facts_;
+  absl::Mutex mutex_;
+  int asked_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Time first_asked_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
 };
 
 // Safe for concurrent use.
@@ -53,6 +63,11 @@ class Fleet {
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
+  // In the order of the facts.
+  const std::vector<std::shared_ptr<AgentStream>>& streams() const {
+    return streams_;
+  }
+  FleetObserver& observer() { return observer_; }
   int size() const { return static_cast<int>(streams_.size()); }
   int attached() ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until all hosts are attached at the same time; false after `limit`.

@@ -1,0 +1,377 @@
+// Measures a herd: every server of a cluster runs its prolog for the same job
+// at once. Each hook asks its own host's daemon over a unix socket of its own,
+// as clusterctl does; each daemon asks over the stream that it has; a real
+// controller checks the job. Simulated facts, all ends on this machine.
+//   herd_bench CONTROLLER [--servers N] [--jobs N] [--product P]
+// Each figure is printed with its ratio to its budget; the exit status is 1 if
+// one is over, if a hook did not let the job start on the controller's word, if
+// there was more than one check for a job, or any connection elsewhere.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/time/clock.h"
+#include "config/identity/tls_credentials.h"
+#include "config/spec/spec_loader.h"
+#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/local_server.h"
+#include "daemon/agent/self_check.h"
+#include "daemon/agent/stream_line.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/process/log.h"
+#include "grpcpp/create_channel.h"
+#include "proto/controller.grpc.pb.h"
+#include "tests/e2e/process.h"
+#include "tests/sim/facts/healthy_facts.h"
+#include "tests/sim/fleet/fleet.h"
+#include "tests/support/config/test_authority.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/fake_file_system.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::Duration kBudget = absl::Seconds(2);
+constexpr uint32_t kHookWaitMs = 60000;  // To see how late an answer is.
+
+struct Flags {
+  std::string controller;
+  std::string product = "atlas-a2";
+  int servers = 1152;
+  int jobs = 5;
+};
+
+// A folder that is gone afterwards.
+class Folder {
+ public:
+  Folder() {
+    if (mkdtemp(name_.data()) == nullptr) std::abort();
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(name_, ignored);
+  }
+  std::string Write(const std::string& file, const std::string& text) const {
+    const std::string path = absl::StrCat(name_, "/", file);
+    std::ofstream(path) << text;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read |
+                                           std::filesystem::perms::owner_write);
+    return path;
+  }
+  const std::string& path() const { return name_; }
+
+ private:
+  std::string name_ = "/tmp/clusterd_bench_XXXXXX";
+};
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  std::getline(file, text, '\0');
+  return text;
+}
+
+// Tells of trouble only.
+class WarningLog final : public Log {
+ public:
+  void Write(LogLevel level, absl::string_view text) override {
+    if (level <= LogLevel::kWarning) log_.Write(level, text);
+  }
+
+ private:
+  DescriptorLog log_{2, /*with_level=*/false};
+};
+
+// What of clusterd answers hooks on one host. Kept verdicts are in memory: on
+// 1,152 hosts each has a disk of its own.
+class Host {
+ public:
+  Host(const std::string& name, const std::string& ca, std::string socket,
+       const std::shared_ptr<AgentStream>& stream, FleetObserver* observer,
+       Log* log)
+      : socket_(std::move(socket)),
+        line_(stream),
+        verdicts_({"/state/verdicts", "test", [ca] { return ca; }}, &files_,
+                  &clock_),
+        drainer_(&runner_, log),
+        desk_({name,
+               [observer, name](absl::Duration deadline) {
+                 return ObserveSelf(observer, name, deadline);
+               },
+               JudgeSelf, [] { return HookSettings(); }, &line_, &verdicts_,
+               &drainer_, &clock_, log}) {
+    files_.PutFolder("/state");
+  }
+
+  absl::Status Listen() {
+    auto server = LocalServer::Start(
+        socket_,
+        {[] { return AgentStatus(); }, [] { return CheckSelfResponse(); },
+         [this](const HookRequest& request, const std::function<bool()>& gone) {
+           return desk_.Answer(request, gone);
+         }});
+    if (server.ok()) server_ = *std::move(server);
+    return server.status();
+  }
+  const std::string& socket() const { return socket_; }
+
+ private:
+  const std::string socket_;
+  SystemClock clock_;
+  FakeClock stopped_;
+  FakeCommandRunner runner_{&stopped_};  // There is no Slurm.
+  FakeFileSystem files_;
+  StreamLine line_;
+  VerdictStore verdicts_;
+  Drainer drainer_;
+  HookDesk desk_;
+  std::unique_ptr<LocalServer> server_;
+};
+
+// One prolog's call.
+struct Hook {
+  grpc::ClientContext context;
+  HookAnswer answer;
+  grpc::Status status;
+  absl::Time answered;
+};
+
+struct Herd {
+  absl::Duration from_first_fact;
+  absl::Duration from_first_call;
+  int refused = 0;
+  std::string why;
+};
+
+// The rows of this machine's TCP sockets, in any state, with an end at `port`.
+int ConnectionsTo(int port) {
+  const std::string end = absl::StrFormat(":%04X", port);
+  int rows = 0;
+  for (const char* file : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
+    for (const absl::string_view line : absl::StrSplit(ReadFile(file), '\n')) {
+      const std::vector<absl::string_view> words =
+          absl::StrSplit(line, ' ', absl::SkipEmpty());
+      // "sl local_address rem_address ..."; the controller's own ends.
+      if (words.size() > 2 && absl::EndsWith(words[1], end)) ++rows;
+    }
+  }
+  return rows;
+}
+
+JobSpec JobOf(const ClusterSpec& spec, int number) {
+  JobSpec job;
+  job.set_id(absl::StrCat("slurm:", number, ".0"));
+  for (const ServerSpec& server : spec.servers()) {
+    job.add_servers()->set_host(server.host());
+  }
+  return job;
+}
+
+Herd Run(const JobSpec& job, const std::vector<std::unique_ptr<Host>>& hosts,
+         Fleet* fleet) {
+  HookRequest request;
+  request.set_kind(HOOK_SLURM_PROLOG);
+  *request.mutable_job() = job;
+  request.set_wait_ms(kHookWaitMs);
+  std::vector<Hook> hooks(hosts.size());
+  std::vector<std::unique_ptr<LocalAgent::Stub>> stubs;
+  absl::BlockingCounter missing(static_cast<int>(hosts.size()));
+  const absl::Time first_call = absl::Now();
+  fleet->observer().Forget();
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    Hook& hook = hooks[i];
+    // A hook is a process of its own: so is its connection.
+    stubs.push_back(LocalAgent::NewStub(
+        grpc::CreateChannel(absl::StrCat("unix:", hosts[i]->socket()),
+                            grpc::experimental::LocalCredentials(UDS))));
+    hook.context.set_deadline(absl::ToChronoTime(
+        first_call + absl::Milliseconds(kHookWaitMs) + absl::Seconds(5)));
+    stubs.back()->async()->RunHook(&hook.context, &request, &hook.answer,
+                                   [&hook, &missing](grpc::Status status) {
+                                     hook.status = std::move(status);
+                                     hook.answered = absl::Now();
+                                     missing.DecrementCount();
+                                   });
+  }
+  missing.Wait();
+  Herd herd;
+  absl::Time last = first_call;
+  for (const Hook& hook : hooks) {
+    last = std::max(last, hook.answered);
+    // Something let through is a word that is not the controller's.
+    if (hook.status.ok() && hook.answer.decision() == HookAnswer::ALLOW &&
+        hook.answer.let_through().empty()) {
+      continue;
+    }
+    ++herd.refused;
+    herd.why = absl::StrCat(hook.status.error_message(), hook.answer.reason(),
+                            " ", hook.answer.ShortDebugString());
+  }
+  herd.from_first_call = last - first_call;
+  herd.from_first_fact = last - fleet->observer().first_asked();
+  return herd;
+}
+
+int CountHistory(Controller::Stub* client) {
+  grpc::ClientContext context;
+  ListHistoryRequest request;
+  request.set_limit(1000);
+  ListHistoryResponse response;
+  const grpc::Status status = client->ListHistory(&context, request, &response);
+  return status.ok() ? response.entries_size() : -1;
+}
+
+bool Print(const char* what, double value, const char* unit, double budget) {
+  std::printf("%-38s %10.1f %-3s", what, value, unit);
+  if (budget > 0) {
+    std::printf("  %.2f of the budget, %.0f %s", value / budget, budget, unit);
+  }
+  std::printf("\n");
+  return budget == 0 || value <= budget;
+}
+
+bool PrintCount(const char* what, int value, int expected) {
+  std::printf("%-38s %10d      expected %d\n", what, value, expected);
+  return value == expected;
+}
+
+struct Bench {
+  Folder folder;
+  std::unique_ptr<TestAuthority> authority = TestAuthority::Create();
+  ClusterSpec spec;
+  std::unique_ptr<Process> controller;
+  int port = 0;
+  WarningLog log;
+  std::unique_ptr<Fleet> fleet;
+  std::vector<std::unique_ptr<Host>> hosts;  // Before the fleet's end.
+};
+
+// Empty, or what could not be started.
+std::string Start(const Flags& flags, Bench* bench) {
+  const Folder& folder = bench->folder;
+  bench->spec = MakeSpec(flags.product, "", flags.servers);
+  const TlsPem self = bench->authority->Issue({"spiffe://test/controller"});
+  const std::string ca = bench->authority->certificate_pem();
+  const std::string port_file = folder.Write("port", "");
+  bench->controller.reset(new Process(
+      {flags.controller, "--cluster", "test", "--spec",
+       folder.Write("cluster.yaml", SpecToYaml(bench->spec)), "--listen",
+       "127.0.0.1:0", "--port-file", port_file, "--state",
+       folder.path() + "/state", "--ca", folder.Write("ca.crt", ca), "--cert",
+       folder.Write("own.crt", self.certificate), "--key",
+       folder.Write("own.key", self.key)}));
+  absl::Status status = bench->controller->WaitForError("listening on");
+  if (!status.ok()) return status.ToString();
+  if (!absl::SimpleAtoi(ReadFile(port_file), &bench->port)) return "no port";
+
+  bench->fleet = std::make_unique<Fleet>(
+      absl::StrCat("127.0.0.1:", bench->port), "test",
+      MakeHealthyFacts(bench->spec), *bench->authority, &bench->log);
+  if (!bench->fleet->WaitAllAttached(absl::Minutes(5))) {
+    return absl::StrCat("only ", bench->fleet->attached(), " hosts attached");
+  }
+  for (int i = 0; i < bench->fleet->size(); ++i) {
+    bench->hosts.push_back(std::make_unique<Host>(
+        bench->spec.servers(i).host(), ca, absl::StrCat(folder.path(), "/", i),
+        bench->fleet->streams()[i], &bench->fleet->observer(), &bench->log));
+    status = bench->hosts.back()->Listen();
+    if (!status.ok()) return status.ToString();
+  }
+  return "";
+}
+
+int Measure(const Flags& flags, Bench* bench) {
+  const auto client = Controller::NewStub(grpc::CreateChannel(
+      absl::StrCat("127.0.0.1:", bench->port),
+      MakeChannelCredentialsFromPem(
+          bench->authority->Issue({"spiffe://test/user/bench"}), "test")));
+  const int checks_before = CountHistory(client.get());
+  const int connections_before = ConnectionsTo(bench->port);
+  std::vector<double> fact_ms;
+  std::vector<double> call_ms;
+  int refused = 0;
+  int facts = 0;
+  for (int i = 0; i < flags.jobs; ++i) {
+    const Herd herd =
+        Run(JobOf(bench->spec, i + 1), bench->hosts, bench->fleet.get());
+    fact_ms.push_back(absl::ToDoubleMilliseconds(herd.from_first_fact));
+    call_ms.push_back(absl::ToDoubleMilliseconds(herd.from_first_call));
+    refused += herd.refused;
+    facts += bench->fleet->observer().asked();
+    if (herd.refused > 0) {
+      std::fprintf(stderr, "job %d: %d hooks were not told to go on: %.300s\n",
+                   i + 1, herd.refused, herd.why.c_str());
+    }
+  }
+  const int connections = ConnectionsTo(bench->port) - connections_before;
+  const int checks = CountHistory(client.get()) - checks_before;
+  std::sort(fact_ms.begin(), fact_ms.end());
+  std::sort(call_ms.begin(), call_ms.end());
+
+  const double budget_ms =
+      absl::ToDoubleMilliseconds(kBudget) * flags.servers / 1152;
+  std::printf("%d hooks of a job at once, %d jobs, %s, all on this machine\n",
+              flags.servers, flags.jobs, flags.product.c_str());
+  bool good = Print("first fact to last answer, fastest", fact_ms.front(), "ms",
+                    budget_ms);
+  good &= Print("first fact to last answer, median",
+                fact_ms[fact_ms.size() / 2], "ms", budget_ms);
+  good &= Print("first fact to last answer, slowest", fact_ms.back(), "ms",
+                budget_ms);
+  Print("first call to last answer, median", call_ms[call_ms.size() / 2], "ms",
+        0);
+  good &= PrintCount("checks", checks, flags.jobs);
+  good &= PrintCount("facts asked for", facts, flags.jobs * flags.servers);
+  good &= PrintCount("connections to the controller", connections, 0);
+  good &= PrintCount("hooks not told to go on", refused, 0);
+  return good ? 0 : 1;
+}
+
+int Main(const Flags& flags) {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  Bench bench;
+  const std::string trouble = Start(flags, &bench);
+  if (!trouble.empty()) {
+    std::fprintf(stderr, "%s\n", trouble.c_str());
+    return 2;
+  }
+  return Measure(flags, &bench);
+}
+
+}  // namespace
+}  // namespace clusterd
+
+int main(int argc, char** argv) {
+  clusterd::Flags flags;
+  CLI::App app("Measures the hooks of a whole cluster at once.", "herd_bench");
+  app.add_option("controller", flags.controller, "Path of clusterd-controller")
+      ->required();
+  app.add_option("--servers", flags.servers)
+      ->check(CLI::Range(1, 1152))
+      ->capture_default_str();
+  app.add_option("--jobs", flags.jobs, "One after the other")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  app.add_option("--product", flags.product)->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  return clusterd::Main(flags);
+}
