@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
-#include "client/command/job_options.h"
+#include "client/command/job/job_options.h"
 #include "client/command/request.h"
 #include "client/print/progress_line.h"
 #include "config/report/report_table.h"

@@ -44,6 +44,7 @@ def room(
         visibility = None,
         testonly = False,
         exclude = [],
+        folders = [],
         join = False,
         data = [],
         test_deps = [],
@@ -63,6 +64,8 @@ def room(
       testonly: whether it is for tests alone.
       exclude: files with a target of their own: programs, and what not
         everybody who sees the folder may include.
+      folders: below it, without a BUILD file of their own: what would make
+        this one too full to be found through.
       join: whether the library's sources are compiled joined, as tests are:
         where the headers that all of them need cost more than all the rest.
       data: files that users of the library need when they run.
@@ -75,9 +78,10 @@ def room(
     """
     name = name or native.package_name().split("/")[-1]
     apart = [src for test in tests_apart.values() for src in test["srcs"]]
-    tests = native.glob(["*_test.cc"], exclude = exclude + apart)
-    srcs = native.glob(["*.cc"], exclude = exclude + ["*_test.cc"])
-    hdrs = native.glob(["*.h"], exclude = exclude)
+    places = [""] + [folder + "/" for folder in folders]
+    tests = native.glob([at + "*_test.cc" for at in places], exclude = exclude + apart)
+    srcs = native.glob([at + "*.cc" for at in places], exclude = exclude + [at + "*_test.cc" for at in places])
+    hdrs = native.glob([at + "*.h" for at in places], exclude = exclude)
     library = []
     if srcs or hdrs:
         library = [":" + name]

@@ -1,4 +1,4 @@
-#include "client/command/job_options.h"
+#include "client/command/job/job_options.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/command/request.h"
-#include "client/command/scheduler_job.h"
+#include "client/command/job/scheduler_job.h"
 #include "client/files/user_files.h"
 #include "config/hccl/data_type.h"
 #include "config/launch/job_spec.h"

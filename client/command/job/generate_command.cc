@@ -14,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "client/command/job_options.h"
+#include "client/command/job/job_options.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
 #include "client/print/progress_line.h"

@@ -1,4 +1,4 @@
-#include "client/command/scheduler_job.h"
+#include "client/command/job/scheduler_job.h"
 
 #include <set>
 #include <vector>
