@@ -9,7 +9,7 @@ namespace clusterd {
 namespace {
 
 TEST(ChangeKindTest, EveryNameReadsBackAsItsKind) {
-  EXPECT_EQ(AllChangeKinds().size(), 6u);
+  EXPECT_EQ(AllChangeKinds().size(), 8u);
   for (const ChangeKind kind : AllChangeKinds()) {
     EXPECT_EQ(ParseChangeKind(ChangeKindName(kind)), kind);
   }

@@ -251,7 +251,9 @@ TEST(GenerateLaunchTest, HasThePortTheMethodAndTheRankTableChecked) {
                                      "mp-spawn", "--rank-table", table}),
                  world);
   EXPECT_EQ(output.status, 0) << output.err;
-  const JobSpec& job = controller.launch_request()->job();
+  const auto request = controller.launch_request();
+  ASSERT_TRUE(request.has_value());
+  const JobSpec& job = request->job();
   EXPECT_EQ(job.method(), "mp-spawn");
   EXPECT_EQ(job.rank_table(), "{\"version\":\"1.0\"}");
   EXPECT_EQ(job.servers(1).master_port(), 29700u);

@@ -137,7 +137,7 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "     {\"a title\",\n      \"it fails\",\n"
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
                         "      \"fail\",\n      \"the guide; more\"},\n"
-                        "     {},\n     {},\n     \"\", \"\", false},"));
+                        "     {},\n     {},\n     \"\", \"\", false, false},"));
 }
 
 TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
@@ -145,12 +145,17 @@ TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
                                   "  mended_by: [\"gateway\", \"at boot\"]\n"
                                   "  perhaps_by: \"address\"\n  text {"))),
               HasSubstr("     {},\n     \"gateway/at boot\", \"address\", "
-                        "false},"));
+                        "false, false},"));
 }
 
 TEST(RuleTableTest, MarksARuleAboutRocePorts) {
   EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_roce: true\n  text {"))),
-              HasSubstr("\"\", \"\", true},"));
+              HasSubstr("\"\", \"\", true, false},"));
+}
+
+TEST(RuleTableTest, MarksARuleAboutAJob) {
+  EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_job: true\n  text {"))),
+              HasSubstr("\"\", \"\", false, true},"));
 }
 
 TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {

@@ -22,8 +22,8 @@ void Require(bool done, const std::string& what) {
 
 }  // namespace
 
-ScratchRoot::ScratchRoot() {
-  const char* base = getenv("TEST_TMPDIR");
+ScratchRoot::ScratchRoot(const char* base) {
+  if (base == nullptr) base = getenv("TEST_TMPDIR");
   path_ = absl::StrCat(base == nullptr ? "/tmp" : base, "/root-XXXXXX");
   Require(mkdtemp(path_.data()) != nullptr, path_);
 }
