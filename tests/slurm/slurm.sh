@@ -112,7 +112,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerParameters=nohold_on_prolog_fail,batch_sched_delay=0,sched_interval=2,default_queue_depth=1000,bf_interval=3
 ReturnToService=2
-MessageTimeout=60
+MessageTimeout=20
 BatchStartTimeout=60
 StateSaveLocation=$slurm_dir/slurmctld.state
 SlurmctldPidFile=$slurm_dir/slurmctld.pid
@@ -164,7 +164,7 @@ slurm_up() {
   mkdir -p "$slurm_dir/slurmctld.state" "$munge"
   chmod 0755 "$munge"
   (umask 077 && head -c 1024 /dev/urandom >"$munge/key")
-  slurm_start munged /usr/sbin/munged --foreground --key-file="$munge/key" --socket="$munge/socket" \
+  slurm_start munged /usr/sbin/munged --foreground --num-threads=10 --key-file="$munge/key" --socket="$munge/socket" \
     --pid-file="$munge/pid" --seed-file="$munge/seed" --log-file="$munge/log"
   base=$(slurm_free_ports $(($# + 1))) || return 1
   slurm_write_conf "$base" "$@" >"$slurm_dir/slurm.conf"
