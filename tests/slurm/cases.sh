@@ -83,7 +83,8 @@ clean() {
   for node in "${nodes[@]}"; do
     ! drained "$node" || scontrol update NodeName="$node" State=RESUME
   done
-  await 30 "idle nodes" slurm_idle "${nodes[@]}"
+  # An epilog for each of 64 jobs may be under way.
+  await 90 "idle nodes" slurm_idle "${nodes[@]}"
 }
 
 tell() {

@@ -112,7 +112,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerParameters=nohold_on_prolog_fail,batch_sched_delay=0,sched_interval=2,default_queue_depth=1000,bf_interval=3
 ReturnToService=2
-MessageTimeout=60
+MessageTimeout=20
 BatchStartTimeout=60
 StateSaveLocation=$slurm_dir/slurmctld.state
 SlurmctldPidFile=$slurm_dir/slurmctld.pid
@@ -146,6 +146,7 @@ slurm_start() {
   shift
   "$@" </dev/null >"$slurm_dir/$name.out" 2>&1 &
   slurm_pids+=($!)
+  disown # The shell has nothing to say about its end.
 }
 
 slurm_state() { sinfo -h -N -n "$1" -o %T | head -n 1; }
@@ -163,7 +164,7 @@ slurm_up() {
   mkdir -p "$slurm_dir/slurmctld.state" "$munge"
   chmod 0755 "$munge"
   (umask 077 && head -c 1024 /dev/urandom >"$munge/key")
-  slurm_start munged /usr/sbin/munged --foreground --key-file="$munge/key" --socket="$munge/socket" \
+  slurm_start munged /usr/sbin/munged --foreground --num-threads=10 --key-file="$munge/key" --socket="$munge/socket" \
     --pid-file="$munge/pid" --seed-file="$munge/seed" --log-file="$munge/log"
   base=$(slurm_free_ports $(($# + 1))) || return 1
   slurm_write_conf "$base" "$@" >"$slurm_dir/slurm.conf"
@@ -183,6 +184,7 @@ slurm_up() {
 
 # slurm_health_every SECONDS: 0 is never.
 slurm_health_every() {
+  ! grep -qx "HealthCheckInterval=$1" "$SLURM_CONF" || return 0
   sed -i "s/^HealthCheckInterval=.*/HealthCheckInterval=$1/" "$SLURM_CONF"
   scontrol reconfigure
 }
@@ -194,16 +196,20 @@ slurm_processes() {
   env -i "PATH=$PATH" bash -c 'grep -lsaF -f - /proc/[0-9]*/environ /proc/[0-9]*/cmdline | cut -d/ -f3 | sort -un' <<<"$slurm_dir/"
 }
 
+# All but munged, which the others ask while they end.
+slurm_askers() { slurm_processes | grep -vx "${slurm_pids[0]:-none}"; }
 slurm_end() {
   local signal=$1 pid
-  for pid in $(slurm_processes); do kill "-$signal" "$pid" 2>/dev/null; done
+  for pid in $("$2"); do kill "-$signal" "$pid" 2>/dev/null; done
 }
+# No job is there, and no node waits for its epilog.
+slurm_quiet() { [ -z "$(squeue -h)" ] && ! sinfo -h -N -o %t | grep -q comp; }
+slurm_alone() { [ -z "$(slurm_askers)" ]; }
 slurm_gone() { [ -z "$(slurm_processes)" ]; }
 
 # Ends everything that belongs to slurm_dir, a clusterd there included. Fails if
 # something stays.
 slurm_down() {
-  local pid
   [ -n "${slurm_dir:-}" ] || return 0
   if [ -n "${SLURM_CONF:-}" ]; then
     # Otherwise a step outlives its slurmd, as it should.
@@ -211,13 +217,16 @@ slurm_down() {
     timeout 10 scancel --user=daemon >/dev/null 2>&1
   fi
   # Also a process that somebody has stopped.
-  slurm_end CONT
-  slurm_end TERM
-  slurm_await 8 "the end of Slurm" slurm_gone 2>/dev/null || slurm_end KILL
-  slurm_await 10 "the end of Slurm's last processes" slurm_gone
+  slurm_end CONT slurm_processes
+  # slurmd tells of each epilog, for as long as nobody listens.
+  [ ! -S "$slurm_dir/munge/socket" ] || slurm_await 20 "the end of all epilogs" slurm_quiet
+  slurm_end TERM slurm_askers
+  slurm_await 15 "the end of Slurm" slurm_alone || { ps -o pid,ppid,stat,args -p "$(slurm_askers | paste -sd,)" >&2; slurm_end KILL slurm_askers; }
+  slurm_end TERM slurm_processes
+  slurm_await 5 "the end of munged" slurm_gone || slurm_end KILL slurm_processes
+  slurm_await 5 "the end of Slurm's last processes" slurm_gone
   local status=$?
   [ $status -eq 0 ] || ps -o pid,ppid,stat,args -p "$(slurm_processes | paste -sd,)" >&2
-  for pid in "${slurm_pids[@]}"; do wait "$pid" 2>/dev/null; done
   slurm_pids=()
   return $status
 }
