@@ -195,7 +195,8 @@ class ApplyTaskTest : public testing::Test {
 
 TEST_F(ApplyTaskTest, AppliesWithProgressAndRollsBackByteForByte) {
   Start();
-  EXPECT_THAT(hello_.tasks(), ElementsAre("observe", "apply", "rollback"));
+  EXPECT_THAT(hello_.tasks(),
+              ElementsAre("observe", "logs", "record", "apply", "rollback"));
   hub_.Send(ApplyMessage(7, plan_));
   for (const PlanStep& step : plan_.steps()) {
     const AgentMessage message = hub_.Next();
