@@ -45,7 +45,7 @@ shell() {
 say() { printf '\n# %s\n' "$*"; }
 
 job_says() { scontrol show job "$1" -o 2>/dev/null | grep -qE "$2"; }
-node_drained() { [[ $(slurm_state "$1") == drain* ]] && [[ $(slurm_reason "$1") == "clusterd: "* ]]; }
+node_drained() { [[ $(slurm_state "$1") == *+DRAIN* ]] && [[ $(slurm_reason "$1") == "clusterd: "* ]]; }
 
 # Where the job whose file this is has run, and what it saw there.
 # shellcheck disable=SC2016  # for the shell of the job

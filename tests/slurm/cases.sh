@@ -59,7 +59,7 @@ ran_on() { job_field "$1" NodeList; }
 # --- Nodes ------------------------------------------------------------------
 
 drained() {
-  case $(slurm_state "$1") in drain*) return 0 ;; *) return 1 ;; esac
+  case $(slurm_state "$1") in *+DRAIN*) return 0 ;; *) return 1 ;; esac
 }
 drained_for() { drained "$1" && [[ $(slurm_reason "$1") == "clusterd: "*"$2"* ]]; }
 calls() { grep -c "^$1 $2 " "$slurm_dir/hooks.log"; }
@@ -83,8 +83,7 @@ clean() {
   for node in "${nodes[@]}"; do
     ! drained "$node" || scontrol update NodeName="$node" State=RESUME
   done
-  # An epilog for each of 64 jobs may be under way.
-  await 90 "idle nodes" slurm_idle "${nodes[@]}"
+  await 60 "idle nodes" slurm_idle "${nodes[@]}"
 }
 
 tell() {

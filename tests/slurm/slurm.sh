@@ -149,13 +149,14 @@ slurm_start() {
   disown # The shell has nothing to say about its end.
 }
 
-slurm_state() { sinfo -h -N -n "$1" -o %T | head -n 1; }
+# e.g. IDLE, MIXED+DRAIN, IDLE* where it does not answer. By scontrol: sinfo -n
+# goes on saying "mixed" of a node that many jobs have left at once (22.05.8).
+slurm_state() { scontrol show node "$1" -o | sed -n 's/.* State=\([^ ]*\) .*/\1/p'; }
 slurm_reason() { scontrol show node "$1" -o | sed -n 's/.* Reason=\(.*\) \[[^]]*\].*/\1/p'; }
 slurm_idle() {
   local node
   for node in "$@"; do
-    # A star behind the state: it does not answer.
-    [ "$(slurm_state "$node")" = idle ] || return 1
+    [ "$(slurm_state "$node")" = IDLE ] || return 1
   done
 }
 
@@ -221,7 +222,7 @@ slurm_down() {
   # slurmd tells of each epilog, for as long as nobody listens.
   [ ! -S "$slurm_dir/munge/socket" ] || slurm_await 20 "the end of all epilogs" slurm_quiet
   slurm_end TERM slurm_askers
-  slurm_await 15 "the end of Slurm" slurm_alone || { ps -o pid,ppid,stat,args -p "$(slurm_askers | paste -sd,)" >&2; slurm_end KILL slurm_askers; }
+  slurm_await 10 "the end of Slurm" slurm_alone 2>/dev/null || slurm_end KILL slurm_askers
   slurm_end TERM slurm_processes
   slurm_await 5 "the end of munged" slurm_gone || slurm_end KILL slurm_processes
   slurm_await 5 "the end of Slurm's last processes" slurm_gone
