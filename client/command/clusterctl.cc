@@ -139,7 +139,8 @@ constexpr std::pair<absl::string_view, const char*> kGroups[] = {
 CLI::App* AddApp(Tree& tree, absl::string_view name) {
   const std::pair<std::string, std::string> words =
       absl::StrSplit(name, absl::MaxSplits(' ', 1));
-  const auto& [group, below] = words;
+  const std::string& group = words.first;
+  const std::string& below = words.second;
   const auto [title, footer] = HelpOf(name);
   CLI::App* parent = &tree.root;
   if (!below.empty()) {
