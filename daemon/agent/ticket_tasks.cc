@@ -100,10 +100,8 @@ absl::StatusOr<HostLogs> TicketTasks::ReadLogs(const LogsQuery& query,
     *none.mutable_missing() = MissingFor(allowed);
     return none;
   }
-  if (!mutex_.TryLock()) return AnotherReads();
-  const absl::Cleanup unlock = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    mutex_.Unlock();
-  };
+  if (reads_.exchange(true)) return AnotherReads();
+  const absl::Cleanup done = [this] { reads_ = false; };
   const TimeBudget budget(parts_.clock, kLogCommand, deadline * kShare);
   return ReadHostLogs({{parts_.root}, parts_.runner, &budget}, query);
 }
@@ -111,10 +109,8 @@ absl::StatusOr<HostLogs> TicketTasks::ReadLogs(const LogsQuery& query,
 absl::StatusOr<HostRecording> TicketTasks::Record(const std::string& host,
                                                   absl::Duration deadline) {
   RETURN_IF_ERROR(CheckAllowed());
-  if (!mutex_.TryLock()) return AnotherReads();
-  const absl::Cleanup unlock = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    mutex_.Unlock();
-  };
+  if (reads_.exchange(true)) return AnotherReads();
+  const absl::Cleanup done = [this] { reads_ = false; };
   ObserveRequest request;
   request.set_host_ms(
       static_cast<uint32_t>(absl::ToInt64Milliseconds(deadline * kShare)));

@@ -5,13 +5,12 @@
 #ifndef DAEMON_AGENT_TICKET_TASKS_H_
 #define DAEMON_AGENT_TICKET_TASKS_H_
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
@@ -52,17 +51,15 @@ class TicketTasks {
   // does not allow it: of logs in HostLogs.missing. ResourceExhausted while
   // another is read.
   absl::StatusOr<HostLogs> ReadLogs(const LogsQuery& query,
-                                    absl::Duration deadline)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+                                    absl::Duration deadline);
   absl::StatusOr<HostRecording> Record(const std::string& host,
-                                       absl::Duration deadline)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+                                       absl::Duration deadline);
 
  private:
   absl::Status CheckAllowed() const;
 
   const Parts parts_;
-  absl::Mutex mutex_;  // Held while something is read.
+  std::atomic<bool> reads_{false};  // While something is read.
 };
 
 }  // namespace clusterd
