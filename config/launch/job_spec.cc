@@ -33,6 +33,7 @@ class Narrower {
     }
     narrowed_.clear_servers();
     narrowed_.set_one_job(true);
+    narrowed_.set_cluster_servers(static_cast<uint32_t>(spec.servers_size()));
   }
 
   absl::StatusOr<ClusterSpec> Narrow(absl::string_view only_host) {

@@ -183,6 +183,8 @@ TEST(NarrowToJobTest, KeepsTheJobsServersInItsOrderWithItsDevicesAlone) {
   EXPECT_EQ(narrowed->servers(0).devices(1).address(),
             spec.servers(3).devices(1).address());
   EXPECT_TRUE(narrowed->one_job());
+  EXPECT_EQ(narrowed->cluster_servers(),
+            static_cast<uint32_t>(spec.servers_size()));
   EXPECT_EQ(narrowed->rendezvous_port(), 6000);
   EXPECT_EQ(narrowed->mtu(), 4200);
 }

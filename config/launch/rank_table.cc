@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -287,13 +288,14 @@ class Reader {
 
   void CheckSuperPods(const RankTable& table) {
     absl::flat_hash_map<std::string, std::string> pod_of;
+    absl::flat_hash_set<absl::string_view> listed;
+    for (const RankTableServer& server : table.servers) {
+      listed.insert(server.server_id);
+    }
     for (const RankTableSuperPod& pod : table.super_pods) {
       for (const std::string& server : pod.server_ids) {
         pod_of[server] = pod.super_pod_id;
-        const bool listed = absl::c_any_of(
-            table.servers,
-            [&](const RankTableServer& s) { return s.server_id == server; });
-        if (!listed) {
+        if (!listed.contains(server)) {
           Wrong("super_pod_list", Quote(server),
                 " is not in server_list, expected a server of the "
                 "table (EI0014)");

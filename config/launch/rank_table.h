@@ -49,8 +49,9 @@ struct RankTable {
   std::vector<RankTableSuperPod> super_pods;
 };
 
-// Largest file that is looked at: 10,000 servers of 16 devices fit twice.
-inline constexpr size_t kMaxRankTableBytes = 64 << 20;
+// Largest file that is looked at: 1,152 servers of 16 devices fit twice, with
+// every value on a line of its own.
+inline constexpr size_t kMaxRankTableBytes = 8 << 20;
 
 // InvalidArgument when HCCL would refuse the table. The message holds every
 // mistake, one per line, each with its place as a path into the file and the

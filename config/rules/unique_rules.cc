@@ -115,6 +115,21 @@ size_t DistinctAddresses(const std::vector<Member>& members) {
   return addresses.size();
 }
 
+// How many addresses the subnet has in the whole cluster, of which a job sees
+// those of its own servers: with pairs every server has as many in it.
+size_t AddressesOf(const Ipv4Subnet& subnet, const ClusterView& view,
+                   const std::vector<Member>& members) {
+  const size_t seen = DistinctAddresses(members);
+  const size_t servers = view.spec().cluster_servers();
+  if (servers == 0 || subnet.prefix_length() >= kLastOctet ||
+      view.profile().subnet_plan != SubnetPlan::kPairs) {
+    return seen;
+  }
+  std::set<const HostView*> hosts;
+  for (const Member& member : members) hosts.insert(member.device->host);
+  return std::max(seen, seen * servers / hosts.size());
+}
+
 void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,
                 RuleReport& report) {
   std::map<uint32_t, std::vector<Member>> by_octet;
@@ -183,7 +198,7 @@ void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
   std::vector<std::string> too_large;
   std::set<const DeviceView*> judged;
   for (const auto& [subnet, members] : subnets) {
-    if (DistinctAddresses(members) > kUsableHostParts) {
+    if (AddressesOf(subnet, view, members) > kUsableHostParts) {
       too_large.push_back(subnet.ToString());
       continue;
     }

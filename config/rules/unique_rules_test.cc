@@ -144,6 +144,19 @@ TEST(CheckIpHostPartTest, PassesInAWideSubnetWithDifferentEndings) {
   EXPECT_EQ(cluster.Check("ip-host-part").state(), PASS);
 }
 
+TEST(CheckIpHostPartTest, JobTakesPartOfASubnetThatCannotHoldItsDevicesSo) {
+  TestCluster cluster;
+  cluster.SetAddress(0, 3, "10.1.0.5", "255.255.0.0");
+  cluster.SetAddress(1, 3, "10.1.1.5", "255.255.0.0");
+  cluster.spec.set_cluster_servers(254);  // One device of each.
+  EXPECT_EQ(cluster.Check("ip-host-part").state(), FAIL);
+  cluster.spec.set_cluster_servers(255);
+  const RuleResult result = cluster.Check("ip-host-part");
+  EXPECT_EQ(result.state(), PASS) << Lines(result);
+  EXPECT_THAT(result.summary(),
+              HasSubstr("more than 254 addresses in 10.1.0.0/16"));
+}
+
 TEST(CheckIpHostPartTest, LeavesASubnetThatCannotHoldItsDevicesSo) {
   TestCluster cluster("atlas-training", "smp", 128);
   const RuleResult all = cluster.Check("ip-host-part");

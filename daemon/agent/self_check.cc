@@ -136,9 +136,16 @@ Report JudgeSelf(const HostFacts& facts, const JobSpec* job) {
       absl::c_none_of(facts.devices(), [](const DeviceFacts& device) {
         return device.address().value().settings_size() > 0;
       }));
+  JobSpec own;
+  if (job != nullptr) own = *job;
+  if (!own.servers().empty()) {
+    // Rule rendezvous needs all servers; ports-free judges the spec's port.
+    spec.set_rendezvous_port(own.servers(0).master_port());
+    for (JobServer& server : *own.mutable_servers()) server.clear_master_port();
+  }
   JudgeOptions options;
   options.one_host = true;
-  options.job = job;
+  options.job = job == nullptr ? nullptr : &own;
   const std::vector<const HostFacts*> hosts = {&facts};
   return BuildReport(spec, hosts, options);
 }

@@ -135,5 +135,23 @@ TEST(JudgeSelfTest, AsksNothingOfPortsThatNobodyHasSetUp) {
   EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), SKIPPED);
 }
 
+TEST(JudgeSelfTest, JobsRendezvousPortMustBeFreeOnItsFirstServer) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  JobSpec job;
+  job.add_servers()->set_host(facts.host());
+  job.mutable_servers(0)->set_master_port(29500);
+  EXPECT_EQ(StateOf(JudgeSelf(facts, &job), "ports-free"), PASS);
+  BoundSocket* const held =
+      facts.mutable_sockets()->mutable_value()->add_sockets();
+  held->set_protocol("tcp");
+  held->set_address("0.0.0.0");
+  held->set_port(29500);
+  held->set_state("LISTEN");
+  EXPECT_EQ(StateOf(JudgeSelf(facts, &job), "ports-free"), FAIL);
+  job.mutable_servers(0)->clear_master_port();
+  EXPECT_EQ(StateOf(JudgeSelf(facts, &job), "ports-free"), PASS);
+}
+
 }  // namespace
 }  // namespace clusterd

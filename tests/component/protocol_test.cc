@@ -94,9 +94,9 @@ TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {
   ASSERT_TRUE(host.Attach());
   AgentMessage huge;
   huge.mutable_result()->set_unsupported(
-      std::string(kMaxMessageBytes + 1, 'a'));
+      std::string(kMaxHostMessageBytes + 1, 'a'));
   host.Send(huge);
-  EXPECT_FALSE(host.End().ok());
+  EXPECT_EQ(EndOf(host).code, absl::StatusCode::kResourceExhausted);
   ASSERT_TRUE(controller.log().WaitFor("host server0: detached"));
 }
 
@@ -127,6 +127,12 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
   Report report;
   EXPECT_EQ(controller.Check(check, &report).code(),
             absl::StatusCode::kInvalidArgument);
+  // And the longest rank table, which is judged.
+  CheckRequest job;
+  job.mutable_job()->add_servers()->set_host("server0");
+  job.mutable_job()->set_rank_table(std::string(kMaxRankTableBytes, ' '));
+  ASSERT_TRUE(controller.Check(job, &report).ok());
+  EXPECT_THAT(report.DebugString(), HasSubstr("rank table: not a JSON"));
 }
 
 TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {

@@ -9,7 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   clusterd::AgentMessage message;
-  if (size > clusterd::kMaxMessageBytes ||
+  if (size > clusterd::kMaxHostMessageBytes ||
       !message.ParseFromArray(data, static_cast<int>(size))) {
     return 0;
   }

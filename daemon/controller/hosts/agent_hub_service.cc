@@ -161,6 +161,12 @@ class HostStream final
       if (end_.has_value()) return absl::OkStatus();
       session = session_;
     }
+    const size_t bytes = read_.ByteSizeLong();
+    if (bytes > kMaxHostMessageBytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("a message of ", bytes, " bytes, expected at most ",
+                       kMaxHostMessageBytes));
+    }
     if (!session.has_value()) {
       if (read_.kind_case() != AgentMessage::kHello) {
         return absl::InvalidArgumentError("the first message was no hello");

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "config/launch/rank_table.h"
 #include "google/protobuf/message.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/facts.pb.h"
@@ -16,9 +17,11 @@ namespace clusterd {
 
 // The largest message that the controller takes, of hosts and of users: gRPC
 // has one limit for all calls of a port, and refuses what is larger before it
-// is parsed. The longest of a user are the names of 10,000 hosts, at 100
-// characters each.
-inline constexpr int kMaxMessageBytes = 1 << 20;
+// is parsed. The longest of a user has the rank table of a job, and the names
+// of its hosts.
+inline constexpr int kMaxMessageBytes = (1 << 20) + kMaxRankTableBytes;
+// The largest of a host, once it is parsed.
+inline constexpr size_t kMaxHostMessageBytes = 1 << 20;
 inline constexpr int kMaxDevices = 64;
 inline constexpr int kMaxRepeated = 8192;
 inline constexpr size_t kMaxTextBytes = 16384;

@@ -41,6 +41,13 @@ absl::Status CheckName(absl::string_view subject, const std::string& name) {
                    kMaxNameBytes, " printable characters"));
 }
 
+// What a run of the question holds: the job, and the spec narrowed to it.
+size_t BytesOf(const JobAsk& ask) {
+  constexpr size_t kBytesOfServer = 4096;
+  return ask.job.ByteSizeLong() + ask.selection.ByteSizeLong() +
+         kBytesOfServer * static_cast<size_t>(ask.job.servers_size());
+}
+
 bool IsWhole(const JobAsk& ask) {
   return ask.selection.ByteSizeLong() == 0 &&
          ask.network_namespace.ByteSizeLong() == 0;
@@ -127,17 +134,27 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
   }
   const auto base = parts_.spec->spec();
   const bool joins_begun = !ask->host.empty() || !ask->job.id().empty();
+  const size_t bytes = BytesOf(*ask);
   size_t waiting = 0;
   size_t of_host = 0;
+  size_t all_bytes = bytes;
+  size_t bytes_of_host = bytes;
   for (const RunPtr& run : runs_) {
     if (run->key == key && run->base == base &&
         (run->stage < Run::kAsking || joins_begun)) {
       return run;
     }
     if (run->stage < Run::kAsking) ++waiting;
-    if (!ask->host.empty() && run->ask.host == ask->host) ++of_host;
+    all_bytes += run->bytes;
+    if (ask->host.empty() || run->ask.host != ask->host) continue;
+    ++of_host;
+    bytes_of_host += run->bytes;
   }
-  if (waiting >= limits_.waiting || of_host >= limits_.begun_by_host) {
+  const bool host_has_too_many =
+      !ask->host.empty() && (of_host >= limits_.begun_by_host ||
+                             bytes_of_host > limits_.bytes_of_host);
+  if (waiting >= limits_.waiting || all_bytes > limits_.bytes ||
+      host_has_too_many) {
     return absl::ResourceExhaustedError(
         "as many checks of jobs wait for their turn as may, try again later");
   }
@@ -146,6 +163,7 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
   run->ask = std::move(*ask);
   run->base = base;
   run->came_at = parts_.scheduler->Now();
+  run->bytes = bytes;
   runs_.push_back(run);
   *is_new = true;
   return run;
@@ -264,6 +282,7 @@ JobDesk::RunPtr JobDesk::TakeNextLocked() {
   size_t begun = absl::c_count_if(
       runs_, [](const RunPtr& run) { return run->stage == Run::kAsking; });
   absl::flat_hash_map<absl::string_view, size_t> asked;
+  absl::flat_hash_map<absl::string_view, size_t> shared;  // By who asked.
   for (const RunPtr& run : runs_) {
     if (run->stage == Run::kPreparing || run->stage == Run::kOver) continue;
     // Of who waits only hosts have given up: a user sees the place in the
@@ -277,6 +296,10 @@ JobDesk::RunPtr JobDesk::TakeNextLocked() {
       return run;
     }
     if (begun >= limits_.at_once) continue;
+    if (!run->ask.host.empty() && run->prepared.hosts.size() > 1 &&
+        ++shared[run->ask.host] > limits_.shared_by_host) {
+      continue;
+    }
     // Also what waits counts: nobody overtakes on the same host.
     bool free = true;
     for (const std::string& host : run->prepared.hosts) {

@@ -12,7 +12,8 @@
 // A job is the same if all of its JobSpec is, its id too: a job that is started
 // again has another one. What was concluded by another cluster.yaml is dropped.
 // Runs over different jobs go side by side, in the order in which they came,
-// but no host is in more than a few of them at a time.
+// but no host is in more than a few of them at a time, and no host's questions
+// fill others' places.
 #ifndef DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
 #define DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
 
@@ -46,6 +47,11 @@ struct JobDeskLimits {
   size_t waiting = 1'024;      // Runs that have not begun.
   size_t callers = 20'000;     // Over all runs.
   size_t begun_by_host = 256;  // Runs that one host's questions may be behind.
+  // Of those that ask other hosts, too, as many at a time.
+  size_t shared_by_host = 4;
+  // What the questions of runs that have not ended cost, of all and of a host.
+  size_t bytes = size_t{512} << 20;
+  size_t bytes_of_host = size_t{64} << 20;
   // Hooks have given up long before.
   absl::Duration longest_wait = absl::Minutes(1);
   size_t kept = 512;
@@ -138,6 +144,7 @@ class JobDesk {
     JobAsk ask;
     std::shared_ptr<const ClusterSpec> base;  // What it narrows.
     absl::Time came_at;
+    size_t bytes;
     Prepared prepared;
     enum { kPreparing, kWaiting, kAsking, kOver } stage = kPreparing;
     std::shared_ptr<FactRun> facts;  // Null: has not begun.

@@ -24,6 +24,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
+class SilentLink final : public HostLink {
+ public:
+  void Send(HubMessage) override {}
+  void Close(const absl::Status&) override {}
+};
+
 // No host is attached: every run is over as soon as its turn comes.
 class JobDeskTest : public testing::Test {
  protected:
@@ -146,6 +152,56 @@ TEST_F(JobDeskTest, RefusesWhatItHasNoRoomFor) {
   ASSERT_THAT(answers_, SizeIs(2));
   EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kResourceExhausted));
   EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kResourceExhausted));
+}
+
+TEST_F(JobDeskTest, RefusesQuestionsThatTogetherAreTooLong) {
+  JobDeskLimits limits;
+  limits.at_once = 0;
+  limits.bytes_of_host = 20'000;
+  limits.bytes = 30'000;
+  Start(limits);
+  JobQuestion question = Question("a");
+  question.mutable_job()->set_rank_table(std::string(10'000, ' '));
+  for (const char* id : {"a", "b"}) {
+    question.mutable_job()->set_id(id);
+    Ask(question);
+  }
+  ASSERT_THAT(answers_, SizeIs(1)) << "of one host";
+  question.mutable_job()->mutable_servers(0)->set_host("server1");
+  for (const char* id : {"c", "d"}) {
+    question.mutable_job()->set_id(id);
+    Ask(question, "server1");
+  }
+  ASSERT_THAT(answers_, SizeIs(2));
+  question.mutable_job()->mutable_servers(0)->set_host("server2");
+  Ask(question, "server2");
+  ASSERT_THAT(answers_, SizeIs(3)) << "of all";
+  EXPECT_EQ(CodeOf(2), static_cast<int>(absl::StatusCode::kResourceExhausted));
+}
+
+TEST_F(JobDeskTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
+  JobDeskLimits limits;
+  limits.shared_by_host = 1;
+  limits.of_host = 2;
+  Start(limits);
+  for (const char* host : {"server0", "server1"}) {
+    Attachment silent;
+    silent.host = host;
+    silent.hello.set_machine_id(host);
+    silent.link = std::make_shared<SilentLink>();
+    ASSERT_TRUE(hosts_.Attach(silent).ok());
+  }
+  for (const char* id : {"a", "b", "c"}) {
+    JobQuestion question = Question(id);
+    question.mutable_job()->add_servers()->set_host("server1");
+    Ask(question);
+  }
+  const JobDesk::CallId call = desk_->NewCall();
+  JobAsk ask;
+  ask.job.add_servers()->set_host("server1");
+  desk_->Ask(call, ask, {[] {}, [](const auto&) {}});
+  EXPECT_EQ(desk_->ProgressOf(call).place(), 0u) << "has begun";
+  desk_->Leave(call);
 }
 
 TEST_F(JobDeskTest, RunOfAUserWhoLeavesEnds) {
