@@ -289,8 +289,13 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
                           JudgedHost* judged) {
   const HostFacts facts = Look(call.Left() * kShareOfLook);
   const bool has_job = call.own != nullptr && call.kind.judges != Judges::kHost;
-  const JobSpec job =
-      has_job ? OnThisHost(call.request.job(), *call.own) : JobSpec();
+  JobSpec job = has_job ? OnThisHost(call.request.job(), *call.own) : JobSpec();
+  if (has_job && job.servers(0).devices().empty() &&
+      job.servers(0).device_count() == 0) {
+    // All that the spec plans; what it plans is not known here.
+    *job.mutable_servers(0)->mutable_devices() =
+        facts.device_ids().value().ids();
+  }
   call.report = parts_.judge(facts, has_job ? &job : nullptr);
   const std::vector<uint32_t> devices =
       has_job ? DevicesOf(*call.own, facts) : std::vector<uint32_t>();

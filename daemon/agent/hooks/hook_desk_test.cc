@@ -426,6 +426,12 @@ TEST_F(HookDeskTest, EpilogGivesTheLastProcessesAMoment) {
   EXPECT_EQ(looks_, 3);
 }
 
+TEST_F(HookDeskTest, AJobThatNamesNoDevicesIsJudgedAloneWithAllThatAreThere) {
+  Answer(Request(HOOK_SLURM_EPILOG));
+  ASSERT_EQ(judged_job_.servers_size(), 1);
+  EXPECT_EQ(judged_job_.servers(0).devices_size(), 8);
+}
+
 TEST_F(HookDeskTest, EpilogDrainsWhereDevicesStayBusy) {
   Finds("device-idle", FAIL, {0});
   const absl::Time begin = clock_.Now();
