@@ -68,7 +68,7 @@ slurm_demonstrate() {
   job=$(squeue -h -o %i)
   status=1
   slurm_await 30 "the drain of $broken" node_drained "$broken" || return 0
-  shell sinfo -R -o '%.50E %9u %N'
+  shell sinfo -R -o '%.56E %9u %N'
   status=1
   slurm_await 30 "the requeue" job_says "$job" "JobState=PENDING .*Restarts=1 " || return 0
   say "Slurm has put the job back, and lets it wait two minutes (here 20 s). Nobody has to."

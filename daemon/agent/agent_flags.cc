@@ -273,10 +273,12 @@ HookSettings ReadHooks(const std::string& config, Log* log) {
       config.empty() ? AgentConfig() : ReadAgentConfig(config);
   if (file.ok()) return std::move(file->hooks);
   log->Warning(
-      absl::StrCat("hooks are answered by the defaults until the file "
-                   "has no mistake: ",
+      absl::StrCat("hooks are answered by the defaults and drain nobody until "
+                   "the file has no mistake: ",
                    file.status().message()));
-  return HookSettings();
+  HookSettings defaults;
+  defaults.drain = false;  // What it may have said before.
+  return defaults;
 }
 
 HostAllows ReadHostAllows(const std::string& config) {

@@ -90,8 +90,8 @@ HostAllows ReadHostVeto(const std::string& config, Log* log);
 // the veto is read again when an apply comes.
 HostAllows ReadHostAllows(const std::string& config);
 
-// Also read anew for every hook. The defaults, with the reason in the log, if
-// the file cannot be read or has any mistake.
+// Also read anew for every hook. The defaults, but nobody is drained, with the
+// reason in the log, if the file cannot be read or has any mistake.
 HookSettings ReadHooks(const std::string& config, Log* log);
 
 }  // namespace clusterd

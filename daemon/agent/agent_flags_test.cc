@@ -378,7 +378,7 @@ TEST_F(HostVetoTest, TellsTheMistakeOfAFileThatIsNotObeyed) {
               HasSubstr("/nowhere/agent.yaml"));
 }
 
-TEST(ReadHooksTest, AnswersByTheDefaultsUntilTheFileHasNoMistake) {
+TEST(ReadHooksTest, AnswersByTheDefaultsAndDrainsNobodyWithAMistakenFile) {
   const std::string root = RootWith(
       {{"agent.yaml", "controller: c:1\nhooks: {fail_open: [lldp]}\n"},
        {"bad.yaml", "controller: c:1\nhooks: {fail_open: [lldpp]}\n"}});
@@ -386,8 +386,10 @@ TEST(ReadHooksTest, AnswersByTheDefaultsUntilTheFileHasNoMistake) {
   EXPECT_THAT(ReadHooks(root + "/etc/clusterd/agent.yaml", &log).fail_open,
               ElementsAre("lldp"));
   EXPECT_EQ(log.Lines(), "");
-  EXPECT_THAT(ReadHooks(root + "/etc/clusterd/bad.yaml", &log).fail_open,
-              IsEmpty());
+  const HookSettings defaults =
+      ReadHooks(root + "/etc/clusterd/bad.yaml", &log);
+  EXPECT_THAT(defaults.fail_open, IsEmpty());
+  EXPECT_FALSE(defaults.drain);
   EXPECT_THAT(log.Lines(), AllOf(HasSubstr("\"lldpp\""), HasSubstr("2:21")));
   EXPECT_TRUE(ReadHooks("", &log).drain);
 }

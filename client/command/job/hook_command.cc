@@ -1,7 +1,10 @@
 // clusterctl hook: what a scheduler calls before and after a job. Asks this
 // host's own clusterd, which knows or learns the verdict, and turns the answer
-// into an exit status and the lines that this scheduler understands. Keeps
-// nothing, so that one that is killed leaves nothing.
+// into an exit status and the lines that this scheduler understands. One
+// that is killed leaves nothing; what a Slurm job's prolog leaves for its tasks
+// its epilog removes.
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -15,6 +18,7 @@
 #include "client/command/command.h"
 #include "client/command/job/job_options.h"
 #include "client/command/job/scheduler_job.h"
+#include "client/files/user_files.h"
 #include "config/report/message_json.h"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
@@ -35,6 +39,7 @@ constexpr absl::Duration kLongestWait = absl::Minutes(10);
 constexpr int kReasonColumns = 200;
 constexpr size_t kThroughLines = 5;
 constexpr size_t kMaxVariableBytes = 4096;
+constexpr size_t kMaxVariablesBytes = 64 << 10;
 
 using JobSource = absl::StatusOr<JobSpec> (*)(const Environment&);
 
@@ -220,8 +225,54 @@ class HookCommand final : public Command {
     return refuses ? row_->drained : kExitPass;
   }
 
+  std::string SocketPath() const {
+    return socket_.empty() ? kDefaultSocket : socket_;
+  }
+
+  // A prolog is root and may ask; a task prolog is the job's user and may not,
+  // unless a site lets it. What the first was told lies beside the socket until
+  // the epilog. The id has no "/". Empty: the job is not known.
+  std::string VariablesFile() const {
+    const size_t restarts = job_.id().rfind('.');
+    if (!row_->is_slurm || restarts == std::string::npos) return "";
+    return absl::StrCat(SocketPath(), ".", job_.id().substr(0, restarts),
+                        ".env");
+  }
+
+  // What the job's prolog has left; false if it has left nothing.
+  bool ReadVariables(HookAnswer* answer) const {
+    const auto text = ReadTextFile(VariablesFile(), kMaxVariablesBytes);
+    if (!text.ok()) return false;
+    for (const absl::string_view line :
+         absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
+      answer->add_environment(std::string(line));
+    }
+    answer->set_decision(HookAnswer::ALLOW);
+    return true;
+  }
+
+  void KeepVariables(const HookAnswer& answer) {
+    const std::string path = VariablesFile();
+    if (row_->kind != HOOK_SLURM_PROLOG || path.empty() ||
+        answer.environment().empty()) {
+      return;
+    }
+    const absl::Status kept =
+        WriteTextFile(path, absl::StrJoin(answer.environment(), "\n"), 0644);
+    if (!kept.ok()) {
+      AddTrouble("the job is not told its variables: ", kept.message());
+    }
+  }
+
   int AskOwnDaemon() {
-    const std::string socket = socket_.empty() ? kDefaultSocket : socket_;
+    const std::string socket = SocketPath();
+    if (row_->kind == HOOK_SLURM_PROLOG || row_->kind == HOOK_SLURM_EPILOG) {
+      unlink(VariablesFile().c_str());  // Of the job's start before this one.
+    }
+    HookAnswer left;
+    if (row_->kind == HOOK_SLURM_TASK_PROLOG && ReadVariables(&left)) {
+      return Obey(left);
+    }
     const auto channel = session().connector.ToLocalDaemon(socket);
     if (!channel.ok()) return WithoutAnswer(channel.status());
     HookRequest request;
@@ -247,6 +298,7 @@ class HookCommand final : public Command {
       if (trouble_.size() == kThroughLines) break;
       AddTrouble("let through: ", line);
     }
+    KeepVariables(answer);
     TellTrouble();
     if (prints_json_) session().out << MessageJson(answer);
     if (row_->kind == HOOK_SLURM_TASK_PROLOG) PrintEnvironment(answer);

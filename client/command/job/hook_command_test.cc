@@ -202,6 +202,28 @@ TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
   EXPECT_THAT(output.err, HasSubstr("passed over \"BAD=a\\nprint b\""));
 }
 
+TEST(HookTest, TellsTasksThatMayNotAskWhatTheirPrologWasTold) {
+  const std::string socket =
+      absl::StrCat(testing::TempDir(), "/hook_command_test.sock");
+  const auto run = [&socket](const char* hook, const ProgramWorld& world) {
+    return RunProgram({"hook", hook, "--socket", socket}, world);
+  };
+  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  world.script.hook.add_environment("MASTER_ADDR=10.0.0.1");
+  EXPECT_EQ(run("slurm-prolog", world).err, "");
+  ProgramWorld task = WorldWith(HookAnswer::ALLOW);
+  task.environment["SLURM_PROCID"] = "0";
+  task.script.hook_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "permission denied");
+  const ProgramOutput told = run("slurm-task-prolog", task);
+  EXPECT_EQ(told.out, "export MASTER_ADDR=10.0.0.1\n");
+  EXPECT_EQ(told.err, "");
+  run("slurm-epilog", WorldWith(HookAnswer::ALLOW));
+  const ProgramOutput after = run("slurm-task-prolog", task);
+  EXPECT_EQ(after.out, "");
+  EXPECT_THAT(after.err, HasSubstr("permission denied"));
+}
+
 TEST(HookTest, IsSilentInTheTasksBehindTheFirst) {
   ProgramWorld world = WorldWith(HookAnswer::REFUSE);
   world.environment["SLURM_PROCID"] = "1";

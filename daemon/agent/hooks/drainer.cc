@@ -95,8 +95,10 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
     return absl::OkStatus();
   }
   may_be_drained_ = true;
+  const std::string rule = RuleOfReason(reason);
+  const std::string before_it = RuleOfReason(before.reason);
   if (before.IsDrained() && before.IsOurs() &&
-      RuleOfReason(before.reason) == RuleOfReason(reason)) {
+      (before_it == rule || ReturnOf(before_it) > ReturnOf(rule))) {
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(
@@ -108,7 +110,12 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
                      " with reason ", QuotedText(after.reason),
                      " after its drain, expected DRAIN and our reason"));
   }
-  log_->Notice(absl::StrCat("node ", node, " drained: ", reason));
+  log_->Notice(absl::StrCat(
+      "node ", node, " drained: ", reason,
+      ReturnOf(rule) != Return::kByHand
+          ? ""
+          : absl::StrCat("; this host cannot tell when it is mended; then: ",
+                         "scontrol update NodeName=", node, " State=RESUME")));
   return absl::OkStatus();
 }
 

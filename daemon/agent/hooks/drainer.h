@@ -2,13 +2,14 @@
 // must not call Slurm's commands (prolog_epilog.html, "should not"), so the
 // daemon runs them, on a thread of its own, one at a time and with a deadline:
 //   scontrol show node N -o
-//   scontrol update NodeName=N State=DRAIN "Reason=clusterd: link: device 3: …"
-//   scontrol update NodeName=N State=UNDRAIN
+//   scontrol update NodeName=N State=DRAIN "Reason=clusterd: link: DOWN (until
+//   mended)" scontrol update NodeName=N State=UNDRAIN
 // UNDRAIN and not RESUME: a node that is DOWN for another cause stays so
-// (scontrol(1)). What a person has set is never replaced nor taken back: the
-// node is read before each change, and again after a drain. scontrol is only
-// run when there is something to drain, when this daemon has drained, and once
-// after its start, since the one before it may have.
+// (scontrol(1)). What a person has set or changed is never replaced nor taken
+// back: the node is read before each change, and again after a drain. Nor is a
+// reason of ours replaced by one that is easier to take back, see ReturnOf.
+// scontrol is only run when there is something to drain, when this daemon has
+// drained, and once after its start, since the one before it may have.
 #ifndef DAEMON_AGENT_HOOKS_DRAINER_H_
 #define DAEMON_AGENT_HOOKS_DRAINER_H_
 

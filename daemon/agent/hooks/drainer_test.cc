@@ -108,16 +108,17 @@ class DrainerTest : public testing::Test {
 };
 
 constexpr char kReason[] = "clusterd: link: device 3: DOWN";
+constexpr char kOurs[] = "clusterd: link: device 3: DOWN (until mended)";
 
 TEST_F(DrainerTest, SetsOurReasonAndReadsItBack) {
   Drain(kReason);
   EXPECT_EQ(slurm_.state(), "IDLE+DRAIN");
-  EXPECT_EQ(slurm_.reason(), kReason);
+  EXPECT_EQ(slurm_.reason(), kOurs);
   EXPECT_THAT(slurm_.commands(),
               ElementsAre("/usr/bin/scontrol show node n1 -o",
                           absl::StrCat("/usr/bin/scontrol update NodeName=n1 "
                                        "State=DRAIN Reason=",
-                                       kReason),
+                                       kOurs),
                           "/usr/bin/scontrol show node n1 -o"));
   EXPECT_THAT(log_.Lines(), HasSubstr("node n1 drained: clusterd: link: "));
 }
@@ -141,18 +142,45 @@ TEST_F(DrainerTest, LeavesWhatAPersonHasSet) {
   EXPECT_THAT(asked_, IsEmpty());
 }
 
+TEST_F(DrainerTest, LeavesAReasonOfOursThatAPersonHasAddedTo) {
+  const std::string changed = absl::StrCat(kOurs, "; ticket 4711, ann");
+  slurm_.Set("IDLE+DRAIN", changed);
+  Recheck(true);
+  EXPECT_EQ(slurm_.state(), "IDLE+DRAIN");
+  Drain("clusterd: device-health: device 3: ALARM");
+  EXPECT_EQ(slurm_.reason(), changed);
+}
+
+TEST_F(DrainerTest, ReplacesNoReasonByOneThatIsTakenBackMoreEasily) {
+  Drain("clusterd: ip-unique: device 3: 10.0.0.1 is also of n2");
+  EXPECT_EQ(slurm_.reason(),
+            "clusterd: ip-unique: device 3: 10.0.0.1 is also of n2 "
+            "(until RESUME)");
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr("then: scontrol update NodeName=n1 State=RESUME"));
+  Drain(kReason);
+  EXPECT_THAT(slurm_.reason(), HasSubstr("ip-unique"));
+  slurm_.Set("IDLE", "");
+  Drain(kReason);
+  Drain("clusterd: ports-reserved: 60000-60015 are not");
+  EXPECT_THAT(slurm_.reason(), HasSubstr("ports-reserved"));
+  Drain(kReason);
+  EXPECT_THAT(slurm_.reason(), HasSubstr("ports-reserved"));
+}
+
 TEST_F(DrainerTest, ReplacesWhatSlurmWroteAboutOurRefusal) {
   slurm_.Set("IDLE+DRAIN", "Prolog error");
   Drain(kReason);
-  EXPECT_EQ(slurm_.reason(), kReason);
+  EXPECT_EQ(slurm_.reason(), kOurs);
 }
 
 TEST_F(DrainerTest, DrainsOnceForOneRule) {
   Drain(kReason);
   Drain("clusterd: link: devices 3-4: DOWN");
-  EXPECT_EQ(slurm_.reason(), kReason);
+  EXPECT_EQ(slurm_.reason(), kOurs);
   Drain("clusterd: device-health: device 3: ALARM");
-  EXPECT_EQ(slurm_.reason(), "clusterd: device-health: device 3: ALARM");
+  EXPECT_EQ(slurm_.reason(),
+            "clusterd: device-health: device 3: ALARM (until mended)");
 }
 
 TEST_F(DrainerTest, ClearsItsOwnDrainOnceTheRuleHolds) {
@@ -166,7 +194,7 @@ TEST_F(DrainerTest, ClearsItsOwnDrainOnceTheRuleHolds) {
 }
 
 TEST_F(DrainerTest, ClearsADrainOfTheDaemonBeforeIt) {
-  slurm_.Set("DOWN+DRAIN+NOT_RESPONDING", kReason);
+  slurm_.Set("DOWN+DRAIN+NOT_RESPONDING", kOurs);
   Recheck(true);
   EXPECT_THAT(slurm_.commands().back(), HasSubstr("State=UNDRAIN"));
 }
@@ -177,7 +205,7 @@ TEST_F(DrainerTest, LooksOnceAtAHealthyNodeAndThenLeavesSlurmAlone) {
 }
 
 TEST_F(DrainerTest, LeavesAReasonOfOursThatNamesNoRule) {
-  slurm_.Set("IDLE+DRAIN", "clusterd: because");
+  slurm_.Set("IDLE+DRAIN", "clusterd: because (until RESUME)");
   Recheck(true);
   EXPECT_EQ(slurm_.state(), "IDLE+DRAIN");
 }
@@ -219,7 +247,7 @@ TEST_F(DrainerTest, ToldByManyPrologsAtOnceItSetsOneReason) {
   }
   for (std::thread& prolog : prologs) prolog.join();
   drainer_.Settle();
-  EXPECT_EQ(slurm_.reason(), kReason);
+  EXPECT_EQ(slurm_.reason(), kOurs);
   int updates = 0;
   for (const std::string& command : slurm_.commands()) {
     updates += absl::StrContains(command, "update") ? 1 : 0;

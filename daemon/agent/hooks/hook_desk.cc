@@ -289,8 +289,13 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
                           JudgedHost* judged) {
   const HostFacts facts = Look(call.Left() * kShareOfLook);
   const bool has_job = call.own != nullptr && call.kind.judges != Judges::kHost;
-  const JobSpec job =
-      has_job ? OnThisHost(call.request.job(), *call.own) : JobSpec();
+  JobSpec job = has_job ? OnThisHost(call.request.job(), *call.own) : JobSpec();
+  if (has_job && job.servers(0).devices().empty() &&
+      job.servers(0).device_count() == 0) {
+    // All that the spec plans; what it plans is not known here.
+    *job.mutable_servers(0)->mutable_devices() =
+        facts.device_ids().value().ids();
+  }
   call.report = parts_.judge(facts, has_job ? &job : nullptr);
   const std::vector<uint32_t> devices =
       has_job ? DevicesOf(*call.own, facts) : std::vector<uint32_t>();
@@ -387,18 +392,26 @@ HostFacts HookDesk::Look(absl::Duration wait) {
 }
 
 void HookDesk::Act(const Call& call, HookAnswer* answer) {
-  const bool by_name = call.kind.is_slurm && !call.request.node_name().empty();
+  // Another name is another node: whoever may ask must not have that one
+  // drained for what is wrong here, nor taken back for what is right here.
+  const std::string& node = call.request.node_name();
+  const bool by_name = call.kind.is_slurm && node == parts_.host;
+  if (call.kind.is_slurm && call.kind.judges != Judges::kNothing && !by_name &&
+      !node.empty()) {
+    answer->add_let_through(absl::StrCat("node ", QuotedText(node),
+                                         ": is not drained nor taken back, ",
+                                         "expected ", parts_.host));
+  }
   absl::Status status;
   if (answer->decision() == HookAnswer::REFUSE_AND_DRAIN) {
     if (call.gone() || BrakeIsOn(call, answer) || !by_name) return;
-    status = parts_.drainer->Drain(call.settings, call.request.node_name(),
-                                   answer->reason(),
+    status = parts_.drainer->Drain(call.settings, node, answer->reason(),
                                    std::min(kDrainWait, call.Left()));
   } else if (by_name && answer->decision() == HookAnswer::ALLOW &&
              (call.kind.judges == Judges::kHost ||
               call.kind.judges == Judges::kAfterJob)) {
     status = parts_.drainer->Recheck(
-        call.settings, call.request.node_name(),
+        call.settings, node,
         [this, report = call.report](const std::string& rule) {
           return RuleHolds(rule, report);
         });
@@ -425,13 +438,10 @@ bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
 }
 
 bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
-  const bool holds_alone = HookRuleOf(rule).holds_alone;
+  const Return by = ReturnOf(rule);
   const State alone = StateOf(report, rule);
-  if (holds_alone && alone != SKIPPED) return alone == PASS;
-  // This host cannot tell without the spec; where others are needed to tell,
-  // only a person can.
-  const Rule* const row = FindRule(rule);
-  if (row == nullptr || !row->JudgesOneHost()) return false;
+  if (by == Return::kByItself && alone != SKIPPED) return alone == PASS;
+  if (by == Return::kByHand) return false;
   JobQuestion question;
   question.mutable_job()->add_servers()->set_host(parts_.host);
   const absl::StatusOr<JobVerdict> verdict =

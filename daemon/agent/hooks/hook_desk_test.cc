@@ -82,11 +82,11 @@ class FakeController final : public ControllerLine {
   Clock* const clock_;
 };
 
-constexpr char kShow[] = "scontrol show node n1 -o";
-constexpr char kIdle[] = "NodeName=n1 Arch=x86_64 State=IDLE Weight=1\n";
+constexpr char kShow[] = "scontrol show node node1 -o";
+constexpr char kIdle[] = "NodeName=node1 Arch=x86_64 State=IDLE Weight=1\n";
 constexpr char kDrained[] =
-    "NodeName=n1 Arch=x86_64 State=IDLE+DRAIN Weight=1 "
-    "Reason=clusterd: $0: x [root@2026-11-23T22:43:49]\n";
+    "NodeName=node1 Arch=x86_64 State=IDLE+DRAIN Weight=1 "
+    "Reason=clusterd: $0: x (until mended) [root@2026-11-23T22:43:49]\n";
 
 class HookDeskTest : public testing::Test {
  protected:
@@ -110,7 +110,7 @@ class HookDeskTest : public testing::Test {
   static HookRequest Request(HookKind kind) {
     HookRequest request;
     request.set_kind(kind);
-    request.set_node_name("n1");
+    request.set_node_name("node1");
     request.mutable_job()->set_id("slurm:7.0");
     request.mutable_job()->add_servers()->set_host("node1");
     return request;
@@ -201,8 +201,8 @@ TEST_F(HookDeskTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
   EXPECT_EQ(answer.reason(), "clusterd: link: DOWN");
   EXPECT_THAT(answer.environment(), IsEmpty());
   EXPECT_THAT(runner_.commands(),
-              Contains("scontrol update NodeName=n1 State=DRAIN "
-                       "Reason=clusterd: link: DOWN"));
+              Contains("scontrol update NodeName=node1 State=DRAIN "
+                       "Reason=clusterd: link: DOWN (until mended)"));
   ASSERT_EQ(controller_.drains.size(), 1u);
   EXPECT_EQ(controller_.drains[0].reason(), "clusterd: link: DOWN");
 }
@@ -214,6 +214,17 @@ TEST_F(HookDeskTest, RunsNoSchedulersCommandForOtherSchedulers) {
   }
   HookRequest request = Request(HOOK_SLURM_PROLOG);
   request.clear_node_name();
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_THAT(runner_.commands(), IsEmpty());
+}
+
+TEST_F(HookDeskTest, NeitherDrainsNorTakesBackANodeOfAnotherName) {
+  HookRequest request = Request(HOOK_SLURM_HEALTH);
+  request.set_node_name("node2");
+  EXPECT_THAT(
+      Answer(request).let_through(),
+      ElementsAre(AllOf(HasSubstr("\"node2\""), HasSubstr("expected node1"))));
+  Finds("link", FAIL, {3});
   EXPECT_EQ(Answer(request).decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_THAT(runner_.commands(), IsEmpty());
 }
@@ -372,7 +383,7 @@ TEST_F(HookDeskTest, HealthDrainsABrokenHost) {
 TEST_F(HookDeskTest, HealthClearsOurDrainOnceTheRulePasses) {
   runner_.Forget(kShow);
   runner_.Answers(kShow, absl::Substitute(kDrained, "link"));
-  runner_.Answers("scontrol update NodeName=n1 State=UNDRAIN", "");
+  runner_.Answers("scontrol update NodeName=node1 State=UNDRAIN", "");
   Finds("link", UNKNOWN, {3});
   Answer(Request(HOOK_SLURM_HEALTH));
   EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("UNDRAIN"))));
@@ -385,7 +396,7 @@ TEST_F(HookDeskTest, HealthClearsOurDrainOnceTheRulePasses) {
 TEST_F(HookDeskTest, AsksTheControllerWhetherARuleHoldsThatNeedsTheSpec) {
   runner_.Forget(kShow);
   runner_.Answers(kShow, absl::Substitute(kDrained, "device-ip-planned"));
-  runner_.Answers("scontrol update NodeName=n1 State=UNDRAIN", "");
+  runner_.Answers("scontrol update NodeName=node1 State=UNDRAIN", "");
   Finds("device-ip-planned", PASS, {});
   VerdictFails("device-ip-planned");
   Answer(Request(HOOK_SLURM_HEALTH));
@@ -413,6 +424,12 @@ TEST_F(HookDeskTest, EpilogGivesTheLastProcessesAMoment) {
   };
   EXPECT_EQ(Answer(Request(HOOK_SLURM_EPILOG)).decision(), HookAnswer::ALLOW);
   EXPECT_EQ(looks_, 3);
+}
+
+TEST_F(HookDeskTest, AJobThatNamesNoDevicesIsJudgedAloneWithAllThatAreThere) {
+  Answer(Request(HOOK_SLURM_EPILOG));
+  ASSERT_EQ(judged_job_.servers_size(), 1);
+  EXPECT_EQ(judged_job_.servers(0).devices_size(), 8);
 }
 
 TEST_F(HookDeskTest, EpilogDrainsWhereDevicesStayBusy) {

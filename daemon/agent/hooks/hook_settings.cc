@@ -88,6 +88,13 @@ HookRule HookRuleOf(absl::string_view name) {
   return {name};
 }
 
+Return ReturnOf(absl::string_view rule) {
+  if (HookRuleOf(rule).holds_alone) return Return::kByItself;
+  const Rule* const row = FindRule(rule);
+  return row != nullptr && row->JudgesOneHost() ? Return::kByController
+                                                : Return::kByHand;
+}
+
 HookSettings ReadHookSettings(const YamlValue& hooks) {
   std::vector<absl::string_view> keys = {"drain", "max_age", "grace"};
   for (const RuleListKey& list : kRuleLists) keys.push_back(list.key);

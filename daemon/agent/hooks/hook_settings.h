@@ -47,6 +47,12 @@ absl::Span<const HookRule> HookRules();
 // A row of default values for a rule that has none.
 HookRule HookRuleOf(absl::string_view name);
 
+// Who lets a host be used again that was drained for a rule; a later one needs
+// more than one before it: what this host sees, a verdict of the controller
+// about it, a person, where only several hosts together tell.
+enum class Return { kByItself, kByController, kByHand };
+Return ReturnOf(absl::string_view rule);
+
 struct HookSettings {
   bool drain = true;
   absl::Duration max_age = absl::Minutes(10);

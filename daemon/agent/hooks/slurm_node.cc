@@ -13,11 +13,14 @@
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "daemon/agent/hooks/hook_settings.h"
 
 namespace clusterd {
 namespace {
 
 constexpr size_t kMaxReasonBytes = 200;
+constexpr absl::string_view kUntilMended = " (until mended)";
+constexpr absl::string_view kUntilResume = " (until RESUME)";
 
 // What slurmctld itself writes (22.05): the first two when a prolog or epilog
 // exits with another status than 0, the third when a node does not answer.
@@ -31,7 +34,9 @@ bool SlurmNode::IsDrained() const {
 }
 
 bool SlurmNode::IsOurs() const {
-  return absl::StartsWith(reason, kReasonPrefix);
+  return absl::StartsWith(reason, kReasonPrefix) &&
+         (absl::EndsWith(reason, kUntilMended) ||
+          absl::EndsWith(reason, kUntilResume));
 }
 
 bool SlurmNode::IsOfOthers() const {
@@ -89,7 +94,11 @@ std::string DrainReason(absl::string_view reason) {
   const std::string plain = absl::StrReplaceAll(
       PrintableText(absl::StripPrefix(reason, kReasonPrefix), kMaxReasonBytes),
       {{"\"", ""}, {"'", ""}, {"\\", "/"}, {"`", ""}});
-  return absl::StrCat(kReasonPrefix, absl::StripAsciiWhitespace(plain));
+  const std::string line =
+      absl::StrCat(kReasonPrefix, absl::StripAsciiWhitespace(plain));
+  return absl::StrCat(line, ReturnOf(RuleOfReason(line)) == Return::kByHand
+                                ? kUntilResume
+                                : kUntilMended);
 }
 
 }  // namespace clusterd

@@ -1,6 +1,6 @@
 // How Slurm sees this host, by what `scontrol show node NAME -o` prints:
 //   NodeName=n1 Arch=x86_64 … State=IDLE+DRAIN ThreadsPerCore=1 …
-//   ExtSensorsTemp=n/s Reason=clusterd: link: device 3: DOWN
+//   ExtSensorsTemp=n/s Reason=clusterd: link: device 3: DOWN (until mended)
 //   [root@2026-11-23T22:43:49] Comment=rack 7
 // in one line (Slurm 22.05.8, as recorded; scontrol(1), "show"). Without a
 // reason the field is not there. Text in, value out; drainer.h runs scontrol.
@@ -21,7 +21,8 @@ struct SlurmNode {
   std::string reason;               // Without who set it and when.
 
   bool IsDrained() const;
-  // The reason is one of ours.
+  // The reason is one of ours as DrainReason made it: a person who has changed
+  // it, or added to it, has taken the drain over.
   bool IsOurs() const;
   // Somebody else's reason stands there, which must not be replaced. Slurm's
   // own words for a hook of ours that refused, and for a host that was away,
@@ -42,7 +43,8 @@ std::string RuleOfReason(absl::string_view reason);
 
 // A reason as scontrol takes it: one printable line with our prefix and without
 // the quotes that scontrol drops from its arguments, so that it reads back as
-// it was written.
+// it was written. Its end tells who takes the drain back: "(until mended)" we
+// do, "(until RESUME)" a person must; see ReturnOf.
 std::string DrainReason(absl::string_view reason);
 
 }  // namespace clusterd

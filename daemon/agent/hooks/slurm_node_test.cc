@@ -50,10 +50,11 @@ TEST(ParseSlurmNodeTest, ReadsOurDrainWhateverStandsInItsReason) {
   const SlurmNode node =
       Parsed(Line("IDLE+DRAIN",
                   " Reason=clusterd: link: device 3: DOWN = x State=IDLE "
-                  "[root@2026-11-23T22:43:49]"));
+                  "(until mended) [root@2026-11-23T22:43:49]"));
   EXPECT_TRUE(node.IsDrained());
   EXPECT_TRUE(node.IsOurs());
-  EXPECT_EQ(node.reason, "clusterd: link: device 3: DOWN = x State=IDLE");
+  EXPECT_EQ(node.reason,
+            "clusterd: link: device 3: DOWN = x State=IDLE (until mended)");
   EXPECT_EQ(RuleOfReason(node.reason), "link");
 }
 
@@ -84,7 +85,9 @@ TEST(ParseSlurmNodeTest, KnowsWhoseReasonStandsThere) {
   EXPECT_TRUE(of_others("broken fan"));
   EXPECT_TRUE(of_others("my clusterd: link"));
   EXPECT_TRUE(of_others("Prolog error again"));
-  EXPECT_FALSE(of_others("clusterd: link: DOWN"));
+  EXPECT_TRUE(of_others("clusterd: link: DOWN (until mended), ticket 4711"));
+  EXPECT_FALSE(of_others("clusterd: link: DOWN (until mended)"));
+  EXPECT_FALSE(of_others("clusterd: ip-unique: x (until RESUME)"));
   EXPECT_FALSE(of_others("Prolog error"));
 }
 
@@ -118,11 +121,13 @@ TEST(RuleOfReasonTest, FindsTheRuleOrNothing) {
 
 TEST(DrainReasonTest, IsOneLineThatReadsBackAsItWasWritten) {
   EXPECT_EQ(DrainReason("clusterd: link: device 3: DOWN"),
-            "clusterd: link: device 3: DOWN");
+            "clusterd: link: device 3: DOWN (until mended)");
   EXPECT_EQ(DrainReason("clusterd: link: \"a\" 'b' `c`\n"),
-            "clusterd: link: a b c/n");
-  EXPECT_EQ(DrainReason("other"), "clusterd: other");
-  EXPECT_LE(DrainReason(std::string(9999, 'x')).size(), 220u);
+            "clusterd: link: a b c/n (until mended)");
+  EXPECT_EQ(DrainReason("other"), "clusterd: other (until RESUME)");
+  EXPECT_EQ(DrainReason("clusterd: ip-unique: x"),
+            "clusterd: ip-unique: x (until RESUME)");
+  EXPECT_LE(DrainReason(std::string(9999, 'x')).size(), 235u);
 }
 
 }  // namespace
