@@ -175,6 +175,15 @@ TEST_F(ReadAsUserTest, StopsAtTheBytesAskedForAndSendsEnds) {
   EXPECT_TRUE(absl::EndsWith(logs.files(0).content(), "\n"));
 }
 
+TEST_F(ReadAsUserTest, TellsAFileThatHasTwoNamesOnce) {
+  Write("plog-1.log", "EI0006\n");
+  const std::string path = Full(absl::StrCat(kPlog, "/plog-1.log"));
+  ASSERT_EQ(link(path.c_str(), (path + ".log").c_str()), 0);
+  const HostLogs logs = Read();
+  EXPECT_THAT(logs.files(), SizeIs(1));
+  EXPECT_THAT(logs.hits(), SizeIs(1));
+}
+
 TEST_F(ReadAsUserTest, LeavesOutFilesThatAreOlder) {
   Write("plog-1.log", "EI0006\n");
   query_.set_since_ms(absl::ToUnixMillis(absl::Now() + absl::Hours(1)));
