@@ -93,10 +93,12 @@ class LogReading {
                       kMaxPathBytes));
       ListFiles(folder);
     }
-    if (found.folders.empty()) {
+    if (!looked_) {
       return absl::NotFoundError(
-          "no process with an NPU and no user tells where logs lie; name a "
-          "user (--user)");
+          found.folders.empty()
+              ? "no process with an NPU and no user tells where logs lie; name "
+                "a user (--user)"
+              : "no folder of logs could be looked into");
     }
     absl::c_stable_sort(files_, [](const FoundFile& a, const FoundFile& b) {
       return a.changed_at_s > b.changed_at_s;
@@ -167,6 +169,7 @@ class LogReading {
       return true;
     }
     const bool told = !run->standard_output.empty() || run->exit_status == 0;
+    looked_ |= told;
     if (told || is_last) NoteTrouble(folder, *run);
     TakeFiles(folder, run->standard_output);
     return told;
@@ -268,6 +271,7 @@ class LogReading {
   uint64_t left_to_send_;
   const uint64_t sent_per_file_;
   bool hits_left_out_ = false;
+  bool looked_ = false;  // Some folder has told what is in it.
   std::string find_;
   std::string tail_;
   std::vector<FoundFile> files_;
