@@ -37,7 +37,7 @@ std::optional<uint64_t> ParseBytes(absl::string_view text) {
   return number << (unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0);
 }
 
-// "2h", "2026-03-01 10:11", "2026-03-01" as a moment.
+// "2h", "2026-03-01 10:11", "2026-03-01" as a moment that is over.
 std::optional<absl::Time> ParseSince(absl::string_view text, absl::Time now,
                                      absl::TimeZone zone) {
   absl::Duration ago;
@@ -50,7 +50,9 @@ std::optional<absl::Time> ParseSince(absl::string_view text, absl::Time now,
   for (const char* format :
        {absl::RFC3339_full, "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M",
         "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"}) {
-    if (absl::ParseTime(format, text, zone, &time, &unused)) return time;
+    if (absl::ParseTime(format, text, zone, &time, &unused)) {
+      return time <= now ? std::make_optional(time) : std::nullopt;
+    }
   }
   return std::nullopt;
 }

@@ -124,6 +124,13 @@ TEST(LogsCommandTest, NamesEveryWrongOption) {
                                 HasSubstr("--bytes: \"0\", expected")));
 }
 
+TEST(LogsCommandTest, AMomentThatIsYetToComeWouldLeaveOutEveryFile) {
+  const ProgramOutput output =
+      RunProgram({"logs", "--since", "2099-01-01"}, WorldOfLogs());
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("--since: \"2099-01-01\", expected"));
+}
+
 std::string Ask(const std::string& command) {
   std::string said;
   FILE* const pipe = popen(command.c_str(), "r");

@@ -27,10 +27,21 @@ SecretForm kForms[] = {
      {R"((?i)(\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+))"
       R"(([^\s"',;]+))",
       RE2::Latin1}},
+    // In quotes, which inside of JSON have a backslash each.
     {"value",
      {R"((?i)([\w.-]{0,64}(?:token|passw(?:or)?d|passphrase|secret|credential|)"
-      R"(api_?-?key|access_?-?key|private_?-?key)[\w.-]{0,64}["']?\s*[=:]\s*)"
-      R"((?:b?["'])?)([^\s"',;&\[\]{}()][^\s"',;&]*))",
+      R"(api_?-?key|access_?-?key|private_?-?key)[\w.-]{0,64}\\?["']?\s*[=:]\s*)"
+      R"(b?\\?["'])((?:[^"'\\\n]|\\[^"'])+))",
+      RE2::Latin1}},
+    {"value",
+     {R"((?i)([\w.-]{0,64}(?:token|passw(?:or)?d|passphrase|secret|credential|)"
+      R"(api_?-?key|access_?-?key|private_?-?key)[\w.-]{0,64}\\?["']?\s*[=:]\s*))"
+      R"(([^\s"',;&\\\[\]{}()](?:[^\s"',;&\\]|\\[^"'])*))",
+      RE2::Latin1}},
+    // A program's option and its value, also in a list of words; no path.
+    {"value",
+     {R"((?i)(--[\w-]{0,64}(?:token|passw|secret|api_?-?key)[\w-]{0,64}["',\\]{0,3})"
+      R"(\s+["'\\]{0,2})([^\s"',;&\\/.\[-][^\s"',;&\\]*))",
       RE2::Latin1}},
     {"address",
      {R"((\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@]{1,128}:))"

@@ -18,8 +18,8 @@ using RemovedSecrets = std::map<std::string, size_t>;
 // `text` with "[removed]" in the place of each secret:
 //   private key     from BEGIN … PRIVATE KEY to its END, or to the end of the
 //                   text; where the text begins in one, from there
-//   value           of NAME=value and NAME: value where the name speaks of a
-//                   token, password, secret, credential or key
+//   value           of NAME=value, NAME: value and --NAME value where the name
+//                   speaks of a token, password, secret, credential or key
 //   authorization   behind Authorization: Bearer, Basic
 //   address         the password in scheme://user:password@host
 //   token           a known form: JWT, of GitHub, GitLab, Hugging Face, AWS

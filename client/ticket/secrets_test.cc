@@ -21,13 +21,26 @@ TEST(WithoutSecretsTest, TakesOutValuesWhoseNamesSpeakOfSecrets) {
         "env: {'MY_PASSWORD': 'abc123'}", "\"client_secret\": \"abc123\"",
         "mysql --password=abc123 -h db", "AWS_SECRET_ACCESS_KEY=abc123",
         "Authorization: Bearer abc123", "https://ann:abc123@git.site/x",
-        "db_passwd = abc123"}) {
+        "db_passwd = abc123", "password=\"abc123 def abc123\"",
+        "python3 train.py --api-key abc123 -n 8",
+        "['--hf_token', 'abc123', '-n']"}) {
     RemovedSecrets removed;
     const std::string kept = WithoutSecrets(line, &removed);
     EXPECT_THAT(kept, Not(HasSubstr("abc123"))) << line;
     EXPECT_THAT(kept, HasSubstr("[removed]")) << line;
     EXPECT_EQ(removed.size(), 1u) << line;
   }
+}
+
+TEST(WithoutSecretsTest, TakesThemOutOfTextsInsideOfJsonWhichStaysJson) {
+  RemovedSecrets removed;
+  EXPECT_EQ(WithoutSecrets(R"({"text": "env {\"MY_PASSWORD\": \"abc def\"}"})",
+                           &removed),
+            R"({"text": "env {\"MY_PASSWORD\": \"[removed]\"}"})");
+  EXPECT_EQ(WithoutSecrets(R"({"text": "\"token=abc\" EI0006"})", &removed),
+            R"({"text": "\"token=[removed]\" EI0006"})");
+  EXPECT_EQ(WithoutSecrets(R"(["--api-key\", \"abc\""])", &removed),
+            R"(["--api-key\", \"[removed]\""])");
 }
 
 TEST(WithoutSecretsTest, TakesOutPrivateKeysAlsoWhereTheyAreCut) {
@@ -62,7 +75,7 @@ TEST(WithoutSecretsTest, LeavesWhatAVendorNeeds) {
        {"[ERROR] HCCL(4711,python3):2026-03-01 [hccl_socket.cc:88] EI0006",
         "key: /etc/clusterd/host.key", "http://10.0.0.1:7443/path",
         "tokenizer loaded", "certificate: /etc/clusterd/host.crt",
-        "address_0=10.20.0.1"}) {
+        "address_0=10.20.0.1", "torchrun --tokenizer-path /data/llama"}) {
     RemovedSecrets removed;
     EXPECT_EQ(WithoutSecrets(line, &removed), line);
     EXPECT_THAT(removed, IsEmpty()) << line;

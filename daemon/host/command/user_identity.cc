@@ -98,6 +98,12 @@ UserIdentity MakeUserIdentity(const RunAs& as) {
 }
 
 const char* BecomeUser(const UserIdentity& user, pid_t parent) {
+  // To setresuid(2) and setresgid(2) that number is "as it was": root.
+  constexpr uint32_t kUnchanged = -1;
+  if (user.uid == kUnchanged || user.gid == kUnchanged) {
+    errno = EINVAL;
+    return "not the user";
+  }
   if (setsid() < 0) return "no session of its own";
   if (geteuid() == 0) {
     if (setgroups(user.groups.size(), user.groups.data()) != 0) {

@@ -158,6 +158,19 @@ TEST_F(BecomeUserTest, TheDeadlineEndsItAsAnyOther) {
   EXPECT_FALSE(result->left_running);
 }
 
+// 4294967295 is what setresuid(2) takes for "as it was".
+TEST_F(BecomeUserTest, AUserOrGroupWithTheLastNumberIsNobodyAndNeverRoot) {
+  constexpr uint32_t kLast = 4294967295;
+  for (const RunAs& as : {RunAs{"ann", kLast, 1000, {1000}, "/"},
+                          RunAs{"ann", 1000, kLast, {1000}, "/"}}) {
+    Command command = {{"/bin/true"}, absl::Minutes(1)};
+    command.as = as;
+    const auto result = PosixCommandRunner().Run(command);
+    EXPECT_TRUE(absl::IsFailedPrecondition(result.status()))
+        << as.uid << ":" << as.gid << " " << result.status();
+  }
+}
+
 TEST_F(BecomeUserTest, WhoIsNotRootBecomesNobodyElse) {
   const pid_t pid = fork();
   if (pid == 0) {

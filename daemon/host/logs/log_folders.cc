@@ -181,6 +181,7 @@ class FolderSearch {
     const auto ours = files_.ReadLink("/proc/self/ns/mnt");
     if (theirs.ok() && ours.ok() && *theirs != *ours) {
       folder.process_root = proc + "/root";
+      folder.view = *theirs;
     }
     Add(std::move(folder));
   }
@@ -269,7 +270,7 @@ class FolderSearch {
         absl::c_any_of(result_.folders, [&folder](const LogFolder& other) {
           return other.user.uid == folder.user.uid &&
                  other.path == folder.path &&
-                 (folder.process_root.empty() || !other.process_root.empty());
+                 (folder.view.empty() || folder.view == other.view);
         });
     if (known) return;
     if (result_.folders.size() == kMaxFolders) {

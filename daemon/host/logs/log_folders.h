@@ -26,6 +26,7 @@ struct LogFolder {
   // "/proc/4711/root" where the process sees other files than we do, in a
   // container for example; path then begins there.
   std::string process_root;
+  std::string view;  // Then its mount namespace, "mnt:[4026531841]".
   std::string from;  // Where the word came from, printable.
 };
 

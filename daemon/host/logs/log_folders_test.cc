@@ -123,6 +123,20 @@ TEST_F(FindLogFoldersTest, LooksIntoTheFilesThatAProcessSees) {
   EXPECT_EQ(found->folders[0].process_root, "/proc/11/root");
 }
 
+TEST_F(FindLogFoldersTest, TakesOnePathInTwoContainersForTwoFolders) {
+  for (int pid : {11, 12, 13}) {
+    AddProcess(pid, 1000, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
+    root_.Link(absl::StrCat("/proc/", pid, "/ns/mnt"),
+               pid == 13 ? "mnt:[3]" : "mnt:[2]");
+  }
+  root_.Link("/proc/self/ns/mnt", "mnt:[1]");
+  const auto found = Find("", "7");
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_THAT(found->folders, SizeIs(2));
+  EXPECT_EQ(found->folders[0].process_root, "/proc/11/root");
+  EXPECT_EQ(found->folders[1].process_root, "/proc/13/root");
+}
+
 TEST_F(FindLogFoldersTest, PassesOverRelativePathsAndStrangeHomes) {
   AddProcess(11, 1000, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=../../etc");
   const auto found = Find("", "7");

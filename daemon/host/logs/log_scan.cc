@@ -88,11 +88,14 @@ std::vector<LogHit> ScanLog(absl::string_view text, uint64_t first_line,
   size_t seen = 0;  // Newlines are counted up to there.
   while (RE2::FindAndConsume(&rest, HitForm(), &match)) {
     const size_t at = static_cast<size_t>(match.data() - text.data());
-    for (size_t end = text.find('\n', seen); end < at;
-         end = text.find('\n', seen)) {
+    // Not beyond the code, or a text that is all one line is read each time.
+    const absl::string_view before = text.substr(0, at);
+    for (size_t end = before.find('\n', seen); end != before.npos;
+         end = before.find('\n', seen)) {
       ++line;
       line_begin = seen = end + 1;
     }
+    seen = at;
     const absl::string_view code = CodeOf({match.data(), match.size()});
     const auto known = absl::c_find_if(
         found, [code](const Counted& each) { return each.hit.code() == code; });

@@ -72,6 +72,15 @@ TEST(ScanLogTest, BoundsTheTextAndTheNumberOfCodes) {
   EXPECT_TRUE(left_out);
 }
 
+// Minutes of a root daemon, if every code were to read what is behind it.
+TEST(ScanLogTest, ALineOfNothingButCodesTakesTimeInProportion) {
+  std::string text;
+  while (text.size() < 8u << 20) text += "EI0006 ";
+  const auto hits = Scan(text);
+  ASSERT_THAT(hits, SizeIs(1));
+  EXPECT_EQ(hits[0].count(), 1u);
+}
+
 TEST(ScanLogTest, MakesValidTextOfBytes) {
   const auto hits = Scan(absl::string_view("\xff\x00 EI0006 \xe4\xb8\n", 13));
   ASSERT_THAT(hits, SizeIs(1));

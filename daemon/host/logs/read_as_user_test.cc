@@ -175,6 +175,26 @@ TEST_F(ReadAsUserTest, StopsAtTheBytesAskedForAndSendsEnds) {
   EXPECT_TRUE(absl::EndsWith(logs.files(0).content(), "\n"));
 }
 
+TEST_F(ReadAsUserTest, WhereNoFolderCouldBeLookedIntoNothingIsKnown) {
+  root_.Remove(kPlog);
+  root_.Remove("/home/ann/ascend/log/debug");
+  root_.Remove(kLogs);
+  const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+  const HostLogs logs =
+      ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+  EXPECT_THAT(logs.missing().detail(), HasSubstr("no folder of logs"));
+  EXPECT_THAT(logs.notes(), Contains(HasSubstr("No such file")));
+}
+
+TEST_F(ReadAsUserTest, TellsAFileThatHasTwoNamesOnce) {
+  Write("plog-1.log", "EI0006\n");
+  const std::string path = Full(absl::StrCat(kPlog, "/plog-1.log"));
+  ASSERT_EQ(link(path.c_str(), (path + ".log").c_str()), 0);
+  const HostLogs logs = Read();
+  EXPECT_THAT(logs.files(), SizeIs(1));
+  EXPECT_THAT(logs.hits(), SizeIs(1));
+}
+
 TEST_F(ReadAsUserTest, LeavesOutFilesThatAreOlder) {
   Write("plog-1.log", "EI0006\n");
   query_.set_since_ms(absl::ToUnixMillis(absl::Now() + absl::Hours(1)));

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,10 +93,12 @@ class LogReading {
                       kMaxPathBytes));
       ListFiles(folder);
     }
-    if (found.folders.empty()) {
+    if (!looked_) {
       return absl::NotFoundError(
-          "no process with an NPU and no user tells where logs lie; name a "
-          "user (--user)");
+          found.folders.empty()
+              ? "no process with an NPU and no user tells where logs lie; name "
+                "a user (--user)"
+              : "no folder of logs could be looked into");
     }
     absl::c_stable_sort(files_, [](const FoundFile& a, const FoundFile& b) {
       return a.changed_at_s > b.changed_at_s;
@@ -160,13 +162,14 @@ class LogReading {
       argv.insert(argv.end(),
                   {"-newermt", absl::StrCat("@", query_.since_ms() / 1000)});
     }
-    argv.insert(argv.end(), {"-printf", R"(%T@ %s %p\0)"});
+    argv.insert(argv.end(), {"-printf", R"(%D:%i %T@ %s %p\0)"});
     const auto run = RunAsUser(folder.user, std::move(argv), kMaxStreamBytes);
     if (!run.ok()) {
       Note(absl::StrCat(folder.path, ": ", run.status().message()));
       return true;
     }
     const bool told = !run->standard_output.empty() || run->exit_status == 0;
+    looked_ |= told;
     if (told || is_last) NoteTrouble(folder, *run);
     TakeFiles(folder, run->standard_output);
     return told;
@@ -183,15 +186,18 @@ class LogReading {
     }
   }
 
-  // Each "1767225600.0000000000 1234 /home/ann/…" with a NUL behind it; a cut
-  // one has none.
+  // Each "2049:131 1767225600.0000000000 1234 /home/ann/…" with a NUL behind
+  // it; a cut one has none. Containers may see the same file.
   void TakeFiles(const LogFolder& folder, absl::string_view output) {
-    static const LazyRE2 kForm = {R"((?s)(\d{1,12}\.\d+) (\d+) (/.*))"};
+    static const LazyRE2 kForm = {
+        R"((?s)(\d+:\d+) (\d{1,12}\.\d+) (\d+) (/.*))"};
+    std::string device_and_inode;
     for (size_t end = output.find('\0'); end != absl::string_view::npos;
          end = output.find('\0')) {
       FoundFile file = {&folder, "", 0, 0};
-      if (HasForm(output.substr(0, end), *kForm, &file.changed_at_s, &file.size,
-                  &file.path)) {
+      if (HasForm(output.substr(0, end), *kForm, &device_and_inode,
+                  &file.changed_at_s, &file.size, &file.path) &&
+          found_.insert(device_and_inode).second) {
         files_.push_back(std::move(file));
       }
       output.remove_prefix(end + 1);
@@ -265,9 +271,11 @@ class LogReading {
   uint64_t left_to_send_;
   const uint64_t sent_per_file_;
   bool hits_left_out_ = false;
+  bool looked_ = false;  // Some folder has told what is in it.
   std::string find_;
   std::string tail_;
   std::vector<FoundFile> files_;
+  std::set<std::string> found_;  // By device and inode.
   HostLogs logs_;
 };
 

@@ -100,7 +100,12 @@ absl::Status CheckHome(const HostAccess& host, const RunAs& user) {
   Command command = {{test, "-x", user.home}, host.budget->ForCommand()};
   command.as = user;
   ASSIGN_OR_RETURN(const CommandResult result, host.runner->Run(command));
-  if (result.exit_status == 0 && !result.timed_out) return absl::OkStatus();
+  if (result.timed_out) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("home of ", user.name, ", ", PrintableText(user.home),
+                     ": no answer in ", host.budget->CutBy(result.elapsed)));
+  }
+  if (result.exit_status == 0) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("home of ", user.name, ", ", PrintableText(user.home),
                    ": not there, or hidden from clusterd (ProtectHome of its "

@@ -352,6 +352,13 @@ TEST_F(ReadSshTest, AHomeThatIsHiddenIsNoRefusedKey) {
   EXPECT_THAT(Lines(), Not(Contains(HasSubstr("/usr/bin/ssh "))));
 }
 
+TEST_F(ReadSshTest, AHomeThatDoesNotAnswerIsNotCalledHidden) {
+  programs_.Hang("test -x /home/ann");
+  const SshFact fact = Read();
+  EXPECT_EQ(fact.missing().reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(fact.missing().detail(), HasSubstr("no answer in 10s"));
+}
+
 TEST_F(ReadSshTest, WithoutTheTableOfSocketsNothingIsKnown) {
   root_.Remove("/proc/net/tcp");
   EXPECT_TRUE(Read().has_missing());
