@@ -39,6 +39,7 @@ constexpr absl::Duration kLongestWait = absl::Minutes(10);
 constexpr int kReasonColumns = 200;
 constexpr size_t kThroughLines = 5;
 constexpr size_t kMaxVariableBytes = 4096;
+constexpr absl::string_view kOfEachHost[] = {"HCCL_IF_IP", "NODE_RANK"};
 constexpr size_t kMaxVariablesBytes = 64 << 10;
 
 using JobSource = absl::StatusOr<JobSpec> (*)(const Environment&);
@@ -332,7 +333,8 @@ class HookCommand final : public Command {
   }
 
   // "export NAME=value", which slurmstepd reads (srun(1), --task-prolog). What
-  // the user has set stays.
+  // the user has set stays, but for what is each host's own: srun hands on what
+  // a task prolog has told the batch script on another host.
   void PrintEnvironment(const HookAnswer& answer) {
     static const LazyRE2 kVariable = {
         "[A-Z][A-Z0-9_]*=[A-Za-z0-9_.,:;%/@+=^ -]*"};
@@ -348,7 +350,7 @@ class HookCommand final : public Command {
           absl::StrSplit(line, absl::MaxSplits('=', 1));
       const std::string own =
           ValueOf(session().environment, variable.first.c_str());
-      if (own.empty()) {
+      if (own.empty() || absl::c_linear_search(kOfEachHost, variable.first)) {
         session().out << "export " << line << "\n";
       } else if (own != variable.second && MayTalk()) {
         session().out << "print clusterd: " << variable.first << " is "

@@ -188,15 +188,19 @@ TEST(HookTest, ReadsTheJobsOfPbsAndLsf) {
 TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
   ProgramWorld world = WorldWith(HookAnswer::ALLOW);
   world.environment["MASTER_PORT"] = "1234";
+  // From the batch script, on another host.
+  world.environment["HCCL_IF_IP"] = "10.0.0.1";
   world.environment["SLURM_PROCID"] = "0";
-  for (const char* const line : {"MASTER_ADDR=10.0.0.1", "MASTER_PORT=29500",
-                                 "BAD=a\nprint b", "lower=1", "X=$(id)"}) {
+  for (const char* const line :
+       {"MASTER_ADDR=10.0.0.1", "HCCL_IF_IP=10.0.0.2", "MASTER_PORT=29500",
+        "BAD=a\nprint b", "lower=1", "X=$(id)"}) {
     world.script.hook.add_environment(line);
   }
   const ProgramOutput output = RunProgram({"hook", "slurm-task-prolog"}, world);
   EXPECT_EQ(output.status, 0);
   EXPECT_EQ(output.out,
             "export MASTER_ADDR=10.0.0.1\n"
+            "export HCCL_IF_IP=10.0.0.2\n"
             "print clusterd: MASTER_PORT is 1234 in the job, and 29500 was "
             "checked\n");
   EXPECT_THAT(output.err, HasSubstr("passed over \"BAD=a\\nprint b\""));
