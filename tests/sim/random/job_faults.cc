@@ -165,6 +165,7 @@ void NarrowToRandomJob(RandomCluster& cluster) {
   std::shuffle(servers.begin(), servers.end(), cluster.random);
   size_t count = 2;
   while (count * 2 <= servers.size() && !cluster.OneIn(3)) count *= 2;
+  cluster.spec.set_cluster_servers(static_cast<uint32_t>(servers.size()));
   servers.resize(count);
   cluster.job.emplace();
   cluster.job->set_id(absl::StrCat("slurm:", cluster.seed, ".0"));
