@@ -306,6 +306,7 @@ TEST(GenerateLaunchTest, WritesTheSameLaunchAsTheSameDocument) {
     return RunProgram(Generate("launch", {"--form", "json"}), world).out;
   };
   const std::string first = run();
+  EXPECT_THAT(first, HasSubstr("\"nodes\""));
   for (int i = 0; i < 4; ++i) EXPECT_EQ(run(), first);
 }
 
