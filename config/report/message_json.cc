@@ -4,7 +4,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/words/quoted_text.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/util/json_util.h"
+#include "google/protobuf/util/type_resolver_util.h"
 
 namespace clusterd {
 
@@ -14,9 +18,24 @@ std::string MessageJson(const google::protobuf::Message& message,
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = with_defaults;
+  // Maps in the order of their keys: the same message, the same bytes.
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    message.SerializeToCodedStream(&out);
+  }
+  static auto* const resolver =
+      google::protobuf::util::NewTypeResolverForDescriptorPool(
+          "type.googleapis.com",
+          google::protobuf::DescriptorPool::generated_pool());
   std::string json;
-  const auto status =
-      google::protobuf::util::MessageToJsonString(message, &json, options);
+  const auto status = google::protobuf::util::BinaryToJsonString(
+      resolver,
+      absl::StrCat("type.googleapis.com/",
+                   message.GetDescriptor()->full_name()),
+      bytes, &json, options);
   // Our messages have no Any; nothing else can fail but our own mistakes.
   if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
   while (!json.empty() && json.back() == '\n') json.pop_back();

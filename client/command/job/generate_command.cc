@@ -19,6 +19,7 @@
 #include "client/files/user_files.h"
 #include "client/print/progress_line.h"
 #include "config/launch/launch.h"
+#include "config/launch/launch_methods.h"
 #include "config/launch/launch_text.h"
 #include "config/launch/rank_table.h"
 #include "config/launch/rank_table_writer.h"
@@ -251,6 +252,8 @@ class GenerateLaunchCommand final : public GenerateCommand {
               "What horovodrun hands to mpirun");
     AddOption(app, "--ssh-port", "PORT", ssh_port_,
               "Where sshd of the containers answers, for horovodrun");
+    AddOption(app, "--ssh-user", "USER", ssh_user_,
+              "Who logs in for horovodrun; default: user of --job, or you");
   }
 
  private:
@@ -289,10 +292,33 @@ class GenerateLaunchCommand final : public GenerateCommand {
       AddMistake("--node: is missing, expected a host, or --out with ",
                  kHostInPath, ": servers differ in what they are given");
     }
+    for (const LaunchMethod& method : AllLaunchMethods()) {
+      if (method.name != options_.method) continue;
+      if (method.from_master) ReadLogins();
+      for (const std::string& mistake : FindOptionMistakes(method, options_)) {
+        AddMistake(mistake);
+      }
+    }
     job_.set_method(options_.method);
     for (JobServer& server : *job_.mutable_servers()) {
       server.set_master_port(options_.master_port);
     }
+  }
+
+  // The launch stands on them, so the check tries them (rule ssh-ready).
+  void ReadLogins() {
+    JobSsh& ssh = *job_.mutable_ssh();
+    if (!ssh_user_.empty()) ssh.set_user(ssh_user_);
+    if (ssh.user().empty()) ssh.set_user(job_.user());
+    if (ssh.user().empty())
+      ssh.set_user(ValueOf(session().environment, "USER"));
+    if (ssh.user().empty()) {
+      AddMistake("--ssh-user: is missing, expected who logs in");
+    }
+    if (options_.ssh_port == 0) options_.ssh_port = ssh.container_port();
+    const uint32_t host_port = ssh.port() == 0 ? 22 : ssh.port();
+    ssh.set_container_port(options_.ssh_port == host_port ? 0
+                                                          : options_.ssh_port);
   }
 
   void ReadNumber(absl::string_view option, const std::string& text,
@@ -370,6 +396,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
   bool overwrite_ = false;
   std::string master_port_;
   std::string ssh_port_;
+  std::string ssh_user_;
   std::string asd_;
   std::string tiered_ = "auto";
   std::vector<std::string> sources_;
