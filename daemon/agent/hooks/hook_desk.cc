@@ -20,6 +20,9 @@ namespace {
 
 constexpr int kMaxServers = 16384;
 constexpr int kMaxServerDevices = 1024;
+// Between the first hook and the last of one start of a job, whose id says
+// which start it is: where slurmctld runs one has asked before all nodes do.
+constexpr uint32_t kSameStartMs = 10'000;
 constexpr size_t kMaxIdBytes = 256;
 // Of a hook's time, for the controller; the rest is for this host alone.
 constexpr double kShareOfController = 0.6;
@@ -120,10 +123,23 @@ JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
   const JobServer server = own;
   narrowed.clear_servers();
   *narrowed.add_servers() = server;
-  if (!is_first) narrowed.mutable_servers(0)->clear_master_port();
+  JobServer& only = *narrowed.mutable_servers(0);
+  if (!is_first) only.clear_master_port();
+  // What only all servers together can be right about.
+  if (job.servers_size() > 1) {
+    only.clear_world_size();
+    only.clear_node_rank();
+    only.clear_master_addr();
+  }
   narrowed.clear_rank_table();
   narrowed.clear_ssh();
   return narrowed;
+}
+
+bool LacksFacts(const JobVerdict& verdict, absl::string_view host) {
+  return absl::c_any_of(verdict.hosts(), [host](const JobVerdict::Host& each) {
+    return each.host() == host && each.state() == UNKNOWN;
+  });
 }
 
 // Ids that the job has here; empty: all that there are.
@@ -267,10 +283,19 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
     JobQuestion question;
     *question.mutable_job() = job;
     question.set_max_age_ms(call.request.max_age_ms());
+    if (question.max_age_ms() == 0 && !job.id().empty()) {
+      question.set_max_age_ms(kSameStartMs);
+    }
     found = AskController(question, call.Left() * kShareOfController);
   }
   if (found.ok()) {
     *verdict = *std::move(found);
+    if (LacksFacts(*verdict, parts_.host)) {
+      judged.trouble.push_back(
+          "the controller could not tell about this host, which looks itself");
+      JudgeAlone(call, verdict, &judged);
+      return judged;
+    }
     AddVerdict(*verdict, parts_.host, &judged);
     judged.basis = VerdictBasis(*verdict, call.clock->Now());
     return judged;

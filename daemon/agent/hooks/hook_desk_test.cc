@@ -39,6 +39,7 @@ class FakeController final : public ControllerLine {
   absl::StatusOr<SignedVerdict> AskJob(JobQuestion question,
                                        absl::Duration wait) override {
     ++asked;
+    max_age_ms = question.max_age_ms();
     if (hold != nullptr) hold->WaitForNotification();
     if (!away.ok()) {
       clock_->SleepFor(absl::IsDeadlineExceeded(away) ? wait
@@ -75,6 +76,7 @@ class FakeController final : public ControllerLine {
   bool may_drain = true;
   absl::Notification* hold = nullptr;
   std::atomic<int> asked{0};
+  std::atomic<uint32_t> max_age_ms{0};
   std::vector<DrainQuestion> drains;
 
  private:
@@ -192,6 +194,40 @@ TEST_F(HookDeskTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
   EXPECT_EQ(looks_, 0);
   EXPECT_THAT(log_.Lines(), HasSubstr("hook slurm-prolog, job \"slurm:7.0\": "
                                       "allow; verdict of run ab12"));
+}
+
+TEST_F(HookDeskTest, LooksItselfWhereTheControllerCouldNotTell) {
+  controller_.verdict.mutable_hosts(0)->set_state(UNKNOWN);
+  Finds("link", FAIL, {3});
+  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_EQ(looks_, 1);
+  EXPECT_THAT(answer.basis(),
+              HasSubstr("this host alone and the kept verdict"));
+}
+
+TEST_F(HookDeskTest, AsksForNothingThatTheHooksOfThisStartHaveNotBeenTold) {
+  HookRequest request = Request(HOOK_SLURM_PROLOG);
+  Answer(request);
+  EXPECT_EQ(controller_.max_age_ms, 10000u);
+  request.mutable_job()->clear_id();
+  Answer(request);
+  EXPECT_EQ(controller_.max_age_ms, 0u);
+}
+
+TEST_F(HookDeskTest, JudgesOfALargerJobOnlyWhatOneServerShows) {
+  controller_.away = absl::UnavailableError("away");
+  HookRequest request = Request(HOOK_SLURM_PROLOG);
+  request.mutable_job()->add_servers()->set_host("node2");
+  JobServer& own = *request.mutable_job()->mutable_servers(0);
+  own.set_world_size(16);
+  own.set_node_rank(1);
+  own.set_master_port(29500);
+  Answer(request);
+  ASSERT_EQ(judged_job_.servers_size(), 1);
+  EXPECT_EQ(judged_job_.servers(0).world_size(), 0u);
+  EXPECT_FALSE(judged_job_.servers(0).has_node_rank());
+  EXPECT_EQ(judged_job_.servers(0).master_port(), 29500u);
 }
 
 TEST_F(HookDeskTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
