@@ -142,6 +142,9 @@ Report JudgeSelf(const HostFacts& facts, const JobSpec* job) {
     // Rule rendezvous needs all servers; ports-free judges the spec's port.
     spec.set_rendezvous_port(own.servers(0).master_port());
     for (JobServer& server : *own.mutable_servers()) server.clear_master_port();
+    for (const uint32_t id : own.servers(0).devices()) {
+      spec.mutable_servers(0)->add_devices()->set_id(id);
+    }
   }
   JudgeOptions options;
   options.one_host = true;

@@ -135,6 +135,15 @@ TEST(JudgeSelfTest, AsksNothingOfPortsThatNobodyHasSetUp) {
   EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), SKIPPED);
 }
 
+TEST(JudgeSelfTest, CountsTheDevicesOfTheJobWithoutAnySpec) {
+  const HostFacts facts = MakeHealthyFacts(MakeSpec("atlas-a2", "", 1))[0];
+  JobSpec job;
+  JobServer* server = job.add_servers();
+  server->set_host(facts.host());
+  for (uint32_t id = 0; id < 8; ++id) server->add_devices(id);
+  EXPECT_EQ(StateOf(JudgeSelf(facts, &job), "job-device-count"), PASS);
+}
+
 TEST(JudgeSelfTest, JobsRendezvousPortMustBeFreeOnItsFirstServer) {
   const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
   HostFacts facts = MakeHealthyHost(spec, spec.servers(0));

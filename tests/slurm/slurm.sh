@@ -51,6 +51,9 @@ slurm_await() {
 slurm_hooks() {
   local scripts=$1 clusterctl=$2 name
   mkdir -p "$slurm_dir/hooks" "$slurm_dir/bin"
+  # Where a job's user may go: a checkout may be closed to others.
+  install -m 0755 "$clusterctl" "$slurm_dir/bin/program" || return 1
+  clusterctl=$slurm_dir/bin/program
   : >"$slurm_dir/hooks.log"
   chmod 0666 "$slurm_dir/hooks.log" # A task prolog runs as the job's user.
   cat >"$slurm_dir/bin/clusterctl" <<EOT

@@ -328,8 +328,11 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
     if (!Concerns(facts, devices, &reason)) continue;
     judged->by_itself.push_back(std::move(reason));
   }
-  for (JobReason& reason : ReasonsAbout(call.report, "")) {
-    judged->by_itself.push_back(std::move(reason));
+  // About a job of several servers one of them can tell nothing.
+  if (call.request.job().servers_size() < 2) {
+    for (JobReason& reason : ReasonsAbout(call.report, "")) {
+      judged->by_itself.push_back(std::move(reason));
+    }
   }
   judged->basis = "this host alone";
   if (kept == nullptr) return;
