@@ -136,7 +136,8 @@ TEST(JudgeSelfTest, AsksNothingOfPortsThatNobodyHasSetUp) {
 }
 
 TEST(JudgeSelfTest, CountsTheDevicesOfTheJobWithoutAnySpec) {
-  const HostFacts facts = MakeHealthyFacts(MakeSpec("atlas-a2", "", 1))[0];
+  HostFacts facts = MakeHealthyFacts(MakeSpec("atlas-a2", "", 1))[0];
+  facts.mutable_identity()->mutable_npu_series()->set_value("A2 x 8");
   JobSpec job;
   JobServer* server = job.add_servers();
   server->set_host(facts.host());
