@@ -99,7 +99,7 @@ JobDesk::CallId JobDesk::NewCall() {
   return ++last_call_;
 }
 
-void JobDesk::Ask(CallId call, JobAsk ask, Caller caller) {
+void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
   const std::string key = KeyOf(ask);
   const std::string host = ask.host;
   Result kept;

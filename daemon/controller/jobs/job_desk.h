@@ -114,7 +114,8 @@ class JobDesk {
 
   // For Ask, so that progress can be told from its first moment.
   CallId NewCall() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Ask(CallId call, JobAsk ask, Caller caller) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Ask(CallId call, JobAsk ask, const Caller& caller)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Of a user's call, once, also after its end: it is called no more, but for
   // what is under way. A run that nobody waits for any more ends.
   void Leave(CallId call) ABSL_LOCKS_EXCLUDED(mutex_);
