@@ -215,7 +215,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
     // All who ask share the one report.
     to->End(std::shared_ptr<const CheckEvent>(*result, &(*result)->event));
   };
-  jobs_->Ask(call, std::move(ask), std::move(caller));
+  jobs_->Ask(call, std::move(ask), caller);
   return stream.get();
 }
 

@@ -487,7 +487,7 @@ void JobDesk::AskAs(const std::string& host, JobQuestion question,
     }
     reply(std::move(answer));
   };
-  Ask(NewCall(), std::move(ask), std::move(caller));
+  Ask(NewCall(), std::move(ask), caller);
 }
 
 void JobDesk::Stop() {
