@@ -122,6 +122,7 @@ class AgentTest : public testing::Test {
   }
 
   TestCertificates certificates_;
+  absl::Notification gate_;  // Outlives the observations that wait for it.
   MemoryObserver observer_{HostFacts()};
   std::unique_ptr<ScriptedHub> hub_;
   std::unique_ptr<grpc::Server> server_;
@@ -155,8 +156,7 @@ TEST_F(AgentTest, AnswersTaskOfNewerControllerAsUnsupported) {
 }
 
 TEST_F(AgentTest, NeverAnswersCancelledTask) {
-  absl::Notification gate;
-  observer_.HoldUntil(&gate);
+  observer_.HoldUntil(&gate_);
   HubMessage cancel;
   cancel.mutable_cancel()->set_task_id(1);
   HubMessage unknown;
@@ -164,14 +164,13 @@ TEST_F(AgentTest, NeverAnswersCancelledTask) {
   Start({WelcomeTo("test"), ObserveTask(1), cancel, unknown});
   // The answer to the second shows that the cancel has been read.
   ASSERT_EQ(hub_->WaitForResults(1)[0].task_id(), 2u);
-  gate.Notify();
+  gate_.Notify();
   host_->stream().Stop();
   EXPECT_EQ(hub_->WaitForResults(1).size(), 1u);
 }
 
 TEST_F(AgentTest, RunsBoundedNumberOfTasksAtOnce) {
-  absl::Notification gate;
-  observer_.HoldUntil(&gate);
+  observer_.HoldUntil(&gate_);
   std::vector<HubMessage> script = {WelcomeTo("test")};
   for (uint64_t id = 1; id <= 40; ++id) script.push_back(ObserveTask(id));
   Start(std::move(script));
@@ -181,7 +180,7 @@ TEST_F(AgentTest, RunsBoundedNumberOfTasksAtOnce) {
     EXPECT_EQ(result.error().code(),
               static_cast<int>(absl::StatusCode::kResourceExhausted));
   }
-  gate.Notify();
+  gate_.Notify();
   EXPECT_EQ(hub_->WaitForResults(40).size(), 40u);
 }
 
