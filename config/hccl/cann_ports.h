@@ -19,6 +19,14 @@ struct CannPorts {
   uint32_t possible = 32;
 };
 
+// Among these a port is chosen for a job's rendezvous (MASTER_PORT) that names
+// none, so hosts are asked who has them. The vendor's example has the first
+// (PyTorch on two servers of eight); 29500 is what torchrun takes where nobody
+// names one, and so the likeliest to be taken. Below the ports that Linux gives
+// to outgoing connections.
+inline constexpr uint32_t kFirstMasterPort = 29501;
+inline constexpr uint32_t kLastMasterPort = 29999;
+
 // By "8.0.0" or "8.2.RC1"; nothing for a text that is no version.
 std::optional<CannPorts> CannPortsOf(absl::string_view version);
 

@@ -10,10 +10,6 @@
 namespace clusterd {
 namespace {
 
-// Of the vendor's example (PyTorch on two servers of eight); 29500 is what
-// torchrun takes where nobody names one, and so the likeliest to be taken.
-constexpr uint32_t kFirstMasterPort = 29501;
-constexpr uint32_t kLastMasterPort = 29999;
 // net.ipv4.ip_local_port_range as Linux has it (ip-sysctl).
 constexpr uint32_t kFirstEphemeral = 32768;
 constexpr uint32_t kLastEphemeral = 60999;
@@ -95,15 +91,12 @@ absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
         PortsText({kFirstEphemeral, kLastEphemeral}),
         " that Linux gives to outgoing connections, and not HCCL's"));
   }
-  // A host looks at the sockets of the ports that the job names.
+  // Hosts were asked about the port that the job names, else about all that
+  // could be chosen (MakeObserveRequest).
   if (!IsKnown(master.sockets())) {
     chosen.notes.push_back(absl::StrCat(
         "whether MASTER_PORT ", chosen.port, " is free on ", master.host(),
         " is not known: ", WhyMissing(MissingOf(master.sockets()))));
-  } else if (chosen.port != job.rendezvous_port()) {
-    chosen.notes.push_back(absl::StrCat(
-        "whether MASTER_PORT ", chosen.port, " is free on ", master.host(),
-        " was not looked at; --master-port ", chosen.port, " has it checked"));
   }
   const auto reserved =
       PortSet::Parse(master.kernel().reserved_ports().value());

@@ -13,6 +13,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/hccl/cann_ports.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
@@ -364,7 +365,10 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
                                   const NetworkNamespace& network_namespace,
                                   const JobSpec* job) {
   ObserveRequest request;
-  const PortSet ports = JobPorts(spec);
+  PortSet ports = JobPorts(spec);
+  if (job != nullptr && spec.rendezvous_port() == 0) {
+    ports.Add(kFirstMasterPort, kLastMasterPort);
+  }
   for (const PortSet::Range& range : ports.ranges()) {
     ObserveRequest::PortRange* ports = request.add_socket_ports();
     ports->set_first(range.first);

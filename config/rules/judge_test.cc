@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "config/hccl/cann_ports.h"
 #include "config/rules/catalogue.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -393,6 +394,20 @@ TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
   EXPECT_EQ(request.host_ms(), 30000u);
   EXPECT_FALSE(request.ask_tls());
   EXPECT_EQ(request.generation(), NpuToolFacts::CLASSIC);
+}
+
+TEST(MakeObserveRequestTest, AsksWhichPortsAJobWithoutOneCouldTake) {
+  const auto first_port = [](uint32_t named, const JobSpec* job) {
+    ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+    spec.set_rendezvous_port(named);
+    return MakeObserveRequest(spec, NetworkNamespace(), job)
+        .socket_ports(0)
+        .first();
+  };
+  const JobSpec job;
+  EXPECT_EQ(first_port(0, &job), kFirstMasterPort);
+  EXPECT_EQ(first_port(29400, &job), 29400u);
+  EXPECT_EQ(first_port(0, nullptr), 60000u);
 }
 
 TEST(MakeObserveRequestTest, AsksDevicesForTheirSwitchIfTheSpecStatesOne) {
