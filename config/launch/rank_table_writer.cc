@@ -3,10 +3,10 @@
 #include <map>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/launch/rank_table.h"
+#include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
 #include "config/words/fact_text.h"
 #include "config/words/subject_text.h"
@@ -24,24 +24,15 @@ const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id) {
   return found == host.devices().end() ? nullptr : &*found;
 }
 
-// Nothing in it needs an escape: addresses are parsed, ids are digits, and a
-// super pod's id is checked.
-bool IsPlainWord(absl::string_view text) {
-  return !text.empty() && absl::c_all_of(text, [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
-           c == '-' || c == '.';
-  });
-}
-
+// Nothing in it needs an escape: addresses are parsed, ids are numbers.
 class Writer {
  public:
-  Writer(const ClusterSpec& job, absl::Span<const HostFacts* const> facts,
-         absl::Span<const SuperPodPlace> places)
-      : job_(job), facts_(facts), places_(places) {}
+  Writer(const ClusterSpec& job, absl::Span<const HostFacts* const> facts)
+      : job_(job), facts_(facts) {}
 
   std::string Write(absl::string_view version) {
     in_super_pod_ = version == kInSuperPod;
-    if (in_super_pod_) CheckPlaces();
+    if (in_super_pod_) FindPods();
     std::vector<std::string> servers;
     for (int s = 0; s < job_.servers_size(); ++s) servers.push_back(Server(s));
     return absl::StrCat("{\n    \"server_count\":\"", job_.servers_size(),
@@ -60,30 +51,49 @@ class Writer {
     reasons_.push_back(absl::StrCat(parts...));
   }
 
-  void CheckPlaces() {
-    if (places_.size() != static_cast<size_t>(job_.servers_size())) {
-      Refuse(
-          "super pod: clusterd does not read super pod ids and SDIDs of hosts, "
-          "expected them for version 1.2; npu-smi info -t spod-info tells them "
-          "on each host");
-      places_ = {};
-      return;
-    }
+  // Of version 1.2: the servers of each pod.
+  void FindPods() {
+    std::string last;
     for (int s = 0; s < job_.servers_size(); ++s) {
-      const ServerSpec& server = job_.servers(s);
-      const SuperPodPlace& place = places_[s];
-      if (place.super_device_ids.size() ==
-              static_cast<size_t>(server.devices_size()) &&
-          IsPlainWord(place.super_pod_id) &&
-          absl::c_all_of(place.super_device_ids, IsPlainWord)) {
-        continue;
+      const std::string pod = PodOf(job_.servers(s), *facts_[s]);
+      if (pod.empty()) continue;
+      std::vector<int>& servers = pods_[pod];
+      if (!servers.empty() && pod != last) {
+        Refuse(job_.servers(s).host(), ": is in super pod ", pod, " as ",
+               job_.servers(servers.back()).host(),
+               " is, and others stand between them, expected the job's servers "
+               "pod by pod");
       }
-      Refuse(server.host(), ": super pod id ", QuotedText(place.super_pod_id),
-             " with ", Count(place.super_device_ids.size(), "SDID"),
-             ", expected an id and ", Count(server.devices_size(), "number"));
-      places_ = {};
-      return;
+      servers.push_back(s);
+      last = pod;
     }
+  }
+
+  // The id of its super pod; "": refused.
+  std::string PodOf(const ServerSpec& server, const HostFacts& host) {
+    const SuperPodPlace* first = nullptr;
+    for (const DeviceSpec& planned : server.devices()) {
+      const DeviceFacts* const device = FindDevice(host, planned.id());
+      // Of those the addresses tell.
+      if (host.has_missing() || device == nullptr) continue;
+      const std::string name =
+          absl::StrCat(server.host(), " device ", planned.id());
+      if (!IsKnown(device->super_pod())) {
+        Refuse(name, ": its super pod id and SDID are not known: ",
+               WhyMissing(MissingOf(device->super_pod())),
+               ", expected them for version 1.2");
+        return "";
+      }
+      const SuperPodPlace& place = device->super_pod().value();
+      if (first == nullptr) first = &place;
+      if (place.super_pod_id() == kOfNoSuperPod ||
+          place.super_pod_id() != first->super_pod_id()) {
+        Refuse(name, ": has super pod id ", place.super_pod_id(),
+               ", expected one that its server has (rule subnet-superpod)");
+        return "";
+      }
+    }
+    return first == nullptr ? "" : absl::StrCat(first->super_pod_id());
   }
 
   // What to do is what the check advises: this is not another diagnosis.
@@ -103,9 +113,10 @@ class Writer {
     }
     const auto& settings = device->address().value().settings();
     // Only between servers, or with HCCL_INTRA_ROCE_ENABLE, HCCL asks for one;
-    // in a super pod it uses the virtual NICs.
+    // within a super pod it uses the virtual NICs.
     if (settings.empty() &&
-        (job_.roce_unused() || in_super_pod_ || job_.servers_size() == 1)) {
+        (job_.roce_unused() || (in_super_pod_ && pods_.size() < 2) ||
+         job_.servers_size() == 1)) {
       return "";
     }
     if (settings.size() != 1) {
@@ -155,11 +166,7 @@ class Writer {
           "                { \"device_id\":\"", device.id(), "\", ",
           ip.empty() ? "" : absl::StrCat("\"device_ip\":\"", ip, "\", "),
           "\"rank_id\":\"", next_rank_++, "\"",
-          places_.empty()
-              ? ""
-              : absl::StrCat(", \"super_device_id\":\"",
-                             places_[index].super_device_ids[d], "\""),
-          " }"));
+          in_super_pod_ ? SuperDeviceId(host, device.id()) : "", " }"));
     }
     return absl::StrCat("        {\n            \"device\":[\n",
                         absl::StrJoin(lines, ",\n"),
@@ -167,18 +174,26 @@ class Writer {
                         server.address(), "\"\n        }");
   }
 
+  // REQUIRES: the host has the device, and the fact is known, or something is
+  // refused.
+  static std::string SuperDeviceId(const HostFacts& host, uint32_t id) {
+    const DeviceFacts* const device = FindDevice(host, id);
+    if (device == nullptr) return "";
+    return absl::StrCat(", \"super_device_id\":\"",
+                        device->super_pod().value().sdid(), "\"");
+  }
+
   std::string SuperPods() const {
-    FirstMet<std::string, std::vector<std::string>> pods;
-    for (int s = 0; s < job_.servers_size(); ++s) {
-      pods[places_[s].super_pod_id].push_back(
-          absl::StrCat("                { \"server_id\":\"",
-                       job_.servers(s).address(), "\" }"));
-    }
     std::vector<std::string> texts;
-    for (const auto& [id, servers] : pods) {
+    for (const auto& [id, servers] : pods_) {
+      std::vector<std::string> lines;
+      for (const int server : servers) {
+        lines.push_back(absl::StrCat("                { \"server_id\":\"",
+                                     job_.servers(server).address(), "\" }"));
+      }
       texts.push_back(
           absl::StrCat("        {\n            \"server_list\":[\n",
-                       absl::StrJoin(servers, ",\n"),
+                       absl::StrJoin(lines, ",\n"),
                        "\n            ],\n            \"super_pod_id\":\"", id,
                        "\"\n        }"));
     }
@@ -188,8 +203,9 @@ class Writer {
 
   const ClusterSpec& job_;
   const absl::Span<const HostFacts* const> facts_;
-  absl::Span<const SuperPodPlace> places_;  // Empty: none that can be used.
   bool in_super_pod_ = false;
+  // Numbers of servers by super pod.
+  FirstMet<std::string, std::vector<int>> pods_;
   size_t next_rank_ = 0;
   std::map<std::string, std::string> owners_;  // Device by address.
   std::vector<std::string> reasons_;
@@ -211,7 +227,7 @@ absl::StatusOr<std::string> RankTableVersionOf(const ClusterSpec& job) {
 
 absl::StatusOr<std::string> WriteRankTable(
     const ClusterSpec& job, absl::Span<const HostFacts* const> facts,
-    absl::string_view version, absl::Span<const SuperPodPlace> places) {
+    absl::string_view version) {
   if (version != kNotInSuperPod && version != kInSuperPod) {
     return absl::InvalidArgumentError(
         absl::StrCat("version: ", QuotedText(version),
@@ -228,7 +244,7 @@ absl::StatusOr<std::string> WriteRankTable(
         "facts: ", QuotedText(facts[s]->host()), " stands in place of ",
         job.servers(s).host(), ", expected the servers' order"));
   }
-  Writer writer(job, facts, places);
+  Writer writer(job, facts);
   std::string text = writer.Write(version);
   if (!writer.reasons().empty()) {
     return absl::FailedPreconditionError(absl::StrJoin(writer.reasons(), "\n"));

@@ -13,7 +13,6 @@
 #define CONFIG_LAUNCH_RANK_TABLE_WRITER_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -23,29 +22,25 @@
 
 namespace clusterd {
 
-// Where a server stands in its super pod: `npu-smi info -t spod-info` calls it
-// "Super Pod ID", and "SDID" of each device.
-struct SuperPodPlace {
-  std::string super_pod_id;
-  std::vector<std::string> super_device_ids;  // As the devices of the spec.
-};
-
 // The version that the product's HCCL reads: "1.2" in a super pod, else "1.0".
 // Unimplemented for the Ascend 950.
 absl::StatusOr<std::string> RankTableVersionOf(const ClusterSpec& job);
 
 // The table of a job: `job` is the cluster narrowed to it (job_spec.h), whose
-// first server is the master; `facts` and, for 1.2, `places` are of its
-// servers, in its order. Ranks ascend by server, then by device; server_id is
-// the host's address; device_ip is the live address. Ends with a newline.
+// first server is the master; `facts` are of its servers, in its order. Ranks
+// ascend by server, then by device; server_id is the host's address; device_ip
+// is the live address, which one server, or super pod, may do without. In 1.2
+// super_device_id is the chip's SDID, and super_pod_id the number that the pod
+// itself has. Ends with a newline.
 //
 // FailedPrecondition with every reason, one per line: no facts of a host, no
 // address of host or device, one that is not known, not the planned one, or
-// there twice; places that are not known; and whatever else ParseRankTable
-// would refuse. InvalidArgument for another version.
+// there twice; a place in the super pod that is not known, or differs within a
+// server; servers of a pod that do not follow each other; and whatever else
+// ParseRankTable would refuse. InvalidArgument for another version.
 absl::StatusOr<std::string> WriteRankTable(
     const ClusterSpec& job, absl::Span<const HostFacts* const> facts,
-    absl::string_view version, absl::Span<const SuperPodPlace> places = {});
+    absl::string_view version);
 
 }  // namespace clusterd
 

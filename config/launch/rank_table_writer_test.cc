@@ -28,10 +28,8 @@ struct Job {
   explicit Job(int servers, const std::string& product = "atlas-a2")
       : spec(MakeSpec(product, "", servers)), facts(MakeHealthyFacts(spec)) {}
 
-  absl::StatusOr<std::string> Write(
-      const std::string& version = "1.0",
-      const std::vector<SuperPodPlace>& places = {}) const {
-    return WriteRankTable(spec, Pointers(facts), version, places);
+  absl::StatusOr<std::string> Write(const std::string& version = "1.0") const {
+    return WriteRankTable(spec, Pointers(facts), version);
   }
   Ipv4Setting& Live(int server, int device) {
     return *facts[server]
@@ -39,6 +37,17 @@ struct Job {
                 ->mutable_address()
                 ->mutable_value()
                 ->mutable_settings(0);
+  }
+  SuperPodPlace& Place(int server, int device) {
+    return *facts[server]
+                .mutable_devices(device)
+                ->mutable_super_pod()
+                ->mutable_value();
+  }
+  void MoveToPod(int server, uint32_t pod) {
+    for (int d = 0; d < facts[server].devices_size(); ++d) {
+      Place(server, d).set_super_pod_id(pod);
+    }
   }
   std::string Refusal(const std::string& version = "1.0") const {
     const auto table = Write(version);
@@ -167,17 +176,16 @@ TEST(WriteRankTableTest, FactsOfOtherServersAreRefused) {
   EXPECT_THAT(job.Refusal(), HasSubstr("of 1 host"));
 }
 
-TEST(WriteRankTableTest, WritesSuperPods) {
-  const Job job(3, "atlas-a3-superpod");
-  std::vector<SuperPodPlace> places(3);
-  for (int s = 0; s < 3; ++s) {
-    places[s].super_pod_id = s < 2 ? "0" : "1";
-    for (int d = 0; d < job.spec.servers(s).devices_size(); ++d) {
-      places[s].super_device_ids.push_back(absl::StrCat(s % 2 * 65536 + d));
-    }
+// Two servers with two devices each of one pod, and one of another.
+TEST(WriteRankTableTest, WritesSuperPodsAsTheirChipsTellThem) {
+  Job job(3, "atlas-a3-superpod");
+  job.MoveToPod(2, 7);
+  for (ServerSpec& server : *job.spec.mutable_servers()) {
+    server.mutable_devices()->DeleteSubrange(2, 14);
   }
-  const auto text = job.Write("1.2", places);
+  const auto text = job.Write("1.2");
   ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(*text, ReadLaunchFile("hccl_json_super_pods.json"));
   const auto table = ParseRankTable(*text);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->version, "1.2");
@@ -185,18 +193,59 @@ TEST(WriteRankTableTest, WritesSuperPods) {
   EXPECT_THAT(table->super_pods[0].server_ids,
               ElementsAre(job.spec.servers(0).address(),
                           job.spec.servers(1).address()));
-  EXPECT_EQ(table->servers[1].devices[2].super_device_id, "65538");
-  places[1].super_device_ids[0] = "0";
-  EXPECT_THAT(job.Write("1.2", places).status().message(),
-              HasSubstr("super_device_id"));
-  places[1].super_device_ids.pop_back();
-  EXPECT_THAT(job.Write("1.2", places).status().message(),
-              HasSubstr("with 15 SDIDs, expected an id and 16 numbers"));
+  EXPECT_EQ(table->servers[1].devices[1].super_device_id,
+            absl::StrCat(job.Place(1, 1).sdid()));
 }
 
-TEST(WriteRankTableTest, ASuperPodWhoseIdsAreNotKnownIsRefused) {
-  EXPECT_THAT(Job(2, "atlas-a3-superpod").Refusal("1.2"),
-              HasSubstr("super pod ids"));
+TEST(WriteRankTableTest, WithinOneSuperPodDevicesNeedNoAddress) {
+  Job job(2, "atlas-a3-superpod");
+  for (HostFacts& host : job.facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      device.mutable_address()->mutable_value()->Clear();
+    }
+  }
+  const auto text = job.Write("1.2");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, Not(HasSubstr("device_ip")));
+  job.MoveToPod(1, 7);
+  EXPECT_THAT(job.Refusal("1.2"),
+              HasSubstr("server0 device 0: has no address, expected one"));
+}
+
+TEST(WriteRankTableTest, AnSdidThatIsThereTwiceIsRefusedAsByHccl) {
+  Job job(2, "atlas-a3-superpod");
+  job.Place(1, 0).set_sdid(job.Place(0, 0).sdid());
+  EXPECT_THAT(job.Refusal("1.2"), HasSubstr("super_device_id"));
+}
+
+TEST(WriteRankTableTest, NamesEveryServerWhosePlaceIsNotOneThatCanBeWritten) {
+  Job job(5, "atlas-a3-superpod");
+  SuperPodFact& unknown = *job.facts[0].mutable_devices(3)->mutable_super_pod();
+  unknown.mutable_missing()->set_reason(Missing::NOT_SUPPORTED);
+  unknown.mutable_missing()->set_detail("spod-info");
+  job.Place(1, 2).set_super_pod_id(3);
+  job.MoveToPod(2, 4294967295);
+  job.facts[3].mutable_devices(0)->clear_super_pod();
+  const auto table = job.Write("1.2");
+  EXPECT_EQ(table.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(table.status().message(),
+            "server0 device 3: its super pod id and SDID are not known: not "
+            "supported: spod-info, expected them for version 1.2\n"
+            "server1 device 2: has super pod id 3, expected one that its "
+            "server has (rule subnet-superpod)\n"
+            "server2 device 0: has super pod id 4294967295, expected one that "
+            "its server has (rule subnet-superpod)\n"
+            "server3 device 0: its super pod id and SDID are not known: not "
+            "asked for, expected them for version 1.2");
+}
+
+// HCCL's guide: servers of two pods must not be mixed.
+TEST(WriteRankTableTest, ServersOfAPodFollowEachOther) {
+  Job job(3, "atlas-a3-superpod");
+  job.MoveToPod(1, 7);
+  EXPECT_EQ(job.Refusal("1.2"),
+            "server2: is in super pod 0 as server0 is, and others stand "
+            "between them, expected the job's servers pod by pod");
 }
 
 TEST(WriteRankTableTest, OtherVersionsAreNotWritten) {

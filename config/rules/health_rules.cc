@@ -1,5 +1,6 @@
 // What npu-smi and the driver tell of the chips: health and fault codes, memory
-// errors, HCCS links, and whether driver and firmware go together.
+// errors, HCCS links, the place in a super pod, and whether driver and firmware
+// go together.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -14,8 +15,10 @@
 #include "config/rules/rule_report.h"
 #include "config/rules/view/ballot.h"
 #include "config/rules/view/cluster_view.h"
+#include "config/values/ipv4.h"
 #include "config/values/number_list.h"
 #include "config/values/text_form.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -57,13 +60,17 @@ class Question {
   bool Told(const DeviceView& device, const Fact& fact) {
     if (IsKnown(fact)) return true;
     const Missing* const missing = MissingOf(fact);
-    if (!MayLack(missing)) {
+    if (MayLack(missing)) {
+      NoteLack(missing);
+    } else {
       report_.Add(device, unknown_, what_, WhyMissing(missing),
                   HowToLearn(missing));
-    } else if (lacking_++ == 0) {
-      why_ = WhyMissing(missing);
     }
     return false;
+  }
+
+  void NoteLack(const Missing* missing) {
+    if (lacking_++ == 0) why_ = WhyMissing(missing);
   }
 
   void Finish() const {
@@ -236,6 +243,112 @@ void CompareLanes(const ClusterView& view, RuleReport& report) {
   }
 }
 
+// Virtual NICs by host and address.
+using NicOwners = std::map<std::pair<const HostView*, std::string>,
+                           std::vector<const DeviceView*>>;
+
+// False: not known.
+bool JudgeNic(const DeviceView& device, Question* question, NicOwners* owners,
+              RuleReport& report) {
+  static const Ipv4Subnet pod(Ipv4Address(0xc0000000), 8);
+  const Missing* const missing = device.vnic.missing;
+  if (missing != nullptr && missing->reason() == Missing::NOT_SUPPORTED) {
+    question->NoteLack(missing);
+    return false;
+  }
+  if (!report.Knows(device, "virtual NIC", device.vnic)) return false;
+  const Ipv4Setting& setting = (*device.vnic)->setting();
+  const auto address = Ipv4Address::Parse(setting.address());
+  if (!address.ok() || !pod.Contains(*address)) {
+    report.Add(device, "outside", PrintableText(setting.address()));
+  } else if (!(*device.vnic)->up()) {
+    report.Add(device, "down");
+  }
+  (*owners)[{device.host, setting.address()}].push_back(&device);
+  return true;
+}
+
+void AddSharedNics(const NicOwners& owners, RuleReport& report) {
+  for (const auto& [key, devices] : owners) {
+    if (devices.size() < 2) continue;
+    std::vector<uint32_t> ids;
+    for (const DeviceView* device : devices) ids.push_back(device->id);
+    report.Add(devices, "twice", PrintableText(key.second), DevicesText(ids));
+  }
+}
+
+// Devices whose place in a super pod is known.
+using Seats = std::vector<std::pair<const DeviceView*, const SuperPodPlace*>>;
+
+// Adds the finding about those that say otherwise than most.
+void JudgeAlike(const Seats& seats, uint32_t (SuperPodPlace::*number)() const,
+                absl::string_view finding, RuleReport& report) {
+  Ballot<uint32_t> ballot;
+  for (const auto& [device, place] : seats) {
+    VoteInTurn((place->*number)(), &ballot);
+  }
+  if (ballot.size() < 2) return;
+  const uint32_t right = MostCommon(ballot);
+  for (const auto& [device, place] : seats) {
+    const uint32_t own = (place->*number)();
+    if (own == right) continue;
+    report.Add(*device, finding, own, right,
+               Count(ballot[right].live, "device"));
+  }
+}
+
+// Of one pod. What the same hosts have twice is one finding.
+void JudgeSdids(Seats seats, RuleReport& report) {
+  struct Doubled {
+    std::vector<const DeviceView*> devices;
+    std::vector<std::string> sdids;
+  };
+  constexpr size_t kMaxListed = 8;
+  const auto less = [](const auto& a, const auto& b) {
+    return a.second->sdid() < b.second->sdid();
+  };
+  absl::c_stable_sort(seats, less);
+  FirstMet<std::vector<const HostView*>, Doubled> found;
+  for (auto begin = seats.begin(), end = begin; begin != seats.end();
+       begin = end) {
+    end = std::upper_bound(begin, seats.end(), *begin, less);
+    if (end - begin == 1) continue;
+    std::vector<const HostView*> hosts;
+    for (auto it = begin; it != end; ++it) hosts.push_back(it->first->host);
+    Doubled& doubled = found[hosts];
+    doubled.sdids.push_back(absl::StrCat(begin->second->sdid()));
+    for (auto it = begin; it != end; ++it) doubled.devices.push_back(it->first);
+  }
+  for (const auto& [hosts, doubled] : found) {
+    report.Add(doubled.devices, "sdid-twice",
+               FirstOf(doubled.sdids, kMaxListed),
+               seats.front().second->super_pod_id());
+  }
+}
+
+void JudgePlaces(const ClusterView& view, RuleReport& report) {
+  std::map<uint32_t, Seats> pods;
+  for (const HostView& host : view.hosts()) {
+    Seats seats;
+    for (const DeviceView& device : host.devices) {
+      if (!IsKnown(device.facts->super_pod())) continue;
+      const SuperPodPlace& place = device.facts->super_pod().value();
+      if (place.super_pod_id() == kOfNoSuperPod) {
+        report.Add(device, "of-no-pod", place.super_pod_id());
+        continue;
+      }
+      seats.push_back({&device, &place});
+      pods[place.super_pod_id()].push_back(seats.back());
+    }
+    JudgeAlike(seats, &SuperPodPlace::super_pod_id, "other-pod", report);
+    JudgeAlike(seats, &SuperPodPlace::server_index, "other-index", report);
+  }
+  for (auto& [id, seats] : pods) {
+    JudgeAlike(seats, &SuperPodPlace::size, "other-size", report);
+    JudgeSdids(std::move(seats), report);
+  }
+}
+
 }  // namespace
 
 void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
@@ -290,6 +403,27 @@ void CheckHccs(const ClusterView& view, RuleReport& report) {
   });
   question.Finish();
   if (differ) CompareLanes(view, report);
+}
+
+// What a super pod talks over, and what its chips say of their places. Driver
+// and BMC set both: nothing is planned.
+void CheckSubnetSuperpod(const ClusterView& view, RuleReport& report) {
+  if (!view.profile().in_super_pod) {
+    report.ExplainSkip(view.profile().title, " has no such rule");
+    return;
+  }
+  Question nics("virtual NIC", "not-told", report);
+  Question places("place in the super pod", "not-told", report);
+  NicOwners owners;
+  report.ForEachDevice([&](const DeviceView& device) {
+    const bool has_nic = JudgeNic(device, &nics, &owners, report);
+    const bool has_place = places.Told(device, device.facts->super_pod());
+    if (has_nic || has_place) report.Judged(device);
+  });
+  AddSharedNics(owners, report);
+  JudgePlaces(view, report);
+  places.Finish();
+  nics.Finish();
 }
 
 }  // namespace clusterd

@@ -9,7 +9,7 @@
 #include "config/rules/rule_report.h"
 #include "config/rules/view/ballot.h"
 #include "config/rules/view/cluster_view.h"
-#include "config/words/subject_text.h"
+#include "config/words/number_text.h"
 
 namespace clusterd {
 namespace {
@@ -302,43 +302,6 @@ void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
   }
   for (const auto& [id, rail] : rails) JudgeRoutes(rail, view, report);
   JudgeRails(all, report);
-}
-
-// What a super pod talks over. The driver sets it: nothing is planned.
-void CheckSubnetSuperpod(const ClusterView& view, RuleReport& report) {
-  if (!view.profile().in_super_pod) {
-    report.ExplainSkip(view.profile().title, " has no such rule");
-    return;
-  }
-  const Ipv4Subnet pod(Ipv4Address(0xc0000000), 8);
-  std::string why;
-  std::map<std::pair<const HostView*, std::string>,
-           std::vector<const DeviceView*>>
-      owners;
-  report.ForEachDevice([&](const DeviceView& device) {
-    const Missing* missing = device.vnic.missing;
-    if (missing != nullptr && missing->reason() == Missing::NOT_SUPPORTED) {
-      why = WhyMissing(missing);
-      return;
-    }
-    if (!report.Knows(device, "virtual NIC", device.vnic)) return;
-    report.Judged(device);
-    const Ipv4Setting& setting = (*device.vnic)->setting();
-    const auto address = Ipv4Address::Parse(setting.address());
-    if (!address.ok() || !pod.Contains(*address)) {
-      report.Add(device, "outside", PrintableText(setting.address()));
-    } else if (!(*device.vnic)->up()) {
-      report.Add(device, "down");
-    }
-    owners[{device.host, setting.address()}].push_back(&device);
-  });
-  for (const auto& [key, devices] : owners) {
-    if (devices.size() < 2) continue;
-    std::vector<uint32_t> ids;
-    for (const DeviceView* device : devices) ids.push_back(device->id);
-    report.Add(devices, "twice", PrintableText(key.second), DevicesText(ids));
-  }
-  if (!why.empty()) report.ExplainSkip(why);
 }
 
 }  // namespace clusterd

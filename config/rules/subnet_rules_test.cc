@@ -366,18 +366,95 @@ TEST(CheckSubnetSuperpodTest, WantsAVirtualNicOfItsOwnForEveryDie) {
   EXPECT_THAT(lines, Not(HasSubstr("192.168.2.199")));
 }
 
-TEST(CheckSubnetSuperpodTest, IsSkippedElsewhereAndWithoutTheQuery) {
+TEST(CheckSubnetSuperpodTest, FailsForAnSdidThatIsThereTwiceInAPod) {
+  TestCluster cluster("atlas-a3-superpod");
+  const auto place = [&cluster](int host, int index) {
+    return cluster.device(host, index).mutable_super_pod()->mutable_value();
+  };
+  place(1, 3)->set_sdid(place(0, 5)->sdid());
+  EXPECT_EQ(Lines(cluster.Check("subnet-superpod")),
+            absl::StrCat("FAIL server0:5 server1:3 in super pod 0 several "
+                         "devices have SDID ",
+                         place(0, 5)->sdid(),
+                         " | an SDID for each device of the super pod (EI0014) "
+                         "| compare Server Index and SDID in npu-smi info -t "
+                         "spod-info of these hosts: each server has an index "
+                         "of its own, set through its BMC\n"));
+  // Pods have theirs each.
+  for (int i = 0; i < 16; ++i) place(1, i)->set_super_pod_id(1);
+  EXPECT_EQ(cluster.Check("subnet-superpod").state(), PASS);
+}
+
+TEST(CheckSubnetSuperpodTest, SaysOnceThatTwoServersHaveOneIndex) {
+  TestCluster cluster("atlas-a3-superpod");
+  for (int i = 0; i < 16; ++i) {
+    *cluster.device(1, i).mutable_super_pod() =
+        cluster.device(0, i).super_pod();
+  }
+  const RuleResult result = cluster.Check("subnet-superpod");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(Who(result.findings(0)), "server0:0-15 server1:0-15");
+  EXPECT_THAT(result.findings(0).observed(),
+              HasSubstr("SDID 0, 65537, 262146, 327683, 524292, 589829, "
+                        "786438, 851975 and 8 more"));
+}
+
+TEST(CheckSubnetSuperpodTest, WantsOnePlaceOfTheChipsOfAServer) {
+  TestCluster cluster("atlas-a3-superpod");
+  const auto place = [&cluster](int index) {
+    return cluster.device(0, index).mutable_super_pod()->mutable_value();
+  };
+  place(2)->set_server_index(9);
+  place(4)->set_super_pod_id(7);
+  place(6)->set_super_pod_id(4294967295);
+  place(8)->set_size(96);
+  const RuleResult result = cluster.Check("subnet-superpod");
+  const std::string lines = Lines(result);
+  EXPECT_EQ(result.findings_size(), 4) << lines;
+  for (const char* line :
+       {"FAIL server0:2 npu-smi tells Server Index 9 | 0, as on 14 devices of "
+        "the host",
+        "FAIL server0:4 npu-smi tells Super Pod ID 7 | 0, as on 14 devices of "
+        "the host",
+        "FAIL server0:6 npu-smi tells Super Pod ID 4294967295: the chip is in "
+        "no super pod",
+        "WARN server0:8 npu-smi tells Super Pod Size 96 | 384, as on 29 "
+        "devices of the super pod"}) {
+    EXPECT_THAT(lines, HasSubstr(line));
+  }
+}
+
+TEST(CheckSubnetSuperpodTest, IsSkippedElsewhereAndWithoutTheQueries) {
   EXPECT_EQ(TestCluster("atlas-a3").Check("subnet-superpod").state(), SKIPPED);
   TestCluster cluster("atlas-a3-superpod");
-  for (int host = 0; host < 2; ++host) {
-    for (int i = 0; i < 16; ++i) {
-      SetMissing(Missing::NOT_SUPPORTED, "Get invalid major cmd.",
-                 cluster.device(host, i).mutable_vnic());
+  const auto for_all = [&cluster](void (*change)(DeviceFacts & device)) {
+    for (HostFacts& host : cluster.facts) {
+      for (DeviceFacts& device : *host.mutable_devices()) change(device);
     }
-  }
+  };
+  for_all([](DeviceFacts& device) {
+    SetMissing(Missing::NOT_SUPPORTED, "does not support querying spod-info",
+               device.mutable_super_pod());
+  });
+  EXPECT_EQ(cluster.Check("subnet-superpod").state(), PASS);
+  EXPECT_THAT(cluster.Check("subnet-superpod").summary(),
+              HasSubstr("place in the super pod not told by 32 devices"));
+  for_all([](DeviceFacts& device) {
+    SetMissing(Missing::NOT_SUPPORTED, "Get invalid major cmd.",
+               device.mutable_vnic());
+  });
   const RuleResult result = cluster.Check("subnet-superpod");
   EXPECT_EQ(result.state(), SKIPPED);
   EXPECT_THAT(result.skip_reason(), HasSubstr("Get invalid major cmd."));
+}
+
+TEST(CheckSubnetSuperpodTest, APlaceThatNpuSmiFailedToTellIsUnknown) {
+  TestCluster cluster("atlas-a3-superpod");
+  SetMissing(Missing::TIMED_OUT, "10s",
+             cluster.device(1, 3).mutable_super_pod());
+  EXPECT_THAT(Lines(cluster.Check("subnet-superpod")),
+              HasSubstr("UNKNOWN server1:3 place in the super pod not known: "
+                        "timed out: 10s"));
 }
 
 }  // namespace

@@ -16,6 +16,10 @@
 
 namespace clusterd {
 
+// npu-smi's Super Pod ID of a chip that is in no super pod
+// (Ascend/mind-cluster, InvalidSuperPodID).
+inline constexpr uint32_t kOfNoSuperPod = UINT32_MAX;
+
 // How device addresses of one product must be spread over subnets.
 enum class SubnetPlan {
   // Devices 0/4, 1/5, 2/6, 3/7 of a host in one subnet each; 0-3 in four

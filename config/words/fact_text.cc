@@ -210,6 +210,12 @@ Lines Describe(const HccsLinks& value) {
                        Part(", lanes ", absl::StrJoin(value.lanes(), " ")))};
 }
 
+Lines Describe(const SuperPodPlace& value) {
+  return {absl::StrCat("SDID ", value.sdid(), ", super pod ",
+                       value.super_pod_id(), " of size ", value.size(),
+                       ", server index ", value.server_index())};
+}
+
 Lines Describe(const VnicFact::Vnic& value) {
   return {JoinParts(
       ", ", {value.up() ? "up" : "down", Part("", value.setting().address()),
@@ -349,10 +355,11 @@ Lines DescribeMessage(const Message& value) {
       TlsFact::Switch, HccnConf, PersistentValue, SocketsFact::Sockets,
       AllowedFact::Allowed, DriftFact::Drifts, DropRulesFact::Rules,
       NpuProcessesFact::Processes, ChipHealth, MemoryErrors, HccsLinks,
-      VnicFact::Vnic, OpticalFact::Module, LinkHistoryFact::History,
-      InterfacesFact::Interfaces, AddressesFact::Addresses,
-      EnvironmentFact::Variables, ClockFact::Clock, ZonesFact::Zones,
-      OpenFilesFact::Limits, CounterRisesFact::Rises, SshFact::Ssh>(value);
+      SuperPodPlace, VnicFact::Vnic, OpticalFact::Module,
+      LinkHistoryFact::History, InterfacesFact::Interfaces,
+      AddressesFact::Addresses, EnvironmentFact::Variables, ClockFact::Clock,
+      ZonesFact::Zones, OpenFilesFact::Limits, CounterRisesFact::Rises,
+      SshFact::Ssh>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

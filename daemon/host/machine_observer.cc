@@ -169,7 +169,7 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
   const DeviceIdsFact::Ids ids = facts.device_ids().value();
   std::vector<DeviceFacts> chips;
   running.push_back(std::async([&] {
-    chips = ReadChips(host, request.generation(), ids, &npu_smi_locks_);
+    chips = ReadChips(host, request, ids, &npu_smi_locks_);
   }));
   ObserveDevices(request, budget, &facts);
   Finish(&running);

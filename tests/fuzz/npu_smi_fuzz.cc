@@ -43,6 +43,8 @@ void CheckChip(const std::string& text) {
   }
   const absl::StatusOr<std::string> word = ParseNpuSmiCompatibility(text);
   if (word.ok()) RequireIn(text, *word);
+  const absl::StatusOr<SuperPodPlace> place = ParseNpuSmiSuperPod(text);
+  if (place.ok()) RequireIn(text, std::to_string(place->sdid()));
   const absl::StatusOr<HccsLinks> links = ParseNpuSmiHccs(text);
   if (!links.ok()) return;
   RequireIn(text, links->ok() ? "OK" : "NOK");

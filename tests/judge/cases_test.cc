@@ -255,6 +255,12 @@ std::vector<Case> NetworkCases() {
          c.device(0, 2).mutable_detect_address()->set_value("192.168.1.9");
        },
        "detect-address", FAIL, "server0:2"},
+      {33, "TwoDevicesOfASuperPodHaveOneSdid", "atlas-a3-superpod",
+       [](TestCluster& c) {
+         c.device(1, 0).mutable_super_pod()->mutable_value()->set_sdid(
+             c.device(0, 0).super_pod().value().sdid());
+       },
+       "subnet-superpod", FAIL, "server0:0 server1:0"},
       {27, "TwoDevicesHaveOneAddress", "atlas-training",
        [](TestCluster& c) {
          c.SetAddress(0, 3, c.spec.servers(1).devices(3).address(),
@@ -313,7 +319,6 @@ const std::map<int, std::string>& SeenByNoFact() {
       {25, "when the roles of a job start, and its timeouts"},
       {29, "the network of a pod that does not run yet"},
       {31, "a rank table that a container brings along"},
-      {33, "ids that the super pod's hardware has"},
       {34, "memory and slow ranks while a job runs"},
       {35, "a rank that hangs in the user's own code"}};
   return *cases;

@@ -414,6 +414,7 @@ std::vector<Reader> Readers() {
       {"devices.mtu", {"mtu-uniform"}},
       {"devices.speed_mbps", {"speed-uniform"}},
       {"devices.vnic", {"subnet-superpod"}, "atlas-a3-superpod"},
+      {"devices.super_pod", {"subnet-superpod"}, "atlas-a3-superpod"},
       {"devices.recovery", {"hccn-conf"}},
       {"devices.tls", {"tls-uniform"}},
       {"devices.health", {"device-health"}},

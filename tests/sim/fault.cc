@@ -213,6 +213,16 @@ Valid StartsWithOneOf(std::vector<std::string> words) {
   };
 }
 
+Row SuperPodRow(const std::string& key, const std::string& name) {
+  return {
+      {key, true, "N",
+       absl::StrCat("in a super pod, the ", name, " that npu-smi tells")},
+      IsNumber,
+      [name](const HostFolder& folder, int device, const std::string& value) {
+        return SetSuperPodValue(folder, device, name, value);
+      }};
+}
+
 std::vector<Row> ChipRows() {
   return {
       {{"health", true, "OK|Warning|Alarm|Critical|UNKNOWN[/CODE…]",
@@ -230,6 +240,8 @@ std::vector<Row> ChipRows() {
         "what npu-smi says of HCCS, and the lanes of the first port"},
        StartsWithOneOf({"OK", "NOK"}),
        SetHccs},
+      SuperPodRow("sdid", "SDID"),
+      SuperPodRow("server_index", "Server Index"),
       {{"npu_smi", false, "absent|silent|hangs",
         "npu-smi is missing, says nothing and exits 0, or hangs"},
        OneOf({"absent", "silent", "hangs"}),

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "tests/sim/facts/healthy_facts.h"
 
 namespace clusterd {
 namespace sim {
@@ -21,15 +22,40 @@ echo "Error parameter of $2"
 exit 1
 )";
 
+std::string AnswerFile(int device, const char* query) {
+  return absl::StrCat("var/lib/npu_smi_sim/device", device, "/", query);
+}
+
+std::string Line(const std::string& key, const std::string& value) {
+  return absl::StrFormat("\t%-30s : %s", key, value);
+}
+
 absl::Status WriteAnswer(
     const HostFolder& folder, int device, const char* query,
     const std::vector<std::pair<std::string, std::string>>& lines) {
   std::string text;
   for (const auto& [key, value] : lines) {
-    absl::StrAppendFormat(&text, "\t%-30s : %s\n", key, value);
+    absl::StrAppend(&text, Line(key, value), "\n");
   }
+  return folder.Write(AnswerFile(device, query), text);
+}
+
+// Only of a super pod is it known what npu-smi says.
+absl::Status WriteSuperPodPlace(const HostFolder& folder, int device,
+                                int server) {
+  const SuperPodPlace place = MakeSuperPodPlace(server, device);
+  return WriteAnswer(folder, device, "spod-info",
+                     {{"SDID", absl::StrCat(place.sdid())},
+                      {"Super Pod Size", absl::StrCat(place.size())},
+                      {"Super Pod ID", absl::StrCat(place.super_pod_id())},
+                      {"Server Index", absl::StrCat(place.server_index())}});
+}
+
+absl::Status WriteUnsupported(const HostFolder& folder, int device,
+                              const char* query) {
   return folder.Write(
-      absl::StrCat("var/lib/npu_smi_sim/device", device, "/", query), text);
+      AnswerFile(device, query),
+      absl::StrCat("This device does not support querying ", query, ".\n"));
 }
 
 }  // namespace
@@ -81,8 +107,22 @@ absl::Status SetHccs(const HostFolder& folder, int device,
        {"hccs error count ", "[0 0 0 0 0 0 0 ]"}});
 }
 
+absl::Status SetSuperPodValue(const HostFolder& folder, int device,
+                              const std::string& key,
+                              const std::string& value) {
+  const std::string path = AnswerFile(device, "spod-info");
+  std::vector<std::string> lines = absl::StrSplit(folder.Read(path), '\n');
+  for (std::string& line : lines) {
+    if (!absl::StartsWith(line, absl::StrCat("\t", key, " "))) continue;
+    line = Line(key, value);
+    return folder.Write(path, absl::StrJoin(lines, "\n"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      folder.Path(path), ": has no ", key, ", expected one of a super pod"));
+}
+
 absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
-                         const std::vector<int>& devices) {
+                         const std::vector<int>& devices, int server) {
   const bool is_a3 = absl::StartsWith(product, "A3");
   std::string mapping =
       absl::StrCat("\tNPU ID   Chip ID   Chip Logic ID   ",
@@ -99,11 +139,10 @@ absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
     for (const absl::Status& step :
          {SetChipHealth(folder, id, "OK"), SetMemoryErrors(folder, id, "0"),
           SetCompatibility(folder, id, "OK"),
-          has_hccs
-              ? SetHccs(folder, id, "OK")
-              : folder.Write(
-                    absl::StrCat("var/lib/npu_smi_sim/device", id, "/hccs"),
-                    "This device does not support querying hccs.\n"),
+          has_hccs ? SetHccs(folder, id, "OK")
+                   : WriteUnsupported(folder, id, "hccs"),
+          product == "A3-superpod" ? WriteSuperPodPlace(folder, id, server)
+                                   : WriteUnsupported(folder, id, "spod-info"),
           folder.Link(absl::StrCat("var/lib/npu_smi_sim/", card, ".", chip),
                       absl::StrCat("device", id))}) {
       status.Update(step);

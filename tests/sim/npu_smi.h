@@ -17,9 +17,9 @@ namespace sim {
 inline constexpr char kNpuSmi[] = "usr/local/sbin/npu-smi";
 
 // `product` as in tool/product.h. On A3 two devices are a card, and only A2 and
-// A3 know HCCS.
+// A3 know HCCS. In a super pod `server`, a number in the cluster, tells where.
 absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
-                         const std::vector<int>& devices);
+                         const std::vector<int>& devices, int server = 0);
 
 // Instead of npu-smi a program that hangs, or says nothing and exits 0.
 absl::Status WriteBrokenNpuSmi(const HostFolder& folder, bool hangs);
@@ -39,6 +39,11 @@ absl::Status SetCompatibility(const HostFolder& folder, int device,
 // "OK", "NOK", or "OK/2" with that many lanes on the first port.
 absl::Status SetHccs(const HostFolder& folder, int device,
                      const std::string& value);
+
+// What spod-info says under that key, in a super pod. FailedPrecondition
+// elsewhere.
+absl::Status SetSuperPodValue(const HostFolder& folder, int device,
+                              const std::string& key, const std::string& value);
 
 }  // namespace sim
 }  // namespace clusterd

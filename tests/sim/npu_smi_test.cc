@@ -8,6 +8,7 @@
 #include "daemon/host/npu_smi/chip_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/fault.h"
 #include "tests/sim/test_folder.h"
 
@@ -24,8 +25,10 @@ class NpuSmiTest : public ::testing::Test {
     DeviceIdsFact::Ids ids;
     for (const int id : devices) ids.add_ids(id);
     const TimeBudget budget(&clock_, absl::Seconds(60), absl::Seconds(120));
-    return ReadChips({{folder_.path()}, &runner_, &budget},
-                     NpuToolFacts::CLASSIC, ids, &locks_);
+    ObserveRequest request;
+    request.set_ask_vnic(true);
+    return ReadChips({{folder_.path()}, &runner_, &budget}, request, ids,
+                     &locks_);
   }
   void Write(const std::string& product, const std::vector<int>& devices) {
     const absl::Status status = WriteNpuSmi(host_, product, devices);
@@ -88,6 +91,29 @@ TEST_F(NpuSmiTest, SaysWhatIsWrongWithTheChip) {
   EXPECT_EQ(facts[0].compatibility().value(), "OK");
   EXPECT_EQ(facts[0].health().value().health(), ChipHealth::OK);
   EXPECT_EQ(facts[2].health().value().health(), ChipHealth::OK);
+}
+
+TEST_F(NpuSmiTest, TellsThePlaceInASuperPodAlone) {
+  Write("A3-superpod", {0, 1, 2});
+  Apply("1:sdid=16777216");
+  Apply("2:server_index=7");
+  const std::vector<DeviceFacts> facts = Read({0, 1, 2});
+  EXPECT_EQ(facts[0].super_pod().value().SerializeAsString(),
+            MakeSuperPodPlace(0, 0).SerializeAsString());
+  EXPECT_EQ(facts[1].super_pod().value().sdid(), 16777216u);
+  EXPECT_EQ(facts[1].super_pod().value().server_index(), 0u);
+  EXPECT_EQ(facts[2].super_pod().value().server_index(), 7u);
+  EXPECT_EQ(facts[2].super_pod().value().sdid(),
+            MakeSuperPodPlace(0, 2).sdid());
+
+  std::filesystem::remove_all(folder_.path() + "/var");
+  Write("A2", {0, 1, 2});
+  EXPECT_EQ(Read({0, 1, 2})[0].super_pod().missing().reason(),
+            Missing::NOT_SUPPORTED);
+  const auto fault = ParseFaults({"0:sdid=1"}, {0, 1, 2});
+  ASSERT_TRUE(fault.ok()) << fault.status();
+  EXPECT_EQ(ApplyFault(fault->front(), host_).code(),
+            absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(NpuSmiTest, CanBeMissingOrSilent) {

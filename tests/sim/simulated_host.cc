@@ -149,7 +149,7 @@ absl::Status WriteAscendFiles(const HostFolder& folder, const Server& of) {
                         "version=8.5.0\npackage_name=Ascend-cann-toolkit\n");
   // What npu-smi of an Ascend 950 answers is not known.
   if (!HasAscend950Tool(of.spec)) {
-    steps << WriteNpuSmi(folder, of.product, DeviceIds(of.server));
+    steps << WriteNpuSmi(folder, of.product, DeviceIds(of.server), of.number);
   }
   for (int id : DeviceIds(of.server)) {
     steps << folder.MakeNode(absl::StrCat("dev/davinci", id));

@@ -19,9 +19,9 @@ using ::testing::Not;
 
 using Arguments = std::vector<std::string>;
 
-// A controller that finds two healthy servers of eight devices in order.
-ProgramWorld LaunchWorld() {
-  const ClusterSpec spec = MakeSpec("atlas-a2", "", 2);
+// A controller that finds two healthy servers in order.
+ProgramWorld LaunchWorld(const char* product = "atlas-a2") {
+  const ClusterSpec spec = MakeSpec(product, "", 2);
   LaunchEvent event;
   LaunchFacts& facts = *event.mutable_facts();
   *facts.mutable_report() = PassingReport({"server0", "server1"});
@@ -68,6 +68,19 @@ TEST(GenerateRankTableTest, PrintsATableThatHcclReads) {
   EXPECT_EQ(request.job().servers(0).host(), "server0");
   EXPECT_EQ(request.job().servers(1).device_count(), 8u);
   EXPECT_EQ(request.selection().skip(0), "link");
+}
+
+TEST(GenerateRankTableTest, WritesTheVersionOfSuperPodsForThem) {
+  ProgramWorld world = LaunchWorld("atlas-a3-superpod");
+  const ProgramOutput output = RunProgram(Generate("ranktable"), world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(ParseRankTable(output.out)->version, "1.2");
+  FactsOf(world).mutable_facts(1)->mutable_devices(7)->clear_super_pod();
+  const ProgramOutput refused = RunProgram(Generate("ranktable"), world);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, HasSubstr("server1 device 7: its super pod id and "
+                                     "SDID are not known"));
 }
 
 TEST(GenerateRankTableTest, LeavesAnotherFileAloneAndTakesTheSameForDone) {

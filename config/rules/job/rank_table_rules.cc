@@ -1,6 +1,7 @@
 // The rank table of a job: whether HCCL takes it, and whether it says what is
 // there.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "config/launch/rank_table.h"
 #include "config/rules/rule_report.h"
+#include "config/values/number_list.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -76,9 +78,12 @@ class TableJudge {
       if (server_of_[i] == kNobody) continue;
       JudgeIds(i);
       if (!view_.spec().roce_unused()) JudgeAddresses(i);
+      if (table_.version == "1.2") JudgePlaces(i);
     }
+    JudgePods();
     Add("other-devices", other_devices_);
     Add("other-address", other_addresses_);
+    Add("other-sdid", other_sdids_);
     Add("ipv6", ipv6_);
   }
 
@@ -259,6 +264,46 @@ class TableJudge {
     }
   }
 
+  // What the chips do not tell is rule subnet-superpod's matter.
+  void JudgePlaces(size_t entry) {
+    const auto host =
+        hosts_.find(view_.spec().servers(server_of_[entry]).host());
+    if (host == hosts_.end()) return;
+    for (const RankTableDevice& listed : table_.servers[entry].devices) {
+      const DeviceView* const device = host->second->Find(listed.device_id);
+      if (device == nullptr || !IsKnown(device->facts->super_pod())) continue;
+      const SuperPodPlace& place = device->facts->super_pod().value();
+      pod_of_.emplace(table_.servers[entry].server_id, place.super_pod_id());
+      uint32_t sdid = 0;
+      if (ParseDigits(listed.super_device_id, &sdid) && sdid == place.sdid()) {
+        continue;
+      }
+      other_sdids_.push_back(absl::StrCat(
+          NameOf(entry), " device ", listed.device_id, ": super_device_id ",
+          PrintableText(listed.super_device_id), ", the device of ",
+          host->second->name, " has SDID ", place.sdid()));
+    }
+  }
+
+  void JudgePods() {
+    std::vector<std::string> mixed;
+    for (const RankTableSuperPod& pod : table_.super_pods) {
+      std::map<uint32_t, std::string> first_of;  // Server by real super pod.
+      for (const std::string& server : pod.server_ids) {
+        const auto found = pod_of_.find(server);
+        if (found != pod_of_.end()) first_of.emplace(found->second, server);
+      }
+      if (first_of.size() < 2) continue;
+      std::vector<std::string> texts;
+      for (const auto& [id, server] : first_of) {
+        texts.push_back(absl::StrCat(QuotedText(server), " of super pod ", id));
+      }
+      mixed.push_back(absl::StrCat("super pod ", QuotedText(pod.super_pod_id),
+                                   " has ", FirstOf(texts, kMaxListed)));
+    }
+    Add("mixed-pods", mixed);
+  }
+
   // One of another job, or one that is not there.
   void AddLackingDevice(const HostView& host, uint32_t id) {
     if (host.spec == nullptr || IdsOf(*host.spec).count(id) == 0) return;
@@ -297,6 +342,9 @@ class TableJudge {
   std::optional<bool> all_have_theirs_;
   std::vector<std::string> other_devices_;
   std::vector<std::string> other_addresses_;
+  std::vector<std::string> other_sdids_;
+  // Real super pods, by server_id of the table.
+  std::map<std::string, uint32_t> pod_of_;
   std::vector<std::string> ipv6_;
 };
 

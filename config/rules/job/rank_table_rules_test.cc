@@ -48,6 +48,39 @@ TEST(CheckRankTableTest, TakesTablesOfSuperPods) {
       << Lines(cluster.Check("rank-table"));
 }
 
+TEST(CheckRankTableTest, FailsForAnSdidThatTheDeviceDoesNotHave) {
+  TestCluster cluster("atlas-a3-superpod");
+  cluster.StartJob().set_rank_table(MakeRankTable(cluster.spec, false, "1.2"));
+  cluster.device(1, 3).mutable_super_pod()->mutable_value()->set_sdid(4711);
+  EXPECT_THAT(
+      Lines(cluster.Check("rank-table")),
+      HasSubstr("FAIL cluster server_list[1] \"node_1\" device 3: "
+                "super_device_id 4521987, the device of server1 has SDID 4711 "
+                "| super_device_id as npu-smi info -t spod-info tells the "
+                "SDID | clusterctl generate ranktable"));
+  // What is not told is not compared.
+  SetMissing(Missing::NOT_SUPPORTED, "",
+             cluster.device(1, 3).mutable_super_pod());
+  EXPECT_EQ(cluster.Check("rank-table").state(), PASS);
+}
+
+TEST(CheckRankTableTest, FailsForAPodOfServersThatAreInTwo) {
+  TestCluster cluster("atlas-a3-superpod");
+  cluster.StartJob().set_rank_table(absl::StrReplaceAll(
+      MakeRankTable(cluster.spec, false, "1.2"),
+      {{R"("super_pod_id":"0")", R"("super_pod_id":"a")"}}));
+  EXPECT_EQ(cluster.Check("rank-table").state(), PASS)
+      << Lines(cluster.Check("rank-table"));
+  for (int i = 0; i < 16; ++i) {
+    cluster.device(1, i).mutable_super_pod()->mutable_value()->set_super_pod_id(
+        1);
+  }
+  EXPECT_THAT(Lines(cluster.Check("rank-table")),
+              HasSubstr("FAIL cluster super pod \"a\" has \"node_0\" of super "
+                        "pod 0, \"node_1\" of super pod 1 | servers of one "
+                        "super pod"));
+}
+
 TEST(CheckRankTableTest, IsSkippedWithoutATable) {
   TestCluster cluster = Small();
   cluster.job->clear_rank_table();

@@ -69,9 +69,10 @@ class Answer {
     return value == "NA" ? absl::string_view() : value;
   }
 
-  absl::StatusOr<uint64_t> Number(absl::string_view key) const {
+  template <typename Integer = uint64_t>
+  absl::StatusOr<Integer> Number(absl::string_view key) const {
     ASSIGN_OR_RETURN(const absl::string_view value, Value(key));
-    uint64_t number = 0;
+    Integer number = 0;
     if (ParseDigits(value, &number)) return number;
     return Bad(absl::StrCat("no number for \"", key, "\":"), value);
   }
@@ -169,6 +170,20 @@ absl::StatusOr<HccsLinks> ParseNpuSmiHccs(absl::string_view output) {
     links.add_lanes(number);
   }
   return links;
+}
+
+absl::StatusOr<SuperPodPlace> ParseNpuSmiSuperPod(absl::string_view output) {
+  ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
+  SuperPodPlace place;
+  for (const auto& [key, set] :
+       {std::make_pair("SDID", &SuperPodPlace::set_sdid),
+        std::make_pair("Super Pod Size", &SuperPodPlace::set_size),
+        std::make_pair("Super Pod ID", &SuperPodPlace::set_super_pod_id),
+        std::make_pair("Server Index", &SuperPodPlace::set_server_index)}) {
+    ASSIGN_OR_RETURN(const uint32_t number, answer.Number<uint32_t>(key));
+    (place.*set)(number);
+  }
+  return place;
 }
 
 }  // namespace clusterd

@@ -40,6 +40,13 @@ absl::StatusOr<std::string> ParseNpuSmiCompatibility(absl::string_view output);
 // some releases have no lane mode.
 absl::StatusOr<HccsLinks> ParseNpuSmiHccs(absl::string_view output);
 
+// `-t spod-info` of Atlas A3; an Ascend 950 prints no SDID:
+//   	SDID                           : 16777216
+//   	Super Pod Size                 : 384
+//   	Super Pod ID                   : 0
+//   	Server Index                   : 4
+absl::StatusOr<SuperPodPlace> ParseNpuSmiSuperPod(absl::string_view output);
+
 }  // namespace clusterd
 
 #endif  // DAEMON_HOST_NPU_SMI_CHIP_ANSWERS_H_

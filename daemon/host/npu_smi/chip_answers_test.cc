@@ -160,5 +160,27 @@ TEST(ParseNpuSmiHccsTest, QuotesWhatItDoesNotKnow) {
                 "no lane mode");
 }
 
+TEST(ParseNpuSmiSuperPodTest, ReadsThePlaceOfAChip) {
+  const SuperPodPlace place =
+      ParseNpuSmiSuperPod(Golden("spod_info_a3.txt")).value();
+  EXPECT_EQ(place.sdid(), 16777216u);
+  EXPECT_EQ(place.size(), 384u);
+  EXPECT_EQ(place.super_pod_id(), 0u);
+  EXPECT_EQ(place.server_index(), 4u);
+}
+
+TEST(ParseNpuSmiSuperPodTest, QuotesWhatItDoesNotKnow) {
+  const std::string text = Golden("spod_info_a3.txt");
+  // As an Ascend 950 prints it.
+  ExpectRefused(
+      ParseNpuSmiSuperPod(text.substr(text.find("\tSuper Pod Size"))).status(),
+      "no \"SDID\"");
+  ExpectRefused(ParseNpuSmiSuperPod(
+                    absl::StrReplaceAll(text, {{"16777216", "4294967296"}}))
+                    .status(),
+                "no number for \"SDID\": \"4294967296\"");
+  ExpectRefused(ParseNpuSmiSuperPod(text + text).status(), "more than once");
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -99,7 +99,7 @@ class ChipSession {
   absl::Status stopped_;
 };
 
-void AskChip(ChipSession chip, DeviceFacts* facts) {
+void AskChip(ChipSession chip, bool in_super_pod, DeviceFacts* facts) {
   SetFact(chip.Ask("health", ParseNpuSmiHealth), facts->mutable_health());
   SetFact(chip.Ask("ecc", ParseNpuSmiEcc), facts->mutable_memory_errors());
   SetFact(chip.Ask("board", ParseNpuSmiCompatibility, /*of_card=*/true),
@@ -111,13 +111,18 @@ void AskChip(ChipSession chip, DeviceFacts* facts) {
     if (!absl::IsUnimplemented(xlink.status())) hccs = std::move(xlink);
   }
   SetFact(std::move(hccs), facts->mutable_hccs());
+  if (!in_super_pod) return;
+  SetFact(chip.Ask("spod-info", ParseNpuSmiSuperPod),
+          facts->mutable_super_pod());
 }
 
-void SetAllMissing(const Missing& missing, DeviceFacts* facts) {
+void SetAllMissing(const Missing& missing, bool in_super_pod,
+                   DeviceFacts* facts) {
   SetMissing(missing, facts->mutable_health());
   SetMissing(missing, facts->mutable_memory_errors());
   SetMissing(missing, facts->mutable_compatibility());
   SetMissing(missing, facts->mutable_hccs());
+  if (in_super_pod) SetMissing(missing, facts->mutable_super_pod());
 }
 
 // Where each id is; one that is not listed may lack there. Logic ids are the
@@ -145,14 +150,14 @@ absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
 }  // namespace
 
 std::vector<DeviceFacts> ReadChips(const HostAccess& host,
-                                   NpuToolFacts::Generation generation,
+                                   const ObserveRequest& request,
                                    const DeviceIdsFact::Ids& ids,
                                    DeviceLocks* locks) {
   std::vector<DeviceFacts> facts(ids.ids_size());
   const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(host.paths);
   absl::StatusOr<Chips> chips = Chips();
   std::optional<Missing> missing;
-  if (generation == NpuToolFacts::ASCEND_950) {
+  if (request.generation() == NpuToolFacts::ASCEND_950) {
     missing = MakeMissing(Missing::NOT_QUERIED,
                           "npu-smi of an Ascend 950 has a command line that "
                           "clusterd does not know");
@@ -167,14 +172,15 @@ std::vector<DeviceFacts> ReadChips(const HostAccess& host,
     DeviceFacts* const of = &facts[i];
     of->set_id(id);
     if (missing.has_value()) {
-      SetAllMissing(*missing, of);
+      SetAllMissing(*missing, request.ask_vnic(), of);
     } else if (chips->count(id) == 0) {
       SetAllMissing(MakeMissing(Missing::TOOL_FAILED,
                                 "`npu-smi info -m` does not list the device"),
-                    of);
+                    request.ask_vnic(), of);
     } else {
       running.push_back(std::async([&, id, of] {
-        AskChip(ChipSession(*npu_smi, id, chips->at(id), host, locks), of);
+        AskChip(ChipSession(*npu_smi, id, chips->at(id), host, locks),
+                request.ask_vnic(), of);
       }));
     }
   }

@@ -1,5 +1,5 @@
 // Asks npu-smi about every chip of this machine: health, memory errors, whether
-// driver and firmware go together, HCCS links.
+// driver and firmware go together, HCCS links, its place in a super pod.
 #ifndef DAEMON_HOST_NPU_SMI_CHIP_OBSERVER_H_
 #define DAEMON_HOST_NPU_SMI_CHIP_OBSERVER_H_
 
@@ -15,7 +15,8 @@ namespace clusterd {
 // asked in parallel, each one question at a time; one that gave no answer in
 // time is asked nothing more. `locks`, of npu-smi alone, keeps two observations
 // apart and blocks a chip at which a process that cannot be killed was left.
-// Every fact is
+// Of `request` the generation counts, and whether the product is in a super pod
+// (ask_vnic): else its place there is no fact. Every fact is
 //   ABSENT         npu-smi is not installed
 //   NOT_SUPPORTED  it does not know the question, or numbers devices otherwise
 //                  than the machine's ids, as it does in some containers
@@ -23,7 +24,7 @@ namespace clusterd {
 //                  logic ids, which do not tell the one that is gone
 //   NOT_QUERIED    of an Ascend 950, whose npu-smi has another command line
 std::vector<DeviceFacts> ReadChips(const HostAccess& host,
-                                   NpuToolFacts::Generation generation,
+                                   const ObserveRequest& request,
                                    const DeviceIdsFact::Ids& ids,
                                    DeviceLocks* locks);
 

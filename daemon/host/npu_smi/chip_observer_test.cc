@@ -59,10 +59,9 @@ class ChipObserverTest : public ::testing::Test {
     return absl::StrCat("npu-smi info -t ", query, " -i ", card, " -c 0");
   }
 
-  std::vector<DeviceFacts> Read(
-      NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC) {
+  std::vector<DeviceFacts> Read() {
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
-    return ReadChips({root_.paths(), &runner_, &budget}, generation, ids_,
+    return ReadChips({root_.paths(), &runner_, &budget}, request_, ids_,
                      &locks_);
   }
 
@@ -82,6 +81,7 @@ class ChipObserverTest : public ::testing::Test {
   FakeCommandRunner runner_{&clock_};
   DeviceLocks locks_;
   DeviceIdsFact::Ids ids_;
+  ObserveRequest request_;
 };
 
 TEST_F(ChipObserverTest, AsksEveryChipByItsCard) {
@@ -106,7 +106,8 @@ TEST_F(ChipObserverTest, TellsThatThereIsNoNpuSmi) {
 }
 
 TEST_F(ChipObserverTest, DoesNotAskAnAscend950) {
-  ExpectAll(Read(NpuToolFacts::ASCEND_950)[0], Missing::NOT_QUERIED, "950");
+  request_.set_generation(NpuToolFacts::ASCEND_950);
+  ExpectAll(Read()[0], Missing::NOT_QUERIED, "950");
   EXPECT_THAT(runner_.commands(), IsEmpty());
 }
 
@@ -169,6 +170,24 @@ TEST_F(ChipObserverTest, TellsWhatAChipDoesNotSupport) {
               AllOf(HasSubstr("`npu-smi info -t hccs`"),
                     HasSubstr("does not support")));
   EXPECT_TRUE(facts.health().has_value());
+}
+
+TEST_F(ChipObserverTest, AsksChipsOfASuperPodWhereTheyAre) {
+  EXPECT_EQ(Read()[0].super_pod().state_case(), SuperPodFact::STATE_NOT_SET);
+  EXPECT_EQ(runner_.CountOf(Query("spod-info", "1")), 0);
+  request_.set_ask_vnic(true);
+  runner_.Answers(Query("spod-info", "1"),
+                  "\tSDID                           : 16777216\n"
+                  "\tSuper Pod Size                 : 384\n"
+                  "\tSuper Pod ID                   : 0\n"
+                  "\tServer Index                   : 4\n");
+  runner_.Answers(Query("spod-info", "4"),
+                  "This device does not support querying spod-info.\n");
+  std::vector<DeviceFacts> facts = Read();
+  EXPECT_EQ(facts[0].super_pod().value().sdid(), 16777216u);
+  EXPECT_EQ(facts[1].super_pod().missing().reason(), Missing::NOT_SUPPORTED);
+  root_.Remove("/usr/local/sbin/npu-smi");
+  EXPECT_EQ(Read()[0].super_pod().missing().reason(), Missing::ABSENT);
 }
 
 TEST_F(ChipObserverTest, NeverTakesAFailureForAnAnswer) {

@@ -1,5 +1,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 
+#include <map>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/product_profile.h"
@@ -16,6 +18,7 @@ constexpr int kRails = 4;
 constexpr uint64_t kMtu = 1500;
 constexpr uint64_t kSpeedMbps = 200000;
 constexpr int kHccsPorts = 7;
+constexpr uint32_t kServersOfPod = 48;
 constexpr uint64_t kInitialNamespace = 4026531840;
 
 const ProductProfile& ProfileOf(absl::string_view product,
@@ -84,8 +87,15 @@ void AddEntry(absl::string_view key, uint32_t device, const std::string& value,
   entry->set_line(conf->entries_size());
 }
 
+// The one of MakeSpec: a job has but some of its servers.
+uint32_t NumberOf(const ServerSpec& server) {
+  const auto address = Ipv4Address::Parse(server.address());
+  return address.ok() ? address->bits() - kFirstHostAddress : 0;
+}
+
 // What not every tool tells.
-void FillPort(const ClusterSpec& spec, DeviceFacts* device) {
+void FillPort(const ClusterSpec& spec, const ServerSpec& server,
+              DeviceFacts* device) {
   const ProductProfile& profile = ProfileOf(spec.product(), spec.mode());
   if (profile.generation == NpuToolFacts::ASCEND_950) {
     device->mutable_speed_mbps()->mutable_missing()->set_reason(
@@ -99,10 +109,12 @@ void FillPort(const ClusterSpec& spec, DeviceFacts* device) {
   vnic->mutable_setting()->set_address(
       absl::StrCat("192.0.2.", 1 + device->id()));
   vnic->mutable_setting()->set_netmask("255.0.0.0");
+  *device->mutable_super_pod()->mutable_value() =
+      MakeSuperPodPlace(NumberOf(server), device->id());
 }
 
-void FillDevice(const ClusterSpec& spec, const DeviceSpec& planned,
-                DeviceFacts* device) {
+void FillDevice(const ClusterSpec& spec, const ServerSpec& server,
+                const DeviceSpec& planned, DeviceFacts* device) {
   device->set_id(planned.id());
   auto* settings = device->mutable_address()->mutable_value();
   if (!planned.address().empty()) {
@@ -142,7 +154,7 @@ void FillDevice(const ClusterSpec& spec, const DeviceSpec& planned,
   history->set_downs(0);
   device->mutable_counter_rises()->mutable_value()->set_seconds(300);
   device->mutable_mtu()->set_value(spec.has_mtu() ? spec.mtu() : kMtu);
-  FillPort(spec, device);
+  FillPort(spec, server, device);
   TlsFact::Switch* tls = device->mutable_tls()->mutable_value();
   tls->set_enabled(spec.tls());
   tls->set_source("/etc/hccn.conf");
@@ -254,6 +266,16 @@ ClusterSpec MakeSpec(absl::string_view product, absl::string_view mode,
   return spec;
 }
 
+SuperPodPlace MakeSuperPodPlace(uint32_t server, uint32_t device) {
+  const uint32_t index = server % kServersOfPod;
+  SuperPodPlace place;
+  place.set_sdid(index << 22 | device / 2 << 18 | device % 2 << 16 | device);
+  place.set_size(kServersOfPod * 8);
+  place.set_super_pod_id(server / kServersOfPod);
+  place.set_server_index(index);
+  return place;
+}
+
 HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server) {
   const ProductProfile& profile = ProfileOf(spec.product(), spec.mode());
   HostFacts facts;
@@ -276,7 +298,7 @@ HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server) {
   ids->set_source("/dev/davinci*");
   for (const DeviceSpec& device : server.devices()) {
     ids->add_ids(device.id());
-    FillDevice(spec, device, facts.add_devices());
+    FillDevice(spec, server, device, facts.add_devices());
   }
   FillConf(spec, server, facts.mutable_hccn_conf()->mutable_value());
   FillKernel(spec, facts.mutable_kernel());
@@ -330,37 +352,43 @@ std::vector<const HostFacts*> Pointers(const std::vector<HostFacts>& facts) {
 std::string MakeRankTable(const ClusterSpec& spec, bool by_address,
                           absl::string_view version) {
   std::vector<std::string> servers;
-  std::vector<std::string> ids;
+  // Entries of server_list, by super pod.
+  std::map<uint32_t, std::vector<std::string>> pods;
   int rank = 0;
   for (const ServerSpec& server : spec.servers()) {
     std::vector<std::string> devices;
+    uint32_t pod = 0;
     for (const DeviceSpec& device : server.devices()) {
+      const SuperPodPlace place =
+          MakeSuperPodPlace(NumberOf(server), device.id());
+      pod = place.super_pod_id();
       devices.push_back(absl::StrCat(R"({"device_id":")", device.id(),
                                      R"(","device_ip":")", device.address(),
-                                     R"(","super_device_id":")", rank,
+                                     R"(","super_device_id":")", place.sdid(),
                                      R"(","rank_id":")", rank, R"("})"));
       ++rank;
     }
-    ids.push_back(by_address ? server.address()
-                             : absl::StrCat("node_", ids.size()));
-    servers.push_back(absl::StrCat(R"({"server_id":")", ids.back(),
-                                   R"(","device":[)",
+    const std::string id = absl::StrCat(
+        R"("server_id":")",
+        by_address ? server.address() : absl::StrCat("node_", servers.size()),
+        "\"");
+    pods[pod].push_back(absl::StrCat("{", id, "}"));
+    servers.push_back(absl::StrCat("{", id, R"(,"device":[)",
                                    absl::StrJoin(devices, ","), "]}"));
   }
-  std::string pods;
-  if (version == "1.2") {
-    for (const std::string& id : ids) {
-      absl::StrAppend(&pods, pods.empty() ? "" : ",", R"({"server_id":")", id,
-                      R"("})");
-    }
-    pods =
-        absl::StrCat(R"("super_pod_list":[{"super_pod_id":"0","server_list":[)",
-                     pods, "]}],");
+  std::vector<std::string> lists;
+  for (const auto& [id, members] : pods) {
+    lists.push_back(absl::StrCat(R"({"super_pod_id":")", id,
+                                 R"(","server_list":[)",
+                                 absl::StrJoin(members, ","), "]}"));
   }
-  return absl::StrCat(R"({"version":")", version, R"(",)", pods,
-                      R"("status":"completed","server_count":")",
-                      servers.size(), R"(","server_list":[)",
-                      absl::StrJoin(servers, ","), "]}");
+  return absl::StrCat(
+      R"({"version":")", version, R"(",)",
+      version == "1.2" ? absl::StrCat(R"("super_pod_list":[)",
+                                      absl::StrJoin(lists, ","), "],")
+                       : "",
+      R"("status":"completed","server_count":")", servers.size(),
+      R"(","server_list":[)", absl::StrJoin(servers, ","), "]}");
 }
 
 }  // namespace clusterd

@@ -32,6 +32,11 @@ inline constexpr int kMaxSpecServers = 100000;
 ClusterSpec MakeSpec(absl::string_view product, absl::string_view mode,
                      int servers);
 
+// Where device `device` of the cluster's server number `server` stands: 48
+// servers a pod. The SDID has, from its top bit on, server index, chip, die and
+// device (DCMI reference of Atlas A3, dcmi_get_spod_node_status).
+SuperPodPlace MakeSuperPodPlace(uint32_t server, uint32_t device);
+
 // What the host would report if everything were as the spec says: every fact
 // that a rule reads has a value. `simulation` says so.
 HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server);
@@ -39,9 +44,9 @@ HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server);
 // The same for every server of the spec, in its order.
 std::vector<HostFacts> MakeHealthyFacts(const ClusterSpec& spec);
 
-// The rank table of a job that takes what the spec plans, super pods in one for
-// version 1.2. Its entries are called by the hosts' addresses, or "node_0" and
-// on.
+// The rank table of a job that takes what the spec plans; of version 1.2 with
+// the places of healthy facts. Its entries are called by the hosts' addresses,
+// or "node_0" and on.
 std::string MakeRankTable(const ClusterSpec& spec, bool by_address = true,
                           absl::string_view version = "1.0");
 

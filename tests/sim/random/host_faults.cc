@@ -40,7 +40,7 @@ void SilenceNpuSmi(RandomCluster& cluster, int host, int) {
   const char* const reason = cluster.OneIn(2) ? "TIMED_OUT" : "UNREADABLE";
   for (DeviceFacts& device : *cluster.facts[host].mutable_devices()) {
     for (const char* fact :
-         {"health", "memory_errors", "compatibility", "hccs"}) {
+         {"health", "memory_errors", "compatibility", "hccs", "super_pod"}) {
       Patch(absl::StrCat(fact, " { missing { reason: ", reason,
                          " detail: 'npu-smi' } }"),
             &device);
@@ -302,6 +302,60 @@ std::vector<FaultKind> HostFaults() {
   };
 }
 
+bool TellsPlace(const RandomCluster& cluster, int, int) {
+  return ProfileOf(cluster).in_super_pod && !Has(cluster, "npu-smi-absent");
+}
+
+// Another planned device of the host that no fault touches, else the same.
+int TwinOf(const RandomCluster& cluster, int host, int device) {
+  const HostFacts& facts = cluster.facts[host];
+  for (int d = 0; d < facts.devices_size(); ++d) {
+    if (d != device && cluster.taken.count({host, d}) == 0 &&
+        cluster.Planned(host, facts.devices(d).id()) != nullptr) {
+      return d;
+    }
+  }
+  return device;
+}
+
+void TakeSdidOfTwin(RandomCluster& cluster, int host, int device) {
+  const int twin = TwinOf(cluster, host, device);
+  DeviceOf(cluster, host, device)
+      .mutable_super_pod()
+      ->mutable_value()
+      ->set_sdid(DeviceOf(cluster, host, twin).super_pod().value().sdid());
+  cluster.taken.insert({host, twin});
+}
+
+// The chip tells other numbers than the rest of its host, which is in order.
+FaultKind OtherPlace(const char* name, const char* simulated, State state,
+                     const char* number) {
+  FaultKind kind = {name,
+                    simulated,
+                    true,
+                    "subnet-superpod",
+                    state,
+                    "",
+                    false,
+                    [](const RandomCluster& cluster, int host, int device) {
+                      return TellsPlace(cluster, host, device) &&
+                             cluster.spec.servers(host).devices_size() > 2;
+                    },
+                    [number](RandomCluster& cluster, int host, int device) {
+                      Patch(
+                          absl::StrCat("super_pod { value { ", number, " } }"),
+                          &DeviceOf(cluster, host, device));
+                    }};
+  kind.alone = true;
+  return kind;
+}
+
+FaultKind NoPlace() {
+  FaultKind kind = NoFact("no-place", "super_pod", "subnet-superpod", "");
+  kind.applies = TellsPlace;
+  return kind;
+}
+
 // npu-smi's answers about one device.
 std::vector<FaultKind> ChipFaults() {
   return {
@@ -340,11 +394,21 @@ std::vector<FaultKind> ChipFaults() {
        true},
       NoFact("no-chip-health", "health", "device-health", ""),
       {"npu-smi-silent", "npu_smi=silent npu_smi=hangs", false, "device-health",
-       UNKNOWN, "driver-compat hccs", true, nullptr, SilenceNpuSmi, false,
-       true},
+       UNKNOWN, "driver-compat hccs subnet-superpod", true, nullptr,
+       SilenceNpuSmi, false, true},
       NoMemoryErrors(),
       NoFact("no-compatibility", "compatibility", "driver-compat", ""),
       NoFact("no-hccs-fact", "hccs", "hccs", ""),
+      {"sdid-twice", "sdid=N", true, "subnet-superpod", FAIL, "", false,
+       [](const RandomCluster& cluster, int host, int device) {
+         return TellsPlace(cluster, host, device) &&
+                TwinOf(cluster, host, device) != device;
+       },
+       TakeSdidOfTwin},
+      OtherPlace("server-index", "server_index=N", FAIL, "server_index: 1000"),
+      OtherPlace("super-pod-id", "", FAIL, "super_pod_id: 1000"),
+      OtherPlace("super-pod-size", "", WARN, "size: 1"),
+      NoPlace(),
   };
 }
 

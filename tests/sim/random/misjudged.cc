@@ -15,7 +15,8 @@ namespace {
 
 // Their findings are about several devices together: one of them is broken.
 constexpr absl::string_view kAboutSeveral[] = {
-    "ip-unique", "ip-host-part", "subnet-pairs", "subnet-distinct"};
+    "ip-unique", "ip-host-part", "subnet-pairs", "subnet-distinct",
+    "subnet-superpod"};
 
 // A host, or a device of it; the device -1 stands for the host itself, and the
 // host "" for the cluster.

@@ -138,7 +138,7 @@ void HaveOldTool(RandomCluster& cluster) {
 void HaveNoNpuSmi(RandomCluster& cluster) {
   const char* const reason = cluster.OneIn(2) ? "ABSENT" : "NOT_SUPPORTED";
   for (const char* fact :
-       {"health", "memory_errors", "compatibility", "hccs"}) {
+       {"health", "memory_errors", "compatibility", "hccs", "super_pod"}) {
     PatchDevices(absl::StrCat(fact, " { missing { reason: ", reason,
                               " detail: 'npu-smi' } }"),
                  cluster);
