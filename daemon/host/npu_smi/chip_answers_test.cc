@@ -5,6 +5,8 @@
 
 #include <fstream>
 
+#include "absl/strings/str_replace.h"
+
 namespace clusterd {
 namespace {
 
