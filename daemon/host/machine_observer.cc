@@ -168,9 +168,8 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
   // What npu-smi tells comes meanwhile, into messages of its own.
   const DeviceIdsFact::Ids ids = facts.device_ids().value();
   std::vector<DeviceFacts> chips;
-  running.push_back(std::async([&] {
-    chips = ReadChips(host, request, ids, &npu_smi_locks_);
-  }));
+  running.push_back(std::async(
+      [&] { chips = ReadChips(host, request, ids, &npu_smi_locks_); }));
   ObserveDevices(request, budget, &facts);
   Finish(&running);
   for (size_t i = 0; i < chips.size(); ++i) {
