@@ -147,10 +147,10 @@ if ! fresh; then
     progress+=(--curses=no --color=no --show_progress_rate_limit=10)
   fi
   SECONDS=0
-  bazel build -c opt "${progress[@]}" "${programs[@]}" >&2 || exit 2
+  bazel build -c opt --config=joined "${progress[@]}" "${programs[@]}" >&2 || exit 2
   echo "built in $((SECONDS / 60)) min $((SECONDS % 60)) s" >&2
   # Copies, because another build mode moves bazel-bin elsewhere.
-  outputs=$(bazel info -c opt bazel-bin 2>/dev/null)
+  outputs=$(bazel info -c opt --config=joined bazel-bin 2>/dev/null)
   mkdir -p "$bin"
   rm -f "$bin/.built"
   for program in "${programs[@]}"; do

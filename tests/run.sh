@@ -13,7 +13,7 @@ if [ "$(id -u)" -eq 0 ]; then tests/systemd/rootfs.sh prepare || exit 1; fi
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 read -r -a targets <<<"${CLUSTERD_TESTS:-//...}"
-bazel test --keep_going --noshow_progress --build_event_text_file="$events" "$@" -- "${targets[@]}"
+bazel test --config=joined --keep_going --noshow_progress --build_event_text_file="$events" "$@" -- "${targets[@]}"
 status=$?
 
 # One test case is one <testcase> of the XML that GoogleTest or Bazel writes. A

@@ -22,9 +22,9 @@ namespace clusterd {
 namespace {
 
 constexpr int kKeyColumns = 7;
-constexpr int kHostsColumns = 60;  // Folded names of one group.
-constexpr size_t kMaxGroups = 40;  // Of hosts; the worst ones are kept.
-constexpr size_t kMaxDetails = 8;  // Residues and the like of one group.
+constexpr int kEndColumns = 60;       // Folded names of one group.
+constexpr size_t kMaxEndGroups = 40;  // Of hosts; the worst ones are kept.
+constexpr size_t kMaxDetails = 8;     // Residues and the like of one group.
 constexpr uint32_t kSchemaVersion = 1;
 
 struct OutcomeRow {
@@ -106,25 +106,24 @@ std::vector<Detail> DetailsOf(const ApplyResult& result) {
 // How a host ended: how good that is, the word for it, what stands behind the
 // host, and what a person must know besides.
 using End = std::tuple<State, std::string, std::string, std::vector<Detail>>;
-using HostGroup = std::pair<End, std::vector<std::string>>;
+using EndGroup = std::pair<End, std::vector<std::string>>;
 
 // SKIPPED tells less than PASS, so that what failed stands last.
-int Order(const HostGroup& group) {
+int Order(const EndGroup& group) {
   const State state = std::get<State>(group.first);
   return state == SKIPPED ? 0 : static_cast<int>(state);
 }
 
-std::vector<HostGroup> GroupHosts(const ApplyReport& report) {
+std::vector<EndGroup> GroupByEnd(const ApplyReport& report) {
   FirstMet<End, std::vector<std::string>> groups;
   for (const ApplyResult& host : report.hosts()) {
     const End end{HostEnd(host.outcome(), report.rollback()),
                   OutcomeWord(host.outcome()), EndText(host), DetailsOf(host)};
     groups[end].push_back(host.host());
   }
-  absl::c_stable_sort(groups.items(),
-                      [](const HostGroup& a, const HostGroup& b) {
-                        return Order(a) < Order(b);
-                      });
+  absl::c_stable_sort(groups.items(), [](const EndGroup& a, const EndGroup& b) {
+    return Order(a) < Order(b);
+  });
   return std::move(groups.items());
 }
 
@@ -144,7 +143,7 @@ std::string WaveResult(const ApplyReport& report, size_t begin, size_t end) {
 // "10 applied, 1 undone of 11 hosts in 12 s".
 std::string CountsLine(const ApplyReport& report) {
   FirstMet<std::string, size_t> counts;
-  for (const auto& [end, hosts] : GroupHosts(report)) {
+  for (const auto& [end, hosts] : GroupByEnd(report)) {
     counts[std::get<1>(end)] += hosts.size();
   }
   std::string text =
@@ -185,10 +184,10 @@ void PrintDetails(const std::vector<Detail>& details, Page& page) {
 }
 
 void PrintHosts(const ApplyReport& report, Page& page) {
-  const std::vector<HostGroup> groups = GroupHosts(report);
+  const std::vector<EndGroup> groups = GroupByEnd(report);
   if (groups.empty()) return;
   page.Title("Hosts");
-  const size_t hidden = groups.size() - std::min(groups.size(), kMaxGroups);
+  const size_t hidden = groups.size() - std::min(groups.size(), kMaxEndGroups);
   if (hidden > 0) {
     page.out() << "  " << hidden << " more groups; -o json has all\n";
   }
@@ -197,7 +196,7 @@ void PrintHosts(const ApplyReport& report, Page& page) {
     const auto& [state, word, text, details] = groups[i].first;
     rows.push_back(
         {{EndMark(state, word, page.style().utf8), StatePaint(state)},
-         {page.Safe(HostsText(groups[i].second, kHostsColumns))}});
+         {page.Safe(HostsText(groups[i].second, kEndColumns))}});
     if (!text.empty()) rows.back().push_back({page.Safe(text)});
   }
   const std::vector<int> columns = ColumnWidths(rows);
@@ -231,7 +230,7 @@ void PrintWaves(const ApplyReport& report, Page& page) {
         {{absl::StrCat(first + 1,
                        wave > first + 1 ? absl::StrCat("-", wave) : "", " of ",
                        waves.count())},
-         {page.Safe(HostsText(hosts, kHostsColumns))},
+         {page.Safe(HostsText(hosts, kEndColumns))},
          {page.Safe(
              WaveResult(report, waves.begin(first), waves.begin(wave)))}});
   }
@@ -343,7 +342,7 @@ std::string WaveText(const ApplyWave& wave) {
   return absl::StrCat(
       "wave ", wave.wave(), " of ", wave.waves(),
       wave.result().empty()
-          ? absl::StrCat(" begins: ", HostsText(hosts, kHostsColumns))
+          ? absl::StrCat(" begins: ", HostsText(hosts, kEndColumns))
           : absl::StrCat(" ended: ", wave.result()));
 }
 

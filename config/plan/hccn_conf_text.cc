@@ -76,11 +76,11 @@ std::string LinesText(const std::set<uint32_t>& lines) {
                       ": ");
 }
 
-std::string Text(const PlanStep& step) {
+std::string FormText(const PlanStep& step) {
   return absl::StrCat(step.target().file(), ": ", step.from());
 }
 
-absl::Status Check(const PlanStep& step) {
+absl::Status CheckForm(const PlanStep& step) {
   if (step.target().file() != kHccnConfFile) {
     return NotOneToSet("file", step.target().file());
   }
@@ -88,7 +88,7 @@ absl::Status Check(const PlanStep& step) {
                                 : NotOneToSet("form", step.to());
 }
 
-StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
+StepVerdict JudgeForm(const PlanStep& step, const SettingFacts& facts) {
   const HccnConfFact& fact = facts.host().hccn_conf();
   if (fact.missing().reason() == Missing::ABSENT) return {};
   if (fact.state_case() != HccnConfFact::kValue) {
@@ -276,8 +276,8 @@ std::string WithToolsOwnLines(absl::string_view text, absl::string_view now) {
   return kept;
 }
 
-const Setting kFormRow = {
-    kFormSetting, CHANGE_HCCN_CONF, SettingTarget::kFile, Text, Check, Judge};
+const Setting kFormRow = {kFormSetting, CHANGE_HCCN_CONF, SettingTarget::kFile,
+                          FormText,     CheckForm,        JudgeForm};
 
 void PlanFormStep(HostPlanBuilder* plan) {
   if (plan->facts().hccn_conf().state_case() != HccnConfFact::kValue) return;

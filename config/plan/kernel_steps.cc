@@ -76,7 +76,7 @@ absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {
 }
 
 // The key that a line sets, dotted; empty: it sets none.
-std::string KeyOf(absl::string_view line) {
+std::string SysctlKeyOf(absl::string_view line) {
   line = absl::StripAsciiWhitespace(line);
   if (line.empty() || line[0] == '#' || line[0] == ';') return "";
   const size_t equals = line.find('=');
@@ -103,7 +103,7 @@ std::string AtBootText(const PlanStep& step) {
       step.to());
 }
 
-absl::Status Check(const PlanStep& step) {
+absl::Status CheckKernelStep(const PlanStep& step) {
   const std::string& key = step.target().kernel_parameter();
   ASSIGN_OR_RETURN(const auto canonical, CanonicalSysctlValue(key, step.to()));
   return canonical == step.to() ? absl::OkStatus()
@@ -132,7 +132,7 @@ AtBoot ReadAtBoot(const PersistentValue& value) {
 }
 
 // What runs, or what the next boot sets, is enough.
-StepVerdict Judge(const PlanStep& step, const SettingFacts& facts) {
+StepVerdict JudgeKernelStep(const PlanStep& step, const SettingFacts& facts) {
   const KernelParameter* const parameter = ParameterOf(step);
   std::string now = kUnknownFact;
   if (parameter != nullptr && step.setting() == kRunningSetting) {
@@ -365,7 +365,7 @@ std::string EditSysctlFile(absl::string_view text, absl::string_view key,
   bool written = false;
   std::string edited = text.empty() ? kHeading : "";
   for (const absl::string_view line : lines) {
-    if (KeyOf(line) != key) {
+    if (SysctlKeyOf(line) != key) {
       absl::StrAppend(&edited, line, "\n");
     } else if (!written) {
       edited += assignment;
@@ -377,12 +377,12 @@ std::string EditSysctlFile(absl::string_view text, absl::string_view key,
 }
 
 const Setting kRunningRow = {
-    kRunningSetting, CHANGE_SYSCTL, SettingTarget::kKernelParameter,
-    RunningText,     Check,         Judge,
+    kRunningSetting, CHANGE_SYSCTL,   SettingTarget::kKernelParameter,
+    RunningText,     CheckKernelStep, JudgeKernelStep,
     Restores};
 const Setting kAtBootRow = {
-    kAtBootSetting, CHANGE_SYSCTL, SettingTarget::kKernelParameter,
-    AtBootText,     Check,         Judge,
+    kAtBootSetting, CHANGE_SYSCTL,   SettingTarget::kKernelParameter,
+    AtBootText,     CheckKernelStep, JudgeKernelStep,
     Restores};
 
 void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {

@@ -20,7 +20,6 @@ namespace {
 constexpr char kReservedPorts[] = "net.ipv4.ip_local_reserved_ports";
 constexpr char kSomaxconn[] = "net.core.somaxconn";
 constexpr char kSynBacklog[] = "net.ipv4.tcp_max_syn_backlog";
-constexpr uint64_t kAdvisedBacklog = 65535;
 // Of both backlogs before anybody sets them: tcp_max_syn_backlog grows with the
 // memory from there (Linux tcp_init).
 constexpr uint64_t kLeastStandard = 128;

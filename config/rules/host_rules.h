@@ -41,6 +41,9 @@ SshQuestion MakeSshQuestion(const ClusterSpec& spec, const JobSsh& ssh);
 // 0: the spec has no devices.
 uint64_t RootDialers(const ClusterSpec& spec, const JobSpec* job = nullptr);
 
+// What HCCL itself advises for both backlogs; more is as good as that.
+inline constexpr uint64_t kAdvisedBacklog = 65535;
+
 // What a backlog must be: less than `least` fails, less than `enough` warns.
 // | kernel.* of the spec      | least              | enough     | advised    |
 // |---------------------------|--------------------|------------|------------|

@@ -176,9 +176,6 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
                  reason);
 }
 
-// More than what HCCL itself advises is as good as that.
-constexpr uint64_t kAdvisedBacklog = 65535;
-
 struct BacklogKind {
   absl::string_view key;
   const NumberFact& (KernelFacts::*fact)() const;

@@ -73,9 +73,9 @@ struct Group {
 
 // Reads groups one after the other; addresses wait until all hosts are known,
 // because formulas may ask how many there are.
-class Reader {
+class GroupReader {
  public:
-  explicit Reader(Mistakes* mistakes) : mistakes_(mistakes) {}
+  explicit GroupReader(Mistakes* mistakes) : mistakes_(mistakes) {}
 
   ServerGroups Read(const YamlNode& node) {
     for (size_t g = 0; g < node.items.size(); ++g) ReadGroup(node.items[g], g);
@@ -170,7 +170,7 @@ class Reader {
 ServerGroups ReadServerGroups(const YamlNode* node, Mistakes* mistakes) {
   const YamlValue value(node, "servers", mistakes);
   const bool is_list = value.Is(YamlNode::Kind::kList);
-  if (is_list && !node->items.empty()) return Reader(mistakes).Read(*node);
+  if (is_list && !node->items.empty()) return GroupReader(mistakes).Read(*node);
   if (node != nullptr) {
     value.Wrong(" is ", is_list ? "empty" : KindName(node->kind),
                 ", expected a list of groups with hosts and address");

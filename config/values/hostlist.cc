@@ -22,7 +22,7 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxNameBytes = 253;
+constexpr size_t kMaxHostNameBytes = 253;
 
 template <typename... Parts>
 absl::Status Wrong(absl::string_view text, const Parts&... parts) {
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
   while (!rest.empty()) {
     const size_t open = std::min(rest.find_first_of("[]"), rest.size());
     // Before it is copied for every name.
-    if (names[0].size() + open > kMaxNameBytes) {
+    if (names[0].size() + open > kMaxHostNameBytes) {
       return Wrong(item, "is no host name, expected at most 253 characters");
     }
     const absl::string_view text = rest.substr(0, open);
@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
 
 bool IsHostName(absl::string_view name) {
   static const LazyRE2 kForm = {"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"};
-  return name.size() <= kMaxNameBytes && HasForm(name, *kForm) &&
+  return name.size() <= kMaxHostNameBytes && HasForm(name, *kForm) &&
          !absl::StrContains(name, "..");
 }
 

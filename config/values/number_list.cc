@@ -19,7 +19,7 @@ bool IsPadded(absl::string_view digits) {
 }
 
 template <typename... Parts>
-absl::Status Wrong(absl::string_view text, const Parts&... parts) {
+absl::Status WrongNumber(absl::string_view text, const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", absl::Utf8SafeCEscape(text.substr(0, 64)), "\" ", parts...));
 }
@@ -35,13 +35,14 @@ absl::StatusOr<NumberRange> ParseRange(absl::string_view part) {
   NumberRange range;
   if (!has_form || !ParseDigits(first, &range.first) ||
       !ParseDigits(last, &range.last)) {
-    return Wrong(part,
-                 "is not a number or range, expected e.g. 7, 1-12 or 01-12");
+    return WrongNumber(
+        part, "is not a number or range, expected e.g. 7, 1-12 or 01-12");
   }
   range.step = step.value_or(1);
-  if (range.step == 0) return Wrong(part, "has a step of 0, expected 1 up");
+  if (range.step == 0)
+    return WrongNumber(part, "has a step of 0, expected 1 up");
   if (range.first > range.last) {
-    return Wrong(part, "runs backwards, expected ", last, "-", first);
+    return WrongNumber(part, "runs backwards, expected ", last, "-", first);
   }
   if (IsPadded(first) || IsPadded(last)) {
     // "08-112" grows out of its padding; "8-012" and "008-12" contradict
@@ -49,7 +50,7 @@ absl::StatusOr<NumberRange> ParseRange(absl::string_view part) {
     const bool grows =
         IsPadded(first) && !IsPadded(last) && last.size() > first.size();
     if (first.size() != last.size() && !grows) {
-      return Wrong(part, "pads its ends differently");
+      return WrongNumber(part, "pads its ends differently");
     }
     range.width = static_cast<int>(first.size());
   }
@@ -79,12 +80,13 @@ absl::StatusOr<std::vector<uint32_t>> ParseIdList(absl::string_view text,
   std::vector<uint32_t> ids;
   for (const NumberRange& range : ranges) {
     if (range.last > max) {
-      return Wrong(absl::StrCat(range.last), "is too large, expected 0-", max);
+      return WrongNumber(absl::StrCat(range.last), "is too large, expected 0-",
+                         max);
     }
     // A range that repeats ids cannot grow the list without bound: `max` of
     // them is all there is.
     if (ids.size() + range.size() > uint64_t{max} + 1) {
-      return Wrong(text, "has an id twice");
+      return WrongNumber(text, "has an id twice");
     }
     for (uint64_t id = range.first; id <= range.last; id += range.step) {
       ids.push_back(static_cast<uint32_t>(id));
@@ -92,7 +94,7 @@ absl::StatusOr<std::vector<uint32_t>> ParseIdList(absl::string_view text,
   }
   std::sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
-  if (twice != ids.end()) return Wrong(text, "has id ", *twice, " twice");
+  if (twice != ids.end()) return WrongNumber(text, "has id ", *twice, " twice");
   return ids;
 }
 

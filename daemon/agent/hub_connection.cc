@@ -15,7 +15,7 @@ namespace {
 // The largest message is the plan of one host. One that is believed has at most
 // 8192 steps and 65536 facts (config/plan/make_plan.h): at 600 bytes a
 // step and 150 bytes a fact that is 15 MB. Real ones have some hundred steps.
-constexpr int kMaxReceivedBytes = 16 << 20;
+constexpr int kMaxFromController = 16 << 20;
 
 // What a tag points to. gRPC hands it from the thread that makes it to the
 // loop's; the flag says so in a way that a race detector can see without
@@ -94,7 +94,7 @@ std::shared_ptr<grpc::Channel> Dial(
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetMaxReceiveMessageSize(kMaxReceivedBytes);
+  arguments.SetMaxReceiveMessageSize(kMaxFromController);
   return grpc::CreateCustomChannel(options.controller, credentials, arguments);
 }
 

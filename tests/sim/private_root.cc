@@ -19,7 +19,7 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-constexpr char kConf[] = "etc/hccn.conf";
+constexpr char kHccnConf[] = "etc/hccn.conf";
 constexpr char kLogFolder[] = "var/log/hccn_tool";
 constexpr mode_t kUsualConfMode = 0644;
 
@@ -28,9 +28,9 @@ absl::Status WriteConf(const HostFolder& folder, const RunSetup& setup,
   const mode_t mode = setup.conf_mode.value_or(kUsualConfMode);
   switch (setup.conf_kind) {
     case RunSetup::ConfKind::kDirectory:
-      return folder.MakeFolder(kConf);
+      return folder.MakeFolder(kHccnConf);
     case RunSetup::ConfKind::kSymlink: {
-      absl::Status status = folder.Link(kConf, "hccn.conf.target");
+      absl::Status status = folder.Link(kHccnConf, "hccn.conf.target");
       if (!status.ok()) return status;
       // A link that leads nowhere, where the record had no file.
       if (!conf) return absl::OkStatus();
@@ -40,7 +40,7 @@ absl::Status WriteConf(const HostFolder& folder, const RunSetup& setup,
       break;
   }
   if (!conf) return absl::OkStatus();
-  return folder.Write(kConf, *conf, mode);
+  return folder.Write(kHccnConf, *conf, mode);
 }
 
 absl::Status WriteLogFolder(const HostFolder& folder, const RunSetup& setup) {
@@ -137,7 +137,7 @@ std::optional<std::string> PrivateRoot::ReadConf() const {
   struct stat found;
   if (stat(ConfPath().c_str(), &found) != 0) return std::nullopt;
   if (S_ISDIR(found.st_mode)) return "<directory>";
-  return HostFolder(path_).Read(kConf);
+  return HostFolder(path_).Read(kHccnConf);
 }
 
 DeviceState PrivateRoot::ReadState() const {

@@ -49,7 +49,7 @@ struct Chain {
 // One table.
 using Chains = std::map<std::string, Chain>;
 
-absl::Status Malformed(absl::string_view program, absl::string_view line) {
+absl::Status MalformedRule(absl::string_view program, absl::string_view line) {
   return absl::InvalidArgumentError(
       absl::StrCat(program, ": line ", QuotedText(line), " not understood"));
 }
@@ -338,10 +338,10 @@ absl::StatusOr<std::vector<DropRule>> FindIptablesDrops(
     } else if (line == "COMMIT") {
       AddTable(&chains, &drops);
     } else {
-      return Malformed("iptables-save", line);
+      return MalformedRule("iptables-save", line);
     }
   }
-  if (!chains.empty()) return Malformed("iptables-save", "(no COMMIT)");
+  if (!chains.empty()) return MalformedRule("iptables-save", "(no COMMIT)");
   return drops;
 }
 
@@ -377,7 +377,7 @@ absl::StatusOr<std::vector<DropRule>> FindNftDrops(
     if (line.empty() || line[0] == '#') continue;
     if (open.empty()) {
       if (!HasForm(line, *kTable, &family, &name)) {
-        return Malformed("nft", line);
+        return MalformedRule("nft", line);
       }
       skip = SkipsTable(family, name, saved);
       open.emplace_back();
@@ -394,7 +394,7 @@ absl::StatusOr<std::vector<DropRule>> FindNftDrops(
       chains[open.back()].rules.push_back(NftRule(line, own));
     }
   }
-  if (!open.empty()) return Malformed("nft", "(a block does not end)");
+  if (!open.empty()) return MalformedRule("nft", "(a block does not end)");
   return drops;
 }
 

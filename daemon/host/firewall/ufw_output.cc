@@ -46,7 +46,7 @@ const LazyRE2 kTo = {R"(([^ ]+)(?: +\(.*\))?)", RE2::Latin1};
 const LazyRE2 kPlace = {R"(([^ ]+?)(?:/(tcp|udp|esp|ah|gre|igmp|ipv6|vrrp))?)",
                         RE2::Latin1};
 
-absl::Status Malformed(absl::string_view what, absl::string_view line) {
+absl::Status MalformedLine(absl::string_view what, absl::string_view line) {
   return absl::InvalidArgumentError(
       absl::StrCat("ufw status: ", what, " ", QuotedText(line)));
 }
@@ -65,7 +65,7 @@ struct Rule {
 // without ports says nothing about TCP or UDP.
 absl::StatusOr<Rule> ParseRule(const Row& row, absl::string_view line) {
   const absl::Status cannot_say =
-      Malformed("cannot say what this rule allows:", line);
+      MalformedLine("cannot say what this rule allows:", line);
   Rule rule{row.action == "ALLOW", {}, line};
   absl::string_view to;
   absl::string_view to_place;
@@ -102,7 +102,7 @@ absl::StatusOr<bool> DefaultAllows(
     if (!absl::ConsumePrefix(&line, "Default: ")) continue;
     absl::string_view policy;
     if (HasForm(line, *kPolicies, &policy)) return policy == "allow";
-    return Malformed("unknown default policy in", line);
+    return MalformedLine("unknown default policy in", line);
   }
   return absl::InvalidArgumentError("ufw status: no \"Default: ...\" line");
 }
@@ -116,14 +116,14 @@ absl::StatusOr<std::vector<AllowedPort>> LeftOf(
       for (const AllowedPort& port : ports) {
         const auto parts = MinusAllowedPort(port, taken);
         if (!parts.has_value()) {
-          return Malformed("cannot say what is left to a later rule by",
-                           rule.line);
+          return MalformedLine("cannot say what is left to a later rule by",
+                               rule.line);
         }
         left.insert(left.end(), parts->begin(), parts->end());
       }
       ports = std::move(left);
       if (ports.size() > kMaxParts) {
-        return Malformed("too many parts by", rule.line);
+        return MalformedLine("too many parts by", rule.line);
       }
     }
   }
@@ -143,7 +143,7 @@ absl::Status AddRule(Rule rule, std::vector<Rule>* taking,
   if (allowed->ports_size() <= static_cast<int>(kMaxParts)) {
     return absl::OkStatus();
   }
-  return Malformed("too many parts by", rule.line);
+  return MalformedLine("too many parts by", rule.line);
 }
 
 absl::Status AddRow(absl::string_view line, std::vector<Rule>* taking,
@@ -151,7 +151,7 @@ absl::Status AddRow(absl::string_view line, std::vector<Rule>* taking,
   Row row;
   if (!HasForm(line.substr(0, line.find(" # ")), *kRow, &row.to, &row.action,
                &row.direction, &row.from)) {
-    return Malformed("unexpected row", line);
+    return MalformedLine("unexpected row", line);
   }
   if (row.direction != "IN" || HasForm(row.to, *kIpv6) ||
       HasForm(row.from, *kIpv6) || HasForm(row.to, *kLoopback)) {
@@ -168,7 +168,7 @@ absl::StatusOr<bool> ParseUfwActive(absl::string_view status_output) {
       status_output.substr(0, status_output.find('\n')));
   if (first == "Status: active") return true;
   if (first == "Status: inactive") return false;
-  return Malformed("unexpected", first);
+  return MalformedLine("unexpected", first);
 }
 
 absl::StatusOr<AllowedFact::Allowed> ParseUfwAllowed(

@@ -19,7 +19,7 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-constexpr int kMinIpv6Mtu = 1280;
+constexpr int kMinMtuOfIpv6 = 1280;
 
 Outcome TakeOne(const Arguments& arguments, const std::string& keyword,
                 std::string* value) {
@@ -77,7 +77,7 @@ Outcome SetMtu(ToolContext& context, const Arguments& arguments) {
   if (Outcome failure = TakeOne(arguments, "size", &size)) return failure;
   if (!IsDigits(size)) return failures::WrongParameters();
   if (!IsMtu(size)) return failures::OutOfRange("mtu");
-  if (atoi(size.c_str()) < kMinIpv6Mtu &&
+  if (atoi(size.c_str()) < kMinMtuOfIpv6 &&
       !AskYes(context,
               "[WARNING] The minimum limit of mtu in IPv6 protocol is 1280 "
               "bytes. If the mtu is configured to be less than 1280, it will "

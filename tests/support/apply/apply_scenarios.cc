@@ -10,7 +10,7 @@
 namespace clusterd {
 namespace {
 
-constexpr char kConf[] = "/etc/hccn.conf";
+constexpr char kHccnConf[] = "/etc/hccn.conf";
 constexpr char kMask[] = "255.255.255.0";
 
 ClusterSpec BaseSpec() {
@@ -125,8 +125,9 @@ std::unique_ptr<Scenario> OpenUfwScenario() {
   // Its gateway stays: it fits the new address as well.
   machine.AddDevice(2, Device("10.20.0.99", "10.20.0.1"));
   machine.files().Put(
-      kConf,
-      absl::StrCat("# the rack's own notes\n", *machine.files().Content(kConf),
+      kHccnConf,
+      absl::StrCat("# the rack's own notes\n",
+                   *machine.files().Content(kHccnConf),
                    "IPv6gateway_0=fd00::1\n# old: gateway_0=10.0.0.250\n"
                    "roce_port_0=4791"),
       0640, 0, 12);
@@ -153,7 +154,7 @@ std::unique_ptr<Scenario> OpenFirewalldScenario() {
   FakeMachine::Device mapped = Device("10.0.0.6", "10.0.0.254");
   mapped.dscp = "3:2,46:2";
   machine.AddDevice(5, mapped);
-  machine.files().Put(kConf,
+  machine.files().Put(kHccnConf,
                       "address_5=10.9.9.9\nnetmask_5=255.255.255.0\n"
                       "tls_enable_5=1\nmtu_5=1500\ndscp_tc_5=3:2,46:2,8:0,\n",
                       0644, 0, 0);
@@ -206,7 +207,7 @@ std::unique_ptr<Scenario> BrokenConfScenario() {
   machine.AddDevice(0, routed);
   machine.AddDevice(1, unlike);
   machine.files().Put(
-      kConf,
+      kHccnConf,
       "# of the rack's own editor\r\n"
       "address_0=10.0.0.1\r\nnetmask_0=255.255.255.0\r\n"
       "gateway_0=10.0.0.254\r\nnetdetect_0=10.0.0.254\r\ntls_enable_0=1\r\n"
@@ -233,7 +234,7 @@ std::unique_ptr<Scenario> NoTlsKeyScenario() {
   auto scenario = std::make_unique<Scenario>();
   FakeMachine& machine = scenario->machine;
   machine.AddDevice(0, Device("10.0.0.1", "10.0.0.254"));
-  machine.files().Put(kConf,
+  machine.files().Put(kHccnConf,
                       "address_0=10.0.0.1\nnetmask_0=255.255.255.0\n"
                       "gateway_0=10.0.0.254\n",
                       0640, 0, 12);

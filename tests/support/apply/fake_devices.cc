@@ -22,7 +22,7 @@ using sim::DeviceKey;
 using sim::DeviceState;
 using sim::LockedFile;
 
-constexpr char kConf[] = "/etc/hccn.conf";
+constexpr char kDeviceConf[] = "/etc/hccn.conf";
 constexpr size_t kMaxConfBytes = 2000000;
 constexpr time_t kNow = 1700000000;
 // No record of the vendor's tool names this call, so every change meets it.
@@ -80,9 +80,9 @@ class FakeDevices::ConfInMemory final : public LockedFile {
   ConfInMemory(FakeFileSystem* files, const StateInMemory* state, Edits edits)
       : files_(files), state_(state), edits_(edits) {}
 
-  bool Exists() const override { return files_->Stat(kConf).ok(); }
+  bool Exists() const override { return files_->Stat(kDeviceConf).ok(); }
   std::optional<std::string> Read() const override {
-    return files_->Content(kConf);
+    return files_->Content(kDeviceConf);
   }
   Edited Edit(const std::function<void(std::string*)>& change) const override {
     if (edits_ == Edits::kLost) return Edited::kYes;
@@ -91,7 +91,7 @@ class FakeDevices::ConfInMemory final : public LockedFile {
       killed_ = edits_ == Edits::kKilledAfterDevice;
       return Edited::kYes;
     }
-    auto file = files_->Open(kConf, OpenMode::kReadWrite);
+    auto file = files_->Open(kDeviceConf, OpenMode::kReadWrite);
     if (!file.ok()) return Exists() ? Edited::kNotWritable : Edited::kNoFile;
     if (!(*file)->TryLock().value_or(false)) {
       // The tool waits for ever.
@@ -137,7 +137,7 @@ std::vector<uint32_t> FakeDevices::ids() const {
 
 void FakeDevices::Add(uint32_t id, const Device& device) {
   devices_[id] = device;
-  std::string conf = files_->Content(kConf).value_or("");
+  std::string conf = files_->Content(kDeviceConf).value_or("");
   const auto add = [&](const std::string& key, const std::string& value) {
     if (value.empty()) return;
     absl::StrAppend(&conf, HccnConfKey(key, id), "=", value, "\n");
@@ -152,7 +152,7 @@ void FakeDevices::Add(uint32_t id, const Device& device) {
     add(absl::StrCat("route_address_", words[0], "_netmask_", words[2]),
         "gateway_" + words[1]);
   }
-  files_->Put(kConf, conf, 0640, 0, 12);
+  files_->Put(kDeviceConf, conf, 0640, 0, 12);
 }
 
 DeviceState FakeDevices::Now() const {

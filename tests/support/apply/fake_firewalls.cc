@@ -28,7 +28,7 @@ CommandResult Says(int status, std::string out, std::string err = "") {
   return result;
 }
 
-CommandResult Killed() {
+CommandResult KilledProgram() {
   CommandResult result;
   result.timed_out = true;
   result.signal = 9;
@@ -108,7 +108,7 @@ CommandResult FakeFirewalls::Ufw(const Words& argv, bool half) {
     Overwrite(files_, kUfwConf,
               absl::StrCat("# /etc/ufw/ufw.conf\nENABLED=", on ? "yes" : "no",
                            "\nLOGLEVEL=low\n"));
-    if (half) return Killed();
+    if (half) return KilledProgram();
     ufw.active = on;
     ufw.rules = on ? StoredRules(UFW) : std::set<std::string>();
     return Says(0, on ? "Firewall is active and enabled on system startup\n"
@@ -125,7 +125,7 @@ CommandResult FakeFirewalls::Ufw(const Words& argv, bool half) {
   const std::string rule = absl::StrCat(ports, "/", argv[3], " from ", argv[5]);
   Overwrite(files_, kUfwRules,
             absl::StrCat(files_->Content(kUfwRules).value_or(""), rule, "\n"));
-  if (half) return Killed();
+  if (half) return KilledProgram();
   if (ufw.active) ufw.rules.insert(rule);
   return Says(0, "Rule added\n");
 }
@@ -156,13 +156,13 @@ CommandResult FakeFirewalls::FirewallCmd(const Words& argv, bool half) {
     rules.erase(rule);
   }
   if (!permanent) {
-    if (half) return Killed();
+    if (half) return KilledProgram();
     firewalld.rules = rules;
     return Says(0, "success\n");
   }
   if (const auto old = files_->Content(kZone))
     Overwrite(files_, kZoneBackup, *old);
-  if (half) return Killed();
+  if (half) return KilledProgram();
   Overwrite(files_, kZone,
             rules.empty() ? "" : absl::StrJoin(rules, "\n") + "\n");
   return Says(0, "success\n");
@@ -173,7 +173,7 @@ CommandResult FakeFirewalls::Systemctl(const Words& argv, bool half) {
   if (firewalld.ignores_commands) return Says(0, "");
   if (argv[1] == "enable") files_->Put(kFirewalldUnit, "link");
   if (argv[1] == "disable") (void)files_->Remove(kFirewalldUnit);
-  if (half) return Killed();
+  if (half) return KilledProgram();
   const bool start = argv[1] == "start";
   if ((start && !firewalld.active) || argv[1] == "stop") {
     firewalld.active = start;

@@ -25,7 +25,7 @@
 namespace clusterd {
 namespace {
 
-void Require(bool good, const std::string& what) {
+void RequireDone(bool good, const std::string& what) {
   if (good) return;
   fprintf(stderr, "%s: %s\n", what.c_str(), strerror(errno));
   abort();
@@ -65,9 +65,9 @@ std::string GetIn(const std::string& place, const std::string& key) {
 
 std::unique_ptr<TestNamespace> TestNamespace::Make(std::string* why) {
   int ready[2];
-  Require(pipe2(ready, O_CLOEXEC) == 0, "pipe");
+  RequireDone(pipe2(ready, O_CLOEXEC) == 0, "pipe");
   const pid_t pid = fork();
-  Require(pid >= 0, "fork");
+  RequireDone(pid >= 0, "fork");
   if (pid == 0) LiveInside(ready[1]);
   close(ready[1]);
   std::unique_ptr<TestNamespace> made(new TestNamespace(pid));
@@ -92,7 +92,7 @@ TestNamespace::~TestNamespace() { End(); }
 void TestNamespace::End() {
   if (pid_ <= 0) return;
   kill(pid_, SIGKILL);
-  Require(waitpid(pid_, nullptr, 0) == pid_, "waitpid");
+  RequireDone(waitpid(pid_, nullptr, 0) == pid_, "waitpid");
   pid_ = 0;
 }
 
@@ -102,7 +102,7 @@ std::string TestNamespace::path() const {
 
 uint64_t TestNamespace::inode() const {
   struct stat info;
-  Require(stat(path().c_str(), &info) == 0, path());
+  RequireDone(stat(path().c_str(), &info) == 0, path());
   return info.st_ino;
 }
 
@@ -115,13 +115,13 @@ void TestNamespace::Set(const std::string& key,
   const CommandResult result = RunProgram(
       {"/usr/bin/nsenter", absl::StrCat("--net=", path()), "/bin/sh", "-c",
        "printf '%s\\n' \"$1\" > \"$2\"", "sh", value, FileOf(key)});
-  Require(result.exit_status == 0, result.standard_error);
+  RequireDone(result.exit_status == 0, result.standard_error);
 }
 
 NamespaceGuest::NamespaceGuest(const TestNamespace& place)
     : thread_([this, there = place.path()] {
         const int descriptor = open(there.c_str(), O_RDONLY | O_CLOEXEC);
-        Require(setns(descriptor, CLONE_NEWNET) == 0, there);
+        RequireDone(setns(descriptor, CLONE_NEWNET) == 0, there);
         close(descriptor);
         path_ = absl::StrCat("/proc/", getpid(), "/task/", syscall(SYS_gettid),
                              "/ns/net");
@@ -162,20 +162,20 @@ bool WithOwnMounts(const std::function<void()>& work, std::string* why) {
 }
 
 void MountOver(const std::string& source, const std::string& target) {
-  Require(mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC,
-                nullptr) == 0,
-          target);
+  RequireDone(mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC,
+                    nullptr) == 0,
+              target);
 }
 
 void MountReadOnly(const std::string& folder) {
   MountOver(folder, folder);
-  Require(mount("none", folder.c_str(), nullptr,
-                MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) == 0,
-          folder);
+  RequireDone(mount("none", folder.c_str(), nullptr,
+                    MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) == 0,
+              folder);
 }
 
 void MountEmptyOver(const std::string& folder) {
-  Require(mount("none", folder.c_str(), "tmpfs", 0, nullptr) == 0, folder);
+  RequireDone(mount("none", folder.c_str(), "tmpfs", 0, nullptr) == 0, folder);
 }
 
 }  // namespace clusterd

@@ -1,0 +1,172 @@
+// What a user does about one job, with the real programs: a check of it, its
+// rank table and launch, and, when it has failed, its logs and a ticket.
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/e2e/demo_cluster.h"
+
+namespace clusterd {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string ReadWhole(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class JobE2eTest : public testing::Test {
+ protected:
+  JobE2eTest() : cluster_(DemoSpec(2), {"server0", "server1"}) {}
+
+  std::string Path(const std::string& name) const {
+    return absl::StrCat(cluster_.folder(), "/", name);
+  }
+
+  ProcessResult Generate(std::vector<std::string> words) const {
+    words.insert(words.begin(), "generate");
+    words.insert(words.end(),
+                 {"--nodes", "server[0-1]", "--devices", "8", "--overwrite"});
+    return cluster_.RunClusterctl(std::move(words));
+  }
+
+  DemoCluster cluster_;
+};
+
+TEST_F(JobE2eTest, IsStartedFromLiveFactsAndTheTableThatWasWrittenIsRight) {
+  cluster_.StartAll();
+  const ProcessResult table =
+      Generate({"ranktable", "--out", Path("table.json")});
+  ASSERT_EQ(table.exit_status, 0) << table.standard_error;
+  EXPECT_THAT(ReadWhole(Path("table.json")),
+              AllOf(HasSubstr("\"server_id\":\"192.168.7.22\""),
+                    HasSubstr("\"device_ip\":\"192.168.103.111\""),
+                    HasSubstr("\"rank_id\":\"15\"")));
+  EXPECT_EQ(
+      cluster_.Check({"--rank-table", Path("table.json")}).process.exit_status,
+      0);
+
+  const ProcessResult launch =
+      Generate({"launch", "--out", Path("launch-%h.sh")});
+  ASSERT_EQ(launch.exit_status, 0) << launch.standard_error;
+  EXPECT_THAT(launch.standard_error, AllOf(HasSubstr("29501 was chosen"),
+                                           Not(HasSubstr("not looked at"))));
+  EXPECT_THAT(ReadWhole(Path("launch-server1.sh")),
+              AllOf(HasSubstr("HCCL_IF_IP=192.168.7.23"),
+                    HasSubstr("MASTER_ADDR=192.168.7.22"),
+                    HasSubstr("NODE_RANK=1"), HasSubstr("torchrun")));
+}
+
+TEST_F(JobE2eTest, IsNotStartedOnABrokenDeviceOrByATableOfOtherAddresses) {
+  cluster_.StartAll();
+  ASSERT_EQ(Generate({"ranktable", "--out", Path("table.json")}).exit_status,
+            0);
+  cluster_.SetFault("server1", "2:live_address=192.168.102.200/24");
+  const CheckOutcome moved =
+      cluster_.Check({"--rank-table", Path("table.json")});
+  EXPECT_EQ(moved.process.exit_status, 1);
+  EXPECT_EQ(StateOf(moved.report, "rank-table"), FAIL);
+
+  cluster_.SetFault("server1", "3:link=DOWN");
+  const ProcessResult refused =
+      Generate({"launch", "--out", Path("launch-%h.sh")});
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_THAT(refused.standard_error,
+              AllOf(HasSubstr("link"), HasSubstr("nothing was written")));
+  EXPECT_FALSE(fs::exists(Path("launch-server0.sh")));
+}
+
+// A server on which ann has run a job: her folder of logs, and the programs
+// that tell who she is and read as her.
+class FailedJobE2eTest : public JobE2eTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() == 0 && setgroups(0, nullptr) != 0) {
+      GTEST_SKIP() << "may not become another user here";
+    }
+    const uid_t ann = geteuid() == 0 ? 65534 : geteuid();
+    const gid_t group = geteuid() == 0 ? 65534 : getegid();
+    fs::permissions(cluster_.folder(), fs::perms(0755));
+    WriteProgram("getent", absl::StrCat("echo 'ann:x:", ann, ":", group,
+                                        ":Ann:/home/ann:/bin/sh'"));
+    WriteProgram("id", absl::StrCat("echo ", group));
+    WriteProgram("find", "exec /usr/bin/find \"$@\"");
+    WriteProgram("tail", "exec /usr/bin/tail \"$@\"");
+    const std::string logs = Root("/home/ann/ascend/log/debug/plog");
+    fs::create_directories(logs);
+    std::ofstream(logs + "/plog-1.log")
+        << "[ERROR] HCCL(4711,python3): EI0006: Getting socket times out\n"
+        << "export API_TOKEN=squeamish-ossifrage-0123456789\n";
+    for (const auto& made :
+         fs::recursive_directory_iterator(Root("/home/ann"))) {
+      ASSERT_EQ(lchown(made.path().c_str(), ann, group), 0);
+    }
+    ASSERT_EQ(lchown(Root("/home/ann").c_str(), ann, group), 0);
+    cluster_.StartAll();
+  }
+
+  std::string Root(const std::string& path) const {
+    return cluster_.Root("server0") + path;
+  }
+
+  void WriteProgram(const std::string& name, const std::string& body) const {
+    fs::create_directories(Root("/usr/bin"));
+    std::ofstream(Root("/usr/bin/" + name)) << "#!/bin/sh\n" << body << "\n";
+    fs::permissions(Root("/usr/bin/" + name), fs::perms(0755));
+  }
+};
+
+TEST_F(FailedJobE2eTest, ShowsItsCodesWhereTheHostAllowsIt) {
+  const std::vector<std::string> ask = {"logs", "server0", "--user", "ann"};
+  const ProcessResult refused = cluster_.RunClusterctl(ask);
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_THAT(refused.standard_output + refused.standard_error,
+              HasSubstr("does not allow logs"));
+  cluster_.Allow("server0", "observe, logs");
+  const ProcessResult logs = cluster_.RunClusterctl(ask);
+  EXPECT_EQ(logs.exit_status, 0) << logs.standard_error;
+  EXPECT_THAT(logs.standard_output,
+              AllOf(HasSubstr("EI0006"), HasSubstr("server0"),
+                    HasSubstr("plog-1.log")));
+}
+
+TEST_F(FailedJobE2eTest, FillsATicketWithoutItsSecrets) {
+  cluster_.Allow("server0", "observe, logs");
+  const ProcessResult bundle = cluster_.RunClusterctl(
+      {"bundle", "server0", "--user", "ann", "--out", Path("ticket.tar.gz")});
+  ASSERT_EQ(bundle.exit_status, 0)
+      << bundle.standard_output << bundle.standard_error;
+  fs::create_directories(Path("ticket"));
+  ASSERT_EQ(RunProgram({"/usr/bin/tar", "-xzf", Path("ticket.tar.gz"), "-C",
+                        Path("ticket")})
+                .exit_status,
+            0);
+  std::string index;
+  std::string all;
+  for (const auto& file : fs::recursive_directory_iterator(Path("ticket"))) {
+    if (!file.is_regular_file()) continue;
+    const std::string text = ReadWhole(file.path());
+    if (file.path().filename() == "INDEX.txt") index = text;
+    all += text;
+  }
+  EXPECT_THAT(index, AllOf(HasSubstr("server0"), HasSubstr("plog-1.log")));
+  EXPECT_THAT(all, AllOf(HasSubstr("EI0006"), HasSubstr("-link -g"),
+                         HasSubstr("[removed]"),
+                         Not(HasSubstr("squeamish-ossifrage"))));
+}
+
+}  // namespace
+}  // namespace clusterd
