@@ -74,7 +74,7 @@ TEST_F(JobE2eTest, IsNotStartedOnABrokenDeviceOrByATableOfOtherAddresses) {
   cluster_.StartAll();
   ASSERT_EQ(Generate({"ranktable", "--out", Path("table.json")}).exit_status,
             0);
-  cluster_.SetFault("server1", "2:live_address=192.168.102.200/24");
+  cluster_.SetFault("server1", "2:live_address=192.168.102.200");
   const CheckOutcome moved =
       cluster_.Check({"--rank-table", Path("table.json")});
   EXPECT_EQ(moved.process.exit_status, 1);

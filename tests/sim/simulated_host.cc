@@ -72,8 +72,11 @@ DeviceState HealthyState(const Server& of) {
   if (geteuid() != 0) state.Set("root_uid", absl::StrCat(geteuid()));
   for (const DeviceSpec& device : of.server.devices()) {
     const int id = static_cast<int>(device.id());
-    state.Set(DeviceKey("ip", id), device.address());
-    state.Set(DeviceKey("mask", id), device.netmask());
+    // Without one the tool fails: "no ip was preset".
+    if (!device.address().empty()) {
+      state.Set(DeviceKey("ip", id), device.address());
+      state.Set(DeviceKey("mask", id), device.netmask());
+    }
     if (!device.gateway().empty()) {
       state.Set(DeviceKey("gateway", id), device.gateway());
     }
