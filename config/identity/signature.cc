@@ -31,32 +31,6 @@ absl::Status Refused(absl::string_view why) {
   return absl::PermissionDeniedError(absl::StrCat("signature: ", why));
 }
 
-// Why the first of the certificates does not lead to the CA; empty: it does.
-std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
-                         const std::vector<Owned<X509>>& authorities,
-                         absl::Time now) {
-  const Owned<X509_STORE> store(X509_STORE_new());
-  const Owned<STACK_OF(X509)> between(sk_X509_new_null());
-  const Owned<X509_STORE_CTX> check(X509_STORE_CTX_new());
-  if (!store || !between || !check) return "no memory";
-  for (const Owned<X509>& authority : authorities) {
-    X509_STORE_add_cert(store.get(), authority.get());
-  }
-  for (size_t i = 1; i < chain.size(); ++i) {
-    sk_X509_push(between.get(), chain[i].get());
-  }
-  if (X509_STORE_CTX_init(check.get(), store.get(), chain[0].get(),
-                          between.get()) != 1) {
-    return "cannot be checked";
-  }
-  // The bundle may hold an intermediate without the root above it.
-  X509_VERIFY_PARAM* const how = X509_STORE_CTX_get0_param(check.get());
-  X509_VERIFY_PARAM_set_flags(how, X509_V_FLAG_PARTIAL_CHAIN);
-  X509_VERIFY_PARAM_set_time(how, absl::ToTimeT(now));
-  if (X509_verify_cert(check.get()) == 1) return "";
-  return X509_verify_cert_error_string(X509_STORE_CTX_get_error(check.get()));
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> SignText(absl::string_view key_pem,
@@ -110,18 +84,15 @@ absl::Status VerifySignature(absl::string_view text,
                                 ", expected spiffe://", cluster,
                                 "/controller"));
   }
-  const std::vector<Owned<X509>> chain = AllCertificates(certificate_pem);
-  const std::string trouble = ChainTrouble(chain, AllCertificates(ca_pem), now);
-  ERR_clear_error();
-  if (!trouble.empty()) {
-    return Refused(absl::StrCat("the certificate: ", trouble));
-  }
+  const absl::Status issued = CheckChain(certificate_pem, ca_pem, now);
+  if (!issued.ok()) return Refused(issued.message());
+  const Owned<X509> certificate = FirstOf(certificate_pem, PEM_read_bio_X509);
   const std::string framed = Framed(text);
   const Owned<EVP_MD_CTX> digest(EVP_MD_CTX_new());
   const bool good =
       digest &&
       EVP_DigestVerifyInit(digest.get(), nullptr, EVP_sha256(), nullptr,
-                           X509_get0_pubkey(chain[0].get())) == 1 &&
+                           X509_get0_pubkey(certificate.get())) == 1 &&
       EVP_DigestVerify(digest.get(), Bytes(signature), signature.size(),
                        Bytes(framed), framed.size()) == 1;
   ERR_clear_error();

@@ -52,6 +52,12 @@ absl::StatusOr<SpiffeId> IdAmong(const std::vector<grpc::string_ref>& names) {
   return ParseUriNames(uris);
 }
 
+std::string TimeLeftText(absl::Duration left) {
+  const int64_t hours = absl::ToInt64Hours(left);
+  return hours > 72 ? absl::StrCat(hours / 24, " days")
+                    : absl::StrCat(hours, " h");
+}
+
 // Lets only the controller of one cluster be at the other end.
 class ControllerVerifier final : public tls::ExternalCertificateVerifier {
  public:
@@ -87,11 +93,11 @@ class ControllerVerifier final : public tls::ExternalCertificateVerifier {
 
 std::shared_ptr<grpc::ChannelCredentials> ForController(
     std::shared_ptr<tls::CertificateProviderInterface> provider,
-    const std::string& cluster) {
+    const std::string& cluster, bool shows_certificate = true) {
   tls::TlsChannelCredentialsOptions options;
   options.set_certificate_provider(std::move(provider));
   options.watch_root_certs();
-  options.watch_identity_key_cert_pairs();
+  if (shows_certificate) options.watch_identity_key_cert_pairs();
   options.set_verify_server_certs(true);
   options.set_certificate_verifier(
       tls::ExternalCertificateVerifier::Create<ControllerVerifier>(cluster));
@@ -145,7 +151,7 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
       lines.push_back(absl::StrCat(
           "certificate ", subject, " in ", path,
           left > absl::ZeroDuration()
-              ? absl::StrCat(" ends in ", absl::ToInt64Hours(left), " h, at ")
+              ? absl::StrCat(" ends in ", TimeLeftText(left), ", at ")
               : " ended at ",
           absl::FormatTime(absl::RFC3339_sec, end, absl::UTCTimeZone()), "; ",
           what_to_do, ", which is noticed within a minute"));
@@ -208,6 +214,34 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
           pem.ca,
           std::vector<tls::IdentityKeyCertPair>{{pem.key, pem.certificate}}),
       cluster);
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
+MakeOneSidedServerCredentials(const TlsFiles& files, unsigned refresh_seconds) {
+  ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
+  tls::TlsServerCredentialsOptions options(
+      std::make_shared<tls::FileWatcherCertificateProvider>(
+          files.key, files.certificate, refresh_seconds));
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  options.set_check_call_host(false);
+  return tls::TlsServerCredentials(options);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromRoots(
+    const std::string& ca_pem, const std::string& cluster) {
+  return ForController(
+      std::make_shared<tls::StaticDataCertificateProvider>(ca_pem), cluster,
+      /*shows_certificate=*/false);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> MakeUnverifiedChannelCredentials() {
+  tls::TlsChannelCredentialsOptions options;
+  options.set_verify_server_certs(false);
+  options.set_certificate_verifier(
+      std::make_shared<tls::NoOpCertificateVerifier>());
+  options.set_check_call_host(false);
+  return tls::TlsCredentials(options);
 }
 
 absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,

@@ -38,8 +38,11 @@ inline constexpr unsigned kTlsRefreshSeconds = 60;
 // certificate is not valid now.
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files);
 
-// How long before its end a certificate is spoken of.
-inline constexpr absl::Duration kCertificateNotice = absl::Hours(48);
+// How long before its end a certificate is spoken of that nobody renews.
+inline constexpr absl::Duration kCertificateNotice = absl::Hours(30 * 24);
+// The same of one that renews itself, at half of its life: by then that has
+// gone wrong for long.
+inline constexpr absl::Duration kRenewedNotice = absl::Hours(48);
 
 // A line for each certificate in the two files that ends within
 // kCertificateNotice of `now`, or has ended: whose it is, the file, the end and
@@ -68,6 +71,19 @@ MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
 // The same from memory, never renewed and not checked beforehand.
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
     const TlsPem& pem, const std::string& cluster);
+
+// For hosts that have no certificate yet. A server's, that asks clients for
+// none; errors as ReadTlsFiles.
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
+MakeOneSidedServerCredentials(const TlsFiles& files,
+                              unsigned refresh_seconds = kTlsRefreshSeconds);
+// A client's that shows none, and requires that the other end is
+// spiffe://`cluster`/controller by these roots.
+std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromRoots(
+    const std::string& ca_pem, const std::string& cluster);
+// A client's that believes whoever answers. Nothing secret may be sent over it,
+// and nothing that comes over it be believed before it has been compared.
+std::shared_ptr<grpc::ChannelCredentials> MakeUnverifiedChannelCredentials();
 
 // Who is at the other end of a call that a server has received: read from the
 // verified certificate alone, never from a message, header or address.

@@ -20,6 +20,7 @@
 #include "daemon/agent/hub_connection.h"
 #include "daemon/agent/hub_questions.h"
 #include "daemon/agent/task_runner.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
@@ -41,6 +42,9 @@ struct AgentStreamOptions {
   // one; the rest is filled in.
   Hello hello;
   BackoffOptions backoff;
+  // What the next connection shows, asked on the loop's thread before each;
+  // empty: always the credentials that the stream was made with.
+  std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
   // Called on the loop's thread whenever the host has attached or detached.
   std::function<void(bool attached)> on_change;
 };
@@ -60,10 +64,12 @@ struct AgentStreamParts {
   ApplyTasks* applies = nullptr;
   // What else it does when asked; work in `pool` calls it.
   OtherTasks others = {};
+  // Whose newest line the controller is told; nullptr: none.
+  const AuditLog* audit = nullptr;
 };
 
-// Held by a shared_ptr. The first six members are safe for concurrent use; all
-// else happens on the loop's thread.
+// Held by a shared_ptr. The first seven members are safe for concurrent use;
+// all else happens on the loop's thread.
 class AgentStream : public std::enable_shared_from_this<AgentStream> {
  public:
   AgentStream(AgentStreamOptions options,
@@ -87,10 +93,16 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void Ask(AgentMessage question, absl::Duration wait,
            HubQuestions::Answered answered);
 
+  // Ends the stream and opens it anew, with what `credentials` give by then;
+  // does nothing while a task, a change or a question is under way.
+  void ReattachIfIdle();
+
   AgentStatus Status() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Attach();
+  // On the stream that there is, with the newest line of the audit file.
+  void Send(AgentMessage message);
   void OnMessage(const HubMessage& message);
   void OnWelcome(const Welcome& welcome);
   void OnTask(const Task& task);
@@ -112,6 +124,7 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void Leave();
   void BreakOff();
   void EndStop();
+  void Reattach();
 
   const AgentStreamOptions options_;
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
@@ -121,7 +134,9 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   const std::shared_ptr<HubQuestions> questions_;
   std::shared_ptr<HubConnection> connection_;
   bool attached_ = false;
+  AuditHead told_head_;  // On this connection.
   bool stopping_ = false;
+  bool reattaching_ = false;  // The end of this stream is our own wish.
   Scheduler::TimerId timer_ = 0;
   std::string logged_error_;
   absl::Notification stopped_;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/host/host_observer.h"
@@ -27,10 +28,14 @@ struct DaemonParts {
   Applier::DeviceUsers device_users;
   BlockedSignals* signals = nullptr;
   Log* log = nullptr;
+  // How long systemd waits for a sign of life (WatchdogLimit); zero: it does
+  // not.
+  absl::Duration watchdog = absl::ZeroDuration();
 };
 
-// Before anything else it finishes what a crash cut an apply off in; when it
-// cannot, the host is observed and every apply is refused with the reason.
+// What first_recovery.h had to leave unfinished, because a device is in use, is
+// tried again and again; meanwhile the host is observed and every apply is
+// refused with the reason.
 // Returns OK after SIGTERM or SIGINT, once an apply under way has ended;
 // before, only when the daemon cannot start: errors as ReadOwnIdentity and
 // LocalServer::Start. A controller that is away is no reason. `notify_socket`

@@ -55,6 +55,8 @@ void LogsRun::Advance() {
     if (index == order_.hosts.size()) continue;
     Task task;
     *task.mutable_logs()->mutable_query() = order_.query;
+    task.mutable_logs()->set_actor(order_.caller.who());
+    *task.mutable_logs()->mutable_controller_audit() = order_.audit_head;
     Ask(index, task, &LogsRun::OnLogs);
   }
   if (!is_over) return;
@@ -109,7 +111,8 @@ void LogsRun::OnLogs(size_t index, absl::StatusOr<TaskResult> result) {
   }
   if (!order_.record) return Deliver(index);
   Task task;
-  task.mutable_record();
+  task.mutable_record()->set_actor(order_.caller.who());
+  *task.mutable_record()->mutable_controller_audit() = order_.audit_head;
   Ask(index, task, &LogsRun::OnRecording);
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -101,12 +102,15 @@ class AgentTest : public testing::Test {
  protected:
   void Start(std::vector<HubMessage> script) {
     hub_ = std::make_unique<ScriptedHub>(std::move(script));
+    Serve(hub_.get());
+  }
+  void Serve(AgentHub::Service* hub) {
     const auto credentials = MakeServerCredentials(certificates_.Controller());
     ASSERT_TRUE(credentials.ok()) << credentials.status();
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", *credentials, &port);
-    builder.RegisterService(hub_.get());
+    builder.RegisterService(hub);
     server_ = builder.BuildAndStart();
     TestHost::Options options;
     options.controller = absl::StrCat("127.0.0.1:", port);
@@ -172,7 +176,12 @@ TEST_F(AgentTest, NeverAnswersCancelledTask) {
 TEST_F(AgentTest, RunsBoundedNumberOfTasksAtOnce) {
   observer_.HoldUntil(&gate_);
   std::vector<HubMessage> script = {WelcomeTo("test")};
-  for (uint64_t id = 1; id <= 40; ++id) script.push_back(ObserveTask(id));
+  // Equal ones would be one.
+  for (uint64_t id = 1; id <= 40; ++id) {
+    script.push_back(ObserveTask(id));
+    script.back().mutable_task()->mutable_observe()->set_host_ms(
+        static_cast<uint32_t>(id));
+  }
   Start(std::move(script));
   // 16 run or wait; the others are refused while those hang.
   const std::vector<TaskResult> refused = hub_->WaitForResults(24);
@@ -225,6 +234,53 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   EXPECT_THAT(host.Status().last_error(), HasSubstr("UNAVAILABLE"));
   host.stream().Stop();
   EXPECT_FALSE(host.Status().attached());
+}
+
+// Never reads after the hello, and sends tasks of unknown kinds for as long as
+// somebody takes them.
+class DeafHub final : public AgentHub::Service {
+ public:
+  grpc::Status Attach(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<HubMessage, AgentMessage>* stream) override {
+    AgentMessage hello;
+    stream->Read(&hello);
+    stream->Write(WelcomeTo("test"));
+    HubMessage unknown;
+    for (uint64_t id = 1; stream->Write(unknown); ++id) {
+      unknown.mutable_task()->set_task_id(id);
+      unknown.mutable_task()->set_deadline_ms(1000);
+    }
+    return grpc::Status::OK;
+  }
+};
+
+TEST_F(AgentTest, LeavesAControllerThatDoesNotReadItsAnswers) {
+  DeafHub deaf;
+  Serve(&deaf);
+  EXPECT_TRUE(host_->WaitError("the controller does not read"));
+  host_.reset();
+  server_->Shutdown();
+  server_->Wait();
+}
+
+TEST_F(AgentTest, ManyEqualTasksCostNoMoreThanTwoObservations) {
+  observer_.HoldUntil(&gate_);
+  std::vector<HubMessage> script = {WelcomeTo("test")};
+  for (uint64_t id = 1; id <= 40; ++id) script.push_back(ObserveTask(id));
+  HubMessage unknown;
+  unknown.mutable_task()->set_task_id(41);
+  script.push_back(unknown);
+  Start(std::move(script));
+  // The answer to the last shows that all have been read.
+  ASSERT_EQ(hub_->WaitForResults(1)[0].task_id(), 41u);
+  gate_.Notify();
+  const std::vector<TaskResult> results = hub_->WaitForResults(41);
+  EXPECT_TRUE(absl::c_all_of(results, [](const TaskResult& result) {
+    return result.has_facts() || result.task_id() == 41;
+  }));
+  // The first may have begun before the others came, or not.
+  EXPECT_LE(observer_.begun(), 2);
 }
 
 }  // namespace

@@ -96,11 +96,13 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
   WorkerPool pool(1, 4);
   ControllerServerOptions options;
   options.listen = controller.address();
+  AuditLog audit(certificates.folder() + "/audit.jsonl", 1 << 20, "",
+                 &scheduler, &log);
   const auto listen = [&] {
     return ControllerServer::Start(
                options, *MakeServerCredentials(certificates.Controller()),
                {&controller.spec(), &controller.history(), &scheduler, &pool,
-                &log})
+                &log, /*hosts=*/nullptr, &controller.gate(), &audit})
         .status();
   };
   const std::string port = absl::StrCat(PortOf(controller.address()));

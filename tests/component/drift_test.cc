@@ -181,7 +181,7 @@ class DriftTest : public testing::Test {
         Operator()->ListHistory(NewContext().get(), request, &response).ok());
     int count = 0;
     for (const HistoryEntry& entry : response.entries()) {
-      if (entry.actor() == "clusterd-controller") ++count;
+      if (entry.actor() == "spiffe://test/controller") ++count;
     }
     return count;
   }

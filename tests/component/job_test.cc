@@ -246,7 +246,7 @@ TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
   ASSERT_EQ(list.entries_size(), 1);
   EXPECT_THAT(list.entries(0).summary(),
               HasSubstr("job slurm:1.0: 64 hosts; "));
-  EXPECT_THAT(list.entries(0).actor(), HasSubstr("host server"));
+  EXPECT_THAT(list.entries(0).actor(), HasSubstr("spiffe://test/host/server"));
 }
 
 TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {

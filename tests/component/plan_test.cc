@@ -7,6 +7,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "daemon/process/scheduler.h"
+#include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/component/scripted_host.h"
@@ -32,7 +33,7 @@ ScriptedHost::Options HostOptions(TestCertificates* certificates,
 
 absl::Status Plan(TestController* controller, const PlanRequest& request,
                   ClusterPlan* plan, std::vector<CheckProgress>* progress) {
-  const auto client = controller->Client();
+  const auto client = controller->Client(Role::kOperator);
   const auto context = NewContext();
   const auto stream = client->Plan(context.get(), request);
   PlanEvent event;
@@ -66,7 +67,7 @@ TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
   ASSERT_EQ(plan.hosts(2).blocked_size(), 1);
   EXPECT_THAT(plan.hosts(2).blocked(0).reason(), HasSubstr("never attached"));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
-  EXPECT_EQ(plan.created_by(), "tester");
+  EXPECT_EQ(plan.created_by(), "spiffe://test/user/tester");
   EXPECT_EQ(plan.plan_id().size(), 16u);
   ASSERT_FALSE(progress.empty());
   EXPECT_EQ(progress.back().answered(), 2u);
@@ -261,9 +262,40 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
   grpc::Status status =
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("4 entries of the history"));
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("4 entries of the history are being read "
+                        "already for tester"));
   readings.clear();
   // The controller hears of it in its own time.
+  const absl::Time end = absl::Now() + absl::Seconds(20);
+  while (!status.ok() && absl::Now() < end) {
+    status = client->GetHistory(NewContext().get(), request, &record);
+  }
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
+  constexpr int kBytes = 32 << 20;
+  TestCertificates certificates;
+  ManualScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), kBytes)).ok());
+  ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
+  const auto client = controller.Client();
+  const auto slow = controller.Client();
+  std::vector<std::unique_ptr<SlowReading>> readings;
+  for (int i = 0; i < 4; ++i) {
+    readings.push_back(std::make_unique<SlowReading>(slow.get(), TestId(1)));
+  }
+  GetHistoryRequest request;
+  request.set_id(TestId(2));
+  HistoryRecord record;
+  grpc::Status status =
+      client->GetHistory(NewContext().get(), request, &record);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  // None of them has left.
+  scheduler.Advance(WriteTimeFor(2 * kBytes));
   const absl::Time end = absl::Now() + absl::Seconds(20);
   while (!status.ok() && absl::Now() < end) {
     status = client->GetHistory(NewContext().get(), request, &record);
@@ -286,7 +318,7 @@ TEST(PlanTest, ChecksAreKeptToo) {
   ASSERT_EQ(list.entries_size(), 1);
   EXPECT_EQ(list.entries(0).id(), report.run_id());
   EXPECT_EQ(list.entries(0).kind(), HISTORY_CHECK);
-  EXPECT_EQ(list.entries(0).actor(), "tester");
+  EXPECT_EQ(list.entries(0).actor(), "spiffe://test/user/tester");
   EXPECT_EQ(list.entries(0).outcome(), "pass");
 }
 

@@ -32,6 +32,10 @@ class MemoryObserver final : public HostObserver {
   void HoldUntil(absl::Notification* gate);
   // Blocks until `count` observations have begun.
   bool WaitForBegun(int count);
+  int begun() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return begun_;
+  }
 
  private:
   absl::Mutex mutex_;

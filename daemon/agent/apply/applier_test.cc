@@ -8,6 +8,7 @@
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/setting_rows.h"
+#include "config/words/subject_text.h"
 #include "tests/support/apply/apply_scenarios.h"
 
 namespace clusterd {
@@ -411,7 +412,7 @@ TEST(ApplierTest, RollsBackWhatWasEnforcedMeanwhile) {
   host.machine().sysctl()[kSomaxconnKey] = "2000";
   host.scenario->clock.SleepFor(absl::Seconds(1));
   ApplyRequest enforced = RequestFor(host.scenario->Plan(), "a2");
-  enforced.actor = kControllerActor;
+  enforced.actor = ControllerActor("demo");
   ASSERT_TRUE(host.MakeApplier()->Apply(enforced).ok());
   const auto back = host.Rollback();
   ASSERT_TRUE(back.ok()) << back.status();

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 namespace {
@@ -104,7 +105,8 @@ class DrainerTest : public testing::Test {
   FakeSlurm slurm_;
   CapturedLog log_;
   std::vector<std::string> asked_;
-  Drainer drainer_{&slurm_, &log_};
+  TestAudit audit_;
+  Drainer drainer_{&slurm_, &log_, audit_.log()};
 };
 
 constexpr char kReason[] = "clusterd: link: device 3: DOWN";
@@ -121,6 +123,28 @@ TEST_F(DrainerTest, SetsOurReasonAndReadsItBack) {
                                        kOurs),
                           "/usr/bin/scontrol show node n1 -o"));
   EXPECT_THAT(log_.Lines(), HasSubstr("node n1 drained: clusterd: link: "));
+}
+
+TEST_F(DrainerTest, AuditsEachChangeOfTheNodeAndNothingElse) {
+  Drain(kReason);
+  Drain(kReason);
+  Recheck(true);
+  const std::string drain =
+      absl::StrCat("self drain n1: State=DRAIN Reason=", kOurs);
+  EXPECT_THAT(audit_.Told(),
+              ElementsAre(absl::StrCat(drain, ": begins"),
+                          absl::StrCat(drain, ": done"),
+                          "self undrain n1: State=UNDRAIN: begins",
+                          "self undrain n1: State=UNDRAIN: done"));
+}
+
+TEST_F(DrainerTest, ChangesNoNodeWhileTheAuditFileCannotBeWritten) {
+  TestAudit unwritable(/*writable=*/false);
+  Drainer drainer(&slurm_, &log_, unwritable.log());
+  EXPECT_TRUE(drainer.Drain(settings_, "n1", kReason, absl::Seconds(30)).ok());
+  drainer.Settle();
+  EXPECT_EQ(slurm_.state(), "IDLE");
+  EXPECT_THAT(log_.Lines(), HasSubstr(kUnwritableAudit));
 }
 
 TEST_F(DrainerTest, NamesSlurmsConfigurationWhereItIsElsewhere) {

@@ -40,10 +40,10 @@ struct ApplyOrder {
   std::string network_namespace;
 };
 
-// How long one host's apply or rollback is waited for. Each step saves, does,
-// reads back and may be undone: four commands, none longer than `command_ms`.
-// Two minutes more, for observing before and after: the least there is. At most
-// a day.
+// How long one host's apply or rollback of so many steps is waited for. Each
+// step saves, does, reads back and may be undone: four commands, none longer
+// than `command_ms`. Two minutes more, for observing before and after: the
+// least there is. At most a day.
 absl::Duration HostChangeDeadline(int steps, uint32_t command_ms);
 
 // The plan that was kept under exactly this id, with exactly this digest.

@@ -32,6 +32,11 @@ struct FirewallPrograms {
   absl::Duration deadline = absl::Seconds(30);  // For one command.
 };
 
+// InvalidArgument, with what is not so: a text that is to be put back was not
+// made by FirewallChanger::Save or SaveRule, since it names another program,
+// another file than those, or is another rule than Add makes.
+absl::Status CheckSavedFirewall(const SavedFirewall& saved);
+
 class FirewallChanger {
  public:
   // All must outlive it.

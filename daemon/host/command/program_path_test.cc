@@ -130,5 +130,27 @@ TEST_F(ProgramPathTest, NamesTheFirstWhereNoneExists) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("/a"));
 }
 
+TEST(CheckFolderTest, BelievesWhatRootAloneCanChange) {
+  EXPECT_TRUE(CheckFolder("/usr/bin").ok()) << CheckFolder("/usr/bin");
+  EXPECT_TRUE(CheckFolder("/").ok());
+  EXPECT_TRUE(absl::IsNotFound(CheckFolder("/nowhere/at/all")));
+  EXPECT_TRUE(absl::IsPermissionDenied(CheckFolder("/bin/sh")));
+}
+
+TEST(CheckFolderTest, RefusesAFolderThatOthersCanWriteIntoWhereverItIs) {
+  ScratchRoot root;
+  root.Write("/driver/lib64/libascend.so", "x");
+  const std::string folder = root.path() + "/driver/lib64";
+  ASSERT_TRUE(CheckFolder(folder).ok()) << CheckFolder(folder);
+  for (const char* part : {"/driver", "/driver/lib64"}) {
+    root.SetMode(part, 0777);
+    const absl::Status status = CheckFolder(folder);
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("others than root can change it"));
+    root.SetMode(part, 0755);
+  }
+}
+
 }  // namespace
 }  // namespace clusterd

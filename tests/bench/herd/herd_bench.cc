@@ -29,7 +29,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/agent/hooks/hook_desk.h"
-#include "daemon/agent/local_server.h"
+#include "daemon/agent/local/local_server.h"
 #include "daemon/agent/self_check.h"
 #include "daemon/agent/stream_line.h"
 #include "daemon/host/command/clock.h"

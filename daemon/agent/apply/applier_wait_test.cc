@@ -1,0 +1,92 @@
+// The undo of a cut-off apply while a job uses a device of it.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/agent/apply/applier.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/apply/apply_scenarios.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// The crashed host, and who uses its devices.
+class ApplierWaitTest : public ::testing::Test {
+ protected:
+  ApplierWaitTest() {
+    ApplierOptions options;
+    options.host = kScenarioHost;
+    options.state_folder = kScenarioStateFolder;
+    applier_ = std::make_unique<Applier>(
+        options, scenario_->Access(), [] { return HostAllows(); },
+        [this] { return users_; });
+  }
+
+  FakeMachine& machine() { return scenario_->machine; }
+
+  const std::unique_ptr<Scenario> untouched_ = OpenUfwScenario();
+  const std::unique_ptr<Scenario> scenario_ = AlmostAppliedScenario();
+  absl::StatusOr<std::vector<DeviceUser>> users_ =
+      std::vector<DeviceUser>{{1, 4711, "python"}};
+  std::unique_ptr<Applier> applier_;
+};
+
+TEST_F(ApplierWaitTest, LeavesDevicesToTheJobAndUndoesTheRest) {
+  const std::string changed = machine().device(1).address;
+  ASSERT_NE(changed, untouched_->machine.device(1).address);
+  ASSERT_NE(machine().sysctl(), untouched_->machine.sysctl());
+  const absl::Status waits = applier_->Recover().status();
+  EXPECT_EQ(waits.code(), absl::StatusCode::kFailedPrecondition) << waits;
+  EXPECT_THAT(std::string(waits.message()),
+              AllOf(HasSubstr("the undo of apply a1 waits: "),
+                    HasSubstr("device 1 is in use by process 4711 (python)")));
+  EXPECT_EQ(machine().device(1).address, changed);
+  EXPECT_EQ(machine().sysctl(), untouched_->machine.sysctl());
+}
+
+TEST_F(ApplierWaitTest, UndoesAllOnceTheJobHasEnded) {
+  ASSERT_FALSE(applier_->Recover().ok());
+  ASSERT_FALSE(applier_->Recover().ok());
+  users_ = std::vector<DeviceUser>();
+  const auto recovered = applier_->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  ASSERT_EQ(recovered->size(), 1u);
+  EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::UNDONE);
+  EXPECT_EQ((*recovered)[0].host(), kScenarioHost);
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+}
+
+TEST_F(ApplierWaitTest, LetsAPersonForceIt) {
+  const auto recovered = applier_->Recover(/*force=*/true);
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  ASSERT_EQ((*recovered)[0].forced_size(), 1);
+  EXPECT_THAT((*recovered)[0].forced(0), HasSubstr("process 4711"));
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+}
+
+TEST_F(ApplierWaitTest, WaitsTooWhenItCannotBeToldWhoUsesThem) {
+  users_ = absl::PermissionDeniedError("/proc/4711/fd: may not be looked into");
+  EXPECT_THAT(std::string(applier_->Recover().status().message()),
+              HasSubstr("whether a process uses its devices cannot be told"));
+}
+
+TEST_F(ApplierWaitTest, RunsNoFirewallAnewAtEveryTry) {
+  ASSERT_FALSE(applier_->Recover().ok());
+  const size_t commands = machine().commands().size();
+  ASSERT_FALSE(applier_->Recover().ok());
+  EXPECT_EQ(machine().commands().size(), commands);
+}
+
+// Of another device, or of an apply that had touched none yet.
+TEST_F(ApplierWaitTest, MindsNoJobOnAnotherDevice) {
+  users_ = std::vector<DeviceUser>{{7, 4711, "python"}};
+  EXPECT_TRUE(applier_->Recover().ok());
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+}
+
+}  // namespace
+}  // namespace clusterd

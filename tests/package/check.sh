@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Packages as deploy/package.sh makes them: twice the same bytes, static programs
+# that run, pages and examples that are right, and nothing for lintian and rpmlint
+# to say. Builds the optimised programs if they are not there.
+#   tests/package/check.sh [--arch arm64]
+# For arm64 the programs run in qemu.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+arch=$(dpkg --print-architecture)
+[ "${1-}" != --arch ] || arch=$2
+# A commit in between changes it.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+deploy/package.sh --arch "$arch" --out "$work/first"
+mkdir "$work/programs" "$work/tree" "$work/root"
+for package in "$work"/first/*.deb; do dpkg-deb -x "$package" "$work/tree"; done
+cp "$work"/tree/usr/sbin/clusterd* "$work/tree/usr/bin/clusterctl" "$work/programs/"
+
+# Another time, folder, umask, zone and language.
+(umask 077 && cd / && TZ=Asia/Shanghai LC_ALL=C.UTF-8 \
+  "$OLDPWD/deploy/package.sh" --arch "$arch" --programs "$work/programs" --out "$work/second") >/dev/null
+for package in "$work"/first/*; do
+  cmp "$package" "$work/second/${package##*/}" || fail "${package##*/} is not the same twice"
+done
+packed=("$work"/first/*)
+[ ${#packed[@]} -eq 6 ] || fail "expected six packages"
+
+version=$(sed -n 's/.*kClusterdVersion\[\] = "\(.*\)";/\1/p' config/values/version.h)
+emulator=()
+[ "$arch" != arm64 ] || [ "$(uname -m)" = aarch64 ] || emulator=(qemu-aarch64-static)
+for program in clusterd clusterd-controller clusterctl; do
+  ! readelf -lW "$work/programs/$program" | grep -q INTERP || fail "$program is not static"
+  "${emulator[@]}" "$work/programs/$program" --version | grep -qF "$program $version" || fail "$program --version"
+done
+
+# The example has every key, and each as clusterd reads it.
+example=$work/tree/usr/share/doc/clusterd/examples/agent.yaml
+sed -E 's/^#((  )?[a-z_]+:)/\1/' "$example" >"$work/agent.yaml"
+mkdir -p "$work/machine"
+# What is wrong in a file is told with its name; that there is no certificate, not.
+mistakes() {
+  "${emulator[@]}" "$work/programs/clusterd" --once --config "$1" --root "$work/machine" 2>&1 | grep -F "$1:" || true
+}
+for file in "$example" "$work/agent.yaml"; do
+  [ -z "$(mistakes "$file")" ] || fail "$(mistakes "$file")"
+done
+sed 's/^drift_interval: .*/drift_interval: often/' "$work/agent.yaml" >"$work/wrong.yaml"
+mistakes "$work/wrong.yaml" | grep -q "drift_interval" || fail "the example is not read at all"
+
+for page in "$work"/tree/usr/share/man/man*/*; do
+  zcat "$page" | preconv -e utf8 2>/dev/null | groff -man -Tutf8 -ww -rLL=100n >/dev/null 2>"$work/out" || fail "$page"
+  [ ! -s "$work/out" ] || { cat "$work/out" && fail "${page##*/} is no clean page"; }
+done
+zcat "$work/tree/usr/share/man/man1/clusterctl.1.gz" | grep -q '"clusterctl config show"' || fail "clusterctl(1) lacks its commands"
+zcat "$work/tree/usr/share/man/man5/cluster.yaml.5.gz" | grep -q '^\\fIservers\[\].hosts' || fail "cluster.yaml(5) lacks its keys"
+
+# What rpm would put where, and what it would run.
+for package in "$work"/first/*.rpm; do
+  command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts --ignorearch -i "$package" 2>"$work/out" ||
+    { cat "$work/out" && fail "rpm cannot install ${package##*/}"; }
+  command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts -V "$(basename "${package%-*-*}")"
+  command rpm -qp --scripts "$package" | sed 's/^[a-z]* scriptlet (using .*):$//' | sh -n || fail "scripts of ${package##*/}"
+done
+
+lintian --allow-root --fail-on error,warning "$work"/first/*.deb || fail "lintian"
+rpmlint -c deploy/package/rpmlint.toml "$work"/first/*.rpm >"$work/out" || true
+grep -q ' 0 errors, 0 warnings' "$work/out" || { cat "$work/out" && fail "rpmlint"; }
+echo "packages of $arch: all well"
