@@ -355,279 +355,281 @@ TEST_F(WaitingUndoTest, RefusesTasksAndGivesWayToARollbackWithForce) {
   tasks_->RollBack(task, answer.Expect());
   EXPECT_EQ(answer.Wait().outcome(), ApplyResult::NOTHING_TO_DO);
   EXPECT_EQ(scenario_->State(), before_);
-  TEST_F(ApplyTasksTest, AuditsEachChangeBeforeItAndAfterItWithWhoAsked) {
-    tasks_->Recover();
-    ApplyTask task = Task();
-    task.set_actor("spiffe://demo/user/ada/role/operator");
-    task.mutable_controller_audit()->set_sequence(17);
-    ASSERT_EQ(Apply(task).outcome(), ApplyResult::APPLIED);
-    ASSERT_EQ(RollBack().outcome(), ApplyResult::ROLLED_BACK);
-    EXPECT_THAT(
-        audit_->Told(),
-        ElementsAre("spiffe://demo/user/ada/role/operator apply a1: begins",
-                    "spiffe://demo/user/ada/role/operator apply a1: APPLIED",
-                    "bob rollback a1: begins", "bob rollback a1: ROLLED_BACK"));
-    const AuditEntry first = audit_->entries().at(0);
-    EXPECT_EQ(first.digest(), "digest");
-    ASSERT_EQ(first.heads_size(), 1);
-    EXPECT_EQ(first.heads(0).of(), kControllerFile);
-    EXPECT_EQ(first.heads(0).sequence(), 17u);
-  }
+}
 
-  TEST_F(ApplyTasksTest, AuditsTheUndoOfWhatACrashCutOff) {
-    tasks_.reset();
-    scenario_ = CrashedScenario();
-    Restart();
-    tasks_->Recover();
-    EXPECT_THAT(audit_->Told(),
-                ElementsAre("self recovery a1: begins",
-                            HasSubstr("self recovery a1: UNDONE")));
-  }
+TEST_F(ApplyTasksTest, AuditsEachChangeBeforeItAndAfterItWithWhoAsked) {
+  tasks_->Recover();
+  ApplyTask task = Task();
+  task.set_actor("spiffe://demo/user/ada/role/operator");
+  task.mutable_controller_audit()->set_sequence(17);
+  ASSERT_EQ(Apply(task).outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(RollBack().outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_THAT(
+      audit_->Told(),
+      ElementsAre("spiffe://demo/user/ada/role/operator apply a1: begins",
+                  "spiffe://demo/user/ada/role/operator apply a1: APPLIED",
+                  "bob rollback a1: begins", "bob rollback a1: ROLLED_BACK"));
+  const AuditEntry first = audit_->entries().at(0);
+  EXPECT_EQ(first.digest(), "digest");
+  ASSERT_EQ(first.heads_size(), 1);
+  EXPECT_EQ(first.heads(0).of(), kControllerFile);
+  EXPECT_EQ(first.heads(0).sequence(), 17u);
+}
 
-  TEST_F(ApplyTasksTest, ChangesNothingWhileTheAuditFileCannotBeWritten) {
+TEST_F(ApplyTasksTest, AuditsTheUndoOfWhatACrashCutOff) {
+  tasks_.reset();
+  scenario_ = CrashedScenario();
+  Restart();
+  tasks_->Recover();
+  EXPECT_THAT(audit_->Told(),
+              ElementsAre("self recovery a1: begins",
+                          HasSubstr("self recovery a1: UNDONE")));
+}
+
+TEST_F(ApplyTasksTest, ChangesNothingWhileTheAuditFileCannotBeWritten) {
+  tasks_.reset();
+  audit_ = std::make_unique<TestAudit>(/*writable=*/false);
+  Restart();
+  tasks_->Recover();
+  const auto before = scenario_->State();
+  const ApplyResult refused = Apply(Task());
+  EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(refused.error(),
+              testing::AllOf(HasSubstr(kUnwritableAudit),
+                             HasSubstr("nothing is changed until")));
+  EXPECT_EQ(scenario_->State(), before);
+}
+
+TEST_F(ApplyTasksTest, FinishesAnUndoAlsoWithoutAnAuditFile) {
+  tasks_.reset();
+  const auto before = scenario_->State();
+  audit_ = std::make_unique<TestAudit>(/*writable=*/false);
+  scenario_ = CrashedScenario();
+  Restart();
+  tasks_->Recover();
+  EXPECT_EQ(scenario_->State(), before);
+}
+
+TEST_F(ApplyTasksTest, RefusesWithTheReasonUntilADamagedJournalIsGone) {
+  const std::string path = absl::StrCat(kScenarioStateFolder, "/old.journal");
+  machine().files().Put(path, "no journal\n");
+  const auto before = scenario_->State();
+  tasks_->Recover();
+  EXPECT_THAT(log_.Lines(), HasSubstr("nothing is applied on this host: "));
+  const ApplyResult refused = Apply(Task());
+  EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(refused.error(), HasSubstr(path));
+  EXPECT_EQ(scenario_->State(), before);
+  ASSERT_TRUE(machine().files().Remove(path).ok());
+  EXPECT_EQ(Apply(Task()).outcome(), ApplyResult::APPLIED);
+}
+
+bool AnyUnfinished(Applier* applier) {
+  const auto states = applier->ListApplies();
+  EXPECT_TRUE(states.ok()) << states.status();
+  for (const JournalState& state : *states) {
+    if (state.unfinished()) return true;
+  }
+  return false;
+}
+
+TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
+  int cut_off = 0;
+  for (uint64_t bytes = 200; bytes < 40000; bytes += 700) {
+    SCOPED_TRACE(bytes);
     tasks_.reset();
-    audit_ = std::make_unique<TestAudit>(/*writable=*/false);
+    scenario_ = OpenUfwScenario();
     Restart();
     tasks_->Recover();
     const auto before = scenario_->State();
-    const ApplyResult refused = Apply(Task());
-    EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
-    EXPECT_THAT(refused.error(),
-                testing::AllOf(HasSubstr(kUnwritableAudit),
-                               HasSubstr("nothing is changed until")));
+    const ApplyTask task = Task("a1");
+    machine().files().SetFreeBytes(bytes);
+    if (Apply(task).outcome() == ApplyResult::APPLIED) break;
+    if (AnyUnfinished(applier_.get())) {
+      ++cut_off;
+      machine().files().SetFreeBytes(0);
+      const ApplyResult still_full = Apply(Task("a2"));
+      EXPECT_EQ(still_full.outcome(), ApplyResult::REFUSED);
+      EXPECT_THAT(still_full.error(),
+                  HasSubstr("needs room in /var/lib/clusterd/apply"));
+    }
+    machine().files().SetFreeBytes(std::nullopt);
+    // Undoes first, whatever it is asked for.
+    EXPECT_NE(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_EQ(scenario_->State(), before);
+    const ApplyResult after = Apply(Task("a3"));
+    EXPECT_EQ(after.outcome(), ApplyResult::APPLIED) << after.error();
+    EXPECT_EQ(RollBack("a3").outcome(), ApplyResult::ROLLED_BACK);
     EXPECT_EQ(scenario_->State(), before);
   }
+  EXPECT_GT(cut_off, 0);
+  EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 was cut off: UNDONE"));
+}
 
-  TEST_F(ApplyTasksTest, FinishesAnUndoAlsoWithoutAnAuditFile) {
+TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInARollback) {
+  int cut_off = 0;
+  for (uint64_t bytes = 50; bytes < 3000; bytes += 150) {
+    SCOPED_TRACE(bytes);
     tasks_.reset();
-    const auto before = scenario_->State();
-    audit_ = std::make_unique<TestAudit>(/*writable=*/false);
-    scenario_ = CrashedScenario();
+    scenario_ = OpenUfwScenario();
     Restart();
     tasks_->Recover();
-    EXPECT_EQ(scenario_->State(), before);
-  }
-
-  TEST_F(ApplyTasksTest, RefusesWithTheReasonUntilADamagedJournalIsGone) {
-    const std::string path = absl::StrCat(kScenarioStateFolder, "/old.journal");
-    machine().files().Put(path, "no journal\n");
     const auto before = scenario_->State();
-    tasks_->Recover();
-    EXPECT_THAT(log_.Lines(), HasSubstr("nothing is applied on this host: "));
-    const ApplyResult refused = Apply(Task());
-    EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
-    EXPECT_THAT(refused.error(), HasSubstr(path));
+    ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
+    machine().files().SetFreeBytes(bytes);
+    RollBack("a1");
+    if (AnyUnfinished(applier_.get())) ++cut_off;
+    machine().files().SetFreeBytes(std::nullopt);
+    const ApplyResult again = RollBack("a1");
+    EXPECT_TRUE(again.outcome() == ApplyResult::ROLLED_BACK ||
+                again.outcome() == ApplyResult::NOTHING_TO_DO)
+        << again.ShortDebugString();
     EXPECT_EQ(scenario_->State(), before);
-    ASSERT_TRUE(machine().files().Remove(path).ok());
-    EXPECT_EQ(Apply(Task()).outcome(), ApplyResult::APPLIED);
   }
+  EXPECT_GT(cut_off, 0);
+}
 
-  bool AnyUnfinished(Applier * applier) {
-    const auto states = applier->ListApplies();
-    EXPECT_TRUE(states.ok()) << states.status();
-    for (const JournalState& state : *states) {
-      if (state.unfinished()) return true;
-    }
-    return false;
-  }
-
-  TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
-    int cut_off = 0;
-    for (uint64_t bytes = 200; bytes < 40000; bytes += 700) {
-      SCOPED_TRACE(bytes);
-      tasks_.reset();
-      scenario_ = OpenUfwScenario();
-      Restart();
-      tasks_->Recover();
-      const auto before = scenario_->State();
-      const ApplyTask task = Task("a1");
-      machine().files().SetFreeBytes(bytes);
-      if (Apply(task).outcome() == ApplyResult::APPLIED) break;
-      if (AnyUnfinished(applier_.get())) {
-        ++cut_off;
-        machine().files().SetFreeBytes(0);
-        const ApplyResult still_full = Apply(Task("a2"));
-        EXPECT_EQ(still_full.outcome(), ApplyResult::REFUSED);
-        EXPECT_THAT(still_full.error(),
-                    HasSubstr("needs room in /var/lib/clusterd/apply"));
-      }
-      machine().files().SetFreeBytes(std::nullopt);
-      // Undoes first, whatever it is asked for.
-      EXPECT_NE(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
-      EXPECT_EQ(scenario_->State(), before);
-      const ApplyResult after = Apply(Task("a3"));
-      EXPECT_EQ(after.outcome(), ApplyResult::APPLIED) << after.error();
-      EXPECT_EQ(RollBack("a3").outcome(), ApplyResult::ROLLED_BACK);
-      EXPECT_EQ(scenario_->State(), before);
-    }
-    EXPECT_GT(cut_off, 0);
-    EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 was cut off: UNDONE"));
-  }
-
-  TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInARollback) {
-    int cut_off = 0;
-    for (uint64_t bytes = 50; bytes < 3000; bytes += 150) {
-      SCOPED_TRACE(bytes);
-      tasks_.reset();
-      scenario_ = OpenUfwScenario();
-      Restart();
-      tasks_->Recover();
-      const auto before = scenario_->State();
-      ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
-      machine().files().SetFreeBytes(bytes);
-      RollBack("a1");
-      if (AnyUnfinished(applier_.get())) ++cut_off;
-      machine().files().SetFreeBytes(std::nullopt);
-      const ApplyResult again = RollBack("a1");
-      EXPECT_TRUE(again.outcome() == ApplyResult::ROLLED_BACK ||
-                  again.outcome() == ApplyResult::NOTHING_TO_DO)
-          << again.ShortDebugString();
-      EXPECT_EQ(scenario_->State(), before);
-    }
-    EXPECT_GT(cut_off, 0);
-  }
-
-  TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {
-    tasks_->Recover();
-    EXPECT_THAT(tasks_->Past().results(), IsEmpty());
-    for (int i = 0; i < 9; ++i) {
-      scenario_->clock.SleepFor(absl::Seconds(1));
-      ASSERT_EQ(Apply(Task(absl::StrCat("done", i))).outcome(),
-                ApplyResult::APPLIED);
-      ASSERT_EQ(RollBack(absl::StrCat("done", i)).outcome(),
-                ApplyResult::ROLLED_BACK);
-      scenario_->clock.SleepFor(absl::Seconds(1));
-      machine().device(1).fault = FakeMachine::Fault::kDeviceRefuses;
-      ASSERT_EQ(Apply(Task(absl::StrCat("undone", i))).outcome(),
-                ApplyResult::UNDONE);
-      machine().device(1).fault = FakeMachine::Fault::kNone;
-    }
-    Restart();
-    tasks_->Recover();
-    const PastApplies past = tasks_->Past();
-    ASSERT_EQ(past.results_size(), 16);
-    EXPECT_EQ(past.results(0).apply_id(), "done1");
-    EXPECT_EQ(past.results(0).outcome(), ApplyResult::ROLLED_BACK);
-    EXPECT_EQ(past.results(15).apply_id(), "undone8");
-    EXPECT_EQ(past.results(15).outcome(), ApplyResult::UNDONE);
-    EXPECT_EQ(past.results(15).host(), kScenarioHost);
-    EXPECT_THAT(past.results(15).error(), HasSubstr("step "));
-    EXPECT_THAT(past.results(15).facts_after(), IsEmpty());
-  }
-
-  // Answers may be lost with a stream, and a refusal has no journal.
-  TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
-    tasks_->Recover();
-    ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
-    ASSERT_EQ(tasks_->Past().results_size(), 1);
-    EXPECT_FALSE(tasks_->Past().results(0).of_rollback());
-    users_ = std::vector<DeviceUser>{{1, 4711, "python3"}};
-    ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::REFUSED);
-    ASSERT_EQ(RollBack("a9").outcome(), ApplyResult::REFUSED);
-    PastApplies past = tasks_->Past();
-    ASSERT_EQ(past.results_size(), 3);
-    // How the apply stands, before what became of its rollback.
-    EXPECT_EQ(past.results(0).outcome(), ApplyResult::APPLIED);
-    EXPECT_EQ(past.results(1).apply_id(), "a1");
-    EXPECT_EQ(past.results(1).outcome(), ApplyResult::REFUSED);
-    EXPECT_TRUE(past.results(1).of_rollback());
-    EXPECT_THAT(past.results(1).error(), HasSubstr("process 4711"));
-    EXPECT_EQ(past.results(2).apply_id(), "a9");
-    EXPECT_TRUE(past.results(2).no_journal());
-    users_ = std::vector<DeviceUser>();
-    ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
-    past = tasks_->Past();
-    ASSERT_EQ(past.results_size(), 2);
-    EXPECT_EQ(past.results(0).apply_id(), "a1");
-    EXPECT_EQ(past.results(0).outcome(), ApplyResult::ROLLED_BACK);
-    ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::NOTHING_TO_DO);
-    EXPECT_EQ(tasks_->Past().results(2).outcome(), ApplyResult::NOTHING_TO_DO);
-    for (int i = 0; i < 40; ++i) RollBack(absl::StrCat("b", i));
-    EXPECT_EQ(tasks_->Past().results_size(), 9);
-    EXPECT_EQ(tasks_->Past().results(8).apply_id(), "b39");
-  }
-
-  TEST_F(ApplyTasksTest, TellsWhichAppliesHaveAJournalOnceItKnows) {
-    EXPECT_FALSE(tasks_->Past().knows_all());
-    tasks_->Recover();
-    EXPECT_TRUE(tasks_->Past().knows_all());
-    EXPECT_THAT(tasks_->Past().journals(), IsEmpty());
-    EXPECT_EQ(tasks_->Past().at_work(), "");
-    ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
-    ASSERT_EQ(RollBack("a9").outcome(), ApplyResult::REFUSED);
-    EXPECT_THAT(tasks_->Past().journals(), ElementsAre("a1"));
-  }
-
-  TEST_F(ApplyTasksTest, TellsNothingOfTheApplyThatIsAtWork) {
-    tasks_->Recover();
-    ASSERT_EQ(Apply(Task("a0")).outcome(), ApplyResult::APPLIED);
-    ASSERT_EQ(RollBack("a0").outcome(), ApplyResult::ROLLED_BACK);
-    ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
-    // A first rollback that could not put all back: it can be tried again.
+TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {
+  tasks_->Recover();
+  EXPECT_THAT(tasks_->Past().results(), IsEmpty());
+  for (int i = 0; i < 9; ++i) {
+    scenario_->clock.SleepFor(absl::Seconds(1));
+    ASSERT_EQ(Apply(Task(absl::StrCat("done", i))).outcome(),
+              ApplyResult::APPLIED);
+    ASSERT_EQ(RollBack(absl::StrCat("done", i)).outcome(),
+              ApplyResult::ROLLED_BACK);
+    scenario_->clock.SleepFor(absl::Seconds(1));
     machine().device(1).fault = FakeMachine::Fault::kDeviceRefuses;
-    ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK_WITH_RESIDUES);
+    ASSERT_EQ(Apply(Task(absl::StrCat("undone", i))).outcome(),
+              ApplyResult::UNDONE);
     machine().device(1).fault = FakeMachine::Fault::kNone;
-    ASSERT_EQ(tasks_->Past().results_size(), 2);
-    absl::Notification begun;
-    absl::Notification go_on;
-    before_users_ = [&] {
-      begun.Notify();
-      go_on.WaitForNotification();
-    };
-    RollbackTask again;
-    again.set_apply_id("a1");
-    again.set_force(true);
-    Answer answer;
-    tasks_->RollBack(again, answer.Expect());
-    begun.WaitForNotification();
-    ASSERT_EQ(tasks_->Past().results_size(), 1);
-    EXPECT_EQ(tasks_->Past().results(0).apply_id(), "a0");
-    EXPECT_EQ(tasks_->Past().at_work(), "a1");
-    go_on.Notify();
-    EXPECT_EQ(answer.Wait().outcome(), ApplyResult::ROLLED_BACK)
-        << answer.Wait().ShortDebugString();
-    ASSERT_EQ(tasks_->Past().results_size(), 2);
-    EXPECT_EQ(tasks_->Past().results(1).outcome(), ApplyResult::ROLLED_BACK);
   }
+  Restart();
+  tasks_->Recover();
+  const PastApplies past = tasks_->Past();
+  ASSERT_EQ(past.results_size(), 16);
+  EXPECT_EQ(past.results(0).apply_id(), "done1");
+  EXPECT_EQ(past.results(0).outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(past.results(15).apply_id(), "undone8");
+  EXPECT_EQ(past.results(15).outcome(), ApplyResult::UNDONE);
+  EXPECT_EQ(past.results(15).host(), kScenarioHost);
+  EXPECT_THAT(past.results(15).error(), HasSubstr("step "));
+  EXPECT_THAT(past.results(15).facts_after(), IsEmpty());
+}
 
-  TEST(BoundResultTest, KeepsEveryResidueOfAResultThatIsTooLong) {
-    ApplyResult result;
-    result.set_error(std::string(100000, 'e'));
-    for (int i = 0; i < 1000; ++i) {
-      result.add_steps()->set_detail(std::string(2000, 'd'));
-      result.add_residues(absl::StrCat(i, std::string(2000, '\x01')));
-      result.add_forced(std::string(2000, 'f'));
-    }
-    BoundResult(&result);
-    EXPECT_LE(result.ByteSizeLong(), kMaxResultBytes);
-    EXPECT_LE(result.error().size(), 16384u);
-    ASSERT_EQ(result.residues_size(), 1000);
-    EXPECT_THAT(result.residues(999), HasSubstr("999\\x01"));
-    EXPECT_THAT(result.residues(999), EndsWith("..."));
-    EXPECT_EQ(result.forced_size(), 1000);
-  }
+// Answers may be lost with a stream, and a refusal has no journal.
+TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
+  tasks_->Recover();
+  ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(tasks_->Past().results_size(), 1);
+  EXPECT_FALSE(tasks_->Past().results(0).of_rollback());
+  users_ = std::vector<DeviceUser>{{1, 4711, "python3"}};
+  ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::REFUSED);
+  ASSERT_EQ(RollBack("a9").outcome(), ApplyResult::REFUSED);
+  PastApplies past = tasks_->Past();
+  ASSERT_EQ(past.results_size(), 3);
+  // How the apply stands, before what became of its rollback.
+  EXPECT_EQ(past.results(0).outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(past.results(1).apply_id(), "a1");
+  EXPECT_EQ(past.results(1).outcome(), ApplyResult::REFUSED);
+  EXPECT_TRUE(past.results(1).of_rollback());
+  EXPECT_THAT(past.results(1).error(), HasSubstr("process 4711"));
+  EXPECT_EQ(past.results(2).apply_id(), "a9");
+  EXPECT_TRUE(past.results(2).no_journal());
+  users_ = std::vector<DeviceUser>();
+  ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
+  past = tasks_->Past();
+  ASSERT_EQ(past.results_size(), 2);
+  EXPECT_EQ(past.results(0).apply_id(), "a1");
+  EXPECT_EQ(past.results(0).outcome(), ApplyResult::ROLLED_BACK);
+  ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::NOTHING_TO_DO);
+  EXPECT_EQ(tasks_->Past().results(2).outcome(), ApplyResult::NOTHING_TO_DO);
+  for (int i = 0; i < 40; ++i) RollBack(absl::StrCat("b", i));
+  EXPECT_EQ(tasks_->Past().results_size(), 9);
+  EXPECT_EQ(tasks_->Past().results(8).apply_id(), "b39");
+}
 
-  TEST_F(ApplyTasksTest, SendsNoFacts) {
-    tasks_->Recover();
-    EXPECT_THAT(Apply(Task()).facts_after(), IsEmpty());
-    EXPECT_THAT(RollBack().facts_after(), IsEmpty());
-  }
+TEST_F(ApplyTasksTest, TellsWhichAppliesHaveAJournalOnceItKnows) {
+  EXPECT_FALSE(tasks_->Past().knows_all());
+  tasks_->Recover();
+  EXPECT_TRUE(tasks_->Past().knows_all());
+  EXPECT_THAT(tasks_->Past().journals(), IsEmpty());
+  EXPECT_EQ(tasks_->Past().at_work(), "");
+  ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(RollBack("a9").outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(tasks_->Past().journals(), ElementsAre("a1"));
+}
 
-  TEST_F(ApplyTasksTest, LeavesTheFactsOutOfAResultThatIsTooLargeToSend) {
-    tasks_->Recover();
-    std::string file;
-    for (int i = 0; i < 20000; ++i) {
-      absl::StrAppend(&file, "net.core.somaxconn = 512\n");
-    }
-    machine().files().Put("/etc/sysctl.d/10-site.conf", file);
-    const ApplyTask task = Task();
-    ASSERT_GT(task.plan().ByteSizeLong(), kMaxResultBytes);
-    const ApplyResult result = Apply(task);
-    EXPECT_EQ(result.outcome(), ApplyResult::APPLIED) << result.error();
-    EXPECT_THAT(result.facts_after(), IsEmpty());
-    EXPECT_THAT(result.steps(), Not(IsEmpty()));
-    EXPECT_LE(result.ByteSizeLong(), kMaxResultBytes);
+TEST_F(ApplyTasksTest, TellsNothingOfTheApplyThatIsAtWork) {
+  tasks_->Recover();
+  ASSERT_EQ(Apply(Task("a0")).outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(RollBack("a0").outcome(), ApplyResult::ROLLED_BACK);
+  ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
+  // A first rollback that could not put all back: it can be tried again.
+  machine().device(1).fault = FakeMachine::Fault::kDeviceRefuses;
+  ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK_WITH_RESIDUES);
+  machine().device(1).fault = FakeMachine::Fault::kNone;
+  ASSERT_EQ(tasks_->Past().results_size(), 2);
+  absl::Notification begun;
+  absl::Notification go_on;
+  before_users_ = [&] {
+    begun.Notify();
+    go_on.WaitForNotification();
+  };
+  RollbackTask again;
+  again.set_apply_id("a1");
+  again.set_force(true);
+  Answer answer;
+  tasks_->RollBack(again, answer.Expect());
+  begun.WaitForNotification();
+  ASSERT_EQ(tasks_->Past().results_size(), 1);
+  EXPECT_EQ(tasks_->Past().results(0).apply_id(), "a0");
+  EXPECT_EQ(tasks_->Past().at_work(), "a1");
+  go_on.Notify();
+  EXPECT_EQ(answer.Wait().outcome(), ApplyResult::ROLLED_BACK)
+      << answer.Wait().ShortDebugString();
+  ASSERT_EQ(tasks_->Past().results_size(), 2);
+  EXPECT_EQ(tasks_->Past().results(1).outcome(), ApplyResult::ROLLED_BACK);
+}
+
+TEST(BoundResultTest, KeepsEveryResidueOfAResultThatIsTooLong) {
+  ApplyResult result;
+  result.set_error(std::string(100000, 'e'));
+  for (int i = 0; i < 1000; ++i) {
+    result.add_steps()->set_detail(std::string(2000, 'd'));
+    result.add_residues(absl::StrCat(i, std::string(2000, '\x01')));
+    result.add_forced(std::string(2000, 'f'));
   }
+  BoundResult(&result);
+  EXPECT_LE(result.ByteSizeLong(), kMaxResultBytes);
+  EXPECT_LE(result.error().size(), 16384u);
+  ASSERT_EQ(result.residues_size(), 1000);
+  EXPECT_THAT(result.residues(999), HasSubstr("999\\x01"));
+  EXPECT_THAT(result.residues(999), EndsWith("..."));
+  EXPECT_EQ(result.forced_size(), 1000);
+}
+
+TEST_F(ApplyTasksTest, SendsNoFacts) {
+  tasks_->Recover();
+  EXPECT_THAT(Apply(Task()).facts_after(), IsEmpty());
+  EXPECT_THAT(RollBack().facts_after(), IsEmpty());
+}
+
+TEST_F(ApplyTasksTest, LeavesTheFactsOutOfAResultThatIsTooLargeToSend) {
+  tasks_->Recover();
+  std::string file;
+  for (int i = 0; i < 20000; ++i) {
+    absl::StrAppend(&file, "net.core.somaxconn = 512\n");
+  }
+  machine().files().Put("/etc/sysctl.d/10-site.conf", file);
+  const ApplyTask task = Task();
+  ASSERT_GT(task.plan().ByteSizeLong(), kMaxResultBytes);
+  const ApplyResult result = Apply(task);
+  EXPECT_EQ(result.outcome(), ApplyResult::APPLIED) << result.error();
+  EXPECT_THAT(result.facts_after(), IsEmpty());
+  EXPECT_THAT(result.steps(), Not(IsEmpty()));
+  EXPECT_LE(result.ByteSizeLong(), kMaxResultBytes);
+}
 
 }  // namespace
 }  // namespace clusterd

@@ -33,7 +33,9 @@ void RunTasks(const HubInput& input) {
   ManualScheduler scheduler;
   EmptyObserver observer;
   OtherTasks others;
-  others.record = [](absl::Duration) { return HostRecording(); };
+  others.record = [](const RecordTask&, absl::Duration) {
+    return HostRecording();
+  };
   const auto runner = std::make_shared<TaskRunner>(kScenarioHost, &observer,
                                                    pool, &scheduler, others);
   std::atomic<int> answers{0};

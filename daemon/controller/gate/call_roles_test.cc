@@ -122,9 +122,7 @@ TEST(CallRolesTest, HookMayAskAboutAJobAndNothingElse) {
 
 // Histories and journals tell by this name what the controller began itself.
 TEST(CallRolesTest, NoUserHasTheNameOfTheController) {
-  EXPECT_FALSE(
-      ParseSpiffeId(absl::StrCat("spiffe://demo/user/", kControllerActor))
-          .ok());
+  EXPECT_FALSE(ParseSpiffeId("spiffe://demo/user/clusterd-controller").ok());
 }
 
 TEST(CallRolesTest, ViewersDoNotPlan) {

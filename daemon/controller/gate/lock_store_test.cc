@@ -48,7 +48,7 @@ TEST(LockStoreTest, SharesItsFileWithAnotherConnection) {
   const std::string folder = NewStateFolder();
   const auto store = LockStore::Open(folder);
   ASSERT_TRUE(store.ok()) << store.status();
-  const auto other = SqliteDatabase::Open(folder + "/" + kTrustFile);
+  const auto other = SqliteDatabase::Open(folder + "/" + kLockFile);
   ASSERT_TRUE(other.ok());
   ASSERT_TRUE((*other)->Execute("CREATE TABLE theirs (a TEXT) STRICT").ok());
   ASSERT_TRUE((*store)->Put(LockOf("user/bob")).ok());
@@ -58,7 +58,7 @@ TEST(LockStoreTest, SharesItsFileWithAnotherConnection) {
 
 TEST(LockStoreTest, FileIsItsOwnersAlone) {
   const std::string folder = NewStateFolder();
-  const std::string path = folder + "/" + kTrustFile;
+  const std::string path = folder + "/" + kLockFile;
   ASSERT_TRUE(LockStore::Open(folder).ok());
   struct stat info = {};
   ASSERT_EQ(stat(path.c_str(), &info), 0);
@@ -71,16 +71,16 @@ TEST(LockStoreTest, FileIsItsOwnersAlone) {
 
 TEST(LockStoreTest, DamagedFileIsAnErrorAndNeverAnEmptyOne) {
   const std::string folder = NewStateFolder();
-  std::ofstream(folder + "/" + kTrustFile) << std::string(8192, 'x');
+  std::ofstream(folder + "/" + kLockFile) << std::string(8192, 'x');
   const auto store = LockStore::Open(folder);
   EXPECT_EQ(store.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(store.status().message()), HasSubstr(kTrustFile));
+  EXPECT_THAT(std::string(store.status().message()), HasSubstr(kLockFile));
 }
 
 TEST(LockStoreTest, LockThatCannotBeReadIsAnError) {
   const std::string folder = NewStateFolder();
   ASSERT_TRUE(LockStore::Open(folder).ok());
-  const auto other = SqliteDatabase::Open(folder + "/" + kTrustFile);
+  const auto other = SqliteDatabase::Open(folder + "/" + kLockFile);
   ASSERT_TRUE(other.ok());
   ASSERT_TRUE((*other)
                   ->Execute("INSERT INTO identity_lock VALUES ('user/bob', "
