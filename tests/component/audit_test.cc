@@ -55,9 +55,9 @@ class AuditTest : public testing::Test {
 
   // Of a plan that an operator makes now.
   absl::Status Apply(const std::string& role) {
+    const auto planner = As("operator");
     const TlsFiles files = Files(role);
     serial_ = CertificateSerial(TestCertificates::Text(files.certificate));
-    const auto planner = As("operator");
     const auto context = NewContext();
     const auto stream = planner->Plan(context.get(), PlanRequest());
     PlanEvent event;

@@ -144,14 +144,16 @@ TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
   TestController controller(&certificates, 1, &scheduler);
   controller.Start();
   const auto client = controller.Client();
+  const auto other = controller.Client();
   ListHostsResponse response;
+  EXPECT_TRUE(other->ListHosts(NewContext().get(), {}, &response).ok());
   // Under what gRPC takes by itself, 8 KiB.
   const auto context = NewContext();
   context->AddMetadata("x-long", std::string(6000, 'a'));
   EXPECT_EQ(client->ListHosts(context.get(), {}, &response).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  const grpc::Status next =
-      client->ListHosts(NewContext().get(), {}, &response);
+  // gRPC 1.51 may close the connection that they came over, and no other.
+  const grpc::Status next = other->ListHosts(NewContext().get(), {}, &response);
   EXPECT_TRUE(next.ok()) << next.error_message();
 }
 
