@@ -192,7 +192,7 @@ left() { files "$1" | comm -13 "$TEST_TMPDIR/$1.before" - | grep -v -e '^/tmp/' 
 on node01 /usr/bin/dpkg -r clusterd || fail "the removal of clusterd"
 expect "clusterd after its removal" inactive "$(state node01 clusterd)"
 expect "what clusterd's removal leaves" \
-  "$(printf '%s\n' /etc/clusterd/{,agent.yaml,ca.crt,host.crt,host.key} /var/lib/clusterd{,/apply} | sed 's,/$,,' | sort)" \
+  "$(printf '%s\n' /etc/clusterd/{,agent.yaml,ca.crt,host.crt,host.key} /var/lib/clusterd{,/apply,/audit.jsonl} | sed 's,/$,,' | sort)" \
   "$(left node01 | grep -v '^/var/lib/clusterd/.*/')"
 on node01 /usr/bin/dpkg -P clusterd || fail "the purge of clusterd"
 on controller /usr/bin/dpkg -P clusterd-controller || fail "the purge of clusterd-controller"
