@@ -78,32 +78,6 @@ absl::Status NoCertificate() {
       "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
 }
 
-// Why the first of the certificates does not lead to the CA; empty: it does.
-std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
-                         const std::vector<Owned<X509>>& authorities,
-                         absl::Time now) {
-  const Owned<X509_STORE> store(X509_STORE_new());
-  const Owned<STACK_OF(X509)> between(sk_X509_new_null());
-  const Owned<X509_STORE_CTX> check(X509_STORE_CTX_new());
-  if (!store || !between || !check) return "no memory";
-  for (const Owned<X509>& authority : authorities) {
-    X509_STORE_add_cert(store.get(), authority.get());
-  }
-  for (size_t i = 1; i < chain.size(); ++i) {
-    sk_X509_push(between.get(), chain[i].get());
-  }
-  if (X509_STORE_CTX_init(check.get(), store.get(), chain[0].get(),
-                          between.get()) != 1) {
-    return "cannot be checked";
-  }
-  // The bundle may hold an intermediate without the root above it.
-  X509_VERIFY_PARAM* const how = X509_STORE_CTX_get0_param(check.get());
-  X509_VERIFY_PARAM_set_flags(how, X509_V_FLAG_PARTIAL_CHAIN);
-  X509_VERIFY_PARAM_set_time(how, absl::ToTimeT(now));
-  if (X509_verify_cert(check.get()) == 1) return "";
-  return X509_verify_cert_error_string(X509_STORE_CTX_get_error(check.get()));
-}
-
 constexpr size_t kMaxUriBytes = 1024;
 constexpr size_t kMaxClusterBytes = 255;
 constexpr size_t kMaxNameBytes = 253;
@@ -132,6 +106,31 @@ absl::Status Malformed(absl::string_view uri, absl::string_view what) {
 }
 
 }  // namespace
+
+std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
+                         const std::vector<Owned<X509>>& authorities,
+                         absl::Time now) {
+  const Owned<X509_STORE> store(X509_STORE_new());
+  const Owned<STACK_OF(X509)> between(sk_X509_new_null());
+  const Owned<X509_STORE_CTX> check(X509_STORE_CTX_new());
+  if (!store || !between || !check) return "no memory";
+  for (const Owned<X509>& authority : authorities) {
+    X509_STORE_add_cert(store.get(), authority.get());
+  }
+  for (size_t i = 1; i < chain.size(); ++i) {
+    sk_X509_push(between.get(), chain[i].get());
+  }
+  if (X509_STORE_CTX_init(check.get(), store.get(), chain[0].get(),
+                          between.get()) != 1) {
+    return "cannot be checked";
+  }
+  // The bundle may hold an intermediate without the root above it.
+  X509_VERIFY_PARAM* const how = X509_STORE_CTX_get0_param(check.get());
+  X509_VERIFY_PARAM_set_flags(how, X509_V_FLAG_PARTIAL_CHAIN);
+  X509_VERIFY_PARAM_set_time(how, absl::ToTimeT(now));
+  if (X509_verify_cert(check.get()) == 1) return "";
+  return X509_verify_cert_error_string(X509_STORE_CTX_get_error(check.get()));
+}
 
 absl::string_view KindName(IdentityKind kind) {
   return kKindNames[static_cast<size_t>(kind)];

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "openssl/bio.h"
 #include "openssl/bn.h"
 #include "openssl/err.h"
@@ -88,6 +89,12 @@ inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
   }
   return all;
 }
+
+// Why the first of the certificates does not lead to the CA at that time;
+// empty: it does. REQUIRES: there is one.
+std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
+                         const std::vector<Owned<X509>>& authorities,
+                         absl::Time now);
 
 }  // namespace clusterd
 

@@ -66,17 +66,44 @@ absl::StatusOr<std::string> SignText(absl::string_view key_pem,
   return signature;
 }
 
-absl::Status VerifySignature(absl::string_view text,
-                             absl::string_view signature,
-                             absl::string_view certificate_pem,
-                             absl::string_view ca_pem,
-                             absl::string_view cluster, absl::Time now) {
+struct SignatureVerifier::Certificates {
+  const std::string certificate_pem;
+  const std::string ca_pem;
+  absl::StatusOr<CertificateInfo> info;
+  std::vector<Owned<X509>> chain;
+  std::vector<Owned<X509>> authorities;
+};
+
+std::shared_ptr<const SignatureVerifier::Certificates> SignatureVerifier::Read(
+    absl::string_view certificate_pem, absl::string_view ca_pem) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (last_ != nullptr && last_->certificate_pem == certificate_pem &&
+        last_->ca_pem == ca_pem) {
+      return last_;
+    }
+  }
+  auto read = std::make_shared<const Certificates>(
+      Certificates{std::string(certificate_pem), std::string(ca_pem),
+                   ParseCertificate(certificate_pem),
+                   AllCertificates(certificate_pem), AllCertificates(ca_pem)});
+  absl::MutexLock lock(&mutex_);
+  last_ = read;
+  return read;
+}
+
+absl::Status SignatureVerifier::Verify(absl::string_view text,
+                                       absl::string_view signature,
+                                       absl::string_view certificate_pem,
+                                       absl::string_view ca_pem,
+                                       absl::string_view cluster,
+                                       absl::Time now) {
   if (certificate_pem.size() > kMaxCertificateBytes ||
       signature.size() > kMaxSignatureBytes) {
     return Refused("longer than any of ours");
   }
-  const absl::StatusOr<CertificateInfo> info =
-      ParseCertificate(certificate_pem);
+  const auto certificates = Read(certificate_pem, ca_pem);
+  const absl::StatusOr<CertificateInfo>& info = certificates->info;
   if (!info.ok()) return Refused(info.status().message());
   if (info->id.kind != IdentityKind::kController ||
       info->id.cluster != cluster) {
@@ -84,15 +111,19 @@ absl::Status VerifySignature(absl::string_view text,
                                 ", expected spiffe://", cluster,
                                 "/controller"));
   }
-  const absl::Status issued = CheckChain(certificate_pem, ca_pem, now);
-  if (!issued.ok()) return Refused(issued.message());
-  const Owned<X509> certificate = FirstOf(certificate_pem, PEM_read_bio_X509);
+  const std::vector<Owned<X509>>& chain = certificates->chain;
+  const std::string trouble =
+      ChainTrouble(chain, certificates->authorities, now);
+  ERR_clear_error();
+  if (!trouble.empty()) {
+    return Refused(absl::StrCat("the certificate: ", trouble));
+  }
   const std::string framed = Framed(text);
   const Owned<EVP_MD_CTX> digest(EVP_MD_CTX_new());
   const bool good =
       digest &&
       EVP_DigestVerifyInit(digest.get(), nullptr, EVP_sha256(), nullptr,
-                           X509_get0_pubkey(certificate.get())) == 1 &&
+                           X509_get0_pubkey(chain[0].get())) == 1 &&
       EVP_DigestVerify(digest.get(), Bytes(signature), signature.size(),
                        Bytes(framed), framed.size()) == 1;
   ERR_clear_error();

@@ -188,7 +188,7 @@ class JobTest : public testing::Test {
   JobVerdict Verdict(const JobAnswer& answer) {
     EXPECT_TRUE(answer.has_verdict()) << answer.ShortDebugString();
     const SignedVerdict& given = answer.verdict();
-    const absl::Status genuine = VerifySignature(
+    const absl::Status genuine = SignatureVerifier().Verify(
         given.verdict(), given.signature(), given.certificate(),
         certificates_.authority().certificate_pem(), "test", absl::Now());
     EXPECT_TRUE(genuine.ok()) << genuine;

@@ -40,10 +40,13 @@ class SharedWork {
       return others->found;
     }
     mine->found.emplace(work());
+    bool is_alone;
     {
       absl::MutexLock lock(&mutex_);
       under_way_.erase(key);
+      is_alone = mine.use_count() == 1;  // Nobody can join any more.
     }
+    if (is_alone) return std::move(mine->found);
     mine->done.Notify();
     return mine->found;
   }
