@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes packages of clusterd, clusterd-controller and clusterctl, .deb and .rpm.
-# The same commit gives the same bytes: what is packed is built static by Bazel,
-# names and times are those of the commit.
+# The same programs, packed on the same Debian, give the same bytes: names and times
+# are those of the commit.
 # shellcheck disable=SC2317  # functions that a table names
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -146,6 +146,7 @@ of_clusterd() {
   program usr/sbin/clusterd
   unit clusterd
   page 8 program clusterd 8 "the daemon of a host of an Ascend training cluster" "$(runs clusterd)"
+  page 8 program clusterd-join 8 "makes a host one of its cluster's" "$(runs clusterd) join"
   page 5 example agent.yaml "what clusterd on a host is told" deploy/package/agent.yaml
   put 644 "$doc/examples/" deploy/package/agent.yaml
   mkdir -p "$tree/etc/clusterd"
@@ -183,10 +184,11 @@ of_clusterctl() {
 }
 
 # Licences of what is linked in, as the packages that it comes from have them.
-linked=(libgrpc++-dev libprotobuf-dev libabsl-dev libyaml-cpp-dev libcli11-dev libre2-dev
-  libc-ares-dev libssl-dev zlib1g-dev libsqlite3-dev libc6-dev libstdc++-12-dev)
 licences() {
   local package version
+  local -a linked
+  mapfile -t linked < <(sed -n 's/^ *"packageFileName": "\(.*\)",$/\1/p' "$work/sbom")
+  [ ${#linked[@]} -gt 0 ] || die "deploy/sbom names nothing that is linked in"
   cat <<EOT
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: clusterd
@@ -200,7 +202,8 @@ Comment:
  Linked statically, of Debian's packages with these notices:
 EOT
   for package in "${linked[@]}"; do
-    [ -e "/usr/share/doc/$package/copyright" ] || continue
+    [ -s "/usr/share/doc/$package/copyright" ] ||
+      die "/usr/share/doc/$package/copyright: missing, and $package is linked in"
     # Of another architecture, deploy/bazel/arm64.bzl takes what is newest.
     version=
     [ "$arch" != "$machine" ] || version=$(dpkg-query -W -f '${Version}\n' "$package" | head -n 1)
@@ -340,6 +343,8 @@ make() {
   local format
   for format in "${formats[@]}"; do "$format" "$1"; done
 }
+# What is linked in; of another architecture it has the same names.
+deploy/sbom >"$work/sbom" || die "what is linked in is not known"
 pids=()
 for package in "${packages[@]}"; do
   make "$package" &

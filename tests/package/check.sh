@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packages as deploy/package.sh makes them: twice the same bytes, static programs
-# that run, pages and examples that are right, and nothing for lintian and rpmlint
+# Packages as deploy/package.sh makes them: packed twice, the same bytes, with every
+# notice of what is linked in; static programs that run, pages and examples that are right, and nothing for lintian and rpmlint
 # to say. Builds the optimised programs if they are not there.
 #   tests/package/check.sh [--arch arm64]
 # For arm64 the programs run in qemu.
@@ -33,6 +33,18 @@ done
 packed=("$work"/first/*)
 [ ${#packed[@]} -eq 6 ] || fail "expected six packages"
 
+if unshare --map-root-user --mount true 2>/dev/null; then
+  status=0
+  # shellcheck disable=SC2016  # the inner shell expands it
+  unshare --map-root-user --mount sh -c 'mount -t tmpfs nothing /usr/share/doc/zlib1g-dev && exec "$@"' sh \
+    deploy/package.sh --arch "$arch" --format deb --programs "$work/programs" --out "$work/third" >"$work/out" 2>&1 || status=$?
+  cat "$work/out"
+  [ "$status" -eq 1 ] || fail "packed without the notice of zlib"
+  grep -q 'zlib1g-dev/copyright: missing' "$work/out" || fail "does not say that the notice of zlib is missing"
+else
+  echo "not checked, the kernel refuses new namespaces: that no notice is missing"
+fi
+
 version=$(sed -n 's/.*kClusterdVersion\[\] = "\(.*\)";/\1/p' config/values/version.h)
 emulator=()
 [ "$arch" != arm64 ] || [ "$(uname -m)" = aarch64 ] || emulator=(qemu-aarch64-static)
@@ -60,6 +72,7 @@ for page in "$work"/tree/usr/share/man/man*/*; do
   [ ! -s "$work/out" ] || { cat "$work/out" && fail "${page##*/} is no clean page"; }
 done
 zcat "$work/tree/usr/share/man/man1/clusterctl.1.gz" | grep -q '"clusterctl config show"' || fail "clusterctl(1) lacks its commands"
+zcat "$work/tree/usr/share/man/man8/clusterd-join.8.gz" | grep -q '^ *\\-\\-ca\\-hash' || fail "clusterd-join(8) lacks its options"
 zcat "$work/tree/usr/share/man/man5/cluster.yaml.5.gz" | grep -q '^\\fIservers\[\].hosts' || fail "cluster.yaml(5) lacks its keys"
 
 # What rpm would put where, and what it would run.
@@ -67,8 +80,13 @@ for package in "$work"/first/*.rpm; do
   command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts --ignorearch -i "$package" 2>"$work/out" ||
     { cat "$work/out" && fail "rpm cannot install ${package##*/}"; }
   command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts -V "$(basename "${package%-*-*}")"
+  # rpm has no purge: README.md says what stays, and how that goes.
+  if [ -d "$work/root/etc/clusterd" ]; then touch "$work/root/etc/clusterd/agent.yaml"; fi
+  command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts -e "$(basename "${package%-*-*}")" || fail "rpm cannot remove ${package##*/}"
   command rpm -qp --scripts "$package" | sed 's/^[a-z]* scriptlet (using .*):$//' | sh -n || fail "scripts of ${package##*/}"
 done
+left=$(cd "$work/root" && find etc usr -type f)
+[ "$left" = etc/clusterd/agent.yaml ] || fail "the removal with rpm: expected agent.yaml to stay alone, found $left"
 
 lintian --allow-root --fail-on error,warning "$work"/first/*.deb || fail "lintian"
 rpmlint -c deploy/package/rpmlint.toml "$work"/first/*.rpm >"$work/out" || true
