@@ -220,9 +220,9 @@ join=$(typed clusterctl token create --hosts node01 -o short)
 on controller /bin/sh -c "dpkg -i /tmp/clusterd.deb && $join --name node01" || fail "the join on the controller's machine"
 expect "its ca.crt" identity/current/ca.crt "$(on controller /usr/bin/readlink /etc/clusterd/ca.crt)"
 ca=$(on controller /usr/bin/sha256sum /etc/clusterd/ca.crt)
-on controller /usr/bin/dpkg -P clusterd || fail "the purge of clusterd beside a controller"
-expect "the CA after the purge" "regular file $ca" \
-  "$(on controller /usr/bin/stat -c %F /etc/clusterd/ca.crt) $(on controller /usr/bin/sha256sum /etc/clusterd/ca.crt)"
+on controller /bin/sh -c 'umask 077 && dpkg -P clusterd' || fail "the purge of clusterd beside a controller"
+expect "the CA after the purge" "regular file 644 $ca" \
+  "$(on controller /usr/bin/stat -c '%F %a' /etc/clusterd/ca.crt) $(on controller /usr/bin/sha256sum /etc/clusterd/ca.crt)"
 on controller /usr/bin/systemctl restart clusterd-controller || fail "the controller does not start after it"
 expect "the controller after it" active "$(state controller clusterd-controller)"
 on controller /usr/bin/dpkg -P clusterd-controller || fail "the purge of clusterd-controller"
