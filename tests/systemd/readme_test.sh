@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The installation as README.md has it, word by word: a controller and two
-# servers, each a machine of its own with a systemd, on one network; then upgrade,
-# removal and purge of the packages. Only ssh and scp are stand-ins, which reach
+# servers that join it, each a machine of its own with a systemd, on one network;
+# then upgrade, removal and purge of the packages. Only ssh and scp are stand-ins, which reach
 # into these machines, and dpkg on the machine that it is typed on. Needs root
 # and CAP_SYS_ADMIN; says so and passes where they are not to be had.
 set -euo pipefail
@@ -37,7 +37,10 @@ down() {
   done
 }
 trap down EXIT
-for name in "${machines[@]}"; do "$machine" up "$TEST_TMPDIR/$name"; done
+for name in "${machines[@]}"; do
+  "$machine" up "$TEST_TMPDIR/$name"
+  "$machine" exec "$TEST_TMPDIR/$name" /bin/hostname "$name"
+done
 in_network() { nsenter --net="$TEST_TMPDIR/$1/net" "${@:2}"; }
 in_network controller ip link add bridge type bridge
 in_network controller ip address add 10.0.0.5/24 dev bridge
@@ -101,22 +104,27 @@ block() {
     }
     inside && taken { sub(/^   /, ""); print }' README.md
 }
-if [ -z "$(block 5)" ] || [ -n "$(block 6)" ]; then fail "README.md: expected five blocks of commands"; fi
+if [ -z "$(block 6)" ] || [ -n "$(block 7)" ]; then fail "README.md: expected six blocks of commands"; fi
+block 5 | grep -q 'clusterctl token create' || fail "README.md: the fifth block does not join"
 
+# typed COMMAND...: there, by who has read the README.
+typed() {
+  (cd "$work" && HOME=$TEST_TMPDIR/home PATH=$stand_ins:$TEST_TMPDIR/workstation/usr/bin:$PATH LC_ALL=C.UTF-8 \
+    nsenter --net="$TEST_TMPDIR/controller/net" "$@")
+}
 # run_blocks FLAG NUMBER...: as typed into one shell in that folder.
 run_blocks() {
   local flag=$1 number
   shift
   for number in "$@"; do block "$number"; done >"$TEST_TMPDIR/block"
-  (cd "$work" && HOME=$TEST_TMPDIR/home PATH=$stand_ins:$TEST_TMPDIR/workstation/usr/bin:$PATH LC_ALL=C.UTF-8 \
-    nsenter --net="$TEST_TMPDIR/controller/net" bash "$flag" "$TEST_TMPDIR/block")
+  typed bash "$flag" "$TEST_TMPDIR/block"
 }
-run_blocks -e 1 2 3 4 || fail "a command of the blocks 1 to 4 ended with $?"
+run_blocks -e 1 2 3 4 5 || fail "a command of the blocks 1 to 5 ended with $?"
 
 # A server attaches when it has come up; whoever looks earlier looks again.
 both_attached() {
   status=0
-  run_blocks +e 5 >"$TEST_TMPDIR/out" 2>&1 || status=$?
+  run_blocks +e 6 >"$TEST_TMPDIR/out" 2>&1 || status=$?
   grep -qE '^attached +node\[01-02\] ' "$TEST_TMPDIR/out"
 }
 await_both() {
@@ -138,6 +146,13 @@ grep -q "Cluster mycluster, atlas-a2, 2 hosts: node\[01-02\]" "$TEST_TMPDIR/out"
 
 # What is written there again changes nothing.
 run_blocks -e 1 2 || fail "certificates are not made a second time"
+# Nobody's key came from elsewhere: each server has made its own.
+for name in node01 node02; do
+  [ ! -e "$work/tls/$name.key" ] || fail "a key of $name was made beside it"
+  on "$name" /usr/bin/test -f /etc/clusterd/identity/current/host.key || fail "$name has not joined"
+done
+typed clusterctl certificates >"$TEST_TMPDIR/out" || fail "clusterctl certificates"
+grep -qE '^enrolled +node\[01-02\] ' "$TEST_TMPDIR/out" || { cat "$TEST_TMPDIR/out" && fail "not both are on record"; }
 
 # --- What a package promises besides. ---------------------------------------------
 
@@ -147,7 +162,7 @@ expect() {
 }
 state() { on "$1" /usr/bin/systemctl is-active "$2" || true; }
 pid() { on "$1" /usr/bin/systemctl show -p MainPID --value "$2"; }
-kept() { on "$1" /bin/sh -c 'cd /etc/clusterd && ls -ln && sha256sum *'; }
+kept() { on "$1" /bin/sh -c 'cd /etc/clusterd && ls -lnR && find . -type f -exec sha256sum {} +'; }
 
 # An upgrade restarts what runs, and nothing else; what is in /etc stays.
 package --release 2 --out "$TEST_TMPDIR/newer" || fail "no newer packages"
@@ -187,14 +202,29 @@ on node02 /bin/sh -c 'echo "contoller: x" >>/etc/clusterd/agent.yaml; systemctl 
 expect "a clusterd with a wrong agent.yaml" "failed" "$(state node02 clusterd)"
 expect "its restarts" 0 "$(on node02 /usr/bin/systemctl show -p NRestarts --value clusterd)"
 
-# Removal leaves what the administrator made; purge leaves nothing.
+# Removal leaves what the administrator made, the server's identity, and the record of
+# what was done there; purge leaves nothing.
 left() { files "$1" | comm -13 "$TEST_TMPDIR/$1.before" - | grep -v -e '^/tmp/' || true; }
 on node01 /usr/bin/dpkg -r clusterd || fail "the removal of clusterd"
 expect "clusterd after its removal" inactive "$(state node01 clusterd)"
 expect "what clusterd's removal leaves" \
-  "$(printf '%s\n' /etc/clusterd/{,agent.yaml,ca.crt,host.crt,host.key} /var/lib/clusterd{,/apply,/audit.jsonl} | sed 's,/$,,' | sort)" \
-  "$(left node01 | grep -v '^/var/lib/clusterd/.*/')"
+  "$(printf '%s\n' /etc/clusterd/{,agent.yaml,ca.crt,host.crt,host.key,identity} /var/lib/clusterd{,/apply,/audit.jsonl} | sed 's,/$,,' | sort)" \
+  "$(left node01 | grep -v -e '^/var/lib/clusterd/.*/' -e '^/etc/clusterd/identity/')"
 on node01 /usr/bin/dpkg -P clusterd || fail "the purge of clusterd"
+
+# A server that has joined on the controller's machine takes its identity with it, but
+# not the CA that the controller reads, which was a link into that identity.
+typed clusterctl certificates reset node01 || fail "node01's key is not forgotten"
+join=$(typed clusterctl token create --hosts node01 -o short)
+"$machine" push "$TEST_TMPDIR/controller" "$TEST_TMPDIR/newer"/clusterd_*-2_*.deb /tmp/clusterd.deb
+on controller /bin/sh -c "dpkg -i /tmp/clusterd.deb && $join --name node01" || fail "the join on the controller's machine"
+expect "its ca.crt" identity/current/ca.crt "$(on controller /usr/bin/readlink /etc/clusterd/ca.crt)"
+ca=$(on controller /usr/bin/sha256sum /etc/clusterd/ca.crt)
+on controller /bin/sh -c 'umask 077 && dpkg -P clusterd' || fail "the purge of clusterd beside a controller"
+expect "the CA after the purge" "regular file 644 $ca" \
+  "$(on controller /usr/bin/stat -c '%F %a' /etc/clusterd/ca.crt) $(on controller /usr/bin/sha256sum /etc/clusterd/ca.crt)"
+on controller /usr/bin/systemctl restart clusterd-controller || fail "the controller does not start after it"
+expect "the controller after it" active "$(state controller clusterd-controller)"
 on controller /usr/bin/dpkg -P clusterd-controller || fail "the purge of clusterd-controller"
 expect "the controller after its purge" inactive "$(state controller clusterd-controller)"
 for name in node01 controller; do expect "what a purge leaves on $name" "" "$(left "$name")"; done
