@@ -175,7 +175,7 @@ void BuildTree(Tree& tree) {
   for (const auto add :
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
         AddCancelCommand, AddHistoryCommands, AddHostCommands, AddLockCommands,
-        AddLogsCommands, AddConfigCommands, AddLearnCommands,
+        AddLogsCommands, AddAuditCommands, AddConfigCommands, AddLearnCommands,
         AddGenerateCommands, AddTrustCommands, AddExplainCommand,
         AddAnonymiseCommand}) {
     add(tree.commands);

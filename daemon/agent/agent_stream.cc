@@ -234,6 +234,18 @@ void AgentStream::SendDrift(DriftReport report) {
       });
 }
 
+void AgentStream::SendPast() {
+  parts_.loop->Post([self = shared_from_this()] {
+    if (self->connection_ == nullptr || !self->attached_) return;
+    AgentMessage message;
+    // What is at work, and what has no journal, is told after a welcome alone:
+    // a task may be on its way.
+    *message.mutable_past_applies()->mutable_results() =
+        std::move(*self->parts_.applies->Past().mutable_results());
+    self->Send(std::move(message));
+  });
+}
+
 void AgentStream::Ask(AgentMessage question, absl::Duration wait,
                       HubQuestions::Answered answered) {
   parts_.loop->Post([self = shared_from_this(), question = std::move(question),

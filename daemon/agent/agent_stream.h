@@ -68,7 +68,7 @@ struct AgentStreamParts {
   const AuditLog* audit = nullptr;
 };
 
-// Held by a shared_ptr. The first seven members are safe for concurrent use;
+// Held by a shared_ptr. The first eight members are safe for concurrent use;
 // all else happens on the loop's thread.
 class AgentStream : public std::enable_shared_from_this<AgentStream> {
  public:
@@ -85,6 +85,9 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
 
   // Tells the controller; dropped while there is none.
   void SendDrift(DriftReport report);
+  // How the newest applies ended, after one was taken back that no task's
+  // answer tells of. Without a controller the next one hears of it anyway.
+  void SendPast();
 
   // Asks the controller; the question's id is filled in. `answered` is called
   // once, from any thread, with a message that answers this kind of question;

@@ -98,7 +98,8 @@ void ApplyTasks::Recover(Scheduler* scheduler) {
     scheduler_ = scheduler;
   }
   record_->BeginChange();
-  ReadPast(TryRecover(/*force=*/false));
+  bool undone = false;
+  ReadPast(TryRecover(/*force=*/false, &undone));
 }
 
 void ApplyTasks::SetTimerLocked() {
@@ -121,9 +122,11 @@ void ApplyTasks::RecoverAgain() {
     before = unfinished_;
   }
   record_->BeginChange();
-  const absl::Status status = TryRecover(/*force=*/false);
+  bool undone = false;
+  const absl::Status status = TryRecover(/*force=*/false, &undone);
   if (status.ok() || status.message() != before) {
     ReadPast(status);
+    if (undone) TellUndone();
     return;
   }
   record_->EndUnchanged();
@@ -145,15 +148,27 @@ void ApplyTasks::AuditRecovery() {
   }
 }
 
-absl::Status ApplyTasks::TryRecover(bool force) {
+absl::Status ApplyTasks::TryRecover(bool force, bool* undone) {
   AuditRecovery();
   ASSIGN_OR_RETURN(const auto results, applier_->Recover(force));
+  *undone = !results.empty();
   for (const ApplyResult& result : results) {
     log_->Warning(CutOffText(result));
     audited_undos_.erase(result.apply_id());
     audit_->End(RecoveryOf(result.apply_id()), Summary(result));
   }
   return absl::OkStatus();
+}
+
+// A controller that was attached meanwhile still waits for the end of the
+// apply.
+void ApplyTasks::TellUndone() {
+  std::function<void()> undone;
+  {
+    absl::MutexLock lock(&mutex_);
+    undone = undone_;
+  }
+  if (undone) undone();
 }
 
 void ApplyTasks::Apply(const ApplyTask& task, Progress progress,
@@ -231,10 +246,11 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
     absl::MutexLock lock(&mutex_);
     recovered = recovered_;
   }
-  const absl::Status undone =
-      recovered ? absl::OkStatus() : TryRecover(asked.force);
+  bool undone = false;
+  const absl::Status cleared =
+      recovered ? absl::OkStatus() : TryRecover(asked.force, &undone);
   const absl::Status ready =
-      undone.ok() ? audit_->Begin(asked.audited) : undone;
+      cleared.ok() ? audit_->Begin(asked.audited) : cleared;
   const absl::StatusOr<ApplyResult> changed =
       ready.ok() ? change() : absl::StatusOr<ApplyResult>(ready);
   ApplyResult result =
@@ -250,7 +266,8 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   }
   log_->Write(IsAsWished(result) ? LogLevel::kNotice : LogLevel::kWarning,
               absl::StrCat(asked.what, " ended: ", Summary(result)));
-  ReadPast(undone);
+  ReadPast(cleared);
+  if (undone) TellUndone();
   return result;
 }
 

@@ -80,6 +80,15 @@ class ApplyTasks {
   // keeps no undo from being made.
   void Recover(Scheduler* scheduler = nullptr);
 
+  // Called whenever something cut off has been taken back later than by
+  // Recover, on the thread of the changes: Past() tells how it ended. Empty:
+  // nobody. One listener.
+  void ListenForUndone(std::function<void()> undone)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    undone_ = std::move(undone);
+  }
+
   // Why something cut off is not taken back yet and nothing is applied; empty:
   // nothing is in the way.
   std::string Unfinished() const ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -118,7 +127,9 @@ class ApplyTasks {
   ApplyResult Run(const Asked& asked, const Change& change);
   void RememberLocked(const ApplyResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status TryRecover(bool force) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `undone`: whether something has been taken back.
+  absl::Status TryRecover(bool force, bool* undone) ABSL_LOCKS_EXCLUDED(mutex_);
+  void TellUndone() ABSL_LOCKS_EXCLUDED(mutex_);
   // A line before each undo that is due and has none yet.
   void AuditRecovery();
   // On the thread of the changes.
@@ -142,6 +153,7 @@ class ApplyTasks {
   // No journal is unfinished or cannot be read.
   bool recovered_ ABSL_GUARDED_BY(mutex_) = false;
   std::string unfinished_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> undone_ ABSL_GUARDED_BY(mutex_);
   Scheduler* scheduler_ ABSL_GUARDED_BY(mutex_) = nullptr;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<ApplyResult> journaled_ ABSL_GUARDED_BY(mutex_);

@@ -327,11 +327,18 @@ TEST_F(WaitingUndoTest, IsToldInLogStatusAndFacts) {
 
 TEST_F(WaitingUndoTest, IsDoneSoonAfterTheDeviceIsFree) {
   int changes = 0;
+  std::vector<ApplyResult::Outcome> told;
   record_.Listen([&changes] { ++changes; });
+  tasks_->ListenForUndone([this, &told] {
+    for (const ApplyResult& result : tasks_->Past().results()) {
+      told.push_back(result.outcome());
+    }
+  });
   scheduler_.Advance(kUndoRetry);
   ASSERT_TRUE(scheduler_.WaitForPending(1));
   // Nobody is told of what is as it was.
   EXPECT_EQ(changes, 0);
+  EXPECT_THAT(told, IsEmpty());
   EXPECT_NE(scenario_->State(), before_);
   users_ = std::vector<DeviceUser>();
   scheduler_.Advance(kUndoRetry);
@@ -340,6 +347,8 @@ TEST_F(WaitingUndoTest, IsDoneSoonAfterTheDeviceIsFree) {
   EXPECT_EQ(scenario_->State(), before_);
   EXPECT_EQ(tasks_->Unfinished(), "");
   EXPECT_EQ(Drift().value().unfinished(), "");
+  // As Past() has it, for a controller that waits for it.
+  EXPECT_THAT(told, ElementsAre(ApplyResult::UNDONE));
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 

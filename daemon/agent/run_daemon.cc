@@ -265,6 +265,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
     TellUnfinished(notify_socket, applies.Unfinished(), parts.log);
     if (watch) watch->OnChanged();
   });
+  applies.ListenForUndone([&stream] { stream->SendPast(); });
   Hooks hooks(flags, self, parts, &observer, stream, &audit);
   ASSIGN_OR_RETURN(
       const auto local,
@@ -313,6 +314,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   hooks.desk.Stop();
   // First, so that the controller still hears how an apply under way ends.
   applies.Stop();
+  applies.ListenForUndone(nullptr);
   record.Listen(nullptr);
   if (watch) watch->Stop();
   stream->Stop();

@@ -33,9 +33,10 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
   app.add_option("--key", flags->tls.key, "PEM private key of --cert")
       ->capture_default_str();
   app.add_option("--crl", flags->crl,
-                 "PEM revocation lists of your PKI, a file or a folder\n"
-                 "of *.pem and *.crl; read again within 20 s. Without a\n"
-                 "list in force of its CA nobody is let in")
+                 "PEM revocation lists of your PKI, a file or a\n"
+                 "folder of *.pem and *.crl; read again within\n"
+                 "20 s. Without a list in force of its CA nobody is\n"
+                 "let in")
       ->check(CLI::Validator(
           [](std::string& value) {
             return value.empty() ? std::string("is empty, expected a path")
@@ -50,16 +51,17 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
                  "parent is there")
       ->capture_default_str();
   app.add_option("--ca-dir", flags->ca_dir,
-                 "Folder of an intermediate CA, to issue certificates to\n"
-                 "hosts that join with a token; without, nobody can.\n"
-                 "deploy/certificates.sh ca-dir makes it");
+                 "Folder of an intermediate CA, to issue\n"
+                 "certificates to hosts that join with a token;\n"
+                 "without, nobody can. deploy/certificates.sh ca-dir\n"
+                 "makes it");
   app.add_option("--enrol-listen", flags->enrol_listen,
-                 "ADDRESS:PORT for hosts that join, open while a token\n"
-                 "lives; else the port after that of --listen");
+                 "ADDRESS:PORT for hosts that join, open while a\n"
+                 "token lives; else the port after that of --listen");
   int leaf_days = static_cast<int>(absl::ToInt64Hours(flags->leaf_life) / 24);
   app.add_option("--leaf-days", leaf_days,
-                 "How long a host's certificate is good; it is renewed\n"
-                 "at half of that")
+                 "How long a host's certificate is good; it is\n"
+                 "renewed at half of that")
       ->check(CLI::Range(1, 365))
       ->capture_default_str();
   app.add_option("--port-file", flags->port_file,

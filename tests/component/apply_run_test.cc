@@ -249,7 +249,7 @@ TEST_F(ApplyRunTest, RolesDecideWhoMayChangeHosts) {
   EXPECT_THAT(std::string(forced.status.message()),
               HasSubstr("has the role operator, expected admin"));
   EXPECT_TRUE(hosts_[0]->tasks().empty());
-  EXPECT_TRUE(controller_.log().WaitFor("refused ApplyPlan with force to"));
+  EXPECT_TRUE(controller_.log().WaitFor(": ApplyPlan with force: spiffe://"));
 
   const Seen admin = Apply(plan, 0, "admin", /*force=*/true);
   ASSERT_TRUE(admin.status.ok()) << admin.status;

@@ -53,13 +53,13 @@ class AuditTest : public testing::Test {
     return controller_.ClientAs(Files(role));
   }
 
-  // Of a plan that is made now.
+  // Of a plan that an operator makes now.
   absl::Status Apply(const std::string& role) {
     const TlsFiles files = Files(role);
     serial_ = CertificateSerial(TestCertificates::Text(files.certificate));
-    const auto client = controller_.ClientAs(files);
+    const auto planner = As("operator");
     const auto context = NewContext();
-    const auto stream = client->Plan(context.get(), PlanRequest());
+    const auto stream = planner->Plan(context.get(), PlanRequest());
     PlanEvent event;
     ClusterPlan plan;
     while (stream->Read(&event)) plan = event.plan();
@@ -68,6 +68,7 @@ class AuditTest : public testing::Test {
     request.set_plan_id(plan.plan_id());
     request.set_digest(plan.digest());
     digest_ = plan.digest();
+    const auto client = controller_.ClientAs(files);
     const auto apply_context = NewContext();
     const auto applied = client->ApplyPlan(apply_context.get(), request);
     ApplyEvent last;

@@ -404,7 +404,7 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   const grpc::Status status = refused.Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(),
-              HasSubstr("a quarter of them for tester"));
+              HasSubstr("a quarter of them for spiffe://test/user/tester)"));
 
   // One that runs goes away: the next begins, and all others move up.
   checks[0]->Cancel();

@@ -211,7 +211,7 @@ TEST_F(DriftTest, IsShownWithBothValuesAndLeftAlone) {
   const AppliedDrift& drift = entry.drift().value().drifts(0);
   EXPECT_EQ(drift.why(), "net.core.somaxconn is 128, applied was 65535");
   EXPECT_EQ(drift.apply_id(), apply);
-  EXPECT_EQ(drift.applied_by(), "alice");
+  EXPECT_EQ(drift.applied_by(), "spiffe://test/user/alice/role/operator");
 
   Report report;
   ASSERT_TRUE(controller_.Check({}, &report).ok());

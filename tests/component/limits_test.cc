@@ -212,19 +212,16 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   dropped.Drop();
   UnreadStreams<CheckRequest, CheckEvent> checks(&controller_, viewer,
                                                  &Controller::Stub::Check);
-  UnreadStreams<PlanRequest, PlanEvent> plans(&controller_, viewer,
-                                              &Controller::Stub::Plan);
   UnreadStreams<LearnRequest, LearnEvent> learns(&controller_, viewer,
                                                  &Controller::Stub::Learn);
   // Its half of the runs at once, and its quarter of those that wait.
   const absl::Time held = absl::Now();
   checks.HoldAll(4 + 16, &Silent<CheckRequest>);
-  plans.HoldAll(2 + 16, &Silent<PlanRequest>);
   learns.HoldAll(2 + 16, &Silent<LearnRequest>);
   const absl::Status full = checks.Hold(Silent<CheckRequest>(2000));
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
   EXPECT_THAT(std::string(full.message()),
-              HasSubstr("a quarter of them for viewer"));
+              HasSubstr("a quarter of them for spiffe://test/user/viewer)"));
   const auto viewers = controller_.ClientAs(viewer);
   const auto others = controller_.ClientAs(viewer);
   Callers callers;

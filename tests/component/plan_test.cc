@@ -67,7 +67,7 @@ TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
   ASSERT_EQ(plan.hosts(2).blocked_size(), 1);
   EXPECT_THAT(plan.hosts(2).blocked(0).reason(), HasSubstr("never attached"));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
-  EXPECT_EQ(plan.created_by(), "spiffe://test/user/tester");
+  EXPECT_EQ(plan.created_by(), "spiffe://test/user/tester/role/operator");
   EXPECT_EQ(plan.plan_id().size(), 16u);
   ASSERT_FALSE(progress.empty());
   EXPECT_EQ(progress.back().answered(), 2u);

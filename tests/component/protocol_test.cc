@@ -150,7 +150,9 @@ TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
   context->AddMetadata("x-long", std::string(6000, 'a'));
   EXPECT_EQ(client->ListHosts(context.get(), {}, &response).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_TRUE(client->ListHosts(NewContext().get(), {}, &response).ok());
+  const grpc::Status next =
+      client->ListHosts(NewContext().get(), {}, &response);
+  EXPECT_TRUE(next.ok()) << next.error_message();
 }
 
 TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {

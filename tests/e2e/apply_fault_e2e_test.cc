@@ -164,13 +164,13 @@ TEST(FullDiskTest, RefusesWhereTheJournalCannotBegin) {
   if (!why.empty()) GTEST_SKIP() << why;
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=128", "3:address=192.168.9.9"});
-  cluster.LaunchWith("server0",
-                     WithMounts("mkdir -p \"$0/var/lib/clusterd\"\n"
-                                "mount -t tmpfs -o size=4k clusterd-e2e "
-                                "\"$0/var/lib/clusterd\"\n"
-                                "head -c 4096 /dev/zero "
-                                ">\"$0/var/lib/clusterd/full\"",
-                                cluster.Root("server0")));
+  cluster.LaunchWith(
+      "server0", WithMounts("mkdir -p \"$0/var/lib/clusterd\"\n"
+                            "mount -t tmpfs -o size=4k,mode=0700 clusterd-e2e "
+                            "\"$0/var/lib/clusterd\"\n"
+                            "head -c 4096 /dev/zero "
+                            ">\"$0/var/lib/clusterd/full\"",
+                            cluster.Root("server0")));
   cluster.StartAll();
   cluster.Plan();
   const ServerState before = cluster.Server("server0");
@@ -194,11 +194,11 @@ TEST(FullDiskTest, TakesBackWhatTheJournalHasNoRoomFor) {
     faults.push_back(absl::StrCat(device, ":detect=none"));
   }
   cluster.Break("server0", faults);
-  cluster.LaunchWith("server0",
-                     WithMounts("mkdir -p \"$0/var/lib/clusterd\"\n"
-                                "mount -t tmpfs -o size=4k clusterd-e2e "
-                                "\"$0/var/lib/clusterd\"",
-                                cluster.Root("server0")));
+  cluster.LaunchWith(
+      "server0", WithMounts("mkdir -p \"$0/var/lib/clusterd\"\n"
+                            "mount -t tmpfs -o size=4k,mode=0700 clusterd-e2e "
+                            "\"$0/var/lib/clusterd\"",
+                            cluster.Root("server0")));
   cluster.StartAll();
   cluster.Plan();
   const ServerState before = cluster.Server("server0");

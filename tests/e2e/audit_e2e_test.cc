@@ -57,7 +57,8 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
       cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl";
   EXPECT_THAT(
       Told(controller),
-      AllOf(Contains(HasSubstr("spiffe://demo/user/vera ApplyPlan")),
+      AllOf(Contains(HasSubstr(
+                "spiffe://demo/user/vera/role/viewer ApplyPlan : refused")),
             Contains(absl::StrCat(kAdmin, " ApplyPlan ", run, ": begins")),
             Contains(absl::StrCat(kAdmin, " ApplyPlan ", run,
                                   ": succeeded: 1 applied"))));

@@ -16,6 +16,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "daemon/agent/apply/journal_contents.h"
 #include "daemon/agent/apply/setting_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 
@@ -30,6 +31,19 @@ std::string StepName(const PlanStep& step) {
                       PrintableText(StepText(step), kMaxStepTextBytes), ")");
 }
 
+// A journal that could not be read back would keep its apply from being undone,
+// and every other from being made.
+absl::Status CheckCanBeUndone(const JournalEntry& entry) {
+  const std::string unknown = UnknownPart(entry);
+  if (unknown.empty()) {
+    const absl::Status known = CheckJournalEntry(entry);
+    return known.ok() ? known : InFront("it could not be undone", known);
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("the plan is of a newer version (", unknown,
+                   "), of which this clusterd could undo nothing; upgrade it"));
+}
+
 absl::Status RunStep(const PlanStep& step, SettingActions* actions,
                      Journal* journal, StepOutcome* outcome) {
   ASSIGN_OR_RETURN(const bool already, actions->IsAlreadySo(step));
@@ -41,6 +55,7 @@ absl::Status RunStep(const PlanStep& step, SettingActions* actions,
   JournalEntry entry;
   entry.mutable_intent()->set_step(step.id());
   *entry.mutable_intent()->mutable_saved() = {saved.begin(), saved.end()};
+  RETURN_IF_ERROR(CheckCanBeUndone(entry));
   const absl::Status written = journal->Append(entry);
   if (!written.ok()) return InFront("journal", written);
   const MutationTokenIssuer issuer;
@@ -310,6 +325,7 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   begin->set_plan_digest(request.plan_digest);
   begin->set_sequence(sequence);
   begin->set_started_at_ms(absl::ToUnixMillis(access_.clock->Now()));
+  RETURN_IF_ERROR(CheckCanBeUndone(entry));
   auto journal =
       Journal::Create(access_.files, folder_.PathOf(request.apply_id));
   if (absl::IsAlreadyExists(journal.status())) {
@@ -486,9 +502,12 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
       access_, "clusterd ended in the middle, or could not write its journal",
       "clusterd");
   undo.set_rollback(state.phase == JournalState::Phase::kRollingBack);
-  const absl::Status idle = TouchesDevices(state)
-                                ? CheckIdle(plan, force, undo.mutable_forced())
-                                : absl::OkStatus();
+  // Who forced it has agreed to changes under a job. Where it cannot be told
+  // who uses the devices, its undo would wait for ever.
+  const absl::Status idle =
+      TouchesDevices(state)
+          ? CheckIdle(plan, force || state.forced, undo.mutable_forced())
+          : absl::OkStatus();
   if (!idle.ok()) {
     std::vector<SavedResource> others;
     absl::c_remove_copy_if(state.saved, std::back_inserter(others),

@@ -116,8 +116,9 @@ class Applier {
   //   DataLoss            a journal is damaged; nothing is applied on this host
   //                       until a person has moved that file away
   //   Unimplemented       the same, of one that this version may not undo
-  //   FailedPrecondition  unless `force`, a device that has to be put back is
-  //                       in use by a process (named) or that cannot be told:
+  //   FailedPrecondition  unless `force`, or what was cut off was forced, a
+  //                       device that has to be put back is in use by a
+  //                       process (named) or that cannot be told:
   //                       everything else is as before, the journal stays
   //                       unfinished
   //   Unavailable         another process is at it

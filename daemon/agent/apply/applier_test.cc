@@ -287,6 +287,13 @@ TEST(ApplierTest, RefusesPlansAndIdsThatAreNotOnes) {
   bad_step.plan.mutable_steps(0)->set_kind(CHANGE_OBSERVE);
   EXPECT_TRUE(
       absl::IsInvalidArgument(host.MakeApplier()->Apply(bad_step).status()));
+  // Its journal could not be read back.
+  ApplyRequest newer = RequestFor(host.scenario->Plan(), "a1");
+  newer.plan.GetReflection()
+      ->MutableUnknownFields(&newer.plan)
+      ->AddVarint(4711, 1);
+  EXPECT_TRUE(Says(host.MakeApplier()->Apply(newer).status(),
+                   "the plan is of a newer version (begin.plan: field 4711)"));
   ASSERT_TRUE(host.Apply("a1").ok());
   ASSERT_TRUE(host.Rollback().ok());
   EXPECT_TRUE(Says(host.Apply("a1").status(), "was used before"));

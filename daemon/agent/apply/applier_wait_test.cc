@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply/journal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/apply/apply_scenarios.h"
@@ -36,15 +38,15 @@ class ApplierWaitTest : public ::testing::Test {
 };
 
 TEST_F(ApplierWaitTest, LeavesDevicesToTheJobAndUndoesTheRest) {
-  const std::string changed = machine().device(1).address;
-  ASSERT_NE(changed, untouched_->machine.device(1).address);
+  const std::string changed = machine().device(1).gateway;
+  ASSERT_NE(changed, untouched_->machine.device(1).gateway);
   ASSERT_NE(machine().sysctl(), untouched_->machine.sysctl());
   const absl::Status waits = applier_->Recover().status();
   EXPECT_EQ(waits.code(), absl::StatusCode::kFailedPrecondition) << waits;
   EXPECT_THAT(std::string(waits.message()),
               AllOf(HasSubstr("the undo of apply a1 waits: "),
                     HasSubstr("device 1 is in use by process 4711 (python)")));
-  EXPECT_EQ(machine().device(1).address, changed);
+  EXPECT_EQ(machine().device(1).gateway, changed);
   EXPECT_EQ(machine().sysctl(), untouched_->machine.sysctl());
 }
 
@@ -65,6 +67,25 @@ TEST_F(ApplierWaitTest, LetsAPersonForceIt) {
   ASSERT_TRUE(recovered.ok()) << recovered.status();
   ASSERT_EQ((*recovered)[0].forced_size(), 1);
   EXPECT_THAT((*recovered)[0].forced(0), HasSubstr("process 4711"));
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+}
+
+// Else nothing would ever end it where nobody can see who uses the devices.
+TEST_F(ApplierWaitTest, DoesNotWaitOnceSomebodyHasForcedIt) {
+  users_ = absl::PermissionDeniedError("/proc: of this container only");
+  ASSERT_FALSE(applier_->Recover().ok());
+  {
+    const auto journal = Journal::Open(
+        &machine().files(), absl::StrCat(kScenarioStateFolder, "/a1.journal"));
+    ASSERT_TRUE(journal.ok()) << journal.status();
+    JournalEntry cut_off;
+    cut_off.mutable_undo()->add_forced("device 1 is in use");
+    ASSERT_TRUE((*journal)->Append(cut_off).ok());
+  }
+  const auto recovered = applier_->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  ASSERT_EQ(recovered->size(), 1u);
+  EXPECT_THAT((*recovered)[0].forced(0), HasSubstr("of this container only"));
   EXPECT_EQ(scenario_->State(), untouched_->State());
 }
 

@@ -174,6 +174,7 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
     switch (entry.kind_case()) {
       case JournalEntry::kBegin:
         state.begin = entry.begin();
+        state.forced = !entry.begin().forced().empty();
         state.phase = Phase::kApplying;
         break;
       case JournalEntry::kIntent:
@@ -184,6 +185,9 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
         state.steps.push_back(entry.done());
         break;
       case JournalEntry::kUndo:
+        // The undo of an apply is no less agreed to than the apply.
+        state.forced = !entry.undo().forced().empty() ||
+                       (state.forced && !entry.undo().rollback());
         state.phase =
             entry.undo().rollback() ? Phase::kRollingBack : Phase::kUndoing;
         break;

@@ -86,6 +86,7 @@ struct JournalState : EndedApply {
   // In the order in which they were saved.
   std::vector<SavedResource> saved;
   std::vector<StepOutcome> steps;
+  bool forced = false;  // What was last begun went past a refusal.
 
   bool unfinished() const {
     return phase == Phase::kApplying || phase == Phase::kUndoing ||

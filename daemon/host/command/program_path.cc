@@ -37,8 +37,7 @@ absl::Status CheckOwner(const std::string& path, const struct stat& info) {
   if (own && !by_others) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrFormat("%s: not trusted, because others than root can change it "
-                      "(owner %d, group "
-                      "%d, mode %04o)",
+                      "(owner %d, group %d, mode %04o)",
                       path, info.st_uid, info.st_gid, info.st_mode & 07777));
 }
 
