@@ -6,7 +6,7 @@
 #include "daemon/controller/gate/call_roles.h"
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
-#include "tests/fuzz/inputs.pb.h"
+#include "tests/fuzz/messages/inputs.pb.h"
 
 namespace clusterd {
 namespace {
@@ -35,7 +35,7 @@ TEST(InputsTest, HoldTheRequestOfEveryCall) {
     if (row.caller == Caller::kSocket && request->field_count() == 0) continue;
     EXPECT_EQ(fuzzed.count(request->full_name()), 1u)
         << row.service << "." << row.method << ": " << request->name()
-        << " is in no input of tests/fuzz/inputs.proto";
+        << " is in no input of tests/fuzz/messages/inputs.proto";
   }
 }
 

@@ -13,8 +13,8 @@
 #include "grpcpp/server_builder.h"
 #include "proto/trust.grpc.pb.h"
 #include "tests/component/test_certificates.h"
-#include "tests/fuzz/inputs.pb.h"
-#include "tests/fuzz/message_input.h"
+#include "tests/fuzz/messages/inputs.pb.h"
+#include "tests/fuzz/messages/message_input.h"
 #include "tests/fuzz/require.h"
 
 namespace clusterd {
