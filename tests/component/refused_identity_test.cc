@@ -87,7 +87,10 @@ class RefusedIdentityTest : public testing::Test {
     changing_ = std::make_unique<ScriptedHost>(options);
     silent_ = std::make_unique<RawHost>(controller_.address(),
                                         certificates_.Host("server1"));
-    ASSERT_TRUE(silent_->Attach());
+    AgentMessage hello = RawHost::Hello();
+    hello.mutable_hello()->add_tasks("logs");
+    HubMessage welcome;
+    ASSERT_TRUE(silent_->Send(hello) && silent_->Receive(&welcome));
   }
 
   const TlsPem& CallerOf(const CallRole& row) const {

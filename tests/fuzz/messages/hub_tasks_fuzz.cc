@@ -203,7 +203,7 @@ void RunStream(const HubInput& input) {
   stream = std::make_shared<AgentStream>(
       std::move(options), grpc::InsecureChannelCredentials(), parts);
   stream->Start();
-  said.WaitForNotification();
+  Require(said.WaitForNotificationWithTimeout(absl::Seconds(30)));
   {
     absl::MutexLock lock(&mutex);
     const auto is_over = [&attached] { return attached == 0; };

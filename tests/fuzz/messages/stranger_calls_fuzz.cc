@@ -12,6 +12,7 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/process/scheduler.h"
 #include "tests/fuzz/messages/inputs.pb.h"
 #include "tests/fuzz/messages/message_input.h"
 #include "tests/fuzz/require.h"
@@ -19,7 +20,6 @@
 #include "tests/support/config/ca_dir.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
 
 namespace clusterd {
@@ -57,7 +57,7 @@ struct Desk {
   const std::string folder = NewStateFolder();
   const std::unique_ptr<TestAuthority> root = TestAuthority::Create();
   const std::string ca_dir = MakeCaDir(*root);
-  ManualScheduler scheduler;
+  ThreadScheduler scheduler;
   CapturedLog log;
   WorkerPool pool{1, 16};
   AttachedHosts hosts{&scheduler, &log};
