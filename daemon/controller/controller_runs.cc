@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "config/report/job_verdict.h"
 #include "config/rules/judge.h"
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
@@ -215,10 +216,16 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
   caller.on_progress = [weak] {
     if (const auto to = weak.lock()) to->NoteProgress();
   };
-  caller.on_end = [weak](const absl::StatusOr<JobDesk::Result>& result) {
+  caller.on_end = [weak, is_hook = user->role == Role::kHook](
+                      const absl::StatusOr<JobDesk::Result>& result) {
     const auto to = weak.lock();
     if (to == nullptr) return;
     if (!result.ok()) return to->End(result.status());
+    if (is_hook) {
+      CheckEvent cut;
+      *cut.mutable_report() = ReportForHook((*result)->event.report());
+      return to->End(std::move(cut));
+    }
     // All who ask share the one report.
     to->End(std::shared_ptr<const CheckEvent>(*result, &(*result)->event));
   };

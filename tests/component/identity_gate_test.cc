@@ -11,10 +11,8 @@
 #include "absl/time/clock.h"
 #include "config/identity/grpc_status.h"
 #include "gmock/gmock.h"
-#include "grpc/grpc_security.h"
-#include "grpc/grpc_security_constants.h"
-#include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
+#include "tests/component/raw_call.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
@@ -51,45 +49,26 @@ struct Outcome {
   bool resumed = false;
 };
 
-// Connections of one user that keep TLS sessions and resume them, as any client
-// may.
 class ResumingUser {
  public:
   ResumingUser(std::string address, const TlsPem& pem)
-      : address_(std::move(address)),
-        pem_(pem),
-        cache_(grpc_ssl_session_cache_create_lru(16)) {}
-  ~ResumingUser() { grpc_ssl_session_cache_destroy(cache_); }
+      : address_(std::move(address)), sessions_(pem) {}
 
   // Over a new connection.
   Outcome ListHosts() {
-    const grpc_arg session = grpc_ssl_session_cache_create_channel_arg(cache_);
-    grpc::ChannelArguments arguments;
-    arguments.SetPointerWithVtable(session.key, session.value.pointer.p,
-                                   session.value.pointer.vtable);
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    // Sessions are kept by the name that is asked for.
-    arguments.SetSslTargetNameOverride("controller.test");
-    const auto stub = Controller::NewStub(grpc::CreateCustomChannel(
-        address_, MakeChannelCredentialsFromPem(pem_, "test"), arguments));
+    const auto stub = Controller::NewStub(sessions_.Connect(address_));
     const auto context = NewContext();
     ListHostsResponse response;
     Outcome outcome;
     outcome.status =
         ToAbslStatus(stub->ListHosts(context.get(), {}, &response));
-    if (const auto auth = context->auth_context()) {
-      for (const auto& value :
-           auth->FindPropertyValues(GRPC_SSL_SESSION_REUSED_PROPERTY)) {
-        outcome.resumed = value == "true";
-      }
-    }
+    outcome.resumed = TlsSessions::Resumed(*context);
     return outcome;
   }
 
  private:
   const std::string address_;
-  const TlsPem pem_;
-  grpc_ssl_session_cache* const cache_;
+  const TlsSessions sessions_;
 };
 
 class IdentityGateTest : public testing::Test {

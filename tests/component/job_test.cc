@@ -303,6 +303,53 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
             other.run_id());
 }
 
+// A scheduler's identity may name any hosts as a job.
+TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
+  Start(2);
+  CheckRequest request;
+  JobSpec* const job = request.mutable_job();
+  *job = Job("slurm:8.0", 0, 2);
+  job->set_rank_table("no JSON");
+  hosts_.pop_back();
+  request.set_max_age_ms(kMinuteMs);
+  const auto client =
+      controller_->ClientAs(certificates_.User("slurm", Role::kHook));
+  const auto context = NewContext();
+  const auto stream = client->Check(context.get(), request);
+  CheckEvent event;
+  Report told;
+  while (stream->Read(&event)) {
+    if (event.has_report()) told = event.report();
+  }
+  const grpc::Status status = stream->Finish();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  Report whole;
+  ASSERT_TRUE(controller_->Check(request, &whole).ok());
+  // The very same, cut: also what a prolog refuses the job for.
+  EXPECT_EQ(told.run_id(), whole.run_id());
+  EXPECT_EQ(told.verdict(), FAIL);
+  EXPECT_EQ(told.job_servers(), 2u);
+  EXPECT_NE(HostOf(whole, "server1").no_facts_reason(), "");
+  EXPECT_EQ(HostOf(told, "server1").no_facts_reason(), "");
+  int failing = 0;
+  int silent = 0;
+  for (const RuleResult& rule : whole.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      ++(finding.state() == FAIL ? failing : silent);
+    }
+  }
+  EXPECT_GT(silent, 0);
+  for (const RuleResult& rule : told.rules()) {
+    EXPECT_EQ(rule.summary(), "");
+    for (const Finding& finding : rule.findings()) {
+      EXPECT_EQ(finding.state(), FAIL);
+      EXPECT_NE(finding.observed(), "");
+      --failing;
+    }
+  }
+  EXPECT_EQ(failing, 0);
+}
+
 TEST_F(JobTest, EveryMistakeIsToldToTheUser) {
   Start(1);
   JobSpec job = Job("slurm:1.0", 0, 1);

@@ -210,38 +210,6 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
   EXPECT_EQ(list.entries_size(), 0);
 }
 
-// An answer that has begun and is not read: what does not fit the connection's
-// window stays where it is.
-class SlowReading {
- public:
-  SlowReading(Controller::Stub* client, const std::string& id)
-      : context_(NewContext()) {
-    GetHistoryRequest request;
-    request.set_id(id);
-    reader_ = client->AsyncGetHistory(context_.get(), request, &queue_);
-    reader_->ReadInitialMetadata(this);
-    WaitForOne();
-  }
-  ~SlowReading() {
-    context_->TryCancel();
-    HistoryRecord record;
-    grpc::Status status;
-    reader_->Finish(&record, &status, this);
-    WaitForOne();
-  }
-
- private:
-  void WaitForOne() {
-    void* tag = nullptr;
-    bool ok = false;
-    EXPECT_TRUE(queue_.Next(&tag, &ok));
-  }
-
-  grpc::CompletionQueue queue_;
-  const std::unique_ptr<grpc::ClientContext> context_;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<HistoryRecord>> reader_;
-};
-
 TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
@@ -255,9 +223,9 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
   HistoryRecord record;
   const auto client = controller.Client();
   const auto slow = controller.Client();
-  std::vector<std::unique_ptr<SlowReading>> readings;
+  std::vector<std::unique_ptr<UnreadRecord>> readings;
   for (int i = 0; i < 4; ++i) {
-    readings.push_back(std::make_unique<SlowReading>(slow.get(), TestId(1)));
+    readings.push_back(std::make_unique<UnreadRecord>(slow.get(), TestId(1)));
   }
   grpc::Status status =
       client->GetHistory(NewContext().get(), request, &record);
@@ -284,9 +252,9 @@ TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
   const auto client = controller.Client();
   const auto slow = controller.Client();
-  std::vector<std::unique_ptr<SlowReading>> readings;
+  std::vector<std::unique_ptr<UnreadRecord>> readings;
   for (int i = 0; i < 4; ++i) {
-    readings.push_back(std::make_unique<SlowReading>(slow.get(), TestId(1)));
+    readings.push_back(std::make_unique<UnreadRecord>(slow.get(), TestId(1)));
   }
   GetHistoryRequest request;
   request.set_id(TestId(2));

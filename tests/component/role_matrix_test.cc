@@ -10,14 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/controller/gate/call_roles.h"
 #include "gmock/gmock.h"
-#include "google/protobuf/descriptor.h"
-#include "google/protobuf/message.h"
 #include "grpcpp/create_channel.h"
-#include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_certificate_verifier.h"
 #include "grpcpp/security/tls_credentials_options.h"
 #include "gtest/gtest.h"
+#include "tests/component/raw_call.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 
@@ -55,77 +53,6 @@ std::shared_ptr<grpc::Channel> ChannelOf(const std::string& address,
   return grpc::CreateCustomChannel(address, tls::TlsCredentials(options),
                                    arguments);
 }
-
-const google::protobuf::MethodDescriptor& MethodOf(const CallRole& row) {
-  const auto* const method =
-      google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
-          absl::StrCat("clusterd.", row.service, ".", row.method));
-  EXPECT_NE(method, nullptr) << row.service << "." << row.method;
-  return *method;
-}
-
-// An empty request, or one with the row's field set.
-std::string RequestOf(const CallRole& row, bool with_field) {
-  auto* const factory = google::protobuf::MessageFactory::generated_factory();
-  const std::unique_ptr<google::protobuf::Message> request(
-      factory->GetPrototype(MethodOf(row).input_type())->New());
-  if (with_field) {
-    const auto* const field =
-        request->GetDescriptor()->FindFieldByName(std::string(row.field));
-    const auto* const reflection = request->GetReflection();
-    if (field->type() == google::protobuf::FieldDescriptor::TYPE_BOOL) {
-      reflection->SetBool(request.get(), field, true);
-    } else {
-      reflection->MutableMessage(request.get(), field, factory);
-    }
-  }
-  return request->SerializeAsString();
-}
-
-// One request, read to the end. Of a stream of hosts the controller says at
-// once what it thinks of a first message that is no hello.
-class RawCall {
- public:
-  explicit RawCall(const std::shared_ptr<grpc::Channel>& channel)
-      : stub_(channel) {}
-
-  grpc::Status Run(const CallRole& row, const std::string& request) {
-    const auto context = NewContext();
-    const auto call = stub_.PrepareCall(
-        context.get(), absl::StrCat("/clusterd.", row.service, "/", row.method),
-        &queue_);
-    call->StartCall(this);
-    bool good = Await();
-    const grpc::Slice slice(request);
-    if (good) {
-      call->Write(grpc::ByteBuffer(&slice, 1), this);
-      good = Await();
-    }
-    if (good) {
-      call->WritesDone(this);
-      good = Await();
-    }
-    grpc::ByteBuffer answer;
-    do {
-      call->Read(&answer, this);
-    } while (Await());
-    grpc::Status status;
-    call->Finish(&status, this);
-    Await();
-    return status;
-  }
-
- private:
-  bool Await() {
-    void* tag = nullptr;
-    bool good = false;
-    EXPECT_TRUE(queue_.Next(&tag, &good));
-    return good;
-  }
-
-  grpc::GenericStub stub_;
-  grpc::CompletionQueue queue_;
-};
 
 class RoleMatrixTest : public testing::Test {
  protected:
@@ -230,12 +157,15 @@ class RoleMatrixTest : public testing::Test {
 TEST_F(RoleMatrixTest, EveryCallLetsInWhomItsRowNamesAndNobodyElse) {
   int calls = 0;
   for (const Knocker& knocker : all_) {
-    RawCall raw(ChannelOf(controller_.address(), knocker.pem));
+    const auto channel = ChannelOf(controller_.address(), knocker.pem);
     for (const CallRole& row : AllCallRoles()) {
       for (const bool with_field : {false, true}) {
         if (with_field && row.field.empty()) continue;
-        const grpc::Status status = raw.Run(row, RequestOf(row, with_field));
-        Compare(row, with_field, knocker, status);
+        // Of a stream of hosts the controller says at once what it thinks of a
+        // first message that is no hello.
+        RawCall call(channel, row,
+                     RequestOf(row, with_field)->SerializeAsString());
+        Compare(row, with_field, knocker, call.End());
         ++calls;
       }
     }

@@ -98,6 +98,29 @@ std::unique_ptr<grpc::ClientContext> NewContext() {
   return context;
 }
 
+UnreadRecord::UnreadRecord(Controller::Stub* client, const std::string& id)
+    : context_(NewContext()) {
+  GetHistoryRequest request;
+  request.set_id(id);
+  reader_ = client->AsyncGetHistory(context_.get(), request, &queue_);
+  reader_->ReadInitialMetadata(this);
+  WaitForOne();
+}
+
+UnreadRecord::~UnreadRecord() {
+  context_->TryCancel();
+  HistoryRecord record;
+  grpc::Status status;
+  reader_->Finish(&record, &status, this);
+  WaitForOne();
+}
+
+void UnreadRecord::WaitForOne() {
+  void* tag = nullptr;
+  bool ok = false;
+  EXPECT_TRUE(queue_.Next(&tag, &ok));
+}
+
 ListHostsResponse TestController::ListHosts() {
   ListHostsResponse response;
   const grpc::Status status =

@@ -90,6 +90,21 @@ class TestController {
 // A call's context that gives up after a time no test should take.
 std::unique_ptr<grpc::ClientContext> NewContext();
 
+// An entry of the history that has begun to come and is not read: what does not
+// fit the connection's window stays at the controller.
+class UnreadRecord {
+ public:
+  UnreadRecord(Controller::Stub* client, const std::string& id);
+  ~UnreadRecord();
+
+ private:
+  void WaitForOne();
+
+  grpc::CompletionQueue queue_;
+  const std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<HistoryRecord>> reader_;
+};
+
 // What the report says about one rule; fails the test if it is not there.
 RuleResult RuleOf(const Report& report, const std::string& rule);
 HostStatus HostOf(const Report& report, const std::string& host);

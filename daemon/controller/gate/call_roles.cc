@@ -11,7 +11,8 @@ namespace clusterd {
 namespace {
 
 constexpr CallRole kCallRoles[] = {
-    // What a scheduler asks before a job, and all that role hook may do.
+    // What a scheduler asks before a job, and all that role hook may do: it is
+    // told what fails, and no more (ReportForHook).
     {"Controller", "Check", Caller::kUser, Role::kViewer, "job", Role::kHook},
     {"Controller", "CheckSoFar", Caller::kUser, Role::kViewer},
     {"Controller", "ListHosts", Caller::kUser, Role::kViewer},

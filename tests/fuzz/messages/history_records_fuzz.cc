@@ -6,8 +6,8 @@
 
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
-#include "tests/fuzz/inputs.pb.h"
-#include "tests/fuzz/message_input.h"
+#include "tests/fuzz/messages/inputs.pb.h"
+#include "tests/fuzz/messages/message_input.h"
 #include "tests/fuzz/require.h"
 
 namespace clusterd {

@@ -4,8 +4,8 @@
 //   CLUSTERD_FUZZ_MESSAGE(HostInput) { …; return 0; }
 // in which `input` is the message. What it gets is what a network gives: a
 // message that was serialised and parsed.
-#ifndef TESTS_FUZZ_MESSAGE_INPUT_H_
-#define TESTS_FUZZ_MESSAGE_INPUT_H_
+#ifndef TESTS_FUZZ_MESSAGES_MESSAGE_INPUT_H_
+#define TESTS_FUZZ_MESSAGES_MESSAGE_INPUT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -41,4 +41,4 @@ size_t MutateInput(uint8_t* data, size_t size, size_t max_size, unsigned seed,
   }                                                                           \
   static int FuzzOne(const clusterd::Type& input)
 
-#endif  // TESTS_FUZZ_MESSAGE_INPUT_H_
+#endif  // TESTS_FUZZ_MESSAGES_MESSAGE_INPUT_H_

@@ -1,4 +1,4 @@
-#include "tests/fuzz/message_input.h"
+#include "tests/fuzz/messages/message_input.h"
 
 #include <algorithm>
 #include <cstring>

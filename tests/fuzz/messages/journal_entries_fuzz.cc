@@ -5,8 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "daemon/agent/apply/journal.h"
-#include "tests/fuzz/inputs.pb.h"
-#include "tests/fuzz/message_input.h"
+#include "tests/fuzz/messages/inputs.pb.h"
+#include "tests/fuzz/messages/message_input.h"
 #include "tests/fuzz/require.h"
 #include "tests/support/apply/apply_scenarios.h"
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "daemon/agent/hooks/hook_desk.h"
-#include "tests/fuzz/inputs.pb.h"
-#include "tests/fuzz/message_input.h"
+#include "tests/fuzz/messages/inputs.pb.h"
+#include "tests/fuzz/messages/message_input.h"
 #include "tests/fuzz/require.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
