@@ -49,13 +49,6 @@ std::string Summary(const ApplyResult& result) {
   return text;
 }
 
-AuditEntry RecoveryOf(const std::string& apply_id) {
-  AuditEntry entry;
-  entry.set_what("recovery");
-  entry.set_subject(apply_id);
-  return entry;
-}
-
 template <typename Task>
 AuditEntry Audited(absl::string_view what, const Task& task) {
   AuditEntry entry = AuditedTask(what, task);
@@ -74,6 +67,17 @@ bool IsAsWished(const ApplyResult& result) {
 std::string CutOffText(const ApplyResult& result) {
   return absl::StrCat("apply ", result.apply_id(),
                       " was cut off: ", Summary(result));
+}
+
+AuditEntry RecoveryOf(const std::string& apply_id) {
+  AuditEntry entry;
+  entry.set_what("recovery");
+  entry.set_subject(apply_id);
+  return entry;
+}
+
+std::string RecoveryText(const absl::StatusOr<ApplyResult>& result) {
+  return result.ok() ? Summary(*result) : OneLine(result.status().message());
 }
 
 // Never drops the outcome, the error or an entry of what is left over.
@@ -134,30 +138,21 @@ void ApplyTasks::RecoverAgain() {
   SetTimerLocked();
 }
 
-// An undo that waits for a device is tried again and again: it has its lines
-// once it has been made.
-void ApplyTasks::AuditRecovery() {
-  const absl::StatusOr<std::vector<JournalState>> states =
-      applier_->ListApplies();
-  if (!states.ok()) return;
-  for (const JournalState& state : *states) {
-    const std::string& id = state.begin.apply_id();
-    if (!state.unfinished() || !audited_undos_.insert(id).second) continue;
+absl::Status ApplyTasks::TryRecover(bool force, bool* undone) {
+  UndoWatch watch;
+  watch.begins = [this](const std::string& id) {
     // It is logged if it cannot be written: a host half changed is worse.
     audit_->Begin(RecoveryOf(id)).IgnoreError();
-  }
-}
-
-absl::Status ApplyTasks::TryRecover(bool force, bool* undone) {
-  AuditRecovery();
-  ASSIGN_OR_RETURN(const auto results, applier_->Recover(force));
-  *undone = !results.empty();
-  for (const ApplyResult& result : results) {
-    log_->Warning(CutOffText(result));
-    audited_undos_.erase(result.apply_id());
-    audit_->End(RecoveryOf(result.apply_id()), Summary(result));
-  }
-  return absl::OkStatus();
+  };
+  watch.ends = [this, undone](const std::string& id,
+                              const absl::StatusOr<ApplyResult>& result) {
+    if (result.ok()) {
+      *undone = true;
+      log_->Warning(CutOffText(*result));
+    }
+    audit_->End(RecoveryOf(id), RecoveryText(result));
+  };
+  return applier_->Recover(force, watch).status();
 }
 
 // A controller that was attached meanwhile still waits for the end of the

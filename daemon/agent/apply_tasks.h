@@ -16,13 +16,13 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/drift_watch.h"
@@ -46,6 +46,11 @@ inline constexpr absl::Duration kUndoRetry = absl::Seconds(10);
 
 // "apply a1 was cut off: UNDONE", for the log.
 std::string CutOffText(const ApplyResult& result);
+
+// An undo after a crash, for the audit file.
+AuditEntry RecoveryOf(const std::string& apply_id);
+// And what came of it.
+std::string RecoveryText(const absl::StatusOr<ApplyResult>& result);
 
 // Makes a result one that is sent.
 void BoundResult(ApplyResult* result);
@@ -130,8 +135,6 @@ class ApplyTasks {
   // `undone`: whether something has been taken back.
   absl::Status TryRecover(bool force, bool* undone) ABSL_LOCKS_EXCLUDED(mutex_);
   void TellUndone() ABSL_LOCKS_EXCLUDED(mutex_);
-  // A line before each undo that is due and has none yet.
-  void AuditRecovery();
   // On the thread of the changes.
   void RecoverAgain() ABSL_LOCKS_EXCLUDED(mutex_);
   void SetTimerLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -144,8 +147,6 @@ class ApplyTasks {
   Log* const log_;
   AppliesRecord* const record_;
   AuditLog* const audit_;
-  // Undos that have begun in the audit file; of who recovers, one at a time.
-  std::set<std::string> audited_undos_;
   mutable absl::Mutex mutex_;
   // The apply that is being made or taken back.
   std::optional<std::string> at_work_ ABSL_GUARDED_BY(mutex_);

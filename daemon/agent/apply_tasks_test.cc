@@ -396,6 +396,20 @@ TEST_F(ApplyTasksTest, AuditsTheUndoOfWhatACrashCutOff) {
                           HasSubstr("self recovery a1: UNDONE")));
 }
 
+TEST_F(ApplyTasksTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
+  tasks_.reset();
+  scenario_ = CrashedScenario();
+  machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
+                        "no journal\n");
+  Restart();
+  tasks_->Recover();
+  EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 was cut off: UNDONE"));
+  EXPECT_THAT(audit_->Told(),
+              ElementsAre("self recovery a1: begins",
+                          HasSubstr("self recovery a1: UNDONE")));
+  EXPECT_THAT(tasks_->Unfinished(), HasSubstr("old.journal"));
+}
+
 TEST_F(ApplyTasksTest, ChangesNothingWhileTheAuditFileCannotBeWritten) {
   tasks_.reset();
   audit_ = std::make_unique<TestAudit>(/*writable=*/false);

@@ -6,11 +6,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "config/audit/audit_chain.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal_contents.h"
 #include "daemon/agent/apply_tasks.h"
+#include "daemon/audit/audit_file.h"
 
 namespace clusterd {
 namespace {
@@ -58,18 +60,48 @@ absl::Status WritePointers(FileSystem* files,
   return files->SyncDirectory(kDefaultState);
 }
 
+// Which identity this host has is not known yet.
+constexpr char kAuditWho[] = "clusterd";
+
+// Logs each undo, and has a line of the audit file before it and after it.
+// `audit` and what `parts` leads to must outlive it.
+UndoWatch WatchUndos(AuditFile* audit, const DaemonParts& parts) {
+  const auto write = [audit, log = parts.log, clock = parts.access.clock](
+                         const std::string& id, absl::string_view result) {
+    AuditEntry entry = RecoveryOf(id);
+    entry.set_at(AuditMoment(clock->Now()));
+    entry.set_who(kAuditWho);
+    entry.set_result(std::string(result));
+    const absl::Status written = audit->Append(entry);
+    if (written.ok()) return;
+    log->Error(absl::StrCat(written.message(), "; not written: ", entry.what(),
+                            " ", id, ": ", result));
+  };
+  UndoWatch watch;
+  watch.begins = [write](const std::string& id) { write(id, kAuditBegins); };
+  watch.ends = [write, log = parts.log](
+                   const std::string& id,
+                   const absl::StatusOr<ApplyResult>& result) {
+    if (result.ok()) log->Warning(CutOffText(*result));
+    write(id, RecoveryText(result));
+  };
+  return watch;
+}
+
 }  // namespace
 
 struct FirstRecovery::Folder {
   std::string path;
   std::unique_ptr<Applier> applier;
-  absl::Status status;  // FailedPrecondition: something waits.
+  absl::Status status;
+
+  bool Waits() const { return !status.ok() && !applier->Waiting().empty(); }
 };
 
 FirstRecovery::FirstRecovery(const AgentFlags& flags,
                              const std::string& machine,
                              const DaemonParts& parts)
-    : parts_(parts) {
+    : root_(flags.root), parts_(parts) {
   const auto add = [&](const std::string& path) {
     const auto is_it = [&path](const auto& each) { return each->path == path; };
     if (absl::c_any_of(folders_, is_it)) return;
@@ -104,16 +136,14 @@ void FirstRecovery::RunIn(Folder* folder) {
     folder->status = absl::OkStatus();
     return;
   }
-  const auto results = folder->applier->Recover();
-  const bool is_news = results.status() != folder->status;
-  folder->status = results.status();
-  if (!results.ok()) {
-    if (is_news) parts_.log->Error(results.status().message());
-    return;
-  }
-  for (const ApplyResult& result : *results) {
-    parts_.log->Warning(CutOffText(result));
-  }
+  // Held by nobody afterwards: the daemon has its own.
+  AuditFile audit(AuditPath(root_, folder->path), kMaxAuditBytes);
+  const absl::Status status =
+      folder->applier->Recover(/*force=*/false, WatchUndos(&audit, parts_))
+          .status();
+  const bool is_news = status != folder->status;
+  folder->status = status;
+  if (!status.ok() && is_news) parts_.log->Error(status.message());
 }
 
 void FirstRecovery::Run() {
@@ -124,8 +154,7 @@ bool FirstRecovery::Finish(const std::string& except,
                            const std::string& notify_socket) {
   while (true) {
     const auto waits = absl::c_find_if(folders_, [&](const auto& folder) {
-      return folder->path != except &&
-             absl::IsFailedPrecondition(folder->status);
+      return folder->path != except && folder->Waits();
     });
     if (waits == folders_.end()) return true;
     const absl::Status told = NotifySystemd(
@@ -138,6 +167,13 @@ bool FirstRecovery::Finish(const std::string& except,
     }
     RunIn(waits->get());
   }
+}
+
+std::set<std::string> FirstRecovery::Waiting(const std::string& state) const {
+  for (const auto& folder : folders_) {
+    if (folder->path == state) return folder->applier->Waiting();
+  }
+  return {};
 }
 
 void FirstRecovery::Remember(const std::string& state) {

@@ -13,6 +13,7 @@
 #define DAEMON_AGENT_FIRST_RECOVERY_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ class FirstRecovery {
                 const DaemonParts& parts);
   ~FirstRecovery();
 
-  // Takes back what can be taken back, and says in the log what came of it. A
-  // folder that is not there has nothing.
+  // Takes back what can be taken back, and says in the log what came of it, and
+  // in the audit file of that folder. One that cannot be written is logged, and
+  // keeps no undo from being made. A folder that is not there has nothing.
   void Run();
 
   // Waits until nothing waits for a device any more but in the folder `except`
@@ -45,11 +47,15 @@ class FirstRecovery {
   // From now on the journals are in this folder.
   void Remember(const std::string& state);
 
+  // Applies of that folder that wait for a device (Applier::Waiting).
+  std::set<std::string> Waiting(const std::string& state) const;
+
  private:
   struct Folder;
 
   void RunIn(Folder* folder);
 
+  const std::string root_;
   const DaemonParts parts_;
   std::vector<std::unique_ptr<Folder>> folders_;
 };

@@ -1,18 +1,26 @@
 #include "daemon/agent/first_recovery.h"
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "config/audit/audit_chain.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
 
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr char kPointers[] = "/var/lib/clusterd/state-folders";
 
@@ -22,7 +30,7 @@ class FirstRecoveryTest : public ::testing::Test {
 
   FirstRecovery Start(const std::string& state = "") {
     AgentFlags flags;
-    flags.root = "/";
+    flags.root = root_.path();
     flags.state = state;
     DaemonParts parts;
     parts.access = scenario_->Access();
@@ -40,6 +48,20 @@ class FirstRecoveryTest : public ::testing::Test {
     ASSERT_TRUE(files().Remove("/var/lib/clusterd" + journal).ok());
   }
 
+  // "WHO WHAT SUBJECT: RESULT" of each line of an audit file.
+  std::vector<std::string> Audited(
+      const std::string& state = "/var/lib/clusterd") {
+    std::vector<std::string> told;
+    std::ifstream file(AuditPath(root_.path(), state));
+    for (std::string line; std::getline(file, line);) {
+      const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
+      told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
+                                  entry.subject(), ": ", entry.result()));
+    }
+    return told;
+  }
+
+  ScratchRoot root_;  // Where audit files are.
   const std::unique_ptr<Scenario> untouched_ = OpenUfwScenario();
   const std::unique_ptr<Scenario> scenario_ = AlmostAppliedScenario();
   std::vector<DeviceUser> users_;
@@ -56,6 +78,40 @@ TEST_F(FirstRecoveryTest, LooksWhereTheCommandLineSays) {
   MoveJournals("/srv/state");
   Start("/srv/state").Run();
   EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 was cut off: UNDONE"));
+  EXPECT_THAT(Audited("/srv/state"), SizeIs(2));
+}
+
+TEST_F(FirstRecoveryTest, AuditsEachUndoBeforeItAndAfterIt) {
+  users_ = {{1, 4711, "python"}};
+  FirstRecovery first = Start();
+  first.Run();
+  EXPECT_THAT(first.Waiting("/var/lib/clusterd"), ElementsAre("a1"));
+  users_.clear();
+  first.Run();
+  EXPECT_THAT(first.Waiting("/var/lib/clusterd"), IsEmpty());
+  EXPECT_THAT(Audited(),
+              ElementsAre("clusterd recovery a1: begins",
+                          HasSubstr("recovery a1: the undo of apply a1 waits"),
+                          "clusterd recovery a1: begins",
+                          HasSubstr("clusterd recovery a1: UNDONE")));
+}
+
+TEST_F(FirstRecoveryTest, UndoesAlsoWhereTheAuditFileCannotBeWritten) {
+  root_.MakeFolder("/var/lib/clusterd/audit.jsonl");
+  Start().Run();
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+  EXPECT_THAT(log_.Lines(),
+              AllOf(HasSubstr("audit.jsonl: opened for writing: "),
+                    HasSubstr("; not written: recovery a1: begins"),
+                    HasSubstr("apply a1 was cut off: UNDONE")));
+}
+
+TEST_F(FirstRecoveryTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
+  files().Put("/var/lib/clusterd/apply/old.journal", "no journal\n");
+  Start().Run();
+  EXPECT_THAT(log_.Lines(), AllOf(HasSubstr("apply a1 was cut off: UNDONE"),
+                                  HasSubstr("old.journal")));
+  EXPECT_THAT(Audited(), SizeIs(2));
 }
 
 // agent.yaml said /srv/state, and cannot be read any more.

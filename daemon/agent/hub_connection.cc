@@ -8,6 +8,7 @@
 #include "daemon/process/write_time.h"
 #include "grpc/support/time.h"
 #include "grpcpp/create_channel.h"
+#include "grpcpp/resource_quota.h"
 #include "grpcpp/support/channel_arguments.h"
 
 namespace clusterd {
@@ -96,6 +97,9 @@ std::shared_ptr<grpc::Channel> Dial(
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(kMaxFromController);
+  grpc::ResourceQuota memory("hub");
+  memory.Resize(options.wire_memory_bytes);
+  arguments.SetResourceQuota(memory);
   return grpc::CreateCustomChannel(options.controller, credentials, arguments);
 }
 

@@ -91,6 +91,10 @@ struct DialOptions {
   // A dead connection is noticed after about the sum of both.
   absl::Duration keepalive_time = absl::Seconds(30);
   absl::Duration keepalive_timeout = absl::Seconds(10);
+  // What a connection may hold of what has come in: gRPC 1.51 takes in a whole
+  // message before it finds that it is too long. A stream that needs more ends
+  // with ResourceExhausted, "Buffers full".
+  size_t wire_memory_bytes = size_t{128} << 20;
 };
 
 // A new connection with nothing shared: not even with another channel of this

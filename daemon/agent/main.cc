@@ -95,6 +95,7 @@ int main(int argc, char** argv) {
   }
   if (!first.Finish(flags.state, notify)) return 0;
   first.Remember(flags.state);
+  parts.waiting = first.Waiting(flags.state);
   const absl::Status status = clusterd::RunDaemon(flags, notify, parts);
   if (!status.ok()) log.Error(status.message());
   return status.ok() ? 0 : 1;

@@ -43,8 +43,6 @@ constexpr size_t kMaxQueuedWork = 16;
 constexpr size_t kMaxPemBytes = 1 << 20;
 // No task has a deadline of half of that.
 constexpr absl::Duration kLongestWork = absl::Minutes(25);
-// Some 25,000 lines; then a new file is begun.
-constexpr size_t kMaxAuditBytes = 8 << 20;
 
 // Both are one short line; what is longer is something else.
 std::string ReadId(const std::string& path) {
@@ -77,16 +75,12 @@ void MakeStateFolder(const std::string& folder, FileSystem* files) {
   }
 }
 
-std::string AuditPath(const AgentFlags& flags) {
-  return absl::StrCat(absl::StripSuffix(flags.root, "/"), flags.state, "/",
-                      kAuditFileName);
-}
-
 Applier MakeApplier(const AgentFlags& flags, const std::string& host,
                     const DaemonParts& parts) {
   ApplierOptions options;
   options.host = host;
   options.state_folder = absl::StrCat(flags.state, "/apply");
+  options.waiting = parts.waiting;
   options.find_paths = [paths = HostPaths{flags.root}] {
     return FindMachinePaths(paths);
   };
@@ -195,6 +189,10 @@ LeafRenewal::Parts RenewalParts(const AgentFlags& flags, const Hello& machine,
 
 }  // namespace
 
+std::string AuditPath(absl::string_view root, absl::string_view state) {
+  return absl::StrCat(absl::StripSuffix(root, "/"), state, "/", kAuditFileName);
+}
+
 Hello ReadMachineIds(const std::string& root) {
   Hello hello;
   hello.set_machine_id(ReadId(absl::StrCat(root, "/etc/machine-id")));
@@ -225,8 +223,8 @@ absl::Status RunDaemon(const AgentFlags& flags,
   Applier applier = MakeApplier(flags, self.name, parts);
   EventLoop loop;
   ThreadScheduler scheduler;
-  AuditLog audit(AuditPath(flags), kMaxAuditBytes, self.ToString(), &scheduler,
-                 parts.log);
+  AuditLog audit(AuditPath(flags.root, flags.state), kMaxAuditBytes,
+                 self.ToString(), &scheduler, parts.log);
   AppliesRecord record;
   AgentObserver observer(
       parts.observer, &record,

@@ -96,6 +96,10 @@ absl::StatusOr<AuditEntry> ReadLast(const std::string& path,
 
 }  // namespace
 
+std::string AuditMoment(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
+}
+
 absl::Status AuditFile::Trouble(absl::string_view doing) const {
   const int error = errno;
   return absl::UnavailableError(

@@ -18,9 +18,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "proto/audit.pb.h"
 
 namespace clusterd {
+
+// As AuditEntry.at has it.
+std::string AuditMoment(absl::Time time);
 
 // Not safe for concurrent use.
 class AuditFile {

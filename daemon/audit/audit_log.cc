@@ -22,10 +22,6 @@ std::string CallerKey(const AuditEntry& entry) {
                              : entry.who();
 }
 
-std::string Moment(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
-}
-
 }  // namespace
 
 AuditLog::AuditLog(std::string path, size_t max_file_bytes, std::string self,
@@ -55,7 +51,7 @@ AuditLog::~AuditLog() {
   while (!refusals_.empty()) WriteCountLocked(refusals_.begin()->first);
 }
 
-std::string AuditLog::Now() const { return Moment(scheduler_->Now()); }
+std::string AuditLog::Now() const { return AuditMoment(scheduler_->Now()); }
 
 absl::Status AuditLog::AppendLocked(AuditEntry entry) {
   entry.set_at(Now());

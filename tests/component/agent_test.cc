@@ -1,4 +1,5 @@
 // clusterd's side of the stream against a controller that a test plays.
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -104,7 +105,7 @@ class AgentTest : public testing::Test {
     hub_ = std::make_unique<ScriptedHub>(std::move(script));
     Serve(hub_.get());
   }
-  void Serve(AgentHub::Service* hub) {
+  void Serve(AgentHub::Service* hub, const DialOptions& dial = DialOptions()) {
     const auto credentials = MakeServerCredentials(certificates_.Controller());
     ASSERT_TRUE(credentials.ok()) << credentials.status();
     int port = 0;
@@ -118,6 +119,7 @@ class AgentTest : public testing::Test {
     options.tls = certificates_.Host("server0");
     options.machine_id = "the machine";
     options.boot_id = "the boot";
+    options.dial = dial;
     host_ = std::make_unique<TestHost>(options, &observer_);
   }
   void TearDown() override {
@@ -259,6 +261,65 @@ TEST_F(AgentTest, LeavesAControllerThatDoesNotReadItsAnswers) {
   DeafHub deaf;
   Serve(&deaf);
   EXPECT_TRUE(host_->WaitError("the controller does not read"));
+  host_.reset();
+  server_->Shutdown();
+  server_->Wait();
+}
+
+// Sends one message of that many bytes, and when the host comes back no more.
+class HugeHub final : public AgentHub::Service {
+ public:
+  explicit HugeHub(size_t bytes) : bytes_(bytes) {}
+
+  grpc::Status Attach(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<HubMessage, AgentMessage>* stream) override {
+    AgentMessage message;
+    stream->Read(&message);
+    stream->Write(WelcomeTo("test"));
+    if (!sent_.exchange(true)) {
+      HubMessage huge;
+      huge.mutable_task()->mutable_apply()->set_actor(std::string(bytes_, 'a'));
+      took_ = stream->Write(huge);
+    } else {
+      back_.Notify();
+    }
+    while (stream->Read(&message)) continue;
+    return grpc::Status::OK;
+  }
+
+  bool WaitForReturn() {
+    return back_.WaitForNotificationWithTimeout(absl::Seconds(30));
+  }
+  // Whether the host took in all of it.
+  bool took() const { return took_; }
+
+ private:
+  const size_t bytes_;
+  std::atomic<bool> sent_{false};
+  std::atomic<bool> took_{false};
+  absl::Notification back_;
+};
+
+TEST_F(AgentTest, RefusesAMessageThatIsTooLongAndAttachesAgain) {
+  HugeHub hub((16 << 20) + 1);
+  Serve(&hub);
+  EXPECT_TRUE(host_->WaitError("Received message larger than max"));
+  EXPECT_TRUE(hub.WaitForReturn());
+  EXPECT_TRUE(host_->WaitAttached());
+  host_.reset();
+  server_->Shutdown();
+  server_->Wait();
+}
+
+TEST_F(AgentTest, TakesInNoMoreOfAMessageThanItsMemoryForTheWire) {
+  HugeHub hub(64 << 20);
+  DialOptions dial;
+  dial.wire_memory_bytes = 24 << 20;
+  Serve(&hub, dial);
+  EXPECT_TRUE(host_->WaitError("Buffers full"));
+  EXPECT_TRUE(hub.WaitForReturn());
+  EXPECT_FALSE(hub.took());
   host_.reset();
   server_->Shutdown();
   server_->Wait();

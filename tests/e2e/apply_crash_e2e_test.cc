@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "config/audit/audit_chain.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
@@ -20,9 +23,11 @@ namespace clusterd {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 HistoryEntry EntryOf(const ChangeCluster& cluster, const std::string& id) {
   for (const HistoryEntry& entry : cluster.History()) {
@@ -163,6 +168,25 @@ std::string ReadText(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// What the audit file of server0 says of the undo of that apply; the file must
+// be whole.
+std::vector<std::string> AuditedUndo(const ChangeCluster& cluster,
+                                     const std::string& apply_id) {
+  const std::string text =
+      ReadText(cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl");
+  EXPECT_THAT(VerifyAudit(std::vector<AuditText>{{"host", text}}, {}).breaks,
+              IsEmpty());
+  std::vector<std::string> results;
+  for (const absl::string_view line :
+       absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
+    if (entry.what() == "recovery" && entry.subject() == apply_id) {
+      results.push_back(entry.result());
+    }
+  }
+  return results;
+}
+
 class KilledHostTest : public testing::Test {
  protected:
   KilledHostTest() : cluster_(1) {
@@ -190,6 +214,8 @@ class KilledHostTest : public testing::Test {
     EXPECT_EQ(outcome.process.exit_status, 1);
     EXPECT_THAT(result.error(), HasSubstr("clusterd ended in the middle"));
     EXPECT_THAT(changed, IsEmpty());
+    EXPECT_THAT(AuditedUndo(cluster_, result.apply_id()),
+                ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));
   }
 
   // Applies, kills clusterd once its journal has so many entries, starts it.
@@ -305,6 +331,8 @@ TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
     EXPECT_EQ(daemon.Wait().exit_status, wrong_config ? 3 : 1);
     EXPECT_THAT(DifferencesFrom(before_, cluster_.Server("server0")),
                 IsEmpty());
+    EXPECT_THAT(AuditedUndo(cluster_, id),
+                ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));
     std::ofstream(config) << good;
     cluster_.StartHost("server0");
     EXPECT_EQ(FinishChange(apply.get()).Host("server0").outcome(),
@@ -333,6 +361,9 @@ TEST_F(KilledHostTest, LeavesTheDeviceOfAJobAloneUntilItEnds) {
   }));
   EXPECT_EQ(FinishChange(apply.get()).Host("server0").outcome(),
             ApplyResult::UNDONE);
+  EXPECT_THAT(AuditedUndo(cluster_, id),
+              ElementsAre("begins", StartsWith("the undo of apply"), "begins",
+                          StartsWith("UNDONE: clusterd ended")));
 }
 
 }  // namespace

@@ -32,6 +32,34 @@ if systemd-analyze security --no-pager --offline=true --threshold=1 deploy/syste
   exit 1
 fi
 
+# has UNIT LINE: what its hardening does not show: bounds, order, and the end of one
+# that could never start.
+has() {
+  grep -qxF -- "$2" "deploy/systemd/$1.service" || {
+    echo "FAILED: $1 has no line $2"
+    exit 1
+  }
+}
+for unit in clusterd clusterd-controller; do
+  has "$unit" RestartPreventExitStatus=3
+  has "$unit" Restart=on-failure
+  for bound in 'MemoryMax=[0-9]+G' 'TasksMax=[0-9]+' 'WatchdogSec=[0-9]+min'; do
+    grep -qxE -- "$bound" "deploy/systemd/$unit.service" || {
+      echo "FAILED: $unit has no $bound"
+      exit 1
+    }
+  done
+done
+has clusterd 'Before=slurmd.service kubelet.service'
+# A journal is found also where the identity and agent.yaml are gone; what is always
+# there once clusterd has run is no journal.
+has clusterd 'ConditionPathExistsGlob=|/var/lib/clusterd/apply/*.journal'
+has clusterd 'ConditionPathExists=|/var/lib/clusterd/state-folders'
+if grep -E '^Condition' deploy/systemd/clusterd.service | grep -vE '=\|(/etc/clusterd/(agent.yaml|host.crt)|/var/lib/clusterd/(state-folders|apply/\*\.journal))$'; then
+  echo "FAILED: that starts a clusterd which has nothing to do"
+  exit 1
+fi
+
 bare=$(awk '/^CapabilityBoundingSet=./ && before !~ /^#/ { print } { before = $0 }' deploy/systemd/*.service)
 if [ -n "$bare" ]; then
   echo "FAILED: without a reason in front: $bare"

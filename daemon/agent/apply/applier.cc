@@ -114,6 +114,17 @@ bool IsOfDevices(const SavedResource& saved) {
   return saved.has_device() || saved.has_file_in_place();
 }
 
+// What of the rest is not as it was.
+std::vector<SavedResource> ChangedOthers(
+    const absl::StatusOr<PlanNamespace>& inside, const MachinePaths& paths,
+    const std::vector<SavedResource>& all_saved) {
+  std::vector<SavedResource> others;
+  if (!inside.ok()) return others;
+  absl::c_remove_copy_if(all_saved, std::back_inserter(others), IsOfDevices);
+  Machine machine(inside->access, paths);
+  return SettingActions(&machine).FindChanged(others);
+}
+
 bool TouchesDevices(const JournalState& state) {
   return absl::c_any_of(state.saved, [](const SavedResource& saved) {
     return saved.has_device();
@@ -495,7 +506,8 @@ absl::StatusOr<ApplyResult> Applier::UndoJournal(
 
 absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
                                                 const JournalState& state,
-                                                bool force) {
+                                                bool force,
+                                                const UndoWatch& watch) {
   const HostPlan& plan = state.begin.plan();
   const auto inside = EnterNamespaceAgain(access_, plan);
   JournalUndo undo = NewUndo(
@@ -509,25 +521,32 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
           ? CheckIdle(plan, force || state.forced, undo.mutable_forced())
           : absl::OkStatus();
   if (!idle.ok()) {
-    std::vector<SavedResource> others;
-    absl::c_remove_copy_if(state.saved, std::back_inserter(others),
-                           IsOfDevices);
-    // Once: a firewall would be loaded anew at every try. What is left over
-    // shows when the rest is put back.
-    if (waiting_.insert(apply_id).second) {
-      (void)RestoreAt(inside, options_.find_paths(), others);
-    }
-    return InFront(absl::StrCat("the undo of apply ", apply_id, " waits"),
-                   idle);
+    const absl::Status waits =
+        InFront(absl::StrCat("the undo of apply ", apply_id, " waits"), idle);
+    // Once, and after a restart only what is not so: a firewall would be
+    // loaded anew at every try. What is left over shows when the rest is put
+    // back.
+    if (!waiting_.insert(apply_id).second) return waits;
+    const MachinePaths paths = options_.find_paths();
+    const auto others = ChangedOthers(inside, paths, state.saved);
+    if (others.empty()) return waits;
+    if (watch.begins) watch.begins(apply_id);
+    (void)RestoreAt(inside, paths, others);
+    if (watch.ends) watch.ends(apply_id, waits);
+    return waits;
   }
   waiting_.erase(apply_id);
   const std::string path = folder_.PathOf(apply_id);
   ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
+  if (watch.begins) watch.begins(apply_id);
   auto result = UndoJournal(inside, state, undo, std::move(journal));
-  return result.ok() ? result : InFront(path, result.status());
+  if (!result.ok()) result = InFront(path, result.status());
+  if (watch.ends) watch.ends(apply_id, result);
+  return result;
 }
 
-absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(bool force) {
+absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
+    bool force, const UndoWatch& watch) {
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   ASSIGN_OR_RETURN(const auto journals, folder_.Read());
   std::vector<ApplyResult> results;
@@ -540,15 +559,18 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(bool force) {
       continue;
     }
     if (each.state->phase == JournalState::Phase::kEmpty) {
-      RETURN_IF_ERROR(access_.files->Remove(folder_.PathOf(each.apply_id)));
+      damaged.Update(access_.files->Remove(folder_.PathOf(each.apply_id)));
     }
     if (!each.state->unfinished()) continue;
-    auto result = UndoCutOff(each.apply_id, *each.state, force);
+    auto result = UndoCutOff(each.apply_id, *each.state, force, watch);
     if (result.ok()) {
       results.push_back(*std::move(result));
     } else {
       unfinished.Update(result.status());
     }
+  }
+  if (!damaged.ok() && !unfinished.ok()) {
+    return InFront(damaged.message(), {damaged.code(), unfinished.message()});
   }
   RETURN_IF_ERROR(damaged);
   RETURN_IF_ERROR(unfinished);

@@ -57,6 +57,20 @@ struct ApplierOptions {
   std::function<MachinePaths()> find_paths = [] { return MachinePaths(); };
   // Of journals that are finished. What goes cannot be rolled back any more.
   KeptJournals kept;
+  // What another applier on the same journals found to wait (Waiting).
+  std::set<std::string> waiting;
+};
+
+// Told of each undo that Recover makes, also where Recover returns an error of
+// another one. Neither may call the applier.
+struct UndoWatch {
+  // Right before its first effect.
+  std::function<void(const std::string& apply_id)> begins;
+  // After its last. An error: what keeps it from being finished; of a device
+  // that waits, all else has been put back.
+  std::function<void(const std::string& apply_id,
+                     const absl::StatusOr<ApplyResult>& result)>
+      ends;
 };
 
 struct ApplyRequest {
@@ -94,7 +108,8 @@ class Applier {
         access_(access),
         allows_(std::move(allows)),
         device_users_(std::move(device_users)),
-        folder_(access.files, options_.state_folder) {}
+        folder_(access.files, options_.state_folder),
+        waiting_(options_.waiting) {}
 
   // Refusals: see above. Otherwise what came of it: APPLIED, NOTHING_TO_DO,
   // UNDONE or UNDONE_WITH_RESIDUES with the failed step in `error`. Any other
@@ -112,20 +127,25 @@ class Applier {
 
   // Finishes what a crash cut off, and what could not be written to its end
   // because the disk was full; one result for each journal that was not
-  // finished. Needs neither certificate nor config.
+  // finished. Each is tried, whatever becomes of another; the first error in
+  // this list is returned. Needs neither certificate nor config.
   //   DataLoss            a journal is damaged; nothing is applied on this host
   //                       until a person has moved that file away
   //   Unimplemented       the same, of one that this version may not undo
   //   FailedPrecondition  unless `force`, or what was cut off was forced, a
   //                       device that has to be put back is in use by a
   //                       process (named) or that cannot be told:
-  //                       everything else is as before, the journal stays
-  //                       unfinished
+  //                       everything else is as before, and what is so
+  //                       already is left alone; the journal stays unfinished
   //   Unavailable         another process is at it
   //   PermissionDenied    others than root can write the journals
   // Must be called before the first Apply, and again when a journal was left
   // unfinished.
-  absl::StatusOr<std::vector<ApplyResult>> Recover(bool force = false);
+  absl::StatusOr<std::vector<ApplyResult>> Recover(
+      bool force = false, const UndoWatch& watch = UndoWatch());
+
+  // Applies whose undo waits for a device, after a Recover.
+  const std::set<std::string>& Waiting() const { return waiting_; }
 
   // One entry for each journal, oldest first: `end` of its state. Damaged ones
   // are left out.
@@ -163,7 +183,8 @@ class Applier {
                                  JournalUndo* undo);
   // Its result; FailedPrecondition while devices have to wait.
   absl::StatusOr<ApplyResult> UndoCutOff(const std::string& apply_id,
-                                         const JournalState& state, bool force);
+                                         const JournalState& state, bool force,
+                                         const UndoWatch& watch);
   absl::StatusOr<ApplyResult> UndoJournal(
       const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
       const JournalUndo& undo, std::unique_ptr<Journal> journal);

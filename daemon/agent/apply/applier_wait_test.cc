@@ -1,9 +1,11 @@
 // The undo of a cut-off apply while a job uses a device of it.
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/plan/setting_rows.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal.h"
 #include "gmock/gmock.h"
@@ -14,18 +16,42 @@ namespace clusterd {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 // The crashed host, and who uses its devices.
 class ApplierWaitTest : public ::testing::Test {
  protected:
-  ApplierWaitTest() {
+  ApplierWaitTest() { Restart(); }
+
+  // Another applier on the same journals.
+  void Restart(const std::set<std::string>& waiting = {}) {
     ApplierOptions options;
     options.host = kScenarioHost;
     options.state_folder = kScenarioStateFolder;
+    options.waiting = waiting;
     applier_ = std::make_unique<Applier>(
         options, scenario_->Access(), [] { return HostAllows(); },
         [this] { return users_; });
+  }
+
+  // Recovers; what the watch was told goes to `told_`.
+  absl::Status Watched() {
+    UndoWatch watch;
+    watch.begins = [this](const std::string& id) {
+      told_.push_back(absl::StrCat(id, " begins"));
+    };
+    watch.ends = [this](const std::string& id,
+                        const absl::StatusOr<ApplyResult>& result) {
+      told_.push_back(absl::StrCat(
+          id, " ",
+          result.ok() ? ApplyResult::Outcome_Name(result->outcome())
+                      : std::string(result.status().message())));
+    };
+    return applier_->Recover(/*force=*/false, watch).status();
   }
 
   FakeMachine& machine() { return scenario_->machine; }
@@ -35,6 +61,7 @@ class ApplierWaitTest : public ::testing::Test {
   absl::StatusOr<std::vector<DeviceUser>> users_ =
       std::vector<DeviceUser>{{1, 4711, "python"}};
   std::unique_ptr<Applier> applier_;
+  std::vector<std::string> told_;
 };
 
 TEST_F(ApplierWaitTest, LeavesDevicesToTheJobAndUndoesTheRest) {
@@ -100,6 +127,62 @@ TEST_F(ApplierWaitTest, RunsNoFirewallAnewAtEveryTry) {
   const size_t commands = machine().commands().size();
   ASSERT_FALSE(applier_->Recover().ok());
   EXPECT_EQ(machine().commands().size(), commands);
+}
+
+// A daemon that cannot start is started again every few seconds.
+TEST_F(ApplierWaitTest, LeavesAloneAfterARestartWhatIsAlreadyAsItWas) {
+  ASSERT_FALSE(Watched().ok());
+  EXPECT_THAT(told_, ElementsAre("a1 begins",
+                                 StartsWith("a1 the undo of apply a1 waits")));
+  const size_t commands = machine().commands().size();
+  const auto state = scenario_->State();
+  for (int i = 0; i < 2; ++i) {
+    Restart();
+    ASSERT_FALSE(Watched().ok());
+    EXPECT_THAT(applier_->Waiting(), ElementsAre("a1"));
+  }
+  EXPECT_EQ(machine().commands().size(), commands);
+  EXPECT_EQ(scenario_->State(), state);
+  EXPECT_THAT(told_, SizeIs(2));
+}
+
+TEST_F(ApplierWaitTest, PutsBackAfterARestartOnlyWhatIsNotSo) {
+  ASSERT_FALSE(applier_->Recover().ok());
+  const size_t commands = machine().commands().size();
+  machine().sysctl()[kReservedPortsKey] = "1";
+  Restart();
+  ASSERT_FALSE(Watched().ok());
+  EXPECT_EQ(machine().sysctl(), untouched_->machine.sysctl());
+  EXPECT_EQ(machine().commands().size(), commands);
+  EXPECT_THAT(told_, SizeIs(2));
+}
+
+// The one of the daemon, after the one that came before its certificates.
+TEST_F(ApplierWaitTest, LooksAtNothingThatAnotherHasFoundToWait) {
+  ASSERT_FALSE(applier_->Recover().ok());
+  machine().sysctl()[kReservedPortsKey] = "1";
+  Restart(applier_->Waiting());
+  ASSERT_FALSE(Watched().ok());
+  EXPECT_EQ(machine().sysctl()[kReservedPortsKey], "1");
+  users_ = std::vector<DeviceUser>();
+  EXPECT_TRUE(Watched().ok());
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+  EXPECT_THAT(told_, ElementsAre("a1 begins", "a1 UNDONE"));
+  EXPECT_THAT(applier_->Waiting(), IsEmpty());
+}
+
+TEST_F(ApplierWaitTest, TellsWhatItUndidBesideAJournalThatIsDamaged) {
+  machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
+                        "no journal\n");
+  const absl::Status waits = Watched();
+  EXPECT_EQ(waits.code(), absl::StatusCode::kDataLoss) << waits;
+  EXPECT_THAT(
+      std::string(waits.message()),
+      AllOf(HasSubstr("old.journal"), HasSubstr("the undo of apply a1 waits")));
+  told_.clear();
+  users_ = std::vector<DeviceUser>();
+  EXPECT_EQ(Watched().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(told_, ElementsAre("a1 begins", "a1 UNDONE"));
 }
 
 // Of another device, or of an apply that had touched none yet.

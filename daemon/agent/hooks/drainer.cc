@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/command/program_path.h"
 #include "daemon/process/monotonic_notification.h"
 
 namespace clusterd {
@@ -52,10 +53,12 @@ absl::StatusOr<std::string> Drainer::Scontrol(
   if (!settings.slurm_conf.empty()) {
     // scontrol knows its configuration by this variable alone (scontrol(1),
     // "ENVIRONMENT VARIABLES"); the daemon has none of its own to pass on.
-    command.argv = {"/usr/bin/env",
+    ASSIGN_OR_RETURN(std::string env, FindProgram("/", {"/usr/bin/env"}));
+    command.argv = {std::move(env),
                     absl::StrCat("SLURM_CONF=", settings.slurm_conf)};
   }
-  command.argv.push_back(settings.scontrol);
+  ASSIGN_OR_RETURN(std::string scontrol, FindProgram("/", {settings.scontrol}));
+  command.argv.push_back(std::move(scontrol));
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   command.deadline = kCommandDeadline;
   command.max_stream_bytes = kMaxOutputBytes;

@@ -8,8 +8,9 @@
 // (scontrol(1)). What a person has set or changed is never replaced nor taken
 // back: the node is read before each change, and again after a drain. Nor is a
 // reason of ours replaced by one that is easier to take back, see ReturnOf.
-// scontrol is only run when there is something to drain, when this daemon has
-// drained, and once after its start, since the one before it may have.
+// scontrol is only run if root alone can have changed it (program_path.h), and
+// only when there is something to drain, when this daemon has drained, and once
+// after its start, since the one before it may have.
 #ifndef DAEMON_AGENT_HOOKS_DRAINER_H_
 #define DAEMON_AGENT_HOOKS_DRAINER_H_
 

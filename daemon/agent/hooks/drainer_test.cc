@@ -1,5 +1,7 @@
 #include "daemon/agent/hooks/drainer.h"
 
+#include <unistd.h>
+
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/test_audit.h"
 
@@ -101,6 +104,12 @@ class DrainerTest : public testing::Test {
     drainer_.Settle();
   }
 
+  DrainerTest() {
+    root_.WriteProgram("/bin/scontrol", "#!/bin/sh\n");
+    settings_.scontrol = root_.path() + "/bin/scontrol";
+  }
+
+  ScratchRoot root_;
   HookSettings settings_;
   FakeSlurm slurm_;
   CapturedLog log_;
@@ -117,11 +126,12 @@ TEST_F(DrainerTest, SetsOurReasonAndReadsItBack) {
   EXPECT_EQ(slurm_.state(), "IDLE+DRAIN");
   EXPECT_EQ(slurm_.reason(), kOurs);
   EXPECT_THAT(slurm_.commands(),
-              ElementsAre("/usr/bin/scontrol show node n1 -o",
-                          absl::StrCat("/usr/bin/scontrol update NodeName=n1 "
-                                       "State=DRAIN Reason=",
+              ElementsAre(settings_.scontrol + " show node n1 -o",
+                          absl::StrCat(settings_.scontrol,
+                                       " update NodeName=n1 State=DRAIN "
+                                       "Reason=",
                                        kOurs),
-                          "/usr/bin/scontrol show node n1 -o"));
+                          settings_.scontrol + " show node n1 -o"));
   EXPECT_THAT(log_.Lines(), HasSubstr("node n1 drained: clusterd: link: "));
 }
 
@@ -149,11 +159,32 @@ TEST_F(DrainerTest, ChangesNoNodeWhileTheAuditFileCannotBeWritten) {
 
 TEST_F(DrainerTest, NamesSlurmsConfigurationWhereItIsElsewhere) {
   settings_.slurm_conf = "/opt/slurm/slurm.conf";
-  settings_.scontrol = "/opt/slurm/bin/scontrol";
   Drain(kReason);
-  EXPECT_THAT(slurm_.commands(),
-              Each(StartsWith("/usr/bin/env SLURM_CONF=/opt/slurm/slurm.conf "
-                              "/opt/slurm/bin/scontrol ")));
+  EXPECT_THAT(
+      slurm_.commands(),
+      AllOf(SizeIs(3),
+            Each(StartsWith(absl::StrCat("/usr/bin/env SLURM_CONF=/opt/slurm/"
+                                         "slurm.conf ",
+                                         settings_.scontrol, " ")))));
+}
+
+TEST_F(DrainerTest, RunsNoProgramThatOthersCanWrite) {
+  root_.SetMode("/bin/scontrol", 0757);
+  Drain(kReason);
+  EXPECT_THAT(slurm_.commands(), IsEmpty());
+  EXPECT_THAT(log_.Lines(),
+              AllOf(HasSubstr("is not drained"),
+                    HasSubstr("/bin/scontrol: not trusted, because others")));
+}
+
+// The group is another's: what a package of Slurm's own user may leave.
+TEST_F(DrainerTest, RunsNoProgramThatAnotherGroupCanWrite) {
+  if (chown(settings_.scontrol.c_str(), static_cast<uid_t>(-1), 12345) != 0) {
+    GTEST_SKIP() << "only root gives a file to a group that it is not in";
+  }
+  root_.SetMode("/bin/scontrol", 0775);
+  Drain(kReason);
+  EXPECT_THAT(slurm_.commands(), IsEmpty());
 }
 
 TEST_F(DrainerTest, LeavesWhatAPersonHasSet) {

@@ -30,6 +30,13 @@ class AwayController final : public ControllerLine {
 struct Host {
   Host() { files.PutFolder("/state"); }
 
+  // A program that is there; the runner runs none.
+  static HookSettings Settings() {
+    HookSettings settings;
+    settings.scontrol = "/bin/sh";
+    return settings;
+  }
+
   static Report Judge(const HostFacts&, const JobSpec*) {
     Report report;
     RuleResult* const result = report.add_rules();
@@ -54,8 +61,7 @@ struct Host {
       &clock};
   Drainer drainer{&runner, &log};
   HookDesk desk{{"node1", [](absl::Duration) { return HostFacts(); }, &Judge,
-                 [] { return HookSettings(); }, &controller, &verdicts,
-                 &drainer, &clock, &log}};
+                 &Settings, &controller, &verdicts, &drainer, &clock, &log}};
 };
 
 }  // namespace
