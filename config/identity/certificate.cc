@@ -292,7 +292,18 @@ absl::Status CheckChain(absl::string_view certificate_pem,
 }
 
 absl::Status CheckHasCertificate(absl::string_view pem) {
-  return FirstOf(pem, PEM_read_bio_X509) ? absl::OkStatus() : NoCertificate();
+  size_t begun = 0;
+  for (size_t at = pem.find(kCertificateBegins); at != absl::string_view::npos;
+       at = pem.find(kCertificateBegins, at + 1)) {
+    ++begun;
+  }
+  const size_t whole = AllCertificates(pem).size();
+  ERR_clear_error();
+  if (whole == 0) return NoCertificate();
+  if (whole == begun) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("cut short: ", begun, " certificates begin, ", whole,
+                   " can be read, expected as many"));
 }
 
 }  // namespace clusterd

@@ -240,5 +240,18 @@ TEST(IsSignedByTest, TellsOurCaFromOneOfTheSameName) {
   EXPECT_FALSE(IsSignedBy("", pem.ca));
 }
 
+TEST(CheckHasCertificateTest, CountsTheOnesThatAreCutShort) {
+  const std::string one = TestAuthority::Create()->certificate_pem();
+  EXPECT_TRUE(CheckHasCertificate(one + one).ok());
+  EXPECT_THAT(std::string(CheckHasCertificate("text").message()),
+              testing::HasSubstr("no certificate"));
+  const std::string cut = one.substr(0, one.size() / 2);
+  for (const std::string& text : {one + cut, one + cut + one, cut + one}) {
+    const absl::Status status = CheckHasCertificate(text);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("cut short"));
+  }
+}
+
 }  // namespace
 }  // namespace clusterd

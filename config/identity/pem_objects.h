@@ -78,12 +78,14 @@ inline std::string PublicKeyDer(EVP_PKEY* key) {
   return der;
 }
 
+inline constexpr absl::string_view kCertificateBegins =
+    "-----BEGIN CERTIFICATE";
+
 // Every certificate in the text that can be read.
 inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
   std::vector<Owned<X509>> all;
-  constexpr absl::string_view kBegin = "-----BEGIN CERTIFICATE";
-  for (size_t at = pem.find(kBegin); at != absl::string_view::npos;
-       at = pem.find(kBegin, at + 1)) {
+  for (size_t at = pem.find(kCertificateBegins); at != absl::string_view::npos;
+       at = pem.find(kCertificateBegins, at + 1)) {
     Owned<X509> next = FirstOf(pem.substr(at), PEM_read_bio_X509);
     if (next) all.push_back(std::move(next));
   }

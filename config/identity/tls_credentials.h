@@ -3,15 +3,18 @@
 // requires that the other end is the controller of its cluster, by SPIFFE id
 // and not by host name, so no host's certificate passes for the controller.
 // Files that are renewed on disk are taken up within a refresh interval, by new
-// connections. TLS 1.2 or 1.3.
+// connections; a server takes up only a good set, and else goes on with the
+// last one that was (server_pair.h). TLS 1.2 or 1.3.
 #ifndef CONFIG_IDENTITY_TLS_CREDENTIALS_H_
 #define CONFIG_IDENTITY_TLS_CREDENTIALS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
 #include "grpcpp/security/auth_context.h"
@@ -33,10 +36,14 @@ inline constexpr unsigned kTlsRefreshSeconds = 60;
 
 // Reads and checks the three files. An error names the file: NotFound if it is
 // not there; PermissionDenied if it cannot be read, or if others may read the
-// key; InvalidArgument if it is no PEM, if key and certificate do not belong
-// together, or if the certificate has no SPIFFE id; FailedPrecondition if the
-// certificate is not valid now.
+// key; InvalidArgument if it is no PEM or one of its certificates is cut short,
+// if key and certificate do not belong together, or if the certificate has no
+// SPIFFE id; FailedPrecondition if the certificate is not valid now.
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files);
+
+// A set of files to go over to: errors as ReadTlsFiles, and PermissionDenied if
+// the certificate is not of `self` or does not lead to the CA now.
+absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files);
 
 // How long before its end a certificate is spoken of that nobody renews.
 inline constexpr absl::Duration kCertificateNotice = absl::Hours(30 * 24);
@@ -57,10 +64,16 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
                                          const std::string& cluster,
                                          IdentityKind kind);
 
+// Hears why files were refused while a server runs, once for each reason, on a
+// thread of its own, until gRPC has let go of the credentials: a moment after
+// the server's end.
+using CertificatesRefused = std::function<void(const std::string& why)>;
+
 // Credentials for a server that every client must show a certificate to.
 // Errors as ReadTlsFiles.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
-    const TlsFiles& files, unsigned refresh_seconds = kTlsRefreshSeconds);
+    const TlsFiles& files, unsigned refresh_seconds = kTlsRefreshSeconds,
+    CertificatesRefused refused = nullptr);
 
 // Credentials for dialling spiffe://`cluster`/controller. Errors as
 // ReadTlsFiles; InvalidArgument also if `cluster` can be no cluster's name.

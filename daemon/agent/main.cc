@@ -7,7 +7,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/first_recovery.h"
@@ -35,6 +38,13 @@ constexpr char kDriverLibraries[] =
     "/usr/local/Ascend/driver/lib64/driver:"
     "/usr/local/Ascend/driver/lib64/common";
 
+// Where clusterd of this host has its audit file, also when it is joining anew.
+std::string StateOf(const JoinFlags& flags) {
+  const absl::StatusOr<AgentConfig> config = ReadAgentConfig(absl::StrCat(
+      absl::StripSuffix(flags.root, "/"), flags.folder, "/agent.yaml"));
+  return config.ok() && !config->state.empty() ? config->state : kDefaultState;
+}
+
 }  // namespace
 }  // namespace clusterd
 
@@ -43,7 +53,7 @@ int main(int argc, char** argv) {
   // ours; the tests have it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (argc > 1 && absl::string_view(argv[1]) == "join") {
-    return clusterd::RunJoin(argc - 1, argv + 1);
+    return clusterd::RunJoin(argc - 1, argv + 1, &clusterd::StateOf);
   }
   clusterd::AgentFlags flags;
   if (const std::optional<int> status =

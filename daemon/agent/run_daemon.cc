@@ -165,6 +165,7 @@ struct Background {
   Scheduler* scheduler;
   WorkerPool* pool;
   Log* log;
+  AuditLog* audit;
 };
 
 LeafRenewal::Parts RenewalParts(const AgentFlags& flags, const Hello& machine,
@@ -184,7 +185,26 @@ LeafRenewal::Parts RenewalParts(const AgentFlags& flags, const Hello& machine,
   parts.scheduler = background.scheduler;
   parts.pool = background.pool;
   parts.log = background.log;
+  parts.audit = background.audit;
   return parts;
+}
+
+// Before there is a self to speak of, and with an audit file that is closed
+// before the daemon's own is opened.
+void RenewBeforeAll(const AgentFlags& flags, const Hello& machine,
+                    const DaemonParts& parts) {
+  const absl::Time now = absl::Now();
+  if (!HasEnded(flags.tls, now)) return;
+  MakeStateFolder(flags.state, parts.access.files);
+  ThreadScheduler scheduler;
+  AuditLog audit(AuditPath(flags), kMaxAuditBytes, "clusterd", &scheduler,
+                 parts.log);
+  const absl::Status late =
+      RenewIfEnded(flags.tls, machine.machine_id(), now, &audit);
+  if (late.ok()) return;
+  parts.log->Warning(
+      absl::StrCat("this host's certificate has ended and is not renewed yet: ",
+                   late.message()));
 }
 
 }  // namespace
@@ -207,13 +227,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
                        const std::string& notify_socket,
                        const DaemonParts& parts) {
   const Hello machine = ReadMachineIds(flags.root);
-  const absl::Status late =
-      RenewIfEnded(flags.tls, machine.machine_id(), absl::Now());
-  if (!late.ok()) {
-    parts.log->Warning(absl::StrCat(
-        "this host's certificate has ended and is not renewed yet: ",
-        late.message()));
-  }
+  RenewBeforeAll(flags, machine, parts);
   ASSIGN_OR_RETURN(
       const SpiffeId self,
       ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost));
@@ -289,7 +303,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
     }
   });
   LeafRenewal renewal(RenewalParts(flags, machine, &identity, stream,
-                                   {&scheduler, &pool, parts.log}));
+                                   {&scheduler, &pool, parts.log, &audit}));
   stream->Start();
   renewal.Start();
   parts.log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ",

@@ -115,11 +115,10 @@ absl::Status AuditFile::OpenFile() {
   const std::filesystem::path folder =
       std::filesystem::path(path_).parent_path();
   std::error_code ignored;
-  // What goes wrong here shows when the file is opened.
-  if (std::filesystem::create_directories(folder, ignored)) {
-    std::filesystem::permissions(folder, std::filesystem::perms::owner_all,
-                                 ignored);
-  }
+  // What goes wrong here shows when the file is opened. The mode is given when
+  // the folder is made, not set afterwards, when a link may stand there.
+  std::filesystem::create_directories(folder.parent_path(), ignored);
+  mkdir(folder.c_str(), 0700);
   fd_ = open(path_.c_str(), kFlags, 0600);
   if (fd_ < 0) return Trouble("opened for writing");
   struct stat is = {};

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -240,6 +241,24 @@ TEST_F(AuditLogTest, RefusesAFileThatAnotherProcessWrites) {
   EXPECT_THAT(std::string(second.Begin(Entry("run1")).message()),
               HasSubstr("another process writes it"));
   EXPECT_TRUE(audit.Begin(Entry("run1")).ok());
+}
+
+TEST_F(AuditLogTest, GivesAModeToAFolderThatItMakesAndToNoOther) {
+  const auto mode_of = [](const std::string& path) {
+    struct stat is = {};
+    EXPECT_EQ(stat(path.c_str(), &is), 0) << path;
+    return is.st_mode & 07777;
+  };
+  path_ = folder_ + "/made/here/audit.jsonl";
+  EXPECT_TRUE(Open().Begin(Entry("run1")).ok());
+  EXPECT_EQ(mode_of(folder_ + "/made/here"), 0700u);
+  std::filesystem::create_directory(folder_ + "/elsewhere");
+  ASSERT_EQ(chmod((folder_ + "/elsewhere").c_str(), 0755), 0);
+  std::filesystem::create_directory_symlink(folder_ + "/elsewhere",
+                                            folder_ + "/link");
+  path_ = folder_ + "/link/audit.jsonl";
+  EXPECT_TRUE(Open().Begin(Entry("run1")).ok());
+  EXPECT_EQ(mode_of(folder_ + "/elsewhere"), 0755u);
 }
 
 TEST_F(AuditLogTest, ContinuesAFullFileInANewOne) {

@@ -122,7 +122,14 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   ASSIGN_OR_RETURN(
       const SpiffeId self,
       ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kController));
-  ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(flags.tls));
+  ASSIGN_OR_RETURN(
+      const auto credentials,
+      MakeServerCredentials(
+          flags.tls, kTlsRefreshSeconds, [log](const std::string& why) {
+            log->Error(absl::StrCat(
+                "certificate files refused, the last good pair stays in use: ",
+                why));
+          }));
   ThreadScheduler scheduler;
   ASSIGN_OR_RETURN(const auto spec, SpecHolder::Open(flags.spec, self.cluster,
                                                      &scheduler, flags.learn));

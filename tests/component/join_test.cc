@@ -225,9 +225,10 @@ TEST(JoinTest, HostJoinsAttachesAndRenewsOverItsStream) {
   const absl::Status joined = world.Join(flags);
   ASSERT_TRUE(joined.ok()) << joined;
   EXPECT_THAT(world.out.str(), HasSubstr("host server0 has joined"));
-  EXPECT_THAT(TestCertificates::Text(flags.root + "/etc/clusterd/agent.yaml"),
-              AllOf(HasSubstr("controller: " + world.controller.address()),
-                    HasSubstr("cluster: test"), HasSubstr("allow: [observe]")));
+  EXPECT_THAT(
+      TestCertificates::Text(flags.root + "/etc/clusterd/agent.yaml"),
+      AllOf(HasSubstr(world.controller.address()), HasSubstr("cluster: 'test'"),
+            HasSubstr("allow: [observe]")));
   const TlsFiles files = FilesOf(flags);
   const std::string first = SerialOf(files);
   EXPECT_EQ(world.EntryOf("server0").serial(), first);

@@ -73,16 +73,12 @@ absl::StatusOr<Answer> Ask(Enrolment::Stub& stub, const std::string& address,
   return answer;
 }
 
-// Whether what came of the call may be better the next time.
-bool MayPass(const absl::Status& status, int tries) {
-  return absl::IsResourceExhausted(status) ||
-         (absl::IsUnavailable(status) && tries < kTriesWhereNobodyAnswers);
-}
-
 template <typename Asking>
-auto Patiently(const CallPatience& patience, const Asking& ask) {
+auto Patiently(const CallPatience& patience, bool has_answered,
+               const Asking& ask) {
   auto answer = ask();
-  for (int tries = 1; tries < patience.tries && MayPass(answer.status(), tries);
+  for (int tries = 1;
+       tries < patience.tries && MayPass(answer.status(), tries, has_answered);
        ++tries) {
     // Spread, so that a thousand hosts do not knock in one instant.
     patience.wait(absl::Seconds(1 + 2 * patience.random()));
@@ -98,6 +94,15 @@ bool SameText(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+bool MayPass(const absl::Status& status, int tries, bool has_answered) {
+  const bool is_late = absl::IsDeadlineExceeded(status);
+  if (absl::IsResourceExhausted(status) || (is_late && has_answered)) {
+    return true;
+  }
+  return (is_late || absl::IsUnavailable(status)) &&
+         tries < kTriesWhereNobodyAnswers;
+}
+
 absl::Status CheckCaHash(const std::string& text) {
   static const LazyRE2 kForm = {"sha256:[0-9a-f]{64}"};
   if (HasForm(text, *kForm)) return absl::OkStatus();
@@ -111,7 +116,8 @@ absl::StatusOr<TrustedRoots> FetchRoots(
     const std::string& address, const std::vector<std::string>& ca_hashes,
     const CallPatience& patience) {
   const auto stub = StubFor(address, MakeUnverifiedChannelCredentials());
-  ASSIGN_OR_RETURN(const RootsResponse answer, Patiently(patience, [&] {
+  ASSIGN_OR_RETURN(const RootsResponse answer,
+                   Patiently(patience, /*has_answered=*/false, [&] {
                      return Ask(*stub, address, &Enrolment::Stub::Roots,
                                 RootsRequest());
                    }));
@@ -146,7 +152,7 @@ absl::StatusOr<Enrolled> AskToJoin(const std::string& address,
                                    const CallPatience& patience) {
   const auto stub = StubFor(
       address, MakeChannelCredentialsFromRoots(roots.roots_pem, roots.cluster));
-  return Patiently(patience, [&] {
+  return Patiently(patience, /*has_answered=*/true, [&] {
     return Ask(*stub, address, &Enrolment::Stub::Join, request);
   });
 }

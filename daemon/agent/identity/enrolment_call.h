@@ -27,14 +27,19 @@ struct TrustedRoots {
   std::string roots_pem;  // Those that the hashes name, and no other.
 };
 
-// How often a controller that is busy is asked, one that does not answer three
-// times of these, and how it is waited in between.
+// How often a controller that is busy or slow is asked, one that has not
+// answered at all three times of these, and how it is waited in between.
 struct CallPatience {
   int tries = 30;
   std::function<void(absl::Duration)> wait;
   // Draws from [0, 1).
   std::function<double()> random;
 };
+
+// Whether what came of the call, after so many tries, may be better the next
+// time. Joining may be tried again: the same question has the same answer.
+// `has_answered`: the controller, to another call before.
+bool MayPass(const absl::Status& status, int tries, bool has_answered);
 
 // PermissionDenied, with both hashes, if none of the roots of whoever answers
 // at `address` has one of these; Unavailable if nobody does.

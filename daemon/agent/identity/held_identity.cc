@@ -1,22 +1,8 @@
 #include "daemon/agent/identity/held_identity.h"
 
 #include "absl/strings/str_cat.h"
-#include "config/values/status_macros.h"
 
 namespace clusterd {
-
-absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
-  absl::StatusOr<TlsPem> pair = ReadTlsFiles(files);
-  // A pair that is swapped between two reads looks as if it were none.
-  if (!pair.ok()) pair = ReadTlsFiles(files);
-  RETURN_IF_ERROR(pair.status());
-  ASSIGN_OR_RETURN(const CertificateInfo info,
-                   ParseCertificate(pair->certificate));
-  if (info.id == self) return pair;
-  return absl::PermissionDeniedError(
-      absl::StrCat(files.certificate, ": is ", info.id.ToString(),
-                   ", expected ", self.ToString()));
-}
 
 void HeldIdentity::Look() {
   absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);

@@ -1,8 +1,8 @@
 // The key and certificate that this host shows: the last pair of its files that
 // was good. Files that are not, however they came to be so, are refused with
 // their mistake named, and the pair before stays in use:
-//   cut short, no PEM, not a pair, of another host or cluster, not valid now, a
-//   key that others may read
+//   cut short, no PEM, not a pair, of another host or cluster, not valid now,
+//   without a way to the CA, a key that others may read
 // The files are looked at before every connection.
 #ifndef DAEMON_AGENT_IDENTITY_HELD_IDENTITY_H_
 #define DAEMON_AGENT_IDENTITY_HELD_IDENTITY_H_
@@ -20,10 +20,6 @@
 #include "grpcpp/security/credentials.h"
 
 namespace clusterd {
-
-// OK if the pair is of `self`; errors as ReadTlsFiles, and PermissionDenied for
-// somebody else's.
-absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files);
 
 // Safe for concurrent use.
 class HeldIdentity {

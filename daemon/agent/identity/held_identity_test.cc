@@ -80,6 +80,45 @@ TEST_F(HeldIdentityTest, FileThatIsCutShortIsRefused) {
   ExpectRefused("host.crt: no certificate");
 }
 
+// As every host that has joined has them: its own, then the intermediate.
+TEST_F(HeldIdentityTest, ChainThatIsCutAnywhereIsRefused) {
+  const auto below = authority_->MakeBelow("an intermediate");
+  TlsPem chain = below->Issue({kSelf.ToString()});
+  const size_t own = chain.certificate.size();
+  chain.certificate += below->certificate_pem();
+  chain.ca = authority_->certificate_pem();
+  Write(chain);
+  ASSERT_TRUE(ReadPairOf(kSelf, files_).ok());
+  for (const size_t size :
+       {own, own + 3, own + 30, own + 200, chain.certificate.size() - 30}) {
+    TlsPem cut = chain;
+    cut.certificate.resize(size);
+    Write(cut);
+    ExpectRefused("host.crt: ");
+    EXPECT_FALSE(ReadPairOf(kSelf, files_).ok()) << size;
+  }
+  ExpectRefused("host.crt: cut short: 2 certificates begin, 1 can be read");
+  ExpectRefused("host.crt: the certificate: unable to get local issuer");
+  Write(chain);
+  held_->Look();
+  EXPECT_EQ(held_->pair().certificate, chain.certificate);
+}
+
+TEST_F(HeldIdentityTest, BundleThatIsCutShortIsRefused) {
+  TlsPem next = authority_->Issue({kSelf.ToString()});
+  next.ca += TestAuthority::Create()->certificate_pem();
+  next.ca.resize(next.ca.size() - 40);
+  Write(next);
+  ExpectRefused("ca.crt: cut short: 2 certificates begin, 1 can be read");
+}
+
+TEST_F(HeldIdentityTest, CertificateThatDoesNotLeadToTheCaIsRefused) {
+  TlsPem next = authority_->Issue({kSelf.ToString()});
+  next.ca = TestAuthority::Create()->certificate_pem();
+  Write(next);
+  ExpectRefused("host.crt: the certificate: ");
+}
+
 TEST_F(HeldIdentityTest, CertificateOfSomebodyElseIsRefused) {
   for (const char* other :
        {"spiffe://demo/host/node08", "spiffe://other/host/node07",

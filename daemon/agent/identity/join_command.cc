@@ -10,14 +10,18 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/signing_request.h"
+#include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/identity/identity_folder.h"
+#include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
 
 namespace clusterd {
 namespace {
@@ -25,6 +29,7 @@ namespace {
 constexpr int kWrongUsage = 3;
 constexpr size_t kMaxTokenBytes = 4096;
 constexpr int kMaxPort = 65535;
+constexpr size_t kMaxAuditBytes = 8 << 20;
 
 constexpr char kFooter[] =
     R"(An admin gets the whole line from `clusterctl token create`. The host's key is
@@ -72,16 +77,69 @@ absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
   return key;
 }
 
+// What YAML reads as this text whatever is in it.
+std::string YamlText(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
+}
+
+// Whether nothing is left to do, as a join that is run again finds.
+bool IsInPlace(const IdentityFolder& folder, const std::string& address,
+               const TlsPem& pair) {
+  const absl::StatusOr<TlsPem> now =
+      ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
+                    folder.PathOf("host.key")});
+  const absl::StatusOr<std::string> known = folder.ReadEnrolmentAddress();
+  return folder.HasJoined() && !folder.ReadPendingKey().ok() && now.ok() &&
+         now->ca == pair.ca && now->certificate == pair.certificate &&
+         now->key == pair.key && known.ok() && *known == address &&
+         access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
+}
+
+// Writes what was won; whether agent.yaml is new.
+absl::StatusOr<bool> PutInPlace(const JoinFlags& flags,
+                                const IdentityFolder& folder,
+                                const std::string& address,
+                                const std::string& cluster,
+                                const TlsPem& pair) {
+  RETURN_IF_ERROR(folder.WriteEnrolmentAddress(address));
+  ASSIGN_OR_RETURN(const bool is_new,
+                   folder.WriteAgentConfig(AgentConfigText(flags, cluster)));
+  RETURN_IF_ERROR(folder.Install(pair));
+  return is_new;
+}
+
+// `put` between two lines of this host's audit file.
+absl::StatusOr<bool> PutAudited(
+    AuditLog* audit, const std::string& host, const TlsPem& pair,
+    const std::function<absl::StatusOr<bool>()>& put) {
+  AuditEntry entry;
+  entry.set_what("join");
+  entry.set_subject(host);
+  const absl::Status begun = audit->Begin(entry);
+  if (!begun.ok()) {
+    return absl::Status(
+        begun.code(),
+        absl::StrCat(begun.message(),
+                     "; clusterd writes it while it runs: stop it first"));
+  }
+  absl::StatusOr<bool> done = put();
+  audit->End(entry, done.ok()
+                        ? absl::StrCat("done, certificate ",
+                                       CertificateSerial(pair.certificate))
+                        : std::string(done.status().message()));
+  return done;
+}
+
+}  // namespace
+
 std::string AgentConfigText(const JoinFlags& flags,
                             const std::string& cluster) {
   return absl::StrCat(
       "# Made by clusterd join. What this host lets be changed stands in "
       "allow.\n",
-      "controller: ", flags.controller, "\ncluster: ", cluster,
-      "\nallow: [observe]\n");
+      "controller: ", YamlText(flags.controller),
+      "\ncluster: ", YamlText(cluster), "\nallow: [observe]\n");
 }
-
-}  // namespace
 
 std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
                                   JoinFlags* flags) {
@@ -162,24 +220,30 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinParts& parts) {
   ASSIGN_OR_RETURN(
       const TlsPem pair,
       CheckedPair(answer, roots.cluster, roots.roots_pem, key, parts.now()));
-  RETURN_IF_ERROR(folder.WriteEnrolmentAddress(address));
-  ASSIGN_OR_RETURN(const bool is_new, folder.WriteAgentConfig(AgentConfigText(
-                                          flags, roots.cluster)));
-  RETURN_IF_ERROR(folder.Install(pair));
+  absl::StatusOr<bool> is_new = false;
+  if (!IsInPlace(folder, address, pair)) {
+    const auto put = [&] {
+      return PutInPlace(flags, folder, address, roots.cluster, pair);
+    };
+    const auto audit = parts.open_audit ? parts.open_audit() : nullptr;
+    is_new = audit ? PutAudited(audit.get(), answer.name(), pair, put) : put();
+  }
+  RETURN_IF_ERROR(is_new.status());
   *parts.out << "host " << answer.name() << " has joined cluster "
              << roots.cluster << "; its certificate is good until "
              << absl::FormatTime(absl::RFC3339_sec,
                                  absl::FromUnixMillis(answer.ends_ms()),
                                  absl::UTCTimeZone())
              << " and renews itself\n"
-             << (is_new ? "wrote " : "left as it is: ")
+             << (*is_new ? "wrote " : "left as it is: ")
              << folder.PathOf("agent.yaml")
              << "\nnext: systemctl enable --now clusterd, or restart it where "
                 "it runs\n";
   return absl::OkStatus();
 }
 
-int RunJoin(int argc, const char* const* argv) {
+int RunJoin(int argc, const char* const* argv,
+            const std::function<std::string(const JoinFlags&)>& state_of) {
   JoinFlags flags;
   if (const auto status = ParseJoinFlags(argc, argv, &flags)) return *status;
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
@@ -197,6 +261,14 @@ int RunJoin(int argc, const char* const* argv) {
   parts.patience.wait = [](absl::Duration wait) { absl::SleepFor(wait); };
   parts.patience.random = [&generator] {
     return std::uniform_real_distribution<>()(generator);
+  };
+  DescriptorLog log(STDERR_FILENO, /*with_level=*/false);
+  ThreadScheduler scheduler;
+  parts.open_audit = [&] {
+    return std::make_unique<AuditLog>(
+        absl::StrCat(absl::StripSuffix(flags.root, "/"), state_of(flags), "/",
+                     kAuditFileName),
+        kMaxAuditBytes, "clusterd join", &scheduler, &log);
   };
   parts.out = &std::cout;
   const absl::Status joined = JoinCluster(flags, parts);

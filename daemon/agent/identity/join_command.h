@@ -5,6 +5,7 @@
 #define DAEMON_AGENT_IDENTITY_JOIN_COMMAND_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -13,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "daemon/agent/identity/enrolment_call.h"
+#include "daemon/audit/audit_log.h"
 
 namespace clusterd {
 
@@ -35,6 +37,9 @@ struct JoinParts {
   std::string machine_id;
   std::function<absl::Time()> now;
   CallPatience patience;
+  // Opens this host's audit file, which has a line before and after what is
+  // changed; empty: nobody keeps one.
+  std::function<std::unique_ptr<AuditLog>()> open_audit;
   std::ostream* out = nullptr;
 };
 
@@ -43,12 +48,21 @@ struct JoinParts {
 std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
                                   JoinFlags* flags);
 
+// The agent.yaml of a host that has none: it is only observed.
+std::string AgentConfigText(const JoinFlags& flags, const std::string& cluster);
+
 // Writes key, certificates and, if there is none, agent.yaml. Errors say in one
-// sentence what to do; until the last moment nothing that counts is changed.
+// sentence what to do; until the last moment nothing that counts is changed,
+// and nothing at all where the host has this very certificate already.
+// Unavailable if the audit file cannot be written, which clusterd does while it
+// runs.
 absl::Status JoinCluster(const JoinFlags& flags, const JoinParts& parts);
 
 // The whole command, on this machine: 0 joined, 1 not, 3 wrong usage.
-int RunJoin(int argc, const char* const* argv);
+// `state_of` says in which folder of the machine this host's daemon keeps its
+// state.
+int RunJoin(int argc, const char* const* argv,
+            const std::function<std::string(const JoinFlags&)>& state_of);
 
 }  // namespace clusterd
 

@@ -58,6 +58,22 @@ TEST(JoinFlagsTest, NamesEveryMistakeAtOnce) {
   EXPECT_EQ(Parse({}, &flags, &said), 3);
 }
 
+TEST(CallPatienceTest, SlowControllerIsAskedAsOftenAsABusyOne) {
+  EXPECT_TRUE(MayPass(absl::ResourceExhaustedError("later"), 29, true));
+  EXPECT_TRUE(MayPass(absl::DeadlineExceededError("20s"), 29, true));
+  EXPECT_FALSE(MayPass(absl::PermissionDeniedError("no"), 1, true));
+  EXPECT_FALSE(MayPass(absl::OkStatus(), 1, true));
+}
+
+TEST(CallPatienceTest, WhereNobodyHasAnsweredThreeTriesAreEnough) {
+  for (const absl::Status& status : {absl::UnavailableError("refused"),
+                                     absl::DeadlineExceededError("20s")}) {
+    EXPECT_TRUE(MayPass(status, 2, false)) << status;
+    EXPECT_FALSE(MayPass(status, 3, false)) << status;
+  }
+  EXPECT_FALSE(MayPass(absl::UnavailableError("refused"), 3, true));
+}
+
 // What a controller sends is checked before a byte of it is written.
 class CheckedPairTest : public testing::Test {
  protected:

@@ -25,10 +25,27 @@ std::string FolderOf(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
+// Between its two lines of the host's audit file.
+absl::Status InstallAudited(AuditLog* audit, const IdentityFolder& folder,
+                            const SpiffeId& self, const TlsPem& pair) {
+  if (audit == nullptr) return folder.Install(pair);
+  AuditEntry entry;
+  entry.set_who(self.ToString());
+  entry.set_what("renew-certificate");
+  entry.set_subject(self.name);
+  RETURN_IF_ERROR(audit->Begin(entry));
+  absl::Status done = folder.Install(pair);
+  audit->End(entry, done.ok()
+                        ? absl::StrCat("done, certificate ",
+                                       CertificateSerial(pair.certificate))
+                        : std::string(done.message()));
+  return done;
+}
+
 // With the key that the host has.
 absl::Status RenewLate(const IdentityFolder& folder, const TlsPem& pair,
                        const SpiffeId& self, const std::string& machine_id,
-                       absl::Time now) {
+                       absl::Time now, AuditLog* audit) {
   ASSIGN_OR_RETURN(const std::string address, folder.ReadEnrolmentAddress());
   RenewLateRequest request;
   request.set_name(self.name);
@@ -45,7 +62,7 @@ absl::Status RenewLate(const IdentityFolder& folder, const TlsPem& pair,
   }
   ASSIGN_OR_RETURN(const TlsPem renewed,
                    CheckedPair(answer, self.cluster, pair.ca, pair.key, now));
-  return folder.Install(renewed);
+  return InstallAudited(audit, folder, self, renewed);
 }
 
 }  // namespace
@@ -55,10 +72,18 @@ absl::Time RenewalTime(const CertificateInfo& certificate, double draw) {
   return certificate.not_before + life * (0.4 + 0.2 * draw);
 }
 
+bool HasEnded(const TlsFiles& files, absl::Time now) {
+  if (!LeafRenewal::Renews(files)) return false;
+  const auto certificate = ReadRegularFile(files.certificate, kMaxPemBytes);
+  if (!certificate.ok()) return false;
+  const auto info = ParseCertificate(*certificate);
+  return info.ok() && now > info->not_after;
+}
+
 absl::Status RenewIfEnded(const TlsFiles& files, const std::string& machine_id,
-                          absl::Time now) {
+                          absl::Time now, AuditLog* audit) {
+  if (!HasEnded(files, now)) return absl::OkStatus();
   const IdentityFolder folder(FolderOf(files.certificate));
-  if (!folder.HasJoined()) return absl::OkStatus();
   TlsPem pair;
   ASSIGN_OR_RETURN(pair.ca, ReadRegularFile(files.ca, kMaxPemBytes));
   ASSIGN_OR_RETURN(pair.certificate,
@@ -66,8 +91,7 @@ absl::Status RenewIfEnded(const TlsFiles& files, const std::string& machine_id,
   ASSIGN_OR_RETURN(pair.key, ReadRegularFile(files.key, kMaxPemBytes));
   ASSIGN_OR_RETURN(const CertificateInfo info,
                    ParseCertificate(pair.certificate));
-  if (now <= info.not_after) return absl::OkStatus();
-  return RenewLate(folder, pair, info.id, machine_id, now);
+  return RenewLate(folder, pair, info.id, machine_id, now, audit);
 }
 
 bool LeafRenewal::Renews(const TlsFiles& files) {
@@ -114,7 +138,7 @@ void LeafRenewal::Look() {
   } else {
     const absl::Status late =
         RenewLate(folder_, parts_.held->pair(), parts_.held->self(),
-                  parts_.machine_id, now);
+                  parts_.machine_id, now, parts_.audit);
     Tell(late);
     if (late.ok()) parts_.held->Look();
     LookAgain(kRetry);
@@ -175,7 +199,7 @@ absl::Status LeafRenewal::TakeUp(const absl::StatusOr<HubMessage>& answer) {
   ASSIGN_OR_RETURN(const TlsPem pair, CheckedPair(told.enrolled(), self.cluster,
                                                   parts_.held->pair().ca, key,
                                                   parts_.scheduler->Now()));
-  return folder_.Install(pair);
+  return InstallAudited(parts_.audit, folder_, self, pair);
 }
 
 void LeafRenewal::OnAnswer(const absl::StatusOr<HubMessage>& answer) {

@@ -21,6 +21,7 @@
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/agent/identity/held_identity.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/host/identity/identity_folder.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
@@ -34,12 +35,15 @@ namespace clusterd {
 // 0.6 of the life.
 absl::Time RenewalTime(const CertificateInfo& certificate, double draw);
 
+// Whether this host has joined and its certificate has ended at `now`.
+bool HasEnded(const TlsFiles& files, absl::Time now);
+
 // Asks for a new certificate for a key whose certificate has ended, and puts it
-// in place: for a daemon that begins. OK at once unless this host has joined
-// and its certificate has ended at `now`. Errors as AskToRenewLate and
-// CheckedPair; `name` and cluster are those of the old certificate.
+// in place: for a daemon that begins. OK at once unless HasEnded. Errors as
+// AskToRenewLate and CheckedPair, and those of `audit`, unless that is null;
+// `name` and cluster are those of the old certificate.
 absl::Status RenewIfEnded(const TlsFiles& files, const std::string& machine_id,
-                          absl::Time now);
+                          absl::Time now, AuditLog* audit = nullptr);
 
 class LeafRenewal {
  public:
@@ -57,6 +61,8 @@ class LeafRenewal {
     Scheduler* scheduler = nullptr;
     WorkerPool* pool = nullptr;
     Log* log = nullptr;
+    // Has a line before and after each new pair; null: nobody keeps one.
+    AuditLog* audit = nullptr;
   };
 
   // Whether these files are of a host that has joined.

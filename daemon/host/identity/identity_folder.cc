@@ -1,6 +1,7 @@
 #include "daemon/host/identity/identity_folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
@@ -35,6 +37,71 @@ absl::Status SystemStatus(const std::string& path, int error) {
         absl::StrCat(path, ": ", std::strerror(error)));
   }
   return FileStatus(path, error);
+}
+
+// An open file, closed with the object; a lock on it ends with that.
+class OpenFolder {
+ public:
+  explicit OpenFolder(int fd) : fd_(fd) {}
+  ~OpenFolder() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OpenFolder(OpenFolder&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  OpenFolder& operator=(OpenFolder&&) = delete;
+
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// A folder that this user alone can write, reached by no link of that name.
+absl::StatusOr<OpenFolder> OpenOwnFolder(const std::string& path) {
+  OpenFolder folder(
+      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder.fd() < 0 && (errno == ELOOP || errno == ENOTDIR)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": is a link or a file, expected a folder"));
+  }
+  struct stat found = {};
+  if (folder.fd() < 0 || fstat(folder.fd(), &found) != 0) {
+    return SystemStatus(path, errno);
+  }
+  if (found.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        path, ": belongs to user ", found.st_uid, ", expected ", geteuid()));
+  }
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": others may write there, expected mode 0755"));
+  }
+  return folder;
+}
+
+// Made where it is not there, whatever the umask is: certificates are for
+// everybody on this host.
+absl::StatusOr<OpenFolder> MakeOwnFolder(const std::string& path) {
+  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
+    return SystemStatus(path, errno);
+  }
+  ASSIGN_OR_RETURN(OpenFolder folder, OpenOwnFolder(path));
+  if (fchmod(folder.fd(), 0755) != 0) return SystemStatus(path, errno);
+  return folder;
+}
+
+// Makes `folder` and identity/ in it; others that come wait until the result is
+// gone.
+absl::StatusOr<OpenFolder> LockIdentity(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return SystemStatus(folder, error.value());
+  RETURN_IF_ERROR(OpenOwnFolder(folder).status());
+  const std::string identity = absl::StrCat(folder, "/identity");
+  ASSIGN_OR_RETURN(OpenFolder locked, MakeOwnFolder(identity));
+  while (flock(locked.fd(), LOCK_EX) != 0) {
+    if (errno != EINTR) return SystemStatus(identity, errno);
+  }
+  return locked;
 }
 
 absl::Status SyncFolder(const std::string& folder) {
@@ -96,25 +163,6 @@ bool IdentityFolder::HasJoined() const {
   return LinkTarget(PathOf(kCertificateFile)) == CurrentPath(kCertificateFile);
 }
 
-absl::Status IdentityFolder::MakeFolders() const {
-  std::error_code error;
-  std::filesystem::create_directories(PathOf("identity"), error);
-  if (error) return SystemStatus(PathOf("identity"), error.value());
-  // Certificates are for everybody on this host.
-  for (const std::string& path : {folder_, PathOf("identity")}) {
-    struct stat found = {};
-    if (stat(path.c_str(), &found) != 0) return SystemStatus(path, errno);
-    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-      return absl::PermissionDeniedError(
-          absl::StrCat(path, ": others may write there, expected mode 0755"));
-    }
-  }
-  if (chmod(PathOf("identity").c_str(), 0755) != 0) {
-    return SystemStatus(PathOf("identity"), errno);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status IdentityFolder::PointTo(const std::string& target,
                                      const std::string& link) const {
   const std::string beside = absl::StrCat(link, ".new");
@@ -126,7 +174,7 @@ absl::Status IdentityFolder::PointTo(const std::string& target,
 }
 
 absl::Status IdentityFolder::Install(const TlsPem& pair) const {
-  RETURN_IF_ERROR(MakeFolders());
+  ASSIGN_OR_RETURN(const OpenFolder locked, LockIdentity(folder_));
   const std::string folder = PathOf("identity");
   const std::string link = absl::StrCat(folder, "/current");
   const std::string before = LinkTarget(link);
@@ -139,8 +187,7 @@ absl::Status IdentityFolder::Install(const TlsPem& pair) const {
   const std::string whole = absl::StrCat(folder, "/", name);
   const std::string beside = absl::StrCat(folder, "/new");
   std::filesystem::remove_all(beside, error);
-  if (mkdir(beside.c_str(), 0755) != 0) return SystemStatus(beside, errno);
-  if (chmod(beside.c_str(), 0755) != 0) return SystemStatus(beside, errno);
+  RETURN_IF_ERROR(MakeOwnFolder(beside).status());
   RETURN_IF_ERROR(
       WriteNew(absl::StrCat(beside, "/", kKeyFile), pair.key, 0600));
   RETURN_IF_ERROR(WriteNew(absl::StrCat(beside, "/", kCertificateFile),
@@ -178,7 +225,7 @@ void IdentityFolder::Prune(const std::string& current,
 absl::Status IdentityFolder::Replace(const std::string& path,
                                      absl::string_view text,
                                      unsigned mode) const {
-  RETURN_IF_ERROR(MakeFolders());
+  ASSIGN_OR_RETURN(const OpenFolder locked, LockIdentity(folder_));
   const std::string beside = absl::StrCat(path, ".new");
   unlink(beside.c_str());
   RETURN_IF_ERROR(WriteNew(beside, text, mode));

@@ -24,8 +24,11 @@
 
 namespace clusterd {
 
-// One process at a time. Errors are those of the system calls, named after the
-// path: NotFound, PermissionDenied, ResourceExhausted for a full disk.
+// What writes waits for whoever else writes there, in this process or another.
+// Errors are those of the system calls, named after the path: NotFound,
+// PermissionDenied, ResourceExhausted for a full disk; PermissionDenied also
+// where the folder or identity/ is a link, is another user's, or may be written
+// by others.
 class IdentityFolder {
  public:
   // "/etc/clusterd"; made, with what is above it, when something is written.
@@ -51,7 +54,6 @@ class IdentityFolder {
   std::string PathOf(absl::string_view name) const;
 
  private:
-  absl::Status MakeFolders() const;
   // Writes a file beside, synced, and renames it to `path`.
   absl::Status Replace(const std::string& path, absl::string_view text,
                        unsigned mode) const;

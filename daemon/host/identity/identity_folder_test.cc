@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -135,6 +136,57 @@ TEST(IdentityFolderTest, FolderThatOthersMayWriteIsRefused) {
   const absl::Status status = folder.Install(PairOf("1"));
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
   EXPECT_FALSE(folder.HasJoined());
+}
+
+TEST(IdentityFolderTest, LinkInAFoldersPlaceIsRefusedAndLeftAlone) {
+  for (const char* name : {"", "/identity"}) {
+    const std::string path = NewFolder();
+    const std::string elsewhere = path + "/elsewhere";
+    fs::create_directories(elsewhere);
+    ASSERT_EQ(chmod(elsewhere.c_str(), 0700), 0);
+    const std::string link = name[0] == '\0' ? path + "/link" : path + name;
+    fs::create_directory_symlink(elsewhere, link);
+    const IdentityFolder folder(name[0] == '\0' ? link : path);
+    for (const absl::Status& status :
+         {folder.Install(PairOf("1")), folder.WritePendingKey("a key")}) {
+      EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+      EXPECT_EQ(status.message(), link +
+                                      ": is a link or a file, expected a "
+                                      "folder");
+    }
+    EXPECT_EQ(ModeOf(elsewhere), 0700u);
+    EXPECT_TRUE(fs::is_empty(elsewhere));
+  }
+}
+
+TEST(IdentityFolderTest, FolderOfSomebodyElseIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  const IdentityFolder folder(NewFolder());
+  fs::create_directories(folder.PathOf("identity"));
+  ASSERT_EQ(chown(folder.PathOf("identity").c_str(), 65534, 65534), 0);
+  const absl::Status status = folder.Install(PairOf("1"));
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_EQ(status.message(),
+            folder.PathOf("identity") + ": belongs to user 65534, expected 0");
+}
+
+TEST(IdentityFolderTest, TwoWritersTakeTurns) {
+  const std::string path = NewFolder();
+  std::atomic<int> mistakes{0};
+  const auto write = [&](const std::string& mark) {
+    const IdentityFolder folder(path);
+    for (int i = 0; i < 25; ++i) {
+      if (!folder.Install(PairOf(mark)).ok()) ++mistakes;
+      if (!folder.WritePendingKey(mark).ok()) ++mistakes;
+    }
+  };
+  std::thread other([&] { write("1"); });
+  write("2");
+  other.join();
+  EXPECT_EQ(mistakes, 0);
+  const std::string key = TextOf(path + "/host.key");
+  EXPECT_EQ(TextOf(path + "/host.crt"), "certificate " + key.substr(4));
+  EXPECT_FALSE(fs::exists(path + "/identity/new"));
 }
 
 TEST(IdentityFolderTest, AgentYamlThatIsThereStays) {
