@@ -7,7 +7,6 @@
 #define DAEMON_CONTROLLER_EVENT_STREAM_H_
 
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,27 +17,13 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/identity/grpc_status.h"
+#include "daemon/controller/event_queue.h"
 #include "daemon/controller/hosts/write_deadline.h"
-#include "daemon/controller/send_room.h"
 #include "daemon/process/scheduler.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 
 namespace clusterd {
-
-struct EventStreamOptions {
-  // The client has gone before the end; at most once.
-  std::function<void()> on_leave = [] {};
-  // The client has taken an event. Must not block.
-  std::function<void()> on_written = [] {};
-  // The call is over; the last that is called.
-  std::function<void()> on_end = [] {};
-  // Single events that may wait; further ones are dropped.
-  size_t max_queued = 1024;
-  size_t max_queued_bytes = 32 << 20;
-  // Waits for it with the last event; null: that waits for nothing.
-  std::shared_ptr<RoomForOne> room;
-};
 
 // gRPC calls the On... members and owns the object until OnDone. Safe for
 // concurrent use; calls nothing under its lock.
@@ -87,15 +72,9 @@ class EventStream final
 
   // Queues a single event, or drops it.
   void Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const size_t bytes = event.ByteSizeLong();
     {
       absl::MutexLock lock(&mutex_);
-      if (IsEndingLocked() || queue_.size() >= options_.max_queued ||
-          queued_bytes_ + bytes > options_.max_queued_bytes) {
-        return;
-      }
-      queued_bytes_ += bytes;
-      queue_.push_back(std::move(event));
+      if (IsEndingLocked() || !queue_.Push(std::move(event), options_)) return;
     }
     Advance();
   }
@@ -224,10 +203,8 @@ class EventStream final
   // Puts what is next into write_, or says how to: progress; or where it is.
   bool TakeNextLocked(std::function<void(Event*)>* progress, const Event** next)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!queue_.empty()) {
-      write_ = std::move(queue_.front());
-      queue_.pop_front();
-      queued_bytes_ -= write_.ByteSizeLong();
+    if (queue_.Pop(&write_)) {
+      // It is in write_.
     } else if (progress_due_) {
       progress_due_ = false;
       *progress = show_;
@@ -250,8 +227,7 @@ class EventStream final
   mutable absl::Mutex mutex_;
   std::shared_ptr<EventStream> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
   std::function<void(Event*)> show_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);
-  size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  EventQueue<Event> queue_ ABSL_GUARDED_BY(mutex_);
   bool told_ ABSL_GUARDED_BY(mutex_) = false;
   bool timer_set_ ABSL_GUARDED_BY(mutex_) = false;
   bool progress_due_ ABSL_GUARDED_BY(mutex_) = false;
