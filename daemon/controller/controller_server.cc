@@ -122,12 +122,11 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                 : std::make_unique<EnrolmentDesk>(
                       parts_, trusted_.authority.get(), trusted_.store.get(),
                       options.trust.leaf_life)),
-      listener_(desk_ == nullptr
-                    ? nullptr
-                    : std::make_unique<EnrolmentListener>(
-                          EnrolmentListener::Options{EnrolAddress(options),
-                                                     options.tls},
-                          desk_.get(), parts.scheduler, parts.pool, parts.log)),
+      listener_(desk_ == nullptr ? nullptr
+                                 : std::make_unique<EnrolmentListener>(
+                                       EnrolmentListener::Options{
+                                           EnrolAddress(options), options.tls},
+                                       desk_.get(), parts_)),
       changes_(parts_),
       enforcer_(EnforcerParts()),
       jobs_(parts_, &running_,
@@ -137,7 +136,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       brake_(parts_, options.drain),
       hub_(parts_, Questions()),
       controller_(parts_, &changes_, &running_, &jobs_),
-      trust_(parts_, desk_.get(), listener_.get()) {}
+      trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
 
 absl::StatusOr<ControllerServer::Trusted> ControllerServer::OpenTrusted(
     const TrustOptions& options, const ControllerParts& parts) {
