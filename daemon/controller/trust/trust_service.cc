@@ -1,9 +1,11 @@
 #include "daemon/controller/trust/trust_service.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/regular_file.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "daemon/audit/audit_log.h"
@@ -21,6 +23,8 @@ namespace {
 
 // The one call that a controller without a CA answers.
 constexpr absl::string_view kListCertificates = "ListCertificates";
+
+constexpr size_t kMaxPemFile = 1 << 20;
 
 absl::Status NoDesk(absl::string_view call) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -133,7 +137,8 @@ grpc::ServerUnaryReactor* TrustService::ApproveHost(
     grpc::CallbackServerContext* context, const ApproveHostRequest* request,
     ApproveHostResponse* response) {
   return Change<ApproveHostResponse>(
-      context, "ApproveHost", *request, request->name(), response,
+      context, "ApproveHost", *request,
+      absl::StrCat(request->name(), " ", request->key()), response,
       [this, request](const SpiffeId&) {
         return desk_->Approve(request->name(), request->key());
       });
@@ -178,11 +183,12 @@ void TrustService::AddOwn(ListCertificatesResponse* response) const {
     own->set_what(what);
     own->set_ends_ms(absl::ToUnixMillis(end));
   };
-  // What it could not read, it could not have been started with.
-  const absl::StatusOr<TlsPem> pem = ReadTlsFiles(tls_);
-  const absl::StatusOr<CertificateInfo> info =
-      pem.ok() ? ParseCertificate(pem->certificate) : pem.status();
-  if (info.ok()) add("controller", info->not_after);
+  // As it stands on disk: a new one counts within a minute.
+  const absl::StatusOr<std::string> pem =
+      ReadRegularFile(tls_.certificate, kMaxPemFile);
+  const auto ends =
+      pem.ok() ? CertificateEnds(*pem) : std::vector<CertificateEnd>();
+  add("controller", ends.empty() ? absl::UnixEpoch() : ends.front().not_after);
   if (desk_ != nullptr) add("intermediate CA", desk_->authority().not_after());
 }
 
