@@ -251,8 +251,8 @@ TEST(VerifyAuditTest, TellsTheNewestHeadsOfOthers) {
   head->set_sequence(5);
   const AuditFindings found =
       Verify(FileOf({first, writer.Line("", with_head)}));
-  ASSERT_EQ(found.known.size(), 1u);
-  EXPECT_EQ(found.known.at("node07").sequence(), 5u);
+  ASSERT_EQ(found.known.newest.size(), 1u);
+  EXPECT_EQ(found.known.newest.at("node07").sequence(), 5u);
 }
 
 // What is in a file may be anything.

@@ -42,10 +42,10 @@ class AuditLogTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  AuditLog& Open(size_t max_bytes = kLarge) {
+  AuditLog& Open(size_t max_bytes = kLarge, size_t minute_bytes = 0) {
     audit_.reset();
-    audit_ =
-        std::make_unique<AuditLog>(path_, max_bytes, kSelf, &scheduler_, &log_);
+    audit_ = std::make_unique<AuditLog>(
+        path_, AuditLimits{max_bytes, minute_bytes}, kSelf, &scheduler_, &log_);
     return *audit_;
   }
   void Close() { audit_.reset(); }
@@ -178,7 +178,7 @@ TEST_F(AuditLogTest, HasEveryLineThatWasAcknowledgedBeforeAKill) {
     if (child == 0) {
       ManualScheduler scheduler;
       CapturedLog log;
-      AuditLog audit(path_, kLarge, kSelf, &scheduler, &log);
+      AuditLog audit(path_, {kLarge}, kSelf, &scheduler, &log);
       while (audit.Begin(Entry("run")).ok()) {
         const uint64_t sequence = audit.head().sequence();
         if (write(pipe_ends[1], &sequence, sizeof(sequence)) < 0) break;
@@ -236,7 +236,7 @@ TEST_F(AuditLogTest, WritesNothingBehindALastLineThatIsNotItsOwn) {
 TEST_F(AuditLogTest, RefusesAFileThatAnotherProcessWrites) {
   AuditLog& audit = Open();
   ManualScheduler scheduler;
-  AuditLog second(path_, kLarge, kSelf, &scheduler, &log_);
+  AuditLog second(path_, {kLarge}, kSelf, &scheduler, &log_);
   EXPECT_THAT(std::string(second.Begin(Entry("run1")).message()),
               HasSubstr("another process writes it"));
   EXPECT_TRUE(audit.Begin(Entry("run1")).ok());
@@ -351,7 +351,7 @@ TEST_F(AuditLogTest, KeepsTheHeadsOfOthersAlsoOverARestart) {
   Close();
   ASSERT_EQ(Entries().size(), 1u);
   EXPECT_EQ(Entries()[0].who(), kSelf);
-  EXPECT_EQ(Verify().known.at("node07").sequence(), 4u);
+  EXPECT_EQ(Verify().known.newest.at("node07").sequence(), 4u);
   const auto heads = Open().heads();
   ASSERT_EQ(heads.size(), 2u);
   EXPECT_EQ(AuditHeadText(heads[0]), absl::StrCat("4:", std::string(64, 'c')));

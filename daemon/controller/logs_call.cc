@@ -63,7 +63,8 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
     }
   }
   if (!order.ok()) {
-    stream->End(order.status());
+    stream->End(user.ok() ? Refused(*context, "ReadLogs", order.status())
+                          : user.status());
     return stream.get();
   }
   const AuditEntry caller = order->caller;
@@ -87,7 +88,7 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
   });
   stream->NoteProgress();
   run->Advance();
-  EndWhenRefused(parts_, *context, stream);
+  EndWhenRefused(parts_, *context, "ReadLogs", stream);
   return stream.get();
 }
 

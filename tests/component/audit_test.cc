@@ -223,7 +223,7 @@ TEST_F(AuditTest, KeepsTheNewestLineThatAHostTellsForOperators) {
       std::vector<AuditText>{
           {"a", TestCertificates::Text(controller_.audit_path())}},
       {});
-  EXPECT_EQ(findings.known.at("server0").sequence(), 12u);
+  EXPECT_EQ(findings.known.newest.at("server0").sequence(), 12u);
 }
 
 TEST_F(AuditTest, ClosesTheStreamOfAHostWhoseHeadIsNone) {

@@ -78,7 +78,7 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   const AuditFindings of_host =
       VerifyAudit(std::vector<AuditText>{{"host", Content(host)}}, {});
   const std::string head =
-      AuditHeadText(of_host.known.at(std::string(kControllerFile)));
+      AuditHeadText(of_host.known.newest.at(std::string(kControllerFile)));
   EXPECT_EQ(verify({controller, "--head", head}).exit_status, 0);
 
   const std::string copy = cluster.folder() + "/copy.jsonl";
