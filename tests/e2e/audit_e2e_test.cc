@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -96,6 +97,35 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   const ProcessResult short_one = verify({copy, "--of", "server0"});
   EXPECT_EQ(short_one.exit_status, 1);
   EXPECT_THAT(short_one.standard_output, HasSubstr("1 lines are cut off"));
+}
+
+TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=4096"});
+  cluster.StartController();
+  cluster.StartAll();
+  cluster.Plan();
+  ASSERT_EQ(cluster.Apply().process.exit_status, 0);
+  const std::string host =
+      cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl";
+  const auto verify = [&] {
+    return cluster.RunClusterctl({"audit", "verify", host, "--of", "server0"});
+  };
+  ASSERT_EQ(verify().exit_status, 0);
+  cluster.KillHost("server0");
+  const std::string whole = Content(host);
+  const size_t begins = whole.find("\"result\":\"begins\"");
+  ASSERT_NE(begins, std::string::npos);
+  std::ofstream(host) << whole.substr(0, whole.find('\n', begins) + 1);
+  cluster.StartHost("server0");
+  // It tells its new head right after the welcome.
+  EXPECT_TRUE(WaitUntil([&] {
+    const ProcessResult heads = cluster.RunClusterctl({"audit", "head"});
+    return absl::StrContains(heads.standard_output, "went back");
+  }));
+  const ProcessResult found = verify();
+  EXPECT_EQ(found.exit_status, 1) << found.standard_output;
+  EXPECT_THAT(found.standard_output, HasSubstr("that the other side keeps"));
 }
 
 }  // namespace
