@@ -1,7 +1,9 @@
 #include "daemon/agent/ticket_tasks.h"
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/synchronization/notification.h"
 #include "daemon/agent/apply/veto.h"

@@ -36,9 +36,9 @@ void Forward(gpr_log_func_args* message) {
     std::string peer;
     const std::string failed = ReadFailedHandshake(message->message, &peer);
     if (!failed.empty()) {
-      log->Warning(failed);
       absl::MutexLock lock(&handshakes_mutex);
       if (*on_failed_handshake) (*on_failed_handshake)(peer, failed);
+      log->Warning(failed);
     }
   }
   // gRPC 1.51 calls it an error that no certificate carries the name a client

@@ -1,8 +1,10 @@
 // Who may do what, and who is refused, over real connections.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"

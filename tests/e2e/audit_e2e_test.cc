@@ -1,5 +1,9 @@
 // Audit files of the real programs: an apply leaves lines on both sides, each
 // side keeps the other's newest, and clusterctl finds what is altered or cut.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -97,6 +101,39 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   const ProcessResult short_one = verify({copy, "--of", "server0"});
   EXPECT_EQ(short_one.exit_status, 1);
   EXPECT_THAT(short_one.standard_output, HasSubstr("1 lines are cut off"));
+}
+
+// As whoever looks what listens there.
+void SayNoTls(int port) {
+  const int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(connection, reinterpret_cast<sockaddr*>(&to), sizeof(to)),
+            0);
+  const std::string text = "GET / HTTP/1.0\r\n\r\n";
+  EXPECT_GT(send(connection, text.data(), text.size(), MSG_NOSIGNAL), 0);
+  char byte;
+  while (recv(connection, &byte, 1, 0) > 0) continue;
+  close(connection);
+}
+
+TEST(AuditE2eTest, WhoFailsTheHandshakeHasALine) {
+  ChangeCluster cluster(1);
+  cluster.StartController();
+  SayNoTls(cluster.port());
+  EXPECT_TRUE(WaitUntil([&] {
+    for (const std::string& told :
+         Told(cluster.folder() + "/state/audit.jsonl")) {
+      if (absl::StrContains(told,
+                            " handshake : refused: UNAUTHENTICATED: TLS "
+                            "handshake with ipv4:127.0.0.1:")) {
+        return true;
+      }
+    }
+    return false;
+  }));
 }
 
 TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
