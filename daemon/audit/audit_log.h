@@ -86,7 +86,8 @@ class AuditLog {
   // The newest line.
   AuditHead head() const ABSL_LOCKS_EXCLUDED(head_mutex_);
   // The newest that is more than heads of other files, for the other side to
-  // keep: two that told each other of what they keep would never end.
+  // keep: two that told each other of what they keep would never end. Tell no
+  // other one: mixed with this it would look like a file that went back.
   AuditHead head_to_tell() const ABSL_LOCKS_EXCLUDED(head_mutex_);
 
   // Keeps the head of another file, by head.of: in this one, within

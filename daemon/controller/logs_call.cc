@@ -59,7 +59,7 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
     if (!written.ok()) {
       order = written;
     } else {
-      order->audit_head = parts_.audit->head();
+      order->audit_head = parts_.audit->head_to_tell();
     }
   }
   if (!order.ok()) {
