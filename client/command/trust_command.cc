@@ -157,6 +157,8 @@ class CertificatesCommand final : public Request {
     AddOption(app, "ACTION", "", action_text_,
               "list (default), approve or reset");
     AddOption(app, "HOST", "", host_, "Of approve and reset");
+    AddOption(app, "KEY", "", key_,
+              "Of approve: which machine, as the list shows it");
     AddOutput(app);
     AddTimeout(app, kShortTimeout);
   }
@@ -176,6 +178,13 @@ class CertificatesCommand final : public Request {
       AddMistake("HOST: ", QuotedText(host_),
                  ", expected the name of one host");
     }
+    if ((action_ == kApprove) == key_.empty()) {
+      AddMistake("KEY: ", QuotedText(key_), ", expected ",
+                 action_ == kApprove
+                     ? "the key of the machine that waits, as clusterctl "
+                       "certificates shows it"
+                     : "none but of approve");
+    }
   }
 
   template <typename Call, typename CallRequest, typename Response>
@@ -191,6 +200,7 @@ class CertificatesCommand final : public Request {
     if (action_ == kApprove) {
       ApproveHostRequest request;
       request.set_name(host_);
+      request.set_key(key_);
       return AskTrust(&Trust::Stub::ApproveHost, request, &approved_);
     }
     if (action_ == kReset) {
@@ -219,20 +229,31 @@ class CertificatesCommand final : public Request {
       return SafeText(
           absl::StrCat(list_.cluster(), ": ", CertificatesShort(list_)), utf8);
     }
+    if (action_ == kApprove) {
+      return SafeText(
+          absl::StrCat(approved_.entry().host(), ": machine ",
+                       approved_.entry().waiting_machine_id(), " with key ",
+                       approved_.entry().waiting_key(), " from ",
+                       approved_.entry().waiting_peer(),
+                       " may have the name; it has to join once more within "
+                       "an hour"),
+          utf8);
+    }
     return SafeText(
-        action_ == kApprove
-            ? absl::StrCat(approved_.entry().host(), ": machine ",
-                           approved_.entry().waiting_machine_id(), " from ",
-                           approved_.entry().waiting_peer(),
-                           " may have the name; it has to join once more")
-            : absl::StrCat(reset_.host(),
-                           ": its key is forgotten; it has to join with a "
-                           "token to come back"),
+        absl::StrCat(
+            reset_.host(),
+            reset_.refused_machine_id().empty()
+                ? ": its key is forgotten; it has to join with a token to "
+                  "come back"
+                : absl::StrCat(": machine ", reset_.refused_machine_id(),
+                               " that waited is refused; who has the name "
+                               "keeps it, and another reset takes it back")),
         utf8);
   }
 
   std::string action_text_;
   std::string host_;
+  std::string key_;
   Action action_ = kList;
   ListCertificatesResponse list_;
   ApproveHostResponse approved_;

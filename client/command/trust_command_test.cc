@@ -1,4 +1,5 @@
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -133,6 +134,10 @@ ListCertificatesResponse Certificates() {
   waits->set_serial("bb");
   waits->set_waiting_machine_id("cafe");
   waits->set_waiting_peer("ipv4:10.0.0.9:1\x1b[2J");
+  waits->set_waiting_key("01ab");
+  OwnCertificate* const own = list.add_own();
+  own->set_what("intermediate CA");
+  own->set_ends_ms(kNowMs + 29 * kDayMs);
   return list;
 }
 
@@ -145,7 +150,11 @@ TEST(CertificatesCommandTest, FoldsHostsThatAgreeAndSaysWhatToDo) {
               AllOf(HasSubstr("enrolled  node[01-03]  2025-01-21 00:00 UTC"),
                     HasSubstr("renews itself"),
                     HasSubstr("nobody renews it: clusterd join, or"),
-                    HasSubstr("clusterctl certificates approve node05"),
+                    HasSubstr("enrolled; machine cafe from"),
+                    HasSubstr("clusterctl certificates approve node05 01ab, "
+                              "or reset node05 refuses it"),
+                    HasSubstr("intermediate CA: ends 2025-01-30 00:00 UTC; "
+                              "nobody renews it"),
                     HasSubstr("demo: 3 enrolled, 1 by hand, 1 waits"),
                     Not(HasSubstr("\x1b"))));
   EXPECT_EQ(RunProgram({"certificates", "-o", "short"}, world).out,
@@ -159,12 +168,25 @@ TEST(CertificatesCommandTest, ApprovesAndResetsOneHost) {
     world.script.reset.set_host("node05");
     FakeController controller(world.script);
     world.controller = &controller;
-    const ProgramOutput output =
-        RunProgram({"certificates", action, "node05"}, world);
+    std::vector<std::string> words = {"certificates", action, "node05"};
+    if (action == "approve") words.push_back("01ab");
+    const ProgramOutput output = RunProgram(words, world);
     EXPECT_EQ(output.status, 0) << output.err;
-    EXPECT_EQ(controller.decision(), action + " node05");
+    EXPECT_EQ(controller.decision(),
+              action == "approve" ? "approve node05 01ab" : "reset node05");
     EXPECT_THAT(output.out, HasSubstr("node05: "));
   }
+}
+
+TEST(CertificatesCommandTest, ResetSaysWhomItHasRefused) {
+  ProgramWorld world;
+  world.script.reset.set_host("node05");
+  EXPECT_THAT(RunProgram({"certificates", "reset", "node05"}, world).out,
+              HasSubstr("its key is forgotten"));
+  world.script.reset.set_refused_machine_id("cafe");
+  EXPECT_THAT(RunProgram({"certificates", "reset", "node05"}, world).out,
+              AllOf(HasSubstr("machine cafe that waited is refused"),
+                    Not(HasSubstr("forgotten"))));
 }
 
 TEST(CertificatesCommandTest, WrongWordsAreStatus3AndDecideNothing) {
@@ -176,6 +198,10 @@ TEST(CertificatesCommandTest, WrongWordsAreStatus3AndDecideNothing) {
   EXPECT_EQ(RunProgram({"certificates", "list", "node05"}, world).status, 3);
   EXPECT_EQ(RunProgram({"certificates", "reset", "node[1-2]"}, world).status,
             3);
+  EXPECT_EQ(RunProgram({"certificates", "reset", "node05", "01"}, world).status,
+            3);
+  EXPECT_THAT(RunProgram({"certificates", "approve", "node05"}, world).err,
+              HasSubstr("KEY: "));
   EXPECT_EQ(controller.decision(), "");
 }
 

@@ -61,13 +61,14 @@ std::string TrustRemark(const CertificateEntry& entry, absl::Time now) {
                                         : "nobody renews it";
     case CertificateEntry::WAITS_FOR_APPROVAL:
       return absl::StrCat(
-          "machine ", entry.waiting_machine_id(), " from ",
-          entry.waiting_peer(),
+          entry.serial().empty() ? "" : "enrolled; ", "machine ",
+          entry.waiting_machine_id(), " from ", entry.waiting_peer(),
           entry.approved()
               ? ": approved, it has to join once more"
               : absl::StrCat(
                     " asks for the name: clusterctl certificates approve ",
-                    entry.host()));
+                    entry.host(), " ", entry.waiting_key(), ", or reset ",
+                    entry.host(), " refuses it"));
     default:
       return "has not attached yet";
   }
@@ -141,6 +142,17 @@ void PrintCertificates(const ListCertificatesResponse& certificates,
   }
   page.PrintTable(rows, {});
   if (hidden > 0) out << hidden << " more groups; -o json has all\n";
+  for (const OwnCertificate& own : certificates.own()) {
+    const absl::Time end = absl::FromUnixMillis(own.ends_ms());
+    out << page.Safe(
+               absl::StrCat(own.what(), ": ends ",
+                            own.ends_ms() == 0 ? "at a time that is not known"
+                                               : UntilText(own.ends_ms()),
+                            own.ends_ms() != 0 && end - now <= kByHandNotice
+                                ? "; nobody renews it: deploy/certificates.sh"
+                                : ""))
+        << "\n";
+  }
   out << "\n"
       << JoinParts(": ", {page.Safe(certificates.cluster()),
                           CertificatesShort(certificates)})

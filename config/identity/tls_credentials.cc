@@ -133,7 +133,8 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
 }
 
 std::vector<std::string> EndingCertificates(const TlsFiles& files,
-                                            absl::Time now) {
+                                            absl::Time now,
+                                            absl::string_view noticed) {
   const std::pair<const std::string&, const char*> kinds[] = {
       {files.certificate,
        "make a new one with deploy/certificates.sh and put "
@@ -154,7 +155,7 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
               ? absl::StrCat(" ends in ", TimeLeftText(left), ", at ")
               : " ended at ",
           absl::FormatTime(absl::RFC3339_sec, end, absl::UTCTimeZone()), "; ",
-          what_to_do, ", which is noticed within a minute"));
+          what_to_do, ", ", noticed));
     }
   }
   return lines;

@@ -46,9 +46,11 @@ inline constexpr absl::Duration kRenewedNotice = absl::Hours(48);
 
 // A line for each certificate in the two files that ends within
 // kCertificateNotice of `now`, or has ended: whose it is, the file, the end and
-// what to do. Files that cannot be read are told elsewhere.
-std::vector<std::string> EndingCertificates(const TlsFiles& files,
-                                            absl::Time now);
+// what to do. `noticed`: when a new one counts. Files that cannot be read are
+// told elsewhere.
+std::vector<std::string> EndingCertificates(
+    const TlsFiles& files, absl::Time now,
+    absl::string_view noticed = "which is noticed within a minute");
 
 // The identity that the certificate of `files` gives; an empty `cluster` lets
 // it say which cluster that is. Errors as ReadTlsFiles, and PermissionDenied if

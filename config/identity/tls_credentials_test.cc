@@ -223,6 +223,7 @@ TEST(EndingCertificatesTest, SpeaksThirtyDaysBeforeTheEnd) {
   EXPECT_THAT(lines[0], HasSubstr("h, at 2"));
   EXPECT_THAT(lines[0], HasSubstr("make a new one with "
                                   "deploy/certificates.sh and put it there"));
+  EXPECT_THAT(lines[0], HasSubstr("noticed within a minute"));
   EXPECT_THAT(EndingCertificates(files, now + absl::Hours(1001)).at(0),
               HasSubstr(" ended at 2"));
 }

@@ -175,6 +175,9 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
         HistoryRecord record = RecordOfCheck(
             MakeCheckReport(order, selection, facts, parts_.scheduler->Now()),
             order.actor);
+        for (std::string& note : notes_()) {
+          record.mutable_report()->add_notes(std::move(note));
+        }
         Keep(record).IgnoreError();
         CheckEvent last;
         *last.mutable_report() = std::move(*record.mutable_report());

@@ -122,12 +122,11 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                 : std::make_unique<EnrolmentDesk>(
                       parts_, trusted_.authority.get(), trusted_.store.get(),
                       options.trust.leaf_life)),
-      listener_(desk_ == nullptr
-                    ? nullptr
-                    : std::make_unique<EnrolmentListener>(
-                          EnrolmentListener::Options{EnrolAddress(options),
-                                                     options.tls},
-                          desk_.get(), parts.scheduler, parts.pool, parts.log)),
+      listener_(desk_ == nullptr ? nullptr
+                                 : std::make_unique<EnrolmentListener>(
+                                       EnrolmentListener::Options{
+                                           EnrolAddress(options), options.tls},
+                                       desk_.get(), parts_)),
       changes_(parts_),
       enforcer_(EnforcerParts()),
       jobs_(parts_, &running_,
@@ -136,8 +135,12 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
             }),
       brake_(parts_, options.drain),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_),
-      trust_(parts_, desk_.get(), listener_.get()) {}
+      controller_(parts_, &changes_, &running_, &jobs_,
+                  [tls = options.tls, ca_dir = options.trust.ca_dir,
+                   scheduler = parts.scheduler] {
+                    return EndingOfController(tls, ca_dir, scheduler->Now());
+                  }),
+      trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
 
 absl::StatusOr<ControllerServer::Trusted> ControllerServer::OpenTrusted(
     const TrustOptions& options, const ControllerParts& parts) {
@@ -262,6 +265,20 @@ ControllerServer::~ControllerServer() {
 void ControllerServer::TakeLocks() {
   parts_.spec->spec();
   hosts_.IsAttached("");
+}
+
+std::vector<std::string> EndingOfController(const TlsFiles& tls,
+                                            const std::string& ca_dir,
+                                            absl::Time now) {
+  std::vector<std::string> lines = EndingCertificates(tls, now);
+  if (ca_dir.empty()) return lines;
+  const TlsFiles issuer = {ca_dir + "/root.crt", ca_dir + "/intermediate.crt",
+                           ""};
+  for (std::string& line : EndingCertificates(
+           issuer, now, "and restart the controller, which reads it once")) {
+    lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 absl::Status WritePortFile(const std::string& path, int port) {

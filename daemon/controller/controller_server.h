@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -116,6 +117,12 @@ class ControllerServer {
   std::unique_ptr<grpc::Server> server_;  // Ends before what it calls.
   int port_ = 0;
 };
+
+// Lines as EndingCertificates has them, of the controller's own certificate and
+// CA and, unless `ca_dir` is empty, of those that it issues with.
+std::vector<std::string> EndingOfController(const TlsFiles& tls,
+                                            const std::string& ca_dir,
+                                            absl::Time now);
 
 // Tells scripts which port a server that was told to take any has taken: the
 // number and a newline. Whoever sees the file sees all of it. PermissionDenied,

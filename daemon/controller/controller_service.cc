@@ -17,7 +17,7 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/unary_answer.h"
+#include "daemon/controller/hosts/unary_answer.h"
 
 namespace clusterd {
 namespace {

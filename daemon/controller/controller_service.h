@@ -19,12 +19,12 @@
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/hosts/running_checks.h"
+#include "daemon/controller/hosts/slots.h"
+#include "daemon/controller/hosts/unary_answer.h"
 #include "daemon/controller/jobs/job_desk.h"
 #include "daemon/controller/logs_run.h"
 #include "daemon/controller/send_room.h"
 #include "daemon/controller/shared_runs.h"
-#include "daemon/controller/slots.h"
-#include "daemon/controller/unary_answer.h"
 #include "daemon/process/worker_pool.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/controller.grpc.pb.h"
@@ -40,10 +40,16 @@ namespace clusterd {
 // done, or it is refused.
 class ControllerService final : public Controller::CallbackService {
  public:
-  // All must outlive it and its server.
+  // All must outlive it and its server. `notes`: what every check's report says
+  // of the controller itself.
   ControllerService(const ControllerParts& parts, ClusterChanges* changes,
-                    RunningChecks* running, JobDesk* jobs)
-      : parts_(parts), changes_(changes), running_(running), jobs_(jobs) {}
+                    RunningChecks* running, JobDesk* jobs,
+                    std::function<std::vector<std::string>()> notes)
+      : parts_(parts),
+        changes_(changes),
+        running_(running),
+        jobs_(jobs),
+        notes_(std::move(notes)) {}
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
   // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when as
@@ -227,6 +233,7 @@ class ControllerService final : public Controller::CallbackService {
   ClusterChanges* const changes_;
   RunningChecks* const running_;
   JobDesk* const jobs_;
+  const std::function<std::vector<std::string>()> notes_;
 
   SharedRuns<CheckEvent> checks_{{kMaxChecks}};
   SharedRuns<LearnEvent> learns_{{kMaxPlans}};

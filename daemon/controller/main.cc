@@ -102,12 +102,9 @@ void Reload(SpecHolder* spec, Log* log) {
 }
 
 void TellEndingCertificates(const ControllerFlags& flags, Log* log) {
-  const TlsFiles issuer = {flags.ca_dir + "/root.crt",
-                           flags.ca_dir + "/intermediate.crt", ""};
-  for (const TlsFiles& files : {flags.tls, issuer}) {
-    for (const std::string& line : EndingCertificates(files, absl::Now())) {
-      log->Warning(line);
-    }
+  for (const std::string& line :
+       EndingOfController(flags.tls, flags.ca_dir, absl::Now())) {
+    log->Warning(line);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "daemon/agent/identity/held_identity.h"
 #include "daemon/agent/identity/join_command.h"
 #include "daemon/agent/identity/leaf_renewal.h"
+#include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/host/identity/identity_folder.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
@@ -31,7 +32,9 @@ namespace clusterd {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // The real clock, and what a test adds to it.
 class ShiftedScheduler final : public Scheduler {
@@ -68,8 +71,8 @@ std::string NewRoot() {
 
 // A controller with a CA, and an admin of it.
 struct JoinWorld {
-  explicit JoinWorld(bool trusted = true)
-      : controller(&certificates, 2, &scheduler,
+  explicit JoinWorld(bool trusted = true, int servers = 2)
+      : controller(&certificates, servers, &scheduler,
                    trusted ? TrustedOptions(certificates)
                            : ControllerServerOptions()) {
     controller.Start();
@@ -81,6 +84,7 @@ struct JoinWorld {
     EXPECT_TRUE(credentials.ok()) << credentials.status();
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // Windows stay as they are.
     return Trust::NewStub(grpc::CreateCustomChannel(controller.address(),
                                                     *credentials, arguments));
   }
@@ -426,14 +430,177 @@ TEST(JoinTest, OnlyAdminsDecide) {
   }
 }
 
+// Its first admission is still good; then somebody resets it, and finds no
+// stream to close.
+TEST(JoinTest, HostThatIsResetWhileItAttachesIsClosed) {
+  JoinWorld world(/*trusted=*/false);
+  CapturedLog log;
+  ThreadScheduler scheduler;
+  AttachedHosts hosts(&scheduler, &log);
+  ControllerParts parts;
+  parts.spec = &world.controller.spec();
+  parts.scheduler = &scheduler;
+  parts.log = &log;
+  parts.hosts = &hosts;
+  parts.gate = &world.controller.gate();
+  HostQuestions questions;
+  std::atomic<int> asked{0};
+  questions.admit = [&asked](const auto&, const auto&) -> absl::StatusOr<bool> {
+    if (++asked == 1) return true;
+    return absl::PermissionDeniedError("was taken back");
+  };
+  AgentHubService hub(parts, questions);
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(
+      "127.0.0.1:0", *MakeServerCredentials(world.certificates.Controller()),
+      &port);
+  builder.RegisterService(&hub);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  {
+    RawHost host(absl::StrCat("127.0.0.1:", port),
+                 world.certificates.Host("server0"));
+    EXPECT_FALSE(host.Attach());
+    const absl::Status end = host.End();
+    EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
+    EXPECT_THAT(std::string(end.message()), HasSubstr("was taken back"));
+    EXPECT_FALSE(hosts.IsAttached("server0"));
+  }
+  server->Shutdown();
+  server->Wait();
+}
+
+std::shared_ptr<grpc::Channel> EnrolmentChannel(
+    const JoinWorld& world, const CreateTokenResponse& made) {
+  return grpc::CreateChannel(
+      absl::StrCat("127.0.0.1:", made.enrol_port()),
+      MakeChannelCredentialsFromRoots(
+          world.certificates.authority().certificate_pem(), "test"));
+}
+
+TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
+  JoinWorld world;
+  RawHost attached(world.controller.address(),
+                   world.certificates.Host("server1"));
+  ASSERT_TRUE(attached.Attach());
+  const int64_t since = world.controller.Entry("server1").attached_since_ms();
+  const auto stub = Enrolment::NewStub(EnrolmentChannel(world, world.Token()));
+  RootsResponse roots;
+  const auto long_headers = NewContext();
+  long_headers->AddMetadata("x-long", std::string(8192, 'a'));
+  EXPECT_EQ(stub->Roots(long_headers.get(), {}, &roots).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  Enrolled enrolled;
+  JoinRequest request;
+  request.set_signing_request(std::string(65 << 10, 'a'));
+  EXPECT_EQ(stub->Join(NewContext().get(), request, &enrolled).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  request.set_signing_request("");
+  int limited = 0;
+  for (int i = 0; i < 20; ++i) {
+    const grpc::Status refused =
+        stub->Join(NewContext().get(), request, &enrolled);
+    EXPECT_FALSE(refused.ok());
+    if (refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++limited;
+  }
+  EXPECT_GT(limited, 0);
+  // One line for all of them, written before the answer.
+  std::istringstream audit(
+      TestCertificates::Text(world.controller.audit_path()));
+  int lines = 0;
+  for (std::string line; std::getline(audit, line);) {
+    if (line.find("RESOURCE_EXHAUSTED: too many requests") !=
+        std::string::npos) {
+      EXPECT_THAT(line, HasSubstr("Join"));
+      ++lines;
+    }
+  }
+  EXPECT_EQ(lines, 1);
+  const HostEntry entry = world.controller.Entry("server1");
+  EXPECT_TRUE(entry.attached());
+  EXPECT_EQ(entry.attached_since_ms(), since);
+}
+
+// An answer that is longer than the connection's window, and is not read.
+class UnreadList {
+ public:
+  explicit UnreadList(Trust::Stub* stub) : context_(NewContext()) {
+    reader_ = stub->AsyncListCertificates(context_.get(), {}, &queue_);
+    reader_->ReadInitialMetadata(this);
+    WaitForOne();
+  }
+  ~UnreadList() {
+    context_->TryCancel();
+    ListCertificatesResponse list;
+    grpc::Status status;
+    reader_->Finish(&list, &status, this);
+    WaitForOne();
+  }
+
+ private:
+  void WaitForOne() {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue_.Next(&tag, &ok));
+  }
+
+  grpc::CompletionQueue queue_;
+  const std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<ListCertificatesResponse>>
+      reader_;
+};
+
+TEST(JoinTest, ViewerThatDoesNotReadDoesNotStopOthers) {
+  JoinWorld world(/*trusted=*/true, /*servers=*/6'000);
+  const auto slow = world.TrustAs("spiffe://test/user/eve");
+  std::vector<std::unique_ptr<UnreadList>> unread;
+  for (int i = 0; i < 4; ++i) {
+    unread.push_back(std::make_unique<UnreadList>(slow.get()));
+  }
+  ListCertificatesResponse list;
+  const grpc::Status own =
+      world.TrustAs("spiffe://test/user/eve")
+          ->ListCertificates(NewContext().get(), {}, &list);
+  EXPECT_EQ(own.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(own.error_message(),
+              HasSubstr("4 calls about certificates are under way already"));
+  const grpc::Status other =
+      world.TrustAs("spiffe://test/user/bob")
+          ->ListCertificates(NewContext().get(), {}, &list);
+  EXPECT_TRUE(other.ok()) << other.error_message();
+  EXPECT_EQ(list.certificates_size(), 6'000);
+}
+
+TEST(JoinTest, EndsOfTheControllersOwnCertificatesAreTold) {
+  JoinWorld world;
+  ListCertificatesResponse list;
+  ASSERT_TRUE(
+      world.Admin()->ListCertificates(NewContext().get(), {}, &list).ok());
+  ASSERT_EQ(list.own_size(), 2);
+  EXPECT_EQ(list.own(0).what(), "controller");
+  EXPECT_GT(list.own(0).ends_ms(), absl::ToUnixMillis(absl::Now()));
+  EXPECT_EQ(list.own(1).what(), "intermediate CA");
+  EXPECT_GT(list.own(1).ends_ms(), list.own(0).ends_ms());
+  Report report;
+  ASSERT_TRUE(world.controller.Check({}, &report).ok());
+  EXPECT_THAT(report.notes(),
+              Not(Contains(HasSubstr("certificate spiffe://test/controller"))));
+  world.scheduler.SetDays(275);
+  ASSERT_TRUE(world.controller.Check({}, &report).ok());
+  EXPECT_THAT(report.notes(),
+              Contains(HasSubstr("certificate spiffe://test/controller in ")));
+  EXPECT_THAT(
+      report.notes(),
+      Contains(AllOf(HasSubstr("intermediate.crt ends in "),
+                     HasSubstr("restart the controller, which reads it"))));
+}
+
 // Nothing but joining is to be had on a port that asks for no certificate.
 TEST(JoinTest, EnrolmentPortServesNothingElse) {
   JoinWorld world;
   const CreateTokenResponse made = world.Token();
-  const auto channel = grpc::CreateChannel(
-      absl::StrCat("127.0.0.1:", made.enrol_port()),
-      MakeChannelCredentialsFromRoots(
-          world.certificates.authority().certificate_pem(), "test"));
+  const auto channel = EnrolmentChannel(world, made);
   ListHostsResponse hosts;
   EXPECT_EQ(Controller::NewStub(channel)
                 ->ListHosts(NewContext().get(), {}, &hosts)

@@ -102,6 +102,18 @@ absl::Status IdentityGate::CheckNotLocked(const SpiffeId& id) const {
   return WhyLockedLocked(id);
 }
 
+absl::Status IdentityGate::CheckNotRevoked(const SpiffeId& id,
+                                           absl::string_view pem) const {
+  Peer peer;
+  peer.id = id;
+  if (!options_.crl.empty()) {
+    ASSIGN_OR_RETURN(peer.key, ReadCertificateKey(pem));
+  }
+  absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(WhyLockedLocked(id));
+  return WhyRevokedLocked(peer, /*is_open=*/false);
+}
+
 absl::Status IdentityGate::WhyRefusedLocked(const Peer& peer,
                                             bool is_open) const {
   const absl::Time now = options_.now();

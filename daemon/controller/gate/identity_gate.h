@@ -80,6 +80,10 @@ class IdentityGate {
   // certificate shows none.
   absl::Status CheckNotLocked(const SpiffeId& id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for one whose certificate is known, PEM, which may have ended; and
+  // as Admit where that is revoked, or no list can tell.
+  absl::Status CheckNotRevoked(const SpiffeId& id, absl::string_view pem) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Of a call that was admitted and goes on: while `call` lives, `end` is
   // called once its identity is not let in any more, with why; from any thread,

@@ -312,6 +312,12 @@ class HostStream final
     if (ended) {
       LeaveHosts(absl::UnavailableError("the stream ended while it attached"));
     }
+    if (questions_.admit != nullptr) {
+      // Who took its certificate back since then found no stream to close.
+      const absl::Status still =
+          questions_.admit(host_, certificate_pem_).status();
+      if (!still.ok()) return Refused(still);
+    }
     Advance();
     return absl::OkStatus();
   }

@@ -25,7 +25,8 @@ struct HostQuestions {
                             const DrainQuestion& question)>
       drain;
   // Why it may not attach with this certificate, PEM; else whether this
-  // controller renews it. Null: with any, and it does not.
+  // controller renews it. Asked before and right after. Null: with any, and it
+  // does not.
   std::function<absl::StatusOr<bool>(const std::string& host,
                                      const std::string& certificate_pem)>
       admit;

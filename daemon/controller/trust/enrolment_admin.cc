@@ -96,8 +96,8 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
 
 ListTokensResponse EnrolmentDesk::ListTokens() const {
   std::map<std::string, uint32_t> used;
-  for (const HostRecord& host : store_->Hosts()) {
-    if (host.has_held()) ++used[host.token_id()];
+  for (const auto& host : store_->Hosts()) {
+    if (host->has_held()) ++used[host->token_id()];
   }
   ListTokensResponse response;
   for (const TokenRecord& token : store_->Tokens()) {
@@ -150,11 +150,12 @@ CertificateEntry EnrolmentDesk::EntryOf(const HostRecord& record,
                                          : CertificateEntry::NONE);
     entry.set_ends_ms(attached_ends_ms);
   }
-  if (record.has_waiting()) {
+  if (StillWaits(record, now)) {
     entry.set_state(CertificateEntry::WAITS_FOR_APPROVAL);
     entry.set_waiting_machine_id(record.waiting().machine_id());
     entry.set_waiting_peer(record.waiting().peer());
     entry.set_approved(record.waiting().approved());
+    entry.set_waiting_key(WaitingKey(record.waiting()));
   }
   return entry;
 }
@@ -164,68 +165,99 @@ ListCertificatesResponse EnrolmentDesk::ListCertificates() const {
   ListCertificatesResponse response;
   response.set_cluster(cluster());
   response.set_issues(true);
-  std::map<std::string, HostRecord> records;
-  for (HostRecord& record : store_->Hosts()) {
-    std::string name = record.name();
-    records.emplace(std::move(name), std::move(record));
+  std::map<std::string, std::shared_ptr<const HostRecord>> records;
+  for (auto& record : store_->Hosts()) {
+    const std::string& name = record->name();
+    records.emplace(name, std::move(record));
   }
   for (const HostEntry& host : parts_.hosts->Entries(*parts_.spec->spec())) {
-    HostRecord record;
-    record.set_name(host.host());
+    HostRecord none;
+    none.set_name(host.host());
     const auto found = records.find(host.host());
-    if (found != records.end()) {
-      record = std::move(found->second);
-      records.erase(found);
-    }
     *response.add_certificates() =
-        EntryOf(record, host.certificate_ends_ms(), now);
+        EntryOf(found == records.end() ? none : *found->second,
+                host.certificate_ends_ms(), now);
+    if (found != records.end()) records.erase(found);
   }
   // Of hosts that cluster.yaml has no more.
   for (const auto& [name, record] : records) {
-    *response.add_certificates() = EntryOf(record, 0, now);
+    if (!record->has_held() && !StillWaits(*record, now)) continue;
+    *response.add_certificates() = EntryOf(*record, 0, now);
   }
   return response;
 }
 
+bool EnrolmentDesk::StillWaits(const HostRecord& record, absl::Time now,
+                               absl::Duration at_most) {
+  return record.has_waiting() &&
+         now - absl::FromUnixMillis(record.waiting().asked_ms()) < at_most;
+}
+
 absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Approve(
-    const std::string& name) {
+    const std::string& name, const std::string& key) {
   const std::string host = HostNamed(*parts_.spec->spec(), name);
+  const absl::Time now = parts_.scheduler->Now();
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
-  if (!record.has_value() || !record->has_waiting()) {
+  if (!record.has_value() || !StillWaits(*record, now)) {
     return absl::NotFoundError(
         absl::StrCat("host ", QuotedText(host),
                      ": no machine waits for this name, expected one that "
                      "clusterctl certificates shows"));
   }
-  record->mutable_waiting()->set_approved(true);
+  HostRecord::Waiting* const waits = record->mutable_waiting();
+  if (key != WaitingKey(*waits)) {
+    return absl::AbortedError(absl::StrCat(
+        "host ", host, ": no machine with key ", QuotedText(key),
+        " waits for this name, but one with key ", WaitingKey(*waits),
+        ", machine id ", waits->machine_id(), ", from ", waits->peer()));
+  }
+  waits->set_approved(true);
+  waits->set_asked_ms(absl::ToUnixMillis(now));
   RETURN_IF_ERROR(store_->Put(*record));
-  parts_.log->Notice(absl::StrCat(
-      "host ", host, ": the machine with id ", record->waiting().machine_id(),
-      " from ", record->waiting().peer(), " may have the name"));
+  parts_.log->Notice(absl::StrCat("host ", host, ": the machine with id ",
+                                  waits->machine_id(), " from ", waits->peer(),
+                                  " may have the name"));
   ApproveHostResponse response;
-  *response.mutable_entry() = EntryOf(*record, 0, parts_.scheduler->Now());
+  *response.mutable_entry() = EntryOf(*record, 0, now);
   return response;
+}
+
+absl::Status EnrolmentDesk::ForgetKey(const std::string& host, absl::Time now) {
+  HostRecord forgotten;
+  forgotten.set_name(host);
+  forgotten.set_reset_ms(absl::ToUnixMillis(now));
+  RETURN_IF_ERROR(store_->Put(forgotten));
+  parts_.hosts->CloseHost(
+      host, absl::PermissionDeniedError(
+                "its certificate was taken back; join again with a token"));
+  parts_.log->Notice(absl::StrCat("host ", host, ": its key is forgotten"));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(
     const std::string& name) {
   const std::string host = HostNamed(*parts_.spec->spec(), name);
-  {
-    absl::MutexLock lock(&change_mutex_);
-    if (!store_->Host(host).has_value()) {
-      return absl::NotFoundError(absl::StrCat(
-          "host ", QuotedText(host),
-          ": no key of it is on record, expected a host that has joined"));
-    }
-    RETURN_IF_ERROR(store_->DropHost(host));
-  }
-  parts_.hosts->CloseHost(
-      host, absl::PermissionDeniedError(
-                "its certificate was taken back; join again with a token"));
-  parts_.log->Notice(absl::StrCat("host ", host, ": its key is forgotten"));
+  const absl::Time now = parts_.scheduler->Now();
   ResetHostResponse response;
   response.set_host(host);
+  absl::MutexLock lock(&change_mutex_);
+  std::optional<HostRecord> record = store_->Host(host);
+  if (record.has_value() && StillWaits(*record, now, 2 * kWaitsAlone)) {
+    response.set_refused_machine_id(record->waiting().machine_id());
+    parts_.log->Notice(absl::StrCat(
+        "host ", host, ": the machine with id ", record->waiting().machine_id(),
+        " from ", record->waiting().peer(), " does not get the name"));
+    record->clear_waiting();
+    RETURN_IF_ERROR(store_->Put(*record));
+    return response;
+  }
+  if (!record.has_value() || !record->has_held()) {
+    return absl::NotFoundError(absl::StrCat(
+        "host ", QuotedText(host),
+        ": no key of it is on record, expected a host that has joined"));
+  }
+  RETURN_IF_ERROR(ForgetKey(host, now));
   return response;
 }
 

@@ -27,6 +27,15 @@ bool Names(const HostRecord::Leaf& leaf, const CertificateInfo& certificate) {
          leaf.spki_sha256() == certificate.spki_sha256;
 }
 
+// That of one of the record's keys; null: it has none of it.
+const HostRecord::Leaf* LeafOf(const HostRecord& record,
+                               const std::string& spki_sha256) {
+  for (const HostRecord::Leaf* leaf : {&record.next(), &record.held()}) {
+    if (leaf->spki_sha256() == spki_sha256) return leaf;
+  }
+  return nullptr;
+}
+
 bool MayRenewLate(const HostRecord& record, absl::Time now) {
   const absl::Time end = absl::FromUnixMillis(LastEnd(record));
   return record.has_held() && end < now && now - end <= kLateRenewal;
@@ -61,23 +70,17 @@ absl::StatusOr<TokenRecord> EnrolmentDesk::LivingToken(
       "; an admin makes a new one with clusterctl token create"));
 }
 
-absl::Status EnrolmentDesk::CheckNotLocked(const std::string& name) const {
-  SpiffeId id;
-  id.cluster = cluster();
-  id.kind = IdentityKind::kHost;
-  id.name = name;
-  return parts_.gate->CheckNotLocked(id);
+SpiffeId EnrolmentDesk::IdOf(const std::string& name) const {
+  return {cluster(), IdentityKind::kHost, name, Role::kViewer};
 }
 
 AuditEntry EnrolmentDesk::Audited(absl::string_view what,
-                                  const std::string& host,
-                                  const std::string& peer,
-                                  const std::string& who) {
+                                  const std::string& subject,
+                                  const std::string& peer) {
   AuditEntry entry;
   entry.set_what(std::string(what));
-  entry.set_who(who);
   entry.set_peer(peer);
-  entry.set_subject(host);
+  entry.set_subject(subject);
   return entry;
 }
 
@@ -109,9 +112,8 @@ absl::StatusOr<std::string> EnrolmentDesk::NameFor(
 
 absl::StatusOr<HostRecord::Leaf> EnrolmentDesk::Issue(
     const std::string& name, const RequestedKey& key) const {
-  const SpiffeId id{cluster(), IdentityKind::kHost, name};
   ASSIGN_OR_RETURN(const std::string pem,
-                   authority_->Issue(id, key.public_key_der,
+                   authority_->Issue(IdOf(name), key.public_key_der,
                                      parts_.scheduler->Now(), leaf_life_));
   ASSIGN_OR_RETURN(const CertificateInfo info, ParseCertificate(pem));
   HostRecord::Leaf leaf;
@@ -135,20 +137,36 @@ Enrolled EnrolmentDesk::AnswerOf(const HostRecord& record,
   return answer;
 }
 
+bool EnrolmentDesk::MayBeAttached(const JoinRequest& request,
+                                  const std::string& peer,
+                                  const HostRecord& record) const {
+  const std::string& name = record.name();
+  const std::optional<Hello> attached = parts_.hosts->HelloOf(name);
+  if (!attached.has_value()) return true;
+  if (request.machine_id().empty() ||
+      attached->machine_id() != request.machine_id()) {
+    return false;
+  }
+  // Anybody can say a machine's id, and without a key on record that would be
+  // all it takes.
+  return record.has_held() ||
+         AddressOf(peer) ==
+             AddressOf(parts_.hosts->Entry(*parts_.spec->spec(), name).peer());
+}
+
 absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
                                       const RequestedKey& key,
                                       const std::string& peer,
                                       HostRecord* record) {
   const HostRecord::Waiting& waits = record->waiting();
-  if (waits.approved() && waits.spki_sha256() == key.spki_sha256) {
+  const absl::Time now = parts_.scheduler->Now();
+  const bool is_waiting = StillWaits(*record, now);
+  if (is_waiting && waits.approved() &&
+      waits.spki_sha256() == key.spki_sha256) {
     return absl::OkStatus();
   }
   const std::string& name = record->name();
-  const std::optional<Hello> attached = parts_.hosts->HelloOf(name);
-  const bool other_machine =
-      attached.has_value() && (request.machine_id().empty() ||
-                               attached->machine_id() != request.machine_id());
-  if (!other_machine) {
+  if (MayBeAttached(request, peer, *record)) {
     if (!record->has_held()) return absl::OkStatus();
     return absl::AlreadyExistsError(absl::StrCat(
         "host ", name, ": is enrolled with another key since ",
@@ -157,59 +175,60 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
         "certificates reset ",
         name));
   }
-  const absl::Time now = parts_.scheduler->Now();
-  const bool another_waits =
-      record->has_waiting() && waits.spki_sha256() != key.spki_sha256 &&
-      now - absl::FromUnixMillis(waits.asked_ms()) < kWaitsAlone;
-  if (another_waits) {
+  if (is_waiting && waits.spki_sha256() != key.spki_sha256) {
     return absl::PermissionDeniedError(absl::StrCat(
         "host ", name, ": another machine, with id ",
         PrintableText(waits.machine_id(), kMaxMachineId),
-        ", waits for this name already; an admin decides with clusterctl "
-        "certificates approve ",
-        name, " or reset ", name));
+        ", waits for this name already; an admin decides about it with "
+        "clusterctl certificates approve ",
+        name, " ", WaitingKey(waits), " or refuses it with reset ", name));
   }
-  HostRecord::Waiting* const noted = record->mutable_waiting();
-  noted->Clear();
-  noted->set_spki_sha256(key.spki_sha256);
-  noted->set_machine_id(PrintableText(request.machine_id(), kMaxMachineId));
-  noted->set_peer(peer);
-  noted->set_asked_ms(absl::ToUnixMillis(now));
-  RETURN_IF_ERROR(store_->Put(*record));
+  // It does not wait longer for asking again.
+  if (!is_waiting) {
+    HostRecord::Waiting* const noted = record->mutable_waiting();
+    noted->Clear();
+    noted->set_spki_sha256(key.spki_sha256);
+    noted->set_machine_id(PrintableText(request.machine_id(), kMaxMachineId));
+    noted->set_peer(peer);
+    noted->set_asked_ms(absl::ToUnixMillis(now));
+    RETURN_IF_ERROR(store_->Put(*record));
+  }
   return absl::PermissionDeniedError(absl::StrCat(
       "host ", name,
-      ": another machine is attached under this name; if this "
-      "one takes its place, an admin says so with clusterctl certificates "
-      "approve ",
-      name, ", and then join is run once more"));
+      ": another machine, or one at another address, is attached under this "
+      "name; if this one takes its place, an admin says so within ",
+      absl::FormatDuration(kWaitsAlone),
+      " with clusterctl certificates approve ", name, " ",
+      WaitingKey(record->waiting()), ", and then join is run once more"));
 }
 
 absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
-                                                const std::string& peer) {
+                                                const AuditEntry& asked) {
   ASSIGN_OR_RETURN(const TokenRecord token, LivingToken(request));
   ASSIGN_OR_RETURN(const RequestedKey key,
                    ReadSigningRequest(request.signing_request()));
   ASSIGN_OR_RETURN(const std::string name, NameFor(token, request.name()));
-  RETURN_IF_ERROR(CheckNotLocked(name));
+  RETURN_IF_ERROR(parts_.gate->CheckNotLocked(IdOf(name)));
   absl::MutexLock lock(&change_mutex_);
   HostRecord record = store_->Host(name).value_or(HostRecord());
   record.set_name(name);
   const absl::Time now = parts_.scheduler->Now();
-  for (const HostRecord::Leaf& leaf : {record.held(), record.next()}) {
-    const bool is_same = leaf.spki_sha256() == key.spki_sha256;
-    if (is_same && now < absl::FromUnixMillis(leaf.ends_ms())) {
-      return AnswerOf(record, leaf);
+  const HostRecord::Leaf* const known = LeafOf(record, key.spki_sha256);
+  if (known == nullptr) {
+    RETURN_IF_ERROR(CheckFree(request, key, asked.peer(), &record));
+  } else {
+    RETURN_IF_ERROR(
+        parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
+    if (now < absl::FromUnixMillis(known->ends_ms())) {
+      return AnswerOf(record, *known);
     }
   }
-  const bool on_record =
-      record.has_held() && record.held().spki_sha256() == key.spki_sha256;
-  if (!on_record) RETURN_IF_ERROR(CheckFree(request, key, peer, &record));
-  const bool replaces = record.waiting().approved();
-  RETURN_IF_ERROR(parts_.audit->Begin(
-      Audited("Join", name, peer, absl::StrCat("token ", token.entry().id()))));
+  const bool waited = record.waiting().spki_sha256() == key.spki_sha256;
+  const bool replaces = waited && record.waiting().approved();
+  RETURN_IF_ERROR(parts_.audit->Begin(asked));
   ASSIGN_OR_RETURN(*record.mutable_held(), Issue(name, key));
   record.clear_next();
-  record.clear_waiting();
+  if (waited) record.clear_waiting();
   record.set_machine_id(PrintableText(request.machine_id(), kMaxMachineId));
   record.set_enrolled_ms(absl::ToUnixMillis(now));
   record.set_token_id(token.entry().id());
@@ -224,9 +243,12 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
 
 absl::StatusOr<Enrolled> EnrolmentDesk::Join(const JoinRequest& request,
                                              const std::string& peer) {
-  absl::StatusOr<Enrolled> answer = TryJoin(request, peer);
-  const AuditEntry asked = Audited(
-      "Join", PrintableText(request.name(), kMaxMachineId), peer, "a token");
+  std::string subject = PrintableText(
+      HostNamed(*parts_.spec->spec(), request.name()), kMaxMachineId);
+  const auto token = ParseJoinToken(request.token());
+  if (token.ok()) absl::StrAppend(&subject, " by token ", token->id);
+  const AuditEntry asked = Audited("Join", subject, peer);
+  absl::StatusOr<Enrolled> answer = TryJoin(request, asked);
   if (answer.ok()) {
     parts_.audit->End(asked, "joined");
     parts_.log->Notice(absl::StrCat("host ", answer->name(), ": joined from ",
@@ -241,33 +263,25 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Join(const JoinRequest& request,
   return answer;
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::RenewLate(
-    const RenewLateRequest& request, const std::string& peer) {
+absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
+    const RenewLateRequest& request, const AuditEntry& asked) {
   ASSIGN_OR_RETURN(const RequestedKey key,
                    ReadSigningRequest(request.signing_request()));
   const std::string& name = request.name();
-  RETURN_IF_ERROR(CheckNotLocked(name));
+  RETURN_IF_ERROR(parts_.gate->CheckNotLocked(IdOf(name)));
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(name);
   const absl::Time now = parts_.scheduler->Now();
-  const HostRecord::Leaf* known = nullptr;
-  if (record.has_value()) {
-    for (const HostRecord::Leaf* leaf : {&record->held(), &record->next()}) {
-      if (leaf->spki_sha256() == key.spki_sha256) known = leaf;
-    }
-  }
+  const HostRecord::Leaf* const known =
+      record.has_value() ? LeafOf(*record, key.spki_sha256) : nullptr;
   if (known == nullptr) {
-    parts_.log->Warning(absl::StrCat("host ", QuotedText(name),
-                                     ": no late renewal from ", peer,
-                                     ": its key is not on record"));
-    parts_.audit->Refuse(
-        Audited("RenewLate", PrintableText(name, kMaxMachineId), peer, "a key"),
-        absl::PermissionDeniedError("its key is not on record"));
     return absl::PermissionDeniedError(absl::StrCat(
         "host ", QuotedText(name),
         ": this key is not on record; join again with a token from clusterctl "
         "token create"));
   }
+  RETURN_IF_ERROR(
+      parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
   const absl::Time end = absl::FromUnixMillis(known->ends_ms());
   if (now < end) return AnswerOf(*record, *known);
   if (now - end > kLateRenewal) {
@@ -278,24 +292,36 @@ absl::StatusOr<Enrolled> EnrolmentDesk::RenewLate(
                      " days ago; an admin runs clusterctl certificates reset ",
                      name, ", and the host joins again"));
   }
-  const AuditEntry asked =
-      Audited("RenewLate", name, peer, "its key on record");
   RETURN_IF_ERROR(parts_.audit->Begin(asked));
   ASSIGN_OR_RETURN(*record->mutable_held(), Issue(name, key));
   record->clear_next();
   record->set_late_renewals(record->late_renewals() + 1);
   RETURN_IF_ERROR(store_->Put(*record));
   parts_.audit->End(asked, "renewed");
-  parts_.log->Notice(absl::StrCat("host ", name, ": renewed late from ", peer,
-                                  ", for the ", record->late_renewals(),
-                                  ". time, certificate until ",
-                                  MomentText(record->held().ends_ms())));
+  parts_.log->Notice(absl::StrCat(
+      "host ", name, ": renewed late from ", asked.peer(), ", for the ",
+      record->late_renewals(), ". time, certificate until ",
+      MomentText(record->held().ends_ms())));
   return AnswerOf(*record, record->held());
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
+absl::StatusOr<Enrolled> EnrolmentDesk::RenewLate(
+    const RenewLateRequest& request, const std::string& peer) {
+  const AuditEntry asked =
+      Audited("RenewLate", PrintableText(request.name(), kMaxMachineId), peer);
+  absl::StatusOr<Enrolled> answer = TryRenewLate(request, asked);
+  if (!answer.ok()) {
+    parts_.audit->Refuse(asked, answer.status());
+    parts_.log->Warning(absl::StrCat("host ", QuotedText(request.name()),
+                                     ": no late renewal from ", peer, ": ",
+                                     answer.status().message()));
+  }
+  return answer;
+}
+
+absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
     const std::string& host, const std::string& certificate_pem,
-    const std::string& signing_request) {
+    const std::string& signing_request, const AuditEntry& asked) {
   ASSIGN_OR_RETURN(const RequestedKey key, ReadSigningRequest(signing_request));
   ASSIGN_OR_RETURN(const CertificateInfo shown,
                    ParseCertificate(certificate_pem));
@@ -313,6 +339,8 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
     return absl::PermissionDeniedError(
         "its certificate is not the one on record");
   }
+  RETURN_IF_ERROR(parts_.gate->CheckNotRevoked(
+      IdOf(host), record->held().certificate_pem()));
   if (record->held().spki_sha256() == key.spki_sha256) {
     return absl::InvalidArgumentError(
         "signing request: of the key that the host has, expected a new one");
@@ -322,7 +350,6 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
   }
   RETURN_IF_ERROR(
       renewals_.Take(absl::StrCat(host, ":"), parts_.scheduler->Now()));
-  const AuditEntry asked = Audited("Renew", host, "", shown.id.ToString());
   RETURN_IF_ERROR(parts_.audit->Begin(asked));
   ASSIGN_OR_RETURN(*record->mutable_next(), Issue(host, key));
   RETURN_IF_ERROR(store_->Put(*record));
@@ -332,18 +359,36 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
   return AnswerOf(*record, record->next());
 }
 
+absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
+    const std::string& host, const std::string& certificate_pem,
+    const std::string& signing_request) {
+  AuditEntry asked = Audited("Renew", host, "");
+  asked.set_who(IdOf(host).ToString());
+  asked.set_certificate(CertificateSerial(certificate_pem));
+  absl::StatusOr<Enrolled> answer =
+      TryRenew(host, certificate_pem, signing_request, asked);
+  if (!answer.ok()) parts_.audit->Refuse(asked, answer.status());
+  return answer;
+}
+
 absl::Status EnrolmentDesk::IsCurrent(
     const std::string& host, const std::string& certificate_pem) const {
   const std::optional<HostRecord> record = store_->Host(host);
+  ASSIGN_OR_RETURN(const CertificateInfo shown,
+                   ParseCertificate(certificate_pem));
   if (!record.has_value() || !record->has_held()) {
-    if (!authority_->HasIssued(certificate_pem)) return absl::OkStatus();
+    // Not by the CA alone, which may be a new one since.
+    const bool is_from_before =
+        record.has_value() && record->reset_ms() > 0 &&
+        absl::ToUnixMillis(shown.not_before) < record->reset_ms();
+    if (!is_from_before && !authority_->HasIssued(certificate_pem)) {
+      return absl::OkStatus();
+    }
     return absl::PermissionDeniedError(
         absl::StrCat("host ", host,
                      ": its certificate was taken back (clusterctl "
                      "certificates reset); join again with a token"));
   }
-  ASSIGN_OR_RETURN(const CertificateInfo shown,
-                   ParseCertificate(certificate_pem));
   if (Names(record->held(), shown) || Names(record->next(), shown)) {
     return absl::OkStatus();
   }
@@ -391,14 +436,20 @@ void EnrolmentDesk::Promote(const std::string& host,
 
 bool EnrolmentDesk::ShouldListen() const {
   const absl::Time now = parts_.scheduler->Now();
-  return absl::c_any_of(
-             store_->Tokens(),
-             [now](const TokenRecord& token) {
-               return now < absl::FromUnixMillis(token.entry().expires_ms());
-             }) ||
-         absl::c_any_of(store_->Hosts(), [now](const HostRecord& host) {
-           return MayRenewLate(host, now);
-         });
+  const bool token_lives =
+      absl::c_any_of(store_->Tokens(), [now](const TokenRecord& token) {
+        return now < absl::FromUnixMillis(token.entry().expires_ms());
+      });
+  if (token_lives) return true;
+  const auto spec = parts_.spec->spec();
+  return absl::c_any_of(store_->Hosts(), [&](const auto& host) {
+    return MayRenewLate(*host, now) &&
+           (parts_.spec->learns() || NamesHost(*spec, host->name())) &&
+           parts_.gate
+               ->CheckNotRevoked(IdOf(host->name()),
+                                 host->held().certificate_pem())
+               .ok();
+  });
 }
 
 }  // namespace clusterd

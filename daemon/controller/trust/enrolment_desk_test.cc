@@ -63,7 +63,7 @@ class EnrolmentDeskTest : public testing::Test {
   EnrolmentDeskTest() { Open(); }
 
   void Open() {
-    std::ofstream(folder_ + "/cluster.yaml") << kSpec;
+    std::ofstream(folder_ + "/cluster.yaml") << spec_text_;
     auto spec =
         SpecHolder::Open(folder_ + "/cluster.yaml", "demo", &scheduler_);
     EXPECT_TRUE(spec.ok()) << spec.status();
@@ -89,6 +89,38 @@ class EnrolmentDeskTest : public testing::Test {
     store_ = *std::move(store);
     desk_ = std::make_unique<EnrolmentDesk>(parts_, authority_.get(),
                                             store_.get(), kDefaultLeafLife);
+  }
+  // The site's PKI takes a certificate back.
+  void Revoke(const Enrolled& enrolled) {
+    const auto text = [this](const std::string& name) {
+      std::ifstream file(ca_dir_ + name);
+      return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    const auto ca = TestAuthority::FromPem(text("/intermediate.crt"),
+                                           text("/intermediate.key"));
+    ASSERT_TRUE(ca.ok()) << ca.status();
+    const std::string leaf =
+        SplitCertificates(enrolled.certificate_pem()).front().pem;
+    IdentityGateOptions options;
+    options.cluster = "demo";
+    options.state = folder_;
+    options.ca = ca_dir_ + "/root.crt";
+    options.crl = folder_ + "/list.crl";
+    WriteTestFile(options.crl,
+                  (*ca)->RevocationList({leaf}) + (*ca)->certificate_pem(),
+                  0644);
+    gate_.reset();
+    auto gate = IdentityGate::Open(options, &scheduler_, &log_);
+    ASSERT_TRUE(gate.ok()) << gate.status();
+    gate_ = *std::move(gate);
+    parts_.gate = gate_.get();
+    Reopen();
+  }
+  void Lock(const std::string& identity) {
+    LockEntry lock;
+    lock.set_identity(identity);
+    lock.set_by(kAdmin.ToString());
+    ASSERT_TRUE(gate_->Lock(lock).ok());
   }
   // As a controller that starts again.
   void Reopen() {
@@ -124,9 +156,11 @@ class EnrolmentDeskTest : public testing::Test {
   }
 
   std::shared_ptr<SilentLink> Attach(const std::string& name,
-                                     const std::string& machine_id) {
+                                     const std::string& machine_id,
+                                     const char* peer = "ipv4:10.0.0.5:9") {
     Attachment attachment;
     attachment.host = name;
+    attachment.peer = peer;
     attachment.hello.set_machine_id(machine_id);
     const auto link = std::make_shared<SilentLink>();
     attachment.link = link;
@@ -145,7 +179,8 @@ class EnrolmentDeskTest : public testing::Test {
 
   const std::string folder_ = NewStateFolder();
   const std::unique_ptr<TestAuthority> root_ = TestAuthority::Create();
-  const std::string ca_dir_ = MakeCaDir(*root_);
+  std::string ca_dir_ = MakeCaDir(*root_);
+  std::string spec_text_ = kSpec;
   ManualScheduler scheduler_;
   CapturedLog log_;
   WorkerPool pool_{1, 16};
@@ -213,16 +248,28 @@ TEST_F(EnrolmentDeskTest, EveryCertificateAndRefusalIsAudited) {
   ASSERT_FALSE(Join(Asker(), token).ok());
   const std::vector<std::string> told = audit_.Told();
   ASSERT_EQ(told.size(), 3u);
-  EXPECT_THAT(told[0], HasSubstr("Join node1: begins"));
-  EXPECT_THAT(told[1], HasSubstr("Join node1: joined"));
-  EXPECT_THAT(told[2], HasSubstr("enrolled with another key"));
+  // Nobody has shown a certificate, so there is no WHO.
+  const std::string subject = " Join node1 by token " + token.substr(4, 8);
+  EXPECT_EQ(told[0], subject + ": begins");
+  EXPECT_EQ(told[1], subject + ": joined");
+  EXPECT_THAT(told[2], AllOf(HasSubstr(subject + ": refused"),
+                             HasSubstr("enrolled with another key")));
+}
+
+TEST_F(EnrolmentDeskTest, RefusalsOfTwoPeersAreTwoLines) {
+  for (const char* peer : {"ipv4:10.0.0.5:4", "ipv4:10.0.0.5:5",
+                           "ipv4:10.0.0.6:4", "ipv4:10.0.0.6:5"}) {
+    EXPECT_FALSE(desk_->Join(RequestOf(Asker(), "nonsense"), peer).ok());
+  }
+  const std::vector<AuditEntry> entries = audit_.entries();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].peer(), "ipv4:10.0.0.5:4");
+  EXPECT_EQ(entries[1].peer(), "ipv4:10.0.0.6:4");
+  EXPECT_EQ(entries[1].subject(), "node1");
 }
 
 TEST_F(EnrolmentDeskTest, LockedHostGetsNoCertificate) {
-  LockEntry lock;
-  lock.set_identity("host/node1");
-  lock.set_by("spiffe://demo/user/ann/role/admin");
-  ASSERT_TRUE(gate_->Lock(lock).ok());
+  Lock("host/node1");
   const std::string token = Token();
   const auto refused = Join(Asker(), token);
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status())) << refused.status();
@@ -317,14 +364,20 @@ TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   const Asker host;
   const auto refused = Join(host, token);
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
-  EXPECT_THAT(Message(refused),
-              AllOf(HasSubstr("another machine is attached"),
-                    HasSubstr("clusterctl certificates approve node1")));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
+  const std::string key = EntryOf("node1").waiting_key();
+  EXPECT_EQ(key, SpkiOfPrivateKey(host.key).substr(0, 16));
+  EXPECT_THAT(Message(refused),
+              AllOf(HasSubstr("is attached under this name"),
+                    HasSubstr("clusterctl certificates approve node1 " + key)));
   // Nobody slips in between the admin's look and word.
   const auto second = Join(Asker(), token);
   EXPECT_THAT(Message(second), HasSubstr("waits for this name already"));
-  const auto approved = desk_->Approve("node1");
+  const absl::Status other =
+      desk_->Approve("node1", "0123456789abcdef").status();
+  EXPECT_TRUE(absl::IsAborted(other)) << other;
+  EXPECT_FALSE(EntryOf("node1").approved());
+  const auto approved = desk_->Approve("node1", key);
   ASSERT_TRUE(approved.ok()) << approved.status();
   EXPECT_EQ(approved->entry().waiting_machine_id(), "machine of node1");
   EXPECT_FALSE(Join(Asker(), token).ok());
@@ -337,7 +390,68 @@ TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
 TEST_F(EnrolmentDeskTest, MachineThatIsAttachedByHandMayJoinItself) {
   Attach("node1", "machine of node1");
   EXPECT_TRUE(Join(Asker(), Token()).ok());
-  EXPECT_TRUE(absl::IsNotFound(desk_->Approve("node1").status()));
+  EXPECT_TRUE(absl::IsNotFound(desk_->Approve("node1", "").status()));
+}
+
+// An id of a machine is no secret.
+TEST_F(EnrolmentDeskTest, MachineIdFromAnotherAddressNeedsAnApproval) {
+  const auto link = Attach("node1", "machine of node1", "ipv4:10.0.0.7:9");
+  EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
+  EXPECT_TRUE(link->end.ok()) << link->end;
+}
+
+TEST_F(EnrolmentDeskTest, AddressOfAnotherMachineNeedsAnApproval) {
+  Attach("node1", "the first machine");
+  EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
+}
+
+TEST_F(EnrolmentDeskTest, ResetRefusesTheMachineThatWaitsAndNothingElse) {
+  const std::string token = Token();
+  const auto joined = Join(Asker(), token);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  const auto link = Attach("node1", "the first machine");
+  const Asker rival;
+  ASSERT_FALSE(Join(rival, token).ok());
+  const CertificateEntry both = EntryOf("node1");
+  EXPECT_EQ(both.state(), CertificateEntry::WAITS_FOR_APPROVAL);
+  EXPECT_EQ(both.serial(), SerialOf(*joined));
+  EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("or refuses it with"));
+  const auto reset = desk_->Reset("node1");
+  ASSERT_TRUE(reset.ok()) << reset.status();
+  EXPECT_EQ(reset->refused_machine_id(), "machine of node1");
+  EXPECT_TRUE(link->end.ok()) << link->end;
+  EXPECT_TRUE(desk_->IsCurrent("node1", joined->certificate_pem()).ok());
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
+  // Now nobody waits, and the word means the host itself.
+  EXPECT_EQ(desk_->Reset("node1")->refused_machine_id(), "");
+  EXPECT_TRUE(absl::IsPermissionDenied(link->end)) << link->end;
+}
+
+TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
+  const std::string token = Token("", absl::Hours(24));
+  ASSERT_TRUE(Join(Asker(), token).ok());
+  const auto link = Attach("node1", "the first machine");
+  const Asker rival;
+  ASSERT_FALSE(Join(rival, token).ok());
+  const std::string key = EntryOf("node1").waiting_key();
+  scheduler_.Advance(absl::Minutes(59));
+  // Asking again is no more time.
+  ASSERT_FALSE(Join(rival, token).ok());
+  scheduler_.Advance(absl::Minutes(1));
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
+  EXPECT_TRUE(absl::IsNotFound(desk_->Approve("node1", key).status()));
+  // An admin may have seen it a moment ago.
+  EXPECT_NE(desk_->Reset("node1")->refused_machine_id(), "");
+  // An approval is for an hour, too.
+  ASSERT_FALSE(Join(rival, token).ok());
+  ASSERT_TRUE(desk_->Approve("node1", key).ok());
+  scheduler_.Advance(absl::Hours(1));
+  EXPECT_FALSE(Join(rival, token).ok());
+  scheduler_.Advance(absl::Hours(2));
+  EXPECT_TRUE(link->end.ok()) << link->end;
+  EXPECT_EQ(desk_->Reset("node1")->refused_machine_id(), "");
 }
 
 TEST_F(EnrolmentDeskTest, RenewalCountsWhenItsCertificateIsSeen) {
@@ -407,6 +521,12 @@ TEST_F(EnrolmentDeskTest, HostThatAsksOverAndOverIsHeldUp) {
                .status();
   }
   EXPECT_TRUE(absl::IsResourceExhausted(last)) << last;
+  scheduler_.Advance(absl::Minutes(9));
+  EXPECT_FALSE(
+      desk_->Renew("node1", first->certificate_pem(), Asker().Request()).ok());
+  scheduler_.Advance(absl::Minutes(2));
+  EXPECT_TRUE(
+      desk_->Renew("node1", first->certificate_pem(), Asker().Request()).ok());
 }
 
 TEST_F(EnrolmentDeskTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
@@ -431,6 +551,32 @@ TEST_F(EnrolmentDeskTest, ResetTakesBackWhatTheHostHas) {
   EXPECT_TRUE(absl::IsPermissionDenied(
       desk_->Admit("node1", joined->certificate_pem()).status()));
   EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
+}
+
+// Whatever that certificate was issued with.
+TEST_F(EnrolmentDeskTest, ResetHoldsWhenTheIntermediateIsReplaced) {
+  const auto first = Join(Asker(), Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto second =
+      desk_->Renew("node1", first->certificate_pem(), Asker().Request());
+  ASSERT_TRUE(second.ok()) << second.status();
+  ASSERT_TRUE(desk_->Admit("node1", second->certificate_pem()).ok());
+  pool_.Drain();
+  scheduler_.Advance(absl::Hours(24));
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  ca_dir_ = MakeCaDir(*root_);
+  Reopen();
+  for (const Enrolled& old : {*first, *second}) {
+    ASSERT_FALSE(authority_->HasIssued(old.certificate_pem()));
+    const absl::Status refused =
+        desk_->Admit("node1", old.certificate_pem()).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  }
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::NONE);
+  const Asker anew;
+  const auto joined = Join(anew, Token());
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_TRUE(*desk_->Admit("node1", joined->certificate_pem()));
 }
 
 RenewLateRequest LateOf(const Asker& asker) {
@@ -481,6 +627,69 @@ TEST_F(EnrolmentDeskTest, LateRenewalIsForKnownKeysAndHalfAYear) {
   const absl::Status refused = desk_->RenewLate(LateOf(host), "peer").status();
   EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("more than 180 days"));
+  EXPECT_FALSE(desk_->ShouldListen());
+}
+
+TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewedLate) {
+  const Asker host;
+  const auto first = Join(host, Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  scheduler_.Advance(absl::Hours(24 * 90));
+  Revoke(*first);
+  const absl::Status late = desk_->RenewLate(LateOf(host), "peer").status();
+  EXPECT_TRUE(absl::IsPermissionDenied(late)) << late;
+  EXPECT_THAT(std::string(late.message()), HasSubstr("revoked"));
+  const absl::Status joined = Join(host, Token()).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(joined)) << joined;
+  EXPECT_THAT(std::string(joined.message()), HasSubstr("revoked"));
+}
+
+TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewed) {
+  const auto first = Join(Asker(), Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  Revoke(*first);
+  const absl::Status refused =
+      desk_->Renew("node1", first->certificate_pem(), Asker().Request())
+          .status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("revoked"));
+}
+
+TEST_F(EnrolmentDeskTest, RefusedRenewalsAreAudited) {
+  const Asker host;
+  const auto first = Join(host, Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const size_t before = audit_.entries().size();
+  RenewLateRequest malformed = LateOf(host);
+  malformed.set_signing_request("none");
+  EXPECT_FALSE(desk_->RenewLate(malformed, "ipv4:10.0.0.1:1").ok());
+  EXPECT_FALSE(
+      desk_->Renew("node1", first->certificate_pem(), host.Request()).ok());
+  scheduler_.Advance(absl::Hours(24 * 300));
+  EXPECT_FALSE(desk_->RenewLate(LateOf(host), "ipv4:10.0.0.2:1").ok());
+  Lock("host/node1");
+  EXPECT_FALSE(desk_->RenewLate(LateOf(host), "ipv4:10.0.0.3:1").ok());
+  std::vector<std::string> told = audit_.Told();
+  ASSERT_EQ(told.size(), before + 4);
+  told.erase(told.begin(), told.begin() + static_cast<int>(before));
+  EXPECT_THAT(told[0],
+              HasSubstr(" RenewLate node1: refused: INVALID_ARGUMENT"));
+  EXPECT_THAT(told[1], HasSubstr("spiffe://demo/host/node1 Renew node1: "
+                                 "refused: INVALID_ARGUMENT"));
+  EXPECT_THAT(told[2], HasSubstr("more than 180 days"));
+  EXPECT_THAT(told[3], HasSubstr("is locked since"));
+}
+
+TEST_F(EnrolmentDeskTest, LockedOrUnknownHostKeepsNoPortOpen) {
+  ASSERT_TRUE(Join(Asker(), Token()).ok());
+  scheduler_.Advance(absl::Hours(24 * 90));
+  EXPECT_TRUE(desk_->ShouldListen());
+  Lock("host/node1");
+  EXPECT_FALSE(desk_->ShouldListen());
+  ASSERT_TRUE(gate_->Unlock("host/node1").ok());
+  EXPECT_TRUE(desk_->ShouldListen());
+  spec_text_.replace(spec_text_.find("node[0-3]"), 9, "node[4-7]");
+  Reopen();
   EXPECT_FALSE(desk_->ShouldListen());
 }
 

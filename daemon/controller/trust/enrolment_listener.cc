@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/values/status_macros.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/process/listen_trouble.h"
 #include "grpcpp/resource_quota.h"
@@ -18,11 +20,13 @@ constexpr int kMaxRequestBytes = 64 << 10;
 constexpr size_t kWireMemoryBytes = 64 << 20;
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxIdleMs = 20'000;
+constexpr int kMaxAgeGraceMs = 10'000;
 constexpr int kMaxCallsPerConnection = 2;
 constexpr std::chrono::milliseconds kShutdownGrace(500);
 
 // Whoever may connect is a stranger.
-void SetArguments(grpc::ServerBuilder* builder) {
+void SetArguments(const EnrolmentListener::Options& options,
+                  grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxRequestBytes);
   grpc::ResourceQuota memory("enrolment");
   memory.Resize(kWireMemoryBytes);
@@ -30,6 +34,11 @@ void SetArguments(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                               kHandshakeMs);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
+  builder->AddChannelArgument(
+      GRPC_ARG_MAX_CONNECTION_AGE_MS,
+      static_cast<int>(absl::ToInt64Milliseconds(options.longest_connection)));
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                              kMaxAgeGraceMs);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               kMaxCallsPerConnection);
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 4096);
@@ -49,12 +58,13 @@ grpc::ServerUnaryReactor* EnrolmentService::Roots(
 }
 
 grpc::ServerUnaryReactor* EnrolmentService::AnswerLimited(
-    grpc::CallbackServerContext* context, Enrolled* response,
+    grpc::CallbackServerContext* context, const char* call, Enrolled* response,
     std::function<absl::StatusOr<Enrolled>(const std::string& peer)> ask) {
   auto* const reactor = context->DefaultReactor();
   const std::string peer = context->peer();
-  const absl::Status may = limits_.Take(peer, scheduler_->Now());
+  const absl::Status may = limits_.Take(peer, parts_.scheduler->Now());
   if (!may.ok()) {
+    parts_.audit->Refuse(AuditCaller(*context, call), may);
     reactor->Finish(ToGrpcStatus(may));
     return reactor;
   }
@@ -70,7 +80,7 @@ grpc::ServerUnaryReactor* EnrolmentService::AnswerLimited(
 grpc::ServerUnaryReactor* EnrolmentService::Join(
     grpc::CallbackServerContext* context, const JoinRequest* request,
     Enrolled* response) {
-  return AnswerLimited(context, response,
+  return AnswerLimited(context, "Join", response,
                        [desk = desk_, request](const std::string& peer) {
                          return desk->Join(*request, peer);
                        });
@@ -79,22 +89,19 @@ grpc::ServerUnaryReactor* EnrolmentService::Join(
 grpc::ServerUnaryReactor* EnrolmentService::RenewLate(
     grpc::CallbackServerContext* context, const RenewLateRequest* request,
     Enrolled* response) {
-  return AnswerLimited(context, response,
+  return AnswerLimited(context, "RenewLate", response,
                        [desk = desk_, request](const std::string& peer) {
                          return desk->RenewLate(*request, peer);
                        });
 }
 
 EnrolmentListener::EnrolmentListener(Options options, EnrolmentDesk* desk,
-                                     Scheduler* scheduler, WorkerPool* pool,
-                                     Log* log)
+                                     const ControllerParts& parts)
     : options_(std::move(options)),
       desk_(desk),
-      scheduler_(scheduler),
-      pool_(pool),
-      log_(log),
+      parts_(parts),
       calls_(/*threads=*/1, kMaxQueuedCalls),
-      service_(desk, scheduler, &calls_),
+      service_(desk, parts_, &calls_),
       listen_(options_.listen) {}
 
 EnrolmentListener::~EnrolmentListener() {
@@ -106,23 +113,24 @@ EnrolmentListener::~EnrolmentListener() {
 void EnrolmentListener::Start() { Look(); }
 
 void EnrolmentListener::Look() {
-  gate_.RunSoon(pool_, scheduler_, [this] {
+  gate_.RunSoon(parts_.pool, parts_.scheduler, [this] {
     const absl::Status status = Update();
     absl::MutexLock lock(&mutex_);
     const std::string trouble(status.message());
-    if (!trouble.empty() && trouble != told_) log_->Error(trouble);
+    if (!trouble.empty() && trouble != told_) parts_.log->Error(trouble);
     told_ = trouble;
   });
-  scheduler_->RunAfter(options_.interval, gate_.Wrap([this] { Look(); }));
+  parts_.scheduler->RunAfter(options_.interval, gate_.Wrap([this] { Look(); }));
 }
 
 absl::Status EnrolmentListener::Update() {
-  const bool wanted = desk_->ShouldListen();
   absl::MutexLock lock(&mutex_);
+  // Under the lock: an older look would undo what a newer one has done.
+  const bool wanted = desk_->ShouldListen();
   if (wanted && server_ == nullptr) return OpenLocked();
   if (!wanted && server_ != nullptr) {
     CloseLocked();
-    log_->Notice("closed to hosts that join: no token lives");
+    parts_.log->Notice("closed to hosts that join: no token lives");
   }
   return absl::OkStatus();
 }
@@ -131,7 +139,7 @@ absl::Status EnrolmentListener::OpenLocked() {
   ASSIGN_OR_RETURN(auto credentials,
                    MakeOneSidedServerCredentials(options_.tls));
   grpc::ServerBuilder builder;
-  SetArguments(&builder);
+  SetArguments(options_, &builder);
   int port = 0;
   builder.AddListeningPort(listen_, std::move(credentials), &port);
   builder.RegisterService(&service_);
@@ -142,7 +150,7 @@ absl::Status EnrolmentListener::OpenLocked() {
   server_ = std::move(server);
   port_ = port;
   listen_ = absl::StrCat(listen_.substr(0, listen_.rfind(':')), ":", port);
-  log_->Notice(absl::StrCat("open to hosts that join, on port ", port));
+  parts_.log->Notice(absl::StrCat("open to hosts that join, on port ", port));
   return absl::OkStatus();
 }
 

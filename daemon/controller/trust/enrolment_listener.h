@@ -15,11 +15,10 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "config/identity/tls_credentials.h"
+#include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/trust/enrolment_desk.h"
 #include "daemon/controller/trust/join_limits.h"
 #include "daemon/process/callback_gate.h"
-#include "daemon/process/log.h"
-#include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "grpcpp/server.h"
 #include "grpcpp/support/server_callback.h"
@@ -29,9 +28,10 @@ namespace clusterd {
 
 class EnrolmentService final : public Enrolment::CallbackService {
  public:
-  // All must outlive it and its server.
-  EnrolmentService(EnrolmentDesk* desk, Scheduler* scheduler, WorkerPool* pool)
-      : desk_(desk), scheduler_(scheduler), pool_(pool) {}
+  // Of the parts: scheduler and audit. All must outlive it and its server.
+  EnrolmentService(EnrolmentDesk* desk, const ControllerParts& parts,
+                   WorkerPool* pool)
+      : desk_(desk), parts_(parts), pool_(pool) {}
 
   grpc::ServerUnaryReactor* Roots(grpc::CallbackServerContext* context,
                                   const RootsRequest* request,
@@ -45,13 +45,14 @@ class EnrolmentService final : public Enrolment::CallbackService {
                                       Enrolled* response) override;
 
  private:
-  // On a thread of the pool, unless it is one too many.
+  // On a thread of the pool, unless it is one too many: that is audited.
   grpc::ServerUnaryReactor* AnswerLimited(
-      grpc::CallbackServerContext* context, Enrolled* response,
+      grpc::CallbackServerContext* context, const char* call,
+      Enrolled* response,
       std::function<absl::StatusOr<Enrolled>(const std::string& peer)> ask);
 
   EnrolmentDesk* const desk_;
-  Scheduler* const scheduler_;
+  const ControllerParts parts_;
   WorkerPool* const pool_;
   JoinLimits limits_;
 };
@@ -64,11 +65,13 @@ class EnrolmentListener {
     TlsFiles tls;        // The controller's.
     // How often it looks whether it should be open.
     absl::Duration interval = absl::Seconds(30);
+    // Of a connection; calls that are under way then have ten seconds.
+    absl::Duration longest_connection = absl::Minutes(1);
   };
 
-  // All must outlive it.
-  EnrolmentListener(Options options, EnrolmentDesk* desk, Scheduler* scheduler,
-                    WorkerPool* pool, Log* log);
+  // Of the parts: scheduler, pool, log and audit. All must outlive it.
+  EnrolmentListener(Options options, EnrolmentDesk* desk,
+                    const ControllerParts& parts);
   ~EnrolmentListener();
 
   // Looks now, and from now on whenever the interval has passed.
@@ -88,9 +91,7 @@ class EnrolmentListener {
 
   const Options options_;
   EnrolmentDesk* const desk_;
-  Scheduler* const scheduler_;
-  WorkerPool* const pool_;
-  Log* const log_;
+  const ControllerParts parts_;
   const CallbackGate gate_;
   // Of the calls: one at a time writes anyway.
   WorkerPool calls_;

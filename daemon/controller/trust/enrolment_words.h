@@ -35,6 +35,12 @@ inline int64_t LastEnd(const HostRecord& record) {
   return std::max(record.held().ends_ms(), record.next().ends_ms());
 }
 
+// A machine that waits for an approval is known by its key: the machine's id is
+// what it says.
+inline std::string WaitingKey(const HostRecord::Waiting& waiting) {
+  return waiting.spki_sha256().substr(0, 16);
+}
+
 }  // namespace clusterd
 
 #endif  // DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_

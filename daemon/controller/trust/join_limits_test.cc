@@ -36,8 +36,35 @@ TEST(JoinLimitsTest, ManyAddressesAreForgottenAgain) {
   absl::Time now = absl::UnixEpoch();
   for (size_t i = 0; i < JoinLimits::kMaxAddresses + 500; ++i) {
     now += absl::Milliseconds(10);
-    EXPECT_TRUE(limits.Take(absl::StrCat("ipv6:[::", i, "]:5"), now).ok()) << i;
+    EXPECT_TRUE(
+        limits.Take(absl::StrCat("ipv4:", i / 256, ".", i % 256, ":5"), now)
+            .ok())
+        << i;
   }
+}
+
+// Whoever has one address of a /64 has all.
+TEST(JoinLimitsTest, NetworkOfIpv6IsOneAddress) {
+  JoinLimits limits;
+  const absl::Time now = absl::UnixEpoch();
+  for (int i = 0; i < 5; ++i) {
+    const std::string peer = absl::StrCat("ipv6:[2001:db8:0:1::", i, "]:5");
+    EXPECT_TRUE(limits.Take(peer, now).ok()) << i;
+  }
+  for (const char* peer :
+       {"ipv6:[2001:db8:0:1:a::b]:5", "ipv6:%5B2001:db8:0:1::9%5D:7"}) {
+    EXPECT_FALSE(limits.Take(peer, now).ok()) << peer;
+  }
+  EXPECT_TRUE(limits.Take("ipv6:[2001:db8:0:2::1]:5", now).ok());
+}
+
+TEST(JoinLimitsTest, RefusalSaysWhenToTryAgain) {
+  JoinLimits limits({/*burst=*/1, /*then_every=*/absl::Minutes(10)});
+  const absl::Time now = absl::UnixEpoch();
+  EXPECT_TRUE(limits.Take("node1:", now).ok());
+  EXPECT_EQ(limits.Take("node1:", now + absl::Minutes(9)).message(),
+            "too many requests of this host, try again in 10m");
+  EXPECT_TRUE(limits.Take("node1:", now + absl::Minutes(11)).ok());
 }
 
 // A clock that is set back gives nothing.

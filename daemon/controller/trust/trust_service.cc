@@ -1,9 +1,11 @@
 #include "daemon/controller/trust/trust_service.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/regular_file.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "daemon/audit/audit_log.h"
@@ -13,10 +15,16 @@
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/hosts/unary_answer.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {
 namespace {
+
+// The one call that a controller without a CA answers.
+constexpr absl::string_view kListCertificates = "ListCertificates";
+
+constexpr size_t kMaxPemFile = 1 << 20;
 
 absl::Status NoDesk(absl::string_view call) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -47,19 +55,26 @@ grpc::ServerUnaryReactor* TrustService::Answer(
     grpc::CallbackServerContext* context, absl::string_view call,
     const google::protobuf::Message& request, Response* response,
     std::function<absl::StatusOr<Response>(const SpiffeId& user)> read) {
-  auto* const reactor = context->DefaultReactor();
   const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
-  const absl::Status may =
-      user.ok() && desk_ == nullptr ? NoDesk(call) : user.status();
-  if (!may.ok()) {
-    reactor->Finish(ToGrpcStatus(may));
-    return reactor;
+  absl::Status may = user.status();
+  if (may.ok() && desk_ == nullptr && call != kListCertificates) {
+    may = NoDesk(call);
   }
+  if (may.ok()) may = calls_.Take(user->name);
+  if (!may.ok()) {
+    auto* const refused = context->DefaultReactor();
+    refused->Finish(ToGrpcStatus(may));
+    return refused;
+  }
+  auto* const reactor =
+      new UnaryAnswer(context, parts_.scheduler, &calls_, user->name);
   AnswerOnPool<Response>(
-      parts_.pool, WorkerPool::Place::kFirst, response,
-      [read = std::move(read), user = *user] { return read(user); },
-      [reactor](const absl::Status& status) {
-        reactor->Finish(ToGrpcStatus(status));
+      parts_.pool,
+      user->role == Role::kAdmin ? WorkerPool::Place::kFirst
+                                 : WorkerPool::Place::kInTurn,
+      response, [read = std::move(read), user = *user] { return read(user); },
+      [reactor, response](const absl::Status& status) {
+        reactor->Answer(status, *response);
       });
   return reactor;
 }
@@ -121,11 +136,12 @@ grpc::ServerUnaryReactor* TrustService::RevokeToken(
 grpc::ServerUnaryReactor* TrustService::ApproveHost(
     grpc::CallbackServerContext* context, const ApproveHostRequest* request,
     ApproveHostResponse* response) {
-  return Change<ApproveHostResponse>(context, "ApproveHost", *request,
-                                     request->name(), response,
-                                     [this, request](const SpiffeId&) {
-                                       return desk_->Approve(request->name());
-                                     });
+  return Change<ApproveHostResponse>(
+      context, "ApproveHost", *request,
+      absl::StrCat(request->name(), " ", request->key()), response,
+      [this, request](const SpiffeId&) {
+        return desk_->Approve(request->name(), request->key());
+      });
 }
 
 grpc::ServerUnaryReactor* TrustService::ResetHost(
@@ -161,19 +177,34 @@ ListCertificatesResponse TrustService::AttachedCertificates() const {
   return response;
 }
 
+void TrustService::AddOwn(ListCertificatesResponse* response) const {
+  const auto add = [response](const char* what, absl::Time end) {
+    OwnCertificate* const own = response->add_own();
+    own->set_what(what);
+    own->set_ends_ms(absl::ToUnixMillis(end));
+  };
+  // As it stands on disk: a new one counts within a minute.
+  const absl::StatusOr<std::string> pem =
+      ReadRegularFile(tls_.certificate, kMaxPemFile);
+  const auto ends =
+      pem.ok() ? CertificateEnds(*pem) : std::vector<CertificateEnd>();
+  add("controller", ends.empty() ? absl::UnixEpoch() : ends.front().not_after);
+  if (desk_ != nullptr) add("intermediate CA", desk_->authority().not_after());
+}
+
 grpc::ServerUnaryReactor* TrustService::ListCertificates(
     grpc::CallbackServerContext* context,
     const ListCertificatesRequest* request,
     ListCertificatesResponse* response) {
-  auto* const reactor = context->DefaultReactor();
-  const absl::StatusOr<SpiffeId> user =
-      Admit(*context, "ListCertificates", *request);
-  if (user.ok()) {
-    *response =
-        desk_ == nullptr ? AttachedCertificates() : desk_->ListCertificates();
-  }
-  reactor->Finish(ToGrpcStatus(user.status()));
-  return reactor;
+  return Answer<ListCertificatesResponse>(
+      context, kListCertificates, *request, response,
+      [this](const SpiffeId&) -> absl::StatusOr<ListCertificatesResponse> {
+        ListCertificatesResponse list = desk_ == nullptr
+                                            ? AttachedCertificates()
+                                            : desk_->ListCertificates();
+        AddOwn(&list);
+        return list;
+      });
 }
 
 }  // namespace clusterd

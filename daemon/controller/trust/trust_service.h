@@ -5,11 +5,14 @@
 
 #include <atomic>
 #include <functional>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "config/identity/certificate.h"
+#include "config/identity/tls_credentials.h"
 #include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/hosts/slots.h"
 #include "daemon/controller/trust/enrolment_desk.h"
 #include "daemon/controller/trust/enrolment_listener.h"
 #include "grpcpp/support/server_callback.h"
@@ -20,13 +23,15 @@ namespace clusterd {
 // Every call: errors as IdentityGate::Admit and CheckCallRole unless the peer
 // is a user of this cluster in the role that the call needs (call_roles.h).
 // Without a desk, of a controller that has no CA, all but ListCertificates are
-// FailedPrecondition.
+// FailedPrecondition. ResourceExhausted when as many calls are under way, or
+// have answers that are not read, as may.
 class TrustService final : public Trust::CallbackService {
  public:
-  // All must outlive it and its server. Desk and listener: both or none.
-  TrustService(const ControllerParts& parts, EnrolmentDesk* desk,
+  // All must outlive it and its server. `tls`: the controller's. Desk and
+  // listener: both or none.
+  TrustService(const ControllerParts& parts, TlsFiles tls, EnrolmentDesk* desk,
                EnrolmentListener* listener)
-      : parts_(parts), desk_(desk), listener_(listener) {}
+      : parts_(parts), tls_(std::move(tls)), desk_(desk), listener_(listener) {}
   // Told to who makes a token, once it is known.
   void set_main_port(int port) { main_port_ = port; }
 
@@ -59,7 +64,10 @@ class TrustService final : public Trust::CallbackService {
   absl::StatusOr<CreateTokenResponse> MakeToken(
       const CreateTokenRequest& request, const SpiffeId& creator);
   ListCertificatesResponse AttachedCertificates() const;
-  // Admits the user, and answers from a thread of the pool.
+  // The controller's certificate and its CA's.
+  void AddOwn(ListCertificatesResponse* response) const;
+  // Admits the user, and answers from a thread of the pool, in a slot of
+  // theirs.
   template <typename Response>
   grpc::ServerUnaryReactor* Answer(
       grpc::CallbackServerContext* context, absl::string_view call,
@@ -75,9 +83,11 @@ class TrustService final : public Trust::CallbackService {
       std::function<absl::StatusOr<Response>(const SpiffeId& user)> change);
 
   const ControllerParts parts_;
+  const TlsFiles tls_;
   EnrolmentDesk* const desk_;
   EnrolmentListener* const listener_;
   std::atomic<int> main_port_{0};
+  Slots calls_{"calls about certificates are under way", 32, 4};
 };
 
 }  // namespace clusterd

@@ -39,21 +39,6 @@ absl::Status LoadTable(const SqliteDatabase& database, absl::string_view sql,
                       absl::StrCat("the record of ", unreadable));
 }
 
-template <typename Record>
-std::vector<Record> ValuesOf(const std::map<std::string, Record>& records) {
-  std::vector<Record> values;
-  for (const auto& [key, record] : records) values.push_back(record);
-  return values;
-}
-
-template <typename Record>
-std::optional<Record> ValueOf(const std::map<std::string, Record>& records,
-                              const std::string& key) {
-  const auto found = records.find(key);
-  if (found == records.end()) return std::nullopt;
-  return found->second;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TrustStore>> TrustStore::Open(
@@ -77,27 +62,42 @@ absl::Status TrustStore::Load() {
   absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(
       LoadTable(*database_, "SELECT id, record FROM token", &tokens_));
-  return LoadTable(*database_, "SELECT name, record FROM host", &hosts_);
+  std::map<std::string, HostRecord> hosts;
+  RETURN_IF_ERROR(
+      LoadTable(*database_, "SELECT name, record FROM host", &hosts));
+  for (auto& [name, record] : hosts) {
+    hosts_[name] = std::make_shared<const HostRecord>(std::move(record));
+  }
+  return absl::OkStatus();
 }
 
 std::optional<TokenRecord> TrustStore::Token(const std::string& id) const {
   absl::MutexLock lock(&mutex_);
-  return ValueOf(tokens_, id);
+  const auto found = tokens_.find(id);
+  if (found == tokens_.end()) return std::nullopt;
+  return found->second;
 }
 
 std::optional<HostRecord> TrustStore::Host(const std::string& name) const {
   absl::MutexLock lock(&mutex_);
-  return ValueOf(hosts_, name);
+  const auto found = hosts_.find(name);
+  if (found == hosts_.end()) return std::nullopt;
+  return *found->second;
 }
 
 std::vector<TokenRecord> TrustStore::Tokens() const {
   absl::MutexLock lock(&mutex_);
-  return ValuesOf(tokens_);
+  std::vector<TokenRecord> tokens;
+  for (const auto& [id, token] : tokens_) tokens.push_back(token);
+  return tokens;
 }
 
-std::vector<HostRecord> TrustStore::Hosts() const {
+std::vector<std::shared_ptr<const HostRecord>> TrustStore::Hosts() const {
   absl::MutexLock lock(&mutex_);
-  return ValuesOf(hosts_);
+  std::vector<std::shared_ptr<const HostRecord>> hosts;
+  hosts.reserve(hosts_.size());
+  for (const auto& [name, record] : hosts_) hosts.push_back(record);
+  return hosts;
 }
 
 absl::Status TrustStore::Put(const TokenRecord& token) {
@@ -116,7 +116,7 @@ absl::Status TrustStore::Put(const HostRecord& host) {
       "INSERT OR REPLACE INTO host (name, record) VALUES (?1, ?2)",
       {host.name(), SqliteBlob{host.SerializeAsString()}}));
   absl::MutexLock lock(&mutex_);
-  hosts_[host.name()] = host;
+  hosts_[host.name()] = std::make_shared<const HostRecord>(host);
   return absl::OkStatus();
 }
 
@@ -125,14 +125,6 @@ absl::Status TrustStore::DropToken(const std::string& id) {
   RETURN_IF_ERROR(database_->Run("DELETE FROM token WHERE id = ?1", {id}));
   absl::MutexLock lock(&mutex_);
   tokens_.erase(id);
-  return absl::OkStatus();
-}
-
-absl::Status TrustStore::DropHost(const std::string& name) {
-  absl::MutexLock disk(&disk_mutex_);
-  RETURN_IF_ERROR(database_->Run("DELETE FROM host WHERE name = ?1", {name}));
-  absl::MutexLock lock(&mutex_);
-  hosts_.erase(name);
   return absl::OkStatus();
 }
 

@@ -40,15 +40,15 @@ class TrustStore {
       ABSL_LOCKS_EXCLUDED(mutex_);
   std::optional<HostRecord> Host(const std::string& name) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // By id and by name.
+  // By id and by name. Hosts are many, and are not copied.
   std::vector<TokenRecord> Tokens() const ABSL_LOCKS_EXCLUDED(mutex_);
-  std::vector<HostRecord> Hosts() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::shared_ptr<const HostRecord>> Hosts() const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Status Put(const TokenRecord& token) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Put(const HostRecord& host) ABSL_LOCKS_EXCLUDED(mutex_);
   // OK also if there is none.
   absl::Status DropToken(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status DropHost(const std::string& name) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   explicit TrustStore(std::unique_ptr<SqliteDatabase> database)
@@ -62,7 +62,8 @@ class TrustStore {
       ABSL_PT_GUARDED_BY(disk_mutex_);
   mutable absl::Mutex mutex_;
   std::map<std::string, TokenRecord> tokens_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, HostRecord> hosts_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<const HostRecord>> hosts_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

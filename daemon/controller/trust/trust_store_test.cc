@@ -33,8 +33,6 @@ TEST(TrustStoreTest, WhatWasPutIsThereWhenItIsOpenedAgain) {
     ASSERT_TRUE((*store)->Put(token).ok());
     ASSERT_TRUE((*store)->Put(RecordOf("node01", "01")).ok());
     ASSERT_TRUE((*store)->Put(RecordOf("node01", "02")).ok());
-    ASSERT_TRUE((*store)->Put(RecordOf("node02", "03")).ok());
-    ASSERT_TRUE((*store)->DropHost("node02").ok());
   }
   const auto store = TrustStore::Open(folder);
   ASSERT_TRUE(store.ok()) << store.status();

@@ -285,7 +285,7 @@ class FakeController::TrustService final : public Trust::Service {
                            const ApproveHostRequest* request,
                            ApproveHostResponse* response) override {
     *response = owner_.script_.approved;
-    return Decide("approve", request->name());
+    return Decide("approve", request->name() + " " + request->key());
   }
   grpc::Status ResetHost(grpc::ServerContext*, const ResetHostRequest* request,
                          ResetHostResponse* response) override {

@@ -1,8 +1,8 @@
 // The one answer to a call, in a slot of its user that is held until the client
 // has all of it, or has gone; who does not take it is cut off
 // (hosts/write_deadline.h).
-#ifndef DAEMON_CONTROLLER_UNARY_ANSWER_H_
-#define DAEMON_CONTROLLER_UNARY_ANSWER_H_
+#ifndef DAEMON_CONTROLLER_HOSTS_UNARY_ANSWER_H_
+#define DAEMON_CONTROLLER_HOSTS_UNARY_ANSWER_H_
 
 #include <string>
 #include <utility>
@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "config/identity/grpc_status.h"
+#include "daemon/controller/hosts/slots.h"
 #include "daemon/controller/hosts/write_deadline.h"
-#include "daemon/controller/slots.h"
 #include "daemon/process/scheduler.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/server_context.h"
@@ -56,4 +56,4 @@ class UnaryAnswer final : public grpc::ServerUnaryReactor {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_UNARY_ANSWER_H_
+#endif  // DAEMON_CONTROLLER_HOSTS_UNARY_ANSWER_H_

@@ -1,7 +1,7 @@
 // How many of something may be under way at once: of all users together, and of
 // one, so that nobody holds all of them.
-#ifndef DAEMON_CONTROLLER_SLOTS_H_
-#define DAEMON_CONTROLLER_SLOTS_H_
+#ifndef DAEMON_CONTROLLER_HOSTS_SLOTS_H_
+#define DAEMON_CONTROLLER_HOSTS_SLOTS_H_
 
 #include <map>
 #include <string>
@@ -54,4 +54,4 @@ class Slots {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_SLOTS_H_
+#endif  // DAEMON_CONTROLLER_HOSTS_SLOTS_H_
