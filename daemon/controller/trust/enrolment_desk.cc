@@ -198,8 +198,8 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
       ": another machine, or one at another address, is attached under this "
       "name; if this one takes its place, an admin says so within ",
       absl::FormatDuration(kWaitsAlone),
-      " with clusterctl certificates approve ", name, " ", WaitingKey(waits),
-      ", and then join is run once more"));
+      " with clusterctl certificates approve ", name, " ",
+      WaitingKey(record->waiting()), ", and then join is run once more"));
 }
 
 absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
